@@ -22,13 +22,18 @@ type Rules struct {
 	// EveryLevel refuses duplicate keys in every object. Without it only
 	// the objects named by the Shape are held to that.
 	EveryLevel bool
+
+	// TopOnly narrows what is asked of the objects named by the Shape to the
+	// outermost one. Duplicate keys and case variants further in are let
+	// through; of duplicates the last is found, as most parsers read it.
+	TopOnly bool
 }
 
 // Judged are the rules for what arrives from a topic; Passed those for what a
 // server answers, which is passed on and not judged.
 var (
 	Judged = Rules{Depth: MaxDepth, Size: MaxSize, EveryLevel: true}
-	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize}
+	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize, TopOnly: true}
 )
 
 // A Reason says in one word why a text was refused. It is what logs, events
@@ -45,6 +50,9 @@ const (
 	TooLarge     Reason = "message_too_large"
 	NotObject    Reason = "not_an_object"
 	Batch        Reason = "batch" // an array where a message is expected; answered with -32600
+
+	BadID     Reason = "rpc_invalid_id"     // neither string nor number nor null
+	BadMethod Reason = "rpc_invalid_method" // not a string
 )
 
 // An Error says why a text was refused and where.
