@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"path"
+	"testing"
+)
+
+func TestDecide(t *testing.T) {
+	g := Globs{Allow: []string{"read_*", "delete_one"}, Deny: []string{"delete_*", "*secret*"}}
+	for _, c := range []struct {
+		method, tool string
+		want         string
+	}{
+		{"tools/call", "read_file", "allow (--allow read_*)"},
+		{"tools/call", "delete_one", "deny (--deny delete_*)"},
+		{"tools/call", "read_secret", "deny (--deny *secret*)"},
+		{"tools/call", "write_file", "deny (no rule matched)"},
+		{"tools/call", "READ_FILE", "deny (no rule matched)"},
+		{"tools/call", "", "deny (no rule matched)"},
+		{"logging/setLevel", "read_file", "deny (no rule matched)"},
+		{"", "read_file", "deny (no rule matched)"},
+	} {
+		if got := g.Decide(Call{Method: c.method, Tool: c.tool}).String(); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.method, c.tool, got, c.want)
+		}
+	}
+}
+
+func TestTheZeroPolicyDeniesEverything(t *testing.T) {
+	if d := (Globs{}).Decide(Call{Method: "tools/call", Tool: "x"}); d.Verdict != Deny {
+		t.Error("the zero Globs allowed a call")
+	}
+	if (Decision{}).Verdict != Deny {
+		t.Error("the zero Decision is not a denial")
+	}
+}
+
+func TestCheckRefusesPatternsThatMatchNothing(t *testing.T) {
+	for _, bad := range []string{"", " read_*", "read_* "} {
+		if (Globs{Allow: []string{bad}}).Check() == nil {
+			t.Errorf("%q passed", bad)
+		}
+	}
+	if err := (Globs{Allow: []string{"*"}, Deny: []string{"a?"}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A tool name may hold a slash; apart from that and from classes, which we do
+// not have, patterns mean what path.Match makes of them.
+func FuzzMatch(f *testing.F) {
+	f.Add("read_*", "read_file")
+	f.Add("*a*b*", "xaxxbx")
+	f.Add("a?c", "abc")
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		for _, s := range []string{pattern, name} {
+			for _, r := range s {
+				if r == '/' || r == '[' || r == '\\' || r == ']' || r >= 0x80 || r < 0x20 {
+					t.Skip()
+				}
+			}
+		}
+		want, err := path.Match(pattern, name)
+		if err != nil {
+			t.Skip()
+		}
+		if got := match(pattern, name); got != want {
+			t.Errorf("match(%q, %q) = %v", pattern, name, got)
+		}
+	})
+}
