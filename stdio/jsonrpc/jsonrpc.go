@@ -36,32 +36,6 @@ var (
 	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize, TopOnly: true}
 )
 
-// A Reason says in one word why a text was refused. It is what logs, events
-// and the audit show.
-type Reason string
-
-const (
-	Syntax       Reason = "json_syntax"
-	TrailingData Reason = "json_trailing_data"
-	DuplicateKey Reason = "json_duplicate_key"
-	KeyCase      Reason = "json_key_case" // a case variant of a key we act on
-	InvalidUTF8  Reason = "invalid_utf8"  // also a lone surrogate
-	TooDeep      Reason = "json_depth"
-	TooLarge     Reason = "message_too_large"
-	NotObject    Reason = "not_an_object"
-	Batch        Reason = "batch" // an array where a message is expected; answered with -32600
-
-	BadID     Reason = "rpc_invalid_id"     // neither string nor number nor null
-	BadMethod Reason = "rpc_invalid_method" // not a string
-)
-
-// An Error says why a text was refused and where.
-type Error struct {
-	Reason Reason
-	Offset int // byte offset in the text
-	Key    string
-}
-
 // A Span is where a member stands in the text it was scanned from. The zero
 // Span says that the member is absent.
 type Span struct {
@@ -75,8 +49,29 @@ type Shape []Member
 // A Member is one key of a Shape. Its span is stored in slot Slot (none if
 // Slot < 0). If Inside is not nil and the value is an object, its members are
 // found too.
+//
+// A key counts as Name whether it is written plainly or with escapes. A key
+// that is Name to a careless reader only (another case, the Kelvin sign for k,
+// something after a NUL) is refused; see [KeyCase].
 type Member struct {
 	Name   string
 	Slot   int
 	Inside Shape
+}
+
+// Shift returns the same Shape with all slots moved up by a number, so that it
+// can be embedded in another one.
+func (s Shape) Shift(by int) Shape {
+	if s == nil {
+		return nil
+	}
+	moved := make(Shape, len(s))
+	for i, m := range s {
+		if m.Slot >= 0 {
+			m.Slot += by
+		}
+		m.Inside = m.Inside.Shift(by)
+		moved[i] = m
+	}
+	return moved
 }

@@ -1,6 +1,228 @@
 package jsonrpc
 
-func Scan(data []byte, r Rules, s Shape, slots []Span) error { panic("coming") }
-func (s Shape) Shift(by int) Shape                           { panic("coming") }
-func (e *Error) Error() string                               { panic("coming") }
-func (e *Error) Code() int                                   { panic("coming") }
+import "math"
+
+// Scan reads data, which must be one JSON object, once and whole. It checks it
+// under r and stores the spans of the members named by s in slots, which must
+// have a place for every slot of s; they are cleared first. Offsets are
+// relative to data, of which nothing is kept.
+//
+// The error is an [*Error]. The slots then hold what had been read so far:
+// enough to say in a log whom a refused text claims to be from, and not to be
+// trusted further. A Scan that finds nothing wrong does not allocate.
+func Scan(data []byte, r Rules, s Shape, slots []Span) error {
+	clear(slots)
+	if limit := min(r.Size, math.MaxInt32); len(data) > limit {
+		return &Error{Reason: TooLarge, Offset: limit}
+	}
+	sc := scanner{data: data, rules: r, slots: slots, keys: pool.Get().(*keyring)}
+	sc.document(s)
+	sc.keys.release()
+	if sc.err != nil {
+		return sc.err
+	}
+	return nil
+}
+
+// A scanner is one Scan under way. Its methods take the offset of what they
+// read and return the offset after it, or -1 when err is set.
+type scanner struct {
+	data  []byte
+	rules Rules
+	slots []Span
+	keys  *keyring
+	err   *Error
+}
+
+func (s *scanner) fail(r Reason, at int) int {
+	s.err = &Error{Reason: r, Offset: at}
+	return -1
+}
+
+func (s *scanner) failKey(r Reason, at int, key []byte) int {
+	s.err = &Error{Reason: r, Offset: at, Key: cutKey(key)}
+	return -1
+}
+
+// peek returns the byte at i, 0 at the end. A NUL in the text is an error
+// wherever it is peeked at, as the end is.
+func (s *scanner) peek(i int) byte {
+	if i < len(s.data) {
+		return s.data[i]
+	}
+	return 0
+}
+
+func (s *scanner) space(i int) int {
+	for i < len(s.data) && isSpace(s.data[i]) {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+func (s *scanner) document(shape Shape) {
+	i := s.space(0)
+	first := s.peek(i)
+	if first == '[' {
+		s.fail(Batch, i)
+		return
+	}
+	end := -1
+	if first == '{' {
+		end = s.object(i, 1, shape, true)
+	} else {
+		end = s.value(i, 1, nil)
+	}
+	if end < 0 {
+		return
+	}
+	if end = s.space(end); end < len(s.data) {
+		s.fail(TrailingData, end)
+	} else if first != '{' {
+		s.fail(NotObject, i)
+	}
+}
+
+// value reads one value. depth is what it has if it is an object or array;
+// inside names the members to find if it is an object.
+func (s *scanner) value(i, depth int, inside Shape) int {
+	switch c := s.peek(i); c {
+	case '"':
+		end, _ := s.str(i)
+		return end
+	case '{':
+		return s.object(i, depth, inside, inside != nil)
+	case '[':
+		return s.array(i, depth)
+	case 't':
+		return s.word(i, "true")
+	case 'f':
+		return s.word(i, "false")
+	case 'n':
+		return s.word(i, "null")
+	default:
+		return s.number(i)
+	}
+}
+
+func (s *scanner) array(i, depth int) int {
+	if depth > s.rules.Depth {
+		return s.fail(TooDeep, i)
+	}
+	i = s.space(i + 1)
+	if s.peek(i) == ']' {
+		return i + 1
+	}
+	for {
+		if i = s.value(i, depth+1, nil); i < 0 {
+			return -1
+		}
+		i = s.space(i)
+		switch s.peek(i) {
+		case ',':
+			i = s.space(i + 1)
+		case ']':
+			return i + 1
+		default:
+			return s.fail(Syntax, i)
+		}
+	}
+}
+
+// object reads one object. named says that a Shape, be it empty, names it.
+func (s *scanner) object(i, depth int, shape Shape, named bool) int {
+	if depth > s.rules.Depth {
+		return s.fail(TooDeep, i)
+	}
+	strict := named && (depth == 1 || !s.rules.TopOnly)
+	o := object{shape: shape, strict: strict, unique: strict || s.rules.EveryLevel}
+	i = s.space(i + 1)
+	if s.peek(i) == '}' {
+		return i + 1
+	}
+	o.mark(s.keys)
+	for {
+		if i = s.member(i, depth, &o); i < 0 {
+			return -1
+		}
+		i = s.space(i)
+		switch s.peek(i) {
+		case ',':
+			i = s.space(i + 1)
+		case '}':
+			return s.closeObject(i, &o)
+		default:
+			return s.fail(Syntax, i)
+		}
+	}
+}
+
+func (s *scanner) closeObject(i int, o *object) int {
+	if at := s.keys.repeated(s.data, o); at >= 0 {
+		k := s.keys.refs[at]
+		return s.failKey(DuplicateKey, int(k.at), s.keys.text(s.data, k))
+	}
+	o.forget(s.keys)
+	return i + 1
+}
+
+// member reads one key with its value.
+func (s *scanner) member(i, depth int, o *object) int {
+	if s.peek(i) != '"' {
+		return s.fail(Syntax, i)
+	}
+	end, look := s.str(i)
+	if end < 0 {
+		return -1
+	}
+	var found *Member
+	if o.unique || o.shape != nil {
+		var ok bool
+		if found, ok = s.key(i, end, look, o); !ok {
+			return -1
+		}
+	}
+	colon := s.space(end)
+	if s.peek(colon) != ':' {
+		return s.fail(Syntax, colon)
+	}
+	start := s.space(colon + 1)
+	if found == nil {
+		return s.value(start, depth+1, nil)
+	}
+	if !o.strict {
+		s.clear(found.Inside) // of an earlier value under the same key
+	}
+	if end = s.value(start, depth+1, found.Inside); end > 0 && found.Slot >= 0 {
+		s.slots[found.Slot] = Span{Key: i, Start: start, End: end}
+	}
+	return end
+}
+
+// key holds the key between i and end against the object's other keys and its
+// Shape. It returns the Member it names, if any, and whether it may stand.
+func (s *scanner) key(i, end int, look look, o *object) (*Member, bool) {
+	k := s.keys.ref(s.data, i, end, look)
+	text := s.keys.text(s.data, k)
+	if o.unique && s.keys.add(s.data, k, text, o) {
+		s.failKey(DuplicateKey, i, text)
+		return nil, false
+	}
+	found := o.shape.find(text)
+	if found == nil && o.strict && o.shape.resembles(text, look) {
+		s.failKey(KeyCase, i, text)
+		return nil, false
+	}
+	return found, true
+}
+
+func (s *scanner) clear(shape Shape) {
+	for i := range shape {
+		if at := shape[i].Slot; at >= 0 {
+			s.slots[at] = Span{}
+		}
+		s.clear(shape[i].Inside)
+	}
+}

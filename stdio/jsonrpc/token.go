@@ -1,0 +1,166 @@
+package jsonrpc
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// A look says what a string holds besides plain ASCII.
+type look uint8
+
+const (
+	wide    look = 1 << iota // characters beyond ASCII
+	escaped                  // escapes, so it has to be decoded
+)
+
+// str reads the string whose opening quote stands at i.
+func (s *scanner) str(i int) (end int, l look) {
+	for i = plain(s.data, i+1); ; i = plain(s.data, i) {
+		switch c := s.peek(i); {
+		case c == '"':
+			return i + 1, l
+		case c == '\\':
+			l |= escaped
+			i = s.escape(i)
+		case c < ' ':
+			return s.fail(Syntax, i), l
+		default:
+			l |= wide
+			i = s.runes(i)
+		}
+		if i < 0 {
+			return -1, l
+		}
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain returns the offset of the first byte from i on that ends a run of
+// printable ASCII in a string: quote, backslash, control or beyond ASCII. It
+// looks at eight bytes at a time. In each term the lowest marked byte is exact;
+// a false mark can stand above a true one only, so the lowest of all is right.
+func plain(d []byte, i int) int {
+	for i+8 <= len(d) {
+		w := binary.LittleEndian.Uint64(d[i:])
+		quote, slash := w^('"'*ones), w^('\\'*ones)
+		stop := (w | (w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+		if stop != 0 {
+			return i + bits.TrailingZeros64(stop)>>3
+		}
+		i += 8
+	}
+	for i < len(d) && d[i] >= ' ' && d[i] < utf8.RuneSelf && d[i] != '"' && d[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// runes reads characters beyond ASCII up to the next ASCII byte.
+func (s *scanner) runes(i int) int {
+	for i < len(s.data) && s.data[i] >= utf8.RuneSelf {
+		r, n := utf8.DecodeRune(s.data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return s.fail(InvalidUTF8, i)
+		}
+		i += n
+	}
+	return i
+}
+
+// escape reads one escape, or the two that make a surrogate pair.
+func (s *scanner) escape(i int) int {
+	switch s.peek(i + 1) {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+	default:
+		return s.fail(Syntax, i)
+	}
+	first := hex4(s.data, i+2)
+	switch {
+	case first < 0:
+		return s.fail(Syntax, i)
+	case first < 0xD800 || first > 0xDFFF:
+		return i + 6
+	case first > 0xDBFF || s.peek(i+6) != '\\' || s.peek(i+7) != 'u':
+		return s.fail(InvalidUTF8, i)
+	}
+	switch second := hex4(s.data, i+8); {
+	case second < 0:
+		return s.fail(Syntax, i+6)
+	case second < 0xDC00 || second > 0xDFFF:
+		return s.fail(InvalidUTF8, i)
+	}
+	return i + 12
+}
+
+// hex4 returns the value of the four hex digits at i, or -1.
+func hex4(d []byte, i int) rune {
+	if i+4 > len(d) {
+		return -1
+	}
+	var v rune
+	for _, c := range d[i : i+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		v = v<<4 | rune(c)
+	}
+	return v
+}
+
+func (s *scanner) word(i int, w string) int {
+	for j := range len(w) {
+		if s.peek(i+j) != w[j] {
+			return s.fail(Syntax, i)
+		}
+	}
+	return i + len(w)
+}
+
+func (s *scanner) number(i int) int {
+	if s.peek(i) == '-' {
+		i++
+	}
+	if s.peek(i) == '0' {
+		i++
+	} else if i = s.digits(i); i < 0 {
+		return -1
+	}
+	if s.peek(i) == '.' {
+		if i = s.digits(i + 1); i < 0 {
+			return -1
+		}
+	}
+	if c := s.peek(i); c == 'e' || c == 'E' {
+		if c = s.peek(i + 1); c == '+' || c == '-' {
+			i++
+		}
+		return s.digits(i + 1)
+	}
+	return i
+}
+
+// digits reads one digit or more.
+func (s *scanner) digits(i int) int {
+	start := i
+	for i < len(s.data) && '0' <= s.data[i] && s.data[i] <= '9' {
+		i++
+	}
+	if i == start {
+		return s.fail(Syntax, i)
+	}
+	return i
+}
