@@ -1,0 +1,14 @@
+package wire
+
+// A Class says how urgent a frame is where sending is paced: the lower, the
+// sooner (WIRE W-3). Progress may be dropped for newer progress, nothing else.
+type Class uint8
+
+const (
+	Reply        Class = iota // responses and rejects
+	Cancellation              // notifications/cancelled, withdrawals
+	Question                  // elicitations
+	Own                       // requests of our own
+	Notice                    // notifications
+	Progress                  // notifications/progress
+)

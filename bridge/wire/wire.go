@@ -1,0 +1,133 @@
+// Package wire turns frames of a topic into envelopes and envelopes into
+// frames. It does no I/O. The dialects differ in spelling alone, and the
+// differences are data: see [Dialects]. Outside this package nobody asks
+// which dialect is spoken.
+package wire
+
+import (
+	"fmt"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A Kind is what a frame is for, whatever its dialect calls it.
+type Kind uint8
+
+const (
+	Unknown      Kind = iota // well formed, of a kind that means nothing to us
+	Request                  // asks a participant to do something and to answer
+	Response                 // answers one request
+	Notification             // tells, expects no answer
+	Proposal                 // asks somebody else to make a request
+	Withdraw                 // the proposer no longer wants it
+	Reject                   // a participant will not serve a proposal
+	Greeting                 // gateway to joiner: who you are and who is here; read with Envelope.Welcome
+	Presence                 // gateway to all: somebody came or left
+	Chat                     // words to people
+	Failure                  // gateway to sender: your frame was refused; read with Envelope.Fault
+	Grant                    // capability/grant, capability/revoke
+	Control                  // participant/* (pause, resume, shutdown, …)
+	Stream                   // raw stream data of mew; never JSON
+	kinds                    // how many there are
+)
+
+// An Envelope is one frame, read. Its byte fields refer to the frame, which
+// nobody may change while the Envelope lives; its strings are copies and may
+// be kept.
+type Envelope struct {
+	ID      string
+	TS      string // the sender's clock; never used for a decision
+	From    string
+	To      []string // nil: everybody
+	Corr    []string // what this answers
+	Context []byte   // raw; mew only
+	Kind    Kind
+	Spelled string // the kind as written in the frame
+
+	Method  string          // requests, notifications, proposals; on responses only what the kind says
+	Key     string          // tool name, resource URI or prompt name that goes with Method
+	Payload []byte          // raw; of a chat always {text, format?}, also where the dialect wraps it
+	Message jsonrpc.Message // Payload scanned, if the kind carries MCP
+
+	// Loose says that the payload is a response which keeps only the rules
+	// for what is passed on (jsonrpc.Passed): it may be deeper than 64 or
+	// hold a duplicate key below its top level. Whoever judges something
+	// inside it must scan that part again.
+	Loose bool
+}
+
+// The reasons for which this package refuses a frame, beside those of
+// jsonrpc.Reason. Logs, events and the audit show them as they are.
+const (
+	EnvelopeInvalid      = "envelope_invalid"        // a member is missing or of the wrong type
+	IDCharset            = "id_charset"              // an id outside its grammar
+	DialectMismatch      = "dialect_mismatch"        // another protocol or kind grammar than the session's
+	KindPayloadMismatch  = "kind_payload_mismatch"   // the kind says one thing, the payload another
+	CallAsNotification   = "call_as_notification"    // tools/call without an id
+	RPCInvalidID         = "rpc_invalid_id"          // null, a container, or over 256 bytes
+	FromReserved         = "from_reserved"           // a participant that calls itself the gateway
+	SystemNotFromGateway = "system_not_from_gateway" // a participant that speaks for the gateway
+	AmbiguousReference   = "ambiguous_reference"     // two members name different proposals
+)
+
+// A Refused says why a frame is dropped. ID and From are set as far as they
+// could be read and must not be trusted.
+type Refused struct {
+	Reason string // one of the constants above or a jsonrpc.Reason
+	Detail string
+	ID     string
+	From   string
+}
+
+func (r *Refused) Error() string {
+	if r.Detail == "" {
+		return "frame refused: " + r.Reason
+	}
+	return "frame refused: " + r.Reason + ": " + r.Detail
+}
+
+// A Participant is somebody in a topic.
+type Participant struct {
+	ID   string
+	Name string
+	Role string // human, agent or robot, where the dialect says it
+	Caps Caps
+}
+
+// A Welcome is what the gateway tells a joiner. It may come again in the mew
+// dialects, with more capabilities; it is never a new session then.
+type Welcome struct {
+	You   Participant
+	Peers []Participant
+}
+
+// A Fault is the gateway's word about a frame of ours.
+type Fault struct {
+	Code          string // capability_violation, auth_violation, VALIDATION_ERROR, …; "" in a bare notice
+	Message       string
+	AttemptedKind string   // the kind that was refused, where the gateway says it
+	Caps          Caps     // what the gateway says we may send; zero if it does not say
+	Trigger       []string // ids of the frames refused; most gateways never say
+}
+
+// A Join is what a participant says first to a gateway that waits for it
+// (WIRE 5.3). Token is a secret.
+type Join struct {
+	ID       string
+	Space    string
+	Token    string
+	Protocol string // "" if the joiner leaves the choice to the gateway
+}
+
+// A CloseError is the end of a connection to a gateway as the gateway gave it.
+type CloseError struct {
+	Code   int // WebSocket close code, or the HTTP status of a refused upgrade
+	Reason string
+}
+
+func (e *CloseError) Error() string {
+	if e.Reason == "" {
+		return fmt.Sprintf("the gateway closed the connection (%d)", e.Code)
+	}
+	return fmt.Sprintf("the gateway closed the connection (%d): %s", e.Code, e.Reason)
+}
