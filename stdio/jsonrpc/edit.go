@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // An Edit changes one member of a message. Value is raw JSON that takes the
 // place of the old value. If it is empty the member is taken out. A member that
@@ -27,16 +30,20 @@ func InsertMeta(members []byte) Edit { return Edit{metaMembers, members} }
 // stands twice in params, which [Passed] lets through, is edited where it
 // stands last.
 func (m *Message) Append(dst []byte, edits ...Edit) []byte {
-	var cuts [24]cut
-	var gone [Fields]cut
-	p := plan{m: m, edits: edits, cuts: cuts[:0], gone: gone[:0]}
-	for i, e := range edits {
-		if e.Field < Fields {
-			p.last[e.Field] = i + 1
+	p := plans.Get().(*plan)
+	for _, e := range edits {
+		switch {
+		case e.Field < Fields:
+			p.edited[e.Field], p.value[e.Field] = true, e.Value
+		case len(e.Value) > 0:
+			p.meta = append(p.meta, e.Value)
 		}
 	}
-	p.object(0, inMessage)
-	return oneLine(p.apply(dst), len(dst))
+	p.object(m, 0, inMessage)
+	start := len(dst)
+	dst = p.apply(dst, m.Raw)
+	p.release()
+	return oneLine(dst, start)
 }
 
 // A cut is a stretch of the message and what it is replaced with.
@@ -45,118 +52,120 @@ type cut struct {
 	text       []byte
 }
 
-// A plan is the set of cuts that carries out some edits.
+// A plan is the set of cuts that carries out some edits. It holds nothing of
+// the message, so that a Message may live on its user's stack.
 type plan struct {
-	m     *Message
-	edits []Edit
-	last  [Fields]int // one more than the index of the edit that counts for a field
-	cuts  []cut       // replaced and put in
-	gone  []cut       // taken out
+	edited [Fields]bool
+	value  [Fields][]byte
+	meta   [][]byte // members for params._meta
+
+	cuts []cut // replaced and put in
+	gone []cut // taken out
 }
 
-func (p *plan) edited(f Field) bool { return p.last[f] != 0 }
+var plans = sync.Pool{New: func() any { return new(plan) }}
 
-func (p *plan) value(f Field) []byte {
-	if n := p.last[f]; n != 0 {
-		return p.edits[n-1].Value
-	}
-	return nil
+// release returns the plan to the pool without what belongs to the caller.
+func (p *plan) release() {
+	clear(p.cuts)
+	clear(p.meta)
+	*p = plan{meta: p.meta[:0], cuts: p.cuts[:0], gone: p.gone[:0]}
+	plans.Put(p)
 }
 
 func (p *plan) put(at int, text []byte) { p.cuts = append(p.cuts, cut{at, at, text}) }
 
 // object plans the edits in the object that opens at open and has fields.
-func (p *plan) object(open int, fields []Field) {
-	empty := p.m.Raw[p.m.space(open+1)] == '}' || p.takeOut(fields)
-	if p.insert(open+1, fields) && !empty {
+func (p *plan) object(m *Message, open int, fields []Field) {
+	empty := m.Raw[m.space(open+1)] == '}' || p.takeOut(m, fields)
+	if p.insert(m, open+1, fields) && !empty {
 		p.put(open+1, comma)
 	}
 	for _, f := range fields {
-		at := p.m.at[f]
+		at := m.at[f]
 		switch {
-		case !p.m.Has(f):
-		case len(p.value(f)) > 0:
-			p.cuts = append(p.cuts, cut{at.Start, at.End, p.value(f)})
-		case p.edited(f) || inside(f) == nil:
-		case p.m.first(f) == '{':
-			p.object(at.Start, inside(f))
-		case p.m.first(f) == 'n' && p.wanted(inside(f)):
+		case !m.Has(f):
+		case len(p.value[f]) > 0:
+			p.cuts = append(p.cuts, cut{at.Start, at.End, p.value[f]})
+		case p.edited[f] || inside(f) == nil:
+		case m.first(f) == '{':
+			p.object(m, at.Start, inside(f))
+		case m.first(f) == 'n' && p.wanted(inside(f)):
 			p.cuts = append(p.cuts, cut{at.Start, at.End, nil})
-			p.fresh(at.End, inside(f))
+			p.fresh(m, at.End, inside(f))
 		}
 	}
 }
 
 // insert plans what is put in at a place in an object, fields that are absent
 // so far, and reports whether there is any.
-func (p *plan) insert(at int, fields []Field) (any bool) {
-	next := func() {
-		if any {
-			p.put(at, comma)
-		}
-		any = true
-	}
+func (p *plan) insert(m *Message, at int, fields []Field) (some bool) {
 	for _, f := range fields {
 		switch {
-		case p.m.Has(f):
-		case len(p.value(f)) > 0:
-			next()
+		case m.Has(f):
+		case len(p.value[f]) > 0:
+			some = p.next(at, some)
 			p.put(at, quoted[f])
-			p.put(at, p.value(f))
-		case !p.edited(f) && p.wanted(inside(f)):
-			next()
+			p.put(at, p.value[f])
+		case !p.edited[f] && p.wanted(inside(f)):
+			some = p.next(at, some)
 			p.put(at, quoted[f])
-			p.fresh(at, inside(f))
+			p.fresh(m, at, inside(f))
 		}
 	}
-	if &fields[0] == &inMeta[0] {
-		for _, e := range p.edits {
-			if e.Field == metaMembers && len(e.Value) > 0 {
-				next()
-				p.put(at, e.Value)
-			}
+	if isMeta(fields) {
+		for _, members := range p.meta {
+			some = p.next(at, some)
+			p.put(at, members)
 		}
 	}
-	return any
+	return some
 }
 
+// next parts what is put in from what was put in before, if any.
+func (p *plan) next(at int, some bool) bool {
+	if some {
+		p.put(at, comma)
+	}
+	return true
+}
+
+func isMeta(fields []Field) bool { return len(fields) > 0 && fields[0] == ProgressToken }
+
 // fresh plans a new object with what is to be put into it.
-func (p *plan) fresh(at int, fields []Field) {
+func (p *plan) fresh(m *Message, at int, fields []Field) {
 	p.put(at, opening)
-	p.insert(at, fields)
+	p.insert(m, at, fields)
 	p.put(at, closing)
 }
 
 // wanted reports whether any edit puts something into an object with fields.
 func (p *plan) wanted(fields []Field) bool {
 	for _, f := range fields {
-		if len(p.value(f)) > 0 || !p.edited(f) && p.wanted(inside(f)) {
+		if len(p.value[f]) > 0 || !p.edited[f] && p.wanted(inside(f)) {
 			return true
 		}
 	}
-	return len(fields) > 0 && &fields[0] == &inMeta[0] && slices.ContainsFunc(p.edits, func(e Edit) bool {
-		return e.Field == metaMembers && len(e.Value) > 0
-	})
+	return isMeta(fields) && len(p.meta) > 0
 }
 
 // takeOut plans the removals among fields, each run of neighbours with the
 // comma that follows it or else the one before, and reports whether no member
 // of the object is left.
-func (p *plan) takeOut(fields []Field) (empty bool) {
+func (p *plan) takeOut(m *Message, fields []Field) (empty bool) {
 	from := len(p.gone)
 	for _, f := range fields {
-		if p.m.Has(f) && p.edited(f) && len(p.value(f)) == 0 {
-			p.gone = append(p.gone, cut{start: p.m.at[f].Key, end: p.m.at[f].End})
+		if m.Has(f) && p.edited[f] && len(p.value[f]) == 0 {
+			p.gone = append(p.gone, cut{start: m.at[f].Key, end: m.at[f].End})
 		}
 	}
 	slices.SortFunc(p.gone[from:], byStart)
 	runs := p.gone[from:from]
 	for _, c := range p.gone[from:] {
-		c.end = p.m.space(c.end)
-		if p.m.Raw[c.end] == ',' {
-			c.end++
+		if after := m.space(c.end); m.Raw[after] == ',' {
+			c.end = after + 1
 		}
-		if n := len(runs); n > 0 && p.m.space(runs[n-1].end) == c.start {
+		if n := len(runs); n > 0 && m.space(runs[n-1].end) == c.start {
 			runs[n-1].end = c.end
 		} else {
 			runs = append(runs, c)
@@ -167,11 +176,11 @@ func (p *plan) takeOut(fields []Field) (empty bool) {
 		return false
 	}
 	last := &runs[len(runs)-1]
-	if p.m.Raw[last.end-1] == ',' {
+	if m.Raw[last.end-1] == ',' {
 		return false
 	}
-	before := p.m.spaceBefore(last.start)
-	if p.m.Raw[before-1] != ',' {
+	before := m.spaceBefore(last.start)
+	if m.Raw[before-1] != ',' {
 		return true
 	}
 	last.start = before - 1
@@ -196,16 +205,16 @@ func (m *Message) spaceBefore(i int) int {
 
 // apply appends the message with all cuts made. At one place what is put in
 // comes in the order in which it was planned, and before what is taken out.
-func (p *plan) apply(dst []byte) []byte {
+func (p *plan) apply(dst, raw []byte) []byte {
 	p.cuts = append(p.cuts, p.gone...)
 	slices.SortStableFunc(p.cuts, byStart)
 	done := 0
 	for _, c := range p.cuts {
-		dst = append(dst, p.m.Raw[done:c.start]...)
+		dst = append(dst, raw[done:c.start]...)
 		dst = append(dst, c.text...)
 		done = c.end
 	}
-	return append(dst, p.m.Raw[done:]...)
+	return append(dst, raw[done:]...)
 }
 
 func byStart(a, b cut) int { return a.start - b.start }

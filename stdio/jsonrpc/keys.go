@@ -36,6 +36,7 @@ type keyring struct {
 	refs    []ref
 	decoded []byte   // keys that were written with escapes
 	table   []uint32 // index in refs, plus one
+	err     *Error   // why the Scan failed
 }
 
 var (
@@ -50,7 +51,7 @@ func (r *keyring) release() {
 	if cap(r.refs) > maxKept || cap(r.decoded) > maxKept || cap(r.table) > maxKept {
 		*r = keyring{}
 	}
-	r.refs, r.decoded = r.refs[:0], r.decoded[:0]
+	r.refs, r.decoded, r.err = r.refs[:0], r.decoded[:0], nil
 	pool.Put(r)
 }
 

@@ -15,32 +15,34 @@ func Scan(data []byte, r Rules, s Shape, slots []Span) error {
 	if limit := min(r.Size, math.MaxInt32); len(data) > limit {
 		return &Error{Reason: TooLarge, Offset: limit}
 	}
-	sc := scanner{data: data, rules: r, slots: slots, keys: pool.Get().(*keyring)}
+	keys := pool.Get().(*keyring)
+	sc := scanner{data: data, rules: r, slots: slots, keys: keys}
 	sc.document(s)
-	sc.keys.release()
-	if sc.err != nil {
-		return sc.err
+	err := keys.err
+	keys.release()
+	if err != nil {
+		return err
 	}
 	return nil
 }
 
 // A scanner is one Scan under way. Its methods take the offset of what they
-// read and return the offset after it, or -1 when err is set.
+// read and return the offset after it, or -1 once they have failed. The error
+// is kept on the keyring: a scanner that held it could not live on the stack.
 type scanner struct {
 	data  []byte
 	rules Rules
 	slots []Span
 	keys  *keyring
-	err   *Error
 }
 
 func (s *scanner) fail(r Reason, at int) int {
-	s.err = &Error{Reason: r, Offset: at}
+	s.keys.err = &Error{Reason: r, Offset: at}
 	return -1
 }
 
 func (s *scanner) failKey(r Reason, at int, key []byte) int {
-	s.err = &Error{Reason: r, Offset: at, Key: cutKey(key)}
+	s.keys.err = &Error{Reason: r, Offset: at, Key: cutKey(key)}
 	return -1
 }
 

@@ -12,7 +12,7 @@ func Unquote(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	s := scanner{data: raw}
+	s := scanner{data: raw, keys: new(keyring)}
 	end, look := s.str(0)
 	if end != len(raw) {
 		return "", false
