@@ -1,0 +1,66 @@
+GO          ?= go
+FUZZTIME    ?= 30s
+PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ROOMS        = bridge cmd examples policy stdio
+
+# The race detector needs a C compiler on Linux; without one the tests run
+# without it, and say so.
+RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+.PHONY: help build demo test check platforms bench test-real fuzz clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+build: ## the program, as bin/mcpx-bridge
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/mcpx-bridge
+
+demo: ## host a topic, bridge an example server, make two calls
+	@$(GO) run ./examples/demo
+
+test: ## all tests; needs nothing but Go
+	$(if $(RACE),,@echo "no C compiler found: testing without the race detector")
+	GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -count=1 ./...
+
+check: ## formatting, vet, staticcheck, tidiness, six platforms; changes nothing
+	@echo "gofmt -l $(ROOMS)"; unformatted=$$(gofmt -l $(ROOMS)); test -z "$$unformatted" || { echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -tags real ./examples/real
+	$(GO) fix -diff ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	@$(MAKE) --no-print-directory platforms
+
+platforms:
+	@set -e; for p in $(PLATFORMS); do \
+		echo "build and vet $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./...; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./...; \
+	done
+
+bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: 40 s)
+	@$(GO) run ./examples/bench $(BENCH)
+
+# The npm servers are pinned by examples/real/package-lock.json and land in .cache.
+test-real: .cache/real/node_modules/.done ## four npm servers, three dialects, byte for byte; needs node and npm
+	$(GO) test -tags real -count=1 -v -run 'TestReal' ./examples/real
+
+.cache/real/node_modules/.done: examples/real/package.json examples/real/package-lock.json
+	mkdir -p .cache/real
+	cp $^ .cache/real/
+	cd .cache/real && npm ci --no-audit --no-fund
+	touch $@
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@set -e; for file in $$(grep -rl --include='*_test.go' '^func Fuzz' $(ROOMS)); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file); do \
+			echo "fuzz $$(dirname $$file) $$target"; \
+			$(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) ./$$(dirname $$file); \
+		done; \
+	done
+
+clean: ## what was built and fetched
+	rm -rf bin .cache

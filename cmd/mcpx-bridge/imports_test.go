@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mcpx-protocol/mcpx-bridge"
+
+// may says which of our rooms each room may import (DESIGN section 2). A room
+// that is not in the table has no place yet: give it one, at a level, before
+// anything else.
+var may = map[string]string{
+	"policy":          "",
+	"stdio/jsonrpc":   "",
+	"stdio/outbox":    "",
+	"stdio":           "stdio/jsonrpc stdio/outbox",
+	"stdio/stdiotest": "stdio stdio/jsonrpc",
+	"bridge/wire":     "stdio/jsonrpc",
+	"bridge/topic":    "bridge/wire stdio/jsonrpc stdio/outbox",
+	"bridge/gateway":  "bridge/wire stdio/jsonrpc stdio/outbox",
+	"bridge":          "bridge/wire policy stdio/jsonrpc",
+	"cmd/mcpx-bridge": "bridge bridge/gateway bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
+}
+
+// only says who may import a package directly. Everybody else may not, and
+// tests may do as they like.
+var only = map[string]string{
+	"github.com/gorilla/websocket":                  "bridge/topic bridge/gateway",
+	"github.com/mark3labs/mcp-go":                   "",
+	"github.com/spf13/cobra":                        "cmd/mcpx-bridge",
+	"github.com/goccy/go-yaml":                      "cmd/mcpx-bridge",
+	"github.com/golang-jwt/jwt/v5":                  "bridge/gateway",
+	"github.com/santhosh-tekuri/jsonschema/v6":      "bridge",
+	"github.com/google/shlex":                       "cmd/mcpx-bridge",
+	"os/exec":                                       "stdio cmd/mcpx-bridge",
+	"go.uber.org/goleak":                            "",
+	"github.com/rogpeppe/go-internal":               "",
+	"github.com/modelcontextprotocol/go-sdk":        "",
+	"github.com/coder/websocket":                    "",
+	"github.com/stretchr/testify":                   "",
+	"github.com/mcpx-protocol/mcpx-bridge/examples": "",
+}
+
+// pure rooms must not reach these, not even through somebody else.
+var (
+	pure    = []string{"bridge", "bridge/wire", "policy", "stdio/jsonrpc"}
+	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
+)
+
+// A room is one package as the go command lists it.
+type room struct {
+	ImportPath string
+	GoFiles    []string
+	Imports    []string
+	Deps       []string
+}
+
+func (r room) name() string { return strings.TrimPrefix(r.ImportPath, module+"/") }
+
+// rooms lists the packages that ship, as they are built for one system. Run
+// this with -count=1: the test cache does not see what go list would answer.
+func rooms(t *testing.T, goos string) []room {
+	t.Helper()
+	list := exec.Command("go", "list", "-deps", "-json=ImportPath,GoFiles,Imports,Deps", "./...")
+	list.Dir = filepath.Join("..", "..")
+	list.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []room
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var r room
+		if err := d.Decode(&r); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		ours := strings.HasPrefix(r.ImportPath, module+"/") && !strings.HasPrefix(r.name(), "examples/")
+		if ours && len(r.GoFiles) > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func TestImportsGoUpOnly(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		seen := map[string]bool{}
+		for _, r := range rooms(t, goos) {
+			seen[r.name()] = true
+			allowed, ok := may[r.name()]
+			if !ok {
+				t.Errorf("%s: %s has no place in the table", goos, r.name())
+				continue
+			}
+			checkOurs(t, r, strings.Fields(allowed))
+			checkOnly(t, r)
+			if slices.Contains(pure, r.name()) {
+				checkPure(t, r)
+			}
+		}
+		for name := range may {
+			if !seen[name] {
+				t.Errorf("%s: %s is in the table and nowhere else", goos, name)
+			}
+		}
+	}
+}
+
+func checkOurs(t *testing.T, r room, allowed []string) {
+	t.Helper()
+	for _, i := range r.Imports {
+		if name, ours := strings.CutPrefix(i, module+"/"); ours && !slices.Contains(allowed, name) {
+			t.Errorf("%s imports %s; it may import: %s", r.name(), name, strings.Join(allowed, " "))
+		}
+	}
+}
+
+func checkOnly(t *testing.T, r room) {
+	t.Helper()
+	for _, i := range r.Imports {
+		for pkg, who := range only {
+			if (i == pkg || strings.HasPrefix(i, pkg+"/")) && !slices.Contains(strings.Fields(who), r.name()) {
+				t.Errorf("%s imports %s, which is for: %s", r.name(), i, who)
+			}
+		}
+	}
+}
+
+func checkPure(t *testing.T, r room) {
+	t.Helper()
+	for _, dep := range r.Deps {
+		for _, pkg := range outside {
+			if dep == pkg || strings.HasPrefix(dep, pkg+"/") {
+				t.Errorf("%s reaches %s", r.name(), dep)
+			}
+		}
+	}
+}

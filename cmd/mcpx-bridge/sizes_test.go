@@ -1,0 +1,123 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Sizes of the house. What needs more lines needs a name for its middle.
+const (
+	maxFile   = 500 // lines of a file
+	maxFunc   = 80  // lines of a function
+	maxMedian = 12  // lines of the median function
+)
+
+// A source is one Go file of ours that ships.
+type source struct {
+	name string
+	set  *token.FileSet
+	file *ast.File
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	for _, room := range []string{"bridge", "cmd", "examples", "policy", "stdio"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+			all = append(all, source{filepath.ToSlash(strings.TrimPrefix(name, filepath.Join("..", "..")+string(filepath.Separator))), set, file})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func (s source) line(p token.Pos) int { return s.set.Position(p).Line }
+
+func TestFilesAndFunctionsAreShort(t *testing.T) {
+	var lengths []int
+	for _, s := range sources(t) {
+		if n := s.line(s.file.FileEnd); n > maxFile {
+			t.Errorf("%s has %d lines; split it by noun", s.name, n)
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			n := s.line(f.End()) - s.line(f.Pos()) + 1
+			lengths = append(lengths, n)
+			if n > maxFunc {
+				t.Errorf("%s:%d: %s has %d lines", s.name, s.line(f.Pos()), f.Name.Name, n)
+			}
+		}
+	}
+	slices.Sort(lengths)
+	if median := lengths[len(lengths)/2]; median > maxMedian {
+		t.Errorf("the median function has %d lines", median)
+	}
+}
+
+// Names that cannot refuse a file get every file.
+var nameless = []string{"manager", "service", "util", "utils", "common", "types", "core", "impl", "helper", "helpers", "shared"}
+
+func TestNamesRefuseSomething(t *testing.T) {
+	for _, s := range sources(t) {
+		base := strings.TrimSuffix(filepath.Base(s.name), ".go")
+		for _, name := range []string{s.file.Name.Name, base} {
+			if slices.Contains(nameless, name) {
+				t.Errorf("%s: %q is a name for anything", s.name, name)
+			}
+		}
+	}
+}
+
+// worldly is what only cmd may touch: libraries are told what they need.
+var worldly = map[string][]string{
+	"os":   {"Args", "Getenv", "LookupEnv", "Environ", "Exit"},
+	"log":  nil, // nothing of it
+	"slog": {"Default", "SetDefault", "Debug", "Info", "Warn", "Error"},
+}
+
+func TestOnlyCmdTouchesTheWorld(t *testing.T) {
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.name, "cmd/") || strings.HasPrefix(s.name, "examples/") || strings.HasPrefix(s.name, "stdio/stdiotest/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, ok := sel.X.(*ast.Ident)
+			if !ok || !imports(s.file, pkg.Name) {
+				return true
+			}
+			names, listed := worldly[pkg.Name]
+			if listed && (names == nil || slices.Contains(names, sel.Sel.Name)) {
+				t.Errorf("%s:%d: %s.%s is for cmd alone", s.name, s.line(n.Pos()), pkg.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func imports(f *ast.File, name string) bool {
+	return slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool {
+		path := strings.Trim(i.Path.Value, `"`)
+		return i.Name == nil && (path == name || strings.HasSuffix(path, "/"+name))
+	})
+}
