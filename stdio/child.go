@@ -1,0 +1,300 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+// A child is one launched process and its pipes. Our ends of the pipes are
+// non-blocking and belong to the runtime's poller; they are made here and
+// never inherited (MCP.md 2.3).
+type child struct {
+	s     *Server
+	cmd   *exec.Cmd
+	group group
+	pid   int
+	born  time.Time
+	ours  pipes
+	out   *outbox.Outbox
+	tail  tail
+	talk  handshake
+
+	failing chan failure  // the first reason to stop it
+	up      chan struct{} // closed when the handshake is done
+	read    chan struct{} // closed when stdout was read to its end
+	erred   chan struct{} // the same for stderr
+	exited  chan struct{} // closed when the leader is gone and the group killed
+	gone    chan struct{} // closed when nothing of it is left
+
+	state     *os.ProcessState // set before exited is closed
+	why       failure          // set before gone is closed, like survivors
+	survivors []int
+}
+
+// pipes are one end of each of the three.
+type pipes struct{ stdin, stdout, stderr *os.File }
+
+func (p pipes) close() {
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+func makePipes() (ours, its pipes, err error) {
+	defer func() {
+		if err != nil {
+			ours.close()
+			its.close()
+		}
+	}()
+	if its.stdin, ours.stdin, err = os.Pipe(); err != nil {
+		return ours, its, err
+	}
+	if ours.stdout, its.stdout, err = os.Pipe(); err != nil {
+		return ours, its, err
+	}
+	if ours.stderr, its.stderr, err = os.Pipe(); err != nil {
+		return ours, its, err
+	}
+	widen(ours.stdin)
+	widen(ours.stdout)
+	return ours, its, nil
+}
+
+// launch starts the command. What it starts besides, only waits.
+func (s *Server) launch() (*child, error) {
+	ours, its, err := makePipes()
+	if err != nil {
+		return nil, err
+	}
+	defer its.close()
+	c := &child{
+		s: s, ours: ours, cmd: exec.Command(s.o.Args[0], s.o.Args[1:]...), born: time.Now(),
+		failing: make(chan failure, 1), up: make(chan struct{}), read: make(chan struct{}),
+		erred: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
+	}
+	c.cmd.Dir, c.cmd.Env = s.o.Dir, s.o.Env
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = its.stdin, its.stdout, its.stderr
+	c.tail.log = s.log
+	started := make(chan error, 1)
+	go c.shepherd(started)
+	if err := <-started; err != nil {
+		ours.close()
+		return nil, launchError(c.cmd.Path, s.o.Dir, err)
+	}
+	c.out = outbox.New(ours.stdin, outbox.Options{
+		MaxItems: s.o.QueuedLines, MaxBytes: s.o.QueuedBytes,
+		Deadline: s.o.WriteDeadline, OnFail: c.stuck,
+	})
+	c.talk.version, c.talk.put = s.o.Version, c.say
+	return c, nil
+}
+
+// shepherd starts the process and waits for its end, on one thread: where the
+// kernel ties the process to its parent, it is to the thread that started it
+// (RELIABILITY finding 5), and this one lives until the process has gone.
+//
+// Before the leader is reaped its pid still names the group, so that killing
+// what it left behind cannot hit anybody else.
+func (c *child) shepherd(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c.group.prepare(c.cmd)
+	if err := c.cmd.Start(); err != nil {
+		c.group.close()
+		started <- err
+		return
+	}
+	c.pid = c.cmd.Process.Pid
+	c.group.started(c.cmd.Process)
+	started <- nil
+	c.reap()
+	close(c.exited)
+}
+
+// reap waits for the end of the leader and kills what is left of the group.
+func (c *child) reap() {
+	if awaitEnd(c.pid) {
+		c.group.kill()
+		c.group.mu.Lock()
+		c.cmd.Wait() // at once; the status is in ProcessState, the error says it again
+	} else {
+		c.cmd.Wait()
+		c.group.kill()
+		c.group.mu.Lock()
+	}
+	defer c.group.mu.Unlock()
+	c.group.reaped = true
+	c.group.close()
+	c.state = c.cmd.ProcessState
+}
+
+var newline = []byte{'\n'}
+
+func (c *child) put(line []byte) error {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return ErrNewline
+	}
+	c.s.o.Trace("send", line)
+	return c.out.Put(line, newline)
+}
+
+// say writes a line of ours. If it cannot be, the process is stopped anyway.
+func (c *child) say(line []byte) {
+	if err := c.put(line); err != nil {
+		c.stuck(err)
+		return
+	}
+	c.out.Flush()
+}
+
+// stuck hears why nothing can be written any more.
+func (c *child) stuck(err error) {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		c.fail(failure{cause: CauseStdinClosed, soft: true})
+		return
+	}
+	c.fail(failure{cause: CauseStdinStuck, detail: err.Error(), hard: true})
+}
+
+// fail gives a reason to stop the process. The first one counts.
+func (c *child) fail(f failure) {
+	select {
+	case c.failing <- f:
+	default:
+	}
+}
+
+// watch waits for a reason to stop the process, and stops it.
+func (c *child) watch(ctx context.Context) {
+	defer close(c.gone)
+	c.why = c.reason(ctx)
+	c.s.child.CompareAndSwap(c, nil)
+	c.stop(c.why)
+	c.drain()
+}
+
+func (c *child) reason(ctx context.Context) failure {
+	probe, limit := time.NewTimer(c.s.o.ProbeAfter), time.NewTimer(c.s.o.StartTimeout)
+	defer probe.Stop()
+	defer limit.Stop()
+	up := c.up
+	for {
+		select {
+		case <-ctx.Done():
+			return failure{cause: CauseStopped}
+		case <-c.exited:
+			return failure{cause: CauseExit}
+		case f := <-c.failing:
+			return c.settle(ctx, f)
+		case <-probe.C:
+			c.talk.silent()
+		case <-limit.C:
+			return failure{cause: CauseInitTimeout, hard: true}
+		case <-up:
+			up = nil
+			probe.Stop()
+			limit.Stop()
+		}
+	}
+}
+
+// settle gives a process that seems to be on its way out the time to go.
+func (c *child) settle(ctx context.Context, f failure) failure {
+	if !f.soft {
+		return f
+	}
+	select {
+	case <-c.exited:
+		return failure{cause: CauseExit}
+	case <-ctx.Done():
+		return failure{cause: CauseStopped}
+	case <-time.After(c.s.o.Stop.Drain):
+		return f
+	}
+}
+
+// unkillable is how long a process may take to go after a KILL before it is
+// given up: only the kernel can keep it.
+const unkillable = 10 * time.Second
+
+// stop goes down the ladder until the process has exited.
+func (c *child) stop(f failure) {
+	t := c.s.o.Stop
+	if f.hard {
+		t.Input = 0
+	}
+	by := time.Now().Add(t.Input)
+	ctx, cancel := context.WithDeadline(context.Background(), by)
+	c.out.Close(ctx) // what fits is written; the rest is lost with the process
+	cancel()
+	c.ours.stdin.Close()
+	if !f.hard && c.ended(time.Until(by)) {
+		return
+	}
+	c.group.terminate()
+	if c.ended(t.Term) {
+		return
+	}
+	c.s.log.Warn("server killed", "event", "child_killed", "pid", c.pid)
+	c.group.kill()
+	if !c.ended(unkillable) {
+		c.s.log.Error("server cannot be killed", "pid", c.pid)
+	}
+}
+
+func (c *child) ended(within time.Duration) bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+	}
+	select {
+	case <-c.exited:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+// drain waits until all that the dead process had written was read. What still
+// holds the pipes then fled the group; it is named and let be.
+func (c *child) drain() {
+	late := time.After(c.s.o.Stop.Drain)
+	for _, done := range []chan struct{}{c.read, c.erred} {
+		select {
+		case <-done:
+			continue
+		case <-late:
+		}
+		c.survivors = holders(c.ours.stdout, c.ours.stderr)
+		c.s.log.Warn("the server's output did not end with it: a process that fled its group may live on", "event", "survivors", "pids", c.survivors)
+		break
+	}
+	c.ours.stdout.Close()
+	c.ours.stderr.Close()
+	<-c.erred
+}
+
+// listen drains stderr to its end.
+func (c *child) listen() {
+	defer close(c.erred)
+	c.tail.drain(c.ours.stderr)
+}
+
+// discard reads and forgets what a process being stopped still writes, so that
+// a full pipe does not keep it from going.
+func (c *child) discard() {
+	io.Copy(io.Discard, c.ours.stdout)
+}

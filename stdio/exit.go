@@ -1,0 +1,135 @@
+package stdio
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A StartError says that the server could not be started or kept up.
+type StartError struct {
+	Args     []string
+	Launches int   // how often it was tried
+	Err      error // why it could not be launched; nil if it could, but did not live
+	Exit     Exit  // how the last process ended
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Error names the command, what became of it and its last words.
+func (e *StartError) Error() string {
+	text := "server " + command(e.Args) + " " + e.Exit.String()
+	if e.Launches > 1 {
+		text += fmt.Sprintf(" (started %d times)", e.Launches)
+	}
+	if n := len(e.Exit.Stderr); n > 0 {
+		text += "; its last words: " + strings.Join(e.Exit.Stderr[max(0, n-3):], " | ")
+	}
+	return text
+}
+
+// String says in a few words, without a subject, how the process ended.
+func (x Exit) String() string {
+	text := "exited with status " + strconv.Itoa(x.Code)
+	switch {
+	case x.Cause == CauseStart:
+		return "could not be launched: " + x.Detail
+	case x.Cause == CauseExit && x.Signal != "":
+		text = "was ended by signal: " + x.Signal
+	case x.Cause == CauseExit:
+	default:
+		text = meaning[x.Cause]
+	}
+	if x.Detail != "" {
+		text += ": " + x.Detail
+	}
+	return text
+}
+
+var meaning = map[string]string{
+	CauseInitTimeout: "was stopped because it did not answer initialize in time",
+	CauseHandshake:   "was stopped because the handshake failed",
+	CauseStdoutEOF:   "was stopped because it closed its stdout",
+	CauseStdinClosed: "was stopped because it closed its stdin",
+	CauseStdinStuck:  "was stopped because it does not read its stdin",
+	CauseGarbage:     "was stopped because its stdout is full of lines that are no messages",
+	CauseLineTooLong: "was stopped because it wrote a line without end",
+	CauseAsked:       "was stopped for a restart",
+	CauseStopped:     "was stopped",
+}
+
+// command shows argv in one line, cut where it gets too long for a message.
+func command(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		if words[i] = a; a == "" || strings.ContainsAny(a, " \t\n\"'\\") {
+			words[i] = strconv.Quote(a)
+		}
+	}
+	text := strings.Join(words, " ")
+	if len(text) > 160 {
+		text = strings.ToValidUTF8(text[:160], "") + "…"
+	}
+	return printable(text)
+}
+
+// launchError makes the error of a failed launch say what was not found.
+func launchError(path, dir string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) || path == "" {
+		return err
+	}
+	if _, e := os.Stat(dir); dir != "" && e != nil {
+		return fmt.Errorf("its working directory: %w", e)
+	}
+	if _, e := os.Stat(path); e == nil {
+		return fmt.Errorf("%w (the file is there: is the interpreter in its first line?)", err)
+	}
+	return err
+}
+
+// lasting reports whether a launch that failed so will fail again. What the
+// machine was only short of at the moment (processes, descriptors) will not.
+func lasting(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return !ok || !t.Temporary()
+}
+
+// A failure is a reason to stop a process.
+type failure struct {
+	cause, detail string
+
+	// soft failures are often the first sign of an exit: the process gets a
+	// moment to do so, and then that is what is told.
+	soft bool
+	hard bool // it would not listen: no waiting after stdin is closed
+}
+
+func (f failure) exit(c *child) Exit {
+	x := Exit{PID: c.pid, Code: -1, Cause: f.cause, Detail: f.detail, Survivors: c.survivors}
+	if c.state != nil {
+		x.Code, x.Signal = c.state.ExitCode(), signalOf(c.state)
+	}
+	x.Stderr = c.tail.last(20)
+	return x
+}
+
+// A noiseMeter notices more than 100 lines of noise within 10 s.
+type noiseMeter struct {
+	count int
+	at    [101]time.Time // of the latest lines, as a ring
+}
+
+func (n *noiseMeter) add(now time.Time) (tooMany bool) {
+	oldest := &n.at[n.count%len(n.at)]
+	n.count++
+	*oldest = now
+	next := n.at[n.count%len(n.at)]
+	return n.count >= len(n.at) && now.Sub(next) <= 10*time.Second
+}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package stdio
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// A group is the process and its descendants, as far as they can be reached at
+// once: here, its process group.
+type group struct {
+	leader int
+
+	mu     sync.Mutex
+	reaped bool // guarded by mu: the number may be somebody else's now
+}
+
+func (g *group) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = attributes() }
+
+func (g *group) started(p *os.Process) { g.leader = p.Pid }
+
+func (g *group) terminate() { g.signal(syscall.SIGTERM) }
+
+func (g *group) kill() { g.signal(syscall.SIGKILL) }
+
+func (g *group) signal(s syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.reaped {
+		syscall.Kill(-g.leader, s)
+	}
+}
+
+func (g *group) close() {}
+
+func signalOf(s *os.ProcessState) string {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return w.Signal().String()
+	}
+	return ""
+}

@@ -1,0 +1,235 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// The newest revision of each era (MCP.md 3.1). Of the earlier ones we speak
+// whichever the server names.
+const (
+	LegacyRevision = "2025-11-25"
+	ModernRevision = "2026-07-28"
+)
+
+// Ids of the handshake. They are strings so that they cannot collide with the
+// numbers that whoever uses the Server gives its requests.
+const (
+	initializeID = `"mcpx-init-1"`
+	discoverID   = `"mcpx-init-2"`
+)
+
+// What a server may say before the handshake is done.
+const (
+	mostEarly      = 1024
+	mostEarlyBytes = 16 << 20
+)
+
+// ModernMeta returns the members that every request to a server of the given
+// modern revision carries in params._meta, without the braces (MCP.md 3.1).
+// version is ours, as in clientInfo.
+func ModernMeta(revision, version string) []byte {
+	b := append([]byte(nil), `"io.modelcontextprotocol/protocolVersion":`...)
+	b = jsonrpc.AppendQuote(b, revision)
+	b = append(b, `,"io.modelcontextprotocol/clientInfo":`...)
+	b = appendClient(b, version)
+	return append(b, `,"io.modelcontextprotocol/clientCapabilities":{}`...)
+}
+
+func appendClient(b []byte, version string) []byte {
+	b = append(b, `{"name":"mcpx-bridge","version":`...)
+	return append(jsonrpc.AppendQuote(b, version), '}')
+}
+
+func initializeRequest(version string) []byte {
+	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+initializeID+`,"method":"initialize","params":{"protocolVersion":"`+LegacyRevision+`","capabilities":{},"clientInfo":`...)
+	return append(appendClient(b, version), "}}"...)
+}
+
+func discoverRequest(version string) []byte {
+	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+discoverID+`,"method":"server/discover","params":{"_meta":{`...)
+	return append(append(b, ModernMeta(ModernRevision, version)...), "}}}"...)
+}
+
+const initializedNotification = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+
+// A handshake is the talk with one process until it is up, and the answers
+// that may still come after that. Two goroutines take part: the reader with
+// what the server says, the watch with the time that has passed.
+type handshake struct {
+	version string
+	put     func(line []byte)
+
+	mu      sync.Mutex
+	g       greeting // guarded by mu, like the rest
+	over    bool     // up, or given up
+	refusal []string // what the server answered instead
+	hello   Hello
+
+	// The reader's alone.
+	early      []jsonrpc.Message
+	earlyBytes int
+}
+
+func (k *handshake) begin(p plan) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.g.plan = p
+	k.act(k.g.begin())
+}
+
+// silent tells that ProbeAfter has passed. Only a first answer would have
+// mattered, so it need not be told apart.
+func (k *handshake) silent() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.over && len(k.refusal) == 0 {
+		k.act(k.g.silent())
+	}
+}
+
+// died returns what greeting.died says, nothing once the handshake was over.
+func (k *handshake) died() (plan, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over {
+		return legacyFirst, false
+	}
+	return k.g.died()
+}
+
+// act does what the greeting wants. It reports whether the handshake is over.
+func (k *handshake) act(s step) bool {
+	switch s {
+	case sendInitialize:
+		k.put(initializeRequest(k.version))
+	case sendDiscover:
+		k.put(discoverRequest(k.version))
+	case upLegacy:
+		k.put([]byte(initializedNotification))
+	}
+	k.over = s == upLegacy || s == upModern || s == giveUp
+	return k.over
+}
+
+// answer takes m if it answers one of our two questions.
+func (k *handshake) answer(m *jsonrpc.Message) (taken, up bool, err error) {
+	id := string(m.Get(jsonrpc.ID))
+	if m.Class() != jsonrpc.Response || id != initializeID && id != discoverID {
+		return false, false, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over {
+		return true, false, nil // the other one was answered first
+	}
+	hello, why := readHello(m, id == discoverID, k.version)
+	if why != "" {
+		k.refusal = append(k.refusal, why)
+	} else {
+		k.hello = hello
+	}
+	next := k.g.initialized
+	if id == discoverID {
+		next = k.g.discovered
+	}
+	switch s := next(why == ""); {
+	case !k.act(s):
+		return true, false, nil
+	case s == giveUp:
+		return true, false, fmt.Errorf("%s", strings.Join(k.refusal, "; "))
+	}
+	return true, true, nil
+}
+
+// keep holds a message back until the server is up. Pings are answered at
+// once: a server may send them before anything else.
+func (k *handshake) keep(m jsonrpc.Message) error {
+	if m.Class() == jsonrpc.Request && m.Text(jsonrpc.Method) == "ping" {
+		k.put(jsonrpc.AppendResult(nil, m.Get(jsonrpc.ID), []byte("{}")))
+		return nil
+	}
+	k.early = append(k.early, m)
+	k.earlyBytes += len(m.Raw)
+	if len(k.early) > mostEarly || k.earlyBytes > mostEarlyBytes {
+		return fmt.Errorf("it sent %d messages and no answer to initialize", len(k.early))
+	}
+	return nil
+}
+
+// Where the members of an InitializeResult or DiscoverResult are noted.
+const (
+	atRevision = iota
+	atSupported
+	atCapabilities
+	atServerInfo
+	atInstructions
+	atMetaInfo
+	helloSlots
+)
+
+var helloShape = jsonrpc.Shape{
+	{Name: "protocolVersion", Slot: atRevision},
+	{Name: "supportedVersions", Slot: atSupported},
+	{Name: "capabilities", Slot: atCapabilities},
+	{Name: "serverInfo", Slot: atServerInfo},
+	{Name: "instructions", Slot: atInstructions},
+	{Name: "_meta", Slot: -1, Inside: jsonrpc.Shape{{Name: "io.modelcontextprotocol/serverInfo", Slot: atMetaInfo}}},
+}
+
+// readHello reads an answer to initialize or server/discover, or says why it
+// is no good one.
+func readHello(m *jsonrpc.Message, discover bool, version string) (Hello, string) {
+	method := "initialize"
+	if discover {
+		method = "server/discover"
+	}
+	if m.Has(jsonrpc.Err) {
+		return Hello{}, method + " was answered with error " + cut(m.Get(jsonrpc.Err))
+	}
+	result := m.Get(jsonrpc.Result)
+	var at [helloSlots]jsonrpc.Span
+	if err := jsonrpc.Scan(result, jsonrpc.Passed, helloShape, at[:]); err != nil {
+		return Hello{}, method + " was answered with " + cut(result) + ": " + err.Error()
+	}
+	get := func(slot int) []byte {
+		if at[slot].End == 0 {
+			return nil
+		}
+		return slices.Clone(result[at[slot].Start:at[slot].End])
+	}
+	h := Hello{
+		Modern: discover, Result: slices.Clone(result), ServerInfo: get(atServerInfo),
+		Capabilities: get(atCapabilities), Instructions: get(atInstructions),
+	}
+	if !discover {
+		h.Revision, _ = jsonrpc.Unquote(get(atRevision))
+		if h.Revision == "" {
+			return h, "initialize was answered without a protocolVersion: " + cut(result)
+		}
+		return h, ""
+	}
+	var speaks []string
+	if json.Unmarshal(get(atSupported), &speaks) != nil || !slices.Contains(speaks, ModernRevision) {
+		return h, "server/discover names no revision that we speak: " + cut(get(atSupported))
+	}
+	if h.ServerInfo == nil {
+		h.ServerInfo = get(atMetaInfo)
+	}
+	h.Revision, h.Meta = ModernRevision, ModernMeta(ModernRevision, version)
+	return h, ""
+}
+
+// cut shows the beginning of raw text in a message to people.
+func cut(raw []byte) string {
+	if raw = bytes.TrimSpace(raw); len(raw) > headSize {
+		return printable(strings.ToValidUTF8(string(raw[:headSize]), "")) + "…"
+	}
+	return printable(string(raw))
+}

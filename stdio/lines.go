@@ -1,0 +1,138 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+)
+
+const (
+	chunk     = 64 << 10  // lines up to this cost one copy
+	longRead  = 256 << 10 // most that is read at once into a longer line
+	longFirst = 4 << 20   // most room made for a longer line before it is known how long it is
+	headSize  = 200       // what is kept of a line that is thrown away
+)
+
+var (
+	errTooLong = errors.New("line too long")
+	errEndless = errors.New("line without end")
+)
+
+// lines cuts a stream at its newlines. Memory is bounded by max, whatever
+// comes; chunking makes no difference to the lines.
+type lines struct {
+	r    io.Reader
+	max  int
+	idle func() // called before every read
+
+	buf     []byte
+	at, end int // buf[at:end] is read and not yet handed out
+	room    int // what the last long line needed
+}
+
+func newLines(r io.Reader, max int, idle func()) *lines {
+	return &lines{r: r, max: max, idle: idle, buf: make([]byte, chunk)}
+}
+
+// next returns the next line without its newline, in a slice of its own.
+// A line over max is skipped and reported with its head and errTooLong; over
+// four times max without a newline it is errEndless and the end. What stands
+// before the end of the stream is a line too, returned with the error.
+func (l *lines) next() ([]byte, error) {
+	seen := l.at
+	for {
+		if i := bytes.IndexByte(l.buf[seen:l.end], '\n'); i >= 0 {
+			line := l.buf[l.at : seen+i]
+			l.at = seen + i + 1
+			if len(line) > l.max {
+				return slices.Clone(line[:min(len(line), headSize)]), errTooLong
+			}
+			return slices.Clone(line), nil
+		}
+		if l.end-l.at == len(l.buf) {
+			return l.long()
+		}
+		l.end = copy(l.buf, l.buf[l.at:l.end])
+		l.at, seen = 0, l.end
+		n, err := l.read(l.buf[l.end:])
+		if l.end += n; err != nil {
+			return l.rest(), err
+		}
+	}
+}
+
+// read waits for more. An error comes without bytes.
+func (l *lines) read(into []byte) (int, error) {
+	l.idle()
+	for range 100 {
+		if n, err := l.r.Read(into); n > 0 {
+			return n, nil
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+func (l *lines) rest() []byte {
+	line := slices.Clone(l.buf[l.at:l.end])
+	l.at, l.end = 0, 0
+	return line
+}
+
+// long goes on with a line that fills the buffer, reading into the line itself
+// so that its bytes are not copied again.
+func (l *lines) long() ([]byte, error) {
+	line := append(make([]byte, 0, max(l.room, 2*chunk)), l.buf[l.at:l.end]...)
+	l.at, l.end = 0, 0
+	for len(line) <= l.max {
+		if len(line) == cap(line) {
+			line = slices.Grow(line, min(len(line), l.max+1-len(line)))
+		}
+		have := len(line)
+		n, err := l.read(line[have:min(cap(line), have+longRead)])
+		if err != nil {
+			return line, err
+		}
+		line = line[:have+n]
+		if i := bytes.IndexByte(line[have:], '\n'); i >= 0 {
+			l.keep(line[have+i+1:])
+			return l.whole(line[: have+i : have+i])
+		}
+	}
+	return l.skip(line)
+}
+
+// keep puts what was read past a long line back into the buffer.
+func (l *lines) keep(rest []byte) {
+	if len(rest) > len(l.buf) {
+		l.buf = make([]byte, longRead)
+	}
+	l.end = copy(l.buf, rest)
+}
+
+func (l *lines) whole(line []byte) ([]byte, error) {
+	if len(line) > l.max {
+		return slices.Clone(line[:headSize]), errTooLong
+	}
+	l.room = min(len(line)+chunk, longFirst)
+	return line, nil
+}
+
+// skip reads to the newline of a line that is too long and forgets it.
+func (l *lines) skip(line []byte) ([]byte, error) {
+	head, size := slices.Clone(line[:headSize]), len(line)
+	for size <= 4*l.max {
+		n, err := l.read(l.buf)
+		if err != nil {
+			return head, errTooLong // the end of the stream comes with the next call
+		}
+		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
+			l.at, l.end = i+1, n
+			return head, errTooLong
+		}
+		size += n
+	}
+	return head, errEndless
+}

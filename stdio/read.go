@@ -1,0 +1,162 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// noBatches answers an array of messages (MCP.md 2.2): no revision that we ask
+// for has them.
+const noBatches = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not accepted: one message per line"}}`
+
+// A reader takes what one process writes to its stdout to the handler.
+type reader struct {
+	c     *child
+	h     Handler
+	rules jsonrpc.Rules
+	up    bool
+	noise noiseMeter
+	first bool // no line has been read yet
+	told  bool // the handler has heard something since it was last idle
+}
+
+// run reads to the end of stdout. It returns when there is nothing more to
+// come, be it because the pipe was closed.
+func (r *reader) run() {
+	c := r.c
+	defer close(c.read)
+	in := newLines(c.ours.stdout, c.s.o.MaxLine, r.idle)
+	for {
+		line, err := in.next()
+		switch {
+		case err == nil:
+			err = r.line(line)
+		case errors.Is(err, errTooLong):
+			err = r.hear(Noise{Reason: CauseLineTooLong, Head: line})
+		case errors.Is(err, errEndless):
+			r.hear(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()})
+			err = &failure{cause: CauseLineTooLong, hard: true}
+		default: // the end
+			r.line(line)
+			c.fail(failure{cause: CauseStdoutEOF, soft: true})
+			return
+		}
+		if f, ok := errors.AsType[*failure](err); ok {
+			c.fail(*f)
+			c.discard()
+			return
+		}
+	}
+}
+
+func (f *failure) Error() string { return f.cause + ": " + f.detail }
+
+func (r *reader) idle() {
+	if r.told {
+		r.told = false
+		r.h.ServerIdle()
+	}
+}
+
+// line takes one line. Its error is a *failure: the process must be stopped.
+func (r *reader) line(line []byte) error {
+	if r.first {
+		line, r.first = bytes.TrimPrefix(line, []byte("\ufeff")), false
+	}
+	if line = bytes.Trim(line, " \t\r"); len(line) == 0 {
+		return nil
+	}
+	r.c.s.o.Trace("recv", line)
+	if line[0] != '{' {
+		return r.hear(r.stray(line))
+	}
+	m, err := jsonrpc.Parse(line, r.rules)
+	if err != nil {
+		return r.hear(r.refused(line, err))
+	}
+	return r.message(m)
+}
+
+func (r *reader) message(m jsonrpc.Message) error {
+	if m.Class() == jsonrpc.Malformed {
+		return r.hear(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw), ID: m.Get(jsonrpc.ID)})
+	}
+	taken, up, err := r.c.talk.answer(&m)
+	switch {
+	case err != nil:
+		return &failure{cause: CauseHandshake, detail: err.Error()}
+	case up:
+		r.rise()
+	case taken:
+	case r.up:
+		r.told = true
+		r.h.ServerMessage(m)
+	default:
+		if err := r.c.talk.keep(m); err != nil {
+			return &failure{cause: CauseHandshake, detail: err.Error(), hard: true}
+		}
+	}
+	return nil
+}
+
+// rise tells the handler that the server is up and hands on what it has said
+// so far.
+func (r *reader) rise() {
+	c := r.c
+	r.up, r.told = true, true
+	close(c.up)
+	c.s.child.Store(c)
+	hello := c.talk.hello
+	hello.PID = c.pid
+	c.s.log.Info("server up", "pid", c.pid, "revision", hello.Revision)
+	r.h.ServerUp(hello)
+	for _, m := range c.talk.early {
+		r.h.ServerMessage(m)
+	}
+	c.talk.early = nil
+}
+
+// hear counts a line of noise and tells of it.
+func (r *reader) hear(n Noise) error {
+	tooMany := r.noise.add(time.Now())
+	n.Count = r.noise.count
+	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", printable(string(n.Head)), "detail", n.Detail, "count", n.Count)
+	r.told = true
+	r.h.ServerNoise(n)
+	if tooMany {
+		return &failure{cause: CauseGarbage, detail: "more than 100 lines in 10 s", hard: true}
+	}
+	return nil
+}
+
+// stray is a line that does not even begin like a message.
+func (r *reader) stray(line []byte) Noise {
+	if line[0] != '[' || !bytes.HasPrefix(bytes.TrimLeft(line[1:], " \t"), []byte("{")) {
+		return Noise{Reason: CauseGarbage, Head: head(line)}
+	}
+	r.c.say([]byte(noBatches))
+	return Noise{Reason: string(jsonrpc.Batch), Head: head(line)}
+}
+
+// refused is a line that begins like a message and is none. If only its text
+// is broken, the id of the answer it was meant to be can still be told.
+func (r *reader) refused(line []byte, err error) Noise {
+	n := Noise{Reason: CauseGarbage, Detail: err.Error(), Head: head(line)}
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || e.Reason == jsonrpc.Syntax || e.Reason == jsonrpc.TrailingData {
+		return n
+	}
+	n.Reason = string(e.Reason)
+	if e.Reason == jsonrpc.InvalidUTF8 {
+		mended, err := jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("?")), r.rules)
+		if err == nil && mended.Class() == jsonrpc.Response {
+			n.ID = mended.Get(jsonrpc.ID)
+		}
+	}
+	return n
+}
+
+func head(line []byte) []byte { return bytes.Clone(line[:min(len(line), headSize)]) }

@@ -1,0 +1,113 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Run launches the server and keeps it up until ctx ends, then stops it and
+// returns nil: when Run returns, everything it started is gone. It returns a
+// *[StartError] at once if the command cannot be launched at all, and when the
+// restart budget is spent.
+func (s *Server) Run(ctx context.Context, h Handler) error {
+	if len(s.o.Args) == 0 {
+		return &StartError{Err: errors.New("no command"), Exit: Exit{Code: -1, Cause: CauseStart, Detail: "no command"}}
+	}
+	spent := failures{Budget: s.o.Restart}
+	var way road
+	for launches := 1; ; launches++ {
+		x, up, err := s.live(ctx, h, &way)
+		stopping := ctx.Err() != nil
+		if !stopping {
+			s.plan(&x, &spent, &way, up, err)
+		}
+		s.tell(h, x)
+		switch {
+		case stopping:
+			return nil
+		case !x.Restarting:
+			return &StartError{Args: s.o.Args, Launches: launches, Err: err, Exit: x}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(x.In):
+		}
+	}
+}
+
+// live is one process from launch to end. It returns how long it was up, and
+// the error if it could not be launched.
+func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Duration, error) {
+	c, err := s.launch()
+	if err != nil {
+		return Exit{Code: -1, Cause: CauseStart, Detail: err.Error()}, 0, err
+	}
+	s.log.Info("server launched", "pid", c.pid)
+	go c.listen()
+	go c.watch(ctx)
+	c.talk.begin(way.plan)
+	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
+	r.run()
+	<-c.gone
+	x := c.why.exit(c)
+	if !r.up {
+		way.failed(&c.talk, x.Cause)
+		return x, 0, nil
+	}
+	way.worked(c.talk.hello.Modern)
+	return x, time.Since(c.born), nil
+}
+
+// plan decides what follows the end of a process.
+func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err error) {
+	switch {
+	case err != nil && lasting(err):
+	case way.again:
+		x.Restarting = true
+	default:
+		x.In, x.Restarting = spent.spend(time.Now(), up)
+	}
+}
+
+func (s *Server) tell(h Handler, x Exit) {
+	level := slog.LevelWarn
+	if x.Cause == CauseStopped {
+		level = slog.LevelInfo
+	}
+	s.log.Log(context.Background(), level, "server down", "event", x.Cause, "pid", x.PID, "code", x.Code, "signal", x.Signal,
+		"detail", x.Detail, "restarting", x.Restarting, "in", x.In)
+	h.ServerDown(x)
+	h.ServerIdle()
+}
+
+// A road is what earlier launches have taught about the handshake.
+type road struct {
+	plan  plan
+	tried bool // the one launch with another plan has been used
+	again bool // launch at once, outside the budget
+}
+
+func (w *road) worked(modern bool) {
+	w.again = false
+	if w.plan = legacyOnly; modern {
+		w.plan = modernFirst
+	}
+}
+
+// failed picks the plan of the next launch after one that did not come up.
+func (w *road) failed(k *handshake, cause string) {
+	next, worth := k.died()
+	died := cause == CauseExit || cause == CauseStdoutEOF || cause == CauseStdinClosed
+	w.again = worth && died && !w.tried
+	switch {
+	case w.again:
+		w.plan, w.tried = next, true
+	case w.plan == modernFirst:
+		w.plan = legacyFirst
+	}
+}

@@ -1,0 +1,194 @@
+// Package stdio keeps an MCP server at the end of two pipes: it launches the
+// command, shakes hands in either era of MCP, hands on what the server says,
+// starts it again when it dies, and leaves nothing running when it stops.
+//
+// The life of a process is one road:
+//
+//	launch -> handshake -> ServerUp -> messages … -> stop ladder -> ServerDown
+//
+// One goroutine, the one in [Server.Run], reads and calls the [Handler]. Beside
+// it each process has three that only wait: for its exit, for its stderr, and
+// for a reason to stop it.
+package stdio
+
+import (
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// ErrDown says that there is no server to write to at the moment.
+var ErrDown = errors.New("the server is not running")
+
+// ErrNewline says that a line was refused because it holds a line break: it
+// would have been two messages.
+var ErrNewline = errors.New("a message to the server may not hold a line break")
+
+// Options say what to launch and how patient to be. Zero fields mean the
+// default named beside them. They may not be changed after New.
+type Options struct {
+	// Args is the command and its arguments, passed on untouched and without a
+	// shell. A command without a slash is looked up in our own PATH.
+	Args []string
+	Dir  string   // working directory of the server; default ours
+	Env  []string // the whole environment of the server; nil means ours
+
+	StartTimeout time.Duration // from launch to the end of the handshake; 30 s
+	ProbeAfter   time.Duration // silence after initialize before server/discover is tried too; 5 s
+	Stop         StopTimes
+	Restart      Budget
+
+	MaxLine     int // longest line taken from the server, in bytes; 16 MiB
+	QueuedLines int // lines waiting for a server that does not read; 1024
+	QueuedBytes int // the same in bytes; 64 MiB
+
+	// WriteDeadline is how long the server may take nothing from its stdin
+	// while lines wait; then it is killed. 10 s.
+	WriteDeadline time.Duration
+
+	Version string       // told to the server as clientInfo.version; "dev"
+	Log     *slog.Logger // nil discards
+
+	// Trace sees every line in both directions, dir being "send" or "recv". It
+	// is called from several goroutines and must neither keep nor change line.
+	Trace func(dir string, line []byte)
+}
+
+// StopTimes are the waits of the stop ladder: stdin is closed, Input later the
+// process group gets a TERM, Term later a KILL. A group whose leader has gone
+// is killed at once, so no grandchild is left.
+type StopTimes struct {
+	Input time.Duration // 2 s
+	Term  time.Duration // 3 s
+
+	// Drain bounds the reading of what the dead server left in its pipes. Only
+	// a process that fled the group can make it last. 1 s.
+	Drain time.Duration
+}
+
+// A Handler hears what happens to the server. Its methods are called from the
+// goroutine in Run, never two at a time, and must not wait for anything.
+type Handler interface {
+	// ServerUp: the handshake is done. Put works from here on.
+	ServerUp(h Hello)
+	// ServerMessage hands on one message; its bytes belong to the handler.
+	// What the server said before the handshake was done comes right after
+	// ServerUp, in order.
+	ServerMessage(m jsonrpc.Message)
+	// ServerNoise tells of a line that is no message.
+	ServerNoise(n Noise)
+	// ServerDown comes once for every process that was launched, up or not,
+	// when all of it is gone. Nothing put before it will be answered.
+	ServerDown(x Exit)
+	// ServerIdle: about to wait, so what has been gathered should be flushed.
+	ServerIdle()
+}
+
+// Hello is what a server said of itself. The raw members are nil where absent
+// and belong to the handler.
+type Hello struct {
+	PID      int
+	Revision string // of MCP, as the server named it
+	Modern   bool   // 2026-07-28 or later: every request needs Meta
+
+	Result       []byte // InitializeResult, or DiscoverResult when Modern
+	ServerInfo   []byte
+	Capabilities []byte
+	Instructions []byte // a JSON string
+
+	// Meta are the members that every request to a modern server must have in
+	// params._meta, without braces; nil for a legacy one.
+	Meta []byte
+}
+
+// Noise is a line on the server's stdout that is no message (MCP.md 2.2).
+type Noise struct {
+	// Reason is child_stdout_garbage, child_line_too_long, or why a line that
+	// looks like a message was refused (a jsonrpc.Reason such as invalid_utf8
+	// or batch).
+	Reason string
+	Detail string // for people; may be empty
+	Head   []byte // at most the first 200 bytes, as they came: escape before showing
+	Count  int    // lines of noise of this process so far, this one included
+
+	// ID is the raw id of the response the line would have been, nil if that
+	// cannot be told. Whoever waits for it need not wait any longer.
+	ID []byte
+}
+
+// Causes of an Exit.
+const (
+	CauseExit        = "child_exit"           // it ended by itself
+	CauseStart       = "child_start_failed"   // it could not be launched
+	CauseInitTimeout = "child_init_timeout"   // no handshake within StartTimeout
+	CauseHandshake   = "child_handshake"      // it answered, but not so that we can work
+	CauseStdoutEOF   = "child_stdout_eof"     // stdout closed while it lives on
+	CauseStdinClosed = "child_stdin_closed"   // stdin closed while it lives on
+	CauseStdinStuck  = "child_stdin_blocked"  // does not read its stdin
+	CauseGarbage     = "child_stdout_garbage" // more than 100 lines of noise in 10 s
+	CauseLineTooLong = "child_line_too_long"  // over four times MaxLine without a line break
+	CauseAsked       = "restart_asked"        // Restart was called
+	CauseStopped     = "stopped"              // Run's context ended
+)
+
+// An Exit tells how a process ended and what comes next.
+type Exit struct {
+	PID    int    // 0 if it could not be launched
+	Code   int    // exit status, -1 if there is none
+	Signal string // the signal that ended it, or ""
+	Cause  string // one of the Cause constants
+	Detail string // for people; may be empty
+
+	Stderr []string // its last lines, control characters escaped
+
+	// Survivors are processes that fled the group and still held the server's
+	// pipes after it was gone. They are reported and let be. Linux only.
+	Survivors []int
+
+	Restarting bool          // false: Run is about to return
+	In         time.Duration // until the next launch
+}
+
+// Server keeps one MCP server alive. Make it with New; Run it once.
+type Server struct {
+	o     Options
+	log   *slog.Logger
+	child atomic.Pointer[child] // the process that is up, nil otherwise
+}
+
+// New returns a server that is not running yet.
+func New(o Options) *Server {
+	o = o.withDefaults()
+	return &Server{o: o, log: o.Log}
+}
+
+// Put queues one line, without its newline, for the server. It never waits:
+// the error is [ErrDown], [ErrNewline], outbox.ErrFull or what failed. Lines
+// are written in the order they were put, at the latest after Flush. The bytes
+// belong to the Server from here on. Any goroutine may call it.
+func (s *Server) Put(line []byte) error {
+	c := s.child.Load()
+	if c == nil {
+		return ErrDown
+	}
+	return c.put(line)
+}
+
+// Flush writes what was put, as far as the pipe takes it, without waiting.
+// Any goroutine may call it.
+func (s *Server) Flush() {
+	if c := s.child.Load(); c != nil {
+		c.out.Flush()
+	}
+}
+
+// Restart asks Run to stop the process that is up and launch another. It
+// counts against the budget. Without a process that is up it does nothing.
+func (s *Server) Restart(why string) {
+	if c := s.child.Load(); c != nil {
+		c.fail(failure{cause: CauseAsked, detail: why})
+	}
+}

@@ -1,0 +1,134 @@
+package stdio
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	tailSize   = 64 << 10 // bytes of stderr kept to be quoted
+	shownLine  = 1 << 10  // bytes of one line that are shown
+	linesInLog = 100      // lines a second that go to the log
+)
+
+// A tail reads a server's stderr for as long as there is any, so that the
+// server never blocks on it. It keeps the end and logs what is not too much.
+type tail struct {
+	log *slog.Logger
+
+	second     time.Time // the current one, of the limit
+	logged     int       // lines in it
+	suppressed int       // lines in it that were too many
+	long       bool      // inside a line that was shown cut
+
+	mu   sync.Mutex
+	ring []byte // the last tailSize bytes, guarded by mu; grows to twice that before it is cut
+}
+
+// drain reads r to its end.
+func (t *tail) drain(r io.Reader) {
+	buf := make([]byte, 32<<10)
+	var part []byte // the beginning of a line that is not complete
+	for {
+		n, err := r.Read(buf)
+		t.keep(buf[:n])
+		part = t.each(append(part, buf[:n]...))
+		if err != nil {
+			break
+		}
+	}
+	if len(part) > 0 {
+		t.line(part)
+	}
+	t.turn(time.Time{})
+}
+
+func (t *tail) keep(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ring = append(t.ring, p...); len(t.ring) > 2*tailSize {
+		t.ring = append(t.ring[:0], t.ring[len(t.ring)-tailSize:]...)
+	}
+}
+
+// each logs the complete lines in p and returns what is left of it.
+func (t *tail) each(p []byte) []byte {
+	left := p
+	for {
+		i := bytes.IndexByte(left, '\n')
+		if i < 0 {
+			break
+		}
+		t.line(left[:i])
+		left, t.long = left[i+1:], false
+	}
+	if len(left) > shownLine { // show what there is, and no more of this line
+		t.line(left[:shownLine])
+		left, t.long = nil, true
+	}
+	return append(p[:0], left...)
+}
+
+func (t *tail) line(line []byte) {
+	if line = bytes.TrimRight(line, "\r"); t.long || len(line) == 0 {
+		return
+	}
+	if now := time.Now(); now.Sub(t.second) >= time.Second {
+		t.turn(now)
+	}
+	if t.logged++; t.logged > linesInLog {
+		t.suppressed++
+		return
+	}
+	t.log.Info("server stderr", "line", printable(string(line[:min(len(line), shownLine)])))
+}
+
+// turn begins a new second.
+func (t *tail) turn(now time.Time) {
+	if t.suppressed > 0 {
+		t.log.Warn("server stderr suppressed", "event", "stderr_suppressed", "lines", t.suppressed)
+	}
+	t.second, t.logged, t.suppressed = now, 0, 0
+}
+
+// last returns the last n lines that are not empty, made printable.
+func (t *tail) last(n int) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []string
+	for line := range strings.Lines(string(t.ring[max(0, len(t.ring)-tailSize):])) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, printable(line[:min(len(line), shownLine)]))
+		}
+	}
+	return out[max(0, len(out)-n):]
+}
+
+// printable shows what a terminal or a log might act on as \u{…}.
+func printable(s string) string {
+	plain := func(r rune) bool { return unicode.IsPrint(r) || r == '\t' }
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case plain(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
