@@ -1,29 +1,250 @@
 // Package outbox writes to one descriptor, in order, and never makes the
 // caller wait.
+//
+// What is put is only noted. It is written when the caller, about to wait for
+// something else, calls Flush: everything that is ready goes out in one system
+// call. What the other end does not take at once is left to a goroutine that
+// lives until the backlog is gone:
+//
+//	Put, Put, Put -> Flush -> one write(2), not blocking
+//	                   `-> would block: drain -> w.Write, under a deadline
+//
+// Nobody waits for a slow peer, and a stuck one is an error.
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
 var (
-	ErrFull   = errors.New("outbox full: the other end does not read fast enough")
+	// ErrFull is what Put returns when the other end has not read for so
+	// long that a limit is reached. Nothing of that Put is kept.
+	ErrFull = errors.New("outbox full: the other end does not read fast enough")
+
+	// ErrClosed is what Put returns after Close.
 	ErrClosed = errors.New("outbox closed")
+
+	// ErrStuck is how a failure begins when a write made no progress for
+	// Options.Deadline.
+	ErrStuck = errors.New("the other end reads nothing")
 )
 
+// Options say how much an Outbox holds and how long it tries. Zero fields stand
+// for the defaults.
 type Options struct {
-	MaxItems, MaxBytes int
-	Deadline           time.Duration
-	OnFail             func(error)
+	MaxItems int // Puts that are not wholly written; default 4096
+	MaxBytes int // bytes that are not written; default 32 MiB. A larger Put never fits
+
+	// Deadline is how long a write may make no progress at all before the
+	// Outbox fails; default 10 s. A slow reader is no failure, a stuck one is.
+	Deadline time.Duration
+
+	// OnFail is called once when a write fails, from a goroutine of its own
+	// for which Close does not wait. It is not called for what Close cuts short.
+	OnFail func(error)
 }
 
-type Outbox struct{}
+// An Outbox is a bounded queue in front of a writer. All methods may be called
+// from several goroutines. While it is in use nobody else may write to the
+// writer or set its write deadline.
+type Outbox struct {
+	w        io.Writer
+	deadline deadliner // nil if w has none
+	direct   *direct   // nil if w cannot be written to without blocking
+	o        Options
+	done     chan struct{} // closed when closing and nothing is left to do
 
-func New(w io.Writer, o Options) *Outbox          { panic("coming") }
-func (b *Outbox) Put(parts ...[]byte) error       { panic("coming") }
-func (b *Outbox) Flush()                          { panic("coming") }
-func (b *Outbox) Close(ctx context.Context) error { panic("coming") }
-func (b *Outbox) Queued() (items, bytes int)      { panic("coming") }
+	mu      sync.Mutex
+	queue   queue
+	writing bool  // somebody writes, Flush or drain, and goes on until queue is empty
+	stuck   bool  // failed inside a write that may not have returned
+	closing bool  // Close was called
+	ended   bool  // done is closed
+	err     error // why nothing will be written any more
+}
+
+type deadliner interface{ SetWriteDeadline(time.Time) error }
+
+// New returns an Outbox that writes to w, which stays the caller's to close. On
+// Linux and macOS a w with a descriptor in non-blocking mode (a pipe or socket
+// opened by package os or net) is written to by Flush itself; any other is
+// written to by a goroutine only.
+func New(w io.Writer, o Options) *Outbox {
+	o.MaxItems = cmp.Or(o.MaxItems, 4096)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
+	o.Deadline = cmp.Or(o.Deadline, 10*time.Second)
+	b := &Outbox{w: w, direct: newDirect(w), o: o, done: make(chan struct{})}
+	if d, ok := w.(deadliner); ok && d.SetWriteDeadline(time.Time{}) == nil {
+		b.deadline = d
+	}
+	return b
+}
+
+// Put notes parts to be written one after the other, as one item. It writes
+// nothing itself; see Flush. Parts of up to 16 KiB are copied. A larger one is
+// kept as it is, and must not be changed by anybody until it is written.
+//
+// The error is ErrFull, ErrClosed, or the one that ended the writing.
+func (b *Outbox) Put(parts ...[]byte) error {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch items, bytes := b.queue.size(); {
+	case b.err != nil:
+		return b.err
+	case b.closing:
+		return ErrClosed
+	case items >= b.o.MaxItems || size > b.o.MaxBytes-bytes:
+		return ErrFull
+	}
+	b.queue.put(parts, size)
+	return nil
+}
+
+// Flush sees to it that everything put so far gets written, and returns without
+// waiting for that.
+func (b *Outbox) Flush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.writing || b.err != nil || b.queue.empty() {
+		return
+	}
+	b.writing = true
+	if b.direct != nil && b.writeReadyLocked() {
+		b.restLocked()
+		return
+	}
+	b.drainLocked()
+}
+
+// rounds is how often one Flush writes what others put in the meantime.
+const rounds = 8
+
+// writeReadyLocked writes what can be written without blocking. It reports
+// whether there is nothing more to do. The lock is not held during the writes.
+func (b *Outbox) writeReadyLocked() bool {
+	for range rounds {
+		pieces, size := b.queue.peek(b.direct.pieces[:0])
+		b.mu.Unlock()
+		n, err := b.direct.write(pieces)
+		b.mu.Lock()
+		if b.err != nil {
+			return true
+		}
+		b.queue.wrote(n)
+		if err != nil {
+			b.failLocked(err)
+			return true
+		}
+		if b.queue.empty() {
+			return true
+		}
+		if n < size {
+			return false
+		}
+	}
+	return false
+}
+
+// drainLocked leaves the writing to a goroutine.
+func (b *Outbox) drainLocked() {
+	b.writing = true
+	go b.drain()
+}
+
+// restLocked ends the turn of whoever was writing.
+func (b *Outbox) restLocked() {
+	b.writing = false
+	b.endLocked()
+}
+
+// endLocked tells Close when there is nothing more to wait for.
+func (b *Outbox) endLocked() {
+	left := !b.queue.empty() && b.err == nil
+	if b.closing && !b.ended && !left && (!b.writing || b.stuck) {
+		b.ended = true
+		close(b.done)
+	}
+}
+
+// failLocked ends all writing. What is queued is given up, but still counted.
+func (b *Outbox) failLocked(err error) {
+	if b.err != nil {
+		return
+	}
+	b.err = err
+	b.queue.drop()
+	if b.o.OnFail != nil {
+		go b.o.OnFail(err)
+	}
+}
+
+// Close stops accepting, writes what was put before and returns when that is
+// done, has failed, or ctx ends; then it gives up what is left. It returns nil
+// if everything was written. No goroutine of the Outbox is left then, with one
+// exception: a write to a w without write deadlines that the other end does not
+// take lingers until w is closed. Close may be called again.
+func (b *Outbox) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closing = true
+	if !b.writing && b.err == nil && !b.queue.empty() {
+		b.drainLocked()
+	}
+	b.endLocked()
+	b.mu.Unlock()
+	select {
+	case <-b.done:
+	case <-ctx.Done():
+		b.abandon(context.Cause(ctx))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, bytes := b.queue.size(); bytes == 0 {
+		return nil
+	}
+	return b.err
+}
+
+// grace is how long a write may take to notice that its deadline is over.
+const grace = time.Second
+
+// abandon gives up what is queued, interrupts a write under way and waits for
+// it, unless w cannot be interrupted.
+func (b *Outbox) abandon(cause error) {
+	if b.interrupt(cause) {
+		select {
+		case <-b.done:
+		case <-time.After(grace):
+		}
+	}
+}
+
+// interrupt reports whether a write under way has been told to end.
+func (b *Outbox) interrupt(cause error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil && (b.writing || !b.queue.empty()) {
+		_, bytes := b.queue.size()
+		b.err = fmt.Errorf("outbox closed with %d bytes unwritten: %w", bytes, cause)
+		b.queue.drop()
+	}
+	b.endLocked()
+	return b.deadline != nil && b.deadline.SetWriteDeadline(time.Unix(1, 0)) == nil
+}
+
+// Queued returns how many Puts are not wholly written, and how many bytes. After
+// a failure it is what never will be.
+func (b *Outbox) Queued() (items, bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queue.size()
+}

@@ -1,0 +1,79 @@
+//go:build linux || darwin
+
+package outbox
+
+import (
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A direct writes to a descriptor without ever waiting for it. Whoever has
+// Outbox.writing may use it, so the runtime's own lock on the descriptor is
+// free and nothing in here blocks.
+type direct struct {
+	raw    syscall.RawConn
+	once   func(fd uintptr) bool // d.writeOnce, bound once so that a write allocates nothing
+	pieces [maxPieces][]byte
+
+	ready [][]byte // what writeOnce is to write
+	n     int      // and how it went
+	err   error
+}
+
+// maxPieces is how many stretches one system call writes.
+const maxPieces = 16
+
+// newDirect returns nil if w has no descriptor.
+func newDirect(w io.Writer) *direct {
+	c, ok := w.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	d := &direct{raw: raw}
+	d.once = d.writeOnce
+	return d
+}
+
+// write writes what the descriptor takes of pieces at this moment, which may be
+// nothing.
+func (d *direct) write(pieces [][]byte) (int, error) {
+	d.ready, d.n, d.err = pieces, 0, nil
+	err := d.raw.Write(d.once)
+	clear(pieces)
+	if err == nil {
+		err = d.err
+	}
+	return d.n, err
+}
+
+// writeOnce always reports true: false would make the runtime wait until the
+// descriptor is writable.
+func (d *direct) writeOnce(fd uintptr) bool {
+	// The mode can be changed at any time by whoever shares the descriptor.
+	if flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK == 0 {
+		return true
+	}
+	n, err := writev(int(fd), d.ready)
+	for err == unix.EINTR {
+		n, err = writev(int(fd), d.ready)
+	}
+	if err == nil {
+		d.n = n
+	} else if err != unix.EAGAIN {
+		d.err = err
+	}
+	return true
+}
+
+func writev(fd int, pieces [][]byte) (int, error) {
+	if len(pieces) == 1 {
+		return unix.Write(fd, pieces[0])
+	}
+	return unix.Writev(fd, pieces)
+}

@@ -1,0 +1,83 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// maxPiece is the most that is written at a time where no progress can be seen
+// within a write: so much must be taken within Options.Deadline.
+const maxPiece = 256 << 10
+
+// drain writes until nothing is queued. It runs while there is a backlog, at
+// most once at a time, and has b.writing for itself.
+func (b *Outbox) drain() {
+	for {
+		piece, ok := b.next()
+		if !ok {
+			return
+		}
+		stop := b.watch()
+		n, err := b.w.Write(piece)
+		stop()
+		b.wrote(n, err)
+	}
+}
+
+// next returns what is to be written next. When there is nothing it ends the
+// turn and reports false.
+func (b *Outbox) next() ([]byte, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil && !b.queue.empty() {
+		if b.deadline != nil {
+			b.deadline.SetWriteDeadline(time.Now().Add(b.o.Deadline)) // else the write says what is wrong
+		}
+		piece := b.queue.front()
+		return piece[:min(len(piece), maxPiece)], true
+	}
+	if b.deadline != nil {
+		b.deadline.SetWriteDeadline(time.Time{}) // or it would hold for Flush too
+	}
+	b.restLocked()
+	return nil, false
+}
+
+// watch fails the Outbox if w has no deadlines and the write that follows is
+// not over in time. The returned function ends the watch.
+func (b *Outbox) watch() (stop func() bool) {
+	if b.deadline != nil {
+		return func() bool { return true }
+	}
+	return time.AfterFunc(b.o.Deadline, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.stuck = true
+		b.failLocked(b.noProgress())
+		b.endLocked()
+	}).Stop
+}
+
+func (b *Outbox) noProgress() error { return fmt.Errorf("%w for %v", ErrStuck, b.o.Deadline) }
+
+// wrote takes the outcome of one write.
+func (b *Outbox) wrote(n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return
+	}
+	b.queue.wrote(n)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && n > 0: // slow, not stuck
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.failLocked(b.noProgress())
+	case err != nil:
+		b.failLocked(err)
+	case n == 0:
+		b.failLocked(io.ErrShortWrite)
+	}
+}
