@@ -1,0 +1,222 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+const (
+	maxFrame      = jsonrpc.MaxSize
+	maxSkip       = 4 * maxFrame // a longer frame ends the link instead of being skipped
+	writeDeadline = 10 * time.Second
+	closeWait     = 2 * time.Second        // for the gateway to close too (WIRE W-2)
+	lastWords     = 250 * time.Millisecond // for what is still unwritten once reading has ended
+	queueFrames   = 8192
+	queueBytes    = 64 << 20
+)
+
+// A cork is the net.Conn under a websocket.Conn. Once corked, all that is
+// written goes through the outbox, also gorilla's own pongs and closes, so
+// that nobody ever waits; and whoever is about to wait for input first
+// flushes what everybody has put.
+type cork struct {
+	net.Conn
+	out   *outbox.Outbox // nil during the handshake
+	idle  func()
+	heard atomic.Bool
+}
+
+func (c *cork) Read(p []byte) (int, error) {
+	if c.out != nil {
+		if c.idle != nil {
+			c.idle()
+		}
+		c.out.Flush()
+	}
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.heard.Store(true)
+	}
+	return n, err
+}
+
+func (c *cork) Write(p []byte) (int, error) {
+	if c.out == nil {
+		return c.Conn.Write(p)
+	}
+	if err := c.out.Put(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// SetWriteDeadline leaves the deadline to the outbox once there is one.
+func (c *cork) SetWriteDeadline(t time.Time) error {
+	if c.out == nil {
+		return c.Conn.SetWriteDeadline(t)
+	}
+	return nil
+}
+
+// A link is a Conn over a WebSocket.
+type link struct {
+	ws      *websocket.Conn
+	cork    *cork
+	scratch []byte // of the reader
+	ended   atomic.Bool
+
+	mu     sync.Mutex
+	cause  error       // what broke the link on our side
+	hangup *time.Timer // set by the first Close
+}
+
+// newLink corks a connection whose handshake is done.
+func newLink(ws *websocket.Conn, c *cork) *link {
+	l := &link{ws: ws, cork: c, scratch: make([]byte, 16<<10)}
+	c.out = outbox.New(c.Conn, outbox.Options{
+		MaxItems: queueFrames, MaxBytes: queueBytes, Deadline: writeDeadline, OnFail: l.broken,
+	})
+	ws.SetReadLimit(maxSkip)
+	return l
+}
+
+// broken ends the link because the gateway takes nothing any more.
+func (l *link) broken(err error) {
+	l.mu.Lock()
+	if l.cause == nil {
+		l.cause = fmt.Errorf("write to the gateway: %w", err)
+	}
+	l.mu.Unlock()
+	l.cork.Conn.Close()
+}
+
+func (l *link) Idle(f func()) { l.cork.idle = f }
+
+func (l *link) Heard() bool { return l.cork.heard.Swap(false) }
+
+func (l *link) Ping() error {
+	err := l.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeDeadline))
+	l.Flush()
+	return err
+}
+
+func (l *link) Put(frame []byte) error {
+	if len(frame) > maxFrame {
+		return ErrTooLarge
+	}
+	key, head := newKey(), [14]byte{}
+	mask(key, frame)
+	err := l.cork.out.Put(appendHeader(head[:0], len(frame), key), frame)
+	if err != nil {
+		mask(key, frame) // as it was: nobody took it
+	}
+	return err
+}
+
+func (l *link) Flush() { l.cork.out.Flush() }
+
+func (l *link) Read() ([]byte, error) {
+	_, r, err := l.ws.NextReader()
+	if err == nil {
+		var frame []byte
+		if frame, err = l.gather(r); err == nil || err == ErrTooLarge {
+			return frame, err
+		}
+	}
+	l.ended.Store(true)
+	return nil, l.why(err)
+}
+
+// gather reads one frame. What is over the limit is read and thrown away: one
+// over-long frame of some participant must not cost us the seat.
+func (l *link) gather(r io.Reader) ([]byte, error) {
+	buf, n := l.scratch, 0
+	for {
+		m, err := r.Read(buf[n:])
+		n += m
+		switch {
+		case n > maxFrame:
+			_, err = io.Copy(io.Discard, r)
+			if err == nil {
+				err = ErrTooLarge
+			}
+			return nil, err
+		case err == io.EOF && n <= len(l.scratch):
+			return append(make([]byte, 0, n), buf[:n]...), nil
+		case err == io.EOF:
+			return buf[:n:n], nil
+		case err != nil:
+			return nil, err
+		case n == len(buf):
+			room := min(2*n, maxFrame+1)
+			buf = append(make([]byte, 0, room), buf...)[:room]
+		}
+	}
+}
+
+// why names the end of a link: what broke it here, else what the gateway said.
+func (l *link) why(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cause != nil {
+		return l.cause
+	}
+	if c, ok := errors.AsType[*websocket.CloseError](err); ok {
+		return &wire.CloseError{Code: c.Code, Reason: c.Text}
+	}
+	return fmt.Errorf("read from the gateway: %w", err)
+}
+
+func (l *link) Close(code int, reason string) error {
+	if l.ended.Load() {
+		return l.release()
+	}
+	l.mu.Lock()
+	said := l.hangup != nil
+	if !said {
+		l.hangup = time.AfterFunc(closeWait, func() { l.cork.Conn.Close() })
+	}
+	l.mu.Unlock()
+	if said {
+		return nil
+	}
+	err := l.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, clip(reason, 123)), time.Now().Add(writeDeadline))
+	l.Flush()
+	return err
+}
+
+// release gives what is unwritten a last moment and lets go of everything.
+func (l *link) release() error {
+	l.mu.Lock()
+	if l.hangup != nil {
+		l.hangup.Stop()
+	}
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	return errors.Join(l.cork.out.Close(ctx), l.cork.Conn.Close())
+}
+
+// clip cuts a text to n bytes at most, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

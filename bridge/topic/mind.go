@@ -1,0 +1,201 @@
+package topic
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+const (
+	firstFrameGrace = 750 * time.Millisecond // for the gateway to speak first (WIRE 1.4)
+	welcomeTimeout  = 10 * time.Second
+	pingEvery       = 15 * time.Second
+	pongWithin      = 10 * time.Second
+	askTimeout      = 2 * time.Second // for one answer of a REST endpoint
+)
+
+// ghostChecks are the times after a re-connect at which the gateway has to
+// list us: the reference gateways forget a participant when its former socket
+// closes (WIRE 1.5).
+var ghostChecks = []time.Duration{2 * time.Second, 40 * time.Second}
+
+// mind does what a session owes to the clock, until ctx ends.
+func (s *session) mind(ctx context.Context) {
+	grace, welcome := time.NewTimer(firstFrameGrace), time.NewTimer(welcomeTimeout)
+	ping, ghost := time.NewTimer(pingEvery), time.NewTimer(time.Hour)
+	defer stopAll(grace, welcome, ping, ghost)
+	ghost.Stop()
+	heard, seated, checks := s.heard, s.seated, ghostChecks
+	asked := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-heard:
+			heard = nil
+			grace.Stop()
+		case <-grace.C:
+			s.join()
+			welcome.Reset(welcomeTimeout)
+		case <-welcome.C:
+			s.drop(errNoWelcome)
+		case <-seated:
+			seated = nil
+			welcome.Stop()
+			s.settlePace(ctx)
+			if s.rejoin && s.seat.opt.Dial == nil {
+				ghost.Reset(checks[0] - time.Since(s.since))
+			}
+		case <-ping.C:
+			asked = s.ping(ping, asked)
+		case <-ghost.C:
+			if s.ghost(ctx) {
+				s.drop(errGhost)
+			}
+			if checks = checks[1:]; len(checks) > 0 {
+				ghost.Reset(checks[0] - time.Since(s.since))
+			}
+		}
+	}
+}
+
+func stopAll(timers ...*time.Timer) {
+	for _, t := range timers {
+		t.Stop()
+	}
+}
+
+// join says who we are to a gateway that has been silent. Nothing is sent if
+// it has spoken meanwhile.
+func (s *session) join() {
+	s.mu.Lock()
+	spoke := s.spoke
+	s.spoke = true
+	s.mu.Unlock()
+	if spoke {
+		return
+	}
+	o := &s.seat.opt
+	if t := s.tracer(); t != nil {
+		t("send", wire.AppendJoin(nil, o.ID, o.Topic, blotted))
+	}
+	if err := s.conn.Put(wire.AppendJoin(nil, o.ID, o.Topic, s.token)); err != nil {
+		s.drop(fmt.Errorf("send the join: %w", err))
+	}
+	s.conn.Flush()
+}
+
+// ping asks for a sign of life, or, having asked, looks whether one came. It
+// sets the timer and reports whether an answer is awaited.
+func (s *session) ping(t *time.Timer, asked bool) bool {
+	c, ok := s.conn.(interface {
+		Ping() error
+		Heard() bool
+	})
+	if !ok {
+		return false
+	}
+	heard := c.Heard()
+	switch {
+	case asked && !heard:
+		s.drop(errSilent)
+		return false
+	case asked:
+		t.Reset(pingEvery - pongWithin)
+		return false
+	}
+	if err := c.Ping(); err != nil {
+		s.log.Debug("ping", "error", err)
+	}
+	t.Reset(pongWithin)
+	return true
+}
+
+// settlePace lifts the pacing if this gateway does not count frames: ours, or
+// one without a rate-limit endpoint (WIRE W-3).
+func (s *session) settlePace(ctx context.Context) {
+	p := s.seat.place.Load()
+	if p == nil || p.pacer == nil || s.seat.opt.Pace > 0 {
+		return
+	}
+	var health struct{ Server string }
+	if s.ask(ctx, s.seat.at.rest("/health", nil), &health) && health.Server == "mcpx-bridge" {
+		p.pacer.lift()
+		return
+	}
+	var limit map[string]any
+	if !s.ask(ctx, s.topicRest("rate-limit"), &limit) {
+		p.pacer.lift()
+		return
+	}
+	s.log.Info("the gateway counts frames, so sending is paced", "per_minute", foreignPace)
+}
+
+// topicRest is an endpoint of the topic on a gateway that has a REST prefix.
+func (s *session) topicRest(name string) string {
+	return s.seat.at.rest(rests[s.dialect.Protocol]+"/topics/"+url.PathEscape(s.seat.opt.Topic)+"/"+name, nil)
+}
+
+// ghost reports whether the gateway answers and does not list us. No answer
+// is no verdict.
+func (s *session) ghost(ctx context.Context) bool {
+	at := s.topicRest("participants")
+	if rests[s.dialect.Protocol] == "" {
+		at = s.seat.at.rest("/participants", url.Values{"space": {s.seat.opt.Topic}})
+	}
+	var list struct{ Participants []participant }
+	if !s.ask(ctx, at, &list) || list.Participants == nil {
+		return false
+	}
+	for _, p := range list.Participants {
+		if p.id == s.you {
+			return false
+		}
+	}
+	return true
+}
+
+// A participant in a list is an object with an id, or the id alone.
+type participant struct{ id string }
+
+func (p *participant) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &p.id) == nil {
+		return nil
+	}
+	var o struct{ ID string }
+	err := json.Unmarshal(raw, &o)
+	p.id = o.ID
+	return err
+}
+
+// ask reads a JSON answer of the gateway and reports whether there was one.
+// It follows no redirect, which could carry the token elsewhere.
+func (s *session) ask(ctx context.Context, at string, into any) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return false
+	}
+	if s.token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	o := &s.seat.opt
+	client := http.Client{
+		Transport:     &http.Transport{DialContext: o.netDial, TLSClientConfig: o.TLS.Clone(), DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	return err == nil && answer.StatusCode == http.StatusOK && json.Unmarshal(body, into) == nil
+}

@@ -1,0 +1,156 @@
+package topic
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+const foreignPace = 50 // frames a minute; the reference gateways drop the 61st (WIRE W-3)
+
+// A pacer lets frames through no faster than a gateway counts them, the most
+// urgent first. It has no goroutine: what waits is let go by a timer.
+//
+// In any minute no more than burst plus one frame per interval pass, which is
+// 60 at the default of 50.
+type pacer struct {
+	put   func(frame []byte) error
+	flush func()
+	log   *slog.Logger
+	every time.Duration // one more frame may pass
+	burst int
+
+	mu      sync.Mutex
+	state   paceState
+	tokens  int       // frames that may pass at once
+	since   time.Time // when the last token was added
+	waiting [Progress][][]byte
+	frames  int // in waiting
+	bytes   int // in waiting
+	timer   *time.Timer
+	dropped int // progress frames
+}
+
+type paceState uint8
+
+const (
+	pacing paceState = iota
+	open             // everything passes
+	closed           // nothing does
+)
+
+func newPacer(perMinute int, p *place, log *slog.Logger) *pacer {
+	burst := max(1, perMinute/5)
+	return &pacer{
+		put: p.put, flush: p.conn.Flush, log: log,
+		every: time.Minute / time.Duration(perMinute), burst: burst,
+		tokens: burst, since: time.Now(),
+	}
+}
+
+// send lets a frame pass or keeps it for later. Progress never waits: it is
+// dropped when the tokens that are left may be needed for an answer.
+func (p *pacer) send(c Class, frame []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refill()
+	switch {
+	case p.state == closed:
+		return ErrNoSeat
+	case p.state == open:
+		return p.put(frame)
+	case c >= Progress:
+		if p.frames > 0 || 2*p.tokens <= p.burst {
+			p.dropped++
+			return nil
+		}
+	case p.frames > 0 || p.tokens == 0:
+		return p.keep(c, frame)
+	}
+	p.tokens--
+	return p.put(frame)
+}
+
+func (p *pacer) refill() {
+	if n := int(time.Since(p.since) / p.every); n > 0 {
+		p.since = p.since.Add(time.Duration(n) * p.every)
+		p.tokens = min(p.burst, p.tokens+n)
+	}
+}
+
+func (p *pacer) keep(c Class, frame []byte) error {
+	if p.frames >= queueFrames || p.bytes+len(frame) > queueBytes {
+		return outbox.ErrFull
+	}
+	p.waiting[c] = append(p.waiting[c], frame)
+	p.frames++
+	p.bytes += len(frame)
+	p.arm()
+	return nil
+}
+
+// arm sets the timer for the next token.
+func (p *pacer) arm() {
+	if p.timer == nil {
+		p.timer = time.AfterFunc(time.Until(p.since.Add(p.every)), p.release)
+	}
+}
+
+// release lets go of what the tokens allow.
+func (p *pacer) release() {
+	p.mu.Lock()
+	p.timer = nil
+	p.refill()
+	for p.state == pacing && p.tokens > 0 && p.frames > 0 {
+		p.tokens--
+		p.letGo()
+	}
+	if p.state == pacing && p.frames > 0 {
+		p.arm()
+	}
+	p.mu.Unlock()
+	p.flush()
+}
+
+// letGo puts the most urgent frame that waits, one that is there.
+func (p *pacer) letGo() {
+	for c := range p.waiting {
+		if q := p.waiting[c]; len(q) > 0 {
+			frame := q[0]
+			q[0], p.waiting[c] = nil, q[1:]
+			p.frames--
+			p.bytes -= len(frame)
+			if err := p.put(frame); err != nil {
+				p.log.Warn("a frame that waited for its turn was lost", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// lift ends the pacing: what waits passes at once, and all that follows.
+func (p *pacer) lift() { p.end(open) }
+
+// stop lets pass what waits, since the link is going and late is never, and
+// takes nothing more.
+func (p *pacer) stop() { p.end(closed) }
+
+func (p *pacer) end(state paceState) {
+	p.mu.Lock()
+	for p.state == pacing && p.frames > 0 {
+		p.letGo()
+	}
+	p.state = state
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	dropped := p.dropped
+	p.dropped = 0
+	p.mu.Unlock()
+	if dropped > 0 {
+		p.log.Info("progress frames dropped to keep the pace of the gateway", "count", dropped)
+	}
+	p.flush()
+}

@@ -1,0 +1,124 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// errLate is the cause when MaxWaitFirst has passed.
+var errLate = errors.New("no welcome in time")
+
+// Run takes the seat and keeps it: it joins, reads, and joins again whenever
+// the link is lost. It returns nil once ctx has ended, and a *FatalError when
+// it must give up; everything it started is gone by then. On the way out it
+// says goodbye, which takes 2 s at most.
+func (s *Seat) Run(ctx context.Context, h Handler) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if s.opt.MaxWaitFirst > 0 {
+		late := time.AfterFunc(s.opt.MaxWaitFirst, func() { cancel(errLate) })
+		defer late.Stop()
+		h = &firstSeat{Handler: h, taken: func() { late.Stop() }}
+	}
+	r := runner{seat: s, h: h}
+	if s.opt.Dial == nil {
+		r.dialer = dialer{opt: s.opt, urls: s.at.candidates(s.opt.Topic, s.opt.Dialect)}
+	}
+	fatal := r.loop(within)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case context.Cause(within) == errLate:
+		return &FatalError{Exit: 4, Err: fmt.Errorf("no seat at the topic within %v: %w", s.opt.MaxWaitFirst, r.last), Hint: "check that the gateway runs and can be reached"}
+	}
+	return fatal
+}
+
+// A firstSeat calls taken with the first welcome.
+type firstSeat struct {
+	Handler
+	taken func()
+}
+
+func (f *firstSeat) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	f.taken()
+	f.Handler.SeatTaken(d, w)
+}
+
+// A runner is one Run.
+type runner struct {
+	patience
+	seat   *Seat
+	h      Handler
+	dialer dialer
+	url    int   // the candidate to begin with
+	last   error // the latest ending
+}
+
+// loop makes one session after the other. It never opens a socket before the
+// former is gone.
+func (r *runner) loop(ctx context.Context) error {
+	for {
+		e := r.once(ctx)
+		if ctx.Err() != nil {
+			if r.last == nil {
+				r.last = e.err
+			}
+			return nil
+		}
+		r.last = e.err
+		wait, fatal := r.next(e, r.seat.opt.Token != nil)
+		if fatal != nil {
+			return fatal
+		}
+		r.seat.log.Warn("no link to the topic, trying again", "error", e.err, "in", wait.Round(time.Millisecond))
+		if !sleep(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// once makes one session, if it comes to that.
+func (r *runner) once(ctx context.Context) ending {
+	token, err := r.token(ctx)
+	if err != nil {
+		return ending{err: fmt.Errorf("get a token: %w", err)}
+	}
+	conn, url, err := r.dial(ctx, token)
+	if err != nil {
+		return ending{err: err}
+	}
+	s := &session{
+		seat: r.seat, h: r.h, conn: conn, url: url, token: token, rejoin: r.welcomed, log: r.seat.log,
+		heard: make(chan struct{}), seated: make(chan struct{}),
+	}
+	e := s.run(ctx)
+	switch {
+	case s.you != "":
+		r.welcomed, r.url = true, url
+	case errors.Is(e.err, errNoWelcome):
+		r.url = url + 1 // took the upgrade and meant nothing by it
+	}
+	return e
+}
+
+func (r *runner) token(ctx context.Context) (string, error) {
+	if r.seat.opt.Token == nil {
+		return "", nil
+	}
+	again := r.refresh
+	r.refresh = false
+	return r.seat.opt.Token(ctx, again)
+}
+
+func (r *runner) dial(ctx context.Context, token string) (Conn, int, error) {
+	if r.seat.opt.Dial != nil {
+		conn, err := r.seat.opt.Dial(ctx)
+		return conn, 0, err
+	}
+	return r.dialer.dial(ctx, token, r.url)
+}
