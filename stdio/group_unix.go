@@ -29,7 +29,7 @@ func (g *group) kill() { g.signal(syscall.SIGKILL) }
 func (g *group) signal(s syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.reaped {
+	if !g.reaped && g.leader > 0 { // 0 would be our own group
 		syscall.Kill(-g.leader, s)
 	}
 }
