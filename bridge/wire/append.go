@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"errors"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+var (
+	// ErrNotPermitted: what we may send permits no spelling of this frame.
+	ErrNotPermitted = errors.New("the capabilities we were given permit no spelling of this frame")
+
+	// ErrInexpressible: the dialect has no word for this frame, or the frame
+	// lacks what the word is made of, as a response of mcpx/v0.1 its method.
+	ErrInexpressible = errors.New("this dialect cannot say this")
+)
+
+// Append appends e as one frame, in the longest spelling of its kind that caps
+// permit (WIRE W-4). It writes ID, TS, From, To, Corr, Context and Payload as
+// they are and no member that is empty (W-1, W-7, W-8); of several links a
+// dialect that has room for one takes the first. Kind decides how it is
+// spelled: Spelled counts for Grant and Control only. mcpx/v0.1 needs Method,
+// and Key where there is one, also on responses.
+//
+// The payload goes in as it came, for MCP kinds a JSON-RPC message, for chat
+// {text, format?} (see [Envelope.Complete] where it came from another dialect).
+// Frames of the gateway have functions of their own.
+func (d Dialect) Append(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
+	if d.grammar == nil {
+		return dst, ErrInexpressible
+	}
+	start := len(dst)
+	dst = d.open(dst, e)
+	dst = append(dst, `,"kind":`...)
+	dst, err := d.spell(dst, e, caps)
+	if err != nil {
+		return dst[:start], err
+	}
+	dst = d.links(dst, e.Corr)
+	if d.context && len(e.Context) > 0 {
+		dst = append(append(dst, `,"context":`...), e.Context...)
+	}
+	dst = append(dst, `,"payload":`...)
+	return append(d.payload(dst, e), '}'), nil
+}
+
+// open appends what every frame begins with.
+func (d Dialect) open(dst []byte, e *Envelope) []byte {
+	dst = append(dst, `{"protocol":`...)
+	dst = jsonrpc.AppendQuote(dst, d.Protocol)
+	dst = member(dst, `,"id":`, e.ID)
+	dst = member(dst, `,"ts":`, e.TS)
+	dst = member(dst, `,"from":`, e.From)
+	if len(e.To) > 0 {
+		dst = list(append(dst, `,"to":`...), e.To)
+	}
+	return dst
+}
+
+func (d Dialect) links(dst []byte, ids []string) []byte {
+	switch {
+	case len(ids) == 0:
+		return dst
+	case d.manyLinks:
+		return list(append(dst, `,"correlation_id":`...), ids)
+	}
+	return member(dst, `,"correlation_id":`, ids[0])
+}
+
+const chatMethod = "notifications/chat/message"
+
+func (d Dialect) payload(dst []byte, e *Envelope) []byte {
+	body := e.Payload
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	if d.byPayload && e.Kind == Chat {
+		dst = append(dst, `{"jsonrpc":"2.0","method":"`+chatMethod+`","params":`...)
+		return append(append(dst, body...), '}')
+	}
+	return append(dst, body...)
+}
+
+// member appends a member that is a string, unless it is empty.
+func member(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return jsonrpc.AppendQuote(append(dst, name...), value)
+}
+
+func list(dst []byte, values []string) []byte {
+	dst = append(dst, '[')
+	for i, v := range values {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendQuote(dst, v)
+	}
+	return append(dst, ']')
+}
+
+// Complete returns e with a payload that b can say, where e came in another
+// dialect: mew leaves out what the others must have (WIRE 5.5). A request
+// without an id gets rpcID, or its own envelope id as a string if rpcID is
+// empty. A response gets rpcID, the id of the request it answers as the one who
+// asked wrote it, in the place of whatever id it has; Method and Key of the
+// request are for the caller to set. What needs nothing keeps its bytes, and
+// so does everything where b is as loose as mew.
+func (e *Envelope) Complete(b Dialect, rpcID []byte) Envelope {
+	out := *e
+	if b.grammar == nil || b.looseRPC && (e.Kind != Response || len(rpcID) == 0) {
+		return out
+	}
+	var edits []jsonrpc.Edit
+	m := &e.Message
+	switch e.Kind {
+	case Request, Notification, Response:
+	default:
+		return out
+	}
+	if !m.Has(jsonrpc.Version) {
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
+	}
+	if id := e.completeID(rpcID); id != nil {
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ID, Value: id})
+	}
+	if len(edits) == 0 || m.Raw == nil {
+		return out
+	}
+	raw := m.Append(make([]byte, 0, len(m.Raw)+len(rpcID)+len(e.ID)+32), edits...)
+	if again, err := jsonrpc.Parse(raw, answers); err == nil {
+		out.Payload, out.Message = raw, again
+	}
+	return out
+}
+
+// completeID returns the JSON-RPC id the message is to have, nil to leave it.
+func (e *Envelope) completeID(rpcID []byte) []byte {
+	has := e.Message.Get(jsonrpc.ID)
+	switch {
+	case e.Kind == Notification, e.Kind == Request && has != nil:
+		return nil
+	case len(rpcID) > 0 && string(rpcID) != string(has):
+		return rpcID
+	case e.Kind == Request:
+		return jsonrpc.AppendQuote(nil, e.ID)
+	}
+	return nil
+}
+
+// ChatText returns the words of a chat, "" if there are none.
+func (e *Envelope) ChatText() string {
+	var said struct {
+		Text string `json:"text"`
+	}
+	if e.Kind != Chat || !decode(e.Payload, &said) {
+		return ""
+	}
+	return said.Text
+}

@@ -1,0 +1,178 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Dialect is one spelling of the protocol: a comparable value, and all there
+// is to know about how its frames look. The zero Dialect speaks nothing.
+type Dialect struct {
+	Protocol string // as it stands in every frame
+	*grammar
+}
+
+// Dialects are the dialects there are, oldest first.
+var Dialects = []Dialect{
+	{"mcp-x/v0", &mcpx0},
+	{"mcpx/v0.1", &mcpx1},
+	{"meup/v0.2", &mew},
+	{"mew/v0.3", &mew},
+	{"mew/v0.4", &mew},
+}
+
+// A grammar is what dialects differ in.
+type grammar struct {
+	words [kinds]string   // how a kind is written; "" if it cannot be said; a word ending in / begins it
+	reads map[string]Kind // every way a kind is read; the words are among them
+
+	methodInKind bool // kinds that carry MCP go on with :METHOD[:CONTEXT] (WIRE 3.2)
+	byPayload    bool // what an mcp or system frame is, only its payload says (WIRE 2.2)
+	manyLinks    bool // correlation_id is a list
+	looseRPC     bool // requests may lack jsonrpc and id (WIRE W-6)
+	family       bool // frames with any protocol string of this grammar are let pass
+	context      bool // envelopes have a context
+	streams      bool // frames may be raw stream data: #STREAM#DATA
+
+	caps capsForm // how capabilities are written
+}
+
+var mcpx0 = grammar{
+	words: [kinds]string{
+		Request:      "mcp",
+		Response:     "mcp",
+		Notification: "mcp",
+		Chat:         "mcp",
+		Greeting:     "system",
+		Failure:      "system",
+		Presence:     "presence",
+	},
+	reads:     map[string]Kind{"mcp": Request, "system": Greeting, "presence": Presence},
+	byPayload: true,
+	caps:      capsUnsaid,
+}
+
+var mcpx1 = grammar{
+	words: [kinds]string{
+		Request:      "mcp/request",
+		Response:     "mcp/response",
+		Notification: "mcp/request",
+		Proposal:     "mcp/proposal",
+		Withdraw:     "mcp/withdraw",
+		Reject:       "mcp/reject",
+		Chat:         "chat",
+		Greeting:     "system/welcome",
+		Failure:      "system/error",
+		Presence:     "system/presence",
+	},
+	reads: map[string]Kind{
+		"mcp/request": Request, "mcp.request": Request,
+		"mcp/response": Response, "mcp.response": Response,
+		"mcp/proposal": Proposal, "mcp.proposal": Proposal, "proposal": Proposal,
+		"mcp/withdraw": Withdraw, "mcp.withdraw": Withdraw, "mcp.withdraw.proposal": Withdraw, "mcpx.withdraw.proposal": Withdraw,
+		"mcpx/withdraw:proposal": Withdraw, "proposal/withdraw": Withdraw,
+		"mcp/reject": Reject, "mcp.reject": Reject, "mcp.reject.proposal": Reject, "mcpx.reject.proposal": Reject,
+		"mcpx/reject:proposal": Reject, "proposal-reject": Reject,
+		"chat": Chat, "chat.message": Chat,
+		"system/welcome": Greeting, "system.welcome": Greeting,
+		"system/error": Failure, "system.error": Failure,
+		"system/presence": Presence, "system.presence": Presence, "presence": Presence,
+	},
+	methodInKind: true,
+	caps:         capsStrings,
+}
+
+var mew = grammar{
+	words: [kinds]string{
+		Request:      "mcp/request",
+		Response:     "mcp/response",
+		Notification: "mcp/request",
+		Proposal:     "mcp/proposal",
+		Withdraw:     "mcp/withdraw",
+		Reject:       "mcp/reject",
+		Chat:         "chat",
+		Greeting:     "system/welcome",
+		Failure:      "system/error",
+		Presence:     "system/presence",
+		Grant:        "capability/",
+		Control:      "participant/",
+	},
+	reads: map[string]Kind{
+		"mcp/request": Request, "mcp.request": Request,
+		"mcp/response": Response, "mcp.response": Response,
+		"mcp/proposal": Proposal, "mcp.proposal": Proposal,
+		"mcp/withdraw": Withdraw, "mcp.withdraw": Withdraw,
+		"mcp/reject": Reject, "mcp.reject": Reject,
+		"chat":           Chat,
+		"system/welcome": Greeting, "system.welcome": Greeting,
+		"system/error": Failure, "system.error": Failure,
+		"system/presence": Presence, "system.presence": Presence,
+	},
+	manyLinks: true,
+	looseRPC:  true,
+	family:    true,
+	context:   true,
+	streams:   true,
+	caps:      capsObjects,
+}
+
+// Lookup returns the dialect with a protocol string. Later versions of the mew
+// dialects, 0.x, are taken for what their frames are called (WIRE W-1).
+func Lookup(protocol string) (Dialect, bool) {
+	for _, d := range Dialects {
+		if d.Protocol == protocol {
+			return d, true
+		}
+	}
+	_, version, _ := strings.Cut(protocol, "/v0.")
+	if (strings.HasPrefix(protocol, "mew/v0.") || strings.HasPrefix(protocol, "meup/v0.")) && digits(version) {
+		return Dialect{protocol, &mew}, true
+	}
+	return Dialect{}, false
+}
+
+func digits(s string) bool {
+	return s != "" && len(s) <= 4 && strings.Trim(s, "0123456789") == ""
+}
+
+// Detect says which dialect a frame is in, as one does who hears the first
+// frame of a connection (WIRE 1.4). A frame that carries no protocol is told by
+// its kind; of the mew dialects it is then taken for the latest. It reports
+// false for what no dialect would say, and for the bare notice
+// {"error","details"}, which two of them share.
+func Detect(frame []byte) (Dialect, bool) {
+	latest := Dialects[len(Dialects)-1]
+	if stream, _, ok := streamOf(frame); ok && stream != "" {
+		return latest, true
+	}
+	r := reading{frame: frame}
+	if r.scan() != nil {
+		return Dialect{}, false
+	}
+	if r.has(atProtocol) {
+		return Lookup(r.text(atProtocol))
+	}
+	if kind := r.text(atKind); kind != "" {
+		return dialectOf(kind)
+	}
+	early := []string{"welcome", "error"} // before the first release of meup
+	return latest, slices.Contains(early, r.text(atType))
+}
+
+// dialectOf tells a dialect by the kind of a frame that does not name it.
+func dialectOf(kind string) (Dialect, bool) {
+	space, _, _ := strings.Cut(kind, "/")
+	dotted, _, _ := strings.Cut(kind, ".")
+	head, rest := splitKind(kind)
+	switch {
+	case mcpx0.reads[kind] != Unknown:
+		return Dialects[0], true
+	case rest != "" && mcpx1.reads[head] != Unknown:
+		return Dialects[1], true
+	case slices.Contains([]string{"mcp", "chat", "reasoning", "capability", "space", "participant", "stream", "system"}, space):
+		return Dialects[len(Dialects)-1], true
+	case mcpx1.reads[kind] != Unknown, dotted != kind && slices.Contains([]string{"mcp", "mcpx", "meup", "system", "chat"}, dotted):
+		return Dialects[1], true
+	}
+	return Dialect{}, false
+}

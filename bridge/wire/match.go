@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// coversKind reports whether a pattern covers a kind. Both are compared part by
+// part: what stands before the first colon, METHOD, and CONTEXT, which may hold
+// colons of its own. A star does not leave its part, or mcp/request:*/list
+// would cover a call of a tool named x/list; only one at the very end does.
+func coversKind(pattern, kind string) bool {
+	open := strings.HasSuffix(pattern, "*")
+	for part := 1; ; part++ {
+		p, morePattern, pMore := cutPart(pattern, part)
+		k, moreKind, kMore := cutPart(kind, part)
+		if !glob(p, k) || pMore && !kMore {
+			return false
+		}
+		if !pMore {
+			return !kMore || open || part == 2
+		}
+		pattern, kind = morePattern, moreKind
+	}
+}
+
+func cutPart(s string, part int) (before, after string, more bool) {
+	if part == 3 {
+		return s, "", false
+	}
+	return strings.Cut(s, ":")
+}
+
+// glob reports whether s is pattern with each star standing for any text.
+func glob(pattern, s string) bool {
+	p, i := 0, 0
+	star, mark := -1, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case p < len(pattern) && pattern[p] == s[i]:
+			p++
+			i++
+		case star >= 0: // let the last star have one more
+			mark++
+			p, i = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// fits reports whether a payload has everything a pattern names. Strings of the
+// pattern are literal, end in a star, or begin with ! for what must not be so;
+// objects are patterns again; numbers, true, false and null must stand the same
+// (WIRE 5.6). Lists and all else are not understood and fit nothing.
+func fits(pattern jsontext.Value, value []byte) bool {
+	switch pattern.Kind() {
+	case '{':
+		return fitsObject(pattern, value)
+	case '"':
+		want, _ := jsonrpc.Unquote(pattern)
+		got, ok := jsonrpc.Unquote(value)
+		return ok && fitsText(want, got)
+	case 't', 'f', 'n', '0':
+		return bytes.Equal(bytes.TrimSpace(pattern), value)
+	}
+	return false
+}
+
+func fitsText(want, got string) bool {
+	if not, ok := strings.CutPrefix(want, "!"); ok {
+		return not != "" && !fitsText(not, got) && !strings.HasPrefix(not, "!")
+	}
+	if prefix, ok := strings.CutSuffix(want, "*"); ok {
+		return strings.HasPrefix(got, prefix)
+	}
+	return got == want
+}
+
+// fitsObject reads the pattern member by member and looks each up in value.
+func fitsObject(pattern jsontext.Value, value []byte) bool {
+	ok := true
+	read := members(pattern, func(name string, want jsontext.Value) {
+		ok = ok && fitsMember(name, want, value)
+	})
+	return ok && read && len(value) > 0 && value[0] == '{'
+}
+
+func fitsMember(name string, want jsontext.Value, value []byte) bool {
+	ok := false
+	read := members(value, func(key string, got jsontext.Value) {
+		ok = ok || key == name && fits(want, got)
+	})
+	return ok && read
+}
+
+// members calls f for each member of an object and reports whether object was
+// one. The values are good until f returns.
+func members(object []byte, f func(name string, v jsontext.Value)) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return false
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return false
+		}
+		key := name.String()
+		v, err := d.ReadValue()
+		if err != nil {
+			return false
+		}
+		f(key, v)
+	}
+	_, err := d.ReadToken()
+	return err == nil
+}
