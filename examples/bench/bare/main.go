@@ -1,0 +1,50 @@
+// Bare is what the bridge is measured against: a relay, a bridge and a
+// wrapper as one would write them in an afternoon, that check nothing. They
+// have no policy, no tokens, no limits, no history, no reconnect and no
+// restart; they trust every frame and every line. Do not use them.
+//
+//	bare relay             serve topics on loopback, pass every frame to everybody else
+//	bare bridge URL CMD…   start CMD and serve it in a topic
+//	bare wrapper CMD…      serve CMD's own messages over a WebSocket, one process per connection
+//
+// The first line on stdout is "ready" and, for relay and wrapper, the URL.
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/gorilla/websocket"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bare:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "relay":
+		return listen(&relay{topics: map[string]map[string]*peer{}})
+	case len(args) >= 3 && args[0] == "bridge":
+		return bridge(args[1], args[2:])
+	case len(args) >= 2 && args[0] == "wrapper":
+		return listen(wrapper(args[1:]))
+	}
+	return fmt.Errorf("usage: bare relay | bridge URL CMD… | wrapper CMD…")
+}
+
+var upgrader = websocket.Upgrader{}
+
+func listen(h http.Handler) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("ready ws://%s\n", l.Addr())
+	return http.Serve(l, h)
+}

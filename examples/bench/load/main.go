@@ -1,0 +1,81 @@
+// Load makes calls of a tool called echo and times them. It speaks the same
+// way to everything that is measured; only the wrapping of a call differs
+// (an envelope of mcpx/v0.1 in a topic, nothing around it elsewhere).
+//
+// Each line on stdin is an order; each is answered by a line on stdout:
+//
+//	{"size":1024,"inflight":16,"calls":2000,"ms":500}
+//	{"calls":2000,"per_second":31000,"p50":450000,"p99":900000}
+//
+// A round ends after the calls or the time, whichever is first.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	var where place
+	flag.StringVar(&where.URL, "url", "", "WebSocket to dial; without it the arguments are a command to start")
+	flag.StringVar(&where.Token, "token-file", "", "file with the token to show")
+	flag.StringVar(&where.ID, "id", "load", "who we are in the topic")
+	flag.StringVar(&where.To, "to", "", "whose echo to call; without it there is no topic and no envelope")
+	flag.Parse()
+	where.Command = flag.Args()
+	if err := run(where, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+// An order says what to measure.
+type order struct {
+	Size     int `json:"size"`     // bytes of text to echo
+	InFlight int `json:"inflight"` // calls open at once
+	Calls    int `json:"calls"`    // at most so many
+	MS       int `json:"ms"`       // for at most so long; 0 for as long as it takes
+}
+
+// A result is what was measured; times are nanoseconds.
+type result struct {
+	Calls     int     `json:"calls"`
+	PerSecond float64 `json:"per_second"`
+	P50       int64   `json:"p50"`
+	P99       int64   `json:"p99"`
+}
+
+func run(where place, in io.Reader, out io.Writer) error {
+	l, err := where.open()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	g := &generator{link: l, calls: where.calls()}
+	if err := g.prove(); err != nil {
+		return err
+	}
+	answers := json.NewEncoder(out)
+	if err := answers.Encode(map[string]string{"event": "ready"}); err != nil {
+		return err
+	}
+	for orders := json.NewDecoder(in); ; {
+		var o order
+		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r, err := g.round(o)
+		if err != nil {
+			return fmt.Errorf("size %d, %d in flight: %w", o.Size, o.InFlight, err)
+		}
+		if err := answers.Encode(r); err != nil {
+			return err
+		}
+	}
+}
