@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
@@ -161,11 +160,11 @@ func (c *child) say(line []byte) {
 
 // stuck hears why nothing can be written any more.
 func (c *child) stuck(err error) {
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-		c.fail(failure{cause: CauseStdinClosed, soft: true})
-		return
+	f := failure{cause: CauseStdinClosed, detail: err.Error(), soft: true}
+	if errors.Is(err, outbox.ErrStuck) || errors.Is(err, outbox.ErrFull) {
+		f = failure{cause: CauseStdinStuck, detail: err.Error(), hard: true}
 	}
-	c.fail(failure{cause: CauseStdinStuck, detail: err.Error(), hard: true})
+	c.fail(f)
 }
 
 // fail gives a reason to stop the process. The first one counts.

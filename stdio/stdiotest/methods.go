@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -90,6 +91,11 @@ func (p *player) greet(m *jsonrpc.Message, method string) (done bool, status int
 		p.refuse(id, -32602, "missing _meta field", "")
 	case discover:
 		p.result(id, p.discovery())
+	case p.Delay > 0:
+		go func() {
+			time.Sleep(time.Duration(p.Delay) * time.Millisecond)
+			p.result(id, p.welcome(m))
+		}()
 	default:
 		p.result(id, p.welcome(m))
 	}

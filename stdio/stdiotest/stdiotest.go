@@ -84,6 +84,8 @@ type Script struct {
 	// -32022.
 	Initialize, Discover string
 
+	Delay int // ms until initialize is answered; other messages are taken meanwhile
+
 	Start []string // written to stdout, one line each, before anything is read
 	Early []string // the same before the answer to initialize
 
