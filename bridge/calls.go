@@ -1,0 +1,250 @@
+package bridge
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A call is a request at the server. Its number is the id the server knows it
+// by, and its progress token; ids and tokens of callers never reach the
+// server, because two callers may use the same (WIRE W-10).
+type call struct {
+	number uint64
+	began  time.Time
+	alarm  *alarm
+
+	from   string // the caller; "" for a request of our own
+	env    string // its envelope
+	id     []byte // its JSON-RPC id, raw; nil if it had none
+	token  []byte // its progress token, raw; nil if it had none
+	method string
+	key    string
+
+	line   uint64                   // how many lines had been written with it
+	then   func(m *jsonrpc.Message) // for a request of our own; m is nil if it was not answered in time
+	silent bool                     // the caller has had its answer, or wants none
+}
+
+type callerKey struct{ from, id string }
+
+// caller is how its caller refers to the call: by its JSON-RPC id, or by its
+// envelope where it gave none.
+func (c *call) caller() callerKey {
+	if c.id == nil {
+		return callerKey{c.from, string(jsonrpc.AppendQuote(nil, c.env))}
+	}
+	return callerKey{c.from, string(c.id)}
+}
+
+// calls are the requests at the server.
+type calls struct {
+	last     uint64
+	byNumber map[uint64]*call
+	byCaller map[callerKey]*call
+	foreign  int // those of participants who still await an answer
+	timeouts int // in a row
+}
+
+func (cs *calls) add(c *call) {
+	cs.last++
+	c.number = cs.last
+	cs.byNumber[c.number] = c
+	if c.from != "" {
+		cs.byCaller[c.caller()] = c
+		cs.foreign++
+	}
+}
+
+// settle: the caller has had its last word on this. The number stays taken
+// until the server is done with it.
+func (cs *calls) settle(c *call) {
+	if c.from == "" || c.silent {
+		return
+	}
+	c.silent = true
+	cs.foreign--
+	if cs.byCaller[c.caller()] == c {
+		delete(cs.byCaller, c.caller())
+	}
+}
+
+func (cs *calls) inOrder() []*call {
+	return slices.SortedFunc(maps.Values(cs.byNumber), func(a, b *call) int { return cmp.Compare(a.number, b.number) })
+}
+
+// start writes a request to the server. It is the only place from which a
+// participant's request gets there.
+func (e *Engine) start(env *wire.Envelope) {
+	m := &env.Message
+	c := &call{began: e.now, from: env.From, env: env.ID, method: env.Method, key: env.Key,
+		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken))}
+	e.calls.add(c)
+	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
+	e.note(Record{Event: "call", Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: toolOf(env), Via: "request"})
+	e.write(c, e.server.line(c, m))
+}
+
+func (e *Engine) write(c *call, line []byte) {
+	e.server.lines++
+	c.line = e.server.lines
+	e.do(Write{c.number, line})
+}
+
+// tellServer writes a line that is no request.
+func (e *Engine) tellServer(line []byte) {
+	e.server.lines++
+	e.do(Write{0, line})
+}
+
+// ask makes a request of our own. then gets the answer, or nil.
+func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) {
+	c := &call{began: e.now, method: method, then: then}
+	e.calls.add(c)
+	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
+	line := jsonrpc.AppendRequest(nil, number(c.number), method, params)
+	if e.server.hello.Modern {
+		if m, err := jsonrpc.Parse(line, jsonrpc.Passed); err == nil {
+			line = m.Append(nil, jsonrpc.InsertMeta(e.server.hello.Meta))
+		}
+	}
+	e.write(c, line)
+}
+
+// answered takes the server's answer to one of our numbers.
+func (e *Engine) answered(m *jsonrpc.Message) {
+	n, err := strconv.ParseUint(string(m.Get(jsonrpc.ID)), 10, 64)
+	c := e.calls.byNumber[n]
+	if err != nil || c == nil {
+		e.note(Record{Event: "server_noise", Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
+		return
+	}
+	e.calls.timeouts = 0
+	e.remove(c)
+	switch {
+	case c.then != nil:
+		c.then(m)
+	case c.silent:
+		e.note(Record{Event: "late", Call: c.number, From: c.from, Method: c.method, Detail: "the server's answer came when nobody waited for it"})
+	default:
+		e.deliver(c, m)
+	}
+}
+
+// deliver sends the server's answer to the caller: the caller's id in place of
+// ours, and every other byte as the server wrote it.
+func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
+	r := Record{Event: "answered", Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Outcome: "ok", Executed: string(Yes)}
+	if m.Has(jsonrpc.Err) {
+		r.Outcome = "error"
+	}
+	payload := m.Append(make([]byte, 0, len(m.Raw)+len(c.id)), jsonrpc.Edit{Field: jsonrpc.ID, Value: c.id})
+	if c.method == "tools/list" {
+		payload = e.server.tools.withoutWithheld(payload)
+	}
+	e.calls.settle(c)
+	e.noteSubscription(c, m)
+	if len(payload) > jsonrpc.MaxSize-envelopeRoom {
+		e.noteRefusal(r, tooLarge(len(payload)))
+		payload = tooLarge(len(payload)).payload(c.id)
+	} else {
+		e.note(r)
+	}
+	e.answer(c.from, c.env, c.method, c.key, payload)
+	e.idleIfDone()
+}
+
+// envelopeRoom is left for the envelope around a payload.
+const envelopeRoom = 4096
+
+func (c *call) tool() string {
+	if c.method == "tools/call" {
+		return c.key
+	}
+	return ""
+}
+
+// remove forgets a call that the server is done with.
+func (e *Engine) remove(c *call) {
+	e.alarms.stop(c.alarm)
+	delete(e.calls.byNumber, c.number)
+}
+
+// finishUnanswered ends a call that will get no answer from the server.
+func (e *Engine) finishUnanswered(c *call, r Refusal) {
+	e.remove(c)
+	e.answerFor(c, r)
+}
+
+// answerFor gives a caller our answer in place of the server's, unless it has
+// had one.
+func (e *Engine) answerFor(c *call, r Refusal) {
+	if c.from == "" || c.silent {
+		return
+	}
+	e.calls.settle(c)
+	e.noteRefusal(Record{Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool()}, r)
+	e.answer(c.from, c.env, c.method, c.key, r.payload(c.id))
+}
+
+// linger keeps the number of a call that nobody waits for any more, so that a
+// late answer is known for what it is, but not for ever: a server need not
+// answer what was cancelled.
+func (e *Engine) linger(c *call) {
+	e.alarms.stop(c.alarm)
+	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { delete(e.calls.byNumber, c.number) })
+}
+
+// notWritten: the call never left us.
+func (e *Engine) notWritten(ev NotWritten) {
+	if c := e.calls.byNumber[ev.Call]; c != nil {
+		e.finishUnanswered(c, serverUnavailable(ev.Err.Error(), time.Second))
+		e.idleIfDone()
+	}
+}
+
+// timedOut answers a call that took too long. The server may still be at it;
+// three in a row and the server is started afresh (RELIABILITY section 3).
+func (e *Engine) timedOut(c *call) {
+	e.cancelAtServer(c, "timeout")
+	e.answerFor(c, callTimeout(e.timeout))
+	e.linger(c)
+	if e.calls.timeouts++; e.calls.timeouts == 3 {
+		e.calls.timeouts = 0
+		e.do(Restart{"three requests in a row were not answered in time"})
+	}
+	if c.then != nil {
+		c.then(nil)
+		c.then = func(*jsonrpc.Message) {}
+	}
+	e.idleIfDone()
+}
+
+// cancelled: only the caller can take back its call, and only its own.
+func (e *Engine) cancelled(env *wire.Envelope) {
+	ref := env.Message.Get(jsonrpc.RequestID)
+	c := e.calls.byCaller[callerKey{env.From, string(ref)}]
+	if c == nil {
+		e.drop(env, "cancel_not_caller", "no call of this participant has the id "+string(ref[:min(len(ref), 64)]))
+		return
+	}
+	e.calls.settle(c)
+	e.note(Record{Event: "withdrawn", Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Reason: "cancelled"})
+	e.cancelAtServer(c, "the caller cancelled it")
+	e.linger(c)
+	e.idleIfDone()
+}
+
+func (e *Engine) cancelAtServer(c *call, why string) {
+	params := append([]byte(`{"requestId":`), number(c.number)...)
+	params = append(params, `,"reason":`...)
+	params = append(jsonrpc.AppendQuote(params, why), '}')
+	e.tellServer(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+}
+
+func number(n uint64) []byte { return strconv.AppendUint(nil, n, 10) }

@@ -1,0 +1,272 @@
+package bridge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// catalogue is what the server offers, as far as calls are judged by it.
+type catalogue struct {
+	tools    map[string]*tool
+	withheld map[string]bool // names that cannot be told apart from others by eye
+}
+
+type tool struct {
+	name   string
+	schema jsontext.Value // inputSchema as the server wrote it
+	check  func(arguments []byte) error
+}
+
+// toolName is what a tool may be called. Anything else could look like
+// another tool in a question or a policy (RELIABILITY 2.2, "homoglyph names").
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+
+// pagesMax bounds a listing whose cursors never end.
+const pagesMax = 1000
+
+// listTools reads the server's tools afresh. Until the last page is in, the
+// old list holds.
+func (e *Engine) listTools() {
+	if e.server.listing {
+		e.server.listAgain = true
+		return
+	}
+	e.server.listing = true
+	e.listPage(catalogue{tools: map[string]*tool{}, withheld: map[string]bool{}}, []byte("{}"), 1)
+}
+
+func (e *Engine) listPage(so catalogue, params []byte, page int) {
+	e.ask("tools/list", params, func(m *jsonrpc.Message) {
+		next, err := e.readPage(so, m)
+		if err != nil {
+			e.listed(e.server.tools.orEmpty(), err)
+			return
+		}
+		if next == "" || page == pagesMax {
+			e.listed(so, nil)
+			return
+		}
+		params := append(jsonrpc.AppendQuote([]byte(`{"cursor":`), next), '}')
+		e.listPage(so, params, page+1)
+	})
+}
+
+func (c catalogue) orEmpty() catalogue {
+	if c.tools == nil {
+		return catalogue{tools: map[string]*tool{}}
+	}
+	return c
+}
+
+var errNoTools = errors.New("the server lists no tools")
+
+func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err error) {
+	if m == nil {
+		return "", errors.New("tools/list was not answered")
+	}
+	if m.Has(jsonrpc.Err) {
+		return "", errNoTools
+	}
+	var page struct {
+		Tools      []jsontext.Value `json:"tools"`
+		NextCursor string           `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(m.Get(jsonrpc.Result), &page, jsontext.AllowDuplicateNames(true)); err != nil {
+		return "", fmt.Errorf("tools/list cannot be read: %w", err)
+	}
+	for _, raw := range page.Tools {
+		if why := into.add(raw); why != "" {
+			e.note(Record{Event: "warning", Reason: why, Detail: "a tool is not offered: " + string(raw[:min(len(raw), 120)])})
+		}
+	}
+	return page.NextCursor, nil
+}
+
+// add takes a tool into the catalogue, or says why not.
+func (c catalogue) add(raw jsontext.Value) (why string) {
+	var t struct {
+		Name        string         `json:"name"`
+		InputSchema jsontext.Value `json:"inputSchema"`
+	}
+	if err := json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)); err != nil {
+		return "tool_unreadable"
+	}
+	if !toolName.MatchString(t.Name) {
+		c.withheld[t.Name] = true
+		return "tool_name_charset"
+	}
+	if c.tools[t.Name] != nil {
+		return "tool_name_twice"
+	}
+	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema)}
+	return ""
+}
+
+// listed ends a listing. err tells why the list is not a new one.
+func (e *Engine) listed(c catalogue, err error) {
+	e.server.listing = false
+	if err != nil && !errors.Is(err, errNoTools) {
+		e.note(Record{Event: "warning", Reason: "tools_unknown", Detail: err.Error()})
+		if !e.server.up {
+			e.do(Restart{err.Error()})
+			return
+		}
+	}
+	first := !e.server.up
+	e.server.tools, e.server.up = c, true
+	if first {
+		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
+		e.do(Serving{Tools: len(c.tools), PID: e.server.hello.PID})
+	}
+	e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	if e.server.listAgain {
+		e.server.listAgain = false
+		e.listTools()
+	}
+}
+
+// check refuses a tools/call that cannot work.
+func (c catalogue) check(m *jsonrpc.Message) (Refusal, bool) {
+	if params := m.Get(jsonrpc.Params); len(params) == 0 || params[0] != '{' {
+		return invalidParams("tools/call needs params with a name"), true
+	}
+	name, ok := jsonrpc.Unquote(m.Get(jsonrpc.Name))
+	if !ok {
+		return invalidParams("params.name must be a string"), true
+	}
+	t := c.tools[name]
+	if t == nil {
+		return unknownTool(name), true
+	}
+	arguments := m.Get(jsonrpc.Arguments)
+	if arguments == nil {
+		arguments = []byte("{}")
+	}
+	if arguments[0] != '{' {
+		return invalidArguments(name, "params.arguments must be an object"), true
+	}
+	if err := t.fits(arguments); err != nil {
+		return invalidArguments(name, err.Error()), true
+	}
+	return Refusal{}, false
+}
+
+// fits checks arguments against the tool's inputSchema. A schema that cannot
+// be used checks nothing: the server checks for itself.
+func (t *tool) fits(arguments []byte) error {
+	if t.check == nil {
+		t.check = compileSchema(t.schema)
+	}
+	return t.check(arguments)
+}
+
+// withoutWithheld takes tools that are not offered out of a listing.
+func (c catalogue) withoutWithheld(payload []byte) []byte {
+	if len(c.withheld) == 0 {
+		return payload
+	}
+	var m struct {
+		Result struct {
+			Tools []jsontext.Value `json:"tools"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(payload, &m, jsontext.AllowDuplicateNames(true)) != nil {
+		return payload
+	}
+	for _, raw := range m.Result.Tools {
+		var t struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)) == nil && c.withheld[t.Name] {
+			payload = cutElement(payload, raw)
+		}
+	}
+	return payload
+}
+
+// cutElement removes one element of an array, and one comma beside it.
+func cutElement(text, element []byte) []byte {
+	at := bytes.Index(text, element)
+	if at < 0 {
+		return text
+	}
+	before := bytes.TrimRight(text[:at], " \t\r\n")
+	after := bytes.TrimLeft(text[at+len(element):], " \t\r\n")
+	switch {
+	case bytes.HasPrefix(after, []byte(",")):
+		after = after[1:]
+	case bytes.HasSuffix(before, []byte(",")):
+		before = before[:len(before)-1]
+	}
+	return append(bytes.Clone(before), after...)
+}
+
+// compileSchema never fetches anything, and passes what it cannot check.
+func compileSchema(schema []byte) func([]byte) error {
+	anything := func([]byte) error { return nil }
+	if len(schema) == 0 {
+		return anything
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return anything
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(lenientRegexp)
+	if c.AddResource("tool:schema", doc) != nil {
+		return anything
+	}
+	compiled, err := c.Compile("tool:schema")
+	if err != nil {
+		return anything
+	}
+	return func(arguments []byte) error {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(arguments))
+		if err != nil {
+			return err
+		}
+		return plainly(compiled.Validate(value))
+	}
+}
+
+// noLoader refuses references that lead out of the schema: a server must not
+// make us open anything (RELIABILITY 2.2, "schema attacks").
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
+
+// lenientRegexp takes patterns in other dialects than Go's as matching all.
+func lenientRegexp(pattern string) (jsonschema.Regexp, error) {
+	if re, err := regexp.Compile(pattern); err == nil {
+		return re, nil
+	}
+	return anyText(pattern), nil
+}
+
+type anyText string
+
+func (anyText) MatchString(string) bool { return true }
+func (a anyText) String() string        { return string(a) }
+
+// plainly says in one line where arguments do not fit.
+func plainly(err error) error {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return err
+	}
+	for len(v.Causes) > 0 {
+		v = v.Causes[0]
+	}
+	lines := strings.Split(v.Error(), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	return errors.New(strings.TrimPrefix(last, "- "))
+}

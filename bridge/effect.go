@@ -1,0 +1,45 @@
+package bridge
+
+import "github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+
+// An Effect is something that is to be done. The shell carries effects out in
+// the order in which Step returns them.
+type Effect interface{ effect() }
+
+type (
+	// Send puts a frame on its way to the topic.
+	Send struct {
+		Class    wire.Class
+		Envelope *wire.Envelope // what Frame says
+		Frame    []byte         // belongs to whoever carries out the effect
+	}
+
+	// Write puts one line, without its newline, on its way to the server.
+	Write struct {
+		Call uint64 // our id of the request; 0 if the line is none
+		Line []byte // belongs to whoever carries out the effect
+	}
+
+	// Restart ends the server and starts it again.
+	Restart struct{ Why string }
+
+	// Note puts an event before the owner: log, --json, audit.
+	Note struct{ Record Record }
+
+	// Serving says that the server's tools are known: from now on calls are
+	// served. It comes once after each start of the server.
+	Serving struct {
+		Tools int
+		PID   int
+	}
+
+	// Idle says that the last call has ended after Stopping.
+	Idle struct{}
+)
+
+func (Send) effect()    {}
+func (Write) effect()   {}
+func (Restart) effect() {}
+func (Note) effect()    {}
+func (Serving) effect() {}
+func (Idle) effect()    {}

@@ -1,0 +1,173 @@
+package bridge
+
+import (
+	"cmp"
+	"hash/maphash"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Config is what an Engine is made with. It must not change afterwards.
+type Config struct {
+	Decide   func(policy.Call) policy.Decision // what may run; nil denies everything. Must be pure
+	NewID    func() string                     // a fresh envelope id, unique in the world; required
+	Timeout  time.Duration                     // the server's time for one request; default 60 s
+	MaxCalls int                               // requests at the server at one time; default 1024
+}
+
+// An Engine is the judgement of a sidecar as a state machine. It has no
+// goroutine, clock, random source or I/O of its own: the same events give the
+// same effects. It is not safe for use by more than one goroutine at a time.
+type Engine struct {
+	decide   func(policy.Call) policy.Decision
+	newID    func() string
+	timeout  time.Duration
+	maxCalls int
+
+	now    time.Time // of the event in hand
+	out    []Effect  // of the event in hand
+	alarms alarms
+
+	room     room
+	server   server
+	calls    calls
+	seen     seen
+	stopping bool
+}
+
+// NewEngine returns an Engine that has neither a seat nor a server yet.
+func NewEngine(c Config) *Engine {
+	if c.NewID == nil {
+		panic("bridge: Config.NewID is required")
+	}
+	if c.Decide == nil {
+		c.Decide = policy.Globs{}.Decide
+	}
+	return &Engine{
+		decide:   c.Decide,
+		newID:    c.NewID,
+		timeout:  cmp.Or(c.Timeout, 60*time.Second),
+		maxCalls: cmp.Or(c.MaxCalls, 1024),
+		room:     room{peers: map[string]*peer{}},
+		server:   server{why: "it has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
+		calls:    calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{}},
+		seen:     seen{body: map[seenKey]uint64{}, seed: maphash.MakeSeed()},
+	}
+}
+
+// Step tells the Engine what happened and returns what is to be done, in
+// order. now must not run backwards. The effects are valid until the next
+// Step.
+func (e *Engine) Step(now time.Time, ev Event) []Effect {
+	clear(e.out)
+	e.now, e.out = now, e.out[:0]
+	e.alarms.ringDue(now)
+	switch ev := ev.(type) {
+	case Arrived:
+		e.arrived(ev.Envelope)
+	case ServerSaid:
+		e.serverSaid(&ev.Message)
+	case Garbled:
+		e.garbled(ev.Refused)
+	case Seated:
+		e.seated(ev)
+	case Unseated:
+		e.unseated(ev)
+	case ServerUp:
+		e.serverUp(ev.Hello)
+	case ServerDown:
+		e.serverDown(ev)
+	case ServerNoise:
+		e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
+	case NotWritten:
+		e.notWritten(ev)
+	case NotSent:
+		e.notSent(ev)
+	case Stopping:
+		e.stop()
+	case GivingUp:
+		e.giveUp()
+	case Tick:
+	}
+	return e.out
+}
+
+// Next is when the Engine wants a Tick at the latest; zero: never.
+func (e *Engine) Next() time.Time { return e.alarms.next() }
+
+func (e *Engine) do(f Effect)   { e.out = append(e.out, f) }
+func (e *Engine) note(r Record) { e.do(Note{r}) }
+
+// stop admits nothing more. What the server is working on may finish.
+func (e *Engine) stop() {
+	e.stopping = true
+	e.note(Record{Event: "stopping", Count: e.calls.foreign})
+	e.idleIfDone()
+}
+
+// giveUp answers every call that is still at the server: it had its time.
+func (e *Engine) giveUp() {
+	e.stopping = true
+	for _, c := range e.calls.inOrder() {
+		e.finishUnanswered(c, callTimeout(e.now.Sub(c.began)))
+	}
+	e.idleIfDone()
+}
+
+func (e *Engine) idleIfDone() {
+	if e.stopping && e.calls.foreign == 0 {
+		e.do(Idle{})
+	}
+}
+
+// send spells an envelope and puts it on its way. Without a seat, answers are
+// held until there is one again, and everything else is moot.
+func (e *Engine) send(class wire.Class, env *wire.Envelope) {
+	if !e.room.seated || e.room.quiet(env.Kind) {
+		e.hold(class, env)
+		return
+	}
+	env.ID = e.newID()
+	env.TS = e.now.UTC().Format("2006-01-02T15:04:05.000Z")
+	env.From = e.room.me
+	frame, err := e.room.dialect.Append(make([]byte, 0, len(env.Payload)+512), env, e.room.caps)
+	if err != nil {
+		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
+			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
+		return
+	}
+	e.do(Send{class, env, frame})
+}
+
+// answer sends the answer to a request, whoever made it.
+func (e *Engine) answer(from, env, method, key string, payload []byte) {
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
+		Method: method, Key: key, Payload: payload})
+}
+
+// refuse answers a request that did not reach the server.
+func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
+	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: toolOf(env)}, r)
+	e.answer(env.From, env.ID, env.Method, env.Key, r.payload(env.Message.Get(jsonrpc.ID)))
+}
+
+func (e *Engine) noteRefusal(of Record, r Refusal) {
+	of.Event, of.Outcome = "answered", "error"
+	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
+	of.RetryMS = r.RetryAfter.Milliseconds()
+	e.note(of)
+}
+
+func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
+	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: toolOf(env), Reason: reason, Detail: detail})
+}
+
+func toolOf(env *wire.Envelope) string {
+	if env.Method == "tools/call" {
+		return env.Key
+	}
+	return ""
+}

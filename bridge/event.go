@@ -1,0 +1,101 @@
+package bridge
+
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// An Event is something that happened, as the Engine is told of it.
+type Event interface{ event() }
+
+type (
+	// Seated: the gateway welcomed us, for the first time, again after the
+	// seat was lost, or in passing with changed capabilities (mew).
+	Seated struct {
+		Dialect wire.Dialect
+		Welcome wire.Welcome
+	}
+
+	// Unseated: the link to the gateway is gone.
+	Unseated struct{ Err error }
+
+	// Arrived: a frame came from the topic. The Engine may keep parts of it.
+	Arrived struct{ Envelope *wire.Envelope }
+
+	// Garbled: a frame came that could not be accepted as an envelope.
+	Garbled struct{ Refused *wire.Refused }
+
+	// ServerUp: the server has answered the handshake.
+	ServerUp struct{ Hello Hello }
+
+	// ServerSaid: the server wrote a message. The Engine may keep parts of it.
+	ServerSaid struct{ Message jsonrpc.Message }
+
+	// ServerNoise: the server wrote a line that is no message.
+	ServerNoise struct {
+		Reason string
+		Head   []byte // the first bytes of the line, not escaped
+		Count  int    // since the server started
+	}
+
+	// ServerDown: the server is gone, and with it every call it was working
+	// on.
+	ServerDown struct {
+		Cause    string
+		ExitCode int
+		Signal   string
+		Stderr   []string      // its last lines
+		Unsent   int           // lines accepted by Write that had not wholly left
+		Retry    time.Duration // until it is started again; negative: never
+	}
+
+	// NotWritten: a Write could not be queued. The server never saw it.
+	NotWritten struct {
+		Call uint64
+		Err  error
+	}
+
+	// NotSent: a Send could not be queued.
+	NotSent struct {
+		Send Send
+		Gone bool // there is no seat; otherwise the way out is full
+	}
+
+	// Tick: the time that [Engine.Next] asked for has come.
+	Tick struct{}
+
+	// Stopping: admit nothing more; calls that have begun may finish.
+	Stopping struct{}
+
+	// GivingUp: the time for finishing is over.
+	GivingUp struct{}
+)
+
+func (Seated) event()      {}
+func (Unseated) event()    {}
+func (Arrived) event()     {}
+func (Garbled) event()     {}
+func (ServerUp) event()    {}
+func (ServerSaid) event()  {}
+func (ServerNoise) event() {}
+func (ServerDown) event()  {}
+func (NotWritten) event()  {}
+func (NotSent) event()     {}
+func (Tick) event()        {}
+func (Stopping) event()    {}
+func (GivingUp) event()    {}
+
+// A Hello is what a server said of itself in the handshake. All byte fields
+// are raw JSON, nil if absent.
+type Hello struct {
+	PID          int
+	Revision     string // the MCP revision it speaks
+	Result       []byte // its whole answer to initialize, or to server/discover
+	Modern       bool   // 2026-07-28: no initialize, every request carries Meta
+	Meta         []byte // members of params._meta that each request needs; nil unless Modern
+	ServerInfo   []byte
+	Capabilities []byte
+	Instructions []byte
+}

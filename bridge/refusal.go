@@ -1,0 +1,123 @@
+package bridge
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Executed tells a caller whether the server was given the call. It is the
+// one field a caller may build on when it decides to try again.
+type Executed string
+
+const (
+	No      Executed = "no"      // the server never got it
+	Yes     Executed = "yes"     // the server answered it
+	Perhaps Executed = "unknown" // the server got some or all of it and did not answer
+)
+
+// A Refusal is an answer that is not the server's. Codes and reasons are the
+// table of DESIGN section 9.
+type Refusal struct {
+	Code       int
+	Reason     string
+	Message    string // for people; says what and what to do
+	Executed   Executed
+	Retryable  bool
+	RetryAfter time.Duration
+	Rule       string
+}
+
+// The codes of DESIGN section 9 that can occur so far. They lie outside the
+// ranges that JSON-RPC and MCP keep for themselves.
+const (
+	codeInvalidRequest = -32600
+	codeUnknownMethod  = -32601
+	codeInvalidParams  = -32602
+
+	codePolicyDenied      = -31004
+	codeBusy              = -31005
+	codeShuttingDown      = -31006
+	codeServerUnavailable = -31007
+	codeOutcomeUnknown    = -31008
+	codeCallTimeout       = -31010
+	codeTooLarge          = -31013
+)
+
+func invalidRequest(why string) Refusal {
+	return Refusal{Code: codeInvalidRequest, Reason: "invalid_request", Message: why, Executed: No}
+}
+
+func unknownMethod(method string) Refusal {
+	return Refusal{Code: codeUnknownMethod, Reason: "unknown_method", Executed: No,
+		Message: "the method " + strconv.Quote(method) + " is not one a server can be asked"}
+}
+
+func unknownTool(name string) Refusal {
+	return Refusal{Code: codeInvalidParams, Reason: "unknown_tool", Executed: No,
+		Message: "unknown tool " + strconv.Quote(name) + "; tools/list names those there are"}
+}
+
+func invalidArguments(tool, why string) Refusal {
+	return Refusal{Code: codeInvalidParams, Reason: "invalid_arguments", Executed: No,
+		Message: "the arguments do not fit the input schema of " + tool + ": " + why}
+}
+
+func invalidParams(why string) Refusal {
+	return Refusal{Code: codeInvalidParams, Reason: "invalid_params", Executed: No, Message: why}
+}
+
+func policyDenied(what, rule string) Refusal {
+	return Refusal{Code: codePolicyDenied, Reason: "policy_denied", Executed: No, Rule: rule,
+		Message: "the owner's policy does not allow " + what}
+}
+
+func busy(what string) Refusal {
+	return Refusal{Code: codeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
+}
+
+func shuttingDown() Refusal {
+	return Refusal{Code: codeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
+		Message: "the bridge is stopping and takes no more calls"}
+}
+
+func serverUnavailable(why string, retry time.Duration) Refusal {
+	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No,
+		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: " + why}
+}
+
+func outcomeUnknown(why string) Refusal {
+	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
+		Message: "the server ended while it had the call, so nobody knows whether it ran: " + why}
+}
+
+func callTimeout(after time.Duration) Refusal {
+	return Refusal{Code: codeCallTimeout, Reason: "call_timeout", Executed: Perhaps,
+		Message: "the server did not answer within " + after.String()}
+}
+
+func tooLarge(size int) Refusal {
+	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: Yes,
+		Message: "the server's answer has " + strconv.Itoa(size) + " bytes, more than a topic carries (" + strconv.Itoa(jsonrpc.MaxSize) + ")"}
+}
+
+// payload is the refusal as a JSON-RPC error answer to id; nil id: the request
+// had none.
+func (r Refusal) payload(id []byte) []byte {
+	data := append([]byte(`{"reason":`), strconv.Quote(r.Reason)...)
+	data = append(data, `,"executed":"`...)
+	data = append(data, r.Executed...)
+	data = append(data, `","retryable":`...)
+	data = strconv.AppendBool(data, r.Retryable)
+	if r.RetryAfter > 0 {
+		data = append(data, `,"retry_after_ms":`...)
+		data = strconv.AppendInt(data, r.RetryAfter.Milliseconds(), 10)
+	}
+	if r.Rule != "" {
+		data = append(data, `,"rule":`...)
+		data = jsonrpc.AppendQuote(data, r.Rule)
+	}
+	data = append(data, '}')
+	return jsonrpc.AppendError(nil, id, r.Code, r.Message, data)
+}

@@ -1,0 +1,182 @@
+package bridge
+
+import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A treatment is what becomes of requests for a method.
+type treatment uint8
+
+const (
+	judge  treatment = iota // policy decides; what is not in the table, too
+	pass                    // reads: forwarded (DESIGN section 14)
+	answer                  // answered here
+	wrong                   // asked of clients, never of servers
+)
+
+var treatments = map[string]treatment{
+	"initialize":      answer,
+	"ping":            answer,
+	"server/discover": answer,
+
+	"tools/list":               pass,
+	"resources/list":           pass,
+	"resources/templates/list": pass,
+	"resources/read":           pass,
+	"resources/subscribe":      pass,
+	"resources/unsubscribe":    pass,
+	"prompts/list":             pass,
+	"prompts/get":              pass,
+	"completion/complete":      pass,
+	"tasks/list":               pass,
+	"tasks/get":                pass,
+	"tasks/result":             pass,
+
+	"tools/call": judge,
+
+	"sampling/createMessage": wrong,
+	"elicitation/create":     wrong,
+	"roots/list":             wrong,
+}
+
+// arrived takes a frame from the topic.
+func (e *Engine) arrived(env *wire.Envelope) {
+	if env.From == e.room.me {
+		if env.Kind == wire.Request && e.forUs(env) {
+			e.drop(env, "from_self", "an echo or a forgery of our own id")
+		}
+		return
+	}
+	e.heardFrom(env.From)
+	switch env.Kind {
+	case wire.Request:
+		e.request(env)
+	case wire.Notification:
+		e.notified(env)
+	case wire.Presence:
+		e.presence(env)
+	case wire.Failure:
+		e.fault(env)
+	case wire.Grant:
+		e.grant(env)
+	case wire.Control:
+		if e.forUs(env) {
+			e.control(env)
+		}
+	}
+}
+
+func (e *Engine) garbled(r *wire.Refused) {
+	e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
+}
+
+// forUs: addressed to exactly us. A request to several would run several
+// times, one to everybody as often as there are servers (WIRE W-9).
+func (e *Engine) forUs(env *wire.Envelope) bool {
+	return len(env.To) == 1 && env.To[0] == e.room.me
+}
+
+// request is the road of every call: each line may end it, and only the last
+// one writes to the server.
+func (e *Engine) request(env *wire.Envelope) {
+	if !e.forUs(env) {
+		if len(env.To) == 0 {
+			e.drop(env, "request_not_addressed", "requests go to exactly one participant")
+		}
+		return
+	}
+	if before, same := e.seen.again(e.now, env.From, env.ID, env.Payload); before {
+		reason := "duplicate_envelope"
+		if !same {
+			reason = "duplicate_id_different_body"
+		}
+		e.drop(env, reason, "")
+		return
+	}
+	if refusal, refused := e.judged(env); refused {
+		e.refuse(env, refusal)
+		return
+	}
+	if treatments[env.Method] == answer {
+		e.answerHere(env)
+		return
+	}
+	e.start(env)
+}
+
+// judged says whether a request is refused, and why.
+func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
+	m := &env.Message
+	if m.Has(jsonrpc.Version) && m.Text(jsonrpc.Version) != "2.0" {
+		return invalidRequest(`the payload's "jsonrpc" must be "2.0"`), true
+	}
+	if e.stopping {
+		return shuttingDown(), true
+	}
+	if treatments[env.Method] == wrong {
+		return unknownMethod(env.Method), true
+	}
+	if !e.server.up {
+		return serverUnavailable(e.server.why, e.server.retry), true
+	}
+	if treatments[env.Method] == answer {
+		return Refusal{}, false
+	}
+	if treatments[env.Method] == judge {
+		if r, refused := e.judgedByRules(env); refused {
+			return r, true
+		}
+	}
+	if e.calls.foreign >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls {
+		return busy("the server has as many calls as it may have at one time"), true
+	}
+	return Refusal{}, false
+}
+
+// judgedByRules checks what can be checked without asking anybody, then the
+// policy: a call that could never work is refused for that reason alone.
+func (e *Engine) judgedByRules(env *wire.Envelope) (Refusal, bool) {
+	if env.Method == "tools/call" {
+		if r, refused := e.server.tools.check(&env.Message); refused {
+			return r, true
+		}
+	}
+	d := e.decide(policy.Call{From: env.From, Method: env.Method, Tool: toolOf(env)})
+	e.note(Record{Event: "decided", Env: env.ID, From: env.From, Method: env.Method, Tool: toolOf(env), Via: "request",
+		Verdict: d.Verdict.String(), Rule: d.Rule})
+	if d.Verdict == policy.Allow {
+		return Refusal{}, false
+	}
+	what := env.Method
+	if tool := toolOf(env); tool != "" {
+		what = tool
+	}
+	return policyDenied(what, d.Rule), true
+}
+
+// answerHere serves the requests that concern the bridge itself or what it
+// already knows: the server is initialised once, whoever asks (WIRE W-11).
+func (e *Engine) answerHere(env *wire.Envelope) {
+	result := []byte("{}")
+	switch env.Method {
+	case "initialize":
+		result = e.server.hello.initializeResult(&env.Message)
+	case "server/discover":
+		if !e.server.hello.Modern {
+			e.refuse(env, unknownMethod(env.Method))
+			return
+		}
+		result = e.server.hello.Result
+	}
+	e.answer(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), result))
+}
+
+// notified takes a notification from a participant. What says nothing to a
+// bridge is passed over.
+func (e *Engine) notified(env *wire.Envelope) {
+	if env.Method == "notifications/cancelled" && e.forUs(env) {
+		e.cancelled(env)
+	}
+}

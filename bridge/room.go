@@ -1,0 +1,298 @@
+package bridge
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// Bounds on what is kept while there is no way out (RELIABILITY section 3).
+const (
+	heldMax      = 1000
+	heldMaxBytes = 16 << 20
+	heldFor      = 60 * time.Second
+	leaveGrace   = 5 * time.Second // a peer's leave counts after this (WIRE W-2)
+	pauseMax     = 5 * time.Minute // nobody can silence us for longer
+)
+
+// room is what the Engine knows of its seat and of who else is there.
+type room struct {
+	me      string
+	dialect wire.Dialect
+	caps    wire.Caps
+	seated  bool
+	peers   map[string]*peer
+	paused  *alarm // set while a participant has asked us to be quiet
+
+	held      []held
+	heldBytes int
+}
+
+type peer struct {
+	caps    wire.Caps
+	leaving *alarm
+}
+
+// held is an answer that waits for a seat, or for the end of a pause.
+type held struct {
+	env *wire.Envelope
+	at  time.Time
+}
+
+func (e *Engine) seated(ev Seated) {
+	again := e.room.seated
+	e.room.seated = true
+	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
+	e.renewRoster(ev.Welcome.Peers)
+	if again {
+		return
+	}
+	e.note(Record{Event: "connected", ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
+	if !e.room.caps.Predicts("mcp/response:tools/call") && !e.room.caps.Predicts("mcp/response") && !e.room.caps.Predicts("mcp") {
+		e.note(Record{Event: "warning", Reason: "cannot_respond",
+			Detail: "the gateway does not let " + e.room.me + " send mcp/response, so callers will get no answers"})
+	}
+	e.release()
+}
+
+// renewRoster takes the welcome's word for who is here. Nobody who speaks to
+// us later needs to be on it.
+func (e *Engine) renewRoster(present []wire.Participant) {
+	before := e.room.peers
+	e.room.peers = map[string]*peer{}
+	for _, p := range present {
+		if p.ID == e.room.me {
+			continue
+		}
+		e.room.peers[p.ID] = &peer{caps: p.Caps}
+		if before[p.ID] == nil {
+			e.note(Record{Event: "peer", ID: p.ID, State: "here"})
+		}
+	}
+	for _, id := range sorted(before) {
+		e.alarms.stop(before[id].leaving)
+		if e.room.peers[id] == nil {
+			e.gone(id)
+		}
+	}
+}
+
+// gone forgets somebody who has left.
+func (e *Engine) gone(id string) {
+	delete(e.room.peers, id)
+	e.note(Record{Event: "peer", ID: id, State: "left"})
+	for _, uri := range e.server.forgetSubscriber(id) {
+		e.unsubscribe(uri)
+	}
+}
+
+func (e *Engine) unseated(ev Unseated) {
+	if !e.room.seated {
+		return
+	}
+	e.room.seated = false
+	if e.room.paused != nil {
+		e.alarms.stop(e.room.paused)
+		e.room.paused = nil
+	}
+	r := Record{Event: "disconnected"}
+	if ev.Err != nil {
+		r.Detail = ev.Err.Error()
+	}
+	e.note(r)
+}
+
+// quiet: while paused we say nothing but where we stand (WIRE 5.8).
+func (r *room) quiet(k wire.Kind) bool {
+	return r.paused != nil && k != wire.Control && k != wire.Grant
+}
+
+// hold keeps an answer for later. Other frames are worth nothing later.
+func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
+	if class != wire.Reply {
+		return
+	}
+	e.room.held = append(e.room.held, held{env, e.now})
+	e.room.heldBytes += len(env.Payload)
+	for len(e.room.held) > heldMax || e.room.heldBytes > heldMaxBytes {
+		e.dropHeld("outbox_full")
+	}
+}
+
+func (e *Engine) dropHeld(why string) {
+	oldest := e.room.held[0].env
+	e.room.heldBytes -= len(oldest.Payload)
+	e.room.held = slices.Delete(e.room.held, 0, 1)
+	e.note(Record{Event: "dropped", From: oldest.To[0], Env: oldest.Corr[0], Method: oldest.Method, Reason: why,
+		Detail: "an answer could not be delivered"})
+}
+
+// release sends what was held, to those who are still here.
+func (e *Engine) release() {
+	waiting := e.room.held
+	e.room.held, e.room.heldBytes = nil, 0
+	for _, h := range waiting {
+		_, here := e.room.peers[h.env.To[0]]
+		if here && e.now.Sub(h.at) <= heldFor {
+			e.send(wire.Reply, h.env)
+			continue
+		}
+		e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
+			Detail: "an answer could not be delivered"})
+	}
+}
+
+// notSent hears of a frame that the seat did not take.
+func (e *Engine) notSent(ev NotSent) {
+	if ev.Gone {
+		e.hold(ev.Send.Class, ev.Send.Envelope)
+		return
+	}
+	if ev.Send.Class == wire.Progress {
+		return
+	}
+	e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
+		Detail: "the gateway does not take frames as fast as they come"})
+}
+
+// heardFrom says that a participant is alive, whatever presence said.
+func (e *Engine) heardFrom(id string) {
+	if p := e.room.peers[id]; p != nil && p.leaving != nil {
+		e.alarms.stop(p.leaving)
+		p.leaving = nil
+	}
+}
+
+func (e *Engine) presence(env *wire.Envelope) {
+	event, who, err := env.Presence()
+	if err != nil || who.ID == e.room.me {
+		return
+	}
+	switch event {
+	case "join":
+		e.joined(who)
+	case "leave":
+		e.left(who.ID)
+	case "update":
+		if p := e.room.peers[who.ID]; p != nil {
+			p.caps = who.Caps
+		}
+	}
+}
+
+func (e *Engine) joined(who wire.Participant) {
+	p := e.room.peers[who.ID]
+	if p == nil {
+		p = &peer{}
+		e.room.peers[who.ID] = p
+		e.note(Record{Event: "peer", ID: who.ID, State: "joined"})
+	}
+	e.alarms.stop(p.leaving)
+	p.caps, p.leaving = who.Caps, nil
+}
+
+// left believes a leave only after a while: gateways announce the end of an
+// old connection after the beginning of a new one (WIRE 1.5).
+func (e *Engine) left(id string) {
+	p := e.room.peers[id]
+	if p == nil || p.leaving != nil {
+		return
+	}
+	p.leaving = e.alarms.set(e.now.Add(leaveGrace), func() { e.gone(id) })
+}
+
+func (e *Engine) fault(env *wire.Envelope) {
+	f, err := env.Fault()
+	if err != nil {
+		return
+	}
+	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message)})
+}
+
+// grant adds to what we may send (WIRE 7.9). It changes nothing but our own
+// idea of what the gateway will let through.
+func (e *Engine) grant(env *wire.Envelope) {
+	var g struct {
+		Recipient    string           `json:"recipient"`
+		Capabilities []jsontext.Value `json:"capabilities"`
+	}
+	if env.Spelled != "capability/grant" || json.Unmarshal(env.Payload, &g) != nil || g.Recipient != e.room.me {
+		return
+	}
+	var had []jsontext.Value
+	if raw := e.room.caps.Raw(); raw != nil && json.Unmarshal(raw, &had) != nil {
+		return
+	}
+	merged, err := json.Marshal(append(had, g.Capabilities...))
+	if err != nil {
+		return
+	}
+	caps, err := wire.ParseCaps(merged)
+	if err != nil {
+		e.drop(env, "grant_unreadable", err.Error())
+		return
+	}
+	e.room.caps = caps
+	e.sendGrantAck(env)
+}
+
+func (e *Engine) sendGrantAck(env *wire.Envelope) {
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Grant, Spelled: "capability/grant-ack", To: []string{env.From},
+		Corr: []string{env.ID}, Payload: []byte(`{"status":"accepted"}`)})
+}
+
+// control does what an orchestrator may ask of any participant. Ending or
+// clearing us is not among it: that is the owner's (WIRE 7.9).
+func (e *Engine) control(env *wire.Envelope) {
+	switch env.Spelled {
+	case "participant/pause":
+		e.pause(env)
+	case "participant/resume":
+		e.resume()
+	case "participant/request-status":
+		e.send(wire.Notice, &wire.Envelope{Kind: wire.Control, Spelled: "participant/status", To: []string{env.From},
+			Corr: []string{env.ID}, Payload: []byte(`{"messages_in_context":0,"status":"serving"}`)})
+	default:
+		e.drop(env, "control_not_allowed", env.Spelled)
+	}
+}
+
+func (e *Engine) pause(env *wire.Envelope) {
+	var p struct {
+		Seconds float64 `json:"timeout_seconds"`
+	}
+	if json.Unmarshal(env.Payload, &p) != nil {
+		return
+	}
+	length := pauseMax
+	if p.Seconds > 0 && p.Seconds < pauseMax.Seconds() {
+		length = time.Duration(p.Seconds * float64(time.Second))
+	}
+	e.alarms.stop(e.room.paused)
+	e.room.paused = e.alarms.set(e.now.Add(length), e.resume)
+	e.note(Record{Event: "warning", Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
+}
+
+func (e *Engine) resume() {
+	if e.room.paused == nil {
+		return
+	}
+	e.alarms.stop(e.room.paused)
+	e.room.paused = nil
+	e.release()
+}
+
+// tell broadcasts a notification from the server.
+func (e *Engine) tell(method string, payload []byte) {
+	e.send(wire.Notice, &wire.Envelope{Kind: wire.Notification, Method: method, Payload: payload})
+}
+
+// tellOne sends a notification to one participant. It names no request: stock
+// clients would take it for the answer (WIRE W-5).
+func (e *Engine) tellOne(class wire.Class, to, method string, payload []byte) {
+	e.send(class, &wire.Envelope{Kind: wire.Notification, To: []string{to}, Method: method, Payload: payload})
+}

@@ -1,0 +1,273 @@
+package bridge
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// server is the MCP server as last heard of.
+type server struct {
+	up    bool          // and its tools are known
+	why   string        // if it is not up
+	retry time.Duration // if it is not up: when it may be; negative: never
+	hello Hello
+	tools catalogue
+	lines uint64 // written so far, whether or not they were accepted
+
+	listing     bool                       // a tools/list of ours is under way
+	listAgain   bool                       // and the list has changed since
+	subscribers map[string]map[string]bool // resource URI -> participants
+}
+
+func (e *Engine) serverUp(h Hello) {
+	e.server.hello = h
+	e.server.why, e.server.retry = "it is just starting", 250*time.Millisecond
+	e.calls.timeouts = 0
+	e.listTools()
+	for _, uri := range e.server.subscribedURIs() {
+		e.ask("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
+	}
+}
+
+// serverDown ends every call the server had. Lines that had not wholly left
+// cannot have run, save the first of them, of which a part may have.
+func (e *Engine) serverDown(ev ServerDown) {
+	e.server.up, e.server.listing, e.server.listAgain = false, false, false
+	e.server.why, e.server.retry = ev.Cause, ev.Retry
+	e.note(Record{Event: "server_exit", Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
+		RetryMS: max(ev.Retry, 0).Milliseconds()})
+	for _, c := range e.calls.inOrder() {
+		if e.server.neverLeft(c, ev.Unsent) {
+			e.finishUnanswered(c, serverUnavailable(ev.Cause, ev.Retry))
+		} else {
+			e.finishUnanswered(c, outcomeUnknown(ev.Cause))
+		}
+	}
+	e.idleIfDone()
+}
+
+// neverLeft reports whether a call's line is certainly among the last unsent
+// ones and not the first of these. Lines that were not accepted are counted as
+// if they had been, which can only make the answer more careful.
+func (s *server) neverLeft(c *call, unsent int) bool {
+	return s.lines-c.line+1 < uint64(max(unsent, 0))
+}
+
+// line is a participant's request as the server gets it: our id and token in
+// place of the caller's, what the server's revision demands added, and every
+// other byte as it came.
+func (s *server) line(c *call, m *jsonrpc.Message) []byte {
+	edits := make([]jsonrpc.Edit, 0, 4)
+	if !m.Has(jsonrpc.Version) {
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
+	}
+	edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ID, Value: number(c.number)})
+	if c.token != nil {
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: number(c.number)})
+	}
+	if s.hello.Modern && !bytes.Contains(m.Get(jsonrpc.Meta), []byte(`"io.modelcontextprotocol/protocolVersion"`)) {
+		edits = append(edits, jsonrpc.InsertMeta(s.hello.Meta))
+	}
+	return m.Append(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), edits...)
+}
+
+// serverSaid takes a message from the server.
+func (e *Engine) serverSaid(m *jsonrpc.Message) {
+	switch m.Class() {
+	case jsonrpc.Response:
+		e.answered(m)
+	case jsonrpc.Notification:
+		e.serverTold(m)
+	case jsonrpc.Request:
+		e.serverAsked(m)
+	default:
+		e.note(Record{Event: "server_noise", Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
+	}
+}
+
+// serverAsked answers the server's own requests. It was told at the handshake
+// that we offer nothing; and nothing it says may reach a person as if it came
+// from us (RELIABILITY 2.2).
+func (e *Engine) serverAsked(m *jsonrpc.Message) {
+	id := m.Get(jsonrpc.ID)
+	method := m.Text(jsonrpc.Method)
+	if method == "ping" {
+		e.tellServer(jsonrpc.AppendResult(nil, id, []byte("{}")))
+		return
+	}
+	e.tellServer(jsonrpc.AppendError(nil, id, codeUnknownMethod, "a bridge offers no "+method, nil))
+	e.note(Record{Event: "warning", Reason: "server_request_refused", Method: method})
+}
+
+// serverTold routes the server's notifications (WIRE W-12).
+func (e *Engine) serverTold(m *jsonrpc.Message) {
+	method := m.Text(jsonrpc.Method)
+	switch method {
+	case "notifications/tools/list_changed":
+		e.listTools()
+	case "notifications/resources/list_changed", "notifications/prompts/list_changed":
+		e.tell(method, m.Raw)
+	case "notifications/progress":
+		e.progress(m)
+	case "notifications/resources/updated":
+		e.resourceUpdated(m)
+	case "notifications/message":
+		e.note(Record{Event: "server_log", Detail: string(m.Get(jsonrpc.Params))})
+	default:
+		e.note(Record{Event: "server_noise", Reason: "notification_not_passed_on", Method: method})
+	}
+}
+
+// progress goes to the owner of the token, with the token it gave.
+func (e *Engine) progress(m *jsonrpc.Message) {
+	n, err := strconv.ParseUint(string(m.Get(jsonrpc.Token)), 10, 64)
+	c := e.calls.byNumber[n]
+	if err != nil || c == nil || c.token == nil || c.silent {
+		return
+	}
+	payload := m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: c.token})
+	e.tellOne(wire.Progress, c.from, "notifications/progress", payload)
+}
+
+// noteSubscription keeps who wants to hear of which resource.
+func (e *Engine) noteSubscription(c *call, m *jsonrpc.Message) {
+	if m.Has(jsonrpc.Err) {
+		return
+	}
+	switch c.method {
+	case "resources/subscribe":
+		e.server.subscribe(c.key, c.from)
+	case "resources/unsubscribe":
+		if who := e.server.subscribers[c.key]; who != nil {
+			delete(who, c.from)
+			e.keepOthersSubscribed(c.key)
+		}
+	}
+}
+
+// keepOthersSubscribed renews a subscription that one participant has ended
+// for all: the server knows only us.
+func (e *Engine) keepOthersSubscribed(uri string) {
+	if len(e.server.subscribers[uri]) == 0 {
+		delete(e.server.subscribers, uri)
+		return
+	}
+	e.ask("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
+}
+
+func (e *Engine) unsubscribe(uri string) {
+	if e.server.up {
+		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
+	}
+}
+
+func (e *Engine) resourceUpdated(m *jsonrpc.Message) {
+	for _, who := range sorted(e.server.subscribers[m.Text(jsonrpc.URI)]) {
+		e.tellOne(wire.Notice, who, "notifications/resources/updated", m.Raw)
+	}
+}
+
+// subscribersMax bounds what participants can make us remember.
+const subscribersMax = 4096
+
+func (s *server) subscribe(uri, who string) {
+	if s.subscribers[uri] == nil {
+		if len(s.subscribers) >= subscribersMax {
+			return
+		}
+		s.subscribers[uri] = map[string]bool{}
+	}
+	s.subscribers[uri][who] = true
+}
+
+// forgetSubscriber returns the resources nobody wants to hear of any more.
+func (s *server) forgetSubscriber(who string) (orphans []string) {
+	for _, uri := range s.subscribedURIs() {
+		if delete(s.subscribers[uri], who); len(s.subscribers[uri]) == 0 {
+			delete(s.subscribers, uri)
+			orphans = append(orphans, uri)
+		}
+	}
+	return orphans
+}
+
+func (s *server) subscribedURIs() []string { return sorted(s.subscribers) }
+
+func uriParams(uri string) []byte {
+	return append(jsonrpc.AppendQuote([]byte(`{"uri":`), uri), '}')
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// legacy are the revisions that have an initialize.
+var legacy = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// initializeResult answers a participant's initialize: what the server said
+// when we asked it, under the revision asked for if that is one of ours.
+func (h Hello) initializeResult(m *jsonrpc.Message) []byte {
+	revision := h.Revision
+	if asked := requestedRevision(m); slices.Contains(legacy, asked) {
+		revision = asked
+	}
+	if h.Modern {
+		return h.asInitializeResult(revision)
+	}
+	shape := jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}
+	var at [1]jsonrpc.Span
+	if jsonrpc.Scan(h.Result, jsonrpc.Passed, shape, at[:]) != nil || at[0].End == 0 {
+		return h.Result
+	}
+	result := append([]byte(nil), h.Result[:at[0].Start]...)
+	result = jsonrpc.AppendQuote(result, revision)
+	return append(result, h.Result[at[0].End:]...)
+}
+
+// asInitializeResult says in the words of the older revisions what a server
+// of 2026-07-28 said of itself.
+func (h Hello) asInitializeResult(revision string) []byte {
+	if !slices.Contains(legacy, revision) {
+		revision = legacy[len(legacy)-1]
+	}
+	result := jsonrpc.AppendQuote([]byte(`{"protocolVersion":`), revision)
+	for _, part := range []struct {
+		name  string
+		value []byte
+		or    string
+	}{
+		{"capabilities", h.Capabilities, `{}`},
+		{"serverInfo", h.ServerInfo, `{"name":"unknown","version":"0"}`},
+		{"instructions", h.Instructions, ``},
+	} {
+		if part.value == nil && part.or == "" {
+			continue
+		}
+		result = append(append(result, `,"`...), part.name...)
+		result = append(append(result, `":`...), part.value...)
+		if part.value == nil {
+			result = append(result, part.or...)
+		}
+	}
+	return append(result, '}')
+}
+
+func requestedRevision(m *jsonrpc.Message) string {
+	params := m.Get(jsonrpc.Params)
+	var at [1]jsonrpc.Span
+	if jsonrpc.Scan(params, jsonrpc.Judged, jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}, at[:]) != nil || at[0].End == 0 {
+		return ""
+	}
+	revision, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])
+	return revision
+}
