@@ -1,0 +1,217 @@
+package jsonrpc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// everywhere is Judged for a Shape without keys: plain strict JSON.
+func everywhere(data []byte) error {
+	return jsonrpc.Scan(data, jsonrpc.Rules{Depth: 1000, Size: 1 << 20, EveryLevel: true}, nil, nil)
+}
+
+// FuzzScan holds Scan against jsontext, which is as strict, and what it accepts
+// against encoding/json, which must read the same.
+func FuzzScan(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		err := everywhere(data)
+		isObject := bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
+		if want := isObject && jsontext.Value(data).IsValid(); (err == nil) != want && !tooDeep(err) {
+			t.Fatalf("Scan says %v, jsontext says valid = %v", err, want)
+		}
+		m, err := jsonrpc.Parse(data, jsonrpc.Judged)
+		if err != nil {
+			return
+		}
+		var std map[string]json.RawMessage
+		if err := json.Unmarshal(data, &std); err != nil {
+			t.Fatalf("accepted, but encoding/json says: %v", err)
+		}
+		agree(t, &m, std, "jsonrpc", "id", "method", "params", "result", "error")
+		agreeInside(t, &m, std["params"])
+	})
+}
+
+func tooDeep(err error) bool {
+	e, ok := err.(*jsonrpc.Error)
+	return ok && e.Reason == jsonrpc.TooDeep
+}
+
+var top = map[string]jsonrpc.Field{
+	"jsonrpc": jsonrpc.Version, "id": jsonrpc.ID, "method": jsonrpc.Method, "params": jsonrpc.Params, "result": jsonrpc.Result, "error": jsonrpc.Err,
+}
+
+// agree compares the fields of the outermost object.
+func agree(t *testing.T, m *jsonrpc.Message, std map[string]json.RawMessage, keys ...string) {
+	for _, key := range keys {
+		f := top[key]
+		if want, ok := std[key]; ok != m.Has(f) || !bytes.Equal(want, m.Get(f)) {
+			t.Fatalf("%s is %q, encoding/json says %q", key, m.Get(f), want)
+		}
+		var text string
+		if raw := m.Get(f); len(raw) > 0 && raw[0] == '"' {
+			if err := json.Unmarshal(raw, &text); err != nil || text != m.Text(f) {
+				t.Fatalf("%s reads %q, encoding/json says %q (%v)", key, m.Text(f), text, err)
+			}
+		}
+	}
+}
+
+// agreeInside compares the fields of params with what a struct reads, which
+// encoding/json matches without regard to case.
+func agreeInside(t *testing.T, m *jsonrpc.Message, raw json.RawMessage) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return
+	}
+	var params struct {
+		Name      json.RawMessage `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Meta      json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(raw, &params); err != nil {
+		t.Fatal(err)
+	}
+	for f, want := range map[jsonrpc.Field][]byte{jsonrpc.Name: params.Name, jsonrpc.Arguments: params.Arguments, jsonrpc.Meta: params.Meta} {
+		if !bytes.Equal(m.Get(f), want) {
+			t.Fatalf("field %d is %q, encoding/json says %q", f, m.Get(f), want)
+		}
+	}
+}
+
+// FuzzEdit edits one or two fields of whatever is accepted. The result must be
+// a message on one line with the edited fields as wanted and all others equal.
+func FuzzEdit(f *testing.F) {
+	for i, seed := range seeds {
+		f.Add([]byte(seed), byte(i), byte(i/3), i%2 == 0, i%3 == 0)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, a, b byte, removeA, removeB bool) {
+		m, err := jsonrpc.Parse(data, jsonrpc.Judged)
+		if err != nil {
+			return
+		}
+		want := map[jsonrpc.Field]string{}
+		var edits []jsonrpc.Edit
+		for i, remove := range []bool{removeA, removeB} {
+			e := jsonrpc.Edit{Field: jsonrpc.Field([]byte{a, b}[i]) % jsonrpc.Fields}
+			if !remove {
+				e.Value = []byte(`{"<new>":[1.0,"\u2028"]}`)
+			}
+			if e.Field == jsonrpc.Method || e.Field == jsonrpc.ID {
+				e.Value = bytes.Replace(e.Value, []byte(`{"<new>":[1.0,"\u2028"]}`), []byte(`"new"`), 1)
+			}
+			edits = append(edits, e)
+			want[e.Field] = string(e.Value)
+		}
+		line := m.Append(nil, edits...)
+		if bytes.ContainsAny(line, "\r\n") {
+			t.Fatalf("more than one line: %q", line)
+		}
+		got, err := jsonrpc.Parse(line, jsonrpc.Rules{Depth: jsonrpc.MaxDepth + 4, Size: jsonrpc.MaxSize, EveryLevel: true})
+		if err != nil {
+			t.Fatalf("%q became %q: %v", data, line, err)
+		}
+		for field := range jsonrpc.Fields {
+			compare(t, &m, &got, field, want)
+		}
+		if a, b := others(t, m.Raw), others(t, line); a != b {
+			t.Fatalf("other members were\n%s\nand are\n%s", a, b)
+		}
+	})
+}
+
+func compare(t *testing.T, was, is *jsonrpc.Message, f jsonrpc.Field, want map[jsonrpc.Field]string) {
+	if _, ok := want[jsonrpc.Params]; ok && outer(f) != f {
+		return
+	}
+	if _, ok := want[jsonrpc.Meta]; ok && f == jsonrpc.ProgressToken {
+		return
+	}
+	value, edited := want[f]
+	switch raw := was.Get(outer(f)); {
+	case edited && outer(f) != f && len(raw) > 0 && raw[0] != '{' && raw[0] != 'n':
+		return // nothing can be put there
+	case edited && f == jsonrpc.ProgressToken:
+		if meta := was.Get(jsonrpc.Meta); len(meta) > 0 && meta[0] != '{' && meta[0] != 'n' {
+			return
+		}
+	case !edited && touched(f, want):
+		return // a parent of what was edited
+	case !edited:
+		value = strings.NewReplacer("\n", " ", "\r", " ").Replace(string(was.Get(f)))
+	}
+	if string(is.Get(f)) != value {
+		t.Fatalf("field %d is %q, want %q", f, is.Get(f), value)
+	}
+}
+
+// outer returns params for what stands in it, and everything else itself.
+func outer(f jsonrpc.Field) jsonrpc.Field {
+	if f > jsonrpc.Err {
+		return jsonrpc.Params
+	}
+	return f
+}
+
+// touched reports whether an edit reaches into the value of f.
+func touched(f jsonrpc.Field, want map[jsonrpc.Field]string) bool {
+	for edited := range want {
+		if f == jsonrpc.Params && outer(edited) == f || f == jsonrpc.Meta && edited == jsonrpc.ProgressToken {
+			return true
+		}
+	}
+	return false
+}
+
+// others returns the members that are no fields, in order, on every level.
+func others(t *testing.T, raw []byte) string {
+	var out strings.Builder
+	list := func(raw json.RawMessage, known string) map[string]json.RawMessage {
+		if len(raw) == 0 || raw[0] != '{' {
+			return nil
+		}
+		d := jsontext.NewDecoder(bytes.NewReader(raw))
+		all := map[string]json.RawMessage{}
+		d.ReadToken()
+		for d.PeekKind() != '}' {
+			key, err := d.ReadToken()
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := key.String()
+			value, err := d.ReadValue()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[name] = bytes.Clone(value)
+			if !strings.Contains(known, " "+name+" ") {
+				out.WriteString(strings.NewReplacer("\n", " ", "\r", " ").Replace(name + "=" + string(value) + ";"))
+			}
+		}
+		return all
+	}
+	m := list(raw, " jsonrpc id method params result error ")
+	if string(m["params"]) == `{"<new>":[1.0,"\u2028"]}` {
+		return out.String()
+	}
+	list(m["params"], " name uri ref arguments _meta progressToken progress requestId ")
+	return out.String()
+}
+
+var seeds = []string{
+	`{}`, `[]`, ``, `{"a":1,"a":2}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":"\ud83d\ude00"}`, `{"a":01}`, `{"a":[1,2,]}`,
+	`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","arguments":{"path":"/x"},"_meta":{"progressToken":"p"}}}`,
+	"{\r\n \"id\" : 1.0 ,\n\"method\":\"\\u006d\" , \"params\" : null }\n",
+	`{"id":"1","params":{"_meta":null,"uri":"u","ref":{},"progressToken":1,"progress":0.5,"requestId":9007199254740993},"x":"<>&"}`,
+	`{"id":null,"result":{"content":[{"type":"text","text":"\u2028"}]}}`, `{"error":{"code":-1,"message":"m"},"id":-1}`,
+	`{"params":[1],"method":"m"}`, `{"params":{"n\u0061me":1,"Name":2}}`,
+	`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"a":2}`,
+}
