@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+)
+
+// Contenders, by the names of the tables.
+const (
+	ours    = "ours"    // gateway and bridge
+	bare    = "bare"    // relay and bridge that check nothing
+	hosting = "hosting" // a bridge that hosts its own gateway
+	wrapper = "wrapper" // a WebSocket around the server, unread
+	direct  = "direct"  // the server itself, over pipes
+)
+
+// An order and a result are what examples/bench/load reads and prints.
+type order struct {
+	Size     int `json:"size"`
+	InFlight int `json:"inflight"`
+	Calls    int `json:"calls"`
+	MS       int `json:"ms"`
+}
+
+type result struct {
+	Calls     int     `json:"calls"`
+	PerSecond float64 `json:"per_second"`
+	P50       float64 `json:"p50"` // nanoseconds
+	P99       float64 `json:"p99"`
+}
+
+// A contender is one way from a caller to the server, with its load.
+type contender struct {
+	name  string
+	parts []*stage.Process // between caller and server
+	load  *stage.Process
+
+	idle, used int64 // resident bytes of the parts, before and after the warm-up
+}
+
+// contend starts all contenders. They stay up together; only one at a time
+// has anything to do.
+func contend(s *stage.Stage) ([]*contender, error) {
+	var cs []*contender
+	for _, start := range []func(*stage.Stage) (*contender, []string, error){startOurs, startBare, startHosting, startWrapper, startDirect} {
+		c, where, err := start(s)
+		if err != nil {
+			return nil, err
+		}
+		c.idle = resident(c.parts)
+		if c.load, err = s.Start(stage.Load, where...); err != nil {
+			return nil, err
+		}
+		if _, err := c.load.Line(); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		cs = append(cs, c)
+	}
+	return cs, nil
+}
+
+// turn measures once.
+func (c *contender) turn(o order) (result, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return result{}, err
+	}
+	if _, err := c.load.Write(append(text, '\n')); err != nil {
+		return result{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	line, err := c.load.Line()
+	if err != nil {
+		return result{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	var r result
+	if err := json.Unmarshal([]byte(line), &r); err != nil {
+		return result{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return r, nil
+}
+
+func (c *contender) warmUp(calls int) error {
+	_, err := c.turn(order{Size: 1 << 10, InFlight: 16, Calls: calls})
+	c.used = resident(c.parts)
+	return err
+}
+
+// A ready event is the first line of run and gateway.
+type readyEvent struct {
+	URL     string `json:"url"`
+	Gateway string `json:"gateway"`
+}
+
+// ready starts a command of ours and waits until it serves.
+func ready(s *stage.Stage, args ...string) (*stage.Process, readyEvent, error) {
+	var e readyEvent
+	p, err := s.Start(stage.Bridge, args...)
+	if err != nil {
+		return nil, e, err
+	}
+	line, err := p.Line()
+	if err != nil {
+		return nil, e, err
+	}
+	p.Ignore()
+	return p, e, json.Unmarshal([]byte(line), &e)
+}
+
+func startOurs(s *stage.Stage) (*contender, []string, error) {
+	gateway, e, err := ready(s, "gateway", "--json", "--listen", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	token, err := mint(s, "split", "echo")
+	if err != nil {
+		return nil, nil, err
+	}
+	bridge, _, err := ready(s, "run", "--json", "--gateway", e.URL, "--token-file", token, "--topic", "split", "--allow", "echo", "--", s.Bin(stage.Echo))
+	if err != nil {
+		return nil, nil, err
+	}
+	where, err := inTopic(s, e.URL, "split")
+	return &contender{name: ours, parts: []*stage.Process{gateway, bridge}}, where, err
+}
+
+// startHosting starts a bridge apart from the gateway of startOurs, so that it
+// hosts one itself.
+func startHosting(s *stage.Stage) (*contender, []string, error) {
+	s, err := s.Apart("hosting")
+	if err != nil {
+		return nil, nil, err
+	}
+	bridge, e, err := ready(s, "run", "--json", "--listen", "127.0.0.1:0", "--topic", "hosted", "--allow", "echo", "--", s.Bin(stage.Echo))
+	if err != nil {
+		return nil, nil, err
+	}
+	where, err := inTopic(s, e.Gateway, "hosted")
+	return &contender{name: hosting, parts: []*stage.Process{bridge}}, where, err
+}
+
+func startBare(s *stage.Stage) (*contender, []string, error) {
+	relay, url, err := listening(s, "relay")
+	if err != nil {
+		return nil, nil, err
+	}
+	bridge, err := s.Start(stage.Bare, "bridge", url+"/ws?topic=bench&id=echo", s.Bin(stage.Echo))
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := bridge.Line(); err != nil {
+		return nil, nil, err
+	}
+	return &contender{name: bare, parts: []*stage.Process{relay, bridge}}, []string{"-to", "echo", "-url", url + "/ws?topic=bench&id=load"}, nil
+}
+
+func startWrapper(s *stage.Stage) (*contender, []string, error) {
+	p, url, err := listening(s, "wrapper", s.Bin(stage.Echo))
+	return &contender{name: wrapper, parts: []*stage.Process{p}}, []string{"-url", url}, err
+}
+
+func startDirect(s *stage.Stage) (*contender, []string, error) {
+	return &contender{name: direct}, []string{s.Bin(stage.Echo)}, nil
+}
+
+// listening starts a bare part that listens, and returns where.
+func listening(s *stage.Stage, args ...string) (*stage.Process, string, error) {
+	p, err := s.Start(stage.Bare, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := p.Line()
+	if err != nil {
+		return nil, "", err
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "ready ")
+	if !ok {
+		return nil, "", fmt.Errorf("bare %s said %q", args[0], line)
+	}
+	return p, url, nil
+}
+
+// inTopic is how a load gets to echo in a topic of a gateway of ours.
+func inTopic(s *stage.Stage, url, topic string) ([]string, error) {
+	token, err := mint(s, topic, "load")
+	return []string{"-id", "load", "-to", "echo", "-token-file", token, "-url", url + "/ws?topic=" + topic}, err
+}
+
+// mint writes a token into a file and returns its name.
+func mint(s *stage.Stage, topic, id string) (string, error) {
+	out, err := s.Run(stage.Bridge, "token", "--topic", topic, "--id", id)
+	if err == nil && out.Exit != 0 {
+		err = errors.New(out.Stderr)
+	}
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	name := filepath.Join(s.Dir, topic+"."+id+".token")
+	return name, os.WriteFile(name, []byte(out.Stdout), 0o600)
+}

@@ -1,0 +1,126 @@
+// Bench measures a call through a topic and back: our gateway and bridge
+// against a relay and a bridge that check nothing (examples/bench/bare), the
+// bridge that hosts its own gateway against a bare wrapper, and all of them
+// against the same server spoken to directly.
+//
+// Every part is a process of its own, on loopback. The contenders take turns
+// in short rounds, so that a noisy machine disturbs all of them alike, and a
+// ratio is the median of the ratios within each round. Memory is what the
+// system calls resident, of the parts between caller and server.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+)
+
+func main() {
+	quick := flag.Bool("quick", false, "fewer and shorter rounds: 40 seconds instead of four minutes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p := full
+	if *quick {
+		p = brief
+	}
+	if err := bench(ctx, p, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// A plan says how much is measured.
+type plan struct {
+	rounds int // turns of each contender per cell
+	ms     int // of each turn
+	starts int // how often a start is timed
+	warmup int // calls before the first turn, after which memory is read
+	cells  []cell
+}
+
+// A cell is one line of the tables.
+type cell struct{ size, inFlight int }
+
+var (
+	full = plan{rounds: 7, ms: 400, starts: 7, warmup: 10_000, cells: cells(
+		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
+		[]int{1 << 20}, []int{1, 16})}
+	brief = plan{rounds: 3, ms: 150, starts: 3, warmup: 10_000, cells: full.cells}
+)
+
+func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
+	var all []cell
+	for i, group := range [][]int{sizes, bigSizes} {
+		for _, size := range group {
+			for _, n := range [][]int{inFlight, bigInFlight}[i] {
+				all = append(all, cell{size, n})
+			}
+		}
+	}
+	return all
+}
+
+func bench(ctx context.Context, p plan, out *os.File) (err error) {
+	s, err := stage.Set(stage.Bridge, stage.Echo, stage.Bare, stage.Load)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Strike()) }()
+	began := time.Now()
+	r := report{out: out, plan: p}
+	r.head()
+	if r.starts, err = timeStarts(ctx, s, p.starts); err != nil {
+		return err
+	}
+	cs, err := contend(s)
+	if err != nil {
+		return err
+	}
+	for _, c := range cs {
+		if err := c.warmUp(p.warmup); err != nil {
+			return err
+		}
+	}
+	r.contenders = cs
+	for _, cell := range p.cells {
+		rounds, err := takeTurns(ctx, cs, cell, p)
+		if err != nil {
+			return err
+		}
+		r.cell(cell, rounds)
+	}
+	r.foot(time.Since(began))
+	return nil
+}
+
+// A round is what every contender achieved in one turn.
+type round map[string]result
+
+// takeTurns lets every contender run a cell in turn, several times over.
+func takeTurns(ctx context.Context, cs []*contender, at cell, p plan) ([]round, error) {
+	var rounds []round
+	for i := range p.rounds {
+		r := round{}
+		for j := range cs {
+			c := cs[(i+j)%len(cs)] // nobody is always first
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			got, err := c.turn(order{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: p.ms})
+			if err != nil {
+				return nil, err
+			}
+			r[c.name] = got
+		}
+		rounds = append(rounds, r)
+	}
+	return rounds, nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A report prints what was measured, and at the end what of it was aimed at.
+type report struct {
+	out        io.Writer
+	plan       plan
+	starts     map[string][]time.Duration
+	contenders []*contender
+	goals      []goal
+}
+
+// A goal is a figure of DESIGN section 13 and what was measured.
+type goal struct {
+	what      string
+	got, want float64
+	least     bool // want is the least, not the most
+	unit      string
+}
+
+func (g goal) line() string {
+	met, sign := g.got <= g.want, "at most"
+	if g.least {
+		met, sign = g.got >= g.want, "at least"
+	}
+	word := map[bool]string{true: "met", false: "MISSED"}[met]
+	return fmt.Sprintf("  %-6s  %-62s %6.2f%s  (%s %g%s)", word, g.what, g.got, g.unit, sign, g.want, g.unit)
+}
+
+func (r *report) head() {
+	fmt.Fprintf(r.out, `%s/%s, %d CPUs, %s; %d rounds of %d ms for each figure, the contenders taking turns
+
+ours     gateway + bridge: strict parsing, schema check, allow rule       2 hops
+bare     relay + bridge that check nothing (examples/bench/bare)          2 hops
+hosting  a bridge that hosts its own gateway                              1 hop
+wrapper  a WebSocket around the server, unread                            1 hop
+direct   the server itself, over pipes                                    no hop
+
+Figures are medians over the rounds; ratios are medians of the ratios within a round.
+`, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.rounds, r.plan.ms)
+}
+
+// Measures of a cell, and whether more is better.
+var measures = []struct {
+	name string
+	of   func(result) float64
+	show func(float64) string
+}{
+	{"median", func(r result) float64 { return r.P50 }, micros},
+	{"p99", func(r result) float64 { return r.P99 }, micros},
+	{"calls/s", func(r result) float64 { return r.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+}
+
+// cell prints three lines: median, p99 and throughput.
+func (r *report) cell(c cell, rounds []round) {
+	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s   %10s %10s %10s   %10s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
+		ours, bare, "ratio", hosting, wrapper, "ratio", direct)
+	for _, m := range measures {
+		fig := func(name string) string {
+			return m.show(median(each(rounds, func(r round) float64 { return m.of(r[name]) })))
+		}
+		topic, hop := ratio(rounds, m.of, ours, bare), ratio(rounds, m.of, hosting, wrapper)
+		fmt.Fprintf(r.out, "  %-20s %10s %10s %10.2f   %10s %10s %10.2f   %10s\n", m.name,
+			fig(ours), fig(bare), topic, fig(hosting), fig(wrapper), hop, fig(direct))
+		r.note(c, m.name, topic, hop)
+	}
+}
+
+// note keeps the figures that DESIGN section 13 sets a goal for.
+func (r *report) note(c cell, measure string, topic, hop float64) {
+	small := c.size == 1<<10
+	add := func(what string, got, want float64, least bool) {
+		r.goals = append(r.goals, goal{what: what, got: got, want: want, least: least})
+	}
+	switch {
+	case small && c.inFlight == 1 && measure == "median":
+		add("ours : bare, 1 KiB, median round trip", topic, 1, false)
+		add("hosting : wrapper, 1 KiB, median round trip", hop, 1, false)
+	case small && c.inFlight == 1 && measure == "p99":
+		add("ours : bare, 1 KiB, p99", topic, 1, false)
+	case small && c.inFlight == 64 && measure == "p99":
+		add("ours : bare, 1 KiB, p99 at 64 in flight", topic, 1, false)
+	case small && c.inFlight == 64 && measure == "calls/s":
+		add("ours : bare, 1 KiB, calls/s at 64 in flight", topic, 1.5, true)
+		add("hosting : wrapper, 1 KiB, calls/s at 64 in flight", hop, 1, true)
+	case c.size == 96<<10 && c.inFlight == 1 && measure == "median":
+		add("hosting : wrapper, 96 KiB, median round trip", hop, 1.3, false)
+	}
+}
+
+func (r *report) foot(took time.Duration) {
+	start := map[string]float64{}
+	for name, all := range r.starts {
+		start[name] = median(each(all, func(d time.Duration) float64 { return float64(d) }))
+	}
+	fmt.Fprintf(r.out, "\nstart to ready         hosting %s, bare bridge with a relay already there %s\n", micros(start[hosting]), micros(start[bare]))
+	r.goals = append(r.goals, goal{what: "hosting, start to ready", got: start[hosting] / 1e6, want: 60, unit: " ms"})
+	r.memory()
+	fmt.Fprintln(r.out, "\ngoals (DESIGN section 13)")
+	for _, g := range r.goals {
+		fmt.Fprintln(r.out, g.line())
+	}
+	fmt.Fprintf(r.out, "\nmeasured in %s\n", took.Round(time.Second))
+}
+
+func (r *report) memory() {
+	for _, c := range r.contenders {
+		if c.idle == 0 {
+			continue
+		}
+		fmt.Fprintf(r.out, "resident               %-8s %5.1f MiB idle, %5.1f MiB after %d calls (%d processes)\n",
+			c.name, mib(c.idle), mib(c.used), r.plan.warmup, len(c.parts))
+		if c.name == hosting {
+			r.goals = append(r.goals, goal{what: "hosting, resident when idle", got: mib(c.idle), want: 20, unit: " MiB"})
+		}
+	}
+}
+
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+func ratio(rounds []round, of func(result) float64, a, b string) float64 {
+	return median(each(rounds, func(r round) float64 { return of(r[a]) / of(r[b]) }))
+}
+
+func each[T any](in []T, f func(T) float64) []float64 {
+	out := make([]float64, len(in))
+	for i, v := range in {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	n := len(v)
+	if n%2 == 1 {
+		return v[n/2]
+	}
+	return (v[n/2-1] + v[n/2]) / 2
+}
+
+// micros shows nanoseconds as micro- or milliseconds.
+func micros(ns float64) string {
+	if ns < 1e6 {
+		return fmt.Sprintf("%.0f µs", ns/1e3)
+	}
+	return fmt.Sprintf("%.1f ms", ns/1e6)
+}
+
+func sizeText(n int) string {
+	return strings.Replace(fmt.Sprintf("%d KiB", n>>10), "1024 KiB", "1 MiB", 1)
+}

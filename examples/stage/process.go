@@ -1,0 +1,142 @@
+package stage
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// patience is how long a process may take to say its next line, or to end
+// after it was asked to.
+const patience = 30 * time.Second
+
+// A Process is a program that runs on a stage.
+type Process struct {
+	PID int
+
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	lines  chan string // what it prints; closed at the end
+	stderr tail
+	ended  chan struct{}
+	once   sync.Once
+}
+
+// Start starts a program. It runs until it is stopped or the stage is struck.
+// What it prints must be read with Line, or dropped with Ignore.
+func (s *Stage) Start(program string, args ...string) (*Process, error) {
+	p := &Process{name: program, cmd: exec.Command(s.Bin(program), args...), lines: make(chan string), ended: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stderr = s.Env(), &p.stderr
+	var err error
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.PID = p.cmd.Process.Pid
+	go p.read(stdout)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started = append(s.started, p)
+	return p, nil
+}
+
+func (p *Process) read(stdout io.Reader) {
+	for in := bufio.NewReader(stdout); ; {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			break
+		}
+		p.lines <- line
+	}
+	close(p.lines)
+	p.cmd.Wait()
+	close(p.ended)
+}
+
+// Line returns the next line that the process prints.
+func (p *Process) Line() (string, error) {
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			<-p.ended
+			return "", fmt.Errorf("%s ended (%s)\n%s", p.name, p.cmd.ProcessState, p.stderr.String())
+		}
+		return line, nil
+	case <-time.After(patience):
+		return "", fmt.Errorf("%s said nothing for %s\n%s", p.name, patience, p.stderr.String())
+	}
+}
+
+// Ignore drops all further lines.
+func (p *Process) Ignore() {
+	go func() {
+		for range p.lines {
+		}
+	}()
+}
+
+// Write writes to the process's standard input.
+func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+
+// Stderr is the end of what the process said on stderr.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Stop closes the process's input, interrupts it, and after a while kills it.
+// Only the last is an error.
+func (p *Process) Stop() (err error) {
+	p.once.Do(func() {
+		p.Ignore()
+		p.stdin.Close()
+		if runtime.GOOS == "windows" {
+			p.cmd.Process.Kill() // there is no interrupt to send
+		} else {
+			p.cmd.Process.Signal(os.Interrupt)
+		}
+		select {
+		case <-p.ended:
+		case <-time.After(patience):
+			p.cmd.Process.Kill()
+			<-p.ended
+			err = errors.New(p.name + " had to be killed")
+		}
+	})
+	return err
+}
+
+// A tail keeps the last few kilobytes written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const tailSize = 8 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(b)
+	if over := t.buf.Len() - tailSize; over > 0 {
+		t.buf.Next(over)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}

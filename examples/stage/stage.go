@@ -1,0 +1,117 @@
+// Package stage is what the examples play on: a private directory with our
+// programs built into it and a state directory of its own, and the processes
+// started there, all of which are gone when the stage is struck.
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+const module = "github.com/mcpx-protocol/mcpx-bridge/"
+
+// Programs that a stage can build.
+const (
+	Bridge = module + "cmd/mcpx-bridge"
+	Notes  = module + "examples/notes-server"
+	Echo   = module + "examples/echo-server"
+	Bare   = module + "examples/bench/bare"
+	Load   = module + "examples/bench/load"
+)
+
+// A Stage is a directory and what runs in it. Strike it when done.
+type Stage struct {
+	Dir string
+	bin string
+
+	mu      sync.Mutex
+	started []*Process // in the order they were started
+	apart   []*Stage
+}
+
+// Set makes a stage and builds programs, named by their import paths. It must
+// be called from within the module.
+func Set(programs ...string) (*Stage, error) {
+	dir, err := os.MkdirTemp("", "mcpx-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Stage{Dir: dir, bin: filepath.Join(dir, "bin")}
+	build := exec.Command("go", append([]string{"build", "-trimpath", "-o", s.bin + string(filepath.Separator)}, programs...)...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("go build: %w\n%s", err, out), s.Strike())
+	}
+	return s, nil
+}
+
+// Bin is the path of a program that was built, named by its import path.
+func (s *Stage) Bin(program string) string {
+	name := program[strings.LastIndex(program, "/")+1:]
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(s.bin, name)
+}
+
+// Apart is a stage with the same programs and a state directory of its own,
+// so that bridges on one do not find those on the other. It is struck with s.
+func (s *Stage) Apart(name string) (*Stage, error) {
+	a := &Stage{Dir: filepath.Join(s.Dir, name), bin: s.bin}
+	s.mu.Lock()
+	s.apart = append(s.apart, a)
+	s.mu.Unlock()
+	return a, os.Mkdir(a.Dir, 0o700)
+}
+
+// Env is our environment without anything of MCPX, and with a state directory
+// on the stage, so that nothing here meets the user's own bridges.
+func (s *Stage) Env() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "MCPX_") && !strings.HasPrefix(kv, "XDG_STATE_HOME=") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "XDG_STATE_HOME="+filepath.Join(s.Dir, "state"))
+}
+
+// An Outcome is how a program ended.
+type Outcome struct {
+	Stdout, Stderr string
+	Exit           int
+}
+
+// Run runs a program to its end. The error says that it could not be run at all.
+func (s *Stage) Run(program string, args ...string) (Outcome, error) {
+	var stdout, stderr strings.Builder
+	cmd := exec.Command(s.Bin(program), args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = s.Env(), &stdout, &stderr
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		err = nil
+	}
+	return Outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, err
+}
+
+// Strike stops what was started, last first, and removes the directory.
+func (s *Stage) Strike() error {
+	s.mu.Lock()
+	started, apart := s.started, s.apart
+	s.started, s.apart = nil, nil
+	s.mu.Unlock()
+	var errs []error
+	for _, a := range apart {
+		errs = append(errs, a.Strike())
+	}
+	for i := len(started) - 1; i >= 0; i-- {
+		errs = append(errs, started[i].Stop())
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.Dir))...)
+}
