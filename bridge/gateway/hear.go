@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Why a frame is refused, beside the reasons of package wire. Logs and metrics
+// show them.
+const (
+	fromMismatch        = "from_mismatch"
+	reservedNamespace   = "reserved_namespace"
+	capabilityViolation = "capability_violation"
+	streamsNotOffered   = "stream_not_offered"
+)
+
+// The codes of the faults that go with them.
+const (
+	codeAuth     = "auth_violation"
+	codeInvalid  = "VALIDATION_ERROR"
+	codeAbsent   = "recipient_absent"
+	codeNoWord   = "not_expressible"
+	codeReserved = "reserved_namespace"
+)
+
+// errNotText is returned by hear for bytes that no text frame may hold.
+var errNotText = errors.New("a text frame must be UTF-8")
+
+// refusals counts the refused frames of a seat. The first one is worth a
+// warning; a log line for each would let a participant fill the disk.
+type refusals struct{ n atomic.Int64 }
+
+// hear takes a frame from the occupant of s: it is checked and published, or
+// answered with a fault. The frame's bytes pass to the gateway. The only error
+// is errNotText.
+func (g *Gateway) hear(s *seat, frame []byte) error {
+	g.count.in.Add(1)
+	env, err := s.dialect.Decode(frame)
+	if err != nil {
+		if !utf8.Valid(frame) {
+			return errNotText
+		}
+		g.unreadable(s, err)
+		return nil
+	}
+	p := &post{seat: s, env: env, dialect: s.dialect, frame: frame, at: time.Now()}
+	s.topic.recall(p)
+	if reason, f := judge(s, &p.env); reason != "" {
+		g.fault(s, reason, f)
+		return nil
+	}
+	var gone []string
+	if k := p.env.Kind; k == wire.Request || k == wire.Proposal {
+		gone = s.topic.absent(p.env.To)
+	}
+	g.bus.publish(s.topic, p)
+	if len(gone) > 0 {
+		g.tell(s, wire.Fault{Code: codeAbsent, Message: "nobody here goes by " + strings.Join(gone, ", "), Trigger: []string{p.env.ID}})
+	}
+	if len(p.mute) > 0 {
+		g.tell(s, wire.Fault{Code: codeNoWord, Message: "there is no word for this in the dialect of " + strings.Join(p.mute, ", "), Trigger: []string{p.env.ID}})
+	}
+	return nil
+}
+
+// judge looks at a frame that can be read: is its sender who it says, and may
+// it say this? An empty reason lets it pass.
+func judge(s *seat, e *wire.Envelope) (reason string, f wire.Fault) {
+	f.Trigger = []string{e.ID}
+	switch {
+	case e.From != s.id:
+		f.Code, f.Message = codeAuth, "from must be "+s.id+", the participant of the token"
+		return fromMismatch, f
+	case reserved(e):
+		f.Code, f.AttemptedKind = codeReserved, e.Spelled
+		f.Message = "only the gateway sends frames of that kind"
+		return reservedNamespace, f
+	case e.Kind == wire.Stream:
+		f.Code, f.Message = streamsNotOffered, "this gateway carries no streams"
+		return streamsNotOffered, f
+	case !s.caps.Permits(e):
+		f.Code, f.AttemptedKind, f.Caps = capabilityViolation, e.Spelled, s.caps
+		f.Message = "the token does not permit frames of that kind"
+		return capabilityViolation, f
+	}
+	return "", f
+}
+
+// reserved reports whether a frame speaks for the gateway.
+func reserved(e *wire.Envelope) bool {
+	switch e.Kind {
+	case wire.Greeting, wire.Presence, wire.Failure:
+		return true
+	}
+	return strings.HasPrefix(e.Spelled, "system") || e.Spelled == "presence"
+}
+
+// unreadable answers a frame that wire refuses.
+func (g *Gateway) unreadable(s *seat, err error) {
+	r, ok := errors.AsType[*wire.Refused](err)
+	if !ok {
+		r = &wire.Refused{Reason: wire.EnvelopeInvalid, Detail: err.Error()}
+	}
+	f := wire.Fault{Code: codeInvalid, Message: r.Error()}
+	if r.ID != "" {
+		f.Trigger = []string{r.ID}
+	}
+	switch {
+	case r.From != "" && r.From != s.id && r.Reason == wire.SystemNotFromGateway, r.Reason == wire.FromReserved:
+		g.fault(s, fromMismatch, wire.Fault{Code: codeAuth, Message: f.Message, Trigger: f.Trigger})
+	case r.Reason == wire.SystemNotFromGateway:
+		g.fault(s, reservedNamespace, wire.Fault{Code: codeReserved, Message: f.Message, Trigger: f.Trigger})
+	case mew(s.dialect):
+		g.fault(s, r.Reason, f)
+	default:
+		g.note(s, r.Reason, "")
+		s.give(notice(f.Message))
+	}
+}
+
+// notice is how gateways of the older dialects refuse what they cannot read:
+// not an envelope, and about no frame in particular (WIRE 2.5).
+func notice(details string) []byte {
+	frame := append([]byte(`{"error":"Invalid message format","details":`), jsonrpc.AppendQuote(nil, details)...)
+	return append(frame, '}')
+}
+
+// fault refuses a frame of the occupant of s.
+func (g *Gateway) fault(s *seat, reason string, f wire.Fault) {
+	g.note(s, reason, f.AttemptedKind)
+	g.tell(s, f)
+}
+
+// note puts a refusal on record.
+func (g *Gateway) note(s *seat, reason, kind string) {
+	g.count.refuse(reason)
+	level := g.opt.Log.Debug
+	if s.refused.n.Add(1) == 1 {
+		level = g.opt.Log.Warn
+	}
+	level("frame refused", "topic", s.topic.name, "id", s.id, "reason", reason, "kind", kind)
+}
+
+// tell says something about a frame to the occupant of s, whose frame it was.
+func (g *Gateway) tell(s *seat, f wire.Fault) {
+	s.give(s.dialect.AppendFault(nil, uuid.NewString(), stamp(time.Now()), s.id, f))
+}
+
+// give queues a frame for the occupant of s alone.
+func (s *seat) give(frame []byte) {
+	if !s.put(frameOf(frame)) {
+		s.topic.leave(s)
+	}
+}
+
+// recall completes a response with what its request said, if that is still
+// remembered: what the response itself claims to answer is not checked by
+// anybody else.
+func (t *topic) recall(p *post) {
+	if p.env.Kind != wire.Response {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c, ok := t.asked.find(&p.env); ok {
+		p.env.Method, p.env.Key, p.rpcID = c.method, c.key, c.rpcID
+	}
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A Local is a seat taken from inside this process. It behaves as one taken
+// over a socket: the same checks, the same limits, the same ends.
+type Local struct {
+	g    *Gateway
+	seat *seat
+
+	said atomic.Bool // something was put that was not flushed
+
+	mu     sync.Mutex
+	more   sync.Cond // something was queued, or the end has come
+	queue  [][]byte
+	bytes  int
+	end    *wire.CloseError // why no more will be queued
+	frames int              // most that may wait
+	size   int              // most bytes that may wait
+}
+
+// Attach takes a seat in a topic from inside this process, under the same
+// rules as one taken over a socket: d is its dialect, caps what it may send
+// (the zero Caps mean the default grant). A session under the same id is
+// replaced. The first frame to read is the welcome.
+func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Local, error) {
+	if !validTopic(topic) {
+		return nil, fmt.Errorf("attach: %q is no name for a topic: %s", topic, topicGrammar)
+	}
+	if !wire.ValidID(id) {
+		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, idGrammar)
+	}
+	l := &Local{g: g, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	l.more.L = &l.mu
+	l.seat = &seat{id: id, caps: grant(caps, d), dialect: d, link: l}
+	if err := g.take(topic, l.seat); err != nil {
+		return nil, fmt.Errorf("attach: %w", err)
+	}
+	return l, nil
+}
+
+// Read returns the next frame of the topic. It waits for one; after the seat
+// is lost it returns what was still queued and then a *wire.CloseError. The
+// bytes are shared with other participants: they may be kept, not changed.
+// One goroutine may read.
+func (l *Local) Read() ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 {
+		if l.end != nil {
+			return nil, l.end
+		}
+		l.more.Wait()
+	}
+	frame := l.queue[0]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
+	l.bytes -= len(frame)
+	return frame, nil
+}
+
+// Put says frame in the topic, through the checks every participant's frames
+// go through: what is refused comes back as a fault to Read. Up to 16 KiB are
+// copied; a larger frame's bytes pass to the gateway and may not be changed
+// any more. Others see it at the next Flush. Any goroutine may put.
+func (l *Local) Put(frame []byte) error {
+	if err := l.ended(); err != nil {
+		return err
+	}
+	if len(frame) <= smallFrame {
+		frame = bytes.Clone(frame)
+	}
+	err := l.g.hear(l.seat, frame)
+	l.said.Store(true)
+	return err
+}
+
+// Flush makes the others see what was put. It never blocks.
+func (l *Local) Flush() {
+	if l.said.Swap(false) {
+		l.seat.topic.flush()
+	}
+}
+
+// Close leaves the topic. Read returns what was queued and then code and
+// reason.
+func (l *Local) Close(code int, reason string) error {
+	l.cut(code, reason)
+	l.seat.topic.leave(l.seat)
+	return nil
+}
+
+func (l *Local) ended() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end != nil {
+		return l.end
+	}
+	return nil
+}
+
+// put implements link.
+func (l *Local) put(f *framed) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.end != nil:
+		return l.end
+	case len(l.queue) >= l.frames, len(l.queue) > 0 && l.bytes+len(f.body) > l.size:
+		return errSlow
+	}
+	l.queue = append(l.queue, f.body)
+	l.bytes += len(f.body)
+	l.more.Signal()
+	return nil
+}
+
+// flush implements link. What was put can be read already.
+func (l *Local) flush() {}
+
+// cut implements link.
+func (l *Local) cut(code int, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end == nil {
+		l.end = &wire.CloseError{Code: code, Reason: reason}
+		l.more.Signal()
+	}
+}

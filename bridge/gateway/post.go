@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A bus carries posts to every gateway where a topic is open, this one
+// included, and has each of them deliver the posts of a topic in one order.
+// There is one gateway so far.
+type bus interface {
+	publish(t *topic, p *post)
+}
+
+// here is the bus of a gateway that is alone.
+type here struct{}
+
+func (here) publish(t *topic, p *post) { t.deliver(p) }
+
+// A post is one accepted frame on its way to everybody in a topic.
+type post struct {
+	seat    *seat // who said it, nil if another gateway's
+	env     wire.Envelope
+	dialect wire.Dialect // of frame
+	frame   []byte
+	at      time.Time
+	rpcID   []byte // of a response: the id its request had, nil if not known
+
+	mute      []string   // addressees whose dialect has no word for it
+	spellings []spelling // guarded by the topic's lock
+}
+
+// A spelling is a post in some dialect; frame is nil if it cannot be said.
+type spelling struct {
+	dialect wire.Dialect
+	frame   *framed
+}
+
+// in returns the post as participants of dialect d are to read it: as it came
+// if that is the sender's, else spelled anew, nil if d has no word for it. The
+// caller holds the topic's lock.
+func (p *post) in(d wire.Dialect) *framed {
+	if alike(d, p.dialect) {
+		d = p.dialect
+	}
+	for _, s := range p.spellings {
+		if s.dialect == d {
+			return s.frame
+		}
+	}
+	s := spelling{dialect: d}
+	if body, err := p.spell(d); err == nil {
+		s.frame = frameOf(body)
+	}
+	p.spellings = append(p.spellings, s)
+	return s.frame
+}
+
+func (p *post) spell(d wire.Dialect) ([]byte, error) {
+	if d == p.dialect {
+		return p.frame, nil
+	}
+	e := p.env.Complete(d, p.rpcID)
+	return d.Append(nil, &e, everything)
+}
+
+// everything is for spelling anew what was permitted already.
+var everything = caps(`["*"]`)
+
+// caps reads a list known to be well formed.
+func caps(raw string) wire.Caps {
+	c, err := wire.ParseCaps([]byte(raw))
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// alike reports whether frames pass unchanged between two dialects: those of
+// the mew family differ in the protocol member alone, and its clients read
+// each other's frames (WIRE 1.1).
+func alike(a, b wire.Dialect) bool { return a == b || mew(a) && mew(b) }
+
+func mew(d wire.Dialect) bool {
+	return strings.HasPrefix(d.Protocol, "mew/") || strings.HasPrefix(d.Protocol, "meup/")
+}

@@ -1,0 +1,119 @@
+package gateway_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+)
+
+// heap returns the bytes in use now.
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// readToEnd reads all that a server still sends, and returns how much that was
+// and the payload of the close frame.
+func readToEnd(r *bufio.Reader) (total int, closing []byte) {
+	for {
+		op, payload, err := readFrame(r)
+		if err != nil {
+			return total, closing
+		}
+		total += len(payload)
+		if op == 0x88 {
+			closing = payload
+		}
+	}
+}
+
+// A participant that never reads is cut, and is the only one to notice: the
+// others get every frame, and what waits for the slow one stays bounded.
+func slowReaderIsCut(t *testing.T) {
+	h := open(t, gateway.Options{Log: slog.New(slog.DiscardHandler)})
+	speaker := h.join("mcpx/v0.1", "speaker")
+	healthy := h.join("mcpx/v0.1", "healthy")
+	_, r := h.rawJoin("slow")
+	words := strings.Repeat("x", 1<<20)
+	before, worst := heap(), 0
+	type outcome struct {
+		total   int
+		closing []byte
+	}
+	var slow chan outcome
+	for i := range 200 {
+		id := fmt.Sprintf(`"flood-%d"`, i)
+		speaker.send(say("mcpx/v0.1", strings.Trim(id, `"`), "speaker", "", "chat", `{"text":"`+words+`"}`))
+		for got := ""; !strings.Contains(got, id); {
+			got = healthy.read()
+			got = got[:min(len(got), 300)]
+			if strings.Contains(got, `"leave"`) {
+				slow = make(chan outcome, 1)
+				go func() {
+					total, closing := readToEnd(r)
+					slow <- outcome{total, closing}
+				}()
+			}
+		}
+		healthy.seen = nil
+		if i%20 == 0 {
+			worst = max(worst, heap()-before)
+		}
+	}
+	if slow == nil {
+		t.Fatal("nobody was cut")
+	}
+	if worst > 100<<20 {
+		t.Errorf("%d MiB in use more than before", worst>>20)
+	}
+	o := <-slow
+	if o.total > 80<<20 {
+		t.Errorf("the slow one was given %d MiB", o.total>>20)
+	}
+	if !bytes.Equal(o.closing, []byte("\x03\xf0slow consumer")) {
+		t.Errorf("the slow one was closed with %q, want 1008 slow consumer", o.closing)
+	}
+}
+
+// Small frames count too, and one that says much in one breath costs no
+// healthy reader its seat.
+func TestQueueLimits(t *testing.T) {
+	t.Run("frames", func(t *testing.T) {
+		h := open(t, gateway.Options{MaxQueue: 4, MaxQueueBytes: 4 << 20})
+		speaker := h.join("mcpx/v0.1", "speaker")
+		h.rawJoin("slow")
+		words := strings.Repeat("x", 512<<10)
+		for i := range 64 {
+			speaker.send(say("mcpx/v0.1", fmt.Sprint("f", i), "speaker", `["speaker"]`, "chat", `{"text":"`+words+`"}`))
+			if strings.Contains(speaker.read(), `"leave"`) {
+				return
+			}
+		}
+		t.Error("the slow one was not cut after 64 frames of 512 KiB")
+	})
+	t.Run("burst", func(t *testing.T) {
+		h := open(t, gateway.Options{MaxQueue: 16})
+		speaker := h.join("mcpx/v0.1", "speaker")
+		healthy := h.join("mcpx/v0.1", "healthy")
+		var burst strings.Builder
+		for i := range 1000 {
+			burst.WriteString(masked(0x81, say("mcpx/v0.1", fmt.Sprint("b", i), "speaker", "", "chat", `{"text":"x"}`)))
+		}
+		if _, err := speaker.ws.NetConn().Write([]byte(burst.String())); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 1000 {
+			if got := healthy.until(`"chat"`); !strings.Contains(got, fmt.Sprintf(`"b%d"`, i)) {
+				t.Fatalf("frame %d is %s", i, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+const (
+	readBuffer  = 16 << 10
+	smallFrame  = 16 << 10 // copied out of the scratch buffer; larger ones take it along
+	flushAfter  = 64       // frames said without a flush, at most
+	controlRoom = 64       // places in an outbox beyond the limit, for control frames
+	drainTime   = 5 * time.Second
+	lingerTime  = time.Second
+)
+
+// A socket is a session over a WebSocket. The goroutine of its HTTP request
+// reads it from beginning to end; all others only put into its outbox.
+type socket struct {
+	g      *Gateway
+	ws     *websocket.Conn
+	line   *line
+	out    *outbox.Outbox
+	frames int // most that may wait in out
+	size   int // most bytes that may wait in out
+
+	// For the reading goroutine alone.
+	seat    *seat  // nil until seated
+	said    int    // frames said since the last flush
+	scratch []byte // a buffer for the next frame
+	expect  int    // bytes the last frame had
+}
+
+// Hijack implements http.Hijacker.
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	h.line.Conn = conn
+	return h.line, rw, err
+}
+
+// upgrade turns a request into a session that has no seat yet. If it cannot,
+// the request is answered.
+func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
+	l := &line{every: g.opt.PingEvery, dead: g.opt.DeadAfter, joinBy: time.Now().Add(g.opt.JoinTimeout)}
+	ws, err := g.upgrader.Upgrade(hijacker{w, l}, r, nil)
+	if err != nil {
+		return nil
+	}
+	s := &socket{g: g, ws: ws, line: l, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	s.out = outbox.New(l.Conn, outbox.Options{
+		MaxItems: s.frames + controlRoom,
+		MaxBytes: s.size + maxFrame + controlRoom<<10,
+		OnFail:   func(error) { l.stop(0, "") },
+	})
+	ws.SetReadLimit(int64(g.opt.MaxFrame))
+	l.upgraded(s.out, s.idle)
+	return s
+}
+
+// idle hands on what this session said.
+func (s *socket) idle() {
+	if s.said == 0 {
+		s.out.Flush() // a pong, or an answer to a close
+		return
+	}
+	s.said = 0
+	s.seat.topic.flush()
+}
+
+// sit takes a seat for the session.
+func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
+	s.seat = &seat{id: p.id, caps: grant(p.caps, d), dialect: d, link: s}
+	if err := s.g.take(topic, s.seat); err != nil {
+		s.seat = nil
+		return &turnedAway{reason: err.Error()}
+	}
+	s.line.joinBy = time.Time{}
+	return nil
+}
+
+// run seats the session and reads it to its end. It returns when the
+// connection is closed and the seat free.
+func (s *socket) run(join func() error) {
+	err := join()
+	if err == nil {
+		err = s.read()
+	}
+	if s.seat != nil {
+		s.seat.topic.leave(s.seat)
+	}
+	s.finish(err)
+}
+
+func (s *socket) read() error {
+	for {
+		frame, err := s.next()
+		if err != nil {
+			return err
+		}
+		if err := s.g.hear(s.seat, frame); err != nil {
+			return err
+		}
+		if s.said++; s.said >= flushAfter {
+			s.idle()
+		}
+	}
+}
+
+var errBinary = errors.New("text frames only")
+
+// next reads one text frame. Its bytes belong to the caller.
+func (s *socket) next() ([]byte, error) {
+	op, r, err := s.ws.NextReader()
+	if err != nil {
+		return nil, err
+	}
+	if op != websocket.TextMessage {
+		return nil, errBinary
+	}
+	buf := s.scratch[:0]
+	if cap(buf) == 0 {
+		buf = make([]byte, 0, min(max(s.expect+s.expect/8, 4<<10), 1<<20))
+	}
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			s.expect = len(buf)
+			return s.own(buf), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(buf) == cap(buf) {
+			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+		}
+	}
+}
+
+// own returns the frame in buf as bytes that nobody will overwrite, with
+// little room wasted behind them, and keeps buf for the next one if it can.
+func (s *socket) own(buf []byte) []byte {
+	if len(buf) > smallFrame && len(buf) > cap(buf)-cap(buf)/4 {
+		s.scratch = nil
+		return buf
+	}
+	s.scratch = nil
+	if cap(buf) <= 2*smallFrame {
+		s.scratch = buf
+	}
+	return bytes.Clone(buf)
+}
+
+// put implements link.
+func (s *socket) put(f *framed) error {
+	if s.full(len(f.body)) {
+		s.out.Flush()
+		if s.full(len(f.body)) {
+			return errSlow
+		}
+	}
+	return s.out.Put(f.head, f.body)
+}
+
+// full reports whether n more bytes are too many for a reader this far behind.
+func (s *socket) full(n int) bool {
+	items, waiting := s.out.Queued()
+	return items >= s.frames || waiting > 0 && waiting+n > s.size
+}
+
+// flush implements link.
+func (s *socket) flush() { s.out.Flush() }
+
+// cut implements link.
+func (s *socket) cut(code int, reason string) { s.line.stop(code, reason) }
+
+// finish says goodbye, gives the peer a while to read it, and closes the
+// connection. A peer that reads loses nothing that was put before.
+func (s *socket) finish(why error) {
+	defer s.line.Conn.Close()
+	code, reason := s.goodbye(why)
+	if code != 0 && !s.line.closed {
+		s.line.Write(closeFrame(code, reason))
+	}
+	s.out.Flush()
+	ctx, cancel := context.WithTimeout(s.g.drain, drainTime)
+	defer cancel()
+	err := s.out.Close(ctx)
+	if _, byPeer := errors.AsType[*websocket.CloseError](why); err == nil && !byPeer && s.line.closed {
+		s.linger()
+	}
+}
+
+// goodbye returns what the close frame is to say, code 0 if there is nobody to
+// say it to.
+func (s *socket) goodbye(why error) (code int, reason string) {
+	if c := s.line.stopped(); c != nil {
+		return c.code, c.reason
+	}
+	switch {
+	case errors.Is(why, errNotText):
+		return websocket.CloseInvalidFramePayloadData, why.Error()
+	case errors.Is(why, errBinary):
+		return websocket.CloseUnsupportedData, why.Error()
+	case errors.Is(why, websocket.ErrReadLimit):
+		return websocket.CloseMessageTooBig, "a frame may have 16 MiB at most"
+	case errors.Is(why, errDead):
+		return websocket.CloseGoingAway, why.Error()
+	case errors.Is(why, errNoJoin):
+		return websocket.ClosePolicyViolation, why.Error()
+	}
+	if t, ok := errors.AsType[*turnedAway](why); ok {
+		return websocket.ClosePolicyViolation, t.reason
+	}
+	return 0, ""
+}
+
+// linger waits for the peer to close its side, as RFC 6455 7.1.1 asks of a
+// server: bytes of the peer that nobody has read would otherwise reset the
+// connection and could take the goodbye with them.
+func (s *socket) linger() {
+	conn := s.line.Conn
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	}
+	conn.SetReadDeadline(time.Now().Add(lingerTime))
+	stop := context.AfterFunc(s.g.drain, func() { conn.SetReadDeadline(longAgo) })
+	defer stop()
+	io.Copy(io.Discard, conn)
+}

@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+const (
+	closeReplaced = 4001 // to a session whose id somebody else now has
+	slowReason    = "slow consumer"
+	replaceReason = "replaced by a newer session under the same id"
+)
+
+var (
+	errSlow = errors.New("the reader is too slow")
+	errSeat = errors.New("the topic is full")
+)
+
+// A link is the way to whoever occupies a seat. None of its methods waits for
+// the other end, and any goroutine may call them.
+type link interface {
+	put(f *framed) error         // queues a frame; an error means the seat is lost
+	flush()                      // hands on what was put
+	cut(code int, reason string) // ends the session, with what was put before still handed on; the first cut counts
+}
+
+// A framed is one frame on its way out. Everybody who gets it shares its
+// bytes, so nobody changes them.
+type framed struct {
+	head []byte // what stands before it in a WebSocket from server to client
+	body []byte
+}
+
+func frameOf(body []byte) *framed {
+	return &framed{head: frameHead(nil, opText, len(body)), body: body}
+}
+
+// A seat is one participant's place in a topic. A second session under the
+// same id is another seat.
+type seat struct {
+	id      string
+	caps    wire.Caps
+	dialect wire.Dialect
+	link    link
+	topic   *topic
+	refused refusals
+}
+
+func (s *seat) participant() wire.Participant {
+	return wire.Participant{ID: s.id, Name: s.id, Caps: s.caps}
+}
+
+// put queues one frame. It reports whether the seat can stay.
+func (s *seat) put(f *framed) bool {
+	err := s.link.put(f)
+	if errors.Is(err, errSlow) {
+		s.topic.g.count.slow.Add(1)
+		s.topic.g.opt.Log.Warn("slow reader cut", "topic", s.topic.name, "id", s.id)
+		s.link.cut(websocket.ClosePolicyViolation, slowReason)
+	}
+	return err == nil
+}
+
+// A topic is a room: who is in it, and what was said lately.
+type topic struct {
+	g     *Gateway
+	name  string
+	holds int // guarded by g.mu; seats, and those about to be
+
+	mu    sync.Mutex
+	byID  map[string]*seat
+	seats []*seat // in the order of joining; never changed in place
+	past  history
+	asked memory
+}
+
+func newTopic(g *Gateway, name string) *topic {
+	return &topic{
+		g:     g,
+		name:  name,
+		byID:  map[string]*seat{},
+		past:  history{frames: g.opt.HistoryLimit, size: g.opt.HistoryBytes},
+		asked: memory{limit: rememberCalls},
+	}
+}
+
+// take seats s in the topic of that name.
+func (g *Gateway) take(name string, s *seat) error {
+	t, err := g.open(name)
+	if err != nil {
+		return err
+	}
+	s.topic = t
+	if err := t.join(s); err != nil {
+		g.release(t)
+		return fmt.Errorf("topic %s: %w", name, err)
+	}
+	t.flush()
+	return nil
+}
+
+// join seats s: whoever sat under its id is cut and leaves before s comes, so
+// that the last word on an id is never a leave (WIRE 1.5). The welcome is the
+// first frame s gets, and s is not told of its own coming.
+func (t *topic) join(s *seat) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := t.byID[s.id]
+	if old == nil && len(t.seats) >= t.g.opt.MaxParticipants {
+		return errSeat
+	}
+	if old != nil {
+		old.link.cut(closeReplaced, replaceReason)
+		t.vacate(old)
+	}
+	s.put(frameOf(t.welcome(s)))
+	t.announce("join", s)
+	t.byID[s.id] = s
+	t.seats = append(slices.Clip(t.seats), s)
+	t.g.count.joins.Add(1)
+	t.g.opt.Log.Info("joined", "topic", t.name, "id", s.id, "dialect", s.dialect.Protocol, "replaced", old != nil)
+	return nil
+}
+
+// leave ends s's stay, if it has not ended already: a session that was
+// replaced takes nothing from the one that replaced it.
+func (t *topic) leave(s *seat) {
+	t.mu.Lock()
+	t.vacate(s)
+	t.mu.Unlock()
+	t.flush()
+}
+
+// vacate takes s out of its seat and tells the others. The caller holds t.mu.
+func (t *topic) vacate(s *seat) {
+	if t.byID[s.id] != s {
+		return
+	}
+	delete(t.byID, s.id)
+	t.seats = slices.DeleteFunc(slices.Clone(t.seats), func(o *seat) bool { return o == s })
+	t.g.release(t)
+	t.g.opt.Log.Info("left", "topic", t.name, "id", s.id)
+	t.announce("leave", s)
+}
+
+// announce tells everybody seated that s joined or left. The caller holds t.mu.
+func (t *topic) announce(event string, s *seat) {
+	said := map[wire.Dialect]*framed{}
+	var lost []*seat
+	id, ts := uuid.NewString(), stamp(time.Now())
+	for _, o := range t.seats {
+		f := said[o.dialect]
+		if f == nil {
+			f = frameOf(o.dialect.AppendPresence(nil, id, ts, event, s.participant()))
+			said[o.dialect] = f
+		}
+		if !o.put(f) {
+			lost = append(lost, o)
+		}
+	}
+	for _, o := range lost {
+		t.vacate(o)
+	}
+}
+
+// welcome returns the first frame for s. The caller holds t.mu.
+func (t *topic) welcome(s *seat) []byte {
+	w := wire.Welcome{You: s.participant()}
+	for _, o := range t.seats {
+		w.Peers = append(w.Peers, o.participant())
+	}
+	return s.dialect.AppendWelcome(nil, uuid.NewString(), stamp(time.Now()), t.name, w, t.past.in(s.dialect))
+}
+
+// absent returns those of ids that nobody here goes by.
+func (t *topic) absent(ids []string) (gone []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		if t.byID[id] == nil {
+			gone = append(gone, id)
+		}
+	}
+	return gone
+}
+
+// roster returns who is in the topic, in the order of joining.
+func (t *topic) roster() []*seat {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seats
+}
+
+// flush hands on what was put for anybody here.
+func (t *topic) flush() {
+	for _, s := range t.roster() {
+		s.link.flush()
+	}
+}
+
+// cutAll ends every session here.
+func (t *topic) cutAll(code int, reason string) {
+	for _, s := range t.roster() {
+		s.link.cut(code, reason)
+	}
+}
+
+// deliver gives a post to everybody here but its sender, who gets a copy only
+// where `to` names it. One lock makes the order the same for all.
+func (t *topic) deliver(p *post) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.seat != nil && t.byID[p.seat.id] != p.seat {
+		return // said by a session that was replaced or cut meanwhile
+	}
+	t.asked.add(&p.env)
+	t.past.add(p)
+	var lost []*seat
+	for _, s := range t.seats {
+		if s.id == p.env.From && !slices.Contains(p.env.To, s.id) {
+			continue
+		}
+		f := p.in(s.dialect)
+		if f == nil {
+			t.g.count.inexpressible.Add(1)
+			if slices.Contains(p.env.To, s.id) {
+				p.mute = append(p.mute, s.id)
+			}
+			continue
+		}
+		t.g.count.out.Add(1)
+		if !s.put(f) {
+			lost = append(lost, s)
+		}
+	}
+	for _, s := range lost {
+		t.vacate(s)
+	}
+}
+
+// stamp spells a time as frames do.
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
