@@ -230,11 +230,7 @@ func compileSchema(schema []byte) func([]byte) error {
 		return anything
 	}
 	return func(arguments []byte) error {
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(arguments))
-		if err != nil {
-			return err
-		}
-		return plainly(compiled.Validate(value))
+		return plainly(compiled.Validate(value(arguments)))
 	}
 }
 
