@@ -87,11 +87,13 @@ func agreeInside(t *testing.T, m *jsonrpc.Message, raw json.RawMessage) {
 	}
 }
 
-// FuzzEdit edits one or two fields of whatever is accepted. The result must be
+// FuzzEdit edits one or two fields of whatever is accepted, and at times puts a
+// mark into _meta. The result must be
 // a message on one line with the edited fields as wanted and all others equal.
 func FuzzEdit(f *testing.F) {
 	for i, seed := range seeds {
 		f.Add([]byte(seed), byte(i), byte(i/3), i%2 == 0, i%3 == 0)
+		f.Add([]byte(seed), byte(i+128), byte(i+5), i%3 == 0, i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, a, b byte, removeA, removeB bool) {
 		m, err := jsonrpc.Parse(data, jsonrpc.Judged)
@@ -111,6 +113,12 @@ func FuzzEdit(f *testing.F) {
 			edits = append(edits, e)
 			want[e.Field] = string(e.Value)
 		}
+		mark := a >= 128
+		if mark && bytes.Contains(data, []byte("mark~")) {
+			return
+		} else if mark {
+			edits = append(edits, jsonrpc.InsertMeta([]byte(`"mark~":1`)))
+		}
 		line := m.Append(nil, edits...)
 		if bytes.ContainsAny(line, "\r\n") {
 			t.Fatalf("more than one line: %q", line)
@@ -120,10 +128,16 @@ func FuzzEdit(f *testing.F) {
 			t.Fatalf("%q became %q: %v", data, line, err)
 		}
 		for field := range jsonrpc.Fields {
-			compare(t, &m, &got, field, want)
+			if !mark || field != jsonrpc.Params && field != jsonrpc.Meta {
+				compare(t, &m, &got, field, want)
+			}
 		}
-		if a, b := others(t, m.Raw), others(t, line); a != b {
-			t.Fatalf("other members were\n%s\nand are\n%s", a, b)
+		was, is := others(t, m.Raw, want), others(t, line, want)
+		if mark && !strings.Contains(is, "mark~=1;") && takesMeta(&m, want) {
+			t.Fatalf("nothing put into _meta: %s", line)
+		}
+		if is = strings.Replace(is, "mark~=1;", "", 1); is != was {
+			t.Fatalf("other members were\n%s\nand are\n%s", was, is)
 		}
 	})
 }
@@ -171,39 +185,55 @@ func touched(f jsonrpc.Field, want map[jsonrpc.Field]string) bool {
 	return false
 }
 
-// others returns the members that are no fields, in order, on every level.
-func others(t *testing.T, raw []byte) string {
+// takesMeta reports whether members can be put into the message's _meta.
+func takesMeta(m *jsonrpc.Message, want map[jsonrpc.Field]string) bool {
+	for _, f := range []jsonrpc.Field{jsonrpc.Params, jsonrpc.Meta} {
+		_, edited := want[f]
+		if raw := m.Get(f); edited || len(raw) > 0 && raw[0] != '{' && raw[0] != 'n' {
+			return false
+		}
+	}
+	return true
+}
+
+// others returns the members that are no fields, in order, in all objects that
+// hold fields and are not themselves replaced.
+func others(t *testing.T, raw []byte, want map[jsonrpc.Field]string) string {
 	var out strings.Builder
-	list := func(raw json.RawMessage, known string) map[string]json.RawMessage {
-		if len(raw) == 0 || raw[0] != '{' {
-			return nil
+	members := list(t, &out, raw, " jsonrpc id method params result error ")
+	if _, ok := want[jsonrpc.Params]; !ok {
+		members = list(t, &out, members["params"], " name uri ref arguments _meta progressToken progress requestId ")
+		if _, ok := want[jsonrpc.Meta]; !ok {
+			list(t, &out, members["_meta"], " progressToken ")
 		}
-		d := jsontext.NewDecoder(bytes.NewReader(raw))
-		all := map[string]json.RawMessage{}
-		d.ReadToken()
-		for d.PeekKind() != '}' {
-			key, err := d.ReadToken()
-			if err != nil {
-				t.Fatal(err)
-			}
-			name := key.String()
-			value, err := d.ReadValue()
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[name] = bytes.Clone(value)
-			if !strings.Contains(known, " "+name+" ") {
-				out.WriteString(strings.NewReplacer("\n", " ", "\r", " ").Replace(name + "=" + string(value) + ";"))
-			}
-		}
+	}
+	return out.String()
+}
+
+// list returns the members of an object and writes out those that are not known.
+func list(t *testing.T, out *strings.Builder, raw []byte, known string) map[string][]byte {
+	all := map[string][]byte{}
+	if len(raw) == 0 || raw[0] != '{' {
 		return all
 	}
-	m := list(raw, " jsonrpc id method params result error ")
-	if string(m["params"]) == `{"<new>":[1.0,"\u2028"]}` {
-		return out.String()
+	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	d.ReadToken()
+	for d.PeekKind() == '"' {
+		key, err := d.ReadToken()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := key.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = bytes.Clone(value)
+		if !strings.Contains(known, " "+name+" ") {
+			out.WriteString(strings.NewReplacer("\n", " ", "\r", " ").Replace(name + "=" + string(value) + ";"))
+		}
 	}
-	list(m["params"], " name uri ref arguments _meta progressToken progress requestId ")
-	return out.String()
+	return all
 }
 
 var seeds = []string{
