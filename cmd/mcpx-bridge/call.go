@@ -1,0 +1,365 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+func (p *program) callCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "call [FLAGS] PEER TOOL [JSON | - | KEY=VALUE…]",
+		Short: "Call a participant's tool",
+		Long: `Call a participant's tool, and print what it answers.
+
+Arguments are one JSON object, - to read that from stdin, or KEY=VALUE pairs.
+A value is a string unless the tool's schema says number, integer, boolean,
+object or array; KEY:=JSON forces JSON.
+
+Prints the text of the answer, or with --json the whole answer as it came.
+Progress goes to stderr. An interrupt cancels the call.
+
+Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
+9 nobody answered in time.`,
+		Example: `  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt
+  mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'
+  mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json`,
+		Args: arguments(2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.call(cmd.Context(), args[0], args[1], args[2:])
+		},
+	}
+	p.s.roomFlags(cmd.Flags())
+	p.s.callFlags(cmd.Flags())
+	return cmd
+}
+
+// call makes one call and turns what comes of it into output and exit code.
+func (p *program) call(ctx context.Context, to, name string, args []string) error {
+	given, err := p.readArguments(args)
+	if err != nil {
+		return err
+	}
+	q, err := p.takeSeat(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	if err := q.here(to); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
+	defer cancel()
+	if err := q.greet(ctx, to); err != nil {
+		return noAnswer(to, name, err)
+	}
+	object, err := q.typed(ctx, to, name, given)
+	if err != nil {
+		return err
+	}
+	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), object, []byte(`}`))
+	a, err := q.ask(ctx, to, "tools/call", params, p.showProgress)
+	if err != nil {
+		return noAnswer(to, name, err)
+	}
+	return p.showAnswer(to, name, a)
+}
+
+// A pair is one argument given as KEY=VALUE, or as KEY:=JSON.
+type pair struct {
+	key, value string
+	raw        bool
+}
+
+// callArguments are the arguments of a call as they were given: a JSON object,
+// or pairs whose types only the tool's schema knows.
+type callArguments struct {
+	object []byte
+	pairs  []pair
+}
+
+func (p *program) readArguments(args []string) (callArguments, error) {
+	switch {
+	case len(args) == 0:
+		return callArguments{object: []byte("{}")}, nil
+	case args[0] == "-" && len(args) == 1:
+		text, err := io.ReadAll(io.LimitReader(p.stdin, jsonrpc.MaxSize+1))
+		if err != nil {
+			return callArguments{}, fail(exitFailed, "", "stdin: %w", err)
+		}
+		return jsonArguments("stdin", text)
+	case strings.HasPrefix(strings.TrimSpace(args[0]), "{") && len(args) == 1:
+		return jsonArguments("the arguments", []byte(args[0]))
+	}
+	var given callArguments
+	for _, a := range args {
+		key, value, ok := strings.Cut(a, "=")
+		one := pair{key: key, value: value}
+		if bare, forced := strings.CutSuffix(key, ":"); forced {
+			one.key, one.raw = bare, true
+		}
+		if !ok || one.key == "" {
+			return given, misused("write KEY=VALUE, KEY:=JSON, one JSON object, or - for stdin", "%q is no argument", a)
+		}
+		if slices.ContainsFunc(given.pairs, func(have pair) bool { return have.key == one.key }) {
+			return given, misused("give it once; a list is "+one.key+":='[…]'", "%s is given twice", one.key)
+		}
+		if one.raw && !json.Valid([]byte(value)) {
+			return given, misused("a string is "+one.key+"=…, without the colon", "%s: what stands behind := is no JSON", one.key)
+		}
+		given.pairs = append(given.pairs, one)
+	}
+	return given, nil
+}
+
+// jsonArguments checks an object as strictly as the topic will.
+func jsonArguments(source string, text []byte) (callArguments, error) {
+	text = bytes.TrimSpace(text)
+	rules := jsonrpc.Judged
+	rules.Depth -= 4 // an envelope, a message and its params go around it
+	if err := jsonrpc.Scan(text, rules, nil, nil); err != nil {
+		return callArguments{}, misused("arguments are one JSON object: '{\"key\": \"value\"}'", "%s: %w", source, err)
+	}
+	return callArguments{object: text}, nil
+}
+
+// typed makes one JSON object of the arguments. Only pairs need the schema.
+func (q *peer) typed(ctx context.Context, to, name string, given callArguments) ([]byte, error) {
+	if given.object != nil {
+		return given.object, nil
+	}
+	types := map[string][]string{}
+	if slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
+		tools, err := q.tools(ctx, to)
+		if err != nil {
+			return nil, noAnswer(to, "tools/list", err)
+		}
+		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
+		if i < 0 {
+			return nil, noSuchTool(to, name, tools)
+		}
+		types = schemaTypes(tools[i].InputSchema)
+	}
+	object := []byte{'{'}
+	for i, p := range given.pairs {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		value, err := p.json(types[p.key])
+		if err != nil {
+			return nil, err
+		}
+		object = append(append(jsonrpc.AppendQuote(object, p.key), ':'), value...)
+	}
+	return append(object, '}'), nil
+}
+
+func noSuchTool(to, name string, tools []tool) error {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	hint := "mcpx-bridge tools " + to + " lists them"
+	if meant := nearest(name, names); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return fail(exitFailed, hint, "%s has no tool %q", to, name)
+}
+
+// schemaTypes are the types of a schema's properties, as far as it says them
+// outright.
+func schemaTypes(schema []byte) map[string][]string {
+	var s struct {
+		Properties map[string]struct{ Type json.RawMessage }
+	}
+	types := map[string][]string{}
+	if json.Unmarshal(schema, &s) != nil {
+		return types
+	}
+	for name, property := range s.Properties {
+		var one string
+		var many []string
+		if json.Unmarshal(property.Type, &one) == nil {
+			many = []string{one}
+		} else if json.Unmarshal(property.Type, &many) != nil {
+			continue
+		}
+		types[name] = many
+	}
+	return types
+}
+
+// json is the argument as JSON of one of the types. A string stays one
+// wherever the schema allows it.
+func (p pair) json(types []string) ([]byte, error) {
+	if p.raw {
+		return []byte(p.value), nil
+	}
+	if len(types) == 0 || slices.Contains(types, "string") {
+		return jsonrpc.AppendQuote(nil, p.value), nil
+	}
+	if !json.Valid([]byte(p.value)) || !slices.Contains(types, jsonType(p.value)) && !(slices.Contains(types, "number") && jsonType(p.value) == "integer") {
+		return nil, misused("force a value with "+p.key+":=JSON", "%s should be %s, and %q is not", p.key, strings.Join(types, " or "), p.value)
+	}
+	return []byte(strings.TrimSpace(p.value)), nil
+}
+
+// jsonType is the schema's word for a JSON value.
+func jsonType(value string) string {
+	value = strings.TrimSpace(value)
+	switch value[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	if strings.ContainsAny(value, ".eE") {
+		return "number"
+	}
+	return "integer"
+}
+
+// showProgress prints one line on stderr.
+func (p *program) showProgress(params []byte) {
+	var s struct {
+		Progress, Total json.Number
+		Message         string
+	}
+	if json.Unmarshal(params, &s) != nil {
+		return
+	}
+	text := string(s.Progress)
+	if s.Total != "" {
+		text += "/" + string(s.Total)
+	}
+	p.log.Info(strings.TrimSpace(text + " " + s.Message))
+}
+
+// showAnswer prints a result and says with the exit code what it means.
+func (p *program) showAnswer(to, name string, a answer) error {
+	if a.Err != nil {
+		if p.s.JSON {
+			p.print(slices.Concat([]byte(`{"error":`), oneLine(a.Err), []byte("}\n")))
+		}
+		return rpcError(to, name, a.Err)
+	}
+	var r toolResult
+	if err := json.Unmarshal(a.Result, &r); err != nil && !p.s.JSON {
+		return fail(exitFailed, "--json shows it", "%s answers something that is no tool result: %w", to, err)
+	}
+	out := r.text()
+	if p.s.JSON {
+		out = append(oneLine(a.Result), '\n')
+	}
+	if err := p.print(out); err != nil {
+		return &failure{Exit: exitFailed}
+	}
+	if r.IsError {
+		return fail(exitFailed, "", "%s says that %s failed", to, name)
+	}
+	return nil
+}
+
+// A toolResult is what is read of a result to show it to people.
+type toolResult struct {
+	Content []struct {
+		Type, Text, Data, MimeType, URI, Name string
+		Resource                              struct{ URI, Text, MimeType, Blob string }
+	}
+	StructuredContent json.RawMessage
+	IsError           bool
+}
+
+// text is the result for people: its text, and a word for what is none.
+func (r *toolResult) text() []byte {
+	var b bytes.Buffer
+	for _, c := range r.Content {
+		switch c.Type {
+		case "text":
+			fmt.Fprintln(&b, visibleLines(strings.TrimSuffix(c.Text, "\n")))
+		case "image", "audio":
+			fmt.Fprintf(&b, "[%s %s, %d bytes]\n", c.Type, visible(c.MimeType), base64.StdEncoding.DecodedLen(len(c.Data)))
+		case "resource_link":
+			fmt.Fprintf(&b, "[resource %s %s]\n", visible(c.URI), visible(c.Name))
+		case "resource":
+			fmt.Fprintf(&b, "[resource %s]\n", visible(c.Resource.URI))
+			if c.Resource.Text != "" {
+				fmt.Fprintln(&b, visibleLines(strings.TrimSuffix(c.Resource.Text, "\n")))
+			}
+		default:
+			fmt.Fprintf(&b, "[%s]\n", visible(c.Type))
+		}
+	}
+	if len(r.Content) == 0 && r.StructuredContent != nil {
+		fmt.Fprintln(&b, visible(string(oneLine(r.StructuredContent))))
+	}
+	return b.Bytes()
+}
+
+// rpcError is a JSON-RPC error with the exit code it stands for. Ours are
+// those of DESIGN section 9.
+func rpcError(to, what string, raw []byte) error {
+	var e struct {
+		Code    int
+		Message string
+		Data    struct{ Reason, Say string }
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		// data may be anything; code and message are what counts.
+		var bare struct {
+			Code    int
+			Message string
+		}
+		if json.Unmarshal(raw, &bare) != nil {
+			return fail(exitFailed, "", "%s answers %s with an error that cannot be read", to, what)
+		}
+		e.Code, e.Message = bare.Code, bare.Message
+	}
+	switch exit := rpcExit(e.Code); exit {
+	case exitRefused:
+		return fail(exit, e.Data.Say, "%s refused %s: %s (%s)", to, what, e.Message, e.Data.Reason)
+	case exitNoAnswer:
+		return fail(exit, e.Data.Say, "%s gave no answer to %s: %s (%s)", to, what, e.Message, e.Data.Reason)
+	default:
+		return fail(exit, "", "%s answers %s with an error: %s (%d)", to, what, e.Message, e.Code)
+	}
+}
+
+func rpcExit(code int) int {
+	switch {
+	case code == -31002, code == -31008, code == -31010: // expired, outcome_unknown, call_timeout
+		return exitNoAnswer
+	case code <= -31001 && code >= -31099:
+		return exitRefused
+	}
+	return exitFailed
+}
+
+// noAnswer words what kept an answer from coming.
+func noAnswer(to, what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errNoAnswer):
+		return fail(exitNoAnswer, "--timeout gives it longer", "%s did not answer %s in time", to, what)
+	case errors.Is(err, errSignalled), errors.Is(err, context.Canceled):
+		return fail(exitFailed, "", "cancelled %s", what)
+	}
+	return err
+}

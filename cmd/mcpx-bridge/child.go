@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/google/shlex"
+)
+
+// command finds the server's command: what stands behind --, untouched, or
+// --server, split as a shell would.
+func (p *program) command(args []string) ([]string, error) {
+	const usage = "for example: mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp"
+	if len(args) > 0 && p.s.Server != "" {
+		return nil, misused("keep one of them", "the server is given twice, by --server and behind --")
+	}
+	if len(args) == 0 && p.s.Server != "" {
+		words, err := shlex.Split(p.s.Server)
+		if err != nil {
+			return nil, misused("quote it as in a shell, or put the command behind --", "--server: it is no command line")
+		}
+		args = words
+	}
+	if len(args) == 0 || args[0] == "" {
+		return nil, misused(usage, "run needs the command of a server")
+	}
+	for _, a := range args {
+		if strings.ContainsRune(a, 0) {
+			return nil, misused("", "the server's command holds a NUL character")
+		}
+	}
+	return args, nil
+}
+
+// childEnv is the whole environment of the server: ours without what is meant
+// for us, or only what was asked for (DESIGN 14).
+func (p *program) childEnv() ([]string, error) {
+	if len(p.s.EnvPass) > 0 && !p.s.EnvClean {
+		return nil, misused("add --env-clean to pass on nothing else", "--env-pass has no meaning without --env-clean: everything is passed on")
+	}
+	vars := []string{} // not nil: that would mean all of ours
+	for _, kv := range p.environ() {
+		key := envKey(kv)
+		if !isOurs(key) && (!p.s.EnvClean || passes(p.s.EnvPass, key)) {
+			vars = append(vars, kv)
+		}
+	}
+	for _, key := range p.s.EnvPass {
+		if isOurs(key) || strings.Contains(key, "=") {
+			return nil, misused("use --env KEY=VALUE to set it", "--env-pass: %q cannot be passed on", envKey(key))
+		}
+	}
+	for _, kv := range p.s.Env {
+		key := envKey(kv)
+		if key == "" || key == kv || strings.ContainsRune(kv, 0) {
+			return nil, misused("--env KEY=VALUE", "--env: a variable needs a name, =, and a value")
+		}
+		vars = slices.DeleteFunc(vars, func(have string) bool { return sameKey(envKey(have), key) })
+		vars = append(vars, kv)
+	}
+	return vars, nil
+}
+
+// envKey is the name of a variable. On Windows some begin with =.
+func envKey(kv string) string {
+	if i := strings.Index(kv[min(1, len(kv)):], "="); i >= 0 {
+		return kv[:i+1]
+	}
+	return kv
+}
+
+func isOurs(key string) bool { return strings.HasPrefix(strings.ToUpper(key), "MCPX_") }
+
+func passes(keys []string, key string) bool {
+	return slices.ContainsFunc(keys, func(k string) bool { return sameKey(k, key) })
+}
+
+func sameKey(a, b string) bool {
+	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
+}
+
+// checkDir refuses a working directory that is none.
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return misused("", "--cwd: %w", err)
+	}
+	if !info.IsDir() {
+		return misused("", "--cwd: %s is no directory", dir)
+	}
+	return nil
+}

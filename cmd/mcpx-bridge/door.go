@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// hostDialect is what our own seat speaks at a gateway in this process when
+// nobody asked for a dialect.
+const hostDialect = "mcpx/v0.1"
+
+// A door is the way into a topic: to the gateway that was named, or to this
+// machine's own, which is looked for anew at every joining.
+type door struct {
+	local  *local // nil if a gateway was named
+	source *tokenSource
+	opt    topic.Options // as for the network
+	caps   []byte        // what our tokens for the local gateway say we may send
+	hosts  bool          // may host the local gateway
+
+	overNetwork bool // join a gateway in this process over the network too
+
+	mu     sync.Mutex
+	url    string // where we are, or tried to be
+	hosted bool   // by this process
+	token  string // for the joining that is going on
+}
+
+// newDoor checks everything about the topic that can be checked without going
+// there. Its errors are usage errors, except for those of the state directory.
+func (p *program) newDoor(id string, hosts bool) (*door, error) {
+	pace, err := parsePace(p.s.Pace)
+	if err != nil {
+		return nil, err
+	}
+	d := &door{hosts: hosts, caps: []byte(`["mcp/*","chat"]`), opt: topic.Options{
+		URL: p.s.Gateway, Insecure: p.s.Insecure, Topic: p.s.Topic, ID: id, PinID: p.s.PinID,
+		Dialect: p.s.Dialect, TokenInQuery: p.s.TokenInQuery, Pace: pace, Log: p.log,
+	}}
+	if p.s.Gateway == "" {
+		d.opt.URL = "ws://" + defaultListen // until it is found
+	}
+	if _, err := topic.New(d.opt); err != nil {
+		return nil, topicError(err)
+	}
+	if d.source, err = p.tokenSource(); err != nil {
+		return nil, err
+	}
+	if d.opt.Trace, err = p.trace("wire", d.source); err != nil {
+		return nil, err
+	}
+	d.url = d.opt.URL
+	if p.s.Gateway == "" {
+		if d.local, err = p.localGateway(); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// seat makes the seat that goes through this door.
+func (d *door) seat() (*topic.Seat, error) {
+	o := d.opt
+	o.Token = d.nextToken
+	if d.local != nil {
+		o.Dial = d.dialLocal
+	}
+	s, err := topic.New(o)
+	return s, topicError(err)
+}
+
+// nextToken fetches a token, or mints one for the local gateway.
+func (d *door) nextToken(ctx context.Context, again bool) (string, error) {
+	if d.local == nil {
+		return d.source.Token(ctx, again)
+	}
+	token, err := d.local.mint(gateway.Claims{ID: d.opt.ID, Topic: d.opt.Topic, Capabilities: d.caps})
+	if err != nil {
+		return "", fatal(exitFailed, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.token = token
+	return token, nil
+}
+
+// dialLocal finds this machine's gateway, or becomes it.
+func (d *door) dialLocal(ctx context.Context) (topic.Conn, error) {
+	at, own, err := d.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.url, d.hosted = at, own != nil
+	token := d.token
+	d.mu.Unlock()
+	if own != nil && !d.overNetwork {
+		return d.attach(own)
+	}
+	o := d.opt
+	o.URL = at
+	return topic.Dial(ctx, o, token)
+}
+
+// place finds the local gateway. A failure that trying again does not mend is
+// fatal.
+func (d *door) place(ctx context.Context) (string, *gateway.Gateway, error) {
+	if !d.hosts {
+		at, err := d.local.find(ctx)
+		return at, nil, err
+	}
+	at, own, err := d.local.findOrHost(ctx)
+	if f, ok := errors.AsType[*failure](err); ok {
+		return "", nil, fatal(f.Exit, f)
+	}
+	return at, own, err
+}
+
+// attach takes a seat at the gateway in this process.
+func (d *door) attach(own *gateway.Gateway) (topic.Conn, error) {
+	protocol := d.opt.Dialect
+	if protocol == "" || protocol == "auto" {
+		protocol = hostDialect
+	}
+	dialect, ok := wire.Lookup(protocol)
+	if !ok {
+		return nil, fatal(exitMisused, fmt.Errorf("there is no dialect %q", protocol))
+	}
+	caps, err := wire.ParseCaps(d.caps)
+	if err != nil {
+		return nil, fatal(exitFailed, err)
+	}
+	return own.Attach(d.opt.Topic, d.opt.ID, caps, dialect)
+}
+
+// where says at which gateway we are, and whether this process is it.
+func (d *door) where() (url string, hosted bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.url, d.hosted
+}
+
+// close stops the gateway in this process, if there is one.
+func (d *door) close() {
+	if d.local != nil {
+		d.local.close()
+	}
+}
+
+func fatal(exit int, err error) error { return &topic.FatalError{Exit: exit, Err: err} }
+
+// topicError words the errors of package topic: what was misused, and what
+// makes further trying useless.
+func topicError(err error) error {
+	if u, ok := errors.AsType[*topic.UsageError](err); ok {
+		return misused(u.Hint, "%s", u.What)
+	}
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	if f, ok := errors.AsType[*topic.FatalError](err); ok {
+		return fail(f.Exit, f.Hint, "%w", f.Err)
+	}
+	return err
+}
+
+// parsePace reads "50/min", or "50" alone.
+func parsePace(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "/min"))
+	if err != nil || n < 1 {
+		return 0, misused("--pace 50/min", "--pace: %q is no number of messages per minute", text)
+	}
+	return n, nil
+}
+
+// trace shows raw traffic of one kind on stderr, if --debug asks for it: one
+// line each, with an arrow, and never a token.
+func (p *program) trace(kind string, source *tokenSource) (func(dir string, text []byte), error) {
+	wanted := false
+	for _, k := range p.s.Debug {
+		if k != "wire" && k != "stdio" {
+			return nil, misused("it is wire, stdio, or both", "--debug: %q is nothing that can be shown", k)
+		}
+		wanted = wanted || k == kind
+	}
+	if !wanted {
+		return nil, nil
+	}
+	return func(dir string, text []byte) {
+		arrow := "<-"
+		if dir == "send" {
+			arrow = "->"
+		}
+		if source != nil {
+			text = source.hide(text)
+		}
+		fmt.Fprintf(p.stderr, "mcpx-bridge: %s %s %s\n", kind, arrow, visible(string(text)))
+	}, nil
+}
+
+// randomID is a participant id for a seat that nobody will ask for by name.
+func randomID() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return "cli-" + hex.EncodeToString(b[:])
+}
+
+// offLoopback reports whether others than this machine can reach an address
+// to listen at.
+func offLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil || strings.EqualFold(host, "localhost") {
+		return false // a malformed one is refused elsewhere
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip == nil || !ip.IsLoopback()
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+)
+
+func (p *program) gatewayCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gateway [FLAGS]",
+		Short: "Run the gateway by itself",
+		Long: `Run the gateway by itself.
+
+A gateway keeps the topics. It speaks mcp-x/v0 at /v0/ws, mcpx/v0.1 at /ws and
+mew/v0.4 at /, all on one port, and lets their speakers meet in one topic.
+"run" hosts one when there is none; this command is for one that stays.
+
+Tokens come from "mcpx-bridge token". With --open-tokens anybody who reaches
+the gateway can make one, for any name: for trying things out.
+
+It listens on this machine only, unless it has a certificate, or --behind-proxy
+says that a proxy in front of it does the encryption. Name the host that others
+call it by with --host.`,
+		Example: `  mcpx-bridge gateway
+  mcpx-bridge gateway --listen :443 --tls-cert cert.pem --tls-key key.pem --host gateway.example
+  mcpx-bridge gateway --listen 0.0.0.0:8787 --behind-proxy --host gateway.example`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runGateway(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	p.s.listenFlags(f, "where to listen, `HOST:PORT`; port 0 takes any")
+	f.StringVar(&p.s.TLSCert, "tls-cert", "", "serve wss with the certificate in this `FILE` (PEM)")
+	f.StringVar(&p.s.TLSKey, "tls-key", "", "and the key in this `FILE` (PEM)")
+	f.BoolVar(&p.s.BehindProxy, "behind-proxy", false, "a proxy in front of us does the encryption")
+	f.StringArrayVar(&p.s.Host, "host", nil, "a `NAME` that others call this gateway by; repeatable")
+	f.BoolVar(&p.s.OpenTokens, "open-tokens", false, "let anybody make a token (for trying things out)")
+	return cmd
+}
+
+// runGateway serves until told to stop.
+func (p *program) runGateway(ctx context.Context) error {
+	tlsConfig, err := p.checkGateway()
+	if err != nil {
+		return err
+	}
+	l, err := p.localGateway()
+	if err != nil {
+		return err
+	}
+	h, err := l.serveByHand(ctx, gateway.Options{OpenTokens: p.s.OpenTokens, Hosts: p.hosts(), Log: p.log}, tlsConfig)
+	if err != nil {
+		return err
+	}
+	p.announceGateway(h)
+	select {
+	case err = <-h.done:
+		h.done <- err
+		err = fail(exitFailed, "", "the gateway stopped: %w", err)
+	case <-ctx.Done():
+		err = nil
+	}
+	h.stop()
+	return err
+}
+
+func (p *program) announceGateway(h *hosting) {
+	ready := struct {
+		Event string `json:"event"`
+		URL   string `json:"url"`
+		PID   int    `json:"pid"`
+	}{"ready", h.url, os.Getpid()}
+	if p.s.JSON {
+		p.print(jsonLine(ready))
+		return
+	}
+	p.log.Info("the gateway is at " + h.url)
+	if h.lock == nil {
+		p.log.Info("name it to other commands with --gateway " + h.url)
+	}
+	if p.s.OpenTokens {
+		p.log.Warn("anybody who reaches this gateway can make a token for any name (--open-tokens)")
+	}
+}
+
+// checkGateway refuses to listen where others can reach us in clear text.
+func (p *program) checkGateway() (*tls.Config, error) {
+	if _, _, err := net.SplitHostPort(p.s.Listen); err != nil {
+		return nil, badListen(err)
+	}
+	if (p.s.TLSCert == "") != (p.s.TLSKey == "") {
+		return nil, misused("give both", "--tls-cert and --tls-key belong together")
+	}
+	if p.s.TLSCert == "" {
+		if offLoopback(p.s.Listen) && !p.s.BehindProxy {
+			return nil, misused("give --tls-cert and --tls-key, or --behind-proxy if a proxy does the encryption",
+				"--listen %s can be reached from other machines, in clear text", p.s.Listen)
+		}
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(p.s.TLSCert, p.s.TLSKey)
+	if err != nil {
+		return nil, misused("", "--tls-cert, --tls-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// hosts are the names this gateway answers to: those given, and the address
+// it listens at.
+func (p *program) hosts() []string {
+	hosts := p.s.Host
+	if host, _, err := net.SplitHostPort(p.s.Listen); err == nil && offLoopback(p.s.Listen) && host != "" {
+		hosts = append(hosts, strings.Trim(host, "[]"))
+	}
+	return hosts
+}
+
+// serveByHand serves a gateway that was started by hand. Unless another process
+// hosts this machine's gateway, or ours speaks TLS, it becomes that.
+func (l *local) serveByHand(ctx context.Context, o gateway.Options, config *tls.Config) (*hosting, error) {
+	if config == nil {
+		h, err := l.tryHost(o)
+		if h != nil || err != nil {
+			return h, err
+		}
+		at, _ := l.find(ctx)
+		l.log.Info("another process hosts this machine's gateway already, so this one is beside it", "other", at)
+	}
+	var err error
+	if o.Secret, err = l.state.secret(); err != nil {
+		return nil, err
+	}
+	listener, err := l.openPort("")
+	if err != nil {
+		return nil, err
+	}
+	scheme := "ws"
+	if config != nil {
+		scheme, listener = "wss", tls.NewListener(listener, config)
+	}
+	h, err := serveGateway(listener, scheme, o)
+	return h, errors.Join(err)
+}
+
+func badListen(err error) error {
+	return misused("write it as HOST:PORT, for example 127.0.0.1:7420", "--listen: %w", err)
+}
+
+func (p *program) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token --id ID [--topic TOPIC] [--role ROLE | --can KIND…] [--ttl TIME]",
+		Short: "Make a token for this machine's gateway",
+		Long: `Make a token for this machine's gateway, and print it.
+
+Whoever has it can join the topic as ID until it runs out. Roles are
+  full      everything (the default)
+  server    answer requests, send notifications and chat
+  proposer  propose, but request nothing
+  observer  chat
+or say with --can which kinds of frames may be sent.`,
+		Example: `  mcpx-bridge token --topic team --id alice > alice.token
+  mcpx-bridge token --id intern --role proposer --ttl 8h
+  mcpx-bridge token --id reader --can mcp/request:tools/list --can chat`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.mintToken() },
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.s.ID, "id", "", "who the token is for")
+	f.StringVar(&p.s.Topic, "topic", "lobby", "the topic it is good for; * is every topic")
+	f.StringVar(&p.s.Role, "role", "", "what its bearer may send: full, server, proposer or observer")
+	f.StringArrayVar(&p.s.Can, "can", nil, "a `KIND` of frame its bearer may send, * as a wildcard; repeatable")
+	f.DurationVar(&p.s.TTL, "ttl", defaultTTL, "how long it is good")
+	return cmd
+}
+
+func (p *program) mintToken() error {
+	if p.s.ID == "" {
+		return misused("mcpx-bridge token --topic team --id alice", "token needs the --id of whom it is for")
+	}
+	if err := checkID("--id", p.s.ID); err != nil {
+		return err
+	}
+	if p.s.TTL <= 0 {
+		return misused("--ttl 24h", "--ttl must be more than nothing")
+	}
+	caps, err := capsJSON(p.s.Role, p.s.Can)
+	if err != nil {
+		return err
+	}
+	l, err := p.localGateway()
+	if err != nil {
+		return err
+	}
+	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: expiry(p.s.TTL)})
+	if err != nil {
+		return misused("", "%w", err)
+	}
+	if p.s.JSON {
+		return p.print(jsonLine(struct {
+			Token string `json:"token"`
+		}{token}))
+	}
+	return p.print(fmt.Appendln(nil, token))
+}

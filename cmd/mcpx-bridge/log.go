@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A speaker is the log for people: one line per event, "mcpx-bridge: " in
+// front, the words of a warning or an error said, attributes behind as key=value.
+type speaker struct {
+	w     io.Writer
+	mu    *sync.Mutex // held while a line is written
+	level slog.Level
+	attrs string
+	group string
+}
+
+func newLog(w io.Writer, level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil || strings.ContainsAny(level, "+-") {
+		return nil, misused("it is debug, info, warn or error", "--log-level: %q is no level", level)
+	}
+	switch format {
+	case "text":
+		return slog.New(&speaker{w: w, mu: new(sync.Mutex), level: l}), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
+	}
+	return nil, misused("it is text or json", "--log-format: %q is no format", format)
+}
+
+func (s *speaker) Enabled(_ context.Context, l slog.Level) bool { return l >= s.level }
+
+func (s *speaker) Handle(_ context.Context, r slog.Record) error {
+	var b bytes.Buffer
+	b.WriteString("mcpx-bridge: ")
+	if r.Level >= slog.LevelError {
+		b.WriteString("error: ")
+	} else if r.Level >= slog.LevelWarn {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(visible(r.Message))
+	b.WriteString(s.attrs)
+	r.Attrs(func(a slog.Attr) bool {
+		b.WriteString(attrText(s.group, a))
+		return true
+	})
+	b.WriteByte('\n')
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.w.Write(b.Bytes())
+	return err
+}
+
+func (s *speaker) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *s
+	for _, a := range attrs {
+		c.attrs += attrText(s.group, a)
+	}
+	return &c
+}
+
+func (s *speaker) WithGroup(name string) slog.Handler {
+	c := *s
+	c.group += name + "."
+	return &c
+}
+
+func attrText(group string, a slog.Attr) string {
+	v := a.Value.Resolve()
+	if v.Kind() == slog.KindGroup {
+		var all string
+		for _, inner := range v.Group() {
+			all += attrText(group+a.Key+".", inner)
+		}
+		return all
+	}
+	text := visible(v.String())
+	if text == "" || strings.ContainsAny(text, " \"=") {
+		text = strconv.Quote(text)
+	}
+	return " " + group + a.Key + "=" + text
+}

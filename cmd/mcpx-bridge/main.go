@@ -1,0 +1,74 @@
+// Mcpx-bridge lets the participants of an MCPx topic use a plain MCP server
+// under its owner's rules. This package is the only one that knows every room:
+// it reads flags, environment and files, joins the parts, and speaks to people.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// An env is everything a command may touch of the world around it.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	environ        func() []string
+
+	// hurry ends when the person will not wait any longer: at the second
+	// signal. Nil means that nobody is in a hurry.
+	hurry context.Context
+}
+
+func main() {
+	ctx, hurry := untilSignalled()
+	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry}))
+}
+
+// errSignalled is the cause of a context that a signal ended.
+var errSignalled = errors.New("told to stop")
+
+// untilSignalled returns a context that ends at the first signal and one that
+// ends at the second. A third one kills the process in the usual way.
+func untilSignalled() (first, second context.Context) {
+	first, stop := context.WithCancelCause(context.Background())
+	second, hurry := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader of our output who goes away must not kill us: the server we
+	// started would be left behind. Writes then fail with EPIPE instead.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		<-signals
+		stop(errSignalled)
+		<-signals
+		hurry(errSignalled)
+		signal.Stop(signals)
+	}()
+	return first, second
+}
+
+// run is the program: it does what args say and returns the exit code.
+func run(ctx context.Context, args []string, e env) int {
+	if e.hurry == nil {
+		e.hurry = context.Background()
+	}
+	p := &program{env: e}
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	err := root.ExecuteContext(ctx)
+	if p.errors != nil {
+		p.errors.close()
+	}
+	if p.broken() && err == nil {
+		return exitFailed
+	}
+	return complain(e.stderr, err)
+}

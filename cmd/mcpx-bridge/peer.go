@@ -1,0 +1,452 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// joinTime is how long a command waits for its seat.
+const joinTime = 15 * time.Second
+
+// A peer is a seat taken for the length of one command, to ask the others. It
+// answers what they ask with "no such method", at once, so that nobody waits
+// for it.
+type peer struct {
+	seat *topic.Seat
+	door *door
+
+	onFrame func(e *wire.Envelope) // sees everything received; may be nil
+	onRoom  func(e roomEvent)      // sees seats taken and lost, refused frames; may be nil
+
+	seated chan struct{} // closed at the first welcome
+	ended  chan struct{} // closed when the seat is given up
+	leave  context.CancelFunc
+
+	mu      sync.Mutex
+	dialect wire.Dialect
+	you     wire.Participant
+	roster  map[string]wire.Participant
+	asked   map[string]*question // by envelope id
+	greeted map[string]bool      // peers that have been initialized
+	err     error                // why the seat was given up
+}
+
+// A question is one request that waits for its answer.
+type question struct {
+	to       string
+	answer   chan answer // buffered; written once
+	progress func(params []byte)
+}
+
+// An answer is what came back: one of Result and Err, raw.
+type answer struct{ Result, Err []byte }
+
+// A roomEvent is something that is no frame.
+type roomEvent struct{ What, Detail string }
+
+// errNoAnswer says that the time for an answer is over.
+var errNoAnswer = errors.New("no answer in time")
+
+// takeSeat joins the topic, under --id or a random one.
+func (p *program) takeSeat(ctx context.Context, set func(*peer)) (*peer, error) {
+	id := cmp.Or(p.s.ID, randomID())
+	if err := checkID("--id", id); err != nil {
+		return nil, err
+	}
+	d, err := p.newDoor(id, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.alive(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	q := newPeer(d)
+	if set != nil {
+		set(q)
+	}
+	return q, q.take(ctx)
+}
+
+func newPeer(d *door) *peer {
+	return &peer{door: d, seated: make(chan struct{}), ended: make(chan struct{}), roster: map[string]wire.Participant{},
+		asked: map[string]*question{}, greeted: map[string]bool{}}
+}
+
+// alive finds the local gateway before anything is tried, so that a person
+// who has none running hears that and not of a time-out.
+func (d *door) alive(ctx context.Context) error {
+	if d.local == nil {
+		return nil
+	}
+	at, err := d.local.findSoon(ctx)
+	if err != nil && errors.Is(err, errNobody) {
+		return fail(exitFailed, "start one with \"mcpx-bridge run\" or \"mcpx-bridge gateway\", or name one with --gateway", "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.url = at
+	return nil
+}
+
+// take runs the seat beside us and waits for the welcome. The seat outlives ctx
+// until close, so that last words can be said.
+func (q *peer) take(ctx context.Context) (err error) {
+	q.door.opt.MaxWaitFirst = joinTime
+	if q.seat, err = q.door.seat(); err != nil {
+		return err
+	}
+	run, leave := context.WithCancel(context.WithoutCancel(ctx))
+	q.leave = leave
+	go func() {
+		err := topicError(q.seat.Run(run, q))
+		q.mu.Lock()
+		q.err = cmp.Or(err, error(&failure{Exit: exitFailed}))
+		q.mu.Unlock()
+		close(q.ended)
+	}()
+	select {
+	case <-q.seated:
+		return nil
+	case <-q.ended:
+		return q.why()
+	case <-ctx.Done():
+		q.close()
+		return context.Cause(ctx)
+	}
+}
+
+// close leaves the topic.
+func (q *peer) close() {
+	q.leave()
+	<-q.ended
+}
+
+func (q *peer) why() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.err
+}
+
+// others are the participants beside us, by id.
+func (q *peer) others() []wire.Participant {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []wire.Participant
+	for _, id := range sortedKeys(q.roster) {
+		if id != q.you.ID {
+			all = append(all, q.roster[id])
+		}
+	}
+	return all
+}
+
+// here returns an error unless somebody of that id is in the topic.
+func (q *peer) here(id string) error {
+	var ids []string
+	for _, p := range q.others() {
+		if p.ID == id {
+			return nil
+		}
+		ids = append(ids, p.ID)
+	}
+	hint := "mcpx-bridge who lists who is here"
+	if meant := nearest(id, ids); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.door.opt.Topic)
+}
+
+// ask sends one request and waits for its answer until ctx ends; then it tells
+// the other side. The error is what kept the answer from coming.
+func (q *peer) ask(ctx context.Context, to, method string, params []byte, progress func([]byte)) (answer, error) {
+	env := uuid.NewString()
+	w := &question{to: to, answer: make(chan answer, 1), progress: progress}
+	q.mu.Lock()
+	q.asked[env] = w
+	q.mu.Unlock()
+	defer q.forget(env)
+
+	id := jsonrpc.AppendQuote(nil, env)
+	if progress != nil {
+		params = withProgress(params, id)
+	}
+	payload := jsonrpc.AppendRequest(nil, id, method, params)
+	if err := q.send(wire.Own, env, to, wire.Request, payload); err != nil {
+		return answer{}, err
+	}
+	select {
+	case a := <-w.answer:
+		return a, nil
+	case <-q.ended:
+		return answer{}, q.why()
+	case <-ctx.Done():
+		q.cancel(to, id, context.Cause(ctx))
+		return answer{}, context.Cause(ctx)
+	}
+}
+
+func (q *peer) forget(env string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.asked, env)
+}
+
+// withProgress asks for progress under a token, which is the request's id.
+func withProgress(params, token []byte) []byte {
+	m, err := jsonrpc.Parse(slices.Concat([]byte(`{"jsonrpc":"2.0","method":"x","params":`), params, []byte(`}`)), jsonrpc.Judged)
+	if err != nil {
+		return params // the other side will say what is wrong with them
+	}
+	whole := m.Append(nil, jsonrpc.InsertMeta(append([]byte(`"progressToken":`), token...)))
+	if m, err = jsonrpc.Parse(whole, jsonrpc.Judged); err != nil {
+		return params
+	}
+	return m.Get(jsonrpc.Params)
+}
+
+func (q *peer) cancel(to string, id []byte, why error) {
+	params := slices.Concat([]byte(`{"requestId":`), id, []byte(`,"reason":`), jsonrpc.AppendQuote(nil, why.Error()), []byte(`}`))
+	q.send(wire.Cancellation, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+}
+
+// send spells one message in the topic's dialect and puts it on its way.
+func (q *peer) send(class wire.Class, env, to string, kind wire.Kind, payload []byte) error {
+	m, err := jsonrpc.Parse(payload, jsonrpc.Judged)
+	if err != nil {
+		return misused("", "the request cannot be sent: %w", err)
+	}
+	e := wire.Envelope{ID: env, TS: stamp(), To: []string{to}, Kind: kind, Method: m.Text(jsonrpc.Method), Payload: payload, Message: m}
+	switch e.Method {
+	case "tools/call", "prompts/get":
+		e.Key = m.Text(jsonrpc.Name)
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		e.Key = m.Text(jsonrpc.URI)
+	}
+	return q.post(class, &e)
+}
+
+func (q *peer) post(class wire.Class, e *wire.Envelope) error {
+	q.mu.Lock()
+	d, caps := q.dialect, q.you.Caps
+	e.From = q.you.ID
+	q.mu.Unlock()
+	frame, err := d.Append(nil, e, caps)
+	if errors.Is(err, wire.ErrNotPermitted) {
+		return fail(exitRefused, "ask for a token with more capabilities", "the gateway does not let %s send %s", e.From, cmp.Or(e.Method, "an answer"))
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.seat.Send(class, frame); err != nil {
+		return fail(exitNoAnswer, "try again", "the request could not be sent: %w", err)
+	}
+	q.seat.Flush()
+	return nil
+}
+
+func stamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// greet shakes hands with a peer once, where the dialect asks for that before
+// any other request (WIRE 2.6, 5.5).
+func (q *peer) greet(ctx context.Context, to string) error {
+	q.mu.Lock()
+	done := q.greeted[to] || !needsGreeting(q.dialect)
+	q.greeted[to] = true
+	q.mu.Unlock()
+	if done {
+		return nil
+	}
+	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":` + string(jsonrpc.AppendQuote(nil, version())) + `}}`
+	if _, err := q.ask(ctx, to, "initialize", []byte(params), nil); err != nil {
+		return err
+	}
+	// An error answer is taken too: some servers of this dialect know tools/list
+	// and tools/call alone.
+	return q.send(wire.Notice, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
+}
+
+// needsGreeting: the mew dialects have no handshake, and their stock clients
+// do not answer one.
+func needsGreeting(d wire.Dialect) bool { return strings.HasPrefix(d.Protocol, "mcp") }
+
+// A tool is one of a peer's, with the bytes of its definition.
+type tool struct {
+	Peer        string          `json:"-"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Raw         json.RawMessage `json:"-"`
+}
+
+// maxPages ends a list that never does.
+const maxPages = 200
+
+// tools lists a peer's tools, all pages of them.
+func (q *peer) tools(ctx context.Context, of string) ([]tool, error) {
+	if err := q.greet(ctx, of); err != nil {
+		return nil, err
+	}
+	var all []tool
+	params, seen := []byte(nil), map[string]bool{}
+	for range maxPages {
+		a, err := q.ask(ctx, of, "tools/list", params, nil)
+		if err != nil {
+			return nil, err
+		}
+		if a.Err != nil {
+			return nil, rpcError(of, "tools/list", a.Err)
+		}
+		page, next, err := readTools(of, a.Result)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" || seen[next] {
+			return all, nil
+		}
+		seen[next] = true
+		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
+	}
+	return all, nil
+}
+
+func readTools(of string, result []byte) (tools []tool, next string, err error) {
+	var page struct {
+		Tools      []json.RawMessage `json:"tools"`
+		NextCursor string            `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, "", fail(exitFailed, "", "%s answers tools/list with something else: %w", of, err)
+	}
+	for _, raw := range page.Tools {
+		t := tool{Peer: of, Raw: raw}
+		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
+			continue // one malformed tool does not hide the others
+		}
+		tools = append(tools, t)
+	}
+	return tools, page.NextCursor, nil
+}
+
+// SeatTaken and the following are what a seat calls.
+func (q *peer) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	q.mu.Lock()
+	first := q.you.ID == ""
+	q.dialect, q.you = d, w.You
+	clear(q.roster)
+	for _, p := range w.Peers {
+		q.roster[p.ID] = p
+	}
+	q.mu.Unlock()
+	if first {
+		close(q.seated)
+	}
+	q.tell("joined", w.You.ID)
+}
+
+func (q *peer) SeatLost(err error) { q.tell("disconnected", err.Error()) }
+
+func (q *peer) Refused(r *wire.Refused) {
+	q.tell("dropped", strings.TrimSpace(r.From+" "+r.Reason+" "+r.Detail))
+}
+
+func (q *peer) TopicIdle() { q.seat.Flush() }
+
+func (q *peer) tell(what, detail string) {
+	if q.onRoom != nil {
+		q.onRoom(roomEvent{what, detail})
+	}
+}
+
+func (q *peer) Received(e *wire.Envelope) {
+	switch e.Kind {
+	case wire.Presence:
+		q.presence(e)
+	case wire.Response:
+		q.response(e)
+	case wire.Notification:
+		q.notification(e)
+	case wire.Request:
+		q.request(e)
+	}
+	if q.onFrame != nil {
+		q.onFrame(e)
+	}
+}
+
+func (q *peer) presence(e *wire.Envelope) {
+	event, who, err := e.Presence()
+	if err != nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if event == "leave" {
+		delete(q.roster, who.ID)
+	} else {
+		q.roster[who.ID] = who
+	}
+}
+
+// response settles the question it answers, if it comes from whom we asked.
+func (q *peer) response(e *wire.Envelope) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, env := range e.Corr {
+		w := q.asked[env]
+		if w == nil || w.to != e.From || e.Message.Get(jsonrpc.Result) == nil && e.Message.Get(jsonrpc.Err) == nil {
+			continue
+		}
+		w.answer <- answer{e.Message.Get(jsonrpc.Result), e.Message.Get(jsonrpc.Err)}
+		delete(q.asked, env)
+		return
+	}
+}
+
+func (q *peer) notification(e *wire.Envelope) {
+	if e.Method != "notifications/progress" {
+		return
+	}
+	token, _ := jsonrpc.Unquote(e.Message.Get(jsonrpc.Token))
+	q.mu.Lock()
+	w := q.asked[token]
+	q.mu.Unlock()
+	if w != nil && w.to == e.From && w.progress != nil {
+		w.progress(e.Message.Get(jsonrpc.Params))
+	}
+}
+
+// request turns down what others ask of us: we serve nothing.
+func (q *peer) request(e *wire.Envelope) {
+	q.mu.Lock()
+	me := q.you.ID
+	q.mu.Unlock()
+	if e.From == me || len(e.To) != 1 || e.To[0] != me {
+		return
+	}
+	id := e.Message.Get(jsonrpc.ID)
+	payload := jsonrpc.AppendError(nil, id, -32601, "this participant serves nothing", nil)
+	if e.Method == "ping" {
+		payload = jsonrpc.AppendResult(nil, id, nil)
+	}
+	q.post(wire.Reply, &wire.Envelope{ID: uuid.NewString(), TS: stamp(), To: []string{e.From}, Corr: []string{e.ID},
+		Kind: wire.Response, Method: e.Method, Key: e.Key, Payload: payload})
+}

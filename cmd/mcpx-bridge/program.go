@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A program is one invocation: the world it may touch, its settings and its
+// log.
+type program struct {
+	env
+	s    settings
+	log  *slog.Logger
+	mute atomic.Bool // stdout has failed; said once
+
+	errors *spool // what stderr goes through, nil if it need not
+}
+
+// root is the command tree. Nothing of it outlives one invocation.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpx-bridge",
+		Short: "Let the people and agents in a room use an MCP server, under your rules",
+		Long: `Let the people and agents in a room use an MCP server, under your rules.
+
+"run" starts an ordinary MCP server and takes a seat in a topic on its behalf.
+The others there see its tools; what they may call, you decide. Without
+--gateway everything on this machine meets in a topic of its own.`,
+		Example: `  mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcpx-bridge tools
+  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
+		Args:              noSuchCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.prepare(cmd) },
+	}
+	p.s.commonFlags(root.PersistentFlags())
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpTemplate("{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}\n\n{{end}}{{.UsageString}}")
+	root.CompletionOptions.DisableDescriptions = true
+	root.AddCommand(p.runCommand(), p.gatewayCommand(), p.tokenCommand(), p.whoCommand(), p.toolsCommand(),
+		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.versionCommand())
+	return root
+}
+
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [FLAGS]{{else}}{{.UseLine}}{{end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Flags of all commands:
+{{.InheritedFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+Every flag is also a variable (--log-level: MCPX_LOG_LEVEL) and a key in the file of --config.
+"{{.CommandPath}} COMMAND --help" says more.{{end}}
+`
+
+// prepare runs before every command: settings first, then the log.
+func (p *program) prepare(cmd *cobra.Command) error {
+	p.log = slog.New(slog.DiscardHandler)
+	if cmd.Name() == "help" || strings.HasPrefix(cmd.CommandPath(), "mcpx-bridge completion") {
+		return nil
+	}
+	if err := p.settle(cmd); err != nil {
+		return err
+	}
+	if cmd.Name() == "run" || cmd.Name() == "gateway" {
+		p.errors = newSpool(p.stderr, logLinesLost) // they must not wait for who reads the log
+		p.stderr = p.errors
+	}
+	log, err := newLog(p.stderr, p.s.LogLevel, p.s.LogFormat)
+	if err != nil {
+		return err
+	}
+	p.log = log
+	p.strays(cmd.Root())
+	return nil
+}
+
+// print writes to stdout. When that fails nobody is reading: the first failure
+// is noted and run ends with an error.
+func (p *program) print(text []byte) error {
+	_, err := p.stdout.Write(text)
+	if err != nil && !p.mute.Swap(true) {
+		p.log.Warn("stdout is gone", "error", err)
+	}
+	return err
+}
+
+func (p *program) broken() bool { return p.mute.Load() }
+
+// noSuchCommand is reached with arguments only when no command matches.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	hint := "mcpx-bridge --help lists the commands"
+	if meant := nearest(args[0], names); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return misused(hint, "there is no command %q", args[0])
+}
+
+// arguments checks how many there are; usage says what they should be.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return misused("usage: "+cmd.UseLine(), "%s: something is missing", cmd.Name())
+		case most >= 0 && len(args) > most:
+			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", cmd.Name(), args[most])
+		}
+		return nil
+	}
+}
+
+const tokenHint = "process lists are public: put the token into MCPX_AUTH_TOKEN, --token-file or --token-command"
+
+// flagError words what pflag found. It never repeats a value: it may be a
+// secret.
+func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return unknownFlag(cmd, e)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return misused(flagHint(e.GetFlag()), "--%s: %s", e.GetFlag().Name, reason(err))
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return misused(flagHint(e.GetFlag()), "--%s needs a value", e.GetFlag().Name)
+	}
+	return misused("", "a flag is spelled wrongly; flags look like --name VALUE")
+}
+
+func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
+	name, dashes := e.GetSpecifiedName(), "--"
+	if short := e.GetSpecifiedShortnames(); short != "" {
+		dashes = "-"
+		name = short[:strings.IndexFunc(short+"=", func(r rune) bool { return !unicode.IsLetter(r) && r != '-' })]
+	}
+	if strings.HasPrefix(name, "token") || dashes == "-" && strings.HasPrefix(name, "t") {
+		if cmd.Flags().Lookup("token-file") != nil || strings.HasPrefix(name, "token") {
+			return misused(tokenHint, "there is no flag --token")
+		}
+	}
+	if dashes == "-" {
+		name = name[:min(1, len(name))]
+	}
+	hint := cmd.CommandPath() + " --help lists the flags"
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if meant := nearest(name, known); meant != "" && dashes == "--" {
+		hint = "did you mean --" + meant + "?"
+	}
+	return misused(hint, "%s has no flag %s%s", cmd.Name(), dashes, name)
+}
+
+// flagHint says what a flag wants, from its help.
+func flagHint(f *pflag.Flag) string {
+	what, usage := pflag.UnquoteUsage(f)
+	return strings.TrimSpace("--"+f.Name+" "+what) + ": " + usage
+}
+
+// reason is the cause of a refused value without the value.
+func reason(err error) string {
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = e.Unwrap()
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "duration"):
+		return "it takes a time, such as 30s or 5m"
+	case strings.Contains(text, "ParseBool"):
+		return "it takes true or false"
+	case strings.Contains(text, "ParseInt"):
+		return "it takes a whole number"
+	}
+	return "the value cannot be read"
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func upperSnake(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// drainTime is how long calls that have begun may take after we were told to
+// stop (DESIGN 9).
+const drainTime = 10 * time.Second
+
+func (p *program) runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run [FLAGS] -- CMD [ARG…]",
+		Short: "Start an MCP server and join a topic on its behalf",
+		Long: `Start an MCP server and join a topic on its behalf.
+
+The server is any program that speaks MCP over stdin and stdout. It is started
+as it stands behind --, without a shell, kept up, and stopped with everything
+it started when this command ends. The others in the topic find its tools under
+our id, which is taken from the command unless --id names another.
+
+Nobody may call a tool that no --allow names. --deny takes away again what
+--allow gives. In both, * stands for any run of characters.
+
+Without --gateway it joins this machine's own gateway, and hosts that itself
+when no other mcpx-bridge does. When the one that hosts it ends, another takes
+over; callers only need to join again.
+
+With --json each event is one line on stdout. The first is "ready" and means
+that calls are served. An interrupt lets calls that have begun finish, for 10
+seconds; a second one does not.`,
+		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcpx-bridge run --allow '*' --deny 'delete_*' --id notes -- uvx mcp-server-notes
+  mcpx-bridge run --gateway wss://gateway.example --topic team --token-file ~/.mcpx-token --server "python server.py"`,
+		Args: arguments(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.runServer(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	p.s.roomFlags(f)
+	p.s.serverFlags(f)
+	f.StringArrayVar(&p.s.Allow, "allow", nil, "let others call the tools this `GLOB` matches; repeatable")
+	f.StringArrayVar(&p.s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
+	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call")
+	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "how many calls may be at the server at one time (default 1024)")
+	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
+	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
+	return cmd
+}
+
+// A bridging is one run: a server, a seat, and the sidecar between them.
+//
+//	server up, tools listed -> seat taken -> ready -> … -> drain -> seat left -> server stopped
+type bridging struct {
+	p       *program
+	door    *door
+	seat    *topic.Seat
+	server  *stdio.Server
+	sidecar *bridge.Sidecar
+	events  *events
+
+	pid     atomic.Int64  // the server's process, 0 while there is none
+	serving chan struct{} // closed when the tools are known
+	once    sync.Once
+	tools   atomic.Int64
+}
+
+// runServer checks everything before it starts anything.
+func (p *program) runServer(ctx context.Context, args []string) error {
+	argv, err := p.command(args)
+	if err != nil {
+		return err
+	}
+	b, err := p.newBridging(argv)
+	if err != nil {
+		return err
+	}
+	if err := b.door.ready(ctx); err != nil {
+		b.door.close()
+		return err
+	}
+	p.hintAllow()
+	return b.run(ctx)
+}
+
+// hintAllow says what a person who has just begun will wonder about.
+func (p *program) hintAllow() {
+	if len(p.s.Allow) == 0 {
+		p.log.Warn("nobody may call a tool: there is no --allow")
+		fmt.Fprintln(p.stderr, "mcpx-bridge: hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
+	}
+}
+
+func (p *program) newBridging(argv []string) (*bridging, error) {
+	b := &bridging{p: p, serving: make(chan struct{})}
+	id := cmp.Or(p.s.ID, deriveID(argv))
+	if err := checkID("--id", id); err != nil {
+		return nil, err
+	}
+	if err := p.checkRun(); err != nil {
+		return nil, err
+	}
+	env, err := p.childEnv()
+	if err != nil {
+		return nil, err
+	}
+	if b.door, err = p.newDoor(id, true); err != nil {
+		return nil, err
+	}
+	if b.seat, err = b.door.seat(); err != nil {
+		return nil, err
+	}
+	trace, err := p.trace("stdio", nil)
+	if err != nil {
+		return nil, err
+	}
+	b.server = stdio.New(stdio.Options{Args: argv, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+		Version: version(), Log: p.log, Trace: trace})
+	b.sidecar = bridge.New(bridge.Options{
+		Engine: bridge.Config{
+			Decide:   policy.Globs{Allow: p.s.Allow, Deny: p.s.Deny}.Decide,
+			NewID:    uuid.NewString,
+			Timeout:  p.s.Timeout,
+			MaxCalls: p.s.MaxCalls,
+		},
+		Emit:    func(r bridge.Record) { b.events.emit(r) },
+		Serving: b.serves,
+	})
+	b.sidecar.Bind(seatOf{b.seat}, b.server)
+	return b, nil
+}
+
+func (p *program) checkRun() error {
+	switch {
+	case p.s.Timeout <= 0:
+		return misused("--timeout 60s", "--timeout must be more than nothing")
+	case p.s.StartTimeout <= 0:
+		return misused("--start-timeout 30s", "--start-timeout must be more than nothing")
+	case p.s.MaxCalls < 0:
+		return misused("--max-calls 64", "--max-calls must be more than nothing")
+	case p.s.Gateway != "" && p.s.Listen != defaultListen:
+		return misused("drop --listen, or drop --gateway to host one", "--listen has no meaning with --gateway")
+	case offLoopback(p.s.Listen):
+		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
+	}
+	if err := (policy.Globs{Allow: p.s.Allow, Deny: p.s.Deny}).Check(); err != nil {
+		return misused("--allow 'read_*'", "%w", err)
+	}
+	return checkDir(p.s.Cwd)
+}
+
+// ready fetches the first token, or finds or hosts the local gateway, so that
+// what is wrong with either is heard of before a server is started.
+func (d *door) ready(ctx context.Context) error {
+	if d.local == nil {
+		return d.source.first(ctx)
+	}
+	if !d.hosts {
+		return nil
+	}
+	_, _, err := d.local.findOrHost(ctx)
+	return err
+}
+
+// run keeps the parts together until the first of them ends. The cause says
+// why, and decides the exit code.
+func (b *bridging) run(ctx context.Context) error {
+	b.events = b.p.newEvents()
+	defer b.events.close()
+	defer b.door.close()
+	err := together(context.WithoutCancel(ctx),
+		func(ctx context.Context) error { return b.keepServer(ctx) },
+		func(ctx context.Context) error { return b.keepSeat(ctx) },
+		func(ctx context.Context) error { return b.sidecar.Run(ctx) },
+		func(inner context.Context) error { return b.untilTold(ctx, inner) },
+	)
+	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (b *bridging) keepServer(ctx context.Context) error {
+	err := b.server.Run(ctx, fromServer{b})
+	if e, ok := errors.AsType[*stdio.StartError](err); ok {
+		return fail(exitServer, startHint(e), "%w", e)
+	}
+	return err
+}
+
+func startHint(e *stdio.StartError) string {
+	if errors.Is(e, os.ErrNotExist) {
+		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
+	}
+	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"
+}
+
+// keepSeat joins the topic as soon as there is something to serve.
+func (b *bridging) keepSeat(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.serving:
+	}
+	return topicError(b.seat.Run(ctx, fromTopic{b.sidecar, b}))
+}
+
+// untilTold waits for the signal, then lets the calls finish that have begun.
+func (b *bridging) untilTold(told, inner context.Context) error {
+	select {
+	case <-inner.Done():
+		return nil
+	case <-told.Done():
+	}
+	ctx, cancel := context.WithTimeout(b.p.hurry, drainTime)
+	defer cancel()
+	b.sidecar.Drain(ctx)
+	context.AfterFunc(b.p.hurry, func() {
+		if pid := int(b.pid.Load()); pid != 0 {
+			killGroup(pid)
+		}
+	})
+	return errSignalled
+}
+
+// serves hears from the sidecar that the tools are known.
+func (b *bridging) serves(s bridge.Serving) {
+	b.tools.Store(int64(s.Tools))
+	b.once.Do(func() { close(b.serving) })
+}
+
+// A readyEvent is the first event of run (DESIGN 5).
+type readyEvent struct {
+	Event     string `json:"event"`
+	ID        string `json:"id"`
+	Topic     string `json:"topic"`
+	Gateway   string `json:"gateway"`
+	Hosted    bool   `json:"hosted"`
+	Dialect   string `json:"dialect"`
+	Tools     int    `json:"tools"`
+	PID       int    `json:"pid"`
+	ServerPID int    `json:"server_pid"`
+}
+
+func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
+	at, hosted := b.door.where()
+	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load())}
+	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
+	if hosted {
+		text += ", hosted here"
+	}
+	b.events.begin(r, text)
+}
+
+// seatOf makes the seat's errors those that package bridge asks for.
+type seatOf struct{ *topic.Seat }
+
+func (s seatOf) Send(c wire.Class, frame []byte) error {
+	err := s.Seat.Send(c, frame)
+	if errors.Is(err, topic.ErrNoSeat) {
+		return bridge.ErrNoSeat
+	}
+	return err
+}
+
+// fromTopic is the sidecar as the seat's handler, which also sees the moment
+// from which calls are served.
+type fromTopic struct {
+	*bridge.Sidecar
+	b *bridging
+}
+
+func (t fromTopic) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	t.Sidecar.SeatTaken(d, w)
+	t.b.ready(d, w)
+}
+
+// fromServer tells the sidecar what happens to the server.
+type fromServer struct{ b *bridging }
+
+func (s fromServer) ServerUp(h stdio.Hello) {
+	s.b.pid.Store(int64(h.PID))
+	s.b.sidecar.Handle(bridge.ServerUp{Hello: bridge.Hello{PID: h.PID, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
+		Meta: h.Meta, ServerInfo: h.ServerInfo, Capabilities: h.Capabilities, Instructions: h.Instructions}})
+}
+
+func (s fromServer) ServerMessage(m jsonrpc.Message) {
+	s.b.sidecar.Handle(bridge.ServerSaid{Message: m})
+}
+
+func (s fromServer) ServerNoise(n stdio.Noise) {
+	s.b.sidecar.Handle(bridge.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count})
+}
+
+func (s fromServer) ServerDown(x stdio.Exit) {
+	s.b.pid.Store(0)
+	retry := time.Duration(-1)
+	if x.Restarting {
+		retry = x.In
+	}
+	s.b.sidecar.Handle(bridge.ServerDown{Cause: cmp.Or(x.Cause, "child_exit"), ExitCode: x.Code, Signal: x.Signal, Stderr: x.Stderr, Retry: retry})
+	s.b.sidecar.Flush()
+}
+
+func (s fromServer) ServerIdle() { s.b.sidecar.Flush() }

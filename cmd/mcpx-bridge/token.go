@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/shlex"
+)
+
+// maxToken is the most bytes a token may have.
+const maxToken = 16 << 10
+
+// A tokenSource yields the token for a gateway that is not ours, and remembers
+// what it gave out, so that no trace of the traffic shows it.
+type tokenSource struct {
+	fetch func(ctx context.Context) (string, error)
+
+	mu    sync.Mutex
+	given map[string]bool
+	ready string // fetched by first and not asked for yet
+}
+
+// first fetches the first token ahead of time, to find out whether there is
+// one at all.
+func (t *tokenSource) first(ctx context.Context) error {
+	token, err := t.Token(ctx, false)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready = token
+	return err
+}
+
+// Token is what package topic asks for: again is set when the gateway refused
+// the last one.
+func (t *tokenSource) Token(ctx context.Context, again bool) (string, error) {
+	if token := t.takeReady(); token != "" && !again {
+		return token, nil
+	}
+	token, err := t.fetch(ctx)
+	if err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.given == nil {
+		t.given = map[string]bool{}
+	}
+	t.given[token] = true
+	return token, nil
+}
+
+func (t *tokenSource) takeReady() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	token := t.ready
+	t.ready = ""
+	return token
+}
+
+// hide blanks out every token that was given out.
+func (t *tokenSource) hide(text []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for token := range t.given {
+		if token != "" {
+			text = bytes.ReplaceAll(text, []byte(token), []byte("[token]"))
+		}
+	}
+	return text
+}
+
+// tokenSource chooses where the token comes from: file, command, environment,
+// in this order. Without any it is empty, which some gateways accept.
+func (p *program) tokenSource() (*tokenSource, error) {
+	switch {
+	case p.s.TokenFile != "" && p.s.TokenCommand != "":
+		return nil, misused("keep one of them", "--token-file and --token-command exclude each other")
+	case p.s.TokenFile != "":
+		if _, err := tokenFromFile(p.s.TokenFile); err != nil {
+			return nil, err // now, not after the server has started
+		}
+		return &tokenSource{fetch: func(context.Context) (string, error) { return tokenFromFile(p.s.TokenFile) }}, nil
+	case p.s.TokenCommand != "":
+		argv, err := shlex.Split(p.s.TokenCommand)
+		if err != nil || len(argv) == 0 {
+			return nil, misused("quote it as in a shell", "--token-command: it is no command line")
+		}
+		return &tokenSource{fetch: func(ctx context.Context) (string, error) { return p.tokenFromCommand(ctx, argv) }}, nil
+	}
+	token, err := tidyToken("MCPX_AUTH_TOKEN", []byte(p.getenv("MCPX_AUTH_TOKEN")), true)
+	if err != nil {
+		return nil, err
+	}
+	return &tokenSource{fetch: func(context.Context) (string, error) { return token, nil }}, nil
+}
+
+// tokenFromFile refuses a file that others can read: what they can read they
+// can use in our name.
+func tokenFromFile(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", misused("", "--token-file: %w", err)
+	}
+	defer f.Close()
+	if err := ownedAndClosed(f); err != nil {
+		return "", misused("chmod 600 "+file, "--token-file: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return "", misused("", "--token-file: %w", err)
+	}
+	return tidyToken("--token-file", text, false)
+}
+
+// tokenFromCommand runs a command without a shell. What it says on stderr goes
+// to ours: it may be asking for a password.
+func (p *program) tokenFromCommand(ctx context.Context, argv []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stderr = p.stdin, p.stderr
+	cmd.WaitDelay = time.Second
+	text, err := cmd.Output()
+	if ctx.Err() == context.DeadlineExceeded {
+		return "", misused("run it by hand to see what it waits for", "--token-command: %s gave no token within 30 s", argv[0])
+	}
+	if err != nil {
+		return "", misused("run it by hand to see what is wrong", "--token-command: %s: %w", argv[0], err)
+	}
+	return tidyToken("--token-command", text, false)
+}
+
+// tidyToken takes white space from around a token and refuses it inside,
+// without showing any of it.
+func tidyToken(source string, text []byte, mayBeEmpty bool) (string, error) {
+	token := strings.TrimSpace(string(text))
+	switch {
+	case len(token) > maxToken:
+		return "", misused("", "%s: over %d bytes, that is no token", source, maxToken)
+	case token == "" && !mayBeEmpty:
+		return "", misused("", "%s: it is empty", source)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", misused("a token is one line of plain ASCII", "%s: there is more in it than a token", source)
+	}
+	return token, nil
+}
+
+// capsJSON is the capabilities of a token: what --role or --can ask for, as the
+// JSON list that claims and welcomes carry.
+func capsJSON(role string, can []string) ([]byte, error) {
+	switch {
+	case role != "" && len(can) > 0:
+		return nil, misused("keep one of them", "--role and --can exclude each other")
+	case role != "":
+		kinds, ok := roles[role]
+		if !ok {
+			return nil, misused("it is one of "+strings.Join(sortedKeys(roles), ", "), "--role: there is no role %q", role)
+		}
+		can = kinds
+	case len(can) == 0:
+		can = roles["full"]
+	}
+	for _, kind := range can {
+		if kind == "" || visible(kind) != kind || strings.Contains(kind, " ") {
+			return nil, misused("kinds look like mcp/request:tools/* or chat", "--can: %q is no kind", kind)
+		}
+		if strings.HasPrefix(kind, "system") {
+			return nil, misused("only gateways speak as system", "--can: %q cannot be granted", kind)
+		}
+	}
+	text, err := json.Marshal(can)
+	if err != nil {
+		return nil, fmt.Errorf("capabilities: %w", err)
+	}
+	return text, nil
+}
+
+// roles are ready sets of capabilities (WIRE 3.3).
+var roles = map[string][]string{
+	"full":     {"mcp/*", "chat"},
+	"server":   {"mcp/response:*", "mcp/request:notifications/*", "mcp/reject", "chat"},
+	"proposer": {"mcp/proposal:*", "mcp/withdraw", "mcp/response:*", "chat"},
+	"observer": {"chat"},
+}
+
+// defaultTTL is how long a token is good unless it is said.
+const defaultTTL = 24 * time.Hour
+
+func expiry(ttl time.Duration) time.Time { return time.Now().Add(ttl) }

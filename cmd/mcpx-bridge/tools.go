@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// listTime is how long a participant may take to list its tools when everybody
+// is asked: most of those who do not answer never will.
+const listTime = 10 * time.Second
+
+func (p *program) toolsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tools [FLAGS] [PEER]",
+		Short: "List the tools of the topic, or of one participant",
+		Long: `List the tools of the topic, or of one participant.
+
+Formats:
+  table      for people
+  json       one tool per line, as its server defines it, with its peer
+  openai     a list for the "tools" of OpenAI's API, named peer__tool
+  anthropic  the same for Anthropic's API
+
+A name that cannot be written as peer__tool without loss gets a short digest
+behind it. It stays the same as long as peer and tool keep their names.`,
+		Example: "  mcpx-bridge tools\n  mcpx-bridge tools filesystem --json\n  mcpx-bridge tools --format openai > tools.json",
+		Args:    arguments(0, 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.listTools(cmd.Context(), args) },
+	}
+	p.s.roomFlags(cmd.Flags())
+	p.s.callFlags(cmd.Flags())
+	cmd.Flags().StringVar(&p.s.Format, "format", "table", "table, json, openai or anthropic")
+	return cmd
+}
+
+// formats say how a list of tools is written.
+var formats = map[string]func([]tool) []byte{
+	"table":     toolsTable,
+	"json":      toolsJSON,
+	"openai":    toolsOpenAI,
+	"anthropic": toolsAnthropic,
+}
+
+func (p *program) listTools(ctx context.Context, args []string) error {
+	if p.s.JSON && p.s.Format == "table" {
+		p.s.Format = "json"
+	}
+	write := formats[p.s.Format]
+	if write == nil {
+		return misused("it is one of "+strings.Join(sortedKeys(formats), ", "), "--format: there is no format %q", p.s.Format)
+	}
+	q, err := p.takeSeat(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
+	defer cancel()
+	var all []tool
+	if len(args) == 1 {
+		all, err = q.toolsOf(ctx, args[0])
+	} else {
+		all, err = p.everybodysTools(ctx, q)
+	}
+	if err != nil {
+		return err
+	}
+	return p.print(write(all))
+}
+
+// toolsOf lists the tools of somebody who must be here.
+func (q *peer) toolsOf(ctx context.Context, of string) ([]tool, error) {
+	if err := q.here(of); err != nil {
+		return nil, err
+	}
+	tools, err := q.tools(ctx, of)
+	return tools, noAnswer(of, "tools/list", err)
+}
+
+// everybodysTools asks all at once. Who serves nothing says so or keeps
+// silent; that is only worth a word.
+func (p *program) everybodysTools(ctx context.Context, q *peer) ([]tool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTime, errNoAnswer)
+	defer cancel()
+	others := q.others()
+	lists := make([][]tool, len(others))
+	var asking sync.WaitGroup
+	for i, other := range others {
+		if !other.Caps.Permits(&wire.Envelope{Kind: wire.Response, Method: "tools/list"}) {
+			continue // it could not answer (WIRE 9.3)
+		}
+		asking.Go(func() {
+			tools, err := q.tools(ctx, other.ID)
+			if err != nil {
+				p.log.Debug("no tools from "+other.ID, "why", err)
+			}
+			lists[i] = tools
+		})
+	}
+	asking.Wait()
+	if err := context.Cause(ctx); err != nil && err != errNoAnswer {
+		return nil, err
+	}
+	return slices.Concat(lists...), nil
+}
+
+func toolsTable(all []tool) []byte {
+	rows := [][]string{{"PEER", "TOOL", "ARGUMENTS", "DESCRIPTION"}}
+	for _, t := range all {
+		rows = append(rows, []string{t.Peer, t.Name, argumentWords(t.InputSchema), summary(t.Description)})
+	}
+	return table(rows)
+}
+
+// argumentWords are the properties of a schema: name, or [name] if it need not
+// be given.
+func argumentWords(schema json.RawMessage) string {
+	var s struct {
+		Properties map[string]json.RawMessage
+		Required   []string
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return "?"
+	}
+	words := slices.Clone(s.Required)
+	for _, name := range sortedKeys(s.Properties) {
+		if !slices.Contains(s.Required, name) {
+			words = append(words, "["+name+"]")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// summary is the first sentence or line of a description, cut to a line's
+// length.
+func summary(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if i := strings.Index(text, ". "); i > 0 {
+		text = text[:i]
+	}
+	if r := []rune(text); len(r) > 80 {
+		text = string(r[:79]) + "…"
+	}
+	return text
+}
+
+func toolsJSON(all []tool) []byte {
+	var out []byte
+	for _, t := range all {
+		out = append(out, `{"peer":`...)
+		out = append(out, bytes.TrimSuffix(jsonLine(t.Peer), []byte("\n"))...)
+		out = append(out, `,"tool":`...)
+		out = append(out, oneLine(t.Raw)...)
+		out = append(out, '}', '\n')
+	}
+	return out
+}
+
+// oneLine is raw JSON without line breaks, which can stand between tokens only.
+func oneLine(raw []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, raw)
+}
+
+func toolsOpenAI(all []tool) []byte {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	type entry struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	list := []entry{}
+	for _, t := range exported(all) {
+		list = append(list, entry{"function", function{t.Name, t.Description, t.InputSchema}})
+	}
+	return indented(list)
+}
+
+func toolsAnthropic(all []tool) []byte {
+	type entry struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"input_schema"`
+	}
+	list := []entry{}
+	for _, t := range exported(all) {
+		list = append(list, entry{t.Name, t.Description, t.InputSchema})
+	}
+	return indented(list)
+}
+
+// exported are tools as a model's API takes them: named peer__tool, with the
+// peer in the description and an object as their schema (WIRE 9.2).
+func exported(all []tool) []tool {
+	pairs := make([]peerTool, len(all))
+	for i, t := range all {
+		pairs[i] = peerTool{t.Peer, t.Name}
+	}
+	names := toolNames(pairs, maxToolName)
+	out := slices.Clone(all)
+	for i, t := range all {
+		out[i].Name = names[pairs[i]]
+		out[i].Description = strings.TrimSpace(t.Description + " (via " + t.Peer + ")")
+		var root struct{ Type string }
+		if json.Unmarshal(t.InputSchema, &root) != nil || root.Type != "object" {
+			out[i].InputSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+	}
+	return out
+}
+
+func indented(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		panic(err) // raw parts were valid JSON when they were read
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// shownPayload is how much of a payload watch shows to people.
+const shownPayload = 400
+
+func (p *program) watchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch [FLAGS]",
+		Short: "Show what is said in a topic",
+		Long: `Show what is said in a topic, one line per frame, until interrupted.
+
+With --json each frame is shown as it came. Tokens are blotted out in both, and
+control characters are shown as \u{…} where people read them.`,
+		Example: "  mcpx-bridge watch\n  mcpx-bridge watch --topic team --json | jq .kind",
+		Args:    arguments(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.watch(cmd.Context()) },
+	}
+	p.s.roomFlags(cmd.Flags())
+	return cmd
+}
+
+// watch prints until it is told to stop, the seat is lost for good, or nobody
+// reads any more.
+func (p *program) watch(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	show := func(line []byte) {
+		if err := p.print(line); err != nil {
+			stop(errSignalled)
+		}
+	}
+	q, err := p.takeSeat(ctx, func(q *peer) {
+		if p.s.JSON {
+			q.door.see(func(dir string, frame []byte) {
+				if dir == "recv" {
+					show(rawLine(frame))
+				}
+			})
+			return
+		}
+		q.onFrame = func(e *wire.Envelope) { show(frameLine(e)) }
+		q.onRoom = func(e roomEvent) { show(roomLine(e)) }
+	})
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-q.ended:
+		return q.why()
+	}
+}
+
+// see adds one who sees every frame, without tokens.
+func (d *door) see(f func(dir string, frame []byte)) {
+	before := d.opt.Trace
+	d.opt.Trace = func(dir string, frame []byte) {
+		if before != nil {
+			before(dir, frame)
+		}
+		f(dir, d.source.hide(frame))
+	}
+}
+
+// rawLine is a frame on one line. What is no JSON becomes a JSON string.
+func rawLine(frame []byte) []byte {
+	if json.Valid(frame) {
+		return append(oneLine(frame), '\n')
+	}
+	return jsonLine(struct {
+		Raw string `json:"raw"`
+	}{string(frame)})
+}
+
+// frameLine is a frame for people: when, who to whom, what.
+func frameLine(e *wire.Envelope) []byte {
+	to := "all"
+	if len(e.To) > 0 {
+		to = strings.Join(e.To, ",")
+	}
+	what := e.Spelled
+	for _, more := range []string{e.Method, e.Key} {
+		if more != "" && !strings.Contains(what, more) {
+			what += " " + more
+		}
+	}
+	if len(e.Corr) > 0 {
+		what += " re " + strings.Join(e.Corr, ",")
+	}
+	return fmt.Appendf(nil, "%s %s -> %s  %s  %s\n", time.Now().Format(time.TimeOnly), visible(cmp.Or(e.From, "-")), visible(to), visible(what), brief(e))
+}
+
+// brief is what a frame carries, in one line of bounded length.
+func brief(e *wire.Envelope) string {
+	text := e.Payload
+	switch e.Kind {
+	case wire.Chat:
+		text = []byte(e.ChatText())
+	case wire.Request, wire.Notification:
+		text = e.Message.Get(jsonrpc.Params)
+	case wire.Response:
+		if text = e.Message.Get(jsonrpc.Result); text == nil {
+			text = e.Message.Get(jsonrpc.Err)
+		}
+	}
+	more := ""
+	if len(text) > shownPayload {
+		more = fmt.Sprintf("… (%d bytes)", len(text))
+		text = bytes.ToValidUTF8(text[:shownPayload], nil)
+	}
+	return visible(string(oneLine(text))) + more
+}
+
+func roomLine(e roomEvent) []byte {
+	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), e.What, visible(e.Detail))
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// Words to people, all on stderr:
+//
+//	mcpx-bridge: what went wrong, lower case, no full stop
+//	mcpx-bridge: hint: what to do about it
+//
+// stdout carries only what was asked for. Whatever came from outside is shown
+// through [visible], so that nothing a stranger wrote can move the cursor.
+
+// Exit codes (DESIGN 9).
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitMisused  = 2
+	exitServer   = 3 // the server could not be started or kept up
+	exitGateway  = 4 // the gateway refused us
+	exitID       = 7 // someone else uses our id
+	exitRefused  = 8 // a call was refused or rejected
+	exitNoAnswer = 9 // a call expired, or nobody answered
+)
+
+// A failure is an error that knows how the program ends and what a person can
+// do about it.
+type failure struct {
+	Exit int
+	Hint []string
+	Err  error // nil: all has been said already
+}
+
+func (f *failure) Error() string {
+	if f.Err == nil {
+		return fmt.Sprintf("exit code %d", f.Exit)
+	}
+	return f.Err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.Err }
+
+// fail ends a command with an exit code and a sentence; hint may be empty.
+func fail(exit int, hint, format string, args ...any) *failure {
+	f := &failure{Exit: exit, Err: fmt.Errorf(format, args...)}
+	if hint != "" {
+		f.Hint = strings.Split(hint, "\n")
+	}
+	return f
+}
+
+// misused is a [failure] that the command line, the environment or the
+// configuration file brought about.
+func misused(hint, format string, args ...any) *failure {
+	return fail(exitMisused, hint, format, args...)
+}
+
+// complain prints err with its hints and returns the exit code it stands for.
+func complain(w io.Writer, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		f = &failure{Exit: exitFailed, Err: err}
+	}
+	if f.Err == nil {
+		return f.Exit
+	}
+	fmt.Fprintf(w, "mcpx-bridge: %s\n", visible(err.Error()))
+	for _, h := range f.Hint {
+		fmt.Fprintf(w, "mcpx-bridge: hint: %s\n", visible(h))
+	}
+	return f.Exit
+}
+
+// visible shows every character of s that a terminal would act upon, or that
+// cannot be seen, as \u{…}. It leaves ordinary text and spaces alone.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, unseen) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unseen(r) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unseen(r rune) bool {
+	return r != ' ' && !unicode.IsGraphic(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// visibleLines is [visible] for text that may have lines and tabs.
+func visibleLines(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for j := range cells {
+			cells[j] = visible(cells[j])
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// nearest returns the candidate that word was probably meant to be, or "".
+func nearest(word string, candidates []string) string {
+	best, least := "", max(1, len(word)/3)+1
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
