@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
@@ -179,7 +180,7 @@ func openFiles(t *testing.T) int {
 
 func TestNoDescriptorIsLeftAfterManyRestarts(t *testing.T) {
 	o := quick(stdiotest.Command(t, stdiotest.Script{}))
-	o.Restart.Restarts = 100
+	o.Restart.Restarts, o.Restart.Most = 100, time.Millisecond
 	// The first rounds also open what the runtime keeps (its poller).
 	s := begin(t, o)
 	s.up()

@@ -1,0 +1,142 @@
+//go:build unix
+
+package stdio
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+// family starts a server that notes its pid and its grandchild's, waits until
+// it is up, and returns them.
+func family(t *testing.T, script stdiotest.Script) (*session, []int) {
+	t.Helper()
+	script.Pids = filepath.Join(t.TempDir(), "pids")
+	s := serve(t, script)
+	s.up()
+	pids := stdiotest.Pids(t, script.Pids)
+	for _, pid := range pids {
+		if !stdiotest.Alive(pid) {
+			t.Fatalf("process %d is not alive to begin with", pid)
+		}
+		t.Cleanup(func() { // only what the test has found to be left
+			if stdiotest.Alive(pid) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		})
+	}
+	return s, pids
+}
+
+func TestServerThatIgnoresEOFAndTermIsKilled(t *testing.T) {
+	s, pids := family(t, stdiotest.Script{IgnoreEOF: true, IgnoreTerm: true})
+	s.stop()
+	if err := s.finished(); err != nil {
+		t.Error(err)
+	}
+	if x := s.wantCause(CauseStopped); x.Signal != "killed" {
+		t.Errorf("exit is %+v, want killed", x)
+	}
+	wantGone(t, pids...)
+}
+
+func TestServerThatIgnoresEOFGetsATerm(t *testing.T) {
+	s, pids := family(t, stdiotest.Script{IgnoreEOF: true})
+	s.stop()
+	s.finished()
+	if x := s.wantCause(CauseStopped); x.Signal != "terminated" {
+		t.Errorf("exit is %+v, want terminated", x)
+	}
+	wantGone(t, pids...)
+}
+
+func TestGrandchildInTheGroupGoesWithTheServer(t *testing.T) {
+	s, pids := family(t, stdiotest.Script{Grandchild: "group"})
+	if len(pids) != 2 {
+		t.Fatalf("pids are %v, want two", pids)
+	}
+	s.stop()
+	s.finished()
+	if x := s.wantCause(CauseStopped); len(x.Survivors) != 0 {
+		t.Errorf("survivors are %v, want none", x.Survivors)
+	}
+	wantGone(t, pids...)
+}
+
+func TestGrandchildGoesWhenTheServerCrashes(t *testing.T) {
+	s, pids := family(t, stdiotest.Script{Grandchild: "group"})
+	s.tool("crash", "{}")
+	s.wantCause(CauseExit)
+	wantGone(t, pids...)
+}
+
+func TestGrandchildThatFledDoesNotBlockStopAndIsNamed(t *testing.T) {
+	s, pids := family(t, stdiotest.Script{Grandchild: "session"})
+	s.stop()
+	if err := s.finished(); err != nil {
+		t.Error(err)
+	}
+	x := s.wantCause(CauseStopped)
+	wantGone(t, pids[0])
+	if want := pids[1:]; runtime.GOOS == "linux" && !slices.Equal(x.Survivors, want) {
+		t.Errorf("survivors are %v, want %v", x.Survivors, want)
+	}
+}
+
+func TestGrandchildThatFledDoesNotHideACrash(t *testing.T) {
+	s, _ := family(t, stdiotest.Script{Grandchild: "session"})
+	s.tool("crash", "{}")
+	if x := s.wantCause(CauseExit); x.Code != 3 {
+		t.Errorf("exit is %+v, want status 3", x)
+	}
+}
+
+func TestServerHasAGroupOfItsOwn(t *testing.T) {
+	s := serve(t, stdiotest.Script{})
+	pid := s.up().PID
+	group, err := syscall.Getpgid(pid)
+	if err != nil || group != pid {
+		t.Errorf("group of %d is %d (%v), want its own", pid, group, err)
+	}
+}
+
+func TestServerDiesWithABridgeThatIsKilled(t *testing.T) {
+	pidsFile := filepath.Join(t.TempDir(), "pids")
+	script := stdiotest.Script{Pids: pidsFile, IgnoreTerm: true, IgnoreEOF: runtime.GOOS == "linux"}
+	bridge := exec.Command(os.Args[0], append([]string{playParent}, stdiotest.Command(t, script)...)...)
+	if err := bridge.Start(); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the server's pid", func() bool { return len(stdiotest.Pids(t, pidsFile)) == 1 })
+	pids := stdiotest.Pids(t, pidsFile)
+	bridge.Process.Kill()
+	bridge.Wait()
+	wantGone(t, pids...)
+}
+
+// The kernel ends the server with the thread that launched it, so that thread
+// must not be one that goes first (RELIABILITY finding 5).
+func TestServerOutlivesTheThreadsOfTheRuntime(t *testing.T) {
+	s := serve(t, stdiotest.Script{})
+	s.up()
+	for range 50 {
+		done := make(chan struct{})
+		go func() { // ends its thread
+			runtime.LockOSThread()
+			close(done)
+		}()
+		<-done
+		runtime.GC()
+	}
+	s.call("echo", "{}")
+	if i := slices.IndexFunc(s.entries, func(e entry) bool { return e.what == "down" }); i >= 0 {
+		t.Errorf("the server went down: %+v", s.entries[i].exit)
+	}
+}
