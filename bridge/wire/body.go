@@ -58,7 +58,7 @@ func (r *reading) message(e *Envelope, ref reference) error {
 	}
 	answer := class == jsonrpc.Response
 	if answer != (ref.kind == Response) && !(r.byPayload && answer) {
-		return refuse(KindPayloadMismatch, "%s does not go with this payload", e.Spelled)
+		return refuse(KindPayloadMismatch, "%.80q does not go with this payload", e.Spelled)
 	}
 	if answer {
 		e.Kind, e.Method, e.Key = Response, ref.method, ref.key

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -160,7 +161,8 @@ func (r *reading) refused(err error) *Refused {
 	case errors.As(err, &said):
 		out.Reason, out.Detail = said.reason, said.detail
 	case errors.As(err, &scan):
-		out.Reason, out.Detail = string(scan.Reason), scan.Error()
+		out.Reason = string(scan.Reason)
+		out.Detail = strings.TrimPrefix(scan.Error(), out.Reason+" ")
 		if scan.Reason == jsonrpc.NotObject || scan.Reason == jsonrpc.Batch {
 			out.Reason = EnvelopeInvalid
 		}

@@ -31,6 +31,16 @@ const (
 	kinds                    // how many there are
 )
 
+var kindNames = [kinds]string{"unknown", "request", "response", "notification", "proposal", "withdraw", "reject",
+	"greeting", "presence", "chat", "failure", "grant", "control", "stream"}
+
+func (k Kind) String() string {
+	if k >= kinds {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
 // An Envelope is one frame, read. Its byte fields refer to the frame, which
 // nobody may change while the Envelope lives; its strings are copies and may
 // be kept.
