@@ -1,11 +1,13 @@
 package topic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -67,14 +69,20 @@ type session struct {
 // run reads until the link ends and returns why it did. It leaves nothing
 // behind.
 func (s *session) run(ctx context.Context) ending {
-	bye := context.AfterFunc(ctx, s.leave)
+	left := make(chan struct{})
+	bye := context.AfterFunc(ctx, func() {
+		defer close(left)
+		s.leave(context.Cause(ctx))
+	})
 	mind, stop := context.WithCancel(ctx)
 	var minding sync.WaitGroup
 	minding.Go(func() { s.mind(mind) })
 
 	err := s.read()
 
-	bye()
+	if !bye() {
+		<-left
+	}
 	stop()
 	minding.Wait()
 	e := ending{err: s.why(err)}
@@ -92,7 +100,8 @@ func (s *session) run(ctx context.Context) ending {
 }
 
 // leave says goodbye after what is still to be said.
-func (s *session) leave() {
+func (s *session) leave(cause error) {
+	s.blame(cause)
 	if p := s.seat.place.Load(); p != nil && p.conn == s.conn && p.pacer != nil {
 		p.pacer.stop()
 	}
@@ -101,12 +110,16 @@ func (s *session) leave() {
 
 // drop ends the session for a reason of our own.
 func (s *session) drop(cause error) {
+	s.blame(cause)
+	s.conn.Close(1000, cause.Error())
+}
+
+func (s *session) blame(cause error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.cause == nil {
 		s.cause = cause
 	}
-	s.mu.Unlock()
-	s.conn.Close(1000, cause.Error())
 }
 
 func (s *session) why(err error) error {
@@ -173,7 +186,7 @@ func (s *session) take(frame []byte) error {
 	}
 	switch {
 	case e.Kind == wire.Greeting:
-		return s.greet(d, &e)
+		return s.greet(d, &e, frame)
 	case s.you == "":
 		s.keep(e, len(frame))
 	default:
@@ -244,7 +257,7 @@ func (s *session) keep(e wire.Envelope, size int) {
 }
 
 // greet takes a welcome: the first makes the session, later ones refresh it.
-func (s *session) greet(d wire.Dialect, e *wire.Envelope) error {
+func (s *session) greet(d wire.Dialect, e *wire.Envelope, frame []byte) error {
 	w, err := e.Welcome()
 	if err != nil {
 		s.refuse(err)
@@ -261,8 +274,19 @@ func (s *session) greet(d wire.Dialect, e *wire.Envelope) error {
 	if err := s.checkID(w.You.ID); err != nil {
 		return err
 	}
-	s.settle(d, w)
+	s.settle(named(d, frame), w)
 	return nil
+}
+
+// named is the dialect by the protocol string of the welcome, which is what
+// all our frames must carry (WIRE W-1), also where we were told another one of
+// the same family.
+func named(d wire.Dialect, frame []byte) wire.Dialect {
+	n, ok := wire.Detect(frame)
+	if !ok || rests[d.Protocol] != rests[n.Protocol] || !bytes.Contains(frame, strconv.AppendQuote(nil, n.Protocol)) {
+		return d
+	}
+	return n
 }
 
 // checkID compares who we are with who we wanted to be.

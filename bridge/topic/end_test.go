@@ -1,0 +1,316 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// token is a token source that always has the same one.
+func token(text string) func(context.Context, bool) (string, error) {
+	return func(context.Context, bool) (string, error) { return text, nil }
+}
+
+// TestFates is the table of close codes (WIRE 2.4) and of refused upgrades.
+func TestFates(t *testing.T) {
+	for _, c := range []struct {
+		code   int
+		reason string
+		want   fate
+	}{
+		{1008, "Topic parameter required", misplaced},
+		{1008, "Authorization required (header or query param)", refused},
+		{1008, "Invalid token", refused},
+		{1008, "Token not valid for this topic", refused},
+		{1008, "Topic t1 is full", again},
+		{1008, "Topic token-shop is full", again},
+		{1008, "slow consumer", again},
+		{1011, "Internal server error", again},
+		{1000, "Duplicate connection - disconnecting old session", evicted},
+		{1000, "", again},
+		{1001, "", again},
+		{1005, "", again},
+		{1006, "unexpected EOF", again},
+		{1009, "", again},
+		{4001, "somebody else joined under this id", evicted},
+		{4401, "", refused},
+		{4403, "", refused},
+		{http.StatusUnauthorized, "", refused},
+		{http.StatusForbidden, "", refused},
+		{http.StatusBadRequest, "", misplaced},
+		{http.StatusNotFound, "", misplaced},
+		{http.StatusFound, "", misplaced},
+		{http.StatusTooManyRequests, "", again},
+		{http.StatusBadGateway, "", again},
+		{http.StatusServiceUnavailable, "", again},
+	} {
+		if got := fateOf(fmt.Errorf("x: %w", &wire.CloseError{Code: c.code, Reason: c.reason})); got != c.want {
+			t.Errorf("%d %q: %d, want %d", c.code, c.reason, got, c.want)
+		}
+	}
+	if got := fateOf(errors.New("connection refused")); got != again {
+		t.Errorf("no close at all: %d", got)
+	}
+}
+
+// TestRefusedToken: O11, gwy-024 and ANCHORS 4. A fresh token is asked for
+// once; there is no hot loop.
+func TestRefusedToken(t *testing.T) {
+	closing := func(_ int, p *player) { p.end(1008, "Invalid token") }
+	unauthorized := func(*http.Request) int { return http.StatusUnauthorized }
+	for _, c := range []struct {
+		name string
+		g    *script
+	}{
+		{"O11 by a close after the upgrade", &script{play: closing}},
+		{"by close 4401", &script{play: func(_ int, p *player) { p.end(4401, "expired") }}},
+		{"by the status of the upgrade", &script{door: unauthorized}},
+		{"after a welcome, again and again", &script{play: func(_ int, p *player) { p.say(welcomeD1); p.end(1008, "Invalid token") }}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls []bool
+				s := sit(t, c.g.bubble(t, Options{Token: func(_ context.Context, again bool) (string, error) {
+					calls = append(calls, again)
+					return "s3cret", nil
+				}}))
+				f := s.fatal(4)
+				if strings.Contains(f.Error(), "s3cret") {
+					t.Errorf("the error shows the token: %q", f)
+				}
+				if len(calls) != 2 || calls[0] || !calls[1] {
+					t.Errorf("asked for tokens %v, want [false true]", calls)
+				}
+			})
+		})
+	}
+	t.Run("without a source there is no second try", func(t *testing.T) {
+		g := &script{door: unauthorized}
+		sit(t, Options{URL: g.real(t)}).fatal(4)
+		if n := len(g.requests()); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+	t.Run("a fresh token mends it, and a later expiry again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var made atomic.Int32
+			g := &script{
+				door: func(r *http.Request) int {
+					if r.Header.Get("Authorization") != fmt.Sprint("Bearer ", made.Load()/2*2+1) {
+						return http.StatusUnauthorized
+					}
+					return 0
+				},
+				play: func(_ int, p *player) { p.say(welcomeD1); p.listen(time.Hour); made.Add(1); p.end(4401, "expired") },
+			}
+			s := sit(t, g.bubble(t, Options{Token: func(_ context.Context, again bool) (string, error) {
+				if again {
+					return fmt.Sprint(made.Load()/2*2 + 1), nil
+				}
+				return "old", nil
+			}}))
+			s.want("taken", "lost", "taken")
+		})
+	})
+}
+
+// TestTriesAgain lists what ends a session without ending Run.
+func TestTriesAgain(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(p *player)
+	}{
+		{"O11 the topic is full", func(p *player) { p.end(1008, "Topic t1 is full") }},
+		{"O11 an internal error", func(p *player) { p.end(1011, "Internal server error") }},
+		{"O11 cut off", func(*player) {}},
+		{"going away", func(p *player) { p.end(1001, "") }},
+		{"no status", func(p *player) { p.end(1005, "") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := &script{play: func(n int, p *player) {
+				p.say(welcomeD1)
+				if n == 1 {
+					c.end(p)
+				} else {
+					p.stay()
+				}
+			}}
+			sit(t, Options{URL: g.real(t)}).want("taken", "lost", "taken")
+		})
+	}
+}
+
+// TestGatewayAwayForLong: ANCHORS 3, a gateway that is down for longer than
+// one retry. It must be joined again whenever it comes back.
+func TestGatewayAwayForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var dials atomic.Int32
+		g := &script{play: func(n int, p *player) {
+			p.say(welcomeD1)
+			if n > 1 {
+				p.stay()
+			}
+			down.Store(true)
+		}}
+		o := g.bubble(t, Options{})
+		dial := o.NetDial
+		o.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if down.Load() {
+				dials.Add(1)
+				return nil, errors.New("connection refused")
+			}
+			return dial(ctx, network, addr)
+		}
+		s := sit(t, o)
+		s.want("taken", "lost")
+		s.quiet(10 * time.Minute)
+		if n := dials.Load(); n < 20 || n > 200 {
+			t.Errorf("%d tries in ten minutes", n)
+		}
+		down.Store(false)
+		s.want("taken")
+	})
+}
+
+// TestNoHotLoop: ANCHORS 4. A gateway that takes us and drops us at once must
+// not be hammered: that a socket opened is no success.
+func TestNoHotLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var visits atomic.Int32
+		g := &script{play: func(_ int, p *player) { visits.Add(1); p.say(welcomeD1) }}
+		sit(t, g.bubble(t, Options{}))
+		time.Sleep(10 * time.Minute)
+		if n := visits.Load(); n < 20 || n > 200 {
+			t.Errorf("%d sessions in ten minutes", n)
+		}
+	})
+}
+
+func TestMaxWaitFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") }
+		s := sit(t, Options{URL: "ws://localhost", NetDial: refuse, MaxWaitFirst: 5 * time.Second})
+		f := s.fatal(4)
+		if d := time.Since(s.start); d != 5*time.Second {
+			t.Errorf("gave up after %v", d)
+		}
+		if !strings.Contains(f.Error(), "connection refused") {
+			t.Errorf("the error is %q", f)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // and no longer holds after the first welcome
+		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); p.stay() }}
+		s := sit(t, g.bubble(t, Options{MaxWaitFirst: 5 * time.Second}))
+		s.want("taken")
+		s.quiet(time.Hour)
+	})
+}
+
+// TestDuplicate: O12. Somebody else joined under our id: one more try after
+// 30 s, then it is theirs (DESIGN section 14).
+func TestDuplicate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		code   int
+		reason string
+	}{
+		{"O12 as the reference gateways say it", 1000, "Duplicate connection - disconnecting old session"},
+		{"as ours says it", 4001, "replaced"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &script{play: func(_ int, p *player) { p.say(welcomeD1); time.Sleep(time.Second); p.end(c.code, c.reason) }}
+				s := sit(t, g.bubble(t, Options{}))
+				s.want("taken")
+				lost := s.want("lost").at
+				back := s.want("taken").at
+				if d := back - lost; d < 30*time.Second || d > 40*time.Second {
+					t.Errorf("came back after %v", d)
+				}
+				s.fatal(7)
+			})
+		})
+	}
+}
+
+// TestRedirect: the token must not follow a gateway's word to another host.
+func TestRedirect(t *testing.T) {
+	var followed atomic.Bool
+	elsewhere := &script{door: func(*http.Request) int { followed.Store(true); return 0 }, play: func(int, *player) {}}
+	there := elsewhere.real(t)
+	g := &script{rest: map[string]http.HandlerFunc{"/ws": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http"+there[2:]+"/ws?token=s3cret", http.StatusTemporaryRedirect)
+	}}}
+	s := sit(t, Options{URL: g.real(t), Token: token("s3cret")})
+	f := s.fatal(4)
+	if followed.Load() || !strings.Contains(f.Error(), "redirect") || strings.Contains(f.Error(), "s3cret") {
+		t.Errorf("followed: %v, error %q", followed.Load(), f)
+	}
+}
+
+// TestOneSocketAtATime: W-2. The new socket is opened after the old one has
+// gone, or after 2 s, and never within 250 ms.
+func TestOneSocketAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gone time.Time
+		g := &script{rest: map[string]http.HandlerFunc{"/v0.1/topics/t1/participants": answers(`{"participants":[]}`)}}
+		g.play = func(n int, p *player) {
+			if n > 1 && time.Since(gone) < minWait {
+				t.Errorf("back after %v", time.Since(gone))
+			}
+			p.say(welcomeD1)
+			if n%2 == 0 {
+				p.stay() // until the ghost check drops it
+			}
+			gone = time.Now()
+		}
+		s := sit(t, g.bubble(t, Options{}))
+		for range 20 {
+			s.want("taken", "lost")
+		}
+		if g.most != 1 {
+			t.Errorf("%d sockets at a time", g.most)
+		}
+	})
+}
+
+// TestGoodbye: what was sent before the end arrives, and then a close.
+func TestGoodbye(t *testing.T) {
+	heard := make(chan string, 10)
+	g := &script{play: func(_ int, p *player) {
+		p.say(welcomeD1)
+		_, f, _ := p.ReadMessage()
+		heard <- string(f)
+		_, _, err := p.ReadMessage()
+		heard <- fmt.Sprint(err)
+	}}
+	s := sit(t, Options{URL: g.real(t)})
+	s.want("taken")
+	if err := s.Send(Reply, []byte("last words")); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	if err := <-s.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	s.ended <- nil
+	if f := <-heard; f != "last words" {
+		t.Errorf("heard %q", f)
+	}
+	if f := <-heard; f != "websocket: close 1000 (normal): leaving" {
+		t.Errorf("heard %q", f)
+	}
+	if err := s.Send(Reply, []byte("x")); err != ErrNoSeat {
+		t.Errorf("Send after the end: %v", err)
+	}
+}
