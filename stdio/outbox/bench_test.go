@@ -9,6 +9,41 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
+// BenchmarkReady writes one item to a pipe that has room, and reads it; Bare
+// does the same without an outbox.
+func BenchmarkReady(b *testing.B) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	o := outbox.New(w, outbox.Options{})
+	item, buf := make([]byte, 200), make([]byte, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if o.Put(item) != nil {
+			b.Fatal("full")
+		}
+		o.Flush()
+		r.Read(buf)
+	}
+}
+
+func BenchmarkBare(b *testing.B) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	item, buf := make([]byte, 200), make([]byte, 1000)
+	for b.Loop() {
+		w.Write(item)
+		r.Read(buf)
+	}
+}
+
 // BenchmarkPutFlush writes one item per system call to a pipe that is read.
 func BenchmarkPutFlush(b *testing.B) { benchmark(b, 1, 200) }
 

@@ -220,11 +220,13 @@ const grace = time.Second
 // abandon gives up what is queued, interrupts a write under way and waits for
 // it, unless w cannot be interrupted.
 func (b *Outbox) abandon(cause error) {
-	if b.interrupt(cause) {
-		select {
-		case <-b.done:
-		case <-time.After(grace):
-		}
+	if !b.interrupt(cause) {
+		return
+	}
+	select {
+	case <-b.done:
+		b.deadline.SetWriteDeadline(time.Time{}) // for last words of the caller's
+	case <-time.After(grace):
 	}
 }
 

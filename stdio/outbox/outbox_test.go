@@ -346,7 +346,7 @@ func TestReaderGone(t *testing.T) {
 // TestCloseGivesUp closes with a reader that never reads. The leak check of
 // TestMain sees to it that no goroutine stays behind.
 func TestCloseGivesUp(t *testing.T) {
-	eachLink(t, func(t *testing.T, w io.WriteCloser, _ io.ReadCloser) {
+	eachLink(t, func(t *testing.T, w io.WriteCloser, r io.ReadCloser) {
 		b := outbox.New(w, outbox.Options{OnFail: func(err error) { t.Error("OnFail:", err) }})
 		mustPut(t, b, make([]byte, 16<<20))
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -357,6 +357,12 @@ func TestCloseGivesUp(t *testing.T) {
 		}
 		if err := b.Put([]byte("x")); err == nil {
 			t.Error("Put after Close did not fail")
+		}
+		if c, ok := w.(net.Conn); ok { // the interrupting deadline must not stay
+			go io.Copy(io.Discard, r)
+			if _, err := c.Write([]byte("bye")); err != nil {
+				t.Error("last words:", err)
+			}
 		}
 		if err := b.Close(t.Context()); !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
 			t.Errorf("second Close: %v", err)
