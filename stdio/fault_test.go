@@ -96,7 +96,7 @@ func TestDressOfLinesIsTolerated(t *testing.T) {
 		if got := s.call("read_file", `{"path":"a"}`); !strings.HasSuffix(got, `"contents of a"}]}}`) {
 			t.Errorf("%s: answer is %q", name, got)
 		}
-		for _, e := range s.entries {
+		for _, e := range s.all() {
 			if e.what == "noise" {
 				t.Errorf("%s: taken for noise: %+v", name, e.noise)
 			}
@@ -158,7 +158,7 @@ func TestTooMuchNoiseIsARestart(t *testing.T) {
 	s.tool("raw", `{"text":`+quoted(t, strings.Repeat("garbage\n", 150))+`}`)
 	s.wantCause(CauseGarbage)
 	noise := 0
-	for _, e := range s.entries[:s.at] {
+	for _, e := range s.all()[:s.at] {
 		if e.what == "noise" {
 			noise++
 		}
@@ -316,7 +316,7 @@ func TestBudgetSpentNamesCommandStatusAndLastWords(t *testing.T) {
 		}
 	}
 	downs := 0
-	for _, e := range s.entries {
+	for _, e := range s.all() {
 		if e.what == "down" {
 			downs++
 		}

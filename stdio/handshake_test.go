@@ -82,7 +82,7 @@ func TestModernServerIsFoundWhenItDiesOfInitialize(t *testing.T) {
 	if want := []string{"initialize", "server/discover", "tools/list"}; !h.Modern || !slices.Equal(got, want) {
 		t.Errorf("modern %v, sent %q, want %q", h.Modern, got, want)
 	}
-	if i := slices.IndexFunc(s.entries, func(e entry) bool { return e.what == "down" }); i < 0 || !s.entries[i].exit.Restarting || s.entries[i].exit.In != 0 {
+	if i := slices.IndexFunc(s.all(), func(e entry) bool { return e.what == "down" }); i < 0 || !s.all()[i].exit.Restarting || s.all()[i].exit.In != 0 {
 		t.Errorf("the first launch should be told as down and restarting at once: %s", s.diary)
 	}
 }
@@ -111,7 +111,7 @@ func TestLateAnswerToTheLosingQuestionIsNotHandedOn(t *testing.T) {
 	}
 	s.put(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"ms":400}}}`)
 	s.answer("2") // initialize has been answered meanwhile
-	for _, e := range s.entries {
+	for _, e := range s.all() {
 		if strings.Contains(e.text, "mcpx-init") {
 			t.Errorf("handed on: %s", e.text)
 		}

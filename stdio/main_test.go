@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -165,11 +166,16 @@ func (s *session) next(what string) entry {
 	}
 }
 
-func (d *diary) String() string {
+// all returns what was written down so far.
+func (d *diary) all() []entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return slices.Clone(d.entries)
+}
+
+func (d *diary) String() string {
 	var b strings.Builder
-	for _, e := range d.entries {
+	for _, e := range d.all() {
 		fmt.Fprintf(&b, "\n%s %.200s %+v %+v", e.what, e.text, e.noise, e.exit)
 	}
 	return b.String()

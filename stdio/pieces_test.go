@@ -42,7 +42,7 @@ func TestLinesAreTheSameHoweverTheyArrive(t *testing.T) {
 		t.Fatalf("lines are cut wrongly: %d of them, %.300q", len(want), want)
 	}
 	for name, r := range map[string]io.Reader{
-		"bytes":       iotest.OneByteReader(strings.NewReader(text)),
+		"portions":    &portions{strings.NewReader(text), []byte{6, 90, 250}, 0},
 		"halves":      iotest.HalfReader(strings.NewReader(text)),
 		"data at EOF": iotest.DataErrReader(strings.NewReader(text)),
 	} {

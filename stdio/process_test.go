@@ -136,7 +136,7 @@ func TestServerOutlivesTheThreadsOfTheRuntime(t *testing.T) {
 		runtime.GC()
 	}
 	s.call("echo", "{}")
-	if i := slices.IndexFunc(s.entries, func(e entry) bool { return e.what == "down" }); i >= 0 {
-		t.Errorf("the server went down: %+v", s.entries[i].exit)
+	if i := slices.IndexFunc(s.all(), func(e entry) bool { return e.what == "down" }); i >= 0 {
+		t.Errorf("the server went down: %+v", s.all()[i].exit)
 	}
 }

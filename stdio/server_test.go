@@ -129,8 +129,8 @@ func TestIdleComesAfterWhatWasHeard(t *testing.T) {
 	s.stop()
 	s.down()
 	s.next("idle")
-	for i, e := range s.entries[1:] {
-		if e.what == "idle" && s.entries[i].what == "idle" {
+	for i, e := range s.all()[1:] {
+		if e.what == "idle" && s.all()[i].what == "idle" {
 			t.Errorf("entry %d: idle twice with nothing between", i)
 		}
 	}
