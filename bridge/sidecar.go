@@ -109,13 +109,17 @@ func (s *Sidecar) handle(ev Event) {
 func (s *Sidecar) carryOut(f Effect) (failed Event) {
 	switch f := f.(type) {
 	case Send:
+		// The note comes after the put: a Flush in between would take the note
+		// and leave the frame, for which nobody would come.
+		err := s.seat.Send(f.Class, f.Frame)
 		s.toSeat.Store(true)
-		if err := s.seat.Send(f.Class, f.Frame); err != nil {
+		if err != nil {
 			return NotSent{f, errors.Is(err, ErrNoSeat)}
 		}
 	case Write:
+		err := s.server.Put(f.Line)
 		s.toServer.Store(true)
-		if err := s.server.Put(f.Line); err != nil && f.Call != 0 {
+		if err != nil && f.Call != 0 {
 			return NotWritten{f.Call, err}
 		}
 	case Note:
