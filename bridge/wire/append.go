@@ -19,8 +19,9 @@ var (
 // permit (WIRE W-4). It writes ID, TS, From, To, Corr, Context and Payload as
 // they are and no member that is empty (W-1, W-7, W-8); of several links a
 // dialect that has room for one takes the first. Kind decides how it is
-// spelled: Spelled counts for Grant and Control only. mcpx/v0.1 needs Method,
-// and Key where there is one, also on responses.
+// spelled: Spelled counts for Grant and Control only. Method is needed on
+// notifications, and in mcpx/v0.1, with Key where there is one, on all that
+// carries MCP.
 //
 // The payload goes in as it came, for MCP kinds a JSON-RPC message, for chat
 // {text, format?} (see [Envelope.Complete] where it came from another dialect).
@@ -109,26 +110,21 @@ func list(dst []byte, values []string) []byte {
 // so does everything where b is as loose as mew.
 func (e *Envelope) Complete(b Dialect, rpcID []byte) Envelope {
 	out := *e
-	if b.grammar == nil || b.looseRPC && (e.Kind != Response || len(rpcID) == 0) {
+	calls := e.Kind == Request || e.Kind == Notification
+	if b.grammar == nil || e.Message.Raw == nil || !calls && e.Kind != Response || b.looseRPC && (calls || len(rpcID) == 0) {
 		return out
 	}
 	var edits []jsonrpc.Edit
-	m := &e.Message
-	switch e.Kind {
-	case Request, Notification, Response:
-	default:
-		return out
-	}
-	if !m.Has(jsonrpc.Version) {
+	if !e.Message.Has(jsonrpc.Version) {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
 	}
 	if id := e.completeID(rpcID); id != nil {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ID, Value: id})
 	}
-	if len(edits) == 0 || m.Raw == nil {
+	if len(edits) == 0 {
 		return out
 	}
-	raw := m.Append(make([]byte, 0, len(m.Raw)+len(rpcID)+len(e.ID)+32), edits...)
+	raw := e.Message.Append(make([]byte, 0, len(e.Payload)+len(rpcID)+len(e.ID)+32), edits...)
 	if again, err := jsonrpc.Parse(raw, answers); err == nil {
 		out.Payload, out.Message = raw, again
 	}

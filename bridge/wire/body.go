@@ -143,8 +143,8 @@ func nameCall(e *Envelope, ref reference) error {
 	case ref.key != "" && ref.key != e.Key && e.Method != "completion/complete":
 		return refuse(KindPayloadMismatch, "the kind says %.80q, the payload %.80q", ref.key, e.Key)
 	}
-	if ref.kind == Proposal && ref.method != "" && !strings.Contains(ref.method, "/") && ref.method != "ping" && ref.method != "initialize" {
-		return refuse(EnvelopeInvalid, "%.80q is no method (WIRE C19)", ref.method)
+	if ref.kind == Proposal && ref.method != "" && !proposable(ref.method) {
+		return refuse(EnvelopeInvalid, "%.80q is no method that can be proposed", ref.method)
 	}
 	return nil
 }
@@ -185,6 +185,9 @@ func (r *reading) reference(e *Envelope) error {
 	for _, place := range []int{atCamelLink, atProposal, atCamelProposal, r.cancelled(e)} {
 		if place < 0 || r.raw(place) == nil {
 			continue
+		}
+		if place != atCamelLink && r.raw(place)[0] != '"' {
+			return refuse(EnvelopeInvalid, "the reference to the proposal is not a string")
 		}
 		var t texts
 		n, err := r.list(&t, place, "the reference to the proposal")

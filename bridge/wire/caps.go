@@ -55,20 +55,23 @@ func parseGrant(v jsontext.Value) (grant, error) {
 		kind, _ := jsonrpc.Unquote(v)
 		return grant{kind: kind}, nil
 	}
-	var o struct {
-		Kind    string         `json:"kind"`
-		Payload jsontext.Value `json:"payload"`
-		To      jsontext.Value `json:"to"`
-		ID      jsontext.Value `json:"id"`
-
-		Rest map[string]jsontext.Value `json:",inline"`
+	var o map[string]jsontext.Value
+	g := grant{opaque: true}
+	if json.Unmarshal(v, &o) == nil {
+		g.kind, _ = jsonrpc.Unquote(o["kind"])
 	}
-	if err := json.Unmarshal(v, &o); err != nil || o.Kind == "" {
-		return grant{opaque: true}, fmt.Errorf("want a string or an object with a kind, not %.80q", v)
+	if g.kind == "" {
+		return g, fmt.Errorf("want a string or an object with a kind, not %.80q", v)
 	}
-	g := grant{kind: o.Kind, payload: o.Payload, opaque: len(o.Rest) > 0}
-	if o.To != nil {
-		g.opaque = g.opaque || json.Unmarshal(o.To, &g.to) != nil || len(g.to) == 0
+	g.payload, g.opaque = o["payload"], false
+	for name, value := range o {
+		switch name {
+		case "kind", "payload", "id":
+		case "to":
+			g.opaque = g.opaque || json.Unmarshal(value, &g.to) != nil || len(g.to) == 0
+		default:
+			g.opaque = true
+		}
 	}
 	return g, nil
 }

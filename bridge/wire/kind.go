@@ -88,6 +88,13 @@ var keyed = map[string]jsonrpc.Field{
 	"notifications/resources/updated": jsonrpc.URI,
 }
 
+// proposable reports whether a kind may name a method of a proposal. What has
+// no slash is a suffix of drafts that were given up, as in mcp/proposal:ack
+// (WIRE C19).
+func proposable(method string) bool {
+	return strings.Contains(method, "/") || method == "ping" || method == "initialize"
+}
+
 // spell appends a kind as a JSON string: the longest of its spellings that
 // caps permit (WIRE W-4).
 func (g *grammar) spell(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
@@ -95,6 +102,8 @@ func (g *grammar) spell(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
 	switch {
 	case word == "" || e.Kind.fromGateway():
 		return dst, ErrInexpressible
+	case g.looseRPC && e.Kind == Notification && !strings.HasPrefix(e.Method, "notifications/"):
+		return dst, ErrInexpressible // it would be read as a request
 	case strings.HasSuffix(word, "/"):
 		if len(e.Spelled) > maxKind || !strings.HasPrefix(e.Spelled, word) {
 			return dst, ErrInexpressible
@@ -116,12 +125,12 @@ func (g *grammar) spell(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
 // spellMethod appends a kind that goes on with its method, and with its key if
 // that is permitted and not too long.
 func spellMethod(dst []byte, word string, e *Envelope, caps Caps) ([]byte, error) {
-	if e.Method == "" || strings.Contains(e.Method, ":") || len(e.Method) > maxMethod {
+	if e.Method == "" || strings.Contains(e.Method, ":") || len(e.Method) > maxMethod || e.Kind == Proposal && !proposable(e.Method) {
 		return dst, ErrInexpressible
 	}
 	var room [256]byte
 	kind := append(append(append(room[:0], word...), ':'), e.Method...)
-	if short := len(kind); e.Key != "" && keyed[e.Method] != 0 && short+1+len(e.Key) <= maxKind {
+	if short := len(kind); e.Key != "" && (e.Kind == Response || keyed[e.Method] != 0) && short+1+len(e.Key) <= maxKind {
 		kind = append(append(kind, ':'), e.Key...)
 		if !caps.predicts(kind) {
 			kind = kind[:short]
