@@ -179,6 +179,17 @@ func (g *guest) until(text string) string {
 	}
 }
 
+// find returns the frame that contains text, read already or not.
+func (g *guest) find(text string) string {
+	g.t.Helper()
+	for _, frame := range g.seen {
+		if strings.Contains(frame, text) {
+			return frame
+		}
+	}
+	return g.until(text)
+}
+
 // kind reads until a frame of that kind comes.
 func (g *guest) kind(k wire.Kind) wire.Envelope {
 	g.t.Helper()

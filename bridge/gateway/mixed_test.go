@@ -1,0 +1,294 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// link spells a correlation.
+func link(protocol, id string) string {
+	if strings.HasPrefix(protocol, "mcp") {
+		return `"correlation_id":"` + id + `"`
+	}
+	return `"correlation_id":["` + id + `"]`
+}
+
+// answerKind is how a dialect calls a response to a call of echo.
+func answerKind(protocol string) string {
+	switch protocol {
+	case "mcp-x/v0":
+		return "mcp"
+	case "mcpx/v0.1":
+		return "mcp/response:tools/call:echo"
+	}
+	return "mcp/response"
+}
+
+func callKind(protocol string) string {
+	if protocol == "mcpx/v0.1" {
+		return "mcp/request:tools/call:echo"
+	}
+	return kindOf(protocol, "tools/call")
+}
+
+// hard are arguments that a relay which decodes and encodes does not return
+// as they were.
+const hard = `{"z":1,"a":9007199254740993,"m":1.0,"n":-0,"e":1E400,"html":"<b>&</b>","sep":"` + "\u2028" + `","esc":"\u00e9\/","deep":[[[{}]]] , "x":null}`
+
+// A call and its answer cross between each pair of dialects, and what was
+// called and answered stays byte for byte what it was.
+func TestCallCrossesDialects(t *testing.T) {
+	h := open(t, gateway.Options{})
+	ids := []string{`7`, `"7"`, `0`, `-1`, `1.0`, `9007199254740993`, `"a b\u00e9"`}
+	for _, from := range protocols {
+		for _, to := range protocols {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				asker, server := h.join(from, "asker"), h.join(to, "server")
+				for i, id := range ids {
+					callAndAnswer(t, asker, server, fmt.Sprint("c", i), id, hard)
+				}
+			})
+		}
+	}
+}
+
+// callAndAnswer makes one call and answers it, and checks both frames.
+func callAndAnswer(t *testing.T, asker, server *guest, env, id, args string) {
+	t.Helper()
+	from, to := asker.d.Protocol, server.d.Protocol
+	payload := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"echo","arguments":` + args + `,"_meta":{"unknown":1}},"later":true}`
+	frame := say(from, env, asker.id, `["`+server.id+`"]`, callKind(from), payload, `"unknown":[1]`)
+	asker.send(frame)
+	call := server.kind(wire.Request)
+	if call.From != asker.id || call.ID != env || call.Method != "tools/call" || call.Key != "echo" {
+		t.Errorf("the server read %+v", call)
+	}
+	if string(call.Payload) != payload {
+		t.Errorf("the server got\n%s want\n%s", call.Payload, payload)
+	}
+	if from == to && server.last() != frame {
+		t.Errorf("between equals a frame passes unchanged, got\n%s want\n%s", server.last(), frame)
+	}
+	result := `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[],"structuredContent":` + args + `}}`
+	server.send(say(to, "r-"+env, server.id, `["`+asker.id+`"]`, answerKind(to), result, link(to, env)))
+	answer := asker.kind(wire.Response)
+	if len(answer.Corr) != 1 || answer.Corr[0] != env || string(answer.Message.Get(jsonrpc.ID)) != id {
+		t.Errorf("the asker read an answer to %v, id %s", answer.Corr, answer.Message.Get(jsonrpc.ID))
+	}
+	if string(answer.Payload) != result {
+		t.Errorf("the asker got\n%s want\n%s", answer.Payload, result)
+	}
+	if from == "mcpx/v0.1" && answer.Spelled != "mcp/response:tools/call:echo" {
+		t.Errorf("the answer is called %s", answer.Spelled)
+	}
+}
+
+func (g *guest) last() string { return g.seen[len(g.seen)-1] }
+
+// Mew callers leave out jsonrpc and id, and mew servers answer in kind; the
+// others get both nonetheless, and the caller's own id comes back (WIRE 5.5).
+func TestLooseMewMeetsStrictDialects(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, strict := range []string{"mcp-x/v0", "mcpx/v0.1"} {
+		t.Run("mew asks "+strict, func(t *testing.T) {
+			asker, server := h.join("mew/v0.4", "asker"), h.join(strict, "server")
+			asker.send(say("mew/v0.4", "q1", "asker", `["server"]`, "mcp/request", `{"method":"tools/call","params":{"name":"echo","arguments":`+hard+`}}`))
+			call := server.kind(wire.Request)
+			id := string(call.Message.Get(jsonrpc.ID))
+			if id == "" || call.Message.Text(jsonrpc.Version) != "2.0" {
+				t.Errorf("the server got %s", call.Payload)
+			}
+			if !bytes.Contains(call.Payload, []byte(hard)) {
+				t.Errorf("arguments changed: %s", call.Payload)
+			}
+			server.send(say(strict, "a1", "server", `["asker"]`, answerKind(strict), `{"jsonrpc":"2.0","id":`+id+`,"result":`+hard+`}`, link(strict, "q1")))
+			answer := asker.kind(wire.Response)
+			if answer.Corr[0] != "q1" || string(answer.Message.Get(jsonrpc.Result)) != hard {
+				t.Errorf("the asker got %s", asker.last())
+			}
+		})
+		t.Run(strict+" asks mew", func(t *testing.T) {
+			asker, server := h.join(strict, "asker"), h.join("mew/v0.4", "server")
+			asker.send(say(strict, "q2", "asker", `["server"]`, callKind(strict), `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}`))
+			server.kind(wire.Request)
+			server.send(say("mew/v0.4", "a2", "server", `["asker"]`, "mcp/response", `{"result":`+hard+`}`, link("mew/v0.4", "q2")))
+			answer := asker.kind(wire.Response)
+			if string(answer.Message.Get(jsonrpc.ID)) != "7" || string(answer.Message.Get(jsonrpc.Result)) != hard {
+				t.Errorf("the asker got %s", asker.last())
+			}
+			if strict == "mcpx/v0.1" && answer.Spelled != "mcp/response:tools/call:echo" {
+				t.Errorf("the answer is called %s", answer.Spelled)
+			}
+		})
+	}
+}
+
+// Everybody in the room sees what is said, whoever it is said to; the sender
+// gets a copy only where it is an addressee.
+func TestTopicIsPublic(t *testing.T) {
+	h := open(t, gateway.Options{})
+	var room []*guest
+	for i, p := range protocols {
+		room = append(room, h.join(p, fmt.Sprint("p", i)))
+	}
+	for _, speaker := range room {
+		p := speaker.d.Protocol
+		t.Run(p, func(t *testing.T) {
+			id := "note-" + speaker.id
+			note := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"<t>","progress":0.50}}`
+			speaker.send(say(p, id, speaker.id, `["p0","absent"]`, kindOf(p, "notifications/progress"), note))
+			speaker.send(say(p, id+"-own", speaker.id, `["`+speaker.id+`"]`, kindOf(p, "notifications/progress"), note))
+			for _, g := range room {
+				if g == speaker && g.id != "p0" {
+					continue
+				}
+				e, _ := g.d.Decode([]byte(g.until(`"` + id + `"`)))
+				if e.Kind != wire.Notification || string(e.Payload) != note || len(e.To) != 2 {
+					t.Errorf("%s got %s", g.d.Protocol, g.last())
+				}
+			}
+			speaker.until(id + "-own")
+			if n := strings.Count(strings.Join(speaker.seen, "\n"), `"`+id+`"`); speaker.id != "p0" && n > 0 {
+				t.Error("the speaker got its own frame")
+			}
+			for _, frame := range speaker.seen {
+				if strings.Contains(frame, "recipient_absent") {
+					t.Errorf("a notification to nobody is no fault: %s", frame)
+				}
+			}
+		})
+	}
+}
+
+// Chat is a word in all dialects.
+func TestChatCrosses(t *testing.T) {
+	h := open(t, gateway.Options{})
+	old, now, mew := h.join("mcp-x/v0", "old"), h.join("mcpx/v0.1", "now"), h.join("mew/v0.3", "mew")
+	words := `{"text":"a <b> \u00e9 ` + "\u2028" + `","format":"plain"}`
+	now.send(say("mcpx/v0.1", "c1", "now", "", "chat", words))
+	mew.send(say("mew/v0.3", "c2", "mew", "", "chat", words))
+	old.send(say("mcp-x/v0", "c3", "old", "", "mcp", `{"jsonrpc":"2.0","method":"notifications/chat/message","params":`+words+`}`))
+	for _, c := range []struct {
+		to *guest
+		id string
+	}{{old, "c1"}, {old, "c2"}, {now, "c2"}, {now, "c3"}, {mew, "c1"}, {mew, "c3"}} {
+		frame := c.to.find(`"` + c.id + `"`)
+		e, err := c.to.d.Decode([]byte(frame))
+		if err != nil || e.Kind != wire.Chat || string(e.Payload) != words {
+			t.Errorf("%s got %s as %s (%v)", c.to.id, c.id, frame, err)
+		}
+	}
+}
+
+// A proposal has no word in mcp-x/v0: the others get it, and the proposer is
+// told where somebody it was meant for does not.
+func TestWhatADialectCannotSay(t *testing.T) {
+	h := open(t, gateway.Options{})
+	old, now, mew := h.join("mcp-x/v0", "old"), h.join("mcpx/v0.1", "now"), h.join("mew/v0.4", "mew")
+	mew.send(say("mew/v0.4", "prop", "mew", `["old","now"]`, "mcp/proposal", `{"method":"tools/call","params":{"name":"echo"}}`))
+	if e := now.kind(wire.Proposal); e.Spelled != "mcp/proposal:tools/call:echo" {
+		t.Errorf("now got %s", now.last())
+	}
+	f, _ := must(mew.kind(wire.Failure)).Fault()
+	if f.Code != "not_expressible" || len(f.Trigger) != 1 || f.Trigger[0] != "prop" || !strings.Contains(f.Message, "old") {
+		t.Errorf("the proposer was told %s", mew.last())
+	}
+	mew.mark(old)
+	if strings.Contains(strings.Join(old.seen, ""), `"prop"`) {
+		t.Error("old got a proposal")
+	}
+}
+
+func must(e wire.Envelope) *wire.Envelope { return &e }
+
+// Eight MiB cross both ways between the strictest and the loosest dialect, and
+// within one.
+func TestLargePayload(t *testing.T) {
+	h := open(t, gateway.Options{})
+	var b strings.Builder
+	b.WriteString(`{"blob":"`)
+	for b.Len() < 8<<20 {
+		b.WriteString(`<&>\u2028 é` + "\u2029" + `9007199254740993 `)
+	}
+	b.WriteString(`"}`)
+	for _, to := range []string{"mcpx/v0.1", "mew/v0.4"} {
+		asker, server := h.join("mcpx/v0.1", "asker"), h.join(to, "server")
+		callAndAnswer(t, asker, server, "big-"+to[:3], `7`, b.String())
+		asker.seen, server.seen = nil, nil
+	}
+}
+
+// A response is told apart from another one with the same envelope id in
+// somebody else's request: nobody can change what it is called.
+func TestOneCannotRenameAnothersCall(t *testing.T) {
+	h := open(t, gateway.Options{})
+	asker, server, mallory := h.join("mcpx/v0.1", "asker"), h.join("mew/v0.4", "server"), h.join("mcpx/v0.1", "mallory")
+	asker.send(say("mcpx/v0.1", "same", "asker", `["server"]`, callKind("mcpx/v0.1"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
+	server.until(`"same"`)
+	mallory.send(say("mcpx/v0.1", "same", "mallory", `["server"]`, "mcp/request:tools/list", `{"jsonrpc":"2.0","id":99,"method":"tools/list"}`))
+	server.until(`"same"`)
+	server.send(say("mew/v0.4", "r", "server", `["asker"]`, "mcp/response", `{"result":{}}`, link("mew/v0.4", "same")))
+	e := asker.kind(wire.Response)
+	if e.Spelled != "mcp/response:tools/call:echo" || string(e.Message.Get(jsonrpc.ID)) != "1" {
+		t.Errorf("the asker got %s", asker.last())
+	}
+}
+
+// More requests than are remembered: the latest are spelled in full, and the
+// response to one that was forgotten is at least reported.
+func TestForgottenRequest(t *testing.T) {
+	h := open(t, gateway.Options{})
+	asker, server := h.join("mcpx/v0.1", "asker"), h.join("mew/v0.4", "server")
+	for i := range 4097 {
+		asker.send(say("mcpx/v0.1", fmt.Sprint("q", i), "asker", `["server"]`, "mcp/request:tools/list", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i)))
+		server.read()
+	}
+	for _, env := range []string{"q0", "q1"} {
+		server.send(say("mew/v0.4", "r-"+env, "server", `["asker"]`, "mcp/response", `{"result":{}}`, link("mew/v0.4", env)))
+	}
+	if e := asker.kind(wire.Response); e.Corr[0] != "q1" {
+		t.Errorf("the asker got %s", asker.last())
+	}
+	if f, _ := must(server.kind(wire.Failure)).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "r-q0" {
+		t.Errorf("the server was told %s", server.last())
+	}
+}
+
+// What gateways of each dialect say when they cannot read a frame.
+func TestMalformedFrames(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, p := range protocols {
+		t.Run(p, func(t *testing.T) {
+			g := h.join(p, "ann")
+			for _, frame := range []string{
+				`{`, `[]`, `"x"`, `{} {}`, `{"protocol":"smtp","id":"1","from":"ann","kind":"chat","payload":{}}`,
+				say(p, "1", "ann", "", kindOf(p, "tools/call"), `[]`),
+				say(p, "2", "ann", `["bob"]`, kindOf(p, "tools/list"), `{"jsonrpc":"2.0","id":null,"method":"tools/list"}`),
+				strings.Replace(say(p, "3", "ann", "", "chat", `{"text":"x"}`), `"from"`, `"From":"bob","from"`, 1),
+				say(p, "4", "ann", "", "chat", `{"text":"x","text":"y"}`),
+			} {
+				g.send(frame)
+				got := g.read()
+				var shape struct {
+					Error, Details string
+					Payload        struct{ Error string }
+				}
+				if err := json.Unmarshal([]byte(got), &shape); err != nil {
+					t.Fatalf("%s: %s", got, err)
+				}
+				bare := shape.Error == "Invalid message format" && shape.Details != ""
+				if strings.HasPrefix(p, "mcp") != bare || !bare && shape.Payload.Error != "VALIDATION_ERROR" {
+					t.Errorf("%s is answered with %s", frame, got)
+				}
+			}
+			g.mark(h.join(p, "bob")) // still there
+		})
+	}
+}

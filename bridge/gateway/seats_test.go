@@ -1,0 +1,353 @@
+package gateway_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// The first frame is the welcome, with everybody else in it; the others hear
+// of the joiner, who does not hear of itself; a leave is heard by all.
+func TestWelcomeAndPresence(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p, func(t *testing.T) {
+			h := open(t, gateway.Options{})
+			first := h.join("mcpx/v0.1", "first", `["chat","mcp/request:notifications/*"]`)
+			second := h.knock(p, "second", h.mint("second", "t"))
+			e, err := second.d.Decode([]byte(second.read()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := e.Welcome()
+			if err != nil || e.From != "system:gateway" || len(e.To) != 1 || e.To[0] != "second" {
+				t.Fatalf("%v: %s", err, second.last())
+			}
+			if w.You.ID != "second" || len(w.Peers) != 1 || w.Peers[0].ID != "first" {
+				t.Errorf("welcome says %+v", w)
+			}
+			if p != "mcp-x/v0" && (!w.You.Caps.Stated() || !w.Peers[0].Caps.Stated()) {
+				t.Errorf("no capabilities in %s", second.last())
+			}
+			event, who, _ := must(first.kind(wire.Presence)).Presence()
+			if event != "join" || who.ID != "second" || !who.Caps.Stated() {
+				t.Errorf("first was told %s", first.last())
+			}
+			first.mark(second)
+			second.ws.Close()
+			event, who, _ = must(first.kind(wire.Presence)).Presence()
+			if event != "leave" || who.ID != "second" {
+				t.Errorf("first was told %s", first.last())
+			}
+			if s := strings.Join(second.seen, "\n"); strings.Contains(s, `"join"`) {
+				t.Errorf("second heard of its own coming: %s", s)
+			}
+		})
+	}
+}
+
+// The trap of every reference gateway: the end of an old session takes the
+// new one of the same id with it, which then hears nothing. Here the id joins
+// 200 times while old connections are neither read nor closed.
+func TestNoGhostAfterReconnect(t *testing.T) {
+	h := open(t, gateway.Options{})
+	watcher := h.join("mcpx/v0.1", "watcher")
+	token := h.mint("ghost", "t")
+	var last *guest
+	for i := range 200 {
+		p := []string{"mcpx/v0.1", "mcp-x/v0"}[i%2]
+		last = h.knock(p, "ghost", token) // the one before is left half dead
+	}
+	last.kind(wire.Greeting)
+	present, events := false, 0
+	for events < 399 {
+		event, who, err := must(watcher.kind(wire.Presence)).Presence()
+		if err != nil || who.ID != "ghost" || present != (event == "leave") {
+			t.Fatalf("after %d events, present %v: %s of %s", events, present, event, who.ID)
+		}
+		present, events = event == "join", events+1
+	}
+	watcher.mark(last)
+	last.mark(watcher)
+	if status, body := h.get("GET", "/v0.1/topics/t/participants", token, nil, ""); status != 200 || strings.Count(body, `"ghost"`) != 1 {
+		t.Errorf("participants: %d %s", status, body)
+	}
+	if s := strings.Join(watcher.seen[len(watcher.seen)-1:], ""); strings.Contains(s, `"leave"`) {
+		t.Errorf("the last word on the id is %s", s)
+	}
+}
+
+// The same at once from many sides, and then all of them leave.
+func TestReconnectRace(t *testing.T) {
+	h := open(t, gateway.Options{})
+	watcher := h.join("mcpx/v0.1", "watcher")
+	token := h.mint("ghost", "t")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 10 {
+				ws, _, err := websocket.DefaultDialer.Dial(h.ws("/ws?topic=t"), http.Header{"Authorization": {"Bearer " + token}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ws.Close()
+			}
+		})
+	}
+	wg.Wait()
+	final := h.join("mcpx/v0.1", "ghost")
+	final.mark(watcher)
+	present := false
+	for _, frame := range watcher.seen {
+		if e, err := watcher.d.Decode([]byte(frame)); err == nil && e.Kind == wire.Presence {
+			event, _, _ := e.Presence()
+			if present == (event == "join") {
+				t.Fatalf("present %v, then %s", present, event)
+			}
+			present = event == "join"
+		}
+	}
+	if !present {
+		t.Error("the last word on the id is a leave")
+	}
+}
+
+// A request or proposal to somebody who is not here is answered at once, and
+// delivered nonetheless; a response or notification is no fault.
+func TestAbsentRecipient(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, p := range protocols {
+		t.Run(p, func(t *testing.T) {
+			ann, bob := h.join(p, "ann"), h.join(p, "bob")
+			ann.send(say(p, "q", "ann", `["nobody"]`, callKind(p), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
+			f, err := must(ann.kind(wire.Failure)).Fault()
+			if err != nil || f.Code != "recipient_absent" || len(f.Trigger) != 1 || f.Trigger[0] != "q" || !strings.Contains(f.Message, "nobody") {
+				t.Errorf("ann was told %s", ann.last())
+			}
+			bob.until(`"q"`)
+			ann.send(say(p, "r", "ann", `["nobody"]`, answerKind(p), `{"jsonrpc":"2.0","id":1,"result":{}}`, link(p, "z")))
+			bob.until(`"r"`)
+			ann.mark(bob)
+			bob.mark(ann)
+			for _, frame := range ann.seen {
+				if strings.Contains(frame, "recipient_absent") && !strings.Contains(frame, `"q"`) {
+					t.Errorf("ann was told %s", frame)
+				}
+			}
+		})
+	}
+}
+
+// A token's capabilities mean the same in every dialect.
+func TestCapabilities(t *testing.T) {
+	call := func(p, id, tool string) string {
+		kind := kindOf(p, "tools/call")
+		return say(p, id, "ann", `["bob"]`, kind, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`"}}`)
+	}
+	for _, caps := range []string{
+		`["mcp/request:tools/call:read_*"]`,
+		`[{"kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_*"}}}]`,
+	} {
+		for _, p := range protocols {
+			t.Run(p+" "+caps, func(t *testing.T) {
+				h := open(t, gateway.Options{})
+				bob := h.join("mcpx/v0.1", "bob")
+				ann := h.join(p, "ann", caps)
+				ann.send(call(p, "good", "read_file"))
+				bob.until(`"good"`)
+				for _, frame := range []string{
+					call(p, "bad", "delete_all"),
+					say(p, "list", "ann", `["bob"]`, kindOf(p, "tools/list"), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`),
+					say(p, "note", "ann", "", kindOf(p, "notifications/x"), `{"jsonrpc":"2.0","method":"notifications/x"}`),
+				} {
+					ann.send(frame)
+					f, err := must(ann.kind(wire.Failure)).Fault()
+					if err != nil || f.Code != "capability_violation" || len(f.Trigger) != 1 {
+						t.Errorf("%s is answered with %s", frame, ann.last())
+					}
+				}
+				bob.mark(ann)
+				if s := strings.Join(bob.seen, "\n"); strings.Contains(s, `"bad"`) || strings.Contains(s, `"note"`) {
+					t.Errorf("bob was given what ann may not say:\n%s", s)
+				}
+			})
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	h := open(t, gateway.Options{MaxParticipants: 2, MaxTopics: 2})
+	h.join("mcpx/v0.1", "one")
+	two := h.join("mcpx/v0.1", "two")
+	if status := h.tryDial("/ws?topic=t", h.mint("three", "t")); status != http.StatusServiceUnavailable {
+		t.Errorf("a third in a room for two: %d", status)
+	}
+	h.join("mcpx/v0.1", "two") // its own seat it may take again
+	two.closed()
+	three := h.dial("/", nil) // names the room too late to be told before
+	three.send(string(wire.AppendJoin(nil, "three", "t", h.mint("three", "t"))))
+	if c := three.closed(); c.Code != 1008 || !strings.HasSuffix(c.Text, "is full") {
+		t.Errorf("a third over mew: %v", c)
+	}
+	if status := h.tryDial("/ws?topic=u", h.mint("one", "u")); status != http.StatusSwitchingProtocols {
+		t.Errorf("a second topic: %d", status)
+	}
+	// The second topic was left at once: it makes room for another.
+	deadline := time.Now().Add(patience)
+	for h.tryDial("/ws?topic=v", h.mint("one", "v")) != http.StatusSwitchingProtocols {
+		if time.Now().After(deadline) {
+			t.Fatal("an empty topic is never forgotten")
+		}
+	}
+}
+
+// tryDial returns the status of an upgrade, and hangs up.
+func (h *house) tryDial(path, token string) int {
+	h.t.Helper()
+	ws, resp, err := websocket.DefaultDialer.Dial(h.ws(path), http.Header{"Authorization": {"Bearer " + token}})
+	if resp == nil {
+		h.t.Fatal(err)
+	}
+	if ws != nil {
+		ws.Close()
+	}
+	return resp.StatusCode
+}
+
+// A seat taken from inside the process is like any other.
+func TestLocal(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p, func(t *testing.T) {
+			h := open(t, gateway.Options{})
+			caps, _ := wire.ParseCaps([]byte(`["mcp/*"]`))
+			d := dialect(t, p)
+			l, err := h.Attach("t", "inside", caps, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := func() wire.Envelope {
+				frame, err := l.Read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := d.Decode(frame)
+				if err != nil {
+					t.Fatalf("%v: %s", err, frame)
+				}
+				return e
+			}
+			if e := read(); e.Kind != wire.Greeting {
+				t.Errorf("first is %s", e.Spelled)
+			}
+			bob := h.join("mcpx/v0.1", "bob")
+			if e := read(); e.Kind != wire.Presence {
+				t.Errorf("second is %s", e.Spelled)
+			}
+			frame := []byte(say(p, "q", "inside", `["bob"]`, callKind(p), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":`+hard+`}}`))
+			l.Put(frame)
+			clear(frame) // a small frame is copied
+			l.Flush()
+			if e := bob.kind(wire.Request); !strings.Contains(string(e.Payload), hard) {
+				t.Errorf("bob got %s", e.Payload)
+			}
+			bob.send(say("mcpx/v0.1", "r", "bob", `["inside"]`, answerKind("mcpx/v0.1"), `{"jsonrpc":"2.0","id":1,"result":{}}`, link("mcpx/v0.1", "q")))
+			if e := read(); e.Kind != wire.Response {
+				t.Errorf("third is %s", e.Spelled)
+			}
+			l.Put([]byte(say(p, "x", "inside", "", "chat", `{"text":"not permitted"}`)))
+			l.Put([]byte(say(p, "y", "bob", "", kindOf(p, "notifications/x"), `{"jsonrpc":"2.0","method":"notifications/x"}`)))
+			if p != "mcp-x/v0" { // where chat is a kind
+				if f, _ := must(read()).Fault(); f.Code != "capability_violation" {
+					t.Errorf("fault %+v", f)
+				}
+			} else if _, err := l.Read(); err != nil {
+				t.Error(err)
+			}
+			if f, _ := must(read()).Fault(); f.Code != "auth_violation" {
+				t.Errorf("fault %+v", f)
+			}
+			h.join("mcpx/v0.1", "inside")
+			_, err = l.Read()
+			if c, ok := errors.AsType[*wire.CloseError](err); !ok || c.Code != 4001 {
+				t.Errorf("replaced, read says %v", err)
+			}
+			if err := l.Put([]byte("{}")); err == nil {
+				t.Error("put after the end")
+			}
+			l.Close(1000, "")
+			bob.until(`"leave"`)
+			bob.until(`"join"`)
+		})
+	}
+}
+
+// One that never reads inside the process is cut like one outside.
+func TestSlowLocal(t *testing.T) {
+	h := open(t, gateway.Options{MaxQueue: 8})
+	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := h.join("mcpx/v0.1", "bob")
+	for i := range 8 {
+		bob.send(say("mcpx/v0.1", fmt.Sprint("c", i), "bob", "", "chat", `{"text":"x"}`))
+	}
+	bob.until(`"leave"`)
+	for range 8 {
+		if _, err := l.Read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = l.Read()
+	if c, ok := errors.AsType[*wire.CloseError](err); !ok || c.Code != 1008 {
+		t.Errorf("read says %v", err)
+	}
+	if _, err := h.Attach("t", "system", wire.Caps{}, dialect(t, "mcpx/v0.1")); err == nil {
+		t.Error("an id of the gateway's own was given away")
+	}
+	if _, err := h.Attach("t/../u", "x", wire.Caps{}, dialect(t, "mcpx/v0.1")); err == nil {
+		t.Error("a topic with a slash was opened")
+	}
+}
+
+// Close says goodbye to everybody, seated or not, and lets nobody in any more.
+func TestClose(t *testing.T) {
+	h := open(t, gateway.Options{})
+	seated, mew := h.join("mcpx/v0.1", "a"), h.join("mew/v0.4", "b")
+	waiting := h.dial("/?space=t", nil)
+	l, err := h.Attach("t", "c", wire.Caps{}, dialect(t, "mcp-x/v0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := make(chan int)
+	for _, g := range []*guest{seated, mew, waiting} {
+		go func() { codes <- g.closed().Code }()
+	}
+	h.Gateway.Close()
+	for range 3 {
+		if code := <-codes; code != 1001 {
+			t.Errorf("closed with %d", code)
+		}
+	}
+	for err = nil; err == nil; {
+		_, err = l.Read()
+	}
+	if c, ok := errors.AsType[*wire.CloseError](err); !ok || c.Code != 1001 {
+		t.Errorf("inside: %v", err)
+	}
+	if status := h.tryDial("/ws?topic=t", h.mint("a", "t")); status != http.StatusServiceUnavailable {
+		t.Errorf("joined a closed gateway: %d", status)
+	}
+	if _, err := h.Attach("t", "c", wire.Caps{}, dialect(t, "mcp-x/v0")); err == nil {
+		t.Error("attached to a closed gateway")
+	}
+}
