@@ -8,6 +8,12 @@
 // others it is spelled anew by package wire. Frames are never changed in
 // place: recipients share their bytes.
 //
+// What a token permits is asked of what a frame is, not of how it is spelled
+// (wire.Caps.Permits): mcp/request:tools/call:read_* means the same to a
+// participant of mcp-x/v0, whose every frame is called mcp, and to one of mew.
+// Grants, revocations and kicks of the mew family pass like any frame; the
+// gateway does not act on them.
+//
 // What the gateway answers for: that `from` is who the token says, that nobody
 // but the gateway speaks for the gateway, that a participant sends only what
 // its capabilities permit, and that one slow reader costs nobody else

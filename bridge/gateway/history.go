@@ -39,8 +39,8 @@ func (h *history) add(p *post) {
 // has no word for. The caller holds the topic's lock.
 func (h *history) in(d wire.Dialect) (frames [][]byte) {
 	for _, p := range h.posts {
-		if f := p.in(d); f != nil {
-			frames = append(frames, f.body)
+		if body := p.as(d); body != nil {
+			frames = append(frames, body)
 		}
 	}
 	return frames

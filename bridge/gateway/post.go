@@ -38,9 +38,9 @@ type spelling struct {
 	frame   *framed
 }
 
-// in returns the post as participants of dialect d are to read it: as it came
-// if that is the sender's, else spelled anew, nil if d has no word for it. The
-// caller holds the topic's lock.
+// in is as, for delivery: what was spelled for one participant serves the next.
+// It returns nil if d has no word for the post. The caller holds the topic's
+// lock.
 func (p *post) in(d wire.Dialect) *framed {
 	if alike(d, p.dialect) {
 		d = p.dialect
@@ -51,19 +51,27 @@ func (p *post) in(d wire.Dialect) *framed {
 		}
 	}
 	s := spelling{dialect: d}
-	if body, err := p.spell(d); err == nil {
+	if body := p.as(d); body != nil {
 		s.frame = frameOf(body)
 	}
 	p.spellings = append(p.spellings, s)
 	return s.frame
 }
 
-func (p *post) spell(d wire.Dialect) ([]byte, error) {
-	if d == p.dialect {
-		return p.frame, nil
+// as returns the post as participants of dialect d are to read it: as it came
+// if that is the sender's, else spelled anew. It returns nil if d has no word
+// for it, or none that fits into a frame: a frame too large would cost its
+// reader the connection.
+func (p *post) as(d wire.Dialect) []byte {
+	if alike(d, p.dialect) {
+		return p.frame
 	}
 	e := p.env.Complete(d, p.rpcID)
-	return d.Append(nil, &e, everything)
+	body, err := d.Append(nil, &e, everything)
+	if err != nil || len(body) > maxFrame {
+		return nil
+	}
+	return body
 }
 
 // everything is for spelling anew what was permitted already.

@@ -130,8 +130,8 @@ func (t *topic) latest(f face, before string, limit int) []json.RawMessage {
 	defer t.mu.Unlock()
 	frames := []json.RawMessage{}
 	for _, p := range t.past.before(before, limit) {
-		if m := p.in(f.dialect); m != nil {
-			frames = append(frames, m.body)
+		if body := p.as(f.dialect); body != nil {
+			frames = append(frames, body)
 		}
 	}
 	return frames

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 const (
 	readBuffer  = 16 << 10
+	joinLimit   = 64 << 10 // bytes of a first frame, whose sender nobody knows yet
 	smallFrame  = 16 << 10 // copied out of the scratch buffer; larger ones take it along
 	flushAfter  = 64       // frames said without a flush, at most
 	controlRoom = 64       // places in an outbox beyond the limit, for control frames
@@ -63,7 +65,7 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
 		MaxBytes: s.size + maxFrame + controlRoom<<10,
 		OnFail:   func(error) { l.stop(0, "") },
 	})
-	ws.SetReadLimit(int64(g.opt.MaxFrame))
+	ws.SetReadLimit(joinLimit)
 	l.upgraded(s.out, s.idle)
 	return s
 }
@@ -86,6 +88,7 @@ func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
 		return &turnedAway{reason: err.Error()}
 	}
 	s.line.joinBy = time.Time{}
+	s.ws.SetReadLimit(int64(s.g.opt.MaxFrame))
 	return nil
 }
 
@@ -99,7 +102,22 @@ func (s *socket) run(join func() error) {
 	if s.seat != nil {
 		s.seat.topic.leave(s.seat)
 	}
-	s.finish(err)
+	code, reason := s.goodbye(err)
+	s.log(err, code, reason)
+	s.finish(err, code, reason)
+}
+
+// log puts the end of the session on record.
+func (s *socket) log(err error, code int, reason string) {
+	if s.seat == nil {
+		s.g.opt.Log.Warn("turned away", "code", code, "reason", reason, "error", err)
+		return
+	}
+	level := slog.LevelInfo
+	if reason == slowReason {
+		level = slog.LevelWarn
+	}
+	s.g.opt.Log.Log(context.Background(), level, "left", "topic", s.seat.topic.name, "id", s.seat.id, "code", code, "reason", reason, "error", err)
 }
 
 func (s *socket) read() error {
@@ -187,9 +205,8 @@ func (s *socket) cut(code int, reason string) { s.line.stop(code, reason) }
 
 // finish says goodbye, gives the peer a while to read it, and closes the
 // connection. A peer that reads loses nothing that was put before.
-func (s *socket) finish(why error) {
+func (s *socket) finish(why error, code int, reason string) {
 	defer s.line.Conn.Close()
-	code, reason := s.goodbye(why)
 	if code != 0 && !s.line.closed {
 		s.line.Write(closeFrame(code, reason))
 	}

@@ -63,7 +63,6 @@ func (s *seat) put(f *framed) bool {
 	err := s.link.put(f)
 	if errors.Is(err, errSlow) {
 		s.topic.g.count.slow.Add(1)
-		s.topic.g.opt.Log.Warn("slow reader cut", "topic", s.topic.name, "id", s.id)
 		s.link.cut(websocket.ClosePolicyViolation, slowReason)
 	}
 	return err == nil
@@ -104,6 +103,7 @@ func (g *Gateway) take(name string, s *seat) error {
 		return fmt.Errorf("topic %s: %w", name, err)
 	}
 	t.flush()
+	g.opt.Log.Info("joined", "topic", name, "id", s.id, "dialect", s.dialect.Protocol)
 	return nil
 }
 
@@ -126,7 +126,6 @@ func (t *topic) join(s *seat) error {
 	t.byID[s.id] = s
 	t.seats = append(slices.Clip(t.seats), s)
 	t.g.count.joins.Add(1)
-	t.g.opt.Log.Info("joined", "topic", t.name, "id", s.id, "dialect", s.dialect.Protocol, "replaced", old != nil)
 	return nil
 }
 
@@ -147,7 +146,6 @@ func (t *topic) vacate(s *seat) {
 	delete(t.byID, s.id)
 	t.seats = slices.DeleteFunc(slices.Clone(t.seats), func(o *seat) bool { return o == s })
 	t.g.release(t)
-	t.g.opt.Log.Info("left", "topic", t.name, "id", s.id)
 	t.announce("leave", s)
 }
 
@@ -177,7 +175,11 @@ func (t *topic) welcome(s *seat) []byte {
 	for _, o := range t.seats {
 		w.Peers = append(w.Peers, o.participant())
 	}
-	return s.dialect.AppendWelcome(nil, uuid.NewString(), stamp(time.Now()), t.name, w, t.past.in(s.dialect))
+	var past [][]byte
+	if s.dialect == v0 { // the others have no place for it
+		past = t.past.in(v0)
+	}
+	return s.dialect.AppendWelcome(nil, uuid.NewString(), stamp(time.Now()), t.name, w, past)
 }
 
 // absent returns those of ids that nobody here goes by.
@@ -221,6 +223,7 @@ func (t *topic) deliver(p *post) {
 	if p.seat != nil && t.byID[p.seat.id] != p.seat {
 		return // said by a session that was replaced or cut meanwhile
 	}
+	p.seat = nil // the history outlives sessions
 	t.asked.add(&p.env)
 	t.past.add(p)
 	var lost []*seat
@@ -241,6 +244,7 @@ func (t *topic) deliver(p *post) {
 			lost = append(lost, s)
 		}
 	}
+	p.spellings = nil // nor does the history keep what can be had again
 	for _, s := range lost {
 		t.vacate(s)
 	}
