@@ -118,7 +118,7 @@ func (g *generator) round(o order) (result, error) {
 	slices.Sort(took)
 	return result{
 		Calls: len(took), PerSecond: float64(len(took)) / elapsed.Seconds(),
-		P50: took[len(took)/2].Nanoseconds(), P99: took[len(took)*99/100].Nanoseconds(),
+		P50: took[len(took)/2].Nanoseconds(), P99: took[len(took)*99/100].Nanoseconds(), Max: took[len(took)-1].Nanoseconds(),
 	}, nil
 }
 

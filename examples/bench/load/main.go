@@ -5,7 +5,7 @@
 // Each line on stdin is an order; each is answered by a line on stdout:
 //
 //	{"size":1024,"inflight":16,"calls":2000,"ms":500}
-//	{"calls":2000,"per_second":31000,"p50":450000,"p99":900000}
+//	{"calls":2000,"per_second":31000,"p50":450000,"p99":900000,"max":1200000}
 //
 // A round ends after the calls or the time, whichever is first.
 package main
@@ -47,6 +47,7 @@ type result struct {
 	PerSecond float64 `json:"per_second"`
 	P50       int64   `json:"p50"`
 	P99       int64   `json:"p99"`
+	Max       int64   `json:"max"`
 }
 
 func run(where place, in io.Reader, out io.Writer) error {

@@ -1,0 +1,7 @@
+// Package real puts the servers that people really use behind the bridge: the
+// reference servers from npm, pinned by package-lock.json. `make test-real`
+// fetches them and runs the tests, which need node and the build tag real.
+//
+// Each server is asked the same things directly and through a topic in three
+// dialects. The answers must be the same bytes, but for the id.
+package real
