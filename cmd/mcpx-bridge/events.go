@@ -175,14 +175,15 @@ func logLinesLost(n int) []byte {
 	return fmt.Appendf(nil, "mcpx-bridge: warning: %d log lines were lost: nobody read them\n", n)
 }
 
-// inWords says a record to people.
+// inWords says a record to people. What package stdio has logged already is a
+// detail.
 func inWords(r bridge.Record) (slog.Level, string) {
 	what := cmp.Or(r.Tool, r.Method)
 	switch r.Event {
 	case "peer":
 		return slog.LevelInfo, r.ID + " " + map[string]string{"here": "is here", "joined": "joined", "left": "left"}[r.State]
 	case "call":
-		return slog.LevelInfo, r.From + " calls " + what
+		return slog.LevelDebug, r.From + " calls " + what
 	case "answered":
 		return slog.LevelInfo, "answered " + r.From + ": " + what + " " + r.Outcome
 	case "rejected", "refused":
@@ -192,11 +193,11 @@ func inWords(r bridge.Record) (slog.Level, string) {
 	case "withdrawn":
 		return slog.LevelInfo, r.From + " withdrew " + what
 	case "server_up":
-		return slog.LevelInfo, fmt.Sprintf("the server is up, with %d tools", r.Tools)
+		return slog.LevelDebug, fmt.Sprintf("the server is up, with %d tools", r.Tools)
 	case "server_exit":
-		return slog.LevelWarn, "the server is gone"
+		return slog.LevelDebug, "the server is gone"
 	case "server_noise":
-		return slog.LevelWarn, "the server said something that is no message"
+		return slog.LevelDebug, "the server said something that is no message"
 	case "server_log":
 		return slog.LevelDebug, "the server logs"
 	case "disconnected":

@@ -173,11 +173,11 @@ or say with --can which kinds of frames may be sent.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.mintToken() },
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.s.ID, "id", "", "who the token is for")
-	f.StringVar(&p.s.Topic, "topic", "lobby", "the topic it is good for; * is every topic")
-	f.StringVar(&p.s.Role, "role", "", "what its bearer may send: full, server, proposer or observer")
+	f.StringVar(&p.s.ID, "id", "", "the participant `ID` it is for")
+	f.StringVar(&p.s.Topic, "topic", "lobby", "the `TOPIC` it is good for; * is every topic")
+	f.StringVar(&p.s.Role, "role", "", "what its bearer may send, as a `ROLE`: full, server, proposer or observer")
 	f.StringArrayVar(&p.s.Can, "can", nil, "a `KIND` of frame its bearer may send, * as a wildcard; repeatable")
-	f.DurationVar(&p.s.TTL, "ttl", defaultTTL, "how long it is good")
+	f.DurationVar(&p.s.TTL, "ttl", defaultTTL, "how long it is good, as a `TIME` like 8h")
 	return cmd
 }
 

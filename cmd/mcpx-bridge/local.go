@@ -122,7 +122,8 @@ func (l *local) findOrHost(ctx context.Context) (string, *gateway.Gateway, error
 		if !errors.Is(err, errNobody) {
 			return "", nil, err
 		}
-		if l.host, err = l.tryHost(gateway.Options{}); err != nil {
+		// Who comes and goes is told by the sidecar's events already.
+		if l.host, err = l.tryHost(gateway.Options{Log: slog.New(quieter{l.log.Handler()})}); err != nil {
 			return "", nil, err
 		}
 		if l.host != nil {
@@ -162,7 +163,6 @@ func (l *local) hostLocked(o gateway.Options) (*hosting, error) {
 	if o.Secret, err = l.state.secret(); err != nil {
 		return nil, err
 	}
-	o.Log = l.log
 	listener, err := l.openPort(before.URL)
 	if err != nil {
 		return nil, err

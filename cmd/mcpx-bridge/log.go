@@ -86,3 +86,17 @@ func attrText(group string, a slog.Attr) string {
 	}
 	return " " + group + a.Key + "=" + text
 }
+
+// A quieter handler takes ordinary lines for details: they show with
+// --log-level debug only.
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, l slog.Level) bool {
+	if l == slog.LevelInfo {
+		l = slog.LevelDebug
+	}
+	return q.Handler.Enabled(ctx, l)
+}
+
+func (q quieter) WithAttrs(a []slog.Attr) slog.Handler { return quieter{q.Handler.WithAttrs(a)} }
+func (q quieter) WithGroup(name string) slog.Handler   { return quieter{q.Handler.WithGroup(name)} }

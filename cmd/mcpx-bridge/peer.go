@@ -362,7 +362,11 @@ func (q *peer) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	q.tell("joined", w.You.ID)
 }
 
-func (q *peer) SeatLost(err error) { q.tell("disconnected", err.Error()) }
+func (q *peer) SeatLost(err error) {
+	if !errors.Is(err, context.Canceled) { // that is us, leaving
+		q.tell("disconnected", err.Error())
+	}
+}
 
 func (q *peer) Refused(r *wire.Refused) {
 	q.tell("dropped", strings.TrimSpace(r.From+" "+r.Reason+" "+r.Detail))

@@ -50,6 +50,9 @@ The others there see its tools; what they may call, you decide. Without
 	root.CompletionOptions.DisableDescriptions = true
 	root.AddCommand(p.runCommand(), p.gatewayCommand(), p.tokenCommand(), p.whoCommand(), p.toolsCommand(),
 		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.versionCommand())
+	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true // they are in Use, where they belong
+	}
 	return root
 }
 

@@ -58,8 +58,8 @@ seconds; a second one does not.`,
 	p.s.serverFlags(f)
 	f.StringArrayVar(&p.s.Allow, "allow", nil, "let others call the tools this `GLOB` matches; repeatable")
 	f.StringArrayVar(&p.s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
-	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call")
-	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "how many calls may be at the server at one time (default 1024)")
+	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
+	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
 	return cmd

@@ -20,7 +20,6 @@ type settings struct {
 	Gateway      string
 	Topic        string
 	ID           string
-	Name         string
 	Dialect      string
 	TokenFile    string
 	TokenCommand string
@@ -62,29 +61,28 @@ type settings struct {
 func (s *settings) commonFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Config, "config", "", "read settings from a YAML `FILE`; its keys are the names of flags")
 	f.BoolVar(&s.JSON, "json", false, "print JSON on stdout, one object per line")
-	f.StringVar(&s.LogLevel, "log-level", "info", "how much to say on stderr: debug, info, warn or error")
-	f.StringVar(&s.LogFormat, "log-format", "text", "how to say it: text or json")
+	f.StringVar(&s.LogLevel, "log-level", "info", "how much to say on stderr, `LEVEL`: debug, info, warn or error")
+	f.StringVar(&s.LogFormat, "log-format", "text", "how to say it, `FORMAT`: text or json")
 }
 
 // roomFlags say which topic to join, where, and as whom.
 func (s *settings) roomFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Gateway, "gateway", "", "join the gateway at this ws or wss `URL` (default: this machine's own)")
-	f.StringVar(&s.Topic, "topic", "lobby", "the topic to join")
+	f.StringVar(&s.Topic, "topic", "lobby", "the `TOPIC` to join")
 	f.StringVar(&s.ID, "id", "", "our participant `ID` (default: made up)")
-	f.StringVar(&s.Name, "name", "", "our name for people")
-	f.StringVar(&s.Dialect, "dialect", "auto", "mcp-x/v0, mcpx/v0.1, meup/v0.2, mew/v0.3, mew/v0.4, or auto")
+	f.StringVar(&s.Dialect, "dialect", "auto", "the `PROTOCOL` to speak: mcp-x/v0, mcpx/v0.1, meup/v0.2, mew/v0.3, mew/v0.4, or auto")
 	f.StringVar(&s.TokenFile, "token-file", "", "read the token from a `FILE` that only we can read")
 	f.StringVar(&s.TokenCommand, "token-command", "", "read the token from what this `COMMAND` prints")
 	f.BoolVar(&s.TokenInQuery, "token-in-query", false, "send the token in the URL too, for gateways that read it nowhere else")
 	f.BoolVar(&s.Insecure, "insecure", false, "allow clear text (ws) to a gateway on another machine")
 	f.BoolVar(&s.PinID, "pin-id", false, "give up when the gateway calls us something else than --id")
 	f.StringVar(&s.Pace, "pace", "", "send no more than `N/min` messages, for gateways that count them")
-	f.StringSliceVar(&s.Debug, "debug", nil, "show raw traffic on stderr: `wire`, stdio, or both with a comma")
+	f.StringSliceVar(&s.Debug, "debug", nil, "show raw traffic of this `KIND` on stderr: wire, stdio, or both with a comma")
 }
 
 // callFlags are for commands that ask others for something.
 func (s *settings) callFlags(f *pflag.FlagSet) {
-	f.DurationVar(&s.Timeout, "timeout", time.Minute, "how long to wait for an answer")
+	f.DurationVar(&s.Timeout, "timeout", time.Minute, "how long to wait for an answer, as a `TIME` like 90s")
 }
 
 // serverFlags say how to start the server, and what it may be asked.
@@ -94,7 +92,7 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Env, "env", nil, "give the server this variable, `KEY=VALUE`; repeatable")
 	f.BoolVar(&s.EnvClean, "env-clean", false, "do not give the server our own environment")
 	f.StringArrayVar(&s.EnvPass, "env-pass", nil, "with --env-clean, pass on this variable of ours, `KEY`; repeatable")
-	f.DurationVar(&s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start")
+	f.DurationVar(&s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start, as a `TIME` like 90s")
 }
 
 // listenFlags say where a gateway of ours listens.

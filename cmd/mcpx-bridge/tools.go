@@ -38,7 +38,7 @@ behind it. It stays the same as long as peer and tool keep their names.`,
 	}
 	p.s.roomFlags(cmd.Flags())
 	p.s.callFlags(cmd.Flags())
-	cmd.Flags().StringVar(&p.s.Format, "format", "table", "table, json, openai or anthropic")
+	cmd.Flags().StringVar(&p.s.Format, "format", "table", "the `FORMAT`: table, json, openai or anthropic")
 	return cmd
 }
 

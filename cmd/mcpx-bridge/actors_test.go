@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Commands for scripts that watch processes while they run:
+//
+//	start NAME PROGRAM ARG…     starts a process
+//	await NAME REGEXP [VAR]     waits until it prints a matching line that was
+//	                            not awaited before; VAR gets the first group
+//	[!] said NAME REGEXP        everything it printed so far has a match
+//	signal NAME TERM|INT|KILL   sends a signal
+//	exits NAME CODE             waits until it ends
+//	[!] alive PID               there is such a process
+//	mode FILE OCTAL             checks, or with =OCTAL sets, permission bits
+type actorsKey struct{}
+
+// patience bounds every wait: the time after which something is broken.
+const patience = 30 * time.Second
+
+type actors struct {
+	env    *testscript.Env
+	byName map[string]*actor
+}
+
+// An actor is a process that a script watches.
+type actor struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended and its output is read
+	code int           // then
+
+	mu    sync.Mutex
+	more  *sync.Cond
+	lines []string
+	seen  int // lines that were awaited
+	ended bool
+}
+
+func actorOf(ts *testscript.TestScript, name string) *actor {
+	a := ts.Value(actorsKey{}).(*actors).byName[name]
+	if a == nil {
+		ts.Fatalf("nobody called %s was started", name)
+	}
+	return a
+}
+
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	all := ts.Value(actorsKey{}).(*actors)
+	path, err := lookPath(ts, args[1])
+	ts.Check(err)
+	a := &actor{cmd: exec.Command(path, args[2:]...), done: make(chan struct{})}
+	a.more = sync.NewCond(&a.mu)
+	a.cmd.Dir, a.cmd.Env = ts.MkAbs("."), environment(ts, all.env)
+	out, in := io.Pipe()
+	a.cmd.Stdout, a.cmd.Stderr = in, in
+	a.cmd.WaitDelay = time.Second
+	ts.Check(a.cmd.Start())
+	read := make(chan struct{})
+	go a.read(out, read)
+	go func() {
+		a.cmd.Wait()
+		in.Close()
+		<-read
+		a.code = a.cmd.ProcessState.ExitCode()
+		close(a.done)
+	}()
+	all.byName[args[0]] = a
+	ts.Defer(func() { a.stop(ts, args[0]) })
+}
+
+// read collects lines; who awaits one is woken.
+func (a *actor) read(out io.Reader, read chan struct{}) {
+	defer close(read)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		a.mu.Lock()
+		a.lines = append(a.lines, lines.Text())
+		a.mu.Unlock()
+		a.more.Broadcast()
+	}
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
+	a.more.Broadcast()
+}
+
+func (a *actor) stop(ts *testscript.TestScript, name string) {
+	a.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-a.done:
+	case <-time.After(patience):
+		a.cmd.Process.Kill()
+		<-a.done
+	}
+	ts.Logf("[%s]\n%s", name, strings.Join(a.lines, "\n"))
+}
+
+// environment is the script's, with everything our program reads.
+func environment(ts *testscript.TestScript, e *testscript.Env) []string {
+	keys := map[string]bool{"MCPX_AUTH_TOKEN": true}
+	for _, kv := range e.Vars {
+		key, _, _ := strings.Cut(kv, "=")
+		keys[key] = true
+	}
+	for name := range knownFlags((&program{}).root()) {
+		keys[flagEnv(name)] = true
+	}
+	var vars []string
+	for _, key := range sortedKeys(keys) {
+		if v := ts.Getenv(key); v != "" {
+			vars = append(vars, key+"="+v)
+		}
+	}
+	return vars
+}
+
+func lookPath(ts *testscript.TestScript, name string) (string, error) {
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
+		if path, err := exec.LookPath(dir + string(os.PathSeparator) + name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in PATH", name)
+}
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	a, pattern := actorOf(ts, args[0]), regexp.MustCompile(args[1])
+	late := time.AfterFunc(patience, func() {
+		a.mu.Lock()
+		a.ended = true
+		a.mu.Unlock()
+		a.more.Broadcast()
+	})
+	defer late.Stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		for a.seen < len(a.lines) {
+			a.seen++
+			if m := pattern.FindStringSubmatch(a.lines[a.seen-1]); m != nil {
+				if len(args) > 2 {
+					ts.Setenv(args[2], m[1])
+				}
+				return
+			}
+		}
+		if a.ended {
+			ts.Fatalf("%s never said %s; it said\n%s", args[0], args[1], strings.Join(a.lines, "\n"))
+		}
+		a.more.Wait()
+	}
+}
+
+func said(ts *testscript.TestScript, neg bool, args []string) {
+	a := actorOf(ts, args[0])
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text := strings.Join(a.lines, "\n")
+	if regexp.MustCompile("(?m)"+args[1]).MatchString(text) == neg {
+		ts.Fatalf("%s said\n%s", args[0], text)
+	}
+}
+
+func signalActor(ts *testscript.TestScript, neg bool, args []string) {
+	s := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}[args[1]]
+	ts.Check(actorOf(ts, args[0]).cmd.Process.Signal(s))
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	a := actorOf(ts, args[0])
+	select {
+	case <-a.done:
+	case <-time.After(patience):
+		ts.Fatalf("%s does not end", args[0])
+	}
+	if want := args[1]; strconv.Itoa(a.code) != want {
+		ts.Fatalf("%s ended with %d, want %s; it said\n%s", args[0], a.code, want, strings.Join(a.lines, "\n"))
+	}
+}
+
+func alive(ts *testscript.TestScript, neg bool, args []string) {
+	pid, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if lives(pid) == neg {
+		ts.Fatalf("process %d: alive is %v", pid, !neg)
+	}
+}
+
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	bits, sets := strings.CutPrefix(args[1], "=")
+	want, err := strconv.ParseUint(bits, 8, 32)
+	ts.Check(err)
+	file := ts.MkAbs(args[0])
+	if sets {
+		ts.Check(os.Chmod(file, os.FileMode(want)))
+		return
+	}
+	info, err := os.Stat(file)
+	ts.Check(err)
+	if got := info.Mode().Perm(); got != os.FileMode(want) {
+		ts.Fatalf("%s has mode %04o, want %04o", args[0], got, want)
+	}
+}
+
+// stdiotestArgs makes this binary play a script, given in JSON.
+func stdiotestArgs(script string) []string {
+	return []string{"stdiotest-server", base64.RawURLEncoding.EncodeToString([]byte(script))}
+}

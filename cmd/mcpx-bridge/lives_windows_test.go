@@ -1,0 +1,8 @@
+package main
+
+import "os"
+
+func lives(pid int) bool {
+	_, err := os.FindProcess(pid)
+	return err == nil
+}

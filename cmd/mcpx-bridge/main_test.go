@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+// The scripts run the program itself, as a process of its own, and a server
+// that does what its one argument, a stdiotest.Script in JSON, says.
+func TestMain(m *testing.M) {
+	stdiotest.Main()
+	testscript.Main(leakless{m}, map[string]func(){"mcpx-bridge": main, "server": playServer})
+}
+
+// leakless fails a run that leaves goroutines behind.
+type leakless struct{ *testing.M }
+
+func (l leakless) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// playServer is the program "server" of the scripts.
+func playServer() {
+	script := "{}"
+	if len(os.Args) > 1 {
+		script = os.Args[1]
+	}
+	os.Args = append([]string{os.Args[0]}, stdiotestArgs(script)...)
+	stdiotest.Main()
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata",
+		Setup:         privateState,
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"start": start, "await": await, "said": said, "signal": signalActor, "exits": exits, "alive": alive, "mode": mode,
+		},
+	})
+}
+
+// privateState gives each script a state directory of its own, and no gateway
+// of anybody else.
+func privateState(e *testscript.Env) error {
+	e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
+	e.Setenv("GORACE", "atexit_sleep_ms=0")
+	e.Values[actorsKey{}] = &actors{env: e, byName: map[string]*actor{}}
+	return nil
+}
