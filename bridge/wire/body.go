@@ -189,13 +189,11 @@ func (r *reading) reference(e *Envelope) error {
 		if place != atCamelLink && r.raw(place)[0] != '"' {
 			return refuse(EnvelopeInvalid, "the reference to the proposal is not a string")
 		}
-		var t texts
-		n, err := r.list(&t, place, "the reference to the proposal")
+		t, n, err := r.list(texts{}, place, "the reference to the proposal")
 		if err != nil {
 			return err
 		}
-		s := t.strings(n)
-		also := s.list(n)
+		also := run(string(t.buf), t.ends, 0, n)
 		if found == nil {
 			found = also
 		}

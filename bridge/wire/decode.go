@@ -216,13 +216,10 @@ func (r *reading) bare() bool {
 }
 
 func (r *reading) protocol(d Dialect) error {
-	if !r.has(atProtocol) {
+	if raw := r.raw(atProtocol); !r.has(atProtocol) || len(raw) == len(d.Protocol)+2 && string(raw[1:len(raw)-1]) == d.Protocol {
 		return nil
 	}
 	said := r.short(atProtocol)
-	if said == d.Protocol && said != "" {
-		return nil
-	}
 	if other, ok := Lookup(said); ok && r.family && other.grammar == d.grammar {
 		return nil
 	}

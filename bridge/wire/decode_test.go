@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -296,4 +297,10 @@ func TestBombsAreCheap(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated for a frame of %d", c.name, after-before, len(frame))
 		}
 	}
+}
+// allocated returns how many bytes the process has allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

@@ -150,13 +150,15 @@ func Detect(frame []byte) (Dialect, bool) {
 		return Dialect{}, false
 	}
 	if r.has(atProtocol) {
-		return Lookup(r.text(atProtocol))
+		return Lookup(r.short(atProtocol))
 	}
 	if kind := r.text(atKind); kind != "" {
 		return dialectOf(kind)
 	}
-	early := []string{"welcome", "error"} // before the first release of meup
-	return latest, slices.Contains(early, r.text(atType))
+	if early := r.short(atType); early == "welcome" || early == "error" {
+		return latest, true // from before the first release of meup
+	}
+	return Dialect{}, false
 }
 
 // dialectOf tells a dialect by the kind of a frame that does not name it.

@@ -20,8 +20,10 @@ func (r *reading) header() (Envelope, error) {
 		name        string
 	}{{atID, maxID, "id"}, {atTS, maxTS, "ts"}, {atFrom, maxID, "from"}, {atKind, maxKind, "kind"}} {
 		raw := r.raw(m.place)
+		var ok bool
+		t, ok = t.add(raw, m.most)
 		switch {
-		case t.add(raw, m.most):
+		case ok:
 		case raw[0] != '"':
 			return Envelope{}, refuse(EnvelopeInvalid, "%s is not a string", m.name)
 		case m.most == maxID:
@@ -30,17 +32,23 @@ func (r *reading) header() (Envelope, error) {
 			return Envelope{}, refuse(EnvelopeInvalid, "%s is longer than %d bytes", m.name, m.most)
 		}
 	}
-	to, err := r.list(&t, atTo, "to")
+	t, to, err := r.list(t, atTo, "to")
 	if err != nil {
 		return Envelope{}, err
 	}
-	links, err := r.list(&t, atLink, "correlation_id")
+	t, links, err := r.list(t, atLink, "correlation_id")
 	if err != nil {
 		return Envelope{}, err
 	}
-	s := t.strings(to + links)
-	e := Envelope{ID: s.next(), TS: s.next(), From: s.next(), Spelled: s.next()}
-	e.To, e.Corr = s.list(to), s.list(links)
+	s := string(t.buf)
+	e := Envelope{ID: nth(s, t.ends, 0), TS: nth(s, t.ends, 1), From: nth(s, t.ends, 2), Spelled: nth(s, t.ends, 3)}
+	lists := run(s, t.ends, 4, to+links)
+	if to > 0 {
+		e.To = lists[:to:to]
+	}
+	if links > 0 {
+		e.Corr = lists[to:]
+	}
 	if r.context {
 		e.Context = r.raw(atContext)
 	}
@@ -57,36 +65,37 @@ func (r *reading) header() (Envelope, error) {
 // dialects write one and some a list, and senders mix them up (WIRE 5.1). A
 // null in it is skipped and noted: gateways that refuse somebody before he has
 // joined send one.
-func (r *reading) list(t *texts, place int, name string) (n int, err error) {
+func (r *reading) list(t texts, place int, name string) (with texts, n int, err error) {
 	raw := r.raw(place)
 	if raw == nil {
-		return 0, nil
+		return t, 0, nil
 	}
+	var ok bool
 	if raw[0] == '"' && place != atTo {
-		if !t.add(raw, maxID) {
-			return 0, refuse(IDCharset, "%s is longer than %d bytes", name, maxID)
+		if t, ok = t.add(raw, maxID); !ok {
+			return t, 0, refuse(IDCharset, "%s is longer than %d bytes", name, maxID)
 		}
-		return 1, nil
+		return t, 1, nil
 	}
 	if raw[0] != '[' {
-		return 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
+		return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
 	}
 	for rest := raw[1:]; ; {
 		rest = bytes.TrimLeft(rest, " \t\r\n,")
 		switch {
 		case rest[0] == ']':
-			return n, nil
+			return t, n, nil
 		case n == maxNamed:
-			return 0, refuse(EnvelopeInvalid, "%s holds more than %d", name, maxNamed)
-		case bytes.HasPrefix(rest, []byte("null")):
+			return t, 0, refuse(EnvelopeInvalid, "%s holds more than %d", name, maxNamed)
+		case rest[0] == 'n':
 			rest, r.nulls = rest[len("null"):], true
 			continue
 		case rest[0] != '"':
-			return 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
+			return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
 		}
 		end := stringEnd(rest)
-		if !t.add(rest[:end], maxID) {
-			return 0, refuse(IDCharset, "an id in %s is longer than %d bytes", name, maxID)
+		if t, ok = t.add(rest[:end], maxID); !ok {
+			return t, 0, refuse(IDCharset, "an id in %s is longer than %d bytes", name, maxID)
 		}
 		rest = rest[end:]
 		n++
@@ -106,7 +115,8 @@ func stringEnd(raw []byte) int {
 	}
 }
 
-// texts gathers decoded strings, so that one allocation holds them all.
+// texts gathers decoded strings, so that one allocation holds them all. It is
+// passed by value for its buffers to stay on the stack.
 type texts struct {
 	buf  []byte
 	ends []int
@@ -114,58 +124,43 @@ type texts struct {
 
 // add takes a JSON string of at most a number of bytes; nil counts as an empty
 // one. It reports false if raw is no string or too long.
-func (t *texts) add(raw []byte, most int) bool {
+func (t texts) add(raw []byte, most int) (texts, bool) {
 	switch {
 	case raw == nil:
 	case raw[0] != '"' || len(raw) > 6*most+2:
-		return false
+		return t, false
 	case bytes.IndexByte(raw, '\\') < 0:
 		if len(raw)-2 > most {
-			return false
+			return t, false
 		}
 		t.buf = append(t.buf, raw[1:len(raw)-1]...)
 	default:
 		text, _ := jsonrpc.Unquote(raw)
 		if len(text) > most {
-			return false
+			return t, false
 		}
 		t.buf = append(t.buf, text...)
 	}
 	t.ends = append(t.ends, len(t.buf))
-	return true
+	return t, true
 }
 
-// strings returns what was gathered, with room for lists of so many.
-func (t *texts) strings(listed int) gathered {
-	g := gathered{text: string(t.buf), ends: t.ends}
-	if listed > 0 {
-		g.lists = make([]string, 0, listed)
+// nth returns one of the strings that texts gathered; run returns some that
+// stand side by side.
+func nth(text string, ends []int, i int) string {
+	if i == 0 {
+		return text[:ends[0]]
 	}
-	return g
+	return text[ends[i-1]:ends[i]]
 }
 
-// gathered hands out the texts in the order in which they were added.
-type gathered struct {
-	text  string
-	ends  []int
-	start int
-	lists []string
-}
-
-func (g *gathered) next() string {
-	end := g.ends[0]
-	s := g.text[g.start:end]
-	g.start, g.ends = end, g.ends[1:]
-	return s
-}
-
-func (g *gathered) list(n int) []string {
+func run(text string, ends []int, from, n int) []string {
 	if n == 0 {
 		return nil
 	}
-	from := len(g.lists)
-	for range n {
-		g.lists = append(g.lists, g.next())
+	all := make([]string, n)
+	for i := range all {
+		all[i] = nth(text, ends, from+i)
 	}
-	return g.lists[from:len(g.lists):len(g.lists)]
+	return all
 }

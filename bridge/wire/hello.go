@@ -138,8 +138,8 @@ func ReadJoin(frame []byte) (Join, error) {
 		Protocol string `json:"protocol"`
 		Kind     string `json:"kind"`
 		Type     string `json:"type"`
-		fields   `json:",inline"`
-		Payload  fields `json:"payload"`
+		fields
+		Payload fields `json:"payload"`
 	}
 	r := reading{frame: frame}
 	if err := r.scan(); err != nil {
