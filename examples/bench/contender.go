@@ -33,6 +33,7 @@ type result struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50"` // nanoseconds
 	P99       float64 `json:"p99"`
+	Max       float64 `json:"max"`
 }
 
 // A contender is one way from a caller to the server, with its load.
@@ -100,15 +101,10 @@ type readyEvent struct {
 // ready starts a command of ours and waits until it serves.
 func ready(s *stage.Stage, args ...string) (*stage.Process, readyEvent, error) {
 	var e readyEvent
-	p, err := s.Start(stage.Bridge, args...)
+	p, line, err := s.Record(stage.Bridge, args...)
 	if err != nil {
 		return nil, e, err
 	}
-	line, err := p.Line()
-	if err != nil {
-		return nil, e, err
-	}
-	p.Ignore()
 	return p, e, json.Unmarshal([]byte(line), &e)
 }
 

@@ -75,7 +75,7 @@ func bench(ctx context.Context, p plan, out *os.File) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Strike()) }()
 	began := time.Now()
-	r := report{out: out, plan: p}
+	r := report{out: out, plan: p, slowest: map[string]float64{}}
 	r.head()
 	if r.starts, err = timeStarts(ctx, s, p.starts); err != nil {
 		return err

@@ -16,6 +16,7 @@ type report struct {
 	starts     map[string][]time.Duration
 	contenders []*contender
 	goals      []goal
+	slowest    map[string]float64 // by contender, over all cells
 }
 
 // A goal is a figure of DESIGN section 13 and what was measured.
@@ -72,6 +73,11 @@ func (r *report) cell(c cell, rounds []round) {
 			fig(ours), fig(bare), topic, fig(hosting), fig(wrapper), hop, fig(direct))
 		r.note(c, m.name, topic, hop)
 	}
+	for _, one := range rounds {
+		for name, got := range one {
+			r.slowest[name] = max(r.slowest[name], got.Max)
+		}
+	}
 }
 
 // note keeps the figures that DESIGN section 13 sets a goal for.
@@ -103,6 +109,8 @@ func (r *report) foot(took time.Duration) {
 	}
 	fmt.Fprintf(r.out, "\nstart to ready         hosting %s, bare bridge with a relay already there %s\n", micros(start[hosting]), micros(start[bare]))
 	r.goals = append(r.goals, goal{what: "hosting, start to ready", got: start[hosting] / 1e6, want: 60, unit: " ms"})
+	fmt.Fprintf(r.out, "slowest call           ours %s, bare %s, hosting %s, wrapper %s\n",
+		micros(r.slowest[ours]), micros(r.slowest[bare]), micros(r.slowest[hosting]), micros(r.slowest[wrapper]))
 	r.memory()
 	fmt.Fprintln(r.out, "\ngoals (DESIGN section 13)")
 	for _, g := range r.goals {
