@@ -200,8 +200,8 @@ func TestOracleO11(t *testing.T) {
 		t.Run("O11 an invalid token ends it "+d.name, func(t *testing.T) {
 			g, s := arrive(t, d, launch{env: map[string]string{"MCPX_AUTH_TOKEN": "TOK"}})
 			g.hangUp(websocket.ClosePolicyViolation, "Invalid token")
-			if code := s.wait(); code != exitRefused {
-				t.Errorf("exit %d, want %d\n%s", code, exitRefused, s.about())
+			if code := s.wait(); code != 4 {
+				t.Errorf("exit %d, want 4\n%s", code, s.about())
 			}
 			if n := g.upgrades.Load(); n > 2 {
 				t.Errorf("it came %d times with a token that was refused", n)
@@ -245,8 +245,8 @@ func TestOracleO11(t *testing.T) {
 		g := openStage(t, d1)
 		g.refuse.Store(http.StatusUnauthorized)
 		s := launch{}.start(t, g.url)
-		if code := s.wait(); code != exitRefused {
-			t.Errorf("exit %d, want %d\n%s", code, exitRefused, s.about())
+		if code := s.wait(); code != 4 {
+			t.Errorf("exit %d, want 4\n%s", code, s.about())
 		}
 	})
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// patience is how long a test waits for what must come. It is only ever spent
-// by a test that fails.
-const patience = 30 * time.Second
+// longest is how long a case waits for what must come. It is only ever spent by
+// a case that fails.
+const longest = 30 * time.Second
 
 // A stage is a gateway that plays what a case says: a real WebSocket server on
 // loopback, without any judgement of its own. Every frame it gets is held
@@ -120,7 +120,7 @@ func (g *stage) accept() {
 	g.t.Helper()
 	select {
 	case g.at = <-g.dialled:
-	case <-time.After(patience):
+	case <-time.After(longest):
 		g.fail("the bridge does not connect")
 	}
 }
@@ -159,7 +159,7 @@ func (g *stage) next() string {
 		}
 		g.proper(frame)
 		return frame
-	case <-time.After(patience):
+	case <-time.After(longest):
 		g.fail("the bridge says nothing")
 	}
 	return ""
@@ -228,7 +228,7 @@ func (g *stage) pong() {
 	g.t.Helper()
 	g.count++
 	text := fmt.Sprint(g.count)
-	if err := g.at.ws.WriteControl(websocket.PingMessage, []byte(text), time.Now().Add(patience)); err != nil {
+	if err := g.at.ws.WriteControl(websocket.PingMessage, []byte(text), time.Now().Add(longest)); err != nil {
 		g.fail("the bridge takes no ping: %v", err)
 	}
 	for {
@@ -237,7 +237,7 @@ func (g *stage) pong() {
 			if got == text {
 				return
 			}
-		case <-time.After(patience):
+		case <-time.After(longest):
 			g.fail("the bridge answers no ping")
 		}
 	}
@@ -262,7 +262,7 @@ func (g *stage) waiting() (frames []string) {
 func (g *stage) hangUp(code int, reason string) {
 	g.t.Helper()
 	text := websocket.FormatCloseMessage(code, reason)
-	if err := g.at.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(patience)); err != nil {
+	if err := g.at.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(longest)); err != nil {
 		g.fail("the bridge takes no close: %v", err)
 	}
 	g.gone()
@@ -277,7 +277,7 @@ func (g *stage) drop() {
 // gone waits for the end of the connection; what came before is lost.
 func (g *stage) gone() {
 	g.t.Helper()
-	late := time.After(patience)
+	late := time.After(longest)
 	for {
 		select {
 		case _, ok := <-g.at.frames:

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The oracles are the cases of WIRE section 11. Most are played here, against
+// the whole program, a real server and a scripted gateway; each is a subtest
+// that is called by its number.
+//
+// A proof is where a case is shown that is not shown here.
+type proof struct {
+	room string // from the top of the repository
+	test string // a test function there
+	why  string
+}
+
+// elsewhere are the oracles whose point is long time, or what the program does
+// only in many minutes: package topic shows them with a clock of its own.
+var elsewhere = map[string]proof{
+	"O12": {"bridge/topic", "TestDuplicate", "30 s pass"},
+	"O13": {"bridge/topic", "TestGhost", "2 s and 40 s pass"},
+	"O38": {"bridge/topic", "TestPacing", "minutes pass"},
+}
+
+// laterOracles are those of what is not built yet.
+var laterOracles = map[string][]string{
+	"approvals":  span("O", 39, 65),
+	"proposals":  append(span("O", 66, 91), "O98"), // O98 is about a reject of ours
+	"peer tools": span("O", 99, 106),
+}
+
+func span(letter string, from, to int) (all []string) {
+	for n := from; n <= to; n++ {
+		all = append(all, fmt.Sprint(letter, n))
+	}
+	return all
+}
+
+var oracleName = regexp.MustCompile(`"(O[0-9]+) [a-z]`)
+
+func TestEveryOracleIsShownSomewhere(t *testing.T) {
+	here := map[string]bool{}
+	for _, m := range oracleName.FindAllStringSubmatch(testText(t, "."), -1) {
+		here[m[1]] = true
+	}
+	for _, p := range elsewhere {
+		p.check(t)
+	}
+	for _, o := range span("O", 1, 106) {
+		var places []string
+		if here[o] {
+			places = append(places, "here")
+		}
+		if p, ok := elsewhere[o]; ok {
+			places = append(places, p.room)
+		}
+		for what, those := range laterOracles {
+			if slices.Contains(those, o) {
+				places = append(places, "with "+what)
+			}
+		}
+		if len(places) != 1 {
+			t.Errorf("%s is shown in %d places: %q", o, len(places), places)
+		}
+	}
+}
+
+// check finds the test that a proof names.
+func (p proof) check(t *testing.T) {
+	t.Helper()
+	if text := testText(t, filepath.Join("..", "..", filepath.FromSlash(p.room))); !strings.Contains(text, "func "+p.test+"(") {
+		t.Errorf("%s has no %s", p.room, p.test)
+	}
+}
+
+// testText is all that the tests of a package say.
+func testText(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no tests (%v)", dir, err)
+	}
+	var all strings.Builder
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
