@@ -58,7 +58,7 @@ func (r *reading) message(e *Envelope, ref reference) error {
 	}
 	answer := class == jsonrpc.Response
 	if answer != (ref.kind == Response) && !(r.byPayload && answer) {
-		return refuse(KindPayloadMismatch, "%.80q does not go with this payload", e.Spelled)
+		return refuse(KindPayloadMismatch, "%+.80q does not go with this payload", e.Spelled)
 	}
 	if answer {
 		e.Kind, e.Method, e.Key = Response, ref.method, ref.key
@@ -82,7 +82,7 @@ func (r *reading) call(e *Envelope, class jsonrpc.Class) error {
 	e.Kind = Request
 	switch {
 	case notifies && class == jsonrpc.Request:
-		return refuse(KindPayloadMismatch, "%.80q with an id", e.Method)
+		return refuse(KindPayloadMismatch, "%+.80q with an id", e.Method)
 	case r.byPayload && e.Method == chatMethod:
 		return r.wrappedChat(e)
 	case notifies:
@@ -139,12 +139,12 @@ func nameCall(e *Envelope, ref reference) error {
 	switch {
 	case ref.method == "":
 	case ref.method != e.Method:
-		return refuse(KindPayloadMismatch, "the kind says %.80q, the payload %.80q", ref.method, e.Method)
+		return refuse(KindPayloadMismatch, "the kind says %+.80q, the payload %+.80q", ref.method, e.Method)
 	case ref.key != "" && ref.key != e.Key && e.Method != "completion/complete":
-		return refuse(KindPayloadMismatch, "the kind says %.80q, the payload %.80q", ref.key, e.Key)
+		return refuse(KindPayloadMismatch, "the kind says %+.80q, the payload %+.80q", ref.key, e.Key)
 	}
 	if ref.kind == Proposal && ref.method != "" && !proposable(ref.method) {
-		return refuse(EnvelopeInvalid, "%.80q is no method that can be proposed", ref.method)
+		return refuse(EnvelopeInvalid, "%+.80q is no method that can be proposed", ref.method)
 	}
 	return nil
 }

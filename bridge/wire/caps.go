@@ -37,7 +37,7 @@ func ParseCaps(raw []byte) (Caps, error) {
 	}
 	var list []jsontext.Value
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return Caps{}, fmt.Errorf("capabilities are not a list: %.80q", raw)
+		return Caps{}, fmt.Errorf("capabilities are not a list: %+.80q", raw)
 	}
 	c := Caps{raw: raw, grants: make([]grant, len(list))}
 	var wrong error
@@ -61,7 +61,7 @@ func parseGrant(v jsontext.Value) (grant, error) {
 		g.kind, _ = jsonrpc.Unquote(o["kind"])
 	}
 	if g.kind == "" {
-		return g, fmt.Errorf("want a string or an object with a kind, not %.80q", v)
+		return g, fmt.Errorf("want a string or an object with a kind, not %+.80q", v)
 	}
 	g.payload, g.opaque = o["payload"], false
 	for name, value := range o {

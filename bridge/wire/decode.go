@@ -226,7 +226,7 @@ func (r *reading) protocol(d Dialect) error {
 	if said == "" {
 		return refuse(EnvelopeInvalid, "protocol is not a string")
 	}
-	return refuse(DialectMismatch, "this session speaks %s, the frame says %.40q", d.Protocol, said)
+	return refuse(DialectMismatch, "this session speaks %s, the frame says %+.40q", d.Protocol, said)
 }
 
 // sender checks id and from against what the frame turned out to be.
@@ -240,7 +240,7 @@ func (r *reading) sender(e *Envelope) error {
 		return refuse(EnvelopeInvalid, "from is missing or not a string")
 	case gateway(e.From) && (spokenFor || gatewayToo(e.Spelled)):
 	case reserved(e.From):
-		return refuse(FromReserved, "only the gateway's own frames may come from %.80q", e.From)
+		return refuse(FromReserved, "only the gateway's own frames may come from %+.80q", e.From)
 	case !participant(e.From):
 		return refuse(IDCharset, "from is not one to 64 of A-Z a-z 0-9 _ . -")
 	case spokenFor:

@@ -298,6 +298,7 @@ func TestBombsAreCheap(t *testing.T) {
 		}
 	}
 }
+
 // allocated returns how many bytes the process has allocated so far.
 func allocated() uint64 {
 	var m runtime.MemStats

@@ -33,6 +33,7 @@ type grammar struct {
 	family       bool // frames with any protocol string of this grammar are let pass
 	context      bool // envelopes have a context
 	streams      bool // frames may be raw stream data: #STREAM#DATA
+	handshake    bool // callers initialize a peer before they ask it for anything (WIRE 2.6)
 
 	caps capsForm // how capabilities are written
 }
@@ -49,6 +50,7 @@ var mcpx0 = grammar{
 	},
 	reads:     map[string]Kind{"mcp": Request, "system": Greeting, "presence": Presence},
 	byPayload: true,
+	handshake: true,
 	caps:      capsUnsaid,
 }
 
@@ -79,6 +81,7 @@ var mcpx1 = grammar{
 		"system/presence": Presence, "system.presence": Presence, "presence": Presence,
 	},
 	methodInKind: true,
+	handshake:    true,
 	caps:         capsStrings,
 }
 
@@ -130,6 +133,16 @@ func Lookup(protocol string) (Dialect, bool) {
 	}
 	return Dialect{}, false
 }
+
+// Alike reports whether frames of one dialect are read in the other as they
+// are. The mew dialects differ in their protocol string alone.
+func (d Dialect) Alike(other Dialect) bool {
+	return d == other || d.grammar != nil && d.family && d.grammar == other.grammar
+}
+
+// Handshake reports whether a caller must initialize a peer before it asks for
+// anything (WIRE 2.6). Where that is not so many peers do not answer it (5.5).
+func (d Dialect) Handshake() bool { return d.grammar != nil && d.handshake }
 
 func digits(s string) bool {
 	return s != "" && len(s) <= 4 && strings.Trim(s, "0123456789") == ""

@@ -73,6 +73,17 @@ func (d Dialect) AppendFault(dst []byte, id, ts, to string, f Fault) []byte {
 	return append(dst, `}}`...)
 }
 
+// AppendNotice appends what a gateway answers to what is no frame: a bare
+// object, in mew a fault that names nobody (WIRE 2.5, 5.4).
+func (d Dialect) AppendNotice(dst []byte, message string) []byte {
+	if !d.family {
+		dst = append(dst, `{"error":"Invalid message format","details":`...)
+		return append(jsonrpc.AppendQuote(dst, message), '}')
+	}
+	dst = append(d.open(dst, &Envelope{}), `,"kind":"system/error","payload":{"error":`...)
+	return append(jsonrpc.AppendQuote(dst, message), `,"code":"VALIDATION_ERROR"}}`...)
+}
+
 // system appends a frame of the gateway up to its payload.
 func (d Dialect) system(dst []byte, id, ts, to string, k Kind, links []string) []byte {
 	e := Envelope{ID: id, TS: ts, From: Gateway}

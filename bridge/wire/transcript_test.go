@@ -38,6 +38,7 @@ type transcript struct {
 	Event    string
 	Who      *member
 	Fault    *wire.Fault
+	Notice   string
 	Caps     json.RawMessage
 	Payload  []byte `json:"-"`
 	sections []section
@@ -186,6 +187,8 @@ func (tr *transcript) append(t *testing.T, d wire.Dialect, dst []byte) ([]byte, 
 		return d.AppendWelcome(dst, tr.ID, tr.TS, tr.Topic, w, history), nil
 	case tr.Who != nil:
 		return d.AppendPresence(dst, tr.ID, tr.TS, tr.Event, tr.Who.participant(t)), nil
+	case tr.Notice != "":
+		return d.AppendNotice(dst, tr.Notice), nil
 	case tr.Fault != nil:
 		f := *tr.Fault
 		f.Trigger, f.Caps = tr.Corr, caps(t, tr.Caps)
@@ -214,6 +217,10 @@ func (tr *transcript) read(t *testing.T, d wire.Dialect, frame []byte) {
 		tr.readWelcome(t, d, &e)
 	case tr.Who != nil:
 		tr.readPresence(t, d, &e)
+	case tr.Notice != "":
+		if f, err := e.Fault(); err != nil || !strings.HasSuffix(f.Message, tr.Notice) || e.From != "" {
+			t.Errorf("%s: %+v, %v; want %q", d.Protocol, f, err, tr.Notice)
+		}
 	case tr.Fault != nil:
 		tr.readFault(t, d, &e)
 	default:
