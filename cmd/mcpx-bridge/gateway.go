@@ -200,8 +200,11 @@ func (p *program) mintToken() error {
 		return err
 	}
 	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: expiry(p.s.TTL)})
+	if _, ok := errors.AsType[*failure](err); err != nil && !ok {
+		err = misused("", "%w", err) // claims that no gateway would take
+	}
 	if err != nil {
-		return misused("", "%w", err)
+		return err
 	}
 	if p.s.JSON {
 		return p.print(jsonLine(struct {

@@ -33,11 +33,9 @@ func (l leakless) Run() int {
 
 // playServer is the program "server" of the scripts.
 func playServer() {
-	script := "{}"
-	if len(os.Args) > 1 {
-		script = os.Args[1]
-	}
-	os.Args = append([]string{os.Args[0]}, stdiotestArgs(script)...)
+	args := append(os.Args, "{}") // without an argument: a decent server
+	os.Args = append(args[:1:1], stdiotestArgs(args[1])...)
+	os.Args = append(os.Args, args[2:]...)
 	stdiotest.Main()
 }
 
@@ -57,6 +55,7 @@ func TestScripts(t *testing.T) {
 func privateState(e *testscript.Env) error {
 	e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 	e.Setenv("GORACE", "atexit_sleep_ms=0")
+	e.Setenv("KEPT", "yes") // something of a person's own
 	e.Values[actorsKey{}] = &actors{env: e, byName: map[string]*actor{}}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,7 +207,7 @@ func (b *bridging) keepServer(ctx context.Context) error {
 }
 
 func startHint(e *stdio.StartError) string {
-	if errors.Is(e, os.ErrNotExist) {
+	if errors.Is(e, os.ErrNotExist) || errors.Is(e, exec.ErrNotFound) {
 		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
 	}
 	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"

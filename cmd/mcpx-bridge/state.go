@@ -120,7 +120,7 @@ func (d stateDir) draft(text []byte) (name string, err error) {
 func (d stateDir) read(name string) ([]byte, error) {
 	f, err := openNoFollow(d.file(name))
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return nil, fail(exitFailed, "", "state directory: %w", err)
 	}
 	defer f.Close()
 	if err := ownedAndClosed(f); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -125,8 +126,11 @@ func brief(e *wire.Envelope) string {
 		more = fmt.Sprintf("… (%d bytes)", len(text))
 		text = bytes.ToValidUTF8(text[:shownPayload], nil)
 	}
-	return visible(string(oneLine(text))) + more
+	return visible(string(oneLine(secretMember.ReplaceAll(text, []byte(`${1}"[token]"`))))) + more
 }
+
+// secretMember finds the values of members that hold a token.
+var secretMember = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"?`)
 
 func roomLine(e roomEvent) []byte {
 	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), e.What, visible(e.Detail))

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The help of every command is a file that people can read and review.
+func TestHelpIsAsWritten(t *testing.T) {
+	commands := []string{""}
+	for _, c := range (&program{}).root().Commands() {
+		commands = append(commands, c.Name())
+	}
+	for _, name := range commands {
+		args, file := []string{name, "--help"}, name
+		if name == "" {
+			args, file = args[1:], "mcpx-bridge"
+		}
+		var out, errs bytes.Buffer
+		code := run(context.Background(), args, env{stdin: &bytes.Buffer{}, stdout: &out, stderr: &errs,
+			getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+		if code != 0 || errs.Len() > 0 {
+			t.Errorf("%q: exit code %d, stderr %q", name, code, errs.String())
+		}
+		golden(t, filepath.Join("testdata", "help", file+".txt"), out.Bytes())
+	}
+}
+
+// golden compares with a file, or with UPDATE in the environment writes it.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; UPDATE=1 go test writes it:\n%s", file, got)
+	}
+}
