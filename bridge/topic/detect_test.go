@@ -206,10 +206,9 @@ func TestOtherID(t *testing.T) {
 			t.Errorf("the error is %q", f)
 		}
 	})
-	t.Run("an id that cannot be one ends it", func(t *testing.T) {
+	t.Run("an id that cannot be one is no welcome", func(t *testing.T) {
 		g := &script{play: func(_ int, p *player) { p.say(strings.ReplaceAll(welcomeD1, `"fs"`, `"system:gateway"`)); p.stay() }}
-		s := sit(t, Options{URL: g.real(t), MaxWaitFirst: 2 * time.Second})
-		s.fatal(4)
+		sit(t, Options{URL: g.real(t)}).want("refused")
 	})
 }
 
