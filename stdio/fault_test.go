@@ -153,10 +153,14 @@ func TestLineWithoutEndIsARestartInBoundedMemory(t *testing.T) {
 }
 
 func TestTooMuchNoiseIsARestart(t *testing.T) {
-	s := serve(t, stdiotest.Script{})
+	o := quick(stdiotest.Command(t, stdiotest.Script{IgnoreTerm: true}))
+	o.Stop.Term = patience
+	s := begin(t, o)
 	s.up()
-	s.tool("raw", `{"text":`+quoted(t, strings.Repeat("garbage\n", 150))+`}`)
-	s.wantCause(CauseGarbage)
+	s.tool("raw", `{"text":`+quoted(t, strings.Repeat(strings.Repeat("garbage", 4000)+"\n", 150))+`}`)
+	if x := s.wantCause(CauseGarbage); x.Code != 0 { // what it still writes is taken, so it gets to see the end of its stdin
+		t.Errorf("exit is %+v, want status 0", x)
+	}
 	noise := 0
 	for _, e := range s.all()[:s.at] {
 		if e.what == "noise" {

@@ -84,12 +84,11 @@ func (k *handshake) begin(p plan) {
 	k.act(k.g.begin())
 }
 
-// silent tells that ProbeAfter has passed. Only a first answer would have
-// mattered, so it need not be told apart.
+// silent tells that ProbeAfter has passed.
 func (k *handshake) silent() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.over && len(k.refusal) == 0 {
+	if !k.over {
 		k.act(k.g.silent())
 	}
 }

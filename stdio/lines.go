@@ -116,7 +116,7 @@ func (l *lines) whole(line []byte) ([]byte, error) {
 	if len(line) > l.max {
 		return slices.Clone(line[:headSize]), errTooLong
 	}
-	l.room = min(len(line)+chunk, longFirst)
+	l.room = min(len(line)+len(line)/8+4<<10, longFirst)
 	return line, nil
 }
 

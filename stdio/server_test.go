@@ -126,6 +126,8 @@ func TestIdleComesAfterWhatWasHeard(t *testing.T) {
 	s.next("idle")
 	s.call("echo", "{}")
 	s.next("idle")
+	s.call("big", `{"bytes":3000000}`) // comes in many reads
+	s.next("idle")
 	s.stop()
 	s.down()
 	s.next("idle")
