@@ -39,7 +39,7 @@ var only = map[string]string{
 	"github.com/golang-jwt/jwt/v5":                  "bridge/gateway",
 	"github.com/santhosh-tekuri/jsonschema/v6":      "bridge",
 	"github.com/google/shlex":                       "cmd/mcpx-bridge",
-	"os/exec":                                       "stdio cmd/mcpx-bridge",
+	"os/exec":                                       "stdio stdio/stdiotest cmd/mcpx-bridge",
 	"go.uber.org/goleak":                            "",
 	"github.com/rogpeppe/go-internal":               "",
 	"github.com/modelcontextprotocol/go-sdk":        "",
