@@ -106,7 +106,8 @@ func (r *reading) scan() error {
 	return jsonrpc.Scan(r.frame, jsonrpc.Judged, frameShape, r.at[:])
 }
 
-// scanLoosely tries a frame again that could be a response.
+// scanLoosely tries a frame again that could be a response. What it was refused
+// for otherwise would be refused again.
 func (r *reading) scanLoosely(err error) error {
 	var e *jsonrpc.Error
 	if !errors.As(err, &e) || e.Reason != jsonrpc.TooDeep && e.Reason != jsonrpc.DuplicateKey {
@@ -220,7 +221,7 @@ func (r *reading) protocol(d Dialect) error {
 		return nil
 	}
 	said := r.short(atProtocol)
-	if other, ok := Lookup(said); ok && r.family && other.grammar == d.grammar {
+	if other, ok := Lookup(said); ok && d.Alike(other) {
 		return nil
 	}
 	if said == "" {

@@ -97,6 +97,7 @@ func TestRefused(t *testing.T) {
 		{"a sender of 65", v1, wire.IDCharset, frame1(bob, `"from":"`+long[:65]+`"`)},
 		{"a sender of 257", v1, wire.IDCharset, frame1(bob, `"from":"`+long+`"`)},
 		{"an id of 257", v1, wire.IDCharset, frame1(`"e1"`, `"`+long+`"`)},
+		{"an id of 257, one of them escaped", v1, wire.IDCharset, frame1(`"e1"`, `"\u0041`+long[:256]+`"`)},
 		{"an id with a line break", v1, wire.IDCharset, frame1(`"e1"`, `"e\n1"`)},
 		{"an id beyond ASCII", v1, wire.IDCharset, frame1(`"e1"`, `"é"`)},
 		{"an empty recipient", v1, wire.IDCharset, frame1(`["fs"]`, `[""]`)},

@@ -30,7 +30,7 @@ type grammar struct {
 	byPayload    bool // what an mcp or system frame is, only its payload says (WIRE 2.2)
 	manyLinks    bool // correlation_id is a list
 	looseRPC     bool // requests may lack jsonrpc and id (WIRE W-6)
-	family       bool // frames with any protocol string of this grammar are let pass
+	bareNotice   bool // what is no frame is answered with an object that is none either (WIRE 2.5)
 	context      bool // envelopes have a context
 	streams      bool // frames may be raw stream data: #STREAM#DATA
 	handshake    bool // callers initialize a peer before they ask it for anything (WIRE 2.6)
@@ -48,10 +48,11 @@ var mcpx0 = grammar{
 		Failure:      "system",
 		Presence:     "presence",
 	},
-	reads:     map[string]Kind{"mcp": Request, "system": Greeting, "presence": Presence},
-	byPayload: true,
-	handshake: true,
-	caps:      capsUnsaid,
+	reads:      map[string]Kind{"mcp": Request, "system": Greeting, "presence": Presence},
+	byPayload:  true,
+	bareNotice: true,
+	handshake:  true,
+	caps:       capsUnsaid,
 }
 
 var mcpx1 = grammar{
@@ -81,6 +82,7 @@ var mcpx1 = grammar{
 		"system/presence": Presence, "system.presence": Presence, "presence": Presence,
 	},
 	methodInKind: true,
+	bareNotice:   true,
 	handshake:    true,
 	caps:         capsStrings,
 }
@@ -113,7 +115,6 @@ var mew = grammar{
 	},
 	manyLinks: true,
 	looseRPC:  true,
-	family:    true,
 	context:   true,
 	streams:   true,
 	caps:      capsObjects,
@@ -137,7 +138,7 @@ func Lookup(protocol string) (Dialect, bool) {
 // Alike reports whether frames of one dialect are read in the other as they
 // are. The mew dialects differ in their protocol string alone.
 func (d Dialect) Alike(other Dialect) bool {
-	return d == other || d.grammar != nil && d.family && d.grammar == other.grammar
+	return d == other || d.grammar != nil && d.grammar == other.grammar
 }
 
 // Handshake reports whether a caller must initialize a peer before it asks for

@@ -41,7 +41,7 @@ func (d Dialect) AppendWelcome(dst []byte, id, ts, topic string, w Welcome, hist
 }
 
 // AppendPresence appends the frame that tells everybody of a join, a leave or
-// another event. On a leave mew says no capabilities (WIRE 5.2).
+// another event. On a leave no capabilities are said (WIRE 5.2).
 func (d Dialect) AppendPresence(dst []byte, id, ts, event string, p Participant) []byte {
 	dst = d.system(dst, id, ts, "", Presence, nil)
 	dst = append(dst, `{"event":`...)
@@ -76,7 +76,7 @@ func (d Dialect) AppendFault(dst []byte, id, ts, to string, f Fault) []byte {
 // AppendNotice appends what a gateway answers to what is no frame: a bare
 // object, in mew a fault that names nobody (WIRE 2.5, 5.4).
 func (d Dialect) AppendNotice(dst []byte, message string) []byte {
-	if !d.family {
+	if d.bareNotice {
 		dst = append(dst, `{"error":"Invalid message format","details":`...)
 		return append(jsonrpc.AppendQuote(dst, message), '}')
 	}
