@@ -84,7 +84,7 @@ func rooms(t *testing.T, goos string) []room {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		ours := strings.HasPrefix(r.ImportPath, module+"/") && !strings.HasPrefix(r.name(), "examples/")
+		ours := strings.HasPrefix(r.ImportPath, module+"/") && !strings.HasPrefix(r.name()+"/", "examples/")
 		if ours && len(r.GoFiles) > 0 {
 			all = append(all, r)
 		}
