@@ -110,7 +110,7 @@ func (r *reading) scan() error {
 // for otherwise would be refused again.
 func (r *reading) scanLoosely(err error) error {
 	var e *jsonrpc.Error
-	if !errors.As(err, &e) || e.Reason != jsonrpc.TooDeep && e.Reason != jsonrpc.DuplicateKey {
+	if !errors.As(err, &e) || e.Reason != jsonrpc.TooDeep && e.Reason != jsonrpc.DuplicateKey && e.Reason != jsonrpc.TooLarge {
 		return err
 	}
 	if jsonrpc.Scan(r.frame, answers, frameShape, r.at[:]) != nil {

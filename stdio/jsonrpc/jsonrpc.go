@@ -11,6 +11,7 @@ const (
 	MaxDepth       = 64       // nesting of a message that is judged
 	MaxServerDepth = 1000     // nesting of a message from a server
 	MaxSize        = 16 << 20 // bytes of one message or frame
+	MaxValues      = 1 << 18  // values in a message that is judged
 )
 
 // Rules say how strictly a text is read. The zero Rules refuse everything
@@ -18,6 +19,11 @@ const (
 type Rules struct {
 	Depth int // deepest nesting accepted; the outermost object is 1
 	Size  int // most bytes accepted
+
+	// Values is how many values are accepted, containers and what is in them;
+	// 0: any number. Whoever decodes a text pays for each: 3 MB of {} fill
+	// 66 MB (RELIABILITY 2.2, "depth bomb").
+	Values int
 
 	// EveryLevel refuses duplicate keys in every object. Without it only
 	// the objects named by the Shape are held to that.
@@ -32,7 +38,7 @@ type Rules struct {
 // Judged are the rules for what arrives from a topic; Passed those for what a
 // server answers, which is passed on and not judged.
 var (
-	Judged = Rules{Depth: MaxDepth, Size: MaxSize, EveryLevel: true}
+	Judged = Rules{Depth: MaxDepth, Size: MaxSize, Values: MaxValues, EveryLevel: true}
 	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize, TopOnly: true}
 )
 

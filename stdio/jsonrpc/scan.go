@@ -30,10 +30,11 @@ func Scan(data []byte, r Rules, s Shape, slots []Span) error {
 // read and return the offset after it, or -1 once they have failed. The error
 // is kept on the keyring: a scanner that held it could not live on the stack.
 type scanner struct {
-	data  []byte
-	rules Rules
-	slots []Span
-	keys  *keyring
+	data   []byte
+	rules  Rules
+	slots  []Span
+	keys   *keyring
+	values int // so far, the outermost object left out
 }
 
 func (s *scanner) fail(r Reason, at int) int {
@@ -90,6 +91,9 @@ func (s *scanner) document(shape Shape) {
 // value reads one value. depth is what it has if it is an object or array;
 // inside names the members to find if it is an object.
 func (s *scanner) value(i, depth int, inside Shape) int {
+	if s.values++; s.values > s.rules.Values && s.rules.Values > 0 {
+		return s.fail(TooLarge, i)
+	}
 	switch c := s.peek(i); c {
 	case '"':
 		end, _ := s.str(i)

@@ -327,6 +327,10 @@ func TestSize(t *testing.T) {
 	accepts(t, big, jsonrpc.Judged)
 	refuses(t, big+" ", jsonrpc.Judged, jsonrpc.TooLarge, jsonrpc.MaxSize)
 	refuses(t, "{}", jsonrpc.Rules{}, jsonrpc.TooLarge, 0)
+	few := jsonrpc.Rules{Depth: 9, Size: 100, Values: 3}
+	accepts(t, `{"a":[1,{}]}`, few)
+	refuses(t, `{"a":[1,{"b":2}]}`, few, jsonrpc.TooLarge, 13)
+	refuses(t, `{"a":1,"b":2,"c":3,"d":4}`, few, jsonrpc.TooLarge, 23)
 	refuses(t, "{}", jsonrpc.Rules{Size: 10}, jsonrpc.TooDeep, 0)
 }
 
