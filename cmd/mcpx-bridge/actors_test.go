@@ -26,6 +26,7 @@ import (
 //	signal NAME TERM|INT|KILL   sends a signal
 //	exits NAME CODE             waits until it ends
 //	[!] alive PID               there is such a process
+//	hosting HOST OTHER A B      tells which of two actors hosts the local gateway
 //	mode FILE OCTAL             checks, or with =OCTAL sets, permission bits
 type actorsKey struct{}
 
@@ -199,6 +200,20 @@ func alive(ts *testscript.TestScript, neg bool, args []string) {
 	if lives(pid) == neg {
 		ts.Fatalf("process %d: alive is %v", pid, !neg)
 	}
+}
+
+func whoHosts(ts *testscript.TestScript, neg bool, args []string) {
+	at, err := stateDir(ts.MkAbs("state/mcpx-bridge")).listing()
+	ts.Check(err)
+	host, other := args[2], args[3]
+	if actorOf(ts, other).cmd.Process.Pid == at.PID {
+		host, other = other, host
+	}
+	if actorOf(ts, host).cmd.Process.Pid != at.PID {
+		ts.Fatalf("process %d hosts, which is neither", at.PID)
+	}
+	ts.Setenv(args[0], host)
+	ts.Setenv(args[1], other)
 }
 
 func mode(ts *testscript.TestScript, neg bool, args []string) {

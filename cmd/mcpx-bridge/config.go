@@ -73,18 +73,19 @@ func listed(f *pflag.Flag, text string) []string {
 
 // strays names variables that look like ours but are none: spelling mistakes.
 func (p *program) strays(root *cobra.Command) {
-	known := []string{"MCPX_AUTH_TOKEN"}
+	known := []string{"AUTH_TOKEN"}
 	for name := range knownFlags(root) {
-		known = append(known, flagEnv(name))
+		known = append(known, strings.TrimPrefix(flagEnv(name), "MCPX_"))
 	}
 	slices.Sort(known)
 	for _, kv := range p.environ() {
 		key, _, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(key, "MCPX_") || slices.Contains(known, key) {
+		name, ours := strings.CutPrefix(key, "MCPX_")
+		if !ours || slices.Contains(known, name) {
 			continue
 		}
-		if meant := nearest(key, known); meant != "" {
-			p.log.Warn("ignored a variable in the environment", "variable", key, "meant", meant)
+		if meant := nearest(name, known); meant != "" {
+			p.log.Warn("the environment has "+visible(key)+", which is not ours", "meant", "MCPX_"+meant)
 		}
 	}
 }

@@ -62,6 +62,9 @@ func (p *program) newDoor(id string, hosts bool) (*door, error) {
 	}
 	d.url = d.opt.URL
 	if p.s.Gateway == "" {
+		if p.s.TokenFile != "" || p.s.TokenCommand != "" {
+			p.log.Warn("the token is not used: this machine's own gateway needs none; --gateway names another")
+		}
 		if d.local, err = p.localGateway(); err != nil {
 			return nil, err
 		}
@@ -113,18 +116,14 @@ func (d *door) dialLocal(ctx context.Context) (topic.Conn, error) {
 	return topic.Dial(ctx, o, token)
 }
 
-// place finds the local gateway. A failure that trying again does not mend is
-// fatal.
+// place finds the local gateway, or hosts it. No failure is final here: what we
+// cannot do, another process may.
 func (d *door) place(ctx context.Context) (string, *gateway.Gateway, error) {
-	if !d.hosts {
-		at, err := d.local.find(ctx)
-		return at, nil, err
+	if d.hosts {
+		return d.local.findOrHost(ctx)
 	}
-	at, own, err := d.local.findOrHost(ctx)
-	if f, ok := errors.AsType[*failure](err); ok {
-		return "", nil, fatal(f.Exit, f)
-	}
-	return at, own, err
+	at, err := d.local.find(ctx)
+	return at, nil, err
 }
 
 // attach takes a seat at the gateway in this process.
@@ -148,7 +147,8 @@ func (d *door) attach(own *gateway.Gateway) (topic.Conn, error) {
 func (d *door) where() (url string, hosted bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.url, d.hosted
+	shown, _, _ := strings.Cut(d.url, "?") // some put their token there
+	return shown, d.hosted
 }
 
 // close stops the gateway in this process, if there is one.

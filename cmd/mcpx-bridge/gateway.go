@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,8 +127,8 @@ func (p *program) hosts() []string {
 // serveByHand serves a gateway that was started by hand. Unless another process
 // hosts this machine's gateway, or ours speaks TLS, it becomes that.
 func (l *local) serveByHand(ctx context.Context, o gateway.Options, config *tls.Config) (*hosting, error) {
-	if config == nil {
-		h, err := l.tryHost(o)
+	if config == nil && l.local() {
+		h, err := l.hostSoon(ctx, o)
 		if h != nil || err != nil {
 			return h, err
 		}
@@ -148,6 +149,28 @@ func (l *local) serveByHand(ctx context.Context, o gateway.Options, config *tls.
 	}
 	h, err := serveGateway(listener, scheme, o)
 	return h, errors.Join(err)
+}
+
+// local reports whether this machine's programs could join in clear text where
+// we are to listen.
+func (l *local) local() bool {
+	host, _, _ := net.SplitHostPort(l.listen)
+	ip := net.ParseIP(host)
+	return !offLoopback(l.listen) || host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// hostSoon is tryHost, which fails for a moment when somebody just looks
+// whether anybody hosts.
+func (l *local) hostSoon(ctx context.Context, o gateway.Options) (*hosting, error) {
+	for {
+		h, err := l.tryHost(o)
+		if h != nil || err != nil {
+			return h, err
+		}
+		if hosted, err := l.state.hosted(); hosted || err != nil || !pause(ctx, 20*time.Millisecond) {
+			return nil, err
+		}
+	}
 }
 
 func badListen(err error) error {

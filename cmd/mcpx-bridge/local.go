@@ -216,10 +216,20 @@ func serveGateway(listener net.Listener, scheme string, o gateway.Options) (*hos
 	if err != nil {
 		return nil, err
 	}
-	h := &hosting{gateway: g, url: scheme + "://" + listener.Addr().String(), done: make(chan error, 1),
+	h := &hosting{gateway: g, url: scheme + "://" + reachable(listener.Addr()), done: make(chan error, 1),
 		server: &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}}
 	go func() { h.done <- h.server.Serve(listener) }()
 	return h, nil
+}
+
+// reachable is how this machine's programs reach an address that is listened
+// at: one that stands for all addresses is none to dial.
+func reachable(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return a.String()
 }
 
 // stop ends all sessions, then everything else, and gives back the lock.

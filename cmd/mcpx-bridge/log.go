@@ -11,7 +11,8 @@ import (
 )
 
 // A speaker is the log for people: one line per event, "mcpx-bridge: " in
-// front, the words of a warning or an error said, attributes behind as key=value.
+// front, attributes behind as key=value. A warning says that it is one, unless
+// it is the hint that goes with another.
 type speaker struct {
 	w     io.Writer
 	mu    *sync.Mutex // held while a line is written
@@ -41,7 +42,7 @@ func (s *speaker) Handle(_ context.Context, r slog.Record) error {
 	b.WriteString("mcpx-bridge: ")
 	if r.Level >= slog.LevelError {
 		b.WriteString("error: ")
-	} else if r.Level >= slog.LevelWarn {
+	} else if r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "hint: ") {
 		b.WriteString("warning: ")
 	}
 	b.WriteString(visible(r.Message))

@@ -18,7 +18,7 @@ import (
 )
 
 // joinTime is how long a command waits for its seat.
-const joinTime = 15 * time.Second
+const joinTime = 10 * time.Second
 
 // A peer is a seat taken for the length of one command, to ask the others. It
 // answers what they ask with "no such method", at once, so that nobody waits
@@ -255,7 +255,11 @@ func (q *peer) post(class wire.Class, e *wire.Envelope) error {
 	if err != nil {
 		return err
 	}
-	if err := q.seat.Send(class, frame); err != nil {
+	err = q.seat.Send(class, frame)
+	if errors.Is(err, topic.ErrTooLarge) {
+		return fail(exitFailed, "", "%w", err)
+	}
+	if err != nil {
 		return fail(exitNoAnswer, "try again", "the request could not be sent: %w", err)
 	}
 	q.seat.Flush()

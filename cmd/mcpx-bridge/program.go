@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A program is one invocation: the world it may touch, its settings and its
@@ -52,8 +54,31 @@ The others there see its tools; what they may call, you decide. Without
 		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
+		completeFlags(c)
 	}
 	return root
+}
+
+// completeFlags lets shells complete the values of flags that have few.
+func completeFlags(c *cobra.Command) {
+	for flag, values := range map[string][]string{
+		"dialect": append(protocols(), "auto"),
+		"format":  sortedKeys(formats),
+		"role":    sortedKeys(roles),
+		"debug":   {"wire", "stdio"},
+	} {
+		if c.Flags().Lookup(flag) != nil {
+			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+func protocols() []string {
+	var all []string
+	for _, d := range wire.Dialects {
+		all = append(all, d.Protocol)
+	}
+	return all
 }
 
 const usageTemplate = `Usage:

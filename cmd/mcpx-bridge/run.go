@@ -105,7 +105,7 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 func (p *program) hintAllow() {
 	if len(p.s.Allow) == 0 {
 		p.log.Warn("nobody may call a tool: there is no --allow")
-		fmt.Fprintln(p.stderr, "mcpx-bridge: hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
+		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
 	}
 }
 
