@@ -59,7 +59,9 @@ type Options struct {
 
 // StopTimes are the waits of the stop ladder: stdin is closed, Input later the
 // process group gets a TERM, Term later a KILL. A group whose leader has gone
-// is killed at once, so no grandchild is left.
+// is killed at once, so no grandchild is left. One that is stopped because it
+// does not listen (CauseStdinStuck, CauseInitTimeout, CauseGarbage,
+// CauseLineTooLong) gets its TERM without the first wait.
 type StopTimes struct {
 	Input time.Duration // 2 s
 	Term  time.Duration // 3 s
