@@ -139,24 +139,37 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 // deliver sends the server's answer to the caller: the caller's id in place of
 // ours, and every other byte as the server wrote it.
 func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
-	r := Record{Event: "answered", Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Outcome: "ok", Executed: string(Yes)}
-	if m.Has(jsonrpc.Err) {
-		r.Outcome = "error"
-	}
-	payload := m.Append(make([]byte, 0, len(m.Raw)+len(c.id)), jsonrpc.Edit{Field: jsonrpc.ID, Value: c.id})
-	if c.method == "tools/list" {
-		payload = e.server.tools.withoutWithheld(payload)
-	}
 	e.calls.settle(c)
 	e.noteSubscription(c, m)
-	if len(payload) > jsonrpc.MaxSize-envelopeRoom {
-		e.noteRefusal(r, tooLarge(len(payload)))
-		payload = tooLarge(len(payload)).payload(c.id)
+	r := Record{Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool()}
+	if size := len(m.Raw) + len(c.id); size > jsonrpc.MaxSize-envelopeRoom {
+		e.noteRefusal(r, tooLarge(size))
+		e.answer(c.from, c.env, c.method, c.key, tooLarge(size).payload(c.id))
 	} else {
+		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(Yes)
 		e.note(r)
+		e.send(wire.Reply, e.passedOn(c, m))
 	}
-	e.answer(c.from, c.env, c.method, c.key, payload)
 	e.idleIfDone()
+}
+
+func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
+	env := &wire.Envelope{Kind: wire.Response, To: []string{c.from}, Corr: []string{c.env}, Method: c.method, Key: c.key,
+		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}}}
+	if c.method == "tools/list" && len(e.server.tools.withheld) > 0 {
+		env.Payload, env.Edits = e.server.tools.withoutWithheld(m.Append(nil, env.Edits...)), nil
+	}
+	return env
+}
+
+func outcome(m *jsonrpc.Message) string {
+	switch {
+	case m.Has(jsonrpc.Err):
+		return "error"
+	case string(m.Get(jsonrpc.IsError)) == "true":
+		return "tool_error"
+	}
+	return "ok"
 }
 
 // envelopeRoom is left for the envelope around a payload.

@@ -133,7 +133,7 @@ func (e *Engine) send(class wire.Class, env *wire.Envelope) {
 	env.ID = e.newID()
 	env.TS = e.now.UTC().Format("2006-01-02T15:04:05.000Z")
 	env.From = e.room.me
-	frame, err := e.room.dialect.Append(make([]byte, 0, len(env.Payload)+512), env, e.room.caps)
+	frame, err := e.room.dialect.Append(make([]byte, 0, size(env)+512), env, e.room.caps)
 	if err != nil {
 		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
 			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
@@ -141,6 +141,9 @@ func (e *Engine) send(class wire.Class, env *wire.Envelope) {
 	}
 	e.do(Send{class, env, frame})
 }
+
+// size is about how long the payload of a frame will be.
+func size(env *wire.Envelope) int { return max(len(env.Payload), len(env.Message.Raw)) }
 
 // answer sends the answer to a request, whoever made it.
 func (e *Engine) answer(from, env, method, key string, payload []byte) {

@@ -21,6 +21,24 @@ func TestACallCrossesAndComesBackWithItsOwnID(t *testing.T) {
 	}
 }
 
+func TestHowACallEndedIsOnRecord(t *testing.T) {
+	for answer, want := range map[string]string{
+		`"result":{"content":[]}`:                       "ok",
+		`"result":{"content":[],"isError":false}`:       "ok",
+		`"result":{"isError":true,"content":[]}`:        "tool_error",
+		`"result":{"content":[{"isError":true}]}`:       "ok",
+		`"error":{"code":-32050,"message":"x"}`:         "error",
+		`"result":null,"error":{"code":1,"message":""}`: "error",
+	} {
+		s := newStage(t, "mcpx/v0.1")
+		s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+		s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,` + answer + `}`)
+		if last := s.notes[len(s.notes)-1]; last.Event != "answered" || last.Outcome != want {
+			t.Errorf("%s: %s %s, want %s", answer, last.Event, last.Outcome, want)
+		}
+	}
+}
+
 func TestTheSameIDFromTwoCallersIsTwoCalls(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
@@ -433,6 +451,15 @@ func TestPauseHoldsAnswersAndEndsByItself(t *testing.T) {
 	s.nothing("a stranger's shutdown")
 	s.arrive(`{"protocol":"mew/v0.4","id":"c2","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request","payload":{"method":"ping"}}`)
 	s.has(s.only(), `"correlation_id":["c2"]`)
+}
+
+func TestAPauseNeedsNoPayload(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(`{"protocol":"mew/v0.4","id":"p","ts":"2026-01-01T00:00:00Z","from":"carol","to":["fs"],"kind":"participant/pause"}`)
+	s.arrive(`{"protocol":"mew/v0.4","id":"c1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request","payload":{"method":"ping"}}`)
+	s.nothing("paused")
+	s.arrive(`{"protocol":"mew/v0.4","id":"r","ts":"2026-01-01T00:00:00Z","from":"carol","to":["fs"],"kind":"participant/resume","payload":{}}`)
+	s.has(s.only(), `"correlation_id":["c1"]`)
 }
 
 func TestAGrantIsAcknowledged(t *testing.T) {

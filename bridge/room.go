@@ -117,7 +117,7 @@ func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
 		return
 	}
 	e.room.held = append(e.room.held, held{env, e.now})
-	e.room.heldBytes += len(env.Payload)
+	e.room.heldBytes += size(env)
 	for len(e.room.held) > heldMax || e.room.heldBytes > heldMaxBytes {
 		e.dropHeld("outbox_full")
 	}
@@ -125,7 +125,7 @@ func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
 
 func (e *Engine) dropHeld(why string) {
 	oldest := e.room.held[0].env
-	e.room.heldBytes -= len(oldest.Payload)
+	e.room.heldBytes -= size(oldest)
 	e.room.held = slices.Delete(e.room.held, 0, 1)
 	e.note(Record{Event: "dropped", From: oldest.To[0], Env: oldest.Corr[0], Method: oldest.Method, Reason: why,
 		Detail: "an answer could not be delivered"})
@@ -265,7 +265,8 @@ func (e *Engine) pause(env *wire.Envelope) {
 	var p struct {
 		Seconds float64 `json:"timeout_seconds"`
 	}
-	if json.Unmarshal(env.Payload, &p) != nil {
+	if len(env.Payload) > 0 && json.Unmarshal(env.Payload, &p) != nil {
+		e.drop(env, "control_unreadable", env.Spelled)
 		return
 	}
 	length := pauseMax

@@ -23,7 +23,8 @@ var (
 // notifications, and in mcpx/v0.1, with Key where there is one, on all that
 // carries MCP.
 //
-// The payload goes in as it came, for MCP kinds a JSON-RPC message, for chat
+// The payload goes in as it came but for Edits, for MCP kinds a JSON-RPC
+// message, for chat
 // {text, format?} (see [Envelope.Complete] where it came from another dialect).
 // Frames of the gateway have functions of their own.
 func (d Dialect) Append(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
@@ -71,6 +72,9 @@ func (d Dialect) links(dst []byte, ids []string) []byte {
 const chatMethod = "notifications/chat/message"
 
 func (d Dialect) payload(dst []byte, e *Envelope) []byte {
+	if e.Edits != nil {
+		return e.Message.Append(dst, e.Edits...)
+	}
 	body := e.Payload
 	if len(body) == 0 {
 		body = []byte("{}")

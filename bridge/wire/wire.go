@@ -59,6 +59,10 @@ type Envelope struct {
 	Payload []byte          // raw; of a chat always {text, format?}, also where the dialect wraps it
 	Message jsonrpc.Message // Payload scanned, if the kind carries MCP
 
+	// Edits are made to Message while it is written as the payload, in place
+	// of Payload, which saves a copy of what may be large. nil: Payload.
+	Edits []jsonrpc.Edit
+
 	// Loose says that the payload is a response which keeps only the rules
 	// for what is passed on (jsonrpc.Passed): it may be deeper than 64 or
 	// hold a duplicate key below its top level. Whoever judges something

@@ -30,6 +30,7 @@ var places = []struct {
 	{jsonrpc.Token, "progressToken", `{"params":{`, `}}`},
 	{jsonrpc.Progress, "progress", `{"params":{`, `}}`},
 	{jsonrpc.RequestID, "requestId", `{"params":{`, `}}`},
+	{jsonrpc.IsError, "isError", `{"result":{`, `}}`},
 }
 
 func edit(t *testing.T, text string, edits ...jsonrpc.Edit) string {

@@ -143,7 +143,7 @@ func FuzzEdit(f *testing.F) {
 }
 
 func compare(t *testing.T, was, is *jsonrpc.Message, f jsonrpc.Field, want map[jsonrpc.Field]string) {
-	if _, ok := want[jsonrpc.Params]; ok && outer(f) != f {
+	if _, ok := want[outer(f)]; ok && outer(f) != f {
 		return
 	}
 	if _, ok := want[jsonrpc.Meta]; ok && f == jsonrpc.ProgressToken {
@@ -167,8 +167,12 @@ func compare(t *testing.T, was, is *jsonrpc.Message, f jsonrpc.Field, want map[j
 	}
 }
 
-// outer returns params for what stands in it, and everything else itself.
+// outer returns params or result for what stands in it, and everything else
+// itself.
 func outer(f jsonrpc.Field) jsonrpc.Field {
+	if f == jsonrpc.IsError {
+		return jsonrpc.Result
+	}
 	if f > jsonrpc.Err {
 		return jsonrpc.Params
 	}
@@ -178,7 +182,7 @@ func outer(f jsonrpc.Field) jsonrpc.Field {
 // touched reports whether an edit reaches into the value of f.
 func touched(f jsonrpc.Field, want map[jsonrpc.Field]string) bool {
 	for edited := range want {
-		if f == jsonrpc.Params && outer(edited) == f || f == jsonrpc.Meta && edited == jsonrpc.ProgressToken {
+		if f != edited && outer(edited) == f || f == jsonrpc.Meta && edited == jsonrpc.ProgressToken {
 			return true
 		}
 	}
@@ -206,6 +210,9 @@ func others(t *testing.T, raw []byte, want map[jsonrpc.Field]string) string {
 		if _, ok := want[jsonrpc.Meta]; !ok {
 			list(t, &out, members["_meta"], " progressToken ")
 		}
+	}
+	if _, ok := want[jsonrpc.Result]; !ok {
+		list(t, &out, members["result"], " isError ")
 	}
 	return out.String()
 }

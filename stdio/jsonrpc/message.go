@@ -19,6 +19,7 @@ const (
 	Token                      // params.progressToken (of a progress notification)
 	Progress                   // params.progress
 	RequestID                  // params.requestId (of a cancellation)
+	IsError                    // result.isError (of a tools/call)
 	Fields                     // how many there are
 )
 
@@ -27,12 +28,14 @@ var (
 	inMessage = []Field{Version, ID, Method, Params, Result, Err}
 	inParams  = []Field{Name, URI, Ref, Arguments, Meta, Token, Progress, RequestID}
 	inMeta    = []Field{ProgressToken}
+	inResult  = []Field{IsError}
 )
 
 var keys = [Fields]string{
 	Version: "jsonrpc", ID: "id", Method: "method", Params: "params", Result: "result", Err: "error",
 	Name: "name", URI: "uri", Ref: "ref", Arguments: "arguments", Meta: "_meta",
 	ProgressToken: "progressToken", Token: "progressToken", Progress: "progress", RequestID: "requestId",
+	IsError: "isError",
 }
 
 // inside returns the fields that stand in the value of f, nil if none do.
@@ -42,6 +45,8 @@ func inside(f Field) []Field {
 		return inParams
 	case Meta:
 		return inMeta
+	case Result:
+		return inResult
 	}
 	return nil
 }
