@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -68,7 +69,7 @@ func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
 	return all
 }
 
-func bench(ctx context.Context, p plan, out *os.File) (err error) {
+func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 	s, err := stage.Set(stage.Bridge, stage.Echo, stage.Bare, stage.Load)
 	if err != nil {
 		return err
