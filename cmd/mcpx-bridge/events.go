@@ -201,6 +201,9 @@ func inWords(r bridge.Record) (slog.Level, string) {
 	case "server_log":
 		return slog.LevelDebug, "the server logs"
 	case "disconnected":
+		if r.Detail == errSignalled.Error() {
+			return slog.LevelDebug, "left the topic"
+		}
 		return slog.LevelWarn, "the link to the gateway is down"
 	case "reconnected":
 		return slog.LevelInfo, "back in the topic"

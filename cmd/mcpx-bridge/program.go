@@ -132,7 +132,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 func (p *program) print(text []byte) error {
 	_, err := p.stdout.Write(text)
 	if err != nil && !p.mute.Swap(true) {
-		p.log.Warn("stdout is gone", "error", err)
+		p.log.Debug("nobody reads stdout any more", "error", err)
 	}
 	return err
 }

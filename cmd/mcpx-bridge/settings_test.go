@@ -1,0 +1,132 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheServersEnvironment(t *testing.T) {
+	ours := []string{"PATH=/bin", "MCPX_AUTH_TOKEN=secret", "mcpx_other=x", "A=1=2", "B=2"}
+	for _, c := range []struct {
+		clean     bool
+		pass, env []string
+		want      string // "" is an error
+	}{
+		{want: "PATH=/bin A=1=2 B=2"},
+		{env: []string{"B=3", "C="}, want: "PATH=/bin A=1=2 B=3 C="},
+		{env: []string{"MCPX_MINE=1"}, want: "PATH=/bin A=1=2 B=2 MCPX_MINE=1"},
+		{clean: true, env: []string{"C=1"}, want: "C=1"},
+		{clean: true, pass: []string{"A", "NONE"}, want: "A=1=2"},
+		{clean: true, pass: []string{"MCPX_AUTH_TOKEN"}},
+		{pass: []string{"A"}},
+		{env: []string{"NOVALUE"}},
+		{env: []string{"=x"}},
+		{env: []string{"A=\x00"}},
+	} {
+		p := &program{env: env{environ: func() []string { return ours }}, s: settings{EnvClean: c.clean, EnvPass: c.pass, Env: c.env}}
+		got, err := p.childEnv()
+		if strings.Join(got, " ") != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%+v: %q %v", c, got, err)
+		}
+	}
+	p := &program{env: env{environ: func() []string { return ours }}, s: settings{EnvClean: true}}
+	if got, err := p.childEnv(); got == nil || len(got) > 0 || err != nil {
+		t.Errorf("a clean environment: %#v %v, want an empty one that is not nil", got, err)
+	}
+}
+
+func TestAddressesThatOthersReach(t *testing.T) {
+	for listen, want := range map[string]bool{
+		"127.0.0.1:1": false, "localhost:1": false, "[::1]:1": false, "127.1.2.3:1": false,
+		":1": true, "0.0.0.0:1": true, "[::]:1": true, "192.168.1.5:1": true, "example.com:1": true, "localhost.example.com:1": true,
+	} {
+		if got := offLoopback(listen); got != want {
+			t.Errorf("%s: %v", listen, got)
+		}
+	}
+}
+
+func TestTokensAreTidiedAndNeverShown(t *testing.T) {
+	for text, want := range map[string]string{"abc\n": "abc", "  a.b-c_d \r\n": "a.b-c_d", "": "", "HUSH HUSH": "", "HUSH\nHUSH": "", "HÜSH": "", strings.Repeat("HUSH", 5000): ""} {
+		got, err := tidyToken("here", []byte(text), false)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%.20q: %q %v", text, got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "USH") {
+			t.Errorf("%.20q: its error shows it: %v", text, err)
+		}
+	}
+}
+
+// A log that nobody reads must not stop the bridge, and what was lost is said.
+func TestASpoolNeverWaits(t *testing.T) {
+	out, in := io.Pipe()
+	s := newSpool(in, logLinesLost)
+	for range spooled + 100 {
+		if _, err := s.Write([]byte("line\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(out)
+		text <- string(all)
+	}()
+	for !s.roomy() {
+	}
+	s.Write([]byte("the last\n"))
+	s.close()
+	in.Close()
+	got := <-text
+	if !strings.Contains(got, "log lines were lost") || !strings.HasSuffix(got, "the last\n") {
+		t.Errorf("it ends with %q", got[max(0, len(got)-200):])
+	}
+	if _, err := s.Write([]byte("after\n")); err == nil {
+		t.Error("it took a line after close")
+	}
+}
+
+func (s *spool) roomy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lines) < cap(s.lines)-1
+}
+
+func TestTheLogForPeople(t *testing.T) {
+	var b strings.Builder
+	log, err := newLog(&b, "info", "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("plain", "key", "two words", "esc", "\x1b[0m")
+	log.With("a", 1).WithGroup("g").Warn("careful", "b", "", slog.Group("h", "c", 2))
+	log.Warn("hint: do it")
+	log.Debug("unseen")
+	slog.New(quieter{log.Handler()}).Info("unseen too")
+	slog.New(quieter{log.Handler()}).With("x", "y").Warn("seen")
+	want := []string{
+		`mcpx-bridge: plain key="two words" esc=\u{1b}[0m`,
+		`mcpx-bridge: warning: careful a=1 g.b="" g.h.c=2`,
+		`mcpx-bridge: hint: do it`,
+		`mcpx-bridge: warning: seen x=y`,
+	}
+	if got := strings.Split(strings.TrimSpace(b.String()), "\n"); !slices.Equal(got, want) {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestPace(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "50/min": 50, "7": 7} {
+		if n, err := parsePace(text); n != want || err != nil {
+			t.Errorf("%q: %d %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"0", "-1/min", "fast", "50/s"} {
+		if _, err := parsePace(text); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestWhatStrangersWroteMovesNoCursor(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain text, ümlauts, 漢字 and 🙂": "plain text, ümlauts, 漢字 and 🙂",
+		"\x1b[31mred":                   `\u{1b}[31mred`,
+		"a\nb\tc\r":                     `a\u{a}b\u{9}c\u{d}`,
+		"abc\u202edef":                  `abc\u{202e}def`,
+		"zero\u200bwide":                `zero\u{200b}wide`,
+		"tag\U000e0041":                 `tag\u{e0041}`,
+		"bad\xffutf8":                   `bad\u{fffd}utf8`,
+		"nbsp\u00a0ok":                  "nbsp\u00a0ok",
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got := visibleLines("a\n\tb\r\n\x07c"); got != "a\n\tb\n\\u{7}c" {
+		t.Errorf("lines: %q", got)
+	}
+}
+
+func TestComplaints(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		want string
+	}{
+		{nil, 0, ""},
+		{errors.New("plain"), 1, "mcpx-bridge: plain\n"},
+		{misused("do this\nor that", "wrong %d", 1), 2, "mcpx-bridge: wrong 1\nmcpx-bridge: hint: do this\nmcpx-bridge: hint: or that\n"},
+		{fmt.Errorf("around: %w", fail(exitServer, "h", "inner")), 3, "mcpx-bridge: around: inner\nmcpx-bridge: hint: h\n"},
+		{&failure{Exit: exitFailed}, 1, ""},
+		{errors.New("two\nlines"), 1, "mcpx-bridge: two\\u{a}lines\n"},
+	} {
+		var b bytes.Buffer
+		if code := complain(&b, c.err); code != c.code || b.String() != c.want {
+			t.Errorf("%v: %d %q, want %d %q", c.err, code, b.String(), c.code, c.want)
+		}
+	}
+}
+
+func TestSuggestions(t *testing.T) {
+	known := []string{"topic", "token-file", "allow", "id"}
+	for word, want := range map[string]string{"topik": "topic", "Topic": "topic", "tokenfile": "token-file", "alow": "allow", "xyz": "", "ix": "id"} {
+		if got := nearest(word, known); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
