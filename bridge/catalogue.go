@@ -84,13 +84,21 @@ func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err 
 	}
 	for _, raw := range page.Tools {
 		if why := into.add(raw); why != "" {
-			e.note(Record{Event: "warning", Reason: why, Detail: "a tool is not offered: " + string(raw[:min(len(raw), 120)])})
+			e.note(Record{Event: "warning", Reason: why, Detail: shortfalls[why] + string(raw[:min(len(raw), 120)])})
 		}
 	}
 	return page.NextCursor, nil
 }
 
-// add takes a tool into the catalogue, or says why not.
+// shortfalls say what becomes of a tool that add finds wanting.
+var shortfalls = map[string]string{
+	"tool_unreadable":   "a tool is not offered: ",
+	"tool_name_charset": "a tool is not offered: ",
+	"tool_name_twice":   "a tool is not offered: ",
+	"schema_remote_ref": "the schema of a tool refers to another document, which is not fetched, so its arguments are not checked here: ",
+}
+
+// add takes a tool into the catalogue, or says why not, or with what reserve.
 func (c catalogue) add(raw jsontext.Value) (why string) {
 	var t struct {
 		Name        string         `json:"name"`
@@ -107,6 +115,11 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 		return "tool_name_twice"
 	}
 	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema)}
+	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
+		if _, err := compileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
+			return "schema_remote_ref"
+		}
+	}
 	return ""
 }
 
@@ -163,7 +176,7 @@ func (c catalogue) check(m *jsonrpc.Message) (Refusal, bool) {
 // be used checks nothing: the server checks for itself.
 func (t *tool) fits(arguments []byte) error {
 	if t.check == nil {
-		t.check = compileSchema(t.schema)
+		t.check, _ = compileSchema(t.schema)
 	}
 	return t.check(arguments)
 }
@@ -209,29 +222,28 @@ func cutElement(text, element []byte) []byte {
 	return append(bytes.Clone(before), after...)
 }
 
-// compileSchema never fetches anything, and passes what it cannot check.
-func compileSchema(schema []byte) func([]byte) error {
-	anything := func([]byte) error { return nil }
+// compileSchema never fetches anything. It always returns a check; with an
+// error, one that passes everything.
+func compileSchema(schema []byte) (check func([]byte) error, err error) {
+	check = func([]byte) error { return nil }
 	if len(schema) == 0 {
-		return anything
+		return check, nil
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
-		return anything
+		return check, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(lenientRegexp)
-	if c.AddResource("tool:schema", doc) != nil {
-		return anything
+	if err := c.AddResource("tool:schema", doc); err != nil {
+		return check, err
 	}
 	compiled, err := c.Compile("tool:schema")
 	if err != nil {
-		return anything
+		return check, err
 	}
-	return func(arguments []byte) error {
-		return plainly(compiled.Validate(value(arguments)))
-	}
+	return func(arguments []byte) error { return plainly(compiled.Validate(value(arguments))) }, nil
 }
 
 // noLoader refuses references that lead out of the schema: a server must not
