@@ -133,6 +133,9 @@ func (p *player) toolList() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := append([]string(nil), toolTexts...)
+	if p.Tools != nil {
+		list = append([]string(nil), p.Tools...)
+	}
 	for _, name := range p.grown {
 		list = append(list, fmt.Sprintf(`{"name":%q,"description":"Grown","inputSchema":{"type":"object"}}`, name))
 	}

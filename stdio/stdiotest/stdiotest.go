@@ -89,6 +89,8 @@ type Script struct {
 	Start []string // written to stdout, one line each, before anything is read
 	Early []string // the same before the answer to initialize
 
+	Tools []string // shown by tools/list instead of those above, one JSON object each
+
 	Record string // file to which every byte read from stdin is appended
 	Pids   string // file to which our pid, and every grandchild's, is appended, one per line
 
