@@ -216,7 +216,7 @@ func (e *Engine) linger(c *call) {
 // notWritten: the call never left us.
 func (e *Engine) notWritten(ev NotWritten) {
 	if c := e.calls.byNumber[ev.Call]; c != nil {
-		e.finishUnanswered(c, serverUnavailable(ev.Err.Error(), time.Second))
+		e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
 		e.idleIfDone()
 	}
 }

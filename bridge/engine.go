@@ -52,7 +52,7 @@ func NewEngine(c Config) *Engine {
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		room:     room{peers: map[string]*peer{}},
-		server:   server{why: "it has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
+		server:   server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls:    calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{}},
 		seen:     seen{body: map[seenKey]uint64{}, seed: maphash.MakeSeed()},
 	}
@@ -81,7 +81,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case ServerDown:
 		e.serverDown(ev)
 	case ServerNoise:
-		e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
+		e.serverNoise(ev)
 	case NotWritten:
 		e.notWritten(ev)
 	case NotSent:

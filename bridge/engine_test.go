@@ -200,6 +200,15 @@ func TestOnlyLinesThatNeverLeftAreCalledNotExecuted(t *testing.T) {
 	}
 }
 
+func TestAnUnreadableAnswerIsNotWaitedFor(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	s.do(ServerNoise{Reason: "invalid_utf8", ID: []byte(s.lastID()), Count: 1})
+	s.has(s.only(), `"code":-31008`, `"executed":"unknown"`, "invalid_utf8")
+	s.do(ServerNoise{Reason: "invalid_utf8", ID: []byte(`"x"`), Count: 2})
+	s.nothing("noise that answers nobody")
+}
+
 func TestACallThatCouldNotBeQueuedDidNotRun(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)

@@ -38,12 +38,14 @@ type (
 		Reason string
 		Head   []byte // the first bytes of the line, not escaped
 		Count  int    // since the server started
+		ID     []byte // of the answer the line would have been; nil if that cannot be told
 	}
 
 	// ServerDown: the server is gone, and with it every call it was working
 	// on.
 	ServerDown struct {
-		Cause    string
+		Reason   string // in one word
+		Cause    string // in a few, without a subject: "exited with status 1"
 		ExitCode int
 		Signal   string
 		Stderr   []string      // its last lines

@@ -84,12 +84,17 @@ func shuttingDown() Refusal {
 
 func serverUnavailable(why string, retry time.Duration) Refusal {
 	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No,
-		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: " + why}
+		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: it " + why}
 }
 
 func outcomeUnknown(why string) Refusal {
 	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
-		Message: "the server ended while it had the call, so nobody knows whether it ran: " + why}
+		Message: "the server ended while it had the call, so nobody knows whether it ran: it " + why}
+}
+
+func answerUnreadable(why string) Refusal {
+	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
+		Message: "the server's answer cannot be read (" + why + "), so nobody knows whether the call ran"}
 }
 
 func callTimeout(after time.Duration) Refusal {

@@ -26,7 +26,7 @@ type server struct {
 
 func (e *Engine) serverUp(h Hello) {
 	e.server.hello = h
-	e.server.why, e.server.retry = "it is just starting", 250*time.Millisecond
+	e.server.why, e.server.retry = "is just starting", 250*time.Millisecond
 	e.calls.timeouts = 0
 	e.listTools()
 	for _, uri := range e.server.subscribedURIs() {
@@ -39,7 +39,7 @@ func (e *Engine) serverUp(h Hello) {
 func (e *Engine) serverDown(ev ServerDown) {
 	e.server.up, e.server.listing, e.server.listAgain = false, false, false
 	e.server.why, e.server.retry = ev.Cause, ev.Retry
-	e.note(Record{Event: "server_exit", Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
+	e.note(Record{Event: "server_exit", Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
 	for _, c := range e.calls.inOrder() {
 		if e.server.neverLeft(c, ev.Unsent) {
@@ -87,6 +87,17 @@ func (e *Engine) serverSaid(m *jsonrpc.Message) {
 		e.serverAsked(m)
 	default:
 		e.note(Record{Event: "server_noise", Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
+	}
+}
+
+// serverNoise: a line that is no message may have been an answer, for which
+// the caller then need not wait.
+func (e *Engine) serverNoise(ev ServerNoise) {
+	e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
+	n, err := strconv.ParseUint(string(ev.ID), 10, 64)
+	if c := e.calls.byNumber[n]; err == nil && c != nil && c.then == nil {
+		e.finishUnanswered(c, answerUnreadable(ev.Reason))
+		e.idleIfDone()
 	}
 }
 

@@ -35,7 +35,8 @@ type child struct {
 	gone    chan struct{} // closed when nothing of it is left
 
 	state     *os.ProcessState // set before exited is closed
-	why       failure          // set before gone is closed, like survivors
+	why       failure          // set before gone is closed, like the two below
+	unsent    int
 	survivors []int
 }
 
@@ -237,6 +238,7 @@ func (c *child) stop(f failure) {
 	by := time.Now().Add(t.Input)
 	ctx, cancel := context.WithDeadline(context.Background(), by)
 	c.out.Close(ctx) // what fits is written; the rest is lost with the process
+	c.unsent, _ = c.out.Queued()
 	cancel()
 	c.ours.stdin.Close()
 	if !f.hard && c.ended(time.Until(by)) {

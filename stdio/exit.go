@@ -112,7 +112,7 @@ type failure struct {
 }
 
 func (f failure) exit(c *child) Exit {
-	x := Exit{PID: c.pid, Code: -1, Cause: f.cause, Detail: f.detail, Survivors: c.survivors}
+	x := Exit{PID: c.pid, Code: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors}
 	if c.state != nil {
 		x.Code, x.Signal = c.state.ExitCode(), signalOf(c.state)
 	}

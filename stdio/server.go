@@ -146,6 +146,11 @@ type Exit struct {
 
 	Stderr []string // its last lines, control characters escaped
 
+	// Unsent is how many of the lines that Put accepted had not wholly left
+	// when the process ended, the last ones. It got none of them, save
+	// perhaps a part of the first.
+	Unsent int
+
 	// Survivors are processes that fled the group and still held the server's
 	// pipes after it was gone. They are reported and let be. Linux only.
 	Survivors []int

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
 // drainTime is how long calls that have begun may take after we were told to
@@ -275,10 +276,10 @@ type seatOf struct{ *topic.Seat }
 
 func (s seatOf) Send(c wire.Class, frame []byte) error {
 	err := s.Seat.Send(c, frame)
-	if errors.Is(err, topic.ErrNoSeat) {
-		return bridge.ErrNoSeat
+	if err == nil || errors.Is(err, outbox.ErrFull) || errors.Is(err, topic.ErrTooLarge) {
+		return err
 	}
-	return err
+	return bridge.ErrNoSeat // a link that is breaking is no seat either
 }
 
 // fromTopic is the sidecar as the seat's handler, which also sees the moment
@@ -307,7 +308,7 @@ func (s fromServer) ServerMessage(m jsonrpc.Message) {
 }
 
 func (s fromServer) ServerNoise(n stdio.Noise) {
-	s.b.sidecar.Handle(bridge.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count})
+	s.b.sidecar.Handle(bridge.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count, ID: n.ID})
 }
 
 func (s fromServer) ServerDown(x stdio.Exit) {
@@ -316,7 +317,8 @@ func (s fromServer) ServerDown(x stdio.Exit) {
 	if x.Restarting {
 		retry = x.In
 	}
-	s.b.sidecar.Handle(bridge.ServerDown{Cause: cmp.Or(x.Cause, "child_exit"), ExitCode: x.Code, Signal: x.Signal, Stderr: x.Stderr, Retry: retry})
+	s.b.sidecar.Handle(bridge.ServerDown{Reason: x.Cause, Cause: x.String(), ExitCode: x.Code, Signal: x.Signal,
+		Stderr: x.Stderr, Unsent: x.Unsent, Retry: retry})
 	s.b.sidecar.Flush()
 }
 
