@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/shlex"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
 // maxToken is the most bytes a token may have.
@@ -39,7 +42,8 @@ func (t *tokenSource) first(ctx context.Context) error {
 }
 
 // Token is what package topic asks for: again is set when the gateway refused
-// the last one.
+// the last one. A source that then has nothing new ends it: the same token
+// would be refused again.
 func (t *tokenSource) Token(ctx context.Context, again bool) (string, error) {
 	if token := t.takeReady(); token != "" && !again {
 		return token, nil
@@ -50,6 +54,10 @@ func (t *tokenSource) Token(ctx context.Context, again bool) (string, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if again && t.given[token] {
+		return "", &topic.FatalError{Exit: exitGateway, Err: errors.New("the gateway does not take our token"),
+			Hint: "get a new one for this topic and this participant id"}
+	}
 	if t.given == nil {
 		t.given = map[string]bool{}
 	}
