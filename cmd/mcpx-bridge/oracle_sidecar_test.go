@@ -119,7 +119,7 @@ func (s *sidecar) ready() map[string]any {
 // await waits for the next event that matches; those before it are passed over.
 func (s *sidecar) await(pattern string) map[string]any {
 	s.t.Helper()
-	e, ok := s.events.next(pattern, longest)
+	e, ok := s.events.next(pattern, patience)
 	if !ok {
 		s.t.Fatalf("no event %s\n%s", pattern, s.about())
 	}
@@ -155,7 +155,7 @@ func (s *sidecar) wait() int {
 	select {
 	case s.code = <-s.exit:
 		s.ended = true
-	case <-time.After(2 * longest):
+	case <-time.After(2 * patience):
 		s.t.Fatalf("the program does not end\n%s", s.about())
 	}
 	return s.code

@@ -13,10 +13,6 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// longest is how long a case waits for what must come. It is only ever spent by
-// a case that fails.
-const longest = 30 * time.Second
-
 // A stage is a gateway that plays what a case says: a real WebSocket server on
 // loopback, without any judgement of its own. Every frame it gets is held
 // against the rules for envelopes (WIRE 6.3) before the case sees it.
@@ -120,7 +116,7 @@ func (g *stage) accept() {
 	g.t.Helper()
 	select {
 	case g.at = <-g.dialled:
-	case <-time.After(longest):
+	case <-time.After(patience):
 		g.fail("the bridge does not connect")
 	}
 }
@@ -159,7 +155,7 @@ func (g *stage) next() string {
 		}
 		g.proper(frame)
 		return frame
-	case <-time.After(longest):
+	case <-time.After(patience):
 		g.fail("the bridge says nothing")
 	}
 	return ""
@@ -228,7 +224,7 @@ func (g *stage) pong() {
 	g.t.Helper()
 	g.count++
 	text := fmt.Sprint(g.count)
-	if err := g.at.ws.WriteControl(websocket.PingMessage, []byte(text), time.Now().Add(longest)); err != nil {
+	if err := g.at.ws.WriteControl(websocket.PingMessage, []byte(text), time.Now().Add(patience)); err != nil {
 		g.fail("the bridge takes no ping: %v", err)
 	}
 	for {
@@ -237,7 +233,7 @@ func (g *stage) pong() {
 			if got == text {
 				return
 			}
-		case <-time.After(longest):
+		case <-time.After(patience):
 			g.fail("the bridge answers no ping")
 		}
 	}
@@ -262,7 +258,7 @@ func (g *stage) waiting() (frames []string) {
 func (g *stage) hangUp(code int, reason string) {
 	g.t.Helper()
 	text := websocket.FormatCloseMessage(code, reason)
-	if err := g.at.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(longest)); err != nil {
+	if err := g.at.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(patience)); err != nil {
 		g.fail("the bridge takes no close: %v", err)
 	}
 	g.gone()
@@ -277,7 +273,7 @@ func (g *stage) drop() {
 // gone waits for the end of the connection; what came before is lost.
 func (g *stage) gone() {
 	g.t.Helper()
-	late := time.After(longest)
+	late := time.After(patience)
 	for {
 		select {
 		case _, ok := <-g.at.frames:
