@@ -75,11 +75,11 @@ func (s *speaker) WithGroup(name string) slog.Handler {
 func attrText(group string, a slog.Attr) string {
 	v := a.Value.Resolve()
 	if v.Kind() == slog.KindGroup {
-		var all string
+		var all strings.Builder
 		for _, inner := range v.Group() {
-			all += attrText(group+a.Key+".", inner)
+			all.WriteString(attrText(group+a.Key+".", inner))
 		}
-		return all
+		return all.String()
 	}
 	text := visible(v.String())
 	if text == "" || strings.ContainsAny(text, " \"=") {
