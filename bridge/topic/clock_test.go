@@ -224,6 +224,7 @@ func TestPacing(t *testing.T) {
 			g := &script{rest: foreign, play: func(_ int, p *player) { p.say(welcomeD0); c.hear(p) }}
 			s := sit(t, g.bubble(t, Options{}))
 			s.want("taken")
+			time.Sleep(time.Hour) // saves up no more than the burst
 			for i := range 80 {
 				if s.Send(Reply, fmt.Append(nil, i)) != nil || s.Send(Progress, []byte("progress")) != nil {
 					t.Fatal("refused")

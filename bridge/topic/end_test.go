@@ -314,3 +314,101 @@ func TestGoodbye(t *testing.T) {
 		t.Errorf("Send after the end: %v", err)
 	}
 }
+
+// TestPatience: what an ending means depends on what came before.
+func TestPatience(t *testing.T) {
+	cut := &wire.CloseError{Code: 1006}
+	unauthorized := &wire.CloseError{Code: http.StatusUnauthorized}
+	duplicate := &wire.CloseError{Code: 4001}
+	nowhere := &wire.CloseError{Code: http.StatusNotFound}
+	for _, c := range []struct {
+		name string
+		ends []ending
+		exit int // after the last; 0: go on
+	}{
+		{"two refusals in a row", []ending{{err: unauthorized}, {err: unauthorized}}, 4},
+		{"a short session between forgives nothing", []ending{{err: unauthorized}, {cut, settled - 1}, {err: unauthorized}}, 4},
+		{"a session that settled does", []ending{{err: unauthorized}, {cut, settled}, {err: unauthorized}}, 0},
+		{"evicted twice, minutes between", []ending{{duplicate, time.Hour}, {duplicate, forgotten - 1}}, 7},
+		{"evicted again much later", []ending{{duplicate, time.Hour}, {cut, forgotten}, {duplicate, time.Second}}, 0},
+		{"no such place, never welcomed", []ending{{err: nowhere}}, 4},
+		{"no such place for now", []ending{{cut, time.Second}, {err: nowhere}}, 0},
+	} {
+		var p patience
+		var f *FatalError
+		for i, e := range c.ends {
+			if f != nil {
+				t.Errorf("%s: fatal at %d", c.name, i)
+			}
+			p.welcomed = p.welcomed || e.lived > 0
+			_, f = p.next(e, true)
+		}
+		if f == nil && c.exit != 0 || f != nil && f.Exit != c.exit {
+			t.Errorf("%s: %v, want exit %d", c.name, f, c.exit)
+		}
+	}
+}
+
+// TestBackoff: full jitter below a ceiling that doubles from 0.5 s to 30 s and
+// starts anew after a session that settled.
+func TestBackoff(t *testing.T) {
+	most := make([]time.Duration, 9)
+	for range 2000 {
+		var p patience
+		for i := range most {
+			wait, _ := p.next(ending{err: errSilent}, true)
+			if most[i] = max(most[i], wait); wait < minWait || wait > maxWait {
+				t.Fatalf("waits %v", wait)
+			}
+		}
+		if wait, _ := p.next(ending{err: errSilent, lived: settled}, true); wait > firstWait {
+			t.Fatalf("waits %v after a session that settled", wait)
+		}
+	}
+	for i, wait := range most {
+		if ceiling := min(maxWait, firstWait<<i); wait > ceiling || wait < ceiling*8/10 {
+			t.Errorf("wait %d goes up to %v, want about %v", i, wait, ceiling)
+		}
+	}
+}
+
+// TestRefreshOnce: only the dial after a refusal asks for a fresh token.
+func TestRefreshOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls []bool
+		g := &script{play: func(n int, p *player) {
+			p.say(welcomeD1)
+			p.listen(time.Hour)
+			if n == 1 {
+				p.end(4401, "expired")
+			}
+		}}
+		s := sit(t, g.bubble(t, Options{Token: func(_ context.Context, again bool) (string, error) {
+			calls = append(calls, again)
+			return "x", nil
+		}}))
+		s.want("taken", "lost", "taken", "lost", "taken")
+		if len(calls) != 3 || calls[0] || !calls[1] || calls[2] {
+			t.Errorf("asked for tokens %v, want [false true false]", calls)
+		}
+	})
+}
+
+// TestTokenSource: one that fails is asked again, and may give up itself.
+func TestTokenSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := 3
+		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); p.stay() }}
+		s := sit(t, g.bubble(t, Options{Token: func(context.Context, bool) (string, error) {
+			if fails--; fails >= 0 {
+				return "", errors.New("the command failed")
+			}
+			return "x", nil
+		}}))
+		s.want("taken")
+	})
+	s := sit(t, Options{URL: "ws://localhost:1", Token: func(context.Context, bool) (string, error) {
+		return "", &FatalError{Exit: 2, Err: errors.New("no such file")}
+	}})
+	s.fatal(2)
+}

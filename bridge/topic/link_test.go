@@ -102,8 +102,10 @@ func TestBlockedGateway(t *testing.T) {
 	defer close(release)
 	s.want("taken")
 	var err error
+	var frame []byte
 	for range 20 {
-		if err = s.Send(Reply, make([]byte, 8<<20)); err != nil {
+		frame = make([]byte, 8<<20)
+		if err = s.Send(Reply, frame); err != nil {
 			break
 		}
 		s.Flush()
@@ -111,6 +113,35 @@ func TestBlockedGateway(t *testing.T) {
 	if !errors.Is(err, outbox.ErrFull) {
 		t.Errorf("Send: %v, want ErrFull", err)
 	}
+	if !bytes.Equal(frame, make([]byte, 8<<20)) {
+		t.Error("a frame that was not taken came back masked")
+	}
+}
+
+// TestPong: the gateway's ping is answered although nobody sends anything.
+func TestPong(t *testing.T) {
+	ponged := make(chan struct{})
+	g := &script{play: func(_ int, p *player) {
+		p.SetPongHandler(func(string) error { close(ponged); return nil })
+		p.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Minute))
+		p.say(welcomeD0)
+		p.stay()
+	}}
+	conn, err := Dial(t.Context(), Options{URL: g.real(t), Topic: "t1", ID: "fs"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		for err == nil {
+			_, err = conn.Read()
+		}
+	}()
+	<-ponged
+	conn.Close(1000, "")
+	<-reading
+	conn.Close(1000, "")
 }
 
 func TestStuckGateway(t *testing.T) {

@@ -55,8 +55,10 @@ type runner struct {
 	seat   *Seat
 	h      Handler
 	dialer dialer
-	url    int   // the candidate to begin with
-	last   error // the latest ending
+	url    int    // the candidate to begin with
+	last   error  // the latest ending
+	gave   string // the latest token
+	brief  bool   // the latest session did not last
 }
 
 // loop makes one session after the other. It never opens a socket before the
@@ -70,7 +72,7 @@ func (r *runner) loop(ctx context.Context) error {
 			}
 			return nil
 		}
-		r.last = e.err
+		r.last, r.brief = e.err, e.lived < settled
 		wait, fatal := r.next(e, r.seat.opt.Token != nil)
 		if fatal != nil {
 			return fatal
@@ -84,10 +86,15 @@ func (r *runner) loop(ctx context.Context) error {
 
 // once makes one session, if it comes to that.
 func (r *runner) once(ctx context.Context) ending {
+	again := r.refresh
 	token, err := r.token(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return ending{err: fmt.Errorf("get a token: %w", err)}
+	case again && token == r.gave && r.brief:
+		return ending{err: r.last} // it would be refused once more
 	}
+	r.gave = token
 	conn, url, err := r.dial(ctx, token)
 	if err != nil {
 		return ending{err: err}
