@@ -1,0 +1,114 @@
+package approval
+
+import "time"
+
+// An Act is something that is to be done or put on record. They are valid
+// until the next call of a method of the Desk.
+type Act interface{ act() }
+
+type (
+	// Show puts a question before somebody. To a participant it is the request
+	// elicitation/create in an envelope with the id Ask and no correlation
+	// (WIRE W-5). What the other doors show is [Desk.View].
+	Show struct {
+		ID     string // of the question
+		To     Who
+		Ask    string    // id of the envelope; "" for the other doors
+		RPC    []byte    // JSON-RPC id, raw
+		Params []byte    // of elicitation/create
+		By     time.Time // when this person's time is up
+		Why    string    // "" the first time, else delegated, invalid_delegation, edited, rejoined, reconnected
+		Digest Digest
+	}
+
+	// Close takes a question away from somebody who has it open. For a
+	// participant that is notifications/cancelled {requestId: RPC}.
+	Close struct {
+		ID      string
+		To      Who
+		Ask     string
+		RPC     []byte
+		Because string // one sentence that may be shown
+	}
+
+	// Settled ends a question, once and for all.
+	Settled struct {
+		ID       string
+		Question *Question
+		Outcome  Outcome
+		Reason   string   // data.reason of the refusal (DESIGN 9 and 14); "" when allowed
+		Detail   string   // more on it, for the record
+		By       []Who    // who decided; none when nobody did
+		Said     string   // the deciding person's own words, fit to be shown
+		Chain    []Hop    // how the question came to whom it was decided by
+		Digest   Digest   // of what was asked
+		Ran      Digest   // of what may run: Digest unless Modified
+		Args     []byte   // what may run; to be passed on as it is. Nil unless allowed
+		Modified []string // JSON pointers of what was changed, "@timeout" for the time
+		Timeout  time.Duration
+		StartBy  time.Time // when allowed: later than this it must not start
+		Made     *Grant    // what is to be remembered from now on
+		Used     *Grant    // what had been remembered
+		Retry    time.Duration
+		Asked    time.Time
+	}
+
+	// Noted goes on record and changes nothing else.
+	Noted struct {
+		ID     string // of the question
+		Event  string // answered, delegated, modified, expiring, late_answer, foreign_answer, unavailable
+		Who    Who
+		Reason string
+		Said   string
+		Chain  []Hop
+		Have   int // how many have agreed
+		Digest Digest
+	}
+)
+
+func (Show) act()    {}
+func (Close) act()   {}
+func (Settled) act() {}
+func (Noted) act()   {}
+
+// An Outcome is how a question ended. The zero Outcome is Denied.
+type Outcome uint8
+
+const (
+	Denied    Outcome = iota // a person said no, or what they said cannot be taken for a yes
+	Allowed                  // may run, once
+	Expired                  // nobody decided in time
+	Withdrawn                // the caller wants it no more
+	Aborted                  // we ended it
+	Refused                  // nobody was or could be asked
+)
+
+var outcomes = [...]string{"denied", "allowed", "expired", "withdrawn", "aborted", "refused"}
+
+func (o Outcome) String() string {
+	if int(o) < len(outcomes) {
+		return outcomes[o]
+	}
+	return outcomes[Denied]
+}
+
+// MarshalText writes the word for o.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Reasons of a Settled. Engine and audit show them as they are.
+const (
+	Declined            = "declined"
+	Cancelled           = "cancelled"
+	InvalidAnswer       = "invalid_answer"
+	InvalidModification = "invalid_modification"
+	InvalidDelegation   = "invalid_delegation"
+	NoApprover          = "no_approver"
+	Busy                = "busy"
+	Cooldown            = "cooldown"
+	TimedOut            = "expired"
+	PolicyDenied        = "policy_denied"
+	ToolChanged         = "tool_changed"
+	ShuttingDown        = "shutting_down"
+	CallerLeft          = "caller_left"
+	BadArguments        = "invalid_arguments"
+)

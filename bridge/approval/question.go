@@ -1,0 +1,105 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// A Question is a call that somebody must agree to. It does not change once it
+// is open.
+type Question struct {
+	Caller   string // participant id, as the gateway gave it
+	Via      string // "request" or "proposal"
+	Proposer string // whose proposal the call fulfils, where that is not the caller; else ""
+	Method   string // "tools/call", or any other method that is judged
+	Tool     string
+
+	// Args are the raw bytes that are to run: one JSON object, scanned
+	// strictly before. Nil stands for {}. Open keeps a copy.
+	Args []byte
+
+	Terms       policy.Terms // who must agree and how; the Desk never changes what it refers to
+	Fingerprint string       // of the tool's definition
+	Envelope    string       // id of the envelope with the request or proposal
+	RPC         []byte       // the JSON-RPC id, raw; nil if it has none. Open keeps a copy
+
+	Bridge, Server, Topic, Dialect string // where this is; Bridge is our participant id, Server says in words what we wrap
+	PolicyHash                     string // of the policy that asks
+
+	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
+	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never
+	Unverified bool          // the gateway does not verify who sends a frame (WIRE 7.2)
+
+	// Granted is the rule of the owner's overlay file that lets this call run
+	// unasked, "" if there is none. It counts only while the terms still offer
+	// to remember always.
+	Granted string
+}
+
+// A Binding is all that an agreement is bound to (RELIABILITY AI-6). One
+// agreement is good for one execution of exactly this.
+type Binding struct {
+	Bridge, Dialect, Topic string
+	Caller, Proposer       string
+	Envelope               string
+	Method, Tool           string
+	Fingerprint            string
+	Args                   []byte // what the server will read, byte for byte
+	Timeout                time.Duration
+	PolicyHash             string
+	Nonce                  [16]byte
+	Expiry                 time.Time // decide by
+}
+
+// A Digest names one Binding.
+type Digest [sha256.Size]byte
+
+// Digest is the SHA-256 of a line that says what this is, followed by the
+// fields in the order in which they are declared. Each is preceded by its
+// length as 64 bits, big end first; a duration is decimal nanoseconds, the
+// expiry decimal nanoseconds since 1970. No two Bindings have the same text.
+func (b *Binding) Digest() (d Digest) {
+	h := sha256.New()
+	h.Write([]byte("mcpx-bridge approval 1\n"))
+	for _, s := range [...]string{b.Bridge, b.Dialect, b.Topic, b.Caller, b.Proposer, b.Envelope, b.Method, b.Tool, b.Fingerprint} {
+		hashField(h, []byte(s))
+	}
+	hashField(h, b.Args)
+	hashField(h, strconv.AppendInt(nil, int64(b.Timeout), 10))
+	hashField(h, []byte(b.PolicyHash))
+	hashField(h, b.Nonce[:])
+	hashField(h, strconv.AppendInt(nil, b.Expiry.UnixNano(), 10))
+	h.Sum(d[:0])
+	return d
+}
+
+func hashField(h hash.Hash, field []byte) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(field)))
+	h.Write(length[:])
+	h.Write(field)
+}
+
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// Short is what people see: the first eight digits.
+func (d Digest) Short() string { return d.String()[:8] }
+
+// Is reports whether text names d: the whole of it or the short form, with or
+// without "sha256:" before it.
+func (d Digest) Is(text string) bool {
+	const scheme = "sha256:"
+	if len(text) > len(scheme) && text[:len(scheme)] == scheme {
+		text = text[len(scheme):]
+	}
+	return text == d.String() || text == d.Short()
+}
+
+// MarshalText writes the whole digest in hex.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
