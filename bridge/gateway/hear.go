@@ -71,18 +71,15 @@ func (g *Gateway) hear(s *seat, frame []byte) error {
 	return nil
 }
 
-// judge looks at a frame that can be read: is its sender who it says, and may
-// it say this? An empty reason lets it pass.
+// judge looks at a frame that can be read, which one that speaks for the
+// gateway cannot: is its sender who it says, and may it say this? An empty
+// reason lets it pass.
 func judge(s *seat, e *wire.Envelope) (reason string, f wire.Fault) {
 	f.Trigger = []string{e.ID}
 	switch {
 	case e.From != s.id:
 		f.Code, f.Message = codeAuth, "from must be "+s.id+", the participant of the token"
 		return fromMismatch, f
-	case reserved(e):
-		f.Code, f.AttemptedKind = codeReserved, e.Spelled
-		f.Message = "only the gateway sends frames of that kind"
-		return reservedNamespace, f
 	case e.Kind == wire.Stream:
 		f.Code, f.Message = streamsNotOffered, "this gateway carries no streams"
 		return streamsNotOffered, f
@@ -92,15 +89,6 @@ func judge(s *seat, e *wire.Envelope) (reason string, f wire.Fault) {
 		return capabilityViolation, f
 	}
 	return "", f
-}
-
-// reserved reports whether a frame speaks for the gateway.
-func reserved(e *wire.Envelope) bool {
-	switch e.Kind {
-	case wire.Greeting, wire.Presence, wire.Failure:
-		return true
-	}
-	return strings.HasPrefix(e.Spelled, "system") || e.Spelled == "presence"
 }
 
 // unreadable answers a frame that wire refuses.

@@ -225,6 +225,22 @@ func TestLargePayload(t *testing.T) {
 	}
 }
 
+// A frame of the largest size that grows when it is spelled anew would cost its
+// reader the connection: it is not delivered, and that is said.
+func TestLargestFrameThatGrows(t *testing.T) {
+	h := open(t, gateway.Options{})
+	mew, now := h.join("mew/v0.4", "mew"), h.join("mcpx/v0.1", "now")
+	empty := len(say("mew/v0.4", "huge", "mew", `["now"]`, "chat", `{"text":""}`))
+	mew.send(say("mew/v0.4", "huge", "mew", `["now"]`, "chat", `{"text":"`+strings.Repeat("x", 16<<20-empty)+`"}`))
+	if f, _ := must(mew.kind(wire.Failure)).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "huge" {
+		t.Errorf("the sender was told %s", mew.last())
+	}
+	mew.mark(now)
+	if strings.Contains(strings.Join(now.seen, ""), `"id":"huge"`) {
+		t.Error("it was delivered")
+	}
+}
+
 // A response is told apart from another one with the same envelope id in
 // somebody else's request: nobody can change what it is called.
 func TestOneCannotRenameAnothersCall(t *testing.T) {

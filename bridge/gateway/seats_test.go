@@ -85,6 +85,35 @@ func TestNoGhostAfterReconnect(t *testing.T) {
 	}
 }
 
+// A session that was replaced says nothing any more, however much of it had
+// been read already.
+func TestReplacedSessionIsMute(t *testing.T) {
+	h := open(t, gateway.Options{})
+	watcher := h.join("mcpx/v0.1", "watcher")
+	token := h.mint("ghost", "t")
+	for range 20 {
+		old := h.knock("mcpx/v0.1", "ghost", token)
+		burst := []byte(strings.Repeat(masked(0x81, say("mcpx/v0.1", "old", "ghost", `["watcher"]`, "chat", `{"text":"x"}`)), 50))
+		go func() {
+			for err := error(nil); err == nil; {
+				_, err = old.ws.NetConn().Write(burst)
+			}
+		}()
+		watcher.until(`"old"`)
+		h.join("mcpx/v0.1", "ghost")
+		watcher.until(`"leave"`)
+		watcher.until(`"join"`)
+		n := len(watcher.seen)
+		h.join("mcpx/v0.1", "marker").mark(watcher)
+		for _, frame := range watcher.seen[n:] {
+			if strings.Contains(frame, `"old"`) {
+				t.Fatal("the old session still speaks")
+			}
+		}
+		watcher.seen = nil
+	}
+}
+
 // The same at once from many sides, and then all of them leave.
 func TestReconnectRace(t *testing.T) {
 	h := open(t, gateway.Options{})

@@ -200,6 +200,11 @@ func TestMewJoin(t *testing.T) {
 			}
 		})
 	}
+	stranger := h.dial("/?space=t", nil)
+	stranger.send(strings.Repeat("x", 64<<10+1)) // nobody knows who this is
+	if end := stranger.closed(); end.Code != 1009 {
+		t.Errorf("a first frame over 64 KiB: %v", end)
+	}
 	for path, status := range map[string]int{
 		"/?space=t&token=" + token: 401,
 		"/?space=t&topic=u":        400,
