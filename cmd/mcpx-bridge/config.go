@@ -90,11 +90,17 @@ func (p *program) strays(root *cobra.Command) {
 	}
 }
 
+// maxConfig is the most bytes a configuration file may have.
+const maxConfig = 1 << 20
+
 // fromFile sets the open flags from a YAML file. Keys of flags that this
 // command does not have are left for the commands that do; keys that no
 // command has are errors.
 func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.Flag) error {
 	text, err := os.ReadFile(file)
+	if err == nil && len(text) > maxConfig {
+		err = fmt.Errorf("%s has over %d bytes", file, maxConfig)
+	}
 	if err != nil {
 		return misused("", "--config: %w", err)
 	}
