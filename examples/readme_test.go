@@ -41,9 +41,7 @@ func blocks(t *testing.T) []block {
 
 // pause is what passes between two blocks while a reader reads: the bridge
 // that was started in the background has taken its seat.
-const pause = `
-until bin/mcpx-bridge who 2>/dev/null | grep -q notes; do sleep 0.05; done
-`
+const pause = `until bin/mcpx-bridge who 2>/dev/null | grep -q notes; do sleep 0.05; done`
 
 // TestReadme runs the runnable blocks of README.md as a reader would, one
 // after the other in one shell, in a copy of the module.
@@ -58,14 +56,14 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	all := blocks(t)
-	script := "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n"
+	script := []string{"set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT"}
 	for i, b := range all {
 		if i == 1 {
-			script += pause
+			script = append(script, pause)
 		}
-		script += "echo '=== block'\n" + b.script
+		script = append(script, "echo '=== block'", b.script)
 	}
-	out := shell(t, dir, script)
+	out := shell(t, dir, strings.Join(script, "\n"))
 	parts := strings.Split(out, "=== block\n")[1:]
 	if len(parts) != len(all) {
 		t.Fatalf("%d of %d blocks ran:\n%s", len(parts), len(all), out)
