@@ -41,7 +41,11 @@ func blocks(t *testing.T) []block {
 
 // pause is what passes between two blocks while a reader reads: the bridge
 // that was started in the background has taken its seat.
-const pause = `until bin/mcpx-bridge who 2>/dev/null | grep -q notes; do sleep 0.05; done`
+const pause = `n=0
+until bin/mcpx-bridge who 2>/dev/null | grep -q notes; do
+	n=$((n + 1)); test $n -lt 600 || { echo "the bridge did not come up"; exit 1; }
+	sleep 0.05
+done`
 
 // TestReadme runs the runnable blocks of README.md as a reader would, one
 // after the other in one shell, in a copy of the module.
