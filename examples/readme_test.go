@@ -60,7 +60,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	all := blocks(t)
-	script := []string{"set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT"}
+	script := []string{"set -eu", "trap 'kill ${!:-} 2>/dev/null || true; wait' EXIT"}
 	for i, b := range all {
 		if i == 1 {
 			script = append(script, pause)
