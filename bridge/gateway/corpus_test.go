@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,9 +31,7 @@ func TestCorpusHTTP(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t, gateway.Options{})
 			header := upgrade.Clone()
-			for k, v := range c.header {
-				header[k] = v
-			}
+			maps.Copy(header, c.header)
 			token := h.mint("alice", "t")
 			bearer := ""
 			if c.token != "" {

@@ -154,6 +154,7 @@ func (g *Gateway) room(topic, id string) error {
 type turnedAway struct {
 	code   string // of a fault, "" for none
 	reason string // of the close frame
+	late   bool   // a newer session has the seat
 }
 
 func (t *turnedAway) Error() string { return t.reason }

@@ -30,6 +30,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -97,6 +98,7 @@ type Gateway struct {
 	bus      bus
 	count    counters
 	started  time.Time
+	tickets  atomic.Int64
 
 	drain    context.Context // ends when departing sessions must hurry
 	hurry    context.CancelFunc

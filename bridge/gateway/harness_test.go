@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -191,7 +192,7 @@ func (g *guest) find(text string) string {
 }
 
 // kind reads until a frame of that kind comes.
-func (g *guest) kind(k wire.Kind) wire.Envelope {
+func (g *guest) kind(k wire.Kind) *wire.Envelope {
 	g.t.Helper()
 	for {
 		frame := g.read()
@@ -200,7 +201,7 @@ func (g *guest) kind(k wire.Kind) wire.Envelope {
 			g.t.Fatalf("%s: %v: %.300s", g.id, err, frame)
 		}
 		if e.Kind == k {
-			return e
+			return &e
 		}
 	}
 }
@@ -230,14 +231,15 @@ func (g *guest) mark(to *guest) {
 
 // say writes a frame. to is empty, or a list as it stands in JSON.
 func say(protocol, id, from, to, kind, payload string, more ...string) string {
-	s := `{"protocol":"` + protocol + `","id":"` + id + `","ts":"2026-01-02T03:04:05Z","from":"` + from + `",`
+	var s strings.Builder
+	s.WriteString(`{"protocol":"` + protocol + `","id":"` + id + `","ts":"2026-01-02T03:04:05Z","from":"` + from + `",`)
 	if to != "" {
-		s += `"to":` + to + `,`
+		s.WriteString(`"to":` + to + `,`)
 	}
 	for _, m := range more {
-		s += m + `,`
+		s.WriteString(m + `,`)
 	}
-	return s + `"kind":"` + kind + `","payload":` + payload + `}`
+	return s.String() + `"kind":"` + kind + `","payload":` + payload + `}`
 }
 
 // kindOf is how a dialect calls a request or notification of a method.
@@ -263,9 +265,7 @@ func (h *house) get(method, path, token string, header http.Header, body string)
 		r = httptest.NewRequest(method, u.String(), strings.NewReader(body))
 		r.RequestURI = ""
 	}
-	for k, v := range header {
-		r.Header[k] = v
-	}
+	maps.Copy(r.Header, header)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ type Local struct {
 	seat *seat
 
 	said atomic.Bool // something was put that was not flushed
+	idle func()      // set before the first Read, called whenever one is about to wait
 
 	mu     sync.Mutex
 	more   sync.Cond // something was queued, or the end has come
@@ -39,7 +39,7 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 	}
 	l := &Local{g: g, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	l.more.L = &l.mu
-	l.seat = &seat{id: id, caps: grant(caps, d), dialect: d, link: l}
+	l.seat = &seat{id: id, caps: grant(caps, d), dialect: d, link: l, ticket: g.tickets.Add(1)}
 	if err := g.take(topic, l.seat); err != nil {
 		return nil, fmt.Errorf("attach: %w", err)
 	}
@@ -51,6 +51,12 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 // bytes are shared with other participants: they may be kept, not changed.
 // One goroutine may read.
 func (l *Local) Read() ([]byte, error) {
+	if l.waits() {
+		if l.idle != nil {
+			l.idle()
+		}
+		l.Flush()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.queue) == 0 {
@@ -66,16 +72,24 @@ func (l *Local) Read() ([]byte, error) {
 	return frame, nil
 }
 
+// Idle has f called whenever Read is about to wait. It is for the goroutine
+// that reads, before its first Read.
+func (l *Local) Idle(f func()) { l.idle = f }
+
+// waits reports whether there is nothing to read.
+func (l *Local) waits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue) == 0 && l.end == nil
+}
+
 // Put says frame in the topic, through the checks every participant's frames
-// go through: what is refused comes back as a fault to Read. Up to 16 KiB are
-// copied; a larger frame's bytes pass to the gateway and may not be changed
-// any more. Others see it at the next Flush. Any goroutine may put.
+// go through: what is refused comes back as a fault to Read. The frame belongs
+// to the gateway from here on. Others see it at the next Flush, or when Read is
+// about to wait. Any goroutine may put.
 func (l *Local) Put(frame []byte) error {
 	if err := l.ended(); err != nil {
 		return err
-	}
-	if len(frame) <= smallFrame {
-		frame = bytes.Clone(frame)
 	}
 	err := l.g.hear(l.seat, frame)
 	l.said.Store(true)

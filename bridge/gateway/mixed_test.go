@@ -196,7 +196,7 @@ func TestWhatADialectCannotSay(t *testing.T) {
 	if e := now.kind(wire.Proposal); e.Spelled != "mcp/proposal:tools/call:echo" {
 		t.Errorf("now got %s", now.last())
 	}
-	f, _ := must(mew.kind(wire.Failure)).Fault()
+	f, _ := mew.kind(wire.Failure).Fault()
 	if f.Code != "not_expressible" || len(f.Trigger) != 1 || f.Trigger[0] != "prop" || !strings.Contains(f.Message, "old") {
 		t.Errorf("the proposer was told %s", mew.last())
 	}
@@ -205,8 +205,6 @@ func TestWhatADialectCannotSay(t *testing.T) {
 		t.Error("old got a proposal")
 	}
 }
-
-func must(e wire.Envelope) *wire.Envelope { return &e }
 
 // Eight MiB cross both ways between the strictest and the loosest dialect, and
 // within one.
@@ -232,7 +230,7 @@ func TestLargestFrameThatGrows(t *testing.T) {
 	mew, now := h.join("mew/v0.4", "mew"), h.join("mcpx/v0.1", "now")
 	empty := len(say("mew/v0.4", "huge", "mew", `["now"]`, "chat", `{"text":""}`))
 	mew.send(say("mew/v0.4", "huge", "mew", `["now"]`, "chat", `{"text":"`+strings.Repeat("x", 16<<20-empty)+`"}`))
-	if f, _ := must(mew.kind(wire.Failure)).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "huge" {
+	if f, _ := mew.kind(wire.Failure).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "huge" {
 		t.Errorf("the sender was told %s", mew.last())
 	}
 	mew.mark(now)
@@ -272,7 +270,7 @@ func TestForgottenRequest(t *testing.T) {
 	if e := asker.kind(wire.Response); e.Corr[0] != "q1" {
 		t.Errorf("the asker got %s", asker.last())
 	}
-	if f, _ := must(server.kind(wire.Failure)).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "r-q0" {
+	if f, _ := server.kind(wire.Failure).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "r-q0" {
 		t.Errorf("the server was told %s", server.last())
 	}
 }

@@ -37,13 +37,13 @@ func TestWelcomeAndPresence(t *testing.T) {
 			if p != "mcp-x/v0" && (!w.You.Caps.Stated() || !w.Peers[0].Caps.Stated()) {
 				t.Errorf("no capabilities in %s", second.last())
 			}
-			event, who, _ := must(first.kind(wire.Presence)).Presence()
+			event, who, _ := first.kind(wire.Presence).Presence()
 			if event != "join" || who.ID != "second" || !who.Caps.Stated() {
 				t.Errorf("first was told %s", first.last())
 			}
 			first.mark(second)
 			second.ws.Close()
-			event, who, _ = must(first.kind(wire.Presence)).Presence()
+			event, who, _ = first.kind(wire.Presence).Presence()
 			if event != "leave" || who.ID != "second" {
 				t.Errorf("first was told %s", first.last())
 			}
@@ -67,28 +67,54 @@ func TestNoGhostAfterReconnect(t *testing.T) {
 		last = h.knock(p, "ghost", token) // the one before is left half dead
 	}
 	last.kind(wire.Greeting)
-	present, events := false, 0
-	for events < 399 {
-		event, who, err := must(watcher.kind(wire.Presence)).Presence()
-		if err != nil || who.ID != "ghost" || present != (event == "leave") {
-			t.Fatalf("after %d events, present %v: %s of %s", events, present, event, who.ID)
-		}
-		present, events = event == "join", events+1
-	}
 	watcher.mark(last)
 	last.mark(watcher)
+	watcher.saw("ghost")
 	if status, body := h.get("GET", "/v0.1/topics/t/participants", token, nil, ""); status != 200 || strings.Count(body, `"ghost"`) != 1 {
 		t.Errorf("participants: %d %s", status, body)
 	}
-	if s := strings.Join(watcher.seen[len(watcher.seen)-1:], ""); strings.Contains(s, `"leave"`) {
-		t.Errorf("the last word on the id is %s", s)
+}
+
+// saw checks that the joins and leaves of an id took turns in what g read, and
+// that it is here in the end.
+func (g *guest) saw(id string) {
+	g.t.Helper()
+	present := false
+	for _, frame := range g.seen {
+		e, err := g.d.Decode([]byte(frame))
+		if err != nil || e.Kind != wire.Presence {
+			continue
+		}
+		if event, who, _ := e.Presence(); who.ID == id {
+			if present == (event == "join") {
+				g.t.Fatalf("present %v, then %s", present, event)
+			}
+			present = event == "join"
+		}
 	}
+	if !present {
+		g.t.Errorf("the last word on %s is a leave", id)
+	}
+}
+
+// Of two sessions the one whose connection came later is the newer, though the
+// other one be slower to join: a client that gave up on its first connection
+// must not lose the second to it.
+func TestLateJoinPutsNobodyOut(t *testing.T) {
+	h := open(t, gateway.Options{})
+	first := h.dial("/?space=t", nil)
+	second, watcher := h.join("mcpx/v0.1", "ann"), h.join("mcpx/v0.1", "watcher")
+	first.send(string(wire.AppendJoin(nil, "ann", "t", h.mint("ann", "t"))))
+	if c := first.closed(); c.Code != 4001 {
+		t.Errorf("the first was closed with %v", c)
+	}
+	second.mark(watcher)
 }
 
 // A session that was replaced says nothing any more, however much of it had
 // been read already.
 func TestReplacedSessionIsMute(t *testing.T) {
-	h := open(t, gateway.Options{})
+	h := open(t, gateway.Options{MaxQueue: 1 << 20, MaxQueueBytes: 1 << 30})
 	watcher := h.join("mcpx/v0.1", "watcher")
 	token := h.mint("ghost", "t")
 	for range 20 {
@@ -135,19 +161,7 @@ func TestReconnectRace(t *testing.T) {
 	wg.Wait()
 	final := h.join("mcpx/v0.1", "ghost")
 	final.mark(watcher)
-	present := false
-	for _, frame := range watcher.seen {
-		if e, err := watcher.d.Decode([]byte(frame)); err == nil && e.Kind == wire.Presence {
-			event, _, _ := e.Presence()
-			if present == (event == "join") {
-				t.Fatalf("present %v, then %s", present, event)
-			}
-			present = event == "join"
-		}
-	}
-	if !present {
-		t.Error("the last word on the id is a leave")
-	}
+	watcher.saw("ghost")
 }
 
 // A request or proposal to somebody who is not here is answered at once, and
@@ -158,7 +172,7 @@ func TestAbsentRecipient(t *testing.T) {
 		t.Run(p, func(t *testing.T) {
 			ann, bob := h.join(p, "ann"), h.join(p, "bob")
 			ann.send(say(p, "q", "ann", `["nobody"]`, callKind(p), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
-			f, err := must(ann.kind(wire.Failure)).Fault()
+			f, err := ann.kind(wire.Failure).Fault()
 			if err != nil || f.Code != "recipient_absent" || len(f.Trigger) != 1 || f.Trigger[0] != "q" || !strings.Contains(f.Message, "nobody") {
 				t.Errorf("ann was told %s", ann.last())
 			}
@@ -199,7 +213,7 @@ func TestCapabilities(t *testing.T) {
 					say(p, "note", "ann", "", kindOf(p, "notifications/x"), `{"jsonrpc":"2.0","method":"notifications/x"}`),
 				} {
 					ann.send(frame)
-					f, err := must(ann.kind(wire.Failure)).Fault()
+					f, err := ann.kind(wire.Failure).Fault()
 					if err != nil || f.Code != "capability_violation" || len(f.Trigger) != 1 {
 						t.Errorf("%s is answered with %s", frame, ann.last())
 					}
@@ -263,7 +277,7 @@ func TestLocal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			read := func() wire.Envelope {
+			read := func() *wire.Envelope {
 				frame, err := l.Read()
 				if err != nil {
 					t.Fatal(err)
@@ -272,7 +286,7 @@ func TestLocal(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v: %s", err, frame)
 				}
-				return e
+				return &e
 			}
 			if e := read(); e.Kind != wire.Greeting {
 				t.Errorf("first is %s", e.Spelled)
@@ -281,9 +295,7 @@ func TestLocal(t *testing.T) {
 			if e := read(); e.Kind != wire.Presence {
 				t.Errorf("second is %s", e.Spelled)
 			}
-			frame := []byte(say(p, "q", "inside", `["bob"]`, callKind(p), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":`+hard+`}}`))
-			l.Put(frame)
-			clear(frame) // a small frame is copied
+			l.Put([]byte(say(p, "q", "inside", `["bob"]`, callKind(p), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":`+hard+`}}`)))
 			l.Flush()
 			if e := bob.kind(wire.Request); !strings.Contains(string(e.Payload), hard) {
 				t.Errorf("bob got %s", e.Payload)
@@ -295,13 +307,13 @@ func TestLocal(t *testing.T) {
 			l.Put([]byte(say(p, "x", "inside", "", "chat", `{"text":"not permitted"}`)))
 			l.Put([]byte(say(p, "y", "bob", "", kindOf(p, "notifications/x"), `{"jsonrpc":"2.0","method":"notifications/x"}`)))
 			if p != "mcp-x/v0" { // where chat is a kind
-				if f, _ := must(read()).Fault(); f.Code != "capability_violation" {
+				if f, _ := read().Fault(); f.Code != "capability_violation" {
 					t.Errorf("fault %+v", f)
 				}
 			} else if _, err := l.Read(); err != nil {
 				t.Error(err)
 			}
-			if f, _ := must(read()).Fault(); f.Code != "auth_violation" {
+			if f, _ := read().Fault(); f.Code != "auth_violation" {
 				t.Errorf("fault %+v", f)
 			}
 			h.join("mcpx/v0.1", "inside")
@@ -316,6 +328,35 @@ func TestLocal(t *testing.T) {
 			bob.until(`"leave"`)
 			bob.until(`"join"`)
 		})
+	}
+}
+
+// Read says when it is about to wait, and then hands on what was put; while
+// there is something to read it does neither.
+func TestLocalIdle(t *testing.T) {
+	h := open(t, gateway.Options{})
+	bob := h.join("mcpx/v0.1", "bob")
+	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := 0
+	l.Idle(func() {
+		waits++
+		l.Put([]byte(say("mcpx/v0.1", fmt.Sprint("w", waits), "inside", "", "chat", `{"text":"x"}`)))
+	})
+	if _, err := l.Read(); err != nil || waits != 0 {
+		t.Errorf("%v, the welcome was waited for %d times", err, waits)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := l.Read()
+		done <- err
+	}()
+	bob.until(`"w1"`)
+	bob.send(say("mcpx/v0.1", "b", "bob", "", "chat", `{"text":"x"}`))
+	if err := <-done; err != nil || waits != 1 {
+		t.Errorf("%v, waited %d times", err, waits)
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 // reads it from beginning to end; all others only put into its outbox.
 type socket struct {
 	g      *Gateway
+	ticket int64 // see seat
 	ws     *websocket.Conn
 	line   *line
 	out    *outbox.Outbox
@@ -54,12 +55,13 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // upgrade turns a request into a session that has no seat yet. If it cannot,
 // the request is answered.
 func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
+	ticket := g.tickets.Add(1) // before the client hears that it is connected
 	l := &line{every: g.opt.PingEvery, dead: g.opt.DeadAfter, joinBy: time.Now().Add(g.opt.JoinTimeout)}
 	ws, err := g.upgrader.Upgrade(hijacker{w, l}, r, nil)
 	if err != nil {
 		return nil
 	}
-	s := &socket{g: g, ws: ws, line: l, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	s := &socket{g: g, ticket: ticket, ws: ws, line: l, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	s.out = outbox.New(l.Conn, outbox.Options{
 		MaxItems: s.frames + controlRoom,
 		MaxBytes: s.size + maxFrame + controlRoom<<10,
@@ -82,10 +84,10 @@ func (s *socket) idle() {
 
 // sit takes a seat for the session.
 func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
-	s.seat = &seat{id: p.id, caps: grant(p.caps, d), dialect: d, link: s}
+	s.seat = &seat{id: p.id, caps: grant(p.caps, d), dialect: d, link: s, ticket: s.ticket}
 	if err := s.g.take(topic, s.seat); err != nil {
 		s.seat = nil
-		return &turnedAway{reason: err.Error()}
+		return &turnedAway{reason: err.Error(), late: errors.Is(err, errLate)}
 	}
 	s.line.joinBy = time.Time{}
 	s.ws.SetReadLimit(int64(s.g.opt.MaxFrame))
@@ -238,6 +240,9 @@ func (s *socket) goodbye(why error) (code int, reason string) {
 		return websocket.ClosePolicyViolation, why.Error()
 	}
 	if t, ok := errors.AsType[*turnedAway](why); ok {
+		if t.late {
+			return closeReplaced, replaceReason
+		}
 		return websocket.ClosePolicyViolation, t.reason
 	}
 	return 0, ""

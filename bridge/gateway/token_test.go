@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,9 +29,7 @@ func TestTokens(t *testing.T) {
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Minute).Unix()
 	claims := func(more jwt.MapClaims) jwt.MapClaims {
 		c := jwt.MapClaims{"participantId": "ann", "topic": "t", "exp": soon}
-		for k, v := range more {
-			c[k] = v
-		}
+		maps.Copy(c, more)
 		return c
 	}
 	noExp := claims(nil)

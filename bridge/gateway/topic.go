@@ -22,6 +22,7 @@ const (
 var (
 	errSlow = errors.New("the reader is too slow")
 	errSeat = errors.New("the topic is full")
+	errLate = errors.New(replaceReason)
 )
 
 // A link is the way to whoever occupies a seat. None of its methods waits for
@@ -50,6 +51,7 @@ type seat struct {
 	caps    wire.Caps
 	dialect wire.Dialect
 	link    link
+	ticket  int64 // in the order in which those who want a seat came
 	topic   *topic
 	refused refusals
 }
@@ -108,14 +110,19 @@ func (g *Gateway) take(name string, s *seat) error {
 }
 
 // join seats s: whoever sat under its id is cut and leaves before s comes, so
-// that the last word on an id is never a leave (WIRE 1.5). The welcome is the
-// first frame s gets, and s is not told of its own coming.
+// that the last word on an id is never a leave (WIRE 1.5). Which of two is the
+// newer is settled by when they came: one whose goroutine was held up must not
+// put out the one its client has opened since. The welcome is the first frame
+// s gets, and s is not told of its own coming.
 func (t *topic) join(s *seat) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.byID[s.id]
 	if old == nil && len(t.seats) >= t.g.opt.MaxParticipants {
 		return errSeat
+	}
+	if old != nil && old.ticket > s.ticket {
+		return errLate
 	}
 	if old != nil {
 		old.link.cut(closeReplaced, replaceReason)
