@@ -133,6 +133,23 @@ func TestLineOverTheLimitIsSkippedAndTheNextIsRead(t *testing.T) {
 	}
 }
 
+func TestAnswerOverTheLimitIsKnownByItsID(t *testing.T) {
+	o := quick(stdiotest.Command(t, stdiotest.Script{}))
+	o.MaxLine = 256 << 10
+	s := begin(t, o)
+	s.up()
+	id := s.tool("big", `{"bytes":300000}`)
+	if n := s.next("noise").noise; n.Reason != "child_line_too_long" || fmt.Sprint(id) != string(n.ID) {
+		t.Errorf("noise is %+v, want the id %v", n, id)
+	}
+	for _, start := range []string{`{"jsonrpc":"2.0","method":"x","id":1,"params":`, `{"jsonrpc":"2.0","result":{"id":1,"x":`, `{"id":`} {
+		s.tool("raw", fmt.Sprintf(`{"text":%s}`, quoted(t, start+`"`+strings.Repeat("x", 300000)+"\n")))
+		if n := s.next("noise").noise; n.ID != nil {
+			t.Errorf("%s…: the id is %s", start, n.ID)
+		}
+	}
+}
+
 func TestLineWithoutEndIsARestartInBoundedMemory(t *testing.T) {
 	for name, tool := range map[string]string{"endless": `{}`, "long": `{"bytes":300000000}`} {
 		s := serve(t, stdiotest.Script{})

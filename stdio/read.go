@@ -35,7 +35,7 @@ func (r *reader) run() {
 		case err == nil:
 			err = r.line(line)
 		case errors.Is(err, errTooLong):
-			err = r.hear(Noise{Reason: CauseLineTooLong, Head: line})
+			err = r.hear(Noise{Reason: CauseLineTooLong, Head: line, ID: r.answers(line)})
 		case errors.Is(err, errEndless):
 			r.hear(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()})
 			err = &failure{cause: CauseLineTooLong, hard: true}
@@ -157,6 +157,19 @@ func (r *reader) refused(line []byte, err error) Noise {
 		}
 	}
 	return n
+}
+
+// answers is the id of the answer that begins like this, nil if it cannot be
+// told: messages that are answers have their id in front as a rule. What ends
+// with the head may go on behind it.
+func (r *reader) answers(head []byte) []byte {
+	var at [jsonrpc.Fields]jsonrpc.Span
+	_ = jsonrpc.Scan(head, r.rules, jsonrpc.MessageShape, at[:]) // it fails, having noted what it came by
+	id := at[jsonrpc.ID]
+	if at[jsonrpc.Method].End != 0 || id.End == 0 || id.End == len(head) {
+		return nil
+	}
+	return bytes.Clone(head[id.Start:id.End])
 }
 
 func head(line []byte) []byte { return bytes.Clone(line[:min(len(line), headSize)]) }

@@ -73,6 +73,7 @@ func TestRefusedToken(t *testing.T) {
 	}{
 		{"O11 by a close after the upgrade", &script{play: closing}},
 		{"by close 4401", &script{play: func(_ int, p *player) { p.end(4401, "expired") }}},
+		{"by a close that repeats it", &script{play: func(_ int, p *player) { p.end(1008, "Invalid token s3cret") }}},
 		{"by the status of the upgrade", &script{door: unauthorized}},
 		{"after a welcome, again and again", &script{play: func(_ int, p *player) { p.say(welcomeD1); p.end(1008, "Invalid token") }}},
 	} {

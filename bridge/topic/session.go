@@ -128,6 +128,9 @@ func (s *session) why(err error) error {
 	if s.cause != nil {
 		return s.cause
 	}
+	if c, ok := errors.AsType[*wire.CloseError](err); ok { // a gateway may repeat our token
+		return &wire.CloseError{Code: c.Code, Reason: blot(c.Reason, s.token)}
+	}
 	return err
 }
 
