@@ -246,6 +246,32 @@ func (d *diary) next(pattern string, within time.Duration) (map[string]any, bool
 	}
 }
 
+// mark is how far next has come, and back lets it go back there.
+func (d *diary) mark() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.read
+}
+
+func (d *diary) back(to int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read = to
+}
+
+// wait waits for one more line.
+func (d *diary) wait(within time.Duration) bool {
+	d.mu.Lock()
+	more := d.more
+	d.mu.Unlock()
+	select {
+	case <-more:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
 // count is how many lines so far match.
 func (d *diary) count(pattern string) (n int) {
 	d.mu.Lock()
