@@ -11,14 +11,15 @@ type (
 	// elicitation/create in an envelope with the id Ask and no correlation
 	// (WIRE W-5). What the other doors show is [Desk.View].
 	Show struct {
-		ID     string // of the question
-		To     Who
-		Ask    string    // id of the envelope; "" for the other doors
-		RPC    []byte    // JSON-RPC id, raw
-		Params []byte    // of elicitation/create
-		By     time.Time // when this person's time is up
-		Why    string    // "" the first time, else delegated, invalid_delegation, edited, rejoined, reconnected
-		Digest Digest
+		ID      string // of the question
+		To      Who
+		Ask     string    // id of the envelope; "" for the other doors
+		RPC     []byte    // JSON-RPC id, raw
+		Params  []byte    // of elicitation/create
+		By      time.Time // when this person's time is up
+		Why     string    // "" the first time, else delegated, invalid_delegation, edited, rejoined, reconnected
+		Problem string    // what was wrong with this person's last answer, in words; "" if nothing
+		Digest  Digest
 	}
 
 	// Close takes a question away from somebody who has it open. For a

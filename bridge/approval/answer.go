@@ -1,0 +1,221 @@
+package approval
+
+import (
+	"slices"
+	"time"
+)
+
+// An Answer is what somebody said to a question.
+type Answer struct {
+	Who Who // who says so, by the word of the gateway or of our own door
+
+	// How an answer from the topic says what it answers.
+	Corr   []string // the envelopes it names
+	ID     []byte   // its JSON-RPC id, raw; nil if it has none
+	Linked bool     // its dialect requires it to name an envelope; else the id may do (WIRE 7.2)
+	Method string   // what its kind says it answers; "" if that says nothing
+
+	// How an answer from the other doors does, and which digest was shown
+	// there, whole or short. Both are required.
+	Question string
+	Digest   string
+
+	Result []byte // the elicitation's result, raw; it need not even be JSON
+	Failed bool   // it is a JSON-RPC error
+}
+
+// Answer takes what somebody said. No acts: it answers nothing of ours.
+// Answers that cannot count are only noted, and no frame tells their sender.
+func (d *Desk) Answer(now time.Time, a Answer) []Act {
+	d.begin(now)
+	if a.Who.Door == Topic {
+		d.fromTopic(&a)
+	} else {
+		d.fromDoor(&a)
+	}
+	return d.out
+}
+
+// fromTopic: the sender, the envelope, the JSON-RPC id and the kind must agree
+// (RELIABILITY AI-3).
+func (d *Desk) fromTopic(a *Answer) {
+	var linked, named string
+	for _, id := range a.Corr {
+		if d.knows(id) {
+			linked = id
+			break
+		}
+	}
+	if id := askOf(a.ID); d.knows(id) {
+		named = id
+	}
+	id := linked
+	if id == "" {
+		id = named
+	}
+	switch {
+	case id == "":
+	case linked == "" && (len(a.Corr) > 0 || a.Linked), len(a.ID) > 0 && named != id:
+		d.foreign(id, a, "bad_correlation")
+	case a.Method != "" && a.Method != "elicitation/create":
+		d.foreign(id, a, "wrong_kind")
+	default:
+		d.toAsk(id, a)
+	}
+}
+
+func (d *Desk) knows(id string) bool {
+	_, ended := d.late[id]
+	return ended || d.asks[id] != nil
+}
+
+// foreign notes an answer that does not come from where it should.
+func (d *Desk) foreign(id string, a *Answer, reason string) {
+	n := Noted{ID: d.late[id].id, Event: "foreign_answer", Who: a.Who, Reason: reason}
+	if k := d.asks[id]; k != nil {
+		n.ID, n.Digest = k.p.id, k.p.digest
+	} else if p := d.pending[id]; p != nil {
+		n.ID, n.Digest = p.id, p.digest
+	}
+	d.do(n)
+}
+
+func (d *Desk) toAsk(id string, a *Answer) {
+	k := d.asks[id]
+	switch {
+	case k == nil && d.late[id].who != a.Who, k != nil && k.s.who != a.Who:
+		d.foreign(id, a, "wrong_sender")
+	case k == nil:
+		d.do(Noted{ID: d.late[id].id, Event: "late_answer", Who: a.Who, Reason: d.late[id].how})
+	case k.s.state == struck:
+		d.foreign(id, a, "wrong_sender")
+	case k.void != "":
+		d.note(k.p, "late_answer", a.Who, k.void)
+	default:
+		k.void = "already_answered"
+		d.answered(k.p, k.s, a)
+	}
+}
+
+// fromDoor takes the answer of one of our own doors.
+func (d *Desk) fromDoor(a *Answer) {
+	p := d.pending[a.Question]
+	if p == nil {
+		if e, ok := d.late[a.Question]; ok {
+			d.do(Noted{ID: e.id, Event: "late_answer", Who: a.Who, Reason: e.how})
+		}
+		return
+	}
+	s := p.find(a.Who)
+	switch {
+	case s == nil || s.state == struck:
+		d.foreign(p.id, a, "wrong_sender")
+	case !p.digest.Is(a.Digest):
+		d.foreign(p.id, a, "digest_mismatch")
+	case s.state == waiting || s.state == away:
+		d.foreign(p.id, a, "not_asked")
+	case s.state != beingAsked:
+		d.note(p, "late_answer", a.Who, voided[s.state])
+	default:
+		d.answered(p, s, a)
+	}
+}
+
+// answered takes the answer of somebody who was asked.
+func (d *Desk) answered(p *pending, s *seat, a *Answer) {
+	if a.Failed {
+		d.vacate(p, s, failed, "you answered already")
+		d.note(p, "unavailable", s.who, "error")
+		d.advance(p, NoApprover, "error")
+		return
+	}
+	r := p.read(a.Result)
+	switch r.said {
+	case yes:
+		d.agree(p, s, r)
+	case elsewhere:
+		d.pass(p, s, r)
+	default:
+		d.settle(p, Settled{Outcome: Denied, Reason: r.reason, Detail: r.detail, Said: r.why}, s)
+	}
+}
+
+// agree counts a yes.
+func (d *Desk) agree(p *pending, s *seat, r reply) {
+	c, detail := p.edit(r.edits)
+	if detail != "" {
+		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: detail, Said: r.why}, s)
+		return
+	}
+	if no := d.recheck(p, c); no != nil {
+		no.Said = r.why
+		d.settle(p, *no, s)
+		return
+	}
+	d.vacate(p, s, agreed, "you answered already")
+	s.keep = r.keep
+	if len(c.modified) > 0 && !d.amend(p, s, c) {
+		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: "the people who must agree keep changing it", Said: r.why}, s)
+		return
+	}
+	if p.count(agreed) < p.need {
+		d.note(p, "answered", s.who, "approved")
+		d.advance(p, NoApprover, "")
+		return
+	}
+	d.settle(p, Settled{Outcome: Allowed, Said: r.why, Made: d.grantFor(p)}, s)
+}
+
+// recheck asks whether what was agreed to may still run.
+func (d *Desk) recheck(p *pending, c change) *Settled {
+	if d.o.Recheck == nil {
+		return nil
+	}
+	reason := d.o.Recheck(&p.q, c.args)
+	switch {
+	case reason == "":
+		return nil
+	case len(c.modified) > 0 && reason != ToolChanged:
+		return &Settled{Outcome: Denied, Reason: InvalidModification, Detail: reason}
+	}
+	return &Settled{Outcome: Aborted, Reason: reason}
+}
+
+// maxAmended bounds how often one question changes what it is about.
+const maxAmended = 3
+
+// amend makes an approver's edit what the question is about. Whoever else must
+// agree is asked about that: what people agree to is what runs.
+func (d *Desk) amend(p *pending, by *seat, c change) bool {
+	p.args, p.timeout = c.args, c.timeout
+	for _, m := range c.modified {
+		if !slices.Contains(p.modified, m) {
+			p.modified = append(p.modified, m)
+		}
+	}
+	p.nonce = d.o.Random()
+	p.digest = p.bind()
+	d.note(p, "modified", by.who, "")
+	if p.amended++; p.need > 1 && p.amended > maxAmended {
+		return false
+	}
+	if p.need == 1 {
+		return true
+	}
+	for _, s := range p.seats {
+		if s == by || s.state != beingAsked && s.state != agreed {
+			continue
+		}
+		if s.state == beingAsked {
+			d.close(p, s, "the call was changed")
+		}
+		s.void("edited")
+		if s.state == agreed && !d.o.Present(s.who) {
+			s.state = away
+			continue
+		}
+		s.till = p.deadline
+		d.show(p, s, "edited", "")
+	}
+	return true
+}

@@ -1,0 +1,171 @@
+package approval
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A change is what an answer makes of a call.
+type change struct {
+	args     []byte
+	timeout  time.Duration
+	modified []string // what is different now
+}
+
+// maxEdited is how long a string may be that somebody puts into a field.
+const maxEdited = 64 << 10
+
+// edit carries out what an answer puts into fields. Every byte of the arguments
+// that no field names stays as it is; a field left at its value changes nothing.
+// problem says in words why it cannot be done.
+func (p *pending) edit(values []value) (c change, problem string) {
+	c = change{args: p.args, timeout: p.timeout}
+	for _, v := range values {
+		e := &p.q.Terms.Edit[v.edit]
+		if problem = unfit(e, v.raw); problem != "" {
+			return change{}, Text(e.Field) + " " + problem
+		}
+		if e.Arg == timeoutArg {
+			problem = c.setTimeout(v.raw)
+		} else {
+			problem = c.set(e.Arg, v.raw)
+		}
+		if problem != "" {
+			return change{}, Text(e.Field) + " " + problem
+		}
+	}
+	return c, ""
+}
+
+func (c *change) set(pointer string, raw []byte) (problem string) {
+	was := lookup(c.args, pointer)
+	if was != nil && same(was, raw) {
+		return ""
+	}
+	if len(was) > 0 && (was[0] == '{' || was[0] == '[') {
+		return "stands for a value that is no primitive"
+	}
+	args, ok := put(c.args, pointer, raw)
+	if !ok {
+		return "stands for an argument that has no place in this call"
+	}
+	c.args, c.modified = args, append(c.modified, pointer)
+	return ""
+}
+
+func (c *change) setTimeout(raw []byte) (problem string) {
+	n, ok := number(raw)
+	if !ok {
+		return "is no number of seconds"
+	}
+	n.Mul(n, big.NewRat(int64(time.Second), 1))
+	if n.Sign() <= 0 || n.Cmp(big.NewRat(int64(maxWithin), 1)) > 0 {
+		return "must be over 0 seconds and at most a day"
+	}
+	timeout := time.Duration(new(big.Int).Quo(n.Num(), n.Denom()).Int64())
+	if timeout <= 0 {
+		return "must be over 0 seconds and at most a day"
+	}
+	if timeout != c.timeout {
+		c.timeout, c.modified = timeout, append(c.modified, timeoutArg)
+	}
+	return ""
+}
+
+// same reports whether two primitives are one value, however they are spelled.
+func same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if s, ok := jsonrpc.Unquote(a); ok {
+		t, ok := jsonrpc.Unquote(b)
+		return ok && s == t
+	}
+	m, ok := number(a)
+	if !ok {
+		return false
+	}
+	n, ok := number(b)
+	return ok && m.Cmp(n) == 0
+}
+
+// number is the exact value of a JSON number of reasonable length and size.
+func number(raw []byte) (*big.Rat, bool) {
+	text := string(raw)
+	if len(raw) == 0 || len(raw) > 64 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return nil, false
+	}
+	if _, exponent, found := strings.Cut(strings.ToLower(text), "e"); found {
+		if n, err := strconv.Atoi(exponent); err != nil || n < -400 || n > 400 {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(text)
+}
+
+// unfit says why a field does not take a value, "" if it does (WIRE 7.5).
+func unfit(e *policy.Edit, raw []byte) string {
+	switch e.Type {
+	case "string":
+		return unfitString(e, raw)
+	case "number", "integer":
+		return unfitNumber(e, raw)
+	case "boolean":
+		if s := string(raw); s != "true" && s != "false" {
+			return "must be true or false"
+		}
+	default:
+		return "is of no type that can be edited"
+	}
+	return notAmong(e, raw)
+}
+
+func unfitString(e *policy.Edit, raw []byte) string {
+	s, ok := jsonrpc.Unquote(raw)
+	if !ok {
+		return "must be a string"
+	}
+	if len(s) > maxEdited {
+		return "is too long"
+	}
+	n := new(big.Rat).SetInt64(int64(utf8.RuneCountInString(s)))
+	if low, ok := number([]byte(e.Min)); ok && n.Cmp(low) < 0 {
+		return "must have at least " + e.Min + " characters"
+	}
+	if high, ok := number([]byte(e.Max)); ok && n.Cmp(high) > 0 {
+		return "must have at most " + e.Max + " characters"
+	}
+	return notAmong(e, raw)
+}
+
+func unfitNumber(e *policy.Edit, raw []byte) string {
+	n, ok := number(raw)
+	if !ok {
+		return "must be a number"
+	}
+	if e.Type == "integer" && !n.IsInt() {
+		return "must be a whole number"
+	}
+	if low, ok := number([]byte(e.Min)); ok && n.Cmp(low) < 0 {
+		return "must be at least " + e.Min
+	}
+	if high, ok := number([]byte(e.Max)); ok && n.Cmp(high) > 0 {
+		return "must be at most " + e.Max
+	}
+	return notAmong(e, raw)
+}
+
+func notAmong(e *policy.Edit, raw []byte) string {
+	if len(e.Enum) > 0 && !slices.ContainsFunc(e.Enum, func(one string) bool { return same([]byte(one), raw) }) {
+		return "is none of the values offered"
+	}
+	return ""
+}

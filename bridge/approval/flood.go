@@ -1,0 +1,132 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// refusalsInARow start a cool-down (DESIGN 14).
+const refusalsInARow = 3
+
+// A flood is what is remembered so that nobody is worn down by questions
+// (RELIABILITY AI-17).
+type flood struct {
+	callers  map[string]*asker
+	refusals map[[32]byte]*streak
+	events   int // since the last sweep
+}
+
+type asker struct {
+	pending int
+	recent  []time.Time // of the questions opened in the last minute, oldest first
+}
+
+// A streak counts how often people refused one call of one caller in a row.
+type streak struct {
+	n     int
+	until time.Time // until then it counts; and once it is long enough, nobody is asked
+}
+
+func newFlood() flood {
+	return flood{callers: map[string]*asker{}, refusals: map[[32]byte]*streak{}}
+}
+
+// keyOf says which calls are the same: caller, way, tool and arguments, however
+// those are spelled.
+func keyOf(q *Question) (key [32]byte) {
+	h := sha256.New()
+	for _, s := range [...]string{q.Caller, q.Via, q.Method, q.Tool} {
+		hashField(h, []byte(s))
+	}
+	hashField(h, canonical(q.Args, jsonrpc.AppendQuote))
+	h.Sum(key[:0])
+	return key
+}
+
+// admit says why a question may not be put, "" if it may.
+func (d *Desk) admit(p *pending) (reason, detail string, retry time.Duration) {
+	if s := d.flood.refusals[p.key]; s != nil && s.n >= refusalsInARow && s.until.After(d.now) {
+		return Cooldown, "people refused this very call " + strconv.Itoa(s.n) + " times in a row", s.until.Sub(d.now)
+	}
+	o := &d.o
+	if len(d.pending) >= o.MaxPending {
+		return Busy, fmt.Sprintf("%d questions wait for an answer already", o.MaxPending), retryBusy
+	}
+	if d.bytes+p.size() > o.MaxBytes {
+		return Busy, fmt.Sprintf("the arguments of the questions that wait fill %d bytes already", d.bytes), retryBusy
+	}
+	a := d.flood.callers[p.q.Caller]
+	if a == nil {
+		return "", "", 0
+	}
+	a.prune(d.now)
+	if a.pending >= o.PerCaller {
+		return Busy, fmt.Sprintf("%d questions of this caller wait for an answer already", a.pending), retryBusy
+	}
+	if len(a.recent) >= o.PerMinute {
+		return Busy, fmt.Sprintf("%d questions of this caller were put within a minute", len(a.recent)), a.recent[0].Add(time.Minute).Sub(d.now)
+	}
+	return "", "", 0
+}
+
+// retryBusy is how long to wait where nobody knows better.
+const retryBusy = 5 * time.Second
+
+func (a *asker) prune(now time.Time) {
+	n := 0
+	for n < len(a.recent) && now.Sub(a.recent[n]) >= time.Minute {
+		n++
+	}
+	a.recent = a.recent[n:]
+}
+
+func (f *flood) opened(caller string, now time.Time) {
+	f.sweep(now)
+	a := f.callers[caller]
+	if a == nil {
+		a = &asker{}
+		f.callers[caller] = a
+	}
+	a.pending++
+	a.recent = append(a.recent, now)
+}
+
+func (f *flood) closed(caller string) { f.callers[caller].pending-- }
+
+// settled counts what people refused. What nobody decided changes nothing.
+func (f *flood) settled(p *pending, how Outcome, now time.Time, coolDown time.Duration) {
+	switch how {
+	case Allowed:
+		delete(f.refusals, p.key)
+	case Denied:
+		s := f.refusals[p.key]
+		if s == nil || !s.until.After(now) {
+			s = &streak{}
+			f.refusals[p.key] = s
+		}
+		s.n++
+		s.until = now.Add(coolDown)
+	}
+}
+
+// sweep forgets, from time to time, who has been quiet.
+func (f *flood) sweep(now time.Time) {
+	if f.events++; f.events < 256 {
+		return
+	}
+	f.events = 0
+	for name, a := range f.callers {
+		if a.prune(now); a.pending == 0 && len(a.recent) == 0 {
+			delete(f.callers, name)
+		}
+	}
+	for key, s := range f.refusals {
+		if !s.until.After(now) {
+			delete(f.refusals, key)
+		}
+	}
+}

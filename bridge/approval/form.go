@@ -1,0 +1,242 @@
+package approval
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// maxOriginal is how long the arguments in the metadata may be; of longer ones
+// the length stands there.
+const maxOriginal = 8 << 10
+
+// An object is a JSON object that is being written.
+type object []byte
+
+func (o *object) raw(name string, value []byte) {
+	if len(*o) == 0 {
+		*o = append(*o, '{')
+	} else {
+		*o = append(*o, ',')
+	}
+	*o = append(jsonrpc.AppendQuote(*o, name), ':')
+	*o = append(*o, value...)
+}
+
+func (o *object) str(name, value string) { o.raw(name, appendEscaped(nil, value)) }
+
+func (o *object) num(name string, n int) { o.raw(name, strconv.AppendInt(nil, int64(n), 10)) }
+
+func (o *object) put(name string, inner object) { o.raw(name, inner.end()) }
+
+func (o *object) end() []byte {
+	if len(*o) == 0 {
+		return []byte("{}")
+	}
+	return append(*o, '}')
+}
+
+func list(words ...string) []byte {
+	text := []byte{'['}
+	for i, w := range words {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = jsonrpc.AppendQuote(text, w)
+	}
+	return append(text, ']')
+}
+
+// params are those of the elicitation/create that puts the question before a
+// participant (seed 003, patterns 1 to 3). The topic is public, so they hold
+// only what may be seen there.
+func (d *Desk) params(p *pending, s *seat, problem string) []byte {
+	args := d.public(p.args)
+	v := p.view(d.now, s.till, args)
+	message := v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]"
+	for _, line := range v.Banner {
+		message += "; it " + line
+	}
+	if problem != "" {
+		message += ". Please answer again: " + Text(problem)
+	}
+	meta := p.metadata(s, args, int(s.till.Sub(d.now)/time.Second))
+	var mirror, params object
+	mirror.raw("mcpx/approval", meta)
+	params.str("message", message)
+	params.raw("requestedSchema", p.schema(&v))
+	params.raw("metadata", meta)
+	params.put("_meta", mirror)
+	return params.end()
+}
+
+// public is what the topic may see of arguments, nil if nothing.
+func (d *Desk) public(args []byte) []byte {
+	if d.o.Redact == nil {
+		return nil
+	}
+	redacted := d.o.Redact(args)
+	if jsonrpc.Scan(redacted, jsonrpc.Judged, nil, nil) != nil {
+		return nil
+	}
+	return redacted
+}
+
+func (p *pending) metadata(s *seat, args []byte, seconds int) []byte {
+	var m, original object
+	original.str("from", p.q.Caller)
+	original.str("tool", p.q.Tool)
+	if p.q.Method != "tools/call" {
+		original.str("method", p.q.Method)
+	}
+	if text := canonicalFor(args); len(text) > maxOriginal {
+		original.num("argumentsBytes", len(text))
+	} else if text != nil {
+		original.raw("arguments", text)
+	}
+	if p.q.RPC != nil {
+		original.raw("requestId", p.q.RPC)
+	}
+	original.str("envelopeId", p.q.Envelope)
+	if p.q.Proposer != "" {
+		original.str("proposer", p.q.Proposer)
+	}
+	m.str("elicitationType", "tool_approval")
+	m.num("timeout", seconds)
+	if p.q.Terms.Priority != "" {
+		m.str("priority", p.q.Terms.Priority)
+	}
+	m.put("originalRequest", original)
+	if len(s.chain) > 0 {
+		m.raw("delegation", appendHops(nil, s.chain))
+	}
+	m.str("digest", p.digest.String())
+	return m.end()
+}
+
+func canonicalFor(args []byte) []byte {
+	if args == nil {
+		return nil
+	}
+	return canonical(args, appendEscaped)
+}
+
+// schema is the form: approve or, where the question may be passed on, action
+// and delegateTo; then what may be changed; then the person's own words.
+func (p *pending) schema(v *View) []byte {
+	var schema, properties object
+	required := "approve"
+	if p.q.Terms.Delegate == nil {
+		var approve object
+		approve.str("type", "boolean")
+		approve.str("title", "Approve this tool call?")
+		approve.str("description", v.description())
+		properties.put("approve", approve)
+	} else {
+		required = "action"
+		p.choices(&properties, v)
+	}
+	for _, f := range v.Edits {
+		properties.put(f.Field, f.property())
+	}
+	if len(v.Remember) > 0 {
+		var keep object
+		keep.str("type", "string")
+		keep.str("title", "Remember this answer (optional)")
+		keep.str("description", "For this caller, this tool and exactly these arguments")
+		keep.raw("enum", list(v.Remember...))
+		properties.put("remember", keep)
+	}
+	var reason object
+	reason.str("type", "string")
+	reason.str("title", "Reason (optional)")
+	reason.str("description", "Provide a reason for your decision")
+	properties.put("reason", reason)
+	schema.str("type", "object")
+	schema.put("properties", properties)
+	schema.raw("required", list(required))
+	return schema.end()
+}
+
+func (p *pending) choices(properties *object, v *View) {
+	var action, to object
+	action.str("type", "string")
+	action.str("title", "Approve this tool call?")
+	action.str("description", v.description())
+	action.raw("enum", list("approve", "deny", "delegate"))
+	action.raw("enumNames", list("Approve", "Deny", "Delegate to another user"))
+	properties.put("action", action)
+	to.str("type", "string")
+	to.str("title", "Delegate to (participant ID)")
+	to.str("description", "Only required if action is 'delegate'")
+	properties.put("delegateTo", to)
+}
+
+// fields are what may be changed, with the values they have in the arguments
+// given.
+func (p *pending) fields(args []byte) (fields []Field) {
+	for i := range p.q.Terms.Edit {
+		e := &p.q.Terms.Edit[i]
+		if !p.offers(e.Field) {
+			continue
+		}
+		title := e.Title
+		if title == "" {
+			title = e.Field
+		}
+		f := Field{Field: e.Field, Title: Text(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
+		now := p.current(e, args)
+		if now != nil && unfit(e, now) == "" {
+			f.Now = string(canonical(now, appendEscaped))
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// current is the value of what may be changed, nil if it has none or none that
+// may be seen.
+func (p *pending) current(e *policy.Edit, args []byte) []byte {
+	switch {
+	case e.Arg == timeoutArg && p.timeout > 0:
+		return strconv.AppendFloat(nil, p.timeout.Seconds(), 'f', -1, 64)
+	case e.Arg == timeoutArg || args == nil:
+		return nil
+	}
+	shown, real := lookup(args, e.Arg), lookup(p.args, e.Arg)
+	if shown == nil || real == nil || !same(shown, real) {
+		return nil
+	}
+	return real
+}
+
+func (f *Field) property() (o object) {
+	o.str("type", f.Type)
+	o.str("title", f.Title)
+	if f.Now != "" {
+		o.raw("default", []byte(f.Now))
+	}
+	if len(f.Enum) > 0 {
+		text := []byte{'['}
+		for i, one := range f.Enum {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = append(text, one...)
+		}
+		o.raw("enum", append(text, ']'))
+	}
+	low, high := "minimum", "maximum"
+	if f.Type == "string" {
+		low, high = "minLength", "maxLength"
+	}
+	if f.Min != "" {
+		o.raw(low, []byte(f.Min))
+	}
+	if f.Max != "" {
+		o.raw(high, []byte(f.Max))
+	}
+	return o
+}

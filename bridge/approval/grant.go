@@ -1,0 +1,142 @@
+package approval
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A Grant is a remembered yes: to one caller, for one tool as it was defined
+// then, with exactly these arguments (RELIABILITY AI-18).
+type Grant struct {
+	ID                        string
+	Keep                      string // "session" or "always"
+	Caller, Via, Method, Tool string
+	Fingerprint               string
+	Args                      []byte // canonical
+	By                        []Who
+	Made, Until               time.Time
+	Rules                     []string // which rules had asked
+
+	key [32]byte
+}
+
+// maxGrants bounds what is remembered.
+const maxGrants = 1000
+
+// offersToKeep are the values that the question's remember takes; nil when
+// there is nothing to choose.
+func (p *pending) offersToKeep() []string {
+	var kept []string
+	for _, k := range [...]string{"once", "session", "always"} {
+		if k == "once" || slices.Contains(p.q.Terms.Remember, k) {
+			kept = append(kept, k)
+		}
+	}
+	if len(kept) < 2 {
+		return nil
+	}
+	return kept
+}
+
+// grantFor makes the grant that those who agreed want made, nil if any of them
+// wants none. What was edited is agreed to once.
+func (d *Desk) grantFor(p *pending) *Grant {
+	keep := "always"
+	for _, s := range p.seats {
+		switch {
+		case s.state != agreed:
+		case s.keep == "":
+			return nil
+		case s.keep == "session":
+			keep = "session"
+		}
+	}
+	if len(p.modified) > 0 {
+		return nil
+	}
+	lasts := d.o.Session
+	if keep == "always" {
+		lasts = d.o.Always
+	}
+	d.endOldGrants()
+	if len(d.grants) >= maxGrants {
+		return nil
+	}
+	q := &p.q
+	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Fingerprint: q.Fingerprint,
+		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Until: d.now.Add(lasts), Rules: q.Terms.Rules, key: p.key}
+	d.grants = append(d.grants, g)
+	return g
+}
+
+// granted finds what lets a call run unasked, nil if nothing does. The terms
+// of now must allow it: they still offer to remember it, ask for no more people
+// than agreed then, and would still let those decide.
+func (d *Desk) granted(p *pending) *Grant {
+	d.endOldGrants()
+	q := &p.q
+	for _, g := range d.grants {
+		if g.key == p.key && g.Fingerprint == q.Fingerprint && slices.Contains(q.Terms.Remember, g.Keep) && p.enough(g.By) {
+			return g
+		}
+	}
+	if q.Granted != "" && slices.Contains(q.Terms.Remember, "always") {
+		return &Grant{ID: q.Granted, Keep: "always", Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool,
+			Fingerprint: q.Fingerprint, Args: canonical(q.Args, jsonrpc.AppendQuote)}
+	}
+	return nil
+}
+
+func (p *pending) enough(people []Who) bool {
+	n := 0
+	for _, w := range people {
+		name := w.String()
+		t := &p.q.Terms
+		if !p.barred(w) && (slices.Contains(t.Of, name) || t.Delegate != nil && slices.Contains(t.Delegate.To, name)) {
+			n++
+		}
+	}
+	return n >= p.need
+}
+
+func (d *Desk) allowGranted(p *pending, g *Grant) []Act {
+	if d.o.Recheck != nil {
+		if reason := d.o.Recheck(&p.q, p.args); reason != "" {
+			return d.turnAway(p, reason, "", 0)
+		}
+	}
+	d.do(Settled{ID: p.id, Question: &p.q, Outcome: Allowed, By: g.By, Digest: p.digest, Ran: p.digest, Args: p.args,
+		Timeout: p.timeout, StartBy: d.now.Add(d.o.StartWithin), Used: g, Asked: p.asked})
+	return d.out
+}
+
+func (d *Desk) endOldGrants() {
+	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return !g.Until.After(d.now) })
+}
+
+// endGrants ends what was granted for the session of somebody who has left.
+func (d *Desk) endGrants(caller string) {
+	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.Keep == "session" && g.Caller == caller })
+}
+
+// Grants are those in force, oldest first. They are copies.
+func (d *Desk) Grants(now time.Time) (all []Grant) {
+	for _, g := range d.grants {
+		if g.Until.After(now) {
+			all = append(all, *g)
+		}
+	}
+	return all
+}
+
+// Revoke ends a grant and reports whether there was one of that id.
+func (d *Desk) Revoke(id string) bool {
+	n := len(d.grants)
+	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.ID == id })
+	return len(d.grants) < n
+}
+
+// RuleName is what the grant is called as a rule of a policy file.
+func (g *Grant) RuleName() string { return "granted-" + g.ID }

@@ -1,0 +1,100 @@
+package approval
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// Reload takes a new policy into account: the stricter of the one at the
+// request and the one now holds (RELIABILITY AI-14). judge decides anew about
+// a question's call with the arguments it has now; what it would allow is asked
+// all the same.
+func (d *Desk) Reload(now time.Time, judge func(q *Question, args []byte) policy.Decision) []Act {
+	d.begin(now)
+	for _, p := range d.inOrder() {
+		switch v := judge(&p.q, p.args); {
+		case v.Verdict == policy.Allow:
+		case v.Verdict == policy.Ask && v.Ask != nil:
+			d.tighten(p, v.Ask)
+		default:
+			d.settle(p, Settled{Outcome: Aborted, Reason: PolicyDenied, Detail: v.Rule}, nil)
+		}
+	}
+	return d.out
+}
+
+// ToolsChanged ends the questions about tools whose definition is not what it
+// was: what people were asked about is gone (RELIABILITY AI-9). fingerprint
+// returns "" for a tool that there is no more.
+func (d *Desk) ToolsChanged(now time.Time, fingerprint func(q *Question) string) []Act {
+	d.begin(now)
+	for _, p := range d.inOrder() {
+		if fingerprint(&p.q) != p.q.Fingerprint {
+			d.settle(p, Settled{Outcome: Aborted, Reason: ToolChanged}, nil)
+		}
+	}
+	return d.out
+}
+
+// tighten narrows a question to what the terms of now allow as well.
+func (d *Desk) tighten(p *pending, t *policy.Terms) {
+	was := &p.q.Terms
+	p.need = max(p.need, t.Need)
+	if t.Within > 0 {
+		p.shorten(p.asked.Add(t.Within))
+	}
+	was.Remember = slices.DeleteFunc(slices.Clone(was.Remember), func(k string) bool { return !slices.Contains(t.Remember, k) })
+	var open []policy.Edit
+	for _, e := range was.Edit {
+		if slices.ContainsFunc(t.Edit, func(f policy.Edit) bool { return reflect.DeepEqual(e, f) }) {
+			open = append(open, e)
+		} else {
+			p.closed = append(p.closed, e)
+		}
+	}
+	was.Edit = open
+	if was.Delegate != nil {
+		both := &policy.Delegate{}
+		if t.Delegate != nil {
+			both.Depth = min(was.Delegate.Depth, t.Delegate.Depth)
+			both.To = slices.DeleteFunc(slices.Clone(was.Delegate.To), func(name string) bool { return !slices.Contains(t.Delegate.To, name) })
+		}
+		was.Delegate = both
+	}
+	for _, s := range p.seats {
+		if s.state != struck && !s.listed(t) {
+			d.vacate(p, s, struck, "the policy does not let you decide on this any more")
+		}
+	}
+	if !p.deadline.After(d.now) {
+		d.settle(p, Settled{Outcome: Expired, Reason: TimedOut}, nil)
+		return
+	}
+	d.advance(p, NoApprover, "the policy was changed")
+}
+
+// shorten brings the deadline forward. What people saw as the expiry stays part
+// of what they agree to.
+func (p *pending) shorten(to time.Time) {
+	if !to.Before(p.deadline) {
+		return
+	}
+	p.deadline = to
+	for _, s := range p.seats {
+		if s.till.After(to) {
+			s.till = to
+		}
+	}
+}
+
+// listed reports whether terms let somebody decide: by their own name, or by
+// the name of whom they were passed it on from.
+func (s *seat) listed(t *policy.Terms) bool {
+	if len(s.chain) == 0 {
+		return slices.Contains(t.Of, s.who.String())
+	}
+	return slices.Contains(t.Of, s.chain[0].By.String()) && t.Delegate != nil && slices.Contains(t.Delegate.To, s.who.String())
+}

@@ -1,0 +1,122 @@
+package approval
+
+import "time"
+
+// What is remembered of settled questions, so that what comes late is known
+// for what it is.
+const (
+	keepLate = 15 * time.Minute
+	maxLate  = 20_000
+)
+
+// An ended is what is left of a question, or of one ask of it.
+type ended struct {
+	id  string // of the question
+	who Who    // to whom the ask was put; nobody for the question itself
+	how string // the outcome, or why the ask had stopped counting before
+}
+
+type forgettable struct {
+	at  time.Time
+	key string // of Desk.late
+}
+
+// settle ends a question. It is the only way to its end, and the question is
+// gone before anybody hears of it, so it happens once (RELIABILITY AI-5). by is
+// whose answer decided it, nil if nobody's.
+func (d *Desk) settle(p *pending, s Settled, by *seat) {
+	d.drop(p)
+	s.ID, s.Question, s.Asked, s.Digest, s.Ran = p.id, &p.q, p.asked, p.first, p.digest
+	if by != nil {
+		s.By, s.Chain = []Who{by.who}, by.chain
+	}
+	if s.Outcome == Allowed {
+		s.By, s.Args, s.Modified, s.Timeout = p.who(agreed), p.args, p.modified, p.timeout
+		s.StartBy = d.now.Add(d.o.StartWithin)
+	}
+	d.flood.settled(p, s.Outcome, d.now, d.o.CoolDown)
+	why := s.sentence()
+	for _, seat := range p.seats {
+		if seat.state == beingAsked {
+			d.close(p, seat, why)
+			d.rest(seat, away)
+		}
+	}
+	d.archive(p, s.Outcome)
+	d.do(s)
+}
+
+func (p *pending) who(in state) (all []Who) {
+	for _, s := range p.seats {
+		if s.state == in {
+			all = append(all, s.who)
+		}
+	}
+	return all
+}
+
+// sentence says to those who need not answer any more how it ended.
+func (s *Settled) sentence() string {
+	switch s.Outcome {
+	case Allowed, Denied:
+		by := "nobody"
+		if len(s.By) > 0 {
+			by = names(s.By)
+		}
+		return s.Outcome.String() + " by " + by
+	case Expired:
+		return "nobody decided in time"
+	case Withdrawn:
+		return "the caller wants it no more"
+	case Refused:
+		return "not enough people are left who could decide"
+	}
+	return "the bridge ended it: " + s.Reason
+}
+
+func names(people []Who) string {
+	text := ""
+	for i, w := range people {
+		switch {
+		case i == 0:
+		case i == len(people)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += Text(w.String())
+	}
+	return text
+}
+
+// archive keeps what is needed to tell a late answer from a foreign one.
+func (d *Desk) archive(p *pending, how Outcome) {
+	d.remember(p.id, ended{id: p.id, how: how.String()})
+	for _, s := range p.seats {
+		for _, a := range s.asks {
+			e := ended{p.id, s.who, how.String()}
+			if a.void != "" {
+				e.how = a.void
+			}
+			delete(d.asks, a.id)
+			d.remember(a.id, e)
+		}
+	}
+}
+
+func (d *Desk) remember(key string, e ended) {
+	d.late[key] = e
+	d.gone = append(d.gone, forgettable{d.now, key})
+}
+
+// forget drops what was settled long ago.
+func (d *Desk) forget() {
+	n := 0
+	for n < len(d.gone) && (len(d.gone)-n > maxLate || d.now.Sub(d.gone[n].at) >= keepLate) {
+		delete(d.late, d.gone[n].key)
+		n++
+	}
+	if d.gone = d.gone[n:]; len(d.gone) == 0 {
+		d.gone = nil
+	}
+}

@@ -1,0 +1,336 @@
+package approval
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A View is a question as people see it. Every text in it has been made fit to
+// be shown by [Text]; terminal, page and topic show this and nothing else.
+type View struct {
+	ID, Digest, Short string
+	Headline          string   // who asks for what, in the bridge's words
+	Banner            []string // what in it cannot be seen as it is
+	Facts             []Fact   // who, what, where, by which rule, until when
+	Arguments         []Leaf   // in the order in which they were written
+	More              int      // arguments beyond those; 0 in a whole View
+	Compact           string   // all arguments on one line, cut to 2 KiB
+
+	Asked, Deadline time.Time
+	Priority        string
+	Need, Have      int
+	People          []Person
+	Edits           []Field  // what may be changed
+	DelegateTo      []string // to whom it may be passed on; empty: to nobody
+	Remember        []string // what may be remembered; empty: nothing but this once
+}
+
+// A Fact is one line of a View.
+type Fact struct{ Name, Text string }
+
+// A Leaf is one value among the arguments that holds no others.
+type Leaf struct {
+	Name  string // JSON pointer
+	Text  string // as JSON, cut when long
+	Whole string // all of it, where Text is cut and the View is whole
+	Cut   bool   // Text announces how long the value is, and its SHA-256
+}
+
+// A Person is somebody with a part in a question.
+type Person struct {
+	Who   string
+	State string // waiting, asked, agreed, passed it on, away, failed, out of time, removed
+	From  string // who passed it on to them; "" if they are on the list
+}
+
+// A Field is one thing an approver may change.
+type Field struct {
+	Field, Title, Type string
+	Enum               []string // raw JSON
+	Min, Max           string
+	Now                string // raw JSON, "" if unknown or hidden
+}
+
+// How much is shown of what is long.
+const (
+	shownHead    = 300 // characters of one value
+	shownTail    = 60
+	shownLeaves  = 200
+	compactBytes = 2 << 10
+)
+
+var stateNames = map[state]string{
+	waiting: "waiting", beingAsked: "asked", agreed: "agreed", passedOn: "passed it on", away: "away", failed: "failed",
+	outOfTime: "out of time", struck: "removed",
+}
+
+// View shows a pending question to somebody at this machine: nothing is
+// redacted. A whole View holds every value at full length, however long.
+func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
+	p := d.pending[id]
+	if p == nil {
+		return View{}, false
+	}
+	v := p.view(now, p.deadline, p.args)
+	v.Arguments, v.More = leaves(p.args, whole)
+	return v, true
+}
+
+// view shows the question with the arguments given, nil if they are hidden, and
+// without the list of them.
+func (p *pending) view(now, till time.Time, args []byte) View {
+	var m Marks
+	v := View{ID: p.id, Digest: p.digest.String(), Short: p.digest.Short(), Asked: p.asked, Deadline: till,
+		Priority: Text(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: p.fields(args), Remember: p.offersToKeep()}
+	v.Headline = p.headline(&m)
+	v.Compact = compact(args, &m)
+	v.Banner = m.Banner()
+	v.Facts = p.facts(now, till)
+	for _, s := range p.seats {
+		person := Person{Who: Text(s.who.String()), State: stateNames[s.state]}
+		if n := len(s.chain); n > 0 {
+			person.From = Text(s.chain[n-1].By.String())
+		}
+		v.People = append(v.People, person)
+	}
+	if t := p.q.Terms.Delegate; t != nil {
+		for _, name := range t.To {
+			v.DelegateTo = append(v.DelegateTo, Text(name))
+		}
+	}
+	return v
+}
+
+// headline holds nothing of the caller's but its id, which the gateway gave.
+func (p *pending) headline(m *Marks) string {
+	text := append(m.appendText(nil, p.q.Caller), " requests permission to "...)
+	if p.q.Method == "tools/call" {
+		text = m.appendText(append(text, "execute "...), p.q.Tool)
+	} else {
+		text = m.appendText(append(text, "send "...), p.q.Method)
+	}
+	return string(text)
+}
+
+// facts are what the view says besides the arguments (RELIABILITY AI-16).
+func (p *pending) facts(now, till time.Time) []Fact {
+	q := &p.q
+	facts := []Fact{{"Tool", Text(cmp.Or(q.Tool, q.Method))}, {"Caller", Text(q.Caller)}}
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, Fact{name, text})
+		}
+	}
+	if q.Unverified {
+		add("Warning", "this gateway does not verify who sends what")
+	}
+	add("Proposed by", Text(q.Proposer))
+	bridge := Text(q.Bridge)
+	if q.Server != "" {
+		bridge += " (" + Text(q.Server) + ")"
+	}
+	add("Bridge", bridge)
+	add("Topic", Text(q.Topic))
+	add("Rule", Text(strings.Join(q.Terms.Rules, ", ")))
+	if p.need > 1 {
+		add("Needs", fmt.Sprintf("%d who agree; %d so far", p.need, p.count(agreed)))
+	}
+	for _, s := range p.seats {
+		if s.state == beingAsked && len(s.chain) > 0 {
+			h := s.chain[len(s.chain)-1]
+			add("Passed on", "by "+Text(h.By.String())+" to "+Text(h.To.String()))
+		}
+	}
+	add("Decide by", fmt.Sprintf("%s (in %s)", till.UTC().Format("2006-01-02 15:04:05 UTC"), till.Sub(now).Round(time.Second)))
+	add("Digest", p.digest.Short())
+	return facts
+}
+
+// Text is the whole View as lines: for a terminal, or to be pasted.
+func (v *View) Text() string {
+	var b strings.Builder
+	b.WriteString(v.Headline + "\n")
+	for _, line := range v.Banner {
+		b.WriteString("! " + line + "\n")
+	}
+	for _, f := range v.Facts {
+		b.WriteString(f.Name + ": " + f.Text + "\n")
+	}
+	b.WriteString("Arguments:\n")
+	for _, l := range v.Arguments {
+		b.WriteString("  " + l.Name + " = " + cmp.Or(l.Whole, l.Text) + "\n")
+	}
+	if v.More > 0 {
+		fmt.Fprintf(&b, "  … and %d more values\n", v.More)
+	}
+	return b.String()
+}
+
+// description is the View as seed 003 writes it into a form.
+func (v *View) description() string {
+	var b strings.Builder
+	for i, f := range v.Facts {
+		b.WriteString(f.Name + ": " + f.Text + "\n")
+		if i == 1 {
+			b.WriteString("Arguments: " + v.Compact + "\n")
+		}
+	}
+	for _, line := range v.Banner {
+		b.WriteString("Note: " + line + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// leaves lists every value among the arguments that holds no others, or says
+// how many it leaves out.
+func leaves(args []byte, whole bool) (all []Leaf, more int) {
+	var walk func(pointer string, i int)
+	walk = func(pointer string, i int) {
+		n, items := 0, members(args, i)
+		if args[i] == '[' {
+			items = elements(args, i)
+		}
+		for item := range items {
+			name := item.name
+			if args[i] == '[' {
+				name = strconv.Itoa(n)
+			}
+			n++
+			if c := args[item.start]; (c == '{' || c == '[') && args[space(args, item.start+1)] != c+2 {
+				walk(pointerTo(pointer, name), item.start)
+				continue
+			}
+			if !whole && len(all) == shownLeaves {
+				more++
+				continue
+			}
+			all = append(all, leaf(pointerTo(pointer, name), args[item.start:item.end], whole))
+		}
+	}
+	walk("", space(args, 0))
+	return all, more
+}
+
+func leaf(pointer string, raw []byte, whole bool) Leaf {
+	var m Marks
+	l := Leaf{Name: string(m.appendText(nil, pointer))}
+	if s, ok := jsonrpc.Unquote(raw); ok {
+		text, cut := m.appendCut(nil, s)
+		if l.Text, l.Cut = string(text), cut; cut && whole {
+			l.Whole = string(m.appendQuoted(nil, s))
+		}
+		return l
+	}
+	if len(raw) > shownHead+shownTail {
+		l.Cut = true
+		l.Text = string(raw[:shownHead]) + "…" + string(raw[len(raw)-shownTail:]) + measure(len(raw), raw)
+		if whole {
+			l.Whole = string(raw)
+		}
+		return l
+	}
+	l.Text = string(slices.DeleteFunc(slices.Clone(raw), func(c byte) bool { return c <= ' ' }))
+	return l
+}
+
+// appendCut appends a string as JSON; of a long one the head and the tail, with
+// its length and digest.
+func (m *Marks) appendCut(dst []byte, s string) (text []byte, cut bool) {
+	n := utf8.RuneCountInString(s)
+	if n <= shownHead+shownTail {
+		return m.appendQuoted(dst, s), false
+	}
+	head, tail := offset(s, shownHead), offset(s, n-shownTail)
+	dst = append(m.appendQuoted(dst, s[:head]), "…"...)
+	m.count(s[head:tail])
+	dst = m.appendQuoted(dst, s[tail:])
+	return append(dst, measure(n, []byte(s))...), true
+}
+
+// offset is where the n-th character begins.
+func offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+func measure(n int, whole []byte) string {
+	sum := sha256.Sum256(whole)
+	return fmt.Sprintf(" (cut: %d of %d characters shown, sha256 %s)", shownHead+shownTail, n, hex.EncodeToString(sum[:4]))
+}
+
+// compact puts all arguments on one line of limited length.
+func compact(args []byte, m *Marks) string {
+	if args == nil {
+		return "(not shown here)"
+	}
+	line := canonical(args, func(dst []byte, s string) []byte {
+		dst, _ = m.appendCut(dst, s)
+		return dst
+	})
+	if len(line) <= compactBytes {
+		return string(line)
+	}
+	sum := sha256.Sum256(canonical(args, jsonrpc.AppendQuote))
+	note := fmt.Sprintf(" (cut: %d bytes, sha256 %s)", len(args), hex.EncodeToString(sum[:4]))
+	const tail = compactBytes / 8
+	head := compactBytes - tail - len(note) - len("…")
+	from := len(line) - tail
+	for !utf8.RuneStart(line[head]) {
+		head--
+	}
+	for !utf8.RuneStart(line[from]) {
+		from++
+	}
+	return string(line[:head]) + "…" + string(line[from:]) + note
+}
+
+// A Summary is a pending question in a list.
+type Summary struct {
+	ID, Digest, Bridge, From, Tool string // the last three fit to be shown
+	Args                           []byte // raw, not to be changed
+	Rule                           string
+	Asked, Deadline                time.Time
+	Need, Have                     int
+	Asking                         []string // who has it open
+}
+
+// Pending lists the questions, oldest first, from the skip-th on and at most
+// limit of them; 0: all.
+func (d *Desk) Pending(skip, limit int) []Summary {
+	all := d.inOrder()
+	all = all[min(skip, len(all)):]
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
+	}
+	list := make([]Summary, len(all))
+	for i, p := range all {
+		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: Text(p.q.Bridge), From: Text(p.q.Caller), Tool: Text(p.q.Tool),
+			Args: p.args, Rule: Text(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
+			Have: p.count(agreed), Asking: d.Waiting(p.id)}
+	}
+	return list
+}
+
+// Resolve finds the pending questions whose id begins with prefix.
+func (d *Desk) Resolve(prefix string) (ids []string) {
+	for _, p := range d.inOrder() {
+		if strings.HasPrefix(p.id, prefix) {
+			ids = append(ids, p.id)
+		}
+	}
+	return ids
+}
