@@ -31,6 +31,21 @@ type call struct {
 	silent bool                     // the caller has had its answer, or wants none
 }
 
+// Bounds on what a participant can make us remember of one request.
+const (
+	keyMax   = 4096 // bytes of a resource URI
+	tokenMax = 256  // bytes of a progress token
+)
+
+// shortKey is a key that is kept, "" for one that would not fit into a kind
+// anyway.
+func shortKey(key string) string {
+	if len(key) > keyMax {
+		return ""
+	}
+	return key
+}
+
 type callerKey struct{ from, id string }
 
 // caller is how its caller refers to the call: by its JSON-RPC id, or by its
@@ -82,7 +97,7 @@ func (cs *calls) inOrder() []*call {
 // participant's request gets there.
 func (e *Engine) start(env *wire.Envelope) {
 	m := &env.Message
-	c := &call{began: e.now, from: env.From, env: env.ID, method: env.Method, key: env.Key,
+	c := &call{began: e.now, from: env.From, env: env.ID, method: env.Method, key: shortKey(env.Key),
 		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken))}
 	e.calls.add(c)
 	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
@@ -172,8 +187,9 @@ func outcome(m *jsonrpc.Message) string {
 	return "ok"
 }
 
-// envelopeRoom is left for the envelope around a payload.
-const envelopeRoom = 4096
+// envelopeRoom is left for the envelope around a payload. A kind alone may have
+// 4096 characters, each of which may be written as an escape.
+const envelopeRoom = 32 << 10
 
 func (c *call) tool() string {
 	if c.method == "tools/call" {

@@ -2,15 +2,18 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // catalogue is what the server offers, as far as calls are judged by it.
@@ -167,14 +170,22 @@ func (c catalogue) check(m *jsonrpc.Message) (Refusal, bool) {
 		return invalidArguments(name, "params.arguments must be an object"), true
 	}
 	if err := t.fits(arguments); err != nil {
-		return invalidArguments(name, err.Error()), true
+		return invalidArguments(name, clip(err.Error())), true
 	}
 	return Refusal{}, false
 }
 
 // fits checks arguments against the tool's inputSchema. A schema that cannot
 // be used checks nothing: the server checks for itself.
-func (t *tool) fits(arguments []byte) error {
+//
+// Schema and arguments both come from strangers, and the validator is not
+// ours: should it fall over one day, that refuses the call and no more.
+func (t *tool) fits(arguments []byte) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("they cannot be checked")
+		}
+	}()
 	if t.check == nil {
 		t.check, _ = compileSchema(t.schema)
 	}
@@ -229,14 +240,10 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	if len(schema) == 0 {
 		return check, nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return check, err
-	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(lenientRegexp)
-	if err := c.AddResource("tool:schema", doc); err != nil {
+	if err := c.AddResource("tool:schema", value(schema)); err != nil {
 		return check, err
 	}
 	compiled, err := c.Compile("tool:schema")
@@ -265,16 +272,28 @@ type anyText string
 func (anyText) MatchString(string) bool { return true }
 func (a anyText) String() string        { return string(a) }
 
-// plainly says in one line where arguments do not fit.
+// plainly says in one line where arguments do not fit: at the first place, as
+// the validator's order is that of a map.
 func plainly(err error) error {
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {
 		return err
 	}
 	for len(v.Causes) > 0 {
-		v = v.Causes[0]
+		v = slices.MinFunc(v.Causes, byPlace)
+	}
+	switch k := v.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+	case *kind.InvalidJsonValue:
+		return fmt.Errorf("at '/%s': a number too large to be checked", strings.Join(v.InstanceLocation, "/"))
 	}
 	lines := strings.Split(v.Error(), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	return errors.New(strings.TrimPrefix(last, "- "))
+}
+
+func byPlace(a, b *jsonschema.ValidationError) int {
+	return cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.SchemaURL, b.SchemaURL),
+		slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()))
 }

@@ -153,7 +153,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
-	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: toolOf(env)}, r)
+	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env))}, r)
 	e.answer(env.From, env.ID, env.Method, env.Key, r.payload(env.Message.Get(jsonrpc.ID)))
 }
 
@@ -165,7 +165,7 @@ func (e *Engine) noteRefusal(of Record, r Refusal) {
 }
 
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
-	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: toolOf(env), Reason: reason, Detail: detail})
+	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Reason: reason, Detail: detail})
 }
 
 func toolOf(env *wire.Envelope) string {

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -56,7 +57,7 @@ func unknownMethod(method string) Refusal {
 
 func unknownTool(name string) Refusal {
 	return Refusal{Code: codeInvalidParams, Reason: "unknown_tool", Executed: No,
-		Message: "unknown tool " + strconv.Quote(name) + "; tools/list names those there are"}
+		Message: "unknown tool " + strconv.Quote(clip(name)) + "; tools/list names those there are"}
 }
 
 func invalidArguments(tool, why string) Refusal {
@@ -125,4 +126,15 @@ func (r Refusal) payload(id []byte) []byte {
 	}
 	data = append(data, '}')
 	return jsonrpc.AppendError(nil, id, r.Code, r.Message, data)
+}
+
+// clipped is the most that is repeated of what a stranger wrote. An answer must
+// not grow with the question: what is quoted grows, and might fit no frame.
+const clipped = 300
+
+func clip(s string) string {
+	if len(s) <= clipped {
+		return s
+	}
+	return strings.ToValidUTF8(s[:clipped], "") + "…"
 }

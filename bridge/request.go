@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"strconv"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -123,6 +125,12 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	}
 	if treatments[env.Method] == answer {
 		return Refusal{}, false
+	}
+	if len(m.Get(jsonrpc.ProgressToken)) > tokenMax {
+		return invalidParams("the progress token is longer than " + strconv.Itoa(tokenMax) + " bytes"), true
+	}
+	if subscription := env.Method == "resources/subscribe" || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
+		return invalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
 	}
 	if treatments[env.Method] == judge {
 		if r, refused := e.judgedByRules(env); refused {

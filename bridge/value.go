@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -36,7 +37,34 @@ func valueAt(text []byte, i int) (v any, next int) {
 	for end < len(text) && !bytes.ContainsRune([]byte(" \t\r\n,]}"), rune(text[end])) {
 		end++
 	}
-	return json.Number(text[i:end]), end
+	return numeral(text[i:end]), end
+}
+
+// What a number may have at most to be looked into. The validator makes an
+// exact fraction of each, which costs the more the larger it is, and of an
+// exponent beyond a million it makes nothing and falls over.
+const (
+	maxDigits   = 1024
+	maxExponent = 400
+)
+
+// A vastNumber is too large to be looked into. The validator takes it for
+// something that is no JSON, so it fits no schema that says anything about it.
+type vastNumber string
+
+func numeral(text []byte) any {
+	exponent := 0
+	if e := bytes.IndexAny(text, "eE"); e >= 0 {
+		n, err := strconv.Atoi(string(text[e+1:]))
+		if err != nil {
+			return vastNumber(text)
+		}
+		exponent = n
+	}
+	if len(text) > maxDigits || exponent < -maxExponent || exponent > maxExponent {
+		return vastNumber(text)
+	}
+	return json.Number(text)
 }
 
 func objectAt(text []byte, i int) (map[string]any, int) {
