@@ -23,6 +23,8 @@ const (
 	exitMisused  = 2
 	exitServer   = 3 // the server could not be started or kept up
 	exitGateway  = 4 // the gateway refused us
+	exitAudit    = 5 // the audit log cannot be written
+	exitVerify   = 6 // the audit log is not whole
 	exitID       = 7 // someone else uses our id
 	exitRefused  = 8 // a call was refused or rejected
 	exitNoAnswer = 9 // a call expired, or nobody answered

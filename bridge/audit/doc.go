@@ -1,0 +1,57 @@
+// Package audit keeps a log in which a missing or altered line shows.
+//
+// # A line
+//
+// The log is a file of JSON objects, one per line, each of which names the
+// one before it:
+//
+//	{"seq":8,"ts":"2026-01-31T12:00:00.123456Z","mono_ms":41,"prev":"<64 hex digits>","event":"start","call":3,…}
+//
+// seq counts from 1. ts is the wall clock in UTC; mono_ms are milliseconds of
+// the clock that never jumps, since the log was opened. prev is the SHA-256 of
+// the line before, over its bytes as written and without its newline; 64 zeros
+// in the first line. From event on the line is what the caller gave to
+// [Log.Append], byte for byte, except that line breaks between tokens are
+// spaces. The members up to event always have this order and this spelling,
+// and call, where there is one, follows event.
+//
+// # What the records of a call say
+//
+// [Verify] checks the order of these events, and [Open] finds what a crash has
+// left unfinished by them:
+//
+//	decided                a verdict fell; "verdict":"allow" is leave to start
+//	start                  the line goes to the server
+//	end                    the last word on a call that has started
+//	rejected, withdrawn    the last word on one that has not
+//
+// call is a number or a string that no other call in the log has, also after a
+// restart: [Found.LastCall] is the last number taken.
+//
+// # Records of the log's own
+//
+//	opened, closed    a process began and ended to write here
+//	recovered         the log goes on after a crash (torn: bytes of a half-written line that were cut off) or a failure (reason)
+//	rotated           the file before this one is full
+//	file_lost         the file, or the end of it, was taken away or changed by somebody else (reason)
+//	clock_jump        the wall clock moved by_ms against the other
+//
+// The first record of every file after the first carries last_call and the
+// calls that were open.
+//
+// # What it proves
+//
+// The chain alone shows a line that was changed, removed, repeated or moved,
+// unless everything after it was written anew. It does not show that the end
+// was cut off. Two witnesses do:
+//
+//   - The file PATH.head beside the log holds the newest record that had been
+//     synced. It is for accidents and careless hands: whoever can write the
+//     log can write it too.
+//   - A [Head] that was told to somebody else, as a checkpoint in a topic's
+//     history. Given to [Verify] it proves that the log still has that record,
+//     and all before it, as they were then, against the log's owner too. It
+//     says nothing about what came later.
+//
+// Neither proves that what was recorded is true.
+package audit

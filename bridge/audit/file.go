@@ -1,0 +1,142 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A File is what a Log does with a file of its own: an *os.File that is open
+// for appending. Write must append all or say how much it did.
+type File interface {
+	Write(p []byte) (int, error)
+	Sync() error
+	Truncate(size int64) error
+	Stat() (fs.FileInfo, error)
+	Close() error
+}
+
+var (
+	// ErrLocked says that another Log, perhaps of another process, writes
+	// to the same path.
+	ErrLocked = errors.New("another process writes to it")
+
+	// ErrLost says that the file is not as we left it: deleted, replaced,
+	// cut, or written to by somebody else.
+	ErrLost = errors.New("the audit file is not as it was left")
+
+	// ErrSlow says that a write or sync took longer than two seconds,
+	// which counts as its failure (RELIABILITY section 3).
+	ErrSlow = errors.New("the disk does not answer")
+
+	// ErrClosed says that Close was called.
+	ErrClosed = errors.New("the audit log is closed")
+)
+
+// disk is the real File.
+type disk struct {
+	*os.File
+	path string // which it will have, if it has not
+}
+
+func (d disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
+
+// openFile opens a log's file for appending, and makes it if flag says so. It
+// refuses what others could have put there or can change.
+func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
+	f, err := openNoFollow(path, os.O_RDWR|os.O_APPEND|flag)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := ours(f)
+	if err == nil {
+		err = lock(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	if l.o.Wrap != nil {
+		return l.o.Wrap(disk{f, l.path}), info, nil
+	}
+	return disk{f, l.path}, info, nil
+}
+
+// ours refuses a file that is none, or that somebody else can get at.
+func ours(f *os.File) (fs.FileInfo, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, irregular(f.Name())
+	}
+	return info, private(f.Name(), info)
+}
+
+func irregular(name string) error {
+	return fmt.Errorf("%s is no regular file; the log is read back, so it cannot go to a link, a device or a pipe", name)
+}
+
+// makeHome makes the directory of path (0700), and refuses one in which
+// somebody else could exchange our files.
+func makeHome(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	return sheltered(dir, info)
+}
+
+// Files lists the files of the log at path, oldest first: those that are full,
+// named path.N after their first record, and then path itself. Those that do
+// not exist are not listed.
+func Files(path string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	var full []string
+	current := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == filepath.Base(path):
+			current = true
+		case firstOf(path, name) > 0:
+			full = append(full, filepath.Join(filepath.Dir(path), name))
+		}
+	}
+	slices.SortFunc(full, func(a, b string) int {
+		return int(firstOf(path, filepath.Base(a))) - int(firstOf(path, filepath.Base(b)))
+	})
+	if current {
+		full = append(full, path)
+	}
+	return full, nil
+}
+
+// fullName is the name of a file that is full and begins with record first.
+func fullName(path string, first uint64) string { return fmt.Sprintf("%s.%012d", path, first) }
+
+// firstOf is the first record of a full file of path by its name, 0 if the
+// name is not one.
+func firstOf(path, name string) uint64 {
+	digits, ok := strings.CutPrefix(name, filepath.Base(path)+".")
+	if !ok || len(digits) < 12 {
+		return 0
+	}
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil {
+		return 0
+	}
+	return n
+}

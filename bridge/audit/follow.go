@@ -1,0 +1,153 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// pollEvery is how often a file that is followed is looked at.
+const pollEvery = 100 * time.Millisecond
+
+// Follow yields the lines of the log at path as they are written, until ctx
+// ends; with old, those that are there already come first. It goes on in the
+// next file when one is full, and with what takes the place of a file that is
+// deleted. Only whole lines are yielded.
+func Follow(ctx context.Context, path string, old bool) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		f := follower{path: path, quiet: !old}
+		defer f.close()
+		if err := f.open(path); err != nil {
+			yield(Line{}, err)
+			return
+		}
+		for ctx.Err() == nil {
+			if err := f.drain(ctx, yield); err != nil {
+				if err != errEnough {
+					yield(Line{}, err)
+				}
+				return
+			}
+			f.quiet = false
+			if err := f.wait(ctx); err != nil {
+				yield(Line{}, err)
+				return
+			}
+		}
+	}
+}
+
+// errEnough says that nobody wants more lines.
+var errEnough = io.ErrClosedPipe
+
+// A follower reads one file after the other.
+type follower struct {
+	path  string
+	quiet bool // what is read now is not yielded
+	file  *os.File
+	name  string
+	at    int64 // how far whole lines were read
+	count int
+	stuck int64  // where half a line was all there was
+	seq   uint64 // of the newest record
+	part  []byte
+}
+
+func (f *follower) open(name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	f.close()
+	f.file, f.name, f.at, f.stuck, f.count, f.part = file, name, 0, -1, 0, nil
+	return nil
+}
+
+func (f *follower) close() {
+	if f.file != nil {
+		f.file.Close()
+	}
+}
+
+// drain yields the whole lines from where it is.
+func (f *follower) drain(ctx context.Context, yield func(Line, error) bool) error {
+	buf := make([]byte, 64<<10)
+	for ctx.Err() == nil {
+		n, err := f.file.ReadAt(buf, f.at+int64(len(f.part)))
+		f.part = append(f.part, buf[:n]...)
+		if !f.split(yield) {
+			return errEnough
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) split(yield func(Line, error) bool) bool {
+	rest := f.part
+	for {
+		text, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if !whole {
+			break
+		}
+		rest = after
+		f.at += int64(len(text)) + 1
+		f.count++
+		if h, err := readHeader(text); err == nil {
+			f.seq = h.seq
+		}
+		if !f.quiet && !yield(Line{f.name, f.count, text, false}, nil) {
+			return false
+		}
+	}
+	f.part = append(f.part[:0], rest...)
+	return true
+}
+
+// wait returns when there may be more to read, in this file or in the next.
+func (f *follower) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(pollEvery):
+	}
+	mine, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	if mine.Size() < f.at { // what was written did not count and was taken back
+		f.at, f.part = mine.Size(), nil
+	}
+	now, err := os.Stat(f.path)
+	if err != nil || os.SameFile(now, mine) {
+		return nil // gone for now, or still the same
+	}
+	if f.at < mine.Size() && f.at != f.stuck {
+		f.stuck = f.at
+		return nil // it was written to until it was renamed
+	}
+	return f.open(f.following())
+}
+
+// following is the file that goes on where this one ended.
+func (f *follower) following() string {
+	files, err := Files(f.path)
+	if err != nil {
+		return f.path
+	}
+	for _, file := range files {
+		if firstOf(f.path, filepath.Base(file)) == f.seq+1 {
+			return file
+		}
+	}
+	return f.path
+}

@@ -1,0 +1,406 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// keep is the log's own goroutine: it syncs, closes files that are full, and
+// after a failure tries to go on.
+func (l *Log) keep() {
+	defer close(l.kept)
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	var tried time.Time
+	for {
+		select {
+		case <-l.quit:
+			l.end()
+			return
+		case answer := <-l.asked:
+			answer <- l.retry()
+		case <-l.poke:
+		case <-again.C:
+		}
+		again.Reset(l.round(&tried))
+	}
+}
+
+// round does what is due and says when there may be more.
+func (l *Log) round(tried *time.Time) time.Duration {
+	if f := l.failed.Load(); f != nil {
+		l.herald.say(l.Err)
+		l.settle(l.take(), f.err)
+		if wait := l.untilRetry(f, *tried); wait > 0 {
+			return wait
+		}
+		*tried = time.Now()
+		l.retry()
+		return l.o.RetryEvery
+	}
+	if wait := l.untilFlush(); wait > 0 {
+		return wait
+	}
+	l.flush()
+	return l.untilFlush()
+}
+
+// untilRetry lets a file that is merely gone be replaced at once.
+func (l *Log) untilRetry(f *failure, tried time.Time) time.Duration {
+	switch {
+	case l.o.RetryEvery < 0:
+		return time.Hour
+	case tried.Before(f.at) && errors.Is(f.err, ErrLost):
+		return 0
+	case tried.Before(f.at):
+		tried = f.at
+	}
+	return l.o.RetryEvery - time.Since(tried)
+}
+
+func (l *Log) untilFlush() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case len(l.waiting) > 0 || len(l.retired) > 0:
+		return 0
+	case l.dirty.IsZero():
+		return time.Hour
+	}
+	return l.o.Lag - time.Since(l.dirty)
+}
+
+// A due is what one sync is for.
+type due struct {
+	file    File
+	full    []File
+	head    Head
+	waiting []func(error)
+}
+
+func (l *Log) take() due {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := due{l.file, l.retired, l.head, l.waiting}
+	l.retired, l.waiting, l.dirty = nil, nil, time.Time{}
+	return d
+}
+
+// settle tells everybody who waited, and closes what is full.
+func (l *Log) settle(d due, err error) {
+	for _, f := range d.full {
+		f.Close()
+	}
+	for _, done := range d.waiting {
+		done(err)
+	}
+}
+
+// flush puts on the disk what was written before it. If that takes too long,
+// those who wait hear of it while it still goes on.
+func (l *Log) flush() {
+	d := l.take()
+	if d.file == nil { // it has failed in between
+		l.settle(d, l.Err())
+		return
+	}
+	var once sync.Once
+	late := time.AfterFunc(patience, func() {
+		l.fail(ErrSlow)
+		l.herald.say(l.Err)
+		once.Do(func() { l.settle(due{waiting: d.waiting}, l.Err()) })
+	})
+	err := l.sync(append(d.full, d.file))
+	late.Stop()
+	if err != nil {
+		l.mu.Lock()
+		l.unsure = true
+		l.mu.Unlock()
+		err = l.fail(err)
+	} else {
+		l.mu.Lock()
+		l.synced = d.head
+		l.mu.Unlock()
+		l.memo.write(d.head)
+	}
+	l.settle(due{full: d.full}, nil)
+	once.Do(func() { l.settle(due{waiting: d.waiting}, err) })
+}
+
+// sync syncs files, unless the mode leaves it to the operating system.
+func (l *Log) sync(files []File) error {
+	if l.o.Mode == Never {
+		return nil
+	}
+	began := l.mono()
+	l.since.Store(int64(max(began, 1)))
+	defer l.since.Store(0)
+	for _, f := range files {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	if len(files) > 1 {
+		if err := syncDir(filepath.Dir(l.path)); err != nil {
+			return err
+		}
+	}
+	if l.mono()-began > sluggish {
+		l.beWary()
+	}
+	return nil
+}
+
+// Retry tries at once to go on after a failure: it opens the file again, cuts
+// off what is half written, and writes a record that says what happened. It
+// returns nil if the log is well, and waits two seconds at most.
+func (l *Log) Retry() error {
+	if l.Err() == nil {
+		return nil
+	}
+	answer := make(chan error, 1)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case l.asked <- answer:
+	case <-l.kept:
+		return ErrClosed
+	case <-late.C:
+		return ErrSlow
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-late.C:
+		return ErrSlow
+	}
+}
+
+// retry is for keep alone.
+func (l *Log) retry() error {
+	f := l.failed.Load()
+	if f == nil {
+		return nil
+	}
+	began := time.Now()
+	file, undo, err := l.mend(f)
+	if err == nil {
+		if err = l.sync([]File{file}); err == nil && time.Since(began) > patience {
+			err = ErrSlow
+		}
+		if err != nil {
+			undo()
+		}
+	}
+	if err != nil {
+		l.o.Log.Debug("the audit log cannot go on yet", "error", err)
+		return fmt.Errorf("audit: %w", err)
+	}
+	l.mu.Lock()
+	l.synced, l.dirty, l.unsure = l.head, time.Time{}, false
+	l.failed.Store(nil)
+	head := l.head
+	l.mu.Unlock()
+	l.memo.write(head)
+	l.herald.say(l.Err)
+	return nil
+}
+
+// mend makes the file fit to be written to, and writes the record with which
+// the log goes on. undo takes that back.
+func (l *Log) mend(f *failure) (file File, undo func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.outOfLimbo(); err != nil {
+		return nil, nil, err
+	}
+	why, err := l.changed(l.over)
+	if err != nil {
+		return nil, nil, err
+	}
+	event, reason := "recovered", strings.TrimPrefix(f.err.Error(), "audit: ")
+	if why != "" {
+		event, reason = "file_lost", why
+		err = l.adopt(why)
+	} else {
+		err = l.repair()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	head, size, last := l.head, l.size, l.last
+	if err := l.write(l.batch(l.wall(), [][]byte{l.carried(event, reason)})); err != nil {
+		return nil, nil, err
+	}
+	undo = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.over = int(l.size - size)
+		l.head, l.size, l.last, l.unsure = head, size, last, true
+	}
+	return l.file, undo, nil
+}
+
+// outOfLimbo fails while a write that we no longer waited for goes on.
+func (l *Log) outOfLimbo() error {
+	if l.limbo == nil {
+		return nil
+	}
+	select {
+	case <-l.limbo:
+		l.limbo = nil
+		return nil
+	default:
+		return ErrSlow
+	}
+}
+
+// repair opens our own file again, without the traces of a failed write. After
+// a failed sync it begins a new one: what the disk may have lost of the old
+// one, a second sync would not tell.
+func (l *Log) repair() error {
+	l.letGo()
+	file, info, err := l.openFile(l.path, 0)
+	if err != nil {
+		return err
+	}
+	if err := file.Truncate(l.size); err != nil {
+		file.Close()
+		return err
+	}
+	l.file, l.info, l.over, l.checked = file, info, 0, time.Time{}
+	if l.unsure && l.size > 0 {
+		return l.newFile()
+	}
+	return nil
+}
+
+// adopt goes on in whatever is at our path now. It is left as it is; that it
+// is not what it should be, [Verify] will find.
+func (l *Log) adopt(why string) error {
+	l.letGo()
+	file, info, err := l.openFile(l.path, os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	if why == "deleted" || why == "replaced" {
+		l.first = l.head.Seq + 1
+	}
+	l.file, l.info, l.size, l.over, l.checked = file, info, info.Size(), 0, time.Time{}
+	l.ragged, err = endsRagged(l.path)
+	return err
+}
+
+// letGo closes the file, and with it our lock on it.
+func (l *Log) letGo() {
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
+
+func endsRagged(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var b [1]byte
+	_, err = f.ReadAt(b[:], info.Size()-1)
+	return b[0] != '\n', err
+}
+
+// turn begins a new file, if it can; else the old one grows on.
+func (l *Log) turn(now time.Time) bool {
+	if now.Before(l.rest) {
+		return false
+	}
+	if err := l.newFile(); err != nil {
+		l.o.Log.Warn("the audit log cannot begin a new file", "error", err)
+		l.rest = now.Add(time.Minute)
+		return false
+	}
+	return true
+}
+
+// newFile names the file after its first record and puts an empty one in its
+// place.
+func (l *Log) newFile() error {
+	fresh, full := l.path+".new", fullName(l.path, l.first)
+	os.Remove(fresh)
+	file, info, err := l.openFile(fresh, os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	if err := l.exchange(fresh, full); err != nil {
+		file.Close()
+		os.Remove(fresh)
+		return err
+	}
+	l.retired = append(l.retired, l.file)
+	l.file, l.info, l.size, l.first, l.checked = file, info, 0, l.head.Seq+1, time.Time{}
+	return nil
+}
+
+func (l *Log) exchange(fresh, full string) error {
+	if _, err := os.Lstat(full); err == nil {
+		return fmt.Errorf("%s exists already", full)
+	}
+	if err := os.Rename(l.path, full); err != nil {
+		return err
+	}
+	err := os.Rename(fresh, l.path)
+	if err != nil {
+		os.Rename(full, l.path)
+	}
+	return err
+}
+
+// Close writes a last record, syncs and lets go of the files. Nothing is
+// admitted afterwards. Its error says that the end of the log may not be on the
+// disk.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	err := l.append([][]byte{[]byte(`{"event":"closed"}`)})
+	l.closed = true
+	l.mu.Unlock()
+	close(l.quit)
+	late := time.NewTimer(2 * patience)
+	defer late.Stop()
+	select {
+	case <-l.kept:
+	case <-late.C:
+		return ErrSlow
+	}
+	if err == nil {
+		err = l.Err()
+	}
+	return err
+}
+
+// end is the last round of keep.
+func (l *Log) end() {
+	if l.Err() == nil {
+		l.flush()
+	}
+	d := l.take()
+	l.settle(d, ErrClosed)
+	if d.file != nil {
+		d.file.Close()
+	}
+	l.memo.close()
+	l.watch.Stop()
+}

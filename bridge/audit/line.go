@@ -1,0 +1,185 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Head is one record of a log: its number, and the SHA-256 of its line
+// without the newline. The zero Head is that of an empty log.
+type Head struct {
+	Seq  uint64
+	Hash [sha256.Size]byte
+}
+
+// String is the form in which heads are told to others: number, colon, 64 hex
+// digits.
+func (h Head) String() string { return fmt.Sprintf("%d:%x", h.Seq, h.Hash) }
+
+// ParseHead reads what String wrote.
+func ParseHead(text string) (Head, error) {
+	seq, hash, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(seq, 10, 64)
+	h := Head{Seq: n}
+	if err != nil || n == 0 || len(hash) != hex.EncodedLen(len(h.Hash)) {
+		return Head{}, fmt.Errorf("%q is no head: it takes a number, a colon and 64 hex digits", text)
+	}
+	if _, err := hex.Decode(h.Hash[:], []byte(hash)); err != nil {
+		return Head{}, fmt.Errorf("%q is no head: what follows the colon is not hexadecimal", text)
+	}
+	return h, nil
+}
+
+// Checkpoint is the record that says that h was told to others.
+func (h Head) Checkpoint() []byte {
+	return fmt.Appendf(nil, `{"event":"checkpoint","head_seq":%d,"head":"%x"}`, h.Seq, h.Hash)
+}
+
+// next is the head after one more line.
+func (h Head) next(line []byte) Head { return Head{h.Seq + 1, sha256.Sum256(line)} }
+
+const (
+	timeForm  = "2006-01-02T15:04:05.000000Z"
+	prevWidth = 2 * sha256.Size
+)
+
+// appendLine writes the line that follows h, without its newline.
+func (h Head) appendLine(dst []byte, now time.Time, mono time.Duration, rec []byte) []byte {
+	dst = append(dst, `{"seq":`...)
+	dst = strconv.AppendUint(dst, h.Seq+1, 10)
+	dst = append(dst, `,"ts":"`...)
+	dst = now.UTC().AppendFormat(dst, timeForm)
+	dst = append(dst, `","mono_ms":`...)
+	dst = strconv.AppendInt(dst, mono.Milliseconds(), 10)
+	dst = append(dst, `,"prev":"`...)
+	dst = hex.AppendEncode(dst, h.Hash[:])
+	dst = append(dst, `",`...)
+	at := len(dst)
+	dst = append(dst, rec[1:]...)
+	unbroken(dst[at:])
+	return dst
+}
+
+// unbroken makes one line of JSON that may have several: within strings there
+// are no raw line breaks.
+func unbroken(text []byte) {
+	for _, c := range []byte("\n\r") {
+		for i := bytes.IndexByte(text, c); i >= 0; i = bytes.IndexByte(text, c) {
+			text[i] = ' '
+		}
+	}
+}
+
+// A header is what is read of a line without parsing all of it.
+type header struct {
+	seq   uint64
+	at    []byte // ts
+	prev  []byte // hex
+	event []byte
+	call  []byte // raw token; nil if there is none
+}
+
+func (h *header) time() time.Time {
+	t, _ := time.Parse(timeForm, string(h.at))
+	return t
+}
+
+// readHeader reads the members that every line begins with. It accepts only
+// what appendLine writes.
+func readHeader(line []byte) (header, error) {
+	var h header
+	c := cursor{rest: line}
+	c.skip(`{"seq":`)
+	h.seq = c.number()
+	c.skip(`,"ts":"`)
+	h.at = c.until('"')
+	c.skip(`,"mono_ms":`)
+	c.number()
+	c.skip(`,"prev":"`)
+	h.prev = c.until('"')
+	c.skip(`,`)
+	h.event, h.call = c.subject()
+	switch {
+	case c.bad:
+		return header{}, errors.New("it is not a line of this log: it does not begin with seq, ts, mono_ms, prev, event")
+	case len(h.prev) != prevWidth:
+		return header{}, errors.New("its prev has not 64 digits")
+	case h.time().IsZero():
+		return header{}, errors.New("its ts is no time")
+	}
+	return h, nil
+}
+
+// A cursor reads a line from left to right. What does not fit makes it bad.
+type cursor struct {
+	rest []byte
+	bad  bool
+}
+
+func (c *cursor) skip(text string) {
+	if !bytes.HasPrefix(c.rest, []byte(text)) {
+		c.bad = true
+		return
+	}
+	c.rest = c.rest[len(text):]
+}
+
+func (c *cursor) number() uint64 {
+	i := 0
+	for i < len(c.rest) && '0' <= c.rest[i] && c.rest[i] <= '9' {
+		i++
+	}
+	n, err := strconv.ParseUint(string(c.rest[:i]), 10, 64)
+	c.bad = c.bad || err != nil || c.rest[0] == '0' && i > 1
+	c.rest = c.rest[i:]
+	return n
+}
+
+// until takes what comes before the next b, and b.
+func (c *cursor) until(b byte) []byte {
+	i := bytes.IndexByte(c.rest, b)
+	if i < 0 {
+		c.bad = true
+		return nil
+	}
+	text := c.rest[:i]
+	c.rest = c.rest[i+1:]
+	return text
+}
+
+// subject reads event, and call if that comes next.
+func (c *cursor) subject() (event, call []byte) {
+	c.skip(`"event":"`)
+	event = c.until('"')
+	for _, b := range event {
+		c.bad = c.bad || (b < 'a' || b > 'z') && b != '_'
+	}
+	c.bad = c.bad || len(event) == 0
+	if !bytes.HasPrefix(c.rest, []byte(`,"call":`)) {
+		return event, nil
+	}
+	c.skip(`,"call":`)
+	end := bytes.IndexAny(c.rest, ",}")
+	if end <= 0 {
+		c.bad = true
+		return event, nil
+	}
+	return event, c.rest[:end]
+}
+
+// subjectOf reads event and call of a record that is to be written.
+func subjectOf(rec []byte) (event, call []byte, err error) {
+	c := cursor{rest: rec}
+	c.skip("{")
+	event, call = c.subject()
+	if c.bad || rec[len(rec)-1] != '}' {
+		return nil, nil, fmt.Errorf(`audit: a record must be a JSON object that begins with "event", not %.40q`, rec)
+	}
+	return event, call, nil
+}

@@ -1,0 +1,419 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Mode says what is synced to the disk, and when.
+type Mode uint8
+
+// In every mode but Never, what nobody waits for is synced within
+// [Options.Lag] of being written.
+const (
+	Decisions Mode = iota // what a person decided is synced before it counts
+	Always                // every record is
+	Never                 // the operating system decides; a power cut may cost the last records
+)
+
+var modes = []string{"decisions", "always", "never"}
+
+func (m Mode) String() string { return modes[m] }
+
+// ParseMode reads decisions, always or never.
+func ParseMode(text string) (Mode, error) {
+	i := slices.Index(modes, text)
+	if i < 0 {
+		return 0, fmt.Errorf("%q is none of decisions, always and never", text)
+	}
+	return Mode(i), nil
+}
+
+// Waits reports whether a record may be acted upon only when [Log.Sync] has
+// called back, not as soon as Append has returned. human: a person decided it.
+func (m Mode) Waits(human bool) bool { return m == Always || m == Decisions && human }
+
+// Options of a [Log]. The zero value is ready to use.
+type Options struct {
+	Mode    Mode
+	MaxSize int64         // bytes after which a new file is begun; 0: 32 MiB
+	Lag     time.Duration // how long a record may wait to be synced; 0: 100 ms
+	Memory  time.Duration // how far back Found.Calls goes; 0: 15 min
+
+	// RetryEvery is the time between attempts to go on after a failure;
+	// 0: 1 s. Negative: only [Log.Retry] does.
+	RetryEvery time.Duration
+
+	// OnChange is told of a failure when it happens, and with nil when the
+	// log goes on. It is called from goroutines of the log, one call at a
+	// time, and must not call Retry or Close.
+	OnChange func(error)
+
+	// Wrap may put something around each file that is opened for writing.
+	// It is there for tests that make disks fail.
+	Wrap func(File) File
+
+	Log *slog.Logger // nil: nothing is said
+}
+
+const (
+	patience   = 2 * time.Second       // what takes longer has failed
+	sluggish   = 50 * time.Millisecond // what takes longer makes us wary
+	wariness   = time.Minute           // how long
+	freshCheck = 10 * time.Millisecond // how long a look at the file is good for
+)
+
+// A Log appends to one audit log. Its methods may be called from any
+// goroutine. After a failure it admits nothing until it has recovered, which
+// it tries by itself; see [Options.RetryEvery].
+type Log struct {
+	path   string
+	o      Options
+	began  time.Time
+	poke   chan struct{}   // there is something for keep
+	asked  chan chan error // Retry, for keep
+	quit   chan struct{}   // closed by Close
+	kept   chan struct{}   // closed when keep has ended
+	watch  *time.Timer     // fails the log when a write does not end
+	wall   func() time.Time
+	failed atomic.Pointer[failure]
+	since  atomic.Int64 // when the sync under way began, by mono; 0: there is none
+	wary   atomic.Int64 // until when, by mono
+	herald herald
+	memo   memo // the .head file; keep alone uses it after Open
+
+	mu      sync.Mutex
+	file    File // nil only while the log has failed
+	info    fs.FileInfo
+	size    int64 // of the file, as it must be
+	first   uint64
+	head    Head
+	synced  Head
+	last    clocks
+	calls   openCalls
+	buf     []byte
+	checked time.Time     // when the file was last looked at
+	over    int           // bytes of a failed write that may stand behind size
+	limbo   chan struct{} // closed when a write we stopped waiting for has ended; nil: there is none
+	unsure  bool          // a sync failed: what was not synced before may be lost
+	ragged  bool          // the file does not end with a newline, and not through us
+	rest    time.Time     // no new file is begun before; zero: at will
+	retired []File        // full files, to be synced and closed
+	dirty   time.Time     // when the oldest record that is not synced was written; zero: none
+	waiting []func(error)
+	closed  bool
+}
+
+// A failure is why, and since when, nothing is admitted.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// Err is why nothing is admitted; nil while the log is well.
+func (l *Log) Err() error {
+	if f := l.failed.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+// Path is where the log is.
+func (l *Log) Path() string { return l.path }
+
+// Head is the newest record that was written.
+func (l *Log) Head() Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// Synced is the newest record that is known to be on the disk. It is the one
+// to tell others: a power cut cannot take it back. In mode Never it is the
+// newest one that the operating system was given some time to write.
+func (l *Log) Synced() Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.synced
+}
+
+// Append writes records with one system call and without waiting for the
+// disk. Each is the text of a JSON object whose first member is "event", and
+// whose second is "call" if it is about one; it must have none of the members
+// that the log itself writes, and be valid JSON, which is not checked. The
+// bytes are copied.
+//
+// Either all records are in the log or none counts. An error that is not about
+// the records themselves means that the log has failed; nothing that depended
+// on them may happen. Append waits for a write that is under way, two seconds
+// at most once the disk has shown signs of trouble.
+func (l *Log) Append(recs ...[]byte) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	for _, rec := range recs {
+		if _, _, err := subjectOf(rec); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(recs)
+}
+
+func (l *Log) append(recs [][]byte) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	if l.closed {
+		return ErrClosed
+	}
+	now := l.wall()
+	if err := l.intact(now); err != nil {
+		return l.fail(err)
+	}
+	b := l.batch(now, recs)
+	if l.size > 0 && l.size+int64(len(b.text)) > l.o.MaxSize && l.turn(now) {
+		b = l.batch(now, recs)
+	}
+	if err := l.write(b); err != nil {
+		return l.fail(err)
+	}
+	for _, rec := range recs {
+		event, call, _ := subjectOf(rec)
+		l.calls.note(event, call)
+	}
+	return nil
+}
+
+// A batch is a number of lines, and the state of the log once they are
+// written.
+type batch struct {
+	text []byte
+	head Head
+	last clocks
+}
+
+// batch builds the lines for recs, and before them what the log itself has to
+// say. The text is good until the next batch.
+func (l *Log) batch(now time.Time, recs [][]byte) batch {
+	b := batch{text: l.buf[:0], head: l.head, last: l.last}
+	if l.ragged {
+		b.text = append(b.text, '\n')
+	}
+	mono := l.mono()
+	if l.size == 0 && l.head.Seq > 0 && !carries(recs) {
+		b.add(now, mono, l.carried("rotated", ""))
+	}
+	if by := b.last.jump(now, mono); by != 0 {
+		b.add(now, mono, fmt.Appendf(nil, `{"event":"clock_jump","by_ms":%d}`, by.Milliseconds()))
+	}
+	for _, rec := range recs {
+		b.add(now, mono, rec)
+	}
+	l.buf = b.text
+	if cap(l.buf) > 1<<20 {
+		l.buf = nil
+	}
+	return b
+}
+
+func (b *batch) add(now time.Time, mono time.Duration, rec []byte) {
+	at := len(b.text)
+	b.text = b.head.appendLine(b.text, now, mono, rec)
+	b.head = b.head.next(b.text[at:])
+	b.text = append(b.text, '\n')
+}
+
+// write puts a batch into the file, or nothing of it.
+func (l *Log) write(b batch) error {
+	n, err := l.put(b.text)
+	if err == nil && n < len(b.text) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		l.over = len(b.text)
+		if l.limbo == nil && l.file.Truncate(l.size) == nil {
+			l.over = 0
+		}
+		return err
+	}
+	l.size += int64(len(b.text))
+	l.head, l.last, l.ragged = b.head, b.last, false
+	if l.dirty.IsZero() {
+		l.dirty = time.Now()
+		l.nudge()
+	}
+	return nil
+}
+
+// put writes where the caller is, which is fastest. If the disk has been slow
+// it does so on the side, so that the caller need not wait longer than
+// patience allows.
+func (l *Log) put(text []byte) (int, error) {
+	if l.isWary() {
+		return l.putAside(slices.Clone(text))
+	}
+	l.watch.Reset(patience)
+	began := time.Now()
+	n, err := l.file.Write(text)
+	inTime := l.watch.Stop()
+	if time.Since(began) > sluggish {
+		l.beWary()
+	}
+	if !inTime && err == nil {
+		err = ErrSlow
+	}
+	return n, err
+}
+
+func (l *Log) putAside(text []byte) (int, error) {
+	limbo := make(chan struct{})
+	var wrote struct {
+		n   int
+		err error
+	}
+	go func(f File) {
+		defer close(limbo)
+		wrote.n, wrote.err = f.Write(text)
+	}(l.file)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-limbo:
+		return wrote.n, wrote.err
+	case <-late.C:
+		l.limbo = limbo
+		return 0, ErrSlow
+	}
+}
+
+func (l *Log) mono() time.Duration { return time.Since(l.began) }
+
+func (l *Log) beWary() { l.wary.Store(int64(l.mono() + wariness)) }
+
+// isWary reports whether a write might hang: something has been slow of late,
+// or a sync is.
+func (l *Log) isWary() bool {
+	now := int64(l.mono())
+	since := l.since.Load()
+	return now < l.wary.Load() || since != 0 && now-since > int64(sluggish)
+}
+
+// intact looks whether the file is still the one we write to.
+func (l *Log) intact(now time.Time) error {
+	if age := now.Sub(l.checked); 0 <= age && age < freshCheck {
+		return nil
+	}
+	why, err := l.changed(0)
+	if err == nil && why != "" {
+		err = fmt.Errorf("%w: %s was %s", ErrLost, l.path, why)
+	}
+	if err == nil {
+		l.checked = now
+	}
+	return err
+}
+
+// changed says what was done to the file since we last wrote; "" if nothing.
+// slack bytes behind its end may be ours.
+func (l *Log) changed(slack int) (string, error) {
+	info, err := os.Lstat(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "deleted", nil
+	case err != nil:
+		return "", err
+	case !os.SameFile(info, l.info):
+		return "replaced", nil
+	case info.Size() < l.size:
+		return "cut", nil
+	case info.Size() > l.size+int64(slack):
+		return "written to", nil
+	}
+	return "", nil
+}
+
+// fail stops the log for err and returns what it is stopped for, which may be
+// something earlier.
+func (l *Log) fail(err error) error {
+	if l.failed.CompareAndSwap(nil, &failure{fmt.Errorf("audit: %w", err), time.Now()}) {
+		l.beWary()
+		l.nudge()
+	}
+	return l.Err()
+}
+
+func (l *Log) nudge() {
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Sync calls done when everything that was appended before is on the disk, or
+// cannot be put there: then none of it may be acted upon. Many callers share
+// one fsync. done is called once, from a goroutine of the log, never from
+// within Sync, and must not call Retry or Close. In mode Never nothing is
+// waited for.
+func (l *Log) Sync(done func(error)) {
+	if err := l.Err(); err != nil {
+		go done(err)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		go done(ErrClosed)
+		return
+	}
+	l.waiting = append(l.waiting, done)
+	l.nudge()
+}
+
+// A herald tells OnChange what it does not know yet.
+type herald struct {
+	tell func(error)
+
+	mu   sync.Mutex
+	told bool // of a failure
+}
+
+func (h *herald) say(now func() error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := now(); (err != nil) != h.told {
+		h.told = err != nil
+		h.tell(err)
+	}
+}
+
+// clocks are the wall clock and the one that never jumps, at one moment.
+type clocks struct {
+	wall time.Time
+	mono time.Duration
+}
+
+// jump takes the time now, and says by how much the wall clock was put forward
+// or back since it last did; 0 if by two seconds at most (RELIABILITY
+// section 3).
+func (c *clocks) jump(wall time.Time, mono time.Duration) time.Duration {
+	before := *c
+	*c = clocks{wall.Round(0), mono}
+	if before.wall.IsZero() {
+		return 0
+	}
+	by := c.wall.Sub(before.wall) - (mono - before.mono)
+	if by.Abs() <= 2*time.Second {
+		return 0
+	}
+	return by
+}

@@ -1,0 +1,177 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Open opens the log at path, or begins one, and goes on where it ended. It
+// cuts off a torn last line, and writes and syncs a first record: a disk that
+// cannot take it is an error here. What Found says is for the caller to act
+// upon: every call that did not end needs its last word.
+//
+// The file and the one beside it are made with mode 0600, their directory with
+// 0700. Files that belong to somebody else or that others can read, symbolic
+// links, devices and pipes are refused, and so is a path that another process
+// writes to ([ErrLocked]).
+func Open(path string, o Options) (*Log, Found, error) {
+	l, err := prepare(path, o)
+	if err != nil {
+		return nil, Found{}, fmt.Errorf("audit: %w", err)
+	}
+	found, err := l.enter()
+	if err != nil {
+		if l.file != nil {
+			l.file.Close()
+		}
+		l.memo.close()
+		return nil, Found{}, fmt.Errorf("audit: %w", err)
+	}
+	go l.keep()
+	return l, found, nil
+}
+
+func prepare(path string, o Options) (*Log, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	o.MaxSize = cmp.Or(o.MaxSize, 32<<20)
+	o.Lag = cmp.Or(o.Lag, 100*time.Millisecond)
+	o.Memory = cmp.Or(o.Memory, 15*time.Minute)
+	o.RetryEvery = cmp.Or(o.RetryEvery, time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.OnChange == nil {
+		o.OnChange = func(error) {}
+	}
+	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, poke: make(chan struct{}, 1),
+		asked: make(chan chan error), quit: make(chan struct{}), kept: make(chan struct{}),
+		herald: herald{tell: o.OnChange}, memo: memo{path: path + ".head", log: o.Log},
+		calls: openCalls{started: map[string]struct{}{}}}
+	l.watch = time.AfterFunc(time.Hour, func() {
+		l.fail(ErrSlow)
+		l.herald.say(l.Err)
+	})
+	l.watch.Stop()
+	return l, nil
+}
+
+// enter takes possession of the log, reads it, and writes the first record.
+func (l *Log) enter() (Found, error) {
+	if err := makeHome(l.path); err != nil {
+		return Found{}, err
+	}
+	if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
+		return Found{}, irregular(l.path)
+	}
+	noted, err := l.memo.open()
+	if err != nil {
+		return Found{}, err
+	}
+	if l.file, l.info, err = l.openFile(l.path, os.O_CREATE); err != nil {
+		return Found{}, err
+	}
+	found, err := recall(l.path, time.Now().Add(-l.o.Memory), noted)
+	if err != nil {
+		return Found{}, err
+	}
+	l.size = l.info.Size() - found.Torn
+	if found.Torn > 0 {
+		if err := l.file.Truncate(l.size); err != nil {
+			return Found{}, err
+		}
+	}
+	l.head, l.first = found.Head, cmp.Or(found.first, found.Head.Seq+1)
+	l.calls = found.calls
+	rec := l.greeting(&found, noted)
+	if err := l.write(l.batch(l.wall(), [][]byte{rec})); err != nil {
+		return Found{}, err
+	}
+	if err := l.secure(); err != nil {
+		return Found{}, err
+	}
+	l.synced, l.dirty, found.Head = l.head, time.Time{}, l.head
+	l.memo.write(l.head)
+	return found, nil
+}
+
+// secure makes the names of the files last, and what is in them.
+func (l *Log) secure() error {
+	if l.o.Mode == Never {
+		return nil
+	}
+	if err := l.sync([]File{l.file}); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(l.path))
+}
+
+// greeting is the first record of this process. Where the file is not what
+// had been noted beside it, the chain goes on from what was noted, so that the
+// place shows.
+func (l *Log) greeting(found *Found, noted Head) []byte {
+	switch {
+	case noted.Seq > l.head.Seq:
+		found.Lost = fmt.Sprintf("records %d to %d are gone", l.head.Seq+1, noted.Seq)
+		l.head = noted
+		if l.size == 0 {
+			l.first = l.head.Seq + 1
+		}
+		return l.carried("file_lost", found.Lost)
+	case found.forged:
+		found.Lost = fmt.Sprintf("record %d is not the one that was written", noted.Seq)
+		l.head.Hash = noted.Hash
+		return l.carried("file_lost", found.Lost)
+	case found.Torn > 0 || !found.closed || found.Fault != nil:
+		return l.recovery(found)
+	}
+	return []byte(`{"event":"opened"}`)
+}
+
+func (l *Log) recovery(found *Found) []byte {
+	reason := "the log was not closed"
+	if found.Fault != nil {
+		reason = found.Fault.Error()
+	}
+	rec := l.carried("recovered", reason)
+	if found.Torn > 0 {
+		rec = fmt.Appendf(rec[:len(rec)-1], `,"torn":%d}`, found.Torn)
+	}
+	return rec
+}
+
+// carried is a record of the log's own with what a reader of this file alone
+// must know of those before.
+func (l *Log) carried(event, reason string) []byte {
+	rec := fmt.Appendf(nil, `{"event":"%s"`, event)
+	if reason != "" {
+		rec = append(rec, `,"reason":`...)
+		rec = appendText(rec, reason)
+	}
+	rec = fmt.Appendf(rec, `,"last_call":%d,"open":[`, l.calls.last)
+	for i, call := range l.calls.inOrder() {
+		if i > 0 {
+			rec = append(rec, ',')
+		}
+		rec = append(rec, call...)
+	}
+	return append(rec, ']', '}')
+}
+
+// carries reports whether a batch begins with such a record.
+func carries(recs [][]byte) bool {
+	if len(recs) == 0 {
+		return false
+	}
+	switch event, _, _ := subjectOf(recs[0]); string(event) {
+	case "rotated", "recovered", "file_lost":
+		return true
+	}
+	return false
+}

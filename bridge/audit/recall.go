@@ -1,0 +1,276 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Found is what [Open] found in a log that was there already.
+type Found struct {
+	Head     Head   // the newest record, now that the log is open
+	Torn     int64  // bytes of a half-written last line, which was cut off
+	Fault    *Fault // what is wrong with the files that were read; nil if nothing
+	Lost     string // what had been there and is not; "" if nothing
+	LastCall uint64 // the highest number that a call had
+	Calls    []Call // those without a last word, and others that came within Options.Memory; oldest first
+
+	forged bool // the record that had been noted beside the log is another now
+	closed bool // the last record is closed, or there is none
+	first  uint64
+	calls  openCalls
+}
+
+// A Call is what a log says of one call.
+type Call struct {
+	ID      string // the value of "call", raw; "" if its records name only Env
+	At      time.Time
+	Env     string
+	From    string
+	Method  string
+	Tool    string
+	Via     string
+	Digest  string
+	Body    string // whatever the caller recorded under "body" to know the call again
+	Started bool
+	Ended   bool // it has had its last word
+}
+
+// most is how many calls that ended are found at most, newest first.
+const most = 1 << 16
+
+// recall reads what is there, as far back as it matters.
+func recall(path string, since time.Time, noted Head) (Found, error) {
+	all, err := Files(path)
+	if err != nil {
+		return Found{}, err
+	}
+	recent, err := recentFiles(all, since)
+	if err != nil {
+		return Found{}, err
+	}
+	r := recollection{since: since, noted: noted, calls: map[string]*Call{}}
+	r.open.started = map[string]struct{}{}
+	for _, file := range recent {
+		if err := r.read(file, file == path); err != nil {
+			return Found{}, err
+		}
+	}
+	return r.found(), nil
+}
+
+// recentFiles leaves out old files that have nothing to tell: those from
+// before since, unless calls began there that were open later.
+func recentFiles(files []string, since time.Time) ([]string, error) {
+	var wanted []string
+	from := len(files) - 1
+	for ; from > 0; from-- {
+		h, d, err := beginning(files[from])
+		if err != nil {
+			return nil, err
+		}
+		if h.seq == 0 { // nothing in it yet, or nothing that can be read
+			continue
+		}
+		var open []string
+		for _, call := range d.Open {
+			open = append(open, string(call))
+		}
+		if wanted == nil {
+			wanted = open
+		}
+		wanted = slices.DeleteFunc(wanted, func(call string) bool { return !slices.Contains(open, call) })
+		if h.time().Before(since) && len(wanted) == 0 {
+			break
+		}
+	}
+	return files[max(from, 0):], nil
+}
+
+// beginning reads the first record of a file; the zero header if there is none.
+func beginning(file string) (header, details, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return header{}, details{}, err
+	}
+	defer f.Close()
+	line, err := newLineReader(file, f).next()
+	if err == io.EOF {
+		return header{}, details{}, nil
+	}
+	if err != nil {
+		return header{}, details{}, err
+	}
+	h, err := readHeader(bytes.Clone(line.Text))
+	if err != nil {
+		return header{}, details{}, nil
+	}
+	d, _ := readDetails(line.Text) // if it is broken, reading on will say so
+	return h, d, nil
+}
+
+// A recollection gathers what records say of calls.
+type recollection struct {
+	since time.Time
+	noted Head
+
+	chain  chain
+	fault  *Fault
+	forged bool
+	event  string // of the newest record
+	torn   int64
+	first  uint64 // of the last file
+	calls  map[string]*Call
+	open   openCalls
+}
+
+// read takes one file. Only the last may have a torn line: it was written to
+// when the process died.
+func (r *recollection) read(file string, last bool) error {
+	r.first = 0
+	for line, err := range Lines(file) {
+		if err != nil {
+			return err
+		}
+		if line.Torn && last {
+			r.torn = int64(len(line.Text))
+			break
+		}
+		r.take(line)
+	}
+	return nil
+}
+
+// take goes on after a fault, as well as it can: a log that somebody has
+// changed must go on too, and says so.
+func (r *recollection) take(line Line) {
+	before := r.chain.head
+	h, fault := r.chain.add(line)
+	if fault != nil {
+		if r.fault == nil {
+			r.fault = fault
+		}
+		r.chain = chain{head: before.next(line.Text), begun: true, last: line}
+		if h.seq > before.Seq {
+			r.chain.head.Seq = h.seq
+		}
+	}
+	if r.first == 0 {
+		r.first = r.chain.head.Seq
+	}
+	if r.chain.head.Seq == r.noted.Seq && r.chain.head != r.noted {
+		r.forged = true
+	}
+	if h.seq > 0 {
+		r.note(h, line.Text)
+	}
+}
+
+// note takes what a record says of a call.
+func (r *recollection) note(h header, text []byte) {
+	r.event = string(h.event)
+	r.open.note(h.event, h.call)
+	switch string(h.event) {
+	case "dropped", "security", "late_answer", "foreign_answer":
+		return // somebody else's frame may be what they name
+	}
+	d, err := readDetails(text)
+	if err != nil {
+		return
+	}
+	r.open.last = max(r.open.last, d.Last)
+	for _, call := range d.Open {
+		r.open.started[string(call)] = struct{}{}
+		r.call(string(call), h).Started = true
+	}
+	key := string(h.call)
+	if key == "" && d.Env != "" && d.From != "" {
+		key = d.From + "\x00" + d.Env
+	}
+	if key != "" {
+		r.call(key, h).learn(h, d)
+	}
+}
+
+func (r *recollection) call(key string, h header) *Call {
+	c := r.calls[key]
+	if c == nil {
+		c = &Call{At: h.time()}
+		r.calls[key] = c
+	}
+	return c
+}
+
+func (c *Call) learn(h header, d details) {
+	c.ID = cmp.Or(c.ID, string(h.call))
+	c.Env, c.From = cmp.Or(c.Env, d.Env), cmp.Or(c.From, d.From)
+	c.Method, c.Tool, c.Via = cmp.Or(c.Method, d.Method), cmp.Or(c.Tool, d.Tool), cmp.Or(c.Via, d.Via)
+	c.Digest, c.Body = cmp.Or(c.Digest, d.Digest), cmp.Or(c.Body, d.Body)
+	switch string(h.event) {
+	case "start":
+		c.Started = true
+	case "end":
+		c.Ended = true
+	case "rejected", "withdrawn":
+		c.Ended = c.Ended || !c.Started
+	}
+}
+
+func (r *recollection) found() Found {
+	if s := r.chain.suspect; s != nil && r.fault == nil {
+		r.fault = s
+	}
+	f := Found{Head: r.chain.head, Torn: r.torn, Fault: r.fault, LastCall: r.open.last,
+		forged: r.forged, closed: r.event == "" || r.event == "closed", first: r.first, calls: r.open}
+	var ended []Call
+	for _, c := range r.calls {
+		switch {
+		case !c.Ended:
+			f.Calls = append(f.Calls, *c)
+		case !c.At.Before(r.since):
+			ended = append(ended, *c)
+		}
+	}
+	older := func(a, b Call) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Env, b.Env))
+	}
+	slices.SortFunc(ended, older)
+	f.Calls = append(f.Calls, ended[max(0, len(ended)-most):]...)
+	slices.SortFunc(f.Calls, older)
+	return f
+}
+
+// openCalls are the calls that have started and not ended.
+type openCalls struct {
+	started map[string]struct{}
+	last    uint64 // the highest number a call had
+}
+
+func (c *openCalls) note(event, call []byte) {
+	if call == nil {
+		return
+	}
+	if n, err := strconv.ParseUint(string(call), 10, 64); err == nil {
+		c.last = max(c.last, n)
+	}
+	switch string(event) {
+	case "start":
+		c.started[string(call)] = struct{}{}
+	case "end":
+		delete(c.started, string(call))
+	}
+}
+
+// inOrder are the raw tokens; shorter ones first, so that numbers are sorted.
+func (c *openCalls) inOrder() []string {
+	all := make([]string, 0, len(c.started))
+	for call := range c.started {
+		all = append(all, call)
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return all
+}

@@ -1,0 +1,328 @@
+package audit
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Witness is a head that was told outside the log's files.
+type Witness struct {
+	Head Head
+	Of   string // who says so, for people: "the topic"
+}
+
+// Checks say what a log is verified against beside itself.
+type Checks struct {
+	Witnesses []Witness
+
+	// Partial accepts that the log does not begin with record 1, because
+	// the files before were put elsewhere.
+	Partial bool
+}
+
+// A Report is what [Verify] has read, up to the fault if there is one.
+type Report struct {
+	OK         bool      `json:"ok"`
+	Fault      *Fault    `json:"fault,omitempty"`
+	Files      int       `json:"files"`
+	Records    uint64    `json:"records"`
+	First      uint64    `json:"first"`
+	Last       uint64    `json:"last"`
+	Head       string    `json:"head,omitempty"` // see [Head.String]
+	From       time.Time `json:"from,omitzero"`
+	To         time.Time `json:"to,omitzero"`
+	Starts     int       `json:"starts"`                // calls that went to the server
+	Unfinished []string  `json:"unfinished,omitempty"`  // calls that started and have no last word
+	Checked    int       `json:"checkpoints"`           // checkpoints and witnesses that agree
+	Unchecked  int       `json:"unchecked,omitempty"`   // those of records before the first
+	Recoveries int       `json:"recoveries,omitempty"`  // times the log went on after a crash or a failure
+	Losses     int       `json:"losses,omitempty"`      // times a file, or its end, was gone
+	Jumps      int       `json:"clock_jumps,omitempty"` // times the wall clock was put forward or back
+	Closed     bool      `json:"closed"`                // the last process that wrote to it closed it
+}
+
+// VerifyLog verifies the log at path with all its files, and against the
+// newest record that is noted beside it. A process may be writing to it.
+func VerifyLog(path string, c Checks) (Report, error) {
+	for try := 1; ; try++ {
+		noted, err := Memo(path) // before the log, which may grow
+		if err != nil {
+			return Report{}, err
+		}
+		files, err := Files(path)
+		if err == nil && len(files) == 0 {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return Report{}, err
+		}
+		all := c
+		all.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted, filepath.Base(path) + ".head"})
+		r, err := VerifyFiles(files, all)
+		if now, _ := Files(path); slices.Equal(now, files) || try == 5 {
+			return r, err
+		} // else a new file was begun in the middle of it
+	}
+}
+
+// VerifyFiles is [Verify] over the files of one log, oldest first, as [Files]
+// lists them. A process may be writing to the last of them.
+func VerifyFiles(files []string, c Checks) (Report, error) {
+	v := newVerifier(c)
+	for _, file := range files {
+		if err := v.file(file); err != nil {
+			return v.report, err
+		}
+		if v.report.Fault != nil {
+			return v.report, nil
+		}
+	}
+	return v.finish(), nil
+}
+
+func (v *verifier) file(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	v.report.Files++
+	return v.read(name, &patient{f: f})
+}
+
+// Verify reads a log and checks the chain, the form of each line, the order of
+// the records of each call (decided, start, end; none without the one before),
+// that no envelope of a participant was started twice within 15 minutes,
+// checkpoints and witnesses. What is wrong with the log is in the Report; the
+// error is that of r.
+func Verify(r io.Reader, c Checks) (Report, error) {
+	v := newVerifier(c)
+	v.report.Files = 1
+	if err := v.read("", r); err != nil || v.report.Fault != nil {
+		return v.report, err
+	}
+	return v.finish(), nil
+}
+
+// A verifier takes one line after the other. It stops at the first fault.
+type verifier struct {
+	c      Checks
+	report Report
+	chain  chain
+	order  order
+	known  map[uint64][]Witness
+	recent hashes
+}
+
+func newVerifier(c Checks) *verifier {
+	v := &verifier{c: c, known: map[uint64][]Witness{}, order: newOrder()}
+	for _, w := range c.Witnesses {
+		if w.Head.Seq > 0 {
+			v.known[w.Head.Seq] = append(v.known[w.Head.Seq], w)
+		}
+	}
+	return v
+}
+
+func (v *verifier) read(name string, r io.Reader) error {
+	lines := newLineReader(name, r)
+	for v.report.Fault == nil {
+		line, err := lines.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		v.report.Fault = v.line(line)
+	}
+	return nil
+}
+
+func (v *verifier) line(line Line) *Fault {
+	if line.Torn && v.chain.suspect == nil {
+		return faultAt(line, "the line is torn: its end was never written, or was cut off")
+	}
+	first := !v.chain.begun
+	h, fault := v.chain.add(line)
+	if fault != nil || v.chain.suspect != nil {
+		return fault
+	}
+	if first {
+		if fault := v.beginning(line, h); fault != nil {
+			return fault
+		}
+	}
+	if !jsontext.Value(line.Text).IsValid() {
+		return faultAt(line, "it is not valid JSON")
+	}
+	v.count(h)
+	v.recent.add(v.chain.head)
+	if fault := v.witnessed(line); fault != nil {
+		return fault
+	}
+	return v.meaning(line, h)
+}
+
+func (v *verifier) beginning(line Line, h header) *Fault {
+	v.report.First = h.seq
+	switch {
+	case h.seq == 1 && string(h.prev) != fmt.Sprintf("%x", Head{}.Hash):
+		return faultAt(line, "the first record names one before it")
+	case h.seq > 1 && !v.c.Partial:
+		return faultAt(line, "the log begins with record %d: those before are missing", h.seq)
+	}
+	return nil
+}
+
+func (v *verifier) count(h header) {
+	r := &v.report
+	r.Records++
+	r.Last, r.Head = h.seq, v.chain.head.String()
+	r.To = h.time()
+	if r.From.IsZero() {
+		r.From = r.To
+	}
+	r.Closed = false
+	switch string(h.event) {
+	case "closed":
+		r.Closed = true
+	case "recovered":
+		r.Recoveries++
+	case "file_lost":
+		r.Losses++
+	case "clock_jump":
+		r.Jumps++
+	case "start":
+		r.Starts++
+	}
+}
+
+// witnessed compares the newest line with what others say of it.
+func (v *verifier) witnessed(line Line) *Fault {
+	for _, w := range v.known[v.chain.head.Seq] {
+		if w.Head != v.chain.head {
+			return faultAt(line, "it is not the record %d that %s knows; it, or something before it, was written anew", w.Head.Seq, w.Of)
+		}
+		v.report.Checked++
+	}
+	return nil
+}
+
+// meaning checks what the record says.
+func (v *verifier) meaning(line Line, h header) *Fault {
+	switch string(h.event) {
+	case "decided", "start", "end", "rejected", "withdrawn", "checkpoint":
+	default:
+		return nil
+	}
+	d, err := readDetails(line.Text)
+	if err != nil {
+		return faultAt(line, "a member has a value of the wrong kind: %v", err)
+	}
+	if string(h.event) == "checkpoint" {
+		return v.checkpoint(line, d)
+	}
+	if why := v.order.next(h, d); why != "" {
+		return faultAt(line, "%s", why)
+	}
+	return nil
+}
+
+func (v *verifier) checkpoint(line Line, d details) *Fault {
+	told, err := ParseHead(fmt.Sprintf("%d:%s", d.HeadSeq, d.Head))
+	switch {
+	case err != nil:
+		return faultAt(line, "the checkpoint cannot be read: %v", err)
+	case told.Seq >= v.chain.head.Seq:
+		return faultAt(line, "the checkpoint is of record %d, which comes later", told.Seq)
+	}
+	had, ok := v.recent.of(told.Seq)
+	switch {
+	case !ok:
+		v.report.Unchecked++
+	case had != told.Hash:
+		return faultAt(line, "the checkpoint does not agree with record %d", told.Seq)
+	default:
+		v.report.Checked++
+	}
+	return nil
+}
+
+// finish is for the end of the log, where a missing tail shows.
+func (v *verifier) finish() Report {
+	r := &v.report
+	if v.chain.suspect != nil {
+		r.Fault = v.chain.resolve(!v.lastForged())
+		return *r
+	}
+	for _, seq := range v.seqs() {
+		w := v.known[seq][0]
+		switch {
+		case seq > r.Last:
+			r.Fault = &Fault{v.chain.last.File, v.chain.last.Number + 1,
+				fmt.Sprintf("the end was cut off: the log ends with record %d, but %s knows record %d", r.Last, w.Of, seq)}
+			return *r
+		case seq < r.First:
+			r.Unchecked++
+		}
+	}
+	r.Unfinished = v.order.unfinished()
+	r.OK = true
+	return *r
+}
+
+// lastForged reports whether a witness says that the last line is not what it
+// was.
+func (v *verifier) lastForged() bool {
+	return slices.ContainsFunc(v.known[v.chain.head.Seq], func(w Witness) bool { return w.Head != v.chain.head })
+}
+
+func (v *verifier) seqs() []uint64 {
+	var all []uint64
+	for seq := range v.known {
+		all = append(all, seq)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// hashes are those of the records that a checkpoint may be of.
+type hashes struct {
+	ring [1 << 14]Head
+}
+
+func (h *hashes) add(head Head) { h.ring[head.Seq%uint64(len(h.ring))] = head }
+
+func (h *hashes) of(seq uint64) ([32]byte, bool) {
+	head := h.ring[seq%uint64(len(h.ring))]
+	return head.Hash, head.Seq == seq
+}
+
+// patient reads a file that may be written to at the same time: half of a line
+// at its end is looked at again for a while.
+type patient struct {
+	f     *os.File
+	last  byte
+	tries int
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	for {
+		n, err := p.f.Read(b)
+		if n > 0 {
+			p.last = b[n-1]
+		}
+		if n > 0 || err != io.EOF || p.last == '\n' || p.last == 0 || p.tries == 20 {
+			return n, err
+		}
+		p.tries++
+		time.Sleep(10 * time.Millisecond)
+	}
+}
