@@ -9,6 +9,8 @@
 package policy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -72,31 +74,38 @@ type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
-// A Decision is a verdict with all that led to it. The same value feeds the
-// audit, the question, the events, policy explain and the refusal, so they
-// cannot disagree. Values of redacted arguments are not in it.
-type Decision struct {
-	Verdict Verdict
-	Rule    string // the first of the rules that decided; "" when none did and the default stands
-	Line    int    // where that rule stands in its file; 0 if in none
-	Say     string // the owner's words to the caller, from the first deciding rule that has any
+// A Policy is a loaded file, or what flags and defaults make of one. It never
+// changes and may be used from many goroutines at once. The zero Policy denies
+// everything.
+type Policy struct {
+	Default   Verdict // for what no rule matches
+	Proposals Proposals
+	Server    Server
 
-	// Ask is who must agree and how, when Verdict is Ask: all asks that take
-	// part, merged to the strictest. It may leave nobody who could answer.
-	Ask *Terms
-
-	Reasons []Reason      // one per rule, in the order of the file
-	Limits  []Reservation // what to reserve before the call; nil when denied
-
-	From, Via, Method, Tool string // the call's own, for Explain
+	rules    []*rule
+	terms    *Terms // how the default asks
+	redact   redaction
+	tests    []inlineTest
+	ids      []string // names in of, to and groups that were taken for participants
+	warnings []string // what the file alone gives reason to doubt
+	source   []byte   // what the hash is over
 }
 
-func (d Decision) String() string {
-	switch {
-	case d.Rule == "":
-		return d.Verdict.String() + " (no rule matched)"
-	case d.Line == 0:
-		return d.Verdict.String() + " (" + d.Rule + ")"
-	}
-	return fmt.Sprintf("%s (%s, line %d)", d.Verdict, d.Rule, d.Line)
+// Proposals says what becomes of a proposal that we can serve (DESIGN 8).
+type Proposals struct {
+	Fulfil           string // "ask": never without somebody's leave; "policy": as the rules say; "never"
+	Broadcast        bool   // also those addressed to nobody
+	RejectUntargeted string // "never" or "always"
+}
+
+// Server says how far the wrapped server is believed.
+type Server struct {
+	Pin        string // when a tool's definition changes: "off", "warn", "ask" or "block"
+	TrustHints bool   // whether its hints may loosen anything
+}
+
+// Hash names the policy: the hex SHA-256 of what it was made from.
+func (p *Policy) Hash() string {
+	sum := sha256.Sum256(p.source)
+	return hex.EncodeToString(sum[:])
 }

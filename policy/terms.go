@@ -1,6 +1,9 @@
 package policy
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Terms are how a question is put: who may agree, how many of them must, by
 // when, and what they may change.
@@ -41,3 +44,110 @@ type Edit struct {
 
 // Answerable reports whether enough are left who could agree.
 func (t *Terms) Answerable() bool { return t.Need <= len(t.Of) }
+
+// builtin is how it is asked where a file says nothing: the person at this
+// machine, within five minutes (DESIGN 14).
+var builtin = Terms{Of: []string{"local"}, Need: 1, Within: 5 * time.Minute, Mode: "parallel", Priority: "normal", Remember: []string{"once"}}
+
+func (p *Policy) defaultTerms() *Terms {
+	if p.terms == nil {
+		return &builtin
+	}
+	return p.terms
+}
+
+var (
+	modes      = []string{"parallel", "sequential"}
+	priorities = []string{"low", "normal", "high"}
+	memories   = []string{"once", "session", "always"}
+)
+
+// mergeTerms takes the strictest of each: who is in all of them, the largest
+// need, the shortest time, what all of them let change. It does not depend on
+// the order of asks.
+func mergeTerms(asks []*Terms) *Terms {
+	asks = slices.SortedStableFunc(slices.Values(asks), func(a, b *Terms) int { return slices.Compare(a.Rules, b.Rules) })
+	merged := *asks[0]
+	for _, t := range asks[1:] {
+		merged.Of = both(merged.Of, t.Of)
+		merged.Need = max(merged.Need, t.Need)
+		merged.Within = min(merged.Within, t.Within)
+		merged.Mode = later(modes, merged.Mode, t.Mode)
+		merged.Priority = later(priorities, merged.Priority, t.Priority)
+		merged.Delegate = merged.Delegate.merge(t.Delegate)
+		merged.Edit = mergeEdits(merged.Edit, t.Edit)
+		merged.Remember = both(merged.Remember, t.Remember)
+		merged.Rules = slices.Compact(slices.Sorted(slices.Values(append(slices.Clip(merged.Rules), t.Rules...))))
+	}
+	return &merged
+}
+
+// both is what is in a and in b, in the order of a.
+func both(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}
+
+func later(order []string, a, b string) string {
+	return order[max(slices.Index(order, a), slices.Index(order, b), 0)]
+}
+
+func (d *Delegate) merge(o *Delegate) *Delegate {
+	if d == nil || o == nil {
+		return nil
+	}
+	to := both(d.To, o.To)
+	if len(to) == 0 {
+		return nil
+	}
+	return &Delegate{To: to, Depth: min(d.Depth, o.Depth)}
+}
+
+// mergeEdits keeps the fields that all have and that mean the same, with what
+// bounds them all.
+func mergeEdits(a, b []Edit) []Edit {
+	var merged []Edit
+	for _, e := range a {
+		i := slices.IndexFunc(b, func(o Edit) bool { return o.Field == e.Field && o.Arg == e.Arg && o.Type == e.Type })
+		if i < 0 {
+			continue
+		}
+		o := b[i]
+		e.Min, e.Max = stricter(e.Min, o.Min, 1), stricter(e.Max, o.Max, -1)
+		switch {
+		case e.Enum == nil:
+			e.Enum = o.Enum
+		case o.Enum != nil:
+			e.Enum = both(e.Enum, o.Enum)
+		}
+		if e.Enum == nil || len(e.Enum) > 0 {
+			merged = append(merged, e)
+		}
+	}
+	return merged
+}
+
+// stricter is the larger (want 1) or smaller (want -1) of two bounds.
+func stricter(a, b string, want int) string {
+	x, errA := decimal(a)
+	y, errB := decimal(b)
+	if errA != nil || errB == nil && y.Cmp(x) == want {
+		return b
+	}
+	return a
+}
+
+// without is t without the caller, who never decides about his own call.
+func (t *Terms) without(caller string) *Terms {
+	if t == nil {
+		return nil
+	}
+	w := *t
+	drop := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == caller })
+	}
+	w.Of = drop(t.Of)
+	if t.Delegate != nil {
+		w.Delegate = (&Delegate{To: drop(t.Delegate.To), Depth: t.Delegate.Depth}).merge(t.Delegate)
+	}
+	return &w
+}

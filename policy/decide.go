@@ -1,0 +1,200 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A Decision is a verdict with all that led to it. The same value feeds the
+// audit, the question, the events, policy explain and the refusal, so they
+// cannot disagree. Values of redacted arguments are not in it.
+type Decision struct {
+	Verdict Verdict
+	Rule    string // the first of the rules that decided; "" when none did and the default stands
+	Line    int    // where that rule stands in its file; 0 if in none
+	Say     string // the owner's words to the caller, from the first deciding rule that has any
+
+	// Ask is who must agree and how, when Verdict is Ask: all asks that take
+	// part, merged to the strictest. It may leave nobody who could answer.
+	Ask *Terms
+
+	Reasons []Reason      // one per rule, in the order of the file
+	Limits  []Reservation // what to reserve before the call; nil when denied
+
+	From, Via, Method, Tool string // the call's own, for Explain
+}
+
+func (d Decision) String() string {
+	switch {
+	case d.Rule == "":
+		return d.Verdict.String() + " (no rule matched)"
+	case d.Line == 0:
+		return d.Verdict.String() + " (" + d.Rule + ")"
+	}
+	return fmt.Sprintf("%s (%s, line %d)", d.Verdict, d.Rule, d.Line)
+}
+
+// A Reason is what one rule made of a call.
+type Reason struct {
+	Rule    string
+	Line    int
+	Effect  Verdict // what the rule stands for; a limit may have lowered it
+	Match   Match
+	Applies bool   // whether it took part: always on Yes; on Unclear where that tightens
+	Why     string // the condition that decided, in words
+}
+
+// Decide is pure and total: the same call, usage and policy give the same
+// decision, and there is one for every call. A nil Usage means that nothing was
+// used yet.
+func (p *Policy) Decide(c Call, used Usage) Decision {
+	d := Decision{From: c.From, Via: c.Via, Method: c.Method, Tool: c.Tool}
+	if p == nil {
+		return d
+	}
+	if used == nil {
+		used = unused{}
+	}
+	j := &judgement{Call: &c, p: p, facts: c.Hints.facts(p.Server.TrustHints)}
+	rulings := make([]ruling, len(p.rules))
+	d.Reasons = make([]Reason, len(p.rules))
+	for i, r := range p.rules {
+		rulings[i] = r.judge(j, used)
+		d.Reasons[i] = rulings[i].Reason
+	}
+	d.settle(p, rulings, c.Method)
+	if c.Via == "proposal" && d.Verdict == Allow && p.Proposals.Fulfil == "ask" {
+		d.raise(p)
+	}
+	if d.Ask != nil {
+		d.Ask = d.Ask.without(c.From)
+	}
+	return d
+}
+
+// settle takes the strictest of what applies, and the default where nothing
+// does.
+func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
+	rulings = slices.DeleteFunc(rulings, func(r ruling) bool { return !r.Applies })
+	if len(rulings) == 0 {
+		d.Verdict = p.Default
+		if Passes(method) {
+			d.Verdict = Allow
+		}
+		if d.Verdict == Ask {
+			d.Ask = p.defaultTerms()
+		}
+		return
+	}
+	d.Verdict = slices.MinFunc(rulings, func(a, b ruling) int { return cmp.Compare(a.Effect, b.Effect) }).Effect
+	var asks []*Terms
+	for _, r := range rulings {
+		if d.Verdict != Deny && r.rule.limit != nil {
+			d.Limits = append(d.Limits, r.takes)
+		}
+		if r.Effect != d.Verdict {
+			continue
+		}
+		if d.Rule == "" {
+			d.Rule, d.Line = r.rule.name, r.rule.line
+		}
+		d.Say = cmp.Or(d.Say, r.rule.say)
+		asks = append(asks, r.asks(p))
+	}
+	if d.Verdict == Ask {
+		d.Ask = mergeTerms(asks)
+	}
+}
+
+// asks are the terms of a rule that has come down to ask.
+func (r ruling) asks(p *Policy) *Terms {
+	terms := *cmp.Or(r.rule.terms, p.defaultTerms())
+	terms.Rules = []string{r.rule.name}
+	return &terms
+}
+
+// raise asks before a proposal is fulfilled, though the call itself is allowed.
+func (d *Decision) raise(p *Policy) {
+	const name = "proposals.fulfil"
+	d.Verdict, d.Rule, d.Line, d.Say = Ask, name, 0, ""
+	d.Ask = p.defaultTerms()
+	d.Reasons = append(d.Reasons, Reason{Rule: name, Effect: Ask, Match: Yes, Applies: true,
+		Why: "a proposal is fulfilled only when somebody agrees (fulfil: ask)"})
+}
+
+// Stricter merges two decisions about one call, such as that of the policy then
+// and of the policy now, or those about the arguments before and after an edit.
+func Stricter(a, b Decision) Decision {
+	if b.Verdict < a.Verdict {
+		a, b = b, a
+	}
+	if a.Verdict == Ask && b.Verdict == Ask {
+		a.Ask = mergeTerms([]*Terms{a.Ask, b.Ask})
+	}
+	return a
+}
+
+// Passes reports whether a method is let through unless a rule names it: those
+// that list, read, subscribe, complete or look at tasks (DESIGN 14).
+func Passes(method string) bool { return slices.Contains(passing, method) }
+
+var passing = []string{
+	"tools/list", "resources/list", "resources/templates/list", "resources/read",
+	"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get",
+	"completion/complete", "tasks/list", "tasks/get", "tasks/result",
+}
+
+// A rule is one of the file, or one that a flag stands for.
+type rule struct {
+	name   string
+	line   int
+	effect Verdict
+	where  condition
+	except []condition
+	terms  *Terms // nil: those of the default
+	limit  *limit
+	say    string
+
+	plain bool // nothing but the tool decides, for warnings
+	tools globs
+}
+
+// A ruling is what a rule made of one call.
+type ruling struct {
+	rule *rule
+	Reason
+	takes Reservation // when it applies and has a limit
+}
+
+func (r *rule) judge(j *judgement, used Usage) ruling {
+	v := ruling{rule: r, Reason: Reason{Rule: r.name, Line: r.line, Effect: r.effect}}
+	s := side(r.effect != Allow)
+	v.Match, v.Why = r.where.holds(j, s)
+	v.Applies = s.takes(v.Match)
+	if v.Applies {
+		v.excepted(j, s.other())
+	}
+	if v.Applies && r.limit != nil {
+		var over string
+		if over, v.takes = r.limit.check(j, r.name, used); over != "" {
+			v.Effect = min(v.Effect, r.limit.over)
+			v.Why = over
+		}
+	}
+	return v
+}
+
+// excepted looks for an except that takes the rule away.
+func (v *ruling) excepted(j *judgement, s side) {
+	for _, c := range v.rule.except {
+		m, why := c.holds(j, s)
+		if s.takes(m) {
+			v.Applies, v.Match, v.Why = false, No, "except: "+why
+			return
+		}
+		if m == Unclear {
+			v.Why = fmt.Sprintf("%s; its except does not count: %s", v.Why, why)
+		}
+	}
+}

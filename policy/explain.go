@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// words are the call in short: what, by whom, which way.
+func (c Call) words() string {
+	what := show(c.Tool)
+	if c.Method != toolsCall {
+		what = strings.TrimSpace(show(c.Method) + " " + c.Tool)
+	}
+	return strings.TrimSpace(what+" from "+show(c.From)) + wayWords(c.Via)
+}
+
+func wayWords(via string) string {
+	if via == "proposal" {
+		return ", as a proposal"
+	}
+	return ""
+}
+
+// Explain puts a decision into words, to be read in a terminal or pasted into a
+// chat: the verdict and why, what follows from it, and what every rule made of
+// the call. The lines end with a line break.
+func Explain(d Decision) string {
+	var b strings.Builder
+	call := Call{From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool}
+	fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(d.Verdict.String()), call.words())
+	for _, line := range d.because() {
+		b.WriteString("  " + line + "\n")
+	}
+	if d.Say != "" {
+		fmt.Fprintf(&b, "  the caller is told: %s\n", d.Say)
+	}
+	if d.Ask != nil {
+		b.WriteString(d.Ask.explain())
+	}
+	if len(d.Reasons) > 0 {
+		b.WriteString("rules:\n")
+	}
+	for _, r := range d.Reasons {
+		fmt.Fprintf(&b, "  %s %s: %s\n", r.mark(), r.title(), r.Why)
+	}
+	return b.String()
+}
+
+// because are the rules that decided, or why there is none.
+func (d Decision) because() []string {
+	if d.Rule == "" && d.Verdict == Allow && Passes(d.Method) {
+		return []string{"because " + show(d.Method) + " passes unless a rule names it"}
+	}
+	if d.Rule == "" {
+		return []string{"because no rule matches, and the default is " + d.Verdict.String()}
+	}
+	var lines []string
+	for _, r := range d.Reasons {
+		if r.Applies && r.Effect == d.Verdict {
+			lines = append(lines, "because of "+r.title()+": "+r.Why)
+		}
+	}
+	return lines
+}
+
+func (r Reason) title() string {
+	if r.Line == 0 {
+		return r.Rule
+	}
+	return fmt.Sprintf("%s (line %d)", r.Rule, r.Line)
+}
+
+// mark is one word of fixed width: what the rule says, or that it is silent.
+func (r Reason) mark() string {
+	if !r.Applies {
+		return "-    "
+	}
+	return fmt.Sprintf("%-5s", r.Effect)
+}
+
+func (t *Terms) explain() string {
+	var b strings.Builder
+	who := strings.Join(t.Of, ", ")
+	if !t.Answerable() {
+		fmt.Fprintf(&b, "  nobody can agree: %d are needed, and %s left who may\n", t.Need, isAre(len(t.Of)))
+	} else if t.Need > 1 {
+		fmt.Fprintf(&b, "  asked: %d of %s, within %s%s\n", t.Need, who, short(t.Within), t.manner())
+	} else {
+		fmt.Fprintf(&b, "  asked: %s, within %s%s\n", who, short(t.Within), t.manner())
+	}
+	for _, e := range t.Edit {
+		fmt.Fprintf(&b, "  may be changed: %s (%s)\n", e.Title, e.Arg)
+	}
+	if t.Delegate != nil {
+		fmt.Fprintf(&b, "  may be passed on to: %s\n", strings.Join(t.Delegate.To, ", "))
+	}
+	return b.String()
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+func (t *Terms) manner() string {
+	manner := ""
+	if t.Mode == "sequential" {
+		manner += ", one after the other"
+	}
+	if t.Priority != "normal" {
+		manner += ", priority " + t.Priority
+	}
+	return manner
+}
+
+// short writes 5m for 5m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// A limit is how much of something a rule lets through in a while.
+type limit struct {
+	count       int // 0: not counted
+	countWindow time.Duration
+	sum         *big.Rat // nil: not summed
+	sumOf       address
+	sumWindow   time.Duration
+	shared      bool    // all callers together, not each
+	over        Verdict // what the rule becomes: Ask or Deny
+}
+
+// A Usage knows what was used of a limit within the window before now. A
+// [Ledger] is one.
+type Usage interface {
+	Used(rule, caller string, window time.Duration, now time.Time) (count int, sum *big.Rat)
+}
+
+// A Reservation is what one call takes from the limit of one rule.
+type Reservation struct {
+	Rule   string
+	Caller string        // "" where all callers share the limit
+	Amount string        // exact decimal text; "" where nothing is summed
+	Window time.Duration // how long it counts
+}
+
+type unused struct{}
+
+func (unused) Used(string, string, time.Duration, time.Time) (int, *big.Rat) { return 0, new(big.Rat) }
+
+// check says whether the call is over the limit, in words if so, and what it
+// takes if it runs nevertheless. What cannot be summed is over.
+func (l *limit) check(j *judgement, rule string, used Usage) (string, Reservation) {
+	r := Reservation{Rule: rule, Window: max(l.countWindow, l.sumWindow)}
+	if !l.shared {
+		r.Caller = j.From
+	}
+	over := ""
+	if l.count > 0 {
+		if n, _ := used.Used(rule, r.Caller, l.countWindow, j.Now); n >= l.count {
+			over = fmt.Sprintf("limit: %d of %d calls used within %s", n, l.count, span(l.countWindow))
+		}
+	}
+	if l.sum == nil {
+		return over, r
+	}
+	amount, err := l.amount(j)
+	if err != nil {
+		return "limit: " + l.sumOf.label + " cannot be summed, " + err.Error(), r
+	}
+	r.Amount = plain(amount)
+	_, sum := used.Used(rule, r.Caller, l.sumWindow, j.Now)
+	if new(big.Rat).Add(sum, amount).Cmp(l.sum) > 0 {
+		over = fmt.Sprintf("limit: with this call the sum of %s would be over %s within %s", l.sumOf.label, plain(l.sum), span(l.sumWindow))
+	}
+	return over, r
+}
+
+var (
+	errNoAmount = errors.New("it is absent")
+	errNegative = errors.New("it is negative")
+)
+
+func (l *limit) amount(j *judgement) (*big.Rat, error) {
+	args, err := j.arguments()
+	if err != nil {
+		return nil, err
+	}
+	found, err := find(args, l.sumOf.steps, nil)
+	if err != nil {
+		return nil, err
+	}
+	total := new(big.Rat)
+	for _, f := range found {
+		if f.value == nil {
+			return nil, errNoAmount
+		}
+		if f.kind != isNumber {
+			return nil, wrongKind(f.value)
+		}
+		r, err := decimal(f.text)
+		if err != nil {
+			return nil, err
+		}
+		if r.Sign() < 0 {
+			return nil, errNegative
+		}
+		total.Add(total, r)
+	}
+	return total, nil
+}
+
+// span writes a duration as a file does: day, 6h, 30m.
+func span(d time.Duration) string {
+	for name, unit := range windows {
+		if d == unit {
+			return "a " + name
+		}
+	}
+	return d.String()
+}
+
+var windows = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour,
+}

@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Tool is what a server lists, as far as warnings need it.
+type Tool struct {
+	Name        string
+	InputSchema []byte // raw JSON schema; nil if not known
+	Hints       Hints
+}
+
+// Participants are the names that the file's asks and groups take for ids, each
+// once: those who have to exist for a question to be answered.
+func (p *Policy) Participants() []string {
+	return slices.Compact(slices.Sorted(slices.Values(p.ids)))
+}
+
+// Warnings are what is allowed but probably not meant, one sentence each: rules
+// and arguments that fit nothing the server has, rules that others overrule
+// always, asks that nobody but the caller could answer. Without tools, only what
+// the file itself shows.
+func (p *Policy) Warnings(tools []Tool) []string {
+	all := slices.Clone(p.warnings)
+	for i, r := range p.rules {
+		all = append(all, p.overruled(r)...)
+		all = append(all, p.apart(r, p.rules[:i])...)
+		all = append(all, p.askedOfCallers(r)...)
+		all = append(all, p.untrusted(r)...)
+		if len(tools) > 0 && r.aboutTools() {
+			all = append(all, r.fitting(tools)...)
+		}
+	}
+	return all
+}
+
+func (r *rule) title() string { return Reason{Rule: "rule " + r.name, Line: r.line}.title() }
+
+func (r *rule) aboutTools() bool { return r.where[0].(methodClause).globs == nil }
+
+// fitting says whether a rule fits any tool, and the arguments that it tests any
+// of those.
+func (r *rule) fitting(tools []Tool) []string {
+	var fits []Tool
+	for _, t := range tools {
+		if _, ok := r.tools.match(t.Name); ok {
+			fits = append(fits, t)
+		}
+	}
+	if len(fits) == 0 {
+		return []string{fmt.Sprintf("%s fits none of the server's %d tools", r.title(), len(tools))}
+	}
+	var all []string
+	for _, a := range r.arguments() {
+		if !slices.ContainsFunc(fits, func(t Tool) bool { return t.mayHave(a.steps[0]) }) {
+			all = append(all, fmt.Sprintf("%s tests %s, which none of the tools it fits has", r.title(), a.label))
+		}
+	}
+	return all
+}
+
+// arguments are the addresses that a rule looks at, excepts included.
+func (r *rule) arguments() []address {
+	var all []address
+	for _, c := range append([]condition{r.where}, r.except...) {
+		for _, each := range c {
+			if a, ok := each.(argument); ok {
+				all = append(all, a.address)
+			}
+		}
+	}
+	if r.limit != nil && r.limit.sum != nil {
+		all = append(all, r.limit.sumOf)
+	}
+	return all
+}
+
+// mayHave reports whether a tool could be called with the argument: it is in
+// the schema, or the schema does not list its properties.
+func (t Tool) mayHave(name string) bool {
+	schema, err := readObject(t.InputSchema)
+	if err != nil {
+		return true
+	}
+	properties := schema.member("properties")
+	return properties == nil || name == "*" || properties.member(name) != nil
+}
+
+// overruled finds a stricter rule without conditions that covers all of r.
+func (p *Policy) overruled(r *rule) []string {
+	for _, o := range p.rules {
+		if o.plain && o.effect < r.effect && r.aboutTools() && o.covers(r.tools) {
+			return []string{fmt.Sprintf("%s has no effect: %s always overrules it", r.title(), o.title())}
+		}
+	}
+	if r.effect == Allow && p.Default == Allow && r.limit == nil && r.aboutTools() {
+		return []string{fmt.Sprintf("%s has no effect: the default is to allow", r.title())}
+	}
+	return nil
+}
+
+// covers reports whether every name that fits one of other fits one of ours.
+// Only a star stands for a star, so for that it is taken for a long odd name.
+func (r *rule) covers(other globs) bool {
+	const anything = "\x00\x01\x02\x03\x04\x05\x06\x07"
+	return !slices.ContainsFunc(other, func(pattern string) bool {
+		_, ok := r.tools.match(strings.ReplaceAll(pattern, "*", anything))
+		return !ok
+	})
+}
+
+// askedOfCallers finds callers whose calls nobody else could agree to.
+func (p *Policy) askedOfCallers(r *rule) []string {
+	if r.effect != Ask {
+		return nil
+	}
+	terms := cmp.Or(r.terms, p.defaultTerms())
+	var all []string
+	for _, id := range r.callers() {
+		if !terms.without(id).Answerable() {
+			all = append(all, fmt.Sprintf("%s asks when %s calls, and then nobody could agree: who calls never decides", r.title(), id))
+		}
+	}
+	return all
+}
+
+// apart finds an earlier ask about the same tools that has nobody in common.
+func (p *Policy) apart(r *rule, earlier []*rule) []string {
+	for _, o := range earlier {
+		if r.effect != Ask || o.effect != Ask || !r.covers(o.tools) && !o.covers(r.tools) {
+			continue
+		}
+		both := mergeTerms([]*Terms{cmp.Or(o.terms, p.defaultTerms()), cmp.Or(r.terms, p.defaultTerms())})
+		if !both.Answerable() {
+			return []string{fmt.Sprintf("%s and %s can ask about one call, and then nobody could agree: both sets of people have to contain enough in common", o.title(), r.title())}
+		}
+	}
+	return nil
+}
+
+// callers are the ids that a rule is about, when it is about certain ones.
+func (r *rule) callers() []string {
+	for _, each := range r.where {
+		if c, ok := each.(callerClause); ok {
+			certain := slices.DeleteFunc(slices.Clone(c.globs), func(g string) bool { return strings.ContainsAny(g, "*?") })
+			return append(certain, c.members...)
+		}
+	}
+	return nil
+}
+
+// untrusted finds conditions that cannot change because hints are not trusted.
+func (p *Policy) untrusted(r *rule) []string {
+	if p.Server.TrustHints {
+		return nil
+	}
+	for _, c := range append([]condition{r.where}, r.except...) {
+		for _, each := range c {
+			if _, ok := each.(hintClause); ok {
+				return []string{fmt.Sprintf("%s looks at hints, but the server's own hints are not trusted: every tool counts as one that writes, destroys and reaches out (server: {trust_hints: true})", r.title())}
+			}
+		}
+	}
+	return nil
+}

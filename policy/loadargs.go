@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// arguments reads args: tests by name or JSON pointer.
+func (l *loader) arguments(at item, c *clauses) {
+	l.members(at, "args", func(key, v item) {
+		a := argument{address: l.address(key)}
+		what := a.label
+		if v.form == scalar {
+			l.wrong(v, fmt.Sprintf("write %s: {is: %s}", key.text, v.text), "%s is a mapping of tests, not a single value", what)
+			return
+		}
+		known := map[string]func(item){}
+		for name, read := range testReaders {
+			known[name] = func(v item) {
+				t := read(l, v, what+" "+name)
+				t.words = name + " " + words(v)
+				a.tests = append(a.tests, t)
+			}
+		}
+		if l.fields(v, what, known) && len(v.keys) == 0 {
+			l.wrong(v, "", "%s has no test", what)
+		}
+		c.add(a)
+	})
+}
+
+func (l *loader) address(at item) address {
+	a, err := newAddress(l.text(at, "an argument"))
+	if err != nil {
+		l.wrong(at, "", "%q: %v", at.text, err)
+	}
+	if strings.Contains(at.text, ".") && !strings.Contains(at.text, "/") {
+		l.warn(at, "%q is read as the name of one argument; what is nested is written /%s", at.text, strings.ReplaceAll(at.text, ".", "/"))
+	}
+	return a
+}
+
+// words are what a test compares with, for reasons.
+func words(at item) string {
+	if at.form == scalar {
+		return show(at.text)
+	}
+	var all []string
+	for _, v := range at.values {
+		all = append(all, words(v))
+	}
+	return strings.Join(all, " or ")
+}
+
+// testReaders are the tests of args (DESIGN 6). A list means one of them; for
+// not and lacks, none of them.
+var testReaders = map[string]func(l *loader, at item, what string) test{
+	"is":     func(l *loader, at item, what string) test { return isTest([]literal{l.literal(at, what)}) },
+	"in":     func(l *loader, at item, what string) test { return isTest(l.literals(at, what)) },
+	"not":    func(l *loader, at item, what string) test { return notTest(l.literals(at, what)) },
+	"has":    func(l *loader, at item, what string) test { return hasTest(l.literals(at, what)) },
+	"lacks":  func(l *loader, at item, what string) test { return lacksTest(l.literals(at, what)) },
+	"max":    func(l *loader, at item, what string) test { return boundTest(l.number(at, what), 1) },
+	"min":    func(l *loader, at item, what string) test { return boundTest(l.number(at, what), -1) },
+	"maxlen": func(l *loader, at item, what string) test { return maxlenTest(l.whole(at, what, 0, 1<<30)) },
+	"under":  (*loader).underTest,
+	"glob":   (*loader).globTest,
+	"regex":  (*loader).regexTest,
+	"host":   (*loader).hostTest,
+	"type":   (*loader).typeTest,
+}
+
+func (l *loader) underTest(at item, what string) test {
+	var all []directory
+	for _, v := range l.texts(at, what) {
+		d := newDirectory(v.text)
+		switch {
+		case strings.ContainsAny(v.text, "*?"):
+			l.wrong(v, "patterns are for glob", "%s: %q is a directory by its plain name", what, v.text)
+		case d.exact.root == nowhere || strings.Contains(v.text, `\`) && !drive.MatchString(v.text):
+			l.wrong(v, "write /srv/docs, docs, ~/docs or C:/docs", "%s: %q leads nowhere that could be compared", what, v.text)
+		}
+		all = append(all, d)
+	}
+	return underTest(all)
+}
+
+func (l *loader) globTest(at item, what string) test {
+	var all []glob
+	for _, v := range l.texts(at, what) {
+		g := newGlob(v.text)
+		odd := slices.ContainsFunc(strings.Split(v.text, "/"), func(name string) bool {
+			return name == "." || name == ".." || name != "**" && strings.Contains(name, "**")
+		})
+		switch {
+		case strings.ContainsAny(v.text, `[]{}\`):
+			l.wrong(v, "? can stand for an odd character; write several patterns as a list", "%s: %q: a path pattern knows *, ? and **, and its separator is /", what, v.text)
+		case odd || g.exact.root == nowhere:
+			l.wrong(v, "", "%s: %q: ** stands alone between slashes, and . and .. have no place in a pattern", what, v.text)
+		}
+		all = append(all, g)
+	}
+	return globTest(all)
+}
+
+func (l *loader) regexTest(at item, what string) test {
+	var all []expressions
+	for _, v := range l.texts(at, what) {
+		e, err := newExpressions(v.text)
+		if err != nil {
+			l.wrong(v, "", "%s: %v", what, err)
+		}
+		l.lintRegex(v, what)
+		all = append(all, e)
+	}
+	return regexTest(all)
+}
+
+func (l *loader) hostTest(at item, what string) test {
+	var all []hostPattern
+	for _, v := range l.texts(at, what) {
+		h, err := newHostPattern(v.text)
+		if err != nil {
+			l.wrong(v, "", "%s: %q: %v", what, v.text, err)
+		}
+		all = append(all, h)
+	}
+	return hostTest(all)
+}
+
+func (l *loader) typeTest(at item, what string) test {
+	allowed := []string{"string", "number", "integer", "boolean", "array", "object", "null", "absent"}
+	var types []string
+	l.many(at, what, func(v item) { types = append(types, l.word(v, what, allowed...)) })
+	return typeTest(types)
+}
+
+// lintRegex doubts expressions that were likely meant otherwise.
+func (l *loader) lintRegex(at item, what string) {
+	switch {
+	case strings.HasPrefix(strings.TrimPrefix(at.text, "^"), "/") && strings.HasSuffix(at.text, ".*"):
+		l.warn(at, "%s: %q looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths", what, at.text)
+	case !strings.ContainsAny(at.text, `\^$*+?()[]{}|.`):
+		l.warn(at, "%s: %q has to fit the whole value, so it fits only itself; write .*%s.* for a value that contains it", what, at.text, at.text)
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

@@ -1,0 +1,305 @@
+package policy
+
+import (
+	"errors"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// rule reads one rule and adds it.
+func (l *loader) rule(at item) {
+	r := &rule{line: at.line}
+	var parts clauses
+	effects := 0
+	effect := func(v Verdict) func(item) {
+		return func(at item) {
+			effects++
+			r.effect, r.tools = v, l.globs(at, v.String())
+		}
+	}
+	known := l.conditions(&parts, true)
+	known["allow"], known["ask"], known["deny"] = effect(Allow), effect(Ask), effect(Deny)
+	known["name"] = func(v item) { r.name = l.text(v, "name") }
+	known["as"] = func(item) {}
+	known["limit"] = func(v item) { r.limit = l.limit(v) }
+	known["say"] = func(v item) { r.say = l.say(v) }
+	known["except"] = func(v item) { r.except = l.excepts(v) }
+	if !l.fields(at, "a rule", known) {
+		return
+	}
+	if effects != 1 {
+		l.wrong(at, "", "a rule has exactly one of allow, ask and deny; this one has %d", effects)
+		return
+	}
+	if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == "as" }); i >= 0 {
+		r.terms = l.as(at.values[i])
+	}
+	l.fitting(at, r)
+	r.where = append(condition{parts.method, newToolClause(r.tools)}, parts.rest...)
+	r.plain = len(parts.rest)+len(r.except) == 0 && parts.method.globs == nil && r.limit == nil
+	l.name(at, r)
+	l.p.rules = append(l.p.rules, r)
+}
+
+// fitting refuses what would have no effect in this rule.
+func (l *loader) fitting(at item, r *rule) {
+	switch {
+	case r.effect == Deny && r.limit != nil:
+		l.wrong(at, "", "a deny has no use for a limit: it lets nothing through")
+	case r.effect == Ask && r.limit != nil && r.limit.over == Ask:
+		l.wrong(at, "write over: deny, or leave it out", "an ask that is over its limit cannot ask: it asks already")
+	case r.terms != nil && r.effect != Ask && (r.limit == nil || r.limit.over != Ask):
+		l.wrong(at, "", "as says how to ask, but this rule never asks")
+	}
+}
+
+// name gives every rule a name of its own, since limits, tests and the audit
+// tell rules apart by it.
+func (l *loader) name(at item, r *rule) {
+	taken := func(name string) bool {
+		return name == "default" || slices.ContainsFunc(l.p.rules, func(o *rule) bool { return o.name == name })
+	}
+	if r.name != "" {
+		if taken(r.name) {
+			l.wrong(at, "", "the name %q is taken", r.name)
+		}
+		return
+	}
+	r.name = r.effect.String() + " " + r.tools.String()
+	if taken(r.name) {
+		r.name += " (line " + itoa(r.line) + ")"
+	}
+}
+
+// clauses are the conditions of a rule or an except while they are read.
+type clauses struct {
+	method methodClause
+	rest   condition
+}
+
+func (c *clauses) add(more clause) { c.rest = append(c.rest, more) }
+
+// conditions are the keys that rules and excepts share.
+func (l *loader) conditions(c *clauses, inRule bool) map[string]func(item) {
+	known := map[string]func(item){
+		"from":  func(v item) { c.add(l.from(v)) },
+		"via":   func(v item) { c.add(l.via(v)) },
+		"args":  func(v item) { l.arguments(v, c) },
+		"when":  func(v item) { l.when(v, c) },
+		"hints": func(v item) { c.add(l.hints(v)) },
+		"hours": func(v item) { c.add(l.hours(v)) },
+		"until": func(v item) { c.add(l.until(v)) },
+	}
+	known["methods"] = func(v item) {
+		m := methodClause{l.globs(v, "methods")}
+		if inRule {
+			c.method = m
+		} else {
+			c.add(m)
+		}
+	}
+	return known
+}
+
+// excepts reads one except or a list of them.
+func (l *loader) excepts(at item) (all []condition) {
+	if at.form != list {
+		at = item{form: list, values: []item{at}}
+	}
+	for _, v := range at.values {
+		var c clauses
+		known := l.conditions(&c, false)
+		known["tools"] = func(v item) { c.add(newToolClause(l.globs(v, "tools"))) }
+		if l.fields(v, "except", known) && len(v.keys) == 0 {
+			l.wrong(v, "", "an empty except would take the whole rule away")
+		}
+		all = append(all, c.rest)
+	}
+	if len(all) == 0 {
+		l.wrong(at, "", "except is empty")
+	}
+	return all
+}
+
+// oddGlob finds what is a pattern elsewhere, but not here.
+var oddGlob = regexp.MustCompile(`[\[\]{}()|^$\\!<>"'` + "`" + `\x00-\x20]|^re:`)
+
+var errGlob = errors.New("a pattern of names knows * for any run of characters and ? for any one, and nothing else")
+
+func checkGlob(s string) error {
+	if s == "" || oddGlob.MatchString(s) {
+		return errGlob
+	}
+	return nil
+}
+
+func (l *loader) globs(at item, what string) (all globs) {
+	for _, v := range l.texts(at, what) {
+		if err := checkGlob(v.text); err != nil {
+			l.wrong(v, "regular expressions are for args; ? can stand for an odd character", "%s: %q: %v", what, v.text, err)
+		}
+		all = append(all, v.text)
+	}
+	return all
+}
+
+func (l *loader) from(at item) (c callerClause) {
+	for _, v := range l.texts(at, "from") {
+		members, group := l.groups[v.text]
+		switch {
+		case group:
+			c.members = append(c.members, members...)
+		case strings.Trim(v.text, idBytes+"*?") != "":
+			l.wrong(v, "", "from: %q fits no participant id: letters, digits, _, . and -, with * and ? as patterns", v.text)
+		default:
+			c.globs = append(c.globs, v.text)
+		}
+	}
+	return c
+}
+
+func (l *loader) via(at item) (c viaClause) {
+	l.many(at, "via", func(v item) { c = append(c, l.word(v, "via", roads...)) })
+	return c
+}
+
+func (l *loader) hints(at item) (c hintClause) {
+	known := map[string]func(item){}
+	for i, name := range hintNames {
+		known[name] = func(v item) {
+			want := l.boolean(v, name)
+			c[i] = &want
+		}
+	}
+	if l.fields(at, "hints", known) && len(at.keys) == 0 {
+		l.wrong(at, "", "hints is empty")
+	}
+	return c
+}
+
+func (l *loader) hours(at item) (c hoursClause) {
+	for _, v := range l.texts(at, "hours") {
+		h, err := newHours(v.text)
+		if err != nil {
+			l.wrong(v, "", "hours: %v", err)
+		}
+		c = append(c, h)
+	}
+	return c
+}
+
+func (l *loader) until(at item) untilClause {
+	text := l.text(at, "until")
+	if end, err := time.Parse(time.RFC3339, text); err == nil {
+		return untilClause{end}
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		l.wrong(at, "write 2026-12-31, which ends with that day in UTC, or 2026-12-31T18:00:00Z", "until: %q is no date", text)
+	}
+	return untilClause{day.AddDate(0, 0, 1)}
+}
+
+func (l *loader) when(at item, c *clauses) {
+	e, err := newExpression(l.text(at, "when"))
+	if err == nil {
+		c.add(e)
+		return
+	}
+	if wrong, ok := errors.AsType[*expressionError](err); ok {
+		at = at.within(wrong.line, wrong.column)
+	}
+	l.wrong(at, "", "when: %v", err)
+}
+
+// within is the place of a line and column of the text of at, as near as it can
+// be told.
+func (at item) within(line, column int) item {
+	switch {
+	case at.block:
+		at.line += line
+	case line == 1 && at.plain:
+		at.column += column - 1
+	case line == 1:
+		at.column += column // behind the quote
+	}
+	return at
+}
+
+func (l *loader) say(at item) string {
+	const longest = 500
+	text := strings.TrimSpace(l.text(at, "say"))
+	if len(text) > longest {
+		l.wrong(at, "", "say has %d bytes; at most %d are passed on", len(text), longest)
+	}
+	return text
+}
+
+// as reads the name of an ask, or one written out in place.
+func (l *loader) as(at item) *Terms {
+	if at.form == scalar {
+		return l.ask(at, at.text)
+	}
+	return l.readTerms(at, "as", false)
+}
+
+func (l *loader) limit(at item) *limit {
+	m := &limit{}
+	l.fields(at, "limit", map[string]func(item){
+		"count": func(v item) { m.count, m.countWindow = l.rate(v) },
+		"sum":   func(v item) { l.sum(v, m) },
+		"per":   func(v item) { m.shared = l.word(v, "per", "caller", "all") == "all" },
+		"over":  func(v item) { m.over = l.verdict(v, "over") },
+	})
+	if m.over == Allow {
+		l.wrong(at, "", "over says what becomes of a call over the limit: ask or deny")
+	}
+	if m.count == 0 && m.sum == nil {
+		l.wrong(at, "write count: 10/day, or sum: {arg: /amount, max: 500, window: day}", "limit limits nothing")
+	}
+	if m.sum != nil && m.sumWindow == 0 {
+		m.sumWindow = m.countWindow
+	}
+	if m.sum != nil && m.sumWindow == 0 {
+		l.wrong(at, "write window: day beside max", "limit: the sum has no window")
+	}
+	return m
+}
+
+var rateForm = regexp.MustCompile(`^([1-9][0-9]{0,8})/([a-z0-9]+)$`)
+
+// rate reads 10/day or 5/30m.
+func (l *loader) rate(at item) (int, time.Duration) {
+	m := rateForm.FindStringSubmatch(at.text)
+	if at.form != scalar || m == nil {
+		l.wrong(at, "write it like 10/day or 5/30m", "count is a number per time, not %q", at.text)
+		return 1, time.Hour
+	}
+	at.text = m[2]
+	return atoi(m[1]), l.window(at)
+}
+
+const longestWindow = 366 * 24 * time.Hour
+
+func (l *loader) window(at item) time.Duration {
+	if d, ok := windows[at.text]; ok {
+		return d
+	}
+	return l.duration(at, "a window", longestWindow)
+}
+
+func (l *loader) sum(at item, m *limit) {
+	m.sum = new(big.Rat)
+	said := 0
+	l.fields(at, "sum", map[string]func(item){
+		"arg":    func(v item) { said |= 1; m.sumOf = l.address(v) },
+		"max":    func(v item) { said |= 2; m.sum = l.number(v, "max").number },
+		"window": func(v item) { m.sumWindow = l.window(v) },
+	})
+	if said != 3 || m.sum.Sign() < 0 {
+		l.wrong(at, "write sum: {arg: /amount, max: 500}", "sum adds up one argument to a max of at least 0")
+	}
+}

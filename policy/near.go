@@ -1,0 +1,50 @@
+package policy
+
+import "strings"
+
+// nearest is the candidate that word was probably meant to be; "" if none is
+// near.
+func nearest(word string, candidates []string) string {
+	best, least := "", len(word)
+	for _, c := range candidates {
+		d := distance(strings.ToLower(word), strings.ToLower(c))
+		if word != c && d <= max(len(word), len(c))/3 && (best == "" || d < least) {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// meant is a suggestion for a word that is none of the known.
+func meant(word string, known []string) string {
+	if near := nearest(word, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "known are " + strings.Join(known, ", ")
+}
+
+// distance counts the letters to add, drop, change or swap with the next to
+// make b of a.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := range a {
+		for j := range b {
+			change := rows[i][j]
+			if a[i] != b[j] {
+				change++
+			}
+			rows[i+1][j+1] = min(change, rows[i][j+1]+1, rows[i+1][j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				rows[i+1][j+1] = min(rows[i+1][j+1], rows[i-1][j-1]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

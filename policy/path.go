@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A place is a path taken apart. Only places with the same root can be
+// compared: what a relative path or ~ stands for is known to the server alone.
+type place struct {
+	root     string   // "/", "" when relative, "~", "c:"; "?" where nobody can say
+	segments []string // cleaned
+}
+
+const nowhere = "?"
+
+var (
+	drive     = regexp.MustCompile(`^[A-Za-z]:`)
+	shortName = regexp.MustCompile(`~[0-9]`)
+)
+
+// placeOf cleans a path written with slashes, or with a drive letter.
+func placeOf(s string) place {
+	switch {
+	case strings.HasPrefix(s, "//?/"), strings.HasPrefix(s, "//./"):
+		return place{nowhere, segments(s)}
+	case drive.MatchString(s):
+		return driveOf(s)
+	case strings.HasPrefix(s, "/"):
+		return place{"/", segments(path.Clean(s))}
+	}
+	return homeOf(s)
+}
+
+// driveOf takes a Windows path with a drive letter. There a backslash is a
+// separator, and names that fold alike are one.
+func driveOf(s string) place {
+	s = strings.ReplaceAll(s, `\`, "/")
+	p := place{strings.ToLower(s[:2]), segments(path.Clean("/" + s[2:]))}.fold()
+	if !strings.HasPrefix(s[2:], "/") || shortName.MatchString(s) {
+		p.root = nowhere
+	}
+	return p
+}
+
+// homeOf takes a path that is not absolute. What climbs out of where it begins
+// could be anywhere.
+func homeOf(s string) place {
+	root, rest := "", s
+	if strings.HasPrefix(s, "~") {
+		root, rest, _ = strings.Cut(s, "/")
+	}
+	p := place{root, segments(path.Clean(rest))}
+	if len(p.segments) > 0 && (p.segments[0] == ".." || strings.HasPrefix(p.segments[0], "~")) {
+		p.root = nowhere
+	}
+	return p
+}
+
+func segments(s string) []string {
+	return slices.DeleteFunc(strings.Split(s, "/"), func(name string) bool { return name == "" || name == "." })
+}
+
+// fold makes names equal that some file system takes for the same: those of
+// Windows and macOS ignore case, zero-width characters, dots and spaces at the
+// end, and what follows a colon.
+func fold(name string) string {
+	if i := strings.IndexByte(name, ':'); i > 0 {
+		name = name[:i]
+	}
+	name = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+			return -1
+		}
+		return unicode.ToLower(unicode.ToUpper(r))
+	}, name)
+	return strings.TrimRight(name, ". ")
+}
+
+func (p place) fold() place {
+	names := make([]string, len(p.segments))
+	for i, name := range p.segments {
+		names[i] = fold(name)
+	}
+	return place{p.root, names}
+}
+
+var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+// readings are the paths that a server could make of s: it may cut white space
+// off, decode % escapes, and take a backslash for a separator. They are not
+// complete when s is escaped too many times over.
+func readings(s string) (all []string, complete bool) {
+	all = []string{s, strings.TrimSpace(s)}
+	if all[0] == all[1] && !strings.ContainsAny(s, `%\`) {
+		return all[:1], true
+	}
+	for range 3 {
+		s = percent.ReplaceAllStringFunc(s, func(escape string) string {
+			b, _ := strconv.ParseUint(escape[1:], 16, 8)
+			return string([]byte{byte(b)})
+		})
+		all = append(all, s)
+	}
+	for _, r := range all {
+		all = append(all, strings.ReplaceAll(r, `\`, "/"))
+	}
+	slices.Sort(all)
+	return slices.Compact(all), !percent.MatchString(s)
+}
+
+// comparePaths asks a question of every reading of a path; where the answers
+// differ there is none. What holds only for names that look alike to some file
+// systems is unclear too.
+func comparePaths(s string, holds func(p place, folded bool) Match) Match {
+	var answers [Unclear + 1]bool
+	all, complete := readings(s)
+	answers[Unclear] = !complete || strings.ContainsRune(strings.Join(all, ""), 0)
+	for _, r := range all {
+		p := placeOf(r)
+		m := holds(p, false)
+		if m == No && holds(p.fold(), true) != No {
+			m = Unclear
+		}
+		answers[m] = true
+	}
+	switch {
+	case answers[Unclear], answers[Yes] && answers[No]:
+		return Unclear
+	case answers[Yes]:
+		return Yes
+	}
+	return No
+}
+
+// A directory is what under compares with.
+type directory struct{ exact, folded place }
+
+func newDirectory(s string) directory {
+	p := placeOf(s)
+	return directory{p, p.fold()}
+}
+
+func (d directory) holds(s string) Match {
+	return comparePaths(s, func(p place, folded bool) Match {
+		base := d.exact
+		if folded {
+			base = d.folded
+		}
+		if p.root != base.root {
+			return Unclear
+		}
+		n := len(base.segments)
+		if len(p.segments) >= n && slices.Equal(p.segments[:n], base.segments) {
+			return Yes
+		}
+		return No
+	})
+}
+
+// A glob is a pattern of paths: * and ? stay within a segment, ** stands for
+// any number of segments. One that begins with ** fits any root.
+type glob struct {
+	anywhere      bool
+	exact, folded place
+}
+
+func newGlob(s string) glob {
+	p := placeOf(s)
+	return glob{strings.HasPrefix(s, "**"), p, p.fold()}
+}
+
+func (g glob) holds(s string) Match {
+	return comparePaths(s, func(p place, folded bool) Match {
+		pattern := g.exact
+		if folded {
+			pattern = g.folded
+		}
+		if !g.anywhere && p.root != pattern.root {
+			return Unclear
+		}
+		if matchSegments(pattern.segments, p.segments) {
+			return Yes
+		}
+		return No
+	})
+}
+
+// matchSegments is match with whole names for characters and ** for the star.
+func matchSegments(pattern, names []string) bool {
+	star, from := -1, 0
+	p, n := 0, 0
+	for n < len(names) {
+		switch {
+		case p < len(pattern) && pattern[p] == "**":
+			star, from = p, n
+			p++
+		case p < len(pattern) && match(pattern[p], names[n]):
+			p++
+			n++
+		case star >= 0:
+			from++
+			p, n = star+1, from
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == "**" {
+		p++
+	}
+	return p == len(pattern)
+}

@@ -1,0 +1,286 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Arguments are taken apart within these bounds; what is beyond them cannot be
+// judged by its arguments.
+const (
+	maxDepth  = 64      // DESIGN 4
+	maxValues = 200_000 // so that 16 MiB of {} do not become a gigabyte
+)
+
+// kind is a JSON type.
+type kind uint8
+
+const (
+	isNull kind = iota
+	isBoolean
+	isNumber
+	isString
+	isArray
+	isObject
+)
+
+// String is the word a file uses for k.
+func (k kind) String() string {
+	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
+}
+
+// A value is one JSON value. A number keeps its text, so nothing is rounded.
+type value struct {
+	kind       kind
+	text       string   // a string decoded; a number, true, false, null as spelled
+	keys       []string // of an object, decoded, beside items
+	items      []value  // of an array or an object
+	start, end int      // the bytes it was read from
+}
+
+var (
+	errNoObject = errors.New("the arguments are no JSON object")
+	noArguments = &value{kind: isObject}
+)
+
+// readObject reads one JSON object strictly: no duplicate keys, no bad UTF-8,
+// no lone surrogates, nothing behind it. Nothing at all stands for {}.
+func readObject(raw []byte) (*value, error) {
+	if len(raw) == 0 {
+		return noArguments, nil
+	}
+	v, err := readJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != isObject {
+		return nil, errNoObject
+	}
+	return v, nil
+}
+
+func readJSON(raw []byte) (*value, error) {
+	if !utf8.Valid(raw) {
+		return nil, errors.New("the arguments are not UTF-8")
+	}
+	s := scanner{raw: raw}
+	v, err := s.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if s.skip(); s.at < len(raw) {
+		return nil, s.wrong("something follows the value")
+	}
+	return &v, nil
+}
+
+type scanner struct {
+	raw   []byte
+	at    int
+	count int // values so far
+}
+
+func (s *scanner) wrong(what string) error {
+	return fmt.Errorf("the arguments are no JSON: %s at byte %d", what, s.at)
+}
+
+func (s *scanner) skip() {
+	for s.at < len(s.raw) && strings.IndexByte(" \t\r\n", s.raw[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+// next is the byte at hand, 0 at the end. A real NUL fits nowhere either.
+func (s *scanner) next() byte {
+	if s.at < len(s.raw) {
+		return s.raw[s.at]
+	}
+	return 0
+}
+
+func (s *scanner) value(depth int) (v value, err error) {
+	s.skip()
+	v.start = s.at
+	s.count++
+	switch c := s.next(); {
+	case depth > maxDepth || s.count > maxValues:
+		return v, s.wrong("too deep or too many values")
+	case c == '{':
+		v.kind = isObject
+		seen := map[string]bool{}
+		err = s.list('}', func() error { return s.member(&v, seen, depth) })
+	case c == '[':
+		v.kind = isArray
+		err = s.list(']', func() error { return s.element(&v, depth) })
+	case c == '"':
+		v.kind = isString
+		v.text, err = s.string()
+	case c == '-' || '0' <= c && c <= '9':
+		v.kind = isNumber
+		v.text, err = s.number()
+	default:
+		v.kind, v.text, err = s.word()
+	}
+	v.end = s.at
+	return v, err
+}
+
+func (s *scanner) list(end byte, each func() error) error {
+	s.at++
+	if s.skip(); s.next() == end {
+		s.at++
+		return nil
+	}
+	for {
+		if err := each(); err != nil {
+			return err
+		}
+		s.skip()
+		switch s.next() {
+		case ',':
+			s.at++
+		case end:
+			s.at++
+			return nil
+		default:
+			return s.wrong("a comma or an end is missing")
+		}
+	}
+}
+
+func (s *scanner) element(v *value, depth int) error {
+	item, err := s.value(depth + 1)
+	v.items = append(v.items, item)
+	return err
+}
+
+func (s *scanner) member(v *value, seen map[string]bool, depth int) error {
+	if s.skip(); s.next() != '"' {
+		return s.wrong("a key is missing")
+	}
+	key, err := s.string()
+	if err != nil {
+		return err
+	}
+	if seen[key] {
+		return s.wrong(fmt.Sprintf("the key %.40q stands twice", key))
+	}
+	seen[key] = true
+	if s.skip(); s.next() != ':' {
+		return s.wrong("a colon is missing")
+	}
+	s.at++
+	v.keys = append(v.keys, key)
+	return s.element(v, depth)
+}
+
+func (s *scanner) word() (kind, string, error) {
+	for _, w := range jsonWords {
+		if bytes.HasPrefix(s.raw[s.at:], []byte(w.text)) {
+			s.at += len(w.text)
+			return w.kind, w.text, nil
+		}
+	}
+	return isNull, "", s.wrong("no value begins")
+}
+
+var jsonWords = []value{{kind: isBoolean, text: "true"}, {kind: isBoolean, text: "false"}, {kind: isNull, text: "null"}}
+
+func (s *scanner) number() (string, error) {
+	from := s.at
+	for s.at < len(s.raw) && strings.IndexByte("+-.0123456789eE", s.raw[s.at]) >= 0 {
+		s.at++
+	}
+	text := string(s.raw[from:s.at])
+	if !numeral.MatchString(text) {
+		return "", s.wrong(fmt.Sprintf("%.40q is no number, which ends", text))
+	}
+	return text, nil
+}
+
+// string reads a string and leaves the scanner behind its closing quote.
+func (s *scanner) string() (string, error) {
+	s.at++
+	var b strings.Builder
+	for from := s.at; ; {
+		switch c := s.next(); {
+		case c == '"':
+			b.Write(s.raw[from:s.at])
+			s.at++
+			return b.String(), nil
+		case c == '\\':
+			b.Write(s.raw[from:s.at])
+			r, err := s.escape()
+			if err != nil {
+				return "", err
+			}
+			b.WriteRune(r)
+			from = s.at
+		case c < 0x20:
+			return "", s.wrong("a string has no end or a bare control character")
+		default:
+			s.at++
+		}
+	}
+}
+
+func (s *scanner) escape() (rune, error) {
+	s.at++
+	c := s.next()
+	if c == 'u' {
+		return s.unicode()
+	}
+	i := strings.IndexByte(`"\/bfnrt`, c)
+	if i < 0 {
+		return 0, s.wrong("no such escape")
+	}
+	s.at++
+	return rune("\"\\/\b\f\n\r\t"[i]), nil
+}
+
+func (s *scanner) unicode() (rune, error) {
+	r, ok := s.hex4()
+	if ok && utf16.IsSurrogate(r) {
+		var low rune
+		ok = s.next() == '\\'
+		s.at++
+		if ok {
+			low, ok = s.hex4()
+		}
+		r = utf16.DecodeRune(r, low)
+		ok = ok && r != utf8.RuneError
+	}
+	if !ok {
+		return 0, s.wrong("a broken \\u escape")
+	}
+	return r, nil
+}
+
+// hex4 reads uXXXX.
+func (s *scanner) hex4() (r rune, ok bool) {
+	if s.at+5 > len(s.raw) || s.raw[s.at] != 'u' {
+		return 0, false
+	}
+	for _, c := range s.raw[s.at+1 : s.at+5] {
+		i := strings.IndexByte("0123456789abcdef", c|0x20)
+		if i < 0 || c < '0' {
+			return 0, false
+		}
+		r = r<<4 | rune(i)
+	}
+	s.at += 5
+	return r, true
+}
+
+// member is the value under key, nil if there is none.
+func (v *value) member(key string) *value {
+	if i := slices.Index(v.keys, key); i >= 0 {
+		return &v.items[i]
+	}
+	return nil
+}

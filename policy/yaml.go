@@ -1,0 +1,165 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of a file. Its author is trusted, but a file may be the wrong one.
+const (
+	maxFile    = 256 << 10
+	maxNesting = 200
+)
+
+// An item is one value of a file, with the place where it stands. What
+// different readers of YAML read differently does not become an item.
+type item struct {
+	line, column int
+	form         form
+	text         string // of a scalar
+	plain        bool   // a scalar without quotes
+	block        bool   // a scalar whose text begins on the next line
+	keys         []item // of a mapping, beside values
+	values       []item // of a mapping or a list
+}
+
+type form uint8
+
+const (
+	scalar form = iota
+	list
+	mapping
+	nothing // a key without a value
+)
+
+func (f form) String() string {
+	return [...]string{"a single value", "a list", "a mapping", "nothing"}[f]
+}
+
+// parse reads one YAML document, of which JSON is a part.
+func parse(data []byte) (item, *LoadError) {
+	if err := readable(data); err != nil {
+		return item{}, err
+	}
+	f, failed := parser.ParseBytes(data, 0)
+	if failed != nil {
+		return item{}, syntaxError(failed)
+	}
+	var t tree
+	var roots []item
+	for _, doc := range f.Docs {
+		if doc.Body != nil {
+			roots = append(roots, t.item(doc.Body))
+		}
+	}
+	switch {
+	case t.refused != nil:
+		return item{}, t.refused
+	case len(roots) == 0:
+		return item{}, &LoadError{Line: 1, Column: 1, Message: "the file is empty", Suggestion: "a policy has at least a default: allow, ask or deny"}
+	case len(roots) > 1:
+		return item{}, &LoadError{Line: roots[1].line, Column: roots[1].column, Message: "the file holds a second document; a policy is one"}
+	}
+	return roots[0], nil
+}
+
+// The parser takes time without end for deeply nested files, so these are
+// turned away by a look from outside.
+var manyDashes = regexp.MustCompile(`(?m)^[ \t]*(-[ \t]+){40}`)
+
+func readable(data []byte) *LoadError {
+	depth, deepest := 0, 0
+	for _, c := range data {
+		switch c {
+		case '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ']', '}':
+			depth--
+		}
+	}
+	switch {
+	case len(data) > maxFile:
+		return &LoadError{Message: fmt.Sprintf("the file has %d bytes; a policy has at most %d", len(data), maxFile)}
+	case !utf8.Valid(data):
+		return &LoadError{Message: "the file is not UTF-8"}
+	case deepest > maxNesting || manyDashes.Match(data):
+		return &LoadError{Message: "the file is nested too deeply"}
+	}
+	return nil
+}
+
+func syntaxError(err error) *LoadError {
+	e := &LoadError{Line: 1, Column: 1, Message: "this is no YAML: " + err.Error()}
+	var syntax *yaml.SyntaxError
+	if errors.As(err, &syntax) {
+		e.Message = "this is no YAML: " + syntax.Message
+		e.Line, e.Column = syntax.Token.Position.Line, syntax.Token.Position.Column
+	}
+	return e
+}
+
+// A tree is a file on its way from the parser's nodes to items. It keeps the
+// first thing that no policy may hold.
+type tree struct {
+	refused *LoadError
+}
+
+func (t *tree) item(n ast.Node) item {
+	it := at(n.GetToken())
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		t.mapping(&it, n)
+	case *ast.SequenceNode:
+		it.form, it.text = list, ""
+		for _, v := range n.Values {
+			it.values = append(it.values, t.item(v))
+		}
+	case *ast.NullNode:
+		it.plain = true
+		if n.Token.Type == token.ImplicitNullType {
+			it.form = nothing
+		}
+	case *ast.LiteralNode:
+		it.text, it.block = n.Value.Value, true
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		quote := n.GetToken().Type
+		it.plain = quote != token.DoubleQuoteType && quote != token.SingleQuoteType
+	default:
+		t.refuse(it, "anchors, aliases, merge keys, tags and directives are not read in a policy", "say it again where it is needed; asks share terms with extends")
+	}
+	return it
+}
+
+func at(tk *token.Token) item {
+	return item{line: tk.Position.Line, column: tk.Position.Column, text: tk.Value}
+}
+
+func (t *tree) mapping(it *item, n *ast.MappingNode) {
+	it.form, it.text = mapping, ""
+	for i, pair := range n.Values {
+		key := t.item(pair.Key)
+		if i == 0 && !n.IsFlowStyle {
+			it.line, it.column = key.line, key.column
+		}
+		if key.form == scalar && slices.ContainsFunc(it.keys, func(k item) bool { return k.text == key.text }) {
+			t.refuse(key, fmt.Sprintf("the key %q stands twice in one mapping", key.text), "")
+		}
+		it.keys = append(it.keys, key)
+		it.values = append(it.values, t.item(pair.Value))
+	}
+}
+
+func (t *tree) refuse(it item, message, suggestion string) {
+	if t.refused == nil {
+		t.refused = &LoadError{Line: it.line, Column: it.column, Message: message, Suggestion: suggestion}
+	}
+}
