@@ -3,6 +3,7 @@ package approval
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -116,7 +117,7 @@ func (s *stage) shown(who string) Show {
 	s.t.Helper()
 	show, ok := last(s, func(a Show) bool { return a.To == named(who) })
 	if !ok {
-		s.t.Fatalf("nothing was shown to %s: %v", who, s.acts)
+		s.t.Fatalf("nothing was shown to %s: %s", who, s.story())
 	}
 	return show
 }
@@ -150,7 +151,7 @@ func (s *stage) end() Settled {
 	s.t.Helper()
 	e, ok := last[Settled](s, nil)
 	if !ok {
-		s.t.Fatalf("nothing is settled: %v", s.acts)
+		s.t.Fatalf("nothing is settled: %s", s.story())
 	}
 	return e
 }
@@ -158,7 +159,7 @@ func (s *stage) end() Settled {
 func (s *stage) wantPending(id string) {
 	s.t.Helper()
 	if !slices.Contains(s.d.Resolve(id), id) {
-		s.t.Fatalf("the question is not pending any more: %v", s.acts)
+		s.t.Fatalf("the question is not pending any more: %s", s.story())
 	}
 }
 
@@ -213,3 +214,21 @@ func (s *stage) form(show Show) (f form) {
 }
 
 func compactJSON(raw []byte) string { return strings.Join(strings.Fields(string(raw)), "") }
+
+// story tells what happened, for messages of tests.
+func (s *stage) story() string {
+	var b strings.Builder
+	for _, a := range s.acts {
+		switch a := a.(type) {
+		case Show:
+			fmt.Fprintf(&b, "show %s %s; ", a.To, a.Why)
+		case Close:
+			fmt.Fprintf(&b, "close %s (%s); ", a.To, a.Because)
+		case Settled:
+			fmt.Fprintf(&b, "settled %s %s (%s) by %v; ", a.Outcome, a.Reason, a.Detail, a.By)
+		case Noted:
+			fmt.Fprintf(&b, "noted %s of %s %s; ", a.Event, a.Who, a.Reason)
+		}
+	}
+	return b.String()
+}
