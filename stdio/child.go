@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
@@ -26,6 +27,7 @@ type child struct {
 	out   *outbox.Outbox
 	tail  tail
 	talk  handshake
+	own   atomic.Int32 // lines of ours since it is up, which nobody has put
 
 	failing chan failure  // the first reason to stop it
 	up      chan struct{} // closed when the handshake is done
@@ -238,7 +240,8 @@ func (c *child) stop(f failure) {
 	by := time.Now().Add(t.Input)
 	ctx, cancel := context.WithDeadline(context.Background(), by)
 	c.out.Close(ctx) // what fits is written; the rest is lost with the process
-	c.unsent, _ = c.out.Queued()
+	left, _ := c.out.Queued()
+	c.unsent = max(0, left-int(c.own.Load()))
 	cancel()
 	c.ours.stdin.Close()
 	if !f.hard && c.ended(time.Until(by)) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -138,5 +139,23 @@ func TestServerOutlivesTheThreadsOfTheRuntime(t *testing.T) {
 	s.call("echo", "{}")
 	if i := slices.IndexFunc(s.all(), func(e entry) bool { return e.what == "down" }); i >= 0 {
 		t.Errorf("the server went down: %+v", s.all()[i].exit)
+	}
+}
+
+// Whoever counts which of its lines never left counts only its own. One of
+// ours behind them made a call that had begun to leave look as if it had not.
+func TestUnsentCountsNoLinesButThoseThatWerePut(t *testing.T) {
+	s := begin(t, quick([]string{"sh", "-c", `read -r line
+echo '{"jsonrpc":"2.0","id":"mcpx-init-1","result":{"protocolVersion":"2025-11-25"}}'
+read -r line
+head -c 1 >/dev/null
+echo '[{}]'
+exec sleep 60`}))
+	s.up()
+	s.put(`{"pad":"` + strings.Repeat("x", 4<<20) + `"}`)
+	s.next("noise")
+	s.server.Restart("test")
+	if x := s.down(); x.Unsent != 1 {
+		t.Errorf("%d lines are said not to have left whole; one was put", x.Unsent)
 	}
 }

@@ -137,6 +137,9 @@ func (r *reader) stray(line []byte) Noise {
 	if line[0] != '[' || !bytes.HasPrefix(bytes.TrimLeft(line[1:], " \t"), []byte("{")) {
 		return Noise{Reason: CauseGarbage, Head: head(line)}
 	}
+	if r.up {
+		r.c.own.Add(1)
+	}
 	r.c.say([]byte(noBatches))
 	return Noise{Reason: string(jsonrpc.Batch), Head: head(line)}
 }

@@ -37,7 +37,8 @@ func (b *Outbox) next() ([]byte, bool) {
 			b.deadline.SetWriteDeadline(time.Now().Add(b.o.Deadline)) // else the write says what is wrong
 		}
 		piece := b.queue.front()
-		return piece[:min(len(piece), maxPiece)], true
+		b.flying = min(len(piece), maxPiece)
+		return piece[:b.flying], true
 	}
 	if b.deadline != nil {
 		b.deadline.SetWriteDeadline(time.Time{}) // or it would hold for Flush too
@@ -56,6 +57,7 @@ func (b *Outbox) watch() (stop func() bool) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.stuck = true
+		b.loseLocked()
 		b.failLocked(b.noProgress())
 		b.endLocked()
 	}).Stop
@@ -67,10 +69,10 @@ func (b *Outbox) noProgress() error { return fmt.Errorf("%w for %v", ErrStuck, b
 func (b *Outbox) wrote(n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.landedLocked(n)
 	if b.err != nil {
 		return
 	}
-	b.queue.wrote(n)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded) && n > 0: // slow, not stuck
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -63,6 +63,8 @@ type Outbox struct {
 	mu      sync.Mutex
 	queue   queue
 	writing bool  // somebody writes, Flush or drain, and goes on until queue is empty
+	flying  int   // bytes of the write under way
+	unsure  bool  // a write was given up; how far it came is not known
 	stuck   bool  // failed inside a write that may not have returned
 	closing bool  // Close was called
 	ended   bool  // done is closed
@@ -134,13 +136,14 @@ const rounds = 8
 func (b *Outbox) writeReadyLocked() bool {
 	for range rounds {
 		pieces, size := b.queue.peek(b.direct.pieces[:0])
+		b.flying = size
 		b.mu.Unlock()
 		n, err := b.direct.write(pieces)
 		b.mu.Lock()
+		b.landedLocked(n)
 		if b.err != nil {
 			return true
 		}
-		b.queue.wrote(n)
 		if err != nil {
 			b.failLocked(err)
 			return true
@@ -153,6 +156,21 @@ func (b *Outbox) writeReadyLocked() bool {
 		}
 	}
 	return false
+}
+
+// landedLocked takes note of what the write under way has written. That counts
+// even after a failure: who is told that a line never left may send it again.
+func (b *Outbox) landedLocked(n int) {
+	if b.flying > 0 {
+		b.queue.wrote(n)
+	}
+	b.flying = 0
+}
+
+// loseLocked gives up a write that does not return. All of it may arrive yet.
+func (b *Outbox) loseLocked() {
+	b.unsure = b.unsure || b.flying > 0
+	b.landedLocked(b.flying)
 }
 
 // drainLocked leaves the writing to a goroutine.
@@ -208,7 +226,7 @@ func (b *Outbox) Close(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, bytes := b.queue.size(); bytes == 0 {
+	if _, bytes := b.queue.size(); bytes == 0 && !b.unsure {
 		return nil
 	}
 	return b.err
@@ -220,14 +238,17 @@ const grace = time.Second
 // abandon gives up what is queued, interrupts a write under way and waits for
 // it, unless w cannot be interrupted.
 func (b *Outbox) abandon(cause error) {
-	if !b.interrupt(cause) {
-		return
+	if b.interrupt(cause) {
+		select {
+		case <-b.done:
+			b.deadline.SetWriteDeadline(time.Time{}) // for last words of the caller's
+			return
+		case <-time.After(grace):
+		}
 	}
-	select {
-	case <-b.done:
-		b.deadline.SetWriteDeadline(time.Time{}) // for last words of the caller's
-	case <-time.After(grace):
-	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.loseLocked()
 }
 
 // interrupt reports whether a write under way has been told to end.
@@ -244,7 +265,7 @@ func (b *Outbox) interrupt(cause error) bool {
 }
 
 // Queued returns how many Puts are not wholly written, and how many bytes. After
-// a failure it is what never will be.
+// a failure it is what never will be; after Close, too.
 func (b *Outbox) Queued() (items, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -435,3 +435,34 @@ func TestWriterThatWritesNothing(t *testing.T) {
 		t.Errorf("Close: %v, want %v", err, io.ErrShortWrite)
 	}
 }
+
+// What has arrived is never among what Queued says will not, wherever the
+// write was when it was given up: a caller that hears that its line never left
+// may send it again.
+func TestQueuedHoldsNothingThatArrived(t *testing.T) {
+	const lines, size = 20_000, 1000
+	eachLink(t, func(t *testing.T, w io.WriteCloser, r io.ReadCloser) {
+		b := outbox.New(w, outbox.Options{MaxItems: lines, MaxBytes: lines * size})
+		for i := range lines {
+			mustPut(t, b, fmt.Appendf(nil, "%0*d\n", size-1, i))
+		}
+		b.Flush()
+		in := bufio.NewReaderSize(r, 16)
+		if _, err := io.CopyN(io.Discard, in, 100*size+size/2); err != nil {
+			t.Fatal(err)
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := b.Close(over)
+		never, _ := b.Queued()
+		w.Close()
+		rest, _ := io.ReadAll(in)
+		arrived := 100 + bytes.Count(rest, []byte("\n"))
+		if arrived+never > lines {
+			t.Errorf("%d of %d lines arrived and %d are said never to have left", arrived, lines, never)
+		}
+		if never == 0 || err == nil {
+			t.Errorf("nothing was left over (%v): the test shows nothing", err)
+		}
+	})
+}

@@ -89,7 +89,7 @@ func (q *queue) wrote(n int) {
 	for q.ends.len() > 0 && *q.ends.at(0) <= q.done {
 		q.ends.pop()
 	}
-	for n > 0 {
+	for n > 0 && !q.empty() { // it is empty once dropped
 		first := q.chunks.at(0)
 		if n < len(first.data) {
 			first.data = first.data[n:]
