@@ -1,0 +1,187 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func passTo(who string) string {
+	return fmt.Sprintf(`{"action":"accept","content":{"action":"delegate","delegateTo":%q,"reason":"ask them"}}`, who)
+}
+
+const agrees = `{"action":"accept","content":{"action":"approve"}}`
+
+func TestAI20Delegation(t *testing.T) { // WIRE O59
+	s := newStage(t, Options{})
+	s.open(passable(writeFile("alice"), "alice", "carol"))
+	alice := s.shown("alice")
+	s.pass(20 * time.Second)
+	s.says("alice", passTo("carol"))
+	carol := s.shown("carol")
+	f := s.form(carol)
+	if len(f.Metadata.Delegation) != 1 || f.Metadata.Delegation[0]["by"] != "alice" || f.Metadata.Delegation[0]["to"] != "carol" ||
+		f.Metadata.Delegation[0]["ts"] != "2026-01-01T00:00:20Z" {
+		t.Errorf("delegation %v", f.Metadata.Delegation)
+	}
+	if f.Metadata.Timeout != 40 || !carol.By.Equal(alice.By) || carol.Why != "delegated" || carol.Digest != alice.Digest {
+		t.Errorf("%+v", carol)
+	}
+	if n := s.wantNoted("delegated", ""); n.Who != Participant("carol") || len(n.Chain) != 1 {
+		t.Errorf("%+v", n)
+	}
+	s.answer(s.to(alice, agrees))
+	s.wantNoted("late_answer", "already_answered")
+	s.says("carol", agrees)
+	if e := s.wantEnd(Allowed, ""); len(e.By) != 1 || e.By[0] != Participant("carol") || len(e.Chain) != 1 {
+		t.Errorf("by %v after %v", e.By, e.Chain)
+	}
+}
+
+func TestDelegationKeepsTheDeadline(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(passable(writeFile("alice"), "carol"))
+	s.pass(50 * time.Second)
+	s.says("alice", passTo("carol"))
+	s.pass(10 * time.Second)
+	s.wantEnd(Expired, TimedOut)
+}
+
+// To whom a question cannot be passed on: one more try, then it is a no (O60).
+func TestAI20InvalidDelegation(t *testing.T) {
+	for _, c := range []struct{ name, to, says string }{
+		{"the caller", "bob", "has a part in this call"},
+		{"the proposer", "dave", "has a part in this call"},
+		{"the bridge", "fs", "has a part in this call"},
+		{"oneself", "alice", "has had this question already"},
+		{"somebody unknown", "nobody", "cannot be passed on to"},
+		{"somebody not on the list", "mallory", "cannot be passed on to"},
+		{"nobody", "", "cannot be passed on to"},
+		{"a pattern", "*", "cannot be passed on to"},
+		{"somebody who is not here", "erin", "is not here"},
+		{"somebody who is asked already", "local", "is asked already"},
+		{"a name that writes on the screen", "a\u202e\n", `\u{202e}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t, Options{})
+			q := passable(writeFile("alice", "local"), "alice", "bob", "carol", "dave", "erin", "fs", "local")
+			q.Proposer = "dave"
+			id := s.open(q)
+			first := s.shown("alice")
+			s.says("alice", passTo(c.to))
+			again := s.shown("alice")
+			if again.Ask == first.Ask || again.Why != InvalidDelegation || !strings.Contains(s.form(again).Message, c.says) || again.Problem == "" {
+				t.Fatalf("%q: %s", c.says, again.Params)
+			}
+			s.wantPending(id)
+			s.answer(s.to(first, agrees))
+			s.wantPending(id)
+			s.says("alice", passTo(c.to))
+			s.wantEnd(Denied, InvalidDelegation)
+		})
+	}
+	t.Run("the second try may be right", func(t *testing.T) {
+		s := newStage(t, Options{})
+		s.open(passable(writeFile("alice"), "carol"))
+		s.says("alice", passTo("bob"))
+		s.says("alice", passTo("carol"))
+		s.says("carol", agrees)
+		s.wantEnd(Allowed, "")
+	})
+	t.Run("the second try may be a decision", func(t *testing.T) {
+		s := newStage(t, Options{})
+		s.open(passable(writeFile("alice"), "carol"))
+		s.says("alice", passTo("bob"))
+		s.says("alice", agrees)
+		s.wantEnd(Allowed, "")
+	})
+}
+
+func TestDelegationInTheLastSeconds(t *testing.T) {
+	for left, want := range map[time.Duration]string{2 * time.Second: "delegated", 2*time.Second - 1: InvalidDelegation} {
+		s := newStage(t, Options{})
+		s.open(passable(writeFile("alice"), "carol"))
+		s.pass(time.Minute - left)
+		s.says("alice", passTo("carol"))
+		if show, _ := last[Show](s, nil); show.Why != want {
+			t.Errorf("with %v left: %s", left, show.Why)
+		}
+	}
+}
+
+func TestAI20DepthOfDelegation(t *testing.T) {
+	for depth, deepest := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 2, 3: 3, 9: 3} {
+		s := newStage(t, Options{})
+		people := []string{"alice", "carol", "dave", "mallory", "erin"}
+		s.here[Participant("erin")] = true
+		q := passable(writeFile("alice"), people...)
+		q.Terms.Delegate.Depth = depth
+		s.open(q)
+		hops := 0
+		for ; hops < len(people)-1; hops++ {
+			s.says(people[hops], passTo(people[hops+1]))
+			if show, _ := last[Show](s, nil); show.Why != "delegated" {
+				break
+			}
+		}
+		if hops != deepest {
+			t.Errorf("depth %d: passed on %d times", depth, hops)
+		}
+	}
+}
+
+// No way round leads back: whoever has had the question does not get it again.
+func TestAI20NoLoops(t *testing.T) {
+	s := newStage(t, Options{})
+	q := passable(writeFile("alice"), "alice", "carol", "dave")
+	q.Terms.Delegate.Depth = 3
+	s.open(q)
+	s.says("alice", passTo("carol"))
+	s.says("carol", passTo("alice"))
+	if show := s.shown("carol"); show.Why != InvalidDelegation {
+		t.Fatalf("%s", s.story())
+	}
+	s.says("carol", passTo("dave"))
+	s.says("dave", passTo("alice"))
+	s.says("dave", passTo("carol"))
+	s.wantEnd(Denied, InvalidDelegation)
+}
+
+// Passing on makes no second vote of one.
+func TestDelegationAndQuorum(t *testing.T) {
+	s := newStage(t, Options{})
+	q := passable(writeFile("alice", "carol", "dave"), "carol", "dave", "local")
+	q.Terms.Need = 2
+	id := s.open(q)
+	s.says("carol", agrees)
+	s.says("alice", passTo("carol"))
+	s.wantPending(id)
+	s.says("alice", passTo("local"))
+	s.wantPending(id)
+	s.says("local", agrees)
+	if e := s.wantEnd(Allowed, ""); len(e.By) != 2 {
+		t.Errorf("by %v", e.By)
+	}
+}
+
+func TestADelegateWhoLeaves(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(passable(writeFile("alice"), "carol"))
+	s.says("alice", passTo("carol"))
+	s.did(s.d.Left(s.now, Participant("carol")))
+	s.wantEnd(Refused, NoApprover)
+}
+
+func TestDelegationToTheNextInLine(t *testing.T) {
+	s := newStage(t, Options{})
+	q := passable(writeFile("alice", "carol"), "carol")
+	q.Terms.Mode = "sequential"
+	s.open(q)
+	s.says("alice", passTo("carol"))
+	if show := s.shown("carol"); !show.By.Equal(began.Add(30 * time.Second)) {
+		t.Errorf("carol has until %v", show.By)
+	}
+	s.says("carol", agrees)
+	s.wantEnd(Allowed, "")
+}

@@ -1,0 +1,167 @@
+package approval
+
+import (
+	"testing"
+	"time"
+)
+
+func keeps(what string) string {
+	return `{"action":"accept","content":{"approve":true,"remember":"` + what + `"}}`
+}
+
+func rememberable(of ...string) Question {
+	q := writeFile(of...)
+	q.Terms.Remember = []string{"once", "session", "always"}
+	return q
+}
+
+func TestAI18Grants(t *testing.T) {
+	for _, keep := range []string{"session", "always"} {
+		t.Run(keep, func(t *testing.T) {
+			s := newStage(t, Options{})
+			q := rememberable("alice")
+			s.open(q)
+			s.says("alice", keeps(keep))
+			made := s.wantEnd(Allowed, "").Made
+			if made == nil || made.Keep != keep || made.Caller != "bob" || made.Tool != "write_file" || string(made.Args) != `{"path":"/a","text":"x"}` {
+				t.Fatalf("%+v", made)
+			}
+			if lasts := made.Until.Sub(s.now); lasts != map[string]time.Duration{"session": 8 * time.Hour, "always": 30 * 24 * time.Hour}[keep] {
+				t.Errorf("lasts %v", lasts)
+			}
+			shows := count[Show](s.acts)
+			q.Args, q.Envelope = []byte(`{ "text":"x","path":"/a" }`), "e8"
+			s.open(q)
+			e := s.wantEnd(Allowed, "")
+			if count[Show](s.acts) != shows || e.Used == nil || e.Used.ID != made.ID || e.Made != nil || string(e.Args) != string(q.Args) {
+				t.Errorf("%+v", e)
+			}
+			for name, change := range map[string]func(*Question){
+				"another caller":       func(q *Question) { q.Caller = "dave" },
+				"as a proposal":        func(q *Question) { q.Via = "proposal" },
+				"another tool":         func(q *Question) { q.Tool = "write_files" },
+				"other arguments":      func(q *Question) { q.Args = []byte(`{"path":"/a","text":"x","mode":1}`) },
+				"fewer arguments":      func(q *Question) { q.Args = []byte(`{"path":"/a"}`) },
+				"another definition":   func(q *Question) { q.Fingerprint = "f2" },
+				"another spelling":     func(q *Question) { q.Args = []byte(`{"path":"/A","text":"x"}`) },
+				"no longer offered":    func(q *Question) { q.Terms.Remember = []string{"once"} },
+				"more people":          func(q *Question) { q.Terms.Of, q.Terms.Need = []string{"alice", "carol"}, 2 },
+				"others decide":        func(q *Question) { q.Terms.Of = []string{"carol"} },
+				"the one who agreed":   func(q *Question) { q.Caller = "alice"; q.Terms.Of = []string{"carol"} },
+				"the proposer was her": func(q *Question) { q.Proposer = "alice"; q.Terms.Of = []string{"carol"} },
+			} {
+				q := q
+				change(&q)
+				id := s.open(q)
+				if _, granted := s.d.pending[id]; !granted {
+					t.Errorf("%s: not asked", name)
+				}
+				s.did(s.d.Withdraw(s.now, id, ""))
+				s.pass(time.Minute)
+			}
+			s.now = made.Until
+			s.wantPending(s.open(q))
+		})
+	}
+}
+
+func TestGrantsListAndRevoke(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(rememberable("alice"))
+	s.says("alice", keeps("always"))
+	all := s.d.Grants(s.now)
+	if len(all) != 1 || all[0].By[0] != Participant("alice") {
+		t.Fatalf("%+v", all)
+	}
+	if s.d.Revoke("x") || !s.d.Revoke(all[0].ID) || s.d.Revoke(all[0].ID) {
+		t.Error("revoked what is not there, or not what is")
+	}
+	s.wantPending(s.open(rememberable("alice")))
+}
+
+// A session grant ends with the session.
+func TestSessionGrantEndsWhenTheCallerLeaves(t *testing.T) {
+	for keep, lasts := range map[string]bool{"session": false, "always": true} {
+		s := newStage(t, Options{})
+		s.open(rememberable("alice"))
+		s.says("alice", keeps(keep))
+		s.did(s.d.Left(s.now, Participant("bob")))
+		if got := len(s.d.Grants(s.now)) == 1; got != lasts {
+			t.Errorf("%s: %v", keep, got)
+		}
+	}
+}
+
+// What is remembered is what everybody wanted, and never more than was offered.
+func TestWhatIsNotRemembered(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		q          Question
+		outcome    Outcome
+	}{
+		{"once", keeps("once"), rememberable("alice"), Allowed},
+		{"not said", approves, rememberable("alice"), Allowed},
+		{"not offered at all", keeps("always"), writeFile("alice"), Allowed},
+		{"something else", keeps("forever"), rememberable("alice"), Denied},
+		{"no string", `{"action":"accept","content":{"approve":true,"remember":true}}`, rememberable("alice"), Denied},
+		{"with a no", `{"action":"decline","content":{"remember":"always"}}`, rememberable("alice"), Denied},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t, Options{})
+			s.open(c.q)
+			s.says("alice", c.says)
+			if e := s.end(); e.Outcome != c.outcome || e.Made != nil || len(s.d.Grants(s.now)) != 0 {
+				t.Errorf("%v %s, made %+v", e.Outcome, e.Reason, e.Made)
+			}
+		})
+	}
+	t.Run("with an edit", func(t *testing.T) {
+		s := newStage(t, Options{})
+		q := deploy("alice")
+		q.Terms.Remember = []string{"session"}
+		s.open(q)
+		s.says("alice", `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging","remember":"session"}}`)
+		if e := s.wantEnd(Allowed, ""); e.Made != nil {
+			t.Errorf("%+v", e.Made)
+		}
+	})
+	t.Run("one of two wants it shorter", func(t *testing.T) {
+		for second, want := range map[string]string{"always": "always", "session": "session", "once": ""} {
+			s := newStage(t, Options{})
+			q := rememberable("alice", "carol")
+			q.Terms.Need = 2
+			s.open(q)
+			s.says("alice", keeps("always"))
+			s.says("carol", keeps(second))
+			got := ""
+			if made := s.wantEnd(Allowed, "").Made; made != nil {
+				got = made.Keep
+			}
+			if got != want {
+				t.Errorf("always and %s make %q", second, got)
+			}
+		}
+	})
+}
+
+func TestGrantedCallsAreRechecked(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(rememberable("alice"))
+	s.says("alice", keeps("session"))
+	s.recheck = func(*Question, []byte) string { return ToolChanged }
+	s.open(rememberable("alice"))
+	s.wantEnd(Refused, ToolChanged)
+}
+
+// The owner's overlay file is a grant too, where the terms still offer that.
+func TestGrantedByARule(t *testing.T) {
+	s := newStage(t, Options{})
+	q := rememberable("alice")
+	q.Granted = "granted-0a1b2c3d"
+	s.open(q)
+	if e := s.wantEnd(Allowed, ""); e.Used == nil || e.Used.ID != q.Granted {
+		t.Errorf("%+v", e)
+	}
+	q.Terms.Remember = []string{"session"}
+	s.wantPending(s.open(q))
+}
