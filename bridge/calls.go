@@ -231,10 +231,15 @@ func (e *Engine) linger(c *call) {
 
 // notWritten: the call never left us.
 func (e *Engine) notWritten(ev NotWritten) {
-	if c := e.calls.byNumber[ev.Call]; c != nil {
-		e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
-		e.idleIfDone()
+	c := e.calls.byNumber[ev.Call]
+	if c == nil {
+		return
 	}
+	e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
+	if c.then != nil {
+		c.then(nil)
+	}
+	e.idleIfDone()
 }
 
 // timedOut answers a call that took too long. The server may still be at it;

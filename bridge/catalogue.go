@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,6 +32,9 @@ type tool struct {
 // toolName is what a tool may be called. Anything else could look like
 // another tool in a question or a policy (RELIABILITY 2.2, "homoglyph names").
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+
+// relistAfter is when a listing is tried again that never reached the server.
+const relistAfter = 5 * time.Second
 
 // pagesMax bounds a listing whose cursors never end.
 const pagesMax = 1000
@@ -69,11 +73,14 @@ func (c catalogue) orEmpty() catalogue {
 	return c
 }
 
-var errNoTools = errors.New("the server lists no tools")
+var (
+	errNoTools    = errors.New("the server lists no tools")
+	errUnanswered = errors.New("tools/list was not answered")
+)
 
 func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err error) {
 	if m == nil {
-		return "", errors.New("tools/list was not answered")
+		return "", errUnanswered
 	}
 	if m.Has(jsonrpc.Err) {
 		return "", errNoTools
@@ -135,6 +142,9 @@ func (e *Engine) listed(c catalogue, err error) {
 			e.do(Restart{err.Error()})
 			return
 		}
+		if errors.Is(err, errUnanswered) {
+			e.alarms.set(e.now.Add(relistAfter), e.relist)
+		}
 	}
 	first := !e.server.up
 	e.server.tools, e.server.up = c, true
@@ -145,6 +155,12 @@ func (e *Engine) listed(c catalogue, err error) {
 	e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
 	if e.server.listAgain {
 		e.server.listAgain = false
+		e.listTools()
+	}
+}
+
+func (e *Engine) relist() {
+	if e.server.up {
 		e.listTools()
 	}
 }
@@ -205,33 +221,27 @@ func (c catalogue) withoutWithheld(payload []byte) []byte {
 	if json.Unmarshal(payload, &m, jsontext.AllowDuplicateNames(true)) != nil {
 		return payload
 	}
+	var at [1]jsonrpc.Span
+	if jsonrpc.Scan(payload, jsonrpc.Passed, toolsShape, at[:]) != nil || at[0].End == 0 {
+		return payload
+	}
+	list := append(bytes.Clone(payload[:at[0].Start]), '[')
 	for _, raw := range m.Result.Tools {
 		var t struct {
 			Name string `json:"name"`
 		}
 		if json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)) == nil && c.withheld[t.Name] {
-			payload = cutElement(payload, raw)
+			continue
 		}
+		if list[len(list)-1] != '[' {
+			list = append(list, ',')
+		}
+		list = append(list, raw...)
 	}
-	return payload
+	return append(append(list, ']'), payload[at[0].End:]...)
 }
 
-// cutElement removes one element of an array, and one comma beside it.
-func cutElement(text, element []byte) []byte {
-	at := bytes.Index(text, element)
-	if at < 0 {
-		return text
-	}
-	before := bytes.TrimRight(text[:at], " \t\r\n")
-	after := bytes.TrimLeft(text[at+len(element):], " \t\r\n")
-	switch {
-	case bytes.HasPrefix(after, []byte(",")):
-		after = after[1:]
-	case bytes.HasSuffix(before, []byte(",")):
-		before = before[:len(before)-1]
-	}
-	return append(bytes.Clone(before), after...)
-}
+var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{{Name: "tools", Slot: 0}}}}
 
 // compileSchema never fetches anything. It always returns a check; with an
 // error, one that passes everything.

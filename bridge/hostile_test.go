@@ -1,10 +1,14 @@
 package bridge
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -110,5 +114,124 @@ func TestTheLargestAnswerFitsWithTheLargestKind(t *testing.T) {
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":"` + strings.Repeat("a", jsonrpc.MaxSize-6000) + `"}`)
 	if f := s.only(); len(f) > jsonrpc.MaxSize {
 		t.Errorf("the frame has %d bytes", len(f))
+	}
+}
+
+// A listing of ours that could not be queued was waited for until the server
+// died: its tools never changed again.
+func TestAListingThatCouldNotBeQueuedIsMadeLater(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	s.do(NotWritten{s.writes[len(s.writes)-1].Call, errors.New("full")})
+	s.lines = nil
+	s.pass(time.Minute)
+	s.answerListing(`{"tools":[{"name":"read_new"}]}`)
+	s.call("bob", "e1", "1", "read_new", `{}`)
+	if s.asked() != 1 {
+		t.Errorf("the new tool is not known: %q", s.frames)
+	}
+}
+
+// The same while the server is down: nothing is asked of it then.
+func TestAListingIsNotTriedAgainWithoutAServer(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	s.do(NotWritten{s.writes[len(s.writes)-1].Call, errors.New("full")})
+	s.do(ServerDown{Cause: "gone", Retry: time.Hour})
+	s.lines = nil
+	s.pass(time.Hour)
+	if len(s.lines) > 0 {
+		t.Errorf("written to no server: %q", s.lines)
+	}
+}
+
+const mewHead = `{"protocol":"mew/v0.4","ts":"2026-01-01T00:00:00Z","to":["fs"],`
+
+// Where nothing is stated we may say anything. A grant, which anybody can
+// send, must not turn that into the little that it names.
+func TestAGrantNeverNarrows(t *testing.T) {
+	s := emptyStage(t, "mew/v0.4")
+	s.do(Seated{s.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}}})
+	s.startServer()
+	s.arrive(mewHead + `"id":"g1","from":"mallory","kind":"capability/grant","payload":{"recipient":"fs","capabilities":[{"kind":"chat"}]}}`)
+	s.frames = nil
+	s.arrive(mewHead + `"id":"c1","from":"bob","kind":"mcp/request","payload":{"method":"ping"}}`)
+	s.has(s.only(), `"correlation_id":["c1"]`)
+}
+
+func TestGrantsDoNotPileUp(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	for i := range 50 {
+		s.arrive(fmt.Sprintf(mewHead+`"id":"g%d","from":"mallory","kind":"capability/grant","payload":{"recipient":"fs","capabilities":[{"kind":"%s"}]}}`, i, strings.Repeat("x", 4000)))
+	}
+	if n := len(s.engine.room.caps.Raw()); n > grantsMax || !s.noted("dropped", "grant_too_large") {
+		t.Errorf("%d bytes of grants are kept", n)
+	}
+}
+
+// An answer that was ready at the beginning of a long pause, to somebody no
+// roster lists, is said at its end.
+func TestAPauseLosesNoAnswer(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
+	s.arrive(mewHead + `"id":"c1","from":"stranger","kind":"mcp/request","payload":{"method":"ping"}}`)
+	s.pass(199 * time.Second)
+	s.nothing("paused")
+	s.pass(time.Second)
+	s.has(s.only(), `"correlation_id":["c1"]`)
+}
+
+// Nobody silences us for longer than pauseMax by asking again and again.
+func TestAPauseIsNotDrawnOut(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"c0","from":"bob","kind":"mcp/request","payload":{"method":"ping"}}`)
+	s.frames = nil
+	for i := range 10 {
+		s.arrive(fmt.Sprintf(mewHead+`"id":"p%d","from":"mallory","kind":"participant/pause","payload":{"timeout_seconds":60}}`, i))
+		if i == 0 {
+			s.arrive(mewHead + `"id":"c1","from":"bob","kind":"mcp/request","payload":{"method":"ping"}}`)
+		}
+		s.pass(30 * time.Second)
+	}
+	s.has(strings.Join(s.frames, ""), `"correlation_id":["c1"]`)
+}
+
+// A tool that is withheld is cut out where it stands, not where the same bytes
+// stand first.
+func TestWithheldToolsAreCutWhereTheyStand(t *testing.T) {
+	s := emptyStage(t, "mcpx/v0.1")
+	s.seat()
+	s.do(ServerUp{Hello{PID: 1, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	list := `{"tools":[{"name":"read_a","_meta":{"see":{"name":"b d"}}},{"name":"b d"}],"x":{"name":"b d"}}`
+	s.answerListing(list)
+	s.frames = nil
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"l1","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}`)
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":` + list + `}`)
+	s.has(s.only(), `"result":{"tools":[{"name":"read_a","_meta":{"see":{"name":"b d"}}}],"x":{"name":"b d"}}`)
+}
+
+// What a server of 2026-07-28 must be told is added to what the caller says
+// itself, never beside it: of two members each reader chooses for itself.
+func TestWhatTheCallerSaysOfItselfStandsOnce(t *testing.T) {
+	s := emptyStage(t, "mcpx/v0.1")
+	s.seat()
+	s.do(ServerUp{Hello{PID: 1, Revision: "2026-07-28", Modern: true, Result: []byte(`{}`),
+		Meta: []byte(`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"b"}`)}})
+	s.answerListing(tools)
+	for i, meta := range []string{
+		`{"io.modelcontextprotocol\/protocolVersion":"x"}`,
+		`{"io.modelcontextprotocol/clientInfo":{"name":"c"}}`,
+		`{"a":"\"io.modelcontextprotocol/protocolVersion\"","b":{"io.modelcontextprotocol/protocolVersion":1}}`,
+	} {
+		s.lines = nil
+		s.arrive(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"e%d","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":%s}}}`, i, meta))
+		m, err := jsonrpc.Parse([]byte(s.lines[0]), jsonrpc.Judged)
+		if err != nil {
+			t.Fatalf("%s: %v", s.lines[0], err)
+		}
+		var said map[string]any
+		if err := json.Unmarshal(m.Get(jsonrpc.Meta), &said); err != nil || said["io.modelcontextprotocol/protocolVersion"] == nil || said["io.modelcontextprotocol/clientInfo"] == nil {
+			t.Errorf("%s says of itself %s", meta, m.Get(jsonrpc.Meta))
+		}
 	}
 }

@@ -17,6 +17,7 @@ const (
 	heldFor      = 60 * time.Second
 	leaveGrace   = 5 * time.Second // a peer's leave counts after this (WIRE W-2)
 	pauseMax     = 5 * time.Minute // nobody can silence us for longer
+	grantsMax    = 64 << 10        // bytes of what we may send, as others add to it
 )
 
 // room is what the Engine knows of its seat and of who else is there.
@@ -26,7 +27,8 @@ type room struct {
 	caps    wire.Caps
 	seated  bool
 	peers   map[string]*peer
-	paused  *alarm // set while a participant has asked us to be quiet
+	paused  *alarm    // set while a participant has asked us to be quiet
+	pauseBy time.Time // when that ends at the latest, however often it is asked
 
 	held      []held
 	heldBytes int
@@ -223,12 +225,20 @@ func (e *Engine) grant(env *wire.Envelope) {
 	if env.Spelled != "capability/grant" || json.Unmarshal(env.Payload, &g) != nil || g.Recipient != e.room.me {
 		return
 	}
+	if !e.room.caps.Stated() { // we may say anything already
+		e.sendGrantAck(env)
+		return
+	}
 	var had []jsontext.Value
-	if raw := e.room.caps.Raw(); raw != nil && json.Unmarshal(raw, &had) != nil {
+	if json.Unmarshal(e.room.caps.Raw(), &had) != nil {
 		return
 	}
 	merged, err := json.Marshal(append(had, g.Capabilities...))
 	if err != nil {
+		return
+	}
+	if len(merged) > grantsMax {
+		e.drop(env, "grant_too_large", "we were granted more than we can keep")
 		return
 	}
 	caps, err := wire.ParseCaps(merged)
@@ -273,18 +283,27 @@ func (e *Engine) pause(env *wire.Envelope) {
 	if p.Seconds > 0 && p.Seconds < pauseMax.Seconds() {
 		length = time.Duration(p.Seconds * float64(time.Second))
 	}
+	if e.room.paused == nil {
+		e.room.pauseBy = e.now.Add(pauseMax)
+	}
+	length = min(length, e.room.pauseBy.Sub(e.now))
 	e.alarms.stop(e.room.paused)
 	e.room.paused = e.alarms.set(e.now.Add(length), e.resume)
 	e.note(Record{Event: "warning", Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
 }
 
+// resume says all that was held during a pause, which is nobody's loss.
 func (e *Engine) resume() {
 	if e.room.paused == nil {
 		return
 	}
 	e.alarms.stop(e.room.paused)
 	e.room.paused = nil
-	e.release()
+	waiting := e.room.held
+	e.room.held, e.room.heldBytes = nil, 0
+	for _, h := range waiting {
+		e.send(wire.Reply, h.env)
+	}
 }
 
 // tell broadcasts a notification from the server.

@@ -1,11 +1,12 @@
 package bridge
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -70,10 +71,30 @@ func (s *server) line(c *call, m *jsonrpc.Message) []byte {
 	if c.token != nil {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: number(c.number)})
 	}
-	if s.hello.Modern && !bytes.Contains(m.Get(jsonrpc.Meta), []byte(`"io.modelcontextprotocol/protocolVersion"`)) {
-		edits = append(edits, jsonrpc.InsertMeta(s.hello.Meta))
+	if s.hello.Modern {
+		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
 	}
 	return m.Append(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), edits...)
+}
+
+// metaBeside returns the members of Meta that a request's own _meta lacks. One
+// that stood there twice would be for each server to choose from.
+func (h *Hello) metaBeside(meta []byte) []byte {
+	var has, ours map[string]jsontext.Value
+	if len(meta) == 0 || json.Unmarshal(meta, &has) != nil || json.Unmarshal(slices.Concat([]byte("{"), h.Meta, []byte("}")), &ours) != nil {
+		return h.Meta
+	}
+	var beside []byte
+	for _, key := range sorted(ours) {
+		if has[key] != nil {
+			continue
+		}
+		if beside != nil {
+			beside = append(beside, ',')
+		}
+		beside = append(append(jsonrpc.AppendQuote(beside, key), ':'), ours[key]...)
+	}
+	return beside
 }
 
 // serverSaid takes a message from the server.
