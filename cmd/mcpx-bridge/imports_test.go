@@ -31,12 +31,14 @@ var may = map[string]string{
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/wire stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/wire stdio/jsonrpc stdio/outbox",
-	"bridge/control":  "bridge/approval",
+	"bridge/control":  "bridge/approval stdio/jsonrpc",
 
 	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/wire policy stdio/jsonrpc",
-	"bridge/prompt":  "bridge/approval bridge/control",
+	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control",
 	"bridge/desktop": "bridge/wire stdio stdio/jsonrpc",
+
+	"bridge/control/controltest": "bridge/approval bridge/control policy",
 
 	"bridge/sim":      everything,
 	"cmd/mcpx-bridge": everything,

@@ -1,0 +1,29 @@
+package control
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// sameUser refuses what another user's process has connected.
+func sameUser(c net.Conn) error {
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	switch {
+	case err != nil:
+		return err
+	case failed != nil:
+		return failed
+	case int(cred.Uid) != os.Geteuid():
+		return fmt.Errorf("a process of another user (uid %d, pid %d)", cred.Uid, cred.Pid)
+	}
+	return nil
+}
