@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,70 +12,6 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 )
-
-// spooled is how many lines may wait for whoever reads our stdout or stderr.
-const spooled = 8192
-
-// A spool is a writer that never makes its caller wait: a bridge must not stop
-// because nobody reads its log. What finds no room is counted, and the count
-// is said as soon as there is room again.
-type spool struct {
-	w     io.Writer
-	lost  func(n int) []byte // the line that says how many were lost
-	lines chan []byte
-	done  chan struct{}
-
-	mu     sync.Mutex
-	closed bool
-	missed int
-}
-
-func newSpool(w io.Writer, lost func(n int) []byte) *spool {
-	s := &spool{w: w, lost: lost, lines: make(chan []byte, spooled), done: make(chan struct{})}
-	go s.drain()
-	return s
-}
-
-// Write takes one line. It fails only after close.
-func (s *spool) Write(line []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return 0, io.ErrClosedPipe
-	}
-	if s.missed > 0 && len(s.lines) < cap(s.lines)-1 {
-		s.lines <- s.lost(s.missed)
-		s.missed = 0
-	}
-	select {
-	case s.lines <- append([]byte(nil), line...):
-	default:
-		s.missed++
-	}
-	return len(line), nil
-}
-
-func (s *spool) drain() {
-	defer close(s.done)
-	for line := range s.lines {
-		s.w.Write(line) // nobody reading is no reason to stop the bridge
-	}
-}
-
-// close writes what waits, for a second at most: then nobody is reading.
-func (s *spool) close() {
-	s.mu.Lock()
-	if s.missed > 0 && len(s.lines) < cap(s.lines) {
-		s.lines <- s.lost(s.missed)
-	}
-	s.closed = true
-	close(s.lines)
-	s.mu.Unlock()
-	select {
-	case <-s.done:
-	case <-time.After(time.Second):
-	}
-}
 
 // events puts what happens before the owner: as JSON lines on stdout, or in
 // words in the log. The first event is ready; what happens before it is held

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -59,40 +58,6 @@ func TestTokensAreTidiedAndNeverShown(t *testing.T) {
 			t.Errorf("%.20q: its error shows it: %v", text, err)
 		}
 	}
-}
-
-// A log that nobody reads must not stop the bridge, and what was lost is said.
-func TestASpoolNeverWaits(t *testing.T) {
-	out, in := io.Pipe()
-	s := newSpool(in, logLinesLost)
-	for range spooled + 100 {
-		if _, err := s.Write([]byte("line\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text := make(chan string)
-	go func() {
-		all, _ := io.ReadAll(out)
-		text <- string(all)
-	}()
-	for !s.roomy() {
-	}
-	s.Write([]byte("the last\n"))
-	s.close()
-	in.Close()
-	got := <-text
-	if !strings.Contains(got, "log lines were lost") || !strings.HasSuffix(got, "the last\n") {
-		t.Errorf("it ends with %q", got[max(0, len(got)-200):])
-	}
-	if _, err := s.Write([]byte("after\n")); err == nil {
-		t.Error("it took a line after close")
-	}
-}
-
-func (s *spool) roomy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.lines) < cap(s.lines)-1
 }
 
 func TestTheLogForPeople(t *testing.T) {
