@@ -159,3 +159,21 @@ exec sleep 60`}))
 		t.Errorf("%d lines are said not to have left whole; one was put", x.Unsent)
 	}
 }
+
+// TestAStopIsNoWarning: a stop that was asked for is nothing to worry about,
+// also when the server's own end is noticed first.
+func TestAStopIsNoWarning(t *testing.T) {
+	log, text := logged()
+	o := quick(stdiotest.Command(t, stdiotest.Script{}))
+	o.Log = log
+	s := begin(t, o)
+	hello := s.up()
+	s.stop()
+	syscall.Kill(hello.PID, syscall.SIGKILL)
+	if err := s.finished(); err != nil {
+		t.Error(err)
+	}
+	if said := text(); !strings.Contains(said, `msg="server was`) || strings.Contains(said, "WARN") {
+		t.Errorf("the log says\n%s", said)
+	}
+}

@@ -25,7 +25,7 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 		if !stopping {
 			s.plan(&x, &spent, &way, up, err)
 		}
-		s.tell(h, x)
+		s.tell(h, x, stopping)
 		switch {
 		case stopping:
 			return nil
@@ -74,13 +74,17 @@ func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err
 	}
 }
 
-func (s *Server) tell(h Handler, x Exit) {
+// tell says how a process ended. While we are stopping no end is a surprise.
+func (s *Server) tell(h Handler, x Exit, stopping bool) {
 	level := slog.LevelWarn
-	if x.Cause == CauseStopped {
+	if stopping {
 		level = slog.LevelInfo
 	}
-	s.log.Log(context.Background(), level, "server down", "event", x.Cause, "pid", x.PID, "code", x.Code, "signal", x.Signal,
-		"detail", x.Detail, "restarting", x.Restarting, "in", x.In)
+	about := []slog.Attr{slog.String("event", x.Cause), slog.Int("pid", x.PID)}
+	if x.Restarting {
+		about = append(about, slog.Duration("again_in", x.In))
+	}
+	s.log.LogAttrs(context.Background(), level, "server "+x.String(), about...)
 	h.ServerDown(x)
 	h.ServerIdle()
 }
