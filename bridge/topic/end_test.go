@@ -305,6 +305,9 @@ func TestGoodbye(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 	s.ended <- nil
+	if n := <-s.notes; n.what != "lost "+ErrLeft.Error() {
+		t.Errorf("the handler heard %q", n.what)
+	}
 	if f := <-heard; f != "last words" {
 		t.Errorf("heard %q", f)
 	}

@@ -93,7 +93,11 @@ func (s *session) run(ctx context.Context) ending {
 		}
 	}
 	s.conn.Close(1000, "") // reading has ended: this lets go
-	if s.you != "" {
+	switch {
+	case s.you == "":
+	case ctx.Err() != nil:
+		s.h.SeatLost(ErrLeft)
+	default:
 		s.h.SeatLost(e.err)
 	}
 	return e

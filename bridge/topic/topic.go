@@ -76,6 +76,8 @@ const (
 var (
 	// ErrNoSeat: the topic has not welcomed us, or the link is down.
 	ErrNoSeat = errors.New("no seat at the topic")
+	// ErrLeft: we gave up the seat because Run's context ended.
+	ErrLeft = errors.New("we left the topic")
 	// ErrTooLarge: a frame is over the 16 MiB a topic takes.
 	ErrTooLarge = errors.New("the frame is over 16 MiB")
 )
@@ -127,7 +129,8 @@ type Handler interface {
 	// comes after every joining; again without a SeatLost in between, it is
 	// the same session with a new roster and new capabilities (WIRE 5.3).
 	SeatTaken(d wire.Dialect, w wire.Welcome)
-	// SeatLost: the link is down. What was sent may or may not have arrived.
+	// SeatLost: the link is down, and ErrLeft if that is our own doing. What was
+	// sent may or may not have arrived.
 	SeatLost(err error)
 	// Received hands on a frame, welcomes excepted. What came before the
 	// welcome follows right after the first SeatTaken.

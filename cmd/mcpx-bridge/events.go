@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
 // events puts what happens before the owner: as JSON lines on stdout, or in
@@ -47,8 +48,10 @@ func (e *events) say(r bridge.Record) {
 		e.out.Write(append(r.JSON(), '\n'))
 		return
 	}
-	level, text := inWords(r)
-	e.log.LogAttrs(context.Background(), level, text, details(r)...)
+	ctx, level := context.Background(), levelOf(r)
+	if e.log.Enabled(ctx, level) {
+		e.log.LogAttrs(ctx, level, inWords(r), details(r)...)
+	}
 }
 
 // begin emits ready and what was held for it.
@@ -110,65 +113,89 @@ func logLinesLost(n int) []byte {
 	return fmt.Appendf(nil, "mcpx-bridge: warning: %d log lines were lost: nobody read them\n", n)
 }
 
-// inWords says a record to people. What package stdio has logged already is a
-// detail.
-func inWords(r bridge.Record) (slog.Level, string) {
+// levelOf says which records people want to hear of. What package stdio has
+// logged already is a detail.
+func levelOf(r bridge.Record) slog.Level {
+	switch r.Event {
+	case "dropped", "warning":
+		return slog.LevelWarn
+	case "disconnected":
+		if !left(r) {
+			return slog.LevelWarn
+		}
+		return slog.LevelDebug
+	case "call", "decided", "server_up", "server_exit", "server_noise", "server_log", "stopped":
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// left reports whether a link is down because we left.
+func left(r bridge.Record) bool { return r.Detail == topic.ErrLeft.Error() }
+
+// inWords says a record to people.
+func inWords(r bridge.Record) string {
 	what := cmp.Or(r.Tool, r.Method)
 	switch r.Event {
 	case "peer":
-		return slog.LevelInfo, r.ID + " " + map[string]string{"here": "is here", "joined": "joined", "left": "left"}[r.State]
+		return r.ID + " " + map[string]string{"here": "is here", "joined": "joined", "left": "left"}[r.State]
 	case "call":
-		return slog.LevelDebug, r.From + " calls " + what
+		return r.From + " calls " + what
 	case "answered":
-		return slog.LevelInfo, "answered " + r.From + ": " + what + " " + r.Outcome
-	case "rejected", "refused":
-		return slog.LevelInfo, "refused " + r.From + ": " + cmp.Or(what, "a request") + " (" + r.Reason + ")"
-	case "decided":
-		return slog.LevelDebug, "decided: " + r.Verdict + " " + what + " for " + r.From
-	case "withdrawn":
-		return slog.LevelInfo, r.From + " withdrew " + what
-	case "server_up":
-		return slog.LevelDebug, fmt.Sprintf("the server is up, with %d tools", r.Tools)
-	case "server_exit":
-		return slog.LevelDebug, "the server is gone"
-	case "server_noise":
-		return slog.LevelDebug, "the server said something that is no message"
-	case "server_log":
-		return slog.LevelDebug, "the server logs"
-	case "disconnected":
-		if r.Detail == errSignalled.Error() {
-			return slog.LevelDebug, "left the topic"
+		if r.Executed == string(bridge.No) {
+			return "refused " + r.From + ": " + cmp.Or(what, "a request") + " (" + r.Reason + ")"
 		}
-		return slog.LevelWarn, "the link to the gateway is down"
+		return "answered " + r.From + ": " + what + " " + r.Outcome
+	case "decided":
+		return "decided: " + r.Verdict + " " + what + " for " + r.From
+	case "withdrawn":
+		return r.From + " withdrew " + what
+	case "server_up":
+		return fmt.Sprintf("the server is up, with %d tools", r.Tools)
+	case "server_exit":
+		return "the server is gone"
+	case "server_noise":
+		return "the server said something that is no message"
+	case "server_log":
+		return "the server logs"
+	case "disconnected":
+		if left(r) {
+			return "left the topic"
+		}
+		return "the link to the gateway is down"
 	case "reconnected":
-		return slog.LevelInfo, "back in the topic"
+		return "back in the topic"
 	case "dropped":
-		return slog.LevelWarn, "dropped a frame (" + r.Reason + ")"
+		return "dropped a frame (" + r.Reason + ")"
 	case "warning":
-		return slog.LevelWarn, strings.ReplaceAll(r.Reason, "_", " ")
-	case "stopping":
-		return slog.LevelInfo, "stopping"
-	case "stopped":
-		return slog.LevelDebug, "stopped"
+		return strings.ReplaceAll(r.Reason, "_", " ")
 	}
-	return slog.LevelInfo, strings.ReplaceAll(r.Event, "_", " ")
+	return strings.ReplaceAll(r.Event, "_", " ")
 }
 
 // details are what the words do not say.
 func details(r bridge.Record) []slog.Attr {
-	var all []slog.Attr
-	add := func(key string, value any, say bool) {
-		if say {
-			all = append(all, slog.Any(key, value))
-		}
+	all := detail(nil, "call", r.Call)
+	all = detail(all, "rule", r.Rule)
+	if r.Event != "disconnected" || !left(r) {
+		all = detail(all, "detail", r.Detail)
 	}
-	add("call", r.Call, r.Call != 0)
-	add("rule", r.Rule, r.Rule != "")
-	add("detail", r.Detail, r.Detail != "")
-	add("from", r.From, r.From != "" && r.Event == "dropped")
-	add("exit", r.Exit, r.Event == "server_exit" && r.Signal == "")
-	add("signal", r.Signal, r.Signal != "")
-	add("retry_after", time.Duration(r.RetryMS)*time.Millisecond, r.RetryMS > 0)
-	add("stderr", strings.Join(r.Stderr, " | "), len(r.Stderr) > 0)
-	return all
+	if r.Event == "dropped" {
+		all = detail(all, "from", r.From)
+	}
+	if r.Event == "server_exit" && r.Signal == "" {
+		all = append(all, slog.Int("exit", r.Exit))
+	}
+	all = detail(all, "signal", r.Signal)
+	all = detail(all, "retry_after", time.Duration(r.RetryMS)*time.Millisecond)
+	return detail(all, "stderr", strings.Join(r.Stderr, " | "))
+}
+
+// detail adds an attribute, unless it says nothing.
+func detail[T comparable](all []slog.Attr, key string, value T) []slog.Attr {
+	var nothing T
+	if value == nothing {
+		return all
+	}
+	return append(all, slog.Any(key, value))
 }

@@ -367,7 +367,7 @@ func (q *peer) SeatTaken(d wire.Dialect, w wire.Welcome) {
 }
 
 func (q *peer) SeatLost(err error) {
-	if !errors.Is(err, context.Canceled) { // that is us, leaving
+	if !errors.Is(err, topic.ErrLeft) {
 		q.tell("disconnected", err.Error())
 	}
 }

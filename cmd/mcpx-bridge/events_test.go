@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+)
+
+func TestEventsInWords(t *testing.T) {
+	for _, c := range []struct {
+		r    bridge.Record
+		want string // "" at the level info
+	}{
+		{bridge.Record{Event: "peer", ID: "ann", State: "joined"}, "ann joined"},
+		{bridge.Record{Event: "call", From: "ann", Method: "tools/call", Tool: "echo"}, ""},
+		{bridge.Record{Event: "answered", Call: 7, From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
+			"answered ann: echo ok call=7"},
+		{bridge.Record{Event: "answered", From: "ann", Tool: "rm", Outcome: "error", Executed: "no", Reason: "policy_denied", Rule: "--deny rm"},
+			`refused ann: rm (policy_denied) rule="--deny rm"`},
+		{bridge.Record{Event: "answered", Call: 7, From: "ann", Tool: "rm", Outcome: "error", Executed: "unknown", Reason: "outcome_unknown", Detail: "it died"},
+			`answered ann: rm error call=7 detail="it died"`},
+		{bridge.Record{Event: "withdrawn", Call: 7, From: "ann", Tool: "echo"}, "ann withdrew echo call=7"},
+		{bridge.Record{Event: "server_exit", Exit: 1}, ""},
+		{bridge.Record{Event: "disconnected", Detail: "it broke"}, `warning: the link to the gateway is down detail="it broke"`},
+		{bridge.Record{Event: "disconnected", Detail: topic.ErrLeft.Error()}, ""},
+		{bridge.Record{Event: "dropped", From: "eve", Reason: "id_charset"}, "warning: dropped a frame (id_charset) from=eve"},
+		{bridge.Record{Event: "warning", Reason: "cannot_respond", RetryMS: 1500}, "warning: cannot respond retry_after=1.5s"},
+		{bridge.Record{Event: "something_new"}, "something new"},
+	} {
+		var b strings.Builder
+		log, err := newLog(&b, "info", "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&events{log: log}).emit(c.r)
+		got := strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), "mcpx-bridge: ")
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.r.JSON(), got, c.want)
+		}
+	}
+}
+
+// The records of a busy bridge that nobody looks at cost next to nothing.
+func TestUnseenEventsAreNotWorded(t *testing.T) {
+	log, err := newLog(nil, "info", "text") // writing would panic
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &events{log: log}
+	r := bridge.Record{Event: "call", Call: 7, From: "ann", Method: "tools/call", Tool: "echo"}
+	if n := testing.AllocsPerRun(100, func() { e.emit(r) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
