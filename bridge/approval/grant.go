@@ -41,7 +41,8 @@ func (p *pending) offersToKeep() []string {
 }
 
 // grantFor makes the grant that those who agreed want made, nil if any of them
-// wants none. What was edited is agreed to once.
+// wants none. What was edited is agreed to once. What no readable rule can say
+// is remembered for the session only.
 func (d *Desk) grantFor(p *pending) *Grant {
 	keep := "always"
 	for _, s := range p.seats {
@@ -56,17 +57,20 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	if len(p.modified) > 0 {
 		return nil
 	}
-	lasts := d.o.Session
-	if keep == "always" {
-		lasts = d.o.Always
-	}
 	d.endOldGrants()
 	if len(d.grants) >= maxGrants {
 		return nil
 	}
 	q := &p.q
 	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Fingerprint: q.Fingerprint,
-		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Until: d.now.Add(lasts), Rules: q.Terms.Rules, key: p.key}
+		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
+	if keep == "always" && !g.writable() {
+		g.Keep = "session"
+	}
+	g.Until = d.now.Add(d.o.Session)
+	if g.Keep == "always" {
+		g.Until = d.now.Add(d.o.Always)
+	}
 	d.grants = append(d.grants, g)
 	return g
 }
@@ -137,6 +141,3 @@ func (d *Desk) Revoke(id string) bool {
 	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.ID == id })
 	return len(d.grants) < n
 }
-
-// RuleName is what the grant is called as a rule of a policy file.
-func (g *Grant) RuleName() string { return "granted-" + g.ID }

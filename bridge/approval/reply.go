@@ -50,8 +50,11 @@ const (
 // reserved are the properties that a question's schema has of itself.
 var reserved = jsonrpc.Shape{
 	{Name: "approve", Slot: atApprove}, {Name: "action", Slot: atChoice}, {Name: "delegateTo", Slot: atDelegate},
-	{Name: "reason", Slot: atReason}, {Name: "remember", Slot: atKeep}, {Name: "digest", Slot: atDigest},
+	{Name: "reason", Slot: atReason}, {Name: "remember", Slot: atKeep},
 }
+
+// digestField may be sent along to say what was shown.
+const digestField = "digest"
 
 func isReserved(name string) bool {
 	return slices.ContainsFunc(reserved, func(m jsonrpc.Member) bool { return m.Name == name })
@@ -80,6 +83,9 @@ func (p *pending) read(raw []byte) reply {
 		if p.offers(e.Field) {
 			shape = append(shape, jsonrpc.Member{Name: e.Field, Slot: atFields + i})
 		}
+	}
+	if !p.offers(digestField) {
+		shape = append(shape, jsonrpc.Member{Name: digestField, Slot: atDigest})
 	}
 	r := result{raw, make([]jsonrpc.Span, atFields+len(p.q.Terms.Edit))}
 	top := jsonrpc.Shape{{Name: "action", Slot: atAction}, {Name: "content", Slot: atContent, Inside: shape}}
@@ -193,7 +199,7 @@ func (p *pending) withEdits(r *result, read reply) reply {
 func (p *pending) notOffered(r *result) string {
 	content := r.get(atContent)
 	for m := range members(content, 0) {
-		if isReserved(m.name) || p.offers(m.name) {
+		if isReserved(m.name) || p.offers(m.name) || m.name == digestField {
 			continue
 		}
 		if p.isArgument(m.name) || p.offeredOnce(m.name, content[m.start:m.end]) {

@@ -1,0 +1,212 @@
+package approval
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+func readable(args string) bool {
+	return jsonrpc.Scan([]byte(args), jsonrpc.Judged, nil, nil) == nil
+}
+
+func canonicalText(args string) []byte { return canonical([]byte(args), jsonrpc.AppendQuote) }
+
+// alike reports whether two canonical texts differ in the spelling of numbers
+// at most.
+func alike(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	return a[0] == '{' && b[0] == '{' && alikeAt(a, b)
+}
+
+func alikeAt(a, b []byte) bool {
+	if a[0] != b[0] || a[0] != '{' && a[0] != '[' {
+		return same(a, b)
+	}
+	read := func(t []byte) (all []member) {
+		items := members(t, 0)
+		if t[0] == '[' {
+			items = elements(t, 0)
+		}
+		for m := range items {
+			all = append(all, m)
+		}
+		return all
+	}
+	x, y := read(a), read(b)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].name != y[i].name || !alikeAt(a[x[i].start:x[i].end], b[y[i].start:y[i].end]) {
+			return false
+		}
+	}
+	return true
+}
+
+// fit reports the first character of a text that must not be put before a
+// person: an oracle that shares nothing with the renderer but the standard.
+func fit(text string, lines bool) (bad rune, ok bool) {
+	stack := 9
+	if !utf8.ValidString(text) {
+		return utf8.RuneError, false
+	}
+	for _, r := range text {
+		mark := unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r)
+		switch {
+		case r == '\n' && lines:
+		case !unicode.IsPrint(r), // letters, marks, numbers, punctuation, symbols, and the plain space
+			unicode.Is(unicode.Me, r),
+			unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point),
+			r == 0x2800:
+			return r, false
+		}
+		if stack++; !mark {
+			stack = 0
+		}
+		if stack > 4 {
+			return r, false
+		}
+	}
+	return 0, true
+}
+
+// AI-15, I16: whatever the arguments, everything that is shown is printable,
+// and every value appears or is announced as cut.
+func FuzzAI15Render(f *testing.F) {
+	for _, seed := range renderSeeds {
+		f.Add(seed, `{"a":"b"}`)
+		f.Add("x", string(jsonrpc.AppendQuote([]byte(`{"content":`), seed))+"}")
+	}
+	f.Add("x", `{"a":{"b":[1,2.50,"x",null,true,{}, []]},"":"","long":"`+strings.Repeat("ab\u202e", 900)+`"}`)
+	f.Fuzz(func(t *testing.T, text, args string) {
+		if bad, ok := fit(Text(text), false); !ok {
+			t.Errorf("Text(%q) shows %U", text, bad)
+		}
+		if !readable(args) {
+			t.Skip()
+		}
+		s := newStage(t, Options{})
+		q := writeFile("alice", "local")
+		q.Args, q.Tool, q.Server, q.Terms.Rules = []byte(args), text, text, []string{text}
+		s.open(q)
+		if _, settled := last[Settled](s, nil); settled {
+			t.Fatalf("%s", s.story())
+		}
+		form := s.form(s.shown("alice"))
+		shown := form.Message + form.RequestedSchema.Properties["approve"]["description"].(string)
+		for _, whole := range []bool{false, true} {
+			v, _ := s.d.View(s.now, s.shown("local").ID, whole)
+			shown += v.Text() + strings.Join(v.Banner, "")
+			everyLeaf(t, &v, []byte(args), whole)
+		}
+		if bad, ok := fit(shown, true); !ok {
+			t.Errorf("shows %U for %q %q", bad, text, args)
+		}
+		if raw := s.shown("alice").Params; !utf8.Valid(raw) {
+			t.Errorf("params are no UTF-8")
+		}
+	})
+}
+
+// everyLeaf checks that nothing among the arguments is passed over in silence.
+func everyLeaf(t *testing.T, v *View, args []byte, whole bool) {
+	t.Helper()
+	n := 0
+	var walk func(t []byte)
+	walk = func(raw []byte) {
+		items := members(raw, 0)
+		if raw[0] == '[' {
+			items = elements(raw, 0)
+		}
+		for m := range items {
+			inner := raw[m.start:m.end]
+			if c := inner[0]; (c == '{' || c == '[') && len(bytes.TrimSpace(inner[1:len(inner)-1])) > 0 {
+				walk(inner)
+				continue
+			}
+			if n++; n > len(v.Arguments) {
+				continue
+			}
+			l := v.Arguments[n-1]
+			if s, ok := jsonrpc.Unquote(inner); ok && !l.Cut && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) && l.Text != `"`+s+`"` {
+				t.Errorf("%q is shown as %s", s, l.Text)
+			}
+			if l.Cut && (!strings.Contains(l.Text, "(cut: ") || whole && l.Whole == "") {
+				t.Errorf("cut without a word: %+v", l)
+			}
+		}
+	}
+	walk(bytes.TrimSpace(args))
+	if n != len(v.Arguments)+v.More || whole && v.More > 0 {
+		t.Errorf("%d values, %d shown and %d announced", n, len(v.Arguments), v.More)
+	}
+}
+
+// Whatever an answer holds, it is a yes only when it says so in plain words,
+// and it never shakes the Desk.
+func FuzzAI11Answer(f *testing.F) {
+	for _, seed := range []string{approves, declines, agrees, passTo("carol"), `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging","timeout":5}}`,
+		`null`, `[]`, `{"action":"accept","content":{"approve":"true"}}`, `{"action":"accept","content":{"approve":true,"approve":false}}`} {
+		f.Add([]byte(seed), false)
+		f.Add([]byte(seed), true)
+	}
+	f.Fuzz(func(t *testing.T, result []byte, delegating bool) {
+		s := newStage(t, Options{})
+		q := deploy("alice", "carol")
+		if delegating {
+			q = passable(q, "dave")
+		}
+		s.open(q)
+		s.says("alice", string(result))
+		e, settled := last[Settled](s, nil)
+		if !settled || e.Outcome != Allowed {
+			return
+		}
+		if !readable(string(result)) || !readable(string(e.Args)) {
+			t.Fatalf("allowed by %q with %s", result, e.Args)
+		}
+		content := lookup(result, "/content")
+		approve, action := lookup(content, "/approve"), lookup(content, "/action")
+		word, _ := jsonrpc.Unquote(action)
+		outer, _ := jsonrpc.Unquote(lookup(result, "/action"))
+		if outer != "accept" || string(approve) != "true" && !(delegating && word == "approve") {
+			t.Fatalf("allowed by %q", result)
+		}
+		target, _ := jsonrpc.Unquote(lookup(e.Args, "/target"))
+		if target != "production" && target != "staging" && target != "development" || len(e.Modified) == 0 && e.Digest != e.Ran {
+			t.Fatalf("%q makes %s", result, e.Args)
+		}
+	})
+}
+
+// An edit changes what it is about and nothing else; canonical texts are one
+// for all spellings.
+func FuzzPut(f *testing.F) {
+	f.Add(`{"a":{"b":[1,2]},"c":"d"}`, "/a/b/1", `"x"`)
+	f.Fuzz(func(t *testing.T, args, pointer, value string) {
+		if !readable(args) || !readable(`{"v":`+value+`}`) || !strings.HasPrefix(pointer, "/") {
+			t.Skip()
+		}
+		got, ok := put([]byte(args), pointer, []byte(value))
+		if !ok {
+			return
+		}
+		if !readable(string(got)) {
+			t.Fatalf("%s", got)
+		}
+		if put := lookup(got, pointer); !bytes.Equal(bytes.TrimSpace([]byte(value)), put) {
+			t.Fatalf("%s holds %s", got, put)
+		}
+		if c := canonical(got, jsonrpc.AppendQuote); !bytes.Equal(c, canonical(c, jsonrpc.AppendQuote)) {
+			t.Fatalf("canonical text of %s is not canonical", got)
+		}
+	})
+}
