@@ -62,6 +62,10 @@ func (g *Gateway) hear(s *seat, frame []byte) error {
 		gone = s.topic.absent(p.env.To)
 	}
 	g.bus.publish(s.topic, p)
+	if _, outside := s.link.(*socket); outside && p.crowded != nil {
+		s.topic.flush()
+		p.crowded.eased()
+	}
 	if len(gone) > 0 {
 		g.tell(s, wire.Fault{Code: codeAbsent, Message: "nobody here goes by " + strings.Join(gone, ", "), Trigger: []string{p.env.ID}})
 	}

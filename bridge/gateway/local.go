@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -16,9 +17,11 @@ type Local struct {
 
 	said atomic.Bool // something was put that was not flushed
 	idle func()      // set before the first Read, called whenever one is about to wait
+	read int         // frames read since idle was called; the reader's alone
 
 	mu     sync.Mutex
-	more   sync.Cond // something was queued, or the end has come
+	more   sync.Cond     // something was queued, or the end has come
+	ease   chan struct{} // closed when the queue is short again; nil if nobody waits for that
 	queue  [][]byte
 	bytes  int
 	end    *wire.CloseError // why no more will be queued
@@ -51,7 +54,8 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 // bytes are shared with other participants: they may be kept, not changed.
 // One goroutine may read.
 func (l *Local) Read() ([]byte, error) {
-	if l.waits() {
+	if l.read++; l.read > flushAfter || l.waits() {
+		l.read = 0
 		if l.idle != nil {
 			l.idle()
 		}
@@ -69,11 +73,14 @@ func (l *Local) Read() ([]byte, error) {
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
 	l.bytes -= len(frame)
+	if !l.crowdedLocked() {
+		l.easeLocked()
+	}
 	return frame, nil
 }
 
-// Idle has f called whenever Read is about to wait. It is for the goroutine
-// that reads, before its first Read.
+// Idle has f called whenever Read is about to wait, and now and then where it
+// never has to. It is for the goroutine that reads, before its first Read.
 func (l *Local) Idle(f func()) { l.idle = f }
 
 // waits reports whether there is nothing to read.
@@ -136,6 +143,55 @@ func (l *Local) put(f *framed) error {
 	return nil
 }
 
+// crowded reports whether the queue is half full.
+func (l *Local) crowded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.crowdedLocked()
+}
+
+func (l *Local) crowdedLocked() bool {
+	return l.end == nil && (len(l.queue) > l.frames/2 || l.bytes > l.size/2)
+}
+
+func (l *Local) easeLocked() {
+	if l.ease != nil {
+		close(l.ease)
+		l.ease = nil
+	}
+}
+
+// easeTime is how long a frame may hold up the one who says it for a seat in
+// this process.
+const easeTime = 250 * time.Millisecond
+
+// eased waits until the queue is no longer half full, but not for long.
+//
+// A seat on the network has the buffers of two kernels before its queue. One in
+// here has none, and a few hundred small frames said in one breath would cost
+// it the seat that everybody came for. So the one who says them waits.
+func (l *Local) eased() {
+	late := time.NewTimer(easeTime)
+	defer late.Stop()
+	for {
+		l.mu.Lock()
+		if !l.crowdedLocked() {
+			l.mu.Unlock()
+			return
+		}
+		if l.ease == nil {
+			l.ease = make(chan struct{})
+		}
+		ease := l.ease
+		l.mu.Unlock()
+		select {
+		case <-ease:
+		case <-late.C:
+			return
+		}
+	}
+}
+
 // flush implements link. What was put can be read already.
 func (l *Local) flush() {}
 
@@ -146,5 +202,6 @@ func (l *Local) cut(code int, reason string) {
 	if l.end == nil {
 		l.end = &wire.CloseError{Code: code, Reason: reason}
 		l.more.Signal()
+		l.easeLocked()
 	}
 }

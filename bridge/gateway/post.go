@@ -29,6 +29,7 @@ type post struct {
 	rpcID   []byte // of a response: the id its request had, nil if not known
 
 	mute      []string   // addressees whose dialect has no word for it
+	crowded   *Local     // an addressee in this process that does not keep up
 	spellings []spelling // guarded by the topic's lock
 }
 

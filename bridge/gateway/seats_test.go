@@ -421,3 +421,54 @@ func TestClose(t *testing.T) {
 		t.Error("attached to a closed gateway")
 	}
 }
+
+// One that says much in one breath costs a seat in this process its place no
+// more than one on the network.
+func TestBurstOverLocal(t *testing.T) {
+	const burst = 5000
+	h := open(t, gateway.Options{MaxQueue: 16})
+	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := h.join("mcpx/v0.1", "bob")
+	var frames strings.Builder
+	for i := range burst {
+		frames.WriteString(masked(0x81, say("mcpx/v0.1", fmt.Sprint("c", i), "bob", "", "chat", `{"text":"x"}`)))
+	}
+	go bob.ws.NetConn().Write([]byte(frames.String()))
+	for i := 0; i < burst; {
+		frame, err := l.Read()
+		if err != nil {
+			t.Fatalf("after %d frames: %v", i, err)
+		}
+		if strings.Contains(string(frame), `"chat"`) {
+			i++
+		}
+	}
+}
+
+// What a seat says leaves now and then even if it never has to wait for
+// something to read.
+func TestLocalIsIdleWithoutAPause(t *testing.T) {
+	h := open(t, gateway.Options{})
+	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	l.Idle(func() { again++ })
+	for i := range 200 {
+		if err := l.Put([]byte(say("mcpx/v0.1", fmt.Sprint("c", i), "inside", `["inside"]`, "chat", `{"text":"x"}`))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 200 {
+		if _, err := l.Read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again == 0 {
+		t.Error("200 frames were read without a pause")
+	}
+}

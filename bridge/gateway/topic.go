@@ -250,6 +250,9 @@ func (t *topic) deliver(p *post) {
 		if !s.put(f) {
 			lost = append(lost, s)
 		}
+		if l, ok := s.link.(*Local); ok && l.crowded() {
+			p.crowded = l
+		}
 	}
 	p.spellings = nil // nor does the history keep what can be had again
 	for _, s := range lost {
