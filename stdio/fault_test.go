@@ -326,7 +326,7 @@ func TestCommandThatCannotBeLaunchedIsNotTriedAgain(t *testing.T) {
 }
 
 func TestBudgetSpentNamesCommandStatusAndLastWords(t *testing.T) {
-	o := quick(stdiotest.Command(t, stdiotest.Script{Exit: stdiotest.Status(9), Stderr: []string{"first", "cannot find my config"}}))
+	o := quick(stdiotest.Command(t, stdiotest.Script{Exit: new(9), Stderr: []string{"first", "cannot find my config"}}))
 	s := begin(t, o)
 	err := s.finished()
 	e, ok := errors.AsType[*StartError](err)
@@ -353,7 +353,7 @@ func TestBudgetSpentNamesCommandStatusAndLastWords(t *testing.T) {
 }
 
 func TestFirstLaunchFailsSecondWorks(t *testing.T) {
-	s := serve(t, stdiotest.Script{Exit: stdiotest.Status(1), Mark: filepath.Join(t.TempDir(), "mark"), Then: &stdiotest.Script{}})
+	s := serve(t, stdiotest.Script{Exit: new(1), Mark: filepath.Join(t.TempDir(), "mark"), Then: &stdiotest.Script{}})
 	s.wantCause(CauseExit)
 	s.up()
 	s.call("echo", "{}")

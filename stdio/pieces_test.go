@@ -107,7 +107,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data, sizes []byte, max uint8) {
 		limit := int(max) + headSize
 		var want []string
-		for _, line := range strings.Split(string(data), "\n") {
+		for line := range strings.SplitSeq(string(data), "\n") {
 			if len(line) > 4*limit {
 				return // may be the end or not, depending on the reads
 			}

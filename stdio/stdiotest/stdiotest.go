@@ -155,9 +155,6 @@ func Command(t testing.TB, s Script) []string {
 	return []string{exe, playServer, base64.RawURLEncoding.EncodeToString(text)}
 }
 
-// Status is for Script.Exit.
-func Status(code int) *int { return &code }
-
 // Recorded returns the lines in the file of Script.Record, without their
 // newlines; none if there is no file yet.
 func Recorded(t testing.TB, path string) []string {
