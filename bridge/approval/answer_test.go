@@ -6,7 +6,7 @@ import (
 )
 
 // Every row of the truth table in WIRE 7.2, and what stands beside it there.
-func TestTruthTable(t *testing.T) {
+func TestAI11TruthTable(t *testing.T) {
 	const pattern1, pattern3 = false, true
 	for _, c := range []struct {
 		name     string

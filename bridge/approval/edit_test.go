@@ -70,21 +70,27 @@ func TestEditedTime(t *testing.T) {
 
 // apr-022, apr-023, O58: what was edited is judged again.
 func TestAI08EditedArgumentsAreRechecked(t *testing.T) {
-	for reason, want := range map[string]Settled{
-		PolicyDenied:        {Outcome: Denied, Reason: InvalidModification},
-		InvalidModification: {Outcome: Denied, Reason: InvalidModification},
-		ToolChanged:         {Outcome: Aborted, Reason: ToolChanged},
+	for _, c := range []struct {
+		name, found string
+		outcome     Outcome
+		reason      string
+	}{
+		{"apr-022 the tool's schema refuses them", InvalidModification, Denied, InvalidModification},
+		{"apr-023 O58 a rule denies them", PolicyDenied, Denied, InvalidModification},
+		{"the tool changed meanwhile", ToolChanged, Aborted, ToolChanged},
 	} {
-		s := newStage(t, Options{})
-		s.open(deploy("alice"))
-		s.recheck = func(_ *Question, args []byte) string {
-			if string(args) != `{"target":"staging"}` {
-				t.Errorf("rechecked %s", args)
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t, Options{})
+			s.open(deploy("alice"))
+			s.recheck = func(_ *Question, args []byte) string {
+				if string(args) != `{"target":"staging"}` {
+					t.Errorf("rechecked %s", args)
+				}
+				return c.found
 			}
-			return reason
-		}
-		s.says("alice", `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`)
-		s.wantEnd(want.Outcome, want.Reason)
+			s.says("alice", `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`)
+			s.wantEnd(c.outcome, c.reason)
+		})
 	}
 }
 

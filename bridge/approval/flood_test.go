@@ -29,7 +29,7 @@ func TestAI17Caps(t *testing.T) { // apr-035, O65
 		fits int
 		of   func(int) Question
 	}{
-		{"per caller", Options{}, 8, one},
+		{"apr-035 per caller", Options{}, 8, one},
 		{"per minute", Options{PerCaller: 100}, 10, one},
 		{"per approver", Options{}, 50, many},
 		{"O65 altogether", Options{MaxPending: 1}, 1, many},

@@ -98,7 +98,7 @@ func TestFormsHaveNoDefaultDecision(t *testing.T) {
 	}
 }
 
-func TestQuestionAboutAProposal(t *testing.T) { // RELIABILITY AI-21: the proposer is shown too
+func TestAI21TheProposerIsShownToo(t *testing.T) {
 	s := newStage(t, Options{})
 	q := writeFile("alice", "local")
 	q.Via, q.RPC, q.Proposer, q.Unverified = "proposal", nil, "dave", true
