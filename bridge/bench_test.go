@@ -22,8 +22,12 @@ func BenchmarkCall(b *testing.B) {
 
 func benchCall(b *testing.B, size int) {
 	n := 0
+	p, err := policy.Load("policy.yaml", []byte("version: 1\ndefault: allow\n"))
+	if err != nil {
+		b.Fatal(err)
+	}
 	e := NewEngine(Config{NewID: func() string { n++; return "out-" + strconv.Itoa(n) },
-		Decide: policy.Globs{Allow: []string{"*"}}.Decide})
+		Random: func() (r [16]byte) { return r }, Policy: p})
 	d, _ := wire.Lookup("mcpx/v0.1")
 	now := time.Now()
 	e.Step(now, Seated{d, wire.Welcome{You: wire.Participant{ID: "fs"}}})

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -15,16 +17,26 @@ import (
 // by, and its progress token; ids and tokens of callers never reach the
 // server, because two callers may use the same (WIRE W-10).
 type call struct {
-	number uint64
+	number uint64 // at the server; 0 before it gets there
+	name   string // on record
 	began  time.Time
 	alarm  *alarm
 
-	from   string // the caller; "" for a request of our own
-	env    string // its envelope
-	id     []byte // its JSON-RPC id, raw; nil if it had none
-	token  []byte // its progress token, raw; nil if it had none
-	method string
-	key    string
+	from    string // the caller; "" for a request of our own
+	env     string // its envelope
+	id      []byte // its JSON-RPC id, raw; nil if it had none
+	token   []byte // its progress token, raw; nil if it had none
+	method  string
+	key     string
+	request *wire.Envelope // as it came; nil once the server has it
+
+	decision  policy.Decision
+	hold      policy.Hold       // what it takes from limits
+	question  string            // that was put about it; "" if none was
+	agreed    *approval.Settled // what was said to it; nil if nobody was asked
+	reminders int               // how often its caller was told to wait
+
+	unrecorded bool // its start could not be put on record, so it never left
 
 	line   uint64                   // how many lines had been written with it
 	then   func(m *jsonrpc.Message) // for a request of our own; m is nil if it was not answered in time
@@ -60,20 +72,32 @@ func (c *call) caller() callerKey {
 // calls are the requests at the server.
 type calls struct {
 	last     uint64
-	byNumber map[uint64]*call
+	named    uint64
+	byNumber map[uint64]*call // at the server
 	byCaller map[callerKey]*call
-	foreign  int // those of participants who still await an answer
-	timeouts int // in a row
+	asked    map[string]*call // by the question that is open about them
+	syncing  map[uint64]*call // agreed to, but not yet on disk
+	parked   []*call          // agreed to, and waiting for the server
+	foreign  int              // those of participants who still await an answer
+	running  int              // those of them at the server
+	timeouts int              // in a row
 }
 
+// add gives a call its number at the server.
 func (cs *calls) add(c *call) {
 	cs.last++
 	c.number = cs.last
 	cs.byNumber[c.number] = c
 	if c.from != "" {
-		cs.byCaller[c.caller()] = c
-		cs.foreign++
+		cs.running++
 	}
+}
+
+func (cs *calls) nameOf(question string) string {
+	if c := cs.asked[question]; c != nil {
+		return c.name
+	}
+	return ""
 }
 
 // settle: the caller has had its last word on this. The number stays taken
@@ -84,6 +108,9 @@ func (cs *calls) settle(c *call) {
 	}
 	c.silent = true
 	cs.foreign--
+	if c.number != 0 {
+		cs.running--
+	}
 	if cs.byCaller[c.caller()] == c {
 		delete(cs.byCaller, c.caller())
 	}
@@ -93,16 +120,61 @@ func (cs *calls) inOrder() []*call {
 	return slices.SortedFunc(maps.Values(cs.byNumber), func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 }
 
+// newCall takes a participant's request into the books.
+func (e *Engine) newCall(env *wire.Envelope) *call {
+	m := &env.Message
+	e.calls.named++
+	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: env.From, env: env.ID, method: env.Method, key: shortKey(env.Key),
+		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
+	e.calls.byCaller[c.caller()] = c
+	e.calls.foreign++
+	return c
+}
+
+// record is what every record about the call says.
+func (c *call) record() Record {
+	return Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: "request", started: c.number != 0 && !c.unrecorded}
+}
+
+// arguments are what the call is judged by; see policy.Call.
+func (c *call) arguments() []byte {
+	if c.method == "tools/call" {
+		return c.request.Message.Get(jsonrpc.Arguments)
+	}
+	if params := c.request.Message.Get(jsonrpc.Params); len(params) > 0 && params[0] == '{' {
+		return params
+	}
+	return nil
+}
+
+// what names the call to people.
+func (c *call) what() string {
+	if tool := c.tool(); tool != "" {
+		return tool
+	}
+	return c.method
+}
+
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
-func (e *Engine) start(env *wire.Envelope) {
-	m := &env.Message
-	c := &call{began: e.now, from: env.From, env: env.ID, method: env.Method, key: shortKey(env.Key),
-		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken))}
+func (e *Engine) start(c *call) {
 	e.calls.add(c)
-	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
-	e.note(Record{Event: "call", Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: toolOf(env), Via: "request"})
-	e.write(c, e.server.line(c, m))
+	c.began = e.now
+	c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
+	r := c.record()
+	r.Event = "call"
+	e.note(r)
+	line := e.server.line(c, &c.request.Message)
+	c.request = nil
+	e.write(c, line)
+}
+
+// allowance is the server's time for a call.
+func (e *Engine) allowance(c *call) time.Duration {
+	if c.agreed != nil && c.agreed.Timeout > 0 {
+		return c.agreed.Timeout
+	}
+	return e.timeout
 }
 
 func (e *Engine) write(c *call, line []byte) {
@@ -145,7 +217,9 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 	case c.then != nil:
 		c.then(m)
 	case c.silent:
-		e.note(Record{Event: "late", Call: c.number, From: c.from, Method: c.method, Detail: "the server's answer came when nobody waited for it"})
+		r := c.record()
+		r.Event, r.Detail = "late", "the server's answer came when nobody waited for it"
+		e.note(r)
 	default:
 		e.deliver(c, m)
 	}
@@ -155,8 +229,9 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 // ours, and every other byte as the server wrote it.
 func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	e.calls.settle(c)
+	e.ledger.Commit(c.hold)
 	e.noteSubscription(c, m)
-	r := Record{Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool()}
+	r := c.record()
 	if size := len(m.Raw) + len(c.id); size > jsonrpc.MaxSize-envelopeRoom {
 		e.noteRefusal(r, tooLarge(size))
 		e.answer(c.from, c.env, c.method, c.key, tooLarge(size).payload(c.id))
@@ -173,6 +248,9 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}}}
 	if c.method == "tools/list" && len(e.server.tools.withheld) > 0 {
 		env.Payload, env.Edits = e.server.tools.withoutWithheld(m.Append(nil, env.Edits...)), nil
+	}
+	if c.agreed != nil && len(c.agreed.Modified) > 0 {
+		env.Payload, env.Edits = c.withModified(m.Append(nil, env.Edits...)), nil
 	}
 	return env
 }
@@ -217,7 +295,13 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 		return
 	}
 	e.calls.settle(c)
-	e.noteRefusal(Record{Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool()}, r)
+	switch r.Executed {
+	case No:
+		e.ledger.GiveBack(c.hold)
+	default:
+		e.ledger.Commit(c.hold)
+	}
+	e.noteRefusal(c.record(), r)
 	e.answer(c.from, c.env, c.method, c.key, r.payload(c.id))
 }
 
@@ -246,7 +330,7 @@ func (e *Engine) notWritten(ev NotWritten) {
 // three in a row and the server is started afresh (RELIABILITY section 3).
 func (e *Engine) timedOut(c *call) {
 	e.cancelAtServer(c, "timeout")
-	e.answerFor(c, callTimeout(e.timeout))
+	e.answerFor(c, callTimeout(e.allowance(c)))
 	e.linger(c)
 	if e.calls.timeouts++; e.calls.timeouts == 3 {
 		e.calls.timeouts = 0
@@ -267,10 +351,22 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 		e.drop(env, "cancel_not_caller", "no call of this participant has the id "+string(ref[:min(len(ref), 64)]))
 		return
 	}
+	r := c.record()
+	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(No)
+	if c.number != 0 {
+		r.Outcome, r.Executed = "unknown", string(Perhaps)
+	}
+	e.note(r)
+	if e.calls.asked[c.question] == c {
+		e.act(e.desk.Withdraw(e.now, c.question, approval.Cancelled))
+		return
+	}
 	e.calls.settle(c)
-	e.note(Record{Event: "withdrawn", Call: c.number, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Reason: "cancelled"})
-	e.cancelAtServer(c, "the caller cancelled it")
-	e.linger(c)
+	if c.number != 0 {
+		e.ledger.Commit(c.hold)
+		e.cancelAtServer(c, "the caller cancelled it")
+		e.linger(c)
+	}
 	e.idleIfDone()
 }
 

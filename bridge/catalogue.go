@@ -3,6 +3,8 @@ package bridge
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -27,6 +30,46 @@ type tool struct {
 	name   string
 	schema jsontext.Value // inputSchema as the server wrote it
 	check  func(arguments []byte) error
+	first  string // its fingerprint when this server first listed it
+	print  string // fingerprint of all that tells what the tool is (RELIABILITY AI-9)
+	hints  policy.Hints
+}
+
+// definition is what of a tool's definition people and programs go by.
+type definition struct {
+	Name         string         `json:"name"`
+	Title        jsontext.Value `json:"title"`
+	Description  jsontext.Value `json:"description"`
+	InputSchema  jsontext.Value `json:"inputSchema"`
+	OutputSchema jsontext.Value `json:"outputSchema"`
+	Annotations  jsontext.Value `json:"annotations"`
+}
+
+// fingerprint changes with any byte of the definition.
+func (d *definition) fingerprint() string {
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(d.Name), d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hints are the server's own word on what the tool does. A hint of another
+// type than boolean says nothing.
+func (d *definition) hints() policy.Hints {
+	said := map[string]any{}
+	if len(d.Annotations) > 0 {
+		json.Unmarshal(d.Annotations, &said, jsontext.AllowDuplicateNames(true)) // what cannot be read says nothing
+	}
+	hint := func(name string) *bool {
+		if v, ok := said[name].(bool); ok {
+			return &v
+		}
+		return nil
+	}
+	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
+		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
 // toolName is what a tool may be called. Anything else could look like
@@ -110,10 +153,7 @@ var shortfalls = map[string]string{
 
 // add takes a tool into the catalogue, or says why not, or with what reserve.
 func (c catalogue) add(raw jsontext.Value) (why string) {
-	var t struct {
-		Name        string         `json:"name"`
-		InputSchema jsontext.Value `json:"inputSchema"`
-	}
+	var t definition
 	if err := json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)); err != nil {
 		return "tool_unreadable"
 	}
@@ -124,7 +164,7 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 	if c.tools[t.Name] != nil {
 		return "tool_name_twice"
 	}
-	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema)}
+	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema), print: t.fingerprint(), hints: t.hints()}
 	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
 		if _, err := compileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
 			return "schema_remote_ref"
@@ -147,6 +187,7 @@ func (e *Engine) listed(c catalogue, err error) {
 		}
 	}
 	first := !e.server.up
+	c.changedSince(e.server.tools)
 	e.server.tools, e.server.up = c, true
 	if first {
 		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
@@ -156,6 +197,37 @@ func (e *Engine) listed(c catalogue, err error) {
 	if e.server.listAgain {
 		e.server.listAgain = false
 		e.listTools()
+	}
+	e.toolsChanged()
+	if first {
+		e.startParked()
+	}
+}
+
+// changedSince marks the tools that are not what they were when they were
+// first listed.
+func (c catalogue) changedSince(old catalogue) {
+	for name, t := range c.tools {
+		t.first = t.print
+		if before := old.tools[name]; before != nil {
+			t.first = before.first
+		}
+	}
+}
+
+// pinned holds a call against the definition that its tool had at first
+// (DESIGN 6, server.pin): a server may change a tool after it was allowed.
+func (e *Engine) pinned(c *call) {
+	t := e.server.tools.tools[c.tool()]
+	if c.tool() == "" || t == nil || t.first == t.print {
+		return
+	}
+	e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "tool_changed"})
+	switch {
+	case e.policy.Server.Pin == "block":
+		c.decision.Verdict, c.decision.Rule = policy.Deny, "server.pin"
+	case e.policy.Server.Pin == "ask" && c.decision.Verdict == policy.Allow:
+		c.decision.Verdict, c.decision.Rule, c.decision.Ask = policy.Ask, "server.pin", &policy.Terms{Of: []string{"local"}, Need: 1, Within: 5 * time.Minute}
 	}
 }
 

@@ -1,6 +1,9 @@
 package bridge
 
-import "github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
 
 // An Effect is something that is to be done. The shell carries effects out in
 // the order in which Step returns them.
@@ -33,13 +36,35 @@ type (
 		PID   int
 	}
 
+	// Sync puts all records so far on disk and says so with Synced.
+	Sync struct{ Ticket uint64 }
+
+	// Show: a question is open at this machine, or has changed.
+	Show struct {
+		ID  string
+		Why string
+	}
+
+	// Hide: a question is not open at this machine any more.
+	Hide struct {
+		ID      string
+		Because string
+	}
+
+	// Remember: a lasting yes is to be kept.
+	Remember struct{ Grant approval.Grant }
+
 	// Idle says that the last call has ended after Stopping.
 	Idle struct{}
 )
 
-func (Send) effect()    {}
-func (Write) effect()   {}
-func (Restart) effect() {}
-func (Note) effect()    {}
-func (Serving) effect() {}
-func (Idle) effect()    {}
+func (Send) effect()     {}
+func (Write) effect()    {}
+func (Restart) effect()  {}
+func (Note) effect()     {}
+func (Serving) effect()  {}
+func (Sync) effect()     {}
+func (Show) effect()     {}
+func (Hide) effect()     {}
+func (Remember) effect() {}
+func (Idle) effect()     {}

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -12,20 +13,41 @@ import (
 
 // Config is what an Engine is made with. It must not change afterwards.
 type Config struct {
-	Decide   func(policy.Call) policy.Decision // what may run; nil denies everything. Must be pure
-	NewID    func() string                     // a fresh envelope id, unique in the world; required
-	Timeout  time.Duration                     // the server's time for one request; default 60 s
-	MaxCalls int                               // requests at the server at one time; default 1024
+	Policy   *policy.Policy   // what may run; nil denies everything
+	NewID    func() string    // a fresh envelope id, unique in the world; required
+	Random   func() [16]byte  // 128 fresh random bits, for questions; required
+	Timeout  time.Duration    // the server's time for one request; default 60 s
+	MaxCalls int              // requests at the server at one time; default 1024
+	Desk     approval.Options // bounds of the desk; its functions are the Engine's
+
+	Session string // begins the names of calls on record, so that they are unique over restarts
+	Topic   string // the topic we sit at, for people
+	Server  string // what we wrap, for people
+
+	Local           bool // somebody at this machine can be asked
+	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
+	Seen            []Seen
+}
+
+// Seen is a request that an earlier run of the bridge has taken. It will not
+// be taken again (DESIGN section 14, "Once").
+type Seen struct {
+	From, Env string
+	At        time.Time
 }
 
 // An Engine is the judgement of a sidecar as a state machine. It has no
 // goroutine, clock, random source or I/O of its own: the same events give the
 // same effects. It is not safe for use by more than one goroutine at a time.
 type Engine struct {
-	decide   func(policy.Call) policy.Decision
-	newID    func() string
-	timeout  time.Duration
-	maxCalls int
+	newID           func() string
+	timeout         time.Duration
+	maxCalls        int
+	session         string
+	topic           string
+	serverName      string
+	local           bool
+	trustUnverified bool
 
 	now    time.Time // of the event in hand
 	out    []Effect  // of the event in hand
@@ -36,26 +58,42 @@ type Engine struct {
 	calls    calls
 	seen     seen
 	stopping bool
+
+	policy    *policy.Policy
+	ledger    policy.Ledger
+	desk      *approval.Desk
+	tickets   uint64
+	auditDown bool
 }
 
 // NewEngine returns an Engine that has neither a seat nor a server yet.
 func NewEngine(c Config) *Engine {
-	if c.NewID == nil {
-		panic("bridge: Config.NewID is required")
+	if c.NewID == nil || c.Random == nil {
+		panic("bridge: Config.NewID and Config.Random are required")
 	}
-	if c.Decide == nil {
-		c.Decide = policy.Globs{}.Decide
-	}
-	return &Engine{
-		decide:   c.Decide,
+	e := &Engine{
 		newID:    c.NewID,
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
-		room:     room{peers: map[string]*peer{}},
-		server:   server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
-		calls:    calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{}},
-		seen:     seen{body: map[seenKey]uint64{}, seed: maphash.MakeSeed()},
+		session:  c.Session, topic: c.Topic, serverName: c.Server,
+		local: c.Local, trustUnverified: c.TrustUnverified,
+		room:   room{peers: map[string]*peer{}},
+		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
+		calls: calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
+			asked: map[string]*call{}, syncing: map[uint64]*call{}},
+		seen:   seen{body: map[seenKey]uint64{}, seed: maphash.MakeSeed()},
+		policy: c.Policy,
 	}
+	if e.policy == nil {
+		e.policy = &policy.Policy{}
+	}
+	c.Desk.Random, c.Desk.Present, c.Desk.Recheck = c.Random, e.present, e.recheck
+	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
+	e.desk = approval.NewDesk(c.Desk)
+	for _, s := range c.Seen {
+		e.seen.before(s)
+	}
+	return e
 }
 
 // Step tells the Engine what happened and returns what is to be done, in
@@ -65,6 +103,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
 	e.alarms.ringDue(now)
+	e.act(e.desk.Tick(now))
 	switch ev := ev.(type) {
 	case Arrived:
 		e.arrived(ev.Envelope)
@@ -86,6 +125,18 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.notWritten(ev)
 	case NotSent:
 		e.notSent(ev)
+	case Decided:
+		e.act(e.desk.Answer(now, ev.Answer))
+	case Synced:
+		e.synced(ev)
+	case Unrecorded:
+		e.unrecorded(ev)
+	case AuditUp:
+		e.auditDown = false
+	case Reloaded:
+		e.reload(ev.Policy)
+	case Checkpoint:
+		e.checkpoint(ev)
 	case Stopping:
 		e.stop()
 	case GivingUp:
@@ -96,7 +147,13 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 }
 
 // Next is when the Engine wants a Tick at the latest; zero: never.
-func (e *Engine) Next() time.Time { return e.alarms.next() }
+func (e *Engine) Next() time.Time {
+	alarm, desk := e.alarms.next(), e.desk.Next()
+	if alarm.IsZero() || !desk.IsZero() && desk.Before(alarm) {
+		return desk
+	}
+	return alarm
+}
 
 func (e *Engine) do(f Effect)   { e.out = append(e.out, f) }
 func (e *Engine) note(r Record) { e.do(Note{r}) }
@@ -105,6 +162,7 @@ func (e *Engine) note(r Record) { e.do(Note{r}) }
 func (e *Engine) stop() {
 	e.stopping = true
 	e.note(Record{Event: "stopping", Count: e.calls.foreign})
+	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.idleIfDone()
 }
 
@@ -114,6 +172,10 @@ func (e *Engine) giveUp() {
 	for _, c := range e.calls.inOrder() {
 		e.finishUnanswered(c, callTimeout(e.now.Sub(c.began)))
 	}
+	for _, c := range e.calls.parked {
+		e.unstarted(c, shuttingDown())
+	}
+	e.calls.parked = nil
 	e.idleIfDone()
 }
 
@@ -123,23 +185,27 @@ func (e *Engine) idleIfDone() {
 	}
 }
 
-// send spells an envelope and puts it on its way. Without a seat, answers are
-// held until there is one again, and everything else is moot.
-func (e *Engine) send(class wire.Class, env *wire.Envelope) {
+// send spells an envelope and puts it on its way, and reports whether it could
+// be. Without a seat, answers are held until there is one again, and everything
+// else is moot.
+func (e *Engine) send(class wire.Class, env *wire.Envelope) bool {
 	if !e.room.seated || e.room.quiet(env.Kind) {
 		e.hold(class, env)
-		return
+		return false
 	}
-	env.ID = e.newID()
+	if env.ID == "" {
+		env.ID = e.newID()
+	}
 	env.TS = e.now.UTC().Format("2006-01-02T15:04:05.000Z")
 	env.From = e.room.me
 	frame, err := e.room.dialect.Append(make([]byte, 0, size(env)+512), env, e.room.caps)
 	if err != nil {
 		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
 			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
-		return
+		return false
 	}
 	e.do(Send{class, env, frame})
+	return true
 }
 
 // size is about how long the payload of a frame will be.
@@ -160,7 +226,7 @@ func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
 func (e *Engine) noteRefusal(of Record, r Refusal) {
 	of.Event, of.Outcome = "answered", "error"
 	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
-	of.RetryMS = r.RetryAfter.Milliseconds()
+	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By
 	e.note(of)
 }
 

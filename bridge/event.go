@@ -3,7 +3,9 @@ package bridge
 import (
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -65,6 +67,35 @@ type (
 		Gone bool // there is no seat; otherwise the way out is full
 	}
 
+	// Decided: somebody at this machine, or behind the calling desktop
+	// client, answered a question.
+	Decided struct{ Answer approval.Answer }
+
+	// Synced: the records before the Sync are on disk, or cannot be put there.
+	Synced struct {
+		Ticket uint64
+		Err    error
+	}
+
+	// Unrecorded: the records before these calls could not be written, so
+	// their lines were not put on their way either.
+	Unrecorded struct {
+		Calls []uint64
+		Err   error
+	}
+
+	// AuditUp: records can be written again.
+	AuditUp struct{}
+
+	// Reloaded: another policy is in force.
+	Reloaded struct{ Policy *policy.Policy }
+
+	// Checkpoint: the head of the audit is to be witnessed by the topic.
+	Checkpoint struct {
+		Seq  uint64
+		Hash string
+	}
+
 	// Tick: the time that [Engine.Next] asked for has come.
 	Tick struct{}
 
@@ -85,6 +116,12 @@ func (ServerNoise) event() {}
 func (ServerDown) event()  {}
 func (NotWritten) event()  {}
 func (NotSent) event()     {}
+func (Decided) event()     {}
+func (Synced) event()      {}
+func (Unrecorded) event()  {}
+func (AuditUp) event()     {}
+func (Reloaded) event()    {}
+func (Checkpoint) event()  {}
 func (Tick) event()        {}
 func (Stopping) event()    {}
 func (GivingUp) event()    {}

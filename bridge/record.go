@@ -6,7 +6,7 @@ import "encoding/json"
 // the log (DESIGN sections 5 and 10). Fields that say nothing are left out.
 type Record struct {
 	Event    string   `json:"event"`
-	Call     uint64   `json:"call,omitempty"` // our number of the call
+	Call     string   `json:"call,omitempty"` // our name for the call
 	Env      string   `json:"env,omitempty"`  // envelope id
 	From     string   `json:"from,omitempty"`
 	Method   string   `json:"method,omitempty"`
@@ -14,6 +14,13 @@ type Record struct {
 	Via      string   `json:"via,omitempty"`
 	Verdict  string   `json:"verdict,omitempty"`
 	Rule     string   `json:"rule,omitempty"`
+	Question string   `json:"question,omitempty"`
+	Of       []string `json:"of,omitempty"` // who may decide
+	Need     int      `json:"need,omitempty"`
+	Have     int      `json:"have,omitempty"`
+	By       []string `json:"by,omitempty"`     // who did
+	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
+	Modified []string `json:"modified,omitempty"`
 	Outcome  string   `json:"outcome,omitempty"` // ok, tool_error, error, unknown
 	Executed string   `json:"executed,omitempty"`
 	Code     int      `json:"code,omitempty"`
@@ -29,6 +36,8 @@ type Record struct {
 	RetryMS  int64    `json:"retry_after_ms,omitempty"`
 	Count    int      `json:"count,omitempty"`
 	Stderr   []string `json:"stderr,omitempty"`
+
+	started bool // there is a record that the call it is about went to the server
 }
 
 // JSON is the record on one line, without a newline.
@@ -38,4 +47,30 @@ func (r Record) JSON() []byte {
 		panic(err) // strings and numbers alone cannot fail
 	}
 	return line
+}
+
+// onAudit are the events that are kept, under the names they have there
+// (DESIGN section 14, "Audit"). What the server and the room do beside calls
+// is for the log alone.
+var onAudit = map[string]string{
+	"asked": "asked", "answer": "answered", "delegated": "delegated", "modified": "modified", "decided": "decided",
+	"call": "start", "answered": "end", "dropped": "dropped", "rejected": "rejected", "withdrawn": "withdrawn",
+	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
+	"reloaded": "reloaded", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
+}
+
+// forAudit is the record as it is kept, nil if it is not.
+func (r Record) forAudit() []byte {
+	name, kept := onAudit[r.Event]
+	if !kept {
+		return nil
+	}
+	switch {
+	case r.Event == "answered" && !r.started:
+		name = "rejected" // there was no start for it to end
+	case r.Event == "withdrawn" && r.started:
+		name = "end" // the last word: what the server still says is for nobody
+	}
+	r.Event = name
+	return r.JSON()
 }

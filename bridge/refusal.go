@@ -28,6 +28,12 @@ type Refusal struct {
 	Retryable  bool
 	RetryAfter time.Duration
 	Rule       string
+
+	Decision  string   // the question that was put
+	By        []string // who decided
+	Say       string   // the owner's or the deciding person's words
+	Tool      string   // what was called and by whom, where nobody could be asked
+	Requester string
 }
 
 // The codes of DESIGN section 9 that can occur so far. They lie outside the
@@ -37,12 +43,17 @@ const (
 	codeUnknownMethod  = -32601
 	codeInvalidParams  = -32602
 
+	codeDenied            = -31001
+	codeExpired           = -31002
+	codeNoApprover        = -31003
 	codePolicyDenied      = -31004
 	codeBusy              = -31005
 	codeShuttingDown      = -31006
 	codeServerUnavailable = -31007
 	codeOutcomeUnknown    = -31008
+	codeAuditUnavailable  = -31009
 	codeCallTimeout       = -31010
+	codeToolChanged       = -31011
 	codeTooLarge          = -31013
 )
 
@@ -98,6 +109,11 @@ func answerUnreadable(why string) Refusal {
 		Message: "the server's answer cannot be read (" + why + "), so nobody knows whether the call ran"}
 }
 
+func auditUnavailable() Refusal {
+	return Refusal{Code: codeAuditUnavailable, Reason: "audit_unavailable", Executed: No, Retryable: true, RetryAfter: time.Second,
+		Message: "the audit log cannot be written, and nothing runs that is not on record"}
+}
+
 func callTimeout(after time.Duration) Refusal {
 	return Refusal{Code: codeCallTimeout, Reason: "call_timeout", Executed: Perhaps,
 		Message: "the server did not answer within " + after.String()}
@@ -120,9 +136,14 @@ func (r Refusal) payload(id []byte) []byte {
 		data = append(data, `,"retry_after_ms":`...)
 		data = strconv.AppendInt(data, r.RetryAfter.Milliseconds(), 10)
 	}
-	if r.Rule != "" {
-		data = append(data, `,"rule":`...)
-		data = jsonrpc.AppendQuote(data, r.Rule)
+	for _, m := range []struct{ name, value string }{
+		{"decision_id", r.Decision}, {"rule", r.Rule}, {"by", strings.Join(r.By, ", ")}, {"say", r.Say},
+		{"tool", r.Tool}, {"requester", r.Requester},
+	} {
+		if m.value != "" {
+			data = append(append(append(data, `,"`...), m.name...), `":`...)
+			data = jsonrpc.AppendQuote(data, m.value)
+		}
 	}
 	data = append(data, '}')
 	return jsonrpc.AppendError(nil, id, r.Code, r.Message, data)

@@ -55,6 +55,8 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	switch env.Kind {
 	case wire.Request:
 		e.request(env)
+	case wire.Response:
+		e.responded(env)
 	case wire.Notification:
 		e.notified(env)
 	case wire.Presence:
@@ -105,7 +107,7 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.answerHere(env)
 		return
 	}
-	e.start(env)
+	e.admit(env)
 }
 
 // judged says whether a request is refused, and why.
@@ -116,6 +118,9 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	}
 	if e.stopping {
 		return shuttingDown(), true
+	}
+	if e.auditDown && treatments[env.Method] == judge {
+		return auditUnavailable(), true
 	}
 	if treatments[env.Method] == wrong {
 		return unknownMethod(env.Method), true
@@ -132,36 +137,59 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if subscription := env.Method == "resources/subscribe" || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
 		return invalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
 	}
-	if treatments[env.Method] == judge {
-		if r, refused := e.judgedByRules(env); refused {
-			return r, true
-		}
-	}
-	if e.calls.foreign >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls {
-		return busy("the server has as many calls as it may have at one time"), true
-	}
-	return Refusal{}, false
-}
-
-// judgedByRules checks what can be checked without asking anybody, then the
-// policy: a call that could never work is refused for that reason alone.
-func (e *Engine) judgedByRules(env *wire.Envelope) (Refusal, bool) {
 	if env.Method == "tools/call" {
 		if r, refused := e.server.tools.check(&env.Message); refused {
 			return r, true
 		}
 	}
-	d := e.decide(policy.Call{From: env.From, Method: env.Method, Tool: toolOf(env)})
-	e.note(Record{Event: "decided", Env: env.ID, From: env.From, Method: env.Method, Tool: toolOf(env), Via: "request",
-		Verdict: d.Verdict.String(), Rule: d.Rule})
-	if d.Verdict == policy.Allow {
-		return Refusal{}, false
+	if e.calls.running >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls {
+		return busy("the server has as many calls as it may have at one time"), true
 	}
-	what := env.Method
-	if tool := toolOf(env); tool != "" {
-		what = tool
+	return Refusal{}, false
+}
+
+// admit decides what becomes of a request that could be served: it starts, is
+// refused, or is put before somebody.
+func (e *Engine) admit(env *wire.Envelope) {
+	c := e.newCall(env)
+	if treatments[env.Method] == pass {
+		c.decision = policy.Decision{Verdict: policy.Allow, Rule: "reads pass"}
+		e.noteDecision(c)
+		e.start(c)
+		return
 	}
-	return policyDenied(what, d.Rule), true
+	c.decision = e.policy.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &e.ledger)
+	e.pinned(c)
+	switch c.decision.Verdict {
+	case policy.Allow:
+		e.noteDecision(c)
+		c.hold = e.ledger.Reserve(c.decision, e.now)
+		e.start(c)
+	case policy.Ask:
+		c.hold = e.ledger.Reserve(c.decision, e.now)
+		e.question(c)
+	default:
+		e.noteDecision(c)
+		r := policyDenied(c.what(), c.decision.Rule)
+		r.Say = c.decision.Say
+		e.answerFor(c, r)
+		e.idleIfDone()
+	}
+}
+
+func (e *Engine) noteDecision(c *call) {
+	r := c.record()
+	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
+	e.note(r)
+}
+
+// described is a call as the policy sees it.
+func (e *Engine) described(from, via, method, tool string, arguments []byte) policy.Call {
+	call := policy.Call{From: from, Via: via, Method: method, Tool: tool, Args: arguments, Now: e.now}
+	if t := e.server.tools.tools[tool]; t != nil {
+		call.Hints = t.hints
+	}
+	return call
 }
 
 // answerHere serves the requests that concern the bridge itself or what it

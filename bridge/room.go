@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -59,6 +60,7 @@ func (e *Engine) seated(ev Seated) {
 			Detail: "the gateway does not let " + e.room.me + " send mcp/response, so callers will get no answers"})
 	}
 	e.release()
+	e.act(e.desk.Reask(e.now))
 }
 
 // renewRoster takes the welcome's word for who is here. Nobody who speaks to
@@ -90,6 +92,8 @@ func (e *Engine) gone(id string) {
 	for _, uri := range e.server.forgetSubscriber(id) {
 		e.unsubscribe(uri)
 	}
+	e.act(e.desk.Left(e.now, approval.Participant(id)))
+	e.withdrawFor(id)
 }
 
 func (e *Engine) unseated(ev Unseated) {
@@ -195,6 +199,7 @@ func (e *Engine) joined(who wire.Participant) {
 	}
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving = who.Caps, nil
+	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
 }
 
 // left believes a leave only after a while: gateways announce the end of an

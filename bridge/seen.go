@@ -41,6 +41,16 @@ func (s *seen) again(now time.Time, from, env string, body []byte) (before, same
 	return false, false
 }
 
+// before notes a request of an earlier run. What its body was is not known any
+// more, so that any other is taken for a different one.
+func (s *seen) before(b Seen) {
+	key := seenKey{b.From, b.Env}
+	if _, ok := s.body[key]; !ok {
+		s.body[key] = 0
+		s.queue = append(s.queue, seenAt{key, b.At})
+	}
+}
+
 func (s *seen) forget(now time.Time) {
 	for s.head < len(s.queue) {
 		oldest := s.queue[s.head]

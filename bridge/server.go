@@ -63,7 +63,7 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 // place of the caller's, what the server's revision demands added, and every
 // other byte as it came.
 func (s *server) line(c *call, m *jsonrpc.Message) []byte {
-	edits := make([]jsonrpc.Edit, 0, 4)
+	edits := c.edited(make([]jsonrpc.Edit, 0, 5))
 	if !m.Has(jsonrpc.Version) {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
 	}
@@ -162,7 +162,11 @@ func (e *Engine) progress(m *jsonrpc.Message) {
 	if err != nil || c == nil || c.token == nil || c.silent {
 		return
 	}
-	payload := m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: c.token})
+	edits := []jsonrpc.Edit{{Field: jsonrpc.Token, Value: c.token}}
+	if c.reminders > 0 && m.Has(jsonrpc.Progress) {
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Progress, Value: further(m.Get(jsonrpc.Progress), c.reminders)})
+	}
+	payload := m.Append(nil, edits...)
 	e.tellOne(wire.Progress, c.from, "notifications/progress", payload)
 }
 

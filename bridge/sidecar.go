@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -28,9 +29,36 @@ type Server interface {
 	Restart(why string)
 }
 
+// An Audit is where records are kept. When it fails, or goes on after a failure,
+// somebody must tell the Sidecar, with Unrecorded and AuditUp.
+type Audit interface {
+	// Append writes records, one JSON object each, in one piece: when it
+	// fails none of them counts.
+	Append(records ...[]byte) error
+
+	// Sync puts all that was appended on disk and then calls done, from
+	// another goroutine.
+	Sync(done func(error))
+
+	// Err is why nothing can be appended, nil if it can.
+	Err() error
+}
+
 // Options are what a Sidecar needs beside its Engine.
 type Options struct {
 	Engine Config
+
+	// Audit gets every record before what it is about takes effect. nil: none
+	// is kept.
+	Audit Audit
+
+	// Asked is called, as Emit is, when a question is put at this machine or
+	// has changed, and when it is not open there any more.
+	Asked  func(Show)
+	Closed func(Hide)
+
+	// Remember is called, as Emit is, with a yes that is to last.
+	Remember func(approval.Grant)
 
 	// Emit gets every Record, in order, from whichever goroutine caused
 	// it, under the Sidecar's lock: it must neither wait nor call back.
@@ -45,32 +73,47 @@ type Options struct {
 // A Sidecar runs an Engine: it hands it events and carries out the effects.
 // Bind must be called before anything else.
 type Sidecar struct {
-	emit    func(Record)
-	serving func(Serving)
-	seat    Seat
-	server  Server
-	wake    chan struct{} // Next has become sooner than Run knows
-	idle    chan struct{} // closed when the last call has ended after Drain
+	o      Options
+	seat   Seat
+	server Server
+	wake   chan struct{} // Next has become sooner than Run knows
+	idle   chan struct{} // closed when the last call has ended after Drain
 
-	toSeat, toServer atomic.Bool // something was put there since the last flush
+	toSeat atomic.Bool // something was put there since the last flush
+	staged atomic.Bool // something waits in batch
+
+	flushing sync.Mutex // held while a batch is carried out, so that batches keep their order
 
 	mu     sync.Mutex
 	engine *Engine
+	batch  batch
 	armed  time.Time // when Run will wake by itself
 	rest   bool      // idle is closed
 }
 
+// A batch is what waits for the next flush: the lines to the server leave when
+// the records before them are written, and not otherwise.
+type batch struct {
+	records [][]byte
+	lines   []Write
+	syncs   []Sync
+}
+
 // New returns a Sidecar that is bound to nothing yet.
 func New(o Options) *Sidecar {
-	s := &Sidecar{emit: o.Emit, serving: o.Serving, engine: NewEngine(o.Engine),
-		wake: make(chan struct{}, 1), idle: make(chan struct{})}
-	if s.emit == nil {
-		s.emit = func(Record) {}
+	nothing(&o.Emit)
+	nothing(&o.Serving)
+	nothing(&o.Asked)
+	nothing(&o.Closed)
+	nothing(&o.Remember)
+	return &Sidecar{o: o, engine: NewEngine(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{})}
+}
+
+// nothing is what a function that was not given does.
+func nothing[T any](f *func(T)) {
+	if *f == nil {
+		*f = func(T) {}
 	}
-	if s.serving == nil {
-		s.serving = func(Serving) {}
-	}
-	return s
 }
 
 // Bind gives the Sidecar its two ways out.
@@ -85,10 +128,15 @@ func (s *Sidecar) Handle(ev Event) {
 	s.handle(ev)
 	if next := s.engine.Next(); !next.IsZero() && (s.armed.IsZero() || next.Before(s.armed)) {
 		s.armed = next
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		s.nudge()
+	}
+}
+
+// nudge makes Run look again when it has something to do.
+func (s *Sidecar) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -117,15 +165,21 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 			return NotSent{f, errors.Is(err, ErrNoSeat)}
 		}
 	case Write:
-		err := s.server.Put(f.Line)
-		s.toServer.Store(true)
-		if err != nil && f.Call != 0 {
-			return NotWritten{f.Call, err}
-		}
+		s.batch.lines = append(s.batch.lines, f)
+		s.staged.Store(true)
 	case Note:
-		s.emit(f.Record)
+		s.record(f.Record)
+	case Sync:
+		s.batch.syncs = append(s.batch.syncs, f)
+		s.staged.Store(true)
 	case Serving:
-		s.serving(f)
+		s.o.Serving(f)
+	case Show:
+		s.o.Asked(f)
+	case Hide:
+		s.o.Closed(f)
+	case Remember:
+		s.o.Remember(f.Grant)
 	case Restart:
 		s.server.Restart(f.Why)
 	case Idle:
@@ -137,15 +191,93 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 	return nil
 }
 
+func (s *Sidecar) record(r Record) {
+	s.o.Emit(r)
+	if s.o.Audit == nil {
+		return
+	}
+	if line := r.forAudit(); line != nil {
+		s.batch.records = append(s.batch.records, line)
+		s.staged.Store(true)
+	}
+}
+
 // Flush makes leave what Handle has put on its way. The goroutines that read
 // call it before they wait for more, so that what was read together leaves
-// together.
+// together: the records in one write, then the lines in one, then the frames.
 func (s *Sidecar) Flush() {
-	if s.toServer.Swap(false) {
-		s.server.Flush()
+	if s.staged.Load() {
+		s.flushBatch()
 	}
 	if s.toSeat.Swap(false) {
 		s.seat.Flush()
+	}
+}
+
+func (s *Sidecar) flushBatch() {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	for s.staged.Swap(false) {
+		s.mu.Lock()
+		b := s.batch
+		s.batch = batch{}
+		s.mu.Unlock()
+		s.carry(b)
+	}
+}
+
+// carry writes the records and then, only if that went well, the lines.
+func (s *Sidecar) carry(b batch) {
+	if err := s.append(b.records); err != nil {
+		s.unrecorded(b, err)
+		return
+	}
+	for _, line := range b.lines {
+		if err := s.server.Put(line.Line); err != nil && line.Call != 0 {
+			s.Handle(NotWritten{line.Call, err})
+		}
+	}
+	if len(b.lines) > 0 {
+		s.server.Flush()
+	}
+	for _, sync := range b.syncs {
+		s.sync(sync.Ticket)
+	}
+}
+
+func (s *Sidecar) append(records [][]byte) error {
+	if s.o.Audit == nil || len(records) == 0 {
+		return nil
+	}
+	return s.o.Audit.Append(records...)
+}
+
+func (s *Sidecar) sync(ticket uint64) {
+	if s.o.Audit == nil {
+		s.Handle(Synced{Ticket: ticket})
+		return
+	}
+	s.o.Audit.Sync(func(err error) {
+		s.Handle(Synced{ticket, err})
+		s.Flush()
+	})
+}
+
+// unrecorded lets nothing of a batch leave. What is no call (a cancellation, an
+// answer to the server) is lost with it, which only makes us say less.
+func (s *Sidecar) unrecorded(b batch, err error) {
+	failed := Unrecorded{Err: err}
+	for _, line := range b.lines {
+		if line.Call != 0 {
+			failed.Calls = append(failed.Calls, line.Call)
+		}
+	}
+	s.Handle(failed)
+	if s.o.Audit.Err() == nil {
+		s.Handle(AuditUp{}) // it was mended before we said that it failed
+	}
+	for _, sync := range b.syncs {
+		s.Handle(Synced{sync.Ticket, err})
 	}
 }
 

@@ -28,6 +28,10 @@ type stage struct {
 	idle     int
 	sends    []Send
 	writes   []Write
+	shown    []Show
+	hidden   []Hide
+	synced   bool // a Sync is answered at once
+	tickets  []uint64
 }
 
 const tools = `{"tools":[
@@ -51,17 +55,31 @@ func emptyStage(t *testing.T, protocol string) *stage {
 	if !ok {
 		t.Fatalf("no dialect %s", protocol)
 	}
-	n := 0
-	return &stage{t: t, dialect: d, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		engine: NewEngine(Config{
-			Decide:   policy.Globs{Allow: []string{"read_*", "write_*"}}.Decide,
-			NewID:    func() string { n++; return fmt.Sprintf("out-%d", n) },
-			Timeout:  time.Minute,
-			MaxCalls: 4,
-		})}
+	return stageWith(t, d, Config{Policy: rules(t, allowsSome)})
 }
 
-func (s *stage) seat() {
+const allowsSome = "version: 1\ndefault: deny\nrules:\n - {name: some, allow: ['read_*', 'write_*']}\n"
+
+func rules(t *testing.T, text string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Load("policy.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func stageWith(t *testing.T, d wire.Dialect, c Config) *stage {
+	n := 0
+	c.NewID = func() string { n++; return fmt.Sprintf("out-%d", n) }
+	c.Random = func() (r [16]byte) { n++; copy(r[:], fmt.Sprintf("%016d", n)); return r }
+	c.Timeout, c.MaxCalls, c.Topic, c.Server = time.Minute, 4, "t1", "a server"
+	return &stage{t: t, dialect: d, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), engine: NewEngine(c), synced: true}
+}
+
+func (s *stage) seat() { s.seatWith("bob", "carol", "mallory") }
+
+func (s *stage) seatWith(present ...string) {
 	caps, err := wire.ParseCaps([]byte(`["mcp/*","chat"]`))
 	if s.dialect.Protocol == "mcp-x/v0" {
 		caps = wire.Caps{}
@@ -71,8 +89,11 @@ func (s *stage) seat() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.do(Seated{s.dialect, wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps},
-		Peers: []wire.Participant{{ID: "bob"}, {ID: "carol"}, {ID: "mallory"}}}})
+	w := wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps}}
+	for _, id := range present {
+		w.Peers = append(w.Peers, wire.Participant{ID: id})
+	}
+	s.do(Seated{s.dialect, w})
 }
 
 func (s *stage) startServer() {
@@ -110,7 +131,18 @@ func (s *stage) do(ev Event) {
 			s.serving++
 		case Idle:
 			s.idle++
+		case Show:
+			s.shown = append(s.shown, f)
+		case Hide:
+			s.hidden = append(s.hidden, f)
+		case Sync:
+			s.tickets = append(s.tickets, f.Ticket)
 		}
+	}
+	for s.synced && len(s.tickets) > 0 {
+		ticket := s.tickets[0]
+		s.tickets = s.tickets[1:]
+		s.do(Synced{Ticket: ticket})
 	}
 }
 

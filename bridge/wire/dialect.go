@@ -34,6 +34,7 @@ type grammar struct {
 	context      bool // envelopes have a context
 	streams      bool // frames may be raw stream data: #STREAM#DATA
 	handshake    bool // callers initialize a peer before they ask it for anything (WIRE 2.6)
+	verified     bool // gateways make sure who a frame is from (WIRE 1.2)
 
 	caps capsForm // how capabilities are written
 }
@@ -52,6 +53,7 @@ var mcpx0 = grammar{
 	byPayload:  true,
 	bareNotice: true,
 	handshake:  true,
+	verified:   true,
 	caps:       capsUnsaid,
 }
 
@@ -84,6 +86,7 @@ var mcpx1 = grammar{
 	methodInKind: true,
 	bareNotice:   true,
 	handshake:    true,
+	verified:     true,
 	caps:         capsStrings,
 }
 
@@ -144,6 +147,10 @@ func (d Dialect) Alike(other Dialect) bool {
 // Handshake reports whether a caller must initialize a peer before it asks for
 // anything (WIRE 2.6). Where that is not so many peers do not answer it (5.5).
 func (d Dialect) Handshake() bool { return d.grammar != nil && d.handshake }
+
+// Verified reports whether gateways that speak d make sure who a frame is from.
+// Where they do not, anybody can answer in somebody else's name (WIRE 7.2).
+func (d Dialect) Verified() bool { return d.grammar != nil && d.verified }
 
 func digits(s string) bool {
 	return s != "" && len(s) <= 4 && strings.Trim(s, "0123456789") == ""

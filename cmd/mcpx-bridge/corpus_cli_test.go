@@ -30,6 +30,8 @@ var commandLines = map[string]func(*testing.T, badInput){
 	},
 	"cli-005": func(t *testing.T, c badInput) { misuse(t, c, "ws://") },
 	"cli-006": func(t *testing.T, c badInput) { misuse(t, c, "--insecure") },
+	"cli-008": func(t *testing.T, c badInput) { misuse(t, c, "/nonexistent", "hint:") },
+	"cli-009": func(t *testing.T, c badInput) { misuse(t, c, "/dev/full", "hint:") },
 	"cli-011": func(t *testing.T, c badInput) { misuse(t, c, "--behind-proxy") },
 }
 

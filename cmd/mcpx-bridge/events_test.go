@@ -15,13 +15,13 @@ func TestEventsInWords(t *testing.T) {
 	}{
 		{bridge.Record{Event: "peer", ID: "ann", State: "joined"}, "ann joined"},
 		{bridge.Record{Event: "call", From: "ann", Method: "tools/call", Tool: "echo"}, ""},
-		{bridge.Record{Event: "answered", Call: 7, From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
+		{bridge.Record{Event: "answered", Call: "7", From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
 			"answered ann: echo ok call=7"},
 		{bridge.Record{Event: "answered", From: "ann", Tool: "rm", Outcome: "error", Executed: "no", Reason: "policy_denied", Rule: "--deny rm"},
 			`refused ann: rm (policy_denied) rule="--deny rm"`},
-		{bridge.Record{Event: "answered", Call: 7, From: "ann", Tool: "rm", Outcome: "error", Executed: "unknown", Reason: "outcome_unknown", Detail: "it died"},
+		{bridge.Record{Event: "answered", Call: "7", From: "ann", Tool: "rm", Outcome: "error", Executed: "unknown", Reason: "outcome_unknown", Detail: "it died"},
 			`answered ann: rm error call=7 detail="it died"`},
-		{bridge.Record{Event: "withdrawn", Call: 7, From: "ann", Tool: "echo"}, "ann withdrew echo call=7"},
+		{bridge.Record{Event: "withdrawn", Call: "7", From: "ann", Tool: "echo"}, "ann withdrew echo call=7"},
 		{bridge.Record{Event: "server_exit", Exit: 1}, ""},
 		{bridge.Record{Event: "disconnected", Detail: "it broke"}, `warning: the link to the gateway is down detail="it broke"`},
 		{bridge.Record{Event: "disconnected", Detail: topic.ErrLeft.Error()}, ""},
@@ -49,7 +49,7 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &events{log: log}
-	r := bridge.Record{Event: "call", Call: 7, From: "ann", Method: "tools/call", Tool: "echo"}
+	r := bridge.Record{Event: "call", Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
 	if n := testing.AllocsPerRun(100, func() { e.emit(r) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

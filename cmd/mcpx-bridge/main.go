@@ -23,12 +23,17 @@ type env struct {
 	// hurry ends when the person will not wait any longer: at the second
 	// signal. Nil means that nobody is in a hurry.
 	hurry context.Context
+
+	// reload is sent to when the person wants settings read again; nobody need
+	// listen. Nil means never.
+	reload <-chan struct{}
 }
 
 func main() {
 	collectLess()
-	ctx, hurry := untilSignalled()
-	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry}))
+	reload := make(chan struct{})
+	ctx, hurry := untilSignalled(reload)
+	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload}))
 }
 
 // collectLess has garbage collected when the heap has grown fivefold instead of
@@ -46,8 +51,9 @@ func collectLess() {
 var errSignalled = errors.New("told to stop")
 
 // untilSignalled returns a context that ends at the first signal and one that
-// ends at the second. A third one kills the process in the usual way.
-func untilSignalled() (first, second context.Context) {
+// ends at the second. A third one kills the process in the usual way. A hangup
+// is a wish to reload where somebody listens for it, else a signal like others.
+func untilSignalled(reload chan<- struct{}) (first, second context.Context) {
 	first, stop := context.WithCancelCause(context.Background())
 	second, hurry := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 4)
@@ -56,13 +62,30 @@ func untilSignalled() (first, second context.Context) {
 	// started would be left behind. Writes then fail with EPIPE instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
-		<-signals
+		next := func() {
+			for s := range signals {
+				if s != syscall.SIGHUP || !offer(reload) {
+					return
+				}
+			}
+		}
+		next()
 		stop(errSignalled)
-		<-signals
+		next()
 		hurry(errSignalled)
 		signal.Stop(signals)
 	}()
 	return first, second
+}
+
+// offer reports whether somebody took it.
+func offer(to chan<- struct{}) bool {
+	select {
+	case to <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 // run is the program: it does what args say and returns the exit code.

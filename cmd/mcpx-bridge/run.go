@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
@@ -38,8 +39,10 @@ as it stands behind --, without a shell, kept up, and stopped with everything
 it started when this command ends. The others in the topic find its tools under
 our id, which is taken from the command unless --id names another.
 
-Nobody may call a tool that no --allow names. --deny takes away again what
---allow gives. In both, * stands for any run of characters.
+Nobody may call a tool that neither --policy nor --allow lets them call. --deny
+takes away again what the others give. In a pattern * stands for any run of
+characters. What was decided, and what ran, is kept in the audit log; without a
+record nothing runs.
 
 Without --gateway it joins this machine's own gateway, and hosts that itself
 when no other mcpx-bridge does. When the one that hosts it ends, another takes
@@ -58,8 +61,7 @@ seconds; a second one does not.`,
 	f.SetInterspersed(false)
 	p.s.roomFlags(f)
 	p.s.serverFlags(f)
-	f.StringArrayVar(&p.s.Allow, "allow", nil, "let others call the tools this `GLOB` matches; repeatable")
-	f.StringArrayVar(&p.s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
+	p.s.policyFlags(f)
 	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
@@ -76,6 +78,8 @@ type bridging struct {
 	seat    *topic.Seat
 	server  *stdio.Server
 	sidecar *bridge.Sidecar
+	rules   *rulebook
+	audit   *audit.Log // nil if no record is kept
 	events  *events
 
 	pid     atomic.Int64  // the server's process, 0 while there is none
@@ -95,6 +99,7 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := b.door.ready(ctx); err != nil {
+		b.closeAudit()
 		b.door.close()
 		return err
 	}
@@ -104,8 +109,8 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 
 // hintAllow says what a person who has just begun will wonder about.
 func (p *program) hintAllow() {
-	if len(p.s.Allow) == 0 {
-		p.log.Warn("nobody may call a tool: there is no --allow")
+	if len(p.s.Allow) == 0 && p.s.Policy == "" {
+		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
 		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
 	}
 }
@@ -135,16 +140,37 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 	}
 	b.server = stdio.New(stdio.Options{Args: argv, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace})
-	b.sidecar = bridge.New(bridge.Options{
+	rules, now, err := p.newRulebook()
+	if err != nil {
+		return nil, err
+	}
+	b.rules = rules
+	log, seen, err := p.openAudit(id, b.auditChanged)
+	if err != nil {
+		return nil, err
+	}
+	b.audit = log
+	o := bridge.Options{
 		Engine: bridge.Config{
-			Decide:   policy.Globs{Allow: p.s.Allow, Deny: p.s.Deny}.Decide,
+			Policy:   now,
 			NewID:    uuid.NewString,
+			Random:   fresh128,
 			Timeout:  p.s.Timeout,
 			MaxCalls: p.s.MaxCalls,
+			Session:  newSession(),
+			Topic:    p.s.Topic,
+			Server:   strings.Join(argv, " "),
+			Seen:     seen,
+
+			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
 		},
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
 		Serving: b.serves,
-	})
+	}
+	if log != nil {
+		o.Audit = log
+	}
+	b.sidecar = bridge.New(o)
 	b.sidecar.Bind(seatOf{b.seat}, b.server)
 	return b, nil
 }
@@ -161,9 +187,6 @@ func (p *program) checkRun() error {
 		return misused("drop --listen, or drop --gateway to host one", "--listen has no meaning with --gateway")
 	case offLoopback(p.s.Listen):
 		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
-	}
-	if err := (policy.Globs{Allow: p.s.Allow, Deny: p.s.Deny}).Check(); err != nil {
-		return misused("--allow 'read_*'", "%w", err)
 	}
 	return checkDir(p.s.Cwd)
 }
@@ -187,10 +210,13 @@ func (b *bridging) run(ctx context.Context) error {
 	b.events = b.p.newEvents()
 	defer b.events.close()
 	defer b.door.close()
+	defer b.closeAudit()
 	err := together(context.WithoutCancel(ctx),
 		func(ctx context.Context) error { return b.keepServer(ctx) },
 		func(ctx context.Context) error { return b.keepSeat(ctx) },
 		func(ctx context.Context) error { return b.sidecar.Run(ctx) },
+		func(ctx context.Context) error { return b.keepRules(ctx) },
+		func(ctx context.Context) error { return b.keepWitness(ctx) },
 		func(inner context.Context) error { return b.untilTold(ctx, inner) },
 	)
 	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) {

@@ -40,6 +40,14 @@ type settings struct {
 	MaxCalls     int
 	Allow, Deny  []string
 
+	// what may run, and the record of it
+	Policy          string
+	Audit           string
+	AuditSync       string
+	Approver        []string
+	Within          time.Duration
+	TrustUnverified bool
+
 	// the gateway
 	Listen      string
 	TLSCert     string
@@ -93,6 +101,16 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.EnvClean, "env-clean", false, "do not give the server our own environment")
 	f.StringArrayVar(&s.EnvPass, "env-pass", nil, "with --env-clean, pass on this variable of ours, `KEY`; repeatable")
 	f.DurationVar(&s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start, as a `TIME` like 90s")
+}
+
+// policyFlags say what may run, who is asked, and where that is put on record.
+func (s *settings) policyFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches; repeatable")
+	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
+	f.StringVar(&s.Policy, "policy", "", "read the rules from this `FILE`, and again whenever it is saved")
+	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
+	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
+	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
 }
 
 // listenFlags say where a gateway of ours listens.

@@ -1,0 +1,433 @@
+package bridge
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A call that somebody must agree to takes this road:
+//
+//	question -> desk.Open -> Show to each approver (topic, local door)
+//	         -> desk.Answer … -> Settled -> decided, on record and synced
+//	         -> agreed -> checked again -> start
+//
+// Nothing else starts a call for which somebody was asked.
+
+const (
+	reminderEvery = 15 * time.Second // progress while people decide (WIRE 7.6)
+	elicitation   = "elicitation/create"
+)
+
+// question puts a call before those who may agree to it.
+func (e *Engine) question(c *call) {
+	q := approval.Question{
+		Caller: c.from, Via: "request", Method: c.method, Tool: c.tool(), Args: c.arguments(),
+		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id,
+		Bridge: e.room.me, Server: e.serverName, Topic: e.topic, Dialect: e.room.dialect.Protocol,
+		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !e.verified(),
+	}
+	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
+		q.Fingerprint = t.print
+	}
+	id, acts := e.desk.Open(e.now, q)
+	c.question = id
+	e.calls.asked[id] = c
+	r := c.record()
+	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
+	e.note(r)
+	e.act(acts)
+	e.remind(c)
+}
+
+// act carries out what the desk says.
+func (e *Engine) act(acts []approval.Act) {
+	for _, a := range slices.Clone(acts) { // the desk reuses them as soon as it is spoken to
+		switch a := a.(type) {
+		case approval.Show:
+			e.show(a)
+		case approval.Close:
+			e.close(a)
+		case approval.Noted:
+			event := a.Event
+			if event == "answered" {
+				event = "answer" // a person's; that of a call is the server's
+			}
+			e.note(Record{Event: event, Question: a.ID, By: []string{a.Who.String()}, Reason: a.Reason, Detail: a.Said,
+				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.nameOf(a.ID)})
+		case approval.Settled:
+			e.settled(a)
+		}
+	}
+}
+
+func (e *Engine) show(a approval.Show) {
+	if a.To.Door != approval.Topic {
+		e.do(Show{ID: a.ID, Why: a.Why})
+		return
+	}
+	env := &wire.Envelope{ID: a.Ask, Kind: wire.Request, To: []string{a.To.ID}, Method: elicitation,
+		Payload: jsonrpc.AppendRequest(nil, a.RPC, elicitation, a.Params)}
+	if !e.send(wire.Question, env) {
+		e.act(e.desk.Unreachable(e.now, a.Ask))
+	}
+}
+
+func (e *Engine) close(a approval.Close) {
+	if a.To.Door != approval.Topic {
+		e.do(Hide{ID: a.ID, Because: a.Because})
+		return
+	}
+	params := append([]byte(`{"requestId":`), a.RPC...)
+	params = append(jsonrpc.AppendQuote(append(params, `,"reason":`...), a.Because), '}')
+	e.tellOne(wire.Cancellation, a.To.ID, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+}
+
+// responded takes an answer from a participant. The desk alone knows whose
+// question it is, and whether it counts.
+func (e *Engine) responded(env *wire.Envelope) {
+	if !e.forUs(env) {
+		return
+	}
+	m := &env.Message
+	e.act(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID),
+		Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: m.Has(jsonrpc.Err)}))
+}
+
+// present reports whether somebody can be asked now. Where the gateway does
+// not verify who speaks, participants count for nobody unless the owner said
+// that they do (WIRE 7.2).
+func (e *Engine) present(w approval.Who) bool {
+	switch w.Door {
+	case approval.Local:
+		return e.local
+	case approval.Topic:
+		p := e.room.peers[w.ID]
+		return p != nil && e.verified() && e.room.seated
+	}
+	return false
+}
+
+func (e *Engine) verified() bool { return e.trustUnverified || e.room.dialect.Verified() }
+
+// recheck says why a call that somebody agrees to may not run after all. The
+// stricter of the policy then and now holds (RELIABILITY AI-14).
+func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string) {
+	if q.Method == "tools/call" && e.server.up {
+		t := e.server.tools.tools[q.Tool]
+		switch {
+		case t == nil || t.print != q.Fingerprint:
+			return approval.ToolChanged
+		case t.fits(arguments) != nil:
+			return approval.BadArguments
+		}
+	}
+	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
+	if d.Verdict == policy.Deny {
+		return approval.PolicyDenied
+	}
+	return ""
+}
+
+// settled ends a question: the call may run, or its caller hears why not.
+func (e *Engine) settled(s approval.Settled) {
+	c := e.calls.asked[s.ID]
+	if c == nil {
+		return
+	}
+	delete(e.calls.asked, s.ID)
+	e.alarms.stop(c.alarm)
+	r := c.record()
+	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.decision.Rule, s.ID
+	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
+	r.Digest, r.Modified = s.Digest.Short(), s.Modified
+	if s.Outcome == approval.Allowed {
+		r.Verdict = "allow"
+		e.note(r)
+		e.remember(s)
+		e.sync(c, s)
+		return
+	}
+	e.note(r)
+	e.ledger.GiveBack(c.hold)
+	if s.Outcome == approval.Withdrawn {
+		e.calls.settle(c)
+	} else {
+		e.answerFor(c, unapproved(c, s))
+	}
+	e.idleIfDone()
+}
+
+func names(who []approval.Who) []string {
+	var all []string
+	for _, w := range who {
+		all = append(all, w.String())
+	}
+	return all
+}
+
+// unapproved is what the caller hears of a question that did not end well
+// (WIRE 7.3).
+func unapproved(c *call, s approval.Settled) Refusal {
+	r := Refusal{Executed: No, Reason: s.Reason, Decision: s.ID, Rule: c.decision.Rule, Say: s.Said, By: names(s.By)}
+	switch {
+	case s.Outcome == approval.Expired:
+		r.Code, r.Reason, r.Message = codeExpired, "expired", "nobody decided about "+c.what()+" in time"
+	case s.Reason == approval.NoApprover:
+		r.Code, r.Message = codeNoApprover, "nobody who may decide about "+c.what()+" can be asked now"
+		r.Tool, r.Requester, r.Retryable = c.tool(), c.from, true
+	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
+		r.Code, r.Message = codeBusy, "too many questions about calls of "+c.from
+		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
+	case s.Reason == approval.PolicyDenied:
+		r = policyDenied(c.what(), c.decision.Rule)
+	case s.Reason == approval.ToolChanged:
+		r.Code, r.Message = codeToolChanged, c.what()+" is not any more what it was when the question was put"
+	case s.Reason == approval.ShuttingDown:
+		r = shuttingDown()
+	case s.Reason == auditReason:
+		r = auditUnavailable()
+	default:
+		r.Code, r.Message = codeDenied, "the call of "+c.what()+" was not approved: "+s.Reason
+	}
+	return r
+}
+
+// sync waits until the decision is on disk: only then does it count
+// (RELIABILITY AI-13).
+func (e *Engine) sync(c *call, s approval.Settled) {
+	e.tickets++
+	c.agreed = &s
+	e.calls.syncing[e.tickets] = c
+	e.do(Sync{e.tickets})
+}
+
+// synced: the decision is on disk, or could not be put there.
+func (e *Engine) synced(ev Synced) {
+	c := e.calls.syncing[ev.Ticket]
+	if c == nil {
+		return
+	}
+	delete(e.calls.syncing, ev.Ticket)
+	switch {
+	case c.silent:
+		e.ledger.GiveBack(c.hold)
+	case ev.Err != nil:
+		e.unstarted(c, auditUnavailable())
+	default:
+		e.agreed(c)
+	}
+	e.idleIfDone()
+}
+
+// agreed starts a call that may run, or waits for the server as long as the
+// agreement lasts.
+func (e *Engine) agreed(c *call) {
+	s := c.agreed
+	switch {
+	case e.stopping:
+		e.unstarted(c, shuttingDown())
+	case !e.now.Before(s.StartBy):
+		e.unstarted(c, Refusal{Code: codeExpired, Reason: "expired", Executed: No, Decision: s.ID,
+			Message: c.what() + " was approved, but could not be started in time"})
+	case !e.server.up && e.server.retry >= 0:
+		e.calls.parked = append(e.calls.parked, c)
+		c.alarm = e.alarms.set(s.StartBy, func() { e.unpark(c) })
+	case !e.server.up:
+		e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
+	default:
+		if reason := e.recheck(s.Question, s.Args); reason != "" {
+			e.unstarted(c, unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
+			return
+		}
+		e.start(c)
+	}
+}
+
+// unpark gives up on a server that did not come back in time.
+func (e *Engine) unpark(c *call) {
+	for i, p := range e.calls.parked {
+		if p == c {
+			e.calls.parked = append(e.calls.parked[:i:i], e.calls.parked[i+1:]...)
+			e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
+			e.idleIfDone()
+			return
+		}
+	}
+}
+
+// startParked starts what waited for the server.
+func (e *Engine) startParked() {
+	parked := e.calls.parked
+	e.calls.parked = nil
+	for _, c := range parked {
+		e.alarms.stop(c.alarm)
+		if !c.silent {
+			e.agreed(c)
+		}
+	}
+}
+
+// unstarted ends a call that was never written.
+func (e *Engine) unstarted(c *call, r Refusal) {
+	e.ledger.GiveBack(c.hold)
+	e.answerFor(c, r)
+}
+
+// remember hands a lasting yes to whoever keeps it.
+func (e *Engine) remember(s approval.Settled) {
+	if s.Made != nil {
+		e.do(Remember{*s.Made})
+	}
+}
+
+// remind tells a caller that gave a progress token that people are deciding.
+func (e *Engine) remind(c *call) {
+	if c.token == nil || e.calls.asked[c.question] != c {
+		return
+	}
+	c.reminders++
+	params := append([]byte(`{"progressToken":`), c.token...)
+	params = strconv.AppendInt(append(params, `,"progress":`...), int64(c.reminders), 10)
+	params = append(params, `,"message":`...)
+	params = append(jsonrpc.AppendQuote(params, "waiting for approval"), '}')
+	e.tellOne(wire.Progress, c.from, "notifications/progress", jsonrpc.AppendNotification(nil, "notifications/progress", params))
+	c.alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
+}
+
+// further adds what was already reported while people decided to the server's
+// own progress, which must go on from there.
+func further(progress []byte, reminders int) []byte {
+	n, ok := new(big.Rat).SetString(string(progress))
+	if !ok || reminders == 0 || len(progress) > 64 {
+		return progress
+	}
+	n.Add(n, big.NewRat(int64(reminders), 1))
+	if n.IsInt() {
+		return []byte(n.Num().String())
+	}
+	return bytes.TrimRight([]byte(n.FloatString(9)), "0")
+}
+
+// edited is the request as it may run: with other arguments where somebody
+// changed them, else as it came.
+func (c *call) edited(edits []jsonrpc.Edit) []jsonrpc.Edit {
+	if c.agreed == nil || len(c.agreed.Modified) == 0 {
+		return edits
+	}
+	return append(edits, jsonrpc.Edit{Field: jsonrpc.Arguments, Value: c.agreed.Args})
+}
+
+// withModified tells the caller in the result what was changed of its call
+// (WIRE 7.5).
+func (c *call) withModified(payload []byte) []byte {
+	told := jsonrpc.AppendQuote([]byte(`"mcpx/approval":{"by":`), strings.Join(names(c.agreed.By), ", "))
+	told = jsonrpc.AppendQuote(append(told, `,"decision_id":`...), c.agreed.ID)
+	told = append(told, `,"modified":[`...)
+	for i, pointer := range c.agreed.Modified {
+		if i > 0 {
+			told = append(told, ',')
+		}
+		told = jsonrpc.AppendQuote(told, pointer)
+	}
+	told = append(told, `]}`...)
+	shape := jsonrpc.Shape{{Name: "result", Slot: 0, Inside: jsonrpc.Shape{{Name: "_meta", Slot: 1, Inside: jsonrpc.Shape{}}}}}
+	var at [2]jsonrpc.Span
+	if jsonrpc.Scan(payload, jsonrpc.Passed, shape, at[:]) != nil {
+		return payload
+	}
+	switch result, meta := at[0], at[1]; {
+	case meta.End != 0 && payload[meta.Start] == '{':
+		return insertMembers(payload, meta, told)
+	case result.End != 0 && payload[result.Start] == '{' && meta.End == 0:
+		return insertMembers(payload, result, append(append([]byte(`"_meta":{`), told...), '}'))
+	}
+	return payload // no object to put it in
+}
+
+// insertMembers puts members at the beginning of the object at a span.
+func insertMembers(text []byte, object jsonrpc.Span, members []byte) []byte {
+	at := object.Start + 1
+	out := append(bytes.Clone(text[:at]), members...)
+	if rest := bytes.TrimLeft(text[at:object.End], " \t\r\n"); rest[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, text[at:]...)
+}
+
+// unrecorded ends calls whose decision could not be put on record. Nothing of
+// them has left; and nothing new is admitted until records can be written.
+func (e *Engine) unrecorded(ev Unrecorded) {
+	if !e.auditDown {
+		e.auditDown = true
+		e.note(Record{Event: "warning", Reason: "audit_unavailable", Detail: ev.Err.Error()})
+		e.act(e.desk.AbortAll(e.now, auditReason))
+	}
+	for _, n := range ev.Calls {
+		if c := e.calls.byNumber[n]; c != nil {
+			c.unrecorded = true
+			e.finishUnanswered(c, auditUnavailable())
+		}
+	}
+	e.idleIfDone()
+}
+
+const auditReason = "audit_unavailable"
+
+// checkpoint shows the head of the audit to the topic, whose histories witness
+// it from then on (DESIGN 10).
+func (e *Engine) checkpoint(ev Checkpoint) {
+	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
+	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
+	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
+	e.note(Record{Event: "checkpoint", Detail: ev.Hash, Count: int(ev.Seq)})
+}
+
+// reload puts another policy in force. The stricter of the one at the request
+// and the one now holds for every open question.
+func (e *Engine) reload(p *policy.Policy) {
+	e.policy = p
+	e.note(Record{Event: "reloaded", Detail: p.Hash()})
+	e.act(e.desk.Reload(e.now, func(q *approval.Question, arguments []byte) policy.Decision {
+		return p.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
+	}))
+}
+
+// toolsChanged ends questions about tools that are not what they were.
+func (e *Engine) toolsChanged() {
+	e.act(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
+		if t := e.server.tools.tools[q.Tool]; t != nil {
+			return t.print
+		}
+		return ""
+	}))
+}
+
+// View is a question as a person at this machine sees it; whole: with every
+// argument. id may be any unique beginning of it.
+func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool) {
+	if ids := e.desk.Resolve(id); len(ids) == 1 {
+		return e.desk.View(now, ids[0], whole)
+	}
+	return approval.View{}, false
+}
+
+// Pending are the open questions, the oldest first.
+func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }
+
+// withdrawFor ends the questions of a caller who is gone.
+func (e *Engine) withdrawFor(who string) {
+	for _, id := range sorted(e.calls.asked) {
+		if c := e.calls.asked[id]; c != nil && c.from == who {
+			e.act(e.desk.Withdraw(e.now, id, approval.CallerLeft))
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+)
+
+// A witness is told the head of the audit every so often (DESIGN 10).
+const (
+	witnessEvery   = 5 * time.Minute
+	witnessRecords = 256
+	witnessLook    = time.Second
+)
+
+// openAudit opens the record of this bridge; nil if there is to be none. Seen
+// are the calls of earlier runs that must not run again.
+func (p *program) openAudit(id string, changed func(error)) (*audit.Log, []bridge.Seen, error) {
+	if p.s.Audit == "off" {
+		return nil, nil, nil
+	}
+	mode, err := audit.ParseMode(p.s.AuditSync)
+	if err != nil {
+		return nil, nil, misused("--audit-sync decisions", "--audit-sync: %w", err)
+	}
+	path, err := p.auditPath(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log})
+	if err != nil {
+		return nil, nil, fail(exitAudit, auditHint(err), "%w", err)
+	}
+	if err := p.closeOpen(log, found); err != nil {
+		log.Close()
+		return nil, nil, fail(exitAudit, "", "%w", err)
+	}
+	return log, seenIn(found), nil
+}
+
+func auditHint(err error) string {
+	if errors.Is(err, audit.ErrLocked) {
+		return "another bridge keeps this record: give this one another --id, or another --audit FILE"
+	}
+	return "--audit FILE keeps the record elsewhere; --audit off keeps none"
+}
+
+// auditPath is where the record of a bridge is kept by default.
+func (p *program) auditPath(id string) (string, error) {
+	if p.s.Audit != "" {
+		return p.s.Audit, nil
+	}
+	home, err := stateHome(p.getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(string(home), "audit", id+".jsonl"), nil
+}
+
+// closeOpen gives the calls that a crash cut short their last word: nobody
+// knows what became of those that had started, and what was waiting for an
+// answer expired with us (DESIGN 7).
+func (p *program) closeOpen(log *audit.Log, found audit.Found) error {
+	if found.Fault != nil || found.Lost != "" {
+		p.log.Warn("the audit log is not what it was", "fault", cmp.Or(found.Lost, fmt.Sprint(found.Fault)))
+	}
+	for _, c := range found.Calls {
+		if c.Ended || c.ID == "" {
+			continue
+		}
+		r := map[string]any{"env": c.Env, "from": c.From, "tool": c.Tool, "outcome": "unknown", "executed": "unknown", "reason": "outcome_unknown_after_crash"}
+		event := "end"
+		if !c.Started {
+			event, r["outcome"], r["executed"], r["reason"] = "rejected", "expired", "no", "expired_by_restart"
+		}
+		if err := log.Append(lastWord(event, c.ID, r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lastWord(event, call string, members map[string]any) []byte {
+	rest, err := json.Marshal(members)
+	if err != nil {
+		panic(err) // strings alone cannot fail
+	}
+	head := fmt.Appendf(nil, `{"event":%q,"call":%s,`, event, call)
+	return append(head, rest[1:]...)
+}
+
+func seenIn(found audit.Found) (seen []bridge.Seen) {
+	for _, c := range found.Calls {
+		if c.Env != "" {
+			seen = append(seen, bridge.Seen{From: c.From, Env: c.Env, At: c.At})
+		}
+	}
+	return seen
+}
+
+// auditChanged hears that records cannot be written, or can be again.
+func (b *bridging) auditChanged(err error) {
+	if b.sidecar == nil {
+		return // what fails before there is one is an error of the start
+	}
+	if err != nil {
+		b.sidecar.Handle(bridge.Unrecorded{Err: err})
+	} else {
+		b.sidecar.Handle(bridge.AuditUp{})
+	}
+	b.sidecar.Flush()
+}
+
+// keepWitness posts the head of the audit to the topic when enough has
+// happened, or enough time has passed, since it was last posted.
+func (b *bridging) keepWitness(ctx context.Context) error {
+	if b.audit == nil {
+		<-ctx.Done()
+		return nil
+	}
+	look := time.NewTicker(witnessLook)
+	defer look.Stop()
+	var last audit.Head
+	told := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		head := b.audit.Synced()
+		if head.Seq == last.Seq || head.Seq-last.Seq < witnessRecords && time.Since(told) < witnessEvery {
+			continue
+		}
+		b.sidecar.Handle(bridge.Checkpoint{Seq: head.Seq, Hash: hex.EncodeToString(head.Hash[:])})
+		b.sidecar.Flush()
+		last, told = b.audit.Synced(), time.Now()
+	}
+}
+
+// closeAudit writes what is still to be written, and says that we end.
+func (b *bridging) closeAudit() {
+	if b.audit == nil {
+		return
+	}
+	b.sidecar.Flush()
+	if err := b.audit.Close(); err != nil {
+		b.p.log.Error("the audit log was not closed", "error", err)
+	}
+}
+
+// fresh128 are 128 bits that nobody can guess.
+func fresh128() (r [16]byte) {
+	rand.Read(r[:])
+	return r
+}
+
+// newSession begins the names of this run's calls.
+func newSession() string {
+	r := fresh128()
+	return hex.EncodeToString(r[:4]) + "-"
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// policyMax is the largest policy file that is read. A file of rules for
+// people is far below it; a parser's worst case is not worth more.
+const policyMax = 1 << 20
+
+// lookEvery is how often a policy file is looked at for changes.
+const lookEvery = time.Second
+
+// A rulebook is where the policy in force comes from: a file, which may
+// change, and the flags, which do not.
+type rulebook struct {
+	file  string // "" if there is none
+	flags *policy.Policy
+	seen  looks // of the file when it was last read
+}
+
+// Looks tell whether a file may have changed.
+type looks struct {
+	size int64
+	at   time.Time
+	id   any
+}
+
+func looksOf(file string) looks {
+	info, err := os.Stat(file)
+	if err != nil {
+		return looks{}
+	}
+	return looks{info.Size(), info.ModTime(), fileID(info)}
+}
+
+// newRulebook reads the flags and the file, and refuses what is wrong in them
+// before anything is started.
+func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
+	flags, err := policy.Flags(p.s.Allow, p.s.Deny)
+	if err != nil {
+		return nil, nil, misused("--allow 'read_*'", "%w", err)
+	}
+	r := &rulebook{file: p.s.Policy, flags: flags}
+	now, err := r.read()
+	if err != nil {
+		return nil, nil, policyError(err)
+	}
+	return r, now, nil
+}
+
+// read is the policy as it stands now.
+func (r *rulebook) read() (*policy.Policy, error) {
+	if r.file == "" {
+		return r.flags, nil
+	}
+	r.seen = looksOf(r.file)
+	text, err := readPolicy(r.file)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy.Load(r.file, text)
+	if err != nil {
+		return nil, err
+	}
+	return p.With(r.flags), nil
+}
+
+func readPolicy(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, policyMax+1))
+	if err == nil && len(text) > policyMax {
+		err = fmt.Errorf("%s: a policy file may have %d bytes at most", file, policyMax)
+	}
+	return text, err
+}
+
+// policyError is exit 2 with the place and what was probably meant.
+func policyError(err error) error {
+	hint := "mcpx-bridge policy check FILE says all that is wrong with it"
+	if e, ok := errors.AsType[*policy.LoadError](err); ok && e.Suggestion != "" {
+		hint = e.Suggestion
+	} else if errors.Is(err, os.ErrNotExist) {
+		hint = "mcpx-bridge policy init writes a first one"
+	}
+	return misused(hint, "policy: %w", err)
+}
+
+// watch reads the file again when it was saved, and when it is told to, until
+// ctx ends. A file that cannot be read changes nothing: the last good policy
+// stays in force (DESIGN 6).
+func (r *rulebook) watch(ctx context.Context, told <-chan struct{}, changed func(*policy.Policy), failed func(error)) {
+	if r.file == "" {
+		return
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-told:
+		case <-look.C:
+			if looksOf(r.file) == r.seen {
+				continue
+			}
+		}
+		if p, err := r.read(); err != nil {
+			failed(err)
+		} else {
+			changed(p)
+		}
+	}
+}
+
+// keepRules puts every new policy in force.
+func (b *bridging) keepRules(ctx context.Context) error {
+	b.rules.watch(ctx, b.p.reload,
+		func(p *policy.Policy) {
+			b.sidecar.Handle(bridge.Reloaded{Policy: p})
+			b.sidecar.Flush()
+		},
+		func(err error) {
+			b.events.emit(bridge.Record{Event: "reload_failed", Detail: err.Error()})
+		})
+	<-ctx.Done()
+	return nil
+}
