@@ -31,6 +31,7 @@ var traps = []trap{
 	{"a bogus token is retried every second for ever", "bridge/topic", "TestNoHotLoop"},
 	{"a fast reconnect leaves a ghost", "bridge/gateway", "TestNoGhostAfterReconnect"},
 	{"a fast reconnect leaves a ghost", "bridge/topic", "TestGhost"},
+	{"an answer that comes during an outage is lost", "", "TestAnAnswerThatComesDuringAnOutageWaits"},
 	{"after a crash the server stays dead while the bridge looks healthy", "", "TestACrashedServerComesBack"},
 	{"a server that never answers initialize is waited for in silence", "", "TestBadServers"},
 	{"a gateway that is down at start ends the bridge", "", "TestAGatewayThatIsDownAtStartIsWaitedFor"},
@@ -107,6 +108,23 @@ func TestAnOutageLongerThanTheFirstRetryIsSurvived(t *testing.T) {
 		g.greet("bob")
 		s.await(`{"event":"reconnected"}`)
 		g.serves("e1")
+	})
+}
+
+func TestAnAnswerThatComesDuringAnOutageWaits(t *testing.T) {
+	each(t, func(t *testing.T, d tongue) {
+		t.Parallel()
+		g, s := perform(t, d, launch{rules: openRules})
+		g.request("b", "bob", call("1", "slow", `{"ms":100}`))
+		g.request("c", "carol", call("1", "slow", `{"ms":100}`))
+		s.await(`{"event":"call","env":"c"}`)
+		g.drop()
+		s.await(`{"event":"answered","env":"c","outcome":"ok"}`)
+		g.accept()
+		g.greet("bob") // carol has left
+		g.expect(d.reply("bob", "b", "tools/call", "slow", `{"id":1,"result":"*"}`))
+		s.await(`{"event":"dropped","reason":"caller_gone","from":"carol","env":"c"}`)
+		g.quiet()
 	})
 }
 
