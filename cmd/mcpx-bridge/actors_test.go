@@ -23,7 +23,7 @@ import (
 //	await NAME REGEXP [VAR]     waits until it prints a matching line that was
 //	                            not awaited before; VAR gets the first group
 //	[!] said NAME REGEXP        everything it printed so far has a match
-//	signal NAME TERM|INT|KILL   sends a signal
+//	signal NAME TERM|INT|HUP|KILL sends a signal
 //	exits NAME CODE             waits until it ends
 //	[!] alive PID               there is such a process
 //	hosting HOST OTHER A B      tells which of two actors hosts the local gateway
@@ -178,7 +178,7 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func signalActor(ts *testscript.TestScript, neg bool, args []string) {
-	s := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}[args[1]]
+	s := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[args[1]]
 	ts.Check(actorOf(ts, args[0]).cmd.Process.Signal(s))
 }
 

@@ -21,10 +21,15 @@ type events struct {
 	out *spool // nil without --json
 	log *slog.Logger
 
-	mu    sync.Mutex
-	ready bool
-	held  []bridge.Record
+	mu     sync.Mutex
+	ready  bool
+	held   []byte // lines
+	missed int    // lines that were too many to be held
 }
+
+// heldMost is how many bytes are held for ready, which may be long in coming: a
+// gateway can be away for hours, and a server talks.
+const heldMost = 1 << 20
 
 // emit is the Emit of a Sidecar: it neither waits nor calls back.
 func (e *events) emit(r bridge.Record) {
@@ -37,10 +42,18 @@ func (e *events) emit(r bridge.Record) {
 		r.Event = "reconnected"
 	}
 	if e.out != nil && !e.ready {
-		e.held = append(e.held, r)
+		e.hold(append(r.JSON(), '\n'))
 		return
 	}
 	e.say(r)
+}
+
+func (e *events) hold(line []byte) {
+	if len(e.held)+len(line) > heldMost {
+		e.missed++
+		return
+	}
+	e.held = append(e.held, line...)
 }
 
 func (e *events) say(r bridge.Record) {
@@ -71,10 +84,13 @@ func (e *events) begin(ready any, text string) {
 }
 
 func (e *events) release() {
-	for _, r := range e.held {
-		e.say(r)
+	if len(e.held) > 0 {
+		e.out.Write(e.held)
 	}
-	e.held = nil
+	if e.missed > 0 {
+		e.out.Write(eventsLost(e.missed))
+	}
+	e.held, e.missed = nil, 0
 }
 
 // close emits what is still held, for a start that failed has its history too,

@@ -57,7 +57,12 @@ func untilSignalled(reload chan<- struct{}) (first, second context.Context) {
 	first, stop := context.WithCancelCause(context.Background())
 	second, hurry := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGTERM)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as under nohup, and behind a & in a script
+			signal.Notify(signals, s)
+		}
+	}
 	// A reader of our output who goes away must not kill us: the server we
 	// started would be left behind. Writes then fail with EPIPE instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -100,11 +105,13 @@ func run(ctx context.Context, args []string, e env) int {
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	err := root.ExecuteContext(ctx)
+	last := e.stderr
 	if p.errors != nil {
-		p.errors.close()
+		defer p.errors.close()
+		last = p.errors // nor do our last words wait for who reads them
 	}
 	if p.broken() && err == nil {
 		return exitFailed
 	}
-	return complain(e.stderr, err)
+	return complain(last, err)
 }
