@@ -192,7 +192,7 @@ func FuzzAI11Answer(f *testing.F) {
 func FuzzPut(f *testing.F) {
 	f.Add(`{"a":{"b":[1,2]},"c":"d"}`, "/a/b/1", `"x"`)
 	f.Fuzz(func(t *testing.T, args, pointer, value string) {
-		if !readable(args) || !readable(`{"v":`+value+`}`) || !strings.HasPrefix(pointer, "/") {
+		if !readable(args) || !readable(`{"v":`+value+`}`) || !strings.HasPrefix(pointer, "/") || !utf8.ValidString(pointer) {
 			t.Skip()
 		}
 		got, ok := put([]byte(args), pointer, []byte(value))
