@@ -16,7 +16,7 @@ import (
 
 // maxCost bounds one evaluation, in CEL's own unit, which is about one step
 // (a comparison, a call, ten bytes of text).
-const maxCost = 200_000
+const maxCost = 100_000
 
 // An expression is the CEL text behind when (DESIGN 6).
 type expression struct {
@@ -123,6 +123,8 @@ func (e *expression) holds(j *judgement, _ side) (Match, string) {
 var (
 	errNoTime = errors.New("the time is not known")
 	errNoBool = errors.New("it gives no true or false")
+
+	errRounded = errors.New("an argument is a number that CEL would round")
 )
 
 func (e *expression) eval(j *judgement) (bool, error) {
@@ -215,11 +217,13 @@ func nativeNumber(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The shortest text that reads back as f has to be this very number.
-	f, _ := exact.Float64()
-	back, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
-	if !ok || back.Cmp(exact) != 0 {
-		return nil, errors.New("an argument is a number that CEL would round")
+	// Either f is this very number, or the shortest text for f is.
+	f, same := exact.Float64()
+	if !same {
+		shortest, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+		if !ok || shortest.Cmp(exact) != 0 {
+			return nil, errRounded
+		}
 	}
 	return f, nil
 }

@@ -47,9 +47,7 @@ func (p *Policy) With(other *Policy) *Policy {
 	q.rules = slices.Clip(p.rules)
 	for _, r := range other.rules {
 		named := *r
-		for n := 2; slices.ContainsFunc(q.rules, func(o *rule) bool { return o.name == named.name }); n++ {
-			named.name = fmt.Sprintf("%s (%d)", r.name, n)
-		}
+		named.name = q.free(r.name)
 		if named.terms == nil {
 			named.terms = other.terms
 		}

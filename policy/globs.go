@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Globs is a policy of tool-name patterns, as given by the flags --allow and
@@ -57,15 +58,24 @@ func match(pattern, name string) bool {
 		case p < len(pattern) && pattern[p] == '*':
 			star, from = p, n
 			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+		case p < len(pattern) && pattern[p] == '?':
+			p++
+			n += wide(name[n:])
+		case p < len(pattern) && pattern[p] == name[n]:
 			p++
 			n++
 		case star >= 0:
-			from++
+			from += wide(name[from:])
 			p, n = star+1, from
 		default:
 			return false
 		}
 	}
 	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// wide is the size of the first character of s.
+func wide(s string) int {
+	_, size := utf8.DecodeRuneInString(s)
+	return size
 }

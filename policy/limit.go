@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 )
 
@@ -102,10 +103,10 @@ func (l *limit) amount(j *judgement) (*big.Rat, error) {
 func span(d time.Duration) string {
 	for name, unit := range windows {
 		if d == unit {
-			return "a " + name
+			return strings.Replace("a "+name, "a hour", "an hour", 1)
 		}
 	}
-	return d.String()
+	return short(d)
 }
 
 var windows = map[string]time.Duration{

@@ -147,8 +147,6 @@ func (l *loader) lintRegex(at item, what string) {
 	}
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 func atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"regexp"
 	"slices"
@@ -59,19 +60,21 @@ func (l *loader) fitting(at item, r *rule) {
 // name gives every rule a name of its own, since limits, tests and the audit
 // tell rules apart by it.
 func (l *loader) name(at item, r *rule) {
-	taken := func(name string) bool {
-		return name == "default" || slices.ContainsFunc(l.p.rules, func(o *rule) bool { return o.name == name })
+	switch {
+	case r.name == "":
+		r.name = l.p.free(r.effect.String() + " " + r.tools.String())
+	case r.name == "default" || l.p.free(r.name) != r.name:
+		l.wrong(at, "", "the name %q is taken", r.name)
 	}
-	if r.name != "" {
-		if taken(r.name) {
-			l.wrong(at, "", "the name %q is taken", r.name)
-		}
-		return
+}
+
+// free is the name, with a number behind it if a rule has it already.
+func (p *Policy) free(name string) string {
+	numbered := name
+	for n := 2; slices.ContainsFunc(p.rules, func(r *rule) bool { return r.name == numbered }); n++ {
+		numbered = fmt.Sprintf("%s (%d)", name, n)
 	}
-	r.name = r.effect.String() + " " + r.tools.String()
-	if taken(r.name) {
-		r.name += " (line " + itoa(r.line) + ")"
-	}
+	return numbered
 }
 
 // clauses are the conditions of a rule or an except while they are read.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -113,28 +114,33 @@ func readings(s string) (all []string, complete bool) {
 	return slices.Compact(all), !percent.MatchString(s)
 }
 
+var (
+	errElsewhere = errors.New("it begins elsewhere, so the two cannot be compared")
+	errTwoWays   = errors.New("not every system takes it for the same path")
+)
+
 // comparePaths asks a question of every reading of a path; where the answers
 // differ there is none. What holds only for names that look alike to some file
 // systems is unclear too.
-func comparePaths(s string, holds func(p place, folded bool) Match) Match {
+func comparePaths(s string, holds func(p place, folded bool) Match) (Match, error) {
 	var answers [Unclear + 1]bool
 	all, complete := readings(s)
-	answers[Unclear] = !complete || strings.ContainsRune(strings.Join(all, ""), 0)
+	alike := false
 	for _, r := range all {
 		p := placeOf(r)
 		m := holds(p, false)
-		if m == No && holds(p.fold(), true) != No {
-			m = Unclear
-		}
 		answers[m] = true
+		alike = alike || m == No && holds(p.fold(), true) != No
 	}
 	switch {
-	case answers[Unclear], answers[Yes] && answers[No]:
-		return Unclear
+	case answers[Yes] && answers[No], !complete, alike, strings.ContainsRune(strings.Join(all, ""), 0):
+		return Unclear, errTwoWays
+	case answers[Unclear]:
+		return Unclear, errElsewhere
 	case answers[Yes]:
-		return Yes
+		return Yes, nil
 	}
-	return No
+	return No, nil
 }
 
 // A directory is what under compares with.
@@ -145,7 +151,7 @@ func newDirectory(s string) directory {
 	return directory{p, p.fold()}
 }
 
-func (d directory) holds(s string) Match {
+func (d directory) holds(s string) (Match, error) {
 	return comparePaths(s, func(p place, folded bool) Match {
 		base := d.exact
 		if folded {
@@ -174,7 +180,7 @@ func newGlob(s string) glob {
 	return glob{strings.HasPrefix(s, "**"), p, p.fold()}
 }
 
-func (g glob) holds(s string) Match {
+func (g glob) holds(s string) (Match, error) {
 	return comparePaths(s, func(p place, folded bool) Match {
 		pattern := g.exact
 		if folded {

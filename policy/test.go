@@ -47,20 +47,17 @@ func textTest(n int, one func(i int, text string, s side) (Match, error)) test {
 	}}
 }
 
-var (
-	errPath  = errors.New("it can be read as more than one path, or not be compared with this one")
-	errCased = errors.New("its port is not known")
-)
+var errNoPort = errors.New("its port is not known")
 
 func underTest(directories []directory) test {
 	return textTest(len(directories), func(i int, text string, _ side) (Match, error) {
-		return directories[i].holds(text), errPath
+		return directories[i].holds(text)
 	})
 }
 
 func globTest(globs []glob) test {
 	return textTest(len(globs), func(i int, text string, _ side) (Match, error) {
-		return globs[i].holds(text), errPath
+		return globs[i].holds(text)
 	})
 }
 
@@ -92,7 +89,7 @@ func hostTest(patterns []hostPattern) test {
 		if err != nil {
 			return Unclear, err
 		}
-		return patterns[i].holds(e), errCased
+		return patterns[i].holds(e), errNoPort
 	})
 }
 

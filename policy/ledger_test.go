@@ -1,0 +1,96 @@
+package policy_test
+
+import (
+	"fmt"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+const refunds = `
+default: deny
+rules:
+- {name: refund, allow: refund, limit: {count: 3/hour, sum: {arg: /amount, max: 100, window: day}}}
+- {name: shared, allow: shared, limit: {count: 2/minute, per: all}}
+`
+
+// A till is a policy with its ledger.
+type till struct {
+	t      *testing.T
+	p      *policy.Policy
+	ledger policy.Ledger
+}
+
+func (k *till) try(want policy.Verdict, from, tool, amount string, now time.Time) policy.Hold {
+	k.t.Helper()
+	c := policy.Call{From: from, Method: "tools/call", Tool: tool, Args: []byte(`{"amount":` + amount + `}`), Now: now}
+	d := k.p.Decide(c, &k.ledger)
+	if d.Verdict != want {
+		k.t.Errorf("%s %s by %s at %s: %s", tool, amount, from, now.Format(time.TimeOnly), policy.Explain(d))
+	}
+	return k.ledger.Reserve(d, now)
+}
+
+func TestLedger(t *testing.T) {
+	k := &till{t: t, p: load(t, refunds)}
+	start := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+
+	k.try(policy.Allow, "a", "refund", "60", at(0))
+	k.try(policy.Deny, "a", "refund", "40.01", at(time.Minute)) // what is under way counts
+	second := k.try(policy.Allow, "a", "refund", "40", at(time.Minute))
+	k.try(policy.Deny, "a", "refund", "0.01", at(2*time.Minute))
+	k.try(policy.Allow, "b", "refund", "100", at(2*time.Minute)) // another caller
+	k.ledger.GiveBack(second)
+	k.ledger.GiveBack(second) // settled already
+	third := k.try(policy.Allow, "a", "refund", "0.01", at(3*time.Minute))
+	k.ledger.Commit(third)
+	k.ledger.GiveBack(third) // it ran, so it counts
+	k.try(policy.Allow, "a", "refund", "0", at(4*time.Minute))
+	k.try(policy.Deny, "a", "refund", "0", at(5*time.Minute)) // the fourth within the hour
+	k.try(policy.Allow, "a", "refund", "39.99", at(61*time.Minute))
+	k.try(policy.Deny, "a", "refund", "0.01", at(23*time.Hour))
+	k.try(policy.Allow, "a", "refund", "60", at(24*time.Hour+2*time.Minute))
+
+	k.try(policy.Allow, "a", "shared", "0", at(0))
+	k.try(policy.Allow, "b", "shared", "0", at(time.Second))
+	k.try(policy.Deny, "c", "shared", "0", at(2*time.Second))
+	k.try(policy.Deny, "c", "shared", "0", at(-time.Hour)) // a clock set back frees nothing
+	k.try(policy.Allow, "c", "shared", "0", at(61*time.Second))
+
+	if h := k.ledger.Reserve(policy.Decision{}, start); h != 0 {
+		t.Errorf("a call without limits has hold %d", h)
+	}
+}
+
+// What was used is known again after a restart, from the reservations on record.
+func TestLedgerFromRecords(t *testing.T) {
+	k := &till{t: t, p: load(t, refunds)}
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	k.ledger.Add(now, policy.Reservation{Rule: "refund", Caller: "a", Amount: "99.5", Window: 24 * time.Hour})
+	k.try(policy.Deny, "a", "refund", "0.51", now.Add(time.Hour))
+	k.try(policy.Allow, "a", "refund", "0.5", now.Add(time.Hour))
+}
+
+// Many calls and many callers take a bounded place, and what they took is exact.
+func TestLedgerIsBoundedAndExact(t *testing.T) {
+	var l policy.Ledger
+	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for i := range 20_000 {
+		r := policy.Reservation{Rule: "r", Caller: fmt.Sprint(i % 50), Amount: "0.1", Window: time.Hour}
+		l.Commit(l.Reserve(policy.Decision{Limits: []policy.Reservation{r}}, now.Add(time.Duration(i)*time.Millisecond)))
+	}
+	count, sum := l.Used("r", "7", time.Hour, now.Add(time.Minute))
+	if count != 400 || sum.Cmp(big.NewRat(40, 1)) != 0 {
+		t.Errorf("%d calls, sum %s", count, sum)
+	}
+	later := now.Add(3 * time.Hour)
+	for range 300 { // enough for the callers who are gone to be forgotten
+		l.Reserve(policy.Decision{Limits: []policy.Reservation{{Rule: "r", Caller: "new", Window: time.Hour}}}, later)
+	}
+	if count, _ := l.Used("r", "7", 100*time.Hour, later); count != 0 {
+		t.Errorf("%d calls of a caller who is long gone are kept", count)
+	}
+}
