@@ -3,6 +3,8 @@ package bridge
 import (
 	"cmp"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -176,6 +178,10 @@ func (e *Engine) giveUp() {
 		e.unstarted(c, shuttingDown())
 	}
 	e.calls.parked = nil
+	for _, ticket := range slices.Sorted(maps.Keys(e.calls.syncing)) {
+		e.unstarted(e.calls.syncing[ticket], shuttingDown())
+	}
+	clear(e.calls.syncing)
 	e.idleIfDone()
 }
 

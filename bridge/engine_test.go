@@ -258,9 +258,27 @@ func TestAnswersWaitForTheSeatAndOnlyForThoseStillThere(t *testing.T) {
 	s.nothing("there is no seat")
 	s.seat()
 	s.has(s.only(), `"to":["bob"]`, `"correlation_id":"e1"`)
+	s.pass(heldFor)
 	if !s.noted("dropped", "caller_gone") {
 		t.Error("the answer to somebody who has left is not on record")
 	}
+	s.nothing("nobody is here for it")
+	if len(s.engine.room.held) > 0 {
+		t.Error("it is kept for ever")
+	}
+}
+
+// After an outage of the gateway everybody joins again, some after us.
+func TestAnAnswerWaitsForACallerWhoComesBackAfterUs(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	n := s.lastID()
+	s.do(Unseated{fmt.Errorf("cut")})
+	s.said(`{"jsonrpc":"2.0","id":` + n + `,"result":{}}`)
+	s.seatWith()
+	s.nothing("bob is not back")
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"j","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"bob","capabilities":[]}}}`)
+	s.has(s.only(), `"to":["bob"]`, `"correlation_id":"e1"`)
 }
 
 func TestAnAnswerTheSeatRefusedIsNotLost(t *testing.T) {

@@ -74,6 +74,9 @@ func (e *Engine) show(a approval.Show) {
 		e.do(Show{ID: a.ID, Why: a.Why})
 		return
 	}
+	if !e.room.seated || e.room.paused != nil {
+		return // it is put again when there is a way
+	}
 	env := &wire.Envelope{ID: a.Ask, Kind: wire.Request, To: []string{a.To.ID}, Method: elicitation,
 		Payload: jsonrpc.AppendRequest(nil, a.RPC, elicitation, a.Params)}
 	if !e.send(wire.Question, env) {
@@ -111,7 +114,7 @@ func (e *Engine) present(w approval.Who) bool {
 		return e.local
 	case approval.Topic:
 		p := e.room.peers[w.ID]
-		return p != nil && e.verified() && e.room.seated
+		return p != nil && e.verified()
 	}
 	return false
 }
@@ -270,7 +273,9 @@ func (e *Engine) startParked() {
 	e.calls.parked = nil
 	for _, c := range parked {
 		e.alarms.stop(c.alarm)
-		if !c.silent {
+		if c.silent {
+			e.ledger.GiveBack(c.hold)
+		} else {
 			e.agreed(c)
 		}
 	}

@@ -358,6 +358,20 @@ func TestO61AfterAReconnectTheQuestionIsPutAgain(t *testing.T) {
 	})
 }
 
+func TestAnOutageOfAllEndsNoQuestion(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.write()
+		s.question()
+		s.do(Unseated{errors.New("the gateway was started again")})
+		s.seatWith() // we are the first to be back
+		s.pass(leaveGrace / 2)
+		s.frames = nil // what was put to alice in vain
+		s.seatWith("alice", "bob")
+		s.answers("alice", s.question(), true, yes)
+		s.crossed(`{"path":"/a","text":"x"}`)
+	})
+}
+
 func TestO62WhoMayNotAskHasNoApprover(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	s := askingStage(t, d, asksAlice)
@@ -422,6 +436,21 @@ func TestACallCancelledWhileItsRecordIsWrittenDoesNotRun(t *testing.T) {
 	s.nothing("it was cancelled")
 	if s.asked() != 0 {
 		t.Error("it ran")
+	}
+}
+
+func TestGivingUpAnswersACallWhoseRecordIsStillBeingWritten(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := askingStage(t, d, asksAlice)
+	s.synced = false
+	s.write()
+	s.answers("alice", s.question(), true, yes)
+	s.do(Stopping{})
+	s.do(GivingUp{})
+	s.refused(-31006)
+	s.do(Synced{Ticket: s.tickets[0]})
+	if s.asked() != 0 || s.idle == 0 {
+		t.Error("it ran, or we never rest")
 	}
 }
 

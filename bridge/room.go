@@ -33,6 +33,7 @@ type room struct {
 
 	held      []held
 	heldBytes int
+	sweep     *alarm // when the first of them has waited too long
 }
 
 type peer struct {
@@ -63,24 +64,25 @@ func (e *Engine) seated(ev Seated) {
 	e.act(e.desk.Reask(e.now))
 }
 
-// renewRoster takes the welcome's word for who is here. Nobody who speaks to
-// us later needs to be on it.
+// renewRoster takes the welcome's word for who is here. Those who are not on it
+// have the time to come back that everybody has: after an outage of the gateway
+// all join again, one after the other.
 func (e *Engine) renewRoster(present []wire.Participant) {
-	before := e.room.peers
-	e.room.peers = map[string]*peer{}
+	here := map[string]bool{}
 	for _, p := range present {
 		if p.ID == e.room.me {
 			continue
 		}
-		e.room.peers[p.ID] = &peer{caps: p.Caps}
-		if before[p.ID] == nil {
-			e.note(Record{Event: "peer", ID: p.ID, State: "here"})
+		here[p.ID] = true
+		if was := e.room.peers[p.ID]; was == nil || was.leaving != nil {
+			e.joined(p, "here")
+		} else {
+			was.caps = p.Caps
 		}
 	}
-	for _, id := range sorted(before) {
-		e.alarms.stop(before[id].leaving)
-		if e.room.peers[id] == nil {
-			e.gone(id)
+	for _, id := range sorted(e.room.peers) {
+		if !here[id] {
+			e.left(id)
 		}
 	}
 }
@@ -137,18 +139,26 @@ func (e *Engine) dropHeld(why string) {
 		Detail: "an answer could not be delivered"})
 }
 
-// release sends what was held, to those who are still here.
+// release sends what was held to those who are here. For the others it waits on,
+// until they come or its time is over.
 func (e *Engine) release() {
 	waiting := e.room.held
 	e.room.held, e.room.heldBytes = nil, 0
 	for _, h := range waiting {
-		_, here := e.room.peers[h.env.To[0]]
-		if here && e.now.Sub(h.at) <= heldFor {
+		switch p := e.room.peers[h.env.To[0]]; {
+		case e.now.Sub(h.at) >= heldFor:
+			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
+				Detail: "an answer could not be delivered"})
+		case p != nil && p.leaving == nil:
 			e.send(wire.Reply, h.env)
-			continue
+		default:
+			e.room.held = append(e.room.held, h)
+			e.room.heldBytes += size(h.env)
 		}
-		e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
-			Detail: "an answer could not be delivered"})
+	}
+	e.alarms.stop(e.room.sweep)
+	if len(e.room.held) > 0 && e.room.seated {
+		e.room.sweep = e.alarms.set(e.room.held[0].at.Add(heldFor), e.release)
 	}
 }
 
@@ -180,7 +190,7 @@ func (e *Engine) presence(env *wire.Envelope) {
 	}
 	switch event {
 	case "join":
-		e.joined(who)
+		e.joined(who, "joined")
 	case "leave":
 		e.left(who.ID)
 	case "update":
@@ -190,16 +200,19 @@ func (e *Engine) presence(env *wire.Envelope) {
 	}
 }
 
-func (e *Engine) joined(who wire.Participant) {
+func (e *Engine) joined(who wire.Participant, how string) {
 	p := e.room.peers[who.ID]
 	if p == nil {
 		p = &peer{}
 		e.room.peers[who.ID] = p
-		e.note(Record{Event: "peer", ID: who.ID, State: "joined"})
+		e.note(Record{Event: "peer", ID: who.ID, State: how})
 	}
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving = who.Caps, nil
 	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
+	if len(e.room.held) > 0 {
+		e.release()
+	}
 }
 
 // left believes a leave only after a while: gateways announce the end of an
@@ -309,6 +322,7 @@ func (e *Engine) resume() {
 	for _, h := range waiting {
 		e.send(wire.Reply, h.env)
 	}
+	e.act(e.desk.Reask(e.now))
 }
 
 // tell broadcasts a notification from the server.
