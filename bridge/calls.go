@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -124,7 +125,7 @@ func (cs *calls) inOrder() []*call {
 func (e *Engine) newCall(env *wire.Envelope) *call {
 	m := &env.Message
 	e.calls.named++
-	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: env.From, env: env.ID, method: env.Method, key: shortKey(env.Key),
+	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
 		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
 	e.calls.byCaller[c.caller()] = c
 	e.calls.foreign++

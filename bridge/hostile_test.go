@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -234,4 +235,30 @@ func TestWhatTheCallerSaysOfItselfStandsOnce(t *testing.T) {
 			t.Errorf("%s says of itself %s", meta, m.Get(jsonrpc.Meta))
 		}
 	}
+}
+
+// What is remembered of a request is its name, not the head of its frame: that
+// has room for 256 links of 256 bytes.
+func TestARequestIsRememberedByItsNameAlone(t *testing.T) {
+	const requests, links = 500, 250
+	s := newStage(t, "mew/v0.4")
+	corr := strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("x", 250)+`",`, links), ",")
+	before := inUse()
+	for i := range requests {
+		s.arrive(fmt.Sprintf(mewHead+`"id":"c%d","from":"mallory","kind":"mcp/request","correlation_id":[%s],"payload":{"method":"ping"}}`, i, corr))
+		s.frames, s.sends, s.notes = nil, nil, nil
+	}
+	if grown := inUse() - before; grown > 8<<20 {
+		t.Errorf("%d requests are remembered in %d KiB", requests, grown>>10)
+	}
+	if s.engine.now.IsZero() {
+		t.Error("nothing happened")
+	}
+}
+
+func inUse() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"hash/maphash"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,9 @@ func (s *seen) again(now time.Time, from, env string, body []byte) (before, same
 	if old, ok := s.body[key]; ok {
 		return true, old == sum
 	}
+	// On their own, or each would keep the whole head of its frame in memory,
+	// with as many links as somebody cares to put there.
+	key = seenKey{strings.Clone(from), strings.Clone(env)}
 	s.body[key] = sum
 	s.queue = append(s.queue, seenAt{key, now})
 	return false, false

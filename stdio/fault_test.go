@@ -43,6 +43,7 @@ func TestLinesThatAreNoMessagesAreNoiseAndHarmless(t *testing.T) {
 		"string":        {`"hello"`, "child_stdout_garbage", false},
 		"two in one":    {good + good, "child_stdout_garbage", false},
 		"no class":      {`{"jsonrpc":"2.0","id":$ID}`, "child_stdout_garbage", true},
+		"of its own":    {`{"jsonrpc":"2.0","id":$ID,"method":"ping","result":{}}`, "child_stdout_garbage", false},
 		"batch":         {"[ " + good + "]", "batch", false},
 		"duplicate id":  {`{"jsonrpc":"2.0","id":$ID,"id":2,"result":{}}`, "json_duplicate_key", false},
 		"invalid UTF-8": {"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"x\":\"\xff\"}}", "invalid_utf8", true},

@@ -82,7 +82,11 @@ func (r *reader) line(line []byte) error {
 
 func (r *reader) message(m jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Malformed {
-		return r.hear(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw), ID: m.Get(jsonrpc.ID)})
+		n := Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}
+		if !m.Has(jsonrpc.Method) { // what has one counts in ids of the server's own
+			n.ID = m.Get(jsonrpc.ID)
+		}
+		return r.hear(n)
 	}
 	taken, up, err := r.c.talk.answer(&m)
 	switch {

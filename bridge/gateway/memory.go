@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -46,6 +47,9 @@ func (m *memory) add(e *wire.Envelope) {
 		c.key = e.Key
 	}
 	_, known := m.calls[q]
+	if !known { // without the rest of the frame's head
+		q = question{strings.Clone(e.From), strings.Clone(e.ID)}
+	}
 	m.calls[q] = c
 	switch {
 	case known:
