@@ -39,17 +39,10 @@ type (
 	// Sync puts all records so far on disk and says so with Synced.
 	Sync struct{ Ticket uint64 }
 
-	// Show: a question is open at this machine, or has changed.
-	Show struct {
-		ID  string
-		Why string
-	}
-
-	// Hide: a question is not open at this machine any more.
-	Hide struct {
-		ID      string
-		Because string
-	}
+	// Told is what people at this machine may want to see: a question that is
+	// put to them or taken away, what somebody said to one, how one ended. It
+	// is a Show, Close, Noted or Settled.
+	Told struct{ Act approval.Act }
 
 	// Remember: a lasting yes is to be kept.
 	Remember struct{ Grant approval.Grant }
@@ -64,7 +57,6 @@ func (Restart) effect()  {}
 func (Note) effect()     {}
 func (Serving) effect()  {}
 func (Sync) effect()     {}
-func (Show) effect()     {}
-func (Hide) effect()     {}
+func (Told) effect()     {}
 func (Remember) effect() {}
 func (Idle) effect()     {}

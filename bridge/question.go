@@ -63,6 +63,7 @@ func (e *Engine) act(acts []approval.Act) {
 			}
 			e.note(Record{Event: event, Question: a.ID, By: []string{a.Who.String()}, Reason: a.Reason, Detail: a.Said,
 				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.nameOf(a.ID)})
+			e.do(Told{a})
 		case approval.Settled:
 			e.settled(a)
 		}
@@ -71,7 +72,7 @@ func (e *Engine) act(acts []approval.Act) {
 
 func (e *Engine) show(a approval.Show) {
 	if a.To.Door != approval.Topic {
-		e.do(Show{ID: a.ID, Why: a.Why})
+		e.do(Told{a})
 		return
 	}
 	if !e.room.seated || e.room.paused != nil {
@@ -86,7 +87,7 @@ func (e *Engine) show(a approval.Show) {
 
 func (e *Engine) close(a approval.Close) {
 	if a.To.Door != approval.Topic {
-		e.do(Hide{ID: a.ID, Because: a.Because})
+		e.do(Told{a})
 		return
 	}
 	params := append([]byte(`{"requestId":`), a.RPC...)
@@ -148,6 +149,7 @@ func (e *Engine) settled(s approval.Settled) {
 	}
 	delete(e.calls.asked, s.ID)
 	e.alarms.stop(c.alarm)
+	e.do(Told{s})
 	r := c.record()
 	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.decision.Rule, s.ID
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
@@ -424,6 +426,10 @@ func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool
 	}
 	return approval.View{}, false
 }
+
+// Grants are the yeses that are remembered; Revoke forgets one.
+func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
+func (e *Engine) Revoke(id string) bool                 { return e.desk.Revoke(id) }
 
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }

@@ -52,10 +52,9 @@ type Options struct {
 	// is kept.
 	Audit Audit
 
-	// Asked is called, as Emit is, when a question is put at this machine or
-	// has changed, and when it is not open there any more.
-	Asked  func(Show)
-	Closed func(Hide)
+	// Told is called, as Emit is, with what people at this machine may want to
+	// see of questions; see [Told].
+	Told func(approval.Act)
 
 	// Remember is called, as Emit is, with a yes that is to last.
 	Remember func(approval.Grant)
@@ -87,8 +86,9 @@ type Sidecar struct {
 	mu     sync.Mutex
 	engine *Engine
 	batch  batch
-	armed  time.Time // when Run will wake by itself
-	rest   bool      // idle is closed
+	armed  time.Time      // when Run will wake by itself
+	rest   bool           // idle is closed
+	told   []approval.Act // of the event in hand
 }
 
 // A batch is what waits for the next flush: the lines to the server leave when
@@ -103,8 +103,7 @@ type batch struct {
 func New(o Options) *Sidecar {
 	nothing(&o.Emit)
 	nothing(&o.Serving)
-	nothing(&o.Asked)
-	nothing(&o.Closed)
+	nothing(&o.Told)
 	nothing(&o.Remember)
 	return &Sidecar{o: o, engine: NewEngine(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{})}
 }
@@ -143,6 +142,7 @@ func (s *Sidecar) nudge() {
 // handle carries out effects as they come; what cannot be queued is the next
 // event. That ends, because refusing an answer causes no answer.
 func (s *Sidecar) handle(ev Event) {
+	s.told = nil
 	events := []Event{ev}
 	for len(events) > 0 {
 		ev, events = events[0], events[1:]
@@ -174,10 +174,9 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 		s.staged.Store(true)
 	case Serving:
 		s.o.Serving(f)
-	case Show:
-		s.o.Asked(f)
-	case Hide:
-		s.o.Closed(f)
+	case Told:
+		s.o.Told(f.Act)
+		s.told = append(s.told, f.Act)
 	case Remember:
 		s.o.Remember(f.Grant)
 	case Restart:
@@ -325,6 +324,46 @@ func (s *Sidecar) Drain(ctx context.Context) {
 		s.Handle(GivingUp{})
 	}
 	s.Flush()
+}
+
+// Decide hands on what a person at this machine says to a question, and returns
+// what came of it: a Noted where the answer counts for nothing or others must
+// agree too, a Settled where it ended the question, nothing if there is no such
+// question.
+func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
+	s.mu.Lock()
+	s.handle(Decided{a})
+	told := s.told
+	s.mu.Unlock()
+	s.Flush()
+	return told
+}
+
+// Pending lists open questions, the oldest first; limit 0: all from skip on.
+func (s *Sidecar) Pending(skip, limit int) []approval.Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Pending(skip, limit)
+}
+
+// View is one question as a person at this machine sees it; see [Engine.View].
+func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.View(time.Now(), id, whole)
+}
+
+// Grants and Revoke are those of the Engine.
+func (s *Sidecar) Grants() []approval.Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Grants(time.Now())
+}
+
+func (s *Sidecar) Revoke(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Revoke(id)
 }
 
 // SeatTaken, SeatLost, Received, Refused and TopicIdle are what a seat at a

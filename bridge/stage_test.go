@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -28,8 +29,8 @@ type stage struct {
 	idle     int
 	sends    []Send
 	writes   []Write
-	shown    []Show
-	hidden   []Hide
+	shown    []approval.Show
+	hidden   []approval.Close
 	synced   bool // a Sync is answered at once
 	tickets  []uint64
 }
@@ -131,10 +132,13 @@ func (s *stage) do(ev Event) {
 			s.serving++
 		case Idle:
 			s.idle++
-		case Show:
-			s.shown = append(s.shown, f)
-		case Hide:
-			s.hidden = append(s.hidden, f)
+		case Told:
+			switch a := f.Act.(type) {
+			case approval.Show:
+				s.shown = append(s.shown, a)
+			case approval.Close:
+				s.hidden = append(s.hidden, a)
+			}
 		case Sync:
 			s.tickets = append(s.tickets, f.Ticket)
 		}
