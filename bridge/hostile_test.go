@@ -262,3 +262,27 @@ func inUse() int {
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
+
+// A call without arguments that somebody agrees to runs as it came, though its
+// tool has a schema.
+func TestACallWithoutArgumentsCanBeAgreedTo(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := askingStage(t, d, asksAlice)
+	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	s.answerListing(`{"tools":[{"name":"write_all","inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}]}`)
+	s.frames, s.lines = nil, nil
+	s.says("bob", "e1", wire.Request, "tools/call", "write_all", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_all"}}`)
+	s.answers("alice", s.question(), true, yes)
+	if s.asked() != 1 || strings.Contains(s.lines[0], "arguments") {
+		t.Errorf("the server got %q, the room %q", s.lines, s.frames)
+	}
+}
+
+// A server's progress of a million digits is passed on, not worked out.
+func TestProgressTooLargeToCountOnIsPassedOn(t *testing.T) {
+	for _, p := range []string{"1e1000000", "1e-1000000", "1e9999999", strings.Repeat("9", 5000)} {
+		if got := string(further([]byte(p), 3)); got != p {
+			t.Errorf("%.20s became %.20s, %d bytes", p, got, len(got))
+		}
+	}
+}

@@ -313,8 +313,11 @@ func (e *Engine) remind(c *call) {
 // further adds what was already reported while people decided to the server's
 // own progress, which must go on from there.
 func further(progress []byte, reminders int) []byte {
+	if _, vast := numeral(progress).(vastNumber); vast || reminders == 0 {
+		return progress
+	}
 	n, ok := new(big.Rat).SetString(string(progress))
-	if !ok || reminders == 0 || len(progress) > 64 {
+	if !ok {
 		return progress
 	}
 	n.Add(n, big.NewRat(int64(reminders), 1))
@@ -382,6 +385,9 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 		if c := e.calls.byNumber[n]; c != nil {
 			c.unrecorded = true
 			e.finishUnanswered(c, auditUnavailable())
+			if c.then != nil {
+				c.then(nil)
+			}
 		}
 	}
 	e.idleIfDone()

@@ -86,6 +86,7 @@ type Sidecar struct {
 	mu     sync.Mutex
 	engine *Engine
 	batch  batch
+	downs  int            // how often the server has gone
 	armed  time.Time      // when Run will wake by itself
 	rest   bool           // idle is closed
 	told   []approval.Act // of the event in hand
@@ -95,8 +96,14 @@ type Sidecar struct {
 // the records before them are written, and not otherwise.
 type batch struct {
 	records [][]byte
-	lines   []Write
+	lines   []line
 	syncs   []Sync
+}
+
+// A line is a Write to the server that was there when the Engine said so.
+type line struct {
+	Write
+	downs int // how often the server had gone before
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -146,6 +153,9 @@ func (s *Sidecar) handle(ev Event) {
 	events := []Event{ev}
 	for len(events) > 0 {
 		ev, events = events[0], events[1:]
+		if _, ok := ev.(ServerDown); ok {
+			s.downs++
+		}
 		for _, f := range s.engine.Step(time.Now(), ev) {
 			if failed := s.carryOut(f); failed != nil {
 				events = append(events, failed)
@@ -165,7 +175,7 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 			return NotSent{f, errors.Is(err, ErrNoSeat)}
 		}
 	case Write:
-		s.batch.lines = append(s.batch.lines, f)
+		s.batch.lines = append(s.batch.lines, line{f, s.downs})
 		s.staged.Store(true)
 	case Note:
 		s.record(f.Record)
@@ -231,17 +241,32 @@ func (s *Sidecar) carry(b batch) {
 		s.unrecorded(b, err)
 		return
 	}
-	for _, line := range b.lines {
-		if err := s.server.Put(line.Line); err != nil && line.Call != 0 {
-			s.Handle(NotWritten{line.Call, err})
-		}
-	}
 	if len(b.lines) > 0 {
+		for _, failed := range s.put(b.lines) {
+			s.Handle(failed)
+		}
 		s.server.Flush()
 	}
 	for _, sync := range b.syncs {
 		s.sync(sync.Ticket)
 	}
+}
+
+// put hands lines to the server they were meant for. If that has gone meanwhile,
+// whoever made the calls has been told, and may have made them again: the next
+// server must not get them. The lock keeps the two from changing places.
+func (s *Sidecar) put(lines []line) (failed []Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range lines {
+		if l.downs != s.downs {
+			continue
+		}
+		if err := s.server.Put(l.Line); err != nil && l.Call != 0 {
+			failed = append(failed, NotWritten{l.Call, err})
+		}
+	}
+	return failed
 }
 
 func (s *Sidecar) append(records [][]byte) error {

@@ -1,0 +1,179 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// surroundings are all that a Sidecar touches, written down.
+type surroundings struct {
+	mu     sync.Mutex
+	lines  []string
+	frames []string
+	hold   chan struct{} // what an Append waits for; nil: nothing
+	begun  chan struct{} // one for every Append that waits
+	broken error         // why nothing can be appended
+}
+
+func (w *surroundings) Send(_ wire.Class, frame []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.frames = append(w.frames, string(frame))
+	return nil
+}
+
+func (w *surroundings) Put(line []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, string(line))
+	return nil
+}
+
+func (w *surroundings) Append(...[]byte) error {
+	w.mu.Lock()
+	hold := w.hold
+	w.mu.Unlock()
+	if hold != nil {
+		w.begun <- struct{}{}
+		<-hold
+	}
+	return w.Err()
+}
+
+func (w *surroundings) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
+}
+
+func (w *surroundings) set(hold chan struct{}, broken error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hold, w.broken = hold, broken
+}
+
+func (w *surroundings) Flush()                { /* all is seen at once */ }
+func (w *surroundings) Restart(string)        {}
+func (w *surroundings) Sync(done func(error)) { go done(nil) }
+
+// got returns how many lines the server got that hold a text.
+func (w *surroundings) got(text string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, line := range w.lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// newShell is a sidecar of a stage's Engine, seated and with a server that is up.
+func newShell(t *testing.T) (*Sidecar, *surroundings, *stage) {
+	t.Helper()
+	st := emptyStage(t, "mcpx/v0.1")
+	w := &surroundings{begun: make(chan struct{}, 8)}
+	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: w})
+	s.Bind(w, w)
+	caps, err := wire.ParseCaps([]byte(`["mcp/*"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps}, Peers: []wire.Participant{{ID: "bob"}}})
+	raise(t, s, w)
+	return s, w, st
+}
+
+// raise starts the server, which lists its tools.
+func raise(t *testing.T, s *Sidecar, w *surroundings) {
+	t.Helper()
+	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	list(t, s, w, tools)
+}
+
+// list answers the last tools/list.
+func list(t *testing.T, s *Sidecar, w *surroundings, result string) {
+	t.Helper()
+	w.mu.Lock()
+	last := w.lines[len(w.lines)-1]
+	w.mu.Unlock()
+	m, err := jsonrpc.Parse([]byte(last), jsonrpc.Passed)
+	if err != nil || m.Text(jsonrpc.Method) != "tools/list" {
+		t.Fatalf("the last line is %s", last)
+	}
+	answer, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":`+string(m.Get(jsonrpc.ID))+`,"result":`+strings.ReplaceAll(result, "\n", "")+`}`), jsonrpc.Passed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handle(ServerSaid{answer})
+	s.Flush()
+}
+
+func callFrame(t *testing.T, st *stage, env string) *wire.Envelope {
+	t.Helper()
+	e, err := st.dialect.Decode(fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":%q,"ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:tools/call",`+
+		`"payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`, env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &e
+}
+
+// A call that waits for its record when the server dies is answered then. The
+// server that is started next must not get it, however long the disk takes: its
+// caller has heard that it did not run, and may have made it again.
+func TestALineIsNotWrittenToTheNextServer(t *testing.T) {
+	s, w, st := newShell(t)
+	hold := make(chan struct{})
+	w.set(hold, nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Received(callFrame(t, st, "e1"))
+		s.Flush()
+	}()
+	<-w.begun
+	s.Handle(ServerDown{Reason: "child_exit", Cause: "exited"})
+	s.Handle(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	w.set(nil, nil)
+	close(hold)
+	<-done
+	s.Flush()
+	if n := w.got("tools/call"); n > 0 {
+		t.Errorf("the new server got the old one's call; its caller was told %q", w.frames)
+	}
+	if n := w.got("tools/list"); n != 2 {
+		t.Errorf("the new server was asked for its tools %d times, want once", n-1)
+	}
+}
+
+// A listing of ours whose record-mates could not be recorded is made later.
+func TestAListingThatCouldNotLeaveIsMadeLater(t *testing.T) {
+	s, w, st := newShell(t)
+	s.Received(callFrame(t, st, "e1"))
+	changed, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), jsonrpc.Passed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handle(ServerSaid{changed})
+	w.set(nil, errors.New("disk full"))
+	s.Flush()
+	if w.got("tools/call") > 0 || w.got("tools/list") != 1 {
+		t.Fatalf("lines left without a record: %q", w.lines)
+	}
+	w.set(nil, nil)
+	s.Handle(AuditUp{})
+	s.mu.Lock()
+	listing := s.engine.server.listing
+	s.mu.Unlock()
+	if listing {
+		t.Error("it is waited for a listing that never left")
+	}
+}
