@@ -8,7 +8,13 @@ import (
 // A faultyDisk stands between a log and its files, and makes a chosen
 // operation fail. Operations of all files are counted together, from 1.
 type faultyDisk struct {
-	mu           sync.Mutex
+	mu sync.Mutex
+	plan
+	writes, syncs, truncates int
+}
+
+// A plan says what fails, and how.
+type plan struct {
 	failWrite    int  // which write
 	part         int  // bytes of it that reach the disk all the same
 	silent       bool // it claims that nothing is wrong
@@ -16,8 +22,7 @@ type faultyDisk struct {
 	failTruncate int
 	stay         bool // everything of its kind fails from then on
 
-	writes, syncs, truncates int
-	slowWrite, slowSync      func() // called within the operation that would fail, instead
+	slowWrite, slowSync func() // called within the operation that would fail, which then succeeds
 }
 
 func (d *faultyDisk) wrap(f File) File { return &faultyFile{f, d} }

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,21 +202,26 @@ func (l *Log) retry() error {
 		l.o.Log.Debug("the audit log cannot go on yet", "error", err)
 		return fmt.Errorf("audit: %w", err)
 	}
-	l.mu.Lock()
-	l.synced, l.dirty, l.unsure = l.head, time.Time{}, false
-	l.failed.Store(nil)
-	head := l.head
-	l.mu.Unlock()
-	l.memo.write(head)
+	l.memo.write(l.recovered())
 	l.herald.say(l.Err)
 	return nil
+}
+
+func (l *Log) recovered() Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.synced, l.dirty, l.unsure = l.head, time.Time{}, false
+	l.failed.Store(nil)
+	return l.head
 }
 
 // mend makes the file fit to be written to, and writes the record with which
 // the log goes on. undo takes that back.
 func (l *Log) mend(f *failure) (file File, undo func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.begin(); err != nil {
+		return nil, nil, err
+	}
+	defer l.done()
 	if err := l.outOfLimbo(); err != nil {
 		return nil, nil, err
 	}
@@ -237,11 +243,11 @@ func (l *Log) mend(f *failure) (file File, undo func(), err error) {
 	if err := l.write(l.batch(l.wall(), [][]byte{l.carried(event, reason)})); err != nil {
 		return nil, nil, err
 	}
-	undo = func() {
+	undo = func() { // nobody takes the turn while the log has failed
+		l.over, l.size, l.last = int(l.size-size), size, last
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.over = int(l.size - size)
-		l.head, l.size, l.last, l.unsure = head, size, last, true
+		l.head, l.unsure = head, true
+		l.mu.Unlock()
 	}
 	return l.file, undo, nil
 }
@@ -273,7 +279,8 @@ func (l *Log) repair() error {
 		file.Close()
 		return err
 	}
-	l.file, l.info, l.over, l.checked = file, info, 0, time.Time{}
+	l.set(file, info, l.size)
+	l.over = 0
 	if l.unsure && l.size > 0 {
 		return l.newFile()
 	}
@@ -291,7 +298,8 @@ func (l *Log) adopt(why string) error {
 	if why == "deleted" || why == "replaced" {
 		l.first = l.head.Seq + 1
 	}
-	l.file, l.info, l.size, l.over, l.checked = file, info, info.Size(), 0, time.Time{}
+	l.set(file, info, info.Size())
+	l.over = 0
 	l.ragged, err = endsRagged(l.path)
 	return err
 }
@@ -300,8 +308,16 @@ func (l *Log) adopt(why string) error {
 func (l *Log) letGo() {
 	if l.file != nil {
 		l.file.Close()
-		l.file = nil
+		l.set(nil, l.info, l.size)
 	}
+}
+
+// set makes file the one that is written to.
+func (l *Log) set(file File, info fs.FileInfo, size int64) {
+	l.info, l.size, l.checked = info, size, time.Time{}
+	l.mu.Lock()
+	l.file = file
+	l.mu.Unlock()
 }
 
 func endsRagged(path string) (bool, error) {
@@ -319,8 +335,8 @@ func endsRagged(path string) (bool, error) {
 	return b[0] != '\n', err
 }
 
-// turn begins a new file, if it can; else the old one grows on.
-func (l *Log) turn(now time.Time) bool {
+// turnOver begins a new file, if it can; else the old one grows on.
+func (l *Log) turnOver(now time.Time) bool {
 	if now.Before(l.rest) {
 		return false
 	}
@@ -346,8 +362,11 @@ func (l *Log) newFile() error {
 		os.Remove(fresh)
 		return err
 	}
+	l.mu.Lock()
 	l.retired = append(l.retired, l.file)
-	l.file, l.info, l.size, l.first, l.checked = file, info, 0, l.head.Seq+1, time.Time{}
+	l.mu.Unlock()
+	l.set(file, info, 0)
+	l.first = l.head.Seq + 1
 	return nil
 }
 
@@ -369,15 +388,12 @@ func (l *Log) exchange(fresh, full string) error {
 // admitted afterwards. Its error says that the end of the log may not be on the
 // disk.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	err := l.append([][]byte{[]byte(`{"event":"closed"}`)}, true)
+	if errors.Is(err, ErrClosed) {
 		return nil
 	}
-	err := l.append([][]byte{[]byte(`{"event":"closed"}`)})
-	l.closed = true
-	l.mu.Unlock()
-	close(l.quit)
+	l.isClosed(true) // also if it has failed
+	l.once.Do(func() { close(l.quit) })
 	late := time.NewTimer(2 * patience)
 	defer late.Stop()
 	select {

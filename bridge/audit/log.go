@@ -81,6 +81,7 @@ type Log struct {
 	poke   chan struct{}   // there is something for keep
 	asked  chan chan error // Retry, for keep
 	quit   chan struct{}   // closed by Close
+	once   sync.Once       // of that
 	kept   chan struct{}   // closed when keep has ended
 	watch  *time.Timer     // fails the log when a write does not end
 	wall   func() time.Time
@@ -90,24 +91,28 @@ type Log struct {
 	herald herald
 	memo   memo // the .head file; keep alone uses it after Open
 
-	mu      sync.Mutex
-	file    File // nil only while the log has failed
-	info    fs.FileInfo
-	size    int64 // of the file, as it must be
-	first   uint64
-	head    Head
-	synced  Head
+	// Who has put something into turn may write, and has these to itself.
+	// It is no mutex because those who wait for it must not wait for ever.
+	turn    chan struct{}
+	info    fs.FileInfo // of file
+	size    int64       // of file, as it must be
+	first   uint64      // record in file
 	last    clocks
 	calls   openCalls
 	buf     []byte
 	checked time.Time     // when the file was last looked at
 	over    int           // bytes of a failed write that may stand behind size
 	limbo   chan struct{} // closed when a write we stopped waiting for has ended; nil: there is none
-	unsure  bool          // a sync failed: what was not synced before may be lost
 	ragged  bool          // the file does not end with a newline, and not through us
 	rest    time.Time     // no new file is begun before; zero: at will
-	retired []File        // full files, to be synced and closed
-	dirty   time.Time     // when the oldest record that is not synced was written; zero: none
+
+	mu      sync.Mutex
+	file    File // nil only while the log has failed; it is changed by who has the turn too
+	head    Head // likewise
+	synced  Head
+	unsure  bool      // a sync failed: what was not synced before may be lost
+	retired []File    // full files, to be synced and closed
+	dirty   time.Time // when the oldest record that is not synced was written; zero: none
 	waiting []func(error)
 	closed  bool
 }
@@ -153,8 +158,8 @@ func (l *Log) Synced() Head {
 //
 // Either all records are in the log or none counts. An error that is not about
 // the records themselves means that the log has failed; nothing that depended
-// on them may happen. Append waits for a write that is under way, two seconds
-// at most once the disk has shown signs of trouble.
+// on them may happen. Append waits two seconds at most for others who append and,
+// once the disk has shown signs of trouble, for its own write.
 func (l *Log) Append(recs ...[]byte) error {
 	if err := l.Err(); err != nil {
 		return err
@@ -164,16 +169,19 @@ func (l *Log) Append(recs ...[]byte) error {
 			return err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.append(recs)
+	return l.append(recs, false)
 }
 
-func (l *Log) append(recs [][]byte) error {
+// append writes recs; after the last ones nothing more is taken.
+func (l *Log) append(recs [][]byte, last bool) error {
+	if err := l.begin(); err != nil {
+		return l.fail(err)
+	}
+	defer l.done()
 	if err := l.Err(); err != nil {
 		return err
 	}
-	if l.closed {
+	if l.isClosed(last) {
 		return ErrClosed
 	}
 	now := l.wall()
@@ -181,7 +189,7 @@ func (l *Log) append(recs [][]byte) error {
 		return l.fail(err)
 	}
 	b := l.batch(now, recs)
-	if l.size > 0 && l.size+int64(len(b.text)) > l.o.MaxSize && l.turn(now) {
+	if l.size > 0 && l.size+int64(len(b.text)) > l.o.MaxSize && l.turnOver(now) {
 		b = l.batch(now, recs)
 	}
 	if err := l.write(b); err != nil {
@@ -192,6 +200,34 @@ func (l *Log) append(recs [][]byte) error {
 		l.calls.note(event, call)
 	}
 	return nil
+}
+
+// begin takes the turn to write.
+func (l *Log) begin() error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-late.C:
+		return ErrSlow
+	}
+}
+
+func (l *Log) done() { <-l.turn }
+
+// isClosed reports whether the log was closed before, and with close does so.
+func (l *Log) isClosed(close bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.closed
+	l.closed = was || close
+	return was
 }
 
 // A batch is a number of lines, and the state of the log once they are
@@ -247,12 +283,19 @@ func (l *Log) write(b batch) error {
 		return err
 	}
 	l.size += int64(len(b.text))
-	l.head, l.last, l.ragged = b.head, b.last, false
+	l.last, l.ragged = b.last, false
+	l.wrote(b.head)
+	return nil
+}
+
+func (l *Log) wrote(head Head) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head = head
 	if l.dirty.IsZero() {
 		l.dirty = time.Now()
 		l.nudge()
 	}
-	return nil
 }
 
 // put writes where the caller is, which is fastest. If the disk has been slow

@@ -114,7 +114,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestNeverSyncs(t *testing.T) {
-	d := &faultyDisk{failSync: 1}
+	d := &faultyDisk{plan: plan{failSync: 1}}
 	l, _ := open(t, newPath(t), Options{Mode: Never, Wrap: d.wrap})
 	mustAppend(t, l, whole(1)...)
 	syncNow(t, l)
@@ -222,9 +222,9 @@ func TestClockJump(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{})
 	mustAppend(t, l, whole(1)...)
-	l.mu.Lock()
+	l.turn <- struct{}{}
 	l.wall = func() time.Time { return time.Now().Add(-time.Hour) }
-	l.mu.Unlock()
+	l.done()
 	mustAppend(t, l, whole(2)...)
 	mustAppend(t, l, whole(3)...)
 	mustClose(t, l)

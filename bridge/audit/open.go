@@ -50,7 +50,7 @@ func prepare(path string, o Options) (*Log, error) {
 	if o.OnChange == nil {
 		o.OnChange = func(error) {}
 	}
-	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, poke: make(chan struct{}, 1),
+	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, turn: make(chan struct{}, 1), poke: make(chan struct{}, 1),
 		asked: make(chan chan error), quit: make(chan struct{}), kept: make(chan struct{}),
 		herald: herald{tell: o.OnChange}, memo: memo{path: path + ".head", log: o.Log},
 		calls: openCalls{started: map[string]struct{}{}}}

@@ -29,7 +29,7 @@ type lineReader struct {
 }
 
 func newLineReader(file string, r io.Reader) *lineReader {
-	return &lineReader{file: file, in: bufio.NewReaderSize(r, 128<<10)}
+	return &lineReader{file: file, in: bufio.NewReaderSize(r, 32<<10)}
 }
 
 // next returns io.EOF behind the last line.

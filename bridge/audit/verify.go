@@ -65,7 +65,10 @@ func VerifyLog(path string, c Checks) (Report, error) {
 		all := c
 		all.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted, filepath.Base(path) + ".head"})
 		r, err := VerifyFiles(files, all)
-		if now, _ := Files(path); slices.Equal(now, files) || try == 5 {
+		if r.OK || try == 5 {
+			return r, err
+		}
+		if now, _ := Files(path); slices.Equal(now, files) {
 			return r, err
 		} // else a new file was begun in the middle of it
 	}
@@ -247,7 +250,7 @@ func (v *verifier) checkpoint(line Line, d details) *Fault {
 	switch {
 	case !ok:
 		v.report.Unchecked++
-	case had != told.Hash:
+	case had != told:
 		return faultAt(line, "the checkpoint does not agree with record %d", told.Seq)
 	default:
 		v.report.Checked++
@@ -293,16 +296,23 @@ func (v *verifier) seqs() []uint64 {
 	return all
 }
 
-// hashes are those of the records that a checkpoint may be of.
-type hashes struct {
-	ring [1 << 14]Head
+// hashes are those of the records that a checkpoint may be of: the newest.
+type hashes struct{ heads []Head }
+
+const mostHashes = 1 << 14
+
+func (h *hashes) add(head Head) {
+	if len(h.heads) == 2*mostHashes {
+		h.heads = append(h.heads[:0], h.heads[mostHashes:]...)
+	}
+	h.heads = append(h.heads, head)
 }
 
-func (h *hashes) add(head Head) { h.ring[head.Seq%uint64(len(h.ring))] = head }
-
-func (h *hashes) of(seq uint64) ([32]byte, bool) {
-	head := h.ring[seq%uint64(len(h.ring))]
-	return head.Hash, head.Seq == seq
+func (h *hashes) of(seq uint64) (Head, bool) {
+	if len(h.heads) == 0 || seq < h.heads[0].Seq || seq-h.heads[0].Seq >= uint64(len(h.heads)) {
+		return Head{}, false
+	}
+	return h.heads[seq-h.heads[0].Seq], true
 }
 
 // patient reads a file that may be written to at the same time: half of a line
