@@ -39,7 +39,7 @@ func grant(c wire.Caps, d wire.Dialect) wire.Caps {
 	switch {
 	case c.Stated():
 		return c
-	case mew(d):
+	case d.Alike(newMew):
 		return mewGrant
 	}
 	return plainGrant
@@ -184,7 +184,7 @@ func (s *socket) ask(frame []byte, space *string, p *pass) (wire.Dialect, *turne
 	}
 	d := newMew
 	if j.Protocol != "" {
-		if d, _ = wire.Lookup(j.Protocol); !mew(d) {
+		if d, _ = wire.Lookup(j.Protocol); !d.Alike(newMew) {
 			return newMew, &turnedAway{code: codeInvalid, reason: "Invalid protocol version: " + strconv.QuoteToASCII(j.Protocol[:min(len(j.Protocol), 40)])}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // Why a frame is refused, beside the reasons of package wire. Logs and metrics
@@ -110,19 +109,12 @@ func (g *Gateway) unreadable(s *seat, err error) {
 		g.fault(s, fromMismatch, wire.Fault{Code: codeAuth, Message: f.Message, Trigger: f.Trigger})
 	case r.Reason == wire.SystemNotFromGateway:
 		g.fault(s, reservedNamespace, wire.Fault{Code: codeReserved, Message: f.Message, Trigger: f.Trigger})
-	case mew(s.dialect):
+	case s.dialect.Alike(newMew): // where a fault can say which frame it is about
 		g.fault(s, r.Reason, f)
 	default:
 		g.note(s, r.Reason, "")
-		s.give(notice(f.Message))
+		s.give(s.dialect.AppendNotice(nil, f.Message))
 	}
-}
-
-// notice is how gateways of the older dialects refuse what they cannot read:
-// not an envelope, and about no frame in particular (WIRE 2.5).
-func notice(details string) []byte {
-	frame := append([]byte(`{"error":"Invalid message format","details":`), jsonrpc.AppendQuote(nil, details)...)
-	return append(frame, '}')
 }
 
 // fault refuses a frame of the occupant of s.

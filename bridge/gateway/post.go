@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -43,7 +42,7 @@ type spelling struct {
 // It returns nil if d has no word for the post. The caller holds the topic's
 // lock.
 func (p *post) in(d wire.Dialect) *framed {
-	if alike(d, p.dialect) {
+	if d.Alike(p.dialect) {
 		d = p.dialect
 	}
 	for _, s := range p.spellings {
@@ -64,7 +63,7 @@ func (p *post) in(d wire.Dialect) *framed {
 // for it, or none that fits into a frame: a frame too large would cost its
 // reader the connection.
 func (p *post) as(d wire.Dialect) []byte {
-	if alike(d, p.dialect) {
+	if d.Alike(p.dialect) {
 		return p.frame
 	}
 	e := p.env.Complete(d, p.rpcID)
@@ -85,13 +84,4 @@ func caps(raw string) wire.Caps {
 		panic(err)
 	}
 	return c
-}
-
-// alike reports whether frames pass unchanged between two dialects: those of
-// the mew family differ in the protocol member alone, and its clients read
-// each other's frames (WIRE 1.1).
-func alike(a, b wire.Dialect) bool { return a == b || mew(a) && mew(b) }
-
-func mew(d wire.Dialect) bool {
-	return strings.HasPrefix(d.Protocol, "mew/") || strings.HasPrefix(d.Protocol, "meup/")
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -103,20 +104,13 @@ func (d Dialect) participant(dst []byte, p Participant) []byte {
 	dst = jsonrpc.AppendQuote(dst, p.ID)
 	switch {
 	case d.byPayload:
-		dst = member(dst, `,"name":`, or(p.Name, p.ID))
-		dst = member(dst, `,"kind":`, or(p.Role, "agent"))
+		dst = member(dst, `,"name":`, cmp.Or(p.Name, p.ID))
+		dst = member(dst, `,"kind":`, cmp.Or(p.Role, "agent"))
 		dst = append(dst, `,"mcp":{"version":"2025-06-18"}`...)
 	case p.Caps.Stated():
 		dst = p.Caps.write(append(dst, `,"capabilities":`...), d.caps)
 	}
 	return append(dst, '}')
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // capsForm is how a dialect writes capabilities.
@@ -177,7 +171,7 @@ func patternOf(payload jsontext.Value) (method, key string) {
 	if !decode(payload, &p) {
 		return "", ""
 	}
-	return p.Method, or(p.Params.Name, p.Params.URI)
+	return p.Method, cmp.Or(p.Params.Name, p.Params.URI)
 }
 
 // object appends a grant as an object.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/go-json-experiment/json"
@@ -148,18 +149,10 @@ func ReadJoin(frame []byte) (Join, error) {
 	if !decode(frame, &f) || f.Kind != "system/join" && f.Kind != "system.join" && f.Type != "join" {
 		return Join{}, &Refused{Reason: EnvelopeInvalid, Detail: "this is no join; join first"}
 	}
-	first := func(said ...string) string {
-		for _, s := range said {
-			if s != "" {
-				return s
-			}
-		}
-		return ""
-	}
 	return Join{
-		ID:       first(f.ParticipantID, f.Participant, f.Payload.ParticipantID, f.Payload.Participant),
-		Space:    first(f.Space, f.Payload.Space),
-		Token:    first(f.Token, f.Payload.Token),
+		ID:       cmp.Or(f.ParticipantID, f.Participant, f.Payload.ParticipantID, f.Payload.Participant),
+		Space:    cmp.Or(f.Space, f.Payload.Space),
+		Token:    cmp.Or(f.Token, f.Payload.Token),
 		Protocol: f.Protocol,
 	}, nil
 }

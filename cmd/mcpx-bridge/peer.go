@@ -272,7 +272,7 @@ func stamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 // any other request (WIRE 2.6, 5.5).
 func (q *peer) greet(ctx context.Context, to string) error {
 	q.mu.Lock()
-	done := q.greeted[to] || !needsGreeting(q.dialect)
+	done := q.greeted[to] || !q.dialect.Handshake()
 	q.greeted[to] = true
 	q.mu.Unlock()
 	if done {
@@ -286,10 +286,6 @@ func (q *peer) greet(ctx context.Context, to string) error {
 	// and tools/call alone.
 	return q.send(wire.Notice, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
 }
-
-// needsGreeting: the mew dialects have no handshake, and their stock clients
-// do not answer one.
-func needsGreeting(d wire.Dialect) bool { return strings.HasPrefix(d.Protocol, "mcp") }
 
 // A tool is one of a peer's, with the bytes of its definition.
 type tool struct {
