@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,9 @@ type door struct {
 	opt    topic.Options // as for the network
 	caps   []byte        // what our tokens for the local gateway say we may send
 	hosts  bool          // may host the local gateway
+
+	derived bool     // nobody chose our id, so another may do
+	lock    *os.File // on our id, while we have it
 
 	overNetwork bool // join a gateway in this process over the network too
 
@@ -70,6 +74,26 @@ func (p *program) newDoor(id string, hosts bool) (*door, error) {
 		}
 	}
 	return d, nil
+}
+
+// ready fetches the first token, or finds or hosts the local gateway, so that
+// what is wrong with either is heard of before a server is started. Then it is
+// settled who we are.
+func (d *door) ready(ctx context.Context) error {
+	if d.local == nil {
+		return d.source.first(ctx)
+	}
+	if !d.hosts {
+		return nil
+	}
+	at, own, err := d.local.findOrHost(ctx)
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		at = ""
+	}
+	return d.freeID(ctx, at)
 }
 
 // seat makes the seat that goes through this door.
@@ -151,11 +175,13 @@ func (d *door) where() (url string, hosted bool) {
 	return shown, d.hosted
 }
 
-// close stops the gateway in this process, if there is one.
+// close stops the gateway in this process, if there is one, and gives back our
+// id.
 func (d *door) close() {
 	if d.local != nil {
 		d.local.close()
 	}
+	d.lock.Close() // which takes no offence at nil
 }
 
 func fatal(exit int, err error) error { return &topic.FatalError{Exit: exit, Err: err} }

@@ -139,7 +139,7 @@ func (l *local) findOrHost(ctx context.Context) (string, *gateway.Gateway, error
 // tryHost hosts the gateway unless another process does, which is no error but
 // nil.
 func (l *local) tryHost(o gateway.Options) (*hosting, error) {
-	lock, err := l.state.lock()
+	lock, err := l.state.lock(hostLock)
 	if err != nil || lock == nil {
 		return nil, err
 	}
@@ -269,17 +269,52 @@ func (l *local) mint(c gateway.Claims) (string, error) {
 
 // health asks a gateway whether it is one of ours, and alive.
 func health(ctx context.Context, at string) error {
+	var said struct {
+		Server string `json:"server"`
+	}
+	if err := ask(ctx, at, "/health", "", &said); err != nil {
+		return err
+	}
+	if said.Server != "mcpx-bridge" {
+		return fmt.Errorf("what answers at %s is no gateway of ours", at)
+	}
+	return nil
+}
+
+// present lists who is in a topic of the local gateway.
+func (l *local) present(ctx context.Context, at, topic string) ([]string, error) {
+	token, err := l.mint(gateway.Claims{ID: randomID(), Topic: topic})
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		Participants []struct {
+			ID string `json:"id"`
+		} `json:"participants"`
+	}
+	err = ask(ctx, at, "/v0.1/topics/"+url.PathEscape(topic)+"/participants", token, &said)
+	var ids []string
+	for _, p := range said.Participants {
+		ids = append(ids, p.ID)
+	}
+	return ids, err
+}
+
+// ask reads the JSON with which a gateway answers a GET.
+func ask(ctx context.Context, at, path, token string, into any) error {
 	u, err := url.Parse(at)
 	if err != nil {
 		return err
 	}
 	u.Scheme = map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
-	u.Path = "/health"
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+path, nil)
 	if err != nil {
 		return err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
@@ -287,10 +322,7 @@ func health(ctx context.Context, at string) error {
 		return err
 	}
 	defer resp.Body.Close()
-	var said struct {
-		Server string `json:"server"`
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said); err != nil || said.Server != "mcpx-bridge" {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("what answers at %s is no gateway of ours", at)
 	}
 	return nil

@@ -79,7 +79,8 @@ type bridging struct {
 	server  *stdio.Server
 	sidecar *bridge.Sidecar
 	rules   *rulebook
-	audit   *audit.Log // nil if no record is kept
+	audit   *audit.Log     // nil if no record is kept
+	opt     bridge.Options // of the sidecar
 	events  *events
 
 	pid     atomic.Int64  // the server's process, 0 while there is none
@@ -98,8 +99,7 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.door.ready(ctx); err != nil {
-		b.closeAudit()
+	if err := b.takePlace(ctx); err != nil {
 		b.door.close()
 		return err
 	}
@@ -131,9 +131,7 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 	if b.door, err = p.newDoor(id, true); err != nil {
 		return nil, err
 	}
-	if b.seat, err = b.door.seat(); err != nil {
-		return nil, err
-	}
+	b.door.derived = p.s.ID == ""
 	trace, err := p.trace("stdio", nil)
 	if err != nil {
 		return nil, err
@@ -145,12 +143,7 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 		return nil, err
 	}
 	b.rules = rules
-	log, seen, err := p.openAudit(id, b.auditChanged)
-	if err != nil {
-		return nil, err
-	}
-	b.audit = log
-	o := bridge.Options{
+	b.opt = bridge.Options{
 		Engine: bridge.Config{
 			Policy:   now,
 			NewID:    uuid.NewString,
@@ -160,19 +153,33 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 			Session:  newSession(),
 			Topic:    p.s.Topic,
 			Server:   strings.Join(argv, " "),
-			Seen:     seen,
 
 			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
 		},
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
 		Serving: b.serves,
 	}
-	if log != nil {
-		o.Audit = log
-	}
-	b.sidecar = bridge.New(o)
-	b.sidecar.Bind(seatOf{b.seat}, b.server)
 	return b, nil
+}
+
+// takePlace finds the gateway and who we are there, opens the record that is
+// kept under that name, and joins the parts.
+func (b *bridging) takePlace(ctx context.Context) (err error) {
+	if err := b.door.ready(ctx); err != nil {
+		return err
+	}
+	if b.seat, err = b.door.seat(); err != nil {
+		return err
+	}
+	if b.audit, b.opt.Engine.Seen, err = b.p.openAudit(b.door.opt.ID, b.auditChanged); err != nil {
+		return err
+	}
+	if b.audit != nil {
+		b.opt.Audit = b.audit
+	}
+	b.sidecar = bridge.New(b.opt)
+	b.sidecar.Bind(seatOf{b.seat}, b.server)
+	return nil
 }
 
 func (p *program) checkRun() error {
@@ -189,19 +196,6 @@ func (p *program) checkRun() error {
 		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
 	}
 	return checkDir(p.s.Cwd)
-}
-
-// ready fetches the first token, or finds or hosts the local gateway, so that
-// what is wrong with either is heard of before a server is started.
-func (d *door) ready(ctx context.Context) error {
-	if d.local == nil {
-		return d.source.first(ctx)
-	}
-	if !d.hosts {
-		return nil
-	}
-	_, _, err := d.local.findOrHost(ctx)
-	return err
 }
 
 // run keeps the parts together until the first of them ends. The cause says

@@ -19,6 +19,7 @@ import (
 //	secret        signs the tokens of the local gateway; made once
 //	gateway.json  where it listens
 //	gateway.lock  held by the process that hosts it, as long as it does
+//	seat-ID.lock  held by the bridge that goes by that id
 //
 // It is ours alone (0700, files 0600), which is what the local gateway's
 // security rests on: who can read the secret is the same user.
@@ -160,10 +161,13 @@ func (d stateDir) list(l listing) error {
 	return os.Rename(tmp, d.file("gateway.json"))
 }
 
-// lock takes the right to host the local gateway. It returns nil if another
-// process has it. Closing the file gives it back, and so does dying.
-func (d stateDir) lock() (*os.File, error) {
-	f, err := os.OpenFile(d.file("gateway.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// hostLock is the lock of the process that hosts the local gateway.
+const hostLock = "gateway.lock"
+
+// lock takes what a file stands for. It returns nil if another process has it.
+// Closing the file gives it back, and so does dying.
+func (d stateDir) lock(name string) (*os.File, error) {
+	f, err := os.OpenFile(d.file(name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
@@ -182,7 +186,7 @@ func (d stateDir) lock() (*os.File, error) {
 // hosted reports whether some process holds the lock, so that what the listing
 // says is true. It disturbs nobody: it asks for a shared lock and lets go.
 func (d stateDir) hosted() (bool, error) {
-	f, err := os.Open(d.file("gateway.lock"))
+	f, err := os.Open(d.file(hostLock))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

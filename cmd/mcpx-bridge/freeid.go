@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// freeID settles who we are at this machine's gateway. An id that was asked for
+// is ours, whoever has it (DESIGN 14). One that was only derived from the
+// command gets a number behind it while another participant has it: the second
+// bridge of two that run the same server must not put out the first, nor write
+// into its record.
+//
+// The lock is what two that start together go by; both would find the topic
+// empty. at is where the gateway is, "" if nobody can be there yet.
+func (d *door) freeID(ctx context.Context, at string) error {
+	var taken []string
+	if at != "" && d.derived {
+		var err error
+		if taken, err = d.local.present(ctx, at, d.opt.Topic); err != nil {
+			d.local.log.Debug("cannot tell who is in the topic", "error", err) // the locks can
+		}
+	}
+	for n := 1; ; n++ {
+		id := numbered(d.opt.ID, n)
+		if slices.Contains(taken, id) {
+			continue
+		}
+		lock, err := d.local.state.lock("seat-" + id + ".lock")
+		if err != nil {
+			return err
+		}
+		if lock == nil && d.derived {
+			continue
+		}
+		if n > 1 {
+			d.local.log.Warn("another participant is called " + d.opt.ID + " already, so this one is " + id)
+			d.local.log.Warn("hint: --id gives it a name of its own")
+		}
+		d.opt.ID, d.lock = id, lock
+		return nil
+	}
+}
+
+// numbered is an id as the nth participant gets it who wants to have it.
+func numbered(id string, n int) string {
+	if n == 1 {
+		return id
+	}
+	number := fmt.Sprintf("-%d", n)
+	return id[:min(len(id), 64-len(number))] + number
+}
