@@ -32,6 +32,7 @@ func (d *Desk) pass(p *pending, s *seat, r reply) {
 	if next == nil {
 		next = &seat{who: to}
 		p.seats = append(p.seats, next)
+		d.involved[to]++
 	}
 	next.chain, next.till = chain, till
 	d.note(p, "delegated", to, "")

@@ -139,7 +139,7 @@ func TestAI20NoLoops(t *testing.T) {
 	s.open(q)
 	s.says("alice", passTo("carol"))
 	s.says("carol", passTo("alice"))
-	if show := s.shown("carol"); show.Why != InvalidDelegation {
+	if show := s.shown("carol"); show.Why != InvalidDelegation || !strings.Contains(show.Problem, "has had this question already") {
 		t.Fatalf("%s", s.story())
 	}
 	s.says("carol", passTo("dave"))

@@ -75,13 +75,14 @@ type Desk struct {
 	bytes   int // of their arguments
 	clock   clock
 
-	asks    map[string]*ask  // every ask of a pending question, by envelope id
-	late    map[string]ended // what has been settled, by ask and by question
-	gone    []forgettable    // of late, oldest first
-	before  map[Who]int      // questions open before each
-	parties map[string]int   // participants whose questions are pending, as caller or proposer
-	flood   flood
-	grants  []*Grant
+	asks     map[string]*ask  // every ask of a pending question, by envelope id
+	late     map[string]ended // what has been settled, by ask and by question
+	gone     []forgettable    // of late, oldest first
+	before   map[Who]int      // questions open before each
+	involved map[Who]int      // seats of each
+	parties  map[string]int   // participants whose questions are pending, as caller or proposer
+	flood    flood
+	grants   []*Grant
 }
 
 // NewDesk returns a Desk without questions.
@@ -91,7 +92,7 @@ func NewDesk(o Options) *Desk {
 	}
 	return &Desk{
 		o: o.filled(), pending: map[string]*pending{}, asks: map[string]*ask{}, late: map[string]ended{},
-		before: map[Who]int{}, parties: map[string]int{}, flood: newFlood(),
+		before: map[Who]int{}, involved: map[Who]int{}, parties: map[string]int{}, flood: newFlood(),
 	}
 }
 
@@ -170,6 +171,9 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 func (d *Desk) hold(p *pending) {
 	d.pending[p.id] = p
 	d.bytes += p.size()
+	for _, s := range p.seats {
+		d.involved[s.who]++
+	}
 	d.flood.opened(p.q.Caller, d.now)
 	d.parties[p.q.Caller]++
 	d.parties[p.q.Proposer]++
@@ -179,6 +183,11 @@ func (d *Desk) hold(p *pending) {
 func (d *Desk) drop(p *pending) {
 	delete(d.pending, p.id)
 	d.bytes -= p.size()
+	for _, s := range p.seats {
+		if d.involved[s.who]--; d.involved[s.who] == 0 {
+			delete(d.involved, s.who)
+		}
+	}
 	d.flood.closed(p.q.Caller)
 	for _, party := range [...]string{p.q.Caller, p.q.Proposer} {
 		if d.parties[party]--; d.parties[party] == 0 {

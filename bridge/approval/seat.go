@@ -259,6 +259,9 @@ func (d *Desk) lose(p *pending, s *seat, to state, why string) {
 // that was sent the question (RELIABILITY AI-22).
 func (d *Desk) Joined(now time.Time, w Who) []Act {
 	d.begin(now)
+	if d.involved[w] == 0 {
+		return d.out
+	}
 	for _, p := range d.inOrder() {
 		s := p.find(w)
 		switch {

@@ -213,8 +213,6 @@ func (s *stage) form(show Show) (f form) {
 	return f
 }
 
-func compactJSON(raw []byte) string { return strings.Join(strings.Fields(string(raw)), "") }
-
 // story tells what happened, for messages of tests.
 func (s *stage) story() string {
 	var b strings.Builder
