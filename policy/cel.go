@@ -20,14 +20,14 @@ const maxCost = 100_000
 
 // An expression is the CEL text behind when (DESIGN 6).
 type expression struct {
-	source   string
+	source   string // on one line, cut
 	program  cel.Program
 	usesArgs bool
 	usesNow  bool
 }
 
-var celEnv = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
+var celEnv = sync.OnceValue(func() *cel.Env {
+	env, _ := cel.NewEnv( // nothing in it depends on anything, so no error is possible that a test would not meet
 		cel.OptionalTypes(), ext.Strings(), cel.DefaultUTCTimeZone(true),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("caller", cel.StringType),
@@ -36,9 +36,8 @@ var celEnv = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable("now", cel.TimestampType),
 		cel.Variable("hints", cel.MapType(cel.StringType, cel.BoolType)),
 	)
+	return env
 })
-
-var celVariables = []string{"args", "caller", "tool", "via", "now", "hints"}
 
 // An expressionError is where a CEL text is wrong, counted from 1 within it.
 type expressionError struct {
@@ -49,10 +48,7 @@ type expressionError struct {
 func (e *expressionError) Error() string { return e.message }
 
 func newExpression(source string) (*expression, error) {
-	env, err := celEnv()
-	if err != nil {
-		return nil, err
-	}
+	env := celEnv()
 	ast, issues := env.Compile(source)
 	if issues.Err() != nil {
 		first := issues.Errors()[0]
@@ -68,12 +64,21 @@ func newExpression(source string) (*expression, error) {
 	if err != nil {
 		return nil, &expressionError{1, 1, err.Error()}
 	}
-	e := &expression{source: source, program: program}
+	e := &expression{source: oneLine(source), program: program}
 	for _, ref := range ast.NativeRep().ReferenceMap() {
 		e.usesArgs = e.usesArgs || ref.Name == "args"
 		e.usesNow = e.usesNow || ref.Name == "now"
 	}
 	return e, nil
+}
+
+// oneLine is the author's own text, fit for a reason.
+func oneLine(s string) string {
+	runes := []rune(strings.Join(strings.Fields(s), " "))
+	if len(runes) > 200 {
+		return string(runes[:200]) + "…"
+	}
+	return string(runes)
 }
 
 // Some functions cost far more than the limit sees in time when the caller
@@ -111,7 +116,7 @@ func bounded(a *cel.Ast) error {
 }
 
 func (e *expression) holds(j *judgement, _ side) (Match, string) {
-	words := "when " + quote(e.source, 200) + ": "
+	words := "when " + e.source + ": "
 	result, err := e.eval(j)
 	if err != nil {
 		return Unclear, words + "cannot be told, " + err.Error()

@@ -14,7 +14,7 @@ func TestWhen(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	long := `{"s":"` + strings.Repeat("x", 4<<20) + `"}`
 	for _, c := range []struct{ when, args, want, why string }{
-		{`args.target == "production"`, `{"target":"production"}`, "yes", `when "args.target == \"production\"": yes`},
+		{`args.target == "production"`, `{"target":"production"}`, "yes", `when args.target == "production": yes`},
 		{`args.target == "production"`, `{"target":"x"}`, "no", ": no"},
 		{`args.target == "production"`, `{}`, "unclear", "cannot be told, there is no target"},
 		{`args.target.startsWith("p")`, `{"target":5}`, "unclear", "no such overload"},
@@ -50,6 +50,7 @@ func TestWhen(t *testing.T) {
 		{`now < timestamp("2026-12-31T00:00:00Z")`, ``, "yes", ""},
 		{`now.getDayOfWeek("Europe/Berlin") == 1`, ``, "yes", ""},
 		{`hints.destructive && !hints.readOnly && !hints.idempotent && hints.openWorld`, ``, "yes", ""},
+		{`args.x == "` + strings.Repeat("y", 300) + `"`, `{}`, "unclear", strings.Repeat("y", 189) + "…: cannot be told, there is no x"},
 		{`hints.nice`, ``, "unclear", "there is no nice"},
 	} {
 		t.Run(c.when, func(t *testing.T) {

@@ -107,10 +107,14 @@ type toolClause struct {
 func newToolClause(g globs) toolClause { return toolClause{g, "the tool is none of " + g.String()} }
 
 func (t toolClause) holds(j *judgement, _ side) (Match, string) {
-	if pattern, ok := t.match(j.Tool); ok {
-		return Yes, "tool " + show(j.Tool) + " fits " + pattern
+	pattern, ok := t.match(j.Tool)
+	switch {
+	case !ok:
+		return No, t.none
+	case pattern == j.Tool:
+		return Yes, "the tool is " + pattern
 	}
-	return No, t.none
+	return Yes, "tool " + show(j.Tool) + " fits " + pattern
 }
 
 // methodClause names methods. A rule without one is about tools/call alone.
@@ -119,8 +123,11 @@ type methodClause struct{ globs }
 const toolsCall = "tools/call"
 
 func (m methodClause) holds(j *judgement, _ side) (Match, string) {
+	if m.globs == nil && j.Method == toolsCall {
+		return Yes, ""
+	}
 	if m.globs == nil {
-		return matchIf(j.Method == toolsCall), "the rule is about tools/call"
+		return No, "the rule is about tools/call"
 	}
 	if pattern, ok := m.match(j.Method); ok {
 		return Yes, "method " + show(j.Method) + " fits " + pattern

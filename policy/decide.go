@@ -73,21 +73,18 @@ func (p *Policy) Decide(c Call, used Usage) Decision {
 	return d
 }
 
-// settle takes the strictest of what applies, and the default where nothing
-// does.
+// settle takes the strictest of what applies. The default stands where no rule
+// matches for certain: what is only unclear may tighten it, but never stand in
+// for it.
 func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 	rulings = slices.DeleteFunc(rulings, func(r ruling) bool { return !r.Applies })
-	if len(rulings) == 0 {
-		d.Verdict = p.Default
-		if Passes(method) {
-			d.Verdict = Allow
-		}
-		if d.Verdict == Ask {
-			d.Ask = p.defaultTerms()
-		}
-		return
+	d.Verdict = Allow
+	if !slices.ContainsFunc(rulings, func(r ruling) bool { return r.Match == Yes }) {
+		d.Verdict = p.fallback(method)
 	}
-	d.Verdict = slices.MinFunc(rulings, func(a, b ruling) int { return cmp.Compare(a.Effect, b.Effect) }).Effect
+	for _, r := range rulings {
+		d.Verdict = min(d.Verdict, r.Effect)
+	}
 	var asks []*Terms
 	for _, r := range rulings {
 		if d.Verdict != Deny && r.rule.limit != nil {
@@ -102,9 +99,19 @@ func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 		d.Say = cmp.Or(d.Say, r.rule.say)
 		asks = append(asks, r.asks(p))
 	}
-	if d.Verdict == Ask {
+	switch {
+	case d.Verdict == Ask && asks == nil:
+		d.Ask = p.defaultTerms()
+	case d.Verdict == Ask:
 		d.Ask = mergeTerms(asks)
 	}
+}
+
+func (p *Policy) fallback(method string) Verdict {
+	if Passes(method) {
+		return Allow
+	}
+	return p.Default
 }
 
 // asks are the terms of a rule that has come down to ask.
@@ -194,7 +201,7 @@ func (v *ruling) excepted(j *judgement, s side) {
 			return
 		}
 		if m == Unclear {
-			v.Why = fmt.Sprintf("%s; its except does not count: %s", v.Why, why)
+			v.Match, v.Why = Unclear, fmt.Sprintf("%s; its except does not count: %s", v.Why, why)
 		}
 	}
 }

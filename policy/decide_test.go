@@ -254,7 +254,7 @@ func TestConditions(t *testing.T) {
 		{`except: [{via: proposal}, {from: dev-agent}]`, base, "no"},
 		{`except: {args: {x: {type: absent}}}`, base, "no"},
 		{`except: {args: {x: {not: a}}}`, base, "no/yes"}, // absent: holds only where it tightens
-		{`except: {args: {x: {max: 5}}}`, edit(func(c *policy.Call) { c.Args = []byte(`{"x":"5"}`) }), "no/yes"},
+		{`except: {args: {x: {max: 5}}}`, edit(func(c *policy.Call) { c.Args = []byte(`{"x":"5"}`) }), "no/unclear"},
 
 		{`hints: {readOnly: false}`, base, "yes"},
 		{`hints: {readOnly: true}`, base, "no"},
@@ -357,6 +357,25 @@ func TestProposals(t *testing.T) {
 	c.Tool = "v"
 	if d := load(t, rules).Decide(c, nil); d.Rule != "ask v" {
 		t.Errorf("%s", d)
+	}
+}
+
+// A rule that is only unclear tightens what stands without it, and opens
+// nothing: where all is denied by default, an ask that cannot be told is none.
+func TestTheUnclearOpensNothing(t *testing.T) {
+	for byDefault, want := range map[string]string{"allow": "ask (ask t, line 3)", "ask": "ask (ask t, line 3)", "deny": "deny (no rule matched)"} {
+		p := load(t, "default: "+byDefault+"\nrules:\n- {ask: t, args: {x: {max: 5}}}\n- {allow: u}\n")
+		if d := p.Decide(call(`{"x":"5"}`), nil); d.String() != want || len(d.Reasons) != 2 {
+			t.Errorf("%s: %s", byDefault, policy.Explain(d))
+		}
+	}
+	excepted := load(t, "default: deny\nrules:\n- {ask: t, except: {args: {x: {max: 5}}}}\n")
+	if d := excepted.Decide(call(`{"x":"5"}`), nil); d.Verdict != policy.Deny {
+		t.Errorf("an except that cannot be told: %s", policy.Explain(d))
+	}
+	beside := load(t, "default: deny\nrules:\n- {ask: t, args: {x: {max: 5}}}\n- {allow: '*'}\n")
+	if d := beside.Decide(call(`{"x":"5"}`), nil); d.String() != "ask (ask t, line 3)" {
+		t.Errorf("beside an allow that is certain: %s", d)
 	}
 }
 

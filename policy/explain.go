@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,6 +53,9 @@ func (d Decision) because() []string {
 	if d.Rule == "" && d.Verdict == Allow && Passes(d.Method) {
 		return []string{"because " + show(d.Method) + " passes unless a rule names it"}
 	}
+	if d.Rule == "" && slices.ContainsFunc(d.Reasons, func(r Reason) bool { return r.Applies }) {
+		return []string{"because no rule matches for certain, and the default is " + d.Verdict.String()}
+	}
 	if d.Rule == "" {
 		return []string{"because no rule matches, and the default is " + d.Verdict.String()}
 	}
@@ -83,7 +87,7 @@ func (t *Terms) explain() string {
 	var b strings.Builder
 	who := strings.Join(t.Of, ", ")
 	if !t.Answerable() {
-		fmt.Fprintf(&b, "  nobody can agree: %d are needed, and %s left who may\n", t.Need, isAre(len(t.Of)))
+		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
 	} else if t.Need > 1 {
 		fmt.Fprintf(&b, "  asked: %d of %s, within %s%s\n", t.Need, who, short(t.Within), t.manner())
 	} else {
@@ -96,13 +100,6 @@ func (t *Terms) explain() string {
 		fmt.Fprintf(&b, "  may be passed on to: %s\n", strings.Join(t.Delegate.To, ", "))
 	}
 	return b.String()
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }
 
 func (t *Terms) manner() string {

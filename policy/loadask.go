@@ -48,7 +48,7 @@ func (l *loader) ask(at item, name string) *Terms {
 // extends, else from the built-in one; but who is asked has to be said.
 func (l *loader) readTerms(at item, what string, isDefault bool) *Terms {
 	t := builtin
-	said := isDefault
+	said, fine := isDefault, len(l.problems)
 	if at.form == mapping {
 		if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == "extends" }); i >= 0 {
 			t, said = *l.ask(at.values[i], at.values[i].text), true
@@ -70,7 +70,7 @@ func (l *loader) readTerms(at item, what string, isDefault bool) *Terms {
 	}
 	if !said {
 		l.wrong(at, "write of: with ids or groups, or extends: default", "%s does not say who is asked", what)
-	} else if len(t.Of) < t.Need {
+	} else if len(t.Of) < t.Need && fine == len(l.problems) {
 		l.wrong(at, "", "%s could be answered by nobody: it needs %d to agree and names %d", what, t.Need, len(t.Of))
 	}
 	return &t

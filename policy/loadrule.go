@@ -206,8 +206,13 @@ func (l *loader) until(at item) untilClause {
 	return untilClause{day.AddDate(0, 0, 1)}
 }
 
+var pathPrefix = regexp.MustCompile(`startsWith\(['"][~/]`)
+
 func (l *loader) when(at item, c *clauses) {
 	e, err := newExpression(l.text(at, "when"))
+	if pathPrefix.MatchString(at.text) {
+		l.warn(at, "when: startsWith is no way to compare paths: /dir-evil and /dir/../x begin with /dir too; under in args compares paths")
+	}
 	if err == nil {
 		c.add(e)
 		return

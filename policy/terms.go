@@ -138,9 +138,6 @@ func stricter(a, b string, want int) string {
 
 // without is t without the caller, who never decides about his own call.
 func (t *Terms) without(caller string) *Terms {
-	if t == nil {
-		return nil
-	}
 	w := *t
 	drop := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == caller })

@@ -9,7 +9,6 @@ import (
 
 // What the tests do to a value that is not there (DESIGN 6).
 func never(side) bool             { return false }
-func always(side) bool            { return true }
 func whereItTightens(s side) bool { return bool(s) }
 
 func isTest(literals []literal) test {

@@ -49,7 +49,7 @@ func parse(data []byte) (item, *LoadError) {
 	if err := readable(data); err != nil {
 		return item{}, err
 	}
-	f, failed := parser.ParseBytes(data, 0)
+	f, failed := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // we find them ourselves
 	if failed != nil {
 		return item{}, syntaxError(failed)
 	}

@@ -1,0 +1,160 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// The words that people read, whole.
+func TestExplain(t *testing.T) {
+	p := load(t, designed)
+	at := func(from, tool, args string) policy.Decision {
+		return p.Decide(policy.Call{From: from, Via: "request", Method: "tools/call", Tool: tool, Args: []byte(args)}, nil)
+	}
+	unanswerable := load(t, "default: ask\nasks: {default: {of: [ann, bob], need: 2}}\n")
+	for _, c := range []struct {
+		d    policy.Decision
+		want string
+	}{
+		{at("x", "read_file", `{"path":"/home/a/.ssh/id"}`), `DENY: read_file from x
+  because of never-secrets (line 19): tool read_file fits *; args.path "/home/a/.ssh/id" glob **/.ssh/** or **/.env*: yes
+  the caller is told: Credential files are off limits; ask for the value by name.
+rules:
+  -     reads (line 18): args.path "/home/a/.ssh/id" under /srv/docs: no
+  deny  never-secrets (line 19): tool read_file fits *; args.path "/home/a/.ssh/id" glob **/.ssh/** or **/.env*: yes
+  -     small-writes (line 23): the tool is none of write_file
+  -     deploys (line 24): the tool is none of deploy
+  -     refunds (line 25): the tool is none of create_refund
+`},
+		{at("dev-agent", "deploy", `{"target":"production"}`), `ASK: deploy from dev-agent
+  because of deploys (line 24): the tool is deploy; when args.target == "production": yes
+  asked: 2 of alice, bob, within 30m, priority high
+  may be changed: Target system (/target)
+  may be changed: Timeout in seconds (@timeout)
+  may be passed on to: alice, bob, carol
+rules:
+  -     reads (line 18): the tool is none of read_*, list_*
+  -     never-secrets (line 19): args.path (absent) glob **/.ssh/** or **/.env*: no
+  -     small-writes (line 23): the tool is none of write_file
+  ask   deploys (line 24): the tool is deploy; when args.target == "production": yes
+  -     refunds (line 25): the tool is none of create_refund
+`},
+		{at("x", "read_file", `{"path":"/srv/docs/plan.md"}`), `ALLOW: read_file from x
+  because of reads (line 18): tool read_file fits read_*; args.path "/srv/docs/plan.md" under /srv/docs: yes
+rules:
+  allow reads (line 18): tool read_file fits read_*; args.path "/srv/docs/plan.md" under /srv/docs: yes
+  -     never-secrets (line 19): args.path "/srv/docs/plan.md" glob **/.ssh/** or **/.env*: no
+  -     small-writes (line 23): the tool is none of write_file
+  -     deploys (line 24): the tool is none of deploy
+  -     refunds (line 25): the tool is none of create_refund
+`},
+		{unanswerable.Decide(policy.Call{From: "ann", Via: "proposal", Method: "tools/call", Tool: "a b\u202e"}, nil), `ASK: "a b\u202e" from ann, as a proposal
+  because no rule matches, and the default is ask
+  nobody can agree: it takes 2, and 1 may
+`},
+		{load(t, "default: ask\nasks: {default: {of: ann}}\n").Decide(policy.Call{From: "ann", Method: "logging/setLevel"}, nil), `ASK: logging/setLevel from ann
+  because no rule matches, and the default is ask
+  nobody can agree: it takes 1, and 0 may
+`},
+		{load(t, "default: ask\nasks: {default: {of: [ann, bob], mode: sequential, within: 2h}}\n").Decide(policy.Call{From: "x", Method: "x"}, nil), `ASK: x from x
+  because no rule matches, and the default is ask
+  asked: ann, bob, within 2h, one after the other
+`},
+		{load(t, "default: deny\nrules:\n- {ask: t, args: {x: {max: 5}}}\n").Decide(call(`{"x":"5"}`), nil), `DENY: t from agent
+  because no rule matches for certain, and the default is deny
+rules:
+  ask   ask t (line 3): args.x "5" max 5: cannot be told, it is a string
+`},
+		{policy.Default().Decide(policy.Call{From: "x", Method: "prompts/get", Tool: "hello"}, nil), `ALLOW: prompts/get hello from x
+  because prompts/get passes unless a rule names it
+`},
+		{policy.Decision{}, `DENY: "" from ""
+  because no rule matches, and the default is deny
+`},
+	} {
+		if got := policy.Explain(c.d); got != c.want {
+			t.Errorf("got\n%swant\n%s", got, c.want)
+		}
+	}
+}
+
+// A reason shows no more than a little of a long value, and nothing that would
+// move a cursor or turn the text around.
+func TestReasonsAreTame(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{`{"a":"\u001b[2J\u202e\ue000"}`, `args.a "\x1b[2J\u202e\ue000" is 5: cannot be told, it is a string`},
+		{`{"a":"` + many("é", 60) + `"}`, `args.a "` + many("é", 40) + `"… (120 bytes) is 5: cannot be told, it is a string`},
+		{`{"a":"x` + many("é", 60) + `"}`, `args.a "x` + many("é", 39) + `"… (121 bytes) is 5: cannot be told, it is a string`},
+		{`{"a":[1,2]}`, `args.a (a list of 2) is 5: cannot be told, it is an array`},
+		{`{"a":{"x":1}}`, `args.a (an object of 1) is 5: cannot be told, it is an object`},
+		{`{"a":null}`, `args.a null is 5: cannot be told, it is null`},
+		{`{"a":false}`, `args.a false is 5: cannot be told, it is a boolean`},
+		{`{"a":` + many("1", 300) + `}`, `args.a ` + many("1", 80) + ` is 5: no`},
+	} {
+		p := load(t, arg("a: {is: 5}"))
+		if got := p.Decide(call(c.args), nil).Reasons[0].Why; got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func many(s string, n int) string {
+	out := ""
+	for range n {
+		out += s
+	}
+	return out
+}
+
+func TestInlineTests(t *testing.T) {
+	p := load(t, `
+default: deny
+rules:
+- {name: a, allow: x, args: {n: {is: 1.50}, l: {has: b}, "/o/k": {is: null}, s: {is: "5"}}}
+- {name: b, allow: x, via: proposal, from: bob, hints: {readOnly: true}, hours: "mon 00:00-24:00 UTC"}
+- {name: c, ask: "*", methods: [logging/setLevel]}
+server: {trust_hints: true}
+proposals: {fulfil: policy}
+tests:
+- {name: mine, call: {tool: x, args: {n: 1.5, l: [a, b], o: {k: null}, s: "5"}}, want: allow, by: a}
+- {call: {tool: x, from: bob, via: proposal, hints: {readOnly: true}, now: "2026-03-02T10:00:00Z"}, want: allow, by: b}
+- {call: {tool: x, from: bob, via: proposal, hints: {readOnly: true}, now: "2026-03-03T10:00:00Z"}, want: deny, by: default}
+- {call: {method: logging/setLevel}, want: ask}
+- {call: {tool: x}, want: allow}
+- {call: {tool: y}, want: deny, by: a}
+- {call: {tool: y}, want: deny, by: proposals.fulfil}
+`)
+	results := p.Test()
+	for i, want := range []bool{true, true, true, true, false, false, false} {
+		if results[i].Passed != want {
+			t.Errorf("%d: %+v", i, results[i])
+		}
+	}
+	if results[0].Name != "mine" || results[1].Name != "x from bob, as a proposal" || results[3].Name != "logging/setLevel from someone" || results[0].Line != 10 {
+		t.Errorf("%+v", results)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	old := load(t, "default: deny\nrules:\n- {allow: t, name: r, limit: {count: 3/hour}}\n")
+	tight := load(t, "default: deny\nrules:\n- {allow: t, name: r, limit: {count: 2/hour, over: ask}}\n- {ask: u}\n")
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	var calls []policy.Call
+	for i := range 4 {
+		calls = append(calls, policy.Call{From: "x", Method: "tools/call", Tool: "t", Now: now.Add(time.Duration(i) * time.Minute)})
+	}
+	calls = append(calls, policy.Call{From: "x", Method: "tools/call", Tool: "u", Now: now})
+	changes := policy.Diff(old, tight, calls)
+	got := ""
+	for _, c := range changes {
+		got += c.Call.Tool + c.Call.Now.Format("04") + " " + c.Before.Verdict.String() + ">" + c.After.Verdict.String() + " "
+	}
+	if got != "t02 allow>ask t03 deny>ask u00 deny>ask " {
+		t.Errorf("%s", got)
+	}
+	if same := policy.Diff(old, old, calls); same != nil {
+		t.Errorf("%+v", same)
+	}
+}

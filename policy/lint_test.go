@@ -1,0 +1,65 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+func TestWarnings(t *testing.T) {
+	tools := []policy.Tool{
+		{Name: "read_file", InputSchema: []byte(`{"type":"object","properties":{"path":{}}}`)},
+		{Name: "write_file", InputSchema: []byte(`{"type":"object"}`)},
+		{Name: "odd", InputSchema: []byte(`true`)},
+		{Name: "bare"},
+	}
+	for _, c := range []struct {
+		text string
+		want string // "" for none
+	}{
+		{"default: ask\nrules:\n- {allow: 'read_*', args: {path: {under: /a}}}", ""},
+		{"default: ask\nrules:\n- {allow: 'raed_*'}", "rule allow raed_* (line 3) fits none of the server's 4 tools"},
+		{"default: ask\nrules:\n- {allow: '*', methods: 'logging/*', args: {x: {is: 1}}}", ""},
+		{"default: ask\nrules:\n- {allow: read_file, args: {pth: {under: /a}}}", "rule allow read_file (line 3) tests args.pth, which none of the tools it fits has"},
+		{"default: ask\nrules:\n- {allow: read_file, except: {args: {/pth/x: {under: /a}}}}", "tests args/pth/x, which"},
+		{"default: ask\nrules:\n- {allow: read_file, limit: {sum: {arg: /n, max: 1, window: day}}}", "tests args/n, which"},
+		{"default: ask\nrules:\n- {allow: 'read_file', args: {/*: {maxlen: 5}}}", ""},
+		{"default: ask\nrules:\n- {allow: '*_file', args: {pth: {under: /a}}}", ""},
+		{"default: ask\nrules:\n- {allow: odd, args: {pth: {under: /a}}}\n- {allow: bare, args: {x: {is: 1}}}", ""},
+		{"default: ask\nrules:\n- {allow: read_file, args: {a.b: {is: 1}}}", `line 3: "a.b" is read as the name of one argument; what is nested is written /a/b`},
+
+		{"default: ask\nrules:\n- {deny: 'read_*'}\n- {allow: read_file}", "rule allow read_file (line 4) has no effect: rule deny read_* (line 3) always overrules it"},
+		{"default: ask\nrules:\n- {allow: [read_file, write_file]}\n- {ask: '*_file', name: files}", "has no effect: rule files (line 4) always overrules it"},
+		{"default: ask\nrules:\n- {ask: 'read_*'}\n- {deny: '*'}", "rule ask read_* (line 3) has no effect: rule deny * (line 4) always overrules it"},
+		{"default: ask\nrules:\n- {deny: 'read_*', from: x}\n- {allow: read_file}", ""},
+		{"default: ask\nrules:\n- {deny: 'read_?'}\n- {allow: 'read_*'}", "fits none"},
+		{"default: ask\nrules:\n- {deny: read_file}\n- {allow: 'read_*'}", ""},
+		{"default: ask\nrules:\n- {allow: read_file}\n- {deny: read_file, from: x}", ""},
+		{"default: allow\nrules:\n- {allow: read_file}", "has no effect: the default is to allow"},
+		{"default: allow\nrules:\n- {allow: read_file, limit: {count: 1/day}}", ""},
+
+		{"default: ask\nasks: {default: {of: agent-a}}\nrules:\n- {ask: read_file, from: agent-a}", "rule ask read_file (line 4) asks when agent-a calls, and then nobody could agree: who calls never decides"},
+		{"default: ask\napprovers: {ops: [a1, b1]}\nasks: {two: {of: ops, need: 2}}\nrules:\n- {ask: read_file, from: [ops, 'x*'], as: two}", "asks when b1 calls, and then nobody"},
+		{"default: ask\nasks: {default: {of: [agent-a, bob]}}\nrules:\n- {ask: read_file, from: agent-a}", ""},
+		{"default: ask\nasks: {default: {of: agent-a}}\nrules:\n- {ask: read_file}", ""},
+		{"default: ask\nasks: {x: {of: ann}, y: {of: bob}}\nrules:\n- {ask: read_file, as: x}\n- {ask: '*_file', as: y}", "rule ask read_file (line 4) and rule ask *_file (line 5) can ask about one call, and then nobody could agree"},
+		{"default: ask\nasks: {x: {of: ann}, y: {of: bob}}\nrules:\n- {ask: read_file, as: x}\n- {ask: write_file, as: y}\n- {allow: bare}", ""},
+
+		{"default: ask\nrules:\n- {allow: read_file, hints: {readOnly: true}}", "rule allow read_file (line 3) looks at hints, but the server's own hints are not trusted"},
+		{"default: ask\nrules:\n- {allow: read_file, except: {hints: {readOnly: false}}}", "looks at hints"},
+		{"default: ask\nserver: {trust_hints: true}\nrules:\n- {allow: read_file, hints: {readOnly: true}}", ""},
+
+		{"default: ask\nrules:\n- {allow: read_file, args: {path: {regex: '/home/u/safe.*'}}}", `line 3: args.path regex: "/home/u/safe.*" looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths`},
+		{"default: ask\nrules:\n- {deny: read_file, args: {path: {regex: secret}}}", `"secret" has to fit the whole value, so it fits only itself; write .*secret.* for a value that contains it`},
+		{"default: ask\nrules:\n- {allow: read_file, when: 'args.path.startsWith(\"/srv\")'}", "line 3: when: startsWith is no way to compare paths"},
+	} {
+		got := strings.Join(load(t, c.text).Warnings(tools), "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s\ngot  %q\nwant %q", c.text, got, c.want)
+		}
+	}
+	if w := load(t, "default: ask\nrules:\n- {allow: x, args: {y: {is: 1}}}").Warnings(nil); w != nil {
+		t.Errorf("without tools: %q", w)
+	}
+}
