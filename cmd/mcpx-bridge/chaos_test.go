@@ -427,7 +427,7 @@ func (p *proxy) close() {
 // What must be the same before and after.
 type state struct {
 	goroutines goleak.Option
-	files      int // -1 where they cannot be counted
+	files      []string
 }
 
 func snapshot(t *testing.T) state {
@@ -438,12 +438,16 @@ func snapshot(t *testing.T) state {
 	return state{goleak.IgnoreCurrent(), openFiles()}
 }
 
-func openFiles() int {
-	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return -1
+// openFiles names what our descriptors stand for; nothing where the system does
+// not say.
+func openFiles() (files []string) {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if name, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil { // the one of ReadDir is closed by now
+			files = append(files, e.Name()+" "+name)
+		}
 	}
-	return len(files)
+	return files
 }
 
 func (s state) compare(t *testing.T) {
@@ -451,9 +455,9 @@ func (s state) compare(t *testing.T) {
 	if err := goleak.Find(s.goroutines); err != nil { // it waits a little by itself
 		t.Error(err)
 	}
-	for late := time.Now().Add(patience); openFiles() > s.files; time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(patience); len(openFiles()) > len(s.files); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
-			t.Errorf("%d descriptors are open, there were %d", openFiles(), s.files)
+			t.Errorf("descriptors are left:\n%s\nbefore:\n%s", strings.Join(openFiles(), "\n"), strings.Join(s.files, "\n"))
 			return
 		}
 	}
