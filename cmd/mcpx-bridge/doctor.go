@@ -86,8 +86,8 @@ func (d *doctor) report(check, detail string, err error) bool {
 	f := finding{Check: check, OK: err == nil, Detail: detail}
 	if err != nil {
 		f.Detail = err.Error()
-		if fail, ok := errors.AsType[*failure](err); ok {
-			f.Hint = strings.Join(fail.Hint, "; ")
+		if known, ok := errors.AsType[*failure](err); ok {
+			f.Hint = strings.Join(known.Hint, "; ")
 		}
 		d.sick = true
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -74,6 +72,25 @@ func (p *program) newDoor(id string, hosts bool) (*door, error) {
 		}
 	}
 	return d, nil
+}
+
+// alive finds the local gateway before anything is tried, so that a person
+// who has none running hears that and not of a time-out.
+func (d *door) alive(ctx context.Context) error {
+	if d.local == nil {
+		return nil
+	}
+	at, err := d.local.findSoon(ctx)
+	if err != nil && errors.Is(err, errNobody) {
+		return fail(exitFailed, "start one with \"mcpx-bridge run\" or \"mcpx-bridge gateway\", or name one with --gateway", "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.url = at
+	return nil
 }
 
 // ready fetches the first token, or finds or hosts the local gateway, so that
@@ -236,13 +253,6 @@ func (p *program) trace(kind string, source *tokenSource) (func(dir string, text
 		}
 		fmt.Fprintf(p.stderr, "mcpx-bridge: %s %s %s\n", kind, arrow, visible(string(text)))
 	}, nil
-}
-
-// randomID is a participant id for a seat that nobody will ask for by name.
-func randomID() string {
-	var b [4]byte
-	rand.Read(b[:])
-	return "cli-" + hex.EncodeToString(b[:])
 }
 
 // offLoopback reports whether others than this machine can reach an address

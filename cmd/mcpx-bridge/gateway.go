@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -127,7 +125,7 @@ func (p *program) hosts() []string {
 // serveByHand serves a gateway that was started by hand. Unless another process
 // hosts this machine's gateway, or ours speaks TLS, it becomes that.
 func (l *local) serveByHand(ctx context.Context, o gateway.Options, config *tls.Config) (*hosting, error) {
-	if config == nil && l.local() {
+	if config == nil && l.isLocal() {
 		h, err := l.hostSoon(ctx, o)
 		if h != nil || err != nil {
 			return h, err
@@ -147,13 +145,12 @@ func (l *local) serveByHand(ctx context.Context, o gateway.Options, config *tls.
 	if config != nil {
 		scheme, listener = "wss", tls.NewListener(listener, config)
 	}
-	h, err := serveGateway(listener, scheme, o)
-	return h, errors.Join(err)
+	return serveGateway(listener, scheme, o)
 }
 
-// local reports whether this machine's programs could join in clear text where
-// we are to listen.
-func (l *local) local() bool {
+// isLocal reports whether this machine's programs could join in clear text
+// where we are to listen.
+func (l *local) isLocal() bool {
 	host, _, _ := net.SplitHostPort(l.listen)
 	ip := net.ParseIP(host)
 	return !offLoopback(l.listen) || host == "" || ip != nil && ip.IsUnspecified()
@@ -175,64 +172,4 @@ func (l *local) hostSoon(ctx context.Context, o gateway.Options) (*hosting, erro
 
 func badListen(err error) error {
 	return misused("write it as HOST:PORT, for example 127.0.0.1:7420", "--listen: %w", err)
-}
-
-func (p *program) tokenCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "token --id ID [--topic TOPIC] [--role ROLE | --can KIND…] [--ttl TIME]",
-		Short: "Make a token for this machine's gateway",
-		Long: `Make a token for this machine's gateway, and print it.
-
-Whoever has it can join the topic as ID until it runs out. Roles are
-  full      everything (the default)
-  server    answer requests, send notifications and chat
-  proposer  propose, but request nothing
-  observer  chat
-or say with --can which kinds of frames may be sent.`,
-		Example: `  mcpx-bridge token --topic team --id alice > alice.token
-  mcpx-bridge token --id intern --role proposer --ttl 8h
-  mcpx-bridge token --id reader --can mcp/request:tools/list --can chat`,
-		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.mintToken() },
-	}
-	f := cmd.Flags()
-	f.StringVar(&p.s.ID, "id", "", "the participant `ID` it is for")
-	f.StringVar(&p.s.Topic, "topic", "lobby", "the `TOPIC` it is good for; * is every topic")
-	f.StringVar(&p.s.Role, "role", "", "what its bearer may send, as a `ROLE`: full, server, proposer or observer")
-	f.StringArrayVar(&p.s.Can, "can", nil, "a `KIND` of frame its bearer may send, * as a wildcard; repeatable")
-	f.DurationVar(&p.s.TTL, "ttl", defaultTTL, "how long it is good, as a `TIME` like 8h")
-	return cmd
-}
-
-func (p *program) mintToken() error {
-	if p.s.ID == "" {
-		return misused("mcpx-bridge token --topic team --id alice", "token needs the --id of whom it is for")
-	}
-	if err := checkID("--id", p.s.ID); err != nil {
-		return err
-	}
-	if p.s.TTL <= 0 {
-		return misused("--ttl 24h", "--ttl must be more than nothing")
-	}
-	caps, err := capsJSON(p.s.Role, p.s.Can)
-	if err != nil {
-		return err
-	}
-	l, err := p.localGateway()
-	if err != nil {
-		return err
-	}
-	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: expiry(p.s.TTL)})
-	if _, ok := errors.AsType[*failure](err); err != nil && !ok {
-		err = misused("", "%w", err) // claims that no gateway would take
-	}
-	if err != nil {
-		return err
-	}
-	if p.s.JSON {
-		return p.print(jsonLine(struct {
-			Token string `json:"token"`
-		}{token}))
-	}
-	return p.print(fmt.Appendln(nil, token))
 }

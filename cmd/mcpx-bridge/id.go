@@ -1,24 +1,33 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// validID is the grammar of participant ids (DESIGN 14).
-var validID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// checkID reports why id cannot be a participant's, under the flag's name.
+// checkID reports why id cannot be a participant's, under the flag's name. What
+// only looks like an id of the gateway's is refused too.
 func checkID(flag, id string) error {
 	switch {
-	case !validID.MatchString(id):
-		return misused("an id is 1 to 64 of the characters A-Z a-z 0-9 _ . -", "%s: %q is no participant id", flag, id)
 	case strings.HasPrefix(strings.ToLower(id), "system"):
 		return misused("ids that begin with system belong to gateways; choose another one", "%s: %q is reserved", flag, id)
+	case !wire.ValidID(id):
+		return misused("an id is 1 to 64 of the characters A-Z a-z 0-9 _ . -", "%s: %q is no participant id", flag, id)
 	}
 	return nil
+}
+
+// randomID is a participant id for a seat that nobody will ask for by name.
+func randomID() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return "cli-" + hex.EncodeToString(b[:])
 }
 
 // A launcher is a program that runs another one, which is what names the server.

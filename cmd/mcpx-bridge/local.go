@@ -169,7 +169,6 @@ func (l *local) hostLocked(o gateway.Options) (*hosting, error) {
 	}
 	h, err := serveGateway(listener, "ws", o)
 	if err != nil {
-		listener.Close()
 		return nil, err
 	}
 	if err := l.state.list(listing{URL: h.url, PID: os.Getpid()}); err != nil {
@@ -184,7 +183,7 @@ func (l *local) hostLocked(o gateway.Options) (*hosting, error) {
 func (l *local) openPort(before string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(l.listen)
 	if err != nil {
-		return nil, misused("write it as HOST:PORT, for example 127.0.0.1:7420", "--listen: %w", err)
+		return nil, badListen(err)
 	}
 	var tries []string
 	if u, err := url.Parse(before); err == nil && u.Hostname() == host && u.Port() != "" {
@@ -214,6 +213,7 @@ func (l *local) openPort(before string) (net.Listener, error) {
 func serveGateway(listener net.Listener, scheme string, o gateway.Options) (*hosting, error) {
 	g, err := gateway.New(o)
 	if err != nil {
+		listener.Close()
 		return nil, err
 	}
 	h := &hosting{gateway: g, url: scheme + "://" + reachable(listener.Addr()), done: make(chan error, 1),

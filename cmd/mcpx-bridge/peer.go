@@ -87,25 +87,6 @@ func newPeer(d *door) *peer {
 		asked: map[string]*question{}, greeted: map[string]bool{}}
 }
 
-// alive finds the local gateway before anything is tried, so that a person
-// who has none running hears that and not of a time-out.
-func (d *door) alive(ctx context.Context) error {
-	if d.local == nil {
-		return nil
-	}
-	at, err := d.local.findSoon(ctx)
-	if err != nil && errors.Is(err, errNobody) {
-		return fail(exitFailed, "start one with \"mcpx-bridge run\" or \"mcpx-bridge gateway\", or name one with --gateway", "%w", err)
-	}
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.url = at
-	return nil
-}
-
 // take runs the seat beside us and waits for the welcome. The seat outlives ctx
 // until close, so that last words can be said.
 func (q *peer) take(ctx context.Context) (err error) {

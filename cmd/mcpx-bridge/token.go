@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -160,46 +158,3 @@ func tidyToken(source string, text []byte, mayBeEmpty bool) (string, error) {
 	}
 	return token, nil
 }
-
-// capsJSON is the capabilities of a token: what --role or --can ask for, as the
-// JSON list that claims and welcomes carry.
-func capsJSON(role string, can []string) ([]byte, error) {
-	switch {
-	case role != "" && len(can) > 0:
-		return nil, misused("keep one of them", "--role and --can exclude each other")
-	case role != "":
-		kinds, ok := roles[role]
-		if !ok {
-			return nil, misused("it is one of "+strings.Join(sortedKeys(roles), ", "), "--role: there is no role %q", role)
-		}
-		can = kinds
-	case len(can) == 0:
-		can = roles["full"]
-	}
-	for _, kind := range can {
-		if kind == "" || visible(kind) != kind || strings.Contains(kind, " ") {
-			return nil, misused("kinds look like mcp/request:tools/* or chat", "--can: %q is no kind", kind)
-		}
-		if strings.HasPrefix(kind, "system") {
-			return nil, misused("only gateways speak as system", "--can: %q cannot be granted", kind)
-		}
-	}
-	text, err := json.Marshal(can)
-	if err != nil {
-		return nil, fmt.Errorf("capabilities: %w", err)
-	}
-	return text, nil
-}
-
-// roles are ready sets of capabilities (WIRE 3.3).
-var roles = map[string][]string{
-	"full":     {"mcp/*", "chat"},
-	"server":   {"mcp/response:*", "mcp/request:notifications/*", "mcp/reject", "chat"},
-	"proposer": {"mcp/proposal:*", "mcp/withdraw", "mcp/response:*", "chat"},
-	"observer": {"chat"},
-}
-
-// defaultTTL is how long a token is good unless it is said.
-const defaultTTL = 24 * time.Hour
-
-func expiry(ttl time.Duration) time.Time { return time.Now().Add(ttl) }
