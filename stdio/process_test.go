@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
@@ -175,5 +176,22 @@ func TestAStopIsNoWarning(t *testing.T) {
 	}
 	if said := text(); !strings.Contains(said, `msg="server was`) || strings.Contains(said, "WARN") {
 		t.Errorf("the log says\n%s", said)
+	}
+}
+
+// One who is in a hurry waits for no step of the ladder, be the server up or
+// not.
+func TestKillWaitsForNothing(t *testing.T) {
+	for name, script := range map[string]stdiotest.Script{"up": {}, "not up": {Initialize: "ignore"}} {
+		script.Pids = filepath.Join(t.TempDir(), "pids")
+		script.Grandchild, script.IgnoreTerm, script.IgnoreEOF = "group", true, true
+		o := quick(stdiotest.Command(t, script))
+		o.Stop = StopTimes{Input: time.Hour, Term: time.Hour, Drain: time.Hour}
+		s := begin(t, o)
+		poll(t, name+": both processes", func() bool { return len(stdiotest.Pids(t, script.Pids)) == 2 })
+		s.stop()
+		s.server.Kill()
+		s.finished()
+		wantGone(t, stdiotest.Pids(t, script.Pids)...)
 	}
 }

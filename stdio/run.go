@@ -47,6 +47,9 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 	if err != nil {
 		return Exit{Code: -1, Cause: CauseStart, Detail: err.Error()}, 0, err
 	}
+	if s.last.Store(c); s.hurry.Load() {
+		c.group.kill()
+	}
 	s.log.Info("server launched", "pid", c.pid)
 	go c.listen()
 	go c.watch(ctx)

@@ -164,6 +164,8 @@ type Server struct {
 	o     Options
 	log   *slog.Logger
 	child atomic.Pointer[child] // the process that is up, nil otherwise
+	last  atomic.Pointer[child] // the one launched last, whatever became of it
+	hurry atomic.Bool           // Kill was called
 }
 
 // New returns a server that is not running yet.
@@ -197,5 +199,15 @@ func (s *Server) Flush() {
 func (s *Server) Restart(why string) {
 	if c := s.child.Load(); c != nil {
 		c.fail(failure{cause: CauseAsked, detail: why})
+	}
+}
+
+// Kill ends the process there is, up or not, and all that it started, without
+// waiting for anything, and so it does any that Run may still launch. It is for
+// one who ends Run's context and does not want to wait for the stop ladder.
+func (s *Server) Kill() {
+	s.hurry.Store(true)
+	if c := s.last.Load(); c != nil {
+		c.group.kill()
 	}
 }

@@ -254,11 +254,7 @@ func (b *bridging) untilTold(told, inner context.Context) error {
 	ctx, cancel := context.WithTimeout(b.p.hurry, drainTime)
 	defer cancel()
 	b.sidecar.Drain(ctx)
-	context.AfterFunc(b.p.hurry, func() {
-		if pid := int(b.pid.Load()); pid != 0 {
-			killGroup(pid)
-		}
-	})
+	context.AfterFunc(b.p.hurry, b.server.Kill)
 	return errSignalled
 }
 
