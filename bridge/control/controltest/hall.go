@@ -104,7 +104,11 @@ func (h *Hall) act(id string, acts []approval.Act) {
 			h.Post(control.Event{Event: "changed", ID: a.ID})
 		case approval.Settled:
 			h.ends[a.ID] = a
-			h.Post(control.Event{Event: "closed", ID: a.ID, By: by(a), Because: a.Outcome.String()})
+			because := a.Outcome.String()
+			if len(a.By) > 0 {
+				because += " by " + by(a)
+			}
+			h.Post(control.Event{Event: "closed", ID: a.ID, By: by(a), Because: because})
 			h.Settled <- a
 		}
 	}

@@ -1,0 +1,50 @@
+package approval
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Value reads what a person typed into a field: a string may stand there
+// without its quotes. problem says why the field does not take it, "" if it
+// does.
+func (f *Field) Value(typed string) (raw []byte, problem string) {
+	raw = []byte(strings.TrimSpace(typed))
+	if _, quoted := jsonrpc.Unquote(raw); f.Type == "string" && !(quoted && json.Valid(raw)) {
+		raw = jsonrpc.AppendQuote(nil, typed)
+	}
+	if !json.Valid(raw) {
+		return nil, wants[f.Type]
+	}
+	return raw, unfit(&policy.Edit{Type: f.Type, Enum: f.Enum, Min: f.Min, Max: f.Max}, raw)
+}
+
+var wants = map[string]string{
+	"string": "must be a string", "number": "must be a number", "integer": "must be a whole number", "boolean": "must be true or false",
+}
+
+// Typed is the value that a field has now, as a person would type it; "" if it
+// is unknown.
+func (f *Field) Typed() string {
+	if s, ok := jsonrpc.Unquote([]byte(f.Now)); ok && f.Type == "string" && Text(s) == s && !strings.HasPrefix(s, `"`) && strings.TrimSpace(s) == s {
+		return s
+	}
+	return f.Now
+}
+
+// Choices are the values a field takes, as a person would type them; nil if
+// there are too many to tell.
+func (f *Field) Choices() (typed []string) {
+	if f.Type == "boolean" && len(f.Enum) == 0 {
+		return []string{"true", "false"}
+	}
+	for _, raw := range f.Enum {
+		one := Field{Type: f.Type, Now: raw}
+		typed = append(typed, Text(one.Typed()))
+	}
+	return slices.Compact(typed)
+}

@@ -1,0 +1,139 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// A panel is what is to be seen at the bottom of the screen.
+type panel struct {
+	rows   []row
+	cursor int // column in the last row; -1: none
+}
+
+// fewestLines is the least height in which anything sensible can be shown.
+const fewestLines = 6
+
+// draw sets out what is to be seen in columns and lines.
+func (m *model) draw(now time.Time, columns, lines int) panel {
+	columns, lines = max(columns-1, 20), max(lines-1, fewestLines)
+	switch {
+	case len(m.items) == 0 && m.resident:
+		return panel{cursor: -1}
+	case len(m.items) == 0:
+		return panel{rows: rows(faint, cutTo(m.waiting(), columns)), cursor: -1}
+	case m.mode == listing:
+		return m.drawList(now, columns, lines)
+	}
+	return m.drawQuestion(now, columns, lines)
+}
+
+func (m *model) waiting() string {
+	var names []string
+	for _, name := range sortedNames(m.sources) {
+		names = append(names, approval.Text(m.sources[name].Label()))
+	}
+	if len(names) == 0 {
+		return "no bridge is running on this machine; waiting for one (q quits)"
+	}
+	return "nothing to decide; watching " + strings.Join(names, ", ") + " (q quits)"
+}
+
+func (m *model) drawList(now time.Time, columns, lines int) panel {
+	bottom, _ := m.bottom("Enter open   j k move   q quit", columns)
+	at, room := m.place(), max(lines-1-len(bottom), 1)
+	from := min(max(at-room/2, 0), max(len(m.items)-room, 0))
+	p := panel{rows: []row{{spread(fmt.Sprintf(" %d questions", len(m.items)), "", columns), bar}}, cursor: -1}
+	for i := from; i < min(from+room, len(m.items)); i++ {
+		it := &m.items[i]
+		mark, l := "  ", usual
+		if i == at {
+			mark, l = "> ", strong
+		}
+		p.rows = append(p.rows, row{spread(mark+it.what(), clockText(it.q.Deadline.Sub(now)), columns), l})
+	}
+	p.rows = append(p.rows, bottom...)
+	return p
+}
+
+func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
+	it := m.current()
+	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), approval.Text(it.src.Label()))
+	p := panel{rows: []row{{spread(title, clockText(it.q.Deadline.Sub(now))+"   "+it.q.Digest+" ", columns), bar}}}
+	if m.view != nil {
+		if m.columns != columns {
+			m.page, m.columns = pageOf(m.view, columns), columns
+		}
+		bottom, _ := m.bottom("", columns)
+		p.rows = append(p.rows, m.leaf(columns, lines-1-len(bottom))...)
+	}
+	bottom, cursor := m.bottom(m.help(), columns)
+	p.rows, p.cursor = append(p.rows, bottom...), cursor
+	return p
+}
+
+// leaf is the part of the page that fits, and how much there is of it.
+func (m *model) leaf(columns, room int) []row {
+	all := len(m.page)
+	fits := all <= room
+	if !fits {
+		room = max(room-1, 1) // for how much there is
+	}
+	m.height = min(all, room)
+	m.top = min(max(m.top, 0), all-m.height)
+	part, below := m.page[m.top:m.top+m.height], all-m.top-m.height
+	m.ended = m.ended || below == 0
+	if fits {
+		return part
+	}
+	return append(part[:len(part):len(part)], row{cutTo(fmt.Sprintf("-- line %d to %d of %d --", m.top+1, m.top+m.height, all), columns), faint})
+}
+
+// bottom is the last lines: what is being typed, what went wrong, or what the
+// keys do; and where the cursor is in the very last, -1 for nowhere.
+func (m *model) bottom(help string, columns int) (all []row, cursor int) {
+	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling
+	switch {
+	case m.hint != "":
+		all = rows(alarm, cutTo(m.hint, columns))
+	case !typing:
+		all = rows(faint, cutTo(help, columns))
+	}
+	if !typing {
+		return all, -1
+	}
+	e := m.line
+	if widthOf(e.ask) > columns/2 { // it gets lines of its own
+		all = append(all, rows(strong, wrap(e.ask, columns)...)...)
+		e.ask = "> "
+	}
+	line, cursor := e.line(columns)
+	return append(all, row{line, strong}), cursor
+}
+
+// help names the keys that have a meaning now.
+func (m *model) help() string {
+	if m.view == nil || m.mode == sending {
+		return "…"
+	}
+	var keys []string
+	add := func(when bool, text string) {
+		if when {
+			keys = append(keys, text)
+		}
+	}
+	us, others := m.asked()
+	add(!us && others != "", "asked: "+others)
+	add(us && m.ended, "a allow")
+	add(us && !m.ended, "Space more")
+	add(us, "d deny")
+	add(us && len(m.view.Edits) > 0, "e edit")
+	add(us && len(m.view.DelegateTo) > 0, "g pass on")
+	add(us && len(m.view.Remember) > 0, "r remember: "+m.keep())
+	add(len(m.items) > 1, "n p l others")
+	add(!m.resident, "q quit")
+	return strings.Join(keys, "   ")
+}

@@ -1,0 +1,226 @@
+package prompt
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// Lines asks a person, or a program, that writes lines. Every answer repeats
+// the digest of its question, so nothing can be answered before it was shown.
+type Lines struct {
+	In   io.Reader
+	Out  io.Writer
+	Find Finder
+
+	m     *model
+	shown map[string]approval.View // by short digest
+}
+
+const lineHelp = `answer with one of
+  allow DIGEST [FIELD=VALUE…] [remember=once|session|always]
+  deny DIGEST [WHY…]
+  delegate DIGEST TO
+or say: list, show DIGEST, quit`
+
+// Run asks until In ends or says quit, or ctx ends. It does not wait for a read
+// of In that never returns.
+func (l *Lines) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	p := &Prompt{o: Options{Find: l.Find}, m: newModel(0, false), posted: make(chan func(), 16)}
+	l.m, l.shown = p.m, map[string]approval.View{}
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop()
+	parts.Go(func() { p.find(ctx, &parts) })
+	lines := make(chan string)
+	go l.read(ctx, lines)
+	fmt.Fprintln(l.Out, lineHelp)
+	for {
+		l.tell(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case f := <-p.posted:
+			f()
+		case line, ok := <-lines:
+			if !ok || line == "quit" {
+				return nil
+			}
+			l.obey(ctx, line)
+		}
+	}
+}
+
+func (l *Lines) read(ctx context.Context, lines chan<- string) {
+	defer close(lines)
+	in := bufio.NewScanner(l.In)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		select {
+		case lines <- strings.TrimSpace(in.Text()):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *Lines) say(format string, args ...any) { fmt.Fprintf(l.Out, format+"\n", args...) }
+
+// tell says what is new, and shows what has not been shown.
+func (l *Lines) tell(ctx context.Context) {
+	for _, line := range l.m.said {
+		l.say("%s", line)
+	}
+	l.m.said = nil
+	maps.DeleteFunc(l.shown, func(digest string, _ approval.View) bool {
+		return !slices.ContainsFunc(l.m.items, func(it item) bool { return it.q.Digest == digest })
+	})
+	for i := range l.m.items {
+		it := &l.m.items[i]
+		if _, known := l.shown[it.q.Digest]; !known {
+			l.show(ctx, it)
+		}
+	}
+}
+
+func (l *Lines) show(ctx context.Context, it *item) {
+	c, cancel := ask(ctx)
+	defer cancel()
+	v, err := it.src.Show(c, it.q.ID)
+	l.shown[it.q.Digest] = v
+	if err != nil {
+		if !gone(err) {
+			l.say("%s cannot be shown: %s", it.what(), approval.Text(err.Error()))
+		}
+		return
+	}
+	l.say("\n%s\n%s", approval.Text(it.src.Label()), v.Text())
+	for i := range v.Edits {
+		f := &v.Edits[i]
+		l.say("May be changed: %s (%s), now %s %s", approval.Text(f.Field), f.Title, approval.Text(f.Typed()), strings.Join(f.Choices(), " | "))
+	}
+	if len(v.DelegateTo) > 0 {
+		l.say("May be passed on to: %s", strings.Join(v.DelegateTo, ", "))
+	}
+	l.say("allow %s / deny %s", v.Short, v.Short)
+}
+
+// obey does what one line says.
+func (l *Lines) obey(ctx context.Context, line string) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return
+	}
+	if words[0] == "list" {
+		for i := range l.m.items {
+			l.say("%s", l.m.items[i].what())
+		}
+		return
+	}
+	if !slices.Contains([]string{"allow", "deny", "delegate", "show"}, words[0]) || len(words) < 2 {
+		l.say("%s", lineHelp)
+		return
+	}
+	it, v := l.named(words[1])
+	switch {
+	case it == nil:
+		l.say("no question of that digest is open: %s", approval.Text(words[1]))
+	case words[0] == "show":
+		l.show(ctx, it)
+	default:
+		l.answer(ctx, it, v, words[0], words[2:], line)
+	}
+}
+
+// named finds the question of a digest that was shown.
+func (l *Lines) named(digest string) (*item, *approval.View) {
+	for i := range l.m.items {
+		it := &l.m.items[i]
+		v, shown := l.shown[it.q.Digest]
+		if shown && v.ID == it.q.ID && (digest == v.Short || digest == v.Digest) {
+			return it, &v
+		}
+	}
+	return nil, nil
+}
+
+func (l *Lines) answer(ctx context.Context, it *item, v *approval.View, verb string, rest []string, line string) {
+	var r approval.Reply
+	switch verb {
+	case "deny":
+		why := strings.TrimSpace(strings.TrimPrefix(line, "deny"))
+		_, r.Reason, _ = strings.Cut(why, " ")
+	case "delegate":
+		if r.To = strings.Join(rest, " "); !slices.Contains(v.DelegateTo, r.To) {
+			l.say("it can be passed on to: %s", cmp.Or(strings.Join(v.DelegateTo, ", "), "nobody"))
+			return
+		}
+	case "allow":
+		r.Allow = true
+		if err := Set(&r, v, rest); err != nil {
+			l.say("%s", approval.Text(err.Error()))
+			return
+		}
+	}
+	l.m.mine[it.ref()] = true
+	c, cancel := ask(ctx)
+	defer cancel()
+	o, err := it.src.Decide(c, v, r)
+	l.m.answered(*it, r, o, err)
+}
+
+// Set puts FIELD=VALUE words into an answer. remember=WORD is one of them,
+// unless a field has that name.
+func Set(r *approval.Reply, v *approval.View, words []string) error {
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return fmt.Errorf("%q is no FIELD=VALUE", word)
+		}
+		i := slices.IndexFunc(v.Edits, func(f approval.Field) bool { return f.Field == name })
+		if i < 0 && name == "remember" {
+			if err := Remember(r, v, value); err != nil {
+				return err
+			}
+			continue
+		}
+		if i < 0 {
+			return fmt.Errorf("%q cannot be changed; what can: %s", name, cmp.Or(fieldNames(v), "nothing"))
+		}
+		raw, problem := v.Edits[i].Value(value)
+		if problem != "" {
+			return errors.New(name + " " + problem)
+		}
+		r.Fields = append(r.Fields, approval.Entry{Field: name, Raw: raw})
+	}
+	return nil
+}
+
+// Remember has an answer remembered as a word says.
+func Remember(r *approval.Reply, v *approval.View, word string) error {
+	if word != "once" && !slices.Contains(v.Remember, word) {
+		return fmt.Errorf("this answer cannot be remembered as %q; offered: %s", word, cmp.Or(strings.Join(v.Remember, ", "), "once"))
+	}
+	if len(v.Remember) > 0 {
+		r.Remember = word
+	}
+	return nil
+}
+
+func fieldNames(v *approval.View) string {
+	var names []string
+	for _, f := range v.Edits {
+		names = append(names, f.Field)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,126 @@
+package prompt_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// A scribe speaks to a Prompt in lines.
+type scribe struct {
+	*testing.T
+	in      *io.PipeWriter
+	done    chan error
+	changed chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (s *scribe) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	return s.out.Write(text)
+}
+
+func (s *scribe) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.String()
+}
+
+func write(t *testing.T, find prompt.Finder) *scribe {
+	r, w := io.Pipe()
+	s := &scribe{T: t, in: w, done: make(chan error, 1), changed: make(chan struct{}, 1)}
+	l := &prompt.Lines{In: r, Out: s, Find: find}
+	go func() { s.done <- l.Run(t.Context()) }()
+	t.Cleanup(func() {
+		w.Close()
+		if err := <-s.done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *scribe) says(line string) { io.WriteString(s.in, line+"\n") }
+
+func (s *scribe) reads(what string) {
+	s.Helper()
+	late := time.After(20 * time.Second)
+	for !strings.Contains(s.text(), what) {
+		select {
+		case <-s.changed:
+		case <-late:
+			s.Fatalf("%q was not said:\n%s", what, s.text())
+		}
+	}
+}
+
+func TestLinesNeedTheDigest(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	s := write(t, prompt.Bridges(dir, nil))
+	for _, ahead := range []string{"allow", "allow *", "allow 00000000", "y", ""} {
+		s.says(ahead) // before there is a question
+	}
+	s.reads("no question of that digest is open: 00000000")
+	q := controltest.Write(`{"target":"production"}`)
+	q.Terms.Edit = []policy.Edit{{Field: "modifiedTarget", Arg: "/target", Title: "Target", Type: "string", Enum: []string{`"production"`, `"staging"`}}}
+	id := h.Ask(q)
+	s.reads(`/target = "production"`)
+	s.reads("production | staging")
+	v, _ := h.Question(id)
+	s.says("allow")
+	s.says("allow " + v.Short[:7])
+	s.says("allow " + v.Short + " modifiedTarget=mars")
+	s.reads("modifiedTarget is none of the values offered")
+	s.says("allow " + v.Short + " other=1")
+	s.reads(`cannot be changed; what can: modifiedTarget`)
+	s.says("allow " + v.Short + " remember=always")
+	s.reads("cannot be remembered")
+	s.says("allow " + v.Short + " modifiedTarget=staging")
+	s.reads("allowed by you")
+	if got := h.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"target":"staging"}` {
+		t.Errorf("settled as %+v", got)
+	}
+	s.says("quit")
+}
+
+func TestLinesDenyDelegateAndTellOfOthers(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	s := write(t, prompt.Bridges(dir, nil))
+	q := controltest.Write(`{}`)
+	q.Terms.Of = []string{"local", "alice"}
+	q.Terms.Delegate = &policy.Delegate{To: []string{"carol"}, Depth: 1}
+	ids := []string{h.Ask(q), h.Ask(q), h.Ask(q)}
+	var digests []string
+	for _, id := range ids {
+		v, _ := h.Question(id)
+		digests = append(digests, v.Short)
+		s.reads("allow " + v.Short)
+	}
+	s.says("deny " + digests[0] + "   not on  my watch ")
+	if got := h.Next(t); got.Outcome != approval.Denied || got.Said != "not on  my watch" {
+		t.Errorf("settled as %+v", got)
+	}
+	s.says("delegate " + digests[1] + " bob")
+	s.reads("it can be passed on to: carol")
+	s.says("delegate " + digests[1] + " carol")
+	s.reads("passed on to carol")
+	h.Say(t, "alice", ids[2], `{"action":"decline"}`)
+	s.reads(digests[2] + "]: denied by alice")
+	s.says("show " + digests[2])
+	s.reads("no question of that digest is open: " + digests[2])
+}

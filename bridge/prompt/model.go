@@ -1,0 +1,276 @@
+package prompt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+)
+
+// A mode is what the keys mean.
+type mode uint8
+
+const (
+	reading mode = iota
+	listing
+	confirming // Enter allows
+	refusing   // typing why not
+	passing    // typing to whom
+	filling    // typing into a field
+	sending    // an answer is on its way
+)
+
+// A ref names a question.
+type ref struct{ source, id string }
+
+// An item is a question in the list.
+type item struct {
+	src Source
+	q   control.Question
+}
+
+func (it *item) ref() ref { return ref{it.src.Name(), it.q.ID} }
+
+// what says in a few words what an item is about.
+func (it *item) what() string {
+	return fmt.Sprintf("%s for %s on %s [%s]", it.q.Tool, it.q.From, approval.Text(it.src.Label()), it.q.Digest)
+}
+
+// A model is what the person sees and is doing. It is used by one goroutine.
+type model struct {
+	guard    time.Duration
+	resident bool // the prompt of a bridge of our own: it never quits
+
+	sources map[string]Source
+	lists   map[string][]control.Question
+	items   []item // of all sources, oldest first
+	at      ref    // the one that is open, or would be
+
+	view     *approval.View // of the one that is open; nil until it is here
+	page     []row
+	columns  int       // of page
+	top      int       // first line of page that is seen
+	height   int       // lines of page that are seen
+	ended    bool      // its end has been seen
+	since    time.Time // when it came before the person's eyes; zero: not yet
+	mode     mode
+	remember int // which of view.Remember
+	line     editor
+	field    int // which of view.Edits is being typed
+	entries  []approval.Entry
+	hint     string // a line for the person, until the next key
+
+	fetching ref  // of the one that is being fetched
+	stale    bool // view is not how it is now
+
+	left map[ref]item // listed no more, and no news of why
+	told map[ref]bool // of these there was news, but they are still in the list
+	mine map[ref]bool // decided here: no news that they are closed
+	said []string     // to be put above
+}
+
+func newModel(guard time.Duration, resident bool) *model {
+	return &model{guard: guard, resident: resident, sources: map[string]Source{}, lists: map[string][]control.Question{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}}
+}
+
+func (m *model) say(format string, args ...any) {
+	m.said = append(m.said, fmt.Sprintf(format, args...))
+}
+
+// take is the list of a source as it is now; gone, with no questions, is the
+// end of the source.
+func (m *model) take(src Source, list []control.Question, news []control.Event) {
+	for _, e := range news {
+		switch {
+		case e.Event == "closed":
+			m.closed(src, e)
+		case m.at == ref{src.Name(), e.ID}:
+			m.stale = true
+		}
+	}
+	m.depart(src, list)
+	clear(m.told)
+	m.lists[src.Name()] = list
+	m.arrange()
+}
+
+// maxLeft bounds what is kept of questions of which no news came.
+const maxLeft = 1000
+
+// depart keeps what is listed no more: the news why may come later.
+func (m *model) depart(src Source, list []control.Question) {
+	still := map[string]bool{}
+	for _, q := range list {
+		still[q.ID] = true
+	}
+	if len(m.left) > maxLeft {
+		clear(m.left)
+	}
+	for _, q := range m.lists[src.Name()] {
+		if !still[q.ID] && !m.told[ref{src.Name(), q.ID}] {
+			m.left[ref{src.Name(), q.ID}] = item{src, q}
+		}
+	}
+}
+
+func (m *model) arrange() {
+	was := m.place()
+	m.items = m.items[:0]
+	for name, list := range m.lists {
+		for _, q := range list {
+			m.items = append(m.items, item{m.sources[name], q})
+		}
+	}
+	slices.SortFunc(m.items, func(a, b item) int {
+		return cmp.Or(a.q.Asked.Compare(b.q.Asked), cmp.Compare(a.q.ID, b.q.ID))
+	})
+	i := m.place()
+	switch {
+	case i >= 0 && m.view != nil && m.items[i].q.Digest != m.view.Short:
+		m.shut() // it is another question now
+	case i < 0:
+		m.open(min(max(was, 0), len(m.items)-1))
+	}
+}
+
+// place is where the open question stands in the list; -1 if it is gone.
+func (m *model) place() int {
+	return slices.IndexFunc(m.items, func(it item) bool { return it.ref() == m.at })
+}
+
+func (m *model) current() *item {
+	if i := m.place(); i >= 0 {
+		return &m.items[i]
+	}
+	return nil
+}
+
+// open turns to another question; shut forgets what was seen of this one.
+func (m *model) open(i int) {
+	m.at = ref{}
+	if i >= 0 && i < len(m.items) {
+		m.at = m.items[i].ref()
+	}
+	m.remember = 0
+	m.shut()
+}
+
+func (m *model) shut() {
+	switch m.mode {
+	case confirming, refusing, passing, filling:
+		m.hint = "the question has changed; nothing was sent"
+	}
+	if m.mode != listing {
+		m.mode = reading
+	}
+	m.view, m.page, m.columns, m.top, m.ended, m.since, m.entries = nil, nil, 0, 0, false, time.Time{}, nil
+}
+
+// closed says who answered, unless that was here. The news may come before the
+// list is without the question, or after.
+func (m *model) closed(src Source, e control.Event) {
+	r := ref{src.Name(), e.ID}
+	it, found := m.left[r]
+	if !found {
+		i := slices.IndexFunc(m.lists[r.source], func(q control.Question) bool { return q.ID == e.ID })
+		if i < 0 {
+			return
+		}
+		it, m.told[r] = item{src, m.lists[r.source][i]}, true
+	}
+	delete(m.left, r)
+	if m.mine[r] {
+		delete(m.mine, r)
+		return
+	}
+	m.say("%s: %s", it.what(), approval.Text(cmp.Or(e.Because, "it is not open any more")))
+}
+
+// lost: a source has gone away.
+func (m *model) lost(src Source, err error) {
+	if m.sources[src.Name()] == nil {
+		return
+	}
+	delete(m.sources, src.Name())
+	delete(m.lists, src.Name())
+	if !m.resident {
+		m.say("%s is gone", approval.Text(src.Label()))
+	}
+	m.arrange()
+}
+
+// shown is the whole of the open question, as it came from its source.
+func (m *model) shown(r ref, v approval.View, err error) {
+	if r != m.at {
+		return
+	}
+	if err != nil {
+		if !gone(err) {
+			m.hint = "it cannot be shown: " + approval.Text(err.Error())
+		}
+		return
+	}
+	if m.view != nil && m.view.Digest != v.Digest {
+		m.shut()
+	}
+	m.view, m.columns = &v, 0
+	if us, _ := m.asked(); !us && m.mode != listing && m.mode != sending {
+		m.mode = reading
+	}
+}
+
+// asked reports whether the open question waits for us, and says for whom if
+// not.
+func (m *model) asked() (us bool, others string) {
+	var names []string
+	for _, p := range m.view.People {
+		if p.State != "asked" {
+			continue
+		}
+		if p.Who == m.current().src.Me() {
+			return true, ""
+		}
+		names = append(names, p.Who)
+	}
+	return false, strings.Join(names, ", ")
+}
+
+// answered is what came of an answer.
+func (m *model) answered(it item, r approval.Reply, o control.Outcome, err error) {
+	if m.mode == sending && m.at == it.ref() {
+		m.mode = reading
+	}
+	what := it.what()
+	refusal, refused := errors.AsType[*control.Refusal](err)
+	switch {
+	case refused && refusal.Reason == control.AlreadyDecided:
+		delete(m.mine, it.ref())
+		m.say("%s: too late, %s", what, refusal)
+	case refused:
+		delete(m.mine, it.ref())
+		m.say("%s: %s", what, refusal)
+	case err != nil:
+		m.say("%s: it is not known whether your answer arrived: %s", what, approval.Text(err.Error()))
+	case o.Outcome == control.Pending && r.To != "":
+		delete(m.mine, it.ref())
+		m.say("%s: passed on to %s", what, approval.Text(r.To))
+	case o.Outcome == control.Pending:
+		delete(m.mine, it.ref())
+		m.say("%s: you agreed; others must agree too", what)
+	case r.Allow && o.Outcome != approval.Allowed.String():
+		m.say("%s: %s, although you allowed it: %s", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
+	default:
+		m.say("%s: %s by you", what, o.Outcome)
+	}
+}
+
+// ask is the context of every question to a source.
+func ask(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 15*time.Second)
+}

@@ -1,0 +1,88 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// A look is how a line is set off from others.
+type look uint8
+
+const (
+	usual look = iota
+	strong
+	alarm
+	faint
+	bar
+)
+
+// A row is one line of the screen. Its text is fit to be shown.
+type row struct {
+	text string
+	look look
+}
+
+func rows(l look, lines ...string) []row {
+	all := make([]row, len(lines))
+	for i, text := range lines {
+		all[i] = row{text, l}
+	}
+	return all
+}
+
+// pageOf sets a question out in columns: all of it, however long.
+func pageOf(v *approval.View, columns int) (page []row) {
+	add := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
+	add(strong, v.Headline)
+	for _, b := range v.Banner {
+		add(alarm, "! "+b)
+	}
+	for _, f := range v.Facts {
+		if f.Name == "Decide by" {
+			continue // the clock above says so, and runs
+		}
+		add(usual, fmt.Sprintf("%-12s %s", f.Name, f.Text))
+	}
+	for _, p := range v.People {
+		add(faint, fmt.Sprintf("%-12s %s (%s)", "Asked", p.Who, p.State))
+	}
+	if len(v.Arguments) == 0 && v.More == 0 {
+		add(usual, "Arguments    "+cmp.Or(v.Compact, "none"))
+		return page
+	}
+	add(usual, "Arguments")
+	for _, l := range v.Arguments {
+		add(usual, "  "+l.Name+" = "+l.Text)
+		if l.Whole != "" {
+			add(faint, "  the whole of it:")
+			add(usual, "  "+l.Whole)
+		}
+	}
+	if v.More > 0 {
+		add(alarm, fmt.Sprintf("! %d more values are not shown", v.More))
+	}
+	return page
+}
+
+// clockText is the time that is left, as a clock would show it.
+func clockText(left time.Duration) string {
+	if left <= 0 {
+		return "time is up"
+	}
+	s := int(left / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d left", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d left", s/60, s%60)
+}
+
+// spread puts one text at the left of a line and one at its right.
+func spread(l, r string, columns int) string {
+	r = cutTo(r, columns/2)
+	l = cutTo(l, max(columns-widthOf(r)-1, 1))
+	return l + strings.Repeat(" ", max(columns-widthOf(l)-widthOf(r), 1)) + r
+}

@@ -1,0 +1,248 @@
+package prompt
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+)
+
+// Options are what a Prompt is made with.
+type Options struct {
+	In, Out *os.File // a terminal, both
+	Find    Finder
+
+	// Resident is for the prompt of a bridge that runs at this terminal: it
+	// shows nothing while nothing is asked, and ends only with its context.
+	Resident bool
+	Plain    bool          // no colours
+	Guard    time.Duration // after a question came up, keys decide nothing for so long; default 400 ms
+}
+
+// A Prompt asks the person at a terminal.
+type Prompt struct {
+	o      Options
+	screen *screen
+	m      *model
+	posted chan func() // what is to be done by Run's goroutine
+}
+
+// How often things are looked at.
+const (
+	everySecond = time.Second // the clock, and whether we are in the foreground
+	findAgain   = 2 * time.Second
+)
+
+// New returns a Prompt that has not touched the terminal.
+func New(o Options) *Prompt {
+	o.Guard = cmp.Or(o.Guard, 400*time.Millisecond)
+	return &Prompt{o: o, screen: &screen{out: o.Out, plain: o.Plain, off: true, panel: panel{cursor: -1}},
+		m: newModel(o.Guard, o.Resident), posted: make(chan func(), 16)}
+}
+
+// Above is where others may write while Run has the terminal: what they write
+// goes above the question. It may be used before and after, too.
+func (p *Prompt) Above() io.Writer { return p.screen }
+
+// Run asks until the person quits or ctx ends. It leaves the terminal as it
+// was.
+func (p *Prompt) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop(nil)
+	keys := make(chan key, 64)
+	t, err := openTerminal(p.o.In)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	defer p.flush()
+	defer p.screen.hide()
+	parts.Go(func() { t.read(ctx, keys) })
+	parts.Go(func() { p.find(ctx, &parts) })
+	tick := time.NewTicker(everySecond)
+	defer tick.Stop()
+	for {
+		p.draw(t)
+		select {
+		case <-ctx.Done():
+			return nil
+		case f := <-p.posted:
+			f()
+		case k := <-keys:
+			if p.press(ctx, &parts, k) == quit {
+				return nil
+			}
+		case <-tick.C:
+		}
+		p.fetch(ctx, &parts)
+	}
+}
+
+// draw puts on the screen what there is to see, as long as the terminal is
+// ours.
+func (p *Prompt) draw(t *terminal) {
+	columns, lines := t.size()
+	switch ours, fresh := t.ours(); {
+	case !ours:
+		p.screen.drop()
+		p.m.since = time.Time{}
+		return
+	case fresh:
+		p.screen.on()
+		p.m.since = time.Time{}
+	}
+	p.flush()
+	if p.o.Resident {
+		lines = max(lines*2/3, min(lines, 16)) // leave something of the log to be seen
+	}
+	now := time.Now()
+	p.screen.show(p.m.draw(now, columns, lines), columns)
+	p.m.seen(now)
+}
+
+func (p *Prompt) flush() {
+	for _, line := range p.m.said {
+		p.screen.Write([]byte(line + "\n"))
+	}
+	p.m.said = nil
+}
+
+func (p *Prompt) press(ctx context.Context, parts *sync.WaitGroup, k key) wish {
+	w, r := p.m.press(k)
+	if w == send {
+		it, v := *p.m.current(), *p.m.view
+		parts.Go(func() {
+			c, cancel := ask(ctx)
+			defer cancel()
+			o, err := it.src.Decide(c, &v, r)
+			p.post(ctx, func() { p.m.answered(it, r, o, err) })
+		})
+	}
+	return w
+}
+
+// fetch asks for the open question, if it is not here yet.
+func (p *Prompt) fetch(ctx context.Context, parts *sync.WaitGroup) {
+	it := p.m.current()
+	if it == nil || p.m.view != nil && !p.m.stale || p.m.mode == listing || p.m.fetching == it.ref() {
+		return
+	}
+	p.m.fetching, p.m.stale = it.ref(), false
+	src, r := it.src, it.ref()
+	parts.Go(func() {
+		c, cancel := ask(ctx)
+		defer cancel()
+		v, err := src.Show(c, r.id)
+		p.post(ctx, func() { p.m.fetching = ref{}; p.m.shown(r, v, err) })
+	})
+}
+
+// post has Run's goroutine do something.
+func (p *Prompt) post(ctx context.Context, f func()) {
+	select {
+	case p.posted <- f:
+	case <-ctx.Done():
+	}
+}
+
+// find looks for sources, again and again, and listens to each.
+func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup) {
+	var mu sync.Mutex
+	known := map[string]bool{}
+	for {
+		found, err := p.o.Find(ctx, func(name string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return known[name]
+		})
+		if err != nil {
+			p.post(ctx, func() { p.m.hint = approval.Text(err.Error()) })
+		}
+		for _, src := range found {
+			mu.Lock()
+			known[src.Name()] = true
+			mu.Unlock()
+			parts.Go(func() {
+				err := p.listen(ctx, src)
+				src.Close()
+				p.post(ctx, func() { p.m.lost(src, err) })
+				mu.Lock()
+				delete(known, src.Name())
+				mu.Unlock()
+			})
+		}
+		if !pause(ctx, findAgain) {
+			return
+		}
+	}
+}
+
+// listen keeps the list of one source as it is, until the source ends.
+func (p *Prompt) listen(ctx context.Context, src Source) error {
+	events, stop := gather(ctx, src)
+	defer stop()
+	for heard := range events {
+		if heard.err != nil {
+			return heard.err
+		}
+		c, cancel := ask(ctx)
+		list, err := src.List(c)
+		cancel()
+		if err != nil {
+			return err
+		}
+		p.post(ctx, func() {
+			p.m.sources[src.Name()] = src
+			p.m.take(src, list, heard.events)
+		})
+	}
+	return ctx.Err()
+}
+
+// heard is what happened since the last time one looked.
+type heard struct {
+	events []control.Event
+	err    error
+}
+
+// gather puts the events of a source together, so that a burst of them costs
+// one look at the list. The channel holds the latest; it is closed at the end.
+func gather(ctx context.Context, src Source) (<-chan heard, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	out := make(chan heard, 1)
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer close(out)
+		for e, err := range src.Watch(ctx) {
+			h := heard{err: err}
+			select {
+			case was := <-out:
+				h.events = was.events
+			default:
+			}
+			h.events = append(h.events, e)
+			out <- h
+		}
+	})
+	return out, func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// pause waits, and reports false if ctx ended first.
+func pause(ctx context.Context, t time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(t):
+		return true
+	}
+}

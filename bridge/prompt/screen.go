@@ -1,0 +1,126 @@
+package prompt
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// A screen is a terminal whose last lines are ours. What others write goes
+// above them.
+type screen struct {
+	out   io.Writer
+	plain bool // no colours
+
+	mu      sync.Mutex
+	panel   panel
+	columns int  // when it was drawn
+	off     bool // nothing is drawn: we are not in the foreground
+	rest    []byte
+}
+
+var looks = map[look]string{strong: "\x1b[1m", alarm: "\x1b[1;33m", faint: "\x1b[2m", bar: "\x1b[7m"}
+
+// show replaces the panel.
+func (s *screen) show(p panel, columns int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.off || slices.Equal(s.panel.rows, p.rows) && s.panel.cursor == p.cursor && s.columns == columns {
+		return
+	}
+	var b bytes.Buffer
+	s.wipe(&b, columns)
+	s.panel, s.columns = p, columns
+	s.paint(&b)
+	s.out.Write(b.Bytes())
+}
+
+// hide takes the panel away; show brings it back when on is called.
+func (s *screen) hide() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.off {
+		var b bytes.Buffer
+		s.wipe(&b, s.columns)
+		s.out.Write(b.Bytes())
+	}
+	s.panel, s.off = panel{cursor: -1}, true
+}
+
+// drop forgets the panel without touching the terminal, which others have.
+func (s *screen) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panel, s.off = panel{cursor: -1}, true
+}
+
+func (s *screen) on() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.off = false
+}
+
+// Write puts text above the panel, whole lines at a time.
+func (s *screen) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.panel.rows) == 0 && len(s.rest) == 0 {
+		return s.out.Write(text)
+	}
+	s.rest = append(s.rest, text...)
+	end := bytes.LastIndexByte(s.rest, '\n') + 1
+	if end == 0 {
+		return len(text), nil
+	}
+	var b bytes.Buffer
+	s.wipe(&b, s.columns)
+	b.Write(s.rest[:end])
+	s.rest = append(s.rest[:0], s.rest[end:]...)
+	s.paint(&b)
+	if _, err := s.out.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// wipe clears the panel. A terminal that has become narrower since has broken
+// its lines.
+func (s *screen) wipe(b *bytes.Buffer, columns int) {
+	if len(s.panel.rows) == 0 {
+		return
+	}
+	height := 0
+	for _, r := range s.panel.rows {
+		height += max((widthOf(r.text)+columns-1)/max(columns, 1), 1)
+	}
+	b.WriteByte('\r')
+	if height > 1 {
+		fmt.Fprintf(b, "\x1b[%dA", height-1)
+	}
+	b.WriteString("\x1b[J")
+}
+
+// paint draws the panel; the cursor is in its last line then.
+func (s *screen) paint(b *bytes.Buffer) {
+	for i, r := range s.panel.rows {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		if code := looks[r.look]; code != "" && !(s.plain && r.look != bar) {
+			b.WriteString(code + r.text + "\x1b[0m")
+		} else {
+			b.WriteString(r.text)
+		}
+	}
+	if s.panel.cursor >= 0 {
+		fmt.Fprintf(b, "\r\x1b[%dC", s.panel.cursor)
+		if s.panel.cursor == 0 {
+			b.Truncate(b.Len() - len("\x1b[0C"))
+		}
+	}
+}
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,24 @@
+//go:build !unix
+
+package prompt
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// Elsewhere questions are answered in lines.
+type terminal struct{}
+
+// IsTerminal reports whether f is one that a Prompt can use.
+func IsTerminal(*os.File) bool { return false }
+
+func openTerminal(*os.File) (*terminal, error) {
+	return nil, errors.New("this terminal cannot be drawn on")
+}
+
+func (t *terminal) size() (columns, lines int)       { return 80, 24 }
+func (t *terminal) ours() (ours, fresh bool)         { return false, false }
+func (t *terminal) close()                           {}
+func (t *terminal) read(context.Context, chan<- key) {}

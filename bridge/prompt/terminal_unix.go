@@ -1,0 +1,152 @@
+//go:build unix
+
+package prompt
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A terminal gives its keys one by one, without showing them. Ctrl-C and
+// Ctrl-Z do what they always do. While another job has the terminal it is left
+// alone: a program that runs in the background neither reads nor draws.
+type terminal struct {
+	fd int
+
+	mu    sync.Mutex
+	saved *unix.Termios // as it was; nil while it is not ours
+}
+
+// IsTerminal reports whether f is one that a Prompt can use.
+func IsTerminal(f *os.File) bool {
+	if f == nil || f.Fd() >= unix.FD_SETSIZE {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil
+}
+
+func openTerminal(f *os.File) (*terminal, error) {
+	if _, err := unix.IoctlGetTermios(int(f.Fd()), getTermios); err != nil {
+		return nil, err
+	}
+	return &terminal{fd: int(f.Fd())}, nil
+}
+
+func (t *terminal) size() (columns, lines int) {
+	w, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
+	if err != nil || w.Col == 0 || w.Row == 0 {
+		return 80, 24
+	}
+	return int(w.Col), int(w.Row)
+}
+
+// foreground: no other job has the terminal. One that is not the controlling
+// terminal of anybody has no jobs.
+func (t *terminal) foreground() bool {
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp()
+}
+
+// ours makes the terminal ours if it can be. fresh says that it was not just
+// now: what had been typed is thrown away then.
+func (t *terminal) ours() (ours, fresh bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.foreground() {
+		t.saved = nil // whoever has it set it as they want it
+		return false, false
+	}
+	now, err := unix.IoctlGetTermios(t.fd, getTermios)
+	if err != nil {
+		return false, false
+	}
+	if t.saved != nil && now.Lflag&(unix.ICANON|unix.ECHO) == 0 {
+		return true, false
+	}
+	saved := *now
+	now.Lflag &^= unix.ICANON | unix.ECHO
+	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if unix.IoctlSetTermios(t.fd, setTermiosFlush, now) != nil {
+		return false, false
+	}
+	unix.Write(t.fd, []byte(pastesMarked))
+	t.saved = &saved
+	return true, true
+}
+
+// close gives the terminal back as it was.
+func (t *terminal) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.saved != nil && t.foreground() {
+		unix.Write(t.fd, []byte(pastesUnmarked))
+		unix.IoctlSetTermios(t.fd, setTermiosFlush, t.saved)
+	}
+	t.saved = nil
+}
+
+// Terminals say where a paste begins and ends when they are asked to.
+const (
+	pastesMarked   = "\x1b[?2004h"
+	pastesUnmarked = "\x1b[?2004l"
+)
+
+// read sends keys until ctx ends. Each bears the time when it was read; what
+// nobody takes is dropped.
+func (t *terminal) read(ctx context.Context, keys chan<- key) {
+	wake, waker, err := os.Pipe()
+	if err != nil {
+		return
+	}
+	defer wake.Close()
+	defer context.AfterFunc(ctx, func() { waker.Close() })()
+	var d decoder
+	text := make([]byte, 1024)
+	for ctx.Err() == nil {
+		switch typed, ours := t.readable(int(wake.Fd())); {
+		case !typed:
+			continue
+		case !ours: // it is meant for somebody else
+			pause(ctx, 200*time.Millisecond)
+			continue
+		}
+		n, err := unix.Read(t.fd, text)
+		if err == unix.EINTR || err == unix.EAGAIN {
+			continue
+		}
+		if err != nil || n <= 0 {
+			if !pause(ctx, 100*time.Millisecond) { // it hung up, or is not ours any more
+				return
+			}
+			continue
+		}
+		for _, k := range d.decode(text[:n], time.Now()) {
+			select {
+			case keys <- k:
+			default:
+			}
+		}
+	}
+}
+
+// readable waits, for a while, until something is typed, and says whether that
+// is meant for us.
+func (t *terminal) readable(wake int) (typed, ours bool) {
+	var set unix.FdSet
+	set.Zero()
+	set.Set(t.fd)
+	set.Set(wake)
+	wait := unix.NsecToTimeval(int64(200 * time.Millisecond))
+	n, err := unix.Select(max(t.fd, wake)+1, &set, nil, nil, &wait)
+	if err != nil || n == 0 || !set.IsSet(t.fd) {
+		return false, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return true, t.saved != nil && t.foreground()
+}
