@@ -286,3 +286,17 @@ func TestProgressTooLargeToCountOnIsPassedOn(t *testing.T) {
 		}
 	}
 }
+
+// A way out that is full for a moment costs nobody the answer.
+func TestAnAnswerIsSentAgainWhenTheWayOutWasFull(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "nope", `{}`)
+	s.only()
+	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
+	s.nothing("it is full still")
+	s.pass(time.Second)
+	s.has(s.only(), `"correlation_id":"e1"`, `"id":1`)
+	s.do(NotSent{Send: Send{wire.Reply, s.sends[len(s.sends)-1].Envelope, make([]byte, jsonrpc.MaxSize+1)}})
+	s.pass(time.Second)
+	s.nothing("no frame can hold it")
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // Bounds on what is kept while there is no way out (RELIABILITY section 3).
@@ -16,9 +17,10 @@ const (
 	heldMax      = 1000
 	heldMaxBytes = 16 << 20
 	heldFor      = 60 * time.Second
-	leaveGrace   = 5 * time.Second // a peer's leave counts after this (WIRE W-2)
-	pauseMax     = 5 * time.Minute // nobody can silence us for longer
-	grantsMax    = 64 << 10        // bytes of what we may send, as others add to it
+	resendAfter  = 250 * time.Millisecond // when an answer for which the way out was full is sent again
+	leaveGrace   = 5 * time.Second        // a peer's leave counts after this (WIRE W-2)
+	pauseMax     = 5 * time.Minute        // nobody can silence us for longer
+	grantsMax    = 64 << 10               // bytes of what we may send, as others add to it
 )
 
 // room is what the Engine knows of its seat and of who else is there.
@@ -169,6 +171,12 @@ func (e *Engine) notSent(ev NotSent) {
 		return
 	}
 	if ev.Send.Class == wire.Progress {
+		return
+	}
+	if ev.Send.Class == wire.Reply && len(ev.Send.Frame) <= jsonrpc.MaxSize {
+		e.hold(ev.Send.Class, ev.Send.Envelope)
+		e.alarms.stop(e.room.sweep)
+		e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
 		return
 	}
 	e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
