@@ -44,7 +44,7 @@ func (m Mode) Waits(human bool) bool { return m == Always || m == Decisions && h
 // Options of a [Log]. The zero value is ready to use.
 type Options struct {
 	Mode    Mode
-	MaxSize int64         // bytes after which a new file is begun; 0: 32 MiB
+	MaxSize int64         // bytes after which a new file is begun; 0: 16 MiB
 	Lag     time.Duration // how long a record may wait to be synced; 0: 100 ms
 	Memory  time.Duration // how far back Found.Calls goes; 0: 15 min
 

@@ -40,7 +40,7 @@ func prepare(path string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.MaxSize = cmp.Or(o.MaxSize, 32<<20)
+	o.MaxSize = cmp.Or(o.MaxSize, 16<<20)
 	o.Lag = cmp.Or(o.Lag, 100*time.Millisecond)
 	o.Memory = cmp.Or(o.Memory, 15*time.Minute)
 	o.RetryEvery = cmp.Or(o.RetryEvery, time.Second)

@@ -178,6 +178,9 @@ func (r *recollection) note(h header, text []byte) {
 	case "dropped", "security", "late_answer", "foreign_answer":
 		return // somebody else's frame may be what they name
 	}
+	if c := r.calls[string(h.call)]; c != nil && c.Env != "" && c.move(h.event) {
+		return // there is nothing to learn
+	}
 	d, err := readDetails(text)
 	if err != nil {
 		return
@@ -210,14 +213,23 @@ func (c *Call) learn(h header, d details) {
 	c.Env, c.From = cmp.Or(c.Env, d.Env), cmp.Or(c.From, d.From)
 	c.Method, c.Tool, c.Via = cmp.Or(c.Method, d.Method), cmp.Or(c.Tool, d.Tool), cmp.Or(c.Via, d.Via)
 	c.Digest, c.Body = cmp.Or(c.Digest, d.Digest), cmp.Or(c.Body, d.Body)
-	switch string(h.event) {
+	c.move(h.event)
+}
+
+// move takes an event's name alone, and reports whether it is one that moves a
+// call on.
+func (c *Call) move(event []byte) bool {
+	switch string(event) {
 	case "start":
 		c.Started = true
 	case "end":
 		c.Ended = true
 	case "rejected", "withdrawn":
 		c.Ended = c.Ended || !c.Started
+	default:
+		return false
 	}
+	return true
 }
 
 func (r *recollection) found() Found {

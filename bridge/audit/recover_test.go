@@ -1,0 +1,256 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// abandon lets go of a log as a crash does: no last record, nothing synced.
+func abandon(t testing.TB, l *Log) {
+	t.Helper()
+	l.isClosed(true)
+	l.once.Do(func() { close(l.quit) })
+	<-l.kept
+}
+
+func TestATornTailIsCutAndNoted(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	abandon(t, l)
+	text := read(t, path)
+	at := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
+	for cut := at + 1; cut < len(text); cut++ {
+		write(t, path, text[:cut])
+		must(t, os.Remove(path+".head"))
+		l, found := open(t, path, Options{Mode: Never})
+		mustClose(t, l)
+		if found.Torn != int64(cut-at) || found.Fault != nil || found.Lost != "" {
+			t.Fatalf("%+v", found)
+		}
+		wantEvents(t, path, "opened, decided 1, start 1, recovered, closed")
+		if !bytes.Contains(read(t, path), fmt.Appendf(nil, `"reason":"the log was not closed","last_call":1,"open":[1],"torn":%d}`, cut-at)) {
+			t.Fatal(string(read(t, path)))
+		}
+		if r := verified(t, path); !slices.Equal(r.Unfinished, []string{"1"}) || r.Recoveries != 1 {
+			t.Fatalf("%+v", r)
+		}
+	}
+}
+
+func TestWhatWasUnfinishedIsFound(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	mustAppend(t, l, decided(2, "allow"), started(2))
+	mustAppend(t, l, decided(3, "ask"))
+	mustAppend(t, l, decided(4, "deny"), `{"event":"rejected","call":4}`)
+	mustAppend(t, l, decided(5, "allow"), started(5), `{"event":"withdrawn","call":5}`)
+	mustAppend(t, l, `{"event":"rejected","env":"e-x","from":"bob","reason":"busy"}`, `{"event":"dropped","env":"e-y","from":"bob"}`)
+	abandon(t, l)
+	l, found := open(t, path, Options{})
+	var got []string
+	for _, c := range found.Calls {
+		got = append(got, fmt.Sprintf("%s %s/%s %s %s started=%v ended=%v", c.ID, c.From, c.Env, c.Tool, c.Body, c.Started, c.Ended))
+	}
+	slices.Sort(got)
+	want := []string{
+		" bob/e-x   started=false ended=true",
+		"1 ana/e-1 read_file b-1 started=true ended=true",
+		"2 ana/e-2 read_file b-2 started=true ended=false",
+		"3 ana/e-3 read_file b-3 started=false ended=false",
+		"4 ana/e-4 read_file b-4 started=false ended=true",
+		"5 ana/e-5 read_file b-5 started=true ended=false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("calls:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if found.LastCall != 5 || found.Head != l.Head() || found.Calls[0].At.IsZero() {
+		t.Errorf("%+v", found)
+	}
+	for _, c := range found.Calls {
+		if c.Started && !c.Ended {
+			mustAppend(t, l, fmt.Sprintf(`{"event":"end","call":%s,"outcome":"unknown"}`, c.ID))
+		}
+	}
+	mustAppend(t, l, `{"event":"rejected","call":3,"reason":"expired"}`)
+	mustClose(t, l)
+	if r := verified(t, path); len(r.Unfinished) > 0 {
+		t.Errorf("%+v", r)
+	}
+	l, found = open(t, path, Options{})
+	defer mustClose(t, l)
+	if i := slices.IndexFunc(found.Calls, func(c Call) bool { return !c.Ended }); i >= 0 {
+		t.Errorf("still unfinished: %+v", found.Calls[i])
+	}
+}
+
+func TestOnlyRecentCallsAreRemembered(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	mustAppend(t, l, decided(2, "allow"), started(2))
+	mustClose(t, l)
+	l, found := open(t, path, Options{Memory: time.Nanosecond})
+	defer mustClose(t, l)
+	if len(found.Calls) != 1 || found.Calls[0].ID != "2" || found.LastCall != 2 {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{MaxSize: 2 << 10})
+	mustAppend(t, l, decided(1, "allow"), started(1)) // open until the end
+	for i := range 30 {
+		mustAppend(t, l, whole(i+2)...)
+	}
+	mustClose(t, l)
+	r := verified(t, path)
+	if r.Files < 5 || !slices.Equal(r.Unfinished, []string{"1"}) {
+		t.Fatalf("%+v", r)
+	}
+	files, err := Files(path)
+	must(t, err)
+	for i, file := range files {
+		text := read(t, file)
+		if len(text) > 2<<10 {
+			t.Errorf("%s has %d bytes", file, len(text))
+		}
+		if i > 0 && !strings.Contains(string(lines(text)[0]), `"event":"rotated","last_call":`) {
+			t.Errorf("%s begins with %s", file, lines(text)[0])
+		}
+	}
+	// A call that began in the first file is found, whatever is old.
+	l, found := open(t, path, Options{MaxSize: 2 << 10, Memory: time.Nanosecond})
+	if len(found.Calls) != 1 || found.Calls[0].Env != "e-1" || !found.Calls[0].Started || found.LastCall != 31 {
+		t.Errorf("%+v", found)
+	}
+	mustAppend(t, l, ended(1))
+	mustClose(t, l)
+	if r := verified(t, path); len(r.Unfinished) > 0 {
+		t.Errorf("%+v", r)
+	}
+	// Any file that is missing shows.
+	files, err = Files(path)
+	must(t, err)
+	for i, file := range files[:len(files)-1] {
+		must(t, os.Rename(file, file+".away"))
+		r, err := VerifyLog(path, Checks{})
+		if err != nil || r.OK || r.Fault.Line != 1 || r.Fault.File != files[i+1] {
+			t.Errorf("without %s: %v %v", file, r.Fault, err)
+		}
+		must(t, os.Rename(file+".away", file))
+	}
+}
+
+// TestACrashBetweenRenames leaves no file at the path itself.
+func TestACrashBetweenRenames(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	mustAppend(t, l, decided(2, "allow"), started(2))
+	abandon(t, l)
+	must(t, os.Rename(path, fullName(path, 1)))
+	write(t, path+".new", []byte("left over"))
+	must(t, os.Remove(path+".head"))
+	l, found := open(t, path, Options{MaxSize: 1})
+	if found.LastCall != 2 || found.Lost != "" {
+		t.Errorf("%+v", found)
+	}
+	mustAppend(t, l, ended(2))
+	mustClose(t, l)
+	if r := verified(t, path); r.Starts != 2 || len(r.Unfinished) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAFileThatIsGoneAtTheStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, path string)
+		lost string
+		line int
+		why  string
+	}{
+		"deleted": {func(t *testing.T, path string) { must(t, os.Remove(path)) }, "records 1 to 5 are gone", 1, "begins with record 6"},
+		"cut": {func(t *testing.T, path string) {
+			write(t, path, bytes.Join(lines(read(t, path))[:3], nil))
+		}, "records 4 to 5 are gone", 4, "records 4 to 5 are missing before it"},
+		"written anew": {func(t *testing.T, path string) {
+			write(t, path, anew(bytes.Replace(read(t, path), []byte("ana"), []byte("eve"), 1)))
+		}, "record 5 is not the one that was written", 5, "was changed"},
+		"swapped for a longer one": {func(t *testing.T, path string) {
+			other := newPath(t)
+			l, _ := open(t, other, Options{})
+			mustAppend(t, l, slices.Concat(whole(7), whole(8))...)
+			mustClose(t, l)
+			write(t, path, read(t, other))
+		}, "record 5 is not the one that was written", 8, "was changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := newPath(t)
+			l, _ := open(t, path, Options{})
+			mustAppend(t, l, whole(1)...)
+			mustClose(t, l)
+			c.do(t, path)
+			l, found := open(t, path, Options{})
+			if found.Lost != c.lost {
+				t.Errorf("%+v", found)
+			}
+			mustAppend(t, l, whole(20)...)
+			mustClose(t, l)
+			broken(t, path, c.line, c.why)
+		})
+	}
+}
+
+// TestAChangedLogGoesOn, and says what it found.
+func TestAChangedLogGoesOn(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, slices.Concat(whole(1), whole(2))...)
+	mustClose(t, l)
+	for name, edit := range map[string]func([]byte) []byte{
+		"a word":         func(b []byte) []byte { return bytes.Replace(b, []byte("ana"), []byte("eve"), 1) },
+		"a line removed": func(b []byte) []byte { return bytes.Join(slices.Delete(lines(b), 2, 3), nil) },
+		"garbage":        func(b []byte) []byte { return bytes.Join(slices.Insert(lines(b), 3, []byte("garbage\n")), nil) },
+		"garbage at the end": func(b []byte) []byte {
+			return append(bytes.Clone(b), "garbage\n"...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := newPath(t)
+			must(t, os.MkdirAll(strings.TrimSuffix(other, "/x.jsonl"), 0o700))
+			write(t, other, edit(read(t, path)))
+			l, found := open(t, other, Options{})
+			mustAppend(t, l, whole(3)...)
+			mustClose(t, l)
+			r, err := VerifyLog(other, Checks{})
+			if err != nil || r.OK || found.Fault == nil || *found.Fault != *r.Fault || found.LastCall != 2 {
+				t.Errorf("found %v, verified %v %v", found.Fault, r.Fault, err)
+			}
+			if !strings.Contains(string(read(t, other)), `"event":"recovered","reason":`) {
+				t.Error(string(read(t, other)))
+			}
+		})
+	}
+}
+
+func TestFilesOfALog(t *testing.T) {
+	path := newPath(t)
+	must(t, os.MkdirAll(strings.TrimSuffix(path, "/x.jsonl"), 0o700))
+	for _, name := range []string{"", ".head", ".new", ".1", ".000000000020", ".000000000003", ".1000000000000", ".00000000000x", ".old"} {
+		write(t, path+name, nil)
+	}
+	write(t, strings.Replace(path, "x.jsonl", "y.jsonl", 1), nil)
+	files, err := Files(path)
+	want := []string{path + ".000000000003", path + ".000000000020", path + ".1000000000000", path}
+	if err != nil || !slices.Equal(files, want) {
+		t.Errorf("%v %v", files, err)
+	}
+}
