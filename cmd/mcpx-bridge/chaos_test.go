@@ -287,6 +287,7 @@ func (c *chaos) killServer() {
 	p, err := os.FindProcess(pids[len(pids)-1])
 	if err == nil {
 		err = p.Kill()
+		p.Release() // it holds a descriptor
 	}
 	if err != nil {
 		c.t.Fatalf("the server cannot be killed: %v", err)
