@@ -94,6 +94,18 @@ func (cs *calls) add(c *call) {
 	}
 }
 
+// byQuestion finds the call that a question is about, nil if it is over.
+func (cs *calls) byQuestion(q *approval.Question) *call {
+	c := cs.byCaller[callerKey{q.Caller, string(q.RPC)}]
+	if len(q.RPC) == 0 {
+		c = cs.byCaller[callerKey{q.Caller, string(jsonrpc.AppendQuote(nil, q.Envelope))}]
+	}
+	if c == nil || c.env != q.Envelope {
+		return nil
+	}
+	return c
+}
+
 func (cs *calls) nameOf(question string) string {
 	if c := cs.asked[question]; c != nil {
 		return c.name

@@ -38,6 +38,9 @@ func (e *Engine) question(c *call) {
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
 		q.Fingerprint = t.print
 	}
+	if g := e.granted.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &policy.Ledger{}); g.Verdict == policy.Allow {
+		q.Granted = g.Rule
+	}
 	id, acts := e.desk.Open(e.now, q)
 	c.question = id
 	e.calls.asked[id] = c
@@ -48,9 +51,17 @@ func (e *Engine) question(c *call) {
 	e.remind(c)
 }
 
-// act carries out what the desk says.
+// act carries out what the desk says. What the desk says to that in turn comes
+// after it, so that nothing is put to anybody about a question that is settled.
 func (e *Engine) act(acts []approval.Act) {
-	for _, a := range slices.Clone(acts) { // the desk reuses them as soon as it is spoken to
+	e.acts = append(e.acts, acts...) // a copy: the desk reuses them as soon as it is spoken to
+	if e.acting {
+		return
+	}
+	e.acting = true
+	for len(e.acts) > 0 {
+		a := e.acts[0]
+		e.acts = e.acts[1:]
 		switch a := a.(type) {
 		case approval.Show:
 			e.show(a)
@@ -68,12 +79,16 @@ func (e *Engine) act(acts []approval.Act) {
 			e.settled(a)
 		}
 	}
+	e.acting, e.acts = false, nil
 }
 
 func (e *Engine) show(a approval.Show) {
 	if a.To.Door != approval.Topic {
 		e.do(Told{a})
 		return
+	}
+	if e.calls.asked[a.ID] == nil {
+		return // it has ended since
 	}
 	if !e.room.seated || e.room.paused != nil {
 		return // it is put again when there is a way
@@ -103,7 +118,7 @@ func (e *Engine) responded(env *wire.Envelope) {
 	}
 	m := &env.Message
 	e.act(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID),
-		Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: m.Has(jsonrpc.Err)}))
+		Linked: e.room.dialect.MustLink(), Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: !m.Has(jsonrpc.Result)}))
 }
 
 // present reports whether somebody can be asked now. Where the gateway does
@@ -134,11 +149,40 @@ func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string)
 			return approval.BadArguments
 		}
 	}
-	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
-	if d.Verdict == policy.Deny {
+	d := e.decideAgain(q, arguments)
+	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !covers(&q.Terms, d.Ask) {
 		return approval.PolicyDenied
 	}
 	return ""
+}
+
+// decideAgain judges a call that has its place in the limits already: the place
+// is given back for as long as it takes, and taken for the arguments as they
+// are now.
+func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Decision {
+	c := e.calls.byQuestion(q)
+	if c != nil {
+		e.ledger.GiveBack(c.hold)
+	}
+	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
+	if c != nil {
+		c.hold = e.ledger.Reserve(d, e.now)
+	}
+	return d
+}
+
+// covers reports whether those who agreed under some terms are enough for
+// others too.
+func covers(had, now *policy.Terms) bool {
+	if now == nil || now.Need > had.Need {
+		return false
+	}
+	for _, name := range had.Of {
+		if !slices.Contains(now.Of, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // settled ends a question: the call may run, or its caller hears why not.
@@ -154,6 +198,9 @@ func (e *Engine) settled(s approval.Settled) {
 	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.decision.Rule, s.ID
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
+	if len(s.Modified) > 0 {
+		r.Ran = s.Ran.Short()
+	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"
 		e.note(r)

@@ -169,6 +169,12 @@ func TestO40O41AYesRunsTheCallOnce(t *testing.T) {
 			s.write()
 			a := s.question()
 			s.answers("alice", a, corr, yes)
+			if !corr && s.dialect.MustLink() { // apr-006
+				if s.asked() != 0 {
+					t.Error("an answer that names no envelope counted")
+				}
+				return
+			}
 			s.crossed(`{"path":"/a","text":"x"}`)
 			s.has(s.only(), `"id":7`, `"result":{"content":[]}`, `e7`)
 			s.answers("alice", a, corr, yes)
@@ -305,6 +311,34 @@ func TestO56ToO58ParameterEdits(t *testing.T) {
 	everyDialect(t, asksAlice+"  - {name: no-staging, deny: [deploy], args: {target: {is: staging}}}\n", func(s *stage) {
 		s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
 		s.answers("alice", s.question(), true, `{"action":"accept","content":{"action":"approve","modifiedTarget":"staging"}}`)
+		s.refused(-31001, `"reason":"invalid_modification"`)
+	})
+}
+
+// An agreed call has its place in a limit already, and does not stand in its own
+// way; the next one finds the place taken, until a call that did not run gives
+// it back.
+func TestALimitCountsAnAgreedCallOnce(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	limited := strings.Replace(asksAlice, `ask: ["write_*"], as: write`, `ask: ["write_*"], as: write, limit: {count: 1/day, per: caller, over: deny}`, 1)
+	s := askingStage(t, d, limited)
+	s.write()
+	s.answers("alice", s.question(), true, `{"action":"decline"}`)
+	s.refused(-31001)
+	s.asksFor("bob", "e8", "8", "write_file", `{"path":"/a","text":"x"}`, "")
+	s.answers("alice", s.question(), true, yes)
+	s.crossed(`{"path":"/a","text":"x"}`)
+	s.frames, s.lines = nil, nil
+	s.asksFor("bob", "e9", "9", "write_file", `{"path":"/b"}`, "")
+	s.refused(-31004)
+}
+
+// An edit may not lead to where others would have been asked.
+func TestAnEditDoesNotReachWhatStricterTermsGuard(t *testing.T) {
+	two := strings.Replace(asksAlice, "asks:\n", "asks:\n  two: {of: [alice, carol], need: 2, within: 60s}\n", 1)
+	everyDialect(t, two+"  - {name: guarded, ask: [deploy], as: two, args: {target: {is: development}}}\n", func(s *stage) {
+		s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
+		s.answers("alice", s.question(), true, `{"action":"accept","content":{"action":"approve","modifiedTarget":"development"}}`)
 		s.refused(-31001, `"reason":"invalid_modification"`)
 	})
 }

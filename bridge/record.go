@@ -21,6 +21,7 @@ type Record struct {
 	By       []string `json:"by,omitempty"`     // who did
 	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
 	Modified []string `json:"modified,omitempty"`
+	Ran      string   `json:"ran,omitempty"`     // digest of what was agreed to after it was modified
 	Outcome  string   `json:"outcome,omitempty"` // ok, tool_error, error, unknown
 	Executed string   `json:"executed,omitempty"`
 	Code     int      `json:"code,omitempty"`

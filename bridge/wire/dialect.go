@@ -35,6 +35,7 @@ type grammar struct {
 	streams      bool // frames may be raw stream data: #STREAM#DATA
 	handshake    bool // callers initialize a peer before they ask it for anything (WIRE 2.6)
 	verified     bool // gateways make sure who a frame is from (WIRE 1.2)
+	mustLink     bool // an answer that names no envelope is none (WIRE 3.6, 5.8)
 
 	caps capsForm // how capabilities are written
 }
@@ -87,6 +88,7 @@ var mcpx1 = grammar{
 	bareNotice:   true,
 	handshake:    true,
 	verified:     true,
+	mustLink:     true,
 	caps:         capsStrings,
 }
 
@@ -117,6 +119,7 @@ var mew = grammar{
 		"system/presence": Presence, "system.presence": Presence,
 	},
 	manyLinks: true,
+	mustLink:  true,
 	looseRPC:  true,
 	context:   true,
 	streams:   true,
@@ -151,6 +154,10 @@ func (d Dialect) Handshake() bool { return d.grammar != nil && d.handshake }
 // Verified reports whether gateways that speak d make sure who a frame is from.
 // Where they do not, anybody can answer in somebody else's name (WIRE 7.2).
 func (d Dialect) Verified() bool { return d.grammar != nil && d.verified }
+
+// MustLink reports whether an answer that does not name the envelope it answers
+// is none. In the oldest dialect its JSON-RPC id will do (seed 003).
+func (d Dialect) MustLink() bool { return d.grammar != nil && d.mustLink }
 
 func digits(s string) bool {
 	return s != "" && len(s) <= 4 && strings.Trim(s, "0123456789") == ""
