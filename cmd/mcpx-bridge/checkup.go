@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +40,19 @@ func newCheckup(p *program, argv, env []string) *checkup {
 	return &checkup{
 		listed: fail(exitFailed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %v", listingTime),
 		server: stdio.New(stdio.Options{Args: argv, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
-			Restart: stdio.Budget{Restarts: -1}, Version: version(), Log: p.log, Trace: trace}),
+			Restart: stdio.Budget{Restarts: -1}, Version: version(), Log: slog.New(hushed{p.log.Handler()}), Trace: trace}),
 	}
 }
+
+// hushed is a log that says what is normal only to those who want details: a
+// server that is started to be looked at comes and goes.
+type hushed struct{ slog.Handler }
+
+func (h hushed) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.Handler.Enabled(ctx, l-(slog.LevelInfo-slog.LevelDebug))
+}
+func (h hushed) WithAttrs(all []slog.Attr) slog.Handler { return hushed{h.Handler.WithAttrs(all)} }
+func (h hushed) WithGroup(name string) slog.Handler     { return hushed{h.Handler.WithGroup(name)} }
 
 // run returns what kept the server from coming up.
 func (c *checkup) run(ctx context.Context) error {

@@ -5,20 +5,20 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 // The help of every command is a file that people can read and review.
 func TestHelpIsAsWritten(t *testing.T) {
-	commands := []string{""}
-	for _, c := range (&program{}).root().Commands() {
-		commands = append(commands, c.Name())
+	root := (&program{}).root()
+	commands := []string{root.Name()}
+	for c := range below(root) {
+		commands = append(commands, c.CommandPath())
 	}
 	for _, name := range commands {
-		args, file := []string{name, "--help"}, name
-		if name == "" {
-			args, file = args[1:], "mcpx-bridge"
-		}
+		words := strings.Fields(name)
+		args, file := append(words[1:], "--help"), strings.Join(words[min(1, len(words)-1):], "-")
 		var out, errs bytes.Buffer
 		code := run(context.Background(), args, env{stdin: &bytes.Buffer{}, stdout: &out, stderr: &errs,
 			getenv: func(string) string { return "" }, environ: func() []string { return nil }})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -51,12 +52,28 @@ The others there see its tools; what they may call, you decide. Without
 	root.SetHelpTemplate("{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}\n\n{{end}}{{.UsageString}}")
 	root.CompletionOptions.DisableDescriptions = true
 	root.AddCommand(p.runCommand(), p.gatewayCommand(), p.tokenCommand(), p.whoCommand(), p.toolsCommand(),
-		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.versionCommand())
-	for _, c := range root.Commands() {
+		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.policyCommand(), p.versionCommand())
+	for c := range below(root) {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
 		completeFlags(c)
 	}
 	return root
+}
+
+// below are the commands of c and theirs, c itself left out.
+func below(c *cobra.Command) iter.Seq[*cobra.Command] {
+	return func(yield func(*cobra.Command) bool) {
+		for _, sub := range c.Commands() {
+			if !yield(sub) {
+				return
+			}
+			for deeper := range below(sub) {
+				if !yield(deeper) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // completeFlags lets shells complete the values of flags that have few.
@@ -66,6 +83,7 @@ func completeFlags(c *cobra.Command) {
 		"format":  sortedKeys(formats),
 		"role":    sortedKeys(roles),
 		"debug":   {"wire", "stdio"},
+		"via":     {"request", "proposal"},
 	} {
 		if c.Flags().Lookup(flag) != nil {
 			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -148,11 +166,12 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	hint := "mcpx-bridge --help lists the commands"
+	hint := cmd.CommandPath() + " --help lists the commands"
 	if meant := nearest(args[0], names); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	return misused(hint, "there is no command %q", args[0])
+	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
+	return misused(hint, "there is no command %q", name)
 }
 
 // arguments checks how many there are; usage says what they should be.

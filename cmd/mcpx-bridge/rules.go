@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -63,11 +64,7 @@ func (r *rulebook) read() (*policy.Policy, error) {
 		return r.flags, nil
 	}
 	r.seen = looksOf(r.file)
-	text, err := readPolicy(r.file)
-	if err != nil {
-		return nil, err
-	}
-	p, err := policy.Load(r.file, text)
+	p, err := loadPolicy(r.file)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +86,19 @@ func readPolicy(file string) ([]byte, error) {
 
 // policyError is exit 2 with the place and what was probably meant.
 func policyError(err error) error {
-	hint := "mcpx-bridge policy check FILE says all that is wrong with it"
-	if e, ok := errors.AsType[*policy.LoadError](err); ok && e.Suggestion != "" {
-		hint = e.Suggestion
-	} else if errors.Is(err, os.ErrNotExist) {
-		hint = "mcpx-bridge policy init writes a first one"
+	hint := ""
+	problems := problemsOf(err)
+	switch {
+	case err == nil:
+		return nil
+	case len(problems) > 0:
+		hint = problems[0].Suggestion
+		if n := len(problems) - 1; n > 0 {
+			hint = strings.TrimSpace(fmt.Sprintf("%s\n%d more: mcpx-bridge policy check %s", hint, n, problems[0].File))
+		}
+		err = errors.New(problems[0].where())
+	case errors.Is(err, os.ErrNotExist):
+		hint = "mcpx-bridge policy init -- CMD drafts one"
 	}
 	return misused(hint, "policy: %w", err)
 }

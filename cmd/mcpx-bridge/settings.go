@@ -63,6 +63,13 @@ type settings struct {
 
 	// tools
 	Format string
+
+	// policy explain
+	From   string
+	Via    string
+	Method string
+	At     string
+	Hint   []string
 }
 
 // commonFlags are those of every command.
@@ -107,10 +114,16 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 func (s *settings) policyFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches; repeatable")
 	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
-	f.StringVar(&s.Policy, "policy", "", "read the rules from this `FILE`, and again whenever it is saved")
+	s.policyFileFlag(f)
+	f.Lookup("policy").Usage += ", and again whenever it is saved"
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
+}
+
+// policyFileFlag is for all who read rules.
+func (s *settings) policyFileFlag(f *pflag.FlagSet) {
+	f.StringVar(&s.Policy, "policy", "", "read the rules from this `FILE`")
 }
 
 // listenFlags say where a gateway of ours listens.
@@ -138,7 +151,7 @@ func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
 		}
 	}
 	root.PersistentFlags().VisitAll(note)
-	for _, c := range root.Commands() {
+	for c := range below(root) {
 		c.LocalNonPersistentFlags().VisitAll(note)
 	}
 	return known

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// The commands about policy files read them as run does. They start nothing
+// but a server that they are told to ask for its tools, and no tool of it is
+// called.
+
+func (p *program) policyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Check, explain, test, compare and draft policy files",
+		Long: `Check, explain, test, compare and draft policy files.
+
+A policy is a YAML file that says which calls run at once (allow), which are
+refused (deny), and which wait until somebody agrees (ask). Every rule that
+matches takes part: deny beats ask, ask beats allow, whatever the order.`,
+		Example: `  mcpx-bridge policy init -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
+  mcpx-bridge policy check policy.yaml
+  mcpx-bridge policy explain --policy policy.yaml --from ann read_file path=/tmp/notes.txt
+  mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.policyCheckCommand(), p.policyExplainCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
+	return cmd
+}
+
+func (p *program) policySchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of policy files",
+		Long: `Print the JSON schema of policy files, for editors that complete and check what
+is typed. Many read its place from the first line of a file:
+
+  # yaml-language-server: $schema=policy.schema.json
+
+"policy check" is the judge; it finds more.`,
+		Example: "  mcpx-bridge policy schema > policy.schema.json",
+		Args:    arguments(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return p.print(policy.Schema()) },
+	}
+}
+
+// policyFiles are the files that a command is about: those behind it, else the
+// one that --policy, the environment or the configuration names.
+func (p *program) policyFiles(cmd *cobra.Command, named []string) ([]string, error) {
+	switch {
+	case len(named) == 0 && p.s.Policy == "":
+		return nil, misused("usage: "+cmd.UseLine(), "policy %s needs a file", cmd.Name())
+	case len(named) == 0:
+		return []string{p.s.Policy}, nil
+	case p.s.Policy != "" && !slices.Contains(named, p.s.Policy):
+		p.log.Warn("--policy is not looked at, other files are named", "policy", p.s.Policy)
+	}
+	return named, nil
+}
+
+// onePolicy reads a file, or says all that is wrong with it.
+func (p *program) onePolicy(file string) (*policy.Policy, error) {
+	now, err := loadPolicy(file)
+	problems := problemsOf(err)
+	if err == nil || len(problems) == 0 {
+		return now, policyError(err)
+	}
+	for _, each := range problems {
+		complain(p.stderr, misused(each.Suggestion, "%s", each.where()))
+	}
+	return nil, &failure{Exit: exitMisused}
+}
+
+func loadPolicy(file string) (*policy.Policy, error) {
+	text, err := readPolicy(file)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Load(file, text)
+}
+
+// A problem is one reason for which a file is refused.
+type problem struct {
+	File       string `json:"-"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+func (p problem) where() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+}
+
+// problemsOf takes a refusal apart; nothing if err is something else.
+func problemsOf(err error) (all []problem) {
+	first, ok := errors.AsType[*policy.LoadError](err)
+	if !ok {
+		return nil
+	}
+	for _, e := range append([]*policy.LoadError{first}, first.More...) {
+		all = append(all, problem{e.File, e.Line, e.Column, e.Message, e.Suggestion})
+	}
+	return all
+}
+
+// serverTools starts a server, asks it for its tools, and stops it.
+func (p *program) serverTools(ctx context.Context, argv []string) ([]tool, error) {
+	if err := checkDir(p.s.Cwd); err != nil {
+		return nil, err
+	}
+	env, err := p.childEnv()
+	if err != nil {
+		return nil, err
+	}
+	c := newCheckup(p, argv, env)
+	if err := c.run(ctx); err != nil {
+		return nil, err
+	}
+	return c.tools, c.listed
+}
+
+// behindDash parts the arguments of a command from what stands behind --.
+func behindDash(cmd *cobra.Command, args []string) (ours, argv []string) {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		return args[:at], args[at:]
+	}
+	return args, nil
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+func (p *program) policyExplainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain [FLAGS] --policy FILE TOOL [JSON | - | KEY=VALUE…]",
+		Short: "Say what a policy makes of one call, and why",
+		Long: `Say what a policy makes of one call, and why: the verdict, the rule that decided
+and its line, who would be asked and how, what the caller is told, what the call
+would take of limits, and what every rule made of it. Nothing is called.
+
+Arguments are one JSON object, - to read that from stdin, or KEY=VALUE pairs. In
+pairs 3, 2.5, true and false are what they look like and everything else is a
+string; KEY:=JSON says it exactly. Limits count as unused. What the file hides
+is not shown.
+
+The exit code is 0 whatever the verdict.`,
+		Example: `  mcpx-bridge policy explain --policy policy.yaml read_file path=/srv/docs/plan.md
+  mcpx-bridge policy explain --policy policy.yaml --from support-1 create_refund '{"amount":30,"currency":"EUR"}'
+  mcpx-bridge policy explain --policy policy.yaml --via proposal --at 2026-03-01T23:00:00+01:00 deploy target=production
+  mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
+		Args: arguments(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
+	}
+	f := cmd.Flags()
+	p.s.policyFileFlag(f)
+	f.StringVar(&p.s.From, "from", "someone", "the participant `ID` that calls")
+	f.StringVar(&p.s.Via, "via", "request", "how the call comes, `WAY`: request or proposal")
+	f.StringVar(&p.s.Method, "method", "tools/call", "ask about another `METHOD` than tools/call; then no TOOL is given, but the params")
+	f.StringVar(&p.s.At, "at", "", "when the call comes, `TIME` like 2026-03-01T23:00:00+01:00 (default: now)")
+	f.StringSliceVar(&p.s.Hint, "hint", nil, "what the server says of the tool, `NAME[=false]`: readOnly, destructive, idempotent, openWorld; repeatable")
+	return cmd
+}
+
+func (p *program) explainPolicy(cmd *cobra.Command, args []string) error {
+	if p.s.Policy == "" {
+		return misused("usage: "+cmd.UseLine(), "policy explain needs --policy FILE")
+	}
+	c, err := p.callToExplain(cmd, args)
+	if err != nil {
+		return err
+	}
+	now, err := p.onePolicy(p.s.Policy)
+	if err != nil {
+		return err
+	}
+	d, shown := now.Decide(c, nil), now.Redact(c.Args)
+	if p.s.JSON {
+		return p.print(jsonLine(newExplanation(d, shown)))
+	}
+	return p.print([]byte(visibleLines(explained(d, shown))))
+}
+
+// callToExplain is the call that the command line describes.
+func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Call, err error) {
+	c = policy.Call{From: p.s.From, Via: p.s.Via, Method: p.s.Method}
+	if c.Method == "tools/call" {
+		if len(args) == 0 {
+			return c, misused("usage: "+cmd.UseLine(), "policy explain needs the name of a tool")
+		}
+		c.Tool, args = args[0], args[1:]
+	}
+	if err := checkID("--from", c.From); err != nil {
+		return c, err
+	}
+	if c.Via != "request" && c.Via != "proposal" {
+		return c, misused("--via request, or --via proposal", "--via: a call comes as a request or a proposal, not as %q", c.Via)
+	}
+	if c.Now, err = instant(p.s.At); err != nil {
+		return c, err
+	}
+	if c.Hints, err = hintFlags(p.s.Hint); err != nil {
+		return c, err
+	}
+	given, err := p.readArguments(args)
+	if err != nil {
+		return c, err
+	}
+	c.Args = given.guessed()
+	if c.Method == "prompts/get" {
+		c.Tool = nameIn(c.Args)
+	}
+	return c, nil
+}
+
+func instant(text string) (time.Time, error) {
+	if text == "" {
+		return time.Now(), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, misused("--at 2026-03-01T23:00:00+01:00", "--at: %q is no time", text)
+	}
+	return at, nil
+}
+
+// nameIn is what a call of prompts/get is about.
+func nameIn(params []byte) string {
+	var named struct{ Name string }
+	json.Unmarshal(params, &named)
+	return named.Name
+}
+
+func hintFlags(all []string) (h policy.Hints, err error) {
+	hints := map[string]**bool{"readOnly": &h.ReadOnly, "destructive": &h.Destructive, "idempotent": &h.Idempotent, "openWorld": &h.OpenWorld}
+	for _, text := range all {
+		name, value, _ := strings.Cut(text, "=")
+		said := cmp.Or(value, "true") == "true"
+		hint := hints[name]
+		if hint == nil || !said && value != "false" {
+			return h, misused("--hint readOnly, or --hint readOnly=false; there are "+strings.Join(sortedKeys(hints), ", "), "--hint: there is no hint %q", text)
+		}
+		*hint = &said
+	}
+	return h, nil
+}
+
+// guessed makes one JSON object of the arguments where no schema says what
+// they are: what looks like a number or a boolean is one.
+func (given callArguments) guessed() []byte {
+	if given.object != nil {
+		return given.object
+	}
+	object := []byte{'{'}
+	for i, one := range given.pairs {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		object = append(jsonrpc.AppendQuote(object, one.key), ':')
+		if one.raw || isNumberOrBoolean(one.value) {
+			object = append(object, one.value...)
+		} else {
+			object = jsonrpc.AppendQuote(object, one.value)
+		}
+	}
+	return append(object, '}')
+}
+
+func isNumberOrBoolean(text string) bool {
+	return json.Valid([]byte(text)) && slices.Contains([]string{"integer", "number", "boolean"}, jsonType(text))
+}
+
+// explained is the decision in words, with the arguments under the call.
+func explained(d policy.Decision, args []byte) string {
+	verdict, rest, _ := strings.Cut(policy.Explain(d), "\n")
+	text := verdict + "\n"
+	if !bytes.Equal(args, []byte("{}")) {
+		text += "  with " + string(oneLine(args)) + "\n"
+	}
+	why, rules, any := strings.Cut(rest, "rules:\n")
+	text += why
+	for _, l := range d.Limits {
+		text += "  takes " + taken(l) + "\n"
+	}
+	if any {
+		text += "rules:\n" + rules
+	}
+	return text
+}
+
+// taken says what a call takes of a limit.
+func taken(l policy.Reservation) string {
+	of, amount := "everybody", "1 call"
+	if l.Caller != "" {
+		of = l.Caller
+	}
+	if l.Amount != "" {
+		amount += " and " + l.Amount
+	}
+	return fmt.Sprintf("%s from the limit of %s for %s, for %s", amount, l.Rule, of, duration(l.Window))
+}
+
+// duration is written as people write it: 5m, 24h.
+func duration(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, unit) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+// An explanation is a decision with --json.
+type explanation struct {
+	Verdict string          `json:"verdict"`
+	Rule    string          `json:"rule,omitempty"`
+	Line    int             `json:"line,omitempty"`
+	Say     string          `json:"say,omitempty"`
+	From    string          `json:"from"`
+	Via     string          `json:"via"`
+	Method  string          `json:"method"`
+	Tool    string          `json:"tool,omitempty"`
+	Args    json.RawMessage `json:"args"`
+	Ask     *asking         `json:"ask,omitempty"`
+	Limits  []taking        `json:"limits,omitempty"`
+	Rules   []ruling        `json:"rules"`
+}
+
+type asking struct {
+	Of       []string `json:"of"`
+	Need     int      `json:"need"`
+	WithinMS int64    `json:"within_ms"`
+	Mode     string   `json:"mode"`
+	Priority string   `json:"priority"`
+	Remember []string `json:"remember,omitempty"`
+	Edit     []string `json:"edit,omitempty"`
+	Delegate []string `json:"delegate,omitempty"`
+	Rules    []string `json:"rules,omitempty"`
+}
+
+type taking struct {
+	Rule     string `json:"rule"`
+	Caller   string `json:"caller,omitempty"`
+	Amount   string `json:"amount,omitempty"`
+	WindowMS int64  `json:"window_ms"`
+}
+
+type ruling struct {
+	Rule    string `json:"rule"`
+	Line    int    `json:"line,omitempty"`
+	Effect  string `json:"effect"`
+	Match   string `json:"match"`
+	Applies bool   `json:"applies"`
+	Why     string `json:"why"`
+}
+
+func newExplanation(d policy.Decision, args []byte) explanation {
+	e := explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
+		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: []ruling{}}
+	for _, l := range d.Limits {
+		e.Limits = append(e.Limits, taking{l.Rule, l.Caller, l.Amount, l.Window.Milliseconds()})
+	}
+	for _, r := range d.Reasons {
+		e.Rules = append(e.Rules, ruling{r.Rule, r.Line, r.Effect.String(), r.Match.String(), r.Applies, r.Why})
+	}
+	if a := d.Ask; a != nil {
+		e.Ask = &asking{Of: a.Of, Need: a.Need, WithinMS: a.Within.Milliseconds(), Mode: a.Mode, Priority: a.Priority, Remember: a.Remember, Rules: a.Rules}
+		for _, edit := range a.Edit {
+			e.Ask.Edit = append(e.Ask.Edit, edit.Arg)
+		}
+		if a.Delegate != nil {
+			e.Ask.Delegate = a.Delegate.To
+		}
+	}
+	return e
+}
