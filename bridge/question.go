@@ -448,7 +448,7 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
 	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
 	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
-	e.note(Record{Event: "checkpoint", Detail: ev.Hash, Count: int(ev.Seq)})
+	e.note(Record{Event: "checkpoint", HeadSeq: ev.Seq, Head: ev.Hash})
 }
 
 // reload puts another policy in force. The stricter of the one at the request

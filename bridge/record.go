@@ -36,6 +36,8 @@ type Record struct {
 	Signal   string   `json:"signal,omitempty"`
 	RetryMS  int64    `json:"retry_after_ms,omitempty"`
 	Count    int      `json:"count,omitempty"`
+	HeadSeq  uint64   `json:"head_seq,omitempty"` // of a checkpoint: the record that was shown to the topic
+	Head     string   `json:"head,omitempty"`     // and its hash
 	Stderr   []string `json:"stderr,omitempty"`
 
 	started bool // there is a record that the call it is about went to the server

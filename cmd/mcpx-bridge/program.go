@@ -52,7 +52,7 @@ The others there see its tools; what they may call, you decide. Without
 	root.SetHelpTemplate("{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}\n\n{{end}}{{.UsageString}}")
 	root.CompletionOptions.DisableDescriptions = true
 	root.AddCommand(p.runCommand(), p.gatewayCommand(), p.tokenCommand(), p.whoCommand(), p.toolsCommand(),
-		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.policyCommand(), p.versionCommand())
+		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.policyCommand(), p.auditCommand(), p.versionCommand())
 	for c := range below(root) {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
 		completeFlags(c)

@@ -61,6 +61,11 @@ type settings struct {
 	Can  []string
 	TTL  time.Duration
 
+	// audit
+	Records recordFilter
+	Witness []string
+	Partial bool
+
 	// tools
 	Format string
 
