@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func TestDesignedFile(t *testing.T) {
 	if p.Default != policy.Ask || p.Proposals != (policy.Proposals{Fulfil: "ask", RejectUntargeted: "never"}) || p.Server != (policy.Server{Pin: "ask"}) {
 		t.Errorf("%+v", p)
 	}
-	if got := p.Participants(); !slices.Equal(got, []string{"carol", "local"}) {
+	if got := p.Participants(); !slices.Equal(got, []string{"carol"}) {
 		t.Errorf("taken for participants: %q", got)
 	}
 }
@@ -414,155 +413,5 @@ func TestGroupsInFrom(t *testing.T) {
 		if d := p.Decide(policy.Call{From: id, Method: "tools/call", Tool: "t"}, nil); d.Verdict != want {
 			t.Errorf("%s: %s\n%s", id, d, policy.Explain(d))
 		}
-	}
-}
-
-// What flags stand for, alone and beside a file.
-func TestFlags(t *testing.T) {
-	f, err := policy.Flags([]string{"read_*", "delete_one"}, []string{"delete_*"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(p *policy.Policy, tool string) string {
-		return p.Decide(policy.Call{From: "x", Via: "request", Method: "tools/call", Tool: tool}, nil).String()
-	}
-	for tool, want := range map[string]string{
-		"read_file":  "allow (--allow read_*)",
-		"delete_one": "deny (--deny delete_*)",
-		"write":      "deny (no rule matched)",
-	} {
-		if got := at(f, tool); got != want {
-			t.Errorf("%s: %s", tool, got)
-		}
-	}
-	both := policy.Default().With(f)
-	if got := at(both, "write"); got != "ask (no rule matched)" {
-		t.Errorf("beside the default: %s", got)
-	}
-	file := load(t, "default: ask\nasks: {default: {of: [ann]}}\nrules:\n- {deny: read_secret, name: '--allow read_*'}\n- {ask: asked}\ntests:\n- {call: {tool: x}, want: ask}\n")
-	both = file.With(f).With(file)
-	if got := at(both, "read_secret"); got != "deny (--allow read_*, line 4)" {
-		t.Errorf("%s", got)
-	}
-	if got := at(both, "read_x"); got != "allow (--allow read_* (2))" {
-		t.Errorf("%s", got)
-	}
-	if got := both.Decide(policy.Call{Method: "tools/call", Tool: "asked"}, nil); !slices.Equal(got.Ask.Of, []string{"ann"}) || len(both.Test()) != 2 {
-		t.Errorf("%+v", got.Ask)
-	}
-	if at(file, "read_x") != "ask (no rule matched)" {
-		t.Error("With changed the policy it was called on")
-	}
-	for _, bad := range []string{"", "a b", "[x]", "re:x"} {
-		if _, err := policy.Flags(nil, []string{bad}); err == nil {
-			t.Errorf("--deny %q passed", bad)
-		}
-	}
-}
-
-// The hash tells any two policies apart and is the same for the same text.
-func TestHash(t *testing.T) {
-	f, _ := policy.Flags([]string{"a"}, nil)
-	g, _ := policy.Flags(nil, []string{"a"})
-	a, b := load(t, "default: deny"), load(t, "default: deny\n")
-	seen := map[string]int{}
-	for i, p := range []*policy.Policy{a, b, f, g, policy.Default(), a.With(f), f.With(a), a.With(g), {}} {
-		if j, ok := seen[p.Hash()]; ok || len(p.Hash()) != 64 {
-			t.Errorf("%d hashes like %d: %s", i, j, p.Hash())
-		}
-		seen[p.Hash()] = i
-	}
-	if a.Hash() != load(t, "default: deny").Hash() {
-		t.Error("the same text hashes differently")
-	}
-}
-
-func TestZeroAndNil(t *testing.T) {
-	var none *policy.Policy
-	for _, p := range []*policy.Policy{none, {}} {
-		if d := p.Decide(call(`{}`), nil); d.Verdict != policy.Deny {
-			t.Errorf("%s", d)
-		}
-	}
-	if d := (&policy.Policy{Default: policy.Ask}).Decide(call(`{}`), nil); !slices.Equal(d.Ask.Of, []string{"local"}) {
-		t.Errorf("%+v", d.Ask)
-	}
-}
-
-func TestVerdictWords(t *testing.T) {
-	for _, v := range []policy.Verdict{policy.Deny, policy.Ask, policy.Allow} {
-		text, _ := v.MarshalText()
-		var back policy.Verdict
-		if err := back.UnmarshalText(text); err != nil || back != v || v.String() != string(text) {
-			t.Errorf("%s: %v", v, err)
-		}
-	}
-	v := policy.Allow
-	if err := v.UnmarshalText([]byte("Allow")); err == nil {
-		t.Error("an unknown word is a verdict")
-	}
-	if policy.Verdict(9).String() != "deny" {
-		t.Error("an unknown verdict is not a denial")
-	}
-}
-
-// usage is what was used, whatever the rule.
-type usage struct {
-	count int
-	sum   int64
-}
-
-func (u usage) Used(string, string, time.Duration, time.Time) (int, *big.Rat) {
-	return u.count, big.NewRat(u.sum, 1)
-}
-
-func TestLimits(t *testing.T) {
-	p := load(t, `
-default: deny
-rules:
-- {allow: c, limit: {count: 3/hour}}
-- {allow: s, limit: {sum: {arg: /amount, max: 100, window: day}, over: ask}}
-- {allow: b, limit: {count: 3/10m, sum: {arg: "/items/*/price", max: 100, window: week}, per: all}}
-- {ask: a, limit: {count: 3/day, over: deny}, as: {of: ann}}
-- {allow: x, name: with, limit: {count: 3/day, over: ask}, as: {of: bob}}
-`)
-	for _, c := range []struct {
-		tool, args string
-		used       usage
-		want       string
-		why        string
-	}{
-		{"c", `{}`, usage{2, 0}, "allow", ""},
-		{"c", `{}`, usage{3, 0}, "deny", "limit: 3 of 3 calls used within an hour"},
-		{"s", `{"amount":100}`, usage{}, "allow", ""},
-		{"s", `{"amount":0.1}`, usage{0, 100}, "ask", "limit: with this call the sum of args/amount would be over 100 within a day"},
-		{"s", `{"amount":1e2}`, usage{99, 0}, "allow", ""},
-		{"s", `{"amount":-5}`, usage{}, "ask", "limit: args/amount cannot be summed, it is negative"},
-		{"s", `{"amount":"5"}`, usage{}, "ask", "limit: args/amount cannot be summed, it is a string"},
-		{"s", `{"amount":1e999}`, usage{}, "ask", "limit: args/amount cannot be summed, its number is too long to compare"},
-		{"s", `{}`, usage{}, "ask", "limit: args/amount cannot be summed, it is absent"},
-		{"s", `{`, usage{}, "ask", "cannot be summed, the arguments are no JSON"},
-		{"b", `{"items":[{"price":60},{"price":40}]}`, usage{}, "allow", ""},
-		{"b", `{"items":[{"price":60},{"price":40.01}]}`, usage{}, "deny", "would be over 100"},
-		{"b", `{"items":[{"price":60},{}]}`, usage{}, "deny", "it is absent"},
-		{"b", `{"items":7}`, usage{}, "deny", "its parent has no members"},
-		{"b", `{"items":[{"price":1}]}`, usage{3, 0}, "deny", "3 of 3 calls used within 10m"},
-		{"a", `{}`, usage{2, 0}, "ask", ""},
-		{"a", `{}`, usage{3, 0}, "deny", "3 of 3"},
-		{"x", `{}`, usage{3, 0}, "ask", "3 of 3"},
-	} {
-		c2 := call(c.args)
-		c2.Tool = c.tool
-		d := p.Decide(c2, c.used)
-		if d.Verdict.String() != c.want || !strings.Contains(policy.Explain(d), c.why) {
-			t.Errorf("%s %s: %s", c.tool, c.args, policy.Explain(d))
-		}
-		if (d.Limits == nil) != (d.Verdict == policy.Deny) {
-			t.Errorf("%s: %s reserves %v", c.tool, d, d.Limits)
-		}
-	}
-	over := p.Decide(policy.Call{From: "agent", Method: "tools/call", Tool: "x"}, usage{count: 5})
-	if !slices.Equal(over.Ask.Of, []string{"bob"}) || !reflect.DeepEqual(over.Limits, []policy.Reservation{{Rule: "with", Caller: "agent", Window: 24 * time.Hour}}) {
-		t.Errorf("%+v %+v", over.Ask, over.Limits)
 	}
 }

@@ -153,11 +153,12 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s loads", c.text)
 		}
-		all := err.Error()
+		var all strings.Builder
+		all.WriteString(err.Error())
 		for _, more := range err.(*policy.LoadError).More {
-			all += more.Error()
+			all.WriteString(more.Error())
 		}
-		_, known, _ := strings.Cut(all, "known are ")
+		_, known, _ := strings.Cut(all.String(), "known are ")
 		known, _, _ = strings.Cut(known, ")")
 		names := strings.Split(known, ", ")
 		if len(names) != len(c.keys) {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -101,11 +102,11 @@ func TestReasonsAreTame(t *testing.T) {
 }
 
 func many(s string, n int) string {
-	out := ""
+	var out strings.Builder
 	for range n {
-		out += s
+		out.WriteString(s)
 	}
-	return out
+	return out.String()
 }
 
 func TestInlineTests(t *testing.T) {
@@ -147,12 +148,12 @@ func TestDiff(t *testing.T) {
 	}
 	calls = append(calls, policy.Call{From: "x", Method: "tools/call", Tool: "u", Now: now})
 	changes := policy.Diff(old, tight, calls)
-	got := ""
+	var got strings.Builder
 	for _, c := range changes {
-		got += c.Call.Tool + c.Call.Now.Format("04") + " " + c.Before.Verdict.String() + ">" + c.After.Verdict.String() + " "
+		got.WriteString(c.Call.Tool + c.Call.Now.Format("04") + " " + c.Before.Verdict.String() + ">" + c.After.Verdict.String() + " ")
 	}
-	if got != "t02 allow>ask t03 deny>ask u00 deny>ask " {
-		t.Errorf("%s", got)
+	if got.String() != "t02 allow>ask t03 deny>ask u00 deny>ask " {
+		t.Errorf("%s", got.String())
 	}
 	if same := policy.Diff(old, old, calls); same != nil {
 		t.Errorf("%+v", same)

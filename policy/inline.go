@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -79,10 +80,8 @@ func (l *loader) tested(by item) {
 	for _, r := range l.p.rules {
 		known = append(known, r.name)
 	}
-	for _, name := range known {
-		if name == by.text {
-			return
-		}
+	if slices.Contains(known, by.text) {
+		return
 	}
 	l.wrong(by, meant(by.text, known), "by: there is no rule %q", by.text)
 }

@@ -14,8 +14,9 @@ type Tool struct {
 	Hints       Hints
 }
 
-// Participants are the names that the file's asks and groups take for ids, each
-// once: those who have to exist for a question to be answered.
+// Participants are the names behind of and to that are no group and so were
+// taken for ids, each once: people who have to exist for a question to reach
+// them.
 func (p *Policy) Participants() []string {
 	return slices.Compact(slices.Sorted(slices.Values(p.ids)))
 }

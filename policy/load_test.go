@@ -279,12 +279,13 @@ func TestLoadRefuses(t *testing.T) {
 			if !ok {
 				t.Fatalf("%T", err)
 			}
-			all := e.Error()
+			var all strings.Builder
+			all.WriteString(e.Error())
 			for _, more := range e.More {
-				all += "\n" + more.Error()
+				all.WriteString("\n" + more.Error())
 			}
-			if !strings.Contains(all, c.want) {
-				t.Errorf("got  %s\nwant %s", all, c.want)
+			if !strings.Contains(all.String(), c.want) {
+				t.Errorf("got  %s\nwant %s", all.String(), c.want)
 			}
 		})
 	}

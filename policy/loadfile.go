@@ -158,7 +158,9 @@ func (l *loader) people(at item, what string) []string {
 			add(members...)
 		case l.participant(v, what) && !l.misspelt(v, what):
 			add(v.text)
-			l.p.ids = append(l.p.ids, v.text)
+			if v.text != "local" && v.text != "host" {
+				l.p.ids = append(l.p.ids, v.text)
+			}
 		}
 	})
 	return all

@@ -86,7 +86,7 @@ type Policy struct {
 	terms    *Terms // how the default asks
 	redact   redaction
 	tests    []inlineTest
-	ids      []string // names in of, to and groups that were taken for participants
+	ids      []string // names in of and to that are no group
 	warnings []string // what the file alone gives reason to doubt
 	source   []byte   // what the hash is over
 }
