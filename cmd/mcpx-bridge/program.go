@@ -12,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A program is one invocation: the world it may touch, its settings and its
@@ -50,9 +48,22 @@ The others there see its tools; what they may call, you decide. Without
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpTemplate("{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}\n\n{{end}}{{.UsageString}}")
-	root.CompletionOptions.DisableDescriptions = true
-	root.AddCommand(p.runCommand(), p.gatewayCommand(), p.tokenCommand(), p.whoCommand(), p.toolsCommand(),
-		p.callCommand(), p.watchCommand(), p.doctorCommand(), p.policyCommand(), p.auditCommand(), p.versionCommand())
+	root.CompletionOptions.DisableDefaultCmd = true // we have our own
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(
+		p.runCommand(),
+		p.gatewayCommand(),
+		p.tokenCommand(),
+		p.whoCommand(),
+		p.toolsCommand(),
+		p.callCommand(),
+		p.watchCommand(),
+		p.policyCommand(),
+		p.auditCommand(),
+		p.doctorCommand(),
+		p.completionCommand(),
+		p.versionCommand(),
+	)
 	for c := range below(root) {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
 		completeFlags(c)
@@ -74,29 +85,6 @@ func below(c *cobra.Command) iter.Seq[*cobra.Command] {
 			}
 		}
 	}
-}
-
-// completeFlags lets shells complete the values of flags that have few.
-func completeFlags(c *cobra.Command) {
-	for flag, values := range map[string][]string{
-		"dialect": append(protocols(), "auto"),
-		"format":  sortedKeys(formats),
-		"role":    sortedKeys(roles),
-		"debug":   {"wire", "stdio"},
-		"via":     {"request", "proposal"},
-	} {
-		if c.Flags().Lookup(flag) != nil {
-			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-		}
-	}
-}
-
-func protocols() []string {
-	var all []string
-	for _, d := range wire.Dialects {
-		all = append(all, d.Protocol)
-	}
-	return all
 }
 
 const usageTemplate = `Usage:
@@ -126,8 +114,8 @@ Every flag is also a variable (--log-level: MCPX_LOG_LEVEL) and a key in the fil
 // prepare runs before every command: settings first, then the log.
 func (p *program) prepare(cmd *cobra.Command) error {
 	p.log = slog.New(slog.DiscardHandler)
-	if cmd.Name() == "help" || strings.HasPrefix(cmd.CommandPath(), "mcpx-bridge completion") {
-		return nil
+	if cmd.Name() == "help" || cmd.Name() == "completion" {
+		return nil // a broken setting must not keep anybody from reading on
 	}
 	if err := p.settle(cmd); err != nil {
 		return err
@@ -157,7 +145,8 @@ func (p *program) print(text []byte) error {
 
 func (p *program) broken() bool { return p.mute.Load() }
 
-// noSuchCommand is reached with arguments only when no command matches.
+// noSuchCommand is for commands that take no arguments but other commands: what
+// they are given is none of these.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

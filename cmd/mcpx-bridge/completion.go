@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// shells are those a completion script can be written for.
+var shells = map[string]func(root *cobra.Command, w io.Writer) error{
+	"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, false) },
+	"zsh":        (*cobra.Command).GenZshCompletionNoDesc,
+	"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, false) },
+	"powershell": (*cobra.Command).GenPowerShellCompletion,
+}
+
+func (p *program) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what lets a shell complete our commands and flags",
+		Long: `Print what lets a shell complete our commands and flags. SHELL is bash, zsh, fish
+or powershell.`,
+		Example: `  source <(mcpx-bridge completion bash)
+  mcpx-bridge completion zsh > "${fpath[1]}/_mcpx-bridge"
+  mcpx-bridge completion fish > ~/.config/fish/completions/mcpx-bridge.fish
+  mcpx-bridge completion powershell | Out-String | Invoke-Expression`,
+		Args:      arguments(1, 1),
+		ValidArgs: sortedKeys(shells),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write := shells[args[0]]
+			if write == nil {
+				return misused("it is bash, zsh, fish or powershell", "completion: there is no script for %q", args[0])
+			}
+			var script bytes.Buffer
+			if err := write(cmd.Root(), &script); err != nil {
+				return err
+			}
+			return p.print(script.Bytes())
+		},
+	}
+}
+
+// helpCommand is --help for those who write it as a command.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if err := noSuchCommand(of, rest); err != nil {
+				return err
+			}
+			return of.Help()
+		},
+	}
+}
+
+// completeFlags lets shells complete the values of flags that have few.
+func completeFlags(c *cobra.Command) {
+	for flag, values := range map[string][]string{
+		"dialect": append(protocols(), "auto"),
+		"format":  sortedKeys(formats),
+		"role":    sortedKeys(roles),
+		"debug":   {"wire", "stdio"},
+		"via":     {"request", "proposal"},
+	} {
+		if c.Flags().Lookup(flag) != nil {
+			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+func protocols() []string {
+	var all []string
+	for _, d := range wire.Dialects {
+		all = append(all, d.Protocol)
+	}
+	return all
+}
