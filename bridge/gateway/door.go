@@ -15,8 +15,9 @@ const (
 	idGrammar    = "letters, digits, _ . - and at most 64 of them, not beginning with system"
 )
 
-// validTopic reports whether name may be a topic's.
-func validTopic(name string) bool {
+// ValidTopic reports whether name can be a topic's here: 1 to 128 letters, digits,
+// _ . -
+func ValidTopic(name string) bool {
 	if name == "" || len(name) > 128 {
 		return false
 	}
@@ -88,7 +89,7 @@ func (g *Gateway) enter(r *http.Request, topic string) (p pass, status int, why 
 	switch {
 	case status != 0:
 		return pass{}, status, why
-	case !validTopic(topic):
+	case !ValidTopic(topic):
 		return pass{}, http.StatusBadRequest, "the topic is missing or no name for one: " + topicGrammar
 	case !p.admits(topic):
 		return pass{}, http.StatusForbidden, "the token is for another topic"

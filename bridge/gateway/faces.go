@@ -95,7 +95,7 @@ func (f face) join(w http.ResponseWriter, r *http.Request) {
 		}
 		space = t
 	}
-	if space != "" && !validTopic(space) {
+	if space != "" && !ValidTopic(space) {
 		refuse(w, http.StatusBadRequest, "the space is no name for one: "+topicGrammar)
 		return
 	}
@@ -206,7 +206,7 @@ func (s *socket) ask(frame []byte, space *string, p *pass) (wire.Dialect, *turne
 		return d, &turnedAway{code: codeAuth, reason: "Token not valid for this participant"}
 	case j.Space != "" && j.Space != *space:
 		return d, &turnedAway{code: codeInvalid, reason: "the join names another space than the address"}
-	case !validTopic(*space):
+	case !ValidTopic(*space):
 		return d, &turnedAway{code: codeInvalid, reason: "the space is missing or no name for one"}
 	case !p.admits(*space):
 		return d, &turnedAway{code: codeAuth, reason: "Token not valid for this topic"}

@@ -34,7 +34,7 @@ type Local struct {
 // (the zero Caps mean the default grant). A session under the same id is
 // replaced. The first frame to read is the welcome.
 func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Local, error) {
-	if !validTopic(topic) {
+	if !ValidTopic(topic) {
 		return nil, fmt.Errorf("attach: %q is no name for a topic: %s", topic, topicGrammar)
 	}
 	if !wire.ValidID(id) {

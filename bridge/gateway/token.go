@@ -98,7 +98,7 @@ func (c Claims) check() (wire.Caps, error) {
 	switch {
 	case !wire.ValidID(c.ID):
 		return wire.Caps{}, fmt.Errorf("%q is no participant id: %s", c.ID, idGrammar)
-	case c.Topic != anyTopic && !validTopic(c.Topic):
+	case c.Topic != anyTopic && !ValidTopic(c.Topic):
 		return wire.Caps{}, fmt.Errorf("%q is no name for a topic: %s", c.Topic, topicGrammar)
 	case len(c.Capabilities) == 0 || string(c.Capabilities) == "null":
 		return wire.Caps{}, nil

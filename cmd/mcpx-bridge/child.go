@@ -28,7 +28,7 @@ func (p *program) command(args []string) ([]string, error) {
 	}
 	for _, a := range args {
 		if strings.ContainsRune(a, 0) {
-			return nil, misused("", "the server's command holds a NUL character")
+			return nil, misused("no system can start that; was it pasted from a file that is no text?", "the server's command holds a NUL character")
 		}
 	}
 	return args, nil
@@ -81,6 +81,8 @@ func sameKey(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
+const cwdHint = "name a directory that is there, for the server to be started in"
+
 // checkDir refuses a working directory that is none.
 func checkDir(dir string) error {
 	if dir == "" {
@@ -88,10 +90,10 @@ func checkDir(dir string) error {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return misused("", "--cwd: %w", err)
+		return misused(cwdHint, "--cwd: %w", err)
 	}
 	if !info.IsDir() {
-		return misused("", "--cwd: %s is no directory", dir)
+		return misused(cwdHint, "--cwd: %s is no directory", dir)
 	}
 	return nil
 }

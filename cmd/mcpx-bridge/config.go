@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/cobra"
@@ -102,7 +104,7 @@ func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.F
 		err = fmt.Errorf("%s has over %d bytes", file, maxConfig)
 	}
 	if err != nil {
-		return misused("", "--config: %w", err)
+		return misused("it is a YAML file, whose keys are the names of flags", "--config: %w", err)
 	}
 	entries, err := readYAML(file, text)
 	if err != nil {
@@ -150,7 +152,7 @@ type entry struct {
 func readYAML(file string, text []byte) ([]entry, error) {
 	doc, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return nil, misused("", "%s: %s", file, firstLine(err))
+		return nil, notYAML(file, err)
 	}
 	var entries []entry
 	for _, d := range doc.Docs {
@@ -164,15 +166,24 @@ func readYAML(file string, text []byte) ([]entry, error) {
 		for _, pair := range pairs {
 			e := entry{key: keyText(pair.Key), at: place(pair.Key)}
 			if slices.ContainsFunc(entries, func(x entry) bool { return x.key == e.key }) {
-				return nil, misused("", "%s:%s: %s is there twice", file, e.at, e.key)
+				return nil, misused("keep one of them", "%s:%s: %s is there twice", file, e.at, e.key)
 			}
 			if e.values, e.list, err = scalars(pair.Value); err != nil {
-				return nil, misused("", "%s:%s: %s: %w", file, e.at, e.key, err)
+				return nil, misused("write "+e.key+": VALUE, or "+e.key+": [VALUE, …] for what is repeatable", "%s:%s: %s: %w", file, e.at, e.key, err)
 			}
 			entries = append(entries, e)
 		}
 	}
 	return entries, nil
+}
+
+func notYAML(file string, err error) error {
+	at, what := "1:1", err.Error()
+	if e, ok := errors.AsType[yaml.Error](err); ok && e.GetToken() != nil {
+		p := e.GetToken().Position
+		at, what = fmt.Sprintf("%d:%d", p.Line, p.Column), e.GetMessage()
+	}
+	return misused("write one setting per line, as key: value", "%s:%s: this is no YAML: %s", file, at, what)
 }
 
 func mapping(n ast.Node) ([]*ast.MappingValueNode, error) {

@@ -52,6 +52,9 @@ func (p *program) newDoor(id string, hosts bool) (*door, error) {
 	}}
 	if p.s.Gateway == "" {
 		d.opt.URL = "ws://" + defaultListen // until it is found
+		if err := checkTopic(p.s.Topic); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := topic.New(d.opt); err != nil {
 		return nil, topicError(err)
@@ -111,6 +114,14 @@ func (d *door) ready(ctx context.Context) error {
 		at = ""
 	}
 	return d.freeID(ctx, at)
+}
+
+// checkTopic reports why our own gateways would not keep a topic. Others may.
+func checkTopic(name string) error {
+	if gateway.ValidTopic(name) {
+		return nil
+	}
+	return misused("use 1 to 128 letters, digits, _ . -", "--topic: %q is no name for a topic", name)
 }
 
 // seat makes the seat that goes through this door.

@@ -63,7 +63,7 @@ func (p *program) runGateway(ctx context.Context) error {
 	select {
 	case err = <-h.done:
 		h.done <- err
-		err = fail(exitFailed, "", "the gateway stopped: %w", err)
+		err = fail(exitFailed, "start it again; --log-level debug says more", "the gateway stopped: %w", err)
 	case <-ctx.Done():
 		err = nil
 	}
@@ -107,7 +107,7 @@ func (p *program) checkGateway() (*tls.Config, error) {
 	}
 	cert, err := tls.LoadX509KeyPair(p.s.TLSCert, p.s.TLSKey)
 	if err != nil {
-		return nil, misused("", "--tls-cert, --tls-key: %w", err)
+		return nil, misused("both are PEM files, and the key is the one of the certificate", "--tls-cert, --tls-key: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }

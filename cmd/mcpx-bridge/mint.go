@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,6 +45,11 @@ func (p *program) mintToken() error {
 	if err := checkID("--id", p.s.ID); err != nil {
 		return err
 	}
+	if p.s.Topic != "*" {
+		if err := checkTopic(p.s.Topic); err != nil {
+			return err
+		}
+	}
 	if p.s.TTL <= 0 {
 		return misused("--ttl 24h", "--ttl must be more than nothing")
 	}
@@ -58,9 +62,6 @@ func (p *program) mintToken() error {
 		return err
 	}
 	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: time.Now().Add(p.s.TTL)})
-	if _, ok := errors.AsType[*failure](err); err != nil && !ok {
-		err = misused("", "%w", err) // claims that no gateway would take
-	}
 	if err != nil {
 		return err
 	}

@@ -315,7 +315,7 @@ func readTools(of string, result []byte) (tools []tool, next string, err error) 
 		NextCursor string            `json:"nextCursor"`
 	}
 	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, "", fail(exitFailed, "", "%s answers tools/list with something else: %w", of, err)
+		return nil, "", fail(exitFailed, "the fault is there: mcpx-bridge watch --json shows what it says", "%s answers tools/list with something else: %w", of, err)
 	}
 	for _, raw := range page.Tools {
 		t := tool{Peer: of, Raw: raw}

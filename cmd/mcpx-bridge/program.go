@@ -193,7 +193,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return misused(flagHint(e.GetFlag()), "--%s needs a value", e.GetFlag().Name)
 	}
-	return misused("", "a flag is spelled wrongly; flags look like --name VALUE")
+	return misused("flags look like --name VALUE; "+cmd.CommandPath()+" --help lists them", "a flag is spelled wrongly")
 }
 
 func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
@@ -246,9 +246,4 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 func upperSnake(name string) string {
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }

@@ -29,7 +29,7 @@ type stateDir string
 func stateHome(getenv func(string) string) (stateDir, error) {
 	if home := getenv("XDG_STATE_HOME"); home != "" {
 		if !filepath.IsAbs(home) {
-			return "", misused("", "XDG_STATE_HOME is %q, it must be an absolute path", home)
+			return "", misused("write it from the root on, or unset it", "XDG_STATE_HOME is %q, it must be an absolute path", home)
 		}
 		return stateDir(filepath.Join(home, "mcpx-bridge")), nil
 	}
@@ -121,7 +121,7 @@ func (d stateDir) draft(text []byte) (name string, err error) {
 func (d stateDir) read(name string) ([]byte, error) {
 	f, err := openNoFollow(d.file(name))
 	if err != nil {
-		return nil, fail(exitFailed, "", "state directory: %w", err)
+		return nil, fail(exitFailed, "what is kept there are plain files that only you can read; one that is not may be removed", "state directory: %w", err)
 	}
 	defer f.Close()
 	if err := ownedAndClosed(f); err != nil {

@@ -108,12 +108,17 @@ func (p *program) tokenSource() (*tokenSource, error) {
 	return &tokenSource{fetch: func(context.Context) (string, error) { return token, nil }}, nil
 }
 
+const (
+	tokenFileHint = "name a file that holds the token, and that only you can read"
+	oneTokenHint  = "a token is one line of plain ASCII, and nothing stands beside it"
+)
+
 // tokenFromFile refuses a file that others can read: what they can read they
 // can use in our name.
 func tokenFromFile(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return "", misused("", "--token-file: %w", err)
+		return "", misused(tokenFileHint, "--token-file: %w", err)
 	}
 	defer f.Close()
 	if err := ownedAndClosed(f); err != nil {
@@ -121,7 +126,7 @@ func tokenFromFile(file string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
 	if err != nil {
-		return "", misused("", "--token-file: %w", err)
+		return "", misused(tokenFileHint, "--token-file: %w", err)
 	}
 	return tidyToken("--token-file", text, false)
 }
@@ -150,11 +155,11 @@ func tidyToken(source string, text []byte, mayBeEmpty bool) (string, error) {
 	token := strings.TrimSpace(string(text))
 	switch {
 	case len(token) > maxToken:
-		return "", misused("", "%s: over %d bytes, that is no token", source, maxToken)
+		return "", misused(oneTokenHint, "%s: over %d bytes, that is no token", source, maxToken)
 	case token == "" && !mayBeEmpty:
-		return "", misused("", "%s: it is empty", source)
+		return "", misused(oneTokenHint, "%s: it is empty", source)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", misused("a token is one line of plain ASCII", "%s: there is more in it than a token", source)
+		return "", misused(oneTokenHint, "%s: there is more in it than a token", source)
 	}
 	return token, nil
 }
