@@ -17,7 +17,7 @@ help: ## this list
 build: ## the program, as bin/mcpx-bridge
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/mcpx-bridge
 
-demo: ## host a topic, bridge an example server, make two calls
+demo: ## host a topic, bridge an example server, see what crosses and what does not
 	@$(GO) run ./examples/demo
 
 test: ## all tests; needs nothing but Go

@@ -17,7 +17,8 @@ func (p *program) tokenCommand() *cobra.Command {
 		Short: "Make a token for this machine's gateway",
 		Long: `Make a token for this machine's gateway, and print it.
 
-Whoever has it can join the topic as ID until it runs out. Roles are
+Whoever has it can join the topic as ID until it runs out, so --token-file takes
+no file that others can read: set umask 077 before you write one. Roles are
   full      everything (the default)
   server    answer requests, send notifications and chat
   proposer  propose, but request nothing
