@@ -46,6 +46,7 @@ func (e *Engine) question(c *call) {
 	e.calls.asked[id] = c
 	r := c.record()
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
+	r.about(e.policy, q.Args)
 	e.note(r)
 	e.act(acts)
 	e.remind(c)
@@ -200,6 +201,7 @@ func (e *Engine) settled(s approval.Settled) {
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
+		r.about(e.policy, s.Args)
 	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"

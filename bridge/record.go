@@ -1,6 +1,10 @@
 package bridge
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
 
 // A Record is one event as the owner sees it: a line of --json output and of
 // the log (DESIGN sections 5 and 10). Fields that say nothing are left out.
@@ -21,6 +25,12 @@ type Record struct {
 	By       []string `json:"by,omitempty"`     // who did
 	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
 	Modified []string `json:"modified,omitempty"`
+
+	// Args are the arguments that a decision was about, as far as the policy
+	// shows them. Of long ones only the size is kept.
+	Args      json.RawMessage `json:"args,omitempty"`
+	ArgsBytes int             `json:"args_bytes,omitempty"`
+
 	Ran      string   `json:"ran,omitempty"`     // digest of what was agreed to after it was modified
 	Outcome  string   `json:"outcome,omitempty"` // ok, tool_error, error, unknown
 	Executed string   `json:"executed,omitempty"`
@@ -41,6 +51,19 @@ type Record struct {
 	Stderr   []string `json:"stderr,omitempty"`
 
 	started bool // there is a record that the call it is about went to the server
+}
+
+// argsMax is how many bytes of arguments are kept with a decision.
+const argsMax = 8 << 10
+
+// about puts on record what was decided about. args are JSON that was read
+// strictly, nil for none.
+func (r *Record) about(p *policy.Policy, args []byte) {
+	if len(args) > argsMax {
+		r.ArgsBytes = len(args)
+		return
+	}
+	r.Args = p.Redact(args)
 }
 
 // JSON is the record on one line, without a newline.
