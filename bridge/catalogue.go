@@ -367,6 +367,7 @@ func plainly(err error) error {
 	switch k := v.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		slices.Sort(k.Properties)
+		k.Properties = k.Properties[:min(len(k.Properties), 16)] // there may be as many as fit into a frame
 	case *kind.InvalidJsonValue:
 		return fmt.Errorf("at '/%s': a number too large to be checked", strings.Join(v.InstanceLocation, "/"))
 	}

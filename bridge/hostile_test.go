@@ -66,8 +66,13 @@ func TestTheFirstOfManyFaultsIsNamed(t *testing.T) {
 func TestARefusalIsShortWhateverTheRequest(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	long := strings.Repeat("\u200b", 1<<20)
+	var many strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&many, `,"%d":0`, i)
+	}
 	s.call("bob", "e1", "1", long, `{}`)
 	s.call("bob", "e2", "2", "write_file", `{"path":"a","`+long+`":1}`)
+	s.call("bob", "e3", "3", "write_file", `{"path":"a"`+many.String()+`}`)
 	s.call("bob", "e2", "2", long, `{}`)
 	for i, f := range s.frames {
 		if len(f) > 4096 {
