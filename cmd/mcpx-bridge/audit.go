@@ -206,9 +206,9 @@ func reportWords(path string, r audit.Report) []byte {
 		}
 	}
 	say(r.Files > 1, "it has %d files", r.Files)
-	say(r.Checked > 0, "%s agree", counted(r.Checked, "checkpoint"))
-	say(r.Unchecked > 0, "%s older than what is kept here: not checked", counted(r.Unchecked, "checkpoint"))
-	say(r.Checked == 0, "nothing vouches for its end: without a witness, a tail that was cut off does not show")
+	say(r.Checked > 0, "it agrees with %s", counted(r.Checked, "checkpoint"))
+	say(r.Unchecked > 0, "%s could not be checked: the record is in an older file", counted(r.Unchecked, "checkpoint"))
+	say(r.Checked == 0, "nothing vouches for its end: a tail that was cut off would not show; see --witness")
 	say(r.Recoveries > 0, "it went on after a crash or a failure: %s", counted(r.Recoveries, "time"))
 	say(r.Losses > 0, "a file, or the end of one, was gone: %s", counted(r.Losses, "time"))
 	say(r.Jumps > 0, "the clock was put forward or back: %s", counted(r.Jumps, "time"))

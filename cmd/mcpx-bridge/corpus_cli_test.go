@@ -33,6 +33,8 @@ var commandLines = map[string]func(*testing.T, badInput){
 	"cli-008": func(t *testing.T, c badInput) { misuse(t, c, "/nonexistent", "hint:") },
 	"cli-009": func(t *testing.T, c badInput) { misuse(t, c, "/dev/full", "hint:") },
 	"cli-011": func(t *testing.T, c badInput) { misuse(t, c, "--behind-proxy") },
+	"cli-012": cutLog,
+	"cli-013": editedLog,
 }
 
 func TestBadCommandLines(t *testing.T) {

@@ -30,7 +30,6 @@ var notYet = map[string][]string{
 		"pol-001", "pol-002", "pol-003", "pol-004", "pol-005", "pol-006", "pol-009", "pol-010", "pol-011", "pol-012", "pol-014",
 		"pol-016", "pol-018", "pol-020",
 	},
-	"the audit log":                          {"cli-012", "cli-013"},
 	"the web page":                           {"web-001", "web-002", "web-003", "web-004", "web-005", "web-008", "web-009", "web-010", "web-011", "web-014", "web-015", "web-019"},
 	"the MCP server towards desktop clients": {"hst-001", "hst-002", "hst-003", "hst-004", "hst-005"},
 }

@@ -143,24 +143,39 @@ func bare(value json.RawMessage) string {
 	return string(value)
 }
 
-// words are a record on one line: when, which, what, and everything else that
-// it says.
+// words are a record on one line: when, which, what, and what else it says
+// that a person may want to know; --json shows the rest.
 func (r *auditRecord) words(line audit.Line) string {
 	if r.Event == "" {
 		return fmt.Sprintf("%-23s %6s  %s", "?", "?", visible(clipped(string(line.Text))))
 	}
-	text := fmt.Sprintf("%s %6d  %-10s", r.At.Local().Format("2006-01-02 15:04:05.000"), r.Seq, visible(r.Event))
+	at := "?"
+	if !r.At.IsZero() {
+		at = r.At.Local().Format("2006-01-02 15:04:05.000")
+	}
+	text := fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, visible(r.Event))
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
 	if what, used := r.sentence(); what != "" {
 		text += "  " + what
 		said = append(said, used...)
 	}
 	for _, m := range r.members {
-		if !slices.Contains(said, m.name) {
+		if !slices.Contains(said, m.name) && !m.goesWithoutSaying(r) {
 			text += "  " + visible(m.name) + "=" + shownValue(m.value)
 		}
 	}
 	return strings.TrimRight(text, " ")
+}
+
+func (m member) goesWithoutSaying(r *auditRecord) bool {
+	switch m.name {
+	case "env":
+		return r.Call != "" // for machines
+	case "via", "executed":
+		text := bare(m.value)
+		return text == "request" || text == "yes" && r.Outcome == "ok"
+	}
+	return false
 }
 
 // sentence says the gist of a record, and which members it has used.
@@ -190,6 +205,10 @@ func (r *auditRecord) sentence() (string, []string) {
 // shownValue is a member's value, short.
 func shownValue(value json.RawMessage) string {
 	text := bare(value)
+	var list []string
+	if json.Unmarshal(value, &list) == nil {
+		text = strings.Join(list, ",")
+	}
 	if strings.ContainsAny(text, " =\"") && len(value) > 0 && value[0] == '"' {
 		text = string(value)
 	}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+)
+
+// hundred is a log of a hundred records, closed.
+func hundred(t *testing.T, name string) (path string, newest audit.Head) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "audit", name)
+	log, _, err := audit.Open(path, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call := range 98 {
+		if err := log.Append(fmt.Appendf(nil, `{"event":"decided","call":%d,"from":"ana","tool":"read_file","verdict":"deny"}`, call+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path, log.Head()
+}
+
+// A cutLog has lost its last ten records. What is noted beside it shows that,
+// and what a topic knows, also where nothing is beside it.
+func cutLog(t *testing.T, c badInput) {
+	path, newest := hundred(t, "truncated.log")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := bytes.Join(bytes.SplitAfter(text, []byte{'\n'})[:90], nil)
+	if err := os.WriteFile(path, kept, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verifyFails(t, c, path, ":91: the end was cut off: the log ends with record 90, but truncated.log.head knows record 100")
+	if err := os.Remove(path + ".head"); err != nil {
+		t.Fatal(err)
+	}
+	verifyFails(t, c, path, "--witness knows record 100", "--witness", newest.String())
+}
+
+// An editedLog has another byte in its 40th record.
+func editedLog(t *testing.T, c badInput) {
+	path, _ := hundred(t, "edited.log")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(`"call":39,`), []byte(`"call":93,`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verifyFails(t, c, path, "edited.log:40: the record was changed")
+}
+
+// verifyFails runs the command line of the case on the log at path.
+func verifyFails(t *testing.T, c badInput, path, words string, more ...string) {
+	t.Helper()
+	argv := c.argv(t)
+	if named := argv[len(argv)-1]; named != filepath.Base(path) {
+		t.Fatalf("the case is about %s", named)
+	}
+	argv = append(append(argv[:len(argv)-1:len(argv)-1], path), more...)
+	var out, errs bytes.Buffer
+	code := run(context.Background(), argv, env{stdin: &bytes.Buffer{}, stdout: &out, stderr: &errs,
+		getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+	if code != c.Expect.Code || !strings.Contains(errs.String(), words) || out.Len() > 0 {
+		t.Errorf("exit %d, want %d; stdout %q; stderr %q, want %s", code, c.Expect.Code, out.String(), errs.String(), words)
+	}
+}
