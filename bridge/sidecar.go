@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A Seat is the way to the topic. Neither method may wait for the gateway.
@@ -376,6 +377,13 @@ func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.View(time.Now(), id, whole)
+}
+
+// Policy is what is in force.
+func (s *Sidecar) Policy() *policy.Policy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.policy
 }
 
 // Grants and Revoke are those of the Engine.

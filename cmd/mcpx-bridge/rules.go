@@ -25,6 +25,7 @@ const lookEvery = time.Second
 type rulebook struct {
 	file  string // "" if there is none
 	flags *policy.Policy
+	plain bool  // there are no flags either: the person at this machine is asked
 	seen  looks // of the file when it was last read
 }
 
@@ -50,7 +51,7 @@ func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
 	if err != nil {
 		return nil, nil, misused("--allow 'read_*'", "%w", err)
 	}
-	r := &rulebook{file: p.s.Policy, flags: flags}
+	r := &rulebook{file: p.s.Policy, flags: flags, plain: len(p.s.Allow)+len(p.s.Deny) == 0}
 	now, err := r.read()
 	if err != nil {
 		return nil, nil, policyError(err)
@@ -60,6 +61,9 @@ func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
 
 // read is the policy as it stands now.
 func (r *rulebook) read() (*policy.Policy, error) {
+	if r.file == "" && r.plain {
+		return policy.Default(), nil
+	}
 	if r.file == "" {
 		return r.flags, nil
 	}
@@ -134,10 +138,12 @@ func (r *rulebook) watch(ctx context.Context, told <-chan struct{}, changed func
 func (b *bridging) keepRules(ctx context.Context) error {
 	b.rules.watch(ctx, b.p.reload,
 		func(p *policy.Policy) {
+			b.local.policyWrong(nil)
 			b.sidecar.Handle(bridge.Reloaded{Policy: p})
 			b.sidecar.Flush()
 		},
 		func(err error) {
+			b.local.policyWrong(err)
 			b.events.emit(bridge.Record{Event: "reload_failed", Detail: err.Error()})
 		})
 	<-ctx.Done()

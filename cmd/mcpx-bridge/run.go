@@ -79,9 +79,15 @@ type bridging struct {
 	server  *stdio.Server
 	sidecar *bridge.Sidecar
 	rules   *rulebook
-	audit   *audit.Log     // nil if no record is kept
-	opt     bridge.Options // of the sidecar
-	events  *events
+	local   *attendance
+	id      string // ours, as far as we know before the gateway says it
+	argv    []string
+
+	rewriting sync.Mutex // held while the file of grants is written anew
+
+	audit  *audit.Log     // nil if no record is kept
+	opt    bridge.Options // of the sidecar
+	events *events
 
 	pid     atomic.Int64  // the server's process, 0 while there is none
 	serving chan struct{} // closed when the tools are known
@@ -100,6 +106,9 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := b.takePlace(ctx); err != nil {
+		if b.local != nil && b.local.door != nil {
+			b.local.door.Close()
+		}
 		b.door.close()
 		return err
 	}
@@ -109,14 +118,19 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 
 // hintAllow says what a person who has just begun will wonder about.
 func (p *program) hintAllow() {
-	if len(p.s.Allow) == 0 && p.s.Policy == "" {
+	switch {
+	case p.s.Policy != "" || len(p.s.Allow) > 0:
+	case len(p.s.Deny) > 0:
 		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
 		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
+	default:
+		p.log.Info("every call waits until you agree to it: mcpx-bridge approve")
+		p.log.Info("hint: --allow 'read_*' lets others call the tools that begin with read_, --policy FILE says more")
 	}
 }
 
 func (p *program) newBridging(argv []string) (*bridging, error) {
-	b := &bridging{p: p, serving: make(chan struct{})}
+	b := &bridging{p: p, argv: argv, serving: make(chan struct{})}
 	id := cmp.Or(p.s.ID, deriveID(argv))
 	if err := checkID("--id", id); err != nil {
 		return nil, err
@@ -154,6 +168,7 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 			Topic:    p.s.Topic,
 			Server:   strings.Join(argv, " "),
 
+			Local:           true,
 			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
 		},
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
@@ -171,6 +186,14 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 	if b.seat, err = b.door.seat(); err != nil {
 		return err
 	}
+	b.id = b.door.opt.ID
+	if err := b.openDoor(b.id); err != nil {
+		return err
+	}
+	if b.opt.Engine.Granted, err = b.readGrants(); err != nil {
+		return policyError(err)
+	}
+	b.opt.Told, b.opt.Remember = b.local.told, b.local.remember
 	if b.audit, b.opt.Engine.Seen, err = b.p.openAudit(b.door.opt.ID, b.auditChanged); err != nil {
 		return err
 	}
@@ -211,6 +234,8 @@ func (b *bridging) run(ctx context.Context) error {
 		func(ctx context.Context) error { return b.sidecar.Run(ctx) },
 		func(ctx context.Context) error { return b.keepRules(ctx) },
 		func(ctx context.Context) error { return b.keepWitness(ctx) },
+		func(ctx context.Context) error { return b.keepDoor(ctx) },
+		func(ctx context.Context) error { return b.keepGrants(ctx) },
 		func(inner context.Context) error { return b.untilTold(ctx, inner) },
 	)
 	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) {
@@ -261,6 +286,7 @@ func (b *bridging) untilTold(told, inner context.Context) error {
 // serves hears from the sidecar that the tools are known.
 func (b *bridging) serves(s bridge.Serving) {
 	b.tools.Store(int64(s.Tools))
+	b.local.serverUp(true)
 	b.once.Do(func() { close(b.serving) })
 }
 
@@ -275,11 +301,12 @@ type readyEvent struct {
 	Tools     int    `json:"tools"`
 	PID       int    `json:"pid"`
 	ServerPID int    `json:"server_pid"`
+	Control   string `json:"control"`
 }
 
 func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 	at, hosted := b.door.where()
-	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load())}
+	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.local.door.Path()}
 	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
 	if hosted {
 		text += ", hosted here"
@@ -307,6 +334,7 @@ type fromTopic struct {
 
 func (t fromTopic) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	t.Sidecar.SeatTaken(d, w)
+	t.b.local.seatedAs(d, w)
 	t.b.ready(d, w)
 }
 
@@ -329,6 +357,7 @@ func (s fromServer) ServerNoise(n stdio.Noise) {
 
 func (s fromServer) ServerDown(x stdio.Exit) {
 	s.b.pid.Store(0)
+	s.b.local.serverUp(false)
 	retry := time.Duration(-1)
 	if x.Restarting {
 		retry = x.In

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// An attendance is what the person at this machine sees of a run, and says to it: the
+// control.Bridge of the sidecar. It also keeps the yeses that are to last.
+type attendance struct {
+	control.Feed
+	b    *bridging
+	door *control.Door
+
+	lasting chan approval.Grant // for keepGrants, which may wait for the disk
+
+	mu     sync.Mutex
+	seated bridge.Seated
+	up     bool
+	wrong  string // why the policy file as it is now is not in force
+}
+
+// openDoor lets the person at this machine in.
+func (b *bridging) openDoor(id string) error {
+	home, err := stateHome(b.p.getenv)
+	if err != nil {
+		return err
+	}
+	if err := home.open(); err != nil {
+		return err
+	}
+	b.local = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
+	b.local.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.local, Log: b.p.log})
+	if err != nil {
+		return fail(exitFailed, "another bridge with this id may be running: give this one another --id", "control socket: %w", err)
+	}
+	return nil
+}
+
+func (l *attendance) seatedAs(d wire.Dialect, w wire.Welcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seated = bridge.Seated{Dialect: d, Welcome: w}
+}
+
+func (l *attendance) serverUp(up bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.up = up
+}
+
+// policyWrong says why the policy file is not in force as it is; nil: it is.
+func (l *attendance) policyWrong(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wrong = ""; err != nil {
+		l.wrong = err.Error()
+	}
+}
+
+// told passes on what the sidecar says of questions.
+func (l *attendance) told(a approval.Act) {
+	switch a := a.(type) {
+	case approval.Show:
+		event := "asked"
+		if a.Why != "" {
+			event = "changed"
+		}
+		l.Post(control.Event{Event: event, ID: a.ID})
+	case approval.Noted:
+		l.Post(control.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: a.Event})
+	case approval.Settled:
+		l.Post(control.Event{Event: "closed", ID: a.ID, By: people(a.By), Because: a.Outcome.String()})
+	}
+}
+
+func people(who []approval.Who) string {
+	var all []string
+	for _, w := range who {
+		all = append(all, w.String())
+	}
+	return strings.Join(all, ", ")
+}
+
+// Status, Questions, Question, Decide, Grants and Revoke are those of
+// control.Bridge.
+func (l *attendance) Status() control.Status {
+	l.mu.Lock()
+	seated, up, wrong := l.seated, l.up, l.wrong
+	l.mu.Unlock()
+	at, _ := l.b.door.where()
+	s := control.Status{ID: l.b.id, Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
+		Server: strings.Join(l.b.argv, " "), ServerUp: up, Pending: len(l.b.sidecar.Pending(0, 0)), PID: os.Getpid(), Version: version(),
+		Policy: l.b.p.s.Policy, PolicyErr: wrong, PolicyHash: l.b.sidecar.Policy().Hash(), Audit: "off", AuditOK: true}
+	if l.b.audit != nil {
+		s.Audit = l.b.audit.Path()
+		if err := l.b.audit.Err(); err != nil {
+			s.Audit, s.AuditOK = err.Error(), false
+		}
+	}
+	return s
+}
+
+func (l *attendance) Questions() []approval.Summary { return l.b.sidecar.Pending(0, 0) }
+
+func (l *attendance) Question(prefix string) (approval.View, bool) {
+	return l.b.sidecar.View(prefix, true)
+}
+
+func (l *attendance) Decide(a approval.Answer) (control.Outcome, error) {
+	counted := false
+	for _, act := range l.b.sidecar.Decide(a) {
+		switch act := act.(type) {
+		case approval.Settled:
+			if act.ID == a.Question {
+				return control.Outcome{Outcome: act.Outcome.String(), By: people(act.By), Reason: act.Reason}, nil
+			}
+		case approval.Noted:
+			if act.ID == a.Question {
+				if act.Event == "foreign_answer" || act.Event == "late_answer" {
+					return control.Outcome{}, refusal(act)
+				}
+				counted = true
+			}
+		case approval.Show: // put again, with what was wrong
+			counted = counted || act.ID == a.Question
+		}
+	}
+	if !counted {
+		return control.Outcome{}, &control.Refusal{Reason: control.Unknown}
+	}
+	return control.Outcome{Outcome: control.Pending}, nil
+}
+
+// refusal says why an answer does not count.
+func refusal(n approval.Noted) error {
+	if n.Event == "late_answer" {
+		return &control.Refusal{Reason: control.AlreadyDecided, By: n.Reason}
+	}
+	return &control.Refusal{Reason: n.Reason}
+}
+
+func (l *attendance) Grants() []approval.Grant { return l.b.sidecar.Grants() }
+
+// Revoke forgets a yes, also one that was kept in the file.
+func (l *attendance) Revoke(id string) bool {
+	had := l.b.sidecar.Revoke(id)
+	l.b.rewriting.Lock()
+	defer l.b.rewriting.Unlock()
+	kept, err := l.b.dropGrant(id)
+	if err != nil {
+		l.b.p.log.Error("a grant could not be taken out of its file", "grant", id, "error", err)
+	}
+	return had || kept
+}
+
+// keepDoor serves the person at this machine until ctx ends.
+func (b *bridging) keepDoor(ctx context.Context) error {
+	defer b.local.Feed.Close()
+	return b.local.door.Serve(ctx)
+}
+
+// grantsFile is where yeses that are to last are kept, as rules that anybody
+// can read (DESIGN 7).
+func (b *bridging) grantsFile() (string, error) {
+	home, err := stateHome(b.p.getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home.file("grants"), b.id+".yaml"), nil
+}
+
+// readGrants is what they let run; nil if there are none.
+func (b *bridging) readGrants() (*policy.Policy, error) {
+	file, err := b.grantsFile()
+	if err != nil {
+		return nil, err
+	}
+	text, err := readPolicy(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return policy.Load(file, text)
+}
+
+// keepGrants writes down the yeses that are to last.
+func (b *bridging) keepGrants(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case g := <-b.local.lasting:
+			if err := b.addGrant(g); err != nil {
+				b.p.log.Error("a grant is forgotten when this bridge ends: it could not be written down", "grant", g.ID, "error", err)
+			}
+		}
+	}
+}
+
+// remember is called under the sidecar's lock, so it leaves the work to
+// keepGrants.
+func (l *attendance) remember(g approval.Grant) {
+	if g.Keep != "always" {
+		return
+	}
+	select {
+	case l.lasting <- g:
+	default:
+		l.b.p.log.Error("a grant is forgotten when this bridge ends: too many at once", "grant", g.ID)
+	}
+}
+
+func (b *bridging) addGrant(g approval.Grant) error {
+	b.rewriting.Lock()
+	defer b.rewriting.Unlock()
+	return b.changeGrants(func(text string) string { return text + g.Rule() })
+}
+
+// changeGrants writes the file anew, whole, and puts it in force.
+func (b *bridging) changeGrants(change func(string) string) error {
+	file, err := b.grantsFile()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	text, err := readPolicy(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte(approval.RulesHead), nil
+	}
+	if err != nil {
+		return err
+	}
+	next := change(string(text))
+	granted := &policy.Policy{}
+	if strings.TrimSpace(next) != strings.TrimSpace(approval.RulesHead) {
+		if granted, err = policy.Load(file, []byte(next)); err != nil {
+			return fmt.Errorf("what was to be written cannot be read: %w", err)
+		}
+		if err := writeWhole(file, []byte(next)); err != nil {
+			return err
+		}
+	} else if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b.sidecar.Handle(bridge.GrantsChanged{Granted: granted})
+	return nil
+}
+
+// dropGrant takes one rule out of the file.
+func (b *bridging) dropGrant(id string) (found bool, err error) {
+	name := (&approval.Grant{ID: id}).RuleName()
+	err = b.changeGrants(func(text string) string {
+		var kept []string
+		rules := strings.Split(strings.TrimPrefix(text, approval.RulesHead), "\n  # agreed by ")
+		for i, r := range rules {
+			if i > 0 {
+				r = "  # agreed by " + r
+			}
+			if strings.Contains(r, name) {
+				found = true
+				continue
+			}
+			kept = append(kept, strings.TrimRight(r, "\n")+"\n")
+		}
+		return approval.RulesHead + strings.Join(kept, "")
+	})
+	return found, err
+}
+
+// writeWhole writes a file so that it is there whole or as it was.
+func writeWhole(file string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err = f.Write(text); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}

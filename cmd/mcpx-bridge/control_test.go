@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+)
+
+// asks is a policy under which the person at this machine is asked for
+// everything, and may say that it holds for good.
+const asks = "version: 1\ndefault: ask\nasks: {default: {of: [local], within: 60s, remember: [once, session, always]}}\n"
+
+// visit comes in through the local door that the program opened.
+func (s *sidecar) visit(ready map[string]any) *control.Client {
+	s.t.Helper()
+	c, err := control.Dial(s.t.Context(), ready["control"].(string))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.Close)
+	return c
+}
+
+func askedLocally(t *testing.T, text string) (*stage, *sidecar, *control.Client) {
+	t.Helper()
+	file := t.TempDir() + "/policy.yaml"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := openStage(t, d1)
+	s := launch{rules: []string{"--policy", file}}.start(t, g.url)
+	g.side = s
+	g.accept()
+	g.greet("bob", "alice")
+	c := s.visit(s.ready())
+	g.settle()
+	return g, s, c
+}
+
+func TestAPersonAtThisMachineDecides(t *testing.T) {
+	g, s, c := askedLocally(t, asks)
+	g.request("e1", "bob", call("7", "write_file", `{"path":"/a","text":"x"}`))
+	s.await(`{"event":"asked","env":"e1"}`)
+	list, err := c.List(t.Context(), false)
+	if err != nil || len(list) != 1 || list[0].From != "bob" || list[0].Tool != "write_file" {
+		t.Fatalf("the list is %+v, %v", list, err)
+	}
+	v, err := c.Show(t.Context(), list[0].ID[:8])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Decide(t.Context(), v.ID, "00000000", []byte(`{"action":"accept","content":{"approve":true}}`)); err == nil {
+		t.Fatal("a decision about something else than what was shown counted")
+	}
+	if s.ran() != 0 {
+		t.Fatal("it ran")
+	}
+	o, err := c.Decide(t.Context(), v.ID, v.Digest, []byte(`{"action":"accept","content":{"approve":true}}`))
+	if err != nil || o.Outcome != "allowed" || o.By != "local" {
+		t.Fatalf("the outcome is %+v, %v", o, err)
+	}
+	g.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":7,"result":"*"}`))
+	if s.ran() != 1 {
+		t.Errorf("it ran %d times", s.ran())
+	}
+	if _, err := c.Decide(t.Context(), v.ID, v.Digest, []byte(`{"action":"accept","content":{"approve":true}}`)); err == nil {
+		t.Error("a second decision counted")
+	}
+}
+
+func TestAYesForGoodIsWrittenDownAndCanBeTakenBack(t *testing.T) {
+	g, s, c := askedLocally(t, asks)
+	g.request("e1", "bob", call("1", "write_file", `{"path":"/a","text":"x"}`))
+	s.await(`{"event":"asked","env":"e1"}`)
+	list, err := c.List(t.Context(), false)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	v, err := c.Show(t.Context(), list[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Decide(t.Context(), v.ID, v.Digest, []byte(`{"action":"accept","content":{"approve":true,"remember":"always"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	g.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":1,"result":"*"}`))
+	g.request("e2", "bob", call("2", "write_file", `{"path":"/a","text":"x"}`))
+	g.expect(d1.reply("bob", "e2", "tools/call", "write_file", `{"id":2,"result":"*"}`))
+	g.request("e3", "bob", call("3", "write_file", `{"path":"/a","text":"y"}`))
+	s.await(`{"event":"asked","env":"e3"}`)
+	grants, err := c.Grants(t.Context())
+	if err != nil || len(grants) != 1 || grants[0].Tool != "write_file" {
+		t.Fatalf("the grants are %+v, %v", grants, err)
+	}
+	if ok, err := c.Revoke(t.Context(), grants[0].ID); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	g.request("e4", "bob", call("4", "write_file", `{"path":"/a","text":"x"}`))
+	s.await(`{"event":"asked","env":"e4"}`)
+	if s.ran() != 2 {
+		t.Errorf("%d calls ran", s.ran())
+	}
+	status, err := c.Refresh(t.Context())
+	if err != nil || !status.ServerUp || !status.Seated || status.Pending != 2 || !strings.HasSuffix(status.Policy, "policy.yaml") {
+		t.Errorf("the status is %+v, %v", status, err)
+	}
+}
