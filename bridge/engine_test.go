@@ -292,6 +292,19 @@ func TestAnAnswerTheSeatRefusedIsNotLost(t *testing.T) {
 	s.has(s.only(), `"to":["bob"]`, `"correlation_id":"e1"`)
 }
 
+func TestReadsPassUnlessARuleNamesThem(t *testing.T) {
+	read := `{"protocol":"mcpx/v0.1","id":"r%d","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:resources/read","payload":{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///a"}}}`
+	s := newStage(t, "mcpx/v0.1")
+	s.arrive(fmt.Sprintf(read, 1))
+	s.has(s.lines[0], `"resources/read"`)
+	s.do(Reloaded{rules(t, allowsSome+" - {name: no-files, deny: ['*'], methods: [resources/read]}\n")})
+	s.arrive(fmt.Sprintf(read, 2))
+	s.has(s.only(), `"code":-31004`, `no-files`)
+	if len(s.lines) != 1 {
+		t.Error("a read that a rule denies reached the server")
+	}
+}
+
 func TestListChangedIsToldWhenTheNewListIsKnown(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)

@@ -8,35 +8,20 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// A treatment is what becomes of requests for a method.
+// A treatment is what becomes of requests for a method that is not simply
+// forwarded under the policy.
 type treatment uint8
 
 const (
-	judge  treatment = iota // policy decides; what is not in the table, too
-	pass                    // reads: forwarded (DESIGN section 14)
-	answer                  // answered here
-	wrong                   // asked of clients, never of servers
+	forward treatment = iota // the policy decides, also about reads (DESIGN section 14)
+	answer                   // answered here
+	wrong                    // asked of clients, never of servers
 )
 
 var treatments = map[string]treatment{
 	"initialize":      answer,
 	"ping":            answer,
 	"server/discover": answer,
-
-	"tools/list":               pass,
-	"resources/list":           pass,
-	"resources/templates/list": pass,
-	"resources/read":           pass,
-	"resources/subscribe":      pass,
-	"resources/unsubscribe":    pass,
-	"prompts/list":             pass,
-	"prompts/get":              pass,
-	"completion/complete":      pass,
-	"tasks/list":               pass,
-	"tasks/get":                pass,
-	"tasks/result":             pass,
-
-	"tools/call": judge,
 
 	"sampling/createMessage": wrong,
 	"elicitation/create":     wrong,
@@ -119,7 +104,7 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if e.stopping {
 		return shuttingDown(), true
 	}
-	if e.auditDown && treatments[env.Method] == judge {
+	if e.auditDown && treatments[env.Method] == forward {
 		return auditUnavailable(), true
 	}
 	if treatments[env.Method] == wrong {
@@ -152,12 +137,6 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 // refused, or is put before somebody.
 func (e *Engine) admit(env *wire.Envelope) {
 	c := e.newCall(env)
-	if treatments[env.Method] == pass {
-		c.decision = policy.Decision{Verdict: policy.Allow, Rule: "reads pass"}
-		e.noteDecision(c)
-		e.start(c)
-		return
-	}
 	c.decision = e.policy.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &e.ledger)
 	e.pinned(c)
 	switch c.decision.Verdict {
