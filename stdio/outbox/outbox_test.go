@@ -301,20 +301,39 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// TestDeadlineEnds shows that a deadline set for a backlog does not hit a later
-// Flush.
+// TestDeadlineEnds shows that a deadline set for a backlog is taken back with
+// it. On a descriptor it would hit a later Flush.
 func TestDeadlineEnds(t *testing.T) {
 	w, r := pipe(t)
-	b := outbox.New(w, outbox.Options{Deadline: 30 * time.Millisecond, OnFail: func(err error) { t.Error(err) }})
-	for range 3 {
-		mustPut(t, b, make([]byte, 1<<20))
-		b.Flush()
-		if _, err := io.ReadFull(r, make([]byte, 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(60 * time.Millisecond) // past the deadline, with nothing to write
+	timed := &timedFile{File: w.(*os.File)}
+	b := outbox.New(timed, outbox.Options{OnFail: func(err error) { t.Error(err) }})
+	mustPut(t, b, make([]byte, 1<<20))
+	b.Flush()
+	if _, err := io.ReadFull(r, make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
 	}
 	mustClose(t, b)
+	timed.mu.Lock()
+	defer timed.mu.Unlock()
+	if !timed.had || !timed.last.IsZero() {
+		t.Errorf("there was a deadline: %v; it is now %v", timed.had, timed.last)
+	}
+}
+
+// A timedFile notes its write deadlines.
+type timedFile struct {
+	*os.File
+
+	mu   sync.Mutex
+	had  bool // one that was none of the zero time
+	last time.Time
+}
+
+func (f *timedFile) SetWriteDeadline(at time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.had, f.last = f.had || !at.IsZero(), at
+	return f.File.SetWriteDeadline(at)
 }
 
 func TestReaderGone(t *testing.T) {
