@@ -63,33 +63,28 @@ func (g *greeting) send(q *asked, s step) step {
 
 // initialized: initialize was answered, well or with an error.
 func (g *greeting) initialized(well bool) step {
-	switch {
-	case well:
+	if well {
 		return upLegacy
-	case g.discover == unsent:
-		g.initialize = refused
-		return g.send(&g.discover, sendDiscover)
 	}
-	g.initialize = refused
-	return g.hopeless()
+	return g.refused(&g.initialize, &g.discover, sendDiscover)
 }
 
 // discovered: server/discover was answered, well or with an error or without a
 // revision that we speak.
 func (g *greeting) discovered(well bool) step {
-	switch {
-	case well:
+	if well {
 		return upModern
-	case g.initialize == unsent:
-		g.discover = refused
-		return g.send(&g.initialize, sendInitialize)
 	}
-	g.discover = refused
-	return g.hopeless()
+	return g.refused(&g.discover, &g.initialize, sendInitialize)
 }
 
-func (g *greeting) hopeless() step {
-	if g.initialize == refused && g.discover == refused {
+// refused goes on with the other question, if that is still to be asked.
+func (g *greeting) refused(q, other *asked, ask step) step {
+	*q = refused
+	switch *other {
+	case unsent:
+		return g.send(other, ask)
+	case refused:
 		return giveUp
 	}
 	return wait
