@@ -189,7 +189,7 @@ func New(o Options) (*Seat, error) {
 		if !ok {
 			return nil, &UsageError{
 				What: fmt.Sprintf("there is no dialect %q", o.Dialect),
-				Hint: "use auto, or one of " + strings.Join(protocols(), ", "),
+				Hint: "use auto, or one of " + strings.Join(wire.Protocols(), ", "),
 			}
 		}
 		s.fixed = d
@@ -211,14 +211,6 @@ func checkNames(o Options) error {
 		}
 	}
 	return nil
-}
-
-func protocols() []string {
-	var all []string
-	for _, d := range wire.Dialects {
-		all = append(all, d.Protocol)
-	}
-	return all
 }
 
 // Send puts a frame on its way. It never waits; the frame leaves with the

@@ -21,6 +21,15 @@ var Dialects = []Dialect{
 	{"mew/v0.4", &mew},
 }
 
+// Protocols are the protocol strings of the dialects there are, oldest first.
+func Protocols() []string {
+	var all []string
+	for _, d := range Dialects {
+		all = append(all, d.Protocol)
+	}
+	return all
+}
+
 // A grammar is what dialects differ in.
 type grammar struct {
 	words [kinds]string   // how a kind is written; "" if it cannot be said; a word ending in / begins it

@@ -64,7 +64,7 @@ func helpCommand() *cobra.Command {
 // completeFlags lets shells complete the values of flags that have few.
 func completeFlags(c *cobra.Command) {
 	for flag, values := range map[string][]string{
-		"dialect": append(protocols(), "auto"),
+		"dialect": append(wire.Protocols(), "auto"),
 		"format":  sortedKeys(formats),
 		"role":    sortedKeys(roles),
 		"debug":   {"wire", "stdio"},
@@ -74,12 +74,4 @@ func completeFlags(c *cobra.Command) {
 			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-}
-
-func protocols() []string {
-	var all []string
-	for _, d := range wire.Dialects {
-		all = append(all, d.Protocol)
-	}
-	return all
 }
