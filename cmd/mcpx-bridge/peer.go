@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -266,65 +265,6 @@ func (q *peer) greet(ctx context.Context, to string) error {
 	// An error answer is taken too: some servers of this dialect know tools/list
 	// and tools/call alone.
 	return q.send(wire.Notice, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
-}
-
-// A tool is one of a peer's, with the bytes of its definition.
-type tool struct {
-	Peer        string          `json:"-"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	Raw         json.RawMessage `json:"-"`
-}
-
-// maxPages ends a list that never does.
-const maxPages = 200
-
-// tools lists a peer's tools, all pages of them.
-func (q *peer) tools(ctx context.Context, of string) ([]tool, error) {
-	if err := q.greet(ctx, of); err != nil {
-		return nil, err
-	}
-	var all []tool
-	params, seen := []byte(nil), map[string]bool{}
-	for range maxPages {
-		a, err := q.ask(ctx, of, "tools/list", params, nil)
-		if err != nil {
-			return nil, err
-		}
-		if a.Err != nil {
-			return nil, rpcError(of, "tools/list", a.Err)
-		}
-		page, next, err := readTools(of, a.Result)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if next == "" || seen[next] {
-			return all, nil
-		}
-		seen[next] = true
-		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
-	}
-	return all, nil
-}
-
-func readTools(of string, result []byte) (tools []tool, next string, err error) {
-	var page struct {
-		Tools      []json.RawMessage `json:"tools"`
-		NextCursor string            `json:"nextCursor"`
-	}
-	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, "", fail(exitFailed, "the fault is there: mcpx-bridge watch --json shows what it says", "%s answers tools/list with something else: %w", of, err)
-	}
-	for _, raw := range page.Tools {
-		t := tool{Peer: of, Raw: raw}
-		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
-			continue // one malformed tool does not hide the others
-		}
-		tools = append(tools, t)
-	}
-	return tools, page.NextCursor, nil
 }
 
 // SeatTaken and the following are what a seat calls.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // listTime is how long a participant may take to list its tools when everybody
@@ -111,6 +112,65 @@ func (p *program) everybodysTools(ctx context.Context, q *peer) ([]tool, error) 
 		return nil, err
 	}
 	return slices.Concat(lists...), nil
+}
+
+// A tool is one of a peer's, with the bytes of its definition.
+type tool struct {
+	Peer        string          `json:"-"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Raw         json.RawMessage `json:"-"`
+}
+
+// maxPages ends a list that never does.
+const maxPages = 200
+
+// tools lists a peer's tools, all pages of them.
+func (q *peer) tools(ctx context.Context, of string) ([]tool, error) {
+	if err := q.greet(ctx, of); err != nil {
+		return nil, err
+	}
+	var all []tool
+	params, seen := []byte(nil), map[string]bool{}
+	for range maxPages {
+		a, err := q.ask(ctx, of, "tools/list", params, nil)
+		if err != nil {
+			return nil, err
+		}
+		if a.Err != nil {
+			return nil, rpcError(of, "tools/list", a.Err)
+		}
+		page, next, err := readTools(of, a.Result)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" || seen[next] {
+			return all, nil
+		}
+		seen[next] = true
+		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
+	}
+	return all, nil
+}
+
+func readTools(of string, result []byte) (tools []tool, next string, err error) {
+	var page struct {
+		Tools      []json.RawMessage `json:"tools"`
+		NextCursor string            `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, "", fail(exitFailed, "the fault is there: mcpx-bridge watch --json shows what it says", "%s answers tools/list with something else: %w", of, err)
+	}
+	for _, raw := range page.Tools {
+		t := tool{Peer: of, Raw: raw}
+		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
+			continue // one malformed tool does not hide the others
+		}
+		tools = append(tools, t)
+	}
+	return tools, page.NextCursor, nil
 }
 
 func toolsTable(all []tool) []byte {
