@@ -31,7 +31,7 @@ matches takes part: deny beats ask, ask beats allow, whatever the order.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.policyCheckCommand(), p.policyExplainCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
+	cmd.AddCommand(p.policyCheckCommand(), p.policyDiffCommand(), p.policyExplainCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
 	return cmd
 }
 
