@@ -268,7 +268,7 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		out = append(oneLine(a.Result), '\n')
 	}
 	if err := p.print(out); err != nil {
-		return &failure{Exit: exitFailed}
+		return err
 	}
 	if r.IsError {
 		return fail(exitFailed, "", "%s says that %s failed", to, name)

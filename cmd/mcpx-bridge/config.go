@@ -73,20 +73,21 @@ func listed(f *pflag.Flag, text string) []string {
 	return values
 }
 
-// strays names variables that look like ours but are none: spelling mistakes.
+// strays names variables that look like ours but are none: spelling mistakes,
+// and flags whose variable has another name.
 func (p *program) strays(root *cobra.Command) {
-	known := []string{"AUTH_TOKEN"}
+	known := map[string]string{"AUTH_TOKEN": "AUTH_TOKEN"} // what is likely to be written -> what is meant
 	for name := range knownFlags(root) {
-		known = append(known, strings.TrimPrefix(flagEnv(name), "MCPX_"))
+		ours := strings.TrimPrefix(flagEnv(name), "MCPX_")
+		known[ours], known[upperSnake(name)] = ours, ours
 	}
-	slices.Sort(known)
 	for _, kv := range p.environ() {
 		key, _, _ := strings.Cut(kv, "=")
 		name, ours := strings.CutPrefix(key, "MCPX_")
-		if !ours || slices.Contains(known, name) {
+		if !ours || known[name] == name {
 			continue
 		}
-		if meant := nearest(name, known); meant != "" {
+		if meant := known[nearest(name, sortedKeys(known))]; meant != "" {
 			p.log.Warn("the environment has "+visible(key)+", which is not ours", "meant", "MCPX_"+meant)
 		}
 	}

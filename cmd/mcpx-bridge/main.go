@@ -110,8 +110,8 @@ func run(ctx context.Context, args []string, e env) int {
 		defer p.errors.close()
 		last = p.errors // nor do our last words wait for who reads them
 	}
-	if p.broken() && err == nil {
-		return exitFailed
+	if f := p.unprinted.Load(); f != nil && err == nil {
+		err = f
 	}
 	return complain(last, err)
 }

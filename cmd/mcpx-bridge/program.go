@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -18,11 +19,11 @@ import (
 // log.
 type program struct {
 	env
-	s    settings
-	log  *slog.Logger
-	mute atomic.Bool // stdout has failed; said once
+	s   settings
+	log *slog.Logger
 
-	errors *spool // what stderr goes through, nil if it need not
+	errors    *spool                  // what stderr goes through, nil if it need not
+	unprinted atomic.Pointer[failure] // why something could not be printed
 }
 
 // root is the command tree. Nothing of it outlives one invocation.
@@ -107,7 +108,8 @@ Flags of all commands:
 {{.InheritedFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
 {{- if .HasAvailableSubCommands}}
 
-Every flag is also a variable (--log-level: MCPX_LOG_LEVEL) and a key in the file of --config.
+Every flag is also a variable (--log-level: MCPX_LOG_LEVEL, but --gateway: MCPX_GATEWAY_URL and
+--id: MCPX_PARTICIPANT_ID) and a key in the file of --config.
 "{{.CommandPath}} COMMAND --help" says more.{{end}}
 `
 
@@ -133,17 +135,20 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	return nil
 }
 
-// print writes to stdout. When that fails nobody is reading: the first failure
-// is noted and run ends with an error.
+// print writes to stdout. Its first failure is how the program ends, whether or
+// not the caller passes it on. That nobody reads any more is no news to anybody.
 func (p *program) print(text []byte) error {
 	_, err := p.stdout.Write(text)
-	if err != nil && !p.mute.Swap(true) {
-		p.log.Debug("nobody reads stdout any more", "error", err)
+	if err == nil {
+		return nil
 	}
-	return err
+	f := &failure{Exit: exitFailed}
+	if !errors.Is(err, syscall.EPIPE) {
+		f = fail(exitFailed, "is there room on the disk?", "stdout: %w", err)
+	}
+	p.unprinted.CompareAndSwap(nil, f)
+	return f
 }
-
-func (p *program) broken() bool { return p.mute.Load() }
 
 // noSuchCommand is for commands that take no arguments but other commands: what
 // they are given is none of these.
