@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -225,7 +226,7 @@ func TestAChangedLogGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := newPath(t)
-			must(t, os.MkdirAll(strings.TrimSuffix(other, "/x.jsonl"), 0o700))
+			must(t, os.MkdirAll(filepath.Dir(other), 0o700))
 			write(t, other, edit(read(t, path)))
 			l, found := open(t, other, Options{})
 			mustAppend(t, l, whole(3)...)
@@ -243,7 +244,7 @@ func TestAChangedLogGoesOn(t *testing.T) {
 
 func TestFilesOfALog(t *testing.T) {
 	path := newPath(t)
-	must(t, os.MkdirAll(strings.TrimSuffix(path, "/x.jsonl"), 0o700))
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	for _, name := range []string{"", ".head", ".new", ".1", ".000000000020", ".000000000003", ".1000000000000", ".00000000000x", ".old"} {
 		write(t, path+name, nil)
 	}
@@ -253,4 +254,36 @@ func TestFilesOfALog(t *testing.T) {
 	if err != nil || !slices.Equal(files, want) {
 		t.Errorf("%v %v", files, err)
 	}
+}
+
+// Whatever is in the file: the log opens, leaves all whole lines as they are,
+// and goes on behind them.
+func FuzzOpen(f *testing.F) {
+	text, _ := sample(f)
+	f.Add(text)
+	f.Add(text[:700])
+	f.Add(bytes.Replace(text, []byte(`"seq":4`), []byte(`"seq":18446744073709551615`), 1))
+	f.Add([]byte("{}\n\n\x00\x00"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := newPath(t)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		write(t, path, text)
+		l, _ := open(t, path, Options{Mode: Never})
+		mustAppend(t, l, `{"event":"behind"}`)
+		mustClose(t, l)
+		after := read(t, path)
+		whole := text[:bytes.LastIndexByte(text, '\n')+1]
+		if !bytes.HasPrefix(after, whole) || linesIn(after[len(whole):]) != 3 {
+			t.Fatalf("%q became\n%s", text, after)
+		}
+		own := 0
+		for _, line := range lines(after[len(whole):]) {
+			if _, err := readHeader(bytes.TrimSuffix(line, []byte{'\n'})); err == nil {
+				own++
+			}
+		}
+		if own != 3 {
+			t.Fatalf("what was written behind %q cannot be read:\n%s", text, after)
+		}
+	})
 }

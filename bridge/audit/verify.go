@@ -261,8 +261,11 @@ func (v *verifier) checkpoint(line Line, d details) *Fault {
 // finish is for the end of the log, where a missing tail shows.
 func (v *verifier) finish() Report {
 	r := &v.report
-	if v.chain.suspect != nil {
-		r.Fault = v.chain.resolve(!v.lastForged())
+	if s := v.chain.suspect; s != nil {
+		r.Fault = &Fault{s.File, s.Line, "this record or the next one was changed, which is the last"}
+		if len(v.known[v.chain.head.Seq]) > 0 {
+			r.Fault = v.chain.resolve(!v.lastForged())
+		}
 		return *r
 	}
 	for _, seq := range v.seqs() {
