@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +25,10 @@ const lookEvery = time.Second
 // A rulebook is where the policy in force comes from: a file, which may
 // change, and the flags, which do not.
 type rulebook struct {
-	file  string // "" if there is none
-	flags *policy.Policy
-	plain bool  // there are no flags either: the person at this machine is asked
-	seen  looks // of the file when it was last read
+	file  string         // "" if there is none
+	flags *policy.Policy // --allow and --deny
+	bare  *policy.Policy // in force without a file
+	seen  looks          // of the file when it was last read
 }
 
 // Looks tell whether a file may have changed.
@@ -51,7 +53,10 @@ func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
 	if err != nil {
 		return nil, nil, misused("--allow 'read_*'", "%w", err)
 	}
-	r := &rulebook{file: p.s.Policy, flags: flags, plain: len(p.s.Allow)+len(p.s.Deny) == 0}
+	r := &rulebook{file: p.s.Policy, flags: flags}
+	if r.bare, err = p.barePolicy(flags); err != nil {
+		return nil, nil, err
+	}
 	now, err := r.read()
 	if err != nil {
 		return nil, nil, policyError(err)
@@ -59,13 +64,54 @@ func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
 	return r, now, nil
 }
 
-// read is the policy as it stands now.
-func (r *rulebook) read() (*policy.Policy, error) {
-	if r.file == "" && r.plain {
+// barePolicy is what holds without a file: --allow and --deny alone name all
+// that may run; where there are neither, or --approver or --within say how to
+// ask, everything else is asked.
+func (p *program) barePolicy(flags *policy.Policy) (*policy.Policy, error) {
+	switch {
+	case p.asks() && p.s.Policy != "":
+		return nil, misused("who decides is said in the file: asks: {default: {of: [local, alice], within: 10m}}",
+			"--approver and --within have no meaning with --policy")
+	case p.asks():
+		asking, err := p.asking()
+		if err != nil {
+			return nil, err
+		}
+		return asking.With(flags), nil
+	case len(p.s.Allow)+len(p.s.Deny) == 0:
 		return policy.Default(), nil
 	}
+	return flags, nil
+}
+
+// asks reports whether the flags say how to ask.
+func (p *program) asks() bool { return len(p.s.Approver) > 0 || p.s.Within != 0 }
+
+// asking is a policy that asks the person at this machine and all approvers
+// about every call.
+func (p *program) asking() (*policy.Policy, error) {
+	within := cmp.Or(p.s.Within, 5*time.Minute)
+	if within < time.Second || within > 24*time.Hour {
+		return nil, misused("--within 10m", "--within: a question has 1s to 24h")
+	}
+	of := []string{"local"}
+	for _, id := range p.s.Approver {
+		if err := checkID("--approver", id); err != nil {
+			return nil, err
+		}
+		of = append(of, id)
+	}
+	asked, err := policy.Load("--approver", fmt.Appendf(nil, "version: 1\ndefault: ask\nasks: {default: {of: %s, within: %s}}\n", bytes.TrimSpace(jsonLine(of)), within))
+	if all := problemsOf(err); len(all) > 0 {
+		return nil, misused(all[0].Suggestion, "--approver: %s", all[0].Message)
+	}
+	return asked, err
+}
+
+// read is the policy as it stands now.
+func (r *rulebook) read() (*policy.Policy, error) {
 	if r.file == "" {
-		return r.flags, nil
+		return r.bare, nil
 	}
 	r.seen = looksOf(r.file)
 	p, err := loadPolicy(r.file)

@@ -39,8 +39,11 @@ as it stands behind --, without a shell, kept up, and stopped with everything
 it started when this command ends. The others in the topic find its tools under
 our id, which is taken from the command unless --id names another.
 
-Nobody may call a tool that neither --policy nor --allow lets them call. --deny
-takes away again what the others give. In a pattern * stands for any run of
+Every call waits until you agree to it (mcpx-bridge approve), or somebody whom
+--approver names. With --allow or --deny alone there are no questions: what is
+not allowed is refused. --policy FILE says with rules which calls run, which are
+refused, and who is asked about the others; mcpx-bridge policy init drafts one.
+A --deny holds whatever the rest says. In a pattern * stands for any run of
 characters. What was decided, and what ran, is kept in the audit log; without a
 record nothing runs.
 
@@ -53,6 +56,8 @@ that calls are served. An interrupt lets calls that have begun finish, for 10
 seconds; a second one does not.`,
 		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge run --allow '*' --deny 'delete_*' --id notes -- uvx mcp-server-notes
+  mcpx-bridge run --allow 'list_*' --approver alice --within 10m -- uvx mcp-server-notes
+  mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge run --gateway wss://gateway.example --topic team --token-file ~/.mcpx-token --server "python server.py"`,
 		Args: arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runServer(cmd.Context(), args) },
@@ -118,8 +123,12 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 
 // hintAllow says what a person who has just begun will wonder about.
 func (p *program) hintAllow() {
-	switch {
-	case p.s.Policy != "" || len(p.s.Allow) > 0:
+	switch asked := append([]string{"you"}, p.s.Approver...); {
+	case p.s.Policy != "":
+	case p.asks():
+		p.log.Info("what is not allowed or denied waits until somebody agrees to it: " + strings.Join(asked, ", "))
+		p.log.Info("hint: mcpx-bridge approve shows the questions to you")
+	case len(p.s.Allow) > 0:
 	case len(p.s.Deny) > 0:
 		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
 		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
