@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"github.com/gorilla/websocket"
 )
@@ -25,8 +26,9 @@ func frameHead(dst []byte, op byte, n int) []byte {
 	}
 }
 
-// closeFrame returns a close frame. A reason that is too long is cut.
+// closeFrame returns a close frame. A reason that is too long is cut, between
+// characters: half of one would be an error of ours (RFC 6455 8.1).
 func closeFrame(code int, reason string) []byte {
-	body := websocket.FormatCloseMessage(code, reason[:min(len(reason), 120)])
+	body := websocket.FormatCloseMessage(code, strings.ToValidUTF8(reason[:min(len(reason), 120)], ""))
 	return append(frameHead(nil, opClose, len(body)), body...)
 }

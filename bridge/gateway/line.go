@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"errors"
 	"net"
 	"net/http"
@@ -53,6 +54,13 @@ type ending struct {
 type hijacker struct {
 	http.ResponseWriter
 	line *line
+}
+
+// Hijack implements http.Hijacker.
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	h.line.Conn = conn
+	return h.line, rw, err
 }
 
 // upgraded starts the line's work: the next write is a frame.

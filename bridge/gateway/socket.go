@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -43,13 +41,6 @@ type socket struct {
 	said    int    // frames said since the last flush
 	scratch []byte // a buffer for the next frame
 	expect  int    // bytes the last frame had
-}
-
-// Hijack implements http.Hijacker.
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	h.line.Conn = conn
-	return h.line, rw, err
 }
 
 // upgrade turns a request into a session that has no seat yet. If it cannot,
