@@ -170,7 +170,7 @@ func (s *socket) join(space string, p pass) error {
 	if away != nil {
 		s.g.count.refuse("join")
 		f := wire.Fault{Code: away.code, Message: away.reason}
-		s.put(frameOf(d.AppendFault(nil, uuid.NewString(), stamp(time.Now()), "", f)))
+		s.put(frameOf(d.AppendFault(nil, uuid.NewString(), wire.Stamp(time.Now()), "", f)))
 		return away
 	}
 	return s.sit(space, p, d)

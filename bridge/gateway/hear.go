@@ -135,7 +135,7 @@ func (g *Gateway) note(s *seat, reason, kind string) {
 
 // tell says something about a frame to the occupant of s, whose frame it was.
 func (g *Gateway) tell(s *seat, f wire.Fault) {
-	s.give(s.dialect.AppendFault(nil, uuid.NewString(), stamp(time.Now()), s.id, f))
+	s.give(s.dialect.AppendFault(nil, uuid.NewString(), wire.Stamp(time.Now()), s.id, f))
 }
 
 // give queues a frame for the occupant of s alone.

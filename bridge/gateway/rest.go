@@ -143,7 +143,7 @@ func (t *topic) latest(f face, before string, limit int) []json.RawMessage {
 func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{
 		"status":    "healthy",
-		"timestamp": stamp(time.Now()),
+		"timestamp": wire.Stamp(time.Now()),
 		"uptime":    time.Since(g.started).Seconds(),
 		"protocol":  v01.Protocol,
 		"server":    "mcpx-bridge",

@@ -160,7 +160,7 @@ func (t *topic) vacate(s *seat) {
 func (t *topic) announce(event string, s *seat) {
 	said := map[wire.Dialect]*framed{}
 	var lost []*seat
-	id, ts := uuid.NewString(), stamp(time.Now())
+	id, ts := uuid.NewString(), wire.Stamp(time.Now())
 	for _, o := range t.seats {
 		f := said[o.dialect]
 		if f == nil {
@@ -186,7 +186,7 @@ func (t *topic) welcome(s *seat) []byte {
 	if s.dialect == v0 { // the others have no place for it
 		past = t.past.in(v0)
 	}
-	return s.dialect.AppendWelcome(nil, uuid.NewString(), stamp(time.Now()), t.name, w, past)
+	return s.dialect.AppendWelcome(nil, uuid.NewString(), wire.Stamp(time.Now()), t.name, w, past)
 }
 
 // absent returns those of ids that nobody here goes by.
@@ -259,6 +259,3 @@ func (t *topic) deliver(p *post) {
 		t.vacate(s)
 	}
 }
-
-// stamp spells a time as frames do.
-func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

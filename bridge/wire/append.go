@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -68,6 +69,9 @@ func (d Dialect) links(dst []byte, ids []string) []byte {
 	}
 	return member(dst, `,"correlation_id":`, ids[0])
 }
+
+// Stamp spells a time as the ts of a frame.
+func Stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 const chatMethod = "notifications/chat/message"
 

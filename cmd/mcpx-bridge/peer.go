@@ -213,7 +213,7 @@ func (q *peer) send(class wire.Class, env, to string, kind wire.Kind, payload []
 	if err != nil {
 		return misused("", "the request cannot be sent: %w", err)
 	}
-	e := wire.Envelope{ID: env, TS: stamp(), To: []string{to}, Kind: kind, Method: m.Text(jsonrpc.Method), Payload: payload, Message: m}
+	e := wire.Envelope{ID: env, TS: wire.Stamp(time.Now()), To: []string{to}, Kind: kind, Method: m.Text(jsonrpc.Method), Payload: payload, Message: m}
 	switch e.Method {
 	case "tools/call", "prompts/get":
 		e.Key = m.Text(jsonrpc.Name)
@@ -245,8 +245,6 @@ func (q *peer) post(class wire.Class, e *wire.Envelope) error {
 	q.seat.Flush()
 	return nil
 }
-
-func stamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // greet shakes hands with a peer once, where the dialect asks for that before
 // any other request (WIRE 2.6, 5.5).
@@ -372,6 +370,6 @@ func (q *peer) request(e *wire.Envelope) {
 	if e.Method == "ping" {
 		payload = jsonrpc.AppendResult(nil, id, nil)
 	}
-	q.post(wire.Reply, &wire.Envelope{ID: uuid.NewString(), TS: stamp(), To: []string{e.From}, Corr: []string{e.ID},
+	q.post(wire.Reply, &wire.Envelope{ID: uuid.NewString(), TS: wire.Stamp(time.Now()), To: []string{e.From}, Corr: []string{e.ID},
 		Kind: wire.Response, Method: e.Method, Key: e.Key, Payload: payload})
 }
