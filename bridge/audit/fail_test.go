@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -321,11 +322,12 @@ func TestTheFileIsTakenAway(t *testing.T) {
 		line   int
 		why    string
 	}{
-		"deleted":  {func(t *testing.T, path string) { must(t, os.Remove(path)) }, "deleted", 1, "begins with record 5: those before are missing"},
-		"replaced": {replaced, "replaced", 1, "not a line of this log"},
-		"cut":      {func(t *testing.T, path string) { must(t, os.Truncate(path, 300)) }, "cut", 2, "not valid JSON"},
-		"written":  {written, "written to", 5, "not a line of this log"},
-		"link":     {linked, "", 0, ""},
+		"deleted":   {func(t *testing.T, path string) { must(t, os.Remove(path)) }, "deleted", 1, "begins with record 5: those before are missing"},
+		"all of it": {func(t *testing.T, path string) { must(t, os.RemoveAll(filepath.Dir(path))) }, "deleted", 1, "begins with record 5: those before are missing"},
+		"replaced":  {replaced, "replaced", 1, "not a line of this log"},
+		"cut":       {func(t *testing.T, path string) { must(t, os.Truncate(path, 300)) }, "cut", 2, "not valid JSON"},
+		"written":   {written, "written to", 5, "not a line of this log"},
+		"link":      {linked, "", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := newPath(t)

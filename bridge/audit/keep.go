@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ func (l *Log) keep() {
 func (l *Log) round(tried *time.Time) time.Duration {
 	if f := l.failed.Load(); f != nil {
 		l.herald.say(l.Err)
-		l.settle(l.take(), f.err)
+		tell(l.leave(), f.err)
 		if wait := l.untilRetry(f, *tried); wait > 0 {
 			return wait
 		}
@@ -92,13 +93,24 @@ func (l *Log) take() due {
 	return d
 }
 
-// settle tells everybody who waited, and closes what is full.
-func (l *Log) settle(d due, err error) {
-	for _, f := range d.full {
-		f.Close()
-	}
-	for _, done := range d.waiting {
+// leave takes those who wait and nothing else: they wait for nothing.
+func (l *Log) leave() []func(error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waiting := l.waiting
+	l.waiting, l.dirty = nil, time.Time{}
+	return waiting
+}
+
+func tell(waiting []func(error), err error) {
+	for _, done := range waiting {
 		done(err)
+	}
+}
+
+func closeAll(files []File) {
+	for _, f := range files {
+		f.Close()
 	}
 }
 
@@ -106,17 +118,13 @@ func (l *Log) settle(d due, err error) {
 // those who wait hear of it while it still goes on.
 func (l *Log) flush() {
 	d := l.take()
-	if d.file == nil { // it has failed in between
-		l.settle(d, l.Err())
-		return
-	}
 	var once sync.Once
 	late := time.AfterFunc(patience, func() {
 		l.fail(ErrSlow)
 		l.herald.say(l.Err)
-		once.Do(func() { l.settle(due{waiting: d.waiting}, l.Err()) })
+		once.Do(func() { tell(d.waiting, l.Err()) })
 	})
-	err := l.sync(append(d.full, d.file))
+	err := l.sync(append(slices.Clip(d.full), d.file))
 	late.Stop()
 	if err != nil {
 		l.mu.Lock()
@@ -129,8 +137,8 @@ func (l *Log) flush() {
 		l.mu.Unlock()
 		l.memo.write(d.head)
 	}
-	l.settle(due{full: d.full}, nil)
-	once.Do(func() { l.settle(due{waiting: d.waiting}, err) })
+	closeAll(d.full)
+	once.Do(func() { tell(d.waiting, err) })
 }
 
 // sync syncs files, unless the mode leaves it to the operating system.
@@ -191,7 +199,7 @@ func (l *Log) retry() error {
 	began := time.Now()
 	file, undo, err := l.mend(f)
 	if err == nil {
-		if err = l.sync([]File{file}); err == nil && time.Since(began) > patience {
+		if err = l.sync(append(l.full(), file)); err == nil && time.Since(began) > patience {
 			err = ErrSlow
 		}
 		if err != nil {
@@ -202,15 +210,24 @@ func (l *Log) retry() error {
 		l.o.Log.Debug("the audit log cannot go on yet", "error", err)
 		return fmt.Errorf("audit: %w", err)
 	}
+	closeAll(l.full())
 	l.memo.write(l.recovered())
 	l.herald.say(l.Err)
 	return nil
 }
 
+// full are the files that are full and not synced. While the log has failed
+// there come no more.
+func (l *Log) full() []File {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.retired)
+}
+
 func (l *Log) recovered() Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.synced, l.dirty, l.unsure = l.head, time.Time{}, false
+	l.synced, l.dirty, l.unsure, l.retired = l.head, time.Time{}, false, nil
 	l.failed.Store(nil)
 	return l.head
 }
@@ -291,6 +308,9 @@ func (l *Log) repair() error {
 // is not what it should be, [Verify] will find.
 func (l *Log) adopt(why string) error {
 	l.letGo()
+	if err := makeHome(l.path); err != nil {
+		return err
+	}
 	file, info, err := l.openFile(l.path, os.O_CREATE)
 	if err != nil {
 		return err
@@ -413,7 +433,8 @@ func (l *Log) end() {
 		l.flush()
 	}
 	d := l.take()
-	l.settle(d, ErrClosed)
+	tell(d.waiting, ErrClosed)
+	closeAll(d.full)
 	if d.file != nil {
 		d.file.Close()
 	}

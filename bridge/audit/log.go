@@ -21,7 +21,7 @@ type Mode uint8
 const (
 	Decisions Mode = iota // what a person decided is synced before it counts
 	Always                // every record is
-	Never                 // the operating system decides; a power cut may cost the last records
+	Never                 // the operating system decides; a power cut may cost the last records, and that will show
 )
 
 var modes = []string{"decisions", "always", "never"}
@@ -65,10 +65,10 @@ type Options struct {
 }
 
 const (
-	patience   = 2 * time.Second       // what takes longer has failed
-	sluggish   = 50 * time.Millisecond // what takes longer makes us wary
-	wariness   = time.Minute           // how long
-	freshCheck = 10 * time.Millisecond // how long a look at the file is good for
+	patience   = 2 * time.Second        // what takes longer has failed
+	sluggish   = 200 * time.Millisecond // what takes longer makes us wary
+	wariness   = time.Minute            // how long
+	freshCheck = 10 * time.Millisecond  // how long a look at the file is good for
 )
 
 // A Log appends to one audit log. Its methods may be called from any

@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAFileThatCannotBeTurnedOver grows on: that is no reason to stop.
+func TestAFileThatCannotBeTurnedOver(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{MaxSize: 1 << 10})
+	write(t, fullName(path, 1), nil) // somebody has taken the name
+	for i := range 10 {
+		mustAppend(t, l, whole(i)...)
+	}
+	mustClose(t, l)
+	if _, err := os.Stat(path + ".new"); err == nil {
+		t.Error("a new file was left behind")
+	}
+	must(t, os.Remove(fullName(path, 1)))
+	if r := verified(t, path); r.Files != 1 || r.Starts != 10 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTheHeadFileComesBack(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	must(t, os.Remove(path+".head"))
+	mustAppend(t, l, whole(1)...)
+	syncNow(t, l)
+	if noted, err := Memo(path); err != nil || noted != l.Head() {
+		t.Errorf("%v %v, want %v", noted, err, l.Head())
+	}
+	must(t, os.Remove(path+".head"))
+	must(t, os.Mkdir(path+".head", 0o700)) // it cannot come back: the log goes on
+	mustAppend(t, l, whole(2)...)
+	syncNow(t, l)
+	must(t, os.Remove(path+".head"))
+	mustAppend(t, l, whole(3)...)
+	syncNow(t, l)
+	mustClose(t, l)
+	if r := verified(t, path); r.Checked != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAHeadFileThatCannotBeRead(t *testing.T) {
+	for _, text := range []string{"", "{", `{"seq":1,"hash":"ab"}`, `{"seq":1,"hash":"` + strings.Repeat("x", 64) + `"}`} {
+		path := newPath(t)
+		l, _ := open(t, path, Options{})
+		mustClose(t, l)
+		write(t, path+".head", []byte(text))
+		if noted, err := Memo(path); err != nil || noted != (Head{}) {
+			t.Errorf("%q: %v %v", text, noted, err)
+		}
+		l, found := open(t, path, Options{})
+		mustClose(t, l)
+		if found.Lost != "" {
+			t.Errorf("%q: %+v", text, found)
+		}
+		verified(t, path)
+	}
+}
+
+// Verify remembers what it must, and not all that it ever read.
+func TestMemoryOfVerifyIsBounded(t *testing.T) {
+	var h hashes
+	head := Head{}
+	for range 5 * mostHashes {
+		head = head.next([]byte("x"))
+		h.add(head)
+	}
+	if got, ok := h.of(head.Seq - mostHashes + 1); !ok || got.Seq != head.Seq-mostHashes+1 {
+		t.Errorf("%v %v", got, ok)
+	}
+	if _, ok := h.of(1); ok || len(h.heads) > 2*mostHashes {
+		t.Errorf("%d heads are kept", len(h.heads))
+	}
+	o := newOrder()
+	now := time.Now()
+	o.runs["old"], o.runs["new"] = now.Add(-time.Hour), now.Add(-time.Minute)
+	if o.forget(now); len(o.runs) != 1 {
+		t.Errorf("%v", o.runs)
+	}
+}
+
+func TestALineWithoutEnd(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustClose(t, l)
+	must(t, os.Truncate(path, maxLine+1<<20))
+	if _, err := VerifyLog(path, Checks{}); err == nil || !strings.Contains(err.Error(), ":3: a line longer than") {
+		t.Errorf("%v", err)
+	}
+}
