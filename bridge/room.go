@@ -58,12 +58,22 @@ func (e *Engine) seated(ev Seated) {
 		return
 	}
 	e.note(Record{Event: "connected", ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
-	if !e.room.caps.Predicts("mcp/response:tools/call") && !e.room.caps.Predicts("mcp/response") && !e.room.caps.Predicts("mcp") {
+	if !e.maySend("response", "tools/call") {
 		e.note(Record{Event: "warning", Reason: "cannot_respond",
 			Detail: "the gateway does not let " + e.room.me + " send mcp/response, so callers will get no answers"})
 	}
+	if e.policy.AsksOthers() && !e.maySend("request", elicitation) {
+		e.note(Record{Event: "warning", Reason: "cannot_ask",
+			Detail: "the gateway does not let " + e.room.me + " send mcp/request:" + elicitation + ", so participants can approve nothing"})
+	}
 	e.release()
 	e.act(e.desk.Reask(e.now))
+}
+
+// maySend reports whether the gateway lets us send something, in any spelling.
+func (e *Engine) maySend(op, method string) bool {
+	caps := &e.room.caps
+	return caps.Predicts("mcp/"+op+":"+method) || caps.Predicts("mcp/"+op) || caps.Predicts("mcp")
 }
 
 // renewRoster takes the welcome's word for who is here. Those who are not on it

@@ -31,7 +31,6 @@ var elsewhere = map[string]proof{
 
 // laterOracles are those of what is not built yet.
 var laterOracles = map[string][]string{
-	"approvals":  span("O", 39, 65),
 	"proposals":  append(span("O", 66, 91), "O98"), // O98 is about a reject of ours
 	"peer tools": span("O", 99, 106),
 }
