@@ -147,24 +147,41 @@ type guest struct {
 }
 
 func (s *slaughter) seat(id, token string, hear func(*guest, []byte)) *guest {
+	return sit(s.t, s.url, d1, id, token, hear)
+}
+
+// sit joins a topic as the dialect's own clients do. hear gets every frame.
+func sit(t *testing.T, url string, d tongue, id, token string, hear func(*guest, []byte)) *guest {
+	t.Helper()
 	header := http.Header{"Authorization": {"Bearer " + token}}
-	ws, _, err := websocket.DefaultDialer.Dial(s.url+"/ws?topic=t1", header)
-	if err != nil {
-		s.t.Fatal(err)
+	at := url + d.path + "?topic=t1"
+	if d.list {
+		at = url + "/?space=t1"
 	}
-	g := &guest{t: s.t, id: id, ws: ws}
-	done := make(chan struct{})
+	ws, _, err := websocket.DefaultDialer.Dial(at, header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guest{t: t, id: id, ws: ws}
+	if d.list {
+		g.send(fmt.Sprintf(`{"protocol":%q,"kind":"system/join","id":"j","payload":{"participantId":%q,"space":"t1","token":%q}}`, d.protocol, id, token))
+	}
+	seated, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
+		for n := 0; ; n++ {
 			_, frame, err := ws.ReadMessage()
 			if err != nil {
 				return
 			}
+			if n == 0 {
+				close(seated)
+			}
 			hear(g, frame)
 		}
 	}()
-	s.t.Cleanup(func() { ws.Close(); <-done })
+	t.Cleanup(func() { ws.Close(); <-done })
+	<-seated
 	return g
 }
 
