@@ -153,18 +153,18 @@ func (r *auditRecord) words(line audit.Line) string {
 	if !r.At.IsZero() {
 		at = r.At.Local().Format("2006-01-02 15:04:05.000")
 	}
-	text := fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, visible(r.Event))
+	cells := []string{fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, visible(r.Event))}
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
 	if what, used := r.sentence(); what != "" {
-		text += "  " + what
+		cells = append(cells, what)
 		said = append(said, used...)
 	}
 	for _, m := range r.members {
 		if !slices.Contains(said, m.name) && !m.goesWithoutSaying(r) {
-			text += "  " + visible(m.name) + "=" + shownValue(m.value)
+			cells = append(cells, visible(m.name)+"="+shownValue(m.value))
 		}
 	}
-	return strings.TrimRight(text, " ")
+	return strings.TrimRight(strings.Join(cells, "  "), " ")
 }
 
 func (m member) goesWithoutSaying(r *auditRecord) bool {
