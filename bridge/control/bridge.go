@@ -149,6 +149,8 @@ func (r *Refusal) Error() string {
 		return "the question is not the one that was shown: look at it again"
 	case r.Reason == WrongSender:
 		return "this is not for you to decide"
+	case r.Reason == approval.InvalidDelegation:
+		return "it cannot be passed on to them; you are asked again"
 	}
 	return fmt.Sprintf("the answer does not count (%s)", approval.Text(r.Reason))
 }

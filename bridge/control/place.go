@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -18,9 +17,11 @@ import (
 // there already is a dead process's, and removes it. A second live bridge of
 // the same id, at another topic, is ID~2.sock.
 
+// Where the path would be too long for a socket, it stands in a directory with
+// a shorter name.
+
 const (
 	longestPath = 103 // of a socket, on the strictest system
-	longestName = len("~99.sock") + longestID
 	longestID   = 24
 	mostOfOneID = 99
 )
@@ -34,10 +35,10 @@ func socketName(id string) string {
 	return id[:longestID-9] + "~" + hex.EncodeToString(sum[:4])
 }
 
-// socketDir is where the sockets of dir are: there, unless its name is too long
-// for that. It makes nothing.
-func socketDir(dir string) (string, error) {
-	if len(dir)+1+longestName <= longestPath {
+// socketDir is where the socket of that name is: in dir, unless its path would
+// be too long for one. It makes nothing.
+func socketDir(dir, name string) (string, error) {
+	if len(filepath.Join(dir, name+"~99.sock")) <= longestPath {
 		return dir, nil
 	}
 	return shortDir(dir)
@@ -70,13 +71,14 @@ func checkDir(dir string) error {
 // A place is a socket that is ours while lock is open.
 type place struct {
 	net.Listener
-	path string
-	lock *os.File
+	path  string
+	lock  *os.File
+	spare bool // its directory is for nothing else
 }
 
 // take listens at the first free name for an id.
 func take(dir, id string) (*place, error) {
-	sockets, err := socketDir(dir)
+	sockets, err := socketDir(dir, socketName(id))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,13 @@ func take(dir, id string) (*place, error) {
 			return nil, err
 		}
 		if lock != nil {
-			return bind(lock, filepath.Join(sockets, name+".sock"))
+			p, err := bind(lock, filepath.Join(sockets, name+".sock"))
+			if err != nil {
+				lock.Close()
+				return nil, err
+			}
+			p.spare = sockets != dir
+			return p, nil
 		}
 	}
 	return nil, fmt.Errorf("there are %d bridges of the id %q already", mostOfOneID, id)
@@ -119,49 +127,56 @@ func takeLock(name string) (*os.File, error) {
 // bind listens at path, in place of what a dead process left there.
 func bind(lock *os.File, path string) (*place, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		lock.Close()
 		return nil, err
 	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
-		lock.Close()
 		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		listener.Close()
-		lock.Close()
 		return nil, err
 	}
-	return &place{listener, path, lock}, nil
+	return &place{Listener: listener, path: path, lock: lock}, nil
 }
 
 // leave removes the socket, then gives back the name. It may be called twice.
 func (p *place) leave() {
 	p.Listener.Close() // which removes it
+	if p.spare {
+		os.Remove(filepath.Dir(p.path)) // unless there are others
+	}
 	p.lock.Close()
 }
 
-// sockets lists the sockets in dir, by name. Not all need be alive.
-func sockets(dir string) ([]string, error) {
-	at, err := socketDir(dir)
-	if err != nil {
-		return nil, err
+// sockets lists the sockets of dir, by name. Not all need be alive.
+func sockets(dir string) (all []string, err error) {
+	places := []string{dir}
+	if short, err := shortDir(dir); err == nil {
+		places = append(places, short)
 	}
-	if err := checkDir(at); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(at)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".sock") {
-			all = append(all, filepath.Join(at, e.Name()))
+	for _, at := range places {
+		entries, err := listDir(at)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".sock") {
+				all = append(all, filepath.Join(at, e.Name()))
+			}
 		}
 	}
-	slices.Sort(all)
 	return all, nil
+}
+
+// listDir lists a directory of ours; one that is not there is empty.
+func listDir(dir string) ([]fs.DirEntry, error) {
+	err := checkDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadDir(dir)
 }

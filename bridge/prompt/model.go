@@ -256,7 +256,10 @@ func (m *model) answered(it item, r approval.Reply, o control.Outcome, err error
 		delete(m.mine, it.ref())
 		m.say("%s: %s", what, refusal)
 	case err != nil:
+		delete(m.mine, it.ref())
 		m.say("%s: it is not known whether your answer arrived: %s", what, approval.Text(err.Error()))
+	case o.Outcome == Sent:
+		m.say("%s: your answer was sent", what)
 	case o.Outcome == control.Pending && r.To != "":
 		delete(m.mine, it.ref())
 		m.say("%s: passed on to %s", what, approval.Text(r.To))

@@ -26,6 +26,9 @@ type Source interface {
 	Close()
 }
 
+// Sent is the Outcome of an answer whose fate a source does not tell.
+const Sent = "sent"
+
 // A Finder returns the sources that there are now, without those whose names
 // are known already.
 type Finder func(ctx context.Context, known func(name string) bool) ([]Source, error)

@@ -23,6 +23,9 @@ import (
 //	await NAME REGEXP [VAR]     waits until it prints a matching line that was
 //	                            not awaited before; VAR gets the first group
 //	[!] said NAME REGEXP        everything it printed so far has a match
+//	says NAME WORD…             writes a line to its stdin
+//	field VAR KEY               VAR gets a text member of the first line of stdout
+//	only TOOL VAR               VAR gets the id of the one question about TOOL
 //	signal NAME TERM|INT|HUP|KILL sends a signal
 //	exits NAME CODE             waits until it ends
 //	[!] alive PID               there is such a process
@@ -41,6 +44,7 @@ type actors struct {
 // An actor is a process that a script watches.
 type actor struct {
 	cmd  *exec.Cmd
+	in   io.WriteCloser
 	done chan struct{} // closed when it has ended and its output is read
 	code int           // then
 
@@ -69,6 +73,8 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	out, in := io.Pipe()
 	a.cmd.Stdout, a.cmd.Stderr = in, in
 	a.cmd.WaitDelay = time.Second
+	a.in, err = a.cmd.StdinPipe()
+	ts.Check(err)
 	ts.Check(a.cmd.Start())
 	read := make(chan struct{})
 	go a.read(out, read)
@@ -175,6 +181,29 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 	if regexp.MustCompile("(?m)"+args[1]).MatchString(text) == neg {
 		ts.Fatalf("%s said\n%s", args[0], text)
 	}
+}
+
+func sayTo(ts *testscript.TestScript, neg bool, args []string) {
+	_, err := io.WriteString(actorOf(ts, args[0]).in, strings.Join(args[1:], " ")+"\n")
+	ts.Check(err)
+}
+
+func field(ts *testscript.TestScript, neg bool, args []string) {
+	line, _, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	m := regexp.MustCompile(`"` + args[1] + `":"([^"]*)"`).FindStringSubmatch(line)
+	if m == nil {
+		ts.Fatalf("there is no %s in %s", args[1], line)
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+func onlyAbout(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(ts.Exec("mcpx-bridge", "approvals", "list", "--json"))
+	all := regexp.MustCompile(`"id":"([^"]*)",[^\n]*"tool":"`+args[0]+`"`).FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+	if len(all) != 1 {
+		ts.Fatalf("there are %d questions about %s", len(all), args[0])
+	}
+	ts.Setenv(args[1], all[0][1])
 }
 
 func signalActor(ts *testscript.TestScript, neg bool, args []string) {

@@ -64,11 +64,12 @@ func helpCommand() *cobra.Command {
 // completeFlags lets shells complete the values of flags that have few.
 func completeFlags(c *cobra.Command) {
 	for flag, values := range map[string][]string{
-		"dialect": append(wire.Protocols(), "auto"),
-		"format":  sortedKeys(formats),
-		"role":    sortedKeys(roles),
-		"debug":   {"wire", "stdio"},
-		"via":     {"request", "proposal"},
+		"dialect":  append(wire.Protocols(), "auto"),
+		"format":   sortedKeys(formats),
+		"role":     sortedKeys(roles),
+		"debug":    {"wire", "stdio"},
+		"via":      {"request", "proposal"},
+		"remember": {"once", "session", "always"},
 	} {
 		if c.Flags().Lookup(flag) != nil {
 			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

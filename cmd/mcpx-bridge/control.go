@@ -25,6 +25,7 @@ type attendance struct {
 	door *control.Door
 
 	lasting chan approval.Grant // for keepGrants, which may wait for the disk
+	ends    endings
 
 	mu     sync.Mutex
 	seated bridge.Seated
@@ -82,7 +83,8 @@ func (l *attendance) told(a approval.Act) {
 	case approval.Noted:
 		l.Post(control.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: a.Event})
 	case approval.Settled:
-		l.Post(control.Event{Event: "closed", ID: a.ID, By: people(a.By), Because: a.Outcome.String()})
+		l.ends.add(a)
+		l.Post(control.Event{Event: "closed", ID: a.ID, By: people(a.By), Because: ending(a)})
 	}
 }
 
@@ -128,28 +130,19 @@ func (l *attendance) Decide(a approval.Answer) (control.Outcome, error) {
 				return control.Outcome{Outcome: act.Outcome.String(), By: people(act.By), Reason: act.Reason}, nil
 			}
 		case approval.Noted:
-			if act.ID == a.Question {
-				if act.Event == "foreign_answer" || act.Event == "late_answer" {
-					return control.Outcome{}, refusal(act)
-				}
-				counted = true
+			if act.ID != a.Question {
+				continue
 			}
-		case approval.Show: // put again, with what was wrong
-			counted = counted || act.ID == a.Question
+			if act.Event == "foreign_answer" || act.Event == "late_answer" || act.Reason == approval.InvalidDelegation {
+				return control.Outcome{}, l.ends.refusal(act.ID, act.Reason)
+			}
+			counted = true
 		}
 	}
 	if !counted {
-		return control.Outcome{}, &control.Refusal{Reason: control.Unknown}
+		return control.Outcome{}, l.ends.refusal(a.Question, control.Unknown)
 	}
 	return control.Outcome{Outcome: control.Pending}, nil
-}
-
-// refusal says why an answer does not count.
-func refusal(n approval.Noted) error {
-	if n.Event == "late_answer" {
-		return &control.Refusal{Reason: control.AlreadyDecided, By: n.Reason}
-	}
-	return &control.Refusal{Reason: n.Reason}
 }
 
 func (l *attendance) Grants() []approval.Grant { return l.b.sidecar.Grants() }

@@ -26,8 +26,9 @@ type peer struct {
 	seat *topic.Seat
 	door *door
 
-	onFrame func(e *wire.Envelope) // sees everything received; may be nil
-	onRoom  func(e roomEvent)      // sees seats taken and lost, refused frames; may be nil
+	onFrame func(e *wire.Envelope)      // sees everything received; may be nil
+	onAsk   func(e *wire.Envelope) bool // takes requests to us that it answers itself; may be nil
+	onRoom  func(e roomEvent)           // sees seats taken and lost, refused frames; may be nil
 
 	seated chan struct{} // closed at the first welcome
 	ended  chan struct{} // closed when the seat is given up
@@ -365,11 +366,19 @@ func (q *peer) request(e *wire.Envelope) {
 	if e.From == me || len(e.To) != 1 || e.To[0] != me {
 		return
 	}
+	if q.onAsk != nil && q.onAsk(e) {
+		return
+	}
 	id := e.Message.Get(jsonrpc.ID)
 	payload := jsonrpc.AppendError(nil, id, -32601, "this participant serves nothing", nil)
 	if e.Method == "ping" {
 		payload = jsonrpc.AppendResult(nil, id, nil)
 	}
-	q.post(wire.Reply, &wire.Envelope{ID: uuid.NewString(), TS: wire.Stamp(time.Now()), To: []string{e.From}, Corr: []string{e.ID},
+	q.reply(e, payload)
+}
+
+// reply answers a request.
+func (q *peer) reply(e *wire.Envelope, payload []byte) error {
+	return q.post(wire.Reply, &wire.Envelope{ID: uuid.NewString(), TS: wire.Stamp(time.Now()), To: []string{e.From}, Corr: []string{e.ID},
 		Kind: wire.Response, Method: e.Method, Key: e.Key, Payload: payload})
 }

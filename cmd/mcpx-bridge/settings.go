@@ -69,6 +69,13 @@ type settings struct {
 	// tools
 	Format string
 
+	// answers
+	Digest     string
+	Reason     string
+	Set        []string
+	Remember   string
+	DelegateTo string
+
 	// policy explain
 	From   string
 	Via    string

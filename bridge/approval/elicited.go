@@ -1,0 +1,259 @@
+package approval
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// An Elicited is a question as somebody in the topic puts it to us (seed 003,
+// patterns 1 to 3). All that it says is the asker's word.
+type Elicited struct {
+	View     View   // as people may see it; nothing in it is known but who asks
+	Key      string // the same when the asker puts the same question again
+	Choice   bool   // it wants action instead of approve, see [Reply.Result]
+	Delegate bool   // it may be passed on, the asker decides to whom
+}
+
+// An elicitation is what is read of the parameters of elicitation/create.
+type elicitation struct {
+	Message  string         `json:"message"`
+	Schema   formSchema     `json:"requestedSchema"`
+	Metadata claims         `json:"metadata"`
+	Meta     jsontext.Value `json:"_meta"`
+}
+
+type formSchema struct {
+	Properties jsontext.Value `json:"properties"`
+}
+
+type claims struct {
+	Type       string         `json:"elicitationType"`
+	Timeout    jsontext.Value `json:"timeout"` // seconds
+	Priority   string         `json:"priority"`
+	Digest     string         `json:"digest"`
+	Delegation []struct {
+		By string `json:"by"`
+		To string `json:"to"`
+	} `json:"delegation"`
+	Original struct {
+		From     string         `json:"from"`
+		Tool     string         `json:"tool"`
+		Method   string         `json:"method"`
+		Args     jsontext.Value `json:"arguments"`
+		Bytes    int            `json:"argumentsBytes"`
+		Envelope string         `json:"envelopeId"`
+		Proposer string         `json:"proposer"`
+	} `json:"originalRequest"`
+}
+
+// A property is one field of a form.
+type property struct {
+	Type        string           `json:"type"`
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	Default     jsontext.Value   `json:"default"`
+	Enum        []jsontext.Value `json:"enum"`
+	Minimum     jsontext.Value   `json:"minimum"`
+	Maximum     jsontext.Value   `json:"maximum"`
+	MinLength   jsontext.Value   `json:"minLength"`
+	MaxLength   jsontext.Value   `json:"maxLength"`
+}
+
+// ErrNotApproval says that an elicitation asks for something else than leave
+// for a call.
+var ErrNotApproval = errors.New("this is no question about a tool call")
+
+// Elicit reads the parameters of an elicitation/create from asker to me. They
+// must have been scanned strictly before.
+func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
+	var e elicitation
+	if err := json.Unmarshal(params, &e); err != nil {
+		return nil, err
+	}
+	if e.Metadata.Type != "tool_approval" && !e.mirrored() {
+		return nil, ErrNotApproval
+	}
+	sum := sha256.Sum256(params)
+	if !wholeDigest.MatchString(e.Metadata.Digest) {
+		e.Metadata.Digest = hex.EncodeToString(sum[:])
+	}
+	q := &Elicited{Key: asker + "\x00" + cmp.Or(e.Metadata.Original.Envelope, e.Metadata.Digest)}
+	var m Marks
+	v := &q.View
+	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], Text(e.Metadata.Priority)
+	v.Asked, v.Deadline, v.Need = now, now.Add(e.timeout()), 1
+	v.People = []Person{{Who: Text(me), State: stateNames[beingAsked]}}
+	v.Headline = e.headline(&m)
+	q.form(&e)
+	if args := e.args(); args != nil {
+		v.Compact = compact(args, &m)
+		v.Arguments, v.More = leaves(args, true)
+	}
+	v.Facts = e.facts(asker, &m)
+	v.Banner = m.Banner()
+	return q, nil
+}
+
+var wholeDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// mirrored reads the metadata from where MCP has a place for it.
+func (e *elicitation) mirrored() bool {
+	var meta struct {
+		Approval claims `json:"mcpx/approval"`
+	}
+	if json.Unmarshal(e.Meta, &meta) != nil || meta.Approval.Type != "tool_approval" {
+		return false
+	}
+	e.Metadata = meta.Approval
+	return true
+}
+
+func (e *elicitation) timeout() time.Duration {
+	seconds, ok := number(e.Metadata.Timeout)
+	if !ok || seconds.Sign() <= 0 {
+		return defaultWithin
+	}
+	f, _ := seconds.Float64()
+	return time.Duration(min(f, maxWithin.Seconds()) * float64(time.Second))
+}
+
+// args are the arguments, nil if the asker does not show them.
+func (e *elicitation) args() []byte {
+	args := []byte(e.Metadata.Original.Args)
+	if jsonrpc.Scan(args, jsonrpc.Judged, nil, nil) != nil {
+		return nil
+	}
+	return args
+}
+
+func (e *elicitation) headline(m *Marks) string {
+	o := &e.Metadata.Original
+	if o.From == "" || o.Tool == "" && o.Method == "" {
+		return string(m.appendText(nil, e.Message))
+	}
+	return string(m.appendText(append(m.appendText(nil, o.From), " requests permission to execute "...), cmp.Or(o.Tool, o.Method)))
+}
+
+// maxDescribed is how many lines of a description are shown.
+const maxDescribed = 40
+
+func (e *elicitation) facts(asker string, m *Marks) (facts []Fact) {
+	o := &e.Metadata.Original
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, Fact{name, string(m.appendText(nil, text))})
+		}
+	}
+	add("Asked by", asker)
+	add("Tool", cmp.Or(o.Tool, o.Method))
+	add("Caller", o.From)
+	add("Proposed by", o.Proposer)
+	add("It says", e.Message)
+	for _, d := range e.Metadata.Delegation {
+		add("Passed on", "by "+d.By+" to "+d.To)
+	}
+	switch {
+	case o.Bytes > 0:
+		add("Warning", "the arguments are too long for the topic; they can be seen at the bridge")
+	case e.args() == nil:
+		add("Warning", "the asker does not say with which arguments, but in its own words")
+	}
+	if e.args() == nil {
+		for _, line := range firstLines(e.description()) {
+			add("It says", line)
+		}
+	}
+	add("Digest", e.Metadata.Digest[:8])
+	return facts
+}
+
+func firstLines(text string) []string {
+	lines := strings.SplitN(text, "\n", maxDescribed+1)
+	return lines[:min(len(lines), maxDescribed)]
+}
+
+func (e *elicitation) property(name string) (p property, ok bool) {
+	if len(e.Schema.Properties) == 0 || e.Schema.Properties[0] != '{' {
+		return p, false
+	}
+	m, ok := child(e.Schema.Properties, 0, name)
+	if !ok {
+		return p, false
+	}
+	return p, json.Unmarshal(e.Schema.Properties[m.start:m.end], &p) == nil
+}
+
+func (e *elicitation) description() string {
+	for _, name := range []string{"approve", "action"} {
+		if p, ok := e.property(name); ok && p.Description != "" {
+			return p.Description
+		}
+	}
+	return ""
+}
+
+// form reads what the answer may hold beside yes and no.
+func (q *Elicited) form(e *elicitation) {
+	if p, ok := e.property("action"); ok && slices.ContainsFunc(p.Enum, isWord("approve")) {
+		q.Choice, q.Delegate = true, slices.ContainsFunc(p.Enum, isWord("delegate"))
+	}
+	if p, ok := e.property("remember"); ok {
+		for _, word := range []string{"once", "session", "always"} {
+			if slices.ContainsFunc(p.Enum, isWord(word)) {
+				q.View.Remember = append(q.View.Remember, word)
+			}
+		}
+	}
+	if len(e.Schema.Properties) == 0 || e.Schema.Properties[0] != '{' {
+		return
+	}
+	for m := range members(e.Schema.Properties, 0) {
+		var p property
+		if isReserved(m.name) || json.Unmarshal(e.Schema.Properties[m.start:m.end], &p) != nil {
+			continue
+		}
+		if f, ok := p.field(m.name); ok {
+			q.View.Edits = append(q.View.Edits, f)
+		}
+	}
+}
+
+func isWord(word string) func(jsontext.Value) bool {
+	return func(raw jsontext.Value) bool {
+		s, ok := jsonrpc.Unquote(raw)
+		return ok && s == word
+	}
+}
+
+func (p *property) field(name string) (f Field, ok bool) {
+	f = Field{Field: name, Title: Text(cmp.Or(p.Title, name)), Type: p.Type, Now: string(p.Default)}
+	switch p.Type {
+	case "string":
+		f.Min, f.Max = string(p.MinLength), string(p.MaxLength)
+	case "number", "integer":
+		f.Min, f.Max = string(p.Minimum), string(p.Maximum)
+	case "boolean":
+	default:
+		return f, false
+	}
+	for _, one := range p.Enum {
+		f.Enum = append(f.Enum, string(one))
+	}
+	if f.Now != "" {
+		if _, problem := f.Value(f.Now); problem != "" {
+			f.Now = ""
+		}
+	}
+	return f, true
+}

@@ -1,0 +1,108 @@
+package approval_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// What the desk asks over the topic is read back by the one who is asked.
+func TestElicitationIsReadBack(t *testing.T) {
+	now := time.Now()
+	d := approval.NewDesk(approval.Options{Random: random(),
+		Present: func(approval.Who) bool { return true }, Redact: func(args []byte) []byte { return args }})
+	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby",
+		Envelope: "e7", RPC: []byte("7"), Args: []byte(`{"target":"production","note":"a\u202eb"}`),
+		Terms: policy.Terms{Of: []string{"alice"}, Need: 1, Within: time.Minute, Rules: []string{"deploys"}, Remember: []string{"session"},
+			Delegate: &policy.Delegate{To: []string{"carol"}, Depth: 1},
+			Edit:     []policy.Edit{{Field: "modifiedTarget", Arg: "/target", Title: "Target", Type: "string", Enum: []string{`"production"`, `"staging"`}}}}})
+	show, ok := acts[0].(approval.Show)
+	if !ok {
+		t.Fatalf("%+v", acts)
+	}
+	q, err := approval.Elicit(now, "fs", "alice", show.Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := q.View
+	if v.Digest != show.Digest.String() || v.Deadline != now.Add(time.Minute) || !q.Choice || !q.Delegate || len(v.Remember) != 2 ||
+		len(v.Edits) != 1 || v.Edits[0].Now != `"production"` || v.People[0] != (approval.Person{Who: "alice", State: "asked"}) {
+		t.Errorf("%+v", q)
+	}
+	for _, want := range []string{"bob requests permission to execute deploy", "Asked by: fs", `/target = "production"`, `/note = "a\u{202e}b"`, "! contains 1 direction"} {
+		if !strings.Contains(v.Text(), want) {
+			t.Errorf("%q is missing in\n%s", want, v.Text())
+		}
+	}
+	r := approval.Reply{Allow: true, Fields: []approval.Entry{{Field: "modifiedTarget", Raw: []byte(`"staging"`)}}}
+	acts = d.Answer(now, approval.Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: r.Result(q.Choice)})
+	if s, ok := acts[len(acts)-1].(approval.Settled); !ok || s.Outcome != approval.Allowed || !strings.Contains(string(s.Args), "staging") {
+		t.Errorf("%+v", acts)
+	}
+}
+
+// The examples of seed 003, as any bridge may write them.
+func TestElicitationsOfOthers(t *testing.T) {
+	now := time.Now()
+	const seed = `{"message":"agent-a requests permission to execute 'dangerous_operation'","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this tool call?","description":"Tool: dangerous_operation\nCaller: agent-a\nArguments: {target: 'production'}"},"reason":{"type":"string"}},"required":["approve"]},"metadata":{"elicitationType":"tool_approval"ORIGINAL}}`
+	whole := strings.Replace(seed, "ORIGINAL", `,"originalRequest":{"from":"agent-a","tool":"dangerous_operation","arguments":{"target":"production"},"requestId":"original-req-123"}`, 1)
+	q, err := approval.Elicit(now, "agent-b", "user-1", []byte(whole))
+	if err != nil || q.Choice || q.Delegate || len(q.View.Edits) != 0 || q.View.Deadline != now.Add(5*time.Minute) || len(q.View.Short) != 8 {
+		t.Fatalf("%+v, %v", q, err)
+	}
+	if q.View.Headline != "agent-a requests permission to execute dangerous_operation" || q.View.Arguments[0].Text != `"production"` {
+		t.Errorf("%+v", q.View)
+	}
+	again, _ := approval.Elicit(now, "agent-b", "user-1", []byte(whole))
+	other, _ := approval.Elicit(now, "agent-c", "user-1", []byte(whole))
+	if again.Key != q.Key || other.Key == q.Key {
+		t.Error("keys do not tell askers apart")
+	}
+
+	bare, err := approval.Elicit(now, "agent-b", "user-1", []byte(strings.Replace(seed, "ORIGINAL", "", 1)))
+	if err != nil || !strings.Contains(bare.View.Text(), "It says: Arguments: {target: 'production'}") || !strings.Contains(bare.View.Text(), "Warning") {
+		t.Errorf("%+v, %v", bare, err)
+	}
+
+	for _, params := range []string{`{}`, `{"message":"your password?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`,
+		strings.Replace(seed, "tool_approval\"ORIGINAL", "chat\"", 1)} {
+		if _, err := approval.Elicit(now, "agent-b", "user-1", []byte(params)); !errors.Is(err, approval.ErrNotApproval) {
+			t.Errorf("%.60s: %v", params, err)
+		}
+	}
+}
+
+// AI-15 holds for what others make of a question too.
+func FuzzElicit(f *testing.F) {
+	f.Add([]byte(`{"message":"x\u202e","requestedSchema":{"properties":{"approve":{"description":"a\nb"},"t":{"type":"string","enum":["\u0000"],"default":"\u0000"}}},"metadata":{"elicitationType":"tool_approval","timeout":1e999,"digest":"0","originalRequest":{"from":"b\u0007","tool":"t","arguments":{"a":[{}]}}}}`))
+	f.Add([]byte(`{"requestedSchema":{"properties":[]},"metadata":{"elicitationType":"tool_approval"}}`))
+	f.Add([]byte(`{"_meta":{"mcpx/approval":{"elicitationType":"tool_approval","timeout":-1}}}`))
+	f.Fuzz(func(t *testing.T, params []byte) {
+		if jsonrpc.Scan(params, jsonrpc.Judged, nil, nil) != nil {
+			return
+		}
+		q, err := approval.Elicit(time.Now(), "fs", "me", params)
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(q.View.Text()) {
+			if got := approval.Text(strings.TrimSuffix(line, "\n")); got != strings.TrimSuffix(line, "\n") {
+				t.Errorf("%q is shown", line)
+			}
+		}
+		for i := range q.View.Edits {
+			q.View.Edits[i].Typed()
+			q.View.Edits[i].Choices()
+		}
+	})
+}
+
+func random() func() [16]byte {
+	n := byte(0)
+	return func() [16]byte { n++; return [16]byte{n} }
+}

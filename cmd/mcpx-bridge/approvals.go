@@ -1,0 +1,404 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+)
+
+func (p *program) approvalsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "List and answer questions, for scripts",
+		Long: `List and answer the questions of the bridges on this machine, for scripts.
+
+A question is named by its id, or by any beginning of it that no other has.
+People may like "approve" better: it shows and asks.`,
+		Example: `  mcpx-bridge approvals list
+  mcpx-bridge approvals show 3f2a
+  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
+  mcpx-bridge approvals deny 3f2a --reason "ask me tomorrow"`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.approvalsListCommand(), p.approvalsShowCommand(), p.approvalsAllowCommand(), p.approvalsDenyCommand())
+	return cmd
+}
+
+func (p *program) approvalsListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [FLAGS]",
+		Short: "List the questions that wait for an answer",
+		Long: `List the questions that wait for an answer, oldest first.
+
+With --json each is one object on a line:
+id digest bridge from tool args rule asked deadline need have.`,
+		Example: "  mcpx-bridge approvals list\n  mcpx-bridge approvals list --json | jq -r .id",
+		Args:    arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBridges(cmd.Context(), func(all bridges) error { return p.listQuestions(cmd.Context(), all) })
+		},
+	}
+}
+
+func (p *program) approvalsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [FLAGS] ID",
+		Short: "Show the whole of a question",
+		Long: `Show the whole of a question: who asks for what, with which arguments, by which
+rule, until when. Characters that cannot be seen are shown as \u{…}.`,
+		Example: "  mcpx-bridge approvals show 3f2a",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withQuestion(cmd.Context(), args[0], p.showQuestion)
+		},
+	}
+}
+
+func (p *program) approvalsAllowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "allow [FLAGS] ID",
+		Short: "Let a call run, once",
+		Long: `Let a call run, once.
+
+--digest says what was looked at, as "list" and "show" print it: if the question
+is another by now, nothing is allowed. Without it the call is printed that is
+allowed.
+
+Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
+decided first or the call may not run after all.`,
+		Example: `  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
+  mcpx-bridge approvals allow 3f2a --set modifiedTarget=staging --remember session`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], true) },
+	}
+	p.s.answerFlags(cmd.Flags())
+	f := cmd.Flags()
+	f.StringArrayVar(&p.s.Set, "set", nil, "change the call, `FIELD=VALUE`, where the question offers that; repeatable")
+	f.StringVar(&p.s.Remember, "remember", "", "let the same call run from now on, `HOW`: once, session or always, where the question offers that")
+	f.StringVar(&p.s.DelegateTo, "delegate-to", "", "let `WHO` decide instead, where the question offers that")
+	return cmd
+}
+
+func (p *program) approvalsDenyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "deny [FLAGS] ID",
+		Short: "Refuse a call",
+		Long: `Refuse a call. Its caller is told why, if you say so with --reason.
+
+Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
+decided first.`,
+		Example: `  mcpx-bridge approvals deny 3f2a --reason "not on a Friday"`,
+		Args:    arguments(1, 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], false) },
+	}
+	p.s.answerFlags(cmd.Flags())
+	return cmd
+}
+
+// answerFlags are those of every answer.
+func (s *settings) answerFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.Digest, "digest", "", "answer only if this is the `DIGEST` of the question")
+	f.StringVar(&s.Reason, "reason", "", "tell the caller `WHY`")
+}
+
+// bridges are those that live on this machine.
+type bridges []*control.Client
+
+// controlDir is where their local doors are.
+func (p *program) controlDir() (string, error) {
+	home, err := stateHome(p.getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(string(home), "control"), nil
+}
+
+// withBridges calls f with all bridges of this user.
+func (p *program) withBridges(ctx context.Context, f func(bridges) error) error {
+	dir, err := p.controlDir()
+	if err != nil {
+		return err
+	}
+	all, err := control.All(ctx, dir)
+	defer func() {
+		for _, c := range all {
+			c.Close()
+		}
+	}()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.log.Warn("not every bridge can be spoken to", "error", err)
+	}
+	return f(all)
+}
+
+// none says that there is nobody to ask about questions.
+func (all bridges) none() error {
+	if len(all) > 0 {
+		return nil
+	}
+	return fail(exitFailed, "start one with \"mcpx-bridge run\"", "no bridge is running on this machine")
+}
+
+func (p *program) listQuestions(ctx context.Context, all bridges) error {
+	rows := [][]string{{"ID", "DIGEST", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT"}}
+	for _, c := range all {
+		list, err := c.List(ctx, !p.s.JSON)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Status.ID, err)
+		}
+		for _, q := range list {
+			if p.s.JSON {
+				p.print(jsonLine(q))
+				continue
+			}
+			rows = append(rows, []string{q.ID[:min(8, len(q.ID))], q.Digest, q.Bridge, q.From, q.Tool, q.Rule,
+				strconv.Itoa(q.Have) + " of " + strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String()})
+		}
+	}
+	if p.s.JSON {
+		return nil
+	}
+	if len(rows) == 1 {
+		p.log.Info("nothing waits for an answer", "bridges", len(all))
+		return nil
+	}
+	return p.print(table(rows))
+}
+
+// A pendingQuestion is a question of a bridge.
+type pendingQuestion struct {
+	at *control.Client
+	control.Question
+}
+
+// find is the question whose id begins with prefix.
+func (all bridges) find(ctx context.Context, prefix string) (found pendingQuestion, err error) {
+	if err := all.none(); err != nil {
+		return found, err
+	}
+	n := 0
+	for _, c := range all {
+		list, err := c.List(ctx, true)
+		if err != nil {
+			return found, fmt.Errorf("%s: %w", c.Status.ID, err)
+		}
+		for _, q := range list {
+			if strings.HasPrefix(q.ID, prefix) {
+				found = pendingQuestion{c, q}
+				n++
+			}
+		}
+	}
+	switch {
+	case prefix == "" || n == 0:
+		return found, fail(exitFailed, "mcpx-bridge approvals list says what is open", "no question is open whose id begins with %q", prefix)
+	case n > 1:
+		return found, fail(exitFailed, "give more of it", "there are %d questions whose id begins with %q", n, prefix)
+	}
+	return found, nil
+}
+
+func (p *program) withQuestion(ctx context.Context, prefix string, f func(context.Context, pendingQuestion, approval.View) error) error {
+	return p.withBridges(ctx, func(all bridges) error {
+		q, err := all.find(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		v, err := q.at.Show(ctx, q.ID)
+		if err != nil {
+			return notCounted(err)
+		}
+		return f(ctx, q, v)
+	})
+}
+
+// A shownQuestion is what show --json prints.
+type shownQuestion struct {
+	control.Question
+	FullDigest string        `json:"full_digest"`
+	Headline   string        `json:"headline"`
+	Banner     []string      `json:"banner,omitempty"`
+	Facts      []shownFact   `json:"facts"`
+	People     []shownPerson `json:"people"`
+	Fields     []shownField  `json:"fields,omitempty"`
+	DelegateTo []string      `json:"delegate_to,omitempty"`
+	Remember   []string      `json:"remember,omitempty"`
+}
+
+type shownFact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+type shownPerson struct {
+	Who   string `json:"who"`
+	State string `json:"state"`
+	From  string `json:"from,omitempty"`
+}
+
+type shownField struct {
+	Field string            `json:"field"`
+	Title string            `json:"title"`
+	Type  string            `json:"type"`
+	Enum  []json.RawMessage `json:"enum,omitempty"`
+	Min   string            `json:"min,omitempty"`
+	Max   string            `json:"max,omitempty"`
+	Now   json.RawMessage   `json:"now,omitempty"`
+}
+
+func (p *program) showQuestion(ctx context.Context, q pendingQuestion, v approval.View) error {
+	if !p.s.JSON {
+		return p.print([]byte(v.Text() + offers(&v)))
+	}
+	list, err := q.at.List(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		if one.ID == q.ID {
+			q.Question = one // with its arguments
+		}
+	}
+	s := shownQuestion{Question: q.Question, FullDigest: v.Digest, Headline: v.Headline, Banner: v.Banner, DelegateTo: v.DelegateTo, Remember: v.Remember}
+	for _, f := range v.Facts {
+		s.Facts = append(s.Facts, shownFact(f))
+	}
+	for _, one := range v.People {
+		s.People = append(s.People, shownPerson(one))
+	}
+	for _, f := range v.Edits {
+		out := shownField{Field: f.Field, Title: f.Title, Type: f.Type, Min: f.Min, Max: f.Max, Now: json.RawMessage(f.Now)}
+		for _, one := range f.Enum {
+			out.Enum = append(out.Enum, json.RawMessage(one))
+		}
+		s.Fields = append(s.Fields, out)
+	}
+	return p.print(jsonLine(s))
+}
+
+// offers are what an answer may hold beside yes and no.
+func offers(v *approval.View) string {
+	var b strings.Builder
+	for i := range v.Edits {
+		f := &v.Edits[i]
+		fmt.Fprintf(&b, "May be changed: --set %s=%s (%s, %s)\n", visible(f.Field), visible(f.Typed()), f.Title,
+			cmp.Or(strings.Join(f.Choices(), " | "), f.Type))
+	}
+	if len(v.DelegateTo) > 0 {
+		fmt.Fprintf(&b, "May be passed on: --delegate-to %s\n", strings.Join(v.DelegateTo, " | "))
+	}
+	if len(v.Remember) > 0 {
+		fmt.Fprintf(&b, "May be remembered: --remember %s\n", strings.Join(v.Remember, " | "))
+	}
+	return b.String()
+}
+
+// decide answers the question whose id begins with prefix.
+func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
+	return p.withQuestion(ctx, prefix, func(ctx context.Context, q pendingQuestion, v approval.View) error {
+		r, err := p.reply(&v, allow)
+		if err != nil {
+			return err
+		}
+		switch given := strings.TrimPrefix(p.s.Digest, "sha256:"); {
+		case given != "" && given != v.Short && given != v.Digest:
+			return fail(exitFailed, "mcpx-bridge approvals show "+prefix, "the digest of this question is %s: it is not what you looked at", v.Short)
+		case given == "" && p.s.JSON:
+			io.WriteString(p.stderr, v.Text())
+		case given == "":
+			p.print([]byte(v.Text()))
+		}
+		o, err := q.at.Decide(ctx, v.ID, v.Digest, r.Result(len(v.DelegateTo) > 0))
+		if err != nil {
+			return notCounted(err)
+		}
+		return p.printOutcome(q, r, o)
+	})
+}
+
+// reply is the answer that the flags make.
+func (p *program) reply(v *approval.View, allow bool) (r approval.Reply, err error) {
+	r.Reason = p.s.Reason
+	if !allow {
+		return r, nil
+	}
+	if to := p.s.DelegateTo; to != "" {
+		if len(p.s.Set) > 0 || p.s.Remember != "" {
+			return r, misused("", "--delegate-to lets somebody else decide, so --set and --remember are not yours to say")
+		}
+		r.To = to
+		if len(v.DelegateTo) == 0 {
+			return r, misused("", "this question cannot be passed on")
+		}
+		return r, nil
+	}
+	r.Allow = true
+	if p.s.Remember != "" {
+		if err := prompt.Remember(&r, v, p.s.Remember); err != nil {
+			return r, misused("", "--remember: %w", err)
+		}
+	}
+	if err := prompt.Set(&r, v, p.s.Set); err != nil {
+		return r, misused("mcpx-bridge approvals show says what may be changed", "--set: %w", err)
+	}
+	return r, nil
+}
+
+// A decidedEvent is what allow --json and deny --json print.
+type decidedEvent struct {
+	ID      string `json:"id"`
+	Bridge  string `json:"bridge"`
+	From    string `json:"from"`
+	Tool    string `json:"tool"`
+	Digest  string `json:"digest"`
+	Outcome string `json:"outcome"`
+	By      string `json:"by,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	To      string `json:"delegated_to,omitempty"`
+}
+
+func (p *program) printOutcome(q pendingQuestion, r approval.Reply, o control.Outcome) error {
+	if p.s.JSON {
+		p.print(jsonLine(decidedEvent{q.ID, q.Bridge, q.From, q.Tool, q.Digest, o.Outcome, o.By, o.Reason, r.To}))
+	}
+	what := fmt.Sprintf("%s for %s on %s [%s]", q.Tool, q.From, q.Bridge, q.Digest)
+	switch {
+	case o.Outcome == control.Pending && r.To != "":
+		p.log.Info("passed on to " + r.To + ": " + what)
+	case o.Outcome == control.Pending:
+		p.log.Info("counted; others must agree too: " + what)
+	case r.Allow && o.Outcome != approval.Allowed.String():
+		return fail(exitRefused, "", "%s: %s, although you allowed it (%s)", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
+	default:
+		p.log.Info(o.Outcome + ": " + what)
+	}
+	return nil
+}
+
+// notCounted is how a command ends whose answer did not count.
+func notCounted(err error) error {
+	r, refused := errors.AsType[*control.Refusal](err)
+	switch {
+	case !refused:
+		return err
+	case r.Reason == control.AlreadyDecided:
+		return fail(exitRefused, "", "%w", err)
+	}
+	return fail(exitFailed, "mcpx-bridge approvals list says what is open", "%w", err)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+)
+
+func (p *program) approveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approve [FLAGS] [BRIDGE…]",
+		Short: "Answer questions in the terminal",
+		Long: `Answer questions in the terminal: those of the bridges on this machine, or only
+of those named. With --id, those that are put to that participant of a topic.
+
+A question is shown whole; what is long can be gone through with Space. Then
+
+  a  allows the call, after Enter     n p  go to the next and the one before
+  d  denies it, with a reason         l    lists all
+  e  changes what may be changed      r    remembers the answer
+  g  lets somebody else decide        q    quits
+
+What is typed before a question is on the screen decides nothing. When somebody
+else answers first, or time runs out, that is said.
+
+Without a terminal, answers are lines on stdin that repeat the digest of their
+question: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
+		Example: `  mcpx-bridge approve
+  mcpx-bridge approve --gateway wss://gateway.example --topic team --id alice --token-file ~/.mcpx-token`,
+		Args: arguments(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.approve(cmd.Context(), args) },
+	}
+	p.s.roomFlags(cmd.Flags())
+	cmd.Flags().Lookup("id").Usage = "answer what is put to this participant `ID` of the topic"
+	return cmd
+}
+
+func (p *program) approve(ctx context.Context, named []string) error {
+	if p.s.ID != "" {
+		return p.approveAs(ctx, named)
+	}
+	if p.s.Gateway != "" {
+		return misused("--id ME", "--gateway needs to know who you are there")
+	}
+	dir, err := p.controlDir()
+	if err != nil {
+		return err
+	}
+	return p.ask(ctx, prompt.Bridges(dir, func(s control.Status) bool {
+		return len(named) == 0 || slices.Contains(named, s.ID)
+	}))
+}
+
+// approveAs answers as a participant of a topic.
+func (p *program) approveAs(ctx context.Context, named []string) error {
+	if len(named) > 0 {
+		return misused("", "%q: with --id the questions of everybody in the topic are shown", named[0])
+	}
+	s := &elicited{}
+	q, err := p.takeSeat(ctx, s.sit)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	s.q = q
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-q.ended:
+			stop(q.why())
+		case <-ctx.Done():
+		}
+	}()
+	err = p.ask(ctx, prompt.Only(s))
+	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errSignalled) && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// ask puts questions before whoever is at stdin.
+func (p *program) ask(ctx context.Context, find prompt.Finder) error {
+	in, out := terminal(p.stdin), terminal(p.stdout)
+	if in == nil || out == nil || p.getenv("TERM") == "dumb" {
+		return (&prompt.Lines{In: p.stdin, Out: p.stdout, Find: find}).Run(ctx)
+	}
+	return prompt.New(prompt.Options{In: in, Out: out, Find: find, Plain: p.getenv("NO_COLOR") != ""}).Run(ctx)
+}
+
+// terminal is the file that f is, if that is a terminal; else nil.
+func terminal(f any) *os.File {
+	file, ok := f.(*os.File)
+	if !ok || !prompt.IsTerminal(file) {
+		return nil
+	}
+	return file
+}

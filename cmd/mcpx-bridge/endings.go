@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+)
+
+// maxEndings is how many decided questions are remembered.
+const maxEndings = 1000
+
+// endings remember who decided questions, for those who come too late. The
+// zero value is ready.
+type endings struct {
+	mu    sync.Mutex
+	by    map[string]string // by question; "" for nobody
+	order []string          // oldest first
+}
+
+func (e *endings) add(s approval.Settled) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.by == nil {
+		e.by = map[string]string{}
+	}
+	if len(e.order) == maxEndings {
+		delete(e.by, e.order[0])
+		e.order = e.order[1:]
+	}
+	e.by[s.ID] = people(s.By)
+	e.order = append(e.order, s.ID)
+}
+
+// refusal says why an answer does not count: of a question that has ended, who
+// was first.
+func (e *endings) refusal(id, reason string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if by, ended := e.by[id]; ended {
+		return &control.Refusal{Reason: control.AlreadyDecided, By: by}
+	}
+	return &control.Refusal{Reason: reason}
+}
+
+// ending says how a question ended, fit to be shown.
+func ending(s approval.Settled) string {
+	text, by := s.Outcome.String(), people(s.By)
+	switch {
+	case s.Used != nil:
+		text += " by what was remembered (" + s.Used.ID + ")"
+	case by != "":
+		text += " by " + by
+	case s.Reason != "" && s.Reason != text:
+		text += ": " + strings.ReplaceAll(s.Reason, "_", " ")
+	}
+	if s.Said != "" {
+		text += ", who said: " + s.Said
+	}
+	return approval.Text(text)
+}
