@@ -156,14 +156,14 @@ func (p *program) showLint(l lint) {
 	if !l.OK {
 		return
 	}
-	text := fmt.Sprintf("%s: good, %s, default %s, %s\n", l.File, counted(l.Rules, "rule"), l.Default, counted(l.Tests, "test"))
+	text := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, counted(l.Rules, "rule"), l.Default, counted(l.Tests, "test"))
 	if len(l.Participants) > 0 {
-		text += "taken for participants' ids: " + strings.Join(l.Participants, ", ") + "\n"
+		text = fmt.Appendf(text, "taken for participants' ids: %s\n", strings.Join(l.Participants, ", "))
 	}
 	for _, w := range l.Warnings {
-		text += "warning: " + visible(w) + "\n"
+		text = fmt.Appendf(text, "warning: %s\n", visible(w))
 	}
-	p.print([]byte(text))
+	p.print(text)
 }
 
 // counted is a number of things: no rules, 1 rule, 2 rules.

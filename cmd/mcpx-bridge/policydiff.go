@@ -17,7 +17,7 @@ import (
 
 func (p *program) policyDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diff [FLAGS] OLD NEW --audit FILE",
+		Use:   "diff [FLAGS] OLD NEW [--audit FILE]",
 		Short: "Show which past calls another policy would have judged otherwise",
 		Long: `Show which past calls another policy would have judged otherwise.
 
@@ -202,12 +202,12 @@ func (all *past) compared(changes []policy.Change) string {
 		return "no past calls\n"
 	}
 	const day = "2006-01-02 15:04"
-	text := fmt.Sprintf("%d of %s, %s to %s UTC, would come out differently\n", len(changes), counted(len(all.calls), "past call"),
+	text := fmt.Appendf(nil, "%d of %s, %s to %s UTC, would come out differently\n", len(changes), counted(len(all.calls), "past call"),
 		all.calls[0].Now.UTC().Format(day), all.calls[len(all.calls)-1].Now.UTC().Format(day))
 	for _, g := range grouped(changes) {
-		text += "\n" + g.words()
+		text = append(append(text, '\n'), g.words()...)
 	}
-	return text
+	return string(text)
 }
 
 // A group is changes that differ in arguments and time alone.

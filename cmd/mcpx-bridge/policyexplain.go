@@ -157,19 +157,19 @@ func isNumberOrBoolean(text string) bool {
 // explained is the decision in words, with the arguments under the call.
 func explained(d policy.Decision, args []byte) string {
 	verdict, rest, _ := strings.Cut(policy.Explain(d), "\n")
-	text := verdict + "\n"
-	if !bytes.Equal(args, []byte("{}")) {
-		text += "  with " + string(oneLine(args)) + "\n"
-	}
 	why, rules, any := strings.Cut(rest, "rules:\n")
-	text += why
+	text := []byte(verdict + "\n")
+	if !bytes.Equal(args, []byte("{}")) {
+		text = fmt.Appendf(text, "  with %s\n", oneLine(args))
+	}
+	text = append(text, why...)
 	for _, l := range d.Limits {
-		text += "  takes " + taken(l) + "\n"
+		text = fmt.Appendf(text, "  takes %s\n", taken(l))
 	}
 	if any {
-		text += "rules:\n" + rules
+		text = append(text, "rules:\n"+rules...)
 	}
-	return text
+	return string(text)
 }
 
 // taken says what a call takes of a limit.
