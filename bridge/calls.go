@@ -146,7 +146,8 @@ func (e *Engine) newCall(env *wire.Envelope) *call {
 
 // record is what every record about the call says.
 func (c *call) record() Record {
-	return Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: "request", started: c.number != 0 && !c.unrecorded}
+	started := c.number != 0 && !c.unrecorded
+	return Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: "request", started: started, known: started || c.question != ""}
 }
 
 // arguments are what the call is judged by; see policy.Call.
@@ -369,11 +370,12 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 	if c.number != 0 {
 		r.Outcome, r.Executed = "unknown", string(Perhaps)
 	}
-	e.note(r)
 	if e.calls.asked[c.question] == c {
 		e.act(e.desk.Withdraw(e.now, c.question, approval.Cancelled))
+		e.note(r) // the last word comes last
 		return
 	}
+	e.note(r)
 	e.calls.settle(c)
 	if c.number != 0 {
 		e.ledger.Commit(c.hold)

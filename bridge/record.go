@@ -51,6 +51,7 @@ type Record struct {
 	Stderr   []string `json:"stderr,omitempty"`
 
 	started bool // there is a record that the call it is about went to the server
+	known   bool // there is some record of it
 }
 
 // argsMax is how many bytes of arguments are kept with a decision.
@@ -100,3 +101,7 @@ func (r Record) forAudit() []byte {
 	r.Event = name
 	return r.JSON()
 }
+
+// owed reports whether the record is the last word on a call that others are on
+// record about. It is written later if it cannot be now.
+func (r *Record) owed() bool { return r.known && (r.Event == "answered" || r.Event == "withdrawn") }

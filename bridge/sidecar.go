@@ -87,6 +87,7 @@ type Sidecar struct {
 	mu     sync.Mutex
 	engine *Engine
 	batch  batch
+	owed   [][]byte       // last words that could not be put on record yet
 	downs  int            // how often the server has gone
 	armed  time.Time      // when Run will wake by itself
 	rest   bool           // idle is closed
@@ -97,6 +98,8 @@ type Sidecar struct {
 // the records before them are written, and not otherwise.
 type batch struct {
 	records [][]byte
+	last    [][]byte // those of them that are to be written later if they cannot be now
+	again   bool     // some of those were put off before
 	lines   []line
 	syncs   []Sync
 }
@@ -154,8 +157,11 @@ func (s *Sidecar) handle(ev Event) {
 	events := []Event{ev}
 	for len(events) > 0 {
 		ev, events = events[0], events[1:]
-		if _, ok := ev.(ServerDown); ok {
+		switch ev.(type) {
+		case ServerDown:
 			s.downs++
+		case AuditUp:
+			s.settleUp()
 		}
 		for _, f := range s.engine.Step(time.Now(), ev) {
 			if failed := s.carryOut(f); failed != nil {
@@ -208,8 +214,23 @@ func (s *Sidecar) record(r Record) {
 	}
 	if line := r.forAudit(); line != nil {
 		s.batch.records = append(s.batch.records, line)
+		if r.owed() {
+			s.batch.last = append(s.batch.last, line)
+		}
 		s.staged.Store(true)
 	}
+}
+
+// settleUp puts the last words on their way that are missing on record. There
+// are at most as many as there were calls when records began to fail.
+func (s *Sidecar) settleUp() {
+	s.batch.records = append(s.owed, s.batch.records...)
+	s.batch.last = append(s.owed[:len(s.owed):len(s.owed)], s.batch.last...)
+	if len(s.owed) > 0 {
+		s.batch.again = true
+		s.staged.Store(true)
+	}
+	s.owed = nil
 }
 
 // Flush makes leave what Handle has put on its way. The goroutines that read
@@ -296,6 +317,11 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 		if line.Call != 0 {
 			failed.Calls = append(failed.Calls, line.Call)
 		}
+	}
+	if !b.again || s.o.Audit.Err() != nil { // a log that is well and takes them not the second time never will
+		s.mu.Lock()
+		s.owed = append(s.owed, b.last...)
+		s.mu.Unlock()
 	}
 	s.Handle(failed)
 	if s.o.Audit.Err() == nil {

@@ -457,10 +457,14 @@ func (s *slaughter) account(kills int) {
 		}
 	}
 	r := s.wellKept("after everything", kills)
-	for _, call := range s.unfinished() {
+	records, err := recordsIn(s.audit)
+	if err != nil {
+		wrong("the log cannot be read: %v", err)
+	}
+	for _, call := range unfinished(records) {
 		wrong("the log has no last word on %s", call)
 	}
-	if named := s.tails(); named < s.torn {
+	if named := tails(records); named < s.torn {
 		wrong("%d tails were torn, and %d are named", s.torn, named)
 	}
 	if len(r.Unfinished) > 0 || !r.Closed {
@@ -470,22 +474,22 @@ func (s *slaughter) account(kills int) {
 		kills, len(s.calls), fates, executions, r.Records, r.Files, r.Recoveries, s.torn, violations)
 }
 
-// lines are all records.
-func (s *slaughter) lines() (all []killRecord) {
-	files, err := audit.Files(s.audit)
+// recordsIn are all records of a log.
+func recordsIn(path string) (all []killRecord, err error) {
+	files, err := audit.Files(path)
 	if err != nil {
-		s.t.Fatal(err)
+		return nil, err
 	}
 	for _, file := range files {
 		for line := range strings.Lines(recorded(file)) {
 			var r killRecord
 			if err := json.Unmarshal([]byte(line), &r); err != nil {
-				s.t.Fatalf("%v: %s", err, line)
+				return nil, fmt.Errorf("%w: %s", err, line)
 			}
 			all = append(all, r)
 		}
 	}
-	return all
+	return all, nil
 }
 
 type killRecord struct {
@@ -496,9 +500,9 @@ type killRecord struct {
 
 // unfinished are calls that were accepted and have no last word, or one before
 // they started.
-func (s *slaughter) unfinished() []string {
+func unfinished(records []killRecord) []string {
 	open, ended := map[string]string{}, map[string]bool{}
-	for _, r := range s.lines() {
+	for _, r := range records {
 		switch call := string(r.Call); {
 		case call == "":
 		case ended[call] && r.Event == "start":
@@ -514,8 +518,8 @@ func (s *slaughter) unfinished() []string {
 }
 
 // tails is how many torn tails the log names.
-func (s *slaughter) tails() (n int) {
-	for _, r := range s.lines() {
+func tails(records []killRecord) (n int) {
+	for _, r := range records {
 		if r.Torn > 0 {
 			n++
 		}

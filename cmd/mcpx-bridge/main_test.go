@@ -16,7 +16,7 @@ import (
 // that does what its one argument, a stdiotest.Script in JSON, says.
 func TestMain(m *testing.M) {
 	stdiotest.Main()
-	testscript.Main(leakless{m}, map[string]func(){"mcpx-bridge": main, "server": playServer, "journal": playJournal})
+	testscript.Main(leakless{m}, map[string]func(){"mcpx-bridge": main, "server": playServer, "journal": playJournal, "tinydisk": playTinyDisk})
 }
 
 // leakless fails a run that leaves goroutines behind.
