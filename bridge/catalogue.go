@@ -317,10 +317,16 @@ var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{
 
 // compileSchema never fetches anything. It always returns a check; with an
 // error, one that passes everything.
+//
+// It does not try one that nobody would write: a server could make everybody
+// wait for the compiler, which takes seconds over hundreds of levels.
 func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	check = func([]byte) error { return nil }
 	if len(schema) == 0 {
 		return check, nil
+	}
+	if err := jsonrpc.Scan(schema, schemaRules, nil, nil); isReason(err, jsonrpc.TooDeep) || isReason(err, jsonrpc.TooLarge) {
+		return check, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
@@ -333,6 +339,14 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 		return check, err
 	}
 	return func(arguments []byte) error { return plainly(compiled.Validate(value(arguments))) }, nil
+}
+
+// schemaRules bound the schemas that are used.
+var schemaRules = jsonrpc.Rules{Depth: jsonrpc.MaxDepth, Size: 1 << 20, Values: jsonrpc.MaxValues}
+
+func isReason(err error, r jsonrpc.Reason) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && e.Reason == r
 }
 
 // noLoader refuses references that lead out of the schema: a server must not

@@ -40,6 +40,23 @@ func TestNumbersTooLargeInASchema(t *testing.T) {
 	}
 }
 
+// A schema of hundreds of levels took seconds to compile, under the lock.
+func TestASchemaOfHundredsOfLevelsIsNotUsed(t *testing.T) {
+	s := emptyStage(t, "mcpx/v0.1")
+	s.seat()
+	s.do(ServerUp{Hello{PID: 7}})
+	deep := strings.Repeat(`{"properties":{"a":`, 400) + `{"type":"string"}` + strings.Repeat("}}", 400)
+	s.answerListing(`{"tools":[{"name":"read_x","inputSchema":` + deep + `}]}`)
+	check, err := compileSchema([]byte(deep))
+	if err == nil || check([]byte(`{"a":1}`)) != nil {
+		t.Errorf("it is used: %v", err)
+	}
+	s.call("bob", "e", "1", "read_x", `{"a":5}`)
+	if s.asked() != 1 {
+		t.Error("the call did not reach the server")
+	}
+}
+
 // The validator is not ours. Whatever it does, a call is refused and the
 // bridge lives.
 func TestAValidatorThatFallsOverRefuses(t *testing.T) {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -90,11 +91,11 @@ func TestEchoedDigest(t *testing.T) {
 func TestReasonIsTrimmedAndStripped(t *testing.T) {
 	s := newStage(t, Options{})
 	s.open(writeFile("alice"))
-	long := ""
+	var long strings.Builder
 	for range 600 {
-		long += "ä"
+		long.WriteString("ä")
 	}
-	s.says("alice", `{"action":"accept","content":{"approve":false,"reason":"  a\u001b[2Jb\u202e\n`+long+`"}}`)
+	s.says("alice", `{"action":"accept","content":{"approve":false,"reason":"  a\u001b[2Jb\u202e\n`+long.String()+`"}}`)
 	said := []rune(s.wantEnd(Denied, Declined).Said)
 	if got := string(said[:6]); got != "a[2Jb " || len(said) != 500 {
 		t.Errorf("%d characters: %q", len(said), got)

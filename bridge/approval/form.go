@@ -2,6 +2,7 @@ package approval
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -55,17 +56,18 @@ func list(words ...string) []byte {
 func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	args := d.public(p.args)
 	v := p.view(d.now, s.till, args)
-	message := v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]"
+	var message strings.Builder
+	message.WriteString(v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
-		message += "; it " + line
+		message.WriteString("; it " + line)
 	}
 	if problem != "" {
-		message += ". Please answer again: " + Text(problem)
+		message.WriteString(". Please answer again: " + Text(problem))
 	}
 	meta := p.metadata(s, args, int(s.till.Sub(d.now)/time.Second))
 	var mirror, params object
 	mirror.raw("mcpx/approval", meta)
-	params.str("message", message)
+	params.str("message", message.String())
 	params.raw("requestedSchema", p.schema(&v))
 	params.raw("metadata", meta)
 	params.put("_meta", mirror)

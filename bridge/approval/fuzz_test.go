@@ -101,13 +101,14 @@ func FuzzAI15Render(f *testing.F) {
 			t.Fatalf("%s", s.story())
 		}
 		form := s.form(s.shown("alice"))
-		shown := form.Message + form.RequestedSchema.Properties["approve"]["description"].(string)
+		var shown strings.Builder
+		shown.WriteString(form.Message + form.RequestedSchema.Properties["approve"]["description"].(string))
 		for _, whole := range []bool{false, true} {
 			v, _ := s.d.View(s.now, s.shown("local").ID, whole)
-			shown += v.Text() + strings.Join(v.Banner, "")
+			shown.WriteString(v.Text() + strings.Join(v.Banner, ""))
 			everyLeaf(t, &v, []byte(args), whole)
 		}
-		if bad, ok := fit(shown, true); !ok {
+		if bad, ok := fit(shown.String(), true); !ok {
 			t.Errorf("shows %U for %q %q", bad, text, args)
 		}
 		if raw := s.shown("alice").Params; !utf8.Valid(raw) {

@@ -1,5 +1,7 @@
 package approval
 
+import "strings"
+
 import "time"
 
 // What is remembered of settled questions, so that what comes late is known
@@ -75,18 +77,18 @@ func (s *Settled) sentence() string {
 }
 
 func names(people []Who) string {
-	text := ""
+	var text strings.Builder
 	for i, w := range people {
 		switch {
 		case i == 0:
 		case i == len(people)-1:
-			text += " and "
+			text.WriteString(" and ")
 		default:
-			text += ", "
+			text.WriteString(", ")
 		}
-		text += Text(w.String())
+		text.WriteString(Text(w.String()))
 	}
-	return text
+	return text.String()
 }
 
 // archive keeps what is needed to tell a late answer from a foreign one.

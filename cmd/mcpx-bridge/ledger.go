@@ -109,8 +109,10 @@ func seenIn(found audit.Found) (seen []bridge.Seen) {
 
 // auditChanged hears that records cannot be written, or can be again.
 func (b *bridging) auditChanged(err error) {
-	if b.sidecar == nil {
-		return // what fails before there is one is an error of the start
+	select {
+	case <-b.joined:
+	default:
+		return // what fails before there is a sidecar is an error of the start
 	}
 	if err != nil {
 		b.sidecar.Handle(bridge.Unrecorded{Err: err})
@@ -138,12 +140,12 @@ func (b *bridging) keepWitness(ctx context.Context) error {
 		case <-look.C:
 		}
 		head := b.audit.Synced()
-		if head.Seq == last.Seq || head.Seq-last.Seq < witnessRecords && time.Since(told) < witnessEvery {
+		if head.Seq <= last.Seq+1 || head.Seq-last.Seq < witnessRecords && time.Since(told) < witnessEvery {
 			continue
 		}
 		b.sidecar.Handle(bridge.Checkpoint{Seq: head.Seq, Hash: hex.EncodeToString(head.Hash[:])})
 		b.sidecar.Flush()
-		last, told = b.audit.Synced(), time.Now()
+		last, told = head, time.Now() // the record of this adds one, which is nothing new
 	}
 }
 

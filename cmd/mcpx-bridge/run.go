@@ -95,6 +95,7 @@ type bridging struct {
 	events *events
 
 	pid     atomic.Int64  // the server's process, 0 while there is none
+	joined  chan struct{} // closed when there is a sidecar
 	serving chan struct{} // closed when the tools are known
 	once    sync.Once
 	tools   atomic.Int64
@@ -139,7 +140,7 @@ func (p *program) hintAllow() {
 }
 
 func (p *program) newBridging(argv []string) (*bridging, error) {
-	b := &bridging{p: p, argv: argv, serving: make(chan struct{})}
+	b := &bridging{p: p, argv: argv, serving: make(chan struct{}), joined: make(chan struct{})}
 	id := cmp.Or(p.s.ID, deriveID(argv))
 	if err := checkID("--id", id); err != nil {
 		return nil, err
@@ -211,6 +212,7 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 	}
 	b.sidecar = bridge.New(b.opt)
 	b.sidecar.Bind(seatOf{b.seat}, b.server)
+	close(b.joined)
 	return nil
 }
 
