@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,9 +92,12 @@ func next(t *testing.T, conn *websocket.Conn) (f frame) {
 
 // compare asks everything in a script through the topic and compares.
 func (d dialect) compare(t *testing.T, conn *websocket.Conn, script []call, want []answer) {
+	// An envelope id is used once in the world: a bridge remembers those it has
+	// seen over its own restarts.
+	run := strconv.FormatInt(time.Now().UnixNano(), 36)
 	for i, c := range script {
 		id := ids[i%len(ids)]
-		env := fmt.Sprintf("call-%d", i)
+		env := fmt.Sprintf("call-%s-%d", run, i)
 		put(t, conn, fmt.Sprintf(`{"protocol":%q,"id":%q,"ts":"2026-01-01T00:00:00Z","from":"caller","to":["server"],"kind":%q,"payload":{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}}`,
 			d.protocol, env, d.kind(c), id, c.method, c.params))
 		got, progress := d.await(t, conn, env, c.token)
