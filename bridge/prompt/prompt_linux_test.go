@@ -19,24 +19,24 @@ func TestAllowTakesAKeyAndEnter(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"path":"/a","text":"x"}`))
 	s := sit(t, at(dir), 100, 30)
-	s.sees("agent-a requests permission to execute write_file")
+	s.Sees("agent-a requests permission to execute write_file")
 	for _, what := range []string{"1 of 1   fs in lobby", "Bridge       fs (notes-server)", "Rule         small-writes", `/path = "/a"`, "left", "a allow   d deny", "Asked        local (asked)"} {
-		s.sees(what)
+		s.Sees(what)
 	}
-	s.types("a")
-	s.sees("Enter allows it")
-	s.types("\r")
+	s.Types("a")
+	s.Sees("Enter allows it")
+	s.Types("\r")
 	if got := h.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"path":"/a","text":"x"}` {
 		t.Errorf("settled as %+v", got)
 	}
-	s.sees("allowed by you")
-	s.sees("nothing to decide; watching fs in lobby")
-	if strings.Contains(s.glass.String(), "Arguments") {
-		t.Errorf("the question is still there:\n%s", s.glass)
+	s.Sees("allowed by you")
+	s.Sees("nothing to decide; watching fs in lobby")
+	if strings.Contains(s.Terminal.String(), "Arguments") {
+		t.Errorf("the question is still there:\n%s", s.Terminal)
 	}
-	s.types("q")
+	s.Types("q")
 	s.leaves()
-	if !s.canonical() {
+	if !s.Canonical() {
 		t.Error("the terminal is not what it was")
 	}
 }
@@ -46,13 +46,13 @@ func TestAnyKeyButEnterTakesItBack(t *testing.T) {
 	id := h.Ask(controltest.Write(`{}`))
 	s := sit(t, at(dir), 80, 24)
 	for _, k := range []string{"\x1b", "n", "a", " "} {
-		s.sees("a allow")
-		s.types("a")
-		s.sees("Enter allows it")
-		s.types(k)
-		s.misses("Enter allows it")
+		s.Sees("a allow")
+		s.Types("a")
+		s.Sees("Enter allows it")
+		s.Types(k)
+		s.Misses("Enter allows it")
 	}
-	s.sees("a allow")
+	s.Sees("a allow")
 	if _, ok := h.Question(id); !ok {
 		t.Error("it was answered")
 	}
@@ -62,14 +62,14 @@ func TestDenyWithAReason(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{}`))
 	s := sit(t, at(dir), 80, 24)
-	s.sees("d deny")
-	s.types("d")
-	s.sees("deny, because")
-	s.types("not odayxx\x7f\x7f\x1b[D\x1b[D\x1b[D\x1b[Dt\r")
+	s.Sees("d deny")
+	s.Types("d")
+	s.Sees("deny, because")
+	s.Types("not odayxx\x7f\x7f\x1b[D\x1b[D\x1b[D\x1b[Dt\r")
 	if got := h.Next(t); got.Outcome != approval.Denied || got.Reason != approval.Declined || got.Said != "not today" {
 		t.Errorf("settled as %+v", got)
 	}
-	s.sees("denied by you")
+	s.Sees("denied by you")
 }
 
 func TestEditChangesWhatRuns(t *testing.T) {
@@ -81,18 +81,18 @@ func TestEditChangesWhatRuns(t *testing.T) {
 	}
 	h.Ask(q)
 	s := sit(t, at(dir), 120, 30)
-	s.sees("e edit")
-	s.types("e")
-	s.sees("Target system (Tab): production")
-	s.types("\t")
-	s.sees("Target system (Tab): staging")
-	s.types("\r")
-	s.sees("How often (1 to 9): 1")
-	s.types("\x150\r")
-	s.sees("must be at least 1")
-	s.types("\x157\r")
-	s.sees(`allow this call with modifiedTarget = "staging", count = 7`)
-	s.types("\r")
+	s.Sees("e edit")
+	s.Types("e")
+	s.Sees("Target system (Tab): production")
+	s.Types("\t")
+	s.Sees("Target system (Tab): staging")
+	s.Types("\r")
+	s.Sees("How often (1 to 9): 1")
+	s.Types("\x150\r")
+	s.Sees("must be at least 1")
+	s.Types("\x157\r")
+	s.Sees(`allow this call with modifiedTarget = "staging", count = 7`)
+	s.Types("\r")
 	if got := h.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"target":"staging","n":7}` {
 		t.Errorf("settled as %+v %s", got, got.Args)
 	}
@@ -104,19 +104,19 @@ func TestPassItOn(t *testing.T) {
 	q.Terms.Delegate = &policy.Delegate{To: []string{"carol", "dave"}, Depth: 1}
 	id := h.Ask(q)
 	s := sit(t, at(dir), 100, 30)
-	s.sees("g pass on")
-	s.types("g")
-	s.sees("pass on to (Tab): carol")
-	s.types("\t\r")
-	s.sees("passed on to dave")
-	s.sees("asked: dave")
-	s.types("a")
-	s.sees("this is not for you to decide now; asked: dave")
+	s.Sees("g pass on")
+	s.Types("g")
+	s.Sees("pass on to (Tab): carol")
+	s.Types("\t\r")
+	s.Sees("passed on to dave")
+	s.Sees("asked: dave")
+	s.Types("a")
+	s.Sees("this is not for you to decide now; asked: dave")
 	h.Say(t, "dave", id, `{"action":"accept","content":{"action":"approve"}}`)
 	if got := h.Next(t); got.Outcome != approval.Allowed || len(got.Chain) != 1 {
 		t.Errorf("settled as %+v", got)
 	}
-	s.sees("allowed")
+	s.Sees("allowed")
 }
 
 func TestRememberIsChosenAndSaid(t *testing.T) {
@@ -125,12 +125,12 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 	q.Terms.Remember = []string{"once", "session", "always"}
 	h.Ask(q)
 	s := sit(t, at(dir), 100, 30)
-	s.sees("r remember: once")
-	s.types("r")
-	s.sees("r remember: session")
-	s.types("a")
-	s.sees("and remember that (session)")
-	s.types("\r")
+	s.Sees("r remember: once")
+	s.Types("r")
+	s.Sees("r remember: session")
+	s.Types("a")
+	s.Sees("and remember that (session)")
+	s.Types("\r")
 	if got := h.Next(t); got.Made == nil || got.Made.Keep != "session" {
 		t.Errorf("settled as %+v", got)
 	}
@@ -142,20 +142,20 @@ func TestLongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
 	s := sit(t, at(dir), 80, 20)
-	s.sees(`! contains 1 direction-control character, shown as \u{…}`)
-	s.sees(`safe\u{202e}txt.exe`)
-	s.sees("Space more")
-	s.types("a")
-	s.sees("read it to the end first")
-	for !strings.Contains(s.glass.String(), "a allow") {
-		before := s.glass.String()
-		s.types(" ")
-		for s.glass.String() == before {
-			<-s.changed
+	s.Sees(`! contains 1 direction-control character, shown as \u{…}`)
+	s.Sees(`safe\u{202e}txt.exe`)
+	s.Sees("Space more")
+	s.Types("a")
+	s.Sees("read it to the end first")
+	for !strings.Contains(s.Terminal.String(), "a allow") {
+		before := s.Terminal.String()
+		s.Types(" ")
+		for s.Terminal.String() == before {
+			<-s.Changed()
 		}
 	}
-	s.sees(`u{1b}[2J rm -rf`)
-	s.types("a\r")
+	s.Sees(`u{1b}[2J rm -rf`)
+	s.Types("a\r")
 	if got := h.Next(t); got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
 	}
@@ -170,14 +170,14 @@ func TestWrappedTextIsMarked(t *testing.T) {
 	}
 	s := sit(t, at(dir), 60, 30)
 	for i := range 40 {
-		s.sees(fmt.Sprintf("%d of 40", i+1))
-		s.sees("d deny")
-		for line := range strings.Lines(s.glass.String()) {
+		s.Sees(fmt.Sprintf("%d of 40", i+1))
+		s.Sees("d deny")
+		for line := range strings.Lines(s.Terminal.String()) {
 			if strings.HasPrefix(line, "Digest       00000000") {
-				t.Fatalf("a forged line:\n%s", s.glass)
+				t.Fatalf("a forged line:\n%s", s.Terminal)
 			}
 		}
-		s.types("n")
+		s.Types("n")
 	}
 }
 
@@ -185,18 +185,18 @@ func TestWrappedTextIsMarked(t *testing.T) {
 func TestTypeAheadDecidesNothing(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	s := sit(t, prompt.Options{Find: prompt.Bridges(dir, nil), Guard: time.Hour}, 80, 24)
-	s.sees("nothing to decide")
-	s.types("a\ra\r")
+	s.Sees("nothing to decide")
+	s.Types("a\ra\r")
 	id := h.Ask(controltest.Write(`{}`))
-	s.sees("a allow")
-	s.types("a\rd\r") // and not in the moment after
+	s.Sees("a allow")
+	s.Types("a\rd\r") // and not in the moment after
 	other := h.Ask(controltest.Write(`{}`))
-	s.sees("of 2")
-	s.types("n") // moving is free
-	s.sees("2 of 2")
-	s.types("a\r")
-	s.types("n")
-	s.sees("1 of 2")
+	s.Sees("of 2")
+	s.Types("n") // moving is free
+	s.Sees("2 of 2")
+	s.Types("a\r")
+	s.Types("n")
+	s.Sees("1 of 2")
 	for _, id := range []string{id, other} {
 		if _, ok := h.Question(id); !ok {
 			t.Error("it was answered")
@@ -210,20 +210,20 @@ func TestDoubleEnterAnswersOnce(t *testing.T) {
 	h.Ask(controltest.Write(`{"n":1}`))
 	second := h.Ask(controltest.Write(`{"n":2}`))
 	s := sit(t, prompt.Options{Find: prompt.Bridges(dir, nil), Guard: 200 * time.Millisecond}, 80, 24)
-	s.sees("1 of 2")
-	s.sees("a allow")
-	for !strings.Contains(s.glass.String(), "Enter allows it") {
-		s.types("a")
+	s.Sees("1 of 2")
+	s.Sees("a allow")
+	for !strings.Contains(s.Terminal.String(), "Enter allows it") {
+		s.Types("a")
 		select {
-		case <-s.changed:
+		case <-s.Changed():
 		case <-time.After(100 * time.Millisecond): // within the guard it is not heard
 		}
 	}
-	s.types("\r\ra\r")
+	s.Types("\r\ra\r")
 	if got := h.Next(t); string(got.Args) != `{"n":1}` {
 		t.Errorf("settled %s", got.Args)
 	}
-	s.sees("/n = 2")
+	s.Sees("/n = 2")
 	if _, ok := h.Question(second); !ok {
 		t.Error("the second was answered with the first")
 	}
@@ -234,9 +234,9 @@ func TestPasteDecidesNothing(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	id := h.Ask(controltest.Write(`{}`))
 	s := sit(t, at(dir), 80, 24)
-	s.sees("a allow")
-	s.types("\x1b[200~a\r\x1b[201~d")
-	s.sees("deny, because (may be empty):")
+	s.Sees("a allow")
+	s.Types("\x1b[200~a\r\x1b[201~d")
+	s.Sees("deny, because (may be empty):")
 	if _, ok := h.Question(id); !ok {
 		t.Error("it was answered")
 	}
@@ -250,22 +250,22 @@ func TestAllTerminalsSayWhoAnswered(t *testing.T) {
 	q.Terms.Of = []string{"local", "alice"}
 	first := h.Ask(q)
 	one, two := sit(t, at(dir), 80, 24), sit(t, at(dir), 80, 24)
-	one.sees("a allow")
-	two.sees("a allow")
-	two.types("d") // is typing when the other answers
-	two.sees("deny, because")
-	one.types("a\r")
-	one.sees("allowed by you")
-	two.sees("allowed by local")
-	two.misses("deny, because")
+	one.Sees("a allow")
+	two.Sees("a allow")
+	two.Types("d") // is typing when the other answers
+	two.Sees("deny, because")
+	one.Types("a\r")
+	one.Sees("allowed by you")
+	two.Sees("allowed by local")
+	two.Misses("deny, because")
 	if got := h.Next(t); got.ID != first || got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
 	}
 	second := h.Ask(q)
-	one.sees("a allow")
+	one.Sees("a allow")
 	h.Say(t, "alice", second, `{"action":"decline"}`)
-	one.sees("denied by alice")
-	two.sees("denied by alice")
+	one.Sees("denied by alice")
+	two.Sees("denied by alice")
 }
 
 func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
@@ -274,13 +274,13 @@ func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
 	q.Terms.Within = 1500 * time.Millisecond
 	h.Ask(q)
 	s := sit(t, at(dir), 80, 24)
-	s.sees("0:00 left")
+	s.Sees("0:00 left")
 	for len(h.Settled) == 0 {
 		h.Tick()
 		time.Sleep(10 * time.Millisecond)
 	}
-	s.sees("]: expired")
-	s.sees("nothing to decide")
+	s.Sees("]: expired")
+	s.Sees("nothing to decide")
 }
 
 func TestSeveralBridgesInOneList(t *testing.T) {
@@ -289,26 +289,26 @@ func TestSeveralBridgesInOneList(t *testing.T) {
 	fs.Open(t, dir)
 	fs.Ask(controltest.Write(`{"n":1}`))
 	s := sit(t, at(dir), 100, 24)
-	s.sees("1 of 1   fs in lobby")
+	s.Sees("1 of 1   fs in lobby")
 	notes := controltest.New("notes") // starts later, and is found
 	d := notes.Open(t, dir)
 	notes.Ask(controltest.Write(`{"n":2}`))
-	s.sees("1 of 2")
-	s.types("l")
-	s.sees("2 questions")
-	s.sees("> write_file for agent-a on fs in lobby")
-	s.types("j")
-	s.sees("> write_file for agent-a on notes in lobby")
-	s.types("\r")
-	s.sees("2 of 2   notes in lobby")
-	s.sees("a allow")
-	s.types("a\r")
+	s.Sees("1 of 2")
+	s.Types("l")
+	s.Sees("2 questions")
+	s.Sees("> write_file for agent-a on fs in lobby")
+	s.Types("j")
+	s.Sees("> write_file for agent-a on notes in lobby")
+	s.Types("\r")
+	s.Sees("2 of 2   notes in lobby")
+	s.Sees("a allow")
+	s.Types("a\r")
 	if got := notes.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"n":2}` {
 		t.Errorf("settled as %+v", got)
 	}
-	s.sees("1 of 1   fs in lobby")
+	s.Sees("1 of 1   fs in lobby")
 	d.Close()
-	s.sees("notes in lobby is gone")
+	s.Sees("notes in lobby is gone")
 }
 
 // The prompt of a bridge leaves the log alone: what is logged stands above, in
@@ -317,48 +317,48 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	s := sit(t, prompt.Options{Find: prompt.Bridges(dir, nil), Resident: true}, 80, 24)
 	fmt.Fprintln(s.p.Above(), "log line 0")
-	s.sees("log line 0")
+	s.Sees("log line 0")
 	h.Ask(controltest.Write(`{}`))
-	s.sees("a allow")
+	s.Sees("a allow")
 	for i := 1; i < 50; i++ {
 		fmt.Fprintf(s.p.Above(), "log line %d\n", i)
 	}
 	fmt.Fprint(s.p.Above(), "half a line")
-	s.types("a")
-	s.sees("Enter allows it")
+	s.Types("a")
+	s.Sees("Enter allows it")
 	fmt.Fprint(s.p.Above(), " and the rest\n")
-	s.sees("half a line and the rest\n")
-	s.types("\r")
+	s.Sees("half a line and the rest\n")
+	s.Types("\r")
 	h.Next(t)
-	s.sees("allowed by you")
-	s.misses("Arguments")
+	s.Sees("allowed by you")
+	s.Misses("Arguments")
 	want := 0
-	for line := range strings.Lines(s.glass.String()) {
+	for line := range strings.Lines(s.Terminal.String()) {
 		if strings.HasPrefix(line, "log line") {
 			if line != fmt.Sprintf("log line %d\n", want) {
-				t.Fatalf("instead of line %d: %s", want, s.glass)
+				t.Fatalf("instead of line %d: %s", want, s.Terminal)
 			}
 			want++
 		}
 	}
 	if want != 50 {
-		t.Errorf("%d lines of the log are there:\n%s", want, s.glass)
+		t.Errorf("%d lines of the log are there:\n%s", want, s.Terminal)
 	}
-	s.types("q")
+	s.Types("q")
 	h.Ask(controltest.Write(`{}`)) // and it is still there
-	s.sees("a allow")
+	s.Sees("a allow")
 }
 
 func TestSmallTerminal(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"text":"` + strings.Repeat("long ", 200) + `"}`))
 	s := sit(t, at(dir), 24, 8)
-	s.sees("Space more")
-	s.types("x")
-	s.sees("a allow")
-	s.types("a")
-	s.sees("Enter")
-	s.types("\r")
+	s.Sees("Space more")
+	s.Types("x")
+	s.Sees("a allow")
+	s.Types("a")
+	s.Sees("Enter")
+	s.Types("\r")
 	if got := h.Next(t); got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
 	}

@@ -39,6 +39,7 @@ var may = map[string]string{
 	"bridge/desktop": "bridge/wire stdio stdio/jsonrpc",
 
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
+	"bridge/prompt/prompttest":   "",
 
 	"bridge/sim":      everything,
 	"cmd/mcpx-bridge": everything,

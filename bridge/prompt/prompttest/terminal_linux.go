@@ -1,0 +1,225 @@
+package prompttest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// openPTY returns both ends.
+func openPTY(t testing.TB, columns, lines int) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	raw, err := master.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n uint32
+	raw.Control(func(fd uintptr) {
+		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
+			n, err = unix.IoctlGetUint32(int(fd), unix.TIOCGPTN)
+		}
+		unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(lines)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(n)), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
+// A glass is what a terminal would show, lines that have scrolled away too.
+type glass struct {
+	mu      sync.Mutex
+	changed chan struct{}
+	columns int
+	lines   [][]rune
+	r, c    int
+	rest    []byte
+}
+
+func newGlass(columns int) *glass {
+	return &glass{changed: make(chan struct{}, 1), columns: columns, lines: make([][]rune, 1)}
+}
+
+func (g *glass) feed(text []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	text = append(g.rest, text...)
+	g.rest = nil
+	for len(text) > 0 {
+		n := g.one(text)
+		if n == 0 {
+			g.rest = append([]byte(nil), text...)
+			break
+		}
+		text = text[n:]
+	}
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (g *glass) one(text []byte) int {
+	switch text[0] {
+	case '\r':
+		g.c = 0
+		return 1
+	case '\n':
+		g.down()
+		return 1
+	case 0x1b:
+		return g.sequence(text)
+	}
+	if !utf8.FullRune(text) {
+		return 0
+	}
+	r, n := utf8.DecodeRune(text)
+	if g.c >= g.columns {
+		g.c = 0
+		g.down()
+	}
+	for len(g.lines[g.r]) <= g.c {
+		g.lines[g.r] = append(g.lines[g.r], ' ')
+	}
+	g.lines[g.r][g.c] = r
+	g.c++
+	return n
+}
+
+func (g *glass) down() {
+	if g.r++; g.r == len(g.lines) {
+		g.lines = append(g.lines, nil)
+	}
+}
+
+func (g *glass) sequence(text []byte) int {
+	end := 2
+	for end < len(text) && (text[end] < '@' || text[end] > '~') {
+		end++
+	}
+	if end >= len(text) {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(text[2:end]))
+	switch text[end] {
+	case 'A':
+		g.r = max(g.r-max(n, 1), 0)
+	case 'C':
+		g.c += max(n, 1)
+	case 'J':
+		g.lines = g.lines[:g.r+1]
+		g.lines[g.r] = g.lines[g.r][:min(g.c, len(g.lines[g.r]))]
+	case 'm', 'h', 'l':
+	default:
+		panic(fmt.Sprintf("a sequence that no terminal was asked to know: %q", text[:end+1]))
+	}
+	return end + 1
+}
+
+func (g *glass) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var b strings.Builder
+	for _, l := range g.lines {
+		b.WriteString(strings.TrimRight(string(l), " ") + "\n")
+	}
+	return b.String()
+}
+
+// A Terminal is a pseudo-terminal, and what is to be seen on it.
+type Terminal struct {
+	*glass
+	Slave *os.File // the end for programs
+
+	t      testing.TB
+	master *os.File
+}
+
+// Open opens a terminal for the length of a test, which it skips if there are
+// none.
+func Open(t testing.TB, columns, lines int) *Terminal {
+	t.Helper()
+	master, slave := openPTY(t, columns, lines)
+	s := &Terminal{glass: newGlass(columns), Slave: slave, t: t, master: master}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		text := make([]byte, 4096)
+		for {
+			n, err := master.Read(text)
+			if err != nil {
+				return
+			}
+			s.feed(text[:n])
+		}
+	}()
+	t.Cleanup(func() {
+		slave.Close()
+		master.Close()
+		<-read
+	})
+	return s
+}
+
+// Types presses keys.
+func (s *Terminal) Types(text string) {
+	s.t.Helper()
+	if _, err := s.master.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Changed is told when there is something new to be seen.
+func (s *Terminal) Changed() <-chan struct{} { return s.changed }
+
+// Sees waits until the terminal shows something.
+func (s *Terminal) Sees(what string) {
+	s.t.Helper()
+	late := time.After(20 * time.Second)
+	for !strings.Contains(s.String(), what) {
+		select {
+		case <-s.changed:
+		case <-late:
+			s.t.Fatalf("%q is not to be seen:\n%s", what, s)
+		}
+	}
+}
+
+// Misses waits until the terminal shows something no more.
+func (s *Terminal) Misses(what string) {
+	s.t.Helper()
+	late := time.After(20 * time.Second)
+	for strings.Contains(s.String(), what) {
+		select {
+		case <-s.changed:
+		case <-late:
+			s.t.Fatalf("%q is still to be seen:\n%s", what, s)
+		}
+	}
+}
+
+// Canonical reports whether the terminal gives whole lines and shows what is
+// typed, as shells like it.
+func (s *Terminal) Canonical() bool {
+	s.t.Helper()
+	m, err := unix.IoctlGetTermios(int(s.Slave.Fd()), unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m.Lflag&unix.ICANON != 0 && m.Lflag&unix.ECHO != 0
+}
