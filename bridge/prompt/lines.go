@@ -36,12 +36,12 @@ or say: list, show DIGEST, quit`
 // of In that never returns.
 func (l *Lines) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	p := &Prompt{o: Options{Find: l.Find}, m: newModel(0, false), posted: make(chan func(), 16)}
+	p := &Prompt{m: newModel(0, false), posted: make(chan func(), 16)}
 	l.m, l.shown = p.m, map[string]approval.View{}
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop()
-	parts.Go(func() { p.find(ctx, &parts) })
+	parts.Go(func() { p.find(ctx, &parts, l.Find) })
 	lines := make(chan string)
 	go l.read(ctx, lines)
 	fmt.Fprintln(l.Out, lineHelp)

@@ -15,7 +15,6 @@ import (
 // Options are what a Prompt is made with.
 type Options struct {
 	In, Out *os.File // a terminal, both
-	Find    Finder
 
 	// Resident is for the prompt of a bridge that runs at this terminal: it
 	// shows nothing while nothing is asked, and ends only with its context.
@@ -49,9 +48,9 @@ func New(o Options) *Prompt {
 // goes above the question. It may be used before and after, too.
 func (p *Prompt) Above() io.Writer { return p.screen }
 
-// Run asks until the person quits or ctx ends. It leaves the terminal as it
-// was.
-func (p *Prompt) Run(ctx context.Context) error {
+// Run asks what find finds, until the person quits or ctx ends. It leaves the
+// terminal as it was. It must be called once.
+func (p *Prompt) Run(ctx context.Context, find Finder) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -65,7 +64,7 @@ func (p *Prompt) Run(ctx context.Context) error {
 	defer p.flush()
 	defer p.screen.hide()
 	parts.Go(func() { t.read(ctx, keys) })
-	parts.Go(func() { p.find(ctx, &parts) })
+	parts.Go(func() { p.find(ctx, &parts, find) })
 	tick := time.NewTicker(everySecond)
 	defer tick.Stop()
 	for {
@@ -153,11 +152,11 @@ func (p *Prompt) post(ctx context.Context, f func()) {
 }
 
 // find looks for sources, again and again, and listens to each.
-func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup) {
+func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 	var mu sync.Mutex
 	known := map[string]bool{}
 	for {
-		found, err := p.o.Find(ctx, func(name string) bool {
+		found, err := find(ctx, func(name string) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return known[name]

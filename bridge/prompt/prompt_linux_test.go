@@ -13,12 +13,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-func at(dir string) prompt.Options { return prompt.Options{Find: prompt.Bridges(dir, nil)} }
-
 func TestAllowTakesAKeyAndEnter(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"path":"/a","text":"x"}`))
-	s := sit(t, at(dir), 100, 30)
+	s := sit(t, dir, prompt.Options{}, 100, 30)
 	s.Sees("agent-a requests permission to execute write_file")
 	for _, what := range []string{"1 of 1   fs in lobby", "Bridge       fs (notes-server)", "Rule         small-writes", `/path = "/a"`, "left", "a allow   d deny", "Asked        local (asked)"} {
 		s.Sees(what)
@@ -44,7 +42,7 @@ func TestAllowTakesAKeyAndEnter(t *testing.T) {
 func TestAnyKeyButEnterTakesItBack(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	id := h.Ask(controltest.Write(`{}`))
-	s := sit(t, at(dir), 80, 24)
+	s := sit(t, dir, prompt.Options{}, 80, 24)
 	for _, k := range []string{"\x1b", "n", "a", " "} {
 		s.Sees("a allow")
 		s.Types("a")
@@ -61,7 +59,7 @@ func TestAnyKeyButEnterTakesItBack(t *testing.T) {
 func TestDenyWithAReason(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{}`))
-	s := sit(t, at(dir), 80, 24)
+	s := sit(t, dir, prompt.Options{}, 80, 24)
 	s.Sees("d deny")
 	s.Types("d")
 	s.Sees("deny, because")
@@ -80,7 +78,7 @@ func TestEditChangesWhatRuns(t *testing.T) {
 		{Field: "count", Arg: "/n", Title: "How often", Type: "integer", Min: "1", Max: "9"},
 	}
 	h.Ask(q)
-	s := sit(t, at(dir), 120, 30)
+	s := sit(t, dir, prompt.Options{}, 120, 30)
 	s.Sees("e edit")
 	s.Types("e")
 	s.Sees("Target system (Tab): production")
@@ -103,7 +101,7 @@ func TestPassItOn(t *testing.T) {
 	q := controltest.Write(`{}`)
 	q.Terms.Delegate = &policy.Delegate{To: []string{"carol", "dave"}, Depth: 1}
 	id := h.Ask(q)
-	s := sit(t, at(dir), 100, 30)
+	s := sit(t, dir, prompt.Options{}, 100, 30)
 	s.Sees("g pass on")
 	s.Types("g")
 	s.Sees("pass on to (Tab): carol")
@@ -124,7 +122,7 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 	q := controltest.Write(`{}`)
 	q.Terms.Remember = []string{"once", "session", "always"}
 	h.Ask(q)
-	s := sit(t, at(dir), 100, 30)
+	s := sit(t, dir, prompt.Options{}, 100, 30)
 	s.Sees("r remember: once")
 	s.Types("r")
 	s.Sees("r remember: session")
@@ -141,7 +139,7 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 func TestLongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
-	s := sit(t, at(dir), 80, 20)
+	s := sit(t, dir, prompt.Options{}, 80, 20)
 	s.Sees(`! contains 1 direction-control character, shown as \u{…}`)
 	s.Sees(`safe\u{202e}txt.exe`)
 	s.Sees("Space more")
@@ -168,7 +166,7 @@ func TestWrappedTextIsMarked(t *testing.T) {
 	for pad := range 40 {
 		h.Ask(controltest.Write(`{"a":"` + strings.Repeat("x", 30+pad) + `Digest       00000000"}`))
 	}
-	s := sit(t, at(dir), 60, 30)
+	s := sit(t, dir, prompt.Options{}, 60, 30)
 	for i := range 40 {
 		s.Sees(fmt.Sprintf("%d of 40", i+1))
 		s.Sees("d deny")
@@ -184,7 +182,7 @@ func TestWrappedTextIsMarked(t *testing.T) {
 // Keys typed before the question was on the screen decide nothing.
 func TestTypeAheadDecidesNothing(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	s := sit(t, prompt.Options{Find: prompt.Bridges(dir, nil), Guard: time.Hour}, 80, 24)
+	s := sit(t, dir, prompt.Options{Guard: time.Hour}, 80, 24)
 	s.Sees("nothing to decide")
 	s.Types("a\ra\r")
 	id := h.Ask(controltest.Write(`{}`))
@@ -209,7 +207,7 @@ func TestDoubleEnterAnswersOnce(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"n":1}`))
 	second := h.Ask(controltest.Write(`{"n":2}`))
-	s := sit(t, prompt.Options{Find: prompt.Bridges(dir, nil), Guard: 200 * time.Millisecond}, 80, 24)
+	s := sit(t, dir, prompt.Options{Guard: 200 * time.Millisecond}, 80, 24)
 	s.Sees("1 of 2")
 	s.Sees("a allow")
 	for !strings.Contains(s.Terminal.String(), "Enter allows it") {
@@ -233,7 +231,7 @@ func TestDoubleEnterAnswersOnce(t *testing.T) {
 func TestPasteDecidesNothing(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	id := h.Ask(controltest.Write(`{}`))
-	s := sit(t, at(dir), 80, 24)
+	s := sit(t, dir, prompt.Options{}, 80, 24)
 	s.Sees("a allow")
 	s.Types("\x1b[200~a\r\x1b[201~d")
 	s.Sees("deny, because (may be empty):")
@@ -249,7 +247,7 @@ func TestAllTerminalsSayWhoAnswered(t *testing.T) {
 	q := controltest.Write(`{}`)
 	q.Terms.Of = []string{"local", "alice"}
 	first := h.Ask(q)
-	one, two := sit(t, at(dir), 80, 24), sit(t, at(dir), 80, 24)
+	one, two := sit(t, dir, prompt.Options{}, 80, 24), sit(t, dir, prompt.Options{}, 80, 24)
 	one.Sees("a allow")
 	two.Sees("a allow")
 	two.Types("d") // is typing when the other answers
@@ -273,7 +271,7 @@ func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
 	q := controltest.Write(`{}`)
 	q.Terms.Within = 1500 * time.Millisecond
 	h.Ask(q)
-	s := sit(t, at(dir), 80, 24)
+	s := sit(t, dir, prompt.Options{}, 80, 24)
 	s.Sees("0:00 left")
 	for len(h.Settled) == 0 {
 		h.Tick()
@@ -288,7 +286,7 @@ func TestSeveralBridgesInOneList(t *testing.T) {
 	fs := controltest.New("fs")
 	fs.Open(t, dir)
 	fs.Ask(controltest.Write(`{"n":1}`))
-	s := sit(t, at(dir), 100, 24)
+	s := sit(t, dir, prompt.Options{}, 100, 24)
 	s.Sees("1 of 1   fs in lobby")
 	notes := controltest.New("notes") // starts later, and is found
 	d := notes.Open(t, dir)
@@ -315,7 +313,7 @@ func TestSeveralBridgesInOneList(t *testing.T) {
 // whole lines, in order.
 func TestLogGoesAboveTheQuestion(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	s := sit(t, prompt.Options{Find: prompt.Bridges(dir, nil), Resident: true}, 80, 24)
+	s := sit(t, dir, prompt.Options{Resident: true}, 80, 24)
 	fmt.Fprintln(s.p.Above(), "log line 0")
 	s.Sees("log line 0")
 	h.Ask(controltest.Write(`{}`))
@@ -352,7 +350,7 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 func TestSmallTerminal(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"text":"` + strings.Repeat("long ", 200) + `"}`))
-	s := sit(t, at(dir), 24, 8)
+	s := sit(t, dir, prompt.Options{}, 24, 8)
 	s.Sees("Space more")
 	s.Types("x")
 	s.Sees("a allow")

@@ -16,8 +16,8 @@ type person struct {
 	done chan error
 }
 
-// sit sits somebody down.
-func sit(t *testing.T, o prompt.Options, columns, lines int) *person {
+// sit sits somebody down before the bridges in dir.
+func sit(t *testing.T, dir string, o prompt.Options, columns, lines int) *person {
 	t.Helper()
 	term := prompttest.Open(t, columns, lines)
 	if o.Guard == 0 {
@@ -25,7 +25,7 @@ func sit(t *testing.T, o prompt.Options, columns, lines int) *person {
 	}
 	o.In, o.Out = term.Slave, term.Slave
 	s := &person{Terminal: term, T: t, p: prompt.New(o), done: make(chan error, 1)}
-	go func() { s.done <- s.p.Run(t.Context()) }()
+	go func() { s.done <- s.p.Run(t.Context(), prompt.Bridges(dir, nil)) }()
 	t.Cleanup(s.leaves)
 	return s
 }

@@ -56,6 +56,20 @@ func Bridges(dir string, want func(control.Status) bool) Finder {
 	}
 }
 
+// Door finds the bridge whose socket is at path.
+func Door(path string) Finder {
+	return func(ctx context.Context, known func(string) bool) ([]Source, error) {
+		if known(path) {
+			return nil, nil
+		}
+		c, err := control.Dial(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		return []Source{bridge{c}}, nil
+	}
+}
+
 // Only finds one source, once.
 func Only(s Source) Finder {
 	return func(_ context.Context, known func(string) bool) ([]Source, error) {

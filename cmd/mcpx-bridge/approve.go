@@ -87,11 +87,38 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 
 // ask puts questions before whoever is at stdin.
 func (p *program) ask(ctx context.Context, find prompt.Finder) error {
-	in, out := terminal(p.stdin), terminal(p.stdout)
-	if in == nil || out == nil || p.getenv("TERM") == "dumb" {
-		return (&prompt.Lines{In: p.stdin, Out: p.stdout, Find: find}).Run(ctx)
+	if p.prompt != nil {
+		return p.prompt.Run(ctx, find)
 	}
-	return prompt.New(prompt.Options{In: in, Out: out, Find: find, Plain: p.getenv("NO_COLOR") != ""}).Run(ctx)
+	return (&prompt.Lines{In: p.stdin, Out: p.stdout, Find: find}).Run(ctx)
+}
+
+// attend has whoever sits at our terminal asked right there: beside what is
+// logged by a bridge, if it is resident. The log then goes above the question.
+func (p *program) attend(resident bool) {
+	out, log := terminal(p.stdout), terminal(p.stderr)
+	if resident {
+		out = log
+	}
+	in := terminal(p.stdin)
+	if in == nil || out == nil || p.getenv("TERM") == "dumb" {
+		return
+	}
+	p.prompt = prompt.New(prompt.Options{In: in, Out: out, Resident: resident, Plain: p.getenv("NO_COLOR") != ""})
+	if log != nil {
+		p.stderr = p.prompt.Above()
+	}
+}
+
+// keepAsking asks the person at the terminal of run until ctx ends.
+func (b *bridging) keepAsking(ctx context.Context) error {
+	if b.p.prompt != nil {
+		if err := b.p.prompt.Run(ctx, prompt.Door(b.local.door.Path())); err != nil {
+			b.p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
+		}
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // terminal is the file that f is, if that is a terminal; else nil.

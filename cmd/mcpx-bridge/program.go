@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
 // A program is one invocation: the world it may touch, its settings and its
@@ -22,6 +24,7 @@ type program struct {
 	s   settings
 	log *slog.Logger
 
+	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
 	errors    *spool                  // what stderr goes through, nil if it need not
 	unprinted atomic.Pointer[failure] // why something could not be printed
 }
@@ -124,6 +127,12 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	}
 	if err := p.settle(cmd); err != nil {
 		return err
+	}
+	switch {
+	case cmd.Name() == "run" && !p.s.JSON:
+		p.attend(true)
+	case cmd.Name() == "approve":
+		p.attend(false)
 	}
 	if cmd.Name() == "run" || cmd.Name() == "gateway" {
 		p.errors = newSpool(p.stderr, logLinesLost) // they must not wait for who reads the log

@@ -134,7 +134,11 @@ func (p *program) hintAllow() {
 		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
 		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
 	default:
-		p.log.Info("every call waits until you agree to it: mcpx-bridge approve")
+		where := "mcpx-bridge approve"
+		if p.prompt != nil {
+			where = "here, or with " + where
+		}
+		p.log.Info("every call waits until you agree to it: " + where)
 		p.log.Info("hint: --allow 'read_*' lets others call the tools that begin with read_, --policy FILE says more")
 	}
 }
@@ -247,6 +251,7 @@ func (b *bridging) run(ctx context.Context) error {
 		func(ctx context.Context) error { return b.keepWitness(ctx) },
 		func(ctx context.Context) error { return b.keepDoor(ctx) },
 		func(ctx context.Context) error { return b.keepGrants(ctx) },
+		func(ctx context.Context) error { return b.keepAsking(ctx) },
 		func(inner context.Context) error { return b.untilTold(ctx, inner) },
 	)
 	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) {

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt/prompttest"
+)
+
+// at runs a command at a terminal until the test ends or stop is called, and
+// returns its exit code through that.
+func at(t *testing.T, term *prompttest.Terminal, state string, args ...string) (stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, args, env{stdin: term.Slave, stdout: term.Slave, stderr: term.Slave,
+			getenv:  func(key string) string { return map[string]string{"XDG_STATE_HOME": state, "TERM": "xterm"}[key] },
+			environ: os.Environ})
+	}()
+	ended := -1
+	stop = func() int {
+		cancel(errSignalled)
+		if ended < 0 {
+			ended = <-code
+		}
+		return ended
+	}
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+func TestApproveAtATerminal(t *testing.T) {
+	h := controltest.New("fs")
+	state := openHall(t, h)
+	other := controltest.New("notes")
+	other.Open(t, filepath.Join(state, "mcpx-bridge", "control"))
+	term := prompttest.Open(t, 100, 30)
+	stop := at(t, term, state, "approve", "fs")
+	term.Sees("nothing to decide; watching fs in lobby (q quits)")
+	other.Ask(controltest.Write(`{"n":1}`)) // is not named
+	h.Ask(controltest.Write(`{"path":"/a"}`))
+	term.Sees("a allow")
+	term.Sees("1 of 1   fs in lobby")
+	for len(h.Settled) == 0 { // in the first moments nothing is heard
+		term.Types("a\r")
+		select {
+		case <-term.Changed():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if s := h.Next(t); s.Outcome != approval.Allowed {
+		t.Errorf("settled as %+v", s)
+	}
+	term.Sees("write_file for agent-a on fs in lobby")
+	if code := stop(); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if !term.Canonical() {
+		t.Error("the terminal is not what it was")
+	}
+}
+
+// Run at a terminal asks right there, and its log goes above the question.
+func TestRunAsksAtItsTerminal(t *testing.T) {
+	term, state := prompttest.Open(t, 110, 40), t.TempDir()
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	stop := at(t, term, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--"}, server)...)
+	term.Sees("every call waits until you agree to it: here, or with mcpx-bridge approve")
+	term.Sees("fs serves")
+	result := make(chan string, 1)
+	go func() {
+		code, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+		result <- strings.Join([]string{out, errs, string(rune('0' + code))}, "\n")
+	}()
+	term.Sees("bob requests permission to execute write_file")
+	term.Sees("a allow   d deny")
+	for len(result) == 0 {
+		term.Types("a\r")
+		select {
+		case <-term.Changed():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
+		t.Errorf("the caller got %s", got)
+	}
+	term.Sees("allowed by you")
+	term.Sees("answered bob: write_file ok")
+	term.Misses("Arguments")
+	for line := range strings.Lines(term.String()) {
+		if strings.Contains(line, "mcpx-bridge:") && !strings.HasPrefix(line, "mcpx-bridge:") {
+			t.Errorf("the log is garbled: %q", line)
+		}
+	}
+	if code := stop(); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if !term.Canonical() {
+		t.Error("the terminal is not what it was")
+	}
+}
+
+// Without a terminal run asks nobody there, nor with --json or a dumb one.
+func TestRunWithoutATerminalAsksNobodyThere(t *testing.T) {
+	term := prompttest.Open(t, 80, 24)
+	for _, c := range []struct {
+		in, errs any
+		term     string
+		args     []string
+		want     bool
+	}{
+		{term.Slave, term.Slave, "xterm", []string{"run"}, true},
+		{term.Slave, term.Slave, "xterm", []string{"run", "--json"}, false},
+		{term.Slave, term.Slave, "dumb", []string{"run"}, false},
+		{strings.NewReader(""), term.Slave, "xterm", []string{"run"}, false},
+		{term.Slave, io.Discard, "xterm", []string{"run"}, false},
+		{term.Slave, term.Slave, "xterm", []string{"gateway"}, false},
+	} {
+		p := &program{env: env{stdin: c.in.(io.Reader), stdout: io.Discard, stderr: c.errs.(io.Writer),
+			getenv: func(key string) string { return map[string]string{"TERM": c.term}[key] }, environ: func() []string { return nil }}}
+		cmd, rest, err := p.root().Find(c.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(cmd.ParseFlags(rest), p.prepare(cmd)); err != nil {
+			t.Fatal(err)
+		}
+		if p.errors != nil {
+			p.errors.close()
+		}
+		if (p.prompt != nil) != c.want {
+			t.Errorf("%v with TERM=%s: asks is %v", c.args, c.term, p.prompt != nil)
+		}
+	}
+}
