@@ -140,7 +140,12 @@ func levelOf(r bridge.Record) slog.Level {
 			return slog.LevelWarn
 		}
 		return slog.LevelDebug
-	case "call", "decided", "server_up", "server_exit", "server_noise", "server_log", "stopped":
+	case "decided":
+		if r.Question == "" {
+			return slog.LevelDebug // a rule did; people want to read of people
+		}
+		return slog.LevelInfo
+	case "call", "server_up", "server_exit", "server_noise", "server_log", "stopped":
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -162,8 +167,16 @@ func inWords(r bridge.Record) string {
 			return "refused " + r.From + ": " + cmp.Or(what, "a request") + " (" + r.Reason + ")"
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome
+	case "asked":
+		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " call " + what + "?"
+	case "answer":
+		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
 	case "decided":
-		return "decided: " + r.Verdict + " " + what + " for " + r.From
+		by := ""
+		if len(r.By) > 0 {
+			by = ", by " + strings.Join(r.By, ", ")
+		}
+		return "decided: " + r.Verdict + " " + what + " for " + r.From + by
 	case "withdrawn":
 		return r.From + " withdrew " + what
 	case "server_up":
