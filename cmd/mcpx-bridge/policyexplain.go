@@ -157,7 +157,7 @@ func isNumberOrBoolean(text string) bool {
 // explained is the decision in words, with the arguments under the call.
 func explained(d policy.Decision, args []byte) string {
 	verdict, rest, _ := strings.Cut(policy.Explain(d), "\n")
-	why, rules, any := strings.Cut(rest, "rules:\n")
+	why, rules, more := strings.Cut(rest, "rules:\n")
 	text := []byte(verdict + "\n")
 	if !bytes.Equal(args, []byte("{}")) {
 		text = fmt.Appendf(text, "  with %s\n", oneLine(args))
@@ -166,7 +166,7 @@ func explained(d policy.Decision, args []byte) string {
 	for _, l := range d.Limits {
 		text = fmt.Appendf(text, "  takes %s\n", taken(l))
 	}
-	if any {
+	if more {
 		text = append(text, "rules:\n"+rules...)
 	}
 	return string(text)
