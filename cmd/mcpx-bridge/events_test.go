@@ -17,6 +17,8 @@ func TestEventsInWords(t *testing.T) {
 		{bridge.Record{Event: "call", From: "ann", Method: "tools/call", Tool: "echo"}, ""},
 		{bridge.Record{Event: "answered", Call: "7", From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
 			"answered ann: echo ok call=7"},
+		{bridge.Record{Event: "asked", Call: "c1", From: "ann", Tool: "rm", Rule: "risky", Of: []string{"local", "bob"}},
+			`asking local, bob: may ann call rm? call=c1 rule=risky`},
 		{bridge.Record{Event: "answered", From: "ann", Tool: "rm", Outcome: "error", Executed: "no", Reason: "policy_denied", Rule: "--deny rm"},
 			`refused ann: rm (policy_denied) rule="--deny rm"`},
 		{bridge.Record{Event: "answered", Call: "7", From: "ann", Tool: "rm", Outcome: "error", Executed: "unknown", Reason: "outcome_unknown", Detail: "it died"},
