@@ -75,7 +75,7 @@ const anyQuestion = `{"message":"*","requestedSchema":{"type":"object","required
 func (p play) replies(from string, q posed, link, body string) {
 	p.stage.t.Helper()
 	p.count++
-	p.send(p.d.frame(fmt.Sprintf("reply-%d", p.count), from, "fs", p.d.kind("response", "elicitation/create", ""), link,
+	p.send(p.d.frame(fmt.Sprintf("reply-%d", p.count), from, p.me, p.d.kind("response", "elicitation/create", ""), link,
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, q.id, body)))
 }
 

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -413,7 +414,7 @@ func (s *slaughter) last() {
 		s.mu.Lock()
 	}
 	s.mu.Unlock()
-	_ = k.cmd.Process.Signal(os.Interrupt)
+	_ = k.cmd.Process.Signal(syscall.SIGTERM)
 	if err := k.cmd.Wait(); err != nil {
 		s.t.Errorf("%v\n%s", err, k.about())
 	}
