@@ -39,13 +39,13 @@ as it stands behind --, without a shell, kept up, and stopped with everything
 it started when this command ends. The others in the topic find its tools under
 our id, which is taken from the command unless --id names another.
 
-Every call waits until you agree to it (mcpx-bridge approve), or somebody whom
---approver names. With --allow or --deny alone there are no questions: what is
-not allowed is refused. --policy FILE says with rules which calls run, which are
-refused, and who is asked about the others; mcpx-bridge policy init drafts one.
-A --deny holds whatever the rest says. In a pattern * stands for any run of
-characters. What was decided, and what ran, is kept in the audit log; without a
-record nothing runs.
+Every call waits until you agree to it, here at the terminal or with mcpx-bridge
+approve, or somebody does whom --approver names. With --allow or --deny alone
+there are no questions: what is not allowed is refused. --policy FILE says with
+rules which calls run, which are refused, and who is asked about the others;
+mcpx-bridge policy init drafts one. A --deny holds whatever the rest says. In a
+pattern * stands for any run of characters. What was decided, and what ran, is
+kept in the audit log; without a record nothing runs.
 
 Without --gateway it joins this machine's own gateway, and hosts that itself
 when no other mcpx-bridge does. When the one that hosts it ends, another takes
@@ -124,21 +124,21 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 
 // hintAllow says what a person who has just begun will wonder about.
 func (p *program) hintAllow() {
+	where := "with mcpx-bridge approve"
+	if p.prompt != nil {
+		where = "here, or " + where
+	}
 	switch asked := append([]string{"you"}, p.s.Approver...); {
 	case p.s.Policy != "":
 	case p.asks():
 		p.log.Info("what is not allowed or denied waits until somebody agrees to it: " + strings.Join(asked, ", "))
-		p.log.Info("hint: mcpx-bridge approve shows the questions to you")
+		p.log.Info("hint: you answer " + where)
 	case len(p.s.Allow) > 0:
 	case len(p.s.Deny) > 0:
 		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
 		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
 	default:
-		where := "mcpx-bridge approve"
-		if p.prompt != nil {
-			where = "here, or with " + where
-		}
-		p.log.Info("every call waits until you agree to it: " + where)
+		p.log.Info("every call waits until you agree to it, " + where)
 		p.log.Info("hint: --allow 'read_*' lets others call the tools that begin with read_, --policy FILE says more")
 	}
 }
