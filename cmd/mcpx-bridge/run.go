@@ -138,7 +138,7 @@ func (p *program) hintAllow() {
 		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
 		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
 	default:
-		p.log.Info("every call waits until you agree to it, " + where)
+		p.log.Info("every call waits until you agree to it: " + where)
 		p.log.Info("hint: --allow 'read_*' lets others call the tools that begin with read_, --policy FILE says more")
 	}
 }
