@@ -171,6 +171,16 @@ func TestOddFrames(t *testing.T) {
 			[]string{"taken mew/v0.4 fs", "refused welcome_for_another"},
 		},
 		{
+			"nor is one that says to nobody that we are somebody else",
+			d2(`{"protocol":"mew/v0.4","id":"w2","from":"system:gateway","kind":"system/welcome","payload":{"you":{"id":"bob"},"participants":[]}}`),
+			[]string{"taken mew/v0.4 fs", "refused welcome_for_another"},
+		},
+		{
+			"nor is ours one that was sent to somebody else",
+			d2(`{"protocol":"mew/v0.4","id":"w2","from":"system:gateway","to":["bob"],"kind":"system/welcome","payload":{"you":{"id":"fs"},"participants":[]}}`),
+			[]string{"taken mew/v0.4 fs", "refused welcome_for_another"},
+		},
+		{
 			"O16 an error without id and from",
 			d2(`{"protocol":"mew/v0.4","kind":"system/error","payload":{"error":"Invalid protocol version: x","code":"VALIDATION_ERROR"}}`),
 			[]string{"taken", "got system/error"},
