@@ -349,7 +349,7 @@ func (s *slaughter) epoch(n int) {
 	s.wellKept("after kill", n)
 	s.again()
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	moment := time.Duration(s.fate.IntN(150)) * time.Millisecond
+	moment := time.Duration(s.fate.IntN(300)) * time.Millisecond
 	go func() {
 		defer close(stopped)
 		for s.call(stop) {
@@ -471,8 +471,8 @@ func (s *slaughter) account(kills int) {
 	if len(r.Unfinished) > 0 || !r.Closed {
 		wrong("%d calls have started and not ended; closed: %v", len(r.Unfinished), r.Closed)
 	}
-	s.t.Logf("%d kills, %d calls (%v), %d executions, %d audit records in %d files, %d recoveries, %d torn tails, %d violations",
-		kills, len(s.calls), fates, executions, r.Records, r.Files, r.Recoveries, s.torn, violations)
+	s.t.Logf("%d kills, %d calls (%v), %d starts on record, %d executions, %d audit records in %d files, %d recoveries, %d torn tails, %d violations",
+		kills, len(s.calls), fates, r.Starts, executions, r.Records, r.Files, r.Recoveries, s.torn, violations)
 }
 
 // recordsIn are all records of a log.
