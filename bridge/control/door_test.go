@@ -61,7 +61,7 @@ func TestQuestionIsListedShownAndAnswered(t *testing.T) {
 }
 
 // AI-23: a decision carries the digest of what was shown.
-func TestDecisionNeedsTheDigestThatWasShown(t *testing.T) {
+func TestAI23ADecisionNeedsTheDigestThatWasShown(t *testing.T) {
 	h, c := enter(t)
 	id, other := h.Ask(controltest.Write(`{"path":"/a"}`)), h.Ask(controltest.Write(`{"path":"/b"}`))
 	_ = other
@@ -111,7 +111,7 @@ func TestSecondAnswerHearsWhoWasFirst(t *testing.T) {
 	}
 }
 
-func TestOneOfManyIsFirst(t *testing.T) {
+func TestAI05OneOfManyIsFirst(t *testing.T) {
 	h, c := enter(t)
 	for range 20 {
 		id := h.Ask(controltest.Write(`{}`))
@@ -147,7 +147,7 @@ func TestOneOfManyIsFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRequestIsRefused(t *testing.T) {
+func TestAI19WhatIsNoRequestDecidesNothing(t *testing.T) {
 	h, c := enter(t)
 	id := h.Ask(controltest.Write(`{}`))
 	v, err := c.Show(t.Context(), id)

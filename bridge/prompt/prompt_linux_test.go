@@ -136,7 +136,7 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 
 // AI-15, AI-16: the terminal shows what cannot be seen, and allows nothing
 // that was not shown to its end.
-func TestLongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
+func TestAI15LongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	h.Ask(controltest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
 	s := sit(t, dir, prompt.Options{}, 80, 20)
@@ -161,7 +161,7 @@ func TestLongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 
 // A value that runs over the edge of the screen cannot look like a line of the
 // bridge's own.
-func TestWrappedTextIsMarked(t *testing.T) {
+func TestAI15WrappedTextIsMarked(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	for pad := range 40 {
 		h.Ask(controltest.Write(`{"a":"` + strings.Repeat("x", 30+pad) + `Digest       00000000"}`))
@@ -242,7 +242,7 @@ func TestPasteDecidesNothing(t *testing.T) {
 
 // First valid answer wins, and all views say who: two terminals and somebody
 // in the topic.
-func TestAllTerminalsSayWhoAnswered(t *testing.T) {
+func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	q := controltest.Write(`{}`)
 	q.Terms.Of = []string{"local", "alice"}

@@ -1,0 +1,107 @@
+package prompt
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// AI-16: who asks, which bridge and server, tool, arguments, rule, digest.
+func TestAI16ThePageIsAsWritten(t *testing.T) {
+	v := approval.View{Headline: "agent-a requests permission to execute write_file", Banner: []string{`contains 1 invisible character, shown as \u{…}`},
+		Facts: []approval.Fact{{Name: "Tool", Text: "write_file"}, {Name: "Caller", Text: "agent-a"}, {Name: "Bridge", Text: "fs (notes-server)"},
+			{Name: "Rule", Text: "small-writes"}, {Name: "Decide by", Text: "later"}, {Name: "Digest", Text: "9c01d2ee"}},
+		People:    []approval.Person{{Who: "local", State: "asked"}},
+		Arguments: []approval.Leaf{{Name: "/path", Text: `"/tmp/x"`}, {Name: "/text", Text: `"aaa…zzz" (cut)`, Cut: true, Whole: `"` + strings.Repeat("a", 50) + `"`}}}
+	const want = `agent-a requests permission to execute w
+  ┆ rite_file
+! contains 1 invisible character, shown
+  ┆ as \u{…}
+Tool         write_file
+Caller       agent-a
+Bridge       fs (notes-server)
+Rule         small-writes
+Digest       9c01d2ee
+Asked        local (asked)
+Arguments
+  /path = "/tmp/x"
+  /text = "aaa…zzz" (cut)
+  the whole of it:
+  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+  ┆ aaaaaaaaaaaaa"
+`
+	var got strings.Builder
+	for _, r := range pageOf(&v, 40) {
+		got.WriteString(strings.TrimRight(r.text, " ") + "\n")
+	}
+	if got.String() != want {
+		t.Errorf("got\n%s", got.String())
+	}
+}
+
+func TestClock(t *testing.T) {
+	for left, want := range map[time.Duration]string{-1: "time is up", 0: "time is up", 59 * time.Second: "0:59 left", 5 * time.Minute: "5:00 left",
+		3*time.Hour + 62*time.Second: "3:01:02 left"} {
+		if got := clockText(left); got != want {
+			t.Errorf("%v: %s", left, got)
+		}
+	}
+}
+
+// No text is lost where lines are broken, and no line is too wide.
+func FuzzWrap(f *testing.F) {
+	f.Add("a語b́ text", 7)
+	f.Fuzz(func(t *testing.T, s string, columns int) {
+		columns = max(columns%200, 8)
+		s = approval.Text(s)
+		var back strings.Builder
+		for i, line := range wrap(s, columns) {
+			if widthOf(line) > columns {
+				t.Errorf("%q is %d wide, not %d", line, widthOf(line), columns)
+			}
+			if i > 0 {
+				rest, ok := strings.CutPrefix(line, continued)
+				if !ok {
+					t.Errorf("%q is not marked", line)
+				}
+				line = rest
+			}
+			back.WriteString(line)
+		}
+		if back.String() != s {
+			t.Errorf("%q became %q", s, back.String())
+		}
+		if c := cutTo(s, columns); widthOf(c) > columns {
+			t.Errorf("%q is %d wide, not %d", c, widthOf(c), columns)
+		}
+	})
+}
+
+// Whatever arrives, in whatever pieces, keys come out of it in the same way.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("a\x1b[A\x1b[200~x\ry\x1b[201~\xc3\xa9\x1b[5~\r\n\x7f"), 3)
+	f.Add([]byte("\x1b[999999999999999999~"), 1)
+	f.Fuzz(func(t *testing.T, text []byte, at int) {
+		if len(text) == 0 {
+			return
+		}
+		var whole, parts decoder
+		at = (at%len(text) + len(text)) % len(text)
+		if text[at] == '[' || text[at] == 'O' {
+			return // an escape that stood alone until now is a key of its own
+		}
+		now := time.Now()
+		want := whole.decode(text, now)
+		got := append(parts.decode(text[:at], now), parts.decode(text[at:], now)...)
+		if len(got) != len(want) || whole.pasted != parts.pasted {
+			t.Fatalf("%q: %v, cut at %d %v", text, want, at, got)
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("%q: %v, cut at %d %v", text, want, at, got)
+			}
+		}
+	})
+}

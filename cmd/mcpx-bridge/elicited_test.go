@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// elicitation is an elicitation from somebody to alice about the call in envelope env.
+func elicitation(t *testing.T, from, id, env string) *wire.Envelope {
+	t.Helper()
+	return frame(t, `{"protocol":"mcpx/v0.1","id":"env-%[2]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:elicitation/create",`+
+		`"payload":{"jsonrpc":"2.0","id":"%[2]s","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}}},`+
+		`"metadata":{"elicitationType":"tool_approval","timeout":60,"originalRequest":{"from":"bob","tool":"rm","arguments":{},"envelopeId":"%[3]s"}}}}}`, from, id, env)
+}
+
+func cancelled(t *testing.T, from, id string) *wire.Envelope {
+	t.Helper()
+	return frame(t, `{"protocol":"mcpx/v0.1","id":"c-%[1]s-%[2]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:notifications/cancelled",`+
+		`"payload":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%[2]s","reason":"allowed by carol"}}}`, from, id)
+}
+
+func frame(t *testing.T, format string, args ...any) *wire.Envelope {
+	t.Helper()
+	d, ok := wire.Lookup("mcpx/v0.1")
+	if !ok {
+		t.Fatal("no dialect")
+	}
+	e, err := d.Decode(fmt.Appendf(nil, format, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &e
+}
+
+func (s *elicited) pose(t *testing.T, e *wire.Envelope) {
+	t.Helper()
+	if err := s.asks(e, []byte(`"x"`)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// AI-22: what is put again takes the place of what was put before; nobody
+// answers the first then.
+func TestAI22AQuestionPutAgainIsOneQuestion(t *testing.T) {
+	s := &elicited{}
+	s.pose(t, elicitation(t, "fs", "1", "e7"))
+	first, _ := s.List(t.Context())
+	s.pose(t, elicitation(t, "fs", "2", "e7"))
+	s.pose(t, elicitation(t, "other", "3", "e7"))
+	all, _ := s.List(t.Context())
+	if len(all) != 2 || all[0].ID == first[0].ID || all[0].Bridge != "fs" || all[1].Bridge != "other" {
+		t.Errorf("%+v", all)
+	}
+	if _, err := s.Decide(t.Context(), &approval.View{ID: first[0].ID}, approval.Reply{Allow: true}); !isUnknown(err) {
+		t.Errorf("the first was answered: %v", err)
+	}
+}
+
+func isUnknown(err error) bool {
+	r, ok := errors.AsType[*control.Refusal](err)
+	return ok && r.Reason == control.Unknown
+}
+
+func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
+	s := &elicited{}
+	e := elicitation(t, "fs", "1", "e7")
+	if err := s.asks(e, []byte(`"1"`)); err != nil {
+		t.Fatal(err)
+	}
+	s.cancelled(cancelled(t, "mallory", "1"))
+	s.cancelled(cancelled(t, "fs", "2"))
+	if all, _ := s.List(t.Context()); len(all) != 1 {
+		t.Fatal("it is gone")
+	}
+	events, stop := s.Feed.Watch()
+	defer stop()
+	s.cancelled(cancelled(t, "fs", "1"))
+	if e := <-events; e.Event != "closed" || e.Because != "withdrawn: allowed by carol" {
+		t.Errorf("%+v", e)
+	}
+	if all, _ := s.List(t.Context()); len(all) != 0 {
+		t.Error("it is still there")
+	}
+}
+
+func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &elicited{}
+		for i := range maxElicited {
+			s.pose(t, elicitation(t, "fs", fmt.Sprint(i), fmt.Sprint("e", i)))
+		}
+		if err := s.asks(elicitation(t, "fs", "z", "ez"), []byte(`"z"`)); !errors.Is(err, errTooMany) {
+			t.Errorf("one too many: %v", err)
+		}
+		s.pose(t, elicitation(t, "other", "z", "ez"))
+		time.Sleep(60 * time.Second)
+		synctest.Wait()
+		if all, _ := s.List(t.Context()); len(all) != 0 {
+			t.Errorf("%d are still open", len(all))
+		}
+	})
+}
