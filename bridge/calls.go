@@ -76,6 +76,7 @@ type calls struct {
 	named    uint64
 	byNumber map[uint64]*call // at the server
 	byCaller map[callerKey]*call
+	open     map[seenKey]bool // the envelopes of those whose callers await an answer
 	asked    map[string]*call // by the question that is open about them
 	syncing  map[uint64]*call // agreed to, but not yet on disk
 	parked   []*call          // agreed to, and waiting for the server
@@ -121,12 +122,23 @@ func (cs *calls) settle(c *call) {
 	}
 	c.silent = true
 	cs.foreign--
+	delete(cs.open, seenKey{c.from, c.env})
 	if c.number != 0 {
 		cs.running--
 	}
 	if cs.byCaller[c.caller()] == c {
 		delete(cs.byCaller, c.caller())
 	}
+}
+
+// unstarted are the calls that were agreed to and have not started, the oldest
+// first.
+func (cs *calls) unstarted() []*call {
+	all := slices.Clone(cs.parked)
+	for _, ticket := range slices.Sorted(maps.Keys(cs.syncing)) {
+		all = append(all, cs.syncing[ticket])
+	}
+	return all
 }
 
 func (cs *calls) inOrder() []*call {
@@ -140,6 +152,7 @@ func (e *Engine) newCall(env *wire.Envelope) *call {
 	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
 		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
 	e.calls.byCaller[c.caller()] = c
+	e.calls.open[seenKey{c.from, c.env}] = true
 	e.calls.foreign++
 	return c
 }

@@ -3,7 +3,6 @@ package bridge
 import (
 	"bytes"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ func (e *Engine) question(c *call) {
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
 		q.Fingerprint = t.print
 	}
-	if g := e.granted.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &policy.Ledger{}); g.Verdict == policy.Allow {
+	if g := e.granted.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &policy.Ledger{}); g.Verdict == policy.Allow && !e.changedTool(c.tool()) {
 		q.Granted = g.Rule
 	}
 	id, acts := e.desk.Open(e.now, q)
@@ -137,54 +136,6 @@ func (e *Engine) present(w approval.Who) bool {
 }
 
 func (e *Engine) verified() bool { return e.trustUnverified || e.room.dialect.Verified() }
-
-// recheck says why a call that somebody agrees to may not run after all. The
-// stricter of the policy then and now holds (RELIABILITY AI-14).
-func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string) {
-	if q.Method == "tools/call" && e.server.up {
-		t := e.server.tools.tools[q.Tool]
-		switch {
-		case t == nil || t.print != q.Fingerprint:
-			return approval.ToolChanged
-		case t.fits(arguments) != nil:
-			return approval.BadArguments
-		}
-	}
-	d := e.decideAgain(q, arguments)
-	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !covers(&q.Terms, d.Ask) {
-		return approval.PolicyDenied
-	}
-	return ""
-}
-
-// decideAgain judges a call that has its place in the limits already: the place
-// is given back for as long as it takes, and taken for the arguments as they
-// are now.
-func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Decision {
-	c := e.calls.byQuestion(q)
-	if c != nil {
-		e.ledger.GiveBack(c.hold)
-	}
-	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
-	if c != nil {
-		c.hold = e.ledger.Reserve(d, e.now)
-	}
-	return d
-}
-
-// covers reports whether those who agreed under some terms are enough for
-// others too.
-func covers(had, now *policy.Terms) bool {
-	if now == nil || now.Need > had.Need {
-		return false
-	}
-	for _, name := range had.Of {
-		if !slices.Contains(now.Of, name) {
-			return false
-		}
-	}
-	return true
-}
 
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
@@ -458,9 +409,7 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 func (e *Engine) reload(p *policy.Policy) {
 	e.policy = p
 	e.note(Record{Event: "reloaded", Detail: p.Hash()})
-	e.act(e.desk.Reload(e.now, func(q *approval.Question, arguments []byte) policy.Decision {
-		return p.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
-	}))
+	e.act(e.desk.Reload(e.now, e.decideAgain))
 }
 
 // toolsChanged ends questions about tools that are not what they were.
@@ -489,11 +438,21 @@ func (e *Engine) Revoke(id string) bool                 { return e.desk.Revoke(i
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }
 
-// withdrawFor ends the questions of a caller who is gone.
+// withdrawFor ends the questions of a caller who is gone, and the calls that
+// were agreed to and have not started.
 func (e *Engine) withdrawFor(who string) {
 	for _, id := range sorted(e.calls.asked) {
 		if c := e.calls.asked[id]; c != nil && c.from == who {
 			e.act(e.desk.Withdraw(e.now, id, approval.CallerLeft))
 		}
 	}
+	for _, c := range e.calls.unstarted() {
+		if c.from == who && !c.silent {
+			r := c.record()
+			r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(No)
+			e.note(r)
+			e.calls.settle(c)
+		}
+	}
+	e.idleIfDone()
 }

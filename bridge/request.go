@@ -84,6 +84,10 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.drop(env, reason, "")
 		return
 	}
+	if e.calls.open[seenKey{env.From, env.ID}] { // people may take longer than anything is remembered
+		e.drop(env, "duplicate_envelope", "")
+		return
+	}
 	if refusal, refused := e.judged(env); refused {
 		e.refuse(env, refusal)
 		return

@@ -81,13 +81,20 @@ func (d *Desk) grantFor(p *pending) *Grant {
 func (d *Desk) granted(p *pending) *Grant {
 	d.endOldGrants()
 	q := &p.q
+	kept := q.Granted
 	for _, g := range d.grants {
-		if g.key == p.key && g.Fingerprint == q.Fingerprint && slices.Contains(q.Terms.Remember, g.Keep) && p.enough(g.By) {
+		if g.key != p.key {
+			continue
+		}
+		if g.Fingerprint == q.Fingerprint && slices.Contains(q.Terms.Remember, g.Keep) && p.enough(g.By) {
 			return g
 		}
+		if g.RuleName() == kept {
+			kept = "" // what it stands for is known, and no longer enough
+		}
 	}
-	if q.Granted != "" && slices.Contains(q.Terms.Remember, "always") {
-		return &Grant{ID: q.Granted, Keep: "always", Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool,
+	if kept != "" && slices.Contains(q.Terms.Remember, "always") {
+		return &Grant{ID: kept, Keep: "always", Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool,
 			Fingerprint: q.Fingerprint, Args: canonical(q.Args, jsonrpc.AppendQuote)}
 	}
 	return nil

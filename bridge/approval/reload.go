@@ -43,6 +43,8 @@ func (d *Desk) ToolsChanged(now time.Time, fingerprint func(q *Question) string)
 func (d *Desk) tighten(p *pending, t *policy.Terms) {
 	was := &p.q.Terms
 	p.need = max(p.need, t.Need)
+	was.Need = p.need
+	was.Of = slices.DeleteFunc(slices.Clone(was.Of), func(name string) bool { return !slices.Contains(t.Of, name) })
 	if t.Within > 0 {
 		p.shorten(p.asked.Add(t.Within))
 	}

@@ -30,7 +30,10 @@ type Bridge interface {
 	Watch() (events <-chan Event, cancel func())
 
 	Grants() []approval.Grant
-	Revoke(id string) bool // reports whether there was one of that id
+
+	// Revoke reports whether there was one of that id. After an error it may be
+	// in force still, or again after a restart.
+	Revoke(id string) (bool, error)
 }
 
 // Status is how a bridge is.

@@ -190,7 +190,8 @@ func (g *guest) handle(method string, raw []byte) (any, error) {
 		if err != nil || p.ID == "" {
 			return nil, badParams{errors.Join(err, missing(p.ID, "id"))}
 		}
-		return revokeResult{g.d.o.Bridge.Revoke(p.ID)}, nil
+		revoked, err := g.d.o.Bridge.Revoke(p.ID)
+		return revokeResult{revoked}, err
 	}
 	return nil, noMethod(method)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -148,15 +149,18 @@ func (l *attendance) Decide(a approval.Answer) (control.Outcome, error) {
 func (l *attendance) Grants() []approval.Grant { return l.b.sidecar.Grants() }
 
 // Revoke forgets a yes, also one that was kept in the file.
-func (l *attendance) Revoke(id string) bool {
+func (l *attendance) Revoke(id string) (bool, error) {
 	had := l.b.sidecar.Revoke(id)
 	l.b.rewriting.Lock()
 	defer l.b.rewriting.Unlock()
+	if !slices.Contains(l.b.revoked, id) {
+		l.b.revoked = append(l.b.revoked, id)
+	}
 	kept, err := l.b.dropGrant(id)
 	if err != nil {
-		l.b.p.log.Error("a grant could not be taken out of its file", "grant", id, "error", err)
+		return false, fmt.Errorf("the grant could not be taken out of its file: %w", err)
 	}
-	return had || kept
+	return had || kept, nil
 }
 
 // keepDoor serves the person at this machine until ctx ends.
@@ -221,10 +225,13 @@ func (l *attendance) remember(g approval.Grant) {
 func (b *bridging) addGrant(g approval.Grant) error {
 	b.rewriting.Lock()
 	defer b.rewriting.Unlock()
+	if slices.Contains(b.revoked, g.ID) {
+		return nil // before it was written down
+	}
 	return b.changeGrants(func(text string) string { return text + g.Rule() })
 }
 
-// changeGrants writes the file anew, whole, and puts it in force.
+// changeGrants puts the file as it is to be in force, and writes it anew, whole.
 func (b *bridging) changeGrants(change func(string) string) error {
 	file, err := b.grantsFile()
 	if err != nil {
@@ -241,18 +248,19 @@ func (b *bridging) changeGrants(change func(string) string) error {
 		return err
 	}
 	next := change(string(text))
-	granted := &policy.Policy{}
-	if strings.TrimSpace(next) != strings.TrimSpace(approval.RulesHead) {
+	granted, none := &policy.Policy{}, strings.TrimSpace(next) == strings.TrimSpace(approval.RulesHead)
+	if !none {
 		if granted, err = policy.Load(file, []byte(next)); err != nil {
 			return fmt.Errorf("what was to be written cannot be read: %w", err)
 		}
-		if err := writeWhole(file, []byte(next)); err != nil {
-			return err
-		}
-	} else if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	}
+	b.sidecar.Handle(bridge.GrantsChanged{Granted: granted}) // for this run, even if it cannot be written
+	if !none {
+		return writeWhole(file, []byte(next))
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	b.sidecar.Handle(bridge.GrantsChanged{Granted: granted})
 	return nil
 }
 

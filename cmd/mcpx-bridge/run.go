@@ -89,6 +89,7 @@ type bridging struct {
 	argv    []string
 
 	rewriting sync.Mutex // held while the file of grants is written anew
+	revoked   []string   // grants of this run that must not be written any more
 
 	audit  *audit.Log     // nil if no record is kept
 	opt    bridge.Options // of the sidecar

@@ -173,10 +173,10 @@ func (h *Hall) Grants() []approval.Grant {
 	return h.desk.Grants(time.Now())
 }
 
-func (h *Hall) Revoke(id string) bool {
+func (h *Hall) Revoke(id string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.desk.Revoke(id)
+	return h.desk.Revoke(id), nil
 }
 
 // Next waits for the next end of a question.

@@ -1,0 +1,63 @@
+package bridge
+
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// recheck says why a call that somebody agrees to may not run after all. The
+// stricter of the policy then and now holds (RELIABILITY AI-14).
+func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string) {
+	if q.Method == "tools/call" && e.server.up {
+		t := e.server.tools.tools[q.Tool]
+		switch {
+		case t == nil || t.print != q.Fingerprint:
+			return approval.ToolChanged
+		case t.fits(arguments) != nil:
+			return approval.BadArguments
+		}
+	}
+	d := e.decideAgain(q, arguments)
+	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !covers(&q.Terms, d.Ask) {
+		return approval.PolicyDenied
+	}
+	return ""
+}
+
+// decideAgain judges a call that has its place in the limits already: the place
+// is given back for as long as it takes, and taken for the arguments as they
+// are now.
+func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Decision {
+	c := e.calls.byQuestion(q)
+	if c != nil {
+		e.ledger.GiveBack(c.hold)
+	}
+	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
+	if c != nil {
+		c.hold = e.ledger.Reserve(d, e.now)
+	}
+	return d
+}
+
+// covers reports whether those who agreed under some terms are enough for
+// others too.
+func covers(had, now *policy.Terms) bool {
+	if now == nil || now.Need > had.Need {
+		return false
+	}
+	if had.Delegate != nil {
+		for _, name := range had.Delegate.To {
+			if now.Delegate == nil || !slices.Contains(now.Delegate.To, name) {
+				return false
+			}
+		}
+	}
+	for _, name := range had.Of {
+		if !slices.Contains(now.Of, name) {
+			return false
+		}
+	}
+	return true
+}
