@@ -174,6 +174,14 @@ func (c *call) arguments() []byte {
 	return nil
 }
 
+// named is what rules know the call by: its tool, or the prompt it gets.
+func (c *call) named() string {
+	if c.method == "prompts/get" {
+		return c.key
+	}
+	return c.tool()
+}
+
 // what names the call to people.
 func (c *call) what() string {
 	if tool := c.tool(); tool != "" {

@@ -305,6 +305,18 @@ func TestReadsPassUnlessARuleNamesThem(t *testing.T) {
 	}
 }
 
+func TestRulesKnowAPromptByItsName(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.do(Reloaded{rules(t, allowsSome+" - {name: no-jokes, deny: ['joke*'], methods: [prompts/get]}\n")})
+	for i, prompt := range []string{"joke_1", "story"} {
+		s.arrive(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"p%d","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:prompts/get","payload":{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":%q}}}`, i, prompt))
+	}
+	s.has(s.only(), `"code":-31004`, "no-jokes")
+	if len(s.lines) != 1 || !strings.Contains(s.lines[0], "story") {
+		t.Errorf("the server got %q", s.lines)
+	}
+}
+
 func TestListChangedIsToldWhenTheNewListIsKnown(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)

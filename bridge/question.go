@@ -29,7 +29,7 @@ const (
 // question puts a call before those who may agree to it.
 func (e *Engine) question(c *call) {
 	q := approval.Question{
-		Caller: c.from, Via: "request", Method: c.method, Tool: c.tool(), Args: c.arguments(),
+		Caller: c.from, Via: "request", Method: c.method, Tool: c.named(), Args: c.arguments(),
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id,
 		Bridge: e.room.me, Server: e.serverName, Topic: e.topic, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !e.verified(),
@@ -37,7 +37,7 @@ func (e *Engine) question(c *call) {
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
 		q.Fingerprint = t.print
 	}
-	if g := e.granted.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &policy.Ledger{}); g.Verdict == policy.Allow && !e.changedTool(c.tool()) {
+	if g := e.granted.Decide(e.described(c.from, "request", c.method, c.named(), c.arguments()), &policy.Ledger{}); g.Verdict == policy.Allow && !e.changedTool(c.tool()) {
 		q.Granted = g.Rule
 	}
 	id, acts := e.desk.Open(e.now, q)

@@ -141,7 +141,7 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 // refused, or is put before somebody.
 func (e *Engine) admit(env *wire.Envelope) {
 	c := e.newCall(env)
-	c.decision = e.policy.Decide(e.described(c.from, "request", c.method, c.tool(), c.arguments()), &e.ledger)
+	c.decision = e.policy.Decide(e.described(c.from, "request", c.method, c.named(), c.arguments()), &e.ledger)
 	e.pinned(c)
 	switch c.decision.Verdict {
 	case policy.Allow:
@@ -170,7 +170,7 @@ func (e *Engine) noteDecision(c *call) {
 // described is a call as the policy sees it.
 func (e *Engine) described(from, via, method, tool string, arguments []byte) policy.Call {
 	call := policy.Call{From: from, Via: via, Method: method, Tool: tool, Args: arguments, Now: e.now}
-	if t := e.server.tools.tools[tool]; t != nil {
+	if t := e.server.tools.tools[tool]; t != nil && method == "tools/call" {
 		call.Hints = t.hints
 	}
 	return call
