@@ -1,43 +1,9 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
-
-// Globs is a policy of tool-name patterns, as given by the flags --allow and
-// --deny. In a pattern * stands for any run of characters, ? for any one. The
-// zero Globs denies everything.
-type Globs struct {
-	Allow []string
-	Deny  []string
-}
-
-// Check reports the first pattern that cannot match any tool.
-func (g Globs) Check() error {
-	for _, p := range append(append([]string{}, g.Allow...), g.Deny...) {
-		if strings.TrimSpace(p) != p || p == "" {
-			return fmt.Errorf("the pattern %q is empty or has white space around it", p)
-		}
-	}
-	return nil
-}
-
-// Decide is total: it has an answer for every call. Methods other than
-// tools/call are named by no pattern and so denied.
-func (g Globs) Decide(c Call) Decision {
-	if c.Method != "tools/call" {
-		return Decision{}
-	}
-	if p, ok := first(g.Deny, c.Tool); ok {
-		return Decision{Verdict: Deny, Rule: "--deny " + p}
-	}
-	if p, ok := first(g.Allow, c.Tool); ok {
-		return Decision{Verdict: Allow, Rule: "--allow " + p}
-	}
-	return Decision{}
-}
 
 func first(patterns []string, name string) (string, bool) {
 	for _, p := range patterns {

@@ -5,8 +5,11 @@ import (
 	"testing"
 )
 
-func TestDecide(t *testing.T) {
-	g := Globs{Allow: []string{"read_*", "delete_one"}, Deny: []string{"delete_*", "*secret*"}}
+func TestWhatTheFlagsAllow(t *testing.T) {
+	p, err := Flags([]string{"read_*", "delete_one"}, []string{"delete_*", "*secret*"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		method, tool string
 		want         string
@@ -18,31 +21,27 @@ func TestDecide(t *testing.T) {
 		{"tools/call", "READ_FILE", "deny (no rule matched)"},
 		{"tools/call", "", "deny (no rule matched)"},
 		{"logging/setLevel", "read_file", "deny (no rule matched)"},
-		{"", "read_file", "deny (no rule matched)"},
 	} {
-		if got := g.Decide(Call{Method: c.method, Tool: c.tool}).String(); got != c.want {
+		if got := p.Decide(Call{Method: c.method, Tool: c.tool}, &Ledger{}).String(); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.method, c.tool, got, c.want)
 		}
 	}
 }
 
 func TestTheZeroPolicyDeniesEverything(t *testing.T) {
-	if d := (Globs{}).Decide(Call{Method: "tools/call", Tool: "x"}); d.Verdict != Deny {
-		t.Error("the zero Globs allowed a call")
+	if d := (&Policy{}).Decide(Call{Method: "tools/call", Tool: "x"}, &Ledger{}); d.Verdict != Deny {
+		t.Error("the zero Policy allowed a call")
 	}
 	if (Decision{}).Verdict != Deny {
 		t.Error("the zero Decision is not a denial")
 	}
 }
 
-func TestCheckRefusesPatternsThatMatchNothing(t *testing.T) {
+func TestFlagsRefusePatternsThatMatchNothing(t *testing.T) {
 	for _, bad := range []string{"", " read_*", "read_* "} {
-		if (Globs{Allow: []string{bad}}).Check() == nil {
+		if _, err := Flags([]string{bad}, nil); err == nil {
 			t.Errorf("%q passed", bad)
 		}
-	}
-	if err := (Globs{Allow: []string{"*"}, Deny: []string{"a?"}}).Check(); err != nil {
-		t.Error(err)
 	}
 }
 
