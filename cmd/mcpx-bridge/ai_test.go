@@ -58,6 +58,7 @@ var invariants = []struct {
 	{"AI-18", "bridge/approval", "TestAI18TheRuleMeansTheGrantAndNoMore"},
 	{"AI-19", "", "TestNothingButAnAnswerDecides"},
 	{"AI-19", "bridge/control", "TestAI19WhatIsNoRequestDecidesNothing"},
+	{"AI-19", "bridge/control", "TestAI19WhatIsNoRequestDecidesNothing"},
 	{"AI-20", "bridge/approval", "TestAI20Delegation"},
 	{"AI-20", "bridge/approval", "TestAI20NoLoops"},
 	{"AI-20", "", "O60"},
