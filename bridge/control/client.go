@@ -177,8 +177,13 @@ func (c *Client) Watch(ctx context.Context) iter.Seq2[Event, error] {
 }
 
 func dial(ctx context.Context, path string) (*link, error) {
+	at, done, err := reach(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
+	conn, err := d.DialContext(ctx, "unix", at)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Where sockets are. A bridge ID has its socket at ID.sock, and holds a lock on
@@ -17,8 +18,8 @@ import (
 // there already is a dead process's, and removes it. A second live bridge of
 // the same id, at another topic, is ID~2.sock.
 
-// Where the path would be too long for a socket, it stands in a directory with
-// a shorter name.
+// Where the path would be too long for a socket, Linux has a way around that; on
+// other systems it stands in a directory with a shorter name.
 
 const (
 	longestPath = 103 // of a socket, on the strictest system
@@ -35,21 +36,7 @@ func socketName(id string) string {
 	return id[:longestID-9] + "~" + hex.EncodeToString(sum[:4])
 }
 
-// socketDir is where the socket of that name is: in dir, unless its path would
-// be too long for one. It makes nothing.
-func socketDir(dir, name string) (string, error) {
-	if len(filepath.Join(dir, name+"~99.sock")) <= longestPath {
-		return dir, nil
-	}
-	return shortDir(dir)
-}
-
-func hashed(dir string) string {
-	sum := sha256.Sum256([]byte(dir))
-	return hex.EncodeToString(sum[:4])
-}
-
-// open makes a directory if need be, and refuses one that others can get into.
+// openDir makes a directory if need be, and refuses one that others can get into.
 func openDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -74,6 +61,7 @@ type place struct {
 	path  string
 	lock  *os.File
 	spare bool // its directory is for nothing else
+	once  sync.Once
 }
 
 // take listens at the first free name for an id.
@@ -99,7 +87,7 @@ func take(dir, id string) (*place, error) {
 		if lock != nil {
 			p, err := bind(lock, filepath.Join(sockets, name+".sock"))
 			if err != nil {
-				lock.Close()
+				lock.Close() // nothing is left by then
 				return nil, err
 			}
 			p.spare = sockets != dir
@@ -129,20 +117,28 @@ func bind(lock *os.File, path string) (*place, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	listener, err := net.Listen("unix", path)
+	at, done, err := reach(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		listener.Close()
+	defer done()
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
+	if err != nil {
 		return nil, err
 	}
-	return &place{Listener: listener, path: path, lock: lock}, nil
+	listener.SetUnlinkOnClose(false) // at may be another file by then
+	p := &place{Listener: listener, path: path, lock: lock}
+	if err := os.Chmod(path, 0o600); err != nil {
+		p.leave()
+		return nil, err
+	}
+	return p, nil
 }
 
 // leave removes the socket, then gives back the name. It may be called twice.
 func (p *place) leave() {
-	p.Listener.Close() // which removes it
+	p.Listener.Close()
+	p.once.Do(func() { os.Remove(p.path) }) // not what another may have there later
 	if p.spare {
 		os.Remove(filepath.Dir(p.path)) // unless there are others
 	}
@@ -151,11 +147,7 @@ func (p *place) leave() {
 
 // sockets lists the sockets of dir, by name. Not all need be alive.
 func sockets(dir string) (all []string, err error) {
-	places := []string{dir}
-	if short, err := shortDir(dir); err == nil {
-		places = append(places, short)
-	}
-	for _, at := range places {
+	for _, at := range []string{dir, shortDir(dir)} {
 		entries, err := listDir(at)
 		if err != nil {
 			return nil, err
@@ -171,6 +163,9 @@ func sockets(dir string) (all []string, err error) {
 
 // listDir lists a directory of ours; one that is not there is empty.
 func listDir(dir string) ([]fs.DirEntry, error) {
+	if dir == "" {
+		return nil, nil
+	}
 	err := checkDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

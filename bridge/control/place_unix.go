@@ -12,12 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shortDir stands in for a directory whose name is too long for a socket. It
-// is checked like any other: it must be ours and closed to others.
-func shortDir(dir string) (string, error) {
-	return fmt.Sprintf("/tmp/mcpx-%d-%s", os.Geteuid(), hashed(dir)), nil
-}
-
 // ownedAndClosed refuses what belongs to somebody else or is open to others.
 func ownedAndClosed(name string, info fs.FileInfo) error {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
