@@ -240,32 +240,6 @@ func TestPasteDecidesNothing(t *testing.T) {
 	}
 }
 
-// First valid answer wins, and all views say who: two terminals and somebody
-// in the topic.
-func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
-	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{}`)
-	q.Terms.Of = []string{"local", "alice"}
-	first := h.Ask(q)
-	one, two := sit(t, dir, prompt.Options{}, 80, 24), sit(t, dir, prompt.Options{}, 80, 24)
-	one.Sees("a allow")
-	two.Sees("a allow")
-	two.Types("d") // is typing when the other answers
-	two.Sees("deny, because")
-	one.Types("a\r")
-	one.Sees("allowed by you")
-	two.Sees("allowed by local")
-	two.Misses("deny, because")
-	if got := h.Next(t); got.ID != first || got.Outcome != approval.Allowed {
-		t.Errorf("settled as %+v", got)
-	}
-	second := h.Ask(q)
-	one.Sees("a allow")
-	h.Say(t, "alice", second, `{"action":"decline"}`)
-	one.Sees("denied by alice")
-	two.Sees("denied by alice")
-}
-
 func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	q := controltest.Write(`{}`)
