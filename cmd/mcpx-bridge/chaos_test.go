@@ -403,7 +403,9 @@ func (p *proxy) pass(near net.Conn) {
 	p.mu.Unlock()
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 		p.running.Go(func() {
-			_, _ = io.Copy(way[0], way[1]) // it ends when either end is closed
+			// It ends when either end is closed. Two TCP connections would be
+			// spliced through pipes which the runtime keeps for next time.
+			_, _ = io.Copy(struct{ io.Writer }{way[0]}, way[1])
 			way[0].Close()
 		})
 	}
