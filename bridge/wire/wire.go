@@ -14,25 +14,27 @@ import (
 type Kind uint8
 
 const (
-	Unknown      Kind = iota // well formed, of a kind that means nothing to us
-	Request                  // asks a participant to do something and to answer
-	Response                 // answers one request
-	Notification             // tells, expects no answer
-	Proposal                 // asks somebody else to make a request
-	Withdraw                 // the proposer no longer wants it
-	Reject                   // a participant will not serve a proposal
-	Greeting                 // gateway to joiner: who you are and who is here; read with Envelope.Welcome
-	Presence                 // gateway to all: somebody came or left
-	Chat                     // words to people
-	Failure                  // gateway to sender: your frame was refused; read with Envelope.Fault
-	Grant                    // capability/grant, capability/revoke
-	Control                  // participant/* (pause, resume, shutdown, …)
-	Stream                   // raw stream data of mew; never JSON
-	kinds                    // how many there are
+	Unknown          Kind = iota // well formed, of a kind that means nothing to us
+	Request                      // asks a participant to do something and to answer
+	Response                     // answers one request
+	Notification                 // tells, expects no answer
+	Proposal                     // asks somebody else to make a request
+	Withdraw                     // the proposer no longer wants it
+	Reject                       // a participant will not serve a proposal
+	Status                       // how it stands with a proposal; drafts of mcpx/v0.1 only
+	ProposalResponse             // what a participant makes of a proposal that asked; drafts of mcpx/v0.1 only
+	Greeting                     // gateway to joiner: who you are and who is here; read with Envelope.Welcome
+	Presence                     // gateway to all: somebody came or left
+	Chat                         // words to people
+	Failure                      // gateway to sender: your frame was refused; read with Envelope.Fault
+	Grant                        // capability/grant, capability/revoke
+	Control                      // participant/* (pause, resume, shutdown, …)
+	Stream                       // raw stream data of mew; never JSON
+	kinds                        // how many there are
 )
 
 var kindNames = [kinds]string{"unknown", "request", "response", "notification", "proposal", "withdraw", "reject",
-	"greeting", "presence", "chat", "failure", "grant", "control", "stream"}
+	"status", "proposal-response", "greeting", "presence", "chat", "failure", "grant", "control", "stream"}
 
 func (k Kind) String() string {
 	if k >= kinds {
@@ -58,6 +60,8 @@ type Envelope struct {
 	Key     string          // tool name, resource URI or prompt name that goes with Method
 	Payload []byte          // raw; of a chat always {text, format?}, also where the dialect wraps it
 	Message jsonrpc.Message // Payload scanned, if the kind carries MCP
+
+	Style Style // how what concerns a proposal is to be spelled; nothing read has one
 
 	// Edits are made to Message while it is written as the payload, in place
 	// of Payload, which saves a copy of what may be large. nil: Payload.
