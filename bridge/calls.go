@@ -26,6 +26,7 @@ type call struct {
 	from    string // the caller; "" for a request of our own
 	env     string // its envelope
 	id      []byte // its JSON-RPC id, raw; nil if it had none
+	elder   *call  // one that its caller made before under the same id, and that is open too
 	token   []byte // its progress token, raw; nil if it had none
 	method  string
 	key     string
@@ -74,15 +75,15 @@ func (c *call) caller() callerKey {
 type calls struct {
 	last     uint64
 	named    uint64
-	byNumber map[uint64]*call // at the server
-	byCaller map[callerKey]*call
-	open     map[seenKey]bool // the envelopes of those whose callers await an answer
-	asked    map[string]*call // by the question that is open about them
-	syncing  map[uint64]*call // agreed to, but not yet on disk
-	parked   []*call          // agreed to, and waiting for the server
-	foreign  int              // those of participants who still await an answer
-	running  int              // those of them at the server
-	timeouts int              // in a row
+	byNumber map[uint64]*call    // at the server
+	open     map[seenKey]*call   // by envelope: those whose callers await an answer
+	byCaller map[callerKey]*call // the same as their callers refer to them; the newest where one id serves for several
+	asked    map[string]*call    // by the question that is open about them
+	syncing  map[uint64]*call    // agreed to, but not yet on disk
+	parked   []*call             // agreed to, and waiting for the server
+	foreign  int                 // those of participants who still await an answer
+	running  int                 // those of them at the server
+	timeouts int                 // in a row
 }
 
 // add gives a call its number at the server.
@@ -97,14 +98,48 @@ func (cs *calls) add(c *call) {
 
 // byQuestion finds the call that a question is about, nil if it is over.
 func (cs *calls) byQuestion(q *approval.Question) *call {
-	c := cs.byCaller[callerKey{q.Caller, string(q.RPC)}]
-	if len(q.RPC) == 0 {
-		c = cs.byCaller[callerKey{q.Caller, string(jsonrpc.AppendQuote(nil, q.Envelope))}]
+	return cs.open[seenKey{q.Caller, q.Envelope}]
+}
+
+// enter takes a call into the books. Participants use ids again as they like
+// (WIRE W-10): each call under one keeps its place, and its answer.
+func (cs *calls) enter(c *call) {
+	key := c.caller()
+	c.elder = cs.byCaller[key]
+	cs.byCaller[key] = c
+	cs.open[seenKey{c.from, c.env}] = c
+	cs.foreign++
+}
+
+// meant are the calls that a participant refers to by a JSON-RPC id: all that
+// it made under it, or the one whose envelope it names too.
+func (cs *calls) meant(from, id string, envelopes []string) (all []*call) {
+	for c := cs.byCaller[callerKey{from, id}]; c != nil; c = c.elder {
+		if slices.Contains(envelopes, c.env) {
+			return []*call{c}
+		}
+		all = append(all, c)
 	}
-	if c == nil || c.env != q.Envelope {
-		return nil
+	slices.Reverse(all)
+	return all
+}
+
+// leave takes a call that was entered out of what its caller can refer to.
+func (cs *calls) leave(c *call) {
+	delete(cs.open, seenKey{c.from, c.env})
+	key := c.caller()
+	switch younger := cs.byCaller[key]; {
+	case younger != c:
+		for younger.elder != c {
+			younger = younger.elder
+		}
+		younger.elder = c.elder
+	case c.elder != nil:
+		cs.byCaller[key] = c.elder
+	default:
+		delete(cs.byCaller, key)
 	}
-	return c
+	c.elder = nil
 }
 
 func (cs *calls) nameOf(question string) string {
@@ -122,12 +157,9 @@ func (cs *calls) settle(c *call) {
 	}
 	c.silent = true
 	cs.foreign--
-	delete(cs.open, seenKey{c.from, c.env})
+	cs.leave(c)
 	if c.number != 0 {
 		cs.running--
-	}
-	if cs.byCaller[c.caller()] == c {
-		delete(cs.byCaller, c.caller())
 	}
 }
 
@@ -151,9 +183,7 @@ func (e *Engine) newCall(env *wire.Envelope) *call {
 	e.calls.named++
 	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
 		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
-	e.calls.byCaller[c.caller()] = c
-	e.calls.open[seenKey{c.from, c.env}] = true
-	e.calls.foreign++
+	e.calls.enter(c)
 	return c
 }
 
@@ -378,14 +408,20 @@ func (e *Engine) timedOut(c *call) {
 	e.idleIfDone()
 }
 
-// cancelled: only the caller can take back its call, and only its own.
+// cancelled: only the caller can take back its call, and only its own. Where it
+// has several under one id and does not say which, it wants none of them.
 func (e *Engine) cancelled(env *wire.Envelope) {
 	ref := env.Message.Get(jsonrpc.RequestID)
-	c := e.calls.byCaller[callerKey{env.From, string(ref)}]
-	if c == nil {
+	meant := e.calls.meant(env.From, string(ref), env.Corr)
+	if len(meant) == 0 {
 		e.drop(env, "cancel_not_caller", "no call of this participant has the id "+string(ref[:min(len(ref), 64)]))
-		return
 	}
+	for _, c := range meant {
+		e.takenBack(c)
+	}
+}
+
+func (e *Engine) takenBack(c *call) {
 	r := c.record()
 	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(No)
 	if c.number != 0 {

@@ -86,7 +86,7 @@ func NewEngine(c Config) *Engine {
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
-			open: map[seenKey]bool{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
+			open: map[seenKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		seen:   seen{body: map[seenKey]uint64{}, seed: maphash.MakeSeed()},
 		policy: c.Policy,
 	}

@@ -54,6 +54,50 @@ func TestTheSameIDFromTwoCallersIsTwoCalls(t *testing.T) {
 	s.has(s.only(), `"to":["bob"]`, `"id":1`, `"first"`)
 }
 
+// A participant that uses an id again while a call under it is open has an
+// answer to each: answers go by envelope. What it takes back by that id does
+// not run, unless it says which of them it means.
+func TestTheSameIDTwiceFromOneCallerIsTwoCalls(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.asksFor("bob", "e1", "1", "write_file", `{"path":"/1"}`, "")
+		first := s.question()
+		s.asksFor("bob", "e2", "1", "write_file", `{"path":"/2"}`, "")
+		s.question()
+		s.asksFor("bob", "e3", "1", "read_file", `{"path":"/3"}`, "")
+		third := s.lastID()
+		s.takesBack("bob", "c1", "1", "e2")
+		s.has(s.only(), `"to":["alice"]`, "notifications/cancelled")
+		s.answers("alice", first, true, yes)
+		s.has(s.lines[len(s.lines)-1], `"path":"/1"`)
+		s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":"first"}`)
+		s.has(s.only(), `"to":["bob"]`, `"e1"`, `"id":1`, `"first"`)
+		s.said(`{"jsonrpc":"2.0","id":` + third + `,"result":"third"}`)
+		s.has(s.only(), `"e3"`, `"third"`)
+		if n := len(s.engine.calls.open) + len(s.engine.calls.byCaller); n != 0 {
+			t.Errorf("%d calls are remembered that have ended", n)
+		}
+	})
+}
+
+func TestACancellationReachesEveryCallUnderItsID(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.asksFor("bob", "e1", "1", "read_file", `{"path":"/1"}`, "")
+		n := s.lastID()
+		s.asksFor("bob", "e2", "1", "write_file", `{"path":"/2"}`, "")
+		second := s.question()
+		s.asksFor("carol", "e3", "1", "write_file", `{"path":"/3"}`, "")
+		hers := s.question()
+		s.takesBack("bob", "c1", "1", "")
+		s.has(s.only(), `"to":["alice"]`, "notifications/cancelled")
+		s.has(s.lines[len(s.lines)-1], "notifications/cancelled", `"requestId":`+n)
+		s.said(`{"jsonrpc":"2.0","id":` + n + `,"result":{}}`)
+		s.answers("alice", second, true, yes)
+		s.nothing("bob took both back")
+		s.answers("alice", hers, true, yes)
+		s.has(s.lines[len(s.lines)-1], `"path":"/3"`)
+	})
+}
+
 func TestNothingRunsThatNobodyAllowed(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.call("bob", "e1", "1", "delete_file", `{}`)

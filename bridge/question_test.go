@@ -120,6 +120,13 @@ func (s *stage) answers(from string, a ask, corr bool, result string) {
 		`{"jsonrpc":"2.0","id":`+a.id+`,"result":`+result+`}`)
 }
 
+// takesBack cancels what a participant asked for under an id; env: which of it.
+func (s *stage) takesBack(from, envelope, id, env string) {
+	s.t.Helper()
+	s.says(from, envelope, wire.Notification, "notifications/cancelled", "", env,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`)
+}
+
 const yes = `{"action":"accept","content":{"approve":true,"reason":"ok"}}`
 
 // crossed checks that the call reached the server exactly once with these

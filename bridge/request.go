@@ -84,7 +84,7 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.drop(env, reason, "")
 		return
 	}
-	if e.calls.open[seenKey{env.From, env.ID}] { // people may take longer than anything is remembered
+	if e.calls.open[seenKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
 		e.drop(env, "duplicate_envelope", "")
 		return
 	}
