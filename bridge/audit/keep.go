@@ -115,14 +115,16 @@ func closeAll(files []File) {
 }
 
 // flush puts on the disk what was written before it. If that takes too long,
-// those who wait hear of it while it still goes on.
+// all who wait hear of it while it still goes on, also those who came after it
+// began: it may hang for ever.
 func (l *Log) flush() {
 	d := l.take()
 	var once sync.Once
 	late := time.AfterFunc(patience, func() {
-		l.fail(ErrSlow)
+		err := l.fail(ErrSlow)
 		l.herald.say(l.Err)
-		once.Do(func() { tell(d.waiting, l.Err()) })
+		once.Do(func() { tell(d.waiting, err) })
+		tell(l.leave(), err)
 	})
 	err := l.sync(append(slices.Clip(d.full), d.file))
 	late.Stop()

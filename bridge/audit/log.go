@@ -386,13 +386,16 @@ func (l *Log) changed(slack int) (string, error) {
 }
 
 // fail stops the log for err and returns what it is stopped for, which may be
-// something earlier.
+// something earlier. It never returns nil, however soon the log recovers.
 func (l *Log) fail(err error) error {
-	if l.failed.CompareAndSwap(nil, &failure{fmt.Errorf("audit: %w", err), time.Now()}) {
+	f := &failure{fmt.Errorf("audit: %w", err), time.Now()}
+	if l.failed.CompareAndSwap(nil, f) {
 		l.beWary()
 		l.nudge()
+	} else if earlier := l.failed.Load(); earlier != nil {
+		return earlier.err
 	}
-	return l.Err()
+	return f.err
 }
 
 func (l *Log) nudge() {
@@ -408,12 +411,12 @@ func (l *Log) nudge() {
 // within Sync, and must not call Retry or Close. In mode Never nothing is
 // waited for.
 func (l *Log) Sync(done func(error)) {
-	if err := l.Err(); err != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.Err(); err != nil { // asked under the lock: those who wait are taken from the list after a failure is set
 		go done(err)
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.closed {
 		go done(ErrClosed)
 		return
