@@ -33,18 +33,26 @@ func (d Dialect) Append(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
 		return dst, ErrInexpressible
 	}
 	start := len(dst)
+	if e.Kind.refers() || e.Kind == Proposal {
+		return d.appendLifecycle(dst, e, caps)
+	}
 	dst = d.open(dst, e)
 	dst = append(dst, `,"kind":`...)
 	dst, err := d.spell(dst, e, caps)
 	if err != nil {
 		return dst[:start], err
 	}
+	return d.close(dst, e), nil
+}
+
+// close appends what follows the kind.
+func (d Dialect) close(dst []byte, e *Envelope) []byte {
 	dst = d.links(dst, e.Corr)
 	if d.context && len(e.Context) > 0 {
 		dst = append(append(dst, `,"context":`...), e.Context...)
 	}
 	dst = append(dst, `,"payload":`...)
-	return append(d.payload(dst, e), '}'), nil
+	return append(d.payload(dst, e), '}')
 }
 
 // open appends what every frame begins with.
@@ -110,7 +118,8 @@ func list(dst []byte, values []string) []byte {
 }
 
 // Complete returns e with a payload that b can say, where e came in another
-// dialect: mew leaves out what the others must have (WIRE 5.5). A request
+// dialect: mew leaves out what the others must have (WIRE 5.5), and drafts of
+// mcpx/v0.1 say in other words why a proposal ends (4.3). A request
 // without an id gets rpcID, or its own envelope id as a string if rpcID is
 // empty. A response gets rpcID, the id of the request it answers as the one who
 // asked wrote it, in the place of whatever id it has; Method and Key of the
@@ -118,6 +127,11 @@ func list(dst []byte, values []string) []byte {
 // so does everything where b is as loose as mew.
 func (e *Envelope) Complete(b Dialect, rpcID []byte) Envelope {
 	out := *e
+	if (e.Kind == Withdraw || e.Kind == Reject) && e.Spelled != mew.words[e.Kind] {
+		n, _ := e.Ending() // a draft, which may say it where nobody else looks
+		out.Payload = n.Payload()
+		return out
+	}
 	calls := e.Kind == Request || e.Kind == Notification
 	if b.grammar == nil || e.Message.Raw == nil || !calls && e.Kind != Response || b.looseRPC && (calls || len(rpcID) == 0) {
 		return out

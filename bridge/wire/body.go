@@ -15,10 +15,10 @@ func (r *reading) body(e *Envelope, ref reference) error {
 		return refuse(EnvelopeInvalid, "payload is not an object")
 	}
 	switch {
-	case r.cancelsProposal(e.Spelled):
+	case r.cancelsProposal(e.Spelled), takesBack(e):
 		e.Kind = Withdraw
 		return r.reference(e)
-	case ref.kind == Withdraw || ref.kind == Reject:
+	case ref.kind.refers():
 		return r.reference(e)
 	case r.byPayload && ref.kind == Greeting:
 		e.Kind = r.systemKind()
@@ -30,6 +30,18 @@ func (r *reading) body(e *Envelope, ref reference) error {
 	}
 	e.Message = jsonrpc.At(e.Payload, r.at[atMessage:atMessage+int(jsonrpc.Fields)], r.at[atPayload].Start)
 	return r.message(e, ref)
+}
+
+// takesBack reports whether the status a proposer gives its proposal ends it
+// (WIRE 4.1, seed 002).
+func takesBack(e *Envelope) bool {
+	if e.Spelled != "proposal/status" || e.Kind != Status {
+		return false
+	}
+	var p struct {
+		Status string `json:"status"`
+	}
+	return decode(e.Payload, &p) && (p.Status == "withdrawn" || p.Status == "expired")
 }
 
 // systemKind tells what a system frame of mcp-x/v0 is. The specification says

@@ -16,8 +16,9 @@ import (
 // list that is empty permits nothing. Caps are not changed once made and may be
 // shared.
 type Caps struct {
-	raw    []byte
-	grants []grant
+	raw     []byte
+	grants  []grant
+	refused []string // kinds that were refused all the same
 }
 
 // A grant is one capability.
@@ -146,7 +147,17 @@ func (g *grant) covers(kind string, payload []byte) bool {
 // refusal is told and can be dealt with.
 func (c Caps) Predicts(kind string) bool { return c.predicts([]byte(kind)) }
 
+// Without returns c less one kind that a gateway has refused though c promised
+// it: [Dialect.Append] does not write it any more.
+func (c Caps) Without(kind string) Caps {
+	c.refused = append(slices.Clip(c.refused), kind)
+	return c
+}
+
 func (c Caps) predicts(kind []byte) bool {
+	if slices.ContainsFunc(c.refused, func(k string) bool { return k == string(kind) }) {
+		return false
+	}
 	if !c.Stated() {
 		return true
 	}

@@ -35,6 +35,7 @@ type grammar struct {
 	words [kinds]string   // how a kind is written; "" if it cannot be said; a word ending in / begins it
 	reads map[string]Kind // every way a kind is read; the words are among them
 
+	drafts       bool // what concerns a proposal has several spellings (WIRE 4)
 	methodInKind bool // kinds that carry MCP go on with :METHOD[:CONTEXT] (WIRE 3.2)
 	byPayload    bool // what an mcp or system frame is, only its payload says (WIRE 2.2)
 	manyLinks    bool // correlation_id is a list
@@ -75,10 +76,13 @@ var mcpx1 = grammar{
 		Proposal:     "mcp/proposal",
 		Withdraw:     "mcp/withdraw",
 		Reject:       "mcp/reject",
+		Status:       "mcpx.status.proposal",
 		Chat:         "chat",
 		Greeting:     "system/welcome",
 		Failure:      "system/error",
 		Presence:     "system/presence",
+
+		ProposalResponse: "proposal-response",
 	},
 	reads: map[string]Kind{
 		"mcp/request": Request, "mcp.request": Request,
@@ -88,11 +92,13 @@ var mcpx1 = grammar{
 		"mcpx/withdraw:proposal": Withdraw, "proposal/withdraw": Withdraw,
 		"mcp/reject": Reject, "mcp.reject": Reject, "mcp.reject.proposal": Reject, "mcpx.reject.proposal": Reject,
 		"mcpx/reject:proposal": Reject, "proposal-reject": Reject,
+		"mcpx.status.proposal": Status, "proposal/status": Status, "proposal-response": ProposalResponse,
 		"chat": Chat, "chat.message": Chat,
 		"system/welcome": Greeting, "system.welcome": Greeting,
 		"system/error": Failure, "system.error": Failure,
 		"system/presence": Presence, "system.presence": Presence, "presence": Presence,
 	},
+	drafts:       true,
 	methodInKind: true,
 	bareNotice:   true,
 	handshake:    true,

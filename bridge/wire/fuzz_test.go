@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -56,6 +57,7 @@ func FuzzDecode(f *testing.F) {
 		e.Presence()
 		e.Fault()
 		e.ChatText()
+		offered(t, &e)
 		for _, b := range wire.Dialects {
 			translate(t, &e, b)
 		}
@@ -73,6 +75,25 @@ func lawful(t *testing.T, e *wire.Envelope) {
 	}
 	if (e.Kind == wire.Request || e.Kind == wire.Notification || e.Kind == wire.Proposal) && e.Method != e.Message.Text(jsonrpc.Method) {
 		t.Fatalf("the method is %q, the payload says %s", e.Method, e.Payload)
+	}
+}
+
+// offered: what a proposal asks for keeps its bounds, and its params are those
+// of the message whether they are read leniently or not.
+func offered(t *testing.T, e *wire.Envelope) {
+	e.Standing()
+	if n, err := e.Ending(); err == nil && (n.Of != e.Corr[0] || len(n.Reason) > 256 || len(n.Detail) > 256) {
+		t.Fatalf("a %s about %q ends %+v", e.Kind, e.Corr, n)
+	}
+	for _, e := range []wire.Envelope{*e, e.Lenient()} {
+		o, err := e.Offer()
+		waits := max(o.TTL, o.FallbackAfter, o.ExclusiveFor, o.ResponseWithin)
+		if least := min(o.TTL, o.FallbackAfter, o.ExclusiveFor, o.ResponseWithin); least < 0 || waits > 10*time.Minute {
+			t.Fatalf("an offer of %+v", o)
+		}
+		if err == nil && (o.Method != e.Message.Text(jsonrpc.Method) || o.Key != "" && o.Key != e.Message.Text(jsonrpc.Name) && o.Key != e.Message.Text(jsonrpc.URI)) {
+			t.Fatalf("an offer of %s %s for %s", o.Method, o.Key, e.Payload)
+		}
 	}
 }
 
@@ -110,7 +131,7 @@ func FuzzAppend(f *testing.F) {
 		}
 		quoted := string(jsonrpc.AppendQuote(nil, key))
 		key, _ = jsonrpc.Unquote([]byte(quoted))
-		e := wire.Envelope{Kind: wire.Kind(kind % 11), ID: id, TS: "t", From: "fs", To: []string{"bob"}, Method: "tools/call", Key: key}
+		e := wire.Envelope{Kind: wire.Kind(kind % 12), ID: id, TS: "t", From: "fs", To: []string{"bob"}, Method: "tools/call", Key: key}
 		switch e.Kind {
 		case wire.Request, wire.Proposal:
 			e.Payload = []byte(`{"jsonrpc":"2.0","id":` + rpcID + `,"method":"tools/call","params":{"name":` + quoted + `}}`)
@@ -120,7 +141,7 @@ func FuzzAppend(f *testing.F) {
 		case wire.Response:
 			e.Corr = []string{link}
 			e.Payload = []byte(`{"jsonrpc":"2.0","id":` + rpcID + `,"result":{}}`)
-		case wire.Chat, wire.Withdraw, wire.Reject:
+		case wire.Chat, wire.Withdraw, wire.Reject, wire.Status, wire.ProposalResponse:
 			e.Method, e.Key, e.Corr = "", "", []string{link}
 			e.Payload = append(jsonrpc.AppendQuote([]byte(`{"text":`), text), '}')
 		}
@@ -136,7 +157,8 @@ func FuzzAppend(f *testing.F) {
 			}
 			t.Fatalf("%v\n%s", err, frame)
 		}
-		if got.Kind != e.Kind || got.ID != id || !bytes.Equal(got.Payload, e.Payload) || e.Kind != wire.Response && got.Key != e.Key {
+		respelled := e.Kind == wire.Status || e.Kind == wire.ProposalResponse
+		if got.Kind != e.Kind || got.ID != id || !respelled && !bytes.Equal(got.Payload, e.Payload) || e.Kind != wire.Response && got.Key != e.Key {
 			t.Fatalf("%s %q %q became %s %q %q\n%s", e.Kind, id, e.Key, got.Kind, got.ID, got.Key, frame)
 		}
 	})

@@ -65,6 +65,11 @@ func (k Kind) namesMethod() bool {
 	return k == Request || k == Response || k == Notification || k == Proposal
 }
 
+// refers reports whether a kind says something of a proposal that it names.
+func (k Kind) refers() bool {
+	return k == Withdraw || k == Reject || k == Status || k == ProposalResponse
+}
+
 // fromGateway reports whether frames of a kind come from the gateway alone.
 func (k Kind) fromGateway() bool { return k == Greeting || k == Failure || k == Presence }
 
@@ -119,17 +124,17 @@ func (g *grammar) spell(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
 		}
 		return jsonrpc.AppendQuote(dst, word), nil
 	}
-	return spellMethod(dst, word, e, caps)
+	return spellMethod(dst, word+":", e, caps)
 }
 
-// spellMethod appends a kind that goes on with its method, and with its key if
+// spellMethod appends a kind that begins with word and goes on with its method, and with its key if
 // that is permitted and not too long.
 func spellMethod(dst []byte, word string, e *Envelope, caps Caps) ([]byte, error) {
 	if e.Method == "" || strings.Contains(e.Method, ":") || len(e.Method) > maxMethod || e.Kind == Proposal && !proposable(e.Method) {
 		return dst, ErrInexpressible
 	}
 	var room [256]byte
-	kind := append(append(append(room[:0], word...), ':'), e.Method...)
+	kind := append(append(room[:0], word...), e.Method...)
 	if short := len(kind); e.Key != "" && (e.Kind == Response || keyed[e.Method] != 0) && short+1+len(e.Key) <= maxKind {
 		kind = append(append(kind, ':'), e.Key...)
 		if !caps.predicts(kind) {

@@ -1,13 +1,19 @@
 package wire
 
 import (
-	"time"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A Style is a way to spell what concerns a proposal (WIRE 4.3). The drafts of
-// mcpx/v0.1 had several; the other dialects have one and pay no heed to it.
+// mcpx/v0.1 had several; the other dialects have V2 alone and take the seeds'
+// for it.
 type Style uint8
 
 const (
@@ -18,37 +24,29 @@ const (
 	Seed002              // proposal, proposal/withdraw
 	Words                // a chat in place of a reject
 	Off                  // nothing at all
+	styles               // how many there are
 )
 
-// An Offer is what a Proposal says beside who made it and to whom. Everything
-// but Method, Key and Params is a hint of somebody we need not trust: it may
-// delay or narrow what we do, never widen it (DESIGN 8).
-type Offer struct {
-	Method, Key string
-	Params      []byte // raw, as they came; nil if there are none
-	Style       Style  // of the proposal, so that an answer can mirror it
+var styleNames = [styles]string{"auto", "v2", "seed001", "seed000", "seed002", "chat", "off"}
 
-	Preferred           []string      // who should serve it, where the envelope names nobody
-	Exclusive           bool          // nobody else may, for ExclusiveFor
-	FallbackToBroadcast bool          // after it others may; true unless said otherwise
-	QuickReject         bool          // a reject is wanted; true unless said otherwise
-	FallbackAfter       time.Duration // how long others wait where it is not exclusive; 5 s unless said
-	ExclusiveFor        time.Duration // 3 s unless said
-	TTL                 time.Duration // from receipt; 0: no end. All times are at most 10 minutes
-
-	Needs          []string      // required_capabilities
-	WantsResponse  bool          // asks for a ProposalResponse
-	ResponseWithin time.Duration // 5 s unless said
+func (s Style) String() string {
+	if s >= styles {
+		return "auto"
+	}
+	return styleNames[s]
 }
 
-// Offer reads a Proposal. Where the error is not nil the proposal is malformed
-// and must not be served; the error is for people and may be told to the
-// proposer, and the Offer then says what could be read, so that a reject can
-// be sent in its Style.
-func (e *Envelope) Offer() (Offer, error) {
-	return Offer{Method: e.Method, Key: e.Key, Params: e.Message.Get(jsonrpc.Params), Style: V2,
-		FallbackToBroadcast: true, QuickReject: true, FallbackAfter: 5 * time.Second, ExclusiveFor: 3 * time.Second, ResponseWithin: 5 * time.Second}, nil
+// StyleNames are the styles by the names that [ParseStyle] reads.
+func StyleNames() []string { return styleNames[:] }
+
+// ParseStyle reads the name of a style.
+func ParseStyle(name string) (Style, bool) {
+	i := slices.Index(styleNames[:], name)
+	return Style(max(i, 0)), i >= 0
 }
+
+// maxReason is how much of a reason, a detail or a state is read, in bytes.
+const maxReason = 256
 
 // An Ending is what a Withdraw or a Reject says.
 type Ending struct {
@@ -57,16 +55,39 @@ type Ending struct {
 	Detail string
 }
 
-// Ending reads a Withdraw or a Reject, in any spelling. Whether whoever sent it
-// may say so is for the caller to see: only the proposer may withdraw. A
-// frame whose members name different proposals is refused by Decode already.
+// Ending reads a Withdraw or a Reject, in any spelling; the exact reason that
+// stands beside the three words of seed 000 counts (WIRE 4.3). Of a reason over
+// 256 bytes the rest is left out. Whether whoever sent it may say so is for
+// the caller to see: only the proposer may withdraw. Where two members name
+// different proposals [Dialect.Decode] refuses the frame already.
 func (e *Envelope) Ending() (Ending, error) {
-	return Ending{}, nil
+	if e.Kind != Withdraw && e.Kind != Reject || len(e.Corr) == 0 {
+		return Ending{}, errPayload
+	}
+	var p struct {
+		Reason jsontext.Value `json:"reason"`
+		Detail jsontext.Value `json:"detail"`
+		Status jsontext.Value `json:"status"` // of proposal/status
+		Params struct {
+			Reason jsontext.Value `json:"reason"`
+		} `json:"params"` // of notifications/cancelled
+	}
+	if !decode(e.Payload, &p) {
+		return Ending{Of: e.Corr[0]}, nil
+	}
+	n := Ending{Of: e.Corr[0], Detail: shortText(p.Detail),
+		Reason: cmp.Or(shortText(p.Reason), shortText(p.Params.Reason), shortText(p.Status))}
+	if e.Spelled == "proposal-reject" && slices.Contains(reasons, n.Detail) {
+		n.Reason, n.Detail = n.Detail, ""
+	}
+	return n, nil
 }
 
 // Payload returns the payload of a Withdraw or Reject, which Append spells as
 // its style wants it. Of goes into Envelope.Corr.
-func (n Ending) Payload() []byte { return nil }
+func (n Ending) Payload() []byte {
+	return object(nil, "reason", n.Reason, "detail", n.Detail)
+}
 
 // A Standing is what a Status or a ProposalResponse says.
 type Standing struct {
@@ -76,19 +97,68 @@ type Standing struct {
 }
 
 // Standing reads a Status or a ProposalResponse.
-func (e *Envelope) Standing() (Standing, error) { return Standing{}, nil }
+func (e *Envelope) Standing() (Standing, error) {
+	if e.Kind != Status && e.Kind != ProposalResponse || len(e.Corr) == 0 {
+		return Standing{}, errPayload
+	}
+	var p struct {
+		Status jsontext.Value `json:"status"`
+		Reason jsontext.Value `json:"reason"`
+	}
+	if !decode(e.Payload, &p) {
+		return Standing{}, errPayload
+	}
+	return Standing{Of: e.Corr[0], State: shortText(p.Status), Reason: shortText(p.Reason)}, nil
+}
 
 // Payload returns the payload of a Status or ProposalResponse. Of goes into
 // Envelope.Corr.
-func (s Standing) Payload() []byte { return nil }
-
-// Spelling returns the kind that [Dialect.Append] would give e, with the same
-// errors, so that a Fault that names it in AttemptedKind can be put down to e.
-// After such a Fault, Append with caps.Without(kind) takes the next spelling.
-func (d Dialect) Spelling(e *Envelope, caps Caps) (kind string, err error) {
-	return "", ErrInexpressible
+func (s Standing) Payload() []byte {
+	return object(nil, "status", s.State, "reason", s.Reason)
 }
 
-// Without returns c less one kind that a gateway has refused though c promised
-// it. Append and Spelling do not use it any more.
-func (c Caps) Without(kind string) Caps { return c }
+// reasons are the words for why a proposal ends (WIRE 5.7).
+var reasons = []string{"disagree", "inappropriate", "unsafe", "busy", "incapable", "policy", "duplicate", "invalid",
+	"timeout", "resource_limit", "no_longer_needed", "other"}
+
+// closed is the word of seed 000 for a reason: it knows three (WIRE 4.3).
+func closed(reason string) string {
+	switch reason {
+	case "busy", "resource_limit":
+		return "busy"
+	case "incapable", "policy", "unsafe", "inappropriate", "disagree":
+		return "incapable"
+	}
+	return "error"
+}
+
+// shortText returns a JSON string, as much of it as is worth keeping, and ""
+// for anything else: a reason that is none does not make a frame wrong.
+func shortText(raw []byte) string {
+	s, _ := jsonrpc.Unquote(raw)
+	if len(s) <= maxReason {
+		return s
+	}
+	end := maxReason
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strings.Clone(s[:end])
+}
+
+// object appends an object of strings, less those that are empty.
+func object(dst []byte, pairs ...string) []byte {
+	dst = append(dst, '{')
+	start := len(dst)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonrpc.AppendQuote(dst, pairs[i]), ':')
+		dst = jsonrpc.AppendQuote(dst, pairs[i+1])
+	}
+	return append(dst, '}')
+}

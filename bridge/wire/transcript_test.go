@@ -16,9 +16,10 @@ import (
 // section per dialect. A section named by a protocol string alone is the frame
 // that is written for the envelope and is read as it. Further sections say
 //
-//	(reads)   another frame that is read as the envelope
-//	(writes)  a frame that loses something, so only writing is tried
-//	(cannot)  why the dialect has no word for it
+//	(reads)     another frame that is read as the envelope
+//	(writes)    a frame that loses something, so only writing is tried
+//	(cannot)    why the dialect has no word for it
+//	(as STYLE)  the frame that is written in a style, read with the same meaning
 type transcript struct {
 	Kind     string
 	Spelled  string
@@ -78,6 +79,8 @@ func play(t *testing.T, file string) {
 			tr.read(t, d, frame)
 		case "(writes)":
 			tr.write(t, d, frame)
+		case "(as seed000)", "(as seed001)", "(as seed002)", "(as v2)", "(as chat)":
+			tr.style(t, d, strings.TrimSuffix(strings.TrimPrefix(mode, "(as "), ")"), frame)
 		case "(cannot)":
 			if got, err := d.Append(nil, tr.envelope(t), wire.Caps{}); err != wire.ErrInexpressible || len(got) != 0 {
 				t.Errorf("%s: wrote %s, %v; want ErrInexpressible", s.Name, got, err)
@@ -171,6 +174,38 @@ func (tr *transcript) write(t *testing.T, d wire.Dialect, want []byte) {
 	if got, ok := bytes.CutPrefix(got, []byte("kept")); !ok || !bytes.Equal(got, want) {
 		t.Errorf("%s: wrote\n%s\nwant\n%s", d.Protocol, got, want)
 	}
+}
+
+// style writes the envelope in a style and reads it back. The payload may say
+// it in other words, so what it means is compared.
+func (tr *transcript) style(t *testing.T, d wire.Dialect, name string, want []byte) {
+	t.Helper()
+	e := tr.envelope(t)
+	e.Style, _ = wire.ParseStyle(name)
+	got, err := d.Append(nil, e, wire.Caps{})
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s as %s: %v, wrote\n%s\nwant\n%s", d.Protocol, name, err, got, want)
+	}
+	back, err := d.Decode(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spelled, err := d.Spelling(e, wire.Caps{}); err != nil || spelled != back.Spelled {
+		t.Errorf("%s as %s: says it would write %q, %v; writes %q", d.Protocol, name, spelled, err, back.Spelled)
+	}
+	if name == "chat" {
+		return
+	}
+	if back.Kind != e.Kind || back.From != e.From || !slices.Equal(back.Corr, e.Corr) || meaning(&back) != meaning(e) {
+		t.Errorf("%s as %s: read as a %s from %q about %q that means %+v, want %+v", d.Protocol, name, back.Kind, back.From, back.Corr, meaning(&back), meaning(e))
+	}
+}
+
+// meaning is what a frame about a proposal says, whatever its spelling.
+func meaning(e *wire.Envelope) [4]string {
+	end, _ := e.Ending()
+	stand, _ := e.Standing()
+	return [4]string{e.Method + e.Key, end.Of + " " + end.Reason + " " + end.Detail, stand.Of + " " + stand.State, stand.Reason}
 }
 
 func (tr *transcript) append(t *testing.T, d wire.Dialect, dst []byte) ([]byte, error) {
