@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"cmp"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -29,7 +28,9 @@ type Config struct {
 
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
-	Seen            []Seen
+
+	Seen      []Seen
+	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
 }
 
 // Seen is a request that an earlier run of the bridge has taken. It will not
@@ -37,6 +38,7 @@ type Config struct {
 type Seen struct {
 	From, Env string
 	At        time.Time
+	Body      string // as it was on record; "" if it was not
 }
 
 // An Engine is the judgement of a sidecar as a state machine. It has no
@@ -87,7 +89,7 @@ func NewEngine(c Config) *Engine {
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[seenKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
-		seen:   seen{body: map[seenKey]uint64{}, seed: maphash.MakeSeed()},
+		seen:   newSeen(c.DigestKey),
 		policy: c.Policy,
 	}
 	if e.policy == nil {
@@ -234,7 +236,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
-	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env))}, r)
+	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.seen.known(env.From, env.ID)}, r)
 	e.answer(env.From, env.ID, env.Method, env.Key, r.payload(env.Message.Get(jsonrpc.ID)))
 }
 

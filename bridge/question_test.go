@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -615,7 +616,7 @@ func TestWhenTheAuditCannotBeWrittenNothingNewRuns(t *testing.T) {
 func TestACallOfAnEarlierRunIsNotRunAgain(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), Seen: []Seen{{"bob", "e1", now.Add(-time.Minute)}}})
+	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), Seen: []Seen{{From: "bob", Env: "e1", At: now.Add(-time.Minute)}}})
 	s.seat()
 	s.startServer()
 	s.frames, s.lines = nil, nil
@@ -626,5 +627,40 @@ func TestACallOfAnEarlierRunIsNotRunAgain(t *testing.T) {
 	s.call("bob", "e2", "1", "read_file", `{"path":"a"}`)
 	if s.asked() != 1 {
 		t.Error("another call does not run")
+	}
+}
+
+// What is on record of requests is enough for the next run to tell one that
+// comes again from another in its envelope; whether it ran, was asked about or
+// was refused.
+func TestABodyIsKnownAgainFromTheRecord(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	key := [32]byte{1, 2, 3}
+	calls := map[string][2]string{"read_file": {"decided", "e1"}, "write_file": {"asked", "e2"}, "nonesuch": {"answered", "e3"}}
+	for tool, c := range calls {
+		first := stageWith(t, d, Config{Policy: rules(t, asksAlice), DigestKey: key})
+		first.seatWith("alice", "bob")
+		first.startServer()
+		first.asksFor("bob", c[1], "1", tool, `{"path":"a"}`, "")
+		var r Record
+		if err := json.Unmarshal([]byte(first.recorded(c[0])), &r); err != nil || r.Body == "" {
+			t.Errorf("%s: there is no body in %s (%v)", tool, first.recorded(c[0]), err)
+		}
+		for args, reason := range map[string]string{`{"path":"a"}`: "duplicate_envelope", `{"path":"b"}`: "duplicate_id_different_body"} {
+			next := stageWith(t, d, Config{Policy: rules(t, asksAlice), DigestKey: key, Seen: []Seen{{"bob", c[1], first.now, r.Body}}})
+			next.seatWith("alice", "bob")
+			next.startServer()
+			next.asksFor("bob", c[1], "1", tool, args, "")
+			if !next.noted("dropped", reason) || next.asked() != 0 {
+				t.Errorf("%s %s is not %s: %+v", tool, args, reason, next.notes)
+			}
+		}
+	}
+}
+
+func TestADigestOnRecordIsNobodyElses(t *testing.T) {
+	one, other := newSeen([32]byte{1}), newSeen([32]byte{2})
+	if one.digest([]byte("hush")) == other.digest([]byte("hush")) {
+		t.Error("whoever guesses the body can find out without the key")
 	}
 }

@@ -31,6 +31,10 @@ type Record struct {
 	Args      json.RawMessage `json:"args,omitempty"`
 	ArgsBytes int             `json:"args_bytes,omitempty"`
 
+	// Body is the digest of a request as it came, by which a later run knows
+	// whether one that comes again is the same. See [Config].DigestKey.
+	Body string `json:"body,omitempty"`
+
 	Ran      string   `json:"ran,omitempty"`     // digest of what was agreed to after it was modified
 	Outcome  string   `json:"outcome,omitempty"` // ok, tool_error, error, unknown
 	Executed string   `json:"executed,omitempty"`

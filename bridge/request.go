@@ -163,6 +163,7 @@ func (e *Engine) admit(env *wire.Envelope) {
 func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
+	r.Body = e.seen.known(c.from, c.env)
 	r.about(e.policy, c.arguments())
 	e.note(r)
 }

@@ -1,7 +1,10 @@
 package bridge
 
 import (
-	"hash/maphash"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
 	"strings"
 	"time"
 )
@@ -15,10 +18,11 @@ const (
 // seen remembers which requests have arrived. A gateway may deliver a frame
 // again, above all after a reconnect (RELIABILITY 2.2, "replay").
 type seen struct {
-	body  map[seenKey]uint64
+	body  map[seenKey]digest
 	queue []seenAt // oldest first, from head on
 	head  int
-	seed  maphash.Seed
+	mac   hash.Hash
+	sum   [sha256.Size]byte // room for what mac says
 }
 
 type seenKey struct{ from, env string }
@@ -28,31 +32,61 @@ type seenAt struct {
 	at  time.Time
 }
 
+// A digest is half of an HMAC-SHA256 over the payload of a request, so that the
+// record of it tells nobody what is hidden from the record. The zero digest is
+// that of a request of which only the envelope is known.
+type digest [16]byte
+
+func newSeen(key [32]byte) seen {
+	return seen{body: map[seenKey]digest{}, mac: hmac.New(sha256.New, key[:])}
+}
+
+func (s *seen) digest(body []byte) (d digest) {
+	s.mac.Reset()
+	s.mac.Write(body)
+	copy(d[:], s.mac.Sum(s.sum[:0]))
+	return d
+}
+
 // again reports whether the request was seen before, and whether with the
-// same body.
+// same body, as far as that is known.
 func (s *seen) again(now time.Time, from, env string, body []byte) (before, same bool) {
 	s.forget(now)
 	key := seenKey{from, env}
-	sum := maphash.Bytes(s.seed, body)
+	sum := s.digest(body)
 	if old, ok := s.body[key]; ok {
-		return true, old == sum
+		return true, old == sum || old == digest{}
 	}
 	// On their own, or each would keep the whole head of its frame in memory,
 	// with as many links as somebody cares to put there.
-	key = seenKey{strings.Clone(from), strings.Clone(env)}
-	s.body[key] = sum
-	s.queue = append(s.queue, seenAt{key, now})
+	s.add(seenAt{seenKey{strings.Clone(from), strings.Clone(env)}, now}, sum)
 	return false, false
 }
 
-// before notes a request of an earlier run. What its body was is not known any
-// more, so that any other is taken for a different one.
+// before notes a request of an earlier run.
 func (s *seen) before(b Seen) {
 	key := seenKey{b.From, b.Env}
-	if _, ok := s.body[key]; !ok {
-		s.body[key] = 0
-		s.queue = append(s.queue, seenAt{key, b.At})
+	if _, ok := s.body[key]; ok {
+		return
 	}
+	var sum digest
+	if body, err := hex.DecodeString(b.Body); err == nil && len(body) == len(sum) {
+		sum = digest(body)
+	}
+	s.add(seenAt{key, b.At}, sum)
+}
+
+func (s *seen) add(at seenAt, sum digest) {
+	s.body[at.key] = sum
+	s.queue = append(s.queue, at)
+}
+
+// known is the digest of a request as it goes on record.
+func (s *seen) known(from, env string) string {
+	if sum, ok := s.body[seenKey{from, env}]; ok {
+		return hex.EncodeToString(sum[:])
+	}
+	return ""
 }
 
 func (s *seen) forget(now time.Time) {

@@ -28,6 +28,9 @@
 // call is a number or a string that no other call in the log has, also after a
 // restart: [Found.LastCall] is the last number taken.
 //
+// body, where there is one, is a digest by which the request is known again, made
+// with a [Key] that is kept beside the log in PATH.key and is in no record.
+//
 // # Records of the log's own
 //
 //	opened, closed    a process began and ended to write here

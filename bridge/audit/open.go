@@ -14,7 +14,7 @@ import (
 // cannot take it is an error here. What Found says is for the caller to act
 // upon: every call that did not end needs its last word.
 //
-// The file and the one beside it are made with mode 0600, their directory with
+// The file and those beside it are made with mode 0600, their directory with
 // 0700. Files that belong to somebody else or that others can read, symbolic
 // links, devices and pipes are refused, and so is a path that another process
 // writes to ([ErrLocked]).
@@ -77,10 +77,15 @@ func (l *Log) enter() (Found, error) {
 	if l.file, l.info, err = l.openFile(l.path, os.O_CREATE); err != nil {
 		return Found{}, err
 	}
+	key, err := takeKey(l.path + ".key")
+	if err != nil {
+		return Found{}, err
+	}
 	found, err := recall(l.path, time.Now().Add(-l.o.Memory), noted)
 	if err != nil {
 		return Found{}, err
 	}
+	found.Key = key
 	l.size = l.info.Size() - found.Torn
 	if found.Torn > 0 {
 		if err := l.file.Truncate(l.size); err != nil {

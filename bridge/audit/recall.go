@@ -17,6 +17,7 @@ type Found struct {
 	Fault    *Fault // what is wrong with the files that were read; nil if nothing
 	Lost     string // what had been there and is not; "" if nothing
 	LastCall uint64 // the highest number that a call had
+	Key      Key    // what PATH.key holds, the same for as long as that file is there
 	Calls    []Call // those without a last word, and others that came within Options.Memory; oldest first
 
 	forged bool // the record that had been noted beside the log is another now
@@ -35,7 +36,7 @@ type Call struct {
 	Tool    string
 	Via     string
 	Digest  string
-	Body    string // whatever the caller recorded under "body" to know the call again
+	Body    string // whatever the caller recorded under "body" to know the call again; see [Key]
 	Started bool
 	Ended   bool // it has had its last word
 }

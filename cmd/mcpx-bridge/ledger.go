@@ -22,29 +22,30 @@ const (
 	witnessLook    = time.Second
 )
 
-// openAudit opens the record of this bridge; nil if there is to be none. Seen
-// are the calls of earlier runs that must not run again.
-func (p *program) openAudit(id string, changed func(error)) (*audit.Log, []bridge.Seen, error) {
+// openAudit opens the record of this bridge; nil if there is to be none. What
+// it says of earlier runs goes into c.
+func (p *program) openAudit(id string, c *bridge.Config, changed func(error)) (*audit.Log, error) {
 	if p.s.Audit == "off" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	mode, err := audit.ParseMode(p.s.AuditSync)
 	if err != nil {
-		return nil, nil, misused("--audit-sync decisions", "--audit-sync: %w", err)
+		return nil, misused("--audit-sync decisions", "--audit-sync: %w", err)
 	}
 	path, err := p.auditPath(id)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log})
 	if err != nil {
-		return nil, nil, fail(exitAudit, auditHint(err), "%w", err)
+		return nil, fail(exitAudit, auditHint(err), "%w", err)
 	}
 	if err := p.closeOpen(log, found); err != nil {
 		log.Close()
-		return nil, nil, fail(exitAudit, "", "%w", err)
+		return nil, fail(exitAudit, "", "%w", err)
 	}
-	return log, seenIn(found), nil
+	c.Seen, c.DigestKey = seenIn(found), found.Key
+	return log, nil
 }
 
 func auditHint(err error) string {
@@ -101,7 +102,7 @@ func lastWord(event, call string, members map[string]any) []byte {
 func seenIn(found audit.Found) (seen []bridge.Seen) {
 	for _, c := range found.Calls {
 		if c.Env != "" {
-			seen = append(seen, bridge.Seen{From: c.From, Env: c.Env, At: c.At})
+			seen = append(seen, bridge.Seen{From: c.From, Env: c.Env, At: c.At, Body: c.Body})
 		}
 	}
 	return seen
