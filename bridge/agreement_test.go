@@ -61,7 +61,9 @@ rules: [{name: writes, ask: ["write_*"]}]
 
 const always = `{"action":"accept","content":{"approve":true,"remember":"always"}}`
 
-func grantedStage(t *testing.T) *stage {
+// grantedStage is one where alice or carol has agreed for good; if restarted,
+// before the bridge was.
+func grantedStage(t *testing.T, restarted bool) *stage {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	s := askingStage(t, d, remembers)
 	s.write()
@@ -72,34 +74,94 @@ func grantedStage(t *testing.T) *stage {
 	if len(g) != 1 {
 		t.Fatal(g)
 	}
-	s.do(GrantsChanged{rules(t, approval.RulesHead+g[0].Rule())})
-	s.frames, s.lines = nil, nil
+	if restarted {
+		kept, unbound, err := approval.ReadGrants("grants", []byte(approval.RulesHead+g[0].Rule()))
+		if err != nil || unbound != nil {
+			t.Fatal(unbound, err)
+		}
+		s = askingStageWith(t, d, Config{Policy: rules(t, remembers), Desk: approval.Options{Grants: kept}})
+	}
+	s.frames, s.lines, s.notes = nil, nil, nil
 	return s
 }
 
-func TestALastingYesEndsWithTheTermsItWasGivenUnder(t *testing.T) {
-	s := grantedStage(t)
-	s.do(Reloaded{rules(t, strings.Replace(remembers, "within", "need: 2, within", 1))})
-	s.asksFor("bob", "e8", "8", "write_file", `{"path":"/a","text":"x"}`, "")
-	if s.asked() != 0 {
-		t.Error("two must agree by now, and one had")
+func inEachLife(t *testing.T, f func(*testing.T, *stage)) {
+	for name, restarted := range map[string]bool{"the same run": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) { f(t, grantedStage(t, restarted)) })
 	}
 }
 
-func TestALastingYesEndsWithTheToolItWasGivenFor(t *testing.T) {
-	for _, restarted := range []bool{false, true} {
-		s := grantedStage(t)
-		if restarted {
-			s.engine.Revoke(s.engine.Grants(s.now)[0].ID) // only the file remembers
+func (s *stage) again() {
+	s.t.Helper()
+	s.asksFor("bob", "e8", "8", "write_file", `{"path":"/a","text":"x"}`, "")
+}
+
+// asksAgain: the same call is put to people, and the record says why.
+func (s *stage) asksAgain(reason string) {
+	s.t.Helper()
+	s.again()
+	if s.asked() != 0 {
+		s.t.Error("it ran unasked")
+	}
+	if _, put := s.maybeQuestion(); !put {
+		s.t.Error("nobody is asked")
+	}
+	if reason != "" && !s.noted("grant_unused", reason) {
+		s.t.Errorf("the record does not say %s: %+v", reason, s.notes)
+	}
+}
+
+func TestALastingYesLasts(t *testing.T) {
+	inEachLife(t, func(t *testing.T, s *stage) {
+		s.again()
+		s.crossed(`{"path":"/a","text":"x"}`)
+		for _, r := range s.notes {
+			if r.Event == "decided" && len(r.By) != 1 {
+				t.Errorf("the record does not say who agreed: %+v", r)
+			}
 		}
+	})
+}
+
+func TestAI18ALastingYesEndsWithTheTermsItWasGivenUnder(t *testing.T) {
+	inEachLife(t, func(t *testing.T, s *stage) {
+		s.do(Reloaded{rules(t, strings.Replace(remembers, "within", "need: 2, within", 1))})
+		s.asksAgain("others_decide") // two must agree by now, and one had
+	})
+	inEachLife(t, func(t *testing.T, s *stage) {
+		by := s.engine.Grants(s.now)[0].By[0].String()
+		s.do(Reloaded{rules(t, strings.Replace(remembers, "[alice, carol]", "["+map[string]string{"alice": "carol", "carol": "alice"}[by]+"]", 1))})
+		s.asksAgain("others_decide")
+	})
+	inEachLife(t, func(t *testing.T, s *stage) {
+		s.do(Reloaded{rules(t, strings.Replace(remembers, ", always]", "]", 1))})
+		s.asksAgain("not_offered")
+	})
+}
+
+func TestAI18ALastingYesEndsWithTheToolItWasGivenFor(t *testing.T) {
+	inEachLife(t, func(t *testing.T, s *stage) {
 		s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		s.answerListing(strings.Replace(moreTools, `"write_file",`, `"write_file","description":"other",`, 1))
-		s.lines = nil
-		s.asksFor("bob", "e8", "8", "write_file", `{"path":"/a","text":"x"}`, "")
-		if s.asked() != 0 {
-			t.Errorf("restarted %v: another tool ran on the yes for the first", restarted)
+		s.lines, s.frames = nil, nil
+		s.asksAgain("tool_changed")
+	})
+}
+
+func TestALastingYesEndsWhenItIsTakenBack(t *testing.T) {
+	inEachLife(t, func(t *testing.T, s *stage) {
+		if !s.engine.Revoke(s.engine.Grants(s.now)[0].ID) {
+			t.Fatal("there is none")
 		}
-	}
+		s.asksAgain("")
+	})
+}
+
+func TestALastingYesEndsOnItsDay(t *testing.T) {
+	inEachLife(t, func(t *testing.T, s *stage) {
+		s.now = s.engine.Grants(s.now)[0].Until
+		s.asksAgain("")
+	})
 }
 
 func TestACallThatWaitsIsNotPutAgain(t *testing.T) {

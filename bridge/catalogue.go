@@ -231,13 +231,6 @@ func (e *Engine) pinned(c *call) {
 	}
 }
 
-// changedTool: a tool is not what it was, and people are to be asked about that
-// whatever was remembered of it.
-func (e *Engine) changedTool(name string) bool {
-	t := e.server.tools.tools[name]
-	return name != "" && t != nil && t.first != t.print && (e.policy.Server.Pin == "ask" || e.policy.Server.Pin == "block")
-}
-
 func (e *Engine) relist() {
 	if e.server.up {
 		e.listTools()

@@ -15,7 +15,6 @@ import (
 // Config is what an Engine is made with. It must not change afterwards.
 type Config struct {
 	Policy   *policy.Policy   // what may run; nil denies everything
-	Granted  *policy.Policy   // what lasting yeses let run unasked where the terms still offer them; nil: nothing
 	NewID    func() string    // a fresh envelope id, unique in the world; required
 	Random   func() [16]byte  // 128 fresh random bits, for questions; required
 	Timeout  time.Duration    // the server's time for one request; default 60 s
@@ -66,7 +65,6 @@ type Engine struct {
 
 	policy    *policy.Policy
 	ledger    policy.Ledger
-	granted   *policy.Policy // what lasting yeses let run unasked
 	desk      *approval.Desk
 	acts      []approval.Act // that the desk wants and that are not done yet
 	acting    bool
@@ -94,9 +92,6 @@ func NewEngine(c Config) *Engine {
 	}
 	if e.policy == nil {
 		e.policy = &policy.Policy{}
-	}
-	if e.granted = c.Granted; e.granted == nil {
-		e.granted = &policy.Policy{}
 	}
 	c.Desk.Random, c.Desk.Present, c.Desk.Recheck = c.Random, e.present, e.recheck
 	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
@@ -146,8 +141,6 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.auditDown = false
 	case Reloaded:
 		e.reload(ev.Policy)
-	case GrantsChanged:
-		e.granted = ev.Granted
 	case Checkpoint:
 		e.checkpoint(ev)
 	case Stopping:

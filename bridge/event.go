@@ -90,9 +90,6 @@ type (
 	// Reloaded: another policy is in force.
 	Reloaded struct{ Policy *policy.Policy }
 
-	// GrantsChanged: other lasting yeses are in force.
-	GrantsChanged struct{ Granted *policy.Policy }
-
 	// Checkpoint: the head of the audit is to be witnessed by the topic.
 	Checkpoint struct {
 		Seq  uint64
@@ -126,10 +123,9 @@ func (AuditUp) event()     {}
 func (Reloaded) event()    {}
 func (Checkpoint) event()  {}
 
-func (GrantsChanged) event() {}
-func (Tick) event()          {}
-func (Stopping) event()      {}
-func (GivingUp) event()      {}
+func (Tick) event()     {}
+func (Stopping) event() {}
+func (GivingUp) event() {}
 
 // A Hello is what a server said of itself in the handshake. All byte fields
 // are raw JSON, nil if absent.

@@ -37,9 +37,6 @@ func (e *Engine) question(c *call) {
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
 		q.Fingerprint = t.print
 	}
-	if g := e.granted.Decide(e.described(c.from, "request", c.method, c.named(), c.arguments()), &policy.Ledger{}); g.Verdict == policy.Allow && !e.changedTool(c.tool()) {
-		q.Granted = g.Rule
-	}
 	id, acts := e.desk.Open(e.now, q)
 	c.question = id
 	e.calls.asked[id] = c
@@ -73,8 +70,12 @@ func (e *Engine) act(acts []approval.Act) {
 			if event == "answered" {
 				event = "answer" // a person's; that of a call is the server's
 			}
-			e.note(Record{Event: event, Question: a.ID, By: []string{a.Who.String()}, Reason: a.Reason, Detail: a.Said,
-				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.nameOf(a.ID)})
+			r := Record{Event: event, Question: a.ID, Reason: a.Reason, Detail: a.Said,
+				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.nameOf(a.ID)}
+			if a.Who != (approval.Who{}) {
+				r.By = []string{a.Who.String()}
+			}
+			e.note(r)
 			e.do(Told{a})
 		case approval.Settled:
 			e.settled(a)

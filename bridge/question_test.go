@@ -43,7 +43,12 @@ func everyDialect(t *testing.T, rulesText string, test func(s *stage)) {
 }
 
 func askingStage(t *testing.T, d wire.Dialect, rulesText string) *stage {
-	s := stageWith(t, d, Config{Policy: rules(t, rulesText), TrustUnverified: true, Local: strings.Contains(rulesText, "local")})
+	return askingStageWith(t, d, Config{Policy: rules(t, rulesText), Local: strings.Contains(rulesText, "local")})
+}
+
+func askingStageWith(t *testing.T, d wire.Dialect, c Config) *stage {
+	c.TrustUnverified = true
+	s := stageWith(t, d, c)
 	s.seatWith("alice", "bob", "carol", "mallory")
 	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	s.answerListing(moreTools)

@@ -88,6 +88,7 @@ var onAudit = map[string]string{
 	"call": "start", "answered": "end", "dropped": "dropped", "rejected": "rejected", "withdrawn": "withdrawn",
 	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
 	"reloaded": "reloaded", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
+	"grant_unused": "grant_unused",
 }
 
 // forAudit is the record as it is kept, nil if it is not.

@@ -57,8 +57,8 @@ type (
 	// Noted goes on record and changes nothing else.
 	Noted struct {
 		ID     string // of the question
-		Event  string // answered, delegated, modified, expiring, late_answer, foreign_answer, unavailable
-		Who    Who
+		Event  string // answered, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
+		Who    Who    // nobody in grant_unused
 		Reason string
 		Said   string
 		Chain  []Hop

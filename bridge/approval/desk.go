@@ -28,6 +28,9 @@ type Options struct {
 	// edited or not (RELIABILITY AI-8, AI-9, AI-14). Nil: it may.
 	Recheck func(q *Question, args []byte) (reason string)
 
+	// Grants are what an earlier run had remembered, as [ReadGrants] found it.
+	Grants []Grant
+
 	MaxPending  int           // questions open at one time; default 10 000
 	MaxBytes    int           // bytes of arguments held for them; default 32 MiB
 	PerCaller   int           // of one caller; default 8
@@ -90,10 +93,12 @@ func NewDesk(o Options) *Desk {
 	if o.Random == nil || o.Present == nil {
 		panic("approval: Options.Random and Options.Present are required")
 	}
-	return &Desk{
+	d := &Desk{
 		o: o.filled(), pending: map[string]*pending{}, asks: map[string]*ask{}, late: map[string]ended{},
 		before: map[Who]int{}, involved: map[Who]int{}, parties: map[string]int{}, flood: newFlood(),
 	}
+	d.restore(o.Grants)
+	return d
 }
 
 // A pending is a question that is not settled.
@@ -102,6 +107,9 @@ type pending struct {
 	order uint64 // of opening
 	q     Question
 	key   [32]byte // of caller and call, see keyOf
+
+	unused    *Grant // what is remembered and does not count, nil if nothing
+	unusedWhy string
 
 	asked, deadline time.Time
 	warned          bool
@@ -164,6 +172,7 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 	p.order = d.opened
 	d.hold(p)
 	d.advance(p, NoApprover, "")
+	d.noteUnused(p)
 	return p.id, d.out
 }
 

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +14,8 @@ type Grant struct {
 	ID                        string
 	Keep                      string // "session" or "always"
 	Caller, Via, Method, Tool string
-	Fingerprint               string
+	Topic                     string // where the caller is who it is
+	Fingerprint               string // of the tool's definition
 	Args                      []byte // canonical
 	By                        []Who
 	Made, Until               time.Time
@@ -62,7 +64,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 		return nil
 	}
 	q := &p.q
-	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Fingerprint: q.Fingerprint,
+	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Topic: q.Topic, Fingerprint: q.Fingerprint,
 		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
 	if keep == "always" && !g.writable() {
 		g.Keep = "session"
@@ -75,29 +77,49 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	return g
 }
 
-// granted finds what lets a call run unasked, nil if nothing does. The terms
-// of now must allow it: they still offer to remember it, ask for no more people
-// than agreed then, and would still let those decide.
+// restore takes over what an earlier run had remembered.
+func (d *Desk) restore(kept []Grant) {
+	for _, g := range kept[:min(len(kept), maxGrants)] {
+		g.key = keyOf(&Question{Caller: g.Caller, Via: g.Via, Method: g.Method, Tool: g.Tool, Args: g.Args})
+		d.grants = append(d.grants, &g)
+	}
+}
+
+// Why something that is remembered does not count for a call.
+const (
+	notOffered   = "not_offered"   // the terms do not offer to remember it that long
+	othersDecide = "others_decide" // those who agreed then are not enough now
+)
+
+// granted finds what lets a call run unasked, nil if nothing does. The tool must
+// be what it was. The terms of now must allow it too: they still offer to
+// remember it, ask for no more people than agreed then, and would still let
+// those decide.
 func (d *Desk) granted(p *pending) *Grant {
 	d.endOldGrants()
-	q := &p.q
-	kept := q.Granted
+	t := &p.q.Terms
 	for _, g := range d.grants {
-		if g.key != p.key {
-			continue
-		}
-		if g.Fingerprint == q.Fingerprint && slices.Contains(q.Terms.Remember, g.Keep) && p.enough(g.By) {
+		switch {
+		case g.key != p.key || g.Topic != p.q.Topic:
+		case g.Fingerprint != p.q.Fingerprint:
+			p.unused, p.unusedWhy = g, ToolChanged
+		case !slices.Contains(t.Remember, g.Keep):
+			p.unused, p.unusedWhy = g, notOffered
+		case !p.enough(g.By):
+			p.unused, p.unusedWhy = g, othersDecide
+		default:
 			return g
 		}
-		if g.RuleName() == kept {
-			kept = "" // what it stands for is known, and no longer enough
-		}
-	}
-	if kept != "" && slices.Contains(q.Terms.Remember, "always") {
-		return &Grant{ID: kept, Keep: "always", Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool,
-			Fingerprint: q.Fingerprint, Args: canonical(q.Args, jsonrpc.AppendQuote)}
 	}
 	return nil
+}
+
+// noteUnused says why somebody is asked though something is remembered.
+func (d *Desk) noteUnused(p *pending) {
+	if g := p.unused; g != nil {
+		d.do(Noted{ID: p.id, Event: "grant_unused", Reason: p.unusedWhy, Digest: p.digest,
+			Said: fmt.Sprintf("%s: agreed by %s on %s", g.RuleName(), names(g.By), g.Made.UTC().Format(time.DateOnly))})
+	}
 }
 
 func (p *pending) enough(people []Who) bool {

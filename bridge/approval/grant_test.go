@@ -153,15 +153,47 @@ func TestGrantedCallsAreRechecked(t *testing.T) {
 	s.wantEnd(Refused, ToolChanged)
 }
 
-// The owner's overlay file is a grant too, where the terms still offer that.
-func TestGrantedByARule(t *testing.T) {
-	s := newStage(t, Options{})
-	q := rememberable("alice")
-	q.Granted = "granted-0a1b2c3d"
-	s.open(q)
-	if e := s.wantEnd(Allowed, ""); e.Used == nil || e.Used.ID != q.Granted {
+// What an earlier run had remembered counts as what this one does.
+func TestGrantsOfAnEarlierRun(t *testing.T) {
+	first := newStage(t, Options{})
+	first.open(rememberable("alice"))
+	first.says("alice", keeps("always"))
+	made := first.wantEnd(Allowed, "").Made
+	kept, _, err := ReadGrants("grants", []byte(RulesHead+made.Rule()))
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	s := newStage(t, Options{Grants: kept})
+	if got := s.d.Grants(s.now); len(got) != 1 || got[0].Rule() != made.Rule() {
+		t.Fatalf("%+v", got)
+	}
+	s.open(rememberable("alice"))
+	if e := s.wantEnd(Allowed, ""); e.Used == nil || e.Used.ID != made.ID || len(e.By) != 1 || e.By[0] != Participant("alice") {
 		t.Errorf("%+v", e)
 	}
-	q.Terms.Remember = []string{"session"}
-	s.wantPending(s.open(q))
+	for reason, change := range map[string]func(*Question){
+		ToolChanged:  func(q *Question) { q.Fingerprint = "f2" },
+		notOffered:   func(q *Question) { q.Terms.Remember = []string{"once", "session"} },
+		othersDecide: func(q *Question) { q.Terms.Of = []string{"carol"} },
+		"":           func(q *Question) { q.Topic = "elsewhere" }, // bob may be another there
+	} {
+		q, said := rememberable("alice", "carol"), ""
+		change(&q)
+		id := s.open(q)
+		s.wantPending(id)
+		for _, a := range s.acts {
+			if n, ok := a.(Noted); ok && n.ID == id && n.Event == "grant_unused" {
+				said = n.Reason
+			}
+		}
+		if said != reason {
+			t.Errorf("asked because of %q, want %q", said, reason)
+		}
+		s.did(s.d.Withdraw(s.now, id, ""))
+		s.pass(time.Minute)
+	}
+	if !s.d.Revoke(made.ID) {
+		t.Fatal("it cannot be taken back")
+	}
+	s.wantPending(s.open(rememberable("alice")))
 }

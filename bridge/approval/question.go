@@ -35,11 +35,6 @@ type Question struct {
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never
 	Unverified bool          // the gateway does not verify who sends a frame (WIRE 7.2)
-
-	// Granted is the rule of the owner's overlay file that lets this call run
-	// unasked, "" if there is none. It counts only while the terms still offer
-	// to remember always.
-	Granted string
 }
 
 // A Binding is all that an agreement is bound to (RELIABILITY AI-6). One

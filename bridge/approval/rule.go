@@ -9,34 +9,37 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// RulesHead begins a policy file of nothing but such rules as [Grant.Rule]
-// writes. It allows what they name, and nothing else.
+// RulesHead begins a file of nothing but such rules as [Grant.Rule] writes. It
+// allows what they name, and nothing else.
 const RulesHead = "version: 1\ndefault: deny\nrules:\n"
 
-// RuleName is what the grant is called as a rule of a policy file.
-func (g *Grant) RuleName() string { return "granted-" + g.ID }
+const ruleStem = "granted-"
 
-// Rule is the grant as one rule of a policy file, indented as a list below
+// RuleName is what the grant is called as a rule.
+func (g *Grant) RuleName() string { return ruleStem + g.ID }
+
+// Rule is the grant as one rule of a file of grants, indented as a list below
 // rules. It matches this caller, this tool and exactly these arguments, until
 // the grant ends: each value that holds no others is compared, and everything
-// that does is counted, so that nothing can be added.
-//
-// A rule cannot say how the tool was defined. Pinning does that (DESIGN 6).
+// that does is counted, so that nothing can be added. What a rule cannot say
+// stands under granted: who agreed when, where, and to which definition of the
+// tool.
 func (g *Grant) Rule() string {
 	var b strings.Builder
 	var people []string
 	for _, w := range g.By {
-		people = append(people, Text(w.String()))
+		people = append(people, w.String())
 	}
-	fmt.Fprintf(&b, "  # agreed by %s on %s", strings.Join(people, ", "), g.Made.UTC().Format(time.DateOnly))
+	fmt.Fprintf(&b, "  - name: %s\n    granted:\n      by: %s\n      on: %s\n", g.RuleName(), plainList(people), plain(g.Made.UTC().Format(time.RFC3339)))
 	if len(g.Rules) > 0 {
-		fmt.Fprintf(&b, ", asked by %s", Text(strings.Join(g.Rules, ", ")))
+		fmt.Fprintf(&b, "      asked: %s\n", plainList(g.Rules))
 	}
-	fmt.Fprintf(&b, "\n  - name: %s\n    allow: [%s]\n    from: [%s]\n    via: %s\n",
-		g.RuleName(), plain(g.Tool), plain(g.Caller), plain(g.Via))
+	fmt.Fprintf(&b, "      topic: %s\n      definition: %s\n      args: %s\n", plain(g.Topic), plain(g.Fingerprint), plain(string(g.Args)))
+	fmt.Fprintf(&b, "    allow: [%s]\n    from: [%s]\n    via: %s\n", plain(g.Tool), plain(g.Caller), plain(g.Via))
 	values, sizes := g.conditions()
 	if len(values) > 0 {
 		b.WriteString("    args:\n")
@@ -46,6 +49,48 @@ func (g *Grant) Rule() string {
 	}
 	fmt.Fprintf(&b, "    when: %s\n    until: %s\n", plain(strings.Join(sizes, " && ")), plain(g.Until.UTC().Format(time.RFC3339)))
 	return b.String()
+}
+
+// ReadGrants reads a file of such rules back, for [Options.Grants]. unbound are
+// the rules of files that earlier versions wrote: they do not say who agreed to
+// what, so they stand for nothing any more. A rule that does not say what
+// stands under its granted is an error, a *policy.LoadError like all others.
+func ReadGrants(name string, text []byte) (grants []Grant, unbound []policy.Granted, err error) {
+	_, all, err := policy.LoadGrants(name, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, of := range all {
+		if of.By == nil {
+			unbound = append(unbound, of)
+			continue
+		}
+		g, ok := grantOf(of)
+		if !ok {
+			return nil, nil, &policy.LoadError{File: name, Line: of.Line, Column: of.Column,
+				Message:    "the rule " + of.Rule + " is not as it was written: what it allows is not what was agreed to",
+				Suggestion: "delete it, and the call is asked about again; what is to hold for more than one call belongs into a policy"}
+		}
+		grants = append(grants, g)
+	}
+	return grants, unbound, nil
+}
+
+// grantOf is the grant that a rule stands for, if it is what Rule makes of it.
+func grantOf(of policy.Granted) (g Grant, ok bool) {
+	g = Grant{Keep: "always", Caller: of.Caller, Via: of.Via, Method: "tools/call", Tool: of.Tool, Topic: of.Topic, Fingerprint: of.Definition,
+		Args: []byte(of.Args), Made: of.On, Until: of.Until, Rules: of.Asked}
+	if g.ID, ok = strings.CutPrefix(of.Rule, ruleStem); !ok || len(of.Args) == 0 || of.Args[0] != '{' || jsonrpc.Scan(g.Args, jsonrpc.Judged, nil, nil) != nil {
+		return g, false
+	}
+	for _, who := range of.By {
+		g.By = append(g.By, named(who))
+	}
+	if !g.writable() {
+		return g, false
+	}
+	_, again, err := policy.LoadGrants("", []byte(RulesHead+g.Rule()))
+	return g, err == nil && again[0].Said == of.Said
 }
 
 // maxRule is how many values a rule may compare and still be readable.
@@ -59,6 +104,9 @@ var (
 
 // writable reports whether Rule can say what the grant means and no more.
 func (g *Grant) writable() bool {
+	if g.Topic == "" || g.Fingerprint == "" || len(g.By) == 0 {
+		return false
+	}
 	if g.Method != "tools/call" || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") || !ruleCaller.MatchString(g.Caller) {
 		return false
 	}
@@ -116,6 +164,14 @@ func literal(raw []byte) (text string, ok bool) {
 	}
 	text = string(raw)
 	return text, slices.Contains([]string{"true", "false", "null"}, text) || ruleNumber.MatchString(text)
+}
+
+func plainList(all []string) string {
+	var quoted []string
+	for _, s := range all {
+		quoted = append(quoted, plain(s))
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // plain writes a string in double quotes and ASCII, as both YAML and CEL read

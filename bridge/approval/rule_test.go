@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,8 +23,14 @@ func ruleOf(t *testing.T, args string) *Grant {
 
 func TestAI18TheRuleOfAGrant(t *testing.T) {
 	g := ruleOf(t, `{"path":"/a","n":1.50,"to":["x",{"y":null}]}`)
-	want := `  # agreed by alice on 2026-01-01, asked by small-writes
-  - name: granted-` + g.ID + `
+	want := `  - name: granted-` + g.ID + `
+    granted:
+      by: ["alice"]
+      on: "2026-01-01T00:00:00Z"
+      asked: ["small-writes"]
+      topic: "` + g.Topic + `"
+      definition: "` + g.Fingerprint + `"
+      args: "{\"n\":1.50,\"path\":\"/a\",\"to\":[\"x\",{\"y\":null}]}"
     allow: ["write_file"]
     from: ["bob"]
     via: "request"
@@ -60,7 +68,7 @@ func TestAI18TheRuleMeansTheGrantAndNoMore(t *testing.T) {
 			if g.Keep != "always" {
 				t.Fatalf("kept for %s only", g.Keep)
 			}
-			p, err := policy.Load("grants", []byte(RulesHead+g.Rule()))
+			p, _, err := policy.LoadGrants("grants", []byte(RulesHead+g.Rule()))
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, g.Rule())
 			}
@@ -118,7 +126,8 @@ func FuzzRule(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"c"}]}`, `{"a":[1,{"b":"c"},2]}`)
 	f.Add(`{"\u0000":"\ud83d\ude00"}`, `{}`)
 	f.Fuzz(func(t *testing.T, args, other string) {
-		g := &Grant{ID: "0a", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "t", Until: began.Add(time.Hour), Made: began}
+		g := &Grant{ID: "0a", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "t", Until: began.Add(time.Hour), Made: began,
+			Topic: "t1", Fingerprint: "f1", By: []Who{Participant("alice"), {Door: Local}}, Rules: []string{"ask write_*"}}
 		if !readable(args) || !readable(other) {
 			t.Skip()
 		}
@@ -126,9 +135,12 @@ func FuzzRule(f *testing.F) {
 		if !g.writable() {
 			t.Skip()
 		}
-		p, err := policy.Load("grants", []byte(RulesHead+g.Rule()))
+		p, _, err := policy.LoadGrants("grants", []byte(RulesHead+g.Rule()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, g.Rule())
+		}
+		if back, _, err := ReadGrants("grants", []byte(RulesHead+g.Rule())); err != nil || len(back) != 1 || back[0].Rule() != g.Rule() || !bytes.Equal(back[0].Args, g.Args) {
+			t.Fatalf("read back as %+v, %v from\n%s", back, err, g.Rule())
 		}
 		call := policy.Call{From: "bob", Via: "request", Method: "tools/call", Tool: "t", Args: []byte(args), Now: began}
 		if d := p.Decide(call, nil); d.Verdict != policy.Allow {
@@ -139,4 +151,70 @@ func FuzzRule(f *testing.F) {
 			t.Fatalf("%s lets %s through\n%s", args, other, g.Rule())
 		}
 	})
+}
+
+// A rule that somebody has changed by hand is no yes any more, and the error
+// says where it stands.
+func TestAI18GrantsChangedByHand(t *testing.T) {
+	a, b := ruleOf(t, `{"path":"/a","n":1}`), ruleOf(t, `{"path":"/b"}`)
+	b.ID = "0b0b0b0b"
+	whole := RulesHead + a.Rule() + b.Rule()
+	second := strings.Count(RulesHead+a.Rule(), "\n") + 1
+	for _, c := range []struct {
+		name, old, new string
+		line           int
+	}{
+		{"wider", `"/path": {is: "/b"}`, `"/path": {under: "/"}`, second},
+		{"another value", `"/path": {is: "/b"}`, `"/path": {is: "/c"}`, second},
+		{"other arguments", `{\"path\":\"/b\"}`, `{\"path\":\"/c\"}`, second},
+		{"no arguments", `args: "{\"path\":\"/b\"}"`, `args: "[]"`, second},
+		{"not strict", `{\"path\":\"/b\"}`, `{\"path\":\"/x\",\"path\":\"/b\"}`, second},
+		{"another caller as well", b.Rule(), strings.Replace(b.Rule(), `from: ["bob"]`, `from: ["bob", "eve"]`, 1), second},
+		{"any tool", b.Rule(), strings.Replace(b.Rule(), `allow: ["write_file"]`, `allow: ["*"]`, 1), second},
+		{"no conditions", "    when: \"size(args) == 1\"\n", "", second},
+		{"without an end", b.Rule(), b.Rule()[:strings.Index(b.Rule(), "    until:")], second},
+		{"another name", "granted-0b0b0b0b", "mine", second},
+		{"nobody", b.Rule(), strings.Replace(b.Rule(), "      by: [\"alice\"]\n", "", 1), second + 2},
+		{"nobody named", b.Rule(), strings.Replace(b.Rule(), `by: ["alice"]`, "by: []", 1), second + 2},
+		{"no definition", b.Rule(), strings.Replace(b.Rule(), "      definition: \""+b.Fingerprint+"\"\n", "", 1), second + 2},
+		{"no such day", b.Rule(), strings.Replace(b.Rule(), `on: "2026`, `on: "last`, 1), second + 3},
+		{"a key nobody knows", b.Rule(), strings.Replace(b.Rule(), "      topic:", "      who: x\n      topic:", 1), second + 5},
+		{"a rule of another kind", b.Rule(), "  - deny: [\"x\"]\n    granted: {}\n", second + 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(whole, c.old, c.new, 1)
+			if text == whole {
+				t.Fatal("nothing is changed")
+			}
+			grants, _, err := ReadGrants("grants.yaml", []byte(text))
+			var where *policy.LoadError
+			if !errors.As(err, &where) || where.Suggestion == "" && where.Line == second {
+				t.Fatalf("%+v, %v\n%s", grants, err, text)
+			}
+			if where.File != "grants.yaml" || where.Line != c.line || grants != nil {
+				t.Errorf("%d: %v\n%s", where.Line, where, text)
+			}
+		})
+	}
+}
+
+// Files of earlier versions said who agreed in a comment, and nothing of the
+// tool.
+func TestGrantsOfEarlierVersions(t *testing.T) {
+	old := "  # agreed by alice on 2026-01-01\n  - name: granted-0a0a0a0a\n    allow: [\"write_file\"]\n    from: [\"bob\"]\n    via: \"request\"\n    when: \"size(args) == 0\"\n    until: \"2099-01-31T00:00:00Z\"\n"
+	a := ruleOf(t, `{"path":"/a"}`)
+	grants, unbound, err := ReadGrants("grants", []byte(RulesHead+old+a.Rule()))
+	if err != nil || len(grants) != 1 || grants[0].ID != a.ID || len(unbound) != 1 || unbound[0].Rule != "granted-0a0a0a0a" || unbound[0].Line != 5 {
+		t.Errorf("%+v, %+v, %v", grants, unbound, err)
+	}
+}
+
+// In a policy such a rule would hold for whoever agreed and however the tool is
+// defined, though it says otherwise.
+func TestAPolicyTellsOfNoYes(t *testing.T) {
+	_, err := policy.Load("policy.yaml", []byte(RulesHead+ruleOf(t, `{}`).Rule()))
+	var where *policy.LoadError
+	if !errors.As(err, &where) || where.Line != 6 || !strings.Contains(where.Suggestion, "leave it out") {
+		t.Errorf("%v", err)
+	}
 }

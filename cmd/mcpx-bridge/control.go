@@ -15,7 +15,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // An attendance is what the person at this machine sees of a run, and says to it: the
@@ -179,8 +178,8 @@ func (b *bridging) grantsFile() (string, error) {
 	return filepath.Join(home.file("grants"), b.id+".yaml"), nil
 }
 
-// readGrants is what they let run; nil if there are none.
-func (b *bridging) readGrants() (*policy.Policy, error) {
+// readGrants is what an earlier run was told to keep.
+func (b *bridging) readGrants() ([]approval.Grant, error) {
 	file, err := b.grantsFile()
 	if err != nil {
 		return nil, err
@@ -192,20 +191,33 @@ func (b *bridging) readGrants() (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.Load(file, text)
+	kept, unbound, err := approval.ReadGrants(file, text)
+	for _, g := range unbound {
+		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say who agreed, nor to which definition of the tool", file, g.Line, g.Rule))
+		b.p.log.Warn("hint: the call is asked about again, and whoever agrees may have that remembered")
+	}
+	return kept, err
 }
 
-// keepGrants writes down the yeses that are to last.
+// keepGrants writes down the yeses that are to last, those too that came just
+// before the end.
 func (b *bridging) keepGrants(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
+			for range len(b.local.lasting) {
+				b.keepGrant(<-b.local.lasting)
+			}
 			return nil
 		case g := <-b.local.lasting:
-			if err := b.addGrant(g); err != nil {
-				b.p.log.Error("a grant is forgotten when this bridge ends: it could not be written down", "grant", g.ID, "error", err)
-			}
+			b.keepGrant(g)
 		}
+	}
+}
+
+func (b *bridging) keepGrant(g approval.Grant) {
+	if err := b.addGrant(g); err != nil {
+		b.p.log.Error("a grant is forgotten when this bridge ends: it could not be written down", "grant", g.ID, "error", err)
 	}
 }
 
@@ -228,59 +240,46 @@ func (b *bridging) addGrant(g approval.Grant) error {
 	if slices.Contains(b.revoked, g.ID) {
 		return nil // before it was written down
 	}
-	return b.changeGrants(func(text string) string { return text + g.Rule() })
+	return b.changeGrants(func(kept []approval.Grant) []approval.Grant { return append(kept, g) })
 }
 
-// changeGrants puts the file as it is to be in force, and writes it anew, whole.
-func (b *bridging) changeGrants(change func(string) string) error {
+// changeGrants writes the file anew, whole. What was taken out of it by hand
+// stays out.
+func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) error {
 	file, err := b.grantsFile()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	text, err := readPolicy(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte(approval.RulesHead), nil
-	}
+	kept, err := b.readGrants()
 	if err != nil {
 		return err
 	}
-	next := change(string(text))
-	granted, none := &policy.Policy{}, strings.TrimSpace(next) == strings.TrimSpace(approval.RulesHead)
-	if !none {
-		if granted, err = policy.Load(file, []byte(next)); err != nil {
-			return fmt.Errorf("what was to be written cannot be read: %w", err)
+	kept = change(kept)
+	if len(kept) == 0 {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+		return nil
 	}
-	b.sidecar.Handle(bridge.GrantsChanged{Granted: granted}) // for this run, even if it cannot be written
-	if !none {
-		return writeWhole(file, []byte(next))
+	text := []byte(approval.RulesHead)
+	for i := range kept {
+		text = append(text, kept[i].Rule()...)
 	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := approval.ReadGrants(file, text); err != nil {
+		return fmt.Errorf("what was to be written cannot be read: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	return nil
+	return writeWhole(file, text)
 }
 
 // dropGrant takes one rule out of the file.
 func (b *bridging) dropGrant(id string) (found bool, err error) {
-	name := (&approval.Grant{ID: id}).RuleName()
-	err = b.changeGrants(func(text string) string {
-		var kept []string
-		rules := strings.Split(strings.TrimPrefix(text, approval.RulesHead), "\n  # agreed by ")
-		for i, r := range rules {
-			if i > 0 {
-				r = "  # agreed by " + r
-			}
-			if strings.Contains(r, name) {
-				found = true
-				continue
-			}
-			kept = append(kept, strings.TrimRight(r, "\n")+"\n")
-		}
-		return approval.RulesHead + strings.Join(kept, "")
+	err = b.changeGrants(func(kept []approval.Grant) []approval.Grant {
+		rest := slices.DeleteFunc(slices.Clone(kept), func(g approval.Grant) bool { return g.ID == id })
+		found = len(rest) < len(kept)
+		return rest
 	})
 	return found, err
 }

@@ -18,7 +18,9 @@ func (p *program) grantsCommand() *cobra.Command {
 		Long: `List what is remembered of answers, and take it back.
 
 Who allows a call may have that remembered, for the session or until a date. The
-same call (same caller, same tool, same arguments) then runs without a question.`,
+same call (same caller, same arguments, same tool, defined as it was then) then
+runs without a question, while the policy would still let those decide who did.
+What is to last is kept in a file under the state directory.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants revoke 9c01d2ee",
 		Args:    noSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -26,7 +28,7 @@ same call (same caller, same tool, same arguments) then runs without a question.
 	cmd.AddCommand(&cobra.Command{
 		Use:     "list [FLAGS]",
 		Short:   "List what is remembered",
-		Long:    "List what the bridges on this machine remember: which calls run without a question, who agreed to that, and until when.",
+		Long:    "List what the bridges on this machine remember: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,7 +54,7 @@ type grantLine struct {
 }
 
 func (p *program) listGrants(ctx context.Context, all bridges) error {
-	rows := [][]string{{"ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "UNTIL", "BY"}}
+	rows := [][]string{{"ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY"}}
 	for _, c := range all {
 		grants, err := c.Grants(ctx)
 		if err != nil {
@@ -67,7 +69,8 @@ func (p *program) listGrants(ctx context.Context, all bridges) error {
 			if len(args) > 40 {
 				args = append(args[:39], '…')
 			}
-			rows = append(rows, []string{g.ID, c.Status.ID, g.Caller, g.Tool, string(args), g.Keep, g.Until.Local().Format(time.DateTime), strings.Join(g.By, ", ")})
+			rows = append(rows, []string{g.ID, c.Status.ID, g.Caller, g.Tool, string(args), g.Keep,
+				g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), strings.Join(g.By, ", ")})
 		}
 	}
 	if p.s.JSON {

@@ -18,7 +18,7 @@ func keeping(t *testing.T) (*attendance, approval.Grant) {
 		sidecar: bridge.New(bridge.Options{Engine: bridge.Config{NewID: newSession, Random: fresh128}})}
 	b.local = &attendance{b: b}
 	now := time.Now()
-	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file",
+	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Fingerprint: "f1",
 		Args: []byte(`{"path":"/a"}`), By: []approval.Who{{Door: approval.Local}}, Made: now, Until: now.Add(time.Hour)}
 	return b.local, g
 }
@@ -49,13 +49,41 @@ func TestAYesThatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.Replace(string(text), "default: deny", "default:  deny", 1) // as somebody else would write it
+	own := strings.Replace(string(text), `is: "/a"`, `under: "/a"`, 1) // by hand
 	if err := os.WriteFile(file, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ok, err := l.Revoke(g.ID)
-	granted, _ := l.b.readGrants()
-	if (ok || err == nil) && granted != nil {
+	if ok, err := l.Revoke(g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.yaml:4:5") {
 		t.Errorf("it is said to be gone (%v, %v), and is still in the file", ok, err)
+	}
+	if now, err := os.ReadFile(file); string(now) != own {
+		t.Errorf("what somebody wrote is overwritten, %v", err)
+	}
+}
+
+// What was taken out of the file by hand stays out.
+func TestAYesTakenOutOfTheFileByHandStaysOut(t *testing.T) {
+	l, g := keeping(t)
+	other := g
+	other.ID, other.Args = "0b0b0b0b", []byte(`{"path":"/b"}`)
+	for _, g := range []approval.Grant{g, other} {
+		if err := l.b.addGrant(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := l.b.grantsFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(approval.RulesHead+other.Rule()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := g
+	third.ID, third.Args = "0c0c0c0c", []byte(`{"path":"/c"}`)
+	if err := l.b.addGrant(third); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); string(text) != approval.RulesHead+other.Rule()+third.Rule() {
+		t.Errorf("%s, %v", text, err)
 	}
 }

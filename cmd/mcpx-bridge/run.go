@@ -205,7 +205,7 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 	if err := b.openDoor(b.id); err != nil {
 		return err
 	}
-	if b.opt.Engine.Granted, err = b.readGrants(); err != nil {
+	if b.opt.Engine.Desk.Grants, err = b.readGrants(); err != nil {
 		return policyError(err)
 	}
 	b.opt.Told, b.opt.Remember = b.local.told, b.local.remember
