@@ -26,10 +26,11 @@ func dialect(protocol string) wire.Dialect {
 	return d
 }
 
-// The default grants. In the mew family participants may also say what has no
+// The default grants. The first has the words of the seeds too, for who goes by
+// what it reads in its welcome (WIRE 4.3). In the mew family participants may also say what has no
 // word in the others; nothing in it gives power over anybody.
 var (
-	plainGrant = caps(`["mcp/*","chat"]`)
+	plainGrant = caps(`["mcp/*","chat","mcpx.*","proposal*"]`)
 	mewGrant   = caps(`[{"kind":"mcp/*"},{"kind":"chat"},{"kind":"chat/*"},{"kind":"reasoning/*"},{"kind":"participant/status"}]`)
 )
 

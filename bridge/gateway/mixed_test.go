@@ -206,6 +206,87 @@ func TestWhatADialectCannotSay(t *testing.T) {
 	}
 }
 
+// What concerns a proposal crosses from the words of any seed into mew and
+// back, and between equals stays as it is (WIRE 4.1).
+func TestProposalsCross(t *testing.T) {
+	h := open(t, gateway.Options{})
+	draft, twin, mew := h.join("mcpx/v0.1", "draft"), h.join("mcpx/v0.1", "twin"), h.join("mew/v0.4", "mew")
+	for i, c := range []struct{ kind, link, payload, mewKind, mewPayload string }{
+		{"mcp.proposal.tools/call", ``, `{"method":"tools/call","params":{"name":"echo"},"ttl":5}`, "mcp/proposal", `{"method":"tools/call","params":{"name":"echo"},"ttl":5}`},
+		{"proposal", ``, `{"method":"tools/call","params":{"name":"echo"},"targeting":{"preferred":"mew"}}`, "mcp/proposal", `{"method":"tools/call","params":{"name":"echo"},"targeting":{"preferred":"mew"}}`},
+		{"mcpx.withdraw.proposal", `,"correlationId":"p1"`, `{"reason":"No longer needed"}`, "mcp/withdraw", `{"reason":"No longer needed"}`},
+		{"proposal/withdraw", ``, `{"proposalId":"p1","reason":"x"}`, "mcp/withdraw", `{"reason":"x"}`},
+		{"mcpx.reject.proposal", `,"correlationId":"p1"`, `{"reason":"busy","proposal_id":"p1"}`, "mcp/reject", `{"reason":"busy"}`},
+		{"proposal-reject", ``, `{"proposal_id":"p1","reason":"incapable","detail":"policy"}`, "mcp/reject", `{"reason":"policy"}`},
+		{"mcp/reject", `,"correlation_id":"p1"`, `{"reason":"busy","later":1}`, "mcp/reject", `{"reason":"busy","later":1}`},
+	} {
+		id := fmt.Sprint("x", i)
+		frame := say("mcpx/v0.1", id, "draft", "", c.kind, c.payload)
+		frame = strings.Replace(frame, `"payload"`, strings.TrimPrefix(c.link+`,"payload"`, ","), 1)
+		draft.send(frame)
+		if got := twin.find(`"` + id + `"`); got != frame {
+			t.Errorf("%s: its equal got %s, want %s", c.kind, got, frame)
+		}
+		e, err := mew.d.Decode([]byte(mew.find(`"` + id + `"`)))
+		if err != nil || e.Spelled != c.mewKind || string(e.Payload) != c.mewPayload || (len(e.Corr) == 1) == (e.Kind == wire.Proposal) {
+			t.Errorf("%s: mew got %s about %q with %s, %v", c.kind, e.Spelled, e.Corr, e.Payload, err)
+		}
+	}
+	draft.send(say("mcpx/v0.1", "late", "draft", `["mew"]`, "mcpx.status.proposal", `{"proposal_id":"p1","status":"queued"}`))
+	if f, _ := draft.kind(wire.Failure).Fault(); f.Code != "not_expressible" || f.Trigger[0] != "late" {
+		t.Errorf("a status for mew: %s", draft.last())
+	}
+}
+
+// A capability in the words of a seed holds for what it means, and for nothing
+// beside it; its bearer reads it in its welcome as it was given.
+func TestLifecycleCapabilities(t *testing.T) {
+	h := open(t, gateway.Options{})
+	agent := h.join("mcpx/v0.1", "agent", `["mcp/proposal:*","mcpx.withdraw.proposal"]`)
+	fs := h.join("mcpx/v0.1", "fs", `["mcpx.reject.proposal"]`)
+	propose := `{"method":"tools/call","params":{"name":"echo"}}`
+	for i, c := range []struct {
+		from    *guest
+		kind    string
+		allowed bool
+	}{
+		{agent, "mcp/proposal:tools/call:echo", true},
+		{agent, "mcp.proposal.tools/call", true},
+		{agent, "mcpx.withdraw.proposal", true},
+		{agent, "mcp/withdraw", true},
+		{agent, "proposal/withdraw", true},
+		{agent, "mcpx.reject.proposal", false},
+		{agent, "mcp/request:tools/call:echo", false},
+		{fs, "mcpx.reject.proposal", true},
+		{fs, "proposal-reject", true},
+		{fs, "mcpx.withdraw.proposal", false},
+		{fs, "mcpx.status.proposal", false},
+		{fs, "mcp.proposal.tools/call", false},
+	} {
+		id, payload, other := fmt.Sprint("y", i), `{"proposal_id":"p1","reason":"busy"}`, fs
+		if c.from == fs {
+			other = agent
+		}
+		if strings.Contains(c.kind, "tools/call") {
+			payload = propose
+		}
+		if strings.HasPrefix(c.kind, "mcp/request") {
+			payload = `{"jsonrpc":"2.0","id":1,` + payload[1:]
+		}
+		frame := say("mcpx/v0.1", id, c.from.id, "", c.kind, payload)
+		c.from.send(frame)
+		if c.allowed {
+			if got := other.find(`"` + id + `"`); got != frame {
+				t.Errorf("%s of %s: %s", c.kind, c.from.id, got)
+			}
+			continue
+		}
+		if f, _ := c.from.kind(wire.Failure).Fault(); f.Code != "capability_violation" || f.AttemptedKind != c.kind {
+			t.Errorf("%s of %s: %s", c.kind, c.from.id, c.from.last())
+		}
+	}
+}
+
 // Eight MiB cross both ways between the strictest and the loosest dialect, and
 // within one.
 func TestLargePayload(t *testing.T) {

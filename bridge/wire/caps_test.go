@@ -116,6 +116,10 @@ func TestPermits(t *testing.T) {
 	other := wire.Envelope{Kind: wire.Unknown, Spelled: "system/heartbeat"}
 	thought := wire.Envelope{Kind: wire.Unknown, Spelled: "reasoning/thought"}
 	data := wire.Envelope{Kind: wire.Stream}
+	propose := wire.Envelope{Kind: wire.Proposal, Method: "tools/call", Key: "read_file", Spelled: "mcp/proposal"}
+	back := wire.Envelope{Kind: wire.Withdraw, Spelled: "mcp/withdraw"}
+	drafted := wire.Envelope{Kind: wire.Reject, Spelled: "proposal-reject"}
+	status := wire.Envelope{Kind: wire.Status, Spelled: "proposal/status"}
 	for _, c := range []struct {
 		name string
 		caps string
@@ -145,6 +149,16 @@ func TestPermits(t *testing.T) {
 		{"a heartbeat", `["*"]`, &other, false},
 		{"a thought", `["reasoning/*"]`, &thought, true},
 		{"stream data", ``, &data, false},
+		{"a withdrawal by its name in seed 001", `["mcpx.withdraw.proposal"]`, &back, true},
+		{"a withdrawal, with the name of a reject", `["mcpx.reject.proposal"]`, &back, false},
+		{"a reject of seed 000 by the name of seed 001", `["mcpx.reject.proposal"]`, &drafted, true},
+		{"a reject of seed 000 by its name in mew", `[{"kind":"mcp/reject"}]`, &drafted, true},
+		{"a reject of seed 000, with the name of a proposal", `["proposal","mcp/proposal:*"]`, &drafted, false},
+		{"a status by its name in seed 001", `["mcpx.status.proposal"]`, &status, true},
+		{"a status, with all of MCP", `["mcp/*"]`, &status, false},
+		{"a proposal by its name in seed 000", `["proposal"]`, &propose, true},
+		{"a proposal by its name in seed 001", `["mcp.proposal.tools/call"]`, &propose, true},
+		{"a proposal of another tool", `["mcp.proposal.tools/call:write_*"]`, &propose, false},
 	} {
 		if got := caps(t, []byte(c.caps)).Permits(c.e); got != c.want {
 			t.Errorf("%s: %s permits %s: %v", c.name, c.caps, c.e.Kind, got)

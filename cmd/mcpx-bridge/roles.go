@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// roles are ready sets of capabilities (WIRE 3.3, seed 001). SELF stands for
+// the one whom the token is for.
+var roles = map[string][]string{
+	"full":     {`"mcp/*"`, `"mcpx.*"`, `"proposal*"`, `"chat"`},
+	"admin":    {`"*"`},
+	"agent":    {`"mcp/proposal:*"`, `"mcp/withdraw"`, `"mcpx.withdraw.proposal"`, `"mcp/response:*"`, `"chat"`, `"mcp/request:initialize"`, `"mcp/request:notifications/initialized"`, `"mcp/request:ping"`, `"mcp/request:tools/list"`},
+	"approver": {`"mcp/response:*"`, `"mcp/reject"`, `"mcpx.reject.proposal"`, `"chat"`},
+	"bridge": {`"mcp/response:*"`, `"mcp/reject"`, `"mcpx.reject.proposal"`, `"mcpx.status.proposal"`, `"proposal-*"`, `"chat"`, `"mcp/request:elicitation/create"`, `"mcp/request:notifications/*"`,
+		`{"kind":"mcp/request:*","to":["SELF"]}`, `"participant/status"`, `"capability/grant-ack"`},
+	"observer": {`"chat"`},
+}
+
+// roleHelp is what people read of them.
+const roleHelp = `  full      everything among participants (the default)
+  agent     propose and withdraw, look tools up, answer, chat; request nothing
+  approver  answer questions, reject proposals, chat
+  bridge    what run needs: answer, ask approvers, reject, fulfil proposals
+            made to it; request nothing of others
+  observer  chat
+  admin     everything, pausing and stopping others included`
+
+// capsJSON is the capabilities of a token for id: what --role or --can ask for,
+// as the JSON list that claims and welcomes carry.
+func capsJSON(id, role string, can []string) ([]byte, error) {
+	switch {
+	case role != "" && len(can) > 0:
+		return nil, misused("keep one of them", "--role and --can exclude each other")
+	case len(can) > 0:
+		return kindsJSON(can)
+	case role == "":
+		role = "full"
+	}
+	kinds, ok := roles[role]
+	if !ok {
+		return nil, misused("it is one of "+strings.Join(sortedKeys(roles), ", "), "--role: there is no role %q", role)
+	}
+	text := []byte("[" + strings.ReplaceAll(strings.Join(kinds, ","), "SELF", id) + "]")
+	_, err := wire.ParseCaps(text)
+	return text, err
+}
+
+// kindsJSON is a list of kinds as given by hand.
+func kindsJSON(can []string) ([]byte, error) {
+	for _, kind := range can {
+		if kind == "" || visible(kind) != kind || strings.Contains(kind, " ") {
+			return nil, misused("kinds look like mcp/request:tools/* or chat", "--can: %q is no kind", kind)
+		}
+		if strings.HasPrefix(kind, "system") {
+			return nil, misused("only gateways speak as system", "--can: %q cannot be granted", kind)
+		}
+	}
+	text, err := json.Marshal(can)
+	if err != nil {
+		return nil, fmt.Errorf("capabilities: %w", err)
+	}
+	return text, nil
+}
