@@ -33,7 +33,8 @@ type call struct {
 	request *wire.Envelope // as it came; nil once the server has it
 
 	decision  policy.Decision
-	hold      policy.Hold       // what it takes from limits
+	hold      policy.Hold // what it takes from limits
+	took      []policy.Reservation
 	question  string            // that was put about it; "" if none was
 	agreed    *approval.Settled // what was said to it; nil if nobody was asked
 	reminders int               // how often its caller was told to wait
@@ -228,10 +229,18 @@ func (e *Engine) start(c *call) {
 	c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	r := c.record()
 	r.Event = "call"
+	if len(c.took) > 0 {
+		r.Took = e.policy.ForRecord(c.took, c.runsWith())
+	}
 	e.note(r)
 	line := e.server.line(c, &c.request.Message)
 	c.request = nil
 	e.write(c, line)
+}
+
+// reserve takes what the call needs from the limits, as a decision says.
+func (e *Engine) reserve(c *call, d policy.Decision) {
+	c.hold, c.took = e.ledger.Reserve(d, e.now), d.Limits
 }
 
 // allowance is the server's time for a call.

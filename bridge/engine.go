@@ -28,6 +28,7 @@ type Config struct {
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
+	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
 	Seen      []Seen
 	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
 }
@@ -88,7 +89,7 @@ func NewEngine(c Config) *Engine {
 		calls: calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[seenKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		seen:   newSeen(c.DigestKey),
-		policy: c.Policy,
+		policy: c.Policy, ledger: c.Ledger,
 	}
 	if e.policy == nil {
 		e.policy = &policy.Policy{}

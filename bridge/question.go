@@ -329,6 +329,14 @@ func further(progress []byte, reminders int) []byte {
 	return bytes.TrimRight([]byte(n.FloatString(9)), "0")
 }
 
+// runsWith are the arguments with which a call runs.
+func (c *call) runsWith() []byte {
+	if c.agreed != nil && len(c.agreed.Modified) > 0 {
+		return c.agreed.Args
+	}
+	return c.arguments()
+}
+
 // edited is the request as it may run: with other arguments where somebody
 // changed them, else as it came.
 func (c *call) edited(edits []jsonrpc.Edit) []jsonrpc.Edit {

@@ -36,7 +36,7 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	}
 	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
 	if c != nil {
-		c.hold = e.ledger.Reserve(d, e.now)
+		e.reserve(c, d)
 	}
 	return d
 }

@@ -31,6 +31,8 @@ type Record struct {
 	Args      json.RawMessage `json:"args,omitempty"`
 	ArgsBytes int             `json:"args_bytes,omitempty"`
 
+	Took []policy.Reservation `json:"took,omitempty"` // from limits, by a call that starts; see [policy.Policy.Recall]
+
 	// Body is the digest of a request as it came, by which a later run knows
 	// whether one that comes again is the same. See [Config].DigestKey.
 	Body string `json:"body,omitempty"`

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // recorded is the line of the audit about an event.
@@ -50,5 +52,46 @@ func TestAnEditIsOnRecord(t *testing.T) {
 	}
 	if line := s.recorded("decided"); !strings.Contains(line, `"modified":["/target"],"args":{"target":"staging"}`) {
 		t.Error(line)
+	}
+}
+
+// What a call takes from limits is on record where it starts, for the arguments
+// with which it runs, and nowhere else.
+func TestWhatACallTakesIsOnRecord(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := askingStage(t, d, `
+version: 1
+default: deny
+asks:
+  deploy: {of: [alice], within: 60s, edit: {modifiedTarget: {arg: /target, title: Target, enum: [production, staging]}}}
+rules:
+  - {name: deploys, ask: [deploy], as: deploy, limit: {count: 5/day}}
+  - {name: staged, ask: [deploy], as: deploy, args: {target: {is: staging}}, limit: {count: 3/day, per: all}}
+`)
+	s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
+	s.answers("alice", s.question(), true, `{"action":"accept","content":{"modifiedTarget":"staging","approve":true}}`)
+	if line := s.recorded("call"); !strings.Contains(line, `"took":[{"rule":"deploys","caller":"bob"},{"rule":"staged"}]`) {
+		t.Error(line)
+	}
+	for _, r := range s.notes {
+		if r.Event != "call" && r.Took != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestLimitsGoOnWhereAnEarlierRunEnded(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	p := rules(t, "version: 1\ndefault: deny\nrules:\n - {name: some, allow: ['read_*'], limit: {count: 2/day}}\n")
+	c := Config{Policy: p}
+	p.Recall(&c.Ledger, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), []policy.Reservation{{Rule: "some", Caller: "bob"}})
+	s := stageWith(t, d, c)
+	s.seat()
+	s.startServer()
+	for i, who := range []string{"bob", "carol", "bob", "carol"} {
+		s.call(who, fmt.Sprint("e", i), fmt.Sprint(i), "read_file", `{"path":"a"}`)
+	}
+	if s.asked() != 3 || !s.noted("answered", "policy_denied") {
+		t.Errorf("the server was asked %d times", s.asked())
 	}
 }

@@ -146,10 +146,10 @@ func (e *Engine) admit(env *wire.Envelope) {
 	switch c.decision.Verdict {
 	case policy.Allow:
 		e.noteDecision(c)
-		c.hold = e.ledger.Reserve(c.decision, e.now)
+		e.reserve(c, c.decision)
 		e.start(c)
 	case policy.Ask:
-		c.hold = e.ledger.Reserve(c.decision, e.now)
+		e.reserve(c, c.decision)
 		e.question(c)
 	default:
 		e.noteDecision(c)

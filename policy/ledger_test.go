@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"testing"
@@ -93,4 +94,74 @@ func TestLedgerIsBoundedAndExact(t *testing.T) {
 	if count, _ := l.Used("r", "7", 100*time.Hour, later); count != 0 {
 		t.Errorf("%d calls of a caller who is long gone are kept", count)
 	}
+}
+
+// recalled is what is known of calls after their record was written and read.
+func recalled(t *testing.T, p *policy.Policy, at time.Time, calls ...policy.Call) (policy.Ledger, string) {
+	t.Helper()
+	var before, after policy.Ledger
+	record := ""
+	for _, c := range calls {
+		c.Method, c.Now = "tools/call", at
+		text, err := json.Marshal(p.ForRecord(p.Decide(c, &before).Limits, c.Args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record += string(text)
+		var took []policy.Reservation
+		if err := json.Unmarshal(text, &took); err != nil {
+			t.Fatal(err)
+		}
+		p.Recall(&after, at, took)
+	}
+	return after, record
+}
+
+func TestLimitsAreRecalled(t *testing.T) {
+	p := load(t, refunds)
+	if far := p.Memory(); far != 24*time.Hour {
+		t.Errorf("limits look back %s", far)
+	}
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	l, record := recalled(t, p, now, policy.Call{From: "a", Tool: "refund", Args: []byte(`{"amount":99.5}`)}, policy.Call{From: "b", Tool: "shared"})
+	if want := `[{"rule":"refund","caller":"a","amount":"99.5"}][{"rule":"shared"}]`; record != want {
+		t.Errorf("on record is %s", record)
+	}
+	k := &till{t: t, p: p, ledger: l}
+	k.try(policy.Deny, "a", "refund", "0.51", now.Add(time.Hour))
+	k.try(policy.Allow, "a", "refund", "0.5", now.Add(time.Hour))
+	k.try(policy.Allow, "c", "shared", "0", now)
+	k.try(policy.Deny, "c", "shared", "0", now)
+	k.try(policy.Allow, "c", "shared", "0", now.Add(time.Minute))
+}
+
+// An amount that the file hides is on record nowhere, and counts as all there is.
+func TestAHiddenAmountIsNotOnRecord(t *testing.T) {
+	hiding := load(t, `{default: deny, redact: [/card/*/amount], rules: [{name: pay, allow: pay, limit: {sum: {arg: "/card/*/amount", max: 100, window: hour}}}]}`)
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	l, record := recalled(t, hiding, now, policy.Call{From: "a", Tool: "pay", Args: []byte(`{"card":[{"amount":12.25}]}`)})
+	if want := `[{"rule":"pay","caller":"a","hidden":true}]`; record != want {
+		t.Errorf("on record is %s", record)
+	}
+	call := policy.Call{From: "a", Method: "tools/call", Tool: "pay", Args: []byte(`{"card":[{"amount":0.01}]}`), Now: now.Add(time.Minute)}
+	if d := hiding.Decide(call, &l); d.Verdict != policy.Deny {
+		t.Errorf("%s", policy.Explain(d))
+	}
+	call.Now = now.Add(time.Hour)
+	if d := hiding.Decide(call, &l); d.Verdict != policy.Allow {
+		t.Errorf("%s", policy.Explain(d))
+	}
+}
+
+// What is on record may be of another policy, or be no amount at all.
+func TestLimitsRecalledUnderAnotherPolicy(t *testing.T) {
+	p := load(t, refunds)
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	var l policy.Ledger
+	p.Recall(&l, now, []policy.Reservation{{Rule: "gone", Caller: "a"}, {Rule: "refund", Caller: "a", Amount: "1e9e9"}, {Rule: "shared", Caller: "a"}})
+	k := &till{t: t, p: p, ledger: l}
+	k.try(policy.Deny, "a", "refund", "0.01", now)
+	k.try(policy.Allow, "b", "refund", "100", now)
+	k.try(policy.Allow, "b", "shared", "0", now)
+	k.try(policy.Deny, "b", "shared", "0", now) // it was one caller's, and is everybody's now
 }

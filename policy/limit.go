@@ -25,13 +25,18 @@ type Usage interface {
 	Used(rule, caller string, window time.Duration, now time.Time) (count int, sum *big.Rat)
 }
 
-// A Reservation is what one call takes from the limit of one rule.
+// A Reservation is what one call takes from the limit of one rule. What is in
+// JSON of it is what goes on record; see [Policy.ForRecord].
 type Reservation struct {
-	Rule   string
-	Caller string        // "" where all callers share the limit
-	Amount string        // exact decimal text; "" where nothing is summed
-	Window time.Duration // how long it counts
+	Rule   string        `json:"rule"`
+	Caller string        `json:"caller,omitempty"` // "" where all callers share the limit
+	Amount string        `json:"amount,omitempty"` // exact decimal text; "" where nothing is summed
+	Hidden bool          `json:"hidden,omitempty"` // there is an amount, and it is not on record
+	Window time.Duration `json:"-"`                // how long it counts
 }
+
+// window is how long what a call takes counts for anything.
+func (l *limit) window() time.Duration { return max(l.countWindow, l.sumWindow) }
 
 type unused struct{}
 
@@ -40,7 +45,7 @@ func (unused) Used(string, string, time.Duration, time.Time) (int, *big.Rat) { r
 // check says whether the call is over the limit, in words if so, and what it
 // takes if it runs nevertheless. What cannot be summed is over.
 func (l *limit) check(j *judgement, rule string, used Usage) (string, Reservation) {
-	r := Reservation{Rule: rule, Window: max(l.countWindow, l.sumWindow)}
+	r := Reservation{Rule: rule, Window: l.window()}
 	if !l.shared {
 		r.Caller = j.From
 	}

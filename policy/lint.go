@@ -32,6 +32,7 @@ func (p *Policy) Warnings(tools []Tool) []string {
 		all = append(all, p.apart(r, p.rules[:i])...)
 		all = append(all, p.askedOfCallers(r)...)
 		all = append(all, p.untrusted(r)...)
+		all = append(all, p.sumsHidden(r)...)
 		if len(tools) > 0 && r.aboutTools() {
 			all = append(all, r.fitting(tools)...)
 		}
@@ -112,6 +113,14 @@ func (r *rule) covers(other globs) bool {
 		_, ok := r.tools.match(strings.ReplaceAll(pattern, "*", anything))
 		return !ok
 	})
+}
+
+// sumsHidden finds limits whose sums a restart forgets, see [Policy.Recall].
+func (p *Policy) sumsHidden(r *rule) []string {
+	if r.limit == nil || r.limit.sum == nil || !p.redact.hides(r.limit.sumOf.steps) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s sums %s, which redact keeps off the record: after a restart one call before it uses up the whole sum", r.title(), r.limit.sumOf.label)}
 }
 
 // askedOfCallers finds callers whose calls nobody else could agree to.

@@ -31,6 +31,8 @@
 // body, where there is one, is a digest by which the request is known again, made
 // with a [Key] that is kept beside the log in PATH.key and is in no record.
 //
+// took, where a start has it, is what the call takes from limits; see [Runs].
+//
 // # Records of the log's own
 //
 //	opened, closed    a process began and ended to write here

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A witness is told the head of the audit every so often (DESIGN 10).
@@ -45,7 +46,40 @@ func (p *program) openAudit(id string, c *bridge.Config, changed func(error)) (*
 		return nil, fail(exitAudit, "", "%w", err)
 	}
 	c.Seen, c.DigestKey = seenIn(found), found.Key
+	if err := p.recallLimits(log.Path(), c); err != nil {
+		log.Close()
+		return nil, fail(exitAudit, "audit verify says whether the log was altered; --audit FILE begins another, and limits with it", "what limits were used cannot be told: %w", err)
+	}
 	return log, nil
+}
+
+// recallMost is how many bytes of a log are read for the sake of limits, in
+// whole files; they are read at every start.
+const recallMost = 256 << 20
+
+// recallLimits books what calls of earlier runs took from the limits of the
+// policy, as far back as these look.
+func (p *program) recallLimits(path string, c *bridge.Config) error {
+	far := c.Policy.Memory()
+	if far == 0 {
+		return nil
+	}
+	since := time.Now().Add(-far)
+	runs, reached, err := audit.Runs(path, since, recallMost)
+	if err != nil {
+		return err
+	}
+	if reached.After(since) {
+		p.log.Warn("limits do not count what ran before "+reached.Local().Format(time.DateTime)+": the audit log has more than is read back", "bytes", recallMost)
+	}
+	for _, r := range runs {
+		var took []policy.Reservation
+		if err := json.Unmarshal(r.Took, &took); err != nil {
+			return fmt.Errorf("what call %s took cannot be read: %w", r.Call, err)
+		}
+		c.Policy.Recall(&c.Ledger, r.At, took)
+	}
+	return nil
 }
 
 func auditHint(err error) string {

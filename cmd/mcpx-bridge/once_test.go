@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,4 +101,53 @@ func TestARequestIsKnownAgainByTheNextBridge(t *testing.T) {
 			t.Errorf("it ran %d times", n)
 		}
 	})
+}
+
+const fewReads = `version: 1
+default: deny
+rules:
+  - {name: few, allow: [read_file, wait], limit: {count: 3/hour}}
+  - {name: one-write, ask: [write_file], as: alice, limit: {count: 1/day, per: all}}
+asks:
+  alice: {of: [alice], within: 1m}
+`
+
+// What was used of a limit stays used: calls that ran, and those of which nobody
+// knows whether they did. A question that ended with the bridge used nothing.
+func TestLimitsOutliveABridge(t *testing.T) {
+	everyEnd(t, func(t *testing.T, with os.Signal) {
+		l := newLineage(t, fewReads)
+		first, p := l.start()
+		p.request("e1", "bob", call("1", "read_file", `{"path":"/a"}`))
+		p.expect(d1.reply("bob", "e1", "tools/call", "read_file", `{"id":1,"result":"*"}`))
+		p.request("e2", "carol", call("2", "write_file", `{"path":"/a","content":"x"}`))
+		p.poses("alice", anyQuestion)
+		p.request("e3", "bob", call("3", "wait", `{}`))
+		p.s.await(`{"event":"call","tool":"wait"}`)
+		p.request("c3", "bob", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
+		p.s.await(`{"event":"withdrawn","tool":"wait"}`)
+		l.end(first, with)
+
+		second, p := l.start()
+		p.request("e4", "bob", call("4", "read_file", `{"path":"/a"}`))
+		p.expect(d1.reply("bob", "e4", "tools/call", "read_file", `{"id":4,"result":"*"}`))
+		p.refusedAs("e5", "bob", "read_file", `{"path":"/a"}`)
+		p.request("e6", "carol", call("6", "write_file", `{"path":"/a","content":"x"}`))
+		p.decides("alice", p.poses("alice", anyQuestion), approve)
+		p.expect(d1.reply("carol", "e6", "tools/call", "write_file", `{"id":6,"result":"*"}`))
+		l.end(second, with)
+
+		_, p = l.start()
+		p.refusedAs("e7", "bob", "read_file", `{"path":"/a"}`)
+		p.refusedAs("e8", "bob", "write_file", `{"path":"/a","content":"x"}`)
+		p.request("e9", "carol", call("9", "read_file", `{"path":"/a"}`))
+		p.expect(d1.reply("carol", "e9", "tools/call", "read_file", `{"id":9,"result":"*"}`))
+	})
+}
+
+// refusedAs makes a call that the rules refuse.
+func (p play) refusedAs(env, from, tool, arguments string) {
+	p.t.Helper()
+	p.request(env, from, call("5", tool, arguments))
+	p.expect(fmt.Sprintf(`{"correlation_id":%q,"to":[%q],"payload":{"id":5,"!result":0,"error":{"code":-31004,"message":"*","data":{"reason":"policy_denied","executed":"no"}}}}`, env, from))
 }

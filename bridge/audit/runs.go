@@ -1,0 +1,89 @@
+package audit
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Run is a call that ran, or may have run.
+type Run struct {
+	Call string // the value of "call", raw
+	At   time.Time
+	Took []byte // the value of "took" in its start, raw
+}
+
+// Runs are the calls since a moment whose start says what they took, oldest
+// first; those whose end says that they did not run are left out. Of the log at
+// path it reads the newest files, until they have most bytes or more. reached is
+// the time of the first record that was read, or earlier: when it is after since,
+// most was too little.
+func Runs(path string, since time.Time, most int64) (runs []Run, reached time.Time, err error) {
+	files, err := Files(path)
+	if err != nil {
+		return nil, since, err
+	}
+	files, reached, err = newest(files, since, most)
+	if err != nil {
+		return nil, since, err
+	}
+	never := map[string]bool{}
+	for line, err := range Lines(files...) {
+		if err != nil {
+			return nil, since, err
+		}
+		switch h, s := aboutRun(line.Text); {
+		case string(h.event) == "end" && s.Executed == "no":
+			never[string(h.call)] = true
+		case string(h.event) == "start" && len(s.Took) > 0 && !h.time().Before(since):
+			runs = append(runs, Run{string(h.call), h.time(), s.Took})
+		}
+	}
+	return slices.DeleteFunc(runs, func(r Run) bool { return never[r.Call] }), reached, nil
+}
+
+// newest are the files since a moment, as long as they are not too much.
+func newest(files []string, since time.Time, most int64) ([]string, time.Time, error) {
+	for i, file := range slices.Backward(files) {
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil, since, err
+		}
+		h, _, err := beginning(file)
+		if err != nil {
+			return nil, since, err
+		}
+		most -= info.Size()
+		if at := h.time(); !at.IsZero() && (at.Before(since) || most <= 0 && i > 0) {
+			return files[i:], at, nil
+		}
+	}
+	return files, since, nil
+}
+
+// runDetails are what a record says of whether, and for what, a call ran.
+type runDetails struct {
+	Executed string         `json:"executed"`
+	Took     jsontext.Value `json:"took"`
+}
+
+// aboutRun reads a line only if it can be one that matters; within strings the
+// quotes are escaped.
+func aboutRun(text []byte) (header, runDetails) {
+	if !bytes.Contains(text, []byte(`"took":`)) && !bytes.Contains(text, []byte(`"executed":"no"`)) {
+		return header{}, runDetails{}
+	}
+	h, err := readHeader(bytes.Clone(text))
+	if err != nil {
+		return header{}, runDetails{}
+	}
+	var s runDetails
+	if json.Unmarshal(text, &s) != nil {
+		return header{}, runDetails{}
+	}
+	return h, s
+}
