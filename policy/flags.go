@@ -17,11 +17,11 @@ func Default() *Policy {
 	}
 }
 
-// Flags is what --allow and --deny stand for: one rule for each pattern of
-// tools, named like the flag. By itself it denies what it does not allow.
+// Flags is what --allow and --deny stand for: the default policy with one rule
+// more for each pattern of tools, named like the flag. What none of them names
+// is asked.
 func Flags(allow, deny []string) (*Policy, error) {
 	p := Default()
-	p.Default, p.source = Deny, nil
 	for _, f := range []struct {
 		effect   Verdict
 		patterns []string

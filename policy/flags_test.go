@@ -19,15 +19,15 @@ func TestFlags(t *testing.T) {
 	for tool, want := range map[string]string{
 		"read_file":  "allow (--allow read_*)",
 		"delete_one": "deny (--deny delete_*)",
-		"write":      "deny (no rule matched)",
+		"write":      "ask (no rule matched)",
 	} {
 		if got := at(f, tool); got != want {
 			t.Errorf("%s: %s", tool, got)
 		}
 	}
-	both := policy.Default().With(f)
-	if got := at(both, "write"); got != "ask (no rule matched)" {
-		t.Errorf("beside the default: %s", got)
+	both := load(t, "default: deny").With(f)
+	if at(both, "read_file") != "allow (--allow read_*)" || at(both, "write") != "deny (no rule matched)" {
+		t.Errorf("beside a closed list: %s, %s", at(both, "read_file"), at(both, "write"))
 	}
 	file := load(t, "default: ask\nasks: {default: {of: [ann]}}\nrules:\n- {deny: read_secret, name: '--allow read_*'}\n- {ask: asked}\ntests:\n- {call: {tool: x}, want: ask}\n")
 	both = file.With(f).With(file)

@@ -17,10 +17,10 @@ func TestWhatTheFlagsAllow(t *testing.T) {
 		{"tools/call", "read_file", "allow (--allow read_*)"},
 		{"tools/call", "delete_one", "deny (--deny delete_*)"},
 		{"tools/call", "read_secret", "deny (--deny *secret*)"},
-		{"tools/call", "write_file", "deny (no rule matched)"},
-		{"tools/call", "READ_FILE", "deny (no rule matched)"},
-		{"tools/call", "", "deny (no rule matched)"},
-		{"logging/setLevel", "read_file", "deny (no rule matched)"},
+		{"tools/call", "write_file", "ask (no rule matched)"},
+		{"tools/call", "READ_FILE", "ask (no rule matched)"},
+		{"tools/call", "", "ask (no rule matched)"},
+		{"logging/setLevel", "read_file", "ask (no rule matched)"},
 	} {
 		if got := p.Decide(Call{Method: c.method, Tool: c.tool}, &Ledger{}).String(); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.method, c.tool, got, c.want)

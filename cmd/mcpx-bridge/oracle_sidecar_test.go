@@ -37,7 +37,7 @@ type launch struct {
 	env    map[string]string
 	script stdiotest.Script
 	server []string // instead of the script
-	rules  []string // default: --allow read_* --deny delete_*
+	rules  []string // default: --allow read_* --deny delete_*; --allow and --deny alone are a closed list here
 	id     string   // default fs
 	raw    bool     // flags and server are the whole command line
 }
@@ -68,6 +68,9 @@ func (l launch) args(t *testing.T, url, record string) []string {
 	if rules == nil {
 		rules = []string{"--allow", "read_*", "--deny", "delete_*"}
 	}
+	if len(rules) > 0 && (rules[0] == "--allow" || rules[0] == "--deny") {
+		rules = append(closedList(t), rules...)
+	}
 	if server == nil {
 		script := l.script
 		script.Record = record
@@ -77,6 +80,16 @@ func (l launch) args(t *testing.T, url, record string) []string {
 	args = append(args, "--gateway", url, "--topic", "t1", "--id", id)
 	args = append(args, rules...)
 	return append(append(args, "--"), server...)
+}
+
+// closedList is a policy under which nothing runs but what --allow names.
+func closedList(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "closed.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ndefault: deny\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--policy", file}
 }
 
 // getenv is the environment of our own settings; the server's is the real one.

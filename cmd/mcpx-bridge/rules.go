@@ -64,9 +64,8 @@ func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
 	return r, now, nil
 }
 
-// barePolicy is what holds without a file: --allow and --deny alone name all
-// that may run; where there are neither, or --approver or --within say how to
-// ask, everything else is asked.
+// barePolicy is what holds without a file: what --allow and --deny do not name
+// is asked.
 func (p *program) barePolicy(flags *policy.Policy) (*policy.Policy, error) {
 	switch {
 	case p.asks() && p.s.Policy != "":
@@ -78,8 +77,6 @@ func (p *program) barePolicy(flags *policy.Policy) (*policy.Policy, error) {
 			return nil, err
 		}
 		return asking.With(flags), nil
-	case len(p.s.Allow)+len(p.s.Deny) == 0:
-		return policy.Default(), nil
 	}
 	return flags, nil
 }

@@ -40,12 +40,15 @@ it started when this command ends. The others in the topic find its tools under
 our id, which is taken from the command unless --id names another.
 
 Every call waits until you agree to it, here at the terminal or with mcpx-bridge
-approve, or somebody does whom --approver names. With --allow or --deny alone
-there are no questions: what is not allowed is refused. --policy FILE says with
-rules which calls run, which are refused, and who is asked about the others;
-mcpx-bridge policy init drafts one. A --deny holds whatever the rest says. In a
-pattern * stands for any run of characters. What was decided, and what ran, is
-kept in the audit log; without a record nothing runs.
+approve, or somebody does whom --approver names. What --allow names runs unasked,
+what --deny names is refused, whatever the rest says; in a pattern * stands for
+any run of characters. --policy FILE says with rules which calls run, which are
+refused, and who is asked about the others; mcpx-bridge policy init drafts one.
+What was decided, and what ran, is kept in the audit log; without a record
+nothing runs.
+
+With default: deny in the policy, --allow is a closed list: nothing else runs,
+and nobody is asked.
 
 Without --gateway it joins this machine's own gateway, and hosts that itself
 when no other mcpx-bridge does. When the one that hosts it ends, another takes
@@ -129,15 +132,15 @@ func (p *program) hintAllow() {
 	if p.prompt != nil {
 		where = "here, or " + where
 	}
-	switch asked := append([]string{"you"}, p.s.Approver...); {
+	who := "you agree to it"
+	if len(p.s.Approver) > 0 {
+		who = "somebody agrees to it: " + strings.Join(append([]string{"you"}, p.s.Approver...), ", ")
+	}
+	switch {
 	case p.s.Policy != "":
-	case p.asks():
-		p.log.Info("what is not allowed or denied waits until somebody agrees to it: " + strings.Join(asked, ", "))
+	case len(p.s.Allow)+len(p.s.Deny) > 0 || p.asks():
+		p.log.Info("what is not allowed or denied waits until " + who)
 		p.log.Info("hint: you answer " + where)
-	case len(p.s.Allow) > 0:
-	case len(p.s.Deny) > 0:
-		p.log.Warn("nobody may call a tool: there is neither --policy nor --allow")
-		p.log.Warn("hint: --allow 'read_*' lets others call the tools that begin with read_, --allow '*' all of them")
 	default:
 		p.log.Info("every call waits until you agree to it: " + where)
 		p.log.Info("hint: --allow 'read_*' lets others call the tools that begin with read_, --policy FILE says more")

@@ -124,7 +124,7 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches; repeatable")
+	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches, unasked; repeatable")
 	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
 	f.StringArrayVar(&s.Approver, "approver", nil, "without --policy: ask this participant `ID` too, not only you; repeatable")
 	f.DurationVar(&s.Within, "within", 0, "without --policy: how long a question waits, as a `TIME` like 10m (default 5m)")

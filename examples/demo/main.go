@@ -68,8 +68,8 @@ func demo(out io.Writer) (err error) {
 
 // open starts the bridge, which hosts the gateway too: there is none yet.
 func open(out io.Writer, s *stage.Stage) error {
-	args := []string{"run", "--listen", "127.0.0.1:0", "--allow", "add_*", "--allow", "list_*"}
-	tell(out, "A bridge starts the server, opens a topic on this machine, and says which tools others may call.",
+	args := []string{"run", "--listen", "127.0.0.1:0", "--allow", "add_*", "--allow", "list_*", "--deny", "delete_*"}
+	tell(out, "A bridge starts the server, opens a topic on this machine, and says which tools others may call, and which not.",
 		append(args, "--", "notes-server", "&"))
 	p, err := s.Start(stage.Bridge, append(args, "--json", "--", s.Bin(stage.Notes))...)
 	if err != nil {
