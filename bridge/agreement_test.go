@@ -209,3 +209,71 @@ func TestADelegateWhoMayDecideNoMoreHasNotDecided(t *testing.T) {
 		t.Error("it ran on the word of somebody whom the policy does not name")
 	}
 }
+
+// One short digest stands in the question, in the record that it was put, in
+// what its caller is told meanwhile, and in the decision.
+func TestAI16OneDigestEverywhere(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := askingStage(t, d, asksAlice)
+	s.asksFor("bob", "e7", "7", "write_file", `{"path":"/a"}`, `"_meta":{"progressToken":5},`)
+	a := s.question()
+	digest := ""
+	for _, r := range s.notes {
+		if r.Event == "asked" {
+			digest = r.Digest
+		}
+	}
+	if len(digest) != 8 || !strings.Contains(a.params, "["+digest+"]") {
+		t.Fatalf("the record says %q, the question %s", digest, a.params)
+	}
+	s.has(s.only(), `"method":"notifications/progress"`, "waiting for approval ["+digest+"]")
+	s.pass(15 * time.Second)
+	s.has(s.only(), "waiting for approval ["+digest+"]")
+	s.answers("alice", a, true, yes)
+	if last := s.notes[len(s.notes)-2]; last.Event != "decided" || last.Digest != digest {
+		t.Errorf("%+v", last)
+	}
+	s.frames, s.notes = nil, nil
+	s.asksFor("bob", "e8", "8", "write_file", `{"path":"/a"}`, "")
+	if s.notes[0].Digest == digest {
+		t.Error("another question has the same digest")
+	}
+}
+
+// A question that is turned away has a digest too: the record and the decision
+// are about the same.
+func TestAI16ADigestForAQuestionThatIsNotPut(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := askingStage(t, d, strings.ReplaceAll(asksAlice, "alice", "nobody"))
+	s.write()
+	s.refused(-31003)
+	asked, decided := "", ""
+	for _, r := range s.notes {
+		switch r.Event {
+		case "asked":
+			asked = r.Digest
+		case "decided":
+			decided = r.Digest
+		}
+	}
+	if len(asked) != 8 || asked != decided {
+		t.Errorf("asked %q, decided %q", asked, decided)
+	}
+}
+
+// While people decide, others may have taken all places at the server.
+func TestAnAgreedCallOverTheMaximumDoesNotStart(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := askingStage(t, d, asksAlice)
+	s.write()
+	a := s.question()
+	for _, id := range []string{"11", "12", "13", "14"} { // MaxCalls
+		s.asksFor("carol", "r"+id, id, "read_file", `{"path":"/a"}`, "")
+	}
+	if n := s.asked(); n != 4 {
+		t.Fatalf("%d calls are at the server", n)
+	}
+	s.lines, s.frames = nil, nil
+	s.answers("alice", a, true, yes)
+	s.refused(-31005, `"reason":"busy"`, `"retryable":true`)
+}

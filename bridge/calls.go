@@ -36,6 +36,7 @@ type call struct {
 	hold      policy.Hold // what it takes from limits
 	took      []policy.Reservation
 	question  string            // that was put about it; "" if none was
+	digest    string            // of that, the short form
 	agreed    *approval.Settled // what was said to it; nil if nobody was asked
 	reminders int               // how often its caller was told to wait
 

@@ -38,11 +38,12 @@ func (e *Engine) question(c *call) {
 		q.Fingerprint = t.print
 	}
 	id, acts := e.desk.Open(e.now, q)
-	c.question = id
+	c.question, c.digest = id, approval.DigestOf(acts).Short()
 	e.calls.asked[id] = c
 	r := c.record()
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = e.seen.known(c.from, c.env)
+	r.Digest = c.digest
 	r.about(e.policy, q.Args)
 	e.note(r)
 	e.act(acts)
@@ -250,6 +251,10 @@ func (e *Engine) agreed(c *call) {
 		c.alarm = e.alarms.set(s.StartBy, func() { e.unpark(c) })
 	case !e.server.up:
 		e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
+	case e.full():
+		r := atCapacity()
+		r.Decision = s.ID
+		e.unstarted(c, r)
 	default:
 		if reason := e.recheck(s.Question, s.Args); reason != "" {
 			e.unstarted(c, unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
@@ -307,7 +312,7 @@ func (e *Engine) remind(c *call) {
 	params := append([]byte(`{"progressToken":`), c.token...)
 	params = strconv.AppendInt(append(params, `,"progress":`...), int64(c.reminders), 10)
 	params = append(params, `,"message":`...)
-	params = append(jsonrpc.AppendQuote(params, "waiting for approval"), '}')
+	params = append(jsonrpc.AppendQuote(params, "waiting for approval ["+c.digest+"]"), '}')
 	e.tellOne(wire.Progress, c.from, "notifications/progress", jsonrpc.AppendNotification(nil, "notifications/progress", params))
 	c.alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }

@@ -89,6 +89,8 @@ func busy(what string) Refusal {
 	return Refusal{Code: codeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
 }
 
+func atCapacity() Refusal { return busy("the server has as many calls as it may have at one time") }
+
 func shuttingDown() Refusal {
 	return Refusal{Code: codeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
 		Message: "the bridge is stopping and takes no more calls"}

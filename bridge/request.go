@@ -131,10 +131,16 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 			return r, true
 		}
 	}
-	if e.calls.running >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls {
-		return busy("the server has as many calls as it may have at one time"), true
+	if e.full() {
+		return atCapacity(), true
 	}
 	return Refusal{}, false
+}
+
+// full reports whether the server has as many calls as it may have, those that
+// it has not answered in time included.
+func (e *Engine) full() bool {
+	return e.calls.running >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls
 }
 
 // admit decides what becomes of a request that could be served: it starts, is

@@ -67,6 +67,20 @@ type (
 	}
 )
 
+// DigestOf is the digest of the question that was just opened with these acts:
+// it is shown, or settled at once.
+func DigestOf(acts []Act) (d Digest) {
+	for _, a := range acts {
+		switch a := a.(type) {
+		case Show:
+			return a.Digest
+		case Settled:
+			return a.Digest
+		}
+	}
+	return d
+}
+
 func (Show) act()    {}
 func (Close) act()   {}
 func (Settled) act() {}

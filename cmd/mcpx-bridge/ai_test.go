@@ -50,6 +50,8 @@ var invariants = []struct {
 	{"AI-15", "", "TestBadTextInQuestions"},
 	{"AI-16", "bridge/approval", "TestAI16Golden"},
 	{"AI-16", "bridge/prompt", "TestAI16ThePageIsAsWritten"},
+	{"AI-16", "bridge", "TestAI16OneDigestEverywhere"},
+	{"AI-16", "bridge", "TestAI16ADigestForAQuestionThatIsNotPut"},
 	{"AI-17", "bridge/approval", "TestAI17Caps"},
 	{"AI-17", "bridge/approval", "TestAI17CoolDown"},
 	{"AI-17", "", "O65"},
