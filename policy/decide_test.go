@@ -75,8 +75,8 @@ func TestDesignedFile(t *testing.T) {
 	if p.Default != policy.Ask || p.Proposals != (policy.Proposals{Fulfil: "ask", RejectUntargeted: "never"}) || p.Server != (policy.Server{Pin: "ask"}) {
 		t.Errorf("%+v", p)
 	}
-	if got := p.Participants(); !slices.Equal(got, []string{"carol"}) {
-		t.Errorf("taken for participants: %q", got)
+	if got := p.Participants(); !slices.Equal(got, []string{"alice", "bob", "carol"}) || !p.AsksOthers() {
+		t.Errorf("participants: %q", got)
 	}
 }
 

@@ -14,9 +14,8 @@ type Tool struct {
 	Hints       Hints
 }
 
-// Participants are the names behind of and to that are no group and so were
-// taken for ids, each once: people who have to exist for a question to reach
-// them.
+// Participants are the ids behind of and to, those of the groups named there
+// included, each once: people who have to exist for a question to reach them.
 func (p *Policy) Participants() []string {
 	return slices.Compact(slices.Sorted(slices.Values(p.ids)))
 }

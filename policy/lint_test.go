@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,5 +63,22 @@ func TestWarnings(t *testing.T) {
 	}
 	if w := load(t, "default: ask\nrules:\n- {allow: x, args: {y: {is: 1}}}").Warnings(nil); w != nil {
 		t.Errorf("without tools: %q", w)
+	}
+}
+
+// A question to a group reaches participants as one to an id does.
+func TestParticipantsOfGroups(t *testing.T) {
+	for text, want := range map[string][]string{
+		"asks: {default: {of: [ops, local]}}":                                  {"alice", "bob"},
+		"asks: {default: {of: [local]}}":                                       nil,
+		"asks: {default: {of: local, delegate: {to: [ops, carol]}}}":           {"alice", "bob", "carol"},
+		"rules: [{ask: [x], as: {of: [ops, alice]}}]":                          {"alice", "bob"},
+		"rules: [{ask: [x], as: {of: [me]}}]":                                  nil,
+		"rules: [{allow: [x], from: [ops]}]\nasks: {default: {of: [local]}}\n": nil,
+	} {
+		p := load(t, "default: ask\napprovers: {ops: [bob, alice, local], me: [local]}\n"+text)
+		if got := p.Participants(); !slices.Equal(got, want) || p.AsksOthers() != (want != nil) {
+			t.Errorf("%s: %q, others %v", text, got, p.AsksOthers())
+		}
 	}
 }

@@ -149,6 +149,9 @@ func (l *loader) people(at item, what string) []string {
 			if !slices.Contains(all, id) {
 				all = append(all, id)
 			}
+			if id != "local" && id != "host" {
+				l.p.ids = append(l.p.ids, id)
+			}
 		}
 	}
 	l.many(at, what, func(v item) {
@@ -158,9 +161,6 @@ func (l *loader) people(at item, what string) []string {
 			add(members...)
 		case l.participant(v, what) && !l.misspelt(v, what):
 			add(v.text)
-			if v.text != "local" && v.text != "host" {
-				l.p.ids = append(l.p.ids, v.text)
-			}
 		}
 	})
 	return all

@@ -86,7 +86,7 @@ type Policy struct {
 	terms    *Terms // how the default asks
 	redact   redaction
 	tests    []inlineTest
-	ids      []string // names in of and to that are no group
+	ids      []string // whom of and to name, groups resolved; neither local nor host
 	warnings []string // what the file alone gives reason to doubt
 	source   []byte   // what the hash is over
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,8 @@ that fit none of its tools, and arguments that none of them has. The server is
 started, asked for its tools, and stopped.
 
 A name under "of" or "to" that is no group is taken for a participant's id. They
-are listed, because a misspelt one would be waited for in vain.
+are listed, with the members of the groups named there, because a misspelt one
+would be waited for in vain.
 
 Exit codes: 0 with or without warnings, 2 if there is an error.`,
 		Example: `  mcpx-bridge policy check policy.yaml
@@ -137,7 +137,7 @@ func (p *program) lint(file string, tools []policy.Tool) (lint, error) {
 			l.Failing++
 		}
 	}
-	l.Participants = slices.DeleteFunc(now.Participants(), func(id string) bool { return id == "local" || id == "host" })
+	l.Participants = now.Participants()
 	l.Warnings = now.Warnings(tools)
 	if l.Failing > 0 {
 		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of the file's own tests fail: mcpx-bridge policy test %s", l.Failing, file))
@@ -158,7 +158,7 @@ func (p *program) showLint(l lint) {
 	}
 	text := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, counted(l.Rules, "rule"), l.Default, counted(l.Tests, "test"))
 	if len(l.Participants) > 0 {
-		text = fmt.Appendf(text, "taken for participants' ids: %s\n", strings.Join(l.Participants, ", "))
+		text = fmt.Appendf(text, "asks these participants: %s\n", strings.Join(l.Participants, ", "))
 	}
 	for _, w := range l.Warnings {
 		text = fmt.Appendf(text, "warning: %s\n", visible(w))
