@@ -1,0 +1,240 @@
+package install
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// A Verb says what a change is for.
+type Verb string
+
+const (
+	Install Verb = "install"
+	Wrap    Verb = "wrap"
+	Unwrap  Verb = "unwrap"
+	Undo    Verb = "undo"
+)
+
+// A Change is what a file was when it was read, and what it is to become.
+// Nothing has happened yet; [History.Apply] makes it so.
+type Change struct {
+	Place  Place
+	Verb   Verb
+	Undone Verb   // with Undo: what is taken back
+	Server string // the entry
+
+	file          target
+	before, after content
+	steps         []string // with Undo: what is taken back, and what was passed over
+	forced        bool     // what is there is not what we left, and is to be kept aside
+}
+
+// Empty reports whether the file is already what it is to become.
+func (c *Change) Empty() bool {
+	return c.before.there == c.after.there && bytes.Equal(c.before.raw, c.after.raw)
+}
+
+// Creates reports whether there is no file yet.
+func (c *Change) Creates() bool { return !c.before.there && c.after.there }
+
+// Removes reports whether there will be no file any more.
+func (c *Change) Removes() bool { return c.before.there && !c.after.there }
+
+// Diff shows the change in the unified form. It holds a few lines around it,
+// and what stands there may be secret.
+func (c *Change) Diff() []byte { return difference(c.Place.File, c.before, c.after) }
+
+func difference(file string, before, after content) []byte {
+	was, is := file, file
+	if !before.there {
+		was = "/dev/null"
+	}
+	if !after.there {
+		is = "/dev/null"
+	}
+	text := diff.Diff(was, before.raw, is, after.raw)
+	if _, rest, ok := bytes.Cut(text, []byte("\n")); ok && bytes.HasPrefix(text, []byte("diff ")) {
+		return rest
+	}
+	return text
+}
+
+// A Bridge is the program that entries start.
+type Bridge struct {
+	Exe   string   // its absolute path: clients have little of a PATH
+	Flags []string // of run, for [Place.Wrap]
+}
+
+// Install makes or renews our entry. Of an entry of ours that is there only
+// command and arguments change; one of another program is left alone, and an
+// error. Where there is no file one is made, if the client's directory is there
+// or force says so.
+func (p Place) Install(b Bridge, e Entry, force bool) (*Change, error) {
+	c, d, err := p.read(Install, OurName)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.mayBeMade(force); err != nil {
+		return nil, err
+	}
+	if err := written(slices.Concat(e.Args, e.Env, []string{e.Command})...); err != nil {
+		return nil, p.named(err)
+	}
+	s := find(d.page, OurName)
+	if s == nil {
+		edits, err := d.page.add(OurName, p.Client.marks, e)
+		if err != nil {
+			return nil, p.named(err)
+		}
+		return c.edited(d, edits, e)
+	}
+	if s.wrong != "" || !s.entry.bridge(b.Exe) {
+		return nil, p.at(d, s, "there is another server of the name "+OurName, "rename that entry, or take it out")
+	}
+	return c.edited(d, s.put(p.Client.form, d.text, e, len(s.entry.Args)), e)
+}
+
+// Wrap puts a bridge in front of a server: b is started, and starts the server
+// as the client did. The rest of the entry, its variables among it, stays.
+func (p Place) Wrap(b Bridge, server string) (*Change, error) {
+	c, d, s, err := p.lookup(Wrap, server)
+	if err != nil {
+		return nil, err
+	}
+	if err := written(slices.Concat(b.Flags, []string{b.Exe})...); err != nil {
+		return nil, p.named(err)
+	}
+	if slices.Contains(b.Flags, "--") {
+		return nil, &Error{File: p.File, Msg: "what is before -- must be flags"} // else Unwrap could not tell whose is whose
+	}
+	if front := s.entry.front(b.Exe); front > 0 {
+		if !s.entry.freed(front).behind(b.Exe, b.Flags).equal(s.entry) {
+			return nil, p.at(d, s, server+" has a bridge in front of it already", "take it away first: unwrap "+p.Client.Name+" "+server)
+		}
+		return c.edited(d, nil, s.entry)
+	}
+	if s.entry.bridge(b.Exe) {
+		return nil, p.at(d, s, server+" is a bridge itself", "wrap the servers that others made")
+	}
+	e := s.entry.behind(b.Exe, b.Flags)
+	return c.edited(d, s.put(p.Client.form, d.text, e, 0), e)
+}
+
+// Unwrap takes the bridge away again. Where nobody touched command and
+// arguments since h saw the server wrapped, they get back the very bytes they
+// had; else what the arguments say is written anew.
+func (p Place) Unwrap(b Bridge, server string, h History) (*Change, error) {
+	c, d, s, err := p.lookup(Unwrap, server)
+	if err != nil {
+		return nil, err
+	}
+	front := s.entry.front(b.Exe)
+	if front == 0 {
+		return nil, p.at(d, s, server+" has no bridge in front of it", "client list says which servers have")
+	}
+	e := s.entry.freed(front)
+	if was, ok := h.unwrapped(c, d, *s); ok {
+		return c.edited(d, []edit{{s.stretch(), was}}, e)
+	}
+	return c.edited(d, s.put(p.Client.form, d.text, e, front), e)
+}
+
+// lookup reads the file and finds a server that can be edited.
+func (p Place) lookup(v Verb, server string) (*Change, document, *slot, error) {
+	c, d, err := p.read(v, server)
+	if err != nil {
+		return nil, d, nil, err
+	}
+	if !c.before.there {
+		return nil, d, nil, &Error{File: p.File, Msg: "there is no such file", Hint: "client list says which files there are"}
+	}
+	s := find(d.page, server)
+	switch {
+	case s == nil:
+		return nil, d, nil, &Error{File: p.File, Msg: fmt.Sprintf("there is no server %q", server), Hint: cmp.Or(servers(d.page), "it lists none")}
+	case s.wrong == "" || !s.remote:
+	default:
+		return nil, d, nil, p.at(d, s, server+" is not started by the client: it has an address", "only a server with a command can have a bridge in front of it")
+	}
+	if s.wrong != "" {
+		return nil, d, nil, p.at(d, s, server+": "+s.wrong, "only a server with a command can have a bridge in front of it")
+	}
+	return c, d, s, nil
+}
+
+func servers(p page) string {
+	names := ""
+	for _, s := range p.slots() {
+		names += ", " + s.name
+	}
+	if names == "" {
+		return ""
+	}
+	return "it lists " + names[2:]
+}
+
+// read begins a change.
+func (p Place) read(v Verb, server string) (*Change, document, error) {
+	c := &Change{Place: p, Verb: v, Server: server}
+	var err error
+	if c.file, c.before, err = load(p.File); err != nil {
+		return nil, document{}, err
+	}
+	d, err := p.Client.open(c.before.raw)
+	return c, d, p.named(err)
+}
+
+func (c *Change) mayBeMade(force bool) error {
+	if c.before.there || force || isDir(c.Place.root) {
+		return nil
+	}
+	return &Error{File: c.Place.File, Msg: c.Place.Client.Title + " seems not to be here: there is no directory " + c.Place.root,
+		Hint: "start it once, or add --force to make the directory and the file"}
+}
+
+func (c *Change) edited(d document, edits []edit, e Entry) (*Change, error) {
+	c.after = c.before
+	if len(edits) == 0 {
+		return c, nil
+	}
+	raw, err := d.with(edits, c.Server, e)
+	if err != nil {
+		return nil, c.Place.named(err)
+	}
+	c.after = content{true, raw}
+	return c, nil
+}
+
+// named puts the file's name to an error.
+func (p Place) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", p.File, err)
+	}
+	named := *e
+	named.File = p.File
+	return &named
+}
+
+// at is an error about a server.
+func (p Place) at(d document, s *slot, msg, hint string) error {
+	line, column := lineColumn(d.text, s.at)
+	return &Error{File: p.File, Line: line, Column: column, Msg: msg, Hint: hint}
+}
+
+// written refuses what no file can hold.
+func written(words ...string) error {
+	if slices.ContainsFunc(words, func(s string) bool { return !utf8.ValidString(s) }) {
+		return &Error{Msg: "a command or an argument is not UTF-8, and cannot be written into it"}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxFile is the most bytes a configuration file may have. Some clients keep
+// their history in it.
+const maxFile = 64 << 20
+
+// content is a file's bytes, or that there is no file.
+type content struct {
+	there bool
+	raw   []byte
+}
+
+func (c content) equal(o content) bool { return c.there == o.there && bytes.Equal(c.raw, o.raw) }
+
+// A target is the file that is meant where symbolic links have been followed.
+type target struct {
+	path string
+	info fs.FileInfo // nil if it is not there
+}
+
+// load reads the file that a name leads to; it need not be there.
+func load(name string) (target, content, error) {
+	path, err := resolve(name)
+	if err != nil {
+		return target{}, content{}, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return target{path: path}, content{}, nil
+	}
+	if err != nil {
+		return target{}, content{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return target{}, content{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return target{}, content{}, &Error{File: path, Msg: "it is no plain file"}
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(raw) > maxFile {
+		err = &Error{File: path, Msg: fmt.Sprintf("it has over %d bytes", maxFile)}
+	}
+	return target{path, info}, content{true, raw}, err
+}
+
+// resolve follows symbolic links, of the file and of its directories as far as
+// they are there.
+func resolve(name string) (string, error) {
+	path, err := filepath.EvalSymlinks(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return "", &Error{File: name, Msg: "it is a symbolic link that leads nowhere", Hint: "make the file it leads to, or take the link out"}
+	}
+	if parent := filepath.Dir(name); parent != name {
+		dir, err := resolve(parent)
+		return filepath.Join(dir, filepath.Base(name)), err
+	}
+	return name, nil
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// errRaced is what a file that changed under our hands is.
+const errRaced = "it was written by somebody else meanwhile"
+
+// become gives the file its new contents whole, or takes it away, if it still
+// is what it was. Mode and owner stay; a new file gets mode.
+func (t target) become(before, after content, mode fs.FileMode) error {
+	if !after.there {
+		if err := t.still(before); err != nil {
+			return err
+		}
+		return os.Remove(t.path)
+	}
+	dir := filepath.Dir(t.path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	draft, err := t.draft(dir, after.raw, mode)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(draft) // in vain once it has the file's name
+	if err := t.still(before); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, t.path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// still refuses a file that is not what it was.
+func (t target) still(before content) error {
+	_, now, err := load(t.path)
+	if err != nil {
+		return err
+	}
+	if !now.equal(before) {
+		return &Error{File: t.path, Msg: errRaced, Hint: "nothing was written; try again"}
+	}
+	return nil
+}
+
+// draft writes raw to disk beside the file, with the file's mode and owner.
+func (t target) draft(dir string, raw []byte, mode fs.FileMode) (name string, err error) {
+	f, err := os.CreateTemp(dir, ".mcpx-*.tmp")
+	if err != nil {
+		return "", err
+	}
+	if t.info != nil {
+		mode = t.info.Mode().Perm()
+		err = keepOwner(f, t.info)
+	}
+	if err == nil {
+		_, err = f.Write(raw)
+	}
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}

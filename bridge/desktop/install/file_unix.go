@@ -1,0 +1,42 @@
+//go:build unix
+
+package install
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives f the owner and the group of another file. Where it may not,
+// that is an error: the file would be somebody else's afterwards.
+func keepOwner(f *os.File, of fs.FileInfo) error {
+	was, ok := of.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Uid == was.Uid && is.Gid == was.Gid {
+		return nil
+	}
+	if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
+		return fmt.Errorf("the file's owner (uid %d, gid %d) cannot be kept: %w", was.Uid, was.Gid, err)
+	}
+	return nil
+}
+
+// syncDir makes a new name in a directory last. Some file systems know no such
+// thing; the file itself is on disk by then.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	d.Sync()
+	return nil
+}

@@ -1,0 +1,231 @@
+package install
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"unicode/utf8"
+)
+
+// A form is a way of writing configuration down.
+type form struct {
+	// read finds the servers in a text that is valid UTF-8 without a byte order
+	// mark.
+	read func(text []byte, table string) (page, error)
+	// tree returns what the text says, for comparison.
+	tree func(text []byte) (map[string]any, error)
+	// assign is how a key is written before its value.
+	assign func(key string) string
+}
+
+// A pair is a key and its value as it is written.
+type pair struct{ key, value string }
+
+// A page is a text in which the servers have been found.
+type page interface {
+	slots() []slot
+	// add returns what makes a new entry, which stands behind all others.
+	add(name string, marks []pair, e Entry) ([]edit, error)
+}
+
+// A slot is one server of a page. What is wrong with it is no error until
+// somebody wants to change it.
+type slot struct {
+	name   string
+	at     int  // where it begins
+	remote bool // it has an address and no command
+
+	entry   Entry
+	command span   // the value
+	args    *list  // nil if there is none
+	lead    string // what stands between the command and a member behind it
+	wrong   string // why it cannot be edited; "" if it can
+}
+
+// A list is the arguments of a slot.
+type list struct {
+	span
+	items []span
+	block bool // YAML's, an item to a line behind a dash
+	key   int  // with block: where the key's colon ends
+}
+
+// find returns the slot of a name, nil if there is none. A name that is there
+// twice means something else to every reader, so it is wrong.
+func find(p page, name string) *slot {
+	var found *slot
+	for _, s := range p.slots() {
+		if s.name != name {
+			continue
+		}
+		if found != nil {
+			s.wrong = "the name is there twice"
+		}
+		found = &s
+	}
+	return found
+}
+
+// put returns the edits that make s start e. The first `front` arguments are
+// replaced, those behind them must be those of e already.
+func (s slot) put(f form, text []byte, e Entry, front int) []edit {
+	var edits []edit
+	if s.entry.Command != e.Command {
+		edits = append(edits, edit{s.command, quoted(e.Command)})
+	}
+	if s.args == nil {
+		if len(e.Args) == 0 {
+			return edits
+		}
+		return append(edits, insert(s.command.to, s.lead+f.assign("args")+bracketed(e.Args)))
+	}
+	kept := len(s.args.items) - front
+	return append(edits, s.args.put(text, front, e.Args[:len(e.Args)-kept])...)
+}
+
+// put replaces the first n items.
+func (l list) put(text []byte, n int, with []string) []edit {
+	sep := l.separator(text)
+	joined := ""
+	for i, s := range allQuoted(with) {
+		if i > 0 {
+			joined += sep
+		}
+		joined += s
+	}
+	switch first := 0; {
+	case n == 0 && len(with) == 0:
+		return nil
+	case len(l.items) == 0:
+		return []edit{insert(l.from+1, joined)}
+	case n == 0:
+		return []edit{insert(l.items[first].from, joined+sep)}
+	case len(with) > 0:
+		return []edit{{span{l.items[first].from, l.items[n-1].to}, joined}}
+	case n < len(l.items):
+		return []edit{{span{l.items[first].from, l.items[n].from}, ""}}
+	case l.block:
+		return []edit{{span{l.key, l.to}, " []"}}
+	}
+	return []edit{{l.span, "[]"}}
+}
+
+// separator is what stands between two items, as the first of them is laid out.
+func (l list) separator(text []byte) string {
+	if len(l.items) == 0 {
+		return ", "
+	}
+	white, alone := indent(text, l.items[0].from)
+	switch {
+	case l.block:
+		first := l.items[0].from
+		return newline(text) + string(bytes.Repeat([]byte(" "), l.from-lineStart(text, l.from))) + string(text[l.from:first])
+	case alone:
+		return "," + newline(text) + white
+	}
+	return ", "
+}
+
+// stretch is from the beginning of the command or its arguments, whichever
+// comes first, to the end of both.
+func (s slot) stretch() span {
+	if s.args == nil {
+		return s.command
+	}
+	return span{min(s.command.from, s.args.from), max(s.command.to, s.args.to)}
+}
+
+// A document is a file's text, and what a client's servers are there.
+type document struct {
+	client Client
+	mark   []byte // the byte order mark, if there is one
+	text   []byte // the rest
+	page   page
+}
+
+// open reads a file's bytes. The error is an [*Error] without a file name.
+func (c Client) open(raw []byte) (document, error) {
+	d := document{client: c}
+	if bytes.HasPrefix(raw, []byte("\xff\xfe")) || bytes.HasPrefix(raw, []byte("\xfe\xff")) {
+		return d, &Error{Line: 1, Column: 1, Msg: "it is UTF-16", Hint: "save it as UTF-8"}
+	}
+	if bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")) {
+		d.mark = raw[:3]
+	}
+	d.text = raw[len(d.mark):]
+	if at := invalid(d.text); at >= 0 {
+		return d, wrongAt(d.text, at, "it is not UTF-8 here")
+	}
+	var err error
+	d.page, err = c.form.read(d.text, c.table)
+	return d, err
+}
+
+// invalid is where the first byte is that is no UTF-8; -1 means nowhere.
+func invalid(text []byte) int {
+	for at := 0; at < len(text); {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at += n
+	}
+	return -1
+}
+
+// with returns the file's bytes after edits, having read them back: the server
+// `name` must be e, and nothing else may say anything else than before.
+func (d document) with(edits []edit, name string, e Entry) ([]byte, error) {
+	raw := append(d.mark[:len(d.mark):len(d.mark)], splice(d.text, edits)...)
+	after, err := d.client.open(raw)
+	if err != nil {
+		return nil, fmt.Errorf("what would be written cannot be read: %w", err)
+	}
+	if s := find(after.page, name); s == nil || s.wrong != "" || !s.entry.equal(e) {
+		return nil, &Error{Msg: "what would be written does not say what was meant", Hint: "edit the file by hand"}
+	}
+	fresh := find(d.page, name) == nil
+	was, err := d.rest(name, fresh)
+	if err != nil {
+		return nil, err
+	}
+	is, err := after.rest(name, fresh)
+	if err != nil {
+		return nil, err
+	}
+	if was != is {
+		return nil, &Error{Msg: "more would change than what was meant", Hint: "edit the file by hand"}
+	}
+	return raw, nil
+}
+
+// rest is what the document says beside the command and the arguments of one
+// server, or beside all of it where it is fresh.
+func (d document) rest(name string, fresh bool) (string, error) {
+	tree, err := d.client.form.tree(d.text)
+	if err != nil {
+		return "", fmt.Errorf("it cannot be read back: %w", err)
+	}
+	servers, _ := tree[d.client.table].(map[string]any)
+	if fresh {
+		delete(servers, name)
+	}
+	if entry, ok := servers[name].(map[string]any); ok {
+		strip(entry)
+	}
+	if len(servers) == 0 {
+		delete(tree, d.client.table)
+	}
+	return fmt.Sprintf("%#v", tree), nil
+}
+
+func strip(entry map[string]any) {
+	nested, _ := entry["command"].(map[string]any)
+	for _, key := range []string{"path", "args"} {
+		delete(nested, key)
+	}
+	maps.DeleteFunc(entry, func(key string, v any) bool {
+		_, deeper := v.(map[string]any)
+		return !deeper && (key == "command" || key == "cmd" || key == "args")
+	})
+}

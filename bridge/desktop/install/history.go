@@ -1,0 +1,250 @@
+package install
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxSteps is how many steps are kept for one file.
+const maxSteps = 50
+
+// A History keeps, for every file that was changed, what it was before each
+// step and what the step left. Files can hold secrets, so it is for the user
+// alone (0700, files 0600).
+//
+//	Dir/HASH/000001.json   a step of the file whose path has this hash
+//	Dir/HASH/aside-…       what a forced undo found and did away with
+type History struct {
+	Dir string // made when the first step is kept
+}
+
+// A step is one change of a file, as it is kept.
+type step struct {
+	File   string    `json:"file"`
+	Client string    `json:"client"`
+	Scope  Scope     `json:"scope"`
+	Verb   Verb      `json:"verb"`
+	Server string    `json:"server"`
+	At     time.Time `json:"at"`
+	Made   bool      `json:"made,omitempty"` // there was no file before
+	Before []byte    `json:"before,omitempty"`
+	After  []byte    `json:"after"`
+
+	name string // of the file it is kept in
+}
+
+func (s step) before() content { return content{!s.Made, s.Before} }
+
+func (s step) after() content { return content{true, s.After} }
+
+// Apply makes the change, having kept what it takes to undo it. Nothing is
+// written if the file is not what it was when the change was thought of. A
+// change that is empty does nothing; it returns where a forced undo put what it
+// found, or "".
+func (h History) Apply(c *Change, now time.Time) (aside string, err error) {
+	if c.Verb == Undo {
+		return h.applyUndo(c, now)
+	}
+	if c.Empty() {
+		return "", nil
+	}
+	if err := c.file.still(c.before); err != nil {
+		return "", err
+	}
+	kept, err := h.keep(c, now)
+	if err != nil {
+		return "", fmt.Errorf("what the file was cannot be kept, so nothing was written: %w", err)
+	}
+	if err := c.write(); err != nil {
+		os.Remove(kept)
+		return "", err
+	}
+	h.thin(c.file.path)
+	return "", nil
+}
+
+func (c *Change) write() error {
+	mode := fs.FileMode(0o600)
+	if c.Place.Scope == Project {
+		mode = 0o644
+	}
+	return c.file.become(c.before, c.after, mode)
+}
+
+func (h History) applyUndo(c *Change, now time.Time) (aside string, err error) {
+	if err := c.file.still(c.before); err != nil {
+		return "", err
+	}
+	if c.forced && c.before.there {
+		aside = filepath.Join(h.dir(c.file.path), "aside-"+now.UTC().Format("20060102T150405.000000000"))
+		if err := keepFile(aside, c.before.raw); err != nil {
+			return "", fmt.Errorf("what the file is cannot be kept, so nothing was written: %w", err)
+		}
+	}
+	if !c.Empty() {
+		if err := c.write(); err != nil {
+			return aside, err
+		}
+	}
+	for _, name := range c.steps {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return aside, err
+}
+
+// dir is where the steps of a file are kept.
+func (h History) dir(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(h.Dir, hex.EncodeToString(sum[:8]))
+}
+
+func (h History) keep(c *Change, now time.Time) (string, error) {
+	dir := h.dir(c.file.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	steps, err := h.steps(c.file.path)
+	if err != nil {
+		return "", err
+	}
+	next := 1
+	if len(steps) > 0 {
+		last := strings.TrimSuffix(filepath.Base(steps[len(steps)-1].name), ".json")
+		if next, err = strconv.Atoi(last); err != nil {
+			return "", err
+		}
+		next++
+	}
+	text, err := json.Marshal(step{c.file.path, c.Place.Client.Name, c.Place.Scope, c.Verb, c.Server, now, !c.before.there, c.before.raw, c.after.raw, ""})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, fmt.Sprintf("%06d.json", next))
+	return name, keepFile(name, text)
+}
+
+// keepFile gives a new file (0600) its name only when it is whole and on disk.
+func keepFile(name string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// steps returns those of a file, the oldest first.
+func (h History) steps(path string) ([]step, error) {
+	entries, err := os.ReadDir(h.dir(path)) // sorted by name
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []step
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".json" {
+			continue
+		}
+		name := filepath.Join(h.dir(path), e.Name())
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		s := step{}
+		if err := json.Unmarshal(text, &s); err != nil {
+			return nil, &Error{File: name, Msg: "a kept step cannot be read: " + err.Error(), Hint: "take it away to go on without it"}
+		}
+		if s.File == path {
+			s.name = name
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// thin forgets the oldest steps. That it cannot is no harm.
+func (h History) thin(path string) {
+	steps, err := h.steps(path)
+	if err != nil {
+		return
+	}
+	for _, s := range steps[:max(0, len(steps)-maxSteps)] {
+		os.Remove(s.name)
+	}
+}
+
+// Undo is the change that takes back the last step. A file that is not what
+// that step left is an error (*ChangedError), or with force gets what it was all
+// the same. A step that never came to be, or has been taken back by hand, is
+// passed over.
+func (h History) Undo(p Place, force bool) (*Change, error) {
+	file, now, err := load(p.File)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := h.steps(file.path)
+	if err != nil {
+		return nil, err
+	}
+	var passed []string
+	for _, s := range slices.Backward(steps) {
+		passed = append(passed, s.name)
+		c := &Change{Place: p, Verb: Undo, Undone: s.Verb, Server: s.Server, file: file, before: now, after: s.before(), steps: passed}
+		switch {
+		case now.equal(s.after()):
+			return c, nil
+		case now.equal(s.before()):
+			continue
+		case force:
+			c.forced = true
+			return c, nil
+		}
+		return nil, &ChangedError{File: p.File, Diff: difference(p.File, s.after(), now)}
+	}
+	return nil, &Error{File: p.File, Msg: "there is nothing to undo", Hint: "only what client install, wrap and unwrap did to this very file can be undone"}
+}
+
+// unwrapped returns the bytes that command and arguments of a server had before
+// it was wrapped, if they still are what the wrapping left.
+func (h History) unwrapped(c *Change, d document, s slot) (string, bool) {
+	steps, err := h.steps(c.file.path)
+	if err != nil {
+		return "", false // they are a nicety here
+	}
+	for _, kept := range slices.Backward(steps) {
+		if kept.Verb != Wrap || kept.Server != s.name {
+			continue
+		}
+		was, text, ok := c.Place.Client.stretch(kept.Before, s.name)
+		left, leftText, ok2 := c.Place.Client.stretch(kept.After, s.name)
+		if ok && ok2 && left.of(leftText) == s.stretch().of(d.text) {
+			return was.of(text), true
+		}
+	}
+	return "", false
+}
+
+func (c Client) stretch(raw []byte, name string) (span, []byte, bool) {
+	d, err := c.open(raw)
+	if err != nil {
+		return span{}, nil, false
+	}
+	s := find(d.page, name)
+	if s == nil || s.wrong != "" {
+		return span{}, nil, false
+	}
+	return s.stretch(), d.text, true
+}

@@ -1,0 +1,166 @@
+package install_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
+)
+
+// What cannot be read is an error that says where, and stays what it is.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	for _, c := range []struct{ client, text, want string }{
+		{"cursor", "{\n  \"mcpServers\": {\n    \"a\" 1\n", ":3:9: this is no JSON"},
+		{"cursor", "{\"a\": 1", ":1:8: this is no JSON"},
+		{"cursor", "[]", ":1:1: there should be an object"},
+		{"cursor", "// nothing\n", "this is no JSON"},
+		{"cursor", "{\"mcpServers\": []}", ":1:16: mcpServers should be an object"},
+		{"cursor", "{\"mcpServers\": null}", ":1:16: mcpServers should be an object"},
+		{"cursor", "{\"mcpServers\": {},\n \"mcpServers\": {}}", ":2:2: \"mcpServers\" is there twice"},
+		{"cursor", "{\"a\": \"é\xff\"}", ":1:9: it is not UTF-8 here"},
+		{"cursor", "\xff\xfe{\x00}\x00", ":1:1: it is UTF-16"},
+		{"codex", "a = 1\nb = [\n", ":2:6: this is no TOML"},
+		{"codex", "a = 1\na = 2\n", "this is no TOML"},
+		{"codex", "[[mcp_servers]]\na=1\n", "mcp_servers should be a table"},
+		{"codex", "mcp_servers = { a = { command = 'x' } }\n", "inline table"},
+		{"goose", "a: [1\nb: 2\n", ":2:1: this is no YAML"},
+		{"goose", "a: 1\na: 2\n", ":2:1: this is no YAML"},
+		{"goose", "- a\n", ":1:1: there should be keys"},
+		{"goose", "extensions: 7\n", ":1:13: extensions should be keys"},
+		{"goose", "a: 1\n---\nb: 2\n", "more than one document"},
+		{"goose", "a: 1\rb: 2\n", ":1:5: a line ends in a carriage return"},
+	} {
+		s := newStage(t, c.client, install.User)
+		s.write([]byte(c.text))
+		_, err := s.place.Install(bridge, ours, true)
+		if e, ok := errors.AsType[*install.Error](err); !ok || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), s.place.File+":") || e.Hint == "" {
+			t.Errorf("%s: %q: %v, wanted %s", c.client, c.text, err, c.want)
+		}
+		s.is(c.client, s.read(), []byte(c.text))
+	}
+}
+
+// What is there and is not what is meant.
+func TestServersThatCannotBeWrapped(t *testing.T) {
+	const text = `{"mcpServers": {
+  "far": {"url": "https://example.com/mcp"},
+  "none": {"args": []},
+  "number": {"command": 7},
+  "args": {"command": "x", "args": ["a", 1]},
+  "text": "x",
+  "twice": {"command": "x"},
+  "twice": {"command": "y"},
+  "mcpx": {"command": "/elsewhere/mcpx-bridge.exe", "args": ["serve"]}
+}}`
+	for server, want := range map[string]string{
+		"far":    ":2:3: far is not started by the client: it has an address",
+		"none":   ":3:3: none: it has no command",
+		"number": ":4:3: number: its command is no string",
+		"args":   ":5:3: args: its args are no list of strings",
+		"text":   ":6:3: text: it should be an object",
+		"twice":  "twice: the name is there twice",
+		"mcpx":   ":9:3: mcpx is a bridge itself",
+		"nobody": "there is no server \"nobody\"",
+	} {
+		s := newStage(t, "cursor", install.User)
+		s.write([]byte(text))
+		_, err := s.place.Wrap(bridge, server)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, wanted %s", server, err, want)
+		}
+		if _, err := s.place.Unwrap(bridge, server, s.history); err == nil {
+			t.Errorf("%s was unwrapped", server)
+		}
+		s.is(server, s.read(), []byte(text))
+	}
+}
+
+func TestWrappedAlready(t *testing.T) {
+	s := newStage(t, "cursor", install.User)
+	s.write([]byte(`{"mcpServers": {"a": {"command": "x"}}}`))
+	wrapped := s.wrap("a")
+	other := install.Bridge{Exe: exe, Flags: []string{"--topic=other"}}
+	if _, err := s.place.Wrap(other, "a"); err == nil || !strings.Contains(err.Error(), "a bridge in front of it already") {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.place.Wrap(install.Bridge{Exe: exe, Flags: []string{"--"}}, "a"); err == nil {
+		t.Error("flags that end before they begin were taken")
+	}
+	s.is("after both", s.read(), wrapped)
+}
+
+// Somebody else's entry of our name is not ours to change; ours is, but what
+// its owner added to it stays.
+func TestAnEntryOfOurName(t *testing.T) {
+	s := newStage(t, "cursor", install.User)
+	s.write([]byte(`{"mcpServers": {"mcpx": {"command": "mcpx", "args": ["serve"]}}}`))
+	if _, err := s.place.Install(bridge, ours, true); err == nil || !strings.Contains(err.Error(), "another server of the name mcpx") {
+		t.Errorf("%v", err)
+	}
+	s.write([]byte(`{"mcpServers": {"mcpx": {"env": {"A": "b"}, "command": "C:\\old\\mcpx-bridge.exe", "args": ["serve", "--id=me"]}}}`))
+	s.is("renewed", s.install(), []byte(`{"mcpServers": {"mcpx": {"env": {"A": "b"}, "command": "/opt/bin/mcpx-bridge", "args": ["serve", "--topic", "team"]}}}`))
+}
+
+// Variables are written into an entry that is made.
+func TestVariables(t *testing.T) {
+	e := ours
+	e.Env = []string{"XDG_STATE_HOME=/s t"}
+	for client, want := range map[string]string{"cursor": `"env": {"XDG_STATE_HOME": "/s t"}`, "codex": `env = { "XDG_STATE_HOME" = "/s t" }`, "goose": `envs: {"XDG_STATE_HOME": "/s t"}`} {
+		s := newStage(t, client, install.User)
+		if got := s.apply(s.place.Install(bridge, e, false)); !strings.Contains(string(got), want) {
+			t.Errorf("%s: %s", client, got)
+		}
+	}
+}
+
+func TestNoFileYet(t *testing.T) {
+	for _, c := range install.Clients() {
+		s := newStage(t, c.Name, install.User)
+		if _, err := s.place.Wrap(bridge, "a"); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+			t.Errorf("%s: wrap: %v", c.Name, err)
+		}
+		change, err := s.place.Install(bridge, ours, false)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		if !change.Creates() || !strings.Contains(string(change.Diff()), "--- /dev/null\n+++ "+s.place.File) {
+			t.Errorf("%s:\n%s", c.Name, change.Diff())
+		}
+		first := s.apply(change, err)
+		s.is(c.Name+": twice", s.install(), first)
+		if info, err := os.Stat(s.place.File); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: the file that was made: %v, %v", c.Name, info.Mode(), err)
+		}
+		s.undo()
+		if _, err := os.Stat(s.place.File); err == nil {
+			t.Errorf("%s: the file is there after all was undone", c.Name)
+		}
+		for _, empty := range []string{"", "\n", " \r\n"} {
+			s.write([]byte(empty))
+			s.install()
+			s.is(c.Name+": an empty file", s.undo(), []byte(empty))
+		}
+	}
+}
+
+// Without the client's own directory the client is not here, unless somebody
+// knows better. In a project the directories are made.
+func TestNoClient(t *testing.T) {
+	s := newStage(t, "cursor", install.User)
+	if err := os.Remove(filepath.Dir(s.place.File)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.place.Install(bridge, ours, false); err == nil || !strings.Contains(err.Error(), "Cursor seems not to be here") {
+		t.Errorf("%v", err)
+	}
+	s.apply(s.place.Install(bridge, ours, true))
+	p := s.at("zed", install.Project)
+	s.place = p
+	s.install()
+	if info, err := os.Stat(p.File); err != nil || info.Mode().Perm()&0o077 == 0 {
+		t.Errorf("a project's file is for all who work on it: %v, %v", info, err)
+	}
+}
