@@ -313,7 +313,10 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	} else {
 		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(Yes)
 		e.note(r)
-		e.send(wire.Reply, e.passedOn(c, m))
+		if f, ok := e.spell(wire.Reply, e.passedOn(c, m)); ok {
+			f.Result = true
+			e.do(f)
+		}
 	}
 	e.idleIfDone()
 }

@@ -15,6 +15,11 @@ type (
 		Class    wire.Class
 		Envelope *wire.Envelope // what Frame says
 		Frame    []byte         // belongs to whoever carries out the effect
+
+		// Result: a server's answer to a call, which leaves when the Note
+		// before it is on record. If it cannot be put there, the frame does not
+		// leave, and Unrecorded says so.
+		Result bool
 	}
 
 	// Write puts one line, without its newline, on its way to the server.

@@ -200,9 +200,17 @@ func (e *Engine) idleIfDone() {
 // be. Without a seat, answers are held until there is one again, and everything
 // else is moot.
 func (e *Engine) send(class wire.Class, env *wire.Envelope) bool {
+	f, ok := e.spell(class, env)
+	if ok {
+		e.do(f)
+	}
+	return ok
+}
+
+func (e *Engine) spell(class wire.Class, env *wire.Envelope) (Send, bool) {
 	if !e.room.seated || e.room.quiet(env.Kind) {
 		e.hold(class, env)
-		return false
+		return Send{}, false
 	}
 	if env.ID == "" {
 		env.ID = e.newID()
@@ -213,10 +221,9 @@ func (e *Engine) send(class wire.Class, env *wire.Envelope) bool {
 	if err != nil {
 		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
 			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
-		return false
+		return Send{}, false
 	}
-	e.do(Send{class, env, frame})
-	return true
+	return Send{Class: class, Envelope: env, Frame: frame}, true
 }
 
 // size is about how long the payload of a frame will be.

@@ -78,10 +78,12 @@ type (
 	}
 
 	// Unrecorded: the records before these calls could not be written, so
-	// their lines were not put on their way either.
+	// their lines were not put on their way either. Nor were the Results, whose
+	// calls have run.
 	Unrecorded struct {
-		Calls []uint64
-		Err   error
+		Calls   []uint64
+		Results []Send
+		Err     error
 	}
 
 	// AuditUp: records can be written again.

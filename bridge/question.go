@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/big"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -351,45 +350,10 @@ func (c *call) edited(edits []jsonrpc.Edit) []jsonrpc.Edit {
 	return append(edits, jsonrpc.Edit{Field: jsonrpc.Arguments, Value: c.agreed.Args})
 }
 
-// withModified tells the caller in the result what was changed of its call
-// (WIRE 7.5).
-func (c *call) withModified(payload []byte) []byte {
-	told := jsonrpc.AppendQuote([]byte(`"mcpx/approval":{"by":`), strings.Join(names(c.agreed.By), ", "))
-	told = jsonrpc.AppendQuote(append(told, `,"decision_id":`...), c.agreed.ID)
-	told = append(told, `,"modified":[`...)
-	for i, pointer := range c.agreed.Modified {
-		if i > 0 {
-			told = append(told, ',')
-		}
-		told = jsonrpc.AppendQuote(told, pointer)
-	}
-	told = append(told, `]}`...)
-	shape := jsonrpc.Shape{{Name: "result", Slot: 0, Inside: jsonrpc.Shape{{Name: "_meta", Slot: 1, Inside: jsonrpc.Shape{}}}}}
-	var at [2]jsonrpc.Span
-	if jsonrpc.Scan(payload, jsonrpc.Passed, shape, at[:]) != nil {
-		return payload
-	}
-	switch result, meta := at[0], at[1]; {
-	case meta.End != 0 && payload[meta.Start] == '{':
-		return insertMembers(payload, meta, told)
-	case result.End != 0 && payload[result.Start] == '{' && meta.End == 0:
-		return insertMembers(payload, result, append(append([]byte(`"_meta":{`), told...), '}'))
-	}
-	return payload // no object to put it in
-}
-
-// insertMembers puts members at the beginning of the object at a span.
-func insertMembers(text []byte, object jsonrpc.Span, members []byte) []byte {
-	at := object.Start + 1
-	out := append(bytes.Clone(text[:at]), members...)
-	if rest := bytes.TrimLeft(text[at:object.End], " \t\r\n"); rest[0] != '}' {
-		out = append(out, ',')
-	}
-	return append(out, text[at:]...)
-}
-
 // unrecorded ends calls whose decision could not be put on record. Nothing of
-// them has left; and nothing new is admitted until records can be written.
+// them has left; and nothing new is admitted until records can be written. What
+// has run has run, and its caller has the result, with a mark that nobody knows
+// of it (RELIABILITY section 3).
 func (e *Engine) unrecorded(ev Unrecorded) {
 	if !e.auditDown {
 		e.auditDown = true
@@ -404,6 +368,9 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 				c.then(nil)
 			}
 		}
+	}
+	for _, result := range ev.Results {
+		e.send(result.Class, incomplete(result.Envelope))
 	}
 	e.idleIfDone()
 }

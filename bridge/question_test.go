@@ -607,7 +607,7 @@ func TestWhenTheAuditCannotBeWrittenNothingNewRuns(t *testing.T) {
 	s := askingStage(t, d, asksAlice)
 	s.asksFor("bob", "r1", "1", "read_file", `{"path":"a"}`, "")
 	n := s.writes[len(s.writes)-1].Call
-	s.do(Unrecorded{[]uint64{n}, errors.New("disk full")})
+	s.do(Unrecorded{Calls: []uint64{n}, Err: errors.New("disk full")})
 	s.has(s.only(), `"code":-31009`, `"executed":"no"`)
 	s.asksFor("bob", "r2", "2", "read_file", `{"path":"a"}`, "")
 	s.has(s.only(), `"code":-31009`)

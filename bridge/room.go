@@ -174,23 +174,21 @@ func (e *Engine) release() {
 	}
 }
 
-// notSent hears of a frame that the seat did not take.
+// notSent hears of a frame that the seat did not take. Answers are kept, all but
+// those that are too large for it: where there is a seat, it is soon tried again.
 func (e *Engine) notSent(ev NotSent) {
-	if ev.Gone {
+	switch {
+	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
 		e.hold(ev.Send.Class, ev.Send.Envelope)
-		return
+		if e.room.seated {
+			e.alarms.stop(e.room.sweep)
+			e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
+		}
+	case ev.Gone || ev.Send.Class == wire.Progress:
+	default:
+		e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
+			Detail: "the gateway does not take frames as fast as they come"})
 	}
-	if ev.Send.Class == wire.Progress {
-		return
-	}
-	if ev.Send.Class == wire.Reply && len(ev.Send.Frame) <= jsonrpc.MaxSize {
-		e.hold(ev.Send.Class, ev.Send.Envelope)
-		e.alarms.stop(e.room.sweep)
-		e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
-		return
-	}
-	e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
-		Detail: "the gateway does not take frames as fast as they come"})
 }
 
 // heardFrom says that a participant is alive, whatever presence said.

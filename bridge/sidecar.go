@@ -89,18 +89,21 @@ type Sidecar struct {
 	batch  batch
 	owed   [][]byte       // last words that could not be put on record yet
 	downs  int            // how often the server has gone
+	seats  int            // how often a seat was taken or lost
 	armed  time.Time      // when Run will wake by itself
 	rest   bool           // idle is closed
 	told   []approval.Act // of the event in hand
 }
 
-// A batch is what waits for the next flush: the lines to the server leave when
-// the records before them are written, and not otherwise.
+// A batch is what waits for the next flush: the lines to the server, and the
+// results of calls, leave when the records before them are written, and not
+// otherwise.
 type batch struct {
 	records [][]byte
 	last    [][]byte // those of them that are to be written later if they cannot be now
 	again   bool     // some of those were put off before
 	lines   []line
+	results []result
 	syncs   []Sync
 }
 
@@ -108,6 +111,12 @@ type batch struct {
 type line struct {
 	Write
 	downs int // how often the server had gone before
+}
+
+// A result is a Send that was spelled for the seat that there was then.
+type result struct {
+	Send
+	seats int // how often a seat had been taken or lost before
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -160,6 +169,8 @@ func (s *Sidecar) handle(ev Event) {
 		switch ev.(type) {
 		case ServerDown:
 			s.downs++
+		case Seated, Unseated:
+			s.seats++
 		case AuditUp:
 			s.settleUp()
 		}
@@ -174,13 +185,12 @@ func (s *Sidecar) handle(ev Event) {
 func (s *Sidecar) carryOut(f Effect) (failed Event) {
 	switch f := f.(type) {
 	case Send:
-		// The note comes after the put: a Flush in between would take the note
-		// and leave the frame, for which nobody would come.
-		err := s.seat.Send(f.Class, f.Frame)
-		s.toSeat.Store(true)
-		if err != nil {
-			return NotSent{f, errors.Is(err, ErrNoSeat)}
+		if f.Result && s.o.Audit != nil {
+			s.batch.results = append(s.batch.results, result{f, s.seats})
+			s.staged.Store(true)
+			return nil
 		}
+		return s.send(f)
 	case Write:
 		s.batch.lines = append(s.batch.lines, line{f, s.downs})
 		s.staged.Store(true)
@@ -203,6 +213,18 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 			s.rest = true
 			close(s.idle)
 		}
+	}
+	return nil
+}
+
+// send returns what has to be said to the Engine, nil if nothing.
+func (s *Sidecar) send(f Send) Event {
+	// The note comes after the put: a Flush in between would take the note and
+	// leave the frame, for which nobody would come.
+	err := s.seat.Send(f.Class, f.Frame)
+	s.toSeat.Store(true)
+	if err != nil {
+		return NotSent{f, errors.Is(err, ErrNoSeat)}
 	}
 	return nil
 }
@@ -257,7 +279,8 @@ func (s *Sidecar) flushBatch() {
 	}
 }
 
-// carry writes the records and then, only if that went well, the lines.
+// carry writes the records and then, only if that went well, the lines and the
+// results.
 func (s *Sidecar) carry(b batch) {
 	if err := s.append(b.records); err != nil {
 		s.unrecorded(b, err)
@@ -268,6 +291,9 @@ func (s *Sidecar) carry(b batch) {
 			s.Handle(failed)
 		}
 		s.server.Flush()
+	}
+	if len(b.results) > 0 {
+		s.deliver(b.results)
 	}
 	for _, sync := range b.syncs {
 		s.sync(sync.Ticket)
@@ -289,6 +315,22 @@ func (s *Sidecar) put(lines []line) (failed []Event) {
 		}
 	}
 	return failed
+}
+
+// deliver sends results to the seat they were spelled for. If that has been lost
+// meanwhile, they are spelled anew for the one that there is.
+func (s *Sidecar) deliver(results []result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range results {
+		failed := Event(NotSent{r.Send, true})
+		if r.seats == s.seats {
+			failed = s.send(r.Send)
+		}
+		if failed != nil {
+			s.handle(failed)
+		}
+	}
 }
 
 func (s *Sidecar) append(records [][]byte) error {
@@ -317,6 +359,9 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 		if line.Call != 0 {
 			failed.Calls = append(failed.Calls, line.Call)
 		}
+	}
+	for _, r := range b.results {
+		failed.Results = append(failed.Results, r.Send)
 	}
 	if !b.again || s.o.Audit.Err() != nil { // a log that is well and takes them not the second time never will
 		s.mu.Lock()

@@ -177,3 +177,99 @@ func TestAListingThatCouldNotLeaveIsMadeLater(t *testing.T) {
 		t.Error("it is waited for a listing that never left")
 	}
 }
+
+// answerCall answers the last line to the server, which is a call.
+func answerCall(t *testing.T, s *Sidecar, w *surroundings, result string) {
+	t.Helper()
+	w.mu.Lock()
+	last := w.lines[len(w.lines)-1]
+	w.mu.Unlock()
+	m, err := jsonrpc.Parse([]byte(last), jsonrpc.Passed)
+	if err != nil || m.Text(jsonrpc.Method) != "tools/call" {
+		t.Fatalf("the last line is %s", last)
+	}
+	answer, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":`+string(m.Get(jsonrpc.ID))+`,`+result+`}`), jsonrpc.Passed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handle(ServerSaid{answer})
+}
+
+func (w *surroundings) sent() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	frames := w.frames
+	w.frames = nil
+	return frames
+}
+
+// A call that ran has its result, whether or not that it ended can be put on
+// record; if it cannot, the result says so, and is otherwise the server's.
+func TestAResultThatIsNotOnRecordSaysSo(t *testing.T) {
+	const with, without = `"_meta":{"audit":"incomplete"`, ``
+	for _, c := range []struct{ result, want string }{
+		{`"result":{"content":[ ],"n":1.0}`, `"result":{` + with + `},"content":[ ],"n":1.0}`},
+		{`"result":{}`, `"result":{` + with + `}}`},
+		{`"result":{"_meta":{ "x":1},"isError":true}`, `"result":{"_meta":{"audit":"incomplete", "x":1},"isError":true}`},
+		{`"result":{"_meta":{"audit" : {"complete":true},"x":1}}`, `"result":{"_meta":{"audit" : "incomplete","x":1}}`},
+		{`"result":{"_meta":7}`, `"result":{"_meta":7}`},
+		{`"result":[1]`, `"result":[1]`},
+		{`"error":{"code":-5,"message":"m"}`, `"error":{"code":-5,"message":"m"}`},
+	} {
+		for _, broken := range []error{nil, errors.New("disk full")} {
+			s, w, st := newShell(t)
+			s.Received(callFrame(t, st, "e1"))
+			s.Flush()
+			w.sent()
+			w.set(nil, broken)
+			answerCall(t, s, w, c.result)
+			s.Flush()
+			want := c.result
+			if broken != nil {
+				want = c.want
+			}
+			if f := w.sent(); len(f) != 1 || !strings.Contains(f[0], `"id":1,`+want+`}`) || !strings.Contains(f[0], `"correlation_id":"e1"`) {
+				t.Errorf("%s came as %q, want %s", c.result, f, want)
+			}
+		}
+	}
+}
+
+// A result does not leave before its record is written, and it leaves once: over
+// the seat that there is then.
+func TestAResultWaitsForItsRecord(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		s, w, st := newShell(t)
+		s.Received(callFrame(t, st, "e1"))
+		s.Flush()
+		w.sent()
+		hold := make(chan struct{})
+		w.set(hold, nil)
+		answerCall(t, s, w, `"result":{}`)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.Flush()
+		}()
+		<-w.begun
+		if f := w.sent(); len(f) != 0 {
+			t.Errorf("%q left before it was on record", f)
+		}
+		if lost {
+			s.SeatLost(errors.New("cut"))
+		}
+		w.set(nil, nil)
+		close(hold)
+		<-done
+		if lost {
+			if f := w.sent(); len(f) != 0 {
+				t.Errorf("%q was sent without a seat", f)
+			}
+			s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "other"}, Peers: []wire.Participant{{ID: "bob"}}})
+		}
+		f := w.sent()
+		if len(f) != 1 || !strings.Contains(f[0], `"correlation_id":"e1"`) || strings.Contains(f[0], `"other"`) != lost {
+			t.Errorf("lost %v: %q was sent", lost, f)
+		}
+	}
+}
