@@ -14,7 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// A call is a request at the server. Its number is the id the server knows it
+// A call is a request at the server. Its number is what the server knows it
 // by, and its progress token; ids and tokens of callers never reach the
 // server, because two callers may use the same (WIRE W-10).
 type call struct {
@@ -75,6 +75,7 @@ func (c *call) caller() callerKey {
 
 // calls are the requests at the server.
 type calls struct {
+	mark     string // begins their ids at the server; see id
 	last     uint64
 	named    uint64
 	byNumber map[uint64]*call    // at the server
@@ -234,7 +235,7 @@ func (e *Engine) start(c *call) {
 		r.Took = e.policy.ForRecord(c.took, c.runsWith())
 	}
 	e.note(r)
-	line := e.server.line(c, &c.request.Message)
+	line := e.server.line(c, e.calls.id(c), &c.request.Message)
 	c.request = nil
 	e.write(c, line)
 }
@@ -269,7 +270,7 @@ func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) 
 	c := &call{began: e.now, method: method, then: then}
 	e.calls.add(c)
 	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
-	line := jsonrpc.AppendRequest(nil, number(c.number), method, params)
+	line := jsonrpc.AppendRequest(nil, e.calls.id(c), method, params)
 	if e.server.hello.Modern {
 		if m, err := jsonrpc.Parse(line, jsonrpc.Passed); err == nil {
 			line = m.Append(nil, jsonrpc.InsertMeta(e.server.hello.Meta))
@@ -280,9 +281,8 @@ func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) 
 
 // answered takes the server's answer to one of our numbers.
 func (e *Engine) answered(m *jsonrpc.Message) {
-	n, err := strconv.ParseUint(string(m.Get(jsonrpc.ID)), 10, 64)
-	c := e.calls.byNumber[n]
-	if err != nil || c == nil {
+	c := e.calls.find(m.Get(jsonrpc.ID))
+	if c == nil {
 		e.note(Record{Event: "server_noise", Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
 		return
 	}
@@ -456,10 +456,8 @@ func (e *Engine) takenBack(c *call) {
 }
 
 func (e *Engine) cancelAtServer(c *call, why string) {
-	params := append([]byte(`{"requestId":`), number(c.number)...)
+	params := append([]byte(`{"requestId":`), e.calls.id(c)...)
 	params = append(params, `,"reason":`...)
 	params = append(jsonrpc.AppendQuote(params, why), '}')
 	e.tellServer(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
 }
-
-func number(n uint64) []byte { return strconv.AppendUint(nil, n, 10) }

@@ -25,6 +25,11 @@ type Config struct {
 	Topic   string // the topic we sit at, for people
 	Server  string // what we wrap, for people
 
+	// Mark begins our ids at a server that others may talk to as well. It must
+	// be letters and digits, which no encoder escapes, and unique in the world.
+	// "": the server is ours alone, and our ids are numbers.
+	Mark string
+
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
@@ -86,7 +91,7 @@ func NewEngine(c Config) *Engine {
 		local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
-		calls: calls{byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
+		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[seenKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		seen:   newSeen(c.DigestKey),
 		policy: c.Policy, ledger: c.Ledger,

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -62,14 +61,14 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 // line is a participant's request as the server gets it: our id and token in
 // place of the caller's, what the server's revision demands added, and every
 // other byte as it came.
-func (s *server) line(c *call, m *jsonrpc.Message) []byte {
+func (s *server) line(c *call, id []byte, m *jsonrpc.Message) []byte {
 	edits := c.edited(make([]jsonrpc.Edit, 0, 5))
 	if !m.Has(jsonrpc.Version) {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
 	}
-	edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ID, Value: number(c.number)})
+	edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ID, Value: id})
 	if c.token != nil {
-		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: number(c.number)})
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: id})
 	}
 	if s.hello.Modern {
 		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
@@ -115,8 +114,7 @@ func (e *Engine) serverSaid(m *jsonrpc.Message) {
 // the caller then need not wait.
 func (e *Engine) serverNoise(ev ServerNoise) {
 	e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
-	n, err := strconv.ParseUint(string(ev.ID), 10, 64)
-	if c := e.calls.byNumber[n]; err == nil && c != nil && c.then == nil {
+	if c := e.calls.find(ev.ID); c != nil && c.then == nil {
 		e.finishUnanswered(c, answerUnreadable(ev.Reason))
 		e.idleIfDone()
 	}
@@ -157,9 +155,8 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 
 // progress goes to the owner of the token, with the token it gave.
 func (e *Engine) progress(m *jsonrpc.Message) {
-	n, err := strconv.ParseUint(string(m.Get(jsonrpc.Token)), 10, 64)
-	c := e.calls.byNumber[n]
-	if err != nil || c == nil || c.token == nil || c.silent {
+	c := e.calls.find(m.Get(jsonrpc.Token))
+	if c == nil || c.token == nil || c.silent {
 		return
 	}
 	edits := []jsonrpc.Edit{{Field: jsonrpc.Token, Value: c.token}}

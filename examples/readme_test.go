@@ -48,7 +48,7 @@ func (b block) pause() string {
 	switch {
 	case !strings.Contains(b.script, "&\n"):
 		return ""
-	case strings.Contains(b.script, "mcpx-bridge run "):
+	case strings.Contains(b.script, "mcpx-bridge run "), strings.Contains(b.script, "mcpx-bridge attach "):
 		return fmt.Sprintf(until, `bin/mcpx-bridge who 2>/dev/null | grep -q notes`)
 	}
 	return fmt.Sprintf(until, `bin/mcpx-bridge approvals list --json | grep -q digest`)

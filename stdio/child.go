@@ -14,16 +14,17 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
-// A child is one launched process and its pipes. Our ends of the pipes are
-// non-blocking and belong to the runtime's poller; they are made here and
-// never inherited (MCP.md 2.3).
+// A child is one launched process and its pipes, or one connection to a server
+// that somebody else runs: then there is no process, and what is said here of
+// its exit is the end of what it says. Our ends of the pipes are non-blocking
+// and belong to the runtime's poller (MCP.md 2.3).
 type child struct {
 	s     *Server
-	cmd   *exec.Cmd
+	cmd   *exec.Cmd // nil if it is a connection
 	group group
 	pid   int
 	born  time.Time
-	ours  pipes
+	ours  ends
 	out   *outbox.Outbox
 	tail  tail
 	talk  handshake
@@ -42,7 +43,7 @@ type child struct {
 	survivors []int
 }
 
-// pipes are one end of each of the three.
+// pipes are one end of each of the three that a process has.
 type pipes struct{ stdin, stdout, stderr *os.File }
 
 func (p pipes) close() {
@@ -74,33 +75,63 @@ func makePipes() (ours, its pipes, err error) {
 	return ours, its, nil
 }
 
-// launch starts the command. What it starts besides, only waits.
-func (s *Server) launch() (*child, error) {
-	ours, its, err := makePipes()
-	if err != nil {
-		return nil, err
-	}
-	defer its.close()
+// launch starts the command, or connects to the endpoint.
+func (s *Server) launch(ctx context.Context) (*child, error) {
 	c := &child{
-		s: s, ours: ours, cmd: exec.Command(s.o.Args[0], s.o.Args[1:]...), born: time.Now(),
+		s: s, born: time.Now(), tail: tail{log: s.log},
 		failing: make(chan failure, 1), up: make(chan struct{}), read: make(chan struct{}),
 		erred: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
 	}
-	c.cmd.Dir, c.cmd.Env = s.o.Dir, s.o.Env
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = its.stdin, its.stdout, its.stderr
-	c.tail.log = s.log
-	started := make(chan error, 1)
-	go c.shepherd(started)
-	if err := <-started; err != nil {
-		ours.close()
-		return nil, launchError(c.cmd.Path, s.o.Dir, err)
+	begin := c.start
+	if s.attaches() {
+		begin = c.connect
 	}
-	c.out = outbox.New(ours.stdin, outbox.Options{
+	if err := begin(ctx); err != nil {
+		return nil, err
+	}
+	c.out = outbox.New(c.ours.stdin, outbox.Options{
 		MaxItems: s.o.QueuedLines, MaxBytes: s.o.QueuedBytes,
 		Deadline: s.o.WriteDeadline, OnFail: c.stuck,
 	})
 	c.talk.version, c.talk.put = s.o.Version, c.say
 	return c, nil
+}
+
+// start starts the command. What else it starts, only waits.
+func (c *child) start(context.Context) error {
+	o := &c.s.o
+	ours, its, err := makePipes()
+	if err != nil {
+		return err
+	}
+	defer its.close()
+	c.cmd = exec.Command(o.Args[0], o.Args[1:]...)
+	c.cmd.Dir, c.cmd.Env = o.Dir, o.Env
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = its.stdin, its.stdout, its.stderr
+	started := make(chan error, 1)
+	go c.shepherd(started)
+	if err := <-started; err != nil {
+		ours.close()
+		return launchError(c.cmd.Path, o.Dir, err)
+	}
+	c.ours = ends{ours.stdin, ours.stdout, ours.stderr}
+	go c.listen()
+	return nil
+}
+
+// connect takes the ends of a server that runs already.
+func (c *child) connect(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.s.o.StartTimeout, errors.New("waited "+c.s.o.StartTimeout.String()))
+	defer cancel()
+	if c.ours, err = c.s.o.Endpoint.open(ctx); err != nil {
+		return err
+	}
+	close(c.erred)
+	go func() {
+		<-c.read
+		close(c.exited)
+	}()
+	return nil
 }
 
 // shepherd starts the process and waits for its end, on one thread: where the
@@ -231,7 +262,8 @@ func (c *child) settle(ctx context.Context, f failure) failure {
 // given up: only the kernel can keep it.
 const unkillable = 10 * time.Second
 
-// stop goes down the ladder until the process has exited.
+// stop goes down the ladder until the process has exited. From a connection it
+// takes leave, and cuts it if the other end does not answer that by its own.
 func (c *child) stop(f failure) {
 	t := c.s.o.Stop
 	if f.hard {
@@ -247,6 +279,11 @@ func (c *child) stop(f failure) {
 	if !f.hard && c.ended(time.Until(by)) {
 		return
 	}
+	if c.cmd == nil {
+		c.ours.stdout.Close()
+		c.ended(unkillable)
+		return
+	}
 	c.group.terminate()
 	if c.ended(t.Term) {
 		return
@@ -256,6 +293,15 @@ func (c *child) stop(f failure) {
 	if !c.ended(unkillable) {
 		c.s.log.Error("server cannot be killed", "pid", c.pid)
 	}
+}
+
+// kill ends what there is without waiting.
+func (c *child) kill() {
+	if c.cmd == nil {
+		c.ours.stdout.Close()
+		return
+	}
+	c.group.kill()
 }
 
 func (c *child) ended(within time.Duration) bool {
@@ -287,7 +333,9 @@ func (c *child) drain() {
 		break
 	}
 	c.ours.stdout.Close()
-	c.ours.stderr.Close()
+	if c.ours.stderr != nil {
+		c.ours.stderr.Close()
+	}
 	<-c.erred
 }
 

@@ -13,6 +13,7 @@ import (
 // A StartError says that the server could not be started or kept up.
 type StartError struct {
 	Args     []string
+	Endpoint Endpoint
 	Launches int   // how often it was tried
 	Err      error // why it could not be launched; nil if it could, but did not live
 	Exit     Exit  // how the last process ended
@@ -22,9 +23,13 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // Error names the command, what became of it and its last words.
 func (e *StartError) Error() string {
-	text := "server " + command(e.Args) + " " + e.Exit.String()
+	name := command(e.Args)
+	if e.Endpoint != (Endpoint{}) {
+		name = "at " + printable(e.Endpoint.String())
+	}
+	text := "server " + name + " " + e.Exit.String()
 	if e.Launches > 1 {
-		text += fmt.Sprintf(" (started %d times)", e.Launches)
+		text += fmt.Sprintf(" (tried %d times)", e.Launches)
 	}
 	if n := len(e.Exit.Stderr); n > 0 {
 		text += "; its last words: " + strings.Join(e.Exit.Stderr[max(0, n-3):], " | ")
@@ -38,9 +43,13 @@ func (x Exit) String() string {
 	switch {
 	case x.Cause == CauseStart:
 		return "could not be launched: " + x.Detail
+	case x.Cause == CauseUnreached:
+		return "could not be reached: " + x.Detail
 	case x.Cause == CauseExit && x.Signal != "":
 		text = "was ended by signal: " + x.Signal
 	case x.Cause == CauseExit:
+	case x.PID == 0:
+		text = strings.Replace(meaning[x.Cause], "stopped", "left", 1) // it is not ours to stop
 	default:
 		text = meaning[x.Cause]
 	}
@@ -60,6 +69,8 @@ var meaning = map[string]string{
 	CauseLineTooLong: "was stopped because it wrote a line without end",
 	CauseAsked:       "was stopped for a restart",
 	CauseStopped:     "was stopped",
+	CauseHungUp:      "closed the connection",
+	CauseInUse:       "was stopped because it serves somebody else",
 }
 
 // command shows argv in one line, cut where it gets too long for a message.
@@ -113,6 +124,9 @@ type failure struct {
 
 func (f failure) exit(c *child) Exit {
 	x := Exit{PID: c.pid, Code: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors}
+	if c.cmd == nil && (x.Cause == CauseExit || x.Cause == CauseStdoutEOF || x.Cause == CauseStdinClosed) {
+		x.Cause = CauseHungUp
+	}
 	if c.state != nil {
 		x.Code, x.Signal = c.state.ExitCode(), signalOf(c.state)
 	}

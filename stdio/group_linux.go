@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,10 +38,15 @@ func widen(f *os.File) {
 	}
 }
 
-// holders lists the other processes that have one of the pipes open.
-func holders(ends ...*os.File) []int {
+// holders lists the other processes that have one of the pipes open. What is no
+// pipe of ours is passed over.
+func holders(ends ...io.Reader) []int {
 	var names []string
-	for _, f := range ends {
+	for _, end := range ends {
+		f, ok := end.(*os.File)
+		if !ok {
+			continue
+		}
 		if info, err := f.Stat(); err == nil {
 			names = append(names, fmt.Sprintf("pipe:[%d]", info.Sys().(*syscall.Stat_t).Ino))
 		}

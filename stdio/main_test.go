@@ -146,7 +146,7 @@ func (s *session) finished() error {
 		s.ended <- err
 		return err
 	case <-time.After(patience):
-		s.t.Fatal("Run did not return")
+		s.t.Fatalf("Run did not return; so far: %s", s.diary)
 		return nil
 	}
 }

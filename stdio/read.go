@@ -98,6 +98,8 @@ func (r *reader) message(m jsonrpc.Message) error {
 	case r.up:
 		r.told = true
 		r.h.ServerMessage(m)
+	case r.c.s.attaches() && m.Class() == jsonrpc.Response:
+		return &failure{cause: CauseInUse, detail: "it answered " + cut(m.Get(jsonrpc.ID)) + ", which we had not asked", hard: true}
 	default:
 		if err := r.c.talk.keep(m); err != nil {
 			return &failure{cause: CauseHandshake, detail: err.Error(), hard: true}

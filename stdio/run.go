@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -12,9 +13,10 @@ import (
 // Run launches the server and keeps it up until ctx ends, then stops it and
 // returns nil: when Run returns, everything it started is gone. It returns a
 // *[StartError] at once if the command cannot be launched at all, and when the
-// restart budget is spent.
+// restart budget is spent. To an endpoint that can be opened again it goes back
+// for as long as it takes, once it was there.
 func (s *Server) Run(ctx context.Context, h Handler) error {
-	if len(s.o.Args) == 0 {
+	if len(s.o.Args) == 0 && !s.attaches() {
 		return &StartError{Err: errors.New("no command"), Exit: Exit{Code: -1, Cause: CauseStart, Detail: "no command"}}
 	}
 	spent := failures{Budget: s.o.Restart}
@@ -30,7 +32,7 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 		case stopping:
 			return nil
 		case !x.Restarting:
-			return &StartError{Args: s.o.Args, Launches: launches, Err: err, Exit: x}
+			return &StartError{Args: s.o.Args, Endpoint: s.o.Endpoint, Launches: launches, Err: err, Exit: x}
 		}
 		select {
 		case <-ctx.Done():
@@ -43,15 +45,16 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 // live is one process from launch to end. It returns how long it was up, and
 // the error if it could not be launched.
 func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Duration, error) {
-	c, err := s.launch()
+	c, err := s.launch(ctx)
 	if err != nil {
-		return Exit{Code: -1, Cause: CauseStart, Detail: err.Error()}, 0, err
+		return s.unlaunched(err), 0, err
 	}
 	if s.last.Store(c); s.hurry.Load() {
-		c.group.kill()
+		c.kill()
 	}
-	s.log.Info("server launched", "pid", c.pid)
-	go c.listen()
+	if c.cmd != nil {
+		s.log.Info("server launched", "pid", c.pid)
+	}
 	go c.watch(ctx)
 	c.talk.begin(way.plan)
 	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
@@ -66,10 +69,22 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 	return x, time.Since(c.born), nil
 }
 
+func (s *Server) unlaunched(err error) Exit {
+	cause := CauseStart
+	if s.attaches() {
+		cause = CauseUnreached
+	}
+	return Exit{Code: -1, Cause: cause, Detail: err.Error()}
+}
+
 // plan decides what follows the end of a process.
 func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err error) {
+	if up > 0 && s.attaches() {
+		spent.Restarts = math.MaxInt // it was the right place, and it is not for us to say how long it is away
+	}
 	switch {
-	case err != nil && lasting(err):
+	case s.o.Endpoint.lost():
+	case !s.attaches() && err != nil && lasting(err):
 	case way.again:
 		x.Restarting = true
 	default:

@@ -33,8 +33,12 @@ type Options struct {
 	// Args is the command and its arguments, passed on untouched and without a
 	// shell. A command without a slash is looked up in our own PATH.
 	Args []string
-	Dir  string   // working directory of the server; default ours
-	Env  []string // the whole environment of the server; nil means ours
+	// Endpoint is where a server is that somebody else runs. It takes the place
+	// of Args, Dir and Env; there is no process to stop then, and no stderr.
+	Endpoint Endpoint
+
+	Dir string   // working directory of the server; default ours
+	Env []string // the whole environment of the server; nil means ours
 
 	StartTimeout time.Duration // from launch to the end of the handshake; 30 s
 	ProbeAfter   time.Duration // silence after initialize before server/discover is tried too; 5 s
@@ -134,11 +138,16 @@ const (
 	CauseLineTooLong = "child_line_too_long"  // over four times MaxLine without a line break
 	CauseAsked       = "restart_asked"        // Restart was called
 	CauseStopped     = "stopped"              // Run's context ended
+
+	// Of a server at an Endpoint.
+	CauseUnreached = "server_unreachable" // it could not be opened
+	CauseHungUp    = "server_hung_up"     // it closed the connection
+	CauseInUse     = "server_in_use"      // it answered what we had not asked: it serves somebody else
 )
 
 // An Exit tells how a process ended and what comes next.
 type Exit struct {
-	PID    int    // 0 if it could not be launched
+	PID    int    // 0 if it could not be launched, or not by us
 	Code   int    // exit status, -1 if there is none
 	Signal string // the signal that ended it, or ""
 	Cause  string // one of the Cause constants
@@ -194,8 +203,11 @@ func (s *Server) Flush() {
 	}
 }
 
-// Restart asks Run to stop the process that is up and launch another. It
-// counts against the budget. Without a process that is up it does nothing.
+func (s *Server) attaches() bool { return s.o.Endpoint != Endpoint{} }
+
+// Restart asks Run to stop the process that is up and launch another, or to
+// connect anew. It counts against the budget. Without a process that is up it
+// does nothing.
 func (s *Server) Restart(why string) {
 	if c := s.child.Load(); c != nil {
 		c.fail(failure{cause: CauseAsked, detail: why})
@@ -208,6 +220,6 @@ func (s *Server) Restart(why string) {
 func (s *Server) Kill() {
 	s.hurry.Store(true)
 	if c := s.last.Load(); c != nil {
-		c.group.kill()
+		c.kill()
 	}
 }

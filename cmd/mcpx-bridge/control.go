@@ -104,7 +104,7 @@ func (l *attendance) Status() control.Status {
 	l.mu.Unlock()
 	at, _ := l.b.door.where()
 	s := control.Status{ID: l.b.id, Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
-		Server: strings.Join(l.b.argv, " "), ServerUp: up, Pending: len(l.b.sidecar.Pending(0, 0)), PID: os.Getpid(), Version: version(),
+		Server: l.b.target.String(), ServerUp: up, Pending: len(l.b.sidecar.Pending(0, 0)), PID: os.Getpid(), Version: version(),
 		Policy: l.b.p.s.Policy, PolicyErr: wrong, PolicyHash: l.b.sidecar.Policy().Hash(), Audit: "off", AuditOK: true}
 	if l.b.audit != nil {
 		s.Audit = l.b.audit.Path()

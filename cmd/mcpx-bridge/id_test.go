@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 func TestDeriveID(t *testing.T) {
@@ -73,6 +75,25 @@ func TestNumberedIDsAreIDs(t *testing.T) {
 		got := numbered(long, n)
 		if err := checkID("id", got); got != want || err != nil {
 			t.Errorf("%d: %q %v, want %q", n, got, err, want)
+		}
+	}
+}
+
+func TestEndpointsNameTheirServer(t *testing.T) {
+	for text, want := range map[string]string{
+		"unix:/run/mcp-server-notes.sock": "notes",
+		"unix:notes":                      "notes",
+		"tcp:127.0.0.1:9000":              "tcp-9000",
+		"tcp:[::1]:9000":                  "tcp-9000",
+		"tcp:localhost:9000":              "tcp-9000",
+		"tcp:notes.example:9000":          "tcp-notes.example-9000",
+		"fifo:/tmp/notes.out,/tmp/in":     "notes",
+		"fd:3,4":                          "server",
+		"-":                               "server",
+	} {
+		at, err := stdio.ParseEndpoint(text)
+		if got := endpointID(at); err != nil || got != want {
+			t.Errorf("%s is called %q (%v), want %q", text, got, err, want)
 		}
 	}
 }

@@ -56,6 +56,7 @@ The others there see its tools; what they may call, you decide. Without
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		p.runCommand(),
+		p.attachCommand(),
 		p.gatewayCommand(),
 		p.tokenCommand(),
 		p.whoCommand(),
@@ -128,15 +129,20 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	if err := p.settle(cmd); err != nil {
 		return err
 	}
+	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
+	taken := bridges && stdioTaken(cmd)
 	switch {
-	case cmd.Name() == "run" && !p.s.JSON:
+	case bridges && !p.s.JSON && !taken:
 		p.attend(true)
 	case cmd.Name() == "approve":
 		p.attend(false)
 	}
-	if cmd.Name() == "run" || cmd.Name() == "gateway" {
+	if bridges || cmd.Name() == "gateway" {
 		p.errors = newSpool(p.stderr, logLinesLost) // they must not wait for who reads the log
 		p.stderr = p.errors
+	}
+	if taken {
+		p.stdout = p.stderr
 	}
 	log, err := newLog(p.stderr, p.s.LogLevel, p.s.LogFormat)
 	if err != nil {

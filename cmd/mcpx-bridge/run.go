@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
@@ -67,14 +68,44 @@ seconds; a second one does not.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	p.s.roomFlags(f)
 	p.s.serverFlags(f)
+	p.bridgingFlags(f)
+	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
+	return cmd
+}
+
+// bridgingFlags are those of all who bridge a server.
+func (p *program) bridgingFlags(f *pflag.FlagSet) {
+	p.s.roomFlags(f)
 	p.s.policyFlags(f)
 	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
-	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
-	return cmd
+}
+
+// A target is the server that is bridged: a command that starts it, or where
+// it is already.
+type target struct {
+	argv []string
+	at   stdio.Endpoint
+}
+
+func (t target) attached() bool { return t.argv == nil }
+
+// String names it to people.
+func (t target) String() string {
+	if t.attached() {
+		return t.at.String()
+	}
+	return strings.Join(t.argv, " ")
+}
+
+// id is the participant id for it when nobody chose another.
+func (t target) id() string {
+	if t.attached() {
+		return endpointID(t.at)
+	}
+	return deriveID(t.argv)
 }
 
 // A bridging is one run: a server, a seat, and the sidecar between them.
@@ -89,7 +120,7 @@ type bridging struct {
 	rules   *rulebook
 	local   *attendance
 	id      string // ours, as far as we know before the gateway says it
-	argv    []string
+	target  target
 
 	rewriting sync.Mutex // held while the file of grants is written anew
 	revoked   []string   // grants of this run that must not be written any more
@@ -105,13 +136,17 @@ type bridging struct {
 	tools   atomic.Int64
 }
 
-// runServer checks everything before it starts anything.
 func (p *program) runServer(ctx context.Context, args []string) error {
 	argv, err := p.command(args)
 	if err != nil {
 		return err
 	}
-	b, err := p.newBridging(argv)
+	return p.bridge(ctx, target{argv: argv})
+}
+
+// bridge checks everything before it starts anything.
+func (p *program) bridge(ctx context.Context, t target) error {
+	b, err := p.newBridging(t)
 	if err != nil {
 		return err
 	}
@@ -147,9 +182,9 @@ func (p *program) hintAllow() {
 	}
 }
 
-func (p *program) newBridging(argv []string) (*bridging, error) {
-	b := &bridging{p: p, argv: argv, serving: make(chan struct{}), joined: make(chan struct{})}
-	id := cmp.Or(p.s.ID, deriveID(argv))
+func (p *program) newBridging(t target) (*bridging, error) {
+	b := &bridging{p: p, target: t, serving: make(chan struct{}), joined: make(chan struct{})}
+	id := cmp.Or(p.s.ID, t.id())
 	if err := checkID("--id", id); err != nil {
 		return nil, err
 	}
@@ -168,7 +203,7 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.server = stdio.New(stdio.Options{Args: argv, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+	b.server = stdio.New(stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace})
 	rules, now, err := p.newRulebook()
 	if err != nil {
@@ -184,7 +219,8 @@ func (p *program) newBridging(argv []string) (*bridging, error) {
 			MaxCalls: p.s.MaxCalls,
 			Session:  newSession(),
 			Topic:    p.s.Topic,
-			Server:   strings.Join(argv, " "),
+			Server:   t.String(),
+			Mark:     t.mark(),
 
 			Local:           true,
 			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
@@ -273,6 +309,9 @@ func (b *bridging) keepServer(ctx context.Context) error {
 }
 
 func startHint(e *stdio.StartError) string {
+	if e.Endpoint != (stdio.Endpoint{}) {
+		return attachHint(e.Exit.Cause)
+	}
 	if errors.Is(e, os.ErrNotExist) || errors.Is(e, exec.ErrNotFound) {
 		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
 	}
@@ -320,7 +359,7 @@ type readyEvent struct {
 	Dialect   string `json:"dialect"`
 	Tools     int    `json:"tools"`
 	PID       int    `json:"pid"`
-	ServerPID int    `json:"server_pid"`
+	ServerPID int    `json:"server_pid,omitempty"`
 	Control   string `json:"control"`
 }
 

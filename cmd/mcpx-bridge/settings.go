@@ -119,6 +119,11 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Env, "env", nil, "give the server this variable, `KEY=VALUE`; repeatable")
 	f.BoolVar(&s.EnvClean, "env-clean", false, "do not give the server our own environment")
 	f.StringArrayVar(&s.EnvPass, "env-pass", nil, "with --env-clean, pass on this variable of ours, `KEY`; repeatable")
+	s.startFlag(f)
+}
+
+// startFlag is for all who wait for a server.
+func (s *settings) startFlag(f *pflag.FlagSet) {
 	f.DurationVar(&s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start, as a `TIME` like 90s")
 }
 

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
+)
+
+func (p *program) attachCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "attach [FLAGS] ENDPOINT",
+		Short: "Join a topic on behalf of an MCP server that is already running",
+		Long: `Join a topic on behalf of an MCP server that is already running.
+
+ENDPOINT is where it reads and writes MCP, one message per line:
+  unix:PATH        a socket of this machine
+  tcp:HOST:PORT    a socket; another machine than this one needs --insecure
+  fifo:IN,OUT      two named pipes: we read IN and write OUT
+  fd:IN,OUT        two descriptors that we were started with, by their numbers
+  -                our own stdin and stdout; what we have to say goes to stderr
+
+From there on everything is as with run: the rules, the questions, the record.
+But the server is not ours to start or stop. When a socket or pipe closes, we go
+back to it, sooner at first and every 30 seconds later on, and calls are refused
+until it is there; a descriptor that closes is the end, with exit code 3, and so
+is an endpoint that is not there when we start. A server whose input does not
+end with ours (a pipe that others hold open) keeps what it began.
+
+A server over stdio serves one client. If it was initialised by somebody else,
+it may serve us too; if it refuses, or answers questions that are not ours, we
+leave it alone. Give every client a server of its own, as socat does with fork.`,
+		Example: `  socat UNIX-LISTEN:notes.sock,fork EXEC:notes-server &
+  mcpx-bridge attach --allow 'list_*' unix:notes.sock
+
+  docker exec -i notes notes-server <from >to &
+  mcpx-bridge attach --id notes fifo:to,from`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := p.endpoint(args[0])
+			if err != nil {
+				return err
+			}
+			return p.bridge(cmd.Context(), t)
+		},
+	}
+	f := cmd.Flags()
+	p.bridgingFlags(f)
+	p.s.startFlag(f)
+	f.Lookup("id").Usage = "our participant `ID` (default: taken from the endpoint)"
+	f.Lookup("insecure").Usage = "allow clear text to a gateway (ws) or server (tcp) on another machine"
+	return cmd
+}
+
+func (p *program) endpoint(text string) (target, error) {
+	at, err := stdio.ParseEndpoint(text)
+	if err != nil {
+		return target{}, misused("for example unix:/run/notes.sock, or tcp:127.0.0.1:9000", "%q: %w", text, err)
+	}
+	if at.Network == "tcp" && !p.s.Insecure && offLoopback(at.In) {
+		return target{}, misused("tunnel it, for example with ssh -L, or allow it with --insecure", "%s: everybody on the way can read and change what is said", text)
+	}
+	return target{at: at}, nil
+}
+
+// stdioTaken reports whether our stdin and stdout carry MCP, so that we ask
+// nobody there and say what we have to say on stderr.
+func stdioTaken(cmd *cobra.Command) bool {
+	at, err := stdio.ParseEndpoint(cmd.Flags().Arg(0))
+	return cmd.Name() == "attach" && err == nil && at.Network == "fd" && (at.In == "0" || at.Out == "1")
+}
+
+// endpointID finds a participant id in an endpoint: unix:/run/notes.sock is
+// "notes".
+func endpointID(at stdio.Endpoint) string {
+	switch at.Network {
+	case "tcp":
+		host, port, _ := net.SplitHostPort(at.In)
+		if !offLoopback(at.In) {
+			return tidyID("tcp-" + port)
+		}
+		return tidyID("tcp-" + host + "-" + port)
+	case "fd":
+		return "server"
+	}
+	name := filepath.Base(at.In)
+	return tidyID(trimRole(strings.TrimSuffix(name, filepath.Ext(name))))
+}
+
+// mark begins our ids at a server that others may talk to as well.
+func (t target) mark() string {
+	if !t.attached() {
+		return ""
+	}
+	return "mcpx" + strings.TrimSuffix(newSession(), "-") + "n"
+}
+
+// attachHint says what to do about a server that cannot be kept.
+func attachHint(cause string) string {
+	switch cause {
+	case stdio.CauseUnreached:
+		return "is the server running, and is this where it listens?"
+	case stdio.CauseHandshake, stdio.CauseInUse, stdio.CauseInitTimeout:
+		return "a server over stdio serves one client: is it another one's already? with socat … fork each connection gets a server of its own"
+	}
+	return "the server's own log says more"
+}

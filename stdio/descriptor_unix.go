@@ -1,0 +1,44 @@
+//go:build unix
+
+package stdio
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenDescriptor takes over a descriptor by its number. Nobody else in this
+// process may read from it or write to it from then on.
+func OpenDescriptor(number int) (*Descriptor, error) {
+	own, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, fmt.Errorf("descriptor %d: %w", number, err)
+	}
+	d := &Descriptor{number: number}
+	var about unix.Stat_t
+	if unix.Fstat(own, &about) == nil {
+		kind := about.Mode & unix.S_IFMT
+		d.waits = kind == unix.S_IFIFO || kind == unix.S_IFSOCK
+	}
+	if flags, err := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0); d.waits && err == nil && flags&unix.O_NONBLOCK == 0 {
+		d.set = unix.SetNonblock(own, true) == nil
+	}
+	d.File = os.NewFile(uintptr(own), "descriptor "+strconv.Itoa(number))
+	return d, nil
+}
+
+// giveBack restores the mode and puts the null device in the place of what was
+// taken over, so that the other end hears of the close and no file opened later
+// gets a number that others take for our stdin or stdout.
+func (d *Descriptor) giveBack() {
+	if d.set {
+		unix.SetNonblock(d.number, false)
+	}
+	if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {
+		unix.Dup2(int(null.Fd()), d.number)
+		null.Close()
+	}
+}
