@@ -15,11 +15,17 @@ type Local struct {
 	g    *Gateway
 	seat *seat
 
-	said atomic.Bool // something was put that was not flushed
-	idle func()      // set before the first Read, called whenever one is about to wait
-	read int         // frames read since idle was called; the reader's alone
+	said atomic.Bool   // something was put that was not flushed
+	over chan struct{} // closed by finish
 
-	mu     sync.Mutex
+	finishing sync.Once
+
+	turn sync.Mutex         // held by whoever serves
+	take func([]byte) error // guarded by turn, as the next two; nil unless somebody serves
+	idle func()
+	bad  error // what take ended with
+
+	mu     sync.Mutex    // taken after turn
 	more   sync.Cond     // something was queued, or the end has come
 	ease   chan struct{} // closed when the queue is short again; nil if nobody waits for that
 	queue  [][]byte
@@ -40,7 +46,7 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 	if !wire.ValidID(id) {
 		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, idGrammar)
 	}
-	l := &Local{g: g, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	l := &Local{g: g, over: make(chan struct{}), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	l.more.L = &l.mu
 	l.seat = &seat{id: id, caps: grant(caps, d), dialect: d, link: l, ticket: g.tickets.Add(1)}
 	if err := g.take(topic, l.seat); err != nil {
@@ -52,13 +58,9 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 // Read returns the next frame of the topic. It waits for one; after the seat
 // is lost it returns what was still queued and then a *wire.CloseError. The
 // bytes are shared with other participants: they may be kept, not changed.
-// One goroutine may read.
+// One goroutine may read, and not while [Local.Serve] does.
 func (l *Local) Read() ([]byte, error) {
-	if l.read++; l.read > flushAfter || l.waits() {
-		l.read = 0
-		if l.idle != nil {
-			l.idle()
-		}
+	if l.waits() {
 		l.Flush()
 	}
 	l.mu.Lock()
@@ -69,6 +71,10 @@ func (l *Local) Read() ([]byte, error) {
 		}
 		l.more.Wait()
 	}
+	return l.nextLocked(), nil
+}
+
+func (l *Local) nextLocked() []byte {
 	frame := l.queue[0]
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
@@ -76,18 +82,88 @@ func (l *Local) Read() ([]byte, error) {
 	if !l.crowdedLocked() {
 		l.easeLocked()
 	}
-	return frame, nil
+	return frame
 }
 
-// Idle has f called whenever Read is about to wait, and now and then where it
-// never has to. It is for the goroutine that reads, before its first Read.
-func (l *Local) Idle(f func()) { l.idle = f }
+// next returns the next frame if there is one.
+func (l *Local) next() ([]byte, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		return nil, false
+	}
+	return l.nextLocked(), true
+}
+
+// pending reports whether a frame is queued.
+func (l *Local) pending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue) > 0
+}
+
+// finish lets Serve return: no more will be queued, or taken.
+func (l *Local) finish() { l.finishing.Do(func() { close(l.over) }) }
 
 // waits reports whether there is nothing to read.
 func (l *Local) waits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.queue) == 0 && l.end == nil
+}
+
+// Serve reads in place of Read: every frame is given to take, and idle is
+// called when there is none left, and now and then before. Both are called by
+// whoever has just said something in the topic, once he would wait for more
+// himself, so that no other goroutine need be woken; never two at a time, and
+// neither may wait for anybody. Serve returns what take failed with, after
+// which the rest can be read, or else, once the seat is lost and all that was
+// queued is taken, a *wire.CloseError.
+func (l *Local) Serve(take func(frame []byte) error, idle func()) error {
+	l.turn.Lock()
+	l.take, l.idle = take, idle
+	l.serve()
+	l.turn.Unlock()
+	l.flush()
+	<-l.over
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	l.serve()
+	l.take, l.idle = nil, nil
+	if l.bad != nil {
+		return l.bad
+	}
+	return l.ended()
+}
+
+// serve hands on what is queued. The caller holds l.turn.
+func (l *Local) serve() (served bool) {
+	for n := 1; l.take != nil && l.bad == nil; n++ {
+		frame, more := l.next()
+		if !more || n%flushAfter == 0 {
+			l.idle()
+			l.Flush()
+		}
+		if !more {
+			return true
+		}
+		if l.bad = l.take(frame); l.bad != nil {
+			l.finish()
+		}
+	}
+	return false
+}
+
+// flush implements link. Whoever holds the turn looks again after he has given
+// it back, so nothing is left for nobody.
+func (l *Local) flush() {
+	for l.pending() && l.turn.TryLock() {
+		served := l.serve()
+		l.turn.Unlock()
+		if !served {
+			return
+		}
+	}
 }
 
 // Put says frame in the topic, through the checks every participant's frames
@@ -192,9 +268,6 @@ func (l *Local) eased() {
 	}
 }
 
-// flush implements link. What was put can be read already.
-func (l *Local) flush() {}
-
 // cut implements link.
 func (l *Local) cut(code int, reason string) {
 	l.mu.Lock()
@@ -203,5 +276,6 @@ func (l *Local) cut(code int, reason string) {
 		l.end = &wire.CloseError{Code: code, Reason: reason}
 		l.more.Signal()
 		l.easeLocked()
+		l.finish()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -331,32 +332,75 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Read says when it is about to wait, and then hands on what was put; while
-// there is something to read it does neither.
-func TestLocalIdle(t *testing.T) {
+// A seat that is served has its frames one at a time, is told when there is
+// none left, and may answer at once; the rest is there to be read.
+func TestLocalServe(t *testing.T) {
 	h := open(t, gateway.Options{})
-	bob := h.join("mcpx/v0.1", "bob")
 	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	waits := 0
-	l.Idle(func() {
-		waits++
-		l.Put([]byte(say("mcpx/v0.1", fmt.Sprint("w", waits), "inside", "", "chat", `{"text":"x"}`)))
-	})
-	if _, err := l.Read(); err != nil || waits != 0 {
-		t.Errorf("%v, the welcome was waited for %d times", err, waits)
+	enough := errors.New("enough")
+	var taking, idles atomic.Int32
+	taken := 0
+	take := func(frame []byte) error {
+		if taking.Add(1) != 1 {
+			t.Error("two frames are taken at one time")
+		}
+		defer taking.Add(-1)
+		if taken++; strings.Contains(string(frame), `"enough"`) {
+			return enough
+		}
+		if strings.Contains(string(frame), `"c`) {
+			return l.Put([]byte(say("mcpx/v0.1", "again", "inside", `["bob"]`, "chat", `{"text":"x"}`)))
+		}
+		return nil
 	}
-	done := make(chan error)
-	go func() {
-		_, err := l.Read()
-		done <- err
-	}()
-	bob.until(`"w1"`)
-	bob.send(say("mcpx/v0.1", "b", "bob", "", "chat", `{"text":"x"}`))
-	if err := <-done; err != nil || waits != 1 {
-		t.Errorf("%v, waited %d times", err, waits)
+	served := make(chan error)
+	go func() { served <- l.Serve(take, func() { idles.Add(1) }) }()
+	const guests, each = 4, 200
+	var talking sync.WaitGroup
+	bob := h.join("mcpx/v0.1", "bob")
+	for g := range guests {
+		carol := h.join("mcpx/v0.1", fmt.Sprint("carol", g))
+		talking.Go(func() {
+			for n := range each {
+				carol.send(say("mcpx/v0.1", fmt.Sprint("c", n), fmt.Sprint("carol", g), `["inside"]`, "chat", `{"text":"x"}`))
+			}
+		})
+	}
+	for n := 0; n < guests*each; n++ {
+		bob.until(`"again"`)
+	}
+	talking.Wait()
+	bob.send(say("mcpx/v0.1", "enough", "bob", "", "chat", `{"text":"x"}`))
+	if err := <-served; err != enough || idles.Load() == 0 || taken < guests*each+2 {
+		t.Errorf("%v; idle %d times, %d frames taken", err, idles.Load(), taken)
+	}
+	bob.send(say("mcpx/v0.1", "later", "bob", "", "chat", `{"text":"x"}`))
+	for frame := []byte(nil); !strings.Contains(string(frame), `"later"`); {
+		if frame, err = l.Read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A seat that is served loses nothing that was said before it was cut.
+func TestLocalServedToTheEnd(t *testing.T) {
+	h := open(t, gateway.Options{})
+	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.join("mcpx/v0.1", "bob")
+	l.Close(1001, "over")
+	joined := 0
+	err = l.Serve(func(frame []byte) error {
+		joined += strings.Count(string(frame), `"join"`)
+		return nil
+	}, func() {})
+	if c, ok := errors.AsType[*wire.CloseError](err); !ok || c.Code != 1001 || joined != 1 {
+		t.Errorf("%v after %d frames of a join", err, joined)
 	}
 }
 
@@ -456,19 +500,19 @@ func TestLocalIsIdleWithoutAPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := 0
-	l.Idle(func() { again++ })
+	again, taken := 0, 0
 	for i := range 200 {
 		if err := l.Put([]byte(say("mcpx/v0.1", fmt.Sprint("c", i), "inside", `["inside"]`, "chat", `{"text":"x"}`))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for range 200 {
-		if _, err := l.Read(); err != nil {
-			t.Fatal(err)
+	l.Serve(func([]byte) error {
+		if taken++; taken == 200 {
+			return errors.New("enough")
 		}
-	}
+		return nil
+	}, func() { again++ })
 	if again == 0 {
-		t.Error("200 frames were read without a pause")
+		t.Error("200 frames were taken without a pause")
 	}
 }

@@ -208,10 +208,19 @@ func (t *topic) roster() []*seat {
 	return t.seats
 }
 
-// flush hands on what was put for anybody here.
+// flush hands on what was put for anybody here; last to those in this process,
+// who may do their work at once.
 func (t *topic) flush() {
-	for _, s := range t.roster() {
-		s.link.flush()
+	seats := t.roster()
+	for _, s := range seats {
+		if _, inside := s.link.(*Local); !inside {
+			s.link.flush()
+		}
+	}
+	for _, s := range seats {
+		if l, inside := s.link.(*Local); inside {
+			l.flush()
+		}
 	}
 }
 

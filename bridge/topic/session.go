@@ -53,7 +53,7 @@ type session struct {
 	heard  chan struct{} // closed by the first frame
 	seated chan struct{} // closed by the welcome
 
-	// Of the reader.
+	// Of the reader; where the Conn serves, of whoever is served.
 	first   bool // a frame came
 	dialect wire.Dialect
 	you     string // "" before the welcome
@@ -140,6 +140,11 @@ func (s *session) why(err error) error {
 
 // read hands on frames until the link ends, or until one of them is fatal.
 func (s *session) read() error {
+	if c, ok := s.conn.(interface {
+		Serve(take func(frame []byte) error, idle func()) error
+	}); ok {
+		return s.bitter(c.Serve(s.take, s.h.TopicIdle))
+	}
 	idle, tells := s.conn.(interface{ Idle(func()) })
 	if tells {
 		idle.Idle(s.h.TopicIdle)

@@ -36,6 +36,10 @@ import (
 //
 // A Conn may have more methods, which are used where they are there:
 //
+//   - Serve(take func(frame []byte) error, idle func()) error: it gives every
+//     frame to take and calls idle when there is none left, from any goroutine
+//     but never two at a time, until the end or until take fails. Without it
+//     one goroutine reads.
 //   - Idle(f func()): Read calls f whenever it is about to wait. Without it
 //     [Handler.TopicIdle] is called before every Read.
 //   - Ping() error and Heard() bool: Ping asks for a sign of life, Heard
