@@ -28,7 +28,7 @@ func TestWhatWasDecidedAboutIsOnRecordWithoutSecrets(t *testing.T) {
 	for _, c := range []struct{ tool, args, event, has, not string }{
 		{"read_file", `{"path":"/a","api_token":"HUSH"}`, "decided", `"verdict":"allow","rule":"reads","args":{"path":"/a","api_token":"[redacted]"}`, "HUSH"},
 		{"read_file", long, "decided", fmt.Sprintf(`"args_bytes":%d`, len(long)), "xxx"},
-		{"read_file", `{"path" : "/a","n":9007199254740993.10}`, "decided", `"args":{"path":"/a","n":9007199254740993.10}`, "e+"},
+		{"read_file", `{"path" : "/a","n":9007199254740993.10}`, "decided", `"args":{"path" : "/a","n":9007199254740993.10}`, "e+"},
 		{"write_file", `{"path":"/a","password":{"x":"HUSH"}}`, "asked", `"args":{"path":"/a","password":"[redacted]"}`, "HUSH"},
 	} {
 		d, _ := wire.Lookup("mcpx/v0.1")
