@@ -292,8 +292,8 @@ func (s *Sidecar) carry(b batch) {
 		}
 		s.server.Flush()
 	}
-	if len(b.results) > 0 {
-		s.deliver(b.results)
+	for _, failed := range s.deliver(b.results) {
+		s.Handle(failed)
 	}
 	for _, sync := range b.syncs {
 		s.sync(sync.Ticket)
@@ -319,18 +319,20 @@ func (s *Sidecar) put(lines []line) (failed []Event) {
 
 // deliver sends results to the seat they were spelled for. If that has been lost
 // meanwhile, they are spelled anew for the one that there is.
-func (s *Sidecar) deliver(results []result) {
+func (s *Sidecar) deliver(results []result) (failed []Event) {
+	if len(results) == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range results {
-		failed := Event(NotSent{r.Send, true})
-		if r.seats == s.seats {
-			failed = s.send(r.Send)
-		}
-		if failed != nil {
-			s.handle(failed)
+		if r.seats != s.seats {
+			failed = append(failed, NotSent{r.Send, true})
+		} else if f := s.send(r.Send); f != nil {
+			failed = append(failed, f)
 		}
 	}
+	return failed
 }
 
 func (s *Sidecar) append(records [][]byte) error {
