@@ -456,8 +456,5 @@ func (e *Engine) takenBack(c *call) {
 }
 
 func (e *Engine) cancelAtServer(c *call, why string) {
-	params := append([]byte(`{"requestId":`), e.calls.id(c)...)
-	params = append(params, `,"reason":`...)
-	params = append(jsonrpc.AppendQuote(params, why), '}')
-	e.tellServer(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), why))
 }

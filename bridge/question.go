@@ -107,9 +107,7 @@ func (e *Engine) close(a approval.Close) {
 		e.do(Told{a})
 		return
 	}
-	params := append([]byte(`{"requestId":`), a.RPC...)
-	params = append(jsonrpc.AppendQuote(append(params, `,"reason":`...), a.Because), '}')
-	e.tellOne(wire.Cancellation, a.To.ID, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	e.tellOne(wire.Cancellation, a.To.ID, "notifications/cancelled", jsonrpc.AppendCancel(nil, a.RPC, a.Because))
 }
 
 // responded takes an answer from a participant. The desk alone knows whose

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A File is what a Log does with a file of its own: an *os.File that is open
@@ -49,7 +51,7 @@ func (d disk) Truncate(size int64) error { return truncate(d.File, d.path, size)
 // openFile opens a log's file for appending, and makes it if flag says so. It
 // refuses what others could have put there or can change.
 func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
-	f, err := openNoFollow(path, os.O_RDWR|os.O_APPEND|flag)
+	f, err := private.Open(path, os.O_RDWR|os.O_APPEND|flag)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +78,19 @@ func ours(f *os.File) (fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, irregular(f.Name())
 	}
-	return info, private(f.Name(), info)
+	if err := private.Closed(f.Name(), info); err != nil {
+		return nil, fmt.Errorf("%w; it must be yours alone (chmod 600)", err)
+	}
+	return info, nil
+}
+
+// lock holds f for us until it is closed, or we are dead.
+func lock(f *os.File) error {
+	ok, err := private.Lock(f, true)
+	if err == nil && !ok {
+		return fmt.Errorf("%s: %w", f.Name(), ErrLocked)
+	}
+	return err
 }
 
 func irregular(name string) error {
@@ -94,7 +108,7 @@ func makeHome(path string) error {
 	if err != nil {
 		return err
 	}
-	return sheltered(dir, info)
+	return private.Sheltered(dir, info)
 }
 
 // Files lists the files of the log at path, oldest first: those that are full,

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"io"
 	"os"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A Key is what a caller of this package digests with where a record is to say
@@ -17,7 +19,7 @@ type Key [32]byte
 // log to itself. A key that is lost, or half written, costs no more than that
 // what is on record is not known again.
 func takeKey(path string) (Key, error) {
-	f, err := openNoFollow(path, os.O_RDWR|os.O_CREATE)
+	f, err := private.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return Key{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A memo is the file PATH.head: which record of the log was the newest that
@@ -32,7 +34,7 @@ type memoText struct {
 
 // open takes the file and what it says; the zero Head if that is nothing.
 func (m *memo) open() (Head, error) {
-	f, err := openNoFollow(m.path, os.O_RDWR|os.O_CREATE)
+	f, err := private.Open(m.path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return Head{}, err
 	}

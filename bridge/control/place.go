@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // Where sockets are. A bridge ID has its socket at ID.sock, and holds a lock on
@@ -52,7 +54,10 @@ func checkDir(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is no directory", dir)
 	}
-	return ownedAndClosed(dir, info)
+	if err := private.Closed(dir, info); err != nil {
+		return fmt.Errorf("%w; it must be yours alone (chmod 700)", err)
+	}
+	return nil
 }
 
 // A place is a socket that is ours while lock is open.
@@ -104,7 +109,7 @@ func takeLock(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ok, err := lockFile(f)
+	ok, err := private.Lock(f, true)
 	if err != nil || !ok {
 		f.Close()
 		return nil, err

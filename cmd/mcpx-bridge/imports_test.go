@@ -20,7 +20,8 @@ var may = map[string]string{
 	"policy":                 "",
 	"stdio/jsonrpc":          "",
 	"stdio/outbox":           "",
-	"bridge/audit":           "",
+	"bridge/private":         "",
+	"bridge/audit":           "bridge/private",
 	"bridge/desktop/install": "",
 
 	"stdio":           "stdio/jsonrpc stdio/outbox",
@@ -31,7 +32,7 @@ var may = map[string]string{
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/wire stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/wire stdio/jsonrpc stdio/outbox",
-	"bridge/control":  "bridge/approval stdio/jsonrpc",
+	"bridge/control":  "bridge/approval bridge/private stdio/jsonrpc",
 
 	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",

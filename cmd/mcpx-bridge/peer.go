@@ -204,8 +204,7 @@ func withProgress(params, token []byte) []byte {
 }
 
 func (q *peer) cancel(to string, id []byte, why error) {
-	params := slices.Concat([]byte(`{"requestId":`), id, []byte(`,"reason":`), jsonrpc.AppendQuote(nil, why.Error()), []byte(`}`))
-	q.send(wire.Cancellation, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	q.send(wire.Cancellation, uuid.NewString(), to, wire.Notification, jsonrpc.AppendCancel(nil, id, why.Error()))
 }
 
 // send spells one message in the topic's dialect and puts it on its way.

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A stateDir is where the programs of one user on one machine find each other:
@@ -57,10 +59,19 @@ func (d stateDir) open() error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	defer f.Close()
-	if err := ownedAndClosed(f); err != nil {
+	if err := yoursAlone(f); err != nil {
 		return fail(exitFailed, "chmod 700 "+string(d), "state directory: %w", err)
 	}
 	return nil
+}
+
+// yoursAlone refuses a file or directory that somebody else can get at.
+func yoursAlone(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return private.Closed(f.Name(), info)
 }
 
 func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
@@ -119,12 +130,12 @@ func (d stateDir) draft(text []byte) (name string, err error) {
 
 // read returns a file of the directory, if nobody else can read it.
 func (d stateDir) read(name string) ([]byte, error) {
-	f, err := openNoFollow(d.file(name))
+	f, err := private.Open(d.file(name), os.O_RDONLY)
 	if err != nil {
 		return nil, fail(exitFailed, "what is kept there are plain files that only you can read; one that is not may be removed", "state directory: %w", err)
 	}
 	defer f.Close()
-	if err := ownedAndClosed(f); err != nil {
+	if err := yoursAlone(f); err != nil {
 		return nil, fail(exitFailed, "chmod 600 "+f.Name(), "state directory: %w", err)
 	}
 	return io.ReadAll(io.LimitReader(f, 64<<10))
@@ -171,7 +182,7 @@ func (d stateDir) lock(name string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	ok, err := lockFile(f, true)
+	ok, err := private.Lock(f, true)
 	if err != nil {
 		f.Close()
 		return nil, fail(exitFailed, "keep it on a local disk: set XDG_STATE_HOME", "%s cannot be locked: %w", f.Name(), err)
@@ -194,6 +205,6 @@ func (d stateDir) hosted() (bool, error) {
 		return false, fmt.Errorf("state directory: %w", err)
 	}
 	defer f.Close()
-	free, err := lockFile(f, false)
+	free, err := private.Lock(f, false)
 	return !free, err
 }

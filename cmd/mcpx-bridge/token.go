@@ -121,7 +121,7 @@ func tokenFromFile(file string) (string, error) {
 		return "", misused(tokenFileHint, "--token-file: %w", err)
 	}
 	defer f.Close()
-	if err := ownedAndClosed(f); err != nil {
+	if err := yoursAlone(f); err != nil {
 		return "", misused("chmod 600 "+file, "--token-file: %w", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))

@@ -21,6 +21,13 @@ func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return appendCall(append(dst, `{"jsonrpc":"2.0",`...), len(dst), method, params)
 }
 
+// AppendCancel appends the notification that takes back the request with a raw
+// id, on one line.
+func AppendCancel(dst, id []byte, why string) []byte {
+	params := append(append([]byte(`{"requestId":`), id...), `,"reason":`...)
+	return AppendNotification(dst, "notifications/cancelled", append(AppendQuote(params, why), '}'))
+}
+
 func appendCall(dst []byte, start int, method string, params []byte) []byte {
 	dst = append(dst, `"method":`...)
 	dst = AppendQuote(dst, method)

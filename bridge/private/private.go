@@ -1,0 +1,29 @@
+// Package private is about files and directories that belong to this user alone:
+// records, sockets, secrets. It opens and locks them, and refuses those that
+// somebody else could have put there, or can get at (RELIABILITY 2.2, "Local
+// user"). On Windows %LocalAppData% is closed to others by what it inherits, and
+// mode bits say nothing: there the checks find nothing wrong.
+package private
+
+import (
+	"io/fs"
+	"os"
+)
+
+// Open opens a file for flag, and makes it with mode 0600 if flag says so. It
+// follows no symbolic link, and waits for nobody where path is a pipe. Whether
+// the file is ours alone, Closed says.
+func Open(path string, flag int) (*os.File, error) { return open(path, flag) }
+
+// Closed refuses a file or directory that belongs to somebody else, or that
+// others may use.
+func Closed(name string, info fs.FileInfo) error { return closed(name, info) }
+
+// Sheltered refuses a directory in which others can replace files. It may belong
+// to root, and others may read it.
+func Sheltered(name string, info fs.FileInfo) error { return sheltered(name, info) }
+
+// Lock takes a lock on f without waiting, and reports whether it got it: alone,
+// or together with others who do not want it alone. It ends when f is closed, or
+// we are dead. What is in f can be read by others all the same.
+func Lock(f *os.File, alone bool) (bool, error) { return lock(f, alone) }
