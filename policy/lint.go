@@ -20,6 +20,39 @@ func (p *Policy) Participants() []string {
 	return slices.Compact(slices.Sorted(slices.Values(p.ids)))
 }
 
+// Deciders are all who may be asked about something, each once: "local" first,
+// then "host" and the participants. Who calls is among them, though never asked
+// about that call.
+func (p *Policy) Deciders() []string {
+	var all []string
+	add := func(t *Terms) {
+		all = append(all, t.Of...)
+		if t.Delegate != nil {
+			all = append(all, t.Delegate.To...)
+		}
+	}
+	for _, r := range p.rules {
+		if r.effect == Ask || r.limit != nil && r.limit.over == Ask {
+			add(cmp.Or(r.terms, p.defaultTerms()))
+		}
+	}
+	if p.Default == Ask || p.Proposals.Fulfil == "ask" {
+		add(p.defaultTerms())
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(cmp.Compare(doorRank(a), doorRank(b)), cmp.Compare(a, b))
+	})
+	return slices.Compact(all)
+}
+
+// doorRank puts those first who are no participants.
+func doorRank(name string) int {
+	if at := slices.Index([]string{"local", "host"}, name); at >= 0 {
+		return at
+	}
+	return 2
+}
+
 // Warnings are what is allowed but probably not meant, one sentence each: rules
 // and arguments that fit nothing the server has, rules that others overrule
 // always, asks that nobody but the caller could answer. Without tools, only what

@@ -82,3 +82,26 @@ func TestParticipantsOfGroups(t *testing.T) {
 		}
 	}
 }
+
+func TestDeciders(t *testing.T) {
+	const asks = "asks: {default: {of: [zoe, local], delegate: {to: [host, yan]}}, other: {of: [ann]}}\n"
+	for text, want := range map[string][]string{
+		"default: ask\n": nil,
+		"default: deny\nproposals: {fulfil: policy}\n":                                                                  {},
+		"default: deny\nproposals: {fulfil: ask}\n":                                                                     nil,
+		"default: allow\nrules: [{ask: x, as: other}]\n":                                                                {"local", "host", "ann", "yan", "zoe"},
+		"default: deny\nproposals: {fulfil: never}\nrules: [{ask: x, as: other}]\n":                                     {"ann"},
+		"default: deny\nproposals: {fulfil: never}\nrules: [{allow: x, limit: {count: 1/day, over: ask}, as: other}]\n": {"ann"},
+		"default: deny\nproposals: {fulfil: never}\nrules: [{allow: x, limit: {count: 1/day, over: deny}}]\n":           {},
+	} {
+		if want == nil {
+			want = []string{"local", "host", "yan", "zoe"}
+		}
+		if got := load(t, text+asks).Deciders(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	if got := policy.Default().Deciders(); !slices.Equal(got, []string{"local"}) {
+		t.Errorf("by default: %q", got)
+	}
+}

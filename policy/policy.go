@@ -104,6 +104,9 @@ type Server struct {
 	TrustHints bool   // whether its hints may loosen anything
 }
 
+// Rules is how many rules there are.
+func (p *Policy) Rules() int { return len(p.rules) }
+
 // Hash names the policy: the hex SHA-256 of what it was made from.
 func (p *Policy) Hash() string {
 	sum := sha256.Sum256(p.source)

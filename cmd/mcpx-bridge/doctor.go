@@ -21,8 +21,10 @@ func (p *program) doctorCommand() *cobra.Command {
 		Use:   "doctor [FLAGS] [-- CMD [ARG…]]",
 		Short: "Prove that what a bridge needs works here",
 		Long: `Prove that what a bridge needs works here: the state directory, a gateway, a
-token, a seat in the topic and, if one is given, the server. The server is
-started, asked for its tools, and stopped; no tool is called.
+token, a seat in the topic, the policy and, if one is given, the server. The
+server is started, asked for its tools, and stopped; no tool is called. The flags
+that say what may run are those of run; doctor says who would be asked, and
+warns, as policy check does, of what is hardly meant.
 
 Each check is one line, with a hint where it fails. One that fails makes the
 exit code 1.`,
@@ -36,15 +38,17 @@ exit code 1.`,
 	f.SetInterspersed(false)
 	p.s.roomFlags(f)
 	p.s.serverFlags(f)
+	p.s.ruleFlags(f)
 	return cmd
 }
 
 // A finding is what one check came to.
 type finding struct {
-	Check  string `json:"check"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Hint   string `json:"hint,omitempty"`
+	Check    string   `json:"check"`
+	OK       bool     `json:"ok"`
+	Detail   string   `json:"detail"`
+	Hint     string   `json:"hint,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A doctor runs checks and prints each finding as it comes.
@@ -72,9 +76,11 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	if d.door != nil {
 		d.door.close()
 	}
+	var tools []tool
 	if argv != nil && d.command(argv) {
-		d.server(ctx, argv)
+		tools = d.server(ctx, argv)
 	}
+	d.policy(tools)
 	if d.sick {
 		return &failure{Exit: exitFailed}
 	}
@@ -82,8 +88,8 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 }
 
 // report prints a finding and returns whether all was well.
-func (d *doctor) report(check, detail string, err error) bool {
-	f := finding{Check: check, OK: err == nil, Detail: detail}
+func (d *doctor) report(check, detail string, err error, warnings ...string) bool {
+	f := finding{Check: check, OK: err == nil, Detail: detail, Warnings: warnings}
 	if err != nil {
 		f.Detail = err.Error()
 		if known, ok := errors.AsType[*failure](err); ok {
@@ -102,6 +108,9 @@ func (d *doctor) report(check, detail string, err error) bool {
 	line := fmt.Appendf(nil, "%s  %-9s %s\n", mark, f.Check, visible(f.Detail))
 	if f.Hint != "" {
 		line = fmt.Appendf(line, "                hint: %s\n", visible(f.Hint))
+	}
+	for _, w := range f.Warnings {
+		line = fmt.Appendf(line, "                warning: %s\n", visible(w))
 	}
 	d.p.print(line)
 	return f.OK
@@ -215,12 +224,31 @@ func (p *program) workDir() string {
 	return dir
 }
 
+// policy looks at what would be in force, and who would be asked.
+func (d *doctor) policy(tools []tool) {
+	rules, now, err := d.p.newRulebook()
+	if err != nil {
+		d.report("policy", "", err)
+		return
+	}
+	detail := "no file"
+	if rules.file != "" {
+		detail = rules.file
+	}
+	deciders := "nobody is asked"
+	if who := now.Deciders(); len(who) > 0 {
+		deciders = "who may be asked: " + strings.Join(who, ", ")
+	}
+	detail += fmt.Sprintf(", %s, default %s; %s", counted(now.Rules(), "rule"), now.Default, deciders)
+	d.report("policy", detail, nil, now.Warnings(forPolicy(tools))...)
+}
+
 // server starts the server, lists its tools and stops it.
-func (d *doctor) server(ctx context.Context, argv []string) {
+func (d *doctor) server(ctx context.Context, argv []string) []tool {
 	env, err := d.p.childEnv()
 	if err != nil {
 		d.report("server", "", err)
-		return
+		return nil
 	}
 	c := newCheckup(d.p, argv, env)
 	began := time.Now()
@@ -230,11 +258,12 @@ func (d *doctor) server(ctx context.Context, argv []string) {
 	}
 	if err != nil {
 		d.report("server", "", err)
-		return
+		return nil
 	}
 	d.report("tools", fmt.Sprintf("%d tools: %s", len(c.tools), brieflyNamed(c.tools)), c.listed)
 	d.report("stdout", "nothing but messages", c.noisy())
 	d.report("stop", "stopped, and nothing is left of it", c.left())
+	return c.tools
 }
 
 func brieflyNamed(tools []tool) string {

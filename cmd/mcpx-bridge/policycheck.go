@@ -86,19 +86,24 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (p *program) toolsToCheck(ctx context.Context, args []string) (all []policy.Tool, err error) {
+func (p *program) toolsToCheck(ctx context.Context, args []string) ([]policy.Tool, error) {
 	argv, err := p.command(args)
 	if err != nil {
 		return nil, err
 	}
 	tools, err := p.serverTools(ctx, argv)
+	if err == nil && len(tools) == 0 {
+		p.log.Warn("the server has no tools, so the rules cannot be held against them")
+	}
+	return forPolicy(tools), err
+}
+
+// forPolicy is what rules are held against.
+func forPolicy(tools []tool) (all []policy.Tool) {
 	for _, t := range tools {
 		all = append(all, policy.Tool{Name: t.Name, InputSchema: t.InputSchema, Hints: t.hints()})
 	}
-	if err == nil && len(all) == 0 {
-		p.log.Warn("the server has no tools, so the rules cannot be held against them")
-	}
-	return all, err
+	return all
 }
 
 // hints are what the server says of the tool in its annotations. A hint that
@@ -130,7 +135,7 @@ func (p *program) lint(file string, tools []policy.Tool) (lint, error) {
 		return l, policyError(err)
 	}
 	l.OK, l.Default = true, now.Default.String()
-	l.Rules = len(now.Decide(policy.Call{}, nil).Reasons)
+	l.Rules = now.Rules()
 	for _, r := range now.Test() {
 		l.Tests++
 		if !r.Passed {

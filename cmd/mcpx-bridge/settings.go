@@ -129,15 +129,20 @@ func (s *settings) startFlag(f *pflag.FlagSet) {
 
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
+	s.ruleFlags(f)
+	f.Lookup("policy").Usage += ", and again whenever it is saved"
+	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
+	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
+	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
+}
+
+// ruleFlags say what may run, and who is asked.
+func (s *settings) ruleFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches, unasked; repeatable")
 	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
 	f.StringArrayVar(&s.Approver, "approver", nil, "without --policy: ask this participant `ID` too, not only you; repeatable")
 	f.DurationVar(&s.Within, "within", 0, "without --policy: how long a question waits, as a `TIME` like 10m (default 5m)")
 	s.policyFileFlag(f)
-	f.Lookup("policy").Usage += ", and again whenever it is saved"
-	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
-	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
-	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
 }
 
 // policyFileFlag is for all who read rules.
