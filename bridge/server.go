@@ -22,6 +22,7 @@ type server struct {
 	listing     bool                       // a tools/list of ours is under way
 	listAgain   bool                       // and the list has changed since
 	subscribers map[string]map[string]bool // resource URI -> participants
+	told        burst                      // its notifications
 }
 
 func (e *Engine) serverUp(h Hello) {
@@ -134,9 +135,15 @@ func (e *Engine) serverAsked(m *jsonrpc.Message) {
 	e.note(Record{Event: "warning", Reason: "server_request_refused", Method: method})
 }
 
-// serverTold routes the server's notifications (WIRE W-12).
+// serverTold routes the server's notifications (WIRE W-12). Of a flood, those
+// are passed over that go on record and nowhere else.
 func (e *Engine) serverTold(m *jsonrpc.Message) {
 	method := m.Text(jsonrpc.Method)
+	flooded, began := e.server.told.another(e.now)
+	if began {
+		e.note(Record{Event: "server_noise", Reason: "child_notification_flood", Method: method, Count: notifiedMost,
+			Detail: "more notifications than this in a second: what the server logs is passed over until it says less"})
+	}
 	switch method {
 	case "notifications/tools/list_changed":
 		e.listTools()
@@ -147,8 +154,14 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	case "notifications/resources/updated":
 		e.resourceUpdated(m)
 	case "notifications/message":
+		if flooded {
+			return
+		}
 		e.note(Record{Event: "server_log", Detail: string(m.Get(jsonrpc.Params))})
 	default:
+		if flooded {
+			return
+		}
 		e.note(Record{Event: "server_noise", Reason: "notification_not_passed_on", Method: method})
 	}
 }

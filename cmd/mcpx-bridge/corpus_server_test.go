@@ -123,12 +123,13 @@ var serverOutput = map[string]func(*testing.T, badInput){
 		}
 	},
 	"chd-018": func(t *testing.T, _ badInput) {
-		g, _ := withServer(t, launch{})
+		g, s := withServer(t, launch{})
 		g.request("f", "agent-a", call("42", "flood", `{"n":100000}`))
 		g.read("after")
 		g.expect(d1.reply("agent-a", "f", "tools/call", "flood", `{"id":42,"result":"*"}`))
 		g.expect(d1.reply("agent-a", "after", "tools/call", "read_file", `{"id":42,"result":"*"}`))
 		g.quiet() // and none of it reached the topic
+		s.await(`{"event":"server_noise","reason":"child_notification_flood"}`)
 	},
 }
 
