@@ -159,12 +159,20 @@ func (m *model) open(i int) {
 	}
 	m.remember = 0
 	m.shut()
+	if m.at == (ref{}) { // there is no place for a hint, and the next question is not what it is about
+		if m.hint == nothingSent {
+			m.say("%s", nothingSent)
+		}
+		m.hint = ""
+	}
 }
+
+const nothingSent = "the question has changed; nothing was sent"
 
 func (m *model) shut() {
 	switch m.mode {
 	case confirming, refusing, passing, filling:
-		m.hint = "the question has changed; nothing was sent"
+		m.hint = nothingSent
 	}
 	if m.mode != listing {
 		m.mode = reading

@@ -240,6 +240,59 @@ func TestPasteDecidesNothing(t *testing.T) {
 	}
 }
 
+// reads waits until a question is whole before somebody's eyes: its own, for its
+// digest stands with the keys that answer it.
+func (s *person) reads(h *controltest.Hall, id string) {
+	s.Helper()
+	v, ok := h.Question(id)
+	if !ok {
+		s.Fatal("it is not open any more")
+	}
+	s.Sees("Digest       "+v.Short, "a allow")
+}
+
+// First valid answer wins, and all views say who: two terminals and somebody
+// in the topic.
+func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	q := controltest.Write(`{}`)
+	q.Terms.Of = []string{"local", "alice"}
+	one, two := sit(t, dir, prompt.Options{}, 80, 24), sit(t, dir, prompt.Options{}, 80, 24)
+	bothRead := func() (id string) {
+		t.Helper()
+		one.Sees("nothing to decide; watching fs")
+		two.Sees("nothing to decide; watching fs")
+		id = h.Ask(q)
+		one.reads(h, id)
+		two.reads(h, id)
+		two.Types("d") // is typing when the other answers
+		two.Sees("deny, because")
+		return id
+	}
+
+	first := bothRead()
+	one.Types("a")
+	one.Sees("Enter allows it")
+	one.Types("\r")
+	if got := h.Next(t); got.ID != first || got.Outcome != approval.Allowed || len(got.By) != 1 || got.By[0].Door != approval.Local {
+		t.Errorf("settled as %+v", got)
+	}
+	one.Sees("]: allowed by you")
+	two.Sees("]: allowed by local", "nothing was sent")
+	two.Misses("deny, because")
+
+	second := bothRead()
+	h.Say(t, "alice", second, `{"action":"decline"}`)
+	if got := h.Next(t); got.ID != second || got.Outcome != approval.Denied || len(got.By) != 1 || got.By[0] != approval.Participant("alice") {
+		t.Errorf("settled as %+v", got)
+	}
+	for _, s := range []*person{one, two} {
+		s.Sees("]: denied by alice")
+		s.Sees("nothing to decide; watching fs")
+		s.Misses("deny, because")
+	}
+}
+
 func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	q := controltest.Write(`{}`)

@@ -21,6 +21,7 @@ var invariants = []struct {
 	{"AI-4", "bridge/approval", "TestAI04ForgedWithAnyOtherId"},
 	{"AI-5", "bridge/approval", "TestAI05TheFirstOfManyWins"},
 	{"AI-5", "bridge/control", "TestAI05OneOfManyIsFirst"},
+	{"AI-5", "bridge/prompt", "TestAI05AllTerminalsSayWhoAnswered"},
 	{"AI-5", "", "O49"},
 	{"AI-6", "bridge/approval", "TestAI06DigestCoversEveryField"},
 	{"AI-6", "bridge/approval", "TestAI06OneDecisionOneDigest"},

@@ -3,6 +3,7 @@ package prompttest
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -187,17 +188,22 @@ func (s *Terminal) Types(text string) {
 // Changed is told when there is something new to be seen.
 func (s *Terminal) Changed() <-chan struct{} { return s.changed }
 
-// Sees waits until the terminal shows something.
-func (s *Terminal) Sees(what string) {
+// Sees waits until the terminal shows all of these at one time.
+func (s *Terminal) Sees(what ...string) {
 	s.t.Helper()
 	late := time.After(20 * time.Second)
-	for !strings.Contains(s.String(), what) {
+	for !s.shows(what) {
 		select {
 		case <-s.changed:
 		case <-late:
 			s.t.Fatalf("%q is not to be seen:\n%s", what, s)
 		}
 	}
+}
+
+func (s *Terminal) shows(all []string) bool {
+	text := s.String()
+	return !slices.ContainsFunc(all, func(what string) bool { return !strings.Contains(text, what) })
 }
 
 // Misses waits until the terminal shows something no more.
