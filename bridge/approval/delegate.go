@@ -37,7 +37,7 @@ func (d *Desk) pass(p *pending, s *seat, r reply) {
 	next.chain, next.till = chain, till
 	d.note(p, "delegated", to, "")
 	d.show(p, next, "delegated", "")
-	d.clock.reset(p)
+	d.wind(p)
 }
 
 // delegate says who is meant, or why they cannot be asked.

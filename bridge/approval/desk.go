@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/timetable"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -76,7 +77,7 @@ type Desk struct {
 	opened  uint64 // questions so far
 	pending map[string]*pending
 	bytes   int // of their arguments
-	clock   clock
+	clock   timetable.Table[*pending]
 
 	asks     map[string]*ask  // every ask of a pending question, by envelope id
 	late     map[string]ended // what has been settled, by ask and by question
@@ -113,8 +114,7 @@ type pending struct {
 
 	asked, deadline time.Time
 	warned          bool
-	wake            time.Time // when its next time is up
-	place           int       // on the clock
+	wake            *timetable.Entry[*pending] // when its next time is up
 
 	seats  []*seat
 	need   int
@@ -186,7 +186,7 @@ func (d *Desk) hold(p *pending) {
 	d.flood.opened(p.q.Caller, d.now)
 	d.parties[p.q.Caller]++
 	d.parties[p.q.Proposer]++
-	d.clock.add(p)
+	p.wake = d.clock.Set(p.nextWake(), p)
 }
 
 func (d *Desk) drop(p *pending) {
@@ -203,7 +203,7 @@ func (d *Desk) drop(p *pending) {
 			delete(d.parties, party)
 		}
 	}
-	d.clock.remove(p)
+	d.clock.Drop(p.wake)
 }
 
 func (p *pending) size() int { return len(p.q.Args) }
@@ -218,7 +218,7 @@ func (d *Desk) take(q Question) *pending {
 	if within <= 0 {
 		within = defaultWithin
 	}
-	p := &pending{id: d.fresh(), q: q, asked: d.now, deadline: d.now.Add(min(within, maxWithin)), place: -1,
+	p := &pending{id: d.fresh(), q: q, asked: d.now, deadline: d.now.Add(min(within, maxWithin)),
 		need: max(q.Terms.Need, 1), args: q.Args, timeout: q.Timeout, nonce: d.o.Random()}
 	if !q.Until.IsZero() && q.Until.Before(p.deadline) {
 		p.deadline = q.Until

@@ -95,9 +95,9 @@ func wantState(t *testing.T, s *stage, id string, how Outcome, reason string, pe
 // nothingLeft: no question, no timer, no ask.
 func nothingLeft(t *testing.T, d *Desk) {
 	t.Helper()
-	if len(d.pending)+len(d.asks)+len(d.clock.heap)+len(d.before)+len(d.involved)+len(d.parties)+d.bytes != 0 || !d.Next().IsZero() {
-		t.Fatalf("left over: %d pending, %d asks, %d timers, %v before, %v involved, %v parties, %d bytes",
-			len(d.pending), len(d.asks), len(d.clock.heap), d.before, d.involved, d.parties, d.bytes)
+	if len(d.pending)+len(d.asks)+len(d.before)+len(d.involved)+len(d.parties)+d.bytes != 0 || !d.Next().IsZero() {
+		t.Fatalf("left over: %d pending, %d asks, next at %s, %v before, %v involved, %v parties, %d bytes",
+			len(d.pending), len(d.asks), d.Next(), d.before, d.involved, d.parties, d.bytes)
 	}
 }
 

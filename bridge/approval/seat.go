@@ -145,7 +145,7 @@ func (d *Desk) advance(p *pending, otherwise, detail string) {
 		d.settle(p, Settled{Outcome: how, Reason: otherwise, Detail: detail}, nil)
 		return
 	}
-	d.clock.reset(p)
+	d.wind(p)
 }
 
 // show puts the question before somebody; again says why, if not for the first
@@ -265,7 +265,7 @@ func (d *Desk) Joined(now time.Time, w Who) []Act {
 	for _, p := range d.inOrder() {
 		s := p.find(w)
 		switch {
-		case s == nil || p.place < 0:
+		case s == nil || !p.wake.Stands():
 		case s.state == beingAsked:
 			s.void("old_session")
 			d.show(p, s, "rejoined", "")

@@ -21,20 +21,21 @@ var may = map[string]string{
 	"stdio/jsonrpc":          "",
 	"stdio/outbox":           "",
 	"bridge/private":         "",
+	"bridge/timetable":       "",
 	"bridge/audit":           "bridge/private",
 	"bridge/desktop/install": "",
 
 	"stdio":           "stdio/jsonrpc stdio/outbox",
 	"stdio/stdiotest": "stdio stdio/jsonrpc",
 	"bridge/wire":     "stdio/jsonrpc",
-	"bridge/approval": "policy stdio/jsonrpc",
+	"bridge/approval": "bridge/timetable policy stdio/jsonrpc",
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/wire stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/wire stdio/jsonrpc stdio/outbox",
 	"bridge/control":  "bridge/approval bridge/private stdio/jsonrpc",
 
-	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/wire policy stdio/jsonrpc",
+	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control",
 	"bridge/desktop": "bridge/wire stdio stdio/jsonrpc",
