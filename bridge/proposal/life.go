@@ -1,0 +1,139 @@
+package proposal
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A Life is one proposal and what has become of it. Its fields are for reading;
+// the Book alone changes them.
+type Life struct {
+	Proposer, ID string // ID is that of the envelope; another proposer may use it too
+	Method, Key  string // what is proposed
+	Style        wire.Style
+	State        State
+	Targeted     bool     // addressed to us: by the envelope, or by preference
+	Alone        bool     // and to nobody else
+	Sum          [32]byte // see Proposed
+
+	Run    string // envelope id of the request for it that counts
+	Runner string // the participant that was asked
+	By     string // and who asked
+
+	// Envelope is the proposal as it came, as long as we may yet serve it.
+	Envelope *wire.Envelope
+
+	// Announced says that the proposer was told that we may serve it, so that
+	// silence would not do any more. The Engine sets it.
+	Announced bool
+
+	Wants bool      // the proposer asked to be told who will serve it
+	Until time.Time // when the proposer loses interest; zero: never
+
+	offer    wire.Offer
+	to       []string // whom it is addressed to, or who is preferred; nobody: everybody
+	wrong    error    // why it cannot be read
+	lacks    string
+	order    uint64
+	since    time.Time       // of receipt
+	waits    time.Time       // while it waits for others
+	refusing map[string]bool // those of the preferred who will not serve it
+	ended    time.Time       // when it was over
+}
+
+// A Proposed is a proposal as it arrives.
+type Proposed struct {
+	Envelope *wire.Envelope
+	Offer    wire.Offer
+	Wrong    error    // of reading the Offer; such a proposal is refused where it is addressed to us
+	Me       string   // our participant id
+	Lacks    string   // the first of its required_capabilities that we do not offer
+	Sum      [32]byte // of what is proposed: equal for those, and only those, that ask for the same
+}
+
+// newLife reads to whom a proposal is addressed. The envelope's word comes
+// before the hints of the payload, and those hold for nobody but us (WIRE 7.8).
+func newLife(p Proposed, now time.Time) *Life {
+	env := p.Envelope
+	l := &Life{Proposer: env.From, ID: env.ID, Method: p.Offer.Method, Key: p.Offer.Key, Style: p.Offer.Style, Sum: p.Sum,
+		Envelope: env, offer: p.Offer, Wants: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
+	if l.to = env.To; len(l.to) == 0 {
+		l.to = p.Offer.Preferred
+	}
+	l.Targeted = slices.Contains(l.to, p.Me)
+	l.Alone = l.Targeted && len(l.to) == 1
+	if p.Offer.TTL > 0 {
+		l.Until = now.Add(p.Offer.TTL)
+	}
+	return l
+}
+
+// begins is the state a proposal starts in, as far as that depends on it alone.
+func (l *Life) begins() State {
+	switch {
+	case l.Targeted:
+		return Pending
+	case len(l.Envelope.To) > 0:
+		return Watched
+	case l.wrong != nil || l.lacks != "":
+		return Pending // to be refused, if anything
+	case len(l.offer.Preferred) > 0:
+		return Waiting
+	}
+	return Pending
+}
+
+// asks reports whether a proposal is addressed to a participant.
+func (l *Life) asks(who string) bool {
+	if len(l.to) == 0 {
+		return who != l.Proposer
+	}
+	return slices.Contains(l.to, who)
+}
+
+// size is what it holds in memory while it waits.
+func (l *Life) size() int { return len(l.Envelope.Payload) }
+
+// hinders is when others than the preferred may serve it, and whether they may
+// at all. Until then an exclusive one waits in any case; another one until all
+// who are preferred have refused.
+func (l *Life) hinders() (time.Time, bool) {
+	if l.offer.Exclusive {
+		return l.since.Add(l.offer.ExclusiveFor), l.offer.FallbackToBroadcast
+	}
+	return l.since.Add(l.offer.FallbackAfter), true
+}
+
+// freed notes that a participant will not serve it, and reports whether nobody
+// is left to wait for.
+func (l *Life) freed(who string) bool {
+	if l.State != Waiting || l.offer.Exclusive || !slices.Contains(l.offer.Preferred, who) {
+		return false
+	}
+	if l.refusing == nil {
+		l.refusing = map[string]bool{}
+	}
+	l.refusing[who] = true
+	return !slices.ContainsFunc(l.offer.Preferred, func(id string) bool { return !l.refusing[id] })
+}
+
+// next is when time alone changes how it stands; zero: never.
+func (l *Life) next() time.Time {
+	switch l.State {
+	case Waiting:
+		return earliest(l.waits, l.Until)
+	case Watched, Pending, Asking:
+		return l.Until
+	}
+	return time.Time{}
+}
+
+// earliest is the earlier of two times, of which zero is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
