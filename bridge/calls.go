@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -31,6 +32,10 @@ type call struct {
 	method  string
 	key     string
 	request *wire.Envelope // as it came; nil once the server has it
+
+	life *proposal.Life // the proposal it serves; nil if none
+	ours bool           // and nobody requested it: we serve the proposal of our own accord
+	self string         // then: the envelope of the request to ourselves that says so; "" before it starts
 
 	decision  policy.Decision
 	hold      policy.Hold // what it takes from limits
@@ -67,6 +72,9 @@ type callerKey struct{ from, id string }
 // caller is how its caller refers to the call: by its JSON-RPC id, or by its
 // envelope where it gave none.
 func (c *call) caller() callerKey {
+	if c.ours {
+		return callerKey{c.from, "proposal " + c.env} // no JSON-RPC id looks like this
+	}
 	if c.id == nil {
 		return callerKey{c.from, string(jsonrpc.AppendQuote(nil, c.env))}
 	}
@@ -180,12 +188,14 @@ func (cs *calls) inOrder() []*call {
 	return slices.SortedFunc(maps.Values(cs.byNumber), func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 }
 
-// newCall takes a participant's request into the books.
-func (e *Engine) newCall(env *wire.Envelope) *call {
+// newCall takes a participant's request into the books. life is the proposal that
+// it serves, if any; ours says that the request is not the participant's but
+// what it proposed.
+func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *call {
 	m := &env.Message
 	e.calls.named++
 	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
-		id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
+		life: life, ours: ours, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
 	e.calls.enter(c)
 	return c
 }
@@ -193,7 +203,19 @@ func (e *Engine) newCall(env *wire.Envelope) *call {
 // record is what every record about the call says.
 func (c *call) record() Record {
 	started := c.number != 0 && !c.unrecorded
-	return Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: "request", started: started, known: started || c.question != ""}
+	r := Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: c.via(), started: started, known: started || c.question != ""}
+	if c.life != nil {
+		r.Proposal = c.life.ID
+	}
+	return r
+}
+
+// via is the road by which the call came, as rules name it.
+func (c *call) via() string {
+	if c.ours {
+		return "proposal"
+	}
+	return "request"
 }
 
 // arguments are what the call is judged by; see policy.Call.
@@ -226,6 +248,9 @@ func (c *call) what() string {
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
 func (e *Engine) start(c *call) {
+	if c.life != nil && !e.mayServe(c) {
+		return
+	}
 	e.calls.add(c)
 	c.began = e.now
 	c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
@@ -309,7 +334,7 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	r := c.record()
 	if size := len(m.Raw) + len(c.id); size > jsonrpc.MaxSize-envelopeRoom {
 		e.noteRefusal(r, tooLarge(size))
-		e.answer(c.from, c.env, c.method, c.key, tooLarge(size).payload(c.id))
+		e.reply(c, tooLarge(size).payload(c.id))
 	} else {
 		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(Yes)
 		e.note(r)
@@ -318,11 +343,17 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 			e.do(f)
 		}
 	}
+	e.served(c, outcome(m) == "ok", Yes)
 	e.idleIfDone()
 }
 
+// reply sends a caller what we have to say in place of the server.
+func (e *Engine) reply(c *call, payload []byte) {
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key, Payload: payload})
+}
+
 func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
-	env := &wire.Envelope{Kind: wire.Response, To: []string{c.from}, Corr: []string{c.env}, Method: c.method, Key: c.key,
+	env := &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key,
 		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}}}
 	if c.method == "tools/list" && len(e.server.tools.withheld) > 0 {
 		env.Payload, env.Edits = e.server.tools.withoutWithheld(m.Append(nil, env.Edits...)), nil
@@ -379,8 +410,13 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	default:
 		e.ledger.Commit(c.hold)
 	}
+	if c.ours && c.self == "" {
+		e.declined(c, r)
+		return
+	}
 	e.noteRefusal(c.record(), r)
-	e.answer(c.from, c.env, c.method, c.key, r.payload(c.id))
+	e.reply(c, r.payload(c.id))
+	e.served(c, false, r.Executed)
 }
 
 // linger keeps the number of a call that nobody waits for any more, so that a
@@ -426,6 +462,10 @@ func (e *Engine) timedOut(c *call) {
 func (e *Engine) cancelled(env *wire.Envelope) {
 	ref := env.Message.Get(jsonrpc.RequestID)
 	meant := e.calls.meant(env.From, string(ref), env.Corr)
+	if id, ok := jsonrpc.Unquote(ref); ok && len(meant) == 0 && e.book.Holds(env.From, id) {
+		e.live(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
+		return
+	}
 	if len(meant) == 0 {
 		e.drop(env, "cancel_not_caller", "no call of this participant has the id "+string(ref[:min(len(ref), 64)]))
 	}

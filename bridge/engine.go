@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -32,6 +33,9 @@ type Config struct {
 
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
+
+	Proposals      proposal.Options // bounds of the Book
+	ProposalStatus bool             // say how it stands with proposals, to those who may understand that (seed 001, option 8)
 
 	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
 	Seen      []Seen
@@ -72,6 +76,8 @@ type Engine struct {
 	policy    *policy.Policy
 	ledger    policy.Ledger
 	desk      *approval.Desk
+	book      *proposal.Book
+	offers    offers
 	acts      []approval.Act // that the desk wants and that are not done yet
 	acting    bool
 	tickets   uint64
@@ -102,6 +108,9 @@ func NewEngine(c Config) *Engine {
 	c.Desk.Random, c.Desk.Present, c.Desk.Recheck = c.Random, e.present, e.recheck
 	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
 	e.desk = approval.NewDesk(c.Desk)
+	e.book = proposal.NewBook(c.Proposals)
+	e.offers = offers{calls: map[*proposal.Life]*call{}, status: c.ProposalStatus}
+	e.book.SetRules(e.rulesOfProposals())
 	for _, s := range c.Seen {
 		e.seen.before(s)
 	}
@@ -114,6 +123,7 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
+	e.live(e.book.Tick(now)) // before the desk: whose proposal is over is not told that nobody decided
 	e.alarms.ringDue(now)
 	e.act(e.desk.Tick(now))
 	switch ev := ev.(type) {
@@ -159,12 +169,13 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 }
 
 // Next is when the Engine wants a Tick at the latest; zero: never.
-func (e *Engine) Next() time.Time {
-	alarm, desk := e.alarms.next(), e.desk.Next()
-	if alarm.IsZero() || !desk.IsZero() && desk.Before(alarm) {
-		return desk
+func (e *Engine) Next() (soonest time.Time) {
+	for _, at := range [...]time.Time{e.alarms.next(), e.desk.Next(), e.book.Next()} {
+		if soonest.IsZero() || !at.IsZero() && at.Before(soonest) {
+			soonest = at
+		}
 	}
-	return alarm
+	return soonest
 }
 
 func (e *Engine) do(f Effect)   { e.out = append(e.out, f) }
@@ -247,10 +258,15 @@ func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
 }
 
 func (e *Engine) noteRefusal(of Record, r Refusal) {
+	e.note(r.on(of))
+}
+
+// on puts a refusal into a record.
+func (r *Refusal) on(of Record) Record {
 	of.Event, of.Outcome = "answered", "error"
 	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
 	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By
-	e.note(of)
+	return of
 }
 
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {

@@ -28,10 +28,11 @@ const (
 // question puts a call before those who may agree to it.
 func (e *Engine) question(c *call) {
 	q := approval.Question{
-		Caller: c.from, Via: "request", Method: c.method, Tool: c.named(), Args: c.arguments(),
+		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(),
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id,
 		Bridge: e.room.me, Server: e.serverName, Topic: e.topic, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !e.verified(),
+		Until: e.interestIn(c),
 	}
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
 		q.Fingerprint = t.print
@@ -45,8 +46,10 @@ func (e *Engine) question(c *call) {
 	r.Digest = c.digest
 	r.about(e.policy, q.Args)
 	e.note(r)
+	e.asks(c)
 	e.act(acts)
 	e.remind(c)
+	e.defers(c)
 }
 
 // act carries out what the desk says. What the desk says to that in turn comes
@@ -158,7 +161,7 @@ func (e *Engine) settled(s approval.Settled) {
 		r.Verdict = "allow"
 		e.note(r)
 		e.remember(s)
-		e.sync(c, s)
+		e.sync(c, &s)
 		return
 	}
 	e.note(r)
@@ -166,7 +169,7 @@ func (e *Engine) settled(s approval.Settled) {
 	if s.Outcome == approval.Withdrawn {
 		e.calls.settle(c)
 	} else {
-		e.answerFor(c, unapproved(c, s))
+		e.answerFor(c, e.unapproved(c, s))
 	}
 	e.idleIfDone()
 }
@@ -181,7 +184,7 @@ func names(who []approval.Who) []string {
 
 // unapproved is what the caller hears of a question that did not end well
 // (WIRE 7.3).
-func unapproved(c *call, s approval.Settled) Refusal {
+func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 	r := Refusal{Executed: No, Reason: s.Reason, Decision: s.ID, Rule: c.decision.Rule, Say: s.Said, By: names(s.By)}
 	switch {
 	case s.Outcome == approval.Expired:
@@ -198,6 +201,8 @@ func unapproved(c *call, s approval.Settled) Refusal {
 		r.Code, r.Message = codeToolChanged, c.what()+" is not any more what it was when the question was put"
 	case s.Reason == approval.ShuttingDown:
 		r = shuttingDown()
+	case s.Reason == proposalGone:
+		r = e.barred(c.life)
 	case s.Reason == auditReason:
 		r = auditUnavailable()
 	default:
@@ -208,9 +213,9 @@ func unapproved(c *call, s approval.Settled) Refusal {
 
 // sync waits until the decision is on disk: only then does it count
 // (RELIABILITY AI-13).
-func (e *Engine) sync(c *call, s approval.Settled) {
+func (e *Engine) sync(c *call, s *approval.Settled) {
 	e.tickets++
-	c.agreed = &s
+	c.agreed = s
 	e.calls.syncing[e.tickets] = c
 	e.do(Sync{e.tickets})
 }
@@ -227,6 +232,8 @@ func (e *Engine) synced(ev Synced) {
 		e.ledger.GiveBack(c.hold)
 	case ev.Err != nil:
 		e.unstarted(c, auditUnavailable())
+	case c.agreed == nil:
+		e.allowed(c)
 	default:
 		e.agreed(c)
 	}
@@ -254,7 +261,7 @@ func (e *Engine) agreed(c *call) {
 		e.unstarted(c, r)
 	default:
 		if reason := e.recheck(s.Question, s.Args); reason != "" {
-			e.unstarted(c, unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
+			e.unstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
 			return
 		}
 		e.start(c)
@@ -389,6 +396,7 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 func (e *Engine) reload(p *policy.Policy) {
 	e.policy = p
 	e.note(Record{Event: "reloaded", Detail: p.Hash()})
+	e.book.SetRules(e.rulesOfProposals())
 	e.act(e.desk.Reload(e.now, e.decideAgain))
 }
 

@@ -38,6 +38,9 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.reserve(c, d)
 	}
+	if c != nil && c.ours && !e.fulfils(c.life) {
+		return policy.Decision{Rule: "proposals.fulfil"} // which denies
+	}
 	return d
 }
 

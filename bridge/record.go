@@ -21,6 +21,7 @@ type Record struct {
 	Method   string   `json:"method,omitempty"`
 	Tool     string   `json:"tool,omitempty"`
 	Via      string   `json:"via,omitempty"`
+	Proposal string   `json:"proposal,omitempty"` // id of the proposal it is about, or serves
 	Verdict  string   `json:"verdict,omitempty"`
 	Rule     string   `json:"rule,omitempty"`
 	Question string   `json:"question,omitempty"`
@@ -159,6 +160,8 @@ var onAudit = map[string]string{
 	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
 	"reloaded": "reloaded", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
 	"grant_unused": "grant_unused",
+	"proposed":     "proposed", "taken": "taken", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired",
+	"proposal_diff": "proposal_diff",
 }
 
 // forAudit is the record as it is kept, nil if it is not.
@@ -179,4 +182,6 @@ func (r Record) forAudit() []byte {
 
 // owed reports whether the record is the last word on a call that others are on
 // record about. It is written later if it cannot be now.
-func (r *Record) owed() bool { return r.known && (r.Event == "answered" || r.Event == "withdrawn") }
+func (r *Record) owed() bool {
+	return r.known && (r.Event == "answered" || r.Event == "withdrawn" || r.Event == "rejected")
+}

@@ -34,6 +34,9 @@ type Refusal struct {
 	Say       string   // the owner's or the deciding person's words
 	Tool      string   // what was called and by whom, where nobody could be asked
 	Requester string
+	Proposal  string // that the request refers to
+	First     string // the request that served it before
+	Over      bool   // a limit of the policy is used up
 }
 
 // The codes of DESIGN section 9 that can occur so far. They lie outside the
@@ -54,7 +57,9 @@ const (
 	codeAuditUnavailable  = -31009
 	codeCallTimeout       = -31010
 	codeToolChanged       = -31011
+	codeWithdrawn         = -31012
 	codeTooLarge          = -31013
+	codeAlreadyFulfilled  = -31014
 )
 
 func invalidRequest(why string) Refusal {
@@ -126,6 +131,22 @@ func tooLarge(size int) Refusal {
 		Message: "the server's answer has " + strconv.Itoa(size) + " bytes, more than a topic carries (" + strconv.Itoa(jsonrpc.MaxSize) + ")"}
 }
 
+// proposalWithdrawn is for a request that comes too late for its proposal.
+func proposalWithdrawn(id string) Refusal {
+	return Refusal{Code: codeWithdrawn, Reason: "withdrawn", Executed: No, Proposal: id,
+		Message: "whoever made this proposal has withdrawn it"}
+}
+
+func proposalExpired(id string) Refusal {
+	return Refusal{Code: codeExpired, Reason: "expired", Executed: No, Proposal: id,
+		Message: "the time that this proposal was good for is over"}
+}
+
+func alreadyFulfilled(id, first string) Refusal {
+	return Refusal{Code: codeAlreadyFulfilled, Reason: "already_fulfilled", Executed: No, Proposal: id, First: first,
+		Message: "another request serves this proposal already"}
+}
+
 // payload is the refusal as a JSON-RPC error answer to id; nil id: the request
 // had none.
 func (r Refusal) payload(id []byte) []byte {
@@ -140,7 +161,7 @@ func (r Refusal) payload(id []byte) []byte {
 	}
 	for _, m := range []struct{ name, value string }{
 		{"decision_id", r.Decision}, {"rule", r.Rule}, {"by", strings.Join(r.By, ", ")}, {"say", r.Say},
-		{"tool", r.Tool}, {"requester", r.Requester},
+		{"tool", r.Tool}, {"requester", r.Requester}, {"proposal", r.Proposal}, {"first", r.First},
 	} {
 		if m.value != "" {
 			data = append(append(append(data, `,"`...), m.name...), `":`...)

@@ -41,7 +41,12 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	case wire.Request:
 		e.request(env)
 	case wire.Response:
+		e.live(e.book.Answered(env.From, env.Corr, outcome(&env.Message) == "ok"))
 		e.responded(env)
+	case wire.Proposal:
+		e.offered(env)
+	case wire.Withdraw, wire.Reject:
+		e.proposalEnds(env)
 	case wire.Notification:
 		e.notified(env)
 	case wire.Presence:
@@ -70,22 +75,19 @@ func (e *Engine) forUs(env *wire.Envelope) bool {
 // request is the road of every call: each line may end it, and only the last
 // one writes to the server.
 func (e *Engine) request(env *wire.Envelope) {
-	if !e.forUs(env) {
-		if len(env.To) == 0 {
+	life := e.linked(env)
+	if !e.forUs(env) && !e.meantForUs(env, life) {
+		if len(env.To) == 0 && life == nil {
 			e.drop(env, "request_not_addressed", "requests go to exactly one participant")
 		}
+		e.observe(env, life)
 		return
 	}
-	if before, same := e.seen.again(e.now, env.From, env.ID, env.Payload); before {
-		reason := "duplicate_envelope"
-		if !same {
-			reason = "duplicate_id_different_body"
-		}
-		e.drop(env, reason, "")
+	if e.repeated(env) {
 		return
 	}
-	if e.calls.open[seenKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
-		e.drop(env, "duplicate_envelope", "")
+	if refusal, refused := e.barredBy(life); refused {
+		e.refuse(env, refusal)
 		return
 	}
 	if refusal, refused := e.judged(env); refused {
@@ -96,7 +98,25 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.answerHere(env)
 		return
 	}
-	e.admit(env)
+	e.noteDifference(env, life)
+	e.admit(e.newCall(env, life, false))
+}
+
+// repeated drops a frame that was seen before: a gateway may deliver one again.
+func (e *Engine) repeated(env *wire.Envelope) bool {
+	if before, same := e.seen.again(e.now, env.From, env.ID, env.Payload); before {
+		reason := "duplicate_envelope"
+		if !same {
+			reason = "duplicate_id_different_body"
+		}
+		e.drop(env, reason, "")
+		return true
+	}
+	if e.calls.open[seenKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
+		e.drop(env, "duplicate_envelope", "")
+		return true
+	}
+	return false
 }
 
 // judged says whether a request is refused, and why.
@@ -143,24 +163,26 @@ func (e *Engine) full() bool {
 	return e.calls.running >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls
 }
 
-// admit decides what becomes of a request that could be served: it starts, is
-// refused, or is put before somebody.
-func (e *Engine) admit(env *wire.Envelope) {
-	c := e.newCall(env)
-	c.decision = e.policy.Decide(e.described(c.from, "request", c.method, c.named(), c.arguments()), &e.ledger)
+// admit decides what becomes of a request, or of a proposal, that could be
+// served: it starts, is refused, or is put before somebody.
+func (e *Engine) admit(c *call) {
+	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
 	e.pinned(c)
-	switch c.decision.Verdict {
-	case policy.Allow:
+	switch {
+	case c.ours && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
+		e.calls.settle(c)
+		e.leave(c.life)
+	case c.decision.Verdict == policy.Allow:
 		e.noteDecision(c)
 		e.reserve(c, c.decision)
-		e.start(c)
-	case policy.Ask:
+		e.allow(c)
+	case c.decision.Verdict == policy.Ask:
 		e.reserve(c, c.decision)
 		e.question(c)
 	default:
 		e.noteDecision(c)
 		r := policyDenied(c.what(), c.decision.Rule)
-		r.Say = c.decision.Say
+		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
 		e.answerFor(c, r)
 		e.idleIfDone()
 	}

@@ -107,6 +107,7 @@ func (e *Engine) gone(id string) {
 		e.unsubscribe(uri)
 	}
 	e.act(e.desk.Left(e.now, approval.Participant(id)))
+	e.live(e.book.Left(id))
 	e.withdrawFor(id)
 }
 
@@ -161,7 +162,7 @@ func (e *Engine) release() {
 		case e.now.Sub(h.at) >= heldFor:
 			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
 				Detail: "an answer could not be delivered"})
-		case p != nil && p.leaving == nil:
+		case p != nil && p.leaving == nil, h.env.To[0] == e.room.me:
 			e.send(wire.Reply, h.env)
 		default:
 			e.room.held = append(e.room.held, h)
@@ -247,6 +248,9 @@ func (e *Engine) fault(env *wire.Envelope) {
 		return
 	}
 	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message)})
+	if f.Code == "capability_violation" {
+		e.rejectAgain(f)
+	}
 }
 
 // grant adds to what we may send (WIRE 7.9). It changes nothing but our own

@@ -42,6 +42,7 @@ type Reason struct {
 	Effect  Verdict // what the rule stands for; a limit may have lowered it
 	Match   Match
 	Applies bool   // whether it took part: always on Yes; on Unclear where that tightens
+	Over    bool   // it applies and its limit is used up
 	Why     string // the condition that decided, in words
 }
 
@@ -185,8 +186,7 @@ func (r *rule) judge(j *judgement, used Usage) ruling {
 	if v.Applies && r.limit != nil {
 		var over string
 		if over, v.takes = r.limit.check(j, r.name, used); over != "" {
-			v.Effect = min(v.Effect, r.limit.over)
-			v.Why = over
+			v.Effect, v.Why, v.Over = min(v.Effect, r.limit.over), over, true
 		}
 	}
 	return v

@@ -106,6 +106,16 @@ func wordEnd(t []byte, i int) int {
 // A quoter appends a string as JSON.
 type quoter func(dst []byte, s string) []byte
 
+// Canonical returns arguments in one spelling, so that two are equal if and only
+// if they say the same; numbers count as text. args must have been scanned
+// strictly before; nothing stands for {}.
+func Canonical(args []byte) []byte {
+	if len(args) == 0 {
+		return []byte("{}")
+	}
+	return canonical(args, jsonrpc.AppendQuote)
+}
+
 // canonical returns the value t in the one spelling that all texts with the
 // same meaning share: no white space, members sorted by the bytes of their
 // names, strings quoted in one way. Numbers keep their text.

@@ -2,6 +2,7 @@ package proposal
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -15,7 +16,7 @@ type Life struct {
 	Style        wire.Style
 	State        State
 	Targeted     bool     // addressed to us: by the envelope, or by preference
-	Alone        bool     // and to nobody else
+	Sole         string   // the only one it is addressed to; "" if there are several, or nobody
 	Sum          [32]byte // see Proposed
 
 	Run    string // envelope id of the request for it that counts
@@ -57,13 +58,15 @@ type Proposed struct {
 // before the hints of the payload, and those hold for nobody but us (WIRE 7.8).
 func newLife(p Proposed, now time.Time) *Life {
 	env := p.Envelope
-	l := &Life{Proposer: env.From, ID: env.ID, Method: p.Offer.Method, Key: p.Offer.Key, Style: p.Offer.Style, Sum: p.Sum,
+	l := &Life{Proposer: strings.Clone(env.From), ID: strings.Clone(env.ID), Method: strings.Clone(p.Offer.Method), Key: strings.Clone(p.Offer.Key), Style: p.Offer.Style, Sum: p.Sum,
 		Envelope: env, offer: p.Offer, Wants: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
 	if l.to = env.To; len(l.to) == 0 {
 		l.to = p.Offer.Preferred
 	}
 	l.Targeted = slices.Contains(l.to, p.Me)
-	l.Alone = l.Targeted && len(l.to) == 1
+	if len(l.to) == 1 {
+		l.Sole = l.to[0]
+	}
 	if p.Offer.TTL > 0 {
 		l.Until = now.Add(p.Offer.TTL)
 	}

@@ -1,5 +1,7 @@
 package proposal
 
+import "slices"
+
 // A proposal is served by a request that refers to it. Ours is addressed to
 // ourselves; others make theirs to us, or to somebody else. The first one
 // counts, and another only when that one has failed (WIRE 8.1).
@@ -38,6 +40,14 @@ func (b *Book) Bars(l *Life) Bar {
 	}
 	return Open
 }
+
+// Knows reports whether any of some ids is that of a proposal in the Book.
+func (b *Book) Knows(ids []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return len(b.byID[id]) > 0 })
+}
+
+// Holds reports whether a participant has a proposal in the Book.
+func (b *Book) Holds(who, id string) bool { return b.lives[key{who, id}] != nil }
 
 // Linked finds the proposal that a request refers to by its id alone; nil if
 // there is none. method must be the proposal's: any other request serves

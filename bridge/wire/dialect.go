@@ -46,6 +46,8 @@ type grammar struct {
 	handshake    bool // callers initialize a peer before they ask it for anything (WIRE 2.6)
 	verified     bool // gateways make sure who a frame is from (WIRE 1.2)
 	mustLink     bool // an answer that names no envelope is none (WIRE 3.6, 5.8)
+	openRequests bool // a request that serves a proposal may lack its addressee (WIRE W-9)
+	tellsBoth    bool // what serves a proposal is answered to its proposer as well (WIRE 3.2)
 
 	caps capsForm // how capabilities are written
 }
@@ -104,6 +106,7 @@ var mcpx1 = grammar{
 	handshake:    true,
 	verified:     true,
 	mustLink:     true,
+	tellsBoth:    true,
 	caps:         capsStrings,
 }
 
@@ -139,6 +142,8 @@ var mew = grammar{
 	context:   true,
 	streams:   true,
 	caps:      capsObjects,
+
+	openRequests: true,
 }
 
 // Lookup returns the dialect with a protocol string. Later versions of the mew
@@ -173,6 +178,15 @@ func (d Dialect) Verified() bool { return d.grammar != nil && d.verified }
 // MustLink reports whether an answer that does not name the envelope it answers
 // is none. In the oldest dialect its JSON-RPC id will do (seed 003).
 func (d Dialect) MustLink() bool { return d.grammar != nil && d.mustLink }
+
+// OpenRequests reports whether a request that names a proposal is made to whom
+// the proposal is addressed, where it names nobody itself (WIRE W-9).
+func (d Dialect) OpenRequests() bool { return d.grammar != nil && d.openRequests }
+
+// TellsBoth reports whether the answer to a request that serves a proposal goes
+// to the proposer as well as to whoever made the request (WIRE 3.2). Elsewhere
+// the proposer sees it anyway.
+func (d Dialect) TellsBoth() bool { return d.grammar != nil && d.tellsBoth }
 
 func digits(s string) bool {
 	return s != "" && len(s) <= 4 && strings.Trim(s, "0123456789") == ""

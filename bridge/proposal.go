@@ -1,0 +1,330 @@
+package bridge
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A proposal takes the road of a request as soon as it is ours to judge:
+//
+//	offered -> Book -> Consider -> consider -> judged -> admit
+//	        -> a question, unless the owner said otherwise -> on record and synced
+//	        -> start: a request to ourselves, for all to see, and the line
+//
+// What goes wrong before the start is a reject, and not an answer.
+
+// offers is what the Engine knows of proposals beside the Book.
+type offers struct {
+	calls  map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
+	status bool
+	said   []rejection // the last few rejects, the oldest first
+}
+
+// offered takes a proposal of a participant, whoever it is addressed to.
+func (e *Engine) offered(env *wire.Envelope) {
+	if e.repeated(env) {
+		return
+	}
+	offer, err := env.Offer()
+	e.live(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
+		Lacks: e.lacks(offer.Needs), Sum: sumOf(env)}))
+}
+
+// sumOf is equal for those that ask for the same, however it is spelled.
+func sumOf(env *wire.Envelope) [32]byte {
+	args := env.Message.Get(jsonrpc.Params)
+	if env.Method == "tools/call" {
+		args = env.Message.Get(jsonrpc.Arguments)
+	}
+	text := jsonrpc.AppendQuote(jsonrpc.AppendQuote(nil, env.Method), env.Key)
+	return sha256.Sum256(append(text, approval.Canonical(args)...))
+}
+
+// lacks is the first of the capabilities a proposer requires that we do not
+// offer: a tool, what the server says that it can, or a kind we may send.
+func (e *Engine) lacks(needs []string) string {
+	for _, need := range needs {
+		caps := &e.room.caps
+		if e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
+			return clip(need)
+		}
+	}
+	return ""
+}
+
+// live carries out what the Book says.
+func (e *Engine) live(acts []proposal.Act) {
+	for _, a := range acts {
+		switch a := a.(type) {
+		case proposal.Consider:
+			e.consider(a.Life)
+		case proposal.Refused:
+			e.refused(a)
+		case proposal.Noted:
+			e.noted(a)
+		}
+	}
+}
+
+// consider judges a proposal as if it were a request.
+func (e *Engine) consider(l *proposal.Life) {
+	env, refusal, refused := e.asRequest(l.Envelope)
+	if !refused {
+		refusal, refused = e.judged(env)
+	}
+	if !refused && treatments[env.Method] != forward {
+		refusal, refused = unknownMethod(env.Method), true
+	}
+	if !refused && e.room.paused != nil {
+		refusal, refused = busy("the bridge was asked to pause"), true
+	}
+	if refused {
+		e.live(e.book.Refuse(l, refusal.word(), refusal.exactly()))
+		return
+	}
+	c := e.newCall(env, l, true)
+	e.offers.calls[l] = c
+	e.admit(c)
+}
+
+// asRequest is what a proposal asks for as the request that would do it. What
+// else the proposal says is not for the server.
+func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
+	raw := jsonrpc.AppendRequest(nil, []byte("0"), env.Method, env.Message.Get(jsonrpc.Params))
+	m, err := jsonrpc.Parse(raw, jsonrpc.Judged)
+	if err != nil {
+		return nil, invalidParams(clip(err.Error())), true
+	}
+	return &wire.Envelope{ID: env.ID, From: env.From, To: []string{e.room.me}, Kind: wire.Request, Method: env.Method, Key: env.Key,
+		Payload: raw, Message: m}, Refusal{}, false
+}
+
+func (e *Engine) rulesOfProposals() proposal.Rules {
+	p := e.policy.Proposals
+	return proposal.Rules{Broadcast: p.Broadcast, RejectUntargeted: p.RejectUntargeted == "always"}
+}
+
+// fulfils reports whether we serve a proposal at all, if its call may be made.
+func (e *Engine) fulfils(l *proposal.Life) bool {
+	return e.policy.Proposals.Fulfil != "never" && e.book.MayServe(l) && e.mayRequest(l.Method, l.Key)
+}
+
+// mayRequest reports whether the gateway lets us make the request to ourselves
+// that shows who serves a proposal. Without it nothing is served (WIRE 7.8).
+func (e *Engine) mayRequest(method, key string) bool {
+	if !e.room.seated {
+		return true // it is held until there is a seat
+	}
+	_, err := e.room.dialect.Spelling(&wire.Envelope{Kind: wire.Request, Method: method, Key: key}, e.room.caps)
+	return err == nil
+}
+
+// leave leaves a proposal to others that we could serve.
+func (e *Engine) leave(l *proposal.Life) {
+	delete(e.offers.calls, l)
+	why := "it is addressed to nobody"
+	switch {
+	case e.policy.Proposals.Fulfil == "never":
+		why = "the owner's policy fulfils no proposals"
+	case e.book.MayServe(l):
+		why = "the gateway does not let " + e.room.me + " make the request that would serve it"
+	}
+	e.live(e.book.Leave(l, why))
+}
+
+// allow starts a call that no person needs to agree to. For a proposal the
+// decision is put on disk first: what is said on the topic cannot be taken back.
+func (e *Engine) allow(c *call) {
+	if c.ours {
+		e.sync(c, nil)
+		return
+	}
+	e.start(c)
+}
+
+// allowed starts what a rule has allowed, if it still does.
+func (e *Engine) allowed(c *call) {
+	e.ledger.GiveBack(c.hold)
+	now := e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
+	c.hold = e.ledger.Reserve(now, e.now)
+	refusal, refused := e.judged(c.request)
+	switch {
+	case refused:
+		e.unstarted(c, refusal)
+	case now.Verdict != policy.Allow || !e.fulfils(c.life):
+		e.unstarted(c, policyDenied(c.what(), now.Rule))
+	default:
+		e.start(c)
+	}
+}
+
+// mayServe says, on the topic and in the Book, that a call serves its proposal
+// from now on. It reports false where that is too late; then the caller has
+// heard so.
+func (e *Engine) mayServe(c *call) bool {
+	run := proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}
+	if c.ours {
+		run.ID, run.By = e.newID(), e.room.me
+	}
+	acts, ok := e.book.Started(c.life, run)
+	if !ok {
+		refusal := e.barred(c.life)
+		e.unstarted(c, refusal)
+		return false
+	}
+	e.live(acts)
+	if c.ours {
+		c.self = run.ID
+		c.id = jsonrpc.AppendQuote(nil, c.self)
+		e.requestOurselves(c)
+	}
+	return true
+}
+
+// requestOurselves shows who serves a proposal, and with which parameters. Its
+// echo is nothing to us (WIRE W-9).
+func (e *Engine) requestOurselves(c *call) {
+	e.stands(c.life, "accept", "processing", "")
+	m := &c.request.Message
+	payload := m.Append(nil, c.edited([]jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}})...)
+	e.send(wire.Reply, &wire.Envelope{ID: c.self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.life.ID},
+		Method: c.method, Key: c.key, Payload: payload})
+}
+
+// audience is who gets the answer to a call; links is what it answers. Stock
+// proposers look at the first link (WIRE 7.8).
+func (e *Engine) audience(c *call) []string {
+	to := []string{c.from}
+	if c.life == nil || !e.room.dialect.TellsBoth() {
+		return to
+	}
+	also := c.life.Proposer
+	if c.ours {
+		also = e.room.me
+	}
+	if !slices.Contains(to, also) {
+		to = append(to, also)
+	}
+	return to
+}
+
+func (c *call) links() []string {
+	if c.ours {
+		return []string{c.self, c.life.ID}
+	}
+	return []string{c.env}
+}
+
+// served tells the Book how a call has ended that serves a proposal. Where
+// nobody knows whether it ran, it counts as running: it must not run twice.
+func (e *Engine) served(c *call, fulfilled bool, executed Executed) {
+	if c.life == nil {
+		return
+	}
+	delete(e.offers.calls, c.life)
+	if executed == Perhaps {
+		return
+	}
+	run := c.env
+	if c.ours {
+		run = c.self
+	}
+	e.live(e.book.Ended(c.life, run, fulfilled))
+}
+
+// declined ends a call of our own accord that never began: its proposal is
+// refused.
+func (e *Engine) declined(c *call, r Refusal) {
+	of := r.on(c.record())
+	of.Event, of.Outcome, of.Reason, of.Detail = "rejected", "", r.word(), r.exactly()
+	e.note(of)
+	e.live(e.book.Refuse(c.life, of.Reason, of.Detail))
+	delete(e.offers.calls, c.life)
+}
+
+// about is what every record about a proposal says.
+func about(l *proposal.Life) Record {
+	r := Record{Env: l.ID, From: l.Proposer, Method: l.Method, Via: "proposal", Proposal: l.ID}
+	if l.Method == "tools/call" {
+		r.Tool = clip(l.Key)
+	}
+	return r
+}
+
+// refused puts a refusal on record, unless that of its call is there already,
+// and tells the proposer.
+func (e *Engine) refused(a proposal.Refused) {
+	if e.offers.calls[a.Life] == nil {
+		r := about(a.Life)
+		r.Event, r.Reason, r.Detail, r.State = "rejected", a.Reason, a.Detail, "untold"
+		if a.Told {
+			r.State = "told"
+		}
+		if a.Reason == proposal.LeftToOthers {
+			r.Event = "left"
+		}
+		e.note(r)
+	}
+	if a.Told {
+		e.stands(a.Life, "reject", "unable", a.Reason)
+		e.reject(a.Life, a.Reason, a.Detail)
+	}
+}
+
+// noted puts on record what has become of a proposal, and ends what has lost its
+// reason thereby.
+func (e *Engine) noted(a proposal.Noted) {
+	r := about(a.Life)
+	r.Event, r.Reason, r.Detail, r.State = a.Event, a.Reason, a.Detail, a.State.String()
+	if a.By != "" {
+		r.By = []string{a.By}
+	}
+	if !a.Quiet {
+		e.note(r)
+	}
+	if a.Moot {
+		e.moot(a.Life, a.Event)
+	}
+}
+
+// moot ends what is under way about a proposal and has not started.
+func (e *Engine) moot(l *proposal.Life, why string) {
+	if c := e.offers.calls[l]; c != nil {
+		delete(e.offers.calls, l)
+		e.abandon(c, "proposal_"+why)
+	}
+	if l.State != proposal.Withdrawn {
+		return
+	}
+	for _, id := range sorted(e.calls.asked) { // a participant's request for it
+		if c := e.calls.asked[id]; c != nil && c.life == l {
+			e.act(e.desk.Abort(e.now, id, proposalGone))
+		}
+	}
+	for _, c := range e.calls.unstarted() {
+		if c.life == l && !c.silent {
+			e.unstarted(c, e.barred(l))
+		}
+	}
+}
+
+const proposalGone = "proposal_gone"
+
+// abandon ends a call that has not started, and of which nobody is to hear.
+func (e *Engine) abandon(c *call, why string) {
+	r := c.record()
+	r.Event, r.Reason, r.Executed = "withdrawn", why, string(No)
+	if e.calls.asked[c.question] == c {
+		e.act(e.desk.Withdraw(e.now, c.question, why))
+	} else if !c.silent {
+		e.calls.settle(c)
+		e.idleIfDone()
+	}
+	e.note(r)
+}
