@@ -33,9 +33,12 @@ func (e *Engine) observe(env *wire.Envelope, l *proposal.Life) {
 	if l == nil {
 		return
 	}
-	runner := l.Sole
-	if len(env.To) == 1 {
+	runner := ""
+	switch {
+	case len(env.To) == 1:
 		runner = env.To[0]
+	case len(env.To) == 0 && e.room.dialect.OpenRequests():
+		runner = l.Sole
 	}
 	if runner != "" {
 		e.live(e.book.Taken(l, proposal.Run{ID: strings.Clone(env.ID), By: strings.Clone(env.From), Runner: strings.Clone(runner)}))

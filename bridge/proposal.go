@@ -242,10 +242,19 @@ func (e *Engine) served(c *call, fulfilled bool, executed Executed) {
 // refused.
 func (e *Engine) declined(c *call, r Refusal) {
 	of := r.on(c.record())
-	of.Event, of.Outcome, of.Reason, of.Detail = "rejected", "", r.word(), r.exactly()
+	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.word(), r.exactly(), "untold"
+	acts := e.book.Refuse(c.life, of.Reason, of.Detail)
+	if slices.ContainsFunc(acts, told) {
+		of.State = "told"
+	}
 	e.note(of)
-	e.live(e.book.Refuse(c.life, of.Reason, of.Detail))
+	e.live(acts)
 	delete(e.offers.calls, c.life)
+}
+
+func told(a proposal.Act) bool {
+	r, is := a.(proposal.Refused)
+	return is && r.Told
 }
 
 // about is what every record about a proposal says.
@@ -263,7 +272,7 @@ func (e *Engine) refused(a proposal.Refused) {
 	if e.offers.calls[a.Life] == nil {
 		r := about(a.Life)
 		r.Event, r.Reason, r.Detail, r.State = "rejected", a.Reason, a.Detail, "untold"
-		if a.Told {
+		if told(a) {
 			r.State = "told"
 		}
 		if a.Reason == proposal.LeftToOthers {
