@@ -152,7 +152,7 @@ func (e *Engine) allow(c *call) {
 func (e *Engine) allowed(c *call) {
 	e.ledger.GiveBack(c.hold)
 	now := e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
-	c.hold = e.ledger.Reserve(now, e.now)
+	e.reserve(c, now)
 	refusal, refused := e.judged(c.request)
 	switch {
 	case refused:

@@ -20,7 +20,6 @@ import (
 
 // notYet are cases about what is not built yet.
 var notYet = map[string][]string{
-	"proposals: nobody serves or rejects one yet": {"env-035", "env-037"},
 	"the web page":                           {"web-001", "web-002", "web-003", "web-004", "web-005", "web-008", "web-009", "web-010", "web-011", "web-014", "web-015", "web-019"},
 	"the MCP server towards desktop clients": {"hst-001", "hst-002", "hst-003", "hst-004", "hst-005"},
 }
@@ -269,6 +268,8 @@ func (c *badInput) now() (outcome string, exec int) {
 	case c.ID == "json-002": // "rejecting the frame is also fine", says its note
 		c.Expect.Audit = "json_key_case"
 		return "drop", 0
+	case c.ID == "env-037":
+		return "ask", 0 // the question about the proposal stays
 	case c.ID == "env-028":
 		return "serve", 1 // once, before the connection is lost
 	}
@@ -288,6 +289,10 @@ func (c badInput) judge(t *testing.T, s *sidecar, outcome string, exec int, answ
 		c.served(t, answers, exec)
 	case "error":
 		c.refused(t, answers)
+	case "reject":
+		if len(answers) != 1 || (names{}).mismatch(fmt.Sprintf(`{"to":["agent-a"],"kind":"mcp/reject","correlation_id":"env-1","payload":{"reason":%q}}`, c.Expect.Reason), answers[0]) != "" {
+			t.Errorf("it is not rejected: %q", answers)
+		}
 	case "ask":
 		if len(answers) != 1 || (names{}).mismatch(`{"to":["alice"],"payload":{"method":"elicitation/create"}}`, answers[0]) != "" {
 			t.Errorf("alice is not asked: %q", answers)
@@ -295,7 +300,9 @@ func (c badInput) judge(t *testing.T, s *sidecar, outcome string, exec int, answ
 	default:
 		t.Fatalf("this outcome is not known here: %s", outcome)
 	}
-	if a := c.Expect.Audit; a != "" && outcome != "error" {
+	if a := c.Expect.Audit; a == "withdraw_not_proposer" {
+		s.await(`{"event":"security","reason":"withdraw_not_proposer"}`)
+	} else if a != "" && outcome != "error" {
 		s.dropped(a)
 	}
 }

@@ -145,6 +145,13 @@ func levelOf(r bridge.Record) slog.Level {
 			return slog.LevelDebug // a rule did; people want to read of people
 		}
 		return slog.LevelInfo
+	case "left":
+		return slog.LevelDebug
+	case "proposed":
+		if r.State == "watched" {
+			return slog.LevelDebug // it is somebody else's
+		}
+		return slog.LevelInfo
 	case "call", "server_up", "server_exit", "server_noise", "server_log", "stopped":
 		return slog.LevelDebug
 	}
@@ -179,6 +186,8 @@ func inWords(r bridge.Record) string {
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + by
 	case "withdrawn":
 		return r.From + " withdrew " + what
+	case "proposed", "rejected", "left", "taken", "fulfilled", "unfulfilled", "expired":
+		return proposalInWords(r, what)
 	case "server_up":
 		return fmt.Sprintf("the server is up, with %d tools", r.Tools)
 	case "server_exit":
@@ -200,6 +209,29 @@ func inWords(r bridge.Record) string {
 		return strings.ReplaceAll(r.Reason, "_", " ")
 	}
 	return strings.ReplaceAll(r.Event, "_", " ")
+}
+
+// proposalInWords says what has become of somebody's proposal.
+func proposalInWords(r bridge.Record, what string) string {
+	by, its := strings.Join(r.By, ", "), r.From+"'s proposal of "+what
+	switch r.Event {
+	case "proposed":
+		return r.From + " proposes " + what
+	case "rejected":
+		if r.State == "untold" {
+			return "passed over " + its + " (" + r.Reason + ")"
+		}
+		return "rejected " + its + " (" + r.Reason + ")"
+	case "left":
+		return its + " is left to others"
+	case "taken":
+		return by + " takes up " + its
+	case "fulfilled":
+		return by + " fulfilled " + its
+	case "unfulfilled":
+		return by + " could not fulfil " + its
+	}
+	return its + " has expired"
 }
 
 // details are what the words do not say.

@@ -224,6 +224,7 @@ func (p *program) newBridging(t target) (*bridging, error) {
 
 			Local:           true,
 			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
+			ProposalStatus:  p.s.ProposalStatus,
 		},
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
 		Serving: b.serves,

@@ -47,6 +47,7 @@ type settings struct {
 	Approver        []string
 	Within          time.Duration
 	TrustUnverified bool
+	ProposalStatus  bool
 
 	// the gateway
 	Listen      string
@@ -133,6 +134,7 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 	f.Lookup("policy").Usage += ", and again whenever it is saved"
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
+	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers that understand it how it stands with their proposals (mcpx.status.proposal)")
 	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
 }
 
