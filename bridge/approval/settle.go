@@ -1,8 +1,9 @@
 package approval
 
-import "strings"
-
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // What is remembered of settled questions, so that what comes late is known
 // for what it is.

@@ -1,0 +1,161 @@
+package bridge
+
+// A batch is what waits for the next flush: the lines to the server, and the
+// results of calls, leave when the records before them are written, and not
+// otherwise.
+type batch struct {
+	records [][]byte
+	last    [][]byte // those of them that are to be written later if they cannot be now
+	again   bool     // some of those were put off before
+	lines   []line
+	results []result
+	syncs   []Sync
+}
+
+// A line is a Write to the server that was there when the Engine said so.
+type line struct {
+	Write
+	downs int // how often the server had gone before
+}
+
+// A result is a Send that was spelled for the seat that there was then.
+type result struct {
+	Send
+	seats int // how often a seat had been taken or lost before
+}
+
+// settleUp puts the last words on their way that are missing on record. There
+// are at most as many as there were calls when records began to fail.
+func (s *Sidecar) settleUp() {
+	s.batch.records = append(s.owed, s.batch.records...)
+	s.batch.last = append(s.owed[:len(s.owed):len(s.owed)], s.batch.last...)
+	if len(s.owed) > 0 {
+		s.batch.again = true
+		s.staged.Store(true)
+	}
+	s.owed = nil
+}
+
+// Flush makes leave what Handle has put on its way. The goroutines that read
+// call it before they wait for more, so that what was read together leaves
+// together: the records in one write, then the lines in one, then the frames.
+func (s *Sidecar) Flush() {
+	if s.staged.Load() {
+		s.flushBatch()
+	}
+	if s.toSeat.Swap(false) {
+		s.seat.Flush()
+	}
+}
+
+func (s *Sidecar) flushBatch() {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	for s.staged.Swap(false) {
+		s.mu.Lock()
+		b := s.batch
+		s.batch = batch{}
+		s.mu.Unlock()
+		s.carry(b)
+	}
+}
+
+// carry writes the records and then, only if that went well, the lines and the
+// results.
+func (s *Sidecar) carry(b batch) {
+	if err := s.append(b.records); err != nil {
+		s.unrecorded(b, err)
+		return
+	}
+	if len(b.lines) > 0 {
+		for _, failed := range s.put(b.lines) {
+			s.Handle(failed)
+		}
+		s.server.Flush()
+	}
+	for _, failed := range s.deliver(b.results) {
+		s.Handle(failed)
+	}
+	for _, sync := range b.syncs {
+		s.sync(sync.Ticket)
+	}
+}
+
+// put hands lines to the server they were meant for. If that has gone meanwhile,
+// whoever made the calls has been told, and may have made them again: the next
+// server must not get them. The lock keeps the two from changing places.
+func (s *Sidecar) put(lines []line) (failed []Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range lines {
+		if l.downs != s.downs {
+			continue
+		}
+		if err := s.server.Put(l.Line); err != nil && l.Call != 0 {
+			failed = append(failed, NotWritten{l.Call, err})
+		}
+	}
+	return failed
+}
+
+// deliver sends results to the seat they were spelled for. If that has been lost
+// meanwhile, they are spelled anew for the one that there is.
+func (s *Sidecar) deliver(results []result) (failed []Event) {
+	if len(results) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range results {
+		if r.seats != s.seats {
+			failed = append(failed, NotSent{r.Send, true})
+		} else if f := s.send(r.Send); f != nil {
+			failed = append(failed, f)
+		}
+	}
+	return failed
+}
+
+func (s *Sidecar) append(records [][]byte) error {
+	if s.o.Audit == nil || len(records) == 0 {
+		return nil
+	}
+	return s.o.Audit.Append(records...)
+}
+
+func (s *Sidecar) sync(ticket uint64) {
+	if s.o.Audit == nil {
+		s.Handle(Synced{Ticket: ticket})
+		return
+	}
+	s.o.Audit.Sync(func(err error) {
+		s.Handle(Synced{ticket, err})
+		s.Flush()
+	})
+}
+
+// unrecorded lets nothing of a batch leave. What is no call (a cancellation, an
+// answer to the server) is lost with it, which only makes us say less.
+func (s *Sidecar) unrecorded(b batch, err error) {
+	failed := Unrecorded{Err: err}
+	for _, line := range b.lines {
+		if line.Call != 0 {
+			failed.Calls = append(failed.Calls, line.Call)
+		}
+	}
+	for _, r := range b.results {
+		failed.Results = append(failed.Results, r.Send)
+	}
+	if !b.again || s.o.Audit.Err() != nil { // a log that is well and takes them not the second time never will
+		s.mu.Lock()
+		s.owed = append(s.owed, b.last...)
+		s.mu.Unlock()
+	}
+	s.Handle(failed)
+	if s.o.Audit.Err() == nil {
+		s.Handle(AuditUp{}) // it was mended before we said that it failed
+	}
+	for _, sync := range b.syncs {
+		s.Handle(Synced{sync.Ticket, err})
+	}
+}
