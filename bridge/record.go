@@ -151,9 +151,11 @@ func appendAny(dst []byte, v reflect.Value) []byte {
 	return append(dst, text...)
 }
 
-// onAudit are the events that are kept, under the names they have there
-// (DESIGN section 14, "Audit"). What the server and the room do beside calls
-// is for the log alone.
+// onAudit are the events that are kept, by the names they have in --json output
+// (DESIGN section 5), and under the names they have there (section 14, "Audit").
+// The two differ: "answered" is the end of a call for those who watch it, and a
+// person's answer for those who read later who decided. What the server and the
+// room do beside calls is for the log alone.
 var onAudit = map[string]string{
 	"asked": "asked", "answer": "answered", "delegated": "delegated", "modified": "modified", "decided": "decided",
 	"call": "start", "answered": "end", "dropped": "dropped", "rejected": "rejected", "withdrawn": "withdrawn",
