@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -268,14 +269,10 @@ func toolsAnthropic(all []tool) []byte {
 // exported are tools as a model's API takes them: named peer__tool, with the
 // peer in the description and an object as their schema (WIRE 9.2).
 func exported(all []tool) []tool {
-	pairs := make([]peerTool, len(all))
-	for i, t := range all {
-		pairs[i] = peerTool{t.Peer, t.Name}
-	}
-	names := toolNames(pairs, maxToolName)
+	names := exportedNames(all)
 	out := slices.Clone(all)
 	for i, t := range all {
-		out[i].Name = names[pairs[i]]
+		out[i].Name = names.Of(desktop.Pair{Peer: t.Peer, Name: t.Name})
 		out[i].Description = strings.TrimSpace(t.Description + " (via " + t.Peer + ")")
 		var root struct{ Type string }
 		if json.Unmarshal(t.InputSchema, &root) != nil || root.Type != "object" {
@@ -283,6 +280,21 @@ func exported(all []tool) []tool {
 		}
 	}
 	return out
+}
+
+// exportedNames gives every tool its name, in an order that does not depend on
+// who answered first.
+func exportedNames(all []tool) *desktop.Names {
+	names := desktop.NewNames(desktop.MaxName)
+	pairs := make([]desktop.Pair, len(all))
+	for i, t := range all {
+		pairs[i] = desktop.Pair{Peer: t.Peer, Name: t.Name}
+	}
+	slices.SortFunc(pairs, desktop.Pair.Compare)
+	for _, p := range pairs {
+		names.Of(p)
+	}
+	return names
 }
 
 func indented(v any) []byte {
