@@ -29,6 +29,9 @@ type elicited struct {
 	control.Feed
 	q *peer // once it has its seat
 
+	opened func(*asked)    // hears of each question; may be nil
+	closed func(id string) // hears that it is none any more, unless it was answered here; may be nil
+
 	mu   sync.Mutex
 	open []*asked
 }
@@ -60,10 +63,8 @@ func (s *elicited) Me() string {
 }
 
 func (s *elicited) List(context.Context) ([]control.Question, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	list := []control.Question{}
-	for _, a := range s.open {
+	for _, a := range s.all() {
 		v := &a.View
 		list = append(list, control.Question{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
 			Asked: v.Asked, Deadline: v.Deadline, Need: 1})
@@ -87,15 +88,21 @@ func (s *elicited) Show(_ context.Context, id string) (approval.View, error) {
 		return approval.View{}, &control.Refusal{Reason: control.Unknown}
 	}
 	v := a.View
-	if a.Delegate {
-		v.DelegateTo = nil
-		for _, p := range s.q.others() {
-			if p.ID != a.from && approval.Text(p.ID) != a.fact("Caller") {
-				v.DelegateTo = append(v.DelegateTo, approval.Text(p.ID))
-			}
+	v.DelegateTo = s.others(a)
+	return v, nil
+}
+
+// others are those to whom a question may be passed on, nil if to nobody.
+func (s *elicited) others(a *asked) (ids []string) {
+	if !a.Delegate {
+		return nil
+	}
+	for _, p := range s.q.others() {
+		if p.ID != a.from && approval.Text(p.ID) != a.fact("Caller") {
+			ids = append(ids, approval.Text(p.ID))
 		}
 	}
-	return v, nil
+	return ids
 }
 
 func (s *elicited) Watch(ctx context.Context) iter.Seq2[control.Event, error] {
@@ -121,17 +128,30 @@ func (s *elicited) Watch(ctx context.Context) iter.Seq2[control.Event, error] {
 
 // Decide sends the answer to whoever asked. What comes of it they do not say.
 func (s *elicited) Decide(_ context.Context, v *approval.View, r approval.Reply) (control.Outcome, error) {
-	is := func(a *asked) bool { return a.View.ID == v.ID }
-	a := s.find(is)
+	return s.answer(v.ID, func(a *asked) []byte { return r.Result(a.Choice) })
+}
+
+// answer answers a question and takes it away. It is taken first, so that no
+// question is answered twice; if the answer cannot be sent it is put back.
+func (s *elicited) answer(id string, result func(*asked) []byte) (control.Outcome, error) {
+	a := s.take(func(a *asked) bool { return a.View.ID == id })
 	if a == nil {
 		return control.Outcome{}, &control.Refusal{Reason: control.Unknown}
 	}
-	err := s.q.reply(&wire.Envelope{From: a.from, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, r.Result(a.Choice)))
+	err := s.q.reply(&wire.Envelope{From: a.from, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
+		s.putBack(a)
 		return control.Outcome{}, err
 	}
-	s.end("answered", is)
+	s.Post(control.Event{Event: "closed", ID: id, Because: "answered"})
 	return control.Outcome{Outcome: prompt.Sent}, nil
+}
+
+func (s *elicited) putBack(a *asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open, a)
+	a.timer.Reset(time.Until(a.View.Deadline))
 }
 
 func (s *elicited) find(is func(*asked) bool) *asked {
@@ -141,6 +161,12 @@ func (s *elicited) find(is func(*asked) bool) *asked {
 		return s.open[i]
 	}
 	return nil
+}
+
+func (s *elicited) all() []*asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.open)
 }
 
 // take takes a question away.
@@ -161,6 +187,9 @@ func (s *elicited) take(is func(*asked) bool) *asked {
 func (s *elicited) end(why string, is func(*asked) bool) {
 	if a := s.take(is); a != nil {
 		s.Post(control.Event{Event: "closed", ID: a.View.ID, Because: why})
+		if s.closed != nil {
+			s.closed(a.View.ID)
+		}
 	}
 }
 
@@ -205,6 +234,18 @@ func (s *elicited) asks(e *wire.Envelope, id []byte) error {
 	a := &asked{Elicited: *q, from: e.From, env: e.ID, rpc: id}
 	is := func(other *asked) bool { return other.View.ID == a.View.ID }
 	s.end("it was put again", func(other *asked) bool { return other.Key == a.Key })
+	if !s.add(a, is) {
+		return errTooMany
+	}
+	s.Post(control.Event{Event: "asked", ID: a.View.ID})
+	if s.opened != nil {
+		s.opened(a)
+	}
+	return nil
+}
+
+// add reports false if whoever asks has too many open.
+func (s *elicited) add(a *asked, is func(*asked) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -214,12 +255,11 @@ func (s *elicited) asks(e *wire.Envelope, id []byte) error {
 		}
 	}
 	if n >= maxElicited {
-		return errTooMany
+		return false
 	}
 	a.timer = time.AfterFunc(time.Until(a.View.Deadline), func() { s.end("time is up", is) })
 	s.open = append(s.open, a)
-	s.Post(control.Event{Event: "asked", ID: a.View.ID})
-	return nil
+	return true
 }
 
 // cancelled hears that whoever asked wants no answer any more.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -105,11 +106,11 @@ func (e *events) close() {
 	}
 }
 
-// newEvents chooses where events go.
-func (p *program) newEvents() *events {
+// newEvents chooses where events go: to stdout, unless that is a client's.
+func (p *program) newEvents(to io.Writer) *events {
 	e := &events{log: p.log}
 	if p.s.JSON {
-		e.out = newSpool(p.stdout, eventsLost)
+		e.out = newSpool(to, eventsLost)
 	}
 	return e
 }

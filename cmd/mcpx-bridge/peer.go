@@ -29,6 +29,7 @@ type peer struct {
 	onFrame func(e *wire.Envelope)      // sees everything received; may be nil
 	onAsk   func(e *wire.Envelope) bool // takes requests to us that it answers itself; may be nil
 	onRoom  func(e roomEvent)           // sees seats taken and lost, refused frames; may be nil
+	also    topic.Handler               // hears everything too, after us; may be nil
 
 	seated chan struct{} // closed at the first welcome
 	ended  chan struct{} // closed when the seat is given up
@@ -46,7 +47,7 @@ type peer struct {
 // A question is one request that waits for its answer.
 type question struct {
 	to       string
-	answer   chan answer // buffered; written once
+	done     func(answer) // called at most once, by the goroutine that reads the topic
 	progress func(params []byte)
 }
 
@@ -87,10 +88,26 @@ func newPeer(d *door) *peer {
 		asked: map[string]*question{}, greeted: map[string]bool{}}
 }
 
-// take runs the seat beside us and waits for the welcome. The seat outlives ctx
-// until close, so that last words can be said.
-func (q *peer) take(ctx context.Context) (err error) {
+// take runs the seat beside us and waits for the welcome.
+func (q *peer) take(ctx context.Context) error {
 	q.door.opt.MaxWaitFirst = joinTime
+	if err := q.sit(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-q.seated:
+		return nil
+	case <-q.ended:
+		return q.why()
+	case <-ctx.Done():
+		q.close()
+		return context.Cause(ctx)
+	}
+}
+
+// sit runs the seat beside us. It outlives ctx until close, so that last words
+// can be said.
+func (q *peer) sit(ctx context.Context) (err error) {
 	if q.seat, err = q.door.seat(); err != nil {
 		return err
 	}
@@ -103,15 +120,7 @@ func (q *peer) take(ctx context.Context) (err error) {
 		q.mu.Unlock()
 		close(q.ended)
 	}()
-	select {
-	case <-q.seated:
-		return nil
-	case <-q.ended:
-		return q.why()
-	case <-ctx.Done():
-		q.close()
-		return context.Cause(ctx)
-	}
+	return nil
 }
 
 // close leaves the topic.
@@ -158,30 +167,37 @@ func (q *peer) here(id string) error {
 // ask sends one request and waits for its answer until ctx ends; then it tells
 // the other side. The error is what kept the answer from coming.
 func (q *peer) ask(ctx context.Context, to, method string, params []byte, progress func([]byte)) (answer, error) {
-	env := uuid.NewString()
-	w := &question{to: to, answer: make(chan answer, 1), progress: progress}
-	q.mu.Lock()
-	q.asked[env] = w
-	q.mu.Unlock()
+	env, came := uuid.NewString(), make(chan answer, 1)
 	defer q.forget(env)
-
-	id := jsonrpc.AppendQuote(nil, env)
-	if progress != nil {
-		params = withProgress(params, id)
-	}
-	payload := jsonrpc.AppendRequest(nil, id, method, params)
-	if err := q.send(wire.Own, env, to, wire.Request, payload); err != nil {
+	if err := q.start(env, method, params, &question{to: to, done: func(a answer) { came <- a }, progress: progress}); err != nil {
 		return answer{}, err
 	}
 	select {
-	case a := <-w.answer:
+	case a := <-came:
 		return a, nil
 	case <-q.ended:
 		return answer{}, q.why()
 	case <-ctx.Done():
-		q.cancel(to, id, context.Cause(ctx))
+		q.cancel(to, env, context.Cause(ctx).Error())
 		return answer{}, context.Cause(ctx)
 	}
+}
+
+// start sends one request, whose id and progress token are its envelope's id.
+// If it cannot be sent it is forgotten.
+func (q *peer) start(env, method string, params []byte, w *question) error {
+	q.mu.Lock()
+	q.asked[env] = w
+	q.mu.Unlock()
+	id := jsonrpc.AppendQuote(nil, env)
+	if w.progress != nil {
+		params = withProgress(params, id)
+	}
+	err := q.send(wire.Own, env, w.to, wire.Request, jsonrpc.AppendRequest(nil, id, method, params))
+	if err != nil {
+		q.forget(env)
+	}
+	return err
 }
 
 func (q *peer) forget(env string) {
@@ -203,8 +219,9 @@ func withProgress(params, token []byte) []byte {
 	return m.Get(jsonrpc.Params)
 }
 
-func (q *peer) cancel(to string, id []byte, why error) {
-	q.send(wire.Cancellation, uuid.NewString(), to, wire.Notification, jsonrpc.AppendCancel(nil, id, why.Error()))
+// cancel takes a request back.
+func (q *peer) cancel(to, env, why string) {
+	q.send(wire.Cancellation, uuid.NewString(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, env), why))
 }
 
 // send spells one message in the topic's dialect and puts it on its way.
@@ -279,11 +296,17 @@ func (q *peer) SeatTaken(d wire.Dialect, w wire.Welcome) {
 		close(q.seated)
 	}
 	q.tell("joined", w.You.ID)
+	if q.also != nil {
+		q.also.SeatTaken(d, w)
+	}
 }
 
 func (q *peer) SeatLost(err error) {
 	if !errors.Is(err, topic.ErrLeft) {
 		q.tell("disconnected", err.Error())
+	}
+	if q.also != nil {
+		q.also.SeatLost(err)
 	}
 }
 
@@ -313,6 +336,9 @@ func (q *peer) Received(e *wire.Envelope) {
 	if q.onFrame != nil {
 		q.onFrame(e)
 	}
+	if q.also != nil {
+		q.also.Received(e)
+	}
 }
 
 func (q *peer) presence(e *wire.Envelope) {
@@ -331,16 +357,22 @@ func (q *peer) presence(e *wire.Envelope) {
 
 // response settles the question it answers, if it comes from whom we asked.
 func (q *peer) response(e *wire.Envelope) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, env := range e.Corr {
-		w := q.asked[env]
-		if w == nil || w.to != e.From || e.Message.Get(jsonrpc.Result) == nil && e.Message.Get(jsonrpc.Err) == nil {
-			continue
-		}
-		w.answer <- answer{e.Message.Get(jsonrpc.Result), e.Message.Get(jsonrpc.Err)}
-		delete(q.asked, env)
+	result, fault := e.Message.Get(jsonrpc.Result), e.Message.Get(jsonrpc.Err)
+	if result == nil && fault == nil {
 		return
+	}
+	for _, env := range e.Corr {
+		q.mu.Lock()
+		w := q.asked[env]
+		mine := w != nil && w.to == e.From
+		if mine {
+			delete(q.asked, env)
+		}
+		q.mu.Unlock()
+		if mine {
+			w.done(answer{result, fault})
+			return
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ The others there see its tools; what they may call, you decide. Without
 	root.AddCommand(
 		p.runCommand(),
 		p.attachCommand(),
+		p.serveCommand(),
 		p.gatewayCommand(),
 		p.tokenCommand(),
 		p.whoCommand(),
@@ -137,7 +138,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	case cmd.Name() == "approve":
 		p.attend(false)
 	}
-	if bridges || cmd.Name() == "gateway" {
+	if bridges || cmd.Name() == "gateway" || cmd.Name() == "serve" {
 		p.errors = newSpool(p.stderr, logLinesLost) // they must not wait for who reads the log
 		p.stderr = p.errors
 	}

@@ -280,7 +280,7 @@ func (p *program) checkRun() error {
 // run keeps the parts together until the first of them ends. The cause says
 // why, and decides the exit code.
 func (b *bridging) run(ctx context.Context) error {
-	b.events = b.p.newEvents()
+	b.events = b.p.newEvents(b.p.stdout)
 	defer b.events.close()
 	defer b.door.close()
 	defer b.closeAudit()

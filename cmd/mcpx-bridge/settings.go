@@ -70,6 +70,12 @@ type settings struct {
 	// tools
 	Format string
 
+	// serve
+	Patience         time.Duration
+	MaxName          int
+	Limit            int
+	Include, Exclude []string
+
 	// answers
 	Digest     string
 	Reason     string

@@ -1,0 +1,279 @@
+package desktop
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A question waits for the person at the client.
+type question struct {
+	Question
+	shown  bool // the client has it before its person
+	failed bool // the client could not; it is answered elsewhere
+}
+
+// A dialog is an elicitation that the client has open.
+type dialog struct{ q *question }
+
+// A round is an answer input_required of the modern revision: the client comes
+// again with the same call, and with answers to what was asked.
+type round struct {
+	what    string      // the call that it has to come with
+	call    *call       // nil if it was one of our own
+	offered []*question // by their keys in the answer
+}
+
+// putQuestions puts questions before the person, where a call of the client's
+// is under way: MCP has none that come by themselves.
+func (f *Face) putQuestions() {
+	if f.client.elicits && f.host(false) != nil {
+		for _, q := range f.questions {
+			if !q.shown && !q.failed && len(f.dialogs) < maxDialogs {
+				f.openDialog(q)
+			}
+		}
+	}
+	if r := f.host(true); r != nil {
+		f.offer(r)
+	}
+	f.checkApprovals()
+}
+
+// host is a request under way in which the person may be asked something.
+func (f *Face) host(modern bool) (first *request) {
+	for _, r := range f.requests {
+		if r.modern == modern && r.elicits && (r.call != nil || r.answers) && (first == nil || r.seq < first.seq) {
+			first = r
+		}
+	}
+	return first
+}
+
+func (f *Face) openDialog(q *question) {
+	f.dialogged++
+	id := "mcpx-question-" + strconv.Itoa(f.dialogged)
+	f.dialogs[id] = &dialog{q}
+	q.shown = true
+	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), "elicitation/create", q.form()))
+}
+
+// form are the parameters of the elicitation. What is decided has no default
+// and must be chosen: an accept alone says nothing, for some clients accept
+// what nobody saw.
+func (q *question) form() []byte {
+	choices, names := []string{"allow", "deny"}, []string{"Allow this call", "Deny this call"}
+	properties := `{"decision":`
+	extra := ""
+	if len(q.DelegateTo) > 0 {
+		choices, names = append(choices, "delegate"), append(names, "Let somebody else decide")
+		extra = `,"delegateTo":` + string(compose(map[string]any{"type": "string", "title": "Who decides instead", "enum": q.DelegateTo}))
+	}
+	properties += string(compose(map[string]any{"type": "string", "title": "Decision", "enum": choices, "enumNames": names})) + extra +
+		`,"reason":{"type":"string","title":"Reason","maxLength":500}}`
+	return slices.Concat([]byte(`{"message":`), jsonrpc.AppendQuote(nil, q.Text),
+		[]byte(`,"requestedSchema":{"type":"object","properties":`+properties+`,"required":["decision"]}}`))
+}
+
+func (f *Face) dialogAnswered(m *jsonrpc.Message) {
+	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
+	d := f.dialogs[id]
+	if d == nil {
+		return // it came too late, or nobody asked
+	}
+	delete(f.dialogs, id)
+	if result := m.Get(jsonrpc.Result); m.Has(jsonrpc.Result) && isObject(result) {
+		f.decide(d.q, result)
+		return
+	}
+	d.q.failed = true
+	f.note("the client could not put a question to its person; mcpx-bridge approve can")
+}
+
+// decide takes the client's answer. What is not a choice of those offered is a
+// no.
+func (f *Face) decide(q *question, result []byte) {
+	f.forgetQuestion(q)
+	f.closeDialogOf(q)
+	d, said := q.read(result)
+	for _, r := range f.requests {
+		if r.answers {
+			r.settled = append(r.settled, fmt.Sprintf("[%s] %s", q.Digest, said))
+		}
+	}
+	f.do(Decide{q.ID, d})
+}
+
+func (q *question) read(result []byte) (d Decision, said string) {
+	at, err := pick(result, "action", "content")
+	action, _ := jsonrpc.Unquote(at[0])
+	switch {
+	case err != nil:
+		return Decision{Reason: "the answer could not be read"}, "the answer could not be read, so it is a no"
+	case action == "decline":
+		return Decision{}, "denied"
+	case action == "cancel":
+		return Decision{Dismiss: true}, "closed without an answer, so it is a no"
+	}
+	in, err := pick(at[1], "decision", "delegateTo", "reason")
+	decision, _ := jsonrpc.Unquote(in[0])
+	to, _ := jsonrpc.Unquote(in[1])
+	reason, _ := jsonrpc.Unquote(in[2])
+	switch {
+	case err != nil || action != "accept":
+	case decision == "allow":
+		return Decision{Allow: true, Reason: reason}, "allowed"
+	case decision == "deny":
+		return Decision{Reason: reason}, "denied"
+	case decision == "delegate" && slices.Contains(q.DelegateTo, to):
+		return Decision{To: to, Reason: reason}, "passed on to " + clip(to, 80)
+	}
+	return Decision{Reason: "the answer held no decision"}, "the answer held no decision, so it is a no"
+}
+
+func (f *Face) forgetQuestion(q *question) {
+	f.questions = slices.DeleteFunc(f.questions, func(other *question) bool { return other == q })
+}
+
+// settled: a question is none any more.
+func (f *Face) settled(id string) {
+	i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == id })
+	if i < 0 {
+		return
+	}
+	q := f.questions[i]
+	f.forgetQuestion(q)
+	f.closeDialogOf(q)
+	for _, r := range f.requests {
+		if r.answers {
+			r.settled = append(r.settled, fmt.Sprintf("[%s] no longer asked", q.Digest))
+		}
+	}
+}
+
+func (f *Face) closeDialogOf(q *question) {
+	for id, d := range f.dialogs {
+		if d.q == q {
+			f.closeDialog(id)
+			return
+		}
+	}
+}
+
+// closeDialogs takes all dialogs away when no call is under way in which they
+// may be open. The questions stay.
+func (f *Face) closeDialogs() {
+	if len(f.dialogs) == 0 || f.host(false) != nil {
+		return
+	}
+	var ids []string
+	for id := range f.dialogs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		f.closeDialog(id)
+	}
+}
+
+func (f *Face) closeDialog(id string) {
+	f.dialogs[id].q.shown = false
+	delete(f.dialogs, id)
+	params := slices.Concat([]byte(`{"requestId":`), jsonrpc.AppendQuote(nil, id), []byte(`,"reason":"no longer asked here"}`))
+	f.say(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+}
+
+// offer answers a request of the modern revision with questions.
+func (f *Face) offer(r *request) {
+	var some []*question
+	for _, q := range f.questions {
+		if !q.shown && !q.failed && len(some) < maxDialogs {
+			q.shown = true
+			some = append(some, q)
+		}
+	}
+	if len(some) == 0 {
+		return
+	}
+	if r.call != nil {
+		f.giveTicket(r.call)
+	}
+	f.again(r, &round{call: r.call}, some)
+}
+
+// again tells a client of the modern revision to come again with the same call
+// and with answers to the questions, if any.
+func (f *Face) again(r *request, turn *round, some []*question) {
+	turn.what, turn.offered = r.what, some
+	state := f.c.NewID()
+	f.rounds[state] = turn
+	f.clock.after(ticketTime, func() { f.endRound(state) })
+	result := append([]byte(`{"resultType":"input_required"`), `,"inputRequests":{`...)
+	if len(some) == 0 {
+		result = result[:len(`{"resultType":"input_required"`)]
+	}
+	for i, q := range some {
+		if i > 0 {
+			result = append(result, ',')
+		}
+		result = append(jsonrpc.AppendQuote(result, q.ID), `:{"method":"elicitation/create","params":`...)
+		result = append(append(result, q.form()...), '}')
+	}
+	if len(some) > 0 {
+		result = append(result, '}')
+	}
+	result = append(jsonrpc.AppendQuote(append(result, `,"requestState":`...), state), '}')
+	f.reply(r, result)
+}
+
+// endRound: what was not answered may be asked again.
+func (f *Face) endRound(state string) *round {
+	turn := f.rounds[state]
+	if turn == nil {
+		return nil
+	}
+	delete(f.rounds, state)
+	for _, q := range turn.offered {
+		q.shown = false
+	}
+	return turn
+}
+
+// resume takes a call that came again. It reports whether the call is still to
+// be made: one with a state that is unknown never is, for it may have run.
+func (f *Face) resume(r *request, responses, state []byte) bool {
+	given, err := texts(state)
+	var turn *round
+	if err == nil {
+		turn = f.rounds[given[0]]
+	}
+	if turn == nil || turn.what != r.what || responses != nil && !isObject(responses) {
+		f.refuse(r, codeInvalidParams, "requestState is none that was given for this call, or it is too old; the call was not made again", nil)
+		return false
+	}
+	f.endRound(given[0])
+	for _, q := range turn.offered {
+		switch at, err := pick(responses, q.ID); {
+		case !slices.Contains(f.questions, q): // it ended meanwhile
+		case err == nil && at[0] != nil:
+			f.decide(q, orNothing(at[0]))
+		default:
+			q.failed = true // or it would be offered for ever
+		}
+	}
+	if turn.call != nil {
+		f.join(r, turn.call)
+		return false
+	}
+	return true
+}
+
+// orNothing is an object without members for what is none, which is a no.
+func orNothing(raw []byte) []byte {
+	if !isObject(raw) {
+		return []byte("{}")
+	}
+	return raw
+}

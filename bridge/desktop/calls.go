@@ -1,0 +1,277 @@
+package desktop
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A call is one run of a peer's tool: asked for once, whoever waits for it.
+//
+//	under way -> answered -> fetched
+//	    |  \-> ticket (patience ran out; it may be fetched with that) -/
+//	    \-> cancelled (all who waited took it back, and nobody has a ticket)
+type call struct {
+	key     string
+	pair    Pair
+	ref     uint64
+	waiting []*request
+	ticket  string // "" until somebody needs one
+	note    string // what the peer says it waits for
+	at      float64
+	moving  bool     // at is something
+	answer  Answered // once done
+	done    bool
+	idle    *alarm // when it is given up, or its answer forgotten
+}
+
+func (f *Face) callTool(r *request) {
+	at, err := pick(r.params, "name", "arguments", "inputResponses", "requestState")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	name, ok := jsonrpc.Unquote(at[0])
+	args := at[1]
+	if args == nil {
+		args = []byte("{}")
+	}
+	if !ok || !isObject(args) {
+		f.refuse(r, codeInvalidParams, "a tool call has a name, which is a string, and arguments, which are an object", nil)
+		return
+	}
+	r.what = name + "\x00" + same(args)
+	if (at[2] != nil || at[3] != nil) && r.modern && !f.resume(r, at[2], at[3]) {
+		return
+	}
+	if own := ownCalls[name]; own != nil {
+		own(f, r, args)
+		return
+	}
+	f.whenKnown(tools, r, name, func(pair Pair, d *definition) {
+		r.promised = d.answers
+		f.call(r, pair, args)
+	})
+}
+
+// whenKnown looks a name up, at first when those present have said what they
+// offer.
+func (f *Face) whenKnown(k int, r *request, name string, then func(Pair, *definition)) {
+	if pair, d := f.find(k, name); d != nil {
+		then(pair, d)
+		return
+	}
+	f.whenOpen(k, r, func() {
+		f.compile(k) // which gives names to what is new
+		if pair, d := f.find(k, name); d != nil {
+			then(pair, d)
+			return
+		}
+		f.refuse(r, codeInvalidParams, "Unknown "+kinds[k].member[:len(kinds[k].member)-1]+": "+clip(name, 80), nil)
+	})
+}
+
+// call has a request wait for a call: for the one under way that is the same,
+// or for a new one.
+func (f *Face) call(r *request, pair Pair, args []byte) {
+	key := pair.Peer + "\x00" + pair.Name + "\x00" + same(args)
+	if c := f.calls[key]; c != nil {
+		f.join(r, c)
+		return
+	}
+	if why := f.absent(pair.Peer); why != "" {
+		f.sorry(r, why+"; the call was not made")
+		return
+	}
+	if len(f.calls)+len(f.tickets) >= maxCalls {
+		f.sorry(r, "too many calls are under way; the call was not made")
+		return
+	}
+	c := &call{key: key, pair: pair}
+	f.calls[key] = c
+	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args, []byte("}"))
+	c.ref = f.ask(pair.Peer, "tools/call", params, asking{done: func(a Answered) { f.called(c, a) }, progress: func(p []byte) { f.moved(c, p) }})
+	c.idle = f.clock.after(silenceTime, func() { f.giveUp(c) })
+	f.join(r, c)
+}
+
+// join has a request wait for a call.
+func (f *Face) join(r *request, c *call) {
+	r.call = c
+	c.waiting = append(c.waiting, r)
+	if c.done {
+		f.deliver(c)
+		return
+	}
+	late := f.clock.after(f.c.Patience, func() { f.outOfPatience(r) })
+	r.away = func() {
+		late.stop()
+		f.leave(r, c)
+	}
+}
+
+// leave: a call for which nobody waits any more is taken back, unless somebody
+// has a ticket for it.
+func (f *Face) leave(r *request, c *call) {
+	c.waiting = slices.DeleteFunc(c.waiting, func(w *request) bool { return w == r })
+	if len(c.waiting) == 0 && c.ticket == "" && !c.done {
+		f.unask(c.ref, "the caller cancelled it")
+		f.drop(c)
+	}
+}
+
+func (f *Face) drop(c *call) {
+	c.idle.stop()
+	if f.calls[c.key] == c {
+		delete(f.calls, c.key)
+	}
+	delete(f.tickets, c.ticket)
+}
+
+func (f *Face) giveUp(c *call) {
+	f.unask(c.ref, "it was not heard of for too long")
+	f.called(c, Answered{Failed: c.pair.Peer + " was not heard of for an hour"})
+}
+
+// called takes the answer.
+func (f *Face) called(c *call, a Answered) {
+	c.answer, c.done = a, true
+	c.idle.stop()
+	if c.ticket == "" {
+		defer f.drop(c)
+	} else {
+		c.idle = f.clock.after(ticketTime, func() { f.drop(c) })
+	}
+	f.deliver(c)
+}
+
+// deliver gives all who wait the answer. From then on the same call is a new
+// one; who has a ticket can still fetch this answer.
+func (f *Face) deliver(c *call) {
+	if len(c.waiting) > 0 && f.calls[c.key] == c {
+		delete(f.calls, c.key)
+	}
+	for _, r := range slices.Clone(c.waiting) {
+		f.giveAnswer(r, c)
+	}
+	c.waiting = nil
+}
+
+func (f *Face) giveAnswer(r *request, c *call) {
+	switch a := c.answer; {
+	case a.Failed != "":
+		f.sorry(r, a.Failed+"; "+c.pair.Name+" may or may not have run")
+	case a.Err != nil:
+		if text := refusal(c.pair, a.Err); text != "" {
+			f.refused(r, text, a.Err)
+			return
+		}
+		f.passError(r, a.Err)
+	default:
+		f.passResult(r, a.Result, c.pair)
+	}
+}
+
+// passResult answers with a peer's result, byte for byte. It may be nothing but
+// a result: no peer asks this client for anything by way of it.
+func (f *Face) passResult(r *request, result []byte, from Pair) {
+	at, err := peek(result, "resultType")
+	if err != nil {
+		f.sorry(r, from.Peer+" answered with something that is no result; "+from.Name+" has run")
+		return
+	}
+	if kind, _ := jsonrpc.Unquote(at[0]); at[0] != nil && kind != "complete" {
+		f.sorry(r, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
+		return
+	}
+	f.reply(r, result)
+}
+
+// moved passes progress on. It must go forward (MCP), so what does not is left
+// out.
+func (f *Face) moved(c *call, params []byte) {
+	at, err := pick(params, "progressToken", "progress", "message")
+	if err != nil {
+		return
+	}
+	n, err := strconv.ParseFloat(string(at[1]), 64)
+	if err != nil || c.moving && n <= c.at {
+		return
+	}
+	c.at, c.moving = n, true
+	c.idle.stop()
+	c.idle = f.clock.after(silenceTime, func() { f.giveUp(c) })
+	text, _ := jsonrpc.Unquote(at[2])
+	c.note = clip(text, 200)
+	for _, r := range c.waiting {
+		f.progress(r, params)
+	}
+}
+
+// progress tells a client of progress under its own token, all else as it came.
+func (f *Face) progress(r *request, params []byte) {
+	m, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, "notifications/progress", params), jsonrpc.Judged)
+	if err == nil && r.token != nil {
+		f.say(m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: r.token}))
+	}
+}
+
+// outOfPatience answers before the client would stop waiting: with a ticket
+// that the answer can be fetched with.
+func (f *Face) outOfPatience(r *request) {
+	c := r.call
+	f.giveTicket(c)
+	if r.modern {
+		f.again(r, &round{call: c}, nil)
+		return
+	}
+	what := "is not answered yet"
+	if c.note != "" {
+		what += " (" + c.note + ")"
+	}
+	where := ""
+	if strings.Contains(c.note, "approval") {
+		where = " If it waits for you, the command mcpx-bridge approve lets you decide."
+	}
+	text := fmt.Sprintf("%s at %s %s. To get the answer call mcpx_result with the ticket %q, or make the same call again: it does not run twice.%s",
+		clip(c.pair.Name, 80), clip(c.pair.Peer, 80), what, c.ticket, where)
+	pending := map[string]any{"status": "pending", "ticket": c.ticket, "peer": c.pair.Peer, "tool": c.pair.Name, "waits_for": c.note}
+	f.reply(r, r.interim(text, pending))
+}
+
+func (f *Face) giveTicket(c *call) {
+	if c.ticket == "" {
+		c.ticket = f.c.NewID()
+		f.tickets[c.ticket] = c
+	}
+}
+
+// interim is an answer that is not the tool's. A client holds what is structured
+// against the form that the tool promises, if it does, so there it may be an
+// error only, and goes into _meta.
+func (r *request) interim(text string, structured any) []byte {
+	if r.promised {
+		return compose(map[string]any{"content": words(text), "isError": true, "_meta": map[string]any{"mcpx/pending": structured}})
+	}
+	return compose(map[string]any{"content": words(text), "structuredContent": structured})
+}
+
+// A word is content of type text.
+type word struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func words(text string) []word { return []word{{"text", text}} }
+
+// sorry answers that something did not work, in words that a model reads.
+func (f *Face) sorry(r *request, text string) {
+	if r.method != "tools/call" {
+		f.refuse(r, codeUnavailable, text, nil)
+		return
+	}
+	f.reply(r, compose(map[string]any{"content": words(clip(text, 600)), "isError": true}))
+}

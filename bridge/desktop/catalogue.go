@@ -1,0 +1,284 @@
+package desktop
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A catalogue is what the client is shown of one kind.
+type catalogue struct {
+	names *Names // of tools and prompts
+
+	list    []byte // as the client gets it; nil if it has to be made anew
+	count   int
+	told    [sha256.Size]byte // of what the client knows
+	telling *alarm            // when it is told of changes
+	omitted int               // how many the limit left out
+
+	opened  bool // no list waits for anybody any more
+	opening *alarm
+	held    []waiting
+}
+
+// A waiting is a request that waits for those who were there at first.
+type waiting struct {
+	r    *request
+	then func()
+}
+
+// whenOpen does something for a request as soon as those who were present at
+// joining have said what they offer, or have had their time.
+func (f *Face) whenOpen(k int, r *request, then func()) {
+	c := &f.catalogue[k]
+	if c.opened {
+		then()
+		return
+	}
+	c.held = append(c.held, waiting{r, then})
+	if c.opening == nil {
+		c.opening = f.clock.after(openTime, func() { f.open(k) })
+	}
+}
+
+// openAll opens what nobody has to be waited for any more.
+func (f *Face) openAll() {
+	for k := range kinds {
+		if !f.catalogue[k].opened && f.seated && f.allHeard(k) {
+			f.open(k)
+		}
+	}
+}
+
+func (f *Face) allHeard(k int) bool {
+	for id, p := range f.peers {
+		if f.first[id] && p.here && !p.lists[k].settled {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Face) open(k int) {
+	c := &f.catalogue[k]
+	c.opening.stop()
+	c.opened = true
+	if k == tools {
+		f.compile(k)
+		f.do(Ready{c.count})
+	}
+	held := c.held
+	c.held = nil
+	for _, h := range held {
+		if !h.r.ended {
+			h.then()
+		}
+	}
+}
+
+// changed: what is shown of a kind may be another.
+func (f *Face) changed(k int) {
+	c := &f.catalogue[k]
+	c.list = nil
+	if c.telling == nil {
+		c.telling = f.clock.after(batchTime, func() { f.tellChanges(k) })
+	}
+}
+
+// tellChanges tells the client that there is another list, if there is.
+func (f *Face) tellChanges(k int) {
+	c := &f.catalogue[k]
+	c.telling = nil
+	if !c.opened {
+		c.telling = f.clock.after(batchTime, func() { f.tellChanges(k) })
+		return
+	}
+	f.compile(k)
+	if now := sha256.Sum256(c.list); now != c.told {
+		c.told = now
+		f.notify(kinds[k].change)
+	}
+}
+
+// An entry is one thing in a list.
+type entry struct {
+	pair Pair
+	def  *definition
+}
+
+// entries are all that may be shown of a kind, by peer and name.
+func (f *Face) entries(k int) (all []entry) {
+	for _, id := range f.ids() {
+		defs := f.peers[id].lists[k].all
+		from := len(all)
+		for i := range defs {
+			if p := (Pair{id, defs[i].key}); f.shows(p) {
+				all = append(all, entry{p, &defs[i]})
+			}
+		}
+		slices.SortStableFunc(all[from:], func(a, b entry) int { return a.pair.Compare(b.pair) })
+	}
+	return all
+}
+
+// compile makes the list that the client gets.
+func (f *Face) compile(k int) {
+	c := &f.catalogue[k]
+	if c.list != nil {
+		return
+	}
+	c.count = 0
+	parts := [][]byte{}
+	if k == tools {
+		parts = append(parts, ownTools[:]...)
+	}
+	for _, e := range f.chosen(k) {
+		if name := f.outward(k, e.pair); name != "" {
+			parts = append(parts, e.def.of(e.pair.Peer, kinds[k].key, name))
+			c.count++
+		}
+	}
+	c.list = slices.Concat([]byte(`{"`+kinds[k].member+`":[`), bytes.Join(parts, []byte(",")), []byte("]}"))
+}
+
+// chosen are the entries that are shown: all, or as many tools as the limit
+// leaves room for, peer by peer in turn (WIRE 9.4).
+func (f *Face) chosen(k int) []entry {
+	all := f.entries(k)
+	room := f.c.Limit - len(ownTools)
+	if k != tools || f.c.Limit == 0 || len(all) <= room {
+		f.omit(k, nil)
+		return all
+	}
+	var turns [][]entry
+	for _, e := range all {
+		if n := len(turns); n > 0 && turns[n-1][0].pair.Peer == e.pair.Peer {
+			turns[n-1] = append(turns[n-1], e)
+		} else {
+			turns = append(turns, []entry{e})
+		}
+	}
+	var in, out []entry
+	for round := 0; len(in)+len(out) < len(all); round++ {
+		for _, turn := range turns {
+			switch {
+			case round >= len(turn):
+			case len(in) < room:
+				in = append(in, turn[round])
+			default:
+				out = append(out, turn[round])
+			}
+		}
+	}
+	f.omit(k, out)
+	slices.SortStableFunc(in, func(a, b entry) int { return a.pair.Compare(b.pair) })
+	return in
+}
+
+// omit says which tools the limit leaves out, once.
+func (f *Face) omit(k int, out []entry) {
+	if c := &f.catalogue[k]; c.omitted != len(out) {
+		c.omitted = len(out)
+		var names []string
+		for _, e := range out {
+			names = append(names, e.pair.Peer+"/"+e.pair.Name)
+		}
+		if len(names) > 0 {
+			f.note(fmt.Sprintf("the limit leaves out %d tools: %.2000s", len(out), strings.Join(names, ", ")))
+		}
+	}
+}
+
+// outward is what the client calls something, "" if that cannot be said.
+func (f *Face) outward(k int, p Pair) string {
+	if k == resources || k == templates {
+		return outwardURI(p)
+	}
+	return f.catalogue[k].names.Of(p)
+}
+
+// find looks up what the client calls by a name. Names of what is gone are
+// unknown.
+func (f *Face) find(k int, name string) (Pair, *definition) {
+	pair, ok := f.catalogue[k].names.Pair(name)
+	if !ok || f.peers[pair.Peer] == nil || !f.shows(pair) {
+		return Pair{}, nil
+	}
+	return pair, f.definition(k, pair)
+}
+
+func (f *Face) definition(k int, pair Pair) *definition {
+	p := f.peers[pair.Peer]
+	if p == nil {
+		return nil
+	}
+	for i := range p.lists[k].all {
+		if d := &p.lists[k].all[i]; d.key == pair.Name {
+			return d
+		}
+	}
+	return nil
+}
+
+// A resource of a peer's is mcpx://PEER/URI, with its own URI as it stands, so
+// that templates can still be filled in. A peer's id has no slash.
+const scheme = "mcpx://"
+
+func outwardURI(p Pair) string { return scheme + escapeID(p.Peer) + "/" + p.Name }
+
+// inwardURI finds whose a resource is. What it gives back is in the form that
+// was given out, or it is none of ours.
+func (f *Face) inwardURI(uri string) (p Pair, ok bool) {
+	rest, ours := strings.CutPrefix(uri, scheme)
+	id, uri, cut := strings.Cut(rest, "/")
+	if !ours || !cut || uri == "" {
+		return p, false
+	}
+	for _, peer := range f.ids() {
+		if escapeID(peer) == id {
+			return Pair{peer, uri}, true
+		}
+	}
+	return p, false
+}
+
+// escapeID writes an id with nothing in it that has a meaning in a URI.
+func escapeID(id string) string {
+	var b strings.Builder
+	for i := range len(id) {
+		if c := id[i]; notInName.MatchString(string(rune(c))) && c != '.' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// answerList gives the client a list, all of it on one page.
+func (f *Face) answerList(k int) func(*Face, *request) {
+	return func(f *Face, r *request) {
+		f.whenOpen(k, r, func() {
+			f.compile(k)
+			f.catalogue[k].told = sha256.Sum256(f.catalogue[k].list)
+			f.reply(r, f.catalogue[k].list)
+		})
+	}
+}
+
+// notify tells the client that a list changed: whoever listens for it, or a
+// client of the older revisions, which is told without asking.
+func (f *Face) notify(method string) {
+	if f.client.ready {
+		f.do(Say{jsonrpc.AppendNotification(nil, method, nil)})
+	}
+	for _, r := range f.subs {
+		if slices.Contains(r.listens, method) {
+			f.do(Say{jsonrpc.AppendNotification(nil, method, r.tagged(nil))})
+		}
+	}
+}

@@ -1,0 +1,390 @@
+package desktop
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// The revisions of MCP. In the first four a client begins with initialize and
+// can be asked something while a call of its is under way; in the last every
+// request says of itself what its client can do, and is answered with
+// input_required where the client is to be asked.
+var (
+	handshaking = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+	modern      = "2026-07-28"
+)
+
+const (
+	codeParse           = -32700
+	codeInvalidRequest  = -32600
+	codeUnknownMethod   = -32601
+	codeInvalidParams   = -32602
+	codeWrongRevision   = -32022
+	codeTooManyRequests = -31005
+)
+
+const (
+	metaRevision     = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+)
+
+// A client is what is known of who speaks to us.
+type client struct {
+	ready   bool // it shook hands, so it is told of changes
+	elicits bool // it said that it puts questions to its person
+}
+
+// A request is one of the client's, under way.
+type request struct {
+	id      []byte // raw
+	seq     int    // in the order in which they came
+	method  string
+	params  []byte
+	token   []byte // raw; nil if it does not want to hear of progress
+	modern  bool
+	elicits bool // its client puts questions to its person
+	ended   bool
+	away    func() // undoes what waits for it, when it ends or is cancelled; may be nil
+
+	what     string   // which tool, with which arguments
+	promised bool     // the client expects an answer of a certain form
+	call     *call    // that it waits for
+	answers  bool     // it waits until there are no questions to us
+	settled  []string // what became of questions meanwhile
+	listens  []string // notifications that it wants
+}
+
+// methods are the requests that are served.
+var methods map[string]func(*Face, *request)
+
+func init() { // which would be a cycle without it
+	methods = map[string]func(*Face, *request){
+		"initialize":               (*Face).initialize,
+		"server/discover":          (*Face).discover,
+		"ping":                     func(f *Face, r *request) { f.reply(r, []byte("{}")) },
+		"tools/list":               (*Face).listTools,
+		"prompts/list":             func(f *Face, r *request) { f.answerList(prompts)(f, r) },
+		"resources/list":           func(f *Face, r *request) { f.answerList(resources)(f, r) },
+		"resources/templates/list": func(f *Face, r *request) { f.answerList(templates)(f, r) },
+		"tools/call":               (*Face).callTool,
+		"prompts/get":              (*Face).getPrompt,
+		"resources/read":           (*Face).readResource,
+		"subscriptions/listen":     (*Face).listen,
+	}
+}
+
+func (f *Face) listTools(r *request) { f.answerList(tools)(f, r) }
+
+// line takes one line of the client's.
+func (f *Face) line(text []byte) {
+	text = bytes.Trim(text, " \t\r")
+	if len(text) == 0 {
+		return
+	}
+	m, err := jsonrpc.Parse(text, jsonrpc.Judged)
+	if err != nil {
+		f.unreadable(text, err)
+		return
+	}
+	switch m.Class() {
+	case jsonrpc.Request:
+		f.request(&m)
+	case jsonrpc.Notification:
+		f.notification(&m)
+	case jsonrpc.Response:
+		f.dialogAnswered(&m)
+	default:
+		f.say(jsonrpc.AppendError(nil, orNull(m.Get(jsonrpc.ID)), codeInvalidRequest, "the message is neither a request nor a notification nor an answer", nil))
+	}
+}
+
+// unreadable answers what cannot be taken, under its id if it has one that can
+// be told.
+func (f *Face) unreadable(text []byte, err error) {
+	code := codeParse
+	var id []byte
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		code = e.Code()
+		if e.Reason != jsonrpc.Syntax && e.Reason != jsonrpc.TrailingData && e.Reason != jsonrpc.Batch {
+			id = idOf(text)
+		}
+	}
+	if text, ok := jsonrpc.Unquote(id); ok && f.dialogs[text] != nil {
+		f.decide(f.dialogs[text].q, []byte("{}")) // an answer that can be read in two ways is a no
+		return
+	}
+	f.say(jsonrpc.AppendError(nil, orNull(id), code, err.Error(), nil))
+}
+
+func (f *Face) overlong(head []byte) {
+	f.say(jsonrpc.AppendError(nil, orNull(idOf(head)), codeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes", jsonrpc.MaxSize), nil))
+}
+
+// idOf is the id of a request that was refused, as far as it was read; nil if
+// it has none or more than one.
+func idOf(text []byte) []byte {
+	shape := jsonrpc.Shape{{Name: "id", Slot: 0}, {Name: "method", Slot: 1}}
+	var at [2]jsonrpc.Span
+	_ = jsonrpc.Scan(text, jsonrpc.Passed, shape, at[:]) // what it came by stands
+	id := text[at[0].Start:at[0].End]
+	if len(id) == 0 || at[0].End == len(text) || !bytes.ContainsRune([]byte(`"-0123456789`), rune(id[0])) {
+		return nil
+	}
+	return bytes.Clone(id)
+}
+
+func orNull(id []byte) []byte {
+	if len(id) == 0 {
+		return []byte("null")
+	}
+	return id
+}
+
+func (f *Face) say(line []byte) { f.do(Say{line}) }
+
+func (f *Face) request(m *jsonrpc.Message) {
+	r := &request{id: m.Get(jsonrpc.ID), method: m.Text(jsonrpc.Method), params: m.Get(jsonrpc.Params), token: m.Get(jsonrpc.ProgressToken), elicits: f.client.elicits}
+	if len(r.token) > 0 && !strings.ContainsRune(`"-0123456789`, rune(r.token[0])) {
+		r.token = nil
+	}
+	serve := methods[r.method]
+	switch {
+	case f.requests[string(r.id)] != nil:
+		f.say(jsonrpc.AppendError(nil, r.id, codeInvalidRequest, "a request with this id is still under way", nil))
+		return
+	case len(f.requests) >= maxOpen:
+		f.say(jsonrpc.AppendError(nil, r.id, codeTooManyRequests, "too many requests are under way", nil))
+		return
+	}
+	f.heard++
+	r.seq = f.heard
+	f.requests[string(r.id)] = r
+	if r.params != nil && !isObject(r.params) {
+		f.refuse(r, codeInvalidParams, "params must be an object", nil)
+		return
+	}
+	if !f.revise(r, m.Get(jsonrpc.Meta)) {
+		return
+	}
+	if serve == nil {
+		f.refuse(r, codeUnknownMethod, "there is no method "+clip(r.method, 80), nil)
+		return
+	}
+	serve(f, r)
+}
+
+// revise finds out which revision a request is in. It reports false if it is
+// refused.
+func (f *Face) revise(r *request, meta []byte) bool {
+	if !isObject(meta) {
+		return true
+	}
+	at, err := pick(meta, metaRevision, metaCapabilities)
+	if err != nil {
+		f.refuse(r, codeInvalidParams, "_meta: "+err.Error(), nil)
+		return false
+	}
+	if at[0] == nil {
+		return true
+	}
+	revision, _ := jsonrpc.Unquote(at[0])
+	if slices.Contains(handshaking, revision) && r.method != "server/discover" {
+		return true
+	}
+	if revision != modern {
+		data := compose(map[string]any{"supported": append([]string{modern}, handshaking...), "requested": clip(revision, 40)})
+		f.refuse(r, codeWrongRevision, "this revision of MCP is not spoken here", data)
+		return false
+	}
+	r.modern, r.elicits = true, elicits(at[1])
+	return true
+}
+
+// elicits reads from a client's capabilities whether it puts forms to its
+// person.
+func elicits(capabilities []byte) bool {
+	if !isObject(capabilities) {
+		return false
+	}
+	at, err := pick(capabilities, "elicitation")
+	if err != nil || !isObject(at[0]) {
+		return false
+	}
+	modes, err := pick(at[0], "form", "url")
+	return err == nil && (modes[0] != nil || modes[1] == nil)
+}
+
+func (f *Face) initialize(r *request) {
+	at, err := pick(r.params, "protocolVersion", "capabilities")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	revision, _ := jsonrpc.Unquote(at[0])
+	if !slices.Contains(handshaking, revision) {
+		revision = handshaking[len(handshaking)-1]
+	}
+	f.client = client{elicits: elicits(at[1])}
+	f.reply(r, slices.Concat([]byte(`{"protocolVersion":`), jsonrpc.AppendQuote(nil, revision), []byte(","), f.self(), []byte("}")))
+}
+
+func (f *Face) discover(r *request) {
+	versions := compose(append([]string{modern}, handshaking...))
+	f.reply(r, slices.Concat([]byte(`{"supportedVersions":`), versions, []byte(","), f.self(), []byte("}")))
+}
+
+const instructions = "The tools of other participants in an MCPx topic, named peer__tool. Some calls wait until a person agrees; " +
+	"an answer with a ticket means that it is not decided yet: call mcpx_result with the ticket, or the same tool with the same arguments again. " +
+	"mcpx_peers lists who is here, mcpx_call calls any tool of theirs."
+
+// self are the members that tell who we are.
+func (f *Face) self() []byte {
+	return slices.Concat([]byte(`"capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true}},`+
+		`"serverInfo":{"name":"mcpx-bridge","title":"MCPx topic","version":`), jsonrpc.AppendQuote(nil, f.c.Version),
+		[]byte(`},"instructions":`), jsonrpc.AppendQuote(nil, instructions))
+}
+
+func (f *Face) notification(m *jsonrpc.Message) {
+	switch m.Text(jsonrpc.Method) {
+	case "notifications/initialized":
+		f.client.ready = true
+	case "notifications/cancelled":
+		if r := f.requests[string(m.Get(jsonrpc.RequestID))]; r != nil && r.method != "initialize" {
+			f.end(r) // and nothing is answered
+		}
+	}
+}
+
+// end ends a request, be it answered or not.
+func (f *Face) end(r *request) {
+	if r.ended {
+		return
+	}
+	r.ended = true
+	delete(f.requests, string(r.id))
+	f.subs = slices.DeleteFunc(f.subs, func(s *request) bool { return s == r })
+	if r.away != nil {
+		r.away()
+	}
+	f.closeDialogs()
+}
+
+// reply answers with a result of ours.
+func (f *Face) reply(r *request, result []byte) {
+	if r.ended {
+		return
+	}
+	f.say(jsonrpc.AppendResult(nil, r.id, r.completed(result)))
+	f.end(r)
+}
+
+// stale says that nobody may keep a result for later.
+const stale = `"ttlMs":0,"cacheScope":"private"`
+
+// cached are the methods whose results say in the modern revision how long they
+// are good.
+var cached = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "server/discover"}
+
+// completed adds what a result must say in the modern revision, unless it says
+// so itself.
+func (r *request) completed(result []byte) []byte {
+	if !r.modern {
+		return result
+	}
+	at, err := peek(result, "resultType", "ttlMs", "cacheScope")
+	if err != nil {
+		return result
+	}
+	var more []string
+	if at[0] == nil {
+		more = append(more, `"resultType":"complete"`)
+	}
+	if slices.Contains(cached, r.method) && at[1] == nil && at[2] == nil {
+		more = append(more, stale)
+	}
+	return withMembers(result, strings.Join(more, ","))
+}
+
+// withMembers puts members at the start of an object.
+func withMembers(object []byte, members string) []byte {
+	rest := bytes.TrimLeft(bytes.TrimLeft(object, " \t\r\n")[1:], " \t\r\n")
+	switch {
+	case members == "":
+		return object
+	case rest[0] == '}':
+		return slices.Concat([]byte("{"+members), rest)
+	}
+	return slices.Concat([]byte("{"+members+","), rest)
+}
+
+// refuse answers with a JSON-RPC error of ours.
+func (f *Face) refuse(r *request, code int, why string, data []byte) {
+	if r.ended {
+		return
+	}
+	f.say(jsonrpc.AppendError(nil, r.id, code, why, data))
+	f.end(r)
+}
+
+// passError answers with a peer's error, byte for byte.
+func (f *Face) passError(r *request, raw []byte) {
+	if r.ended {
+		return
+	}
+	line := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), r.id, []byte(`,"error":`), raw, []byte("}"))
+	f.say(bytes.ReplaceAll(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" ")))
+	f.end(r)
+}
+
+// listen opens a stream of notifications of the modern revision.
+func (f *Face) listen(r *request) {
+	at, err := pick(r.params, "notifications")
+	if err != nil || !r.modern || at[0] != nil && !isObject(at[0]) {
+		f.refuse(r, codeInvalidParams, "notifications must be an object", nil)
+		return
+	}
+	agreed := map[string]bool{}
+	wanted, err := pick(at[0], "toolsListChanged", "promptsListChanged", "resourcesListChanged")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	for k, name := range []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged"} {
+		if string(wanted[k]) == "true" {
+			agreed[name] = true
+			r.listens = append(r.listens, kinds[k].change)
+		}
+	}
+	f.subs = append(f.subs, r)
+	f.say(jsonrpc.AppendNotification(nil, "notifications/subscriptions/acknowledged", r.tagged(slices.Concat([]byte(`"notifications":`), compose(agreed)))))
+}
+
+// tagged are the parameters of a notification for who listens.
+func (r *request) tagged(members []byte) []byte {
+	tag := slices.Concat([]byte(`{"_meta":{"`+metaSubscription+`":`), r.id, []byte("}"))
+	if len(members) > 0 {
+		tag = append(append(tag, ','), members...)
+	}
+	return append(tag, '}')
+}
+
+// clip shortens what others wrote to so many characters, and leaves out what
+// would not show.
+func clip(text string, most int) string {
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, text)
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,171 @@
+package desktop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// maxDefinition is how long the definition of one tool, prompt or resource may
+// be, in bytes.
+const maxDefinition = 256 << 10
+
+// A kind is one of the things that a server lists.
+type kind struct {
+	method string // that lists them
+	member string // of the result
+	key    string // the member that a definition is known by
+	change string // the notification that says that there are others
+}
+
+var kinds = [...]kind{
+	tools:     {"tools/list", "tools", "name", "notifications/tools/list_changed"},
+	prompts:   {"prompts/list", "prompts", "name", "notifications/prompts/list_changed"},
+	resources: {"resources/list", "resources", "uri", "notifications/resources/list_changed"},
+	templates: {"resources/templates/list", "resourceTemplates", "uriTemplate", "notifications/resources/list_changed"},
+}
+
+const (
+	tools = iota
+	prompts
+	resources
+	templates
+)
+
+// A definition is one thing that a peer offers.
+type definition struct {
+	key     string // by which the peer knows it
+	fields  []field
+	answers bool // a tool that promises an answer of a certain form
+}
+
+// define reads what a peer lists. Clients refuse a whole list for one entry
+// that is not as they want it, so what would spoil it is left out, or is an
+// error.
+func define(k int, raw []byte) (d definition, err error) {
+	if len(raw) > maxDefinition {
+		return d, fmt.Errorf("its definition has over %d KiB", maxDefinition>>10)
+	}
+	if d.fields, err = fieldsOf(raw); err != nil {
+		return d, err
+	}
+	var known bool
+	if d.key, known = jsonrpc.Unquote(d.get(kinds[k].key)); !known || d.key == "" {
+		return d, errors.New("it has no " + kinds[k].key)
+	}
+	if k == tools {
+		if err := checkSchema(d.get("inputSchema")); err != nil {
+			return d, fmt.Errorf("its inputSchema %w", err)
+		}
+	}
+	d.fields = slices.DeleteFunc(d.fields, func(f field) bool {
+		fine, known := fit[f.name]
+		return known && !fine(f.value)
+	})
+	d.answers = d.get("outputSchema") != nil
+	return d, nil
+}
+
+func (d *definition) get(name string) []byte {
+	for _, f := range d.fields {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// fit says what members must be like that need not be there.
+var fit = map[string]func([]byte) bool{
+	"title":        isText,
+	"description":  isText,
+	"mimeType":     isText,
+	"size":         into[float64],
+	"annotations":  into[annotations],
+	"icons":        into[[]icon],
+	"arguments":    into[[]argument],
+	"_meta":        isObject,
+	"outputSchema": func(raw []byte) bool { return checkSchema(raw) == nil },
+	"execution":    func([]byte) bool { return false }, // tasks are not passed on
+}
+
+type (
+	annotations struct {
+		Title                                                        *string
+		ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool
+		Audience                                                     []string
+		Priority                                                     *float64
+		LastModified                                                 *string
+	}
+	icon struct {
+		Src   string
+		Sizes []string
+	}
+	argument struct {
+		Name, Description, Title string
+		Required                 bool
+	}
+)
+
+func isText(raw []byte) bool {
+	_, ok := jsonrpc.Unquote(raw)
+	return ok
+}
+
+func into[T any](raw []byte) bool {
+	var v T
+	return string(raw) != "null" && json.Unmarshal(raw, &v) == nil
+}
+
+// checkSchema reports why clients would not take a schema.
+func checkSchema(raw []byte) error {
+	if !isObject(raw) {
+		return errors.New("is no object")
+	}
+	at, err := pick(raw, "type", "properties", "required")
+	if err != nil {
+		return err
+	}
+	var properties map[string]json.RawMessage
+	var required []string
+	switch kind, _ := jsonrpc.Unquote(at[0]); {
+	case kind != "object":
+		return errors.New("is not of type object")
+	case at[1] != nil && (!isObject(at[1]) || json.Unmarshal(at[1], &properties) != nil):
+		return errors.New("has properties that are no object")
+	case at[2] != nil && !(into[[]string](at[2]) && json.Unmarshal(at[2], &required) == nil):
+		return errors.New("has no list of required properties")
+	}
+	for name, p := range properties {
+		if !isObject(p) {
+			return fmt.Errorf("has a property %.40q that is no object", name)
+		}
+	}
+	return nil
+}
+
+// of is the definition as the client sees it: under another name, and saying
+// whose it is. All else, schemas above all, is as the peer wrote it.
+func (d *definition) of(peer, key, name string) []byte {
+	out := slices.Clone(d.fields)
+	described := false
+	for i, f := range out {
+		switch text, _ := jsonrpc.Unquote(f.value); f.name {
+		case key:
+			out[i].value = jsonrpc.AppendQuote(nil, name)
+		case "title":
+			out[i].value = jsonrpc.AppendQuote(nil, text+" ("+peer+")")
+		case "description":
+			described = true
+			out[i].value = jsonrpc.AppendQuote(nil, strings.TrimSpace(text+" (via "+peer+")"))
+		}
+	}
+	if !described {
+		out = append(out, field{"description", jsonrpc.AppendQuote(nil, "(via "+peer+")")})
+	}
+	return appendObject(nil, out)
+}

@@ -1,0 +1,145 @@
+package desktop
+
+import "time"
+
+// An Event is something that happened. Byte fields belong to the Face from then
+// on.
+type Event interface{ event() }
+
+type (
+	// Line is a line from the client, without its end.
+	Line struct{ Text []byte }
+
+	// Overlong is a line from the client that was over the limit, or its head.
+	Overlong struct{ Head []byte }
+
+	// Seated: we have a seat, as Me, among Peers. It may come again without an
+	// Unseated in between.
+	Seated struct {
+		Me, Topic string
+		Peers     []Peer
+		Greet     bool // a peer must be initialized before it is asked for anything else
+	}
+
+	// Unseated: the seat is lost; another is sought.
+	Unseated struct{ Why string }
+
+	// Came and Left are about a peer.
+	Came struct{ Peer Peer }
+	Left struct{ ID string }
+
+	// Answered is the answer to an Ask: one of Result and Err, raw, or else
+	// Failed, why there will be none.
+	Answered struct {
+		Ref         uint64
+		Result, Err []byte
+		Failed      string
+	}
+
+	// Progressed carries the parameters of a progress notification about an Ask.
+	Progressed struct {
+		Ref    uint64
+		Params []byte
+	}
+
+	// Noticed is any other notification of a peer's.
+	Noticed struct{ From, Method string }
+
+	// Asked: somebody puts a question to us. Settled: it is none any more, be
+	// it because we answered.
+	Asked   struct{ Question Question }
+	Settled struct{ ID string }
+
+	// Hangup: the client is gone, and fetches nothing any more.
+	Hangup struct{}
+
+	// Due: Next has come.
+	Due struct{}
+)
+
+func (Line) event()       {}
+func (Overlong) event()   {}
+func (Seated) event()     {}
+func (Unseated) event()   {}
+func (Came) event()       {}
+func (Left) event()       {}
+func (Answered) event()   {}
+func (Progressed) event() {}
+func (Noticed) event()    {}
+func (Asked) event()      {}
+func (Settled) event()    {}
+func (Hangup) event()     {}
+func (Due) event()        {}
+
+// A Peer is another participant.
+type Peer struct {
+	ID   string
+	Mute bool // it may not answer, so it is not asked
+}
+
+// A Question is one that wants leave for somebody's call, from this
+// participant. Its texts have been made fit to be shown.
+type Question struct {
+	ID                         string
+	Digest, Bridge, From, Tool string
+	Text                       string   // all of it, as a person must see it
+	DelegateTo                 []string // to whom it may be passed on; nil if to nobody
+	Deadline                   time.Time
+}
+
+// An Act is something to be done.
+type Act interface{ act() }
+
+type (
+	// Say is a line for the client.
+	Say struct{ Line []byte }
+
+	// Ask is a request to a peer. It must be followed by exactly one Answered,
+	// unless it is cancelled.
+	Ask struct {
+		Ref      uint64
+		To       string
+		Method   string
+		Params   []byte // raw, nil for none
+		Progress bool   // tell of its progress
+	}
+
+	// Cancel takes an Ask back.
+	Cancel struct {
+		Ref uint64
+		Why string
+	}
+
+	// Tell is a notification to a peer.
+	Tell struct {
+		To, Method string
+	}
+
+	// Decide answers a question put to us. The zero Decision is a no.
+	Decide struct {
+		ID       string
+		Decision Decision
+	}
+
+	// Note is something the owner may want to know.
+	Note struct{ Text string }
+
+	// Ready: all who were there at first have been heard, or had their time.
+	Ready struct{ Tools int }
+)
+
+func (Say) act()    {}
+func (Ask) act()    {}
+func (Cancel) act() {}
+func (Tell) act()   {}
+func (Decide) act() {}
+func (Note) act()   {}
+func (Ready) act()  {}
+
+// A Decision is what a person chose.
+type Decision struct {
+	Allow   bool
+	To      string // whom to ask instead
+	Reason  string
+	Dismiss bool // a no of somebody who closed the question without answering
+}

@@ -1,0 +1,73 @@
+package desktop
+
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+func (f *Face) getPrompt(r *request) {
+	at, err := pick(r.params, "name", "arguments")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	name, ok := jsonrpc.Unquote(at[0])
+	if !ok || at[1] != nil && !isObject(at[1]) {
+		f.refuse(r, codeInvalidParams, "a prompt has a name, which is a string, and arguments, which are an object", nil)
+		return
+	}
+	f.whenKnown(prompts, r, name, func(pair Pair, _ *definition) {
+		params := jsonrpc.AppendQuote([]byte(`{"name":`), pair.Name)
+		if at[1] != nil {
+			params = slices.Concat(params, []byte(`,"arguments":`), at[1])
+		}
+		f.forward(r, pair, append(params, '}'))
+	})
+}
+
+func (f *Face) readResource(r *request) {
+	at, err := pick(r.params, "uri")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	uri, ok := jsonrpc.Unquote(at[0])
+	if !ok {
+		f.refuse(r, codeInvalidParams, "a resource has a uri, which is a string", nil)
+		return
+	}
+	f.whenOpen(resources, r, func() {
+		pair, ok := f.inwardURI(uri)
+		if !ok || !f.shows(pair) {
+			f.refuse(r, codeInvalidParams, "Unknown resource: "+clip(uri, 200), compose(map[string]string{"uri": clip(uri, 200)}))
+			return
+		}
+		f.forward(r, pair, append(jsonrpc.AppendQuote([]byte(`{"uri":`), pair.Name), '}'))
+	})
+}
+
+// forward asks a peer what the client asked, and passes on what it answers.
+func (f *Face) forward(r *request, pair Pair, params []byte) {
+	if why := f.absent(pair.Peer); why != "" {
+		f.sorry(r, why)
+		return
+	}
+	a := asking{done: func(a Answered) { f.forwarded(r, pair, a) }}
+	if r.token != nil {
+		a.progress = func(params []byte) { f.progress(r, params) }
+	}
+	ref := f.ask(pair.Peer, r.method, params, a)
+	r.away = func() { f.unask(ref, "the caller cancelled it") }
+}
+
+func (f *Face) forwarded(r *request, pair Pair, a Answered) {
+	switch {
+	case a.Failed != "":
+		f.sorry(r, a.Failed)
+	case a.Err != nil:
+		f.passError(r, a.Err)
+	default:
+		f.passResult(r, a.Result, pair)
+	}
+}

@@ -1,0 +1,139 @@
+package desktop
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A field is a member of an object, its value as it was written.
+type field struct {
+	name  string
+	value []byte
+}
+
+// fieldsOf takes an object apart. It refuses what could be read in two ways.
+func fieldsOf(raw []byte) ([]field, error) {
+	if err := jsonrpc.Scan(raw, jsonrpc.Judged, nil, nil); err != nil {
+		return nil, err
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	var all []field
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		f := field{name: name.String()}
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		f.value = bytes.Clone(value)
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func appendObject(dst []byte, fields []field) []byte {
+	dst = append(dst, '{')
+	for i, f := range fields {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonrpc.AppendQuote(dst, f.name), ':')
+		dst = append(dst, f.value...)
+	}
+	return append(dst, '}')
+}
+
+// pick finds members of an object by name, nil for those that are absent. A
+// member that only looks like one of them is an error.
+func pick(raw []byte, names ...string) ([][]byte, error) { return under(jsonrpc.Judged, raw, names) }
+
+// peek is pick for what is passed on and not judged.
+func peek(raw []byte, names ...string) ([][]byte, error) { return under(jsonrpc.Passed, raw, names) }
+
+func under(rules jsonrpc.Rules, raw []byte, names []string) ([][]byte, error) {
+	found := make([][]byte, len(names))
+	if raw == nil {
+		return found, nil
+	}
+	shape, at := make(jsonrpc.Shape, len(names)), make([]jsonrpc.Span, len(names))
+	for i, name := range names {
+		shape[i] = jsonrpc.Member{Name: name, Slot: i}
+	}
+	if err := jsonrpc.Scan(raw, rules, shape, at); err != nil {
+		return found, err
+	}
+	for i, s := range at {
+		if s.End != 0 {
+			found[i] = raw[s.Start:s.End:s.End]
+		}
+	}
+	return found, nil
+}
+
+var errNotText = errors.New("it must be a string")
+
+// texts reads members that are strings, each of which must be there.
+func texts(values ...[]byte) ([]string, error) {
+	all := make([]string, len(values))
+	for i, v := range values {
+		text, ok := jsonrpc.Unquote(v)
+		if !ok {
+			return nil, errNotText
+		}
+		all[i] = text
+	}
+	return all, nil
+}
+
+func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// compose writes values of our own as JSON on one line.
+func compose(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // only our own structs of strings, numbers and raw JSON that was read before come here
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// same is a text for JSON that differs in nothing but white space and the order
+// of members: numbers keep their spelling.
+func same(raw []byte) string {
+	v := jsontext.Value(bytes.Clone(raw))
+	if v.Format(jsontext.ReorderRawObjects(true)) != nil {
+		return string(raw)
+	}
+	return string(v)
+}
+
+// elements takes an array apart.
+func elements(raw []byte) (all [][]byte, err error) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil, errors.New("there is no list in it")
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, bytes.Clone(value))
+	}
+	return all, nil
+}

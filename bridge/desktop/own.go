@@ -1,0 +1,173 @@
+package desktop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ownTools are the tools that are always there, for clients that do not hear of
+// changes. None of them decides anything, whatever its arguments are.
+var ownTools = [...][]byte{
+	[]byte(`{"name":"mcpx_peers","title":"Who is here","description":"Lists the participants of the topic and their tools.",` +
+		`"inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}}`),
+	[]byte(`{"name":"mcpx_call","title":"Call a participant's tool","description":"Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",` +
+		`"inputSchema":{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
+		`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}}`),
+	[]byte(`{"name":"mcpx_approvals","title":"Questions for the person here","description":"Puts the questions that wait for the person at this client before that person. Only the person answers them.",` +
+		`"inputSchema":{"type":"object","properties":{}}}`),
+	[]byte(`{"name":"mcpx_result","title":"Fetch an answer","description":"Fetches the answer of a call that took too long, with the ticket that was given instead.",` +
+		`"inputSchema":{"type":"object","properties":{"ticket":{"type":"string"}},"required":["ticket"]},"annotations":{"readOnlyHint":true}}`),
+}
+
+var ownCalls map[string]func(*Face, *request, []byte)
+
+func init() { // which would be a cycle without it
+	ownCalls = map[string]func(*Face, *request, []byte){
+		"mcpx_peers":     (*Face).callPeers,
+		"mcpx_call":      (*Face).callAny,
+		"mcpx_approvals": (*Face).callApprovals,
+		"mcpx_result":    (*Face).callResult,
+	}
+}
+
+// A present is one peer in the answer of mcpx_peers.
+type present struct {
+	Peer  string   `json:"peer"`
+	Here  bool     `json:"here"`
+	Tools []string `json:"tools"`
+}
+
+func (f *Face) callPeers(r *request, _ []byte) {
+	f.whenOpen(tools, r, func() {
+		list := []present{}
+		var text strings.Builder
+		for _, id := range f.ids() {
+			p := f.peers[id]
+			one := present{Peer: id, Here: p.here && f.seated, Tools: []string{}}
+			for _, d := range p.lists[tools].all {
+				if f.shows(Pair{id, d.key}) {
+					one.Tools = append(one.Tools, d.key)
+				}
+			}
+			list = append(list, one)
+			fmt.Fprintf(&text, "%s: %s\n", clip(id, 80), clip(strings.Join(one.Tools, ", "), 2000))
+		}
+		if len(list) == 0 {
+			text.WriteString("nobody else is here\n")
+		}
+		if !f.seated {
+			text.WriteString("not connected to the topic: " + clip(f.why, 200) + "\n")
+		}
+		f.reply(r, compose(map[string]any{"content": words(strings.TrimSuffix(text.String(), "\n")),
+			"structuredContent": map[string]any{"me": f.me, "topic": f.topic, "connected": f.seated, "peers": list}}))
+	})
+}
+
+func (f *Face) callAny(r *request, args []byte) {
+	at, err := pick(args, "peer", "tool", "arguments")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	given, err := texts(at[0], at[1])
+	if at[2] == nil {
+		at[2] = []byte("{}")
+	}
+	if err != nil || !isObject(at[2]) {
+		f.refuse(r, codeInvalidParams, "mcpx_call takes peer and tool, which are strings, and arguments, which are an object", nil)
+		return
+	}
+	pair := Pair{given[0], given[1]}
+	f.whenOpen(tools, r, func() {
+		if !f.shows(pair) {
+			f.sorry(r, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is not shown here; the call was not made")
+			return
+		}
+		f.call(r, pair, at[2])
+	})
+}
+
+func (f *Face) callResult(r *request, args []byte) {
+	at, err := pick(args, "ticket")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	given, err := texts(at[0])
+	if err != nil {
+		f.refuse(r, codeInvalidParams, "mcpx_result takes a ticket, which is a string", nil)
+		return
+	}
+	c := f.tickets[given[0]]
+	if c == nil {
+		f.sorry(r, "there is no call with this ticket; answers are kept for 15 minutes")
+		return
+	}
+	f.join(r, c)
+}
+
+// callApprovals waits until the questions to us are answered, if the client can
+// put them to its person; else it says where they are answered.
+func (f *Face) callApprovals(r *request, _ []byte) {
+	if !r.elicits {
+		f.answerApprovals(r)
+		return
+	}
+	r.answers = true
+	late := f.clock.after(f.c.Patience, func() { f.answerApprovals(r) })
+	r.away = late.stop
+}
+
+// checkApprovals answers those that wait for questions of which none is left.
+func (f *Face) checkApprovals() {
+	if slices.ContainsFunc(f.questions, func(q *question) bool { return !q.failed }) {
+		return
+	}
+	for _, r := range f.inOrder() {
+		if r.answers {
+			f.answerApprovals(r)
+		}
+	}
+}
+
+func (f *Face) inOrder() []*request {
+	all := make([]*request, 0, len(f.requests))
+	for _, r := range f.requests {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *request) int { return a.seq - b.seq })
+	return all
+}
+
+// An openQuestion is one in the answer of mcpx_approvals. It says no more than
+// what there is to decide: what a stranger wrote is for the person, not for the
+// model.
+type openQuestion struct {
+	Digest string `json:"digest"`
+	Bridge string `json:"bridge"`
+	From   string `json:"from"`
+	Tool   string `json:"tool"`
+}
+
+func (f *Face) answerApprovals(r *request) {
+	var text strings.Builder
+	for _, line := range r.settled {
+		fmt.Fprintln(&text, line)
+	}
+	open := []openQuestion{}
+	for _, q := range f.questions {
+		one := openQuestion{q.Digest, clip(q.Bridge, 80), clip(q.From, 80), clip(q.Tool, 80)}
+		open = append(open, one)
+		fmt.Fprintf(&text, "[%s] may %s call %s at %s?\n", one.Digest, one.From, one.Tool, one.Bridge)
+	}
+	switch {
+	case len(open) == 0:
+		text.WriteString("no question waits for the person here\n")
+	case !r.elicits:
+		text.WriteString("This client cannot put them to its person. The person decides with the command: mcpx-bridge approve\n")
+	default:
+		text.WriteString("They were not answered yet. The person can also decide with the command: mcpx-bridge approve\n")
+	}
+	f.reply(r, compose(map[string]any{"content": words(strings.TrimSuffix(text.String(), "\n")), "structuredContent": map[string]any{"questions": open}}))
+}

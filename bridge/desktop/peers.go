@@ -1,0 +1,334 @@
+package desktop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A peer is another participant, here or lately gone.
+type peer struct {
+	Peer
+	here    bool
+	greeted bool
+	lists   [len(kinds)]listing
+	gone    *alarm // when its tools go
+	silent  *alarm // when it will not answer any more
+}
+
+// A listing is what a peer offers of one kind.
+type listing struct {
+	all     []definition // as it said last
+	settled bool         // it has said so once, or will not
+	ref     uint64       // the request under way, 0 for none
+	late    *alarm       // when that takes too long
+	again   bool         // it changed while it was being asked for
+	due     *alarm       // when it is asked for next
+	soon    bool         // due is because of a change
+	tries   int          // that failed in a row
+	next    page
+}
+
+// A page is a list that is being put together.
+type page struct {
+	all  []definition
+	size int
+	seen map[string]bool // cursors
+}
+
+func (f *Face) sit(ev Seated) {
+	f.me, f.topic, f.seated, f.greets = ev.Me, ev.Topic, true, ev.Greet
+	if f.first == nil {
+		f.first = map[string]bool{}
+		for _, p := range ev.Peers {
+			f.first[p.ID] = p.ID != ev.Me && !p.Mute
+		}
+	}
+	present := map[string]bool{}
+	for _, p := range ev.Peers {
+		present[p.ID] = true
+		f.came(p)
+	}
+	for _, id := range f.ids() {
+		if !present[id] {
+			f.left(id)
+		}
+	}
+	f.openAll()
+}
+
+// stand: what was asked may yet be answered, after the next joining.
+func (f *Face) stand(why string) {
+	f.seated, f.why = false, why
+	for _, id := range f.ids() {
+		p := f.peers[id]
+		p.here = false
+		p.silent.stop()
+		f.dropLists(p)
+	}
+}
+
+// ids are those of all peers, in order.
+func (f *Face) ids() []string {
+	all := make([]string, 0, len(f.peers))
+	for id := range f.peers {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (f *Face) came(who Peer) {
+	if who.ID == f.me {
+		return
+	}
+	p := f.peers[who.ID]
+	if p == nil {
+		p = &peer{}
+		f.peers[who.ID] = p
+	}
+	p.gone.stop()
+	p.silent.stop()
+	was := p.here
+	p.Peer, p.here = who, true
+	if who.Mute || was {
+		return
+	}
+	p.greeted = false
+	for k := range kinds {
+		p.lists[k].tries = 0
+	}
+	f.meet(p)
+}
+
+func (f *Face) left(id string) {
+	p := f.peers[id]
+	if p == nil || !p.here && p.gone != nil && p.gone.run != nil {
+		return
+	}
+	p.here = false
+	f.dropLists(p)
+	p.gone = f.clock.after(stayTime, func() { f.forget(id) })
+	p.silent = f.clock.after(leaveTime, func() { f.abandon(id, id+" left before it answered") })
+	f.openAll()
+}
+
+func (f *Face) forget(id string) {
+	f.peers[id].silent.stop()
+	f.abandon(id, id+" left before it answered")
+	delete(f.peers, id)
+	for k := range kinds {
+		f.changed(k)
+	}
+}
+
+// dropLists ends what is being asked of a peer that is not there now.
+func (f *Face) dropLists(p *peer) {
+	for k := range kinds {
+		l := &p.lists[k]
+		l.due.stop()
+		l.late.stop()
+		f.unask(l.ref, "no longer wanted")
+		l.ref, l.again, l.soon = 0, false, false
+	}
+}
+
+// meet shakes hands where that has to come first, and asks what there is.
+func (f *Face) meet(p *peer) {
+	if !f.greets || p.greeted {
+		f.listKinds(p, [len(kinds)]bool{true, true, true, true})
+		return
+	}
+	p.greeted = true
+	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":` + string(jsonrpc.AppendQuote(nil, f.c.Version)) + `}}`
+	l := &p.lists[tools] // until it is known what there is, that is what keeps us waiting
+	l.ref = f.ask(p.ID, "initialize", []byte(params), asking{done: func(a Answered) { f.met(p, a) }})
+	ref := l.ref
+	l.late = f.clock.after(listTime, func() {
+		f.unask(ref, "it took too long")
+		f.met(p, Answered{Failed: "it took too long"})
+	})
+}
+
+// met: an error is taken too, for some servers know tools/list and tools/call
+// alone.
+func (f *Face) met(p *peer, a Answered) {
+	p.lists[tools].late.stop()
+	p.lists[tools].ref = 0
+	if a.Failed != "" {
+		p.greeted = false
+		f.listFailed(p, tools, a.Failed, true)
+		return
+	}
+	f.do(Tell{p.ID, "notifications/initialized"})
+	has := [len(kinds)]bool{tools: true}
+	if said, err := pick(a.Result, "capabilities"); err == nil && isObject(said[0]) {
+		if at, err := pick(said[0], "prompts", "resources"); err == nil {
+			has[prompts], has[resources], has[templates] = at[0] != nil, at[1] != nil, at[1] != nil
+		}
+	}
+	f.listKinds(p, has)
+}
+
+func (f *Face) listKinds(p *peer, has [len(kinds)]bool) {
+	for k := range kinds {
+		if has[k] {
+			f.list(p, k)
+		} else {
+			p.lists[k].settled = true
+		}
+	}
+	f.openAll()
+}
+
+// list asks a peer for its list, from the beginning.
+func (f *Face) list(p *peer, k int) {
+	l := &p.lists[k]
+	if l.ref != 0 {
+		l.again = true
+		return
+	}
+	l.due.stop()
+	l.soon = false
+	l.next = page{seen: map[string]bool{}}
+	f.listPage(p, k, nil)
+}
+
+func (f *Face) listPage(p *peer, k int, params []byte) {
+	l := &p.lists[k]
+	l.ref = f.ask(p.ID, kinds[k].method, params, asking{done: func(a Answered) { f.listed(p, k, a) }})
+	ref := l.ref
+	l.late = f.clock.after(listTime, func() {
+		f.unask(ref, "it took too long")
+		f.listed(p, k, Answered{Failed: "it took too long"})
+	})
+}
+
+func (f *Face) listed(p *peer, k int, a Answered) {
+	l := &p.lists[k]
+	l.late.stop()
+	l.ref = 0
+	if a.Failed != "" || a.Err != nil {
+		f.listFailed(p, k, a.Failed+string(a.Err), a.Failed != "" || passing(a.Err))
+		return
+	}
+	cursor, err := f.readPage(p, k, a.Result)
+	if err != nil {
+		f.listFailed(p, k, err.Error(), false)
+		return
+	}
+	if cursor != "" && !l.next.seen[cursor] && len(l.next.seen) < maxPages {
+		l.next.seen[cursor] = true
+		f.listPage(p, k, append(jsonrpc.AppendQuote([]byte(`{"cursor":`), cursor), '}'))
+		return
+	}
+	l.all, l.next = l.next.all, page{}
+	f.listSettled(p, k)
+}
+
+func (f *Face) listSettled(p *peer, k int) {
+	l := &p.lists[k]
+	l.settled, l.tries = true, 0
+	l.due = f.clock.after(freshTime, func() { f.list(p, k) })
+	f.changed(k)
+	if l.again {
+		l.again = false
+		f.relist(p, k)
+	}
+	f.openAll()
+}
+
+// listFailed keeps what was known, and tries again if that may help.
+func (f *Face) listFailed(p *peer, k int, why string, again bool) {
+	l := &p.lists[k]
+	l.settled, l.again, l.next = true, false, page{}
+	if k == tools {
+		f.note(fmt.Sprintf("no tools from %s: %.200s", p.ID, why))
+	}
+	if again && l.tries < 3 {
+		l.tries++
+		l.due = f.clock.after(time.Duration(l.tries)*5*time.Second, func() { f.retry(p, k) })
+	}
+	f.openAll()
+}
+
+func (f *Face) retry(p *peer, k int) {
+	if f.greets && !p.greeted {
+		f.meet(p)
+		return
+	}
+	f.list(p, k)
+}
+
+// relist asks again soon: what changes often is not asked for each time.
+func (f *Face) relist(p *peer, k int) {
+	l := &p.lists[k]
+	switch {
+	case l.ref != 0:
+		l.again = true
+	case !l.soon:
+		l.due.stop()
+		l.soon = true
+		l.due = f.clock.after(gatherTime, func() { f.list(p, k) })
+	}
+}
+
+func (f *Face) noticed(from, method string) {
+	p := f.peers[from]
+	if p == nil || !p.here || p.Mute {
+		return
+	}
+	if method == "notifications/tools/available" { // some say it like this (WIRE 9.3)
+		method = kinds[tools].change
+	}
+	for k := range kinds {
+		if kinds[k].change == method {
+			f.relist(p, k)
+		}
+	}
+}
+
+// readPage adds a page to the list. What is wrong with one entry does not hide
+// the others.
+func (f *Face) readPage(p *peer, k int, result []byte) (cursor string, err error) {
+	at, err := pick(result, kinds[k].member, "nextCursor")
+	if err != nil {
+		return "", err
+	}
+	entries, err := elements(at[0])
+	if err != nil {
+		return "", err
+	}
+	l := &p.lists[k].next
+	for _, raw := range entries {
+		d, err := define(k, raw)
+		switch {
+		case err != nil:
+			f.note(fmt.Sprintf("something that %s lists is left out: %.200s", p.ID, err))
+		case len(l.all) == maxListed || l.size+len(raw) > maxListSize:
+			f.note(p.ID + " lists more than is taken; the rest is left out")
+			return "", nil
+		case !slices.ContainsFunc(l.all, func(have definition) bool { return have.key == d.key }):
+			l.all, l.size = append(l.all, d), l.size+len(raw)
+		}
+	}
+	cursor, _ = jsonrpc.Unquote(at[1])
+	return cursor, nil
+}
+
+// absent says why a peer cannot be asked, "" if it can.
+func (f *Face) absent(id string) string {
+	p := f.peers[id]
+	switch {
+	case !f.seated:
+		return "not connected to the topic: " + strings.TrimSuffix(f.why, ".")
+	case p == nil:
+		return "there is no " + id + " in the topic"
+	case !p.here:
+		return id + " has left the topic"
+	}
+	return ""
+}

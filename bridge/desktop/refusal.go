@@ -1,0 +1,62 @@
+package desktop
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// codeUnavailable is DESIGN 9's for a server that cannot be reached.
+const codeUnavailable = -31007
+
+// A fault is a JSON-RPC error as far as it is read here.
+type fault struct {
+	Code    int
+	Message string
+	Data    json.RawMessage
+}
+
+// reasons are the members of a refusal's data that are said to people.
+type reasons struct {
+	Reason, Executed, Say string
+}
+
+func readFault(raw []byte) (e fault, why reasons, ok bool) {
+	if json.Unmarshal(raw, &e) != nil {
+		return e, why, false
+	}
+	_ = json.Unmarshal(e.Data, &why) // data may be anything
+	return e, why, true
+}
+
+// refusal words a bridge's refusal (DESIGN 9) in one sentence that a model can
+// read; "" if it is another error.
+func refusal(pair Pair, raw []byte) string {
+	e, why, ok := readFault(raw)
+	if !ok || e.Code > -31001 || e.Code < -31099 {
+		return ""
+	}
+	ran := map[string]string{"no": "so it did not run", "yes": "after it had run"}[why.Executed]
+	if ran == "" {
+		ran = "and it may or may not have run"
+	}
+	text := fmt.Sprintf("%s did not answer %s, %s: %s", clip(pair.Peer, 80), clip(pair.Name, 80), ran, clip(strings.TrimSuffix(e.Message, "."), 300))
+	if why.Reason != "" {
+		text += " (" + clip(strings.ReplaceAll(why.Reason, "_", " "), 40) + ")"
+	}
+	if why.Say != "" {
+		text += "; it says: " + clip(why.Say, 200)
+	}
+	return text
+}
+
+// refused answers with a refusal, whose data a program finds in _meta.
+func (f *Face) refused(r *request, text string, raw []byte) {
+	f.reply(r, compose(map[string]any{"content": words(text), "isError": true, "_meta": map[string]any{"mcpx/refusal": json.RawMessage(raw)}}))
+}
+
+// passing reports whether an error will not last.
+func passing(raw []byte) bool {
+	e, _, ok := readFault(raw)
+	return ok && (e.Code == -31005 || e.Code == -31006 || e.Code == codeUnavailable)
+}

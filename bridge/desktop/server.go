@@ -1,0 +1,199 @@
+package desktop
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+// A Room is how a Server reaches the topic.
+type Room interface {
+	// Carry carries out an Ask, a Cancel, a Tell or a Decide. It never waits
+	// and does not call the Server; what comes of it at once it returns, nil
+	// for nothing.
+	Carry(Act) Event
+}
+
+// Options say how a Server runs. Only Out has no default.
+type Options struct {
+	Out   io.Writer    // to the client; stays the caller's
+	Log   *slog.Logger // nil discards
+	Ready func(tools int)
+	Trace func(dir string, line []byte) // sees every line; must not keep it
+}
+
+// drainTime is how long a client that ends its input is still answered.
+const drainTime = time.Second
+
+// A Server runs a Face between a client's pipes and a topic. It has no
+// goroutine of its own: whoever has news steps it.
+type Server struct {
+	o    Options
+	room Room
+	out  *outbox.Outbox
+	idle chan struct{} // closed when the input has ended and nothing is left to answer
+
+	mu     sync.Mutex
+	face   *Face
+	timer  *time.Timer
+	ending bool  // the input has ended
+	closed bool  // nothing is done any more
+	broken error // why the client cannot be written to
+}
+
+// NewServer returns a Server that shows a topic as c says.
+func NewServer(c Config, room Room, o Options) *Server {
+	s := &Server{o: o, room: room, face: New(c), idle: make(chan struct{})}
+	s.o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	s.out = outbox.New(o.Out, outbox.Options{})
+	s.timer = time.AfterFunc(time.Hour, func() { s.Step(Due{}) })
+	return s
+}
+
+// Step takes an event, from any goroutine, and never waits. After Close it does
+// nothing.
+func (s *Server) Step(ev Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.stepLocked(ev)
+	if next := s.face.Next(); !next.IsZero() {
+		s.timer.Reset(time.Until(next))
+	}
+	s.out.Flush()
+	if s.ending && !s.face.Busy() {
+		s.ending = false
+		close(s.idle)
+	}
+}
+
+func (s *Server) stepLocked(ev Event) {
+	for todo := []Event{ev}; len(todo) > 0; {
+		acts := s.face.Step(time.Now(), todo[0])
+		todo = todo[1:]
+		for _, a := range acts {
+			if more := s.carryLocked(a); more != nil {
+				todo = append(todo, more)
+			}
+		}
+	}
+}
+
+func (s *Server) carryLocked(a Act) Event {
+	switch a := a.(type) {
+	case Say:
+		s.trace("send", a.Line)
+		if err := s.out.Put(a.Line, []byte("\n")); err != nil && s.broken == nil {
+			s.broken = fmt.Errorf("the client does not read: %w", err)
+		}
+	case Note:
+		s.o.Log.Info(a.Text)
+	case Ready:
+		if s.o.Ready != nil {
+			s.o.Ready(a.Tools)
+		}
+	default:
+		return s.room.Carry(a)
+	}
+	return nil
+}
+
+func (s *Server) trace(dir string, line []byte) {
+	if s.o.Trace != nil {
+		s.o.Trace(dir, line)
+	}
+}
+
+// Read takes what the client says, to the end of in or of ctx, which does not
+// interrupt a Read of in. What was asked by then is answered if that takes no
+// longer than a second.
+func (s *Server) Read(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, long, err := readLine(lines)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case long:
+			s.Step(Overlong{line})
+		case len(line) > 0:
+			s.trace("recv", line)
+			s.Step(Line{line})
+		}
+		if why := s.why(); why != nil {
+			return why
+		}
+		if errors.Is(err, io.EOF) {
+			return s.drain(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("stdin: %w", err)
+		}
+	}
+}
+
+func (s *Server) why() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+func (s *Server) drain(ctx context.Context) error {
+	s.mu.Lock()
+	s.ending = s.face.Busy()
+	busy := s.ending
+	s.mu.Unlock()
+	if !busy {
+		return nil
+	}
+	select {
+	case <-s.idle:
+	case <-time.After(drainTime):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Close takes back what was asked of peers, and waits until the client has what
+// was said, or ctx ends.
+func (s *Server) Close(ctx context.Context) error {
+	s.Step(Hangup{})
+	s.mu.Lock()
+	s.closed = true
+	s.timer.Stop()
+	s.mu.Unlock()
+	return s.out.Close(ctx)
+}
+
+// readLine reads one line, without its end and in a slice of its own. Of a line
+// that is too long it returns the head.
+func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if room := jsonrpc.MaxSize + 2 - len(line); len(part) > room {
+			part, long = part[:max(room, 0)], true
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if long || len(line) > jsonrpc.MaxSize {
+			return slices.Clone(line[:1<<10]), true, err
+		}
+		return line, false, err
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Carry carries out what is to be done in the topic, as a desktop.Room.
+func (s *serving) Carry(a desktop.Act) desktop.Event {
+	switch a := a.(type) {
+	case desktop.Ask:
+		return s.ask(a)
+	case desktop.Cancel:
+		s.cancel(a)
+	case desktop.Tell:
+		s.q.send(wire.Notice, uuid.NewString(), a.To, wire.Notification, jsonrpc.AppendNotification(nil, a.Method, nil))
+	case desktop.Decide:
+		return s.decide(a)
+	}
+	return nil
+}
+
+func (s *serving) ask(a desktop.Ask) desktop.Event {
+	env := uuid.NewString()
+	w := &question{to: a.To, done: func(got answer) {
+		s.take(a.Ref)
+		s.server.Step(desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err})
+	}}
+	if a.Progress {
+		w.progress = func(params []byte) { s.server.Step(desktop.Progressed{Ref: a.Ref, Params: params}) }
+	}
+	s.mu.Lock()
+	s.envs[a.Ref] = sent{env, a.To}
+	s.mu.Unlock()
+	if err := s.q.start(env, a.Method, a.Params, w); err != nil {
+		s.take(a.Ref)
+		return desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: " + err.Error()}
+	}
+	return nil
+}
+
+func (s *serving) take(ref uint64) sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.envs[ref]
+	delete(s.envs, ref)
+	return was
+}
+
+func (s *serving) cancel(a desktop.Cancel) {
+	if was := s.take(a.Ref); was.env != "" {
+		s.q.forget(was.env)
+		s.q.cancel(was.to, was.env, a.Why)
+	}
+}
+
+// decide answers a question. If that cannot be sent, it is one still.
+func (s *serving) decide(a desktop.Decide) desktop.Event {
+	d := a.Decision
+	open := s.asked.find(func(q *asked) bool { return q.View.ID == a.ID })
+	_, err := s.asked.answer(a.ID, func(q *asked) []byte {
+		if d.Dismiss {
+			return []byte(`{"action":"cancel"}`)
+		}
+		r := approval.Reply{Allow: d.Allow, To: d.To, Reason: d.Reason}
+		return r.Result(q.Choice)
+	})
+	if err != nil && open != nil {
+		s.p.log.Warn("an answer could not be sent; the question stays", "digest", open.View.Short, "error", err)
+		return desktop.Asked{Question: s.question(open)}
+	}
+	return nil
+}
+
+// open puts a question before the person at the client.
+func (s *serving) open(a *asked) { s.server.Step(desktop.Asked{Question: s.question(a)}) }
+
+func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
+
+func (s *serving) question(a *asked) desktop.Question {
+	v := a.View
+	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
+		Text: v.Text(), DelegateTo: s.asked.others(a), Deadline: v.Deadline}
+}
+
+// SeatTaken and the following are what the seat calls, after the peer has heard
+// it.
+func (s *serving) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	seated := desktop.Seated{Me: w.You.ID, Topic: s.q.door.opt.Topic, Greet: d.Handshake()}
+	for _, p := range w.Peers {
+		seated.Peers = append(seated.Peers, peerOf(p))
+	}
+	s.server.Step(seated)
+	s.events.emit(bridge.Record{Event: "connected", ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)})
+}
+
+func (s *serving) SeatLost(err error) {
+	if !errors.Is(err, topic.ErrLeft) {
+		s.server.Step(desktop.Unseated{Why: err.Error()})
+	}
+	s.events.emit(bridge.Record{Event: "disconnected", Detail: err.Error()})
+}
+
+func (s *serving) Received(e *wire.Envelope) {
+	switch e.Kind {
+	case wire.Presence:
+		s.presence(e)
+	case wire.Notification:
+		if len(e.To) == 0 || slices.Contains(e.To, s.asked.Me()) {
+			s.server.Step(desktop.Noticed{From: e.From, Method: e.Method})
+		}
+	}
+}
+
+func (s *serving) presence(e *wire.Envelope) {
+	event, who, err := e.Presence()
+	if err != nil {
+		return
+	}
+	if event == "leave" {
+		s.server.Step(desktop.Left{ID: who.ID})
+		s.events.emit(bridge.Record{Event: "peer", ID: who.ID, State: "left"})
+		return
+	}
+	s.server.Step(desktop.Came{Peer: peerOf(who)})
+	s.events.emit(bridge.Record{Event: "peer", ID: who.ID, State: "joined"})
+}
+
+func (s *serving) Refused(*wire.Refused) {}
+func (s *serving) TopicIdle()            {}
+
+// peerOf is a participant as the client's side sees it. Who may not answer is
+// not asked (WIRE 9.3).
+func peerOf(p wire.Participant) desktop.Peer {
+	return desktop.Peer{ID: p.ID, Mute: !p.Caps.Permits(&wire.Envelope{Kind: wire.Response, Method: "tools/list"})}
+}
