@@ -67,8 +67,9 @@ func (f *Face) open(k int) {
 	c := &f.catalogue[k]
 	c.opening.stop()
 	c.opened = true
+	f.compile(k)
+	c.told = sha256.Sum256(c.list) // it will see this when it asks
 	if k == tools {
-		f.compile(k)
 		f.do(Ready{c.count})
 	}
 	held := c.held

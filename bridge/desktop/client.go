@@ -111,7 +111,7 @@ func (f *Face) unreadable(text []byte, err error) {
 	var id []byte
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		code = e.Code()
-		if e.Reason != jsonrpc.Syntax && e.Reason != jsonrpc.TrailingData && e.Reason != jsonrpc.Batch {
+		if e.Code() != codeParse && e.Reason != jsonrpc.Batch && e.Key != "id" {
 			id = idOf(text)
 		}
 	}
