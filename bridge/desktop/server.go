@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // drainTime is how long a client that ends its input is still answered.
-const drainTime = time.Second
+const drainTime = 2 * time.Second
 
 // A Server runs a Face between a client's pipes and a topic. It has no
 // goroutine of its own: whoever has news steps it.
@@ -119,7 +119,7 @@ func (s *Server) trace(dir string, line []byte) {
 
 // Read takes what the client says, to the end of in or of ctx, which does not
 // interrupt a Read of in. What was asked by then is answered if that takes no
-// longer than a second.
+// longer than drainTime.
 func (s *Server) Read(ctx context.Context, in io.Reader) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {

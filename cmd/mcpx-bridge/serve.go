@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // lastWords is how long the client and the gateway have for what we say last.
@@ -83,7 +84,10 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, out, restore := pipes(p.stdin, p.stdout)
+	in, out, restore, err := p.clientPipes()
+	if err != nil {
+		return err
+	}
 	defer restore()
 	s.server = desktop.NewServer(p.face(), s, desktop.Options{Out: out, Log: p.log, Ready: s.ready})
 	defer s.events.close()
@@ -101,6 +105,27 @@ func (p *program) serve(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// clientPipes are our stdin and stdout, in a form that can be waited for
+// without holding a thread and be interrupted, where they are pipes.
+func (p *program) clientPipes() (in io.Reader, out io.Writer, restore func(), err error) {
+	if p.stdin != io.Reader(os.Stdin) {
+		return p.stdin, p.stdout, func() {}, nil // we are called, and are no process
+	}
+	i, err := stdio.OpenDescriptor(0)
+	if err != nil {
+		return nil, nil, nil, fail(exitFailed, "a client starts this command and speaks to it over stdin and stdout", "stdin: %w", err)
+	}
+	o, err := stdio.OpenDescriptor(1)
+	if err != nil {
+		i.Close()
+		return nil, nil, nil, fail(exitFailed, "a client starts this command and speaks to it over stdin and stdout", "stdout: %w", err)
+	}
+	return i, o, func() {
+		o.Close()
+		i.Close()
+	}, nil
 }
 
 // errHungUp says that the client ended its input, which is how it says goodbye.
@@ -145,7 +170,7 @@ func (s *serving) listen(ctx context.Context, in io.Reader) error {
 	case err := <-heard:
 		return cmp.Or(err, errHungUp)
 	case <-ctx.Done():
-		if f, ok := in.(*os.File); ok && f.SetReadDeadline(time.Unix(1, 0)) == nil {
+		if f, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && f.SetReadDeadline(time.Unix(1, 0)) == nil {
 			<-heard
 		}
 		return context.Cause(ctx)
