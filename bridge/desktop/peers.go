@@ -211,6 +211,12 @@ func (f *Face) listed(p *peer, k int, a Answered) {
 	l := &p.lists[k]
 	l.late.stop()
 	l.ref = 0
+	if e, _, ok := readFault(a.Err); ok && e.Code == codeUnknownMethod {
+		l.all, l.next = nil, page{}
+		f.listSettled(p, k)
+		l.due.stop() // nor will it have any
+		return
+	}
 	if a.Failed != "" || a.Err != nil {
 		f.listFailed(p, k, a.Failed+string(a.Err), a.Failed != "" || passing(a.Err))
 		return

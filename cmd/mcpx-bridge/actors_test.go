@@ -24,6 +24,7 @@ import (
 //	                            not awaited before; VAR gets the first group
 //	[!] said NAME REGEXP        everything it printed so far has a match
 //	says NAME WORD…             writes a line to its stdin
+//	closes NAME                 closes its stdin
 //	field VAR KEY               VAR gets a text member of the first line of stdout
 //	only TOOL VAR               VAR gets the id of the one question about TOOL
 //	signal NAME TERM|INT|HUP|KILL sends a signal
@@ -186,6 +187,10 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 func sayTo(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := io.WriteString(actorOf(ts, args[0]).in, strings.Join(args[1:], " ")+"\n")
 	ts.Check(err)
+}
+
+func closeStdin(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(actorOf(ts, args[0]).in.Close())
 }
 
 func field(ts *testscript.TestScript, neg bool, args []string) {

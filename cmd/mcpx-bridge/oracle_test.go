@@ -22,17 +22,25 @@ type proof struct {
 }
 
 // elsewhere are the oracles whose point is long time, or what the program does
-// only in many minutes: package topic shows them with a clock of its own.
+// only in many minutes, shown with a clock of the test's own; and those of names.
 var elsewhere = map[string]proof{
 	"O12": {"bridge/topic", "TestDuplicate", "30 s pass"},
 	"O13": {"bridge/topic", "TestGhost", "2 s and 40 s pass"},
 	"O38": {"bridge/topic", "TestPacing", "minutes pass"},
+
+	"O99":  {"bridge/desktop", "TestExportedNames", "it is about names alone"},
+	"O100": {"bridge/desktop", "TestExportedNames", "it is about names alone"},
+	"O101": {"bridge/desktop", "TestExportedNames", "it is about names alone"},
+	"O102": {"bridge/desktop", "TestHostileNamesRouteRight", "with 299 others"},
+	"O103": {"bridge/desktop", "TestExportedNames", "it is about names alone"},
+	"O104": {"bridge/desktop", "TestTheLimitLeavesOutTheSameEachTime", "it is about names alone"},
+	"O105": {"bridge/desktop", "TestADepartedPeersToolsStayAWhile", "30 s pass"},
+	"O106": {"bridge/desktop", "TestUnknownNameIsNeverSplit", "what the client sees is the same"},
 }
 
 // laterOracles are those of what is not built yet.
 var laterOracles = map[string][]string{
-	"proposals":  {"O79", "O80", "O81", "O82", "O83", "O88", "O89", "O90", "O98"},
-	"peer tools": span("O", 99, 106),
+	"proposals": {"O79", "O80", "O81", "O82", "O83", "O88", "O89", "O90", "O98"},
 }
 
 func span(letter string, from, to int) (all []string) {

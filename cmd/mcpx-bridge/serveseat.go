@@ -82,7 +82,11 @@ func (s *serving) decide(a desktop.Decide) desktop.Event {
 }
 
 // open puts a question before the person at the client.
-func (s *serving) open(a *asked) { s.server.Step(desktop.Asked{Question: s.question(a)}) }
+func (s *serving) open(a *asked) {
+	q := s.question(a)
+	s.server.Step(desktop.Asked{Question: q})
+	s.events.emit(bridge.Record{Event: "asked", From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
+}
 
 func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 
