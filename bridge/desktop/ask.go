@@ -181,8 +181,7 @@ func (f *Face) closeDialogs() {
 func (f *Face) closeDialog(id string) {
 	f.dialogs[id].q.shown = false
 	delete(f.dialogs, id)
-	params := slices.Concat([]byte(`{"requestId":`), jsonrpc.AppendQuote(nil, id), []byte(`,"reason":"no longer asked here"}`))
-	f.say(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	f.say(jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), "no longer asked here"))
 }
 
 // offer answers a request of the modern revision with questions.
