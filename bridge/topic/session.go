@@ -192,6 +192,9 @@ func (s *session) take(frame []byte) error {
 		return nil
 	}
 	e, err := d.Decode(frame)
+	if err == nil && e.Kind == wire.Failure { // a gateway may repeat our token, and what it says is logged
+		e, err = d.Decode(redact(frame, s.token))
+	}
 	if err != nil {
 		s.refuse(err)
 		return s.stranger(frame)
@@ -212,7 +215,9 @@ func (s *session) refuse(err error) {
 	if !ok {
 		r = &wire.Refused{Reason: wire.EnvelopeInvalid, Detail: err.Error()}
 	}
-	s.h.Refused(r)
+	shown := *r
+	shown.Detail = blot(r.Detail, s.token)
+	s.h.Refused(&shown)
 }
 
 // hear notes that the gateway speaks first, so that we never send a join.

@@ -334,3 +334,18 @@ func (s *sidecar) says(what string, times int) {
 		}
 	}
 }
+
+// A gateway that repeats our token in its complaint does not get it into what
+// we say and keep.
+func TestATokenThatTheGatewayRepeatsIsNotLogged(t *testing.T) {
+	for _, d := range []tongue{d1, mew4} {
+		g, s := perform(t, d, launch{env: map[string]string{"MCPX_AUTH_TOKEN": "s3cret.s3cret"}, flags: []string{"--log-level", "debug", "--debug", "wire"}})
+		g.send(fmt.Sprintf(`{"protocol":%q,"id":"sf","ts":"2026-01-01T00:00:00Z","from":"system:gateway","to":["fs"],"kind":"system/error","payload":{"error":"capability_violation","message":"no: s3cret.s3cret","code":"s3cret.s3cret","attempted_kind":"x/s3cret.s3cret"}}`, d.protocol))
+		s.await(`{"event":"warning","reason":"gateway_fault"}`)
+		g.quiet()
+		s.finish()
+		if text := s.events.text() + s.stderr.text(); strings.Contains(text, "s3cret.s3cret") || !strings.Contains(text, "[redacted]") {
+			t.Errorf("%s: the token is in what is said:\n%s", d.protocol, text)
+		}
+	}
+}
