@@ -16,6 +16,10 @@ var (
 	errCut    = errors.New("the gateway ended the session")
 	errDead   = errors.New("nothing was heard for too long")
 	errNoJoin = errors.New("no join came in time")
+
+	// A session ends when its token does. Its bearer may come again with another
+	// one, which no dialect lets it show within a session.
+	errExpired = errors.New("the token has expired")
 )
 
 // A line is the connection under a WebSocket. It stands below gorilla's
@@ -38,6 +42,7 @@ type line struct {
 	heard  time.Time // when a byte came last
 	pinged time.Time
 	joinBy time.Time // zero when seated
+	endBy  time.Time // zero until seated
 	closed bool      // a close frame is in the outbox
 
 	mu  sync.Mutex
@@ -78,7 +83,7 @@ func (l *line) Read(p []byte) (int, error) {
 		n, err := l.Conn.Read(p)
 		if n > 0 {
 			l.heard = time.Now()
-			return n, nil
+			return n, l.over(l.heard)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return 0, err
@@ -89,8 +94,19 @@ func (l *line) Read(p []byte) (int, error) {
 	}
 }
 
+// over says that the session has had its time.
+func (l *line) over(now time.Time) error {
+	if !l.endBy.IsZero() && !now.Before(l.endBy) {
+		return errExpired
+	}
+	return nil
+}
+
 // tick does what time asks for when a read was woken by its deadline.
 func (l *line) tick(now time.Time) error {
+	if err := l.over(now); err != nil {
+		return err
+	}
 	switch {
 	case !l.joinBy.IsZero() && !now.Before(l.joinBy):
 		return errNoJoin
@@ -112,6 +128,9 @@ func (l *line) arm(now time.Time) error {
 	}
 	if !l.joinBy.IsZero() && l.joinBy.Before(next) {
 		next = l.joinBy
+	}
+	if !l.endBy.IsZero() && l.endBy.Before(next) {
+		next = l.endBy
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

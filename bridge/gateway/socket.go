@@ -73,16 +73,16 @@ func (s *socket) idle() {
 	s.seat.topic.flush()
 }
 
-// sit takes a seat for the session.
+// sit takes a seat for the session, until its token expires.
 func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
 	s.seat = &seat{id: p.id, caps: grant(p.caps, d), dialect: d, link: s, ticket: s.ticket}
 	if err := s.g.take(topic, s.seat); err != nil {
 		s.seat = nil
 		return &turnedAway{reason: err.Error(), late: errors.Is(err, errLate)}
 	}
-	s.line.joinBy = time.Time{}
+	s.line.joinBy, s.line.endBy = time.Time{}, p.ends
 	s.ws.SetReadLimit(int64(s.g.opt.MaxFrame))
-	return nil
+	return s.line.arm(time.Now())
 }
 
 // run seats the session and reads it to its end. It returns when the
@@ -227,7 +227,7 @@ func (s *socket) goodbye(why error) (code int, reason string) {
 		return websocket.CloseMessageTooBig, "a frame may have 16 MiB at most"
 	case errors.Is(why, errDead):
 		return websocket.CloseGoingAway, why.Error()
-	case errors.Is(why, errNoJoin):
+	case errors.Is(why, errNoJoin), errors.Is(why, errExpired):
 		return websocket.ClosePolicyViolation, why.Error()
 	}
 	if t, ok := errors.AsType[*turnedAway](why); ok {

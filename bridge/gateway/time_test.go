@@ -145,3 +145,39 @@ func TestJoinInTime(t *testing.T) {
 		}
 	})
 }
+
+// A token is good until it expires, and so is what it opened, whether its
+// bearer is silent or never stops talking.
+func TestASessionEndsWithItsToken(t *testing.T) {
+	bubble(t, func(t *testing.T, dial func(string, string) *websocket.Conn, h *house) {
+		start := time.Now()
+		mint := func(id string, lasts time.Duration) string {
+			token, err := h.Mint(gateway.Claims{ID: id, Topic: "t", Expires: start.Add(lasts)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return token
+		}
+		stays := dial("/ws?topic=t", h.mint("stays", "t"))
+		ended := make(chan *websocket.CloseError)
+		go func() { ended <- readAll(t, stays) }()
+		if c := readAll(t, dial("/ws?topic=t", mint("silent", 5*time.Second))); c.Code != 1008 || c.Text != "the token has expired" || time.Since(start) != 5*time.Second {
+			t.Errorf("silent was closed with %v after %v", c, time.Since(start))
+		}
+		talks := dial("/ws?topic=t", mint("talks", 90*time.Second))
+		go func() {
+			for talks.WriteMessage(websocket.TextMessage, []byte(`{"protocol":"mcpx/v0.1","id":"c","from":"talks","kind":"chat","payload":{"text":"x"}}`)) == nil {
+				time.Sleep(700 * time.Millisecond)
+			}
+		}()
+		if c := readAll(t, talks); c.Code != 1008 || time.Since(start).Round(time.Second) != 90*time.Second {
+			t.Errorf("talks was closed with %v after %v", c, time.Since(start))
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		h.Gateway.Close()
+		if c := <-ended; c.Code != 1001 {
+			t.Errorf("stays was closed with %v", c)
+		}
+	})
+}

@@ -28,7 +28,7 @@ type Claims struct {
 	// dialect the bearer then speaks.
 	Capabilities json.RawMessage
 
-	Expires time.Time // zero = in 24 hours
+	Expires time.Time // when it opens no session any more, and ends those it opened; zero = in 24 hours
 }
 
 // tokenBody is how claims stand in a token.
@@ -64,6 +64,7 @@ type pass struct {
 	id    string
 	topic string
 	caps  wire.Caps
+	ends  time.Time // a session it opened ends then
 }
 
 // admits reports whether the pass is good for a topic.
@@ -90,7 +91,7 @@ func (g *Gateway) verify(token string) (pass, error) {
 	if err != nil {
 		return pass{}, fmt.Errorf("%w: %w", errToken, err)
 	}
-	return pass{id: s.Participant, topic: s.Topic, caps: caps}, nil
+	return pass{id: s.Participant, topic: s.Topic, caps: caps, ends: s.ExpiresAt.Time}, nil
 }
 
 // check says what is wrong with the claims, and reads the capabilities.
