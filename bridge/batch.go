@@ -5,8 +5,9 @@ package bridge
 // otherwise.
 type batch struct {
 	records [][]byte
-	last    [][]byte // those of them that are to be written later if they cannot be now
-	again   bool     // some of those were put off before
+	last    []Record        // those of them that are to be written later if they cannot be now
+	starts  map[string]bool // the calls whose start is among them
+	tries   int             // how often some of the last were put off before
 	lines   []line
 	results []result
 	syncs   []Sync
@@ -24,13 +25,25 @@ type result struct {
 	seats int // how often a seat had been taken or lost before
 }
 
+// begins notes that the start of a call is among the records.
+func (b *batch) begins(call string) {
+	if b.starts == nil {
+		b.starts = map[string]bool{}
+	}
+	b.starts[call] = true
+}
+
 // settleUp puts the last words on their way that are missing on record. There
 // are at most as many as there were calls when records began to fail.
 func (s *Sidecar) settleUp() {
-	s.batch.records = append(s.owed, s.batch.records...)
+	var lines [][]byte
+	for _, r := range s.owed {
+		lines = append(lines, r.forAudit())
+	}
+	s.batch.records = append(lines, s.batch.records...)
 	s.batch.last = append(s.owed[:len(s.owed):len(s.owed)], s.batch.last...)
 	if len(s.owed) > 0 {
-		s.batch.again = true
+		s.batch.tries = s.tries
 		s.staged.Store(true)
 	}
 	s.owed = nil
@@ -146,16 +159,35 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 	for _, r := range b.results {
 		failed.Results = append(failed.Results, r.Send)
 	}
-	if !b.again || s.o.Audit.Err() != nil { // a log that is well and takes them not the second time never will
-		s.mu.Lock()
-		s.owed = append(s.owed, b.last...)
-		s.mu.Unlock()
-	}
+	s.putOff(b)
 	s.Handle(failed)
 	if s.o.Audit.Err() == nil {
 		s.Handle(AuditUp{}) // it was mended before we said that it failed
 	}
 	for _, sync := range b.syncs {
 		s.Handle(Synced{sync.Ticket, err})
+	}
+}
+
+// enoughTries to put last words on record in a log that says that it is well. It
+// may fail, be mended and fail again, but not for ever.
+const enoughTries = 5
+
+// putOff keeps the last words of a batch for later.
+func (s *Sidecar) putOff(b batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries = b.tries + 1
+	if s.o.Audit.Err() != nil {
+		s.tries = 0
+	}
+	if s.tries >= enoughTries {
+		return
+	}
+	for _, r := range b.last {
+		if b.starts[r.Call] {
+			r.neverLeft()
+		}
+		s.owed = append(s.owed, r)
 	}
 }

@@ -253,6 +253,9 @@ func (e *Engine) start(c *call) {
 	}
 	e.calls.add(c)
 	c.began = e.now
+	if c.question != "" {
+		e.seen.started(e.now, c.from, c.env)
+	}
 	c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	r := c.record()
 	r.Event = "call"

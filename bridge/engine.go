@@ -181,9 +181,11 @@ func (e *Engine) Next() (soonest time.Time) {
 func (e *Engine) do(f Effect)   { e.out = append(e.out, f) }
 func (e *Engine) note(r Record) { e.do(Note{r}) }
 
-// stop admits nothing more. What the server is working on may finish.
+// stop admits nothing more. What the server is working on may finish, and nobody
+// can keep us from saying how it ended: a pause ends here.
 func (e *Engine) stop() {
 	e.stopping = true
+	e.resume()
 	e.note(Record{Event: "stopping", Count: e.calls.foreign})
 	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.idleIfDone()

@@ -187,3 +187,12 @@ func (r Record) forAudit() []byte {
 func (r *Record) owed() bool {
 	return r.known && (r.Event == "answered" || r.Event == "withdrawn" || r.Event == "rejected")
 }
+
+// neverLeft makes last words those on a call whose start could not be put on
+// record, so that its line was not let out either.
+func (r *Record) neverLeft() {
+	r.started = false
+	if r.Event == "withdrawn" {
+		r.Outcome, r.Executed = "", string(No)
+	}
+}

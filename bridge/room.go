@@ -310,6 +310,10 @@ func (e *Engine) control(env *wire.Envelope) {
 }
 
 func (e *Engine) pause(env *wire.Envelope) {
+	if e.stopping {
+		e.drop(env, "control_not_allowed", "last words are not for later")
+		return
+	}
 	var p struct {
 		Seconds float64 `json:"timeout_seconds"`
 	}

@@ -18,7 +18,7 @@ const (
 // seen remembers which requests have arrived. A gateway may deliver a frame
 // again, above all after a reconnect (RELIABILITY 2.2, "replay").
 type seen struct {
-	body  map[seenKey]digest
+	body  map[seenKey]sight
 	queue []seenAt // oldest first, from head on
 	head  int
 	mac   hash.Hash
@@ -26,6 +26,13 @@ type seen struct {
 }
 
 type seenKey struct{ from, env string }
+
+// A sight is what is known of a request: its body, and since when it counts as
+// seen.
+type sight struct {
+	body digest
+	at   time.Time
+}
 
 type seenAt struct {
 	key seenKey
@@ -38,7 +45,7 @@ type seenAt struct {
 type digest [16]byte
 
 func newSeen(key [32]byte) seen {
-	return seen{body: map[seenKey]digest{}, mac: hmac.New(sha256.New, key[:])}
+	return seen{body: map[seenKey]sight{}, mac: hmac.New(sha256.New, key[:])}
 }
 
 func (s *seen) digest(body []byte) (d digest) {
@@ -55,7 +62,7 @@ func (s *seen) again(now time.Time, from, env string, body []byte) (before, same
 	key := seenKey{from, env}
 	sum := s.digest(body)
 	if old, ok := s.body[key]; ok {
-		return true, old == sum || old == digest{}
+		return true, old.body == sum || old.body == digest{}
 	}
 	// On their own, or each would keep the whole head of its frame in memory,
 	// with as many links as somebody cares to put there.
@@ -77,14 +84,21 @@ func (s *seen) before(b Seen) {
 }
 
 func (s *seen) add(at seenAt, sum digest) {
-	s.body[at.key] = sum
+	s.body[at.key] = sight{sum, at.at}
 	s.queue = append(s.queue, at)
+}
+
+// started counts a request as seen now: that people took their time to agree to
+// it must not shorten how long it cannot run again.
+func (s *seen) started(now time.Time, from, env string) {
+	key := seenKey{from, env}
+	s.add(seenAt{key, now}, s.body[key].body)
 }
 
 // known is the digest of a request as it goes on record.
 func (s *seen) known(from, env string) string {
-	if sum, ok := s.body[seenKey{from, env}]; ok {
-		return hex.EncodeToString(sum[:])
+	if known, ok := s.body[seenKey{from, env}]; ok {
+		return hex.EncodeToString(known.body[:])
 	}
 	return ""
 }
@@ -95,7 +109,9 @@ func (s *seen) forget(now time.Time) {
 		if len(s.body) < seenMax && now.Sub(oldest.at) < seenFor {
 			break
 		}
-		delete(s.body, oldest.key)
+		if s.body[oldest.key].at.Equal(oldest.at) { // it was not seen to start since
+			delete(s.body, oldest.key)
+		}
 		s.queue[s.head] = seenAt{}
 		s.head++
 	}

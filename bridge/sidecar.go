@@ -68,6 +68,9 @@ type Options struct {
 	// Serving is called, as Emit is, when calls are served: after the
 	// first start of the server and after every later one.
 	Serving func(Serving)
+
+	// Now is the clock; nil: [time.Now]. It must not run backwards.
+	Now func() time.Time
 }
 
 // A Sidecar runs an Engine: it hands it events and carries out the effects.
@@ -87,7 +90,8 @@ type Sidecar struct {
 	mu     sync.Mutex
 	engine *Engine
 	batch  batch
-	owed   [][]byte       // last words that could not be put on record yet
+	owed   []Record       // last words that could not be put on record yet
+	tries  int            // how often in a row a log that is well did not take them
 	downs  int            // how often the server has gone
 	seats  int            // how often a seat was taken or lost
 	armed  time.Time      // when Run will wake by itself
@@ -101,6 +105,9 @@ func New(o Options) *Sidecar {
 	nothing(&o.Serving)
 	nothing(&o.Told)
 	nothing(&o.Remember)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return &Sidecar{o: o, engine: NewEngine(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{})}
 }
 
@@ -150,7 +157,7 @@ func (s *Sidecar) handle(ev Event) {
 		case AuditUp:
 			s.settleUp()
 		}
-		for _, f := range s.engine.Step(time.Now(), ev) {
+		for _, f := range s.engine.Step(s.o.Now(), ev) {
 			if failed := s.carryOut(f); failed != nil {
 				events = append(events, failed)
 			}
@@ -212,8 +219,11 @@ func (s *Sidecar) record(r Record) {
 	}
 	if line := r.forAudit(); line != nil {
 		s.batch.records = append(s.batch.records, line)
-		if r.owed() {
-			s.batch.last = append(s.batch.last, line)
+		switch {
+		case r.owed():
+			s.batch.last = append(s.batch.last, r)
+		case r.Event == "call":
+			s.batch.begins(r.Call)
 		}
 		s.staged.Store(true)
 	}
@@ -249,7 +259,15 @@ func (s *Sidecar) untilNext() time.Duration {
 	if s.armed.IsZero() {
 		return time.Hour
 	}
-	return time.Until(s.armed)
+	return s.armed.Sub(s.o.Now())
+}
+
+// Next is when the Engine wants a Tick at the latest; zero: never. [Sidecar.Run]
+// sees to that; whoever does not run it must.
+func (s *Sidecar) Next() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Next()
 }
 
 // Drain admits nothing more and waits for the calls at the server, at most
@@ -289,7 +307,7 @@ func (s *Sidecar) Pending(skip, limit int) []approval.Summary {
 func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.View(time.Now(), id, whole)
+	return s.engine.View(s.o.Now(), id, whole)
 }
 
 // Policy is what is in force.
@@ -303,7 +321,7 @@ func (s *Sidecar) Policy() *policy.Policy {
 func (s *Sidecar) Grants() []approval.Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.Grants(time.Now())
+	return s.engine.Grants(s.o.Now())
 }
 
 func (s *Sidecar) Revoke(id string) bool {

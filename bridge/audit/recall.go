@@ -28,8 +28,8 @@ type Found struct {
 
 // A Call is what a log says of one call.
 type Call struct {
-	ID      string // the value of "call", raw; "" if its records name only Env
-	At      time.Time
+	ID      string    // the value of "call", raw; "" if its records name only Env
+	At      time.Time // of its start, else of its first record
 	Env     string
 	From    string
 	Method  string
@@ -179,7 +179,7 @@ func (r *recollection) note(h header, text []byte) {
 	case "dropped", "security", "late_answer", "foreign_answer":
 		return // somebody else's frame may be what they name
 	}
-	if c := r.calls[string(h.call)]; c != nil && c.Env != "" && c.move(h.event) {
+	if c := r.calls[string(h.call)]; c != nil && c.Env != "" && c.move(h) {
 		return // there is nothing to learn
 	}
 	d, err := readDetails(text)
@@ -214,15 +214,15 @@ func (c *Call) learn(h header, d details) {
 	c.Env, c.From = cmp.Or(c.Env, d.Env), cmp.Or(c.From, d.From)
 	c.Method, c.Tool, c.Via = cmp.Or(c.Method, d.Method), cmp.Or(c.Tool, d.Tool), cmp.Or(c.Via, d.Via)
 	c.Digest, c.Body = cmp.Or(c.Digest, d.Digest), cmp.Or(c.Body, d.Body)
-	c.move(h.event)
+	c.move(h)
 }
 
-// move takes an event's name alone, and reports whether it is one that moves a
+// move takes a header alone, and reports whether its event is one that moves a
 // call on.
-func (c *Call) move(event []byte) bool {
-	switch string(event) {
+func (c *Call) move(h header) bool {
+	switch string(h.event) {
 	case "start":
-		c.Started = true
+		c.Started, c.At = true, h.time()
 	case "end":
 		c.Ended = true
 	case "rejected", "withdrawn":

@@ -287,3 +287,19 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// How long a call is remembered counts from its start, however long people took
+// to agree to it.
+func TestACallIsFoundByItsStart(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, decided(1, "allow"))
+	time.Sleep(2 * time.Millisecond) // stamps have microseconds
+	before := time.Now().UTC().Truncate(time.Microsecond)
+	mustAppend(t, l, started(1))
+	abandon(t, l)
+	_, found := open(t, path, Options{})
+	if len(found.Calls) != 1 || found.Calls[0].At.Before(before) {
+		t.Errorf("%+v, started after %v", found.Calls, before)
+	}
+}

@@ -43,8 +43,9 @@ var may = map[string]string{
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",
 
-	"bridge/sim":      everything,
-	"cmd/mcpx-bridge": everything,
+	"bridge/sim":          everything,
+	"bridge/sim/simulate": "bridge/sim",
+	"cmd/mcpx-bridge":     everything,
 }
 
 const everything = "*"

@@ -1,0 +1,146 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// What the simulator found; sim/bugs.md has the seeds.
+
+// Last words are said before we leave, whoever asked us to be quiet.
+func TestAPauseEndsWhenWeStop(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
+	s.arrive(mewHead + `"id":"c1","from":"bob","kind":"mcp/request","payload":{"method":"ping"}}`)
+	s.nothing("paused")
+	s.do(Stopping{})
+	s.has(s.only(), `"correlation_id":["c1"]`)
+	s.arrive(mewHead + `"id":"p2","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
+	s.arrive(mewHead + `"id":"c2","from":"bob","kind":"mcp/request","payload":{"method":"tools/list"}}`)
+	s.has(s.only(), `"correlation_id":["c2"]`, "-31006")
+}
+
+// Two open calls of one caller under one id: the newer is meant by it, and after
+// its end the older again.
+func TestACallCanBeTakenBackAfterAnotherWithItsID(t *testing.T) {
+	s := askingStage(t, wire.Dialects[1], asksAlice)
+	s.asksFor("bob", "e1", "7", "write_file", `{"path":"/a"}`, "")
+	older := s.question()
+	s.asksFor("bob", "e2", "7", "read_file", `{"path":"/b"}`, "")
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)
+	s.frames = nil
+	s.cancel("bob", "e3", "7")
+	s.answers("alice", older, true, yes)
+	if n := strings.Count(strings.Join(s.lines, "\n"), "write_file"); n > 0 {
+		t.Errorf("a call that was taken back ran: %q", s.lines)
+	}
+}
+
+// That people took long to agree does not shorten how long a call cannot run
+// again.
+func TestACallIsRememberedFromItsStart(t *testing.T) {
+	s := askingStage(t, wire.Dialects[1], strings.ReplaceAll(asksAlice, "60s", "1h"))
+	s.write()
+	s.pass(14 * time.Minute)
+	s.answers("alice", s.question(), true, yes)
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)
+	s.pass(14 * time.Minute)
+	s.frames = nil
+	s.write()
+	s.nothing("the gateway has delivered it again")
+	s.pass(2 * time.Minute)
+	s.write()
+	s.question()
+}
+
+// A flakyLog fails as often as it is told, and is well after
+// each time.
+type flakyLog struct {
+	fails int
+	kept  []string
+}
+
+func (l *flakyLog) Append(records ...[]byte) error {
+	if l.fails > 0 {
+		l.fails--
+		return errors.New("input/output error")
+	}
+	for _, r := range records {
+		l.kept = append(l.kept, string(r))
+	}
+	return nil
+}
+
+func (l *flakyLog) Sync(done func(error)) { go done(nil) }
+func (l *flakyLog) Err() error            { return nil }
+
+func (l *flakyLog) count(parts ...string) (n int) {
+next:
+	for _, r := range l.kept {
+		for _, p := range parts {
+			if !strings.Contains(r, p) {
+				continue next
+			}
+		}
+		n++
+	}
+	return n
+}
+
+func flakyShell(t *testing.T) (*Sidecar, *surroundings, *stage, *flakyLog) {
+	t.Helper()
+	st, w, log := emptyStage(t, "mcpx/v0.1"), &surroundings{}, &flakyLog{}
+	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	raise(t, s, w)
+	return s, w, st, log
+}
+
+// A log that fails, is mended, and fails again keeps the end of every call all
+// the same.
+func TestLastWordsAreTriedAgainAndAgain(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	m, err := jsonrpc.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`, 2), jsonrpc.Passed)
+	if err != nil || w.got("tools/call") != 1 {
+		t.Fatal(err, w.lines)
+	}
+	log.fails = 3
+	s.Handle(ServerSaid{m})
+	s.Flush()
+	if n := log.count(`"event":"end"`); n != 1 {
+		t.Errorf("the end of the call is on record %d times: %q", n, log.kept)
+	}
+	log.fails = 1 << 20 // what is never taken is given up
+	s.Received(callFrame(t, st, "e2"))
+	s.Flush()
+}
+
+// A call that was started and taken back before either could be put on record
+// never left: its last words are no end, for it had no beginning.
+func TestACallThatNeverLeftHasNoEnd(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	log.fails = 1
+	s.Received(callFrame(t, st, "e1"))
+	e, err := st.dialect.Decode([]byte(`{"protocol":"mcpx/v0.1","id":"e2","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:notifications/cancelled",` +
+		`"payload":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Received(&e)
+	s.Flush()
+	if w.got("tools/call") > 0 {
+		t.Errorf("it left: %q", w.lines)
+	}
+	if log.count(`"event":"end"`) > 0 || log.count(`"event":"withdrawn"`, `"executed":"no"`) != 1 {
+		t.Errorf("its last words: %q", log.kept)
+	}
+}

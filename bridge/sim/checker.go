@@ -1,0 +1,534 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A checker watches the boundary of the bridge and has its own idea of what may
+// cross it.
+type checker struct {
+	w          *world
+	violations []violation
+
+	proc      *process
+	claims    map[envelopeKey]*claim
+	order     []*claim
+	asks      map[string]*asked // by the id of the envelope
+	askOrder  []*asked
+	newest    map[string]string // the newest ask, by question and person
+	questions map[string]*claim
+	names     map[string]*claim
+	local     map[string]string // the digest shown at our own door, by question
+	expecting map[string][]*claim
+	lines     map[string]*line // those the server of now has read or will read, by id
+	answersOf map[string][][]byte
+	versions  map[string]string // of tools as last listed
+	first     map[string]string // and as first listed
+	grants    []grant
+	books     []*rulebook // in force, one after the other
+	stop      bool        // it was told to stop
+}
+
+func newChecker(w *world) *checker {
+	c := &checker{w: w, claims: map[envelopeKey]*claim{}}
+	c.forget()
+	return c
+}
+
+// forget is what a new life of the bridge begins with.
+func (c *checker) forget() {
+	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
+	c.askOrder, c.grants, c.stop = nil, nil, false
+	c.versions, c.first = map[string]string{}, map[string]string{}
+	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
+}
+
+// blame says that a promise was broken. Only the first few are kept.
+func (c *checker) blame(invariant, format string, a ...any) {
+	v := violation{invariant, fmt.Sprintf(format, a...), c.w.now}
+	c.w.trace.note(c.w.now, "VIOLATION", []byte(v.String()))
+	if len(c.violations) < 10 {
+		c.violations = append(c.violations, v)
+	}
+}
+
+// stopped: there is no use in going on.
+func (c *checker) stopped() bool { return len(c.violations) > 0 }
+
+// begun and ended are the lives of the bridge.
+func (c *checker) begun(p *process, b *rulebook) {
+	c.proc, c.books = p, []*rulebook{b}
+	c.forget()
+}
+
+// remembered: this is what the log knows when the bridge begins anew. What a
+// power cut took from it may happen again.
+func (c *checker) remembered(calls []*remnant) {
+	for _, cl := range c.order {
+		cl.recAt = time.Time{}
+	}
+	for _, r := range calls {
+		if cl := c.claimOf(r.from, r.env); cl != nil && c.w.wall().Sub(cl.recAt) >= 15*time.Minute {
+			cl.recAt = r.at
+		}
+	}
+}
+
+func (c *checker) ended(p *process) {
+	for _, cl := range c.order {
+		if cl.proc == p.number && cl.excused == "" {
+			cl.excused = "the bridge ended"
+		}
+	}
+	c.proc = nil
+}
+
+func (c *checker) reloaded(b *rulebook) { c.books = append(c.books, b) }
+func (c *checker) stopping()            { c.stop = true }
+
+func (c *checker) seated(p *process, here []wire.Participant) {
+	for _, cl := range c.order {
+		if !slices.ContainsFunc(here, func(q wire.Participant) bool { return q.ID == cl.from }) {
+			cl.callerLeft()
+		}
+	}
+}
+
+func (cl *claim) callerLeft() {
+	if cl.answers == 0 && cl.excused == "" {
+		cl.excused = "its caller left"
+	}
+}
+
+// heard sees a frame that the bridge is about to get.
+func (c *checker) heard(p *process, f *frame) {
+	s := &f.said
+	switch {
+	case s.broken || s.from == us:
+	case s.kind == wire.Request:
+		c.request(p, s)
+	case s.kind == wire.Response:
+		c.vote(p, s)
+	case s.kind == wire.Notification && s.method == "notifications/cancelled":
+		c.cancel(s)
+	case s.kind == wire.Presence && s.method == "join":
+		c.void(func(a *asked) bool { return a.to == s.tool })
+	case s.kind == wire.Presence && s.method == "leave":
+		for _, cl := range c.order {
+			if cl.from == s.tool {
+				cl.callerLeft()
+			}
+		}
+	}
+}
+
+// unread sees a frame that the bridge's seat cannot read.
+func (c *checker) unread(_ *process, f *frame) {
+	if f.said.perfect {
+		c.blame("must serve", "a frame that is right cannot be read: %s", f.raw)
+	}
+}
+
+// request takes a request into the books, unless it was heard before.
+func (c *checker) request(p *process, s *said) {
+	if len(s.to) != 1 || s.to[0] != us {
+		return
+	}
+	if old := c.claims[s.key()]; old != nil {
+		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open()) {
+			return
+		}
+		if old.proc != p.number && !old.recAt.IsZero() && p.now().Sub(old.recAt) < 15*time.Minute {
+			return
+		}
+	}
+	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, book: c.books[len(c.books)-1], expect: s.args}
+	if !s.perfect {
+		cl.excused = "it was made by the attacker"
+	}
+	c.claims[s.key()] = cl
+	c.order = append(c.order, cl)
+}
+
+// open: its caller has had no answer yet.
+func (cl *claim) open() bool { return cl.answers == 0 && !cl.over && !cl.denied }
+
+// cancel: the caller takes back a call; of several with one id all of them.
+func (c *checker) cancel(s *said) {
+	if len(s.to) != 1 || s.to[0] != us {
+		return
+	}
+	for _, cl := range c.order {
+		if cl.proc != c.proc.number || cl.from != s.from || !bytes.Equal(cl.rpc, s.ref) || !cl.open() {
+			continue
+		}
+		if cl.excused == "" {
+			cl.excused = "its caller took it back"
+		}
+		cl.cancelled = cl.cancelled || !cl.started && cl.name != "" && len(s.corr) == 0
+	}
+}
+
+// claimOf finds what a record is about.
+func (c *checker) claimOf(from, env string) *claim { return c.claims[envelopeKey{from, env}] }
+
+// emitted sees what the bridge says it does, in the order in which it does it.
+func (c *checker) emitted(p *process, r bridge.Record) {
+	if bytes.Contains(r.JSON(), []byte("SECRET")) {
+		c.blame("I17", "a record holds a secret: %s", r.JSON())
+	}
+	if r.Event == "peer" && r.State == "left" {
+		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
+	}
+	if r.Event == "modified" {
+		c.changed(r.Question)
+	}
+	cl := c.claimOf(r.From, r.Env)
+	if cl == nil || r.Event == "dropped" && r.Reason != "outbox_full" && r.Reason != "caller_gone" && r.Reason != "not_permitted" {
+		return
+	}
+	switch r.Event {
+	case "asked":
+		c.wasAsked(cl, r)
+	case "decided":
+		c.decided(cl, r)
+	case "call":
+		c.starts(p, cl)
+	case "answered":
+		cl.over = cl.over || !cl.started
+	case "withdrawn":
+		cl.over = true
+		if cl.excused == "" {
+			c.blame("I5", "%v is withdrawn, and nobody took it back", cl)
+		}
+	case "dropped":
+		cl.excused = r.Reason
+	}
+	if r.Event == "asked" || r.Event == "decided" || r.Event == "call" {
+		cl.name = r.Call
+		c.names[r.Call] = cl
+	}
+}
+
+// changed: what somebody said changes what is asked. It was the last who said
+// anything.
+func (c *checker) changed(question string) {
+	cl := c.questions[question]
+	if cl == nil || len(cl.votes) == 0 {
+		c.blame("I2", "something was changed, and nobody had said so")
+		return
+	}
+	last := cl.votes[len(cl.votes)-1]
+	cl.votes = []vote{last}
+	cl.expect, cl.modified = edited(cl.expect, last.edit), true
+	c.void(func(a *asked) bool { return a.claim == cl })
+}
+
+func (c *checker) wasAsked(cl *claim, r bridge.Record) {
+	if cl.question != "" || cl.over {
+		c.blame("AI-5", "%v is asked about twice, or after its end", cl)
+	}
+	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
+	c.questions[r.Question] = cl
+	w := cl.way(c.books[len(c.books)-1])
+	cl.pinned = w.verdict == allow
+	if w.verdict == deny {
+		c.blame("I7", "%v is asked about, though the policy denies it", cl)
+	}
+	for _, who := range r.Of {
+		if !cl.pinned && !w.mayDecide(who, cl.from) || cl.pinned && who != "local" {
+			c.blame("I7", "%v is asked of %s, who may not decide", cl, who)
+		}
+	}
+}
+
+func (c *checker) decided(cl *claim, r bridge.Record) {
+	if cl.started || cl.over {
+		c.blame("I4", "%v is decided after it began or ended", cl)
+	}
+	if r.Verdict != "allow" {
+		cl.denied = true
+		return
+	}
+	if cl.allowed || cl.denied {
+		c.blame("AI-5", "%v is decided twice", cl)
+	}
+	cl.allowed, cl.allowedAt = true, c.w.now
+	if cl.question == "" {
+		c.mayRunUnasked(cl)
+		return
+	}
+	c.agreedEnough(cl)
+	c.remember(cl, r)
+	if len(cl.digests) > 0 && !slices.ContainsFunc(cl.digests, func(d string) bool { return strings.HasPrefix(d, r.Digest) }) {
+		c.blame("I2", "%v is decided about as %s, which was shown to nobody", cl, r.Digest)
+	}
+}
+
+// mayRunUnasked: the policy in force allows it, and the tool is what it was.
+func (c *checker) mayRunUnasked(cl *claim) {
+	b := c.books[len(c.books)-1]
+	if cl.way(b).verdict != allow {
+		c.blame("I1", "%v is allowed, and nobody was asked", cl)
+	}
+	if cl.method == "tools/call" && c.versions[cl.tool] != c.first[cl.tool] && (b.pin == "ask" || b.pin == "block") {
+		c.blame("AI-9", "%v is allowed, though its tool has changed", cl)
+	}
+}
+
+// agreedEnough: as many as the policies since it was asked want have agreed.
+func (c *checker) agreedEnough(cl *claim) {
+	switch {
+	case cl.cancelled:
+		c.blame("I6", "%v is allowed after its caller took it back", cl)
+	case cl.refused:
+		c.blame("AI-5", "%v is allowed after somebody said no", cl)
+	}
+	for i, b := range c.books {
+		if b != cl.book && i < len(c.books)-1 {
+			continue
+		}
+		w := cl.way(b)
+		if cl.pinned && w.verdict != deny {
+			w = way{verdict: ask, of: []string{"local"}, need: 1, within: 5 * time.Minute}
+		}
+		switch {
+		case w.verdict == deny:
+			c.blame("AI-14", "%v is allowed under a policy that denies it", cl)
+		case w.verdict == ask && c.agreed(cl, w) < w.need && !c.granted(cl, w):
+			c.blame("I7", "%v is allowed by %v, of %v %d are needed", cl, cl.votes, w.of, w.need)
+		}
+	}
+}
+
+// agreed counts those who agreed and may.
+func (c *checker) agreed(cl *claim, w way) int {
+	counted := map[string]bool{}
+	for _, v := range cl.votes {
+		listed := slices.Contains(w.of, v.who) || slices.Contains(w.to, v.who) && slices.Contains(cl.passed, v.who)
+		if v.who != cl.from && listed && v.at-cl.askedAt <= w.within {
+			counted[v.who] = true
+		}
+	}
+	return len(counted)
+}
+
+// granted: those who may decide had agreed to the very same before, for longer.
+func (c *checker) granted(cl *claim, w way) bool {
+	return len(cl.votes) == 0 && slices.ContainsFunc(c.grants, func(g grant) bool {
+		n := 0
+		for _, who := range g.by {
+			if w.mayDecide(who, cl.from) {
+				n++
+			}
+		}
+		return g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && g.version == cl.version &&
+			slices.Contains(w.remember, g.keep) && n >= w.need
+	})
+}
+
+func (c *checker) remember(cl *claim, r bridge.Record) {
+	g := grant{digest: r.Digest, caller: cl.from, tool: cl.tool, keep: "always", version: cl.version, args: string(cl.args)}
+	for _, v := range cl.votes {
+		switch v.keep {
+		case "":
+			return
+		case "session":
+			g.keep = "session"
+		}
+		g.by = append(g.by, v.who)
+	}
+	if len(g.by) > 0 {
+		c.grants = append(c.grants, g)
+		g.keep = "session" // what no rule can say is kept no longer
+		c.grants = append(c.grants, g)
+	}
+}
+
+func (c *checker) revoked(digest string) {
+	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.digest == digest })
+}
+
+// starts: the bridge means to write the call to the server.
+func (c *checker) starts(p *process, cl *claim) {
+	b := c.books[len(c.books)-1]
+	switch {
+	case cl.started:
+		c.blame("I3", "%v starts twice", cl)
+	case cl.proc != p.number:
+		c.blame("I3", "%v starts, but an earlier life of the bridge had it", cl)
+	case !cl.allowed:
+		c.blame("I1", "%v starts without leave", cl)
+	case cl.over || cl.cancelled || cl.denied:
+		c.blame("I6", "%v starts after its end", cl)
+	case c.stop:
+		c.blame("I6", "%v starts after the bridge was told to stop", cl)
+	case cl.flaw != "":
+		c.blame("I2", "%v starts with %s", cl, cl.flaw)
+	case cl.question != "" && c.w.now-cl.allowedAt >= 30*time.Second:
+		c.blame("AI-10", "%v starts %v after it was allowed", cl, c.w.now-cl.allowedAt)
+	case cl.question != "" && c.w.disk.synced < cl.decidedSize:
+		c.blame("AI-13", "%v starts before its decision is on disk", cl)
+	case cl.question != "" && cl.decidedSize == 0:
+		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
+	case cl.way(b).verdict == deny:
+		c.blame("AI-14", "%v starts under a policy that denies it", cl)
+	case cl.question != "" && cl.method == "tools/call" && cl.version != c.versions[cl.tool]:
+		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
+	}
+	cl.started, cl.since = true, c.w.now
+}
+
+// recorded sees what is on record now.
+func (c *checker) recorded(p *process, records [][]byte) {
+	for _, raw := range records {
+		var r struct{ Event, Call, Env, From, Verdict string }
+		if err := json.Unmarshal(raw, &r); err != nil {
+			c.blame("I4", "a record cannot be read: %v", err)
+			return
+		}
+		cl := c.names[r.Call]
+		if cl == nil {
+			cl = c.claimOf(r.From, r.Env)
+		}
+		if cl == nil || cl.proc != p.number {
+			continue
+		}
+		switch {
+		case r.Event == "decided" && r.Verdict == "allow":
+			cl.decidedSize = len(c.w.disk.text)
+		case r.Event == "end":
+			cl.ended = true
+		case r.Event == "start":
+			if cl.decidedSize == 0 {
+				c.blame("I4", "the start of %v is on record before its decision", cl)
+			}
+			c.expecting[cl.content()] = append(c.expecting[cl.content()], cl)
+		}
+	}
+}
+
+// line sees what the bridge writes to the server.
+func (c *checker) line(p *process, raw []byte) *line {
+	c.w.trace.note(c.w.now, "line", raw)
+	l := &line{life: c.w.child.life}
+	if err := json.Unmarshal(raw, l); err != nil || bytes.ContainsAny(raw, "\n\r") {
+		c.blame("I2", "a line for the server is none: %q", raw)
+		return l
+	}
+	own := l.Method == "tools/list" && string(l.Params) == "{}"
+	if !own {
+		l.claim = c.due(l.content())
+	}
+	switch {
+	case l.claim != nil:
+		c.wrote(l)
+	case own, l.ID == nil, l.Method == "":
+	default:
+		c.blame("I1", "the server is to get what no record says it may: %s", raw)
+	}
+	c.lines[string(l.ID)] = l
+	return l
+}
+
+// due finds the claim that a line with this content is for: the first of them
+// that has started and has had no line. One whose line was dropped on the way
+// has had its answer, and is passed over if there is another.
+func (c *checker) due(key string) *claim {
+	waiting := c.expecting[key]
+	if len(waiting) == 0 {
+		return nil
+	}
+	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" }), 0)
+	cl := waiting[i]
+	c.expecting[key] = slices.Delete(waiting, i, i+1)
+	return cl
+}
+
+func (c *checker) wrote(l *line) {
+	cl := l.claim
+	switch {
+	case cl.line != nil:
+		c.blame("I3", "%v is written twice", cl)
+	case cl.told == "no":
+		c.blame("I10", "%v is written after its caller was told that it would not be", cl)
+	case (l.Token == nil) != (cl.token == nil):
+		c.blame("I2", "%v is written with another progress token", cl)
+	}
+	cl.line = l
+}
+
+// ran: the server has read a line.
+func (c *checker) ran(l *line) {
+	if l.runs++; l.runs > 1 {
+		c.blame("I3", "%s ran twice", l.Method)
+	}
+	if l.claim != nil && l.claim.told == "no" {
+		c.blame("I10", "%v ran, and its caller was told that it did not", l.claim)
+	}
+}
+
+// answered sees what the server says.
+func (c *checker) answered(_ *process, raw []byte) {
+	var m struct {
+		ID, Result json.RawMessage
+		Method     string
+		Error      json.RawMessage
+	}
+	if json.Unmarshal(raw, &m) != nil || m.Method != "" || m.ID == nil {
+		return
+	}
+	c.answersOf[string(m.ID)] = append(c.answersOf[string(m.ID)], append(m.Result, m.Error...))
+	l := c.lines[string(m.ID)]
+	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said {
+		c.listed(raw)
+	}
+	if l != nil {
+		l.said = true
+	}
+}
+
+// listed: the tools are what this says from now on.
+func (c *checker) listed(raw []byte) {
+	now := versionsIn(raw)
+	for name := range now {
+		if _, was := c.versions[name]; !was {
+			c.first[name] = now[name]
+		}
+	}
+	c.versions = now
+}
+
+// verify has the log read by the real verifier.
+func (c *checker) verify() {
+	report, err := audit.Verify(bytes.NewReader(c.w.disk.text), audit.Checks{})
+	switch {
+	case err != nil:
+		c.blame("I4", "the log: %v", err)
+	case !report.OK:
+		c.blame("I4", "the log does not verify: %v", report.Fault)
+	case len(report.Unfinished) > 0:
+		c.blame("I5", "calls without a last word on record: %v", report.Unfinished)
+	}
+}
+
+// viewed sees a question as the local person does.
+func (c *checker) viewed(v approval.View) {
+	texts := []string{v.Headline, v.Compact}
+	for _, leaf := range v.Arguments {
+		texts = append(texts, leaf.Name, leaf.Text, leaf.Whole)
+	}
+	for _, s := range texts {
+		c.legible(s)
+	}
+}

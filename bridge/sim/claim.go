@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A claim is one request that reached the bridge, and all that the checker has
+// seen become of it: one automaton per request.
+type claim struct {
+	said
+	proc    int // the life of the bridge that heard it
+	heardAt time.Duration
+	since   time.Duration // it is remembered: since it was heard, or since it started
+	book    *rulebook     // in force when it was heard
+	recAt   time.Time     // of its first record, by the wall clock; zero if there is none
+
+	question string
+	askedAt  time.Duration
+	version  string // of its tool when it was asked about
+	pinned   bool   // was asked about because the tool had changed
+	expect   []byte // the arguments with which it may run
+	modified bool   // somebody has changed them
+	votes    []vote
+	refused  bool // somebody who was asked said no
+	passed   []string
+	digests  []string // that were shown for it
+
+	name        string // on record
+	allowed     bool
+	allowedAt   time.Duration
+	decidedSize int // bytes of the log with its decision
+	denied      bool
+	over        bool // before it started: withdrawn, expired, refused
+	started     bool
+	ended       bool // its end is on record
+	line        *line
+	answers     int
+	told        string // "executed" in the answer it got
+	code        int
+	excused     string // why nobody is owed an answer
+	cancelled   bool   // by its caller, before it started
+}
+
+// A vote is a yes that was said to a question.
+type vote struct {
+	who  string
+	at   time.Duration
+	edit string
+	keep string
+}
+
+// A line is what the bridge wrote to the server.
+type line struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Token  json.RawMessage `json:"-"`
+	claim  *claim
+	life   int // of the server
+	runs   int
+	said   bool // it was answered
+}
+
+// An asked is one question before one participant.
+type asked struct {
+	id, to string
+	rpc    []byte
+	claim  *claim
+	at     time.Duration
+	used   bool // answered by whom it was put to
+	closed bool // taken away, or put anew
+}
+
+type envelopeKey struct{ from, env string }
+
+func (s *said) key() envelopeKey { return envelopeKey{s.from, s.id} }
+
+// way is how the policy in force treats the claim.
+func (c *claim) way(b *rulebook) way {
+	if c.method != "tools/call" {
+		return way{verdict: allow}
+	}
+	return b.ways[c.tool]
+}
+
+func (c *claim) String() string {
+	return fmt.Sprintf("%s %s of %s (%s %s)", c.name, c.id, c.from, c.method, c.tool)
+}
+
+// content is what of a request the server must see unchanged.
+func content(method, tool string, args []byte) string {
+	return method + "\x00" + tool + "\x00" + string(args)
+}
+
+// content of the claim as it may run.
+func (c *claim) content() string {
+	switch c.method {
+	case "tools/call", "resources/read":
+		return content(c.method, c.tool, c.expect)
+	}
+	return content(c.method, "", c.expect)
+}
+
+// content of a line, and the progress token in it.
+func (l *line) content() string {
+	var p struct {
+		Name      string          `json:"name"`
+		URI       string          `json:"uri"`
+		X         string          `json:"x"`
+		Arguments json.RawMessage `json:"arguments"`
+		Meta      struct {
+			Token json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	if l.Params != nil && json.Unmarshal(l.Params, &p) != nil {
+		return l.Method
+	}
+	l.Token = p.Meta.Token
+	switch l.Method {
+	case "tools/call":
+		return content(l.Method, p.Name, p.Arguments)
+	case "resources/read":
+		return content(l.Method, p.URI, nil)
+	}
+	return content(l.Method, "", []byte(p.X))
+}
+
+// edited is the arguments with another amount in them.
+func edited(args []byte, amount string) []byte {
+	before, rest, found := bytes.Cut(args, []byte(`"amount": `))
+	if !found {
+		return args
+	}
+	_, after, _ := bytes.Cut(rest, []byte(","))
+	return slices.Concat(before, []byte(`"amount": `), []byte(amount), []byte(","), after)
+}
+
+// A grant is a yes that was to last.
+type grant struct {
+	digest, caller, tool, keep, version string
+	args                                string
+	by                                  []string
+}
+
+// A reading of what somebody answered.
+type answer struct {
+	yes, failed, delegates bool
+	to, edit, keep         string
+}
+
+// readAnswer reads an answer as strictly as the rules are: a yes is an accept
+// with approve true, or with the action approve, and nothing that contradicts.
+func readAnswer(text []byte, w way) (a answer) {
+	if bytes.HasPrefix(text, []byte(`"error"`)) {
+		return answer{failed: true}
+	}
+	raw := bytes.TrimPrefix(text, []byte(`"result":`))
+	var r struct {
+		Action  string                     `json:"action"`
+		Content map[string]json.RawMessage `json:"content"`
+	}
+	if !unambiguous(raw) || json.Unmarshal(raw, &r) != nil || r.Action != "accept" || bytes.Contains(raw, []byte(`"Action"`)) {
+		return a
+	}
+	word := func(name string) string { return strings.Trim(string(r.Content[name]), `"`) }
+	approve, action := string(r.Content["approve"]), word("action")
+	if w.to != nil && action == "delegate" && approve != "true" {
+		return answer{delegates: true, to: word("delegateTo")}
+	}
+	a.yes = approve == "true" && (action == "" || action == "approve") || w.to != nil && action == "approve" && approve != "false"
+	if _, strange := r.Content["n"]; strange || r.Content["digest"] != nil {
+		a.yes = false
+	}
+	a.edit, a.keep = word("amount"), word("remember")
+	if n, err := strconv.Atoi(a.edit); a.edit != "" && (!w.edit || err != nil || n < 1 || n > 100) {
+		a.yes = false
+	}
+	switch {
+	case len(w.remember) == 0 || a.keep == "once":
+		a.keep = ""
+	case a.keep != "" && !slices.Contains(w.remember, a.keep):
+		a.yes = false
+	}
+	return a
+}

@@ -1,0 +1,213 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+)
+
+// A disk holds the audit log as bytes, and loses of it what disks lose.
+type disk struct {
+	w    *world
+	dice dice
+
+	text    []byte // of the log
+	synced  int    // bytes that will be there after a power cut
+	seq     uint64
+	prev    [sha256.Size]byte
+	err     error // why it takes nothing
+	again   bool  // the last write failed, and it was well at once
+	fullTo  time.Duration
+	writing int // bytes that were being written when we were killed
+}
+
+var (
+	errWrite = errors.New("input/output error")
+	errFull  = errors.New("no space left on device")
+	errSync  = errors.New("fsync: input/output error")
+)
+
+// append writes records, all or none.
+func (d *disk) append(p *process, records [][]byte) error {
+	switch {
+	case d.err != nil:
+		return d.err
+	case !d.again && d.w.strikes(mended):
+		d.again = true
+		return errWrite
+	case d.w.strikes(writeFails):
+		d.fail(p, errWrite, time.Second)
+		return errWrite
+	}
+	d.again = false
+	before := len(d.text)
+	for _, r := range records {
+		d.write(r)
+	}
+	if d.w.strikes(killedInWrite) {
+		d.writing = len(d.text) - before
+		panic(crash{power: d.w.o.Faults[lostTail] && d.dice.chance(.5)})
+	}
+	return nil
+}
+
+func (d *disk) write(record []byte) {
+	at := len(d.text)
+	d.seq++
+	d.text = fmt.Appendf(d.text, `{"seq":%d,"ts":"%s","mono_ms":%d,"prev":"%x",`, d.seq, d.w.wall().Format("2006-01-02T15:04:05.000000Z"),
+		d.w.now.Milliseconds(), d.prev)
+	d.text = append(d.text, record[1:]...)
+	d.prev = sha256.Sum256(d.text[at:])
+	d.text = append(d.text, '\n')
+	d.w.trace.note(d.w.now, "record", record)
+}
+
+// fail refuses everything for a while. The log tells the bridge of its own
+// accord, as its keeper does.
+func (d *disk) fail(p *process, err error, length time.Duration) {
+	d.err = err
+	d.w.after(0, func() {
+		if p.alive() && d.err != nil {
+			p.tell(bridge.Unrecorded{Err: err})
+		}
+	})
+	d.fullTo = d.w.now + length
+	d.w.after(length, func() {
+		if d.err != nil && d.w.now >= d.fullTo {
+			d.mend()
+		}
+	})
+}
+
+func (d *disk) fill(length time.Duration) {
+	if d.err == nil && d.w.proc != nil {
+		d.fail(d.w.proc, errFull, length)
+	}
+}
+
+// mend makes it well again.
+func (d *disk) mend() {
+	if d.err == nil {
+		return
+	}
+	d.err = nil
+	if p := d.w.proc; p != nil {
+		p.tell(bridge.AuditUp{})
+	}
+}
+
+// sync promises to keep what is there now.
+func (d *disk) sync(p *process, done func(error)) {
+	wait, size := d.dice.between(0, 2*time.Millisecond), len(d.text)
+	if d.w.strikes(syncSlow) {
+		wait = d.dice.between(0, 40*time.Second)
+	}
+	failed := d.w.strikes(syncFails)
+	d.w.after(wait, func() {
+		if !p.alive() {
+			return
+		}
+		d.w.tally.meet(p, "Synced")
+		if d.err != nil || failed {
+			done(errSync)
+		} else {
+			d.synced = max(d.synced, size)
+			done(nil)
+		}
+		p.settle()
+	})
+}
+
+// crash leaves what a killed process or a machine without power leaves.
+func (d *disk) crash(power bool) {
+	d.err = nil
+	keep := len(d.text)
+	if power && d.synced < len(d.text) {
+		keep = d.synced + d.dice.IntN(len(d.text)-d.synced+1)
+		d.w.fired(lostTail)
+	} else if d.writing > 0 && d.w.strikes(torn) {
+		keep -= 1 + d.dice.IntN(d.writing)
+	}
+	d.text, d.writing = d.text[:keep], 0
+}
+
+// open reads the log, cuts off half a line, and gives the calls that were cut
+// short their last word. It is what a start of the program does.
+func (d *disk) open() (seen []bridge.Seen) {
+	whole := bytes.LastIndexByte(d.text, '\n') + 1
+	d.text = d.text[:whole]
+	d.seq, d.prev = 0, [sha256.Size]byte{}
+	calls := d.recall()
+	d.w.check.remembered(calls)
+	d.write([]byte(`{"event":"recovered","reason":"start","last_call":0,"open":[]}`))
+	for _, c := range calls {
+		if !c.ended && c.name != "" {
+			d.write(c.lastWord())
+		}
+		if c.env != "" && d.w.wall().Sub(c.at) < 15*time.Minute {
+			seen = append(seen, bridge.Seen{From: c.from, Env: c.env, At: c.at, Body: c.body})
+		}
+	}
+	d.synced = len(d.text)
+	return seen
+}
+
+// A remnant is a call as the log knows it.
+type remnant struct {
+	name, env, from, body string
+	at                    time.Time
+	started, ended        bool
+}
+
+func (c *remnant) lastWord() []byte {
+	event, reason := "rejected", "expired_by_restart"
+	if c.started {
+		event, reason = "end", "outcome_unknown_after_crash"
+	}
+	return fmt.Appendf(nil, `{"event":%q,"call":%q,"env":%q,"from":%q,"reason":%q}`, event, c.name, c.env, c.from, reason)
+}
+
+func (d *disk) recall() (all []*remnant) {
+	byName := map[string]*remnant{}
+	for line := range bytes.Lines(d.text) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		d.seq++
+		d.prev = sha256.Sum256(line)
+		var r struct {
+			TS                           time.Time
+			Event, Call, Env, From, Body string
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			d.w.check.blame("I4", "a line of the log cannot be read: %v", err)
+			return all
+		}
+		name := r.Call
+		if name == "" {
+			name = r.From + "\x00" + r.Env
+		}
+		if r.Env == "" || strings.Contains("dropped security late_answer foreign_answer", r.Event) {
+			continue
+		}
+		c := byName[name]
+		if c == nil {
+			c = &remnant{name: r.Call, env: r.Env, from: r.From, at: r.TS, body: r.Body}
+			byName[name] = c
+			all = append(all, c)
+		}
+		switch r.Event {
+		case "start":
+			c.started, c.at = true, r.TS
+		case "end":
+			c.ended = true
+		case "rejected", "withdrawn":
+			c.ended = c.ended || !c.started
+		}
+	}
+	return all
+}

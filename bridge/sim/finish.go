@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// gaveUp: the time for finishing is over. Everybody must have had their answer.
+func (c *checker) gaveUp() {
+	for _, cl := range c.order {
+		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && c.w.now-cl.heardAt > 2*time.Second {
+			c.blame("I12", "%v has no answer, and the bridge has ended", cl)
+		}
+	}
+}
+
+// finish looks at a world in which everything was mended long ago.
+func (c *checker) finish() {
+	if c.stopped() {
+		return
+	}
+	if c.proc == nil {
+		c.blame("I12", "the bridge is not running")
+		return
+	}
+	for _, cl := range c.order {
+		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 {
+			c.blame("I12", "%v never got an answer", cl)
+		}
+	}
+	if open := c.proc.sidecar.Pending(0, 0); len(open) > 0 {
+		c.blame("I11", "%d questions are still open", len(open))
+	}
+	if next := c.proc.sidecar.Next(); !next.IsZero() {
+		c.blame("I11", "something is still to be done at %v", next)
+	}
+	if !c.w.topic.up || !c.w.child.alive || c.w.disk.err != nil {
+		c.blame("I12", "the world was not mended")
+	}
+	c.verify()
+	if c.w.o.Calm {
+		c.served()
+	}
+}
+
+// served: in a calm world the outcome of every call is known beforehand.
+func (c *checker) served() {
+	for _, cl := range c.order {
+		runs, code := true, 0
+		switch w := cl.way(cl.book); {
+		case cl.method != "tools/call":
+			continue
+		case w.verdict == deny:
+			runs, code = false, -31004
+		case w.verdict == ask && !c.answerable(cl, w):
+			runs, code = false, -31003
+		case w.verdict == ask && !agrees(cl.id):
+			runs, code = false, -31001
+		}
+		if ran := cl.line != nil && cl.line.runs == 1; ran != runs || cl.code != code {
+			if !ran && (cl.code == -31005 || cl.code == -31003 && cl.way(cl.book).need > 1) {
+				continue // too many questions at one time
+			}
+			c.blame("must serve", "%v ran=%t code=%d, and should have ran=%t code=%d", cl, ran, cl.code, runs, code)
+		}
+	}
+}
+
+// answerable: enough of those who may decide are there.
+func (c *checker) answerable(cl *claim, w way) bool {
+	n := 0
+	for _, who := range w.of {
+		if who != cl.from && (who != "local" || c.w.o.Local) {
+			n++
+		}
+	}
+	return n >= w.need
+}
+
+// outcomes says what became of the calls of some, by envelope.
+func (c *checker) outcomes(of ...string) map[string]outcome {
+	all := map[string]outcome{}
+	for _, cl := range c.order {
+		if slices.Contains(of, cl.from) {
+			all[cl.id] = outcome{cl.line != nil && cl.line.runs > 0, cl.code}
+		}
+	}
+	return all
+}
+
+type outcome struct {
+	ran  bool
+	code int
+}

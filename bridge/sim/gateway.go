@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A topic is the gateway, with one link to the bridge and a safe one to
+// everybody else. Everybody sees all frames.
+type topic struct {
+	w    *world
+	dice dice
+	caps wire.Caps
+
+	up       bool
+	dialling bool
+	frozen   bool          // half open: nothing gets through
+	epoch    int           // of the link
+	last     time.Duration // when the last frame to us is due, for order
+	serial   int
+	past     []*frame // requests that went to us, for replays
+}
+
+// A frame is one to the bridge: its bytes, and what its sender meant by them.
+type frame struct {
+	raw  []byte
+	said said
+}
+
+// said is what a frame says, as its sender put it together; of a frame that the
+// attacker made, what can be read of it.
+type said struct {
+	id, from string
+	to       []string
+	kind     wire.Kind
+	method   string
+	tool     string
+	args     []byte
+	rpc      []byte
+	corr     []string
+	token    []byte
+	result   []byte
+	ref      []byte // what a cancellation names
+	broken   bool   // it can be read in no or two ways: nothing may come of it
+	perfect  bool   // the world made it, so that it must be answered
+	flaw     string // of a call: why it cannot be served
+}
+
+func capsOf(protocol string) wire.Caps {
+	text := `["mcp/*","chat"]`
+	switch protocol {
+	case "mcp-x/v0":
+		return wire.Caps{}
+	case "mew/v0.4":
+		text = `[{"kind":"*"}]`
+	}
+	caps, err := wire.ParseCaps([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return caps
+}
+
+func (t *topic) stamp() (id, ts string) {
+	t.serial++
+	return fmt.Sprintf("gw-%d", t.serial), wire.Stamp(t.w.wall())
+}
+
+// spell makes a frame of what somebody means to say.
+func (t *topic) spell(s said, payload []byte) *frame {
+	e := &wire.Envelope{ID: s.id, TS: wire.Stamp(t.w.wall()), From: s.from, To: s.to, Kind: s.kind, Corr: s.corr, Method: s.method, Key: s.tool, Payload: payload}
+	if s.kind == wire.Control {
+		e.Spelled = s.method
+	}
+	raw, err := t.w.dialect.Append(nil, e, wire.Caps{})
+	if err != nil {
+		panic(fmt.Sprintf("the world cannot say %+v: %v", s, err))
+	}
+	return &frame{raw, s}
+}
+
+// redial joins again after a while.
+func (t *topic) redial(wait time.Duration) {
+	if t.up || t.dialling {
+		return
+	}
+	t.dialling = true
+	p := t.w.proc
+	t.w.outer(wait, func() {
+		t.dialling = false
+		if p == nil || !p.alive() || t.up {
+			return
+		}
+		t.join(p)
+	})
+}
+
+func (t *topic) join(p *process) {
+	t.up, t.frozen = true, false
+	t.epoch++
+	t.last = t.w.now
+	t.greet(p)
+	p.seated = true
+	if t.w.strikes(replay) {
+		for _, f := range t.past[max(0, len(t.past)-6):] {
+			t.deliver(f, t.dice.between(0, 2*time.Second))
+		}
+	}
+}
+
+// greet sends the welcome, by the real frame.
+func (t *topic) greet(p *process) {
+	w := wire.Welcome{You: wire.Participant{ID: us, Caps: t.caps}}
+	for _, q := range t.w.people {
+		if q.here {
+			w.Peers = append(w.Peers, wire.Participant{ID: q.id, Caps: t.caps})
+		}
+	}
+	id, ts := t.stamp()
+	e, err := t.w.dialect.Decode(t.w.dialect.AppendWelcome(nil, id, ts, "lobby", w, nil))
+	if err != nil {
+		panic(err)
+	}
+	read, err := e.Welcome()
+	if err != nil {
+		panic(err)
+	}
+	t.w.check.seated(p, w.Peers)
+	p.tell(bridge.Seated{Dialect: t.w.dialect, Welcome: read})
+}
+
+func (t *topic) welcomeAgain() {
+	if p := t.w.proc; p != nil && t.up && !t.frozen {
+		t.greet(p)
+	}
+}
+
+// cut ends the link; the bridge hears of it after a while.
+func (t *topic) cut(notice time.Duration) {
+	p := t.w.proc
+	if !t.up || p == nil {
+		return
+	}
+	epoch := t.epoch
+	t.frozen = notice > 0
+	t.w.outer(notice, func() {
+		if !p.alive() || t.epoch != epoch || !t.up {
+			return
+		}
+		t.up, p.out = false, nil
+		p.tell(bridge.Unseated{Err: errors.New("the connection was closed")})
+		p.seated = false
+		t.redial(t.dice.between(500*time.Millisecond, 6*time.Second))
+	})
+}
+
+// freeze makes the link half open, until the ping fails.
+func (t *topic) freeze() { t.cut(t.dice.between(time.Second, 25*time.Second)) }
+
+// gone: the bridge is no more.
+func (t *topic) gone() {
+	t.up, t.dialling, t.frozen = false, false, false
+	t.epoch++
+}
+
+// send brings what a participant says to the bridge, and to whoever listens.
+func (t *topic) send(f *frame) {
+	t.w.mallory.saw(f)
+	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken {
+		return
+	}
+	switch {
+	case !t.up || t.frozen:
+		return // nobody of that name is here
+	case t.w.strikes(drop):
+		return
+	}
+	if f.said.kind == wire.Request {
+		t.past = append(t.past, f)
+	}
+	wait := t.dice.between(0, 5*time.Millisecond)
+	if t.w.strikes(delay) {
+		wait += t.dice.between(0, 5*time.Second)
+	}
+	if at := t.w.now + wait; at < t.last && !t.w.strikes(reorder) {
+		wait = t.last - t.w.now
+	}
+	t.last = max(t.last, t.w.now+wait)
+	t.deliver(f, wait)
+	if t.w.strikes(duplicate) {
+		t.deliver(f, wait+t.dice.between(0, 3*time.Second))
+	}
+}
+
+func (t *topic) deliver(f *frame, wait time.Duration) {
+	epoch := t.epoch
+	t.w.outer(wait, func() {
+		if p := t.w.proc; p != nil && t.up && t.epoch == epoch && !t.frozen {
+			p.receive(f)
+		}
+	})
+}
+
+// receive hands a frame to the bridge, as its seat would.
+func (p *process) receive(f *frame) {
+	p.w.trace.note(p.w.now, "<", f.raw)
+	e, err := p.w.dialect.Decode(bytes.Clone(f.raw))
+	if err != nil {
+		refused, ok := err.(*wire.Refused)
+		if !ok {
+			panic(err)
+		}
+		p.w.check.unread(p, f)
+		p.tell(bridge.Garbled{Refused: refused})
+		return
+	}
+	p.w.check.heard(p, f)
+	p.tell(bridge.Arrived{Envelope: &e})
+}
+
+// presence tells everybody that somebody came or went.
+func (t *topic) presence(event, id string) {
+	envelope, ts := t.stamp()
+	raw := t.w.dialect.AppendPresence(nil, envelope, ts, event, wire.Participant{ID: id, Caps: t.caps})
+	t.send(&frame{raw, said{id: envelope, from: wire.Gateway, kind: wire.Presence, method: event, tool: id}})
+}
+
+// fromUs takes a frame of the bridge to those it is for.
+func (t *topic) fromUs(raw []byte) {
+	t.w.trace.note(t.w.now, ">", raw)
+	f := t.w.check.left(raw)
+	if t.frozen || f == nil || t.w.strikes(loseOut) {
+		return
+	}
+	t.w.mallory.overheard(f)
+	for _, p := range t.w.people {
+		if slices.Contains(f.To, p.id) {
+			t.w.after(t.dice.between(0, 5*time.Millisecond), func() { p.got(f) })
+		}
+	}
+}

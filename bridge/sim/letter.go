@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// A letterBody is the JSON-RPC message in a frame of the bridge.
+type letterBody struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code int `json:"code"`
+		Data struct {
+			Reason   string `json:"reason"`
+			Executed string `json:"executed"`
+		} `json:"data"`
+	} `json:"error"`
+}
+
+// elicited is what stands in an elicitation/create.
+type elicited struct {
+	Message         string `json:"message"`
+	RequestedSchema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	} `json:"requestedSchema"`
+	Metadata struct {
+		Digest          string   `json:"digest"`
+		OriginalRequest original `json:"originalRequest"`
+	} `json:"metadata"`
+}
+
+type original struct {
+	From       string          `json:"from"`
+	Tool       string          `json:"tool"`
+	Arguments  json.RawMessage `json:"arguments"`
+	EnvelopeID string          `json:"envelopeId"`
+}
+
+func (e *elicited) fields() (all []string) {
+	for name := range e.RequestedSchema.Properties {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// oneOrMany is a link as the dialects write it.
+type oneOrMany []string
+
+func (o *oneOrMany) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, (*[]string)(o))
+	}
+	var one string
+	err := json.Unmarshal(text, &one)
+	*o = oneOrMany{one}
+	return err
+}
+
+// readLetter reads a frame of the bridge.
+func readLetter(raw []byte) (*letter, error) {
+	l := &letter{raw: raw}
+	if err := json.Unmarshal(raw, l); err != nil {
+		return nil, err
+	}
+	if l.Payload.Method == "elicitation/create" {
+		return l, json.Unmarshal(l.Payload.Params, &l.params)
+	}
+	return l, nil
+}

@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Options are all that a seed decides beforehand.
+type Options struct {
+	Seed     uint64
+	Calm     bool // no faults, and nothing that depends on when something else happens
+	Protocol string
+	Trusted  bool // what is said in others' names counts, where the gateway does not see to it
+	Local    bool // somebody is at this machine
+	Policies []int
+	Span     time.Duration // of the first phase
+	Calls    int           // about how many are made
+	MaxCalls int
+	Noise    bool // of a calm world: mallory is there too
+	Faults   [faults]bool
+}
+
+// Draw is what a seed decides.
+func Draw(seed uint64) Options {
+	d := newDice(seed, "options")
+	o := Options{Seed: seed, Calm: d.chance(.08), Protocol: pick(d, "mcpx/v0.1", "mcpx/v0.1", "mcpx/v0.1", "mcp-x/v0", "mew/v0.4"),
+		Trusted: d.chance(.7), Local: d.chance(.6), Span: d.between(time.Minute, 4*time.Minute), Calls: 8 + d.IntN(20),
+		MaxCalls: pick(d, 2, 4, 64, 64)}
+	for range 4 {
+		o.Policies = append(o.Policies, d.IntN(policies))
+	}
+	few := d.chance(.3)
+	for f := range faults {
+		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))
+	}
+	if o.Calm {
+		o.Faults, o.MaxCalls, o.Trusted, o.Protocol = [faults]bool{}, 64, true, pick(d, "mcpx/v0.1", "mew/v0.4")
+	}
+	return o
+}
+
+// String is everything there is to know about a world.
+func (o Options) String() string {
+	var on []string
+	for f := range faults {
+		if o.Faults[f] {
+			on = append(on, f.String())
+		}
+	}
+	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d noise=%t faults=%s",
+		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Noise, strings.Join(on, ","))
+}

@@ -1,0 +1,285 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A person is a participant of the topic: a program that calls, somebody who
+// decides, or both.
+type person struct {
+	w      *world
+	dice   dice // for its calls
+	mind   dice // for its answers
+	id     string
+	calls  bool
+	here   bool
+	serial int      // of its calls
+	said   int      // of what it says else
+	made   []*frame // the requests of this one
+}
+
+func (w *world) populate() {
+	for _, id := range []string{"agent-a", "agent-b", "mallory", "alice", "bob", "carol", "dave"} {
+		p := &person{w: w, dice: newDice(w.o.Seed, id), mind: newDice(w.o.Seed, id+"'s mind"), id: id, here: true, calls: id == "agent-a" || id == "agent-b" || id == "mallory"}
+		w.people = append(w.people, p)
+		if !p.calls || w.o.Calm && id == "mallory" && !w.o.Noise {
+			continue
+		}
+		for range (w.o.Calls + 2) / 3 {
+			w.after(p.dice.between(3*time.Second, w.o.Span), p.call)
+		}
+	}
+}
+
+func (w *world) callers() []*person   { return w.people[:3] }
+func (w *world) approvers() []*person { return w.people[3:] }
+
+func (p *person) String() string { return p.id }
+
+func (p *person) fresh(what string) string {
+	p.serial++
+	return fmt.Sprintf("%s-%s-%d", p.id, what, p.serial)
+}
+
+func (p *person) word(what string) string {
+	p.said++
+	return fmt.Sprintf("%s-%s-%d", p.id, what, p.said)
+}
+
+// call makes a request of the bridge.
+func (p *person) call() {
+	if !p.here {
+		return
+	}
+	s := p.request()
+	f := p.w.topic.spell(s, s.payload())
+	p.made = append(p.made, f)
+	p.w.topic.send(f)
+	if p.w.strikes(resend) {
+		p.w.after(p.dice.between(0, 10*time.Second), func() { p.w.topic.send(f) })
+	}
+	if p.w.strikes(cancel) {
+		p.w.after(p.dice.between(0, 10*time.Second), func() { p.takeBack(f) })
+	}
+}
+
+// request is what a call says.
+func (p *person) request() said {
+	s := said{id: p.fresh("r"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true}
+	s.rpc = fmt.Append(nil, p.serial)
+	if p.dice.chance(.3) {
+		s.rpc = pick(p.dice, fmt.Appendf(nil, `"%d"`, p.serial), fmt.Appendf(nil, "%d.0", p.serial), fmt.Appendf(nil, "9007199254740%d", 993+p.serial))
+	}
+	if p.w.strikes(sameID) {
+		s.rpc = []byte("1")
+	}
+	if p.dice.chance(.3) {
+		s.token = pick(p.dice, []byte("1"), []byte(`"t"`), s.rpc)
+	}
+	switch p.dice.IntN(12) {
+	case 0:
+		s.method, s.tool = "resources/read", "note://"+s.id
+	case 1:
+		s.method, s.args = pick(p.dice, "ping", "initialize", "tools/list"), []byte(s.id)
+		s.token = nil
+	default:
+		p.pickTool(&s)
+	}
+	return s
+}
+
+func (p *person) pickTool(s *said) {
+	s.method, s.tool = "tools/call", pick(p.dice, tools...)
+	s.args = fmt.Appendf(nil, `{"n":"%s", "amount": 50, "memo":"to\u202eyou\u200b", "token":"SECRET-%s"}`, s.id, s.id)
+	if s.tool == "note" {
+		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
+	}
+	if !p.w.strikes(badCall) {
+		return
+	}
+	s.flaw = pick(p.dice, "unknown tool", "bad arguments", "no object")
+	switch s.flaw {
+	case "unknown tool":
+		s.tool = "reboot"
+	case "bad arguments":
+		s.args = []byte(`{"amount":5000}`)
+	case "no object":
+		s.args = []byte(`[1]`)
+	}
+}
+
+// payload is the JSON-RPC message of a request.
+func (s *said) payload() []byte {
+	var params []byte
+	switch s.method {
+	case "tools/call":
+		params = fmt.Appendf(nil, `{"name":"%s","arguments":%s`, s.tool, s.args)
+	case "resources/read":
+		params = fmt.Appendf(nil, `{"uri":"%s"`, s.tool)
+	case "initialize":
+		params = []byte(`{"protocolVersion":"2025-06-18"`)
+	default:
+		params = fmt.Appendf(nil, `{"x":"%s"`, s.args)
+	}
+	if s.token != nil {
+		params = fmt.Appendf(params, `,"_meta":{"progressToken":%s}`, s.token)
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}}`, s.rpc, s.method, params)
+}
+
+// takeBack cancels a call.
+func (p *person) takeBack(f *frame) {
+	s := said{id: p.word("c"), from: p.id, to: []string{us}, kind: wire.Notification, method: "notifications/cancelled", ref: f.said.rpc}
+	p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref)))
+}
+
+// goAway leaves the topic for a while: perhaps too short to be believed.
+func (p *person) goAway() {
+	if !p.here {
+		return
+	}
+	p.here = false
+	p.w.topic.presence("leave", p.id)
+	p.w.after(p.mind.between(time.Second, 30*time.Second), p.comeBack)
+}
+
+func (p *person) comeBack() {
+	if !p.here {
+		p.here = true
+		p.w.topic.presence("join", p.id)
+	}
+}
+
+// got hears what the bridge says.
+func (p *person) got(l *letter) {
+	if !p.here || l.Payload.Method != "elicitation/create" {
+		return
+	}
+	wait := p.mind.between(time.Second, 8*time.Second)
+	if p.w.o.Calm {
+		wait = 2 * time.Second
+	}
+	if p.w.strikes(slow) {
+		wait += p.mind.between(10*time.Second, 100*time.Second)
+	}
+	answer := p.decide(l)
+	p.w.after(wait, func() { p.answer(l, answer) })
+	if p.w.strikes(doubleAnswer) {
+		p.w.after(wait+p.mind.between(0, 4*time.Second), func() { p.answer(l, pick(p.mind, yesTo(l, ""), no)) })
+	}
+	if p.w.strikes(copied) {
+		other := pick(p.mind, p.w.people...)
+		p.w.after(wait/2, func() { other.answer(l, yesTo(l, "")) })
+	}
+}
+
+// What people say.
+const no = `"result":{"action":"decline","content":{"reason":"no"}}`
+
+func yesTo(l *letter, more string) string {
+	word := `"approve":true`
+	if l.delegable() {
+		word = `"action":"approve"`
+	}
+	return `"result":{"action":"accept","content":{` + word + more + `}}`
+}
+
+// decide is what an honest person says; a calm one says the same about the same
+// call in every world.
+func (p *person) decide(l *letter) string {
+	if p.w.o.Calm {
+		if agrees(l.original().EnvelopeID) {
+			return yesTo(l, "")
+		}
+		return no
+	}
+	switch {
+	case p.w.strikes(wrongAnswer):
+		return pick(p.mind, wrongs...)
+	case p.w.strikes(errorAnswer):
+		return `"error":{"code":-32601,"message":"no such method"}`
+	case l.delegable() && p.mind.chance(.35):
+		return `"result":{"action":"accept","content":{"action":"delegate","delegateTo":"` + pick(p.mind, "carol", "dave", "agent-a", "alice", "eve") + `"}}`
+	case l.offers("amount") && p.mind.chance(.5):
+		return yesTo(l, fmt.Sprintf(`,"amount":%d`, pick(p.mind, 1, 7, 42, 50, 99, 100, 101, -3)))
+	case l.offers("remember") && p.mind.chance(.6):
+		return yesTo(l, `,"remember":"`+pick(p.mind, "session", "always", "once", "forever")+`"`)
+	case p.mind.chance(.2):
+		return no
+	}
+	return yesTo(l, "")
+}
+
+// agrees is what everybody thinks of a call.
+func agrees(envelope string) bool {
+	h := fnv.New32a()
+	h.Write([]byte(envelope))
+	return h.Sum32()%10 < 7
+}
+
+// wrongs can be read as no yes.
+var wrongs = []string{
+	`"result":{"action":"accept","content":{"approve":"true"}}`,
+	`"result":{"action":"accept","content":{"approve":1}}`,
+	`"result":{"action":"accept","content":{"approve":null}}`,
+	`"result":{"action":"accept","content":{"approve":false}}`,
+	`"result":{"action":"accept","content":{"Approve":true}}`,
+	`"result":{"action":"accept","content":{}}`,
+	`"result":{"action":"accept"}`,
+	`"result":{"action":"Accept","content":{"approve":true}}`,
+	`"result":{"action":"cancel","content":{"approve":true}}`,
+	`"result":{"action":"decline","content":{"approve":true}}`,
+	`"result":{"content":{"approve":true}}`,
+	`"result":{"action":"accept","content":{"approve":false,"approve":true}}`,
+	`"result":{"action":"accept","content":{"approve":true,"digest":"00000000"}}`,
+	`"result":{"action":"accept","content":{"approve":true,"n":"something else"}}`,
+	`"result":{"action":"accept","content":[{"approve":true}]}`,
+	`"result":"accept"`,
+	`"result":{"action":"accept","content":{"approve":true,"action":"deny"}}`,
+	`"result":{"action":"accept","content":{"approve":false,"action":"approve"}}`,
+}
+
+// answer says it, to the question in l.
+func (p *person) answer(l *letter, text string) {
+	if !p.here {
+		return
+	}
+	s := said{id: p.word("a"), from: p.id, to: []string{us}, kind: wire.Response, method: "elicitation/create", corr: []string{l.ID}, rpc: l.Payload.ID,
+		result: []byte(text)}
+	if p.w.strikes(wrongAnswer) {
+		switch p.mind.IntN(3) {
+		case 0:
+			s.corr = []string{p.w.check.someEnvelope(p.mind)}
+		case 1:
+			s.rpc = []byte(pick(p.mind, "1", `"elicit-"`, `"`+l.ID+`"`))
+		case 2:
+			s.method, s.tool = "tools/call", "read"
+		}
+	}
+	p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, s.rpc, text)))
+}
+
+// A letter is a frame of the bridge, as a participant reads it.
+type letter struct {
+	ID      string     `json:"id"`
+	From    string     `json:"from"`
+	To      []string   `json:"to"`
+	Kind    string     `json:"kind"`
+	Corr    oneOrMany  `json:"correlation_id"`
+	Payload letterBody `json:"payload"`
+
+	params elicited
+	raw    []byte
+}
+
+func (l *letter) delegable() bool          { return l.offers("delegateTo") }
+func (l *letter) offers(field string) bool { return slices.Contains(l.params.fields(), field) }
+func (l *letter) original() *original      { return &l.params.Metadata.OriginalRequest }
+
+func text(s string) []byte { return jsonrpc.AppendQuote(nil, s) }

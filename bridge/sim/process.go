@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A process is one life of the bridge.
+type process struct {
+	w       *world
+	number  int
+	sidecar *bridge.Sidecar
+	began   time.Duration
+	wall    time.Time // when it began; from then on its clock is monotonic
+	dice    dice      // its own source of ids
+
+	seated   bool
+	stopping bool
+	idle     bool
+	tick     *plan
+	flush    *plan
+	flushing bool
+	out      [][]byte // frames put, not yet let out
+}
+
+// start begins a life of the bridge, with what is on disk.
+func (w *world) start() {
+	w.started++
+	p := &process{w: w, number: w.started, began: w.now, wall: w.wall(), dice: newDice(w.o.Seed, fmt.Sprint("process", w.started))}
+	w.proc = p
+	seen := w.disk.open()
+	w.check.begun(p, w.book())
+	p.sidecar = bridge.New(bridge.Options{
+		Engine: bridge.Config{
+			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
+			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Server: "a server",
+			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen,
+		},
+		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r bridge.Record) { w.check.emitted(p, r) },
+		Serving: func(bridge.Serving) { w.topic.redial(100 * time.Millisecond) },
+		Now:     p.now,
+	})
+	p.sidecar.Bind(seat{p}, pipe{p})
+	w.child.start(100 * time.Millisecond)
+}
+
+func (p *process) now() time.Time { return p.wall.Add(p.w.now - p.began) }
+
+// alive reports whether this is the life that the bridge has now.
+func (p *process) alive() bool { return p.w.proc == p }
+
+// tell hands over an event, and has what follows from it let out.
+func (p *process) tell(ev bridge.Event) {
+	p.w.tally.met(p, ev)
+	p.w.trace.note(p.w.now, "event", fmt.Appendf(nil, "%T", ev))
+	p.sidecar.Handle(ev)
+	p.settle()
+}
+
+func (p *process) settle() {
+	p.arm()
+	if p.flush != nil {
+		return
+	}
+	wait := time.Duration(0)
+	if p.w.strikes(lazyFlush) {
+		wait = p.w.luck.between(0, 20*time.Millisecond)
+	}
+	p.flush = p.w.after(wait, p.letOut)
+}
+
+// letOut is what the readers of topic and server do before they wait.
+func (p *process) letOut() {
+	p.flush = nil
+	if !p.alive() {
+		return
+	}
+	p.flushing = true
+	p.sidecar.Flush()
+	p.flushing = false
+	p.arm()
+}
+
+// arm sets the timer.
+func (p *process) arm() {
+	p.w.agenda.drop(p.tick)
+	p.tick = nil
+	next := p.sidecar.Next()
+	if next.IsZero() {
+		return
+	}
+	wait := max(next.Sub(p.now()), 0)
+	if p.w.strikes(lateTick) {
+		wait += p.w.luck.between(0, 3*time.Second)
+	}
+	p.tick = p.w.after(wait, func() {
+		p.tick = nil
+		if p.alive() {
+			p.tell(bridge.Tick{})
+		}
+	})
+}
+
+// crashed ends the bridge at once, and its server with it; power: and the
+// machine.
+func (w *world) crashed(power bool) {
+	p := w.proc
+	if p == nil {
+		return
+	}
+	w.trace.note(w.now, "crash", fmt.Append(nil, power))
+	w.agenda.drop(p.tick)
+	w.agenda.drop(p.flush)
+	w.proc = nil
+	w.check.ended(p)
+	w.child.orphaned(power)
+	w.disk.crash(power)
+	w.topic.gone()
+	w.local.close()
+	w.after(w.luck.between(100*time.Millisecond, 20*time.Second), func() {
+		if w.proc == nil {
+			w.start()
+		}
+	})
+}
+
+// stop asks the bridge to end, and gives it its ten seconds.
+func (w *world) stop() {
+	p := w.proc
+	if p == nil || p.stopping {
+		return
+	}
+	p.stopping = true
+	p.tell(bridge.Stopping{})
+	w.check.stopping()
+	w.after(10*time.Second, func() {
+		if !p.alive() {
+			return
+		}
+		p.tell(bridge.GivingUp{})
+		p.letOut()
+		w.check.gaveUp()
+		w.crashed(false)
+	})
+}
+
+// checkpoint shows the head of the log to the topic from time to time.
+func (w *world) checkpoint() {
+	w.after(50*time.Second, func() {
+		if p := w.proc; p != nil && w.disk.seq > 0 && !w.healed {
+			p.tell(bridge.Checkpoint{Seq: w.disk.seq, Hash: fmt.Sprintf("%x", w.disk.prev)})
+		}
+		if !w.healed {
+			w.checkpoint()
+		}
+	})
+}
+
+func reloadedTo(b *rulebook) bridge.Event { return bridge.Reloaded{Policy: b.loaded} }
+
+// seat is the bridge's way to the topic.
+type seat struct{ p *process }
+
+var errWayFull = errors.New("the way out is full")
+
+func (s seat) Send(_ wire.Class, frame []byte) error {
+	p := s.p
+	switch {
+	case !p.w.topic.up:
+		return bridge.ErrNoSeat
+	case p.w.strikes(wayFull):
+		return errWayFull
+	}
+	p.out = append(p.out, frame)
+	p.w.check.put(p, frame)
+	return nil
+}
+
+func (s seat) Flush() {
+	out := s.p.out
+	s.p.out = nil
+	for _, frame := range out {
+		s.p.w.topic.fromUs(frame)
+	}
+}
+
+// pipe is the bridge's way to the server.
+type pipe struct{ p *process }
+
+var errPipeFull = errors.New("the pipe is full")
+
+func (i pipe) Put(line []byte) error {
+	c := &i.p.w.child
+	switch {
+	case !c.alive:
+		return errors.New("the server is not running")
+	case len(c.queue) > 64 || i.p.w.strikes(pipeFull):
+		return errPipeFull
+	}
+	c.queue = append(c.queue, i.p.w.check.line(i.p, line))
+	return nil
+}
+
+func (i pipe) Flush() { i.p.w.child.read() }
+
+func (i pipe) Restart(why string) {
+	w := i.p.w
+	w.outer(0, func() { w.child.end("was restarted: "+why, 250*time.Millisecond) })
+}
+
+// ledger is the bridge's audit log.
+type ledger struct{ p *process }
+
+func (l ledger) Append(records ...[]byte) error {
+	err := l.p.w.disk.append(l.p, records)
+	if err == nil {
+		l.p.w.check.recorded(l.p, records)
+	}
+	l.p.meanwhile()
+	return err
+}
+
+// meanwhile lets something from outside happen while records are written: it is
+// another goroutine that hands it over.
+func (p *process) meanwhile() {
+	if !p.flushing || !p.w.strikes(race) {
+		return
+	}
+	if next := p.w.agenda.soonestOuter(p.w.now + 50*time.Millisecond); next != nil {
+		p.w.now = max(p.w.now, next.at)
+		next.do()
+	}
+}
+
+func (l ledger) Sync(done func(error)) { l.p.w.disk.sync(l.p, done) }
+func (l ledger) Err() error            { return l.p.w.disk.err }

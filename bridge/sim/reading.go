@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// readSaid is the checker's own reading of a frame that the attacker made. It
+// reports false for what can be read in no way or in two; what it reads is
+// allowed to have effects, not obliged to.
+func readSaid(protocol string, raw []byte) (said, bool) {
+	if !unambiguous(raw) {
+		return said{}, false
+	}
+	var e struct {
+		Protocol string          `json:"protocol"`
+		ID       string          `json:"id"`
+		From     string          `json:"from"`
+		To       []string        `json:"to"`
+		Kind     string          `json:"kind"`
+		Corr     oneOrMany       `json:"correlation_id"`
+		Payload  json.RawMessage `json:"payload"`
+	}
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Name      string          `json:"name"`
+			URI       string          `json:"uri"`
+			X         string          `json:"x"`
+			Arguments json.RawMessage `json:"arguments"`
+			RequestID json.RawMessage `json:"requestId"`
+			Meta      struct {
+				Token json.RawMessage `json:"progressToken"`
+			} `json:"_meta"`
+		} `json:"params"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(raw, &e) != nil || len(e.Payload) == 0 || json.Unmarshal(e.Payload, &m) != nil {
+		return said{}, false
+	}
+	s := said{id: e.ID, from: e.From, to: e.To, corr: e.Corr, rpc: m.ID, method: m.Method, tool: m.Params.Name, args: m.Params.Arguments,
+		ref: m.Params.RequestID, token: m.Params.Meta.Token}
+	if s.tool == "" {
+		s.tool = m.Params.URI
+	}
+	if s.args == nil && m.Params.X != "" {
+		s.args = []byte(m.Params.X)
+	}
+	loose := protocol == "mew/v0.4" // a request may lack its id there
+	switch head, _, _ := strings.Cut(e.Kind, ":"); {
+	case m.Method != "" && (m.ID != nil || loose && !strings.HasPrefix(m.Method, "notifications/")) && (head == "mcp/request" || head == "mcp"):
+		s.kind = wire.Request
+	case m.Method != "" && (head == "mcp/request" || head == "mcp"):
+		s.kind = wire.Notification
+	case m.Method == "" && (head == "mcp/response" || head == "mcp") && (m.Result != nil || m.Error != nil):
+		s.kind, s.method = wire.Response, "elicitation/create"
+		s.result = append([]byte(`"result":`), m.Result...)
+		if m.Error != nil {
+			s.result = append([]byte(`"error":`), m.Error...)
+		}
+	default:
+		return s, false
+	}
+	return s, e.Protocol == protocol || e.Protocol == ""
+}
+
+// watched are the names of which no variant may stand in a frame.
+var watched = []string{"protocol", "id", "from", "to", "kind", "correlation_id", "payload", "jsonrpc", "method", "params", "name", "arguments", "uri", "requestid"}
+
+// unambiguous reports whether a text is one JSON value without a key that
+// stands twice in an object, or is spelled almost like one that matters.
+func unambiguous(raw []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	var open []map[string]bool // nil: an array
+	key := true
+	for {
+		t, err := d.Token()
+		if err == io.EOF {
+			return len(open) == 0
+		}
+		if err != nil {
+			return false
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open, key = append(open, map[string]bool{}), true
+				continue
+			case '[':
+				open = append(open, nil)
+				continue
+			}
+			open = open[:len(open)-1]
+			key = true
+		case string:
+			if len(open) > 0 && open[len(open)-1] != nil && key {
+				if open[len(open)-1][t] || len(open) <= 3 && variant(t) {
+					return false
+				}
+				open[len(open)-1][t] = true
+				key = false
+				continue
+			}
+			key = true
+		default:
+			key = true
+		}
+	}
+}
+
+func variant(key string) bool {
+	low := strings.ToLower(key)
+	return low != key && key != "requestId" && slices.Contains(watched, low)
+}

@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// policies is how many policies there are to draw from.
+const policies = 96
+
+// tools are those of the server; the last is only sometimes there.
+var tools = []string{"read", "write", "pay", "wipe", "note", "deploy"}
+
+// A verdict is what a policy says of a tool, in the world's own words.
+type verdict uint8
+
+const (
+	deny verdict = iota
+	ask
+	allow
+)
+
+// A way is how a policy treats one tool: the world's own idea of it, which the
+// checker goes by and the Engine never sees.
+type way struct {
+	verdict    verdict
+	of         []string
+	need       int
+	within     time.Duration
+	sequential bool
+	to         []string // to whom it may be passed on
+	edit       bool     // the amount may be changed, 1 to 100
+	remember   []string
+}
+
+// A rulebook is one policy, twice: as the world knows it and as the Engine
+// reads it.
+type rulebook struct {
+	ways   map[string]way
+	pin    string
+	text   string
+	loaded *policy.Policy
+}
+
+var (
+	rulebooks     [policies]*rulebook
+	rulebooksOnce [policies]sync.Once
+)
+
+// rulebookOf is the n-th policy, always the same.
+func rulebookOf(n int) *rulebook {
+	rulebooksOnce[n].Do(func() { rulebooks[n] = newRulebook(n) })
+	return rulebooks[n]
+}
+
+func newRulebook(n int) *rulebook {
+	d := newDice(uint64(n), "rulebook")
+	b := &rulebook{ways: map[string]way{}, pin: pick(d, "off", "off", "ask", "block", "warn")}
+	for _, tool := range tools {
+		b.ways[tool] = newWay(d, tool)
+	}
+	b.write()
+	return b
+}
+
+// stricter is the rulebook with tools treated more strictly: what was allowed
+// is asked about or denied, what was asked about is denied.
+func (b *rulebook) stricter(d dice) *rulebook {
+	s := &rulebook{ways: map[string]way{}, pin: b.pin}
+	for _, tool := range tools {
+		w := b.ways[tool]
+		if d.chance(.5) {
+			switch w.verdict {
+			case allow:
+				w = way{verdict: ask, of: []string{"alice", "bob"}, need: 1, within: time.Minute}
+			case ask:
+				w = way{verdict: deny}
+			}
+		}
+		s.ways[tool] = w
+	}
+	s.write()
+	return s
+}
+
+func newWay(d dice, tool string) way {
+	usual := map[string][]verdict{"read": {allow, allow, ask}, "write": {ask, ask, allow}, "pay": {ask}, "wipe": {deny, deny, ask},
+		"note": {ask, ask, ask, allow}, "deploy": {ask, ask, deny}}[tool]
+	w := way{verdict: pick(d, usual...)}
+	if w.verdict != ask {
+		return w
+	}
+	w.of = pick(d, []string{"alice", "bob"}, []string{"alice"}, []string{"local"}, []string{"local", "alice", "bob"}, []string{"alice", "bob", "carol"},
+		[]string{"agent-b", "alice", "bob"})
+	w.need, w.within, w.sequential = 1, pick(d, 20*time.Second, 40*time.Second, 90*time.Second), d.chance(.2)
+	if len(w.of) > 1 && (tool == "pay" || d.chance(.2)) {
+		w.need = 2
+	}
+	w.edit = tool == "pay" || tool == "deploy" && d.chance(.5)
+	if tool == "deploy" || d.chance(.15) {
+		w.to = pick(d, []string{"carol"}, []string{"carol", "dave"}, []string{"agent-a", "dave"})
+	}
+	if tool == "note" {
+		w.remember = pick(d, []string{"once", "session"}, []string{"once", "session", "always"}, nil)
+	}
+	return w
+}
+
+// write spells the rulebook as the owner would.
+func (b *rulebook) write() {
+	var s strings.Builder
+	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin)
+	for _, tool := range tools {
+		b.ways[tool].writeAsk(&s, tool)
+	}
+	s.WriteString("rules:\n")
+	for _, tool := range tools {
+		switch w := b.ways[tool]; w.verdict {
+		case allow:
+			fmt.Fprintf(&s, "  - {name: rule-%s, allow: [%s]}\n", tool, tool)
+		case ask:
+			fmt.Fprintf(&s, "  - {name: rule-%s, ask: [%s], as: how-%s}\n", tool, tool, tool)
+		case deny:
+			fmt.Fprintf(&s, "  - {name: rule-%s, deny: [%s]}\n", tool, tool)
+		}
+	}
+	b.text = s.String()
+	loaded, err := policy.Load("policy.yaml", []byte(b.text))
+	if err != nil {
+		panic(fmt.Sprintf("the world's own policy: %v\n%s", err, b.text))
+	}
+	b.loaded = loaded
+}
+
+func (w way) writeAsk(s *strings.Builder, tool string) {
+	if w.verdict != ask {
+		return
+	}
+	fmt.Fprintf(s, "  how-%s:\n    of: [%s]\n    need: %d\n    within: %v\n", tool, strings.Join(w.of, ", "), w.need, w.within)
+	if w.sequential {
+		s.WriteString("    mode: sequential\n")
+	}
+	if w.to != nil {
+		fmt.Fprintf(s, "    delegate: {to: [%s], depth: 1}\n", strings.Join(w.to, ", "))
+	}
+	if w.edit {
+		s.WriteString("    edit: {amount: {arg: /amount, title: Amount, type: integer, min: 1, max: 100}}\n")
+	}
+	if w.remember != nil {
+		fmt.Fprintf(s, "    remember: [%s]\n", strings.Join(w.remember, ", "))
+	}
+}
+
+// mayDecide reports whether somebody may decide about a call of caller's,
+// however they came to be asked.
+func (w way) mayDecide(who, caller string) bool {
+	return who != caller && who != us && (slices.Contains(w.of, who) || slices.Contains(w.to, who))
+}

@@ -1,0 +1,226 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A child is the MCP server at the end of two pipes.
+type child struct {
+	w    *world
+	dice dice
+
+	alive     bool
+	life      int
+	queue     []*line // written to the pipe, not read yet
+	reading   *plan
+	stuckTill time.Duration
+	versions  [6]int // of each tool's definition; -1: there is none
+	asked     int
+}
+
+// start brings the server up, after its handshake.
+func (c *child) start(wait time.Duration) {
+	p := c.w.proc
+	if c.w.strikes(slowStart) {
+		wait += c.dice.between(0, 40*time.Second)
+	}
+	c.w.outer(wait, func() {
+		if c.alive || !p.alive() {
+			return
+		}
+		c.alive = true
+		c.life++
+		p.tell(bridge.ServerUp{Hello: bridge.Hello{PID: c.life, Revision: "2025-06-18",
+			Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}})
+	})
+}
+
+// end lets the server die. Lines it had not read never ran; of the first of
+// them nobody knows, so it may have.
+func (c *child) end(why string, retry time.Duration) {
+	p := c.w.proc
+	if !c.alive || p == nil {
+		return
+	}
+	unsent := len(c.queue)
+	if unsent > 0 && c.dice.chance(.5) {
+		c.w.check.ran(c.queue[0])
+	}
+	c.dead()
+	p.tell(bridge.ServerDown{Reason: "exit", Cause: why, ExitCode: 1, Unsent: unsent, Retry: retry})
+	c.start(retry)
+}
+
+func (c *child) dead() {
+	c.alive, c.queue = false, nil
+	c.w.agenda.drop(c.reading)
+	c.reading = nil
+}
+
+// orphaned: the bridge is gone. What is in the pipe may still be read.
+func (c *child) orphaned(power bool) {
+	if !power {
+		for _, l := range c.queue[:c.dice.IntN(len(c.queue)+1)] {
+			c.w.check.ran(l)
+		}
+	}
+	c.dead()
+}
+
+// read takes the lines that are in the pipe, one after the other.
+func (c *child) read() {
+	if c.reading != nil || !c.alive || len(c.queue) == 0 {
+		return
+	}
+	wait := c.dice.between(0, 2*time.Millisecond)
+	if c.w.strikes(stuck) {
+		wait += c.dice.between(time.Second, 12*time.Second)
+	}
+	c.reading = c.w.after(max(wait, c.stuckTill-c.w.now), func() {
+		c.reading = nil
+		l := c.queue[0]
+		c.queue = c.queue[1:]
+		c.w.check.ran(l)
+		c.serve(l)
+		c.read()
+	})
+}
+
+// serve does what a line asks for.
+func (c *child) serve(l *line) {
+	id := string(l.ID)
+	switch {
+	case id == "":
+	case l.Method == "tools/list":
+		c.say(c.dice.between(0, 20*time.Millisecond), c.listing(id))
+	case l.Method == "tools/call":
+		c.work(l, id)
+	default:
+		c.say(c.dice.between(0, time.Second), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"of":%s}}`, id, quoted(l.Params)))
+	}
+}
+
+func quoted(raw []byte) []byte { return jsonrpc.AppendQuote(nil, string(raw)) }
+
+// work serves a call, more or less.
+func (c *child) work(l *line, id string) {
+	c.asked++
+	wait := c.dice.between(0, 3*time.Second)
+	answer := func(text string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s %d"}]}}`, id, text, c.asked)
+	}
+	if l.Token != nil {
+		c.say(wait/2, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":0.5}}`, l.Token))
+	}
+	switch w := c.w; {
+	case w.strikes(hang):
+	case w.strikes(answerTwice):
+		c.say(wait, answer("first"))
+		c.say(wait+c.dice.between(0, time.Second), answer("second"))
+	case w.strikes(wrongID):
+		wrong := pick(c.dice, `"`+id+`"`, "99999", id+".0", `"elicit-1"`, "0")
+		c.say(wait, strings.Replace(answer("wrong"), `"id":`+id, `"id":`+wrong, 1))
+	case w.strikes(noise):
+		c.say(wait, pick(c.dice, "starting up...", `{"jsonrpc":"2.0","id":`+id+`,"result":{`, `[]`, `{"jsonrpc":"2.0"}`))
+		if c.dice.chance(.5) {
+			c.say(wait+time.Second, answer("after noise"))
+		}
+	case w.strikes(toolError):
+		c.say(wait, pick(c.dice, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32000,"message":"no"}}`,
+			`{"jsonrpc":"2.0","id":`+id+`,"result":{"isError":true,"content":[]}}`))
+	case w.strikes(die):
+		w.outer(wait, func() { c.end("exited with status 2", c.dice.between(250*time.Millisecond, 4*time.Second)) })
+	default:
+		c.say(wait, answer("done"))
+	}
+}
+
+// say writes a line to the bridge, by the real scanner.
+func (c *child) say(wait time.Duration, text string) {
+	life := c.life
+	c.w.outer(wait, func() {
+		p := c.w.proc
+		if p == nil || !c.alive || c.life != life {
+			return
+		}
+		c.w.trace.note(c.w.now, "server", []byte(text))
+		m, err := jsonrpc.Parse([]byte(text), jsonrpc.Passed)
+		if err != nil {
+			p.tell(bridge.ServerNoise{Reason: "child_stdout_garbage", Head: []byte(text), Count: 1, ID: idWithin(text)})
+			return
+		}
+		c.w.check.answered(p, []byte(text))
+		p.tell(bridge.ServerSaid{Message: m})
+	})
+}
+
+// idWithin is what a reader of lines can tell of the id of a broken answer.
+func idWithin(text string) []byte {
+	_, rest, found := strings.Cut(text, `"id":`)
+	if !found {
+		return nil
+	}
+	id, _, _ := strings.Cut(rest, ",")
+	return []byte(id)
+}
+
+// listing is the answer to tools/list.
+func (c *child) listing(id string) string {
+	var list []string
+	for i, name := range tools {
+		if v := c.versions[i]; v >= 0 {
+			list = append(list, definition(name, v))
+		}
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, id, strings.Join(list, ","))
+}
+
+func definition(name string, version int) string {
+	return fmt.Sprintf(`{"name":"%s","description":"version %d","inputSchema":{"type":"object","properties":{"n":{"type":"string"},`+
+		`"amount":{"type":"integer","minimum":0,"maximum":1000}},"required":["n"]}}`, name, version)
+}
+
+// change makes a tool another one, or removes it, and says so.
+func (c *child) change(remove bool) {
+	i := c.dice.IntN(len(tools))
+	switch {
+	case c.versions[i] < 0:
+		c.versions[i] = c.dice.IntN(2)
+	case remove:
+		c.versions[i] = -1
+	default:
+		c.versions[i]++
+	}
+	c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+}
+
+// ask has the server ask for what it should not, or say that somebody agreed.
+func (c *child) ask() {
+	id := "1"
+	if known := c.w.check.someAsk(c.dice); known != nil {
+		id = string(known.rpc)
+	}
+	c.say(0, pick(c.dice, `{"jsonrpc":"2.0","id":`+id+`,"result":{"action":"accept","content":{"approve":true}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"your password?"}}`,
+		`{"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{}}`,
+		`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"approve":true}}`))
+}
+
+// names of tools that a listing has, with their versions, as text.
+func versionsIn(text []byte) map[string]string {
+	all := map[string]string{}
+	for part := range bytes.SplitSeq(text, []byte(`{"name":"`)) {
+		name, rest, found := strings.Cut(string(part), `","description":"`)
+		if found && slices.Contains(tools, name) {
+			all[name], _, _ = strings.Cut(rest, `"`)
+		}
+	}
+	return all
+}

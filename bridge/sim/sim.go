@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+)
+
+// A Result is what one seed came to.
+type Result struct {
+	Options    Options
+	Hash       uint64 // of the trace
+	Violations string // one a line; "" if no promise was broken
+}
+
+// Run lets the world of a seed be. The trace goes to to, unless that is nil.
+func Run(seed uint64, t *Tally, to io.Writer) (r Result) {
+	o := Draw(seed)
+	r = one(o, owned(o), t, to, nil)
+	if r.Violations != "" || !o.Calm {
+		return r
+	}
+	r.Violations = compare(o, t)
+	return r
+}
+
+// owned is the policies as the seed has drawn them.
+func owned(o Options) (books []*rulebook) {
+	for _, n := range o.Policies {
+		books = append(books, rulebookOf(n))
+	}
+	return books
+}
+
+// one lets one world be. see gets its checker at the end.
+func one(o Options, books []*rulebook, t *Tally, to io.Writer, see func(*checker)) (r Result) {
+	r.Options = o
+	w := newWorld(o, t)
+	w.owner.books, w.trace.to = books, to
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.Violations = fmt.Sprintf("%v: panic: %v\n%s", w.now, cause, debug.Stack())
+		}
+	}()
+	w.run()
+	t.Seeds++
+	t.Lives += uint64(w.started)
+	for _, c := range w.check.order {
+		t.Calls++
+		if c.line != nil && c.line.runs > 0 {
+			t.Runs++
+		}
+		if c.question != "" {
+			t.Asked++
+		}
+	}
+	if see != nil {
+		see(w.check)
+	}
+	return Result{o, w.trace.sum.Sum64(), join(w.check.violations)}
+}
+
+// compare lets a calm world be three times: as it is, under a stricter policy,
+// and with somebody else's calls beside.
+func compare(o Options, t *Tally) string {
+	us := []string{"agent-a", "agent-b"}
+	var plain, strict, noisy map[string]outcome
+	one(o, owned(o), t, nil, func(c *checker) { plain = c.outcomes(us...) })
+	book := rulebookOf(o.Policies[0]).stricter(newDice(o.Seed, "stricter"))
+	one(o, []*rulebook{book}, t, nil, func(c *checker) { strict = c.outcomes(us...) })
+	o.Noise = true
+	one(o, owned(o), t, nil, func(c *checker) { noisy = c.outcomes(us...) })
+	for id, was := range plain {
+		if strict[id].ran && !was.ran {
+			return fmt.Sprintf("I14: %s ran under a stricter policy, and not under this", id)
+		}
+		if noisy[id] != was {
+			return fmt.Sprintf("I15: %s came to %+v, and to %+v when somebody else called too", id, was, noisy[id])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// us is the participant that the bridge is.
+const us = "fs"
+
+// begin is when worlds begin.
+var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// callTime is the server's time for a call.
+const callTime = 20 * time.Second
+
+// healing is how long everything has to come to its end once all is mended: two
+// redials, the longest question, the server's time, the longest pause.
+const healing = 12 * time.Minute
+
+// A world is everything around one bridge, and the bridge.
+type world struct {
+	o      Options
+	now    time.Duration // since the beginning; never set back
+	skew   time.Duration // of the wall clock
+	ahead  time.Duration // how far the wall clock was ever put forward
+	agenda agenda
+	luck   dice
+	healed bool
+
+	dialect wire.Dialect
+	topic   topic
+	proc    *process // nil while there is none
+	started int      // processes so far
+	child   child
+	disk    disk
+	people  []*person
+	mallory attacker
+	owner   owner
+	local   desk
+
+	check *checker
+	tally *Tally
+	trace trace
+}
+
+// An owner is whoever keeps the policy file.
+type owner struct {
+	dice  dice
+	now   int // of Options.Policies
+	books []*rulebook
+}
+
+func newWorld(o Options, t *Tally) *world {
+	w := &world{o: o, luck: newDice(o.Seed, "luck"), tally: t, trace: newTrace()}
+	w.dialect, _ = wire.Lookup(o.Protocol)
+	w.owner.dice = newDice(o.Seed, "owner")
+	for _, n := range o.Policies {
+		w.owner.books = append(w.owner.books, rulebookOf(n))
+	}
+	w.check = newChecker(w)
+	w.disk = disk{w: w, dice: newDice(o.Seed, "disk")}
+	w.child = child{w: w, dice: newDice(o.Seed, "server")}
+	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}
+	w.mallory = attacker{w: w, dice: newDice(o.Seed, "attacker")}
+	w.local = desk{w: w, dice: newDice(o.Seed, "local")}
+	w.populate()
+	return w
+}
+
+// book is the policy in force.
+func (w *world) book() *rulebook { return w.owner.books[w.owner.now%len(w.owner.books)] }
+
+// strikes says whether a fault happens now.
+func (w *world) strikes(f Fault) bool {
+	if w.healed || !w.o.Faults[f] || !w.luck.chance(rates[f]) {
+		return false
+	}
+	w.fired(f)
+	return true
+}
+
+func (w *world) fired(f Fault) {
+	w.tally.Faults[f]++
+	w.trace.note(w.now, "fault", []byte(f.String()))
+}
+
+// after plans something that the world itself does.
+func (w *world) after(d time.Duration, do func()) *plan { return w.agenda.add(w.now+d, false, do) }
+
+// outer plans something that comes to the bridge from outside.
+func (w *world) outer(d time.Duration, do func()) *plan { return w.agenda.add(w.now+d, true, do) }
+
+// wall is what the wall clock shows.
+func (w *world) wall() time.Time { return begin.Add(w.now + w.skew) }
+
+// A crash unwinds whatever the bridge was doing when it was killed.
+type crash struct{ power bool }
+
+// run lets the world be for one life: faults first, then none.
+func (w *world) run() {
+	w.start()
+	w.plan()
+	w.until(w.o.Span)
+	w.heal()
+	w.until(w.now + healing)
+	w.check.finish()
+}
+
+func (w *world) until(end time.Duration) {
+	for len(w.agenda.heap) > 0 && w.agenda.heap[0].at <= end && !w.check.stopped() {
+		p := w.agenda.next()
+		w.now = max(w.now, p.at)
+		w.step(p.do)
+	}
+	w.now = max(w.now, end)
+}
+
+// step does one thing, in which the bridge may be killed.
+func (w *world) step(do func()) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case crash:
+			w.crashed(r.power)
+		default:
+			panic(r)
+		}
+	}()
+	do()
+}
+
+// plan puts on the agenda what happens by itself.
+func (w *world) plan() {
+	d := newDice(w.o.Seed, "plan")
+	for _, f := range []Fault{kick, halfOpen, welcome, absent, leave, die, changeTools, removeTool, killed, lostTail, stopped, wallStep,
+		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck} {
+		if !w.o.Faults[f] {
+			continue
+		}
+		for range 2 {
+			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
+		}
+		if d.chance(.5) {
+			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
+		}
+	}
+	w.checkpoint()
+}
+
+// befall lets a fault strike that needs no occasion.
+func (w *world) befall(f Fault) {
+	if !w.strikes(f) {
+		return
+	}
+	switch f {
+	case kick:
+		w.topic.cut(0)
+	case halfOpen:
+		w.topic.freeze()
+	case welcome:
+		w.topic.welcomeAgain()
+	case absent:
+		pick(w.luck, w.approvers()...).goAway()
+	case leave:
+		pick(w.luck, w.callers()...).goAway()
+	case die:
+		w.child.end("exited with status 1", w.luck.between(250*time.Millisecond, 3*time.Second))
+	case changeTools, removeTool:
+		w.child.change(f == removeTool)
+	case serverAsks:
+		w.child.ask()
+	case stuck:
+		w.child.stuckTill = w.now + w.luck.between(time.Second, 15*time.Second)
+	case full:
+		w.disk.fill(w.luck.between(time.Second, 20*time.Second))
+	case killed, lostTail:
+		w.crashed(f == lostTail)
+	case stopped:
+		w.stop()
+	case wallStep:
+		step := pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
+		w.skew += step
+		w.ahead += max(step, 0)
+	case longSleep:
+		w.now += pick(w.luck, 2*time.Minute, 16*time.Minute)
+		if w.proc != nil {
+			w.proc.tell(bridge.Tick{})
+		}
+	case reload:
+		w.reload()
+	case revoke:
+		w.revoke()
+	default:
+		w.mallory.strike(f)
+	}
+}
+
+func (w *world) reload() {
+	if w.proc == nil || w.proc.stopping {
+		return
+	}
+	w.owner.now++
+	w.check.reloaded(w.book())
+	w.proc.tell(reloadedTo(w.book()))
+}
+
+func (w *world) revoke() {
+	if w.proc == nil {
+		return
+	}
+	for _, g := range w.proc.sidecar.Grants() {
+		w.check.revoked(g.ID)
+		if !w.proc.sidecar.Revoke(g.ID) {
+			w.check.blame("AI-18", "a grant that is in force cannot be taken back")
+		}
+	}
+}
+
+// heal mends everything.
+func (w *world) heal() {
+	w.healed = true
+	w.trace.note(w.now, "heal", nil)
+	w.disk.mend()
+	w.child.stuckTill = 0
+	w.topic.frozen = false
+	if w.proc == nil {
+		w.start()
+	} else if !w.topic.up && !w.topic.dialling {
+		w.topic.redial(time.Second)
+	}
+	for _, p := range w.people {
+		if !p.here {
+			p.comeBack()
+		}
+	}
+}
+
+// A violation is a promise that was broken.
+type violation struct {
+	invariant, detail string
+	at                time.Duration
+}
+
+func (v violation) String() string {
+	return fmt.Sprintf("%v: %s: %s", v.at, v.invariant, v.detail)
+}
