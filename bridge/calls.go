@@ -367,16 +367,6 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 	return env
 }
 
-func outcome(m *jsonrpc.Message) string {
-	switch {
-	case m.Has(jsonrpc.Err):
-		return "error"
-	case string(m.Get(jsonrpc.IsError)) == "true":
-		return "tool_error"
-	}
-	return "ok"
-}
-
 // envelopeRoom is left for the envelope around a payload. A kind alone may have
 // 4096 characters, each of which may be written as an escape.
 const envelopeRoom = 32 << 10

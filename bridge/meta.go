@@ -67,3 +67,14 @@ func insertMembers(text []byte, object jsonrpc.Span, members []byte) []byte {
 	}
 	return append(out, text[at:]...)
 }
+
+// outcome is how a call ended, by the server's answer.
+func outcome(m *jsonrpc.Message) string {
+	switch {
+	case m.Has(jsonrpc.Err):
+		return "error"
+	case string(m.Get(jsonrpc.IsError)) == "true":
+		return "tool_error"
+	}
+	return "ok"
+}

@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// starts: the bridge means to write the call to the server.
+func (c *checker) starts(p *process, cl *claim) {
+	b := c.books[len(c.books)-1]
+	switch {
+	case cl.started:
+		c.blame("I3", "%v starts twice", cl)
+	case cl.proc != p.number:
+		c.blame("I3", "%v starts, but an earlier life of the bridge had it", cl)
+	case !cl.allowed:
+		c.blame("I1", "%v starts without leave", cl)
+	case cl.over || cl.cancelled || cl.denied:
+		c.blame("I6", "%v starts after its end", cl)
+	case c.stop:
+		c.blame("I6", "%v starts after the bridge was told to stop", cl)
+	case cl.flaw != "":
+		c.blame("I2", "%v starts with %s", cl, cl.flaw)
+	case cl.question != "" && c.w.now-cl.allowedAt >= 30*time.Second:
+		c.blame("AI-10", "%v starts %v after it was allowed", cl, c.w.now-cl.allowedAt)
+	case cl.question != "" && c.w.disk.synced < cl.decidedSize:
+		c.blame("AI-13", "%v starts before its decision is on disk", cl)
+	case cl.question != "" && cl.decidedSize == 0:
+		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
+	case cl.way(b).verdict == deny:
+		c.blame("AI-14", "%v starts under a policy that denies it", cl)
+	case cl.question != "" && cl.method == "tools/call" && cl.version != c.versions[cl.tool]:
+		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
+	}
+	cl.started, cl.since = true, c.w.now
+}
+
+// recorded sees what is on record now.
+func (c *checker) recorded(p *process, records [][]byte) {
+	for _, raw := range records {
+		var r struct{ Event, Call, Env, From, Verdict string }
+		if err := json.Unmarshal(raw, &r); err != nil {
+			c.blame("I4", "a record cannot be read: %v", err)
+			return
+		}
+		cl := c.names[r.Call]
+		if cl == nil {
+			cl = c.claimOf(r.From, r.Env)
+		}
+		if cl == nil || cl.proc != p.number {
+			continue
+		}
+		switch {
+		case r.Event == "decided" && r.Verdict == "allow":
+			cl.decidedSize = len(c.w.disk.text)
+		case r.Event == "end":
+			cl.ended = true
+		case r.Event == "start":
+			if cl.decidedSize == 0 {
+				c.blame("I4", "the start of %v is on record before its decision", cl)
+			}
+			c.expecting[cl.content()] = append(c.expecting[cl.content()], cl)
+		}
+	}
+}
+
+// line sees what the bridge writes to the server.
+func (c *checker) line(p *process, raw []byte) *line {
+	c.w.trace.note(c.w.now, "line", raw)
+	l := &line{life: c.w.child.life}
+	if err := json.Unmarshal(raw, l); err != nil || bytes.ContainsAny(raw, "\n\r") {
+		c.blame("I2", "a line for the server is none: %q", raw)
+		return l
+	}
+	own := l.Method == "tools/list" && string(l.Params) == "{}"
+	if !own {
+		l.claim = c.due(l.content())
+	}
+	switch {
+	case l.claim != nil:
+		c.wrote(l)
+	case own, l.ID == nil, l.Method == "":
+	default:
+		c.blame("I1", "the server is to get what no record says it may: %s", raw)
+	}
+	c.lines[string(l.ID)] = l
+	return l
+}
+
+// due finds the claim that a line with this content is for: the first of them
+// that has started and has had no line. One whose line was dropped on the way
+// has had its answer, and is passed over if there is another.
+func (c *checker) due(key string) *claim {
+	waiting := c.expecting[key]
+	if len(waiting) == 0 {
+		return nil
+	}
+	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" }), 0)
+	cl := waiting[i]
+	c.expecting[key] = slices.Delete(waiting, i, i+1)
+	return cl
+}
+
+func (c *checker) wrote(l *line) {
+	cl := l.claim
+	switch {
+	case cl.line != nil:
+		c.blame("I3", "%v is written twice", cl)
+	case cl.told == "no":
+		c.blame("I10", "%v is written after its caller was told that it would not be", cl)
+	case (l.Token == nil) != (cl.token == nil):
+		c.blame("I2", "%v is written with another progress token", cl)
+	}
+	cl.line = l
+}
+
+// ran: the server has read a line.
+func (c *checker) ran(l *line) {
+	if l.runs++; l.runs > 1 {
+		c.blame("I3", "%s ran twice", l.Method)
+	}
+	if l.claim != nil && l.claim.told == "no" {
+		c.blame("I10", "%v ran, and its caller was told that it did not", l.claim)
+	}
+}
+
+// answered sees what the server says.
+func (c *checker) answered(_ *process, raw []byte) {
+	var m struct {
+		ID, Result json.RawMessage
+		Method     string
+		Error      json.RawMessage
+	}
+	if json.Unmarshal(raw, &m) != nil || m.Method != "" || m.ID == nil {
+		return
+	}
+	c.answersOf[string(m.ID)] = append(c.answersOf[string(m.ID)], append(m.Result, m.Error...))
+	l := c.lines[string(m.ID)]
+	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said {
+		c.listed(raw)
+	}
+	if l != nil {
+		l.said = true
+	}
+}
+
+// listed: the tools are what this says from now on.
+func (c *checker) listed(raw []byte) {
+	now := versionsIn(raw)
+	for name := range now {
+		if _, was := c.versions[name]; !was {
+			c.first[name] = now[name]
+		}
+	}
+	c.versions = now
+}
