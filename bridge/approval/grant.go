@@ -14,6 +14,7 @@ type Grant struct {
 	ID                        string
 	Keep                      string // "session" or "always"
 	Caller, Via, Method, Tool string
+	Proposer                  string // whose proposal the call served, "" for none but the caller's own
 	Topic                     string // where the caller is who it is
 	Fingerprint               string // of the tool's definition
 	Args                      []byte // canonical
@@ -64,7 +65,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 		return nil
 	}
 	q := &p.q
-	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Topic: q.Topic, Fingerprint: q.Fingerprint,
+	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Fingerprint: q.Fingerprint,
 		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
 	if keep == "always" && !g.writable() {
 		g.Keep = "session"
@@ -100,7 +101,7 @@ func (d *Desk) granted(p *pending) *Grant {
 	t := &p.q.Terms
 	for _, g := range d.grants {
 		switch {
-		case g.key != p.key || g.Topic != p.q.Topic:
+		case g.key != p.key || g.Topic != p.q.Topic || g.Proposer != p.q.Proposer:
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
 		case !slices.Contains(t.Remember, g.Keep):

@@ -41,6 +41,8 @@ func TestAI18Grants(t *testing.T) {
 				"as a proposal":        func(q *Question) { q.Via = "proposal" },
 				"another tool":         func(q *Question) { q.Tool = "write_files" },
 				"other arguments":      func(q *Question) { q.Args = []byte(`{"path":"/a","text":"x","mode":1}`) },
+				"for a proposer":       func(q *Question) { q.Proposer = "erin" },
+				"elsewhere":            func(q *Question) { q.Topic = "t2" },
 				"fewer arguments":      func(q *Question) { q.Args = []byte(`{"path":"/a"}`) },
 				"another definition":   func(q *Question) { q.Fingerprint = "f2" },
 				"another spelling":     func(q *Question) { q.Args = []byte(`{"path":"/A","text":"x"}`) },
@@ -77,6 +79,24 @@ func TestGrantsListAndRevoke(t *testing.T) {
 		t.Error("revoked what is not there, or not what is")
 	}
 	s.wantPending(s.open(rememberable("alice")))
+}
+
+// What was agreed to for one proposer holds for no other, and no rule says it.
+func TestAYesForAProposersCall(t *testing.T) {
+	s := newStage(t, Options{})
+	q := rememberable("alice")
+	q.Proposer = "erin"
+	s.open(q)
+	s.says("alice", keeps("always"))
+	if made := s.wantEnd(Allowed, "").Made; made == nil || made.Keep != "session" {
+		t.Fatalf("%+v", made)
+	}
+	s.open(q)
+	s.wantEnd(Allowed, "")
+	for _, other := range []string{"", "dave"} {
+		q.Proposer = other
+		s.wantPending(s.open(q))
+	}
 }
 
 // A session grant ends with the session.

@@ -104,7 +104,7 @@ var (
 
 // writable reports whether Rule can say what the grant means and no more.
 func (g *Grant) writable() bool {
-	if g.Topic == "" || g.Fingerprint == "" || len(g.By) == 0 {
+	if g.Proposer != "" || g.Topic == "" || g.Fingerprint == "" || len(g.By) == 0 {
 		return false
 	}
 	if g.Method != "tools/call" || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") || !ruleCaller.MatchString(g.Caller) {
