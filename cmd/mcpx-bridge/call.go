@@ -150,6 +150,11 @@ func (q *peer) typed(ctx context.Context, to, name string, given callArguments) 
 		}
 		types = schemaTypes(tools[i].InputSchema)
 	}
+	return given.withTypes(types)
+}
+
+// withTypes makes one JSON object of the pairs, with the types of a schema.
+func (given callArguments) withTypes(types map[string][]string) ([]byte, error) {
 	object := []byte{'{'}
 	for i, p := range given.pairs {
 		if i > 0 {

@@ -67,6 +67,7 @@ func completeFlags(c *cobra.Command) {
 		"dialect":  append(wire.Protocols(), "auto"),
 		"format":   sortedKeys(formats),
 		"role":     sortedKeys(roles),
+		"style":    {"auto", "v2", "seed000", "seed001", "seed002"},
 		"debug":    {"wire", "stdio"},
 		"via":      {"request", "proposal"},
 		"remember": {"once", "session", "always"},

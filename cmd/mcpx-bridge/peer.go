@@ -51,8 +51,12 @@ type question struct {
 	progress func(params []byte)
 }
 
-// An answer is what came back: one of Result and Err, raw.
-type answer struct{ Result, Err []byte }
+// An answer is what came back: one of Result and Err, raw, or the word of the
+// gateway that the request went nowhere.
+type answer struct {
+	Result, Err []byte
+	Fault       error
+}
 
 // A roomEvent is something that is no frame.
 type roomEvent struct{ What, Detail string }
@@ -135,6 +139,20 @@ func (q *peer) why() error {
 	return q.err
 }
 
+// me is our id, once we are seated.
+func (q *peer) me() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.you.ID
+}
+
+// tongue is what the topic speaks.
+func (q *peer) tongue() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.dialect.Protocol
+}
+
 // others are the participants beside us, by id.
 func (q *peer) others() []wire.Participant {
 	q.mu.Lock()
@@ -174,7 +192,7 @@ func (q *peer) ask(ctx context.Context, to, method string, params []byte, progre
 	}
 	select {
 	case a := <-came:
-		return a, nil
+		return a, a.Fault
 	case <-q.ended:
 		return answer{}, q.why()
 	case <-ctx.Done():
@@ -247,7 +265,7 @@ func (q *peer) post(class wire.Class, e *wire.Envelope) error {
 	q.mu.Unlock()
 	frame, err := d.Append(nil, e, caps)
 	if errors.Is(err, wire.ErrNotPermitted) {
-		return fail(exitRefused, "ask for a token with more capabilities", "the gateway does not let %s send %s", e.From, cmp.Or(e.Method, "an answer"))
+		return fail(exitRefused, "ask for a token with more capabilities", "the gateway does not let %s send %s", e.From, wordFor(e))
 	}
 	if err != nil {
 		return err
@@ -261,6 +279,17 @@ func (q *peer) post(class wire.Class, e *wire.Envelope) error {
 	}
 	q.seat.Flush()
 	return nil
+}
+
+// wordFor is what people call a frame.
+func wordFor(e *wire.Envelope) string {
+	switch e.Kind {
+	case wire.Proposal:
+		return "proposals"
+	case wire.Withdraw:
+		return "withdrawals"
+	}
+	return cmp.Or(e.Method, "an answer")
 }
 
 // greet shakes hands with a peer once, where the dialect asks for that before
@@ -332,6 +361,8 @@ func (q *peer) Received(e *wire.Envelope) {
 		q.notification(e)
 	case wire.Request:
 		q.request(e)
+	case wire.Failure:
+		q.faulted(e)
 	}
 	if q.onFrame != nil {
 		q.onFrame(e)
@@ -362,18 +393,47 @@ func (q *peer) response(e *wire.Envelope) {
 		return
 	}
 	for _, env := range e.Corr {
-		q.mu.Lock()
-		w := q.asked[env]
-		mine := w != nil && w.to == e.From
-		if mine {
-			delete(q.asked, env)
-		}
-		q.mu.Unlock()
-		if mine {
-			w.done(answer{result, fault})
+		if q.settle(env, e.From, answer{Result: result, Err: fault}) {
 			return
 		}
 	}
+}
+
+// settle ends the wait for one answer. from "" is the gateway, which may speak
+// for whoever was asked.
+func (q *peer) settle(env, from string, a answer) bool {
+	q.mu.Lock()
+	w := q.asked[env]
+	mine := w != nil && (from == "" || w.to == from)
+	if mine {
+		delete(q.asked, env)
+	}
+	q.mu.Unlock()
+	if mine {
+		w.done(a)
+	}
+	return mine
+}
+
+// faulted settles the questions that the gateway did not pass on, where it says
+// which these are.
+func (q *peer) faulted(e *wire.Envelope) {
+	f, err := e.Fault()
+	if err != nil {
+		return
+	}
+	for _, env := range f.Trigger {
+		q.settle(env, "", answer{Fault: notPassedOn(f)})
+	}
+}
+
+// notPassedOn words what a gateway says of a frame of ours.
+func notPassedOn(f wire.Fault) error {
+	what := strings.TrimSpace(f.Code + " " + f.Message)
+	if f.AttemptedKind == "" {
+		return fail(exitNoAnswer, "", "the gateway did not pass it on: %s", what)
+	}
+	return fail(exitRefused, "ask for a token with more capabilities", "the gateway does not let us send %s: %s", f.AttemptedKind, what)
 }
 
 func (q *peer) notification(e *wire.Envelope) {
@@ -391,9 +451,7 @@ func (q *peer) notification(e *wire.Envelope) {
 
 // request turns down what others ask of us: we serve nothing.
 func (q *peer) request(e *wire.Envelope) {
-	q.mu.Lock()
-	me := q.you.ID
-	q.mu.Unlock()
+	me := q.me()
 	if e.From == me || len(e.To) != 1 || e.To[0] != me {
 		return
 	}

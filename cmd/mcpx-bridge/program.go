@@ -63,6 +63,8 @@ The others there see its tools; what they may call, you decide. Without
 		p.whoCommand(),
 		p.toolsCommand(),
 		p.callCommand(),
+		p.proposeCommand(),
+		p.withdrawCommand(),
 		p.watchCommand(),
 		p.approveCommand(),
 		p.approvalsCommand(),

@@ -33,7 +33,11 @@ func (s *serving) ask(a desktop.Ask) desktop.Event {
 	env := uuid.NewString()
 	w := &question{to: a.To, done: func(got answer) {
 		s.take(a.Ref)
-		s.server.Step(desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err})
+		ev := desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err}
+		if got.Fault != nil {
+			ev.Failed = got.Fault.Error()
+		}
+		s.server.Step(ev)
 	}}
 	if a.Progress {
 		w.progress = func(params []byte) { s.server.Step(desktop.Progressed{Ref: a.Ref, Params: params}) }

@@ -62,6 +62,9 @@ type settings struct {
 	Can  []string
 	TTL  time.Duration
 
+	// proposals
+	Offer offerSettings
+
 	// audit
 	Records recordFilter
 	Witness []string

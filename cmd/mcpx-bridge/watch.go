@@ -96,6 +96,20 @@ func frameLine(e *wire.Envelope) []byte {
 	if len(e.To) > 0 {
 		to = strings.Join(e.To, ",")
 	}
+	return fmt.Appendf(nil, "%s %s -> %s  %s  %s\n", time.Now().Format(time.TimeOnly), visible(cmp.Or(e.From, "-")), visible(to), visible(whatFor(e)), brief(e))
+}
+
+// whatFor is what a frame is for: its kind as it is spelled, or what becomes of
+// a proposal, in the same words for all spellings.
+func whatFor(e *wire.Envelope) string {
+	switch n, _ := e.Ending(); e.Kind {
+	case wire.Proposal:
+		return strings.TrimSpace("proposes "+e.Method+" "+e.Key) + " as " + e.ID
+	case wire.Withdraw:
+		return "withdraws " + n.Of
+	case wire.Reject:
+		return "rejects " + n.Of
+	}
 	what := e.Spelled
 	for _, more := range []string{e.Method, e.Key} {
 		if more != "" && !strings.Contains(what, more) {
@@ -105,28 +119,59 @@ func frameLine(e *wire.Envelope) []byte {
 	if len(e.Corr) > 0 {
 		what += " re " + strings.Join(e.Corr, ",")
 	}
-	return fmt.Appendf(nil, "%s %s -> %s  %s  %s\n", time.Now().Format(time.TimeOnly), visible(cmp.Or(e.From, "-")), visible(to), visible(what), brief(e))
+	return what
+}
+
+// hintsOf is what a proposal asks for beside the call.
+func hintsOf(e *wire.Envelope) string {
+	o, err := e.Offer()
+	if err != nil {
+		return " malformed: " + strings.ReplaceAll(err.Error(), "\n", ", ")
+	}
+	var text string
+	if len(o.Preferred) > 0 {
+		wait := fmt.Sprintf(", others after %v", o.FallbackAfter)
+		if o.Exclusive {
+			wait = fmt.Sprintf(", others after %v", o.ExclusiveFor)
+			if !o.FallbackToBroadcast {
+				wait = " alone"
+			}
+		}
+		text = " for " + strings.Join(o.Preferred, ",") + wait
+	}
+	if o.TTL > 0 {
+		text += fmt.Sprintf(" within %v", o.TTL)
+	}
+	return text
 }
 
 // brief is what a frame carries, in one line of bounded length.
 func brief(e *wire.Envelope) string {
-	text := e.Payload
+	text, after := e.Payload, ""
 	switch e.Kind {
 	case wire.Chat:
 		text = []byte(e.ChatText())
 	case wire.Request, wire.Notification:
 		text = e.Message.Get(jsonrpc.Params)
+	case wire.Proposal:
+		text = e.Message.Get(jsonrpc.Params)
+		after = visible(hintsOf(e))
+	case wire.Withdraw, wire.Reject:
+		n, _ := e.Ending()
+		text = []byte(n.Reason)
+		if n.Detail != "" && n.Detail != n.Reason {
+			text = fmt.Appendf(text, " (%s)", n.Detail)
+		}
 	case wire.Response:
 		if text = e.Message.Get(jsonrpc.Result); text == nil {
 			text = e.Message.Get(jsonrpc.Err)
 		}
 	}
-	more := ""
 	if len(text) > shownPayload {
-		more = fmt.Sprintf("… (%d bytes)", len(text))
+		after = fmt.Sprintf("… (%d bytes)", len(text)) + after
 		text = bytes.ToValidUTF8(text[:shownPayload], nil)
 	}
-	return visible(string(oneLine(secretMember.ReplaceAll(text, []byte(`${1}"[token]"`))))) + more
+	return visible(string(oneLine(secretMember.ReplaceAll(text, []byte(`${1}"[token]"`))))) + after
 }
 
 // secretMember finds the values of members that hold a token.

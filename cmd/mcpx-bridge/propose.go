@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// maxTTL is the longest that a proposal may hold (WIRE 7.8).
+const maxTTL = 10 * time.Minute
+
+// offerSettings are the flags of propose and withdraw.
+type offerSettings struct {
+	Preferred []string
+	Exclusive bool
+	Fallback  time.Duration
+	TTL       time.Duration
+	Timeout   time.Duration
+	Style     string
+	Reason    string
+}
+
+func (p *program) proposeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "propose [FLAGS] [PEER] TOOL [JSON | - | KEY=VALUE…]",
+		Short: "Propose a tool call that somebody else is to make",
+		Long: `Propose a tool call that somebody else is to make, and wait for what comes of it.
+
+With PEER it is put to that participant alone, else to all: whoever can and may
+makes the call, once people have agreed where the rules want that. Arguments are
+given as to call.
+
+Prints the result as call does. Who will not do it says so at once, on stderr,
+with the reason; the proposal's id stands there too. An interrupt, or --timeout,
+withdraws the proposal. What has begun by then is not undone.
+
+Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER will not do it (or
+all who alone were to), 9 nobody did it in time.`,
+		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
+  mcpx-bridge propose run_tests --preferred builder --fallback 10s
+  mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
+		Args: arguments(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.propose(cmd.Context(), cmd.Flags(), args) },
+	}
+	f := cmd.Flags()
+	p.s.roomFlags(f)
+	f.DurationVar(&p.s.Offer.Timeout, "timeout", 5*time.Minute, "how long to wait for the result, as a `TIME` like 90s")
+	f.StringArrayVar(&p.s.Offer.Preferred, "preferred", nil, "the participant `ID` that should do it; repeatable")
+	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
+	f.DurationVar(&p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
+	f.DurationVar(&p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
+	p.s.Offer.styleFlag(f)
+	return cmd
+}
+
+func (s *offerSettings) styleFlag(f *pflag.FlagSet) {
+	f.StringVar(&s.Style, "style", "auto", "how to spell it in mcpx/v0.1, as a `STYLE`: auto, v2, seed000, seed001 or seed002")
+}
+
+// style reads --style. The styles for those who answer are none for us.
+func (s *offerSettings) style() (wire.Style, error) {
+	style, ok := wire.ParseStyle(s.Style)
+	if !ok || style == wire.Words || style == wire.Off {
+		return 0, misused("it is auto, v2, seed000, seed001 or seed002", "--style: there is no style %q", s.Style)
+	}
+	return style, nil
+}
+
+// splitTarget tells PEER TOOL ARGUMENTS from TOOL ARGUMENTS: what is an argument
+// cannot be the name of a tool.
+func splitTarget(args []string) (to, name string, rest []string) {
+	if len(args) == 1 || args[1] == "-" || strings.HasPrefix(strings.TrimSpace(args[1]), "{") || strings.Contains(args[1], "=") {
+		return "", args[0], args[1:]
+	}
+	return args[0], args[1], args[2:]
+}
+
+// hints checks the flags and makes the offer of them.
+func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.Style, err error) {
+	s := &p.s.Offer
+	o = wire.Offer{Method: "tools/call", Preferred: s.Preferred, Exclusive: s.Exclusive, FallbackAfter: s.Fallback, ExclusiveFor: s.Fallback,
+		FallbackToBroadcast: f.Changed("fallback"), TTL: s.TTL}
+	if style, err = s.style(); err != nil {
+		return o, style, err
+	}
+	switch {
+	case to != "" && len(s.Preferred) > 0:
+		return o, style, misused("keep one of them: PEER alone is asked, those of --preferred before others", "PEER and --preferred exclude each other")
+	case len(s.Preferred) == 0 && (s.Exclusive || f.Changed("fallback")):
+		return o, style, misused("name them with --preferred ID", "--exclusive and --fallback are about --preferred, and there is none")
+	case f.Changed("fallback") && (s.Fallback < time.Millisecond || s.Fallback > maxTTL):
+		return o, style, misused("", "--fallback is between 1ms and 10m")
+	case f.Changed("ttl") && (s.TTL < time.Millisecond || s.TTL > maxTTL):
+		return o, style, misused("", "--ttl is between 1ms and 10m")
+	case s.Timeout <= 0:
+		return o, style, misused("--timeout 5m", "--timeout must be more than nothing")
+	}
+	for _, id := range s.Preferred {
+		if err := checkID("--preferred", id); err != nil {
+			return o, style, err
+		}
+	}
+	return o, style, nil
+}
+
+// propose makes one proposal and turns what comes of it into output and exit code.
+func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) error {
+	to, name, rest := splitTarget(args)
+	o, style, err := p.hints(f, to)
+	if err != nil {
+		return err
+	}
+	given, err := p.readArguments(rest)
+	if err != nil {
+		return err
+	}
+	w := newPursuit(p, to, name, o)
+	q, err := p.takeSeat(ctx, func(q *peer) { w.peer, q.onFrame = q, w.heard })
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	if to != "" {
+		if err := q.here(to); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Offer.Timeout, errNoAnswer)
+	defer cancel()
+	object, err := p.proposedArguments(ctx, q, to, name, given)
+	if err != nil {
+		return err
+	}
+	w.offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), object, []byte(`}`))
+	if err := w.begin(style); err != nil {
+		return err
+	}
+	return w.wait(ctx)
+}
+
+// proposedArguments makes one JSON object of the arguments. Where nobody is
+// named, pairs get their types from the first here that has such a tool.
+func (p *program) proposedArguments(ctx context.Context, q *peer, to, name string, given callArguments) ([]byte, error) {
+	if to != "" || !slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
+		return q.typed(ctx, to, name, given)
+	}
+	tools, err := p.everybodysTools(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
+	if i < 0 {
+		return nil, fail(exitFailed, "give them as JSON: '{\"key\":\"value\"}'", "nobody here says what arguments %q takes", name)
+	}
+	return given.withTypes(schemaTypes(tools[i].InputSchema))
+}
+
+// begin sends the proposal.
+func (w *pursuit) begin(style wire.Style) error {
+	e := wire.Envelope{ID: w.id, Kind: wire.Proposal, Style: style, Method: w.offer.Method, Key: w.tool, Payload: w.offer.Payload()}
+	if w.to != "" {
+		e.To = []string{w.to}
+	}
+	if err := w.post(wire.Own, &e); err != nil {
+		return err
+	}
+	whom := "to all"
+	if w.to != "" {
+		whom = "to " + w.to
+	}
+	w.log.Info("proposed " + w.tool + " " + whom + " as " + w.peer.me() + ": " + w.id)
+	return nil
+}
+
+// post sends what concerns a proposal, with words for what keeps it from going.
+func (w *pursuit) post(class wire.Class, e *wire.Envelope) error {
+	return w.peer.postLifecycle(class, e)
+}
+
+func (q *peer) postLifecycle(class wire.Class, e *wire.Envelope) error {
+	e.TS = wire.Stamp(time.Now())
+	err := q.post(class, e)
+	if errors.Is(err, wire.ErrInexpressible) {
+		return fail(exitRefused, "mcpx-bridge call asks for the tool itself; whoever must agree is asked all the same", "%s, which this topic speaks, has no word for a %s", q.tongue(), e.Kind)
+	}
+	return err
+}
+
+func (p *program) withdrawCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "withdraw [FLAGS] PROPOSAL",
+		Short: "Take a proposal back",
+		Long: `Take a proposal back, by its id as propose prints it.
+
+Only who made it can, so --id is that of propose; a propose that still waits
+under it loses its seat. What has begun already is not undone, and whoever no
+longer knows the proposal says nothing.`,
+		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
+		Args:    arguments(1, 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.withdraw(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	p.s.roomFlags(f)
+	f.StringVar(&p.s.Offer.Reason, "reason", "no_longer_needed", "why, a `WORD` that all in the topic read")
+	p.s.Offer.styleFlag(f)
+	return cmd
+}
+
+func (p *program) withdraw(ctx context.Context, proposal string) error {
+	style, err := p.s.Offer.style()
+	switch {
+	case err != nil:
+		return err
+	case p.s.ID == "":
+		return misused("mcpx-bridge withdraw "+proposal+" --id alice", "withdraw needs the --id under which it was proposed")
+	case proposal == "" || len(proposal) > 256 || visible(proposal) != proposal:
+		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
+	}
+	q, err := p.takeSeat(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	return q.takeBack(proposal, p.s.Offer.Reason, style)
+}
+
+// takeBack withdraws a proposal of ours.
+func (q *peer) takeBack(proposal, reason string, style wire.Style) error {
+	return q.postLifecycle(wire.Cancellation, &wire.Envelope{ID: uuid.NewString(), Kind: wire.Withdraw, Style: style,
+		Corr: []string{proposal}, Payload: wire.Ending{Reason: reason}.Payload()})
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// maxTries is how many requests for one proposal, and how many rejects of it,
+// are kept in mind: more than one of each is rare, and more than these is noise.
+const maxTries = 256
+
+// A pursuit is one proposal of ours, until something has come of it.
+type pursuit struct {
+	*program
+	peer  *peer
+	id    string // of the proposal
+	to    string // the only one it is put to; "" if it is for all
+	tool  string
+	offer wire.Offer
+	done  chan upshot // buffered; written once
+
+	mu      sync.Mutex
+	tries   map[string]try // requests that were made for it, by envelope id
+	refused []rejection
+	over    bool
+}
+
+// A try is a request that somebody made for our proposal.
+type try struct {
+	by string
+	at string // whom it is addressed to; "" for nobody in particular
+}
+
+// A rejection is what one participant has against it.
+type rejection struct {
+	From   string `json:"from"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// An upshot is how it ended: with an answer of from, or with an error.
+type upshot struct {
+	from   string
+	answer answer
+	err    error
+}
+
+func newPursuit(p *program, to, tool string, o wire.Offer) *pursuit {
+	return &pursuit{program: p, id: uuid.NewString(), to: to, tool: tool, offer: o, done: make(chan upshot, 1), tries: map[string]try{}}
+}
+
+// wait ends with the first upshot. Whoever gives up first takes the proposal
+// back.
+func (w *pursuit) wait(ctx context.Context) error {
+	var lapse <-chan time.Time
+	if w.offer.TTL > 0 {
+		timer := time.NewTimer(w.offer.TTL)
+		defer timer.Stop()
+		lapse = timer.C
+	}
+	for {
+		select {
+		case o := <-w.done:
+			if o.err != nil {
+				return o.err
+			}
+			return w.showAnswer(o.from, w.tool, o.answer)
+		case <-w.peer.ended:
+			return w.peer.why()
+		case <-lapse:
+			if !w.begun() {
+				return fail(exitNoAnswer, "--ttl gives it longer", "nobody began %s in time", w.tool)
+			}
+			lapse = nil // the result may still come
+		case <-ctx.Done():
+			return w.giveUp(context.Cause(ctx))
+		}
+	}
+}
+
+// giveUp takes the proposal back and says why.
+func (w *pursuit) giveUp(cause error) error {
+	reason, err := "no_longer_needed", fail(exitFailed, "", "withdrew %s", w.tool)
+	if errors.Is(cause, errNoAnswer) {
+		reason, err = "timeout", fail(exitNoAnswer, "--timeout gives it longer", "nobody did %s in time", w.tool)
+		if w.begun() {
+			err = fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.tool)
+		}
+	}
+	style, _ := wire.ParseStyle(w.s.Offer.Style)
+	if failed := w.peer.takeBack(w.id, reason, style); failed != nil {
+		w.log.Warn("the proposal could not be withdrawn", "why", failed)
+	}
+	return err
+}
+
+func (w *pursuit) begun() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.tries) > 0
+}
+
+// heard sees every frame of the topic, one after the other.
+func (w *pursuit) heard(e *wire.Envelope) {
+	if e.From == w.peer.me() {
+		return
+	}
+	switch e.Kind {
+	case wire.Reject:
+		w.rejected(e)
+	case wire.Request:
+		w.tried(e)
+	case wire.Response:
+		w.answered(e)
+	case wire.Failure:
+		w.faulted(e)
+	case wire.Status, wire.ProposalResponse, wire.Chat:
+		w.told(e)
+	}
+}
+
+// rejected counts only where those will not who alone could: others may still.
+func (w *pursuit) rejected(e *wire.Envelope) {
+	n, err := e.Ending()
+	if err != nil || n.Of != w.id {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || len(w.refused) == maxTries || slices.ContainsFunc(w.refused, func(r rejection) bool { return r.From == e.From }) {
+		return
+	}
+	r := rejection{e.From, n.Reason, n.Detail}
+	w.refused = append(w.refused, r)
+	w.log.Info(r.words())
+	if !w.hopeless() {
+		return
+	}
+	if w.s.JSON {
+		w.print(jsonLine(struct {
+			Proposal string      `json:"proposal"`
+			Rejected []rejection `json:"rejected"`
+		}{w.id, w.refused}))
+	}
+	w.end(upshot{err: fail(exitRefused, "", "%s was rejected: %s", w.tool, r.words())})
+}
+
+// hopeless reports whether all who may serve the proposal have said no. It is
+// called with the lock held.
+func (w *pursuit) hopeless() bool {
+	able := w.able()
+	for _, id := range able {
+		if !slices.ContainsFunc(w.refused, func(r rejection) bool { return r.From == id }) {
+			return false
+		}
+	}
+	return len(able) > 0 && len(w.tries) == 0
+}
+
+// able are those who alone may serve the proposal; nil for everybody.
+func (w *pursuit) able() []string {
+	switch {
+	case w.to != "":
+		return []string{w.to}
+	case w.offer.Exclusive && !w.offer.FallbackToBroadcast:
+		return w.offer.Preferred
+	}
+	return nil
+}
+
+func (r rejection) words() string {
+	text := r.From + " will not: " + cmp.Or(r.Reason, "no reason given")
+	if r.Detail != "" && r.Detail != r.Reason {
+		text += " (" + r.Detail + ")"
+	}
+	return text
+}
+
+// tried notes a request that somebody makes for the proposal (WIRE 7.8). It
+// may be for something else than was proposed, which is worth a word.
+func (w *pursuit) tried(e *wire.Envelope) {
+	if !slices.Contains(e.Corr, w.id) {
+		return
+	}
+	t := try{by: e.From, at: w.to}
+	if len(e.To) > 0 {
+		t.at = e.To[0]
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if able := w.able(); w.over || len(w.tries) == maxTries || able != nil && !slices.Contains(able, t.at) {
+		return
+	}
+	w.tries[e.ID] = t
+	words := t.by + " does it"
+	if t.by != t.at {
+		words = t.by + " has it done by " + cmp.Or(t.at, "whoever can")
+	}
+	if !w.sameCall(e) {
+		words += ", changed: " + e.Key + " " + string(oneLine(e.Message.Get(jsonrpc.Arguments)))
+	}
+	w.log.Info(words)
+}
+
+// sameCall reports whether a request is for what we proposed.
+func (w *pursuit) sameCall(e *wire.Envelope) bool {
+	ours, err := jsonrpc.Parse(w.offer.Payload(), jsonrpc.Judged)
+	return err == nil && e.Method == w.offer.Method && e.Key == w.tool &&
+		bytes.Equal(e.Message.Get(jsonrpc.Arguments), ours.Get(jsonrpc.Arguments))
+}
+
+// answered ends the wait, if it is the answer of whom the request was made to,
+// or of the one we asked. That somebody else came too late is no answer, and
+// neither is the failure of a go-between's try: others may do it yet.
+func (w *pursuit) answered(e *wire.Envelope) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id, t := w.answers(e)
+	if w.over || id == "" {
+		return
+	}
+	a := answer{Result: bytes.Clone(e.Message.Get(jsonrpc.Result)), Err: bytes.Clone(e.Message.Get(jsonrpc.Err))}
+	if a.Result == nil && (a.Err == nil || t.by != e.From) {
+		delete(w.tries, id)
+		w.log.Info(t.by + " had no luck with " + e.From + ": " + errorWords(a.Err))
+		return
+	}
+	w.end(upshot{from: e.From, answer: a})
+}
+
+// answers finds which try a response is the answer to. The one whom we asked
+// may answer the proposal itself.
+func (w *pursuit) answers(e *wire.Envelope) (id string, t try) {
+	for _, id := range e.Corr {
+		if t, ok := w.tries[id]; ok && (t.at == e.From || t.at == "") {
+			return id, t
+		}
+		if id == w.id && w.to != "" && e.From == w.to {
+			return id, try{by: w.to, at: w.to}
+		}
+	}
+	return "", try{}
+}
+
+// errorWords is what a JSON-RPC error says.
+func errorWords(raw []byte) string {
+	var e struct{ Message string }
+	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
+		return "an answer that cannot be read"
+	}
+	return e.Message
+}
+
+// faulted ends the wait if the gateway did not take the proposal.
+func (w *pursuit) faulted(e *wire.Envelope) {
+	f, err := e.Fault()
+	if err != nil || !slices.Contains(f.Trigger, w.id) && !(len(f.Trigger) == 0 && isProposal(f.AttemptedKind)) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	w.end(upshot{err: notPassedOn(f)})
+}
+
+// isProposal reports whether a kind is one that proposals have.
+func isProposal(kind string) bool {
+	return kind == "proposal" || strings.HasPrefix(kind, "mcp/proposal") || strings.HasPrefix(kind, "mcp.proposal")
+}
+
+// told passes on what somebody says about the proposal.
+func (w *pursuit) told(e *wire.Envelope) {
+	if !slices.Contains(e.Corr, w.id) {
+		return
+	}
+	words := e.ChatText()
+	if s, err := e.Standing(); err == nil {
+		words = strings.TrimSpace(s.State + " " + s.Reason)
+	}
+	if words != "" {
+		w.log.Info(e.From + " says: " + words)
+	}
+}
+
+// end is called with the lock held, and once.
+func (w *pursuit) end(o upshot) {
+	w.over = true
+	w.done <- o
+}
