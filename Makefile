@@ -1,5 +1,6 @@
 GO          ?= go
 FUZZTIME    ?= 30s
+VERSION     ?= 0.0.0-dev
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ROOMS        = bridge cmd examples policy stdio
@@ -8,7 +9,7 @@ ROOMS        = bridge cmd examples policy stdio
 # without it, and say so.
 RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
-.PHONY: help build demo test check platforms bench test-real fuzz clean
+.PHONY: help build mcpb demo test check platforms bench test-real fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -16,6 +17,14 @@ help: ## this list
 
 build: ## the program, as bin/mcpx-bridge
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/mcpx-bridge
+
+mcpb: ## bundles that desktop clients install by a double click, one per platform, in bin (VERSION=1.2.3)
+	@set -e; for p in $(PLATFORMS); do \
+		os=$${p%/*}; arch=$${p#*/}; program=bin/mcpb/$$os-$$arch/mcpx-bridge; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags=-s -o $$program ./cmd/mcpx-bridge; \
+		$(GO) run ./cmd/mcpb -binary $$program -os $$os -version $(VERSION) -o bin/mcpx-bridge-$$os-$$arch.mcpb; \
+		echo bin/mcpx-bridge-$$os-$$arch.mcpb; \
+	done
 
 demo: ## host a topic, bridge an example server, see what crosses and what does not
 	@$(GO) run ./examples/demo

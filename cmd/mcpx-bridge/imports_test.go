@@ -46,6 +46,7 @@ var may = map[string]string{
 	"bridge/sim":          everything,
 	"bridge/sim/simulate": "bridge/sim",
 	"cmd/mcpx-bridge":     everything,
+	"cmd/mcpb":            "",
 }
 
 const everything = "*"
