@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -65,17 +66,12 @@ func difference(file string, before, after content) []byte {
 	return text
 }
 
-// A Bridge is the program that entries start.
-type Bridge struct {
-	Exe   string   // its absolute path: clients have little of a PATH
-	Flags []string // of run, for [Place.Wrap]
-}
-
-// Install makes or renews our entry. Of an entry of ours that is there only
-// command and arguments change; one of another program is left alone, and an
-// error. Where there is no file one is made, if the client's directory is there
-// or force says so.
-func (p Place) Install(b Bridge, e Entry, force bool) (*Change, error) {
+// Install makes or renews our entry: e.Command is our program, by its absolute
+// path, because clients have little of a PATH. Of an entry of ours that is there
+// only command and arguments change; one of another program is left alone, and
+// an error. Where there is no file one is made, if the client's directory is
+// there or force says so.
+func (p Place) Install(e Entry, force bool) (*Change, error) {
 	c, d, err := p.read(Install, OurName)
 	if err != nil {
 		return nil, err
@@ -94,49 +90,50 @@ func (p Place) Install(b Bridge, e Entry, force bool) (*Change, error) {
 		}
 		return c.edited(d, edits, e)
 	}
-	if s.wrong != "" || !s.entry.bridge(b.Exe) {
+	if s.wrong != "" || !s.entry.bridge(e.Command) {
 		return nil, p.at(d, s, "there is another server of the name "+OurName, "rename that entry, or take it out")
 	}
 	return c.edited(d, s.put(p.Client.form, d.text, e, len(s.entry.Args)), e)
 }
 
-// Wrap puts a bridge in front of a server: b is started, and starts the server
-// as the client did. The rest of the entry, its variables among it, stays.
-func (p Place) Wrap(b Bridge, server string) (*Change, error) {
+// Wrap puts a bridge in front of a server: exe is started, with flags for run,
+// and starts the server as the client did. The rest of the entry, its variables
+// among it, stays.
+func (p Place) Wrap(exe string, flags []string, server string) (*Change, error) {
 	c, d, s, err := p.lookup(Wrap, server)
 	if err != nil {
 		return nil, err
 	}
-	if err := written(slices.Concat(b.Flags, []string{b.Exe})...); err != nil {
+	if err := written(slices.Concat(flags, []string{exe})...); err != nil {
 		return nil, p.named(err)
 	}
-	if slices.Contains(b.Flags, "--") {
+	if slices.Contains(flags, "--") {
 		return nil, &Error{File: p.File, Msg: "what is before -- must be flags"} // else Unwrap could not tell whose is whose
 	}
-	if front := s.entry.front(b.Exe); front > 0 {
-		if !s.entry.freed(front).behind(b.Exe, b.Flags).equal(s.entry) {
-			return nil, p.at(d, s, server+" has a bridge in front of it already", "take it away first: unwrap "+p.Client.Name+" "+server)
+	if front := s.entry.front(exe); front > 0 {
+		if !s.entry.freed(front).behind(exe, flags).equal(s.entry) {
+			return nil, p.at(d, s, server+" has a bridge in front of it already", "take it away first: mcpx-bridge client unwrap "+p.Client.Name+" "+server)
 		}
 		return c.edited(d, nil, s.entry)
 	}
-	if s.entry.bridge(b.Exe) {
+	if s.entry.bridge(exe) {
 		return nil, p.at(d, s, server+" is a bridge itself", "wrap the servers that others made")
 	}
-	e := s.entry.behind(b.Exe, b.Flags)
+	e := s.entry.behind(exe, flags)
 	return c.edited(d, s.put(p.Client.form, d.text, e, 0), e)
 }
 
 // Unwrap takes the bridge away again. Where nobody touched command and
 // arguments since h saw the server wrapped, they get back the very bytes they
 // had; else what the arguments say is written anew.
-func (p Place) Unwrap(b Bridge, server string, h History) (*Change, error) {
+func (p Place) Unwrap(exe, server string, h History) (*Change, error) {
 	c, d, s, err := p.lookup(Unwrap, server)
 	if err != nil {
 		return nil, err
 	}
-	front := s.entry.front(b.Exe)
+	front := s.entry.front(exe)
 	if front == 0 {
-		return nil, p.at(d, s, server+" has no bridge in front of it", "client list says which servers have")
+		return nil, p.at(d, s, server+" has no bridge in front of it", "mcpx-bridge client list says which servers have")
 	}
 	e := s.entry.freed(front)
 	if was, ok := h.unwrapped(c, d, *s); ok {
@@ -152,31 +149,28 @@ func (p Place) lookup(v Verb, server string) (*Change, document, *slot, error) {
 		return nil, d, nil, err
 	}
 	if !c.before.there {
-		return nil, d, nil, &Error{File: p.File, Msg: "there is no such file", Hint: "client list says which files there are"}
+		return nil, d, nil, &Error{File: p.File, Msg: "there is no such file", Hint: "mcpx-bridge client list says which files there are"}
 	}
 	s := find(d.page, server)
+	const hint = "only a server with a command can have a bridge in front of it"
 	switch {
 	case s == nil:
-		return nil, d, nil, &Error{File: p.File, Msg: fmt.Sprintf("there is no server %q", server), Hint: cmp.Or(servers(d.page), "it lists none")}
-	case s.wrong == "" || !s.remote:
-	default:
-		return nil, d, nil, p.at(d, s, server+" is not started by the client: it has an address", "only a server with a command can have a bridge in front of it")
-	}
-	if s.wrong != "" {
-		return nil, d, nil, p.at(d, s, server+": "+s.wrong, "only a server with a command can have a bridge in front of it")
+		return nil, d, nil, &Error{File: p.File, Msg: fmt.Sprintf("there is no server %q", server), Hint: listed(d.page)}
+	case s.wrong != "" && s.remote:
+		return nil, d, nil, p.at(d, s, server+" is not started by the client: it has an address", hint)
+	case s.wrong != "":
+		return nil, d, nil, p.at(d, s, server+": "+s.wrong, hint)
 	}
 	return c, d, s, nil
 }
 
-func servers(p page) string {
-	names := ""
+// listed is a hint at what there is.
+func listed(p page) string {
+	var names []string
 	for _, s := range p.slots() {
-		names += ", " + s.name
+		names = append(names, s.name)
 	}
-	if names == "" {
-		return ""
-	}
-	return "it lists " + names[2:]
+	return "it lists " + cmp.Or(strings.Join(names, ", "), "none")
 }
 
 // read begins a change.

@@ -47,7 +47,7 @@ func (m Machine) config() string { return cmp.Or(m.ConfigHome, filepath.Join(m.H
 type Client struct {
 	Name  string  // as it is called on the command line
 	Title string  // as people call it
-	After string  // what the person does for it to read its file again
+	After string  // what a person does for it to read its file again; "" if it does so by itself
 	Scope []Scope // those it has, the one that is meant when none is named first
 
 	form    form
@@ -68,7 +68,7 @@ var (
 // Clients returns those that are known, in the order people look for them
 // (MCP 3.4).
 func Clients() []Client {
-	const restart, itself, session = "restart it", "it reads the file again by itself", "start a new session"
+	const restart, itself, session = "restart it", "", "start a new session"
 	return []Client{
 		{Name: "claude-desktop", Title: "Claude Desktop", After: restart, Scope: userOnly, form: jsonc, table: "mcpServers",
 			user: func(m Machine) string { return filepath.Join(m.appData(), "Claude", "claude_desktop_config.json") }},

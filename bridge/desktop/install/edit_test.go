@@ -18,8 +18,8 @@ import (
 const exe = "/opt/bin/mcpx-bridge"
 
 var (
-	ours   = install.Entry{Command: exe, Args: []string{"serve", "--topic", "team"}}
-	bridge = install.Bridge{Exe: exe, Flags: []string{"--policy", "/p q.yaml"}}
+	ours  = install.Entry{Command: exe, Args: []string{"serve", "--topic", "team"}}
+	flags = []string{"--policy", "/p q.yaml"}
 )
 
 // A stage is a machine of its own with one client's file on it.
@@ -92,16 +92,16 @@ func (s *stage) apply(c *install.Change, err error) []byte {
 	return text
 }
 
-func (s *stage) install() []byte { s.t.Helper(); return s.apply(s.place.Install(bridge, ours, false)) }
+func (s *stage) install() []byte { s.t.Helper(); return s.apply(s.place.Install(ours, false)) }
 
 func (s *stage) wrap(server string) []byte {
 	s.t.Helper()
-	return s.apply(s.place.Wrap(bridge, server))
+	return s.apply(s.place.Wrap(exe, flags, server))
 }
 
 func (s *stage) unwrap(server string, h install.History) []byte {
 	s.t.Helper()
-	return s.apply(s.place.Unwrap(bridge, server, h))
+	return s.apply(s.place.Unwrap(exe, server, h))
 }
 
 func (s *stage) undo() []byte { s.t.Helper(); return s.apply(s.history.Undo(s.place, false)) }

@@ -84,6 +84,9 @@ const errRaced = "it was written by somebody else meanwhile"
 // become gives the file its new contents whole, or takes it away, if it still
 // is what it was. Mode and owner stay; a new file gets mode.
 func (t target) become(before, after content, mode fs.FileMode) error {
+	if t.info != nil && t.info.Mode().Perm()&0o200 == 0 {
+		return &Error{File: t.path, Msg: "it is read-only", Hint: "whoever made it so may have a reason; chmod u+w " + t.path}
+	}
 	if !after.there {
 		if err := t.still(before); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -79,6 +81,9 @@ func (s slot) put(f form, text []byte, e Entry, front int) []edit {
 		}
 		return append(edits, insert(s.command.to, s.lead+f.assign("args")+bracketed(e.Args)))
 	}
+	if slices.Equal(s.entry.Args, e.Args) {
+		return edits // however they are laid out
+	}
 	kept := len(s.args.items) - front
 	return append(edits, s.args.put(text, front, e.Args[:len(e.Args)-kept])...)
 }
@@ -86,24 +91,18 @@ func (s slot) put(f form, text []byte, e Entry, front int) []edit {
 // put replaces the first n items.
 func (l list) put(text []byte, n int, with []string) []edit {
 	sep := l.separator(text)
-	joined := ""
-	for i, s := range allQuoted(with) {
-		if i > 0 {
-			joined += sep
-		}
-		joined += s
-	}
-	switch first := 0; {
+	joined := strings.Join(allQuoted(with), sep)
+	switch {
 	case n == 0 && len(with) == 0:
 		return nil
 	case len(l.items) == 0:
 		return []edit{insert(l.from+1, joined)}
 	case n == 0:
-		return []edit{insert(l.items[first].from, joined+sep)}
+		return []edit{insert(l.items[0].from, joined+sep)}
 	case len(with) > 0:
-		return []edit{{span{l.items[first].from, l.items[n-1].to}, joined}}
+		return []edit{{span{l.items[0].from, l.items[n-1].to}, joined}}
 	case n < len(l.items):
-		return []edit{{span{l.items[first].from, l.items[n].from}, ""}}
+		return []edit{{span{l.items[0].from, l.items[n].from}, ""}}
 	case l.block:
 		return []edit{{span{l.key, l.to}, " []"}}
 	}
@@ -118,8 +117,7 @@ func (l list) separator(text []byte) string {
 	white, alone := indent(text, l.items[0].from)
 	switch {
 	case l.block:
-		first := l.items[0].from
-		return newline(text) + string(bytes.Repeat([]byte(" "), l.from-lineStart(text, l.from))) + string(text[l.from:first])
+		return newline(text) + strings.Repeat(" ", l.from-lineStart(text, l.from)) + string(text[l.from:l.items[0].from])
 	case alone:
 		return "," + newline(text) + white
 	}

@@ -221,37 +221,49 @@ func (w *writer) file() {
 // What is right can be read, edited and given back, whatever it looks like: here
 // no check may come to the rescue.
 func TestAnyLayout(t *testing.T) {
-	c := client("cursor")
-	wrapped := 0
-	for seed := range uint64(2000) {
-		w := &writer{Rand: rand.New(rand.NewPCG(seed, 1))}
-		w.file()
-		raw := []byte(w.String())
-		d, err := c.open(raw)
-		if err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
-		e := Entry{Command: "/b/mcpx-bridge", Args: []string{"serve"}}
-		edits, err := d.page.add(OurName, nil, e)
-		if err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
-		if _, err := d.with(edits, OurName, e); err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
-		for _, s := range d.page.slots() {
-			if s.wrong != "" {
-				continue
+	for name, write := range map[string]func(*writer){"cursor": (*writer).file, "codex": (*writer).toml, "goose": (*writer).yaml} {
+		wrapped := 0
+		for seed := range uint64(1000) {
+			w := &writer{Rand: rand.New(rand.NewPCG(seed, 1))}
+			write(w)
+			text := w.String()
+			if name != "cursor" && seed%2 == 1 {
+				text = strings.ReplaceAll(text, "\n", "\r\n")
 			}
-			wrapped++
-			e := s.entry.behind("/b/mcpx-bridge", nil)
-			if _, err := d.with(s.put(c.form, d.text, e, 0), s.name, e); err != nil {
-				t.Fatalf("%q: %s: %v", raw, s.name, err)
-			}
+			wrapped += editAll(t, client(name), []byte(text))
 		}
-		try(t, c, raw)
+		if wrapped < 400 {
+			t.Errorf("%s: only %d servers were wrapped", name, wrapped)
+		}
 	}
-	if wrapped < 500 {
-		t.Errorf("only %d servers were wrapped", wrapped)
+}
+
+// editAll adds our entry and wraps every server, each for itself, and returns
+// how many there were.
+func editAll(t *testing.T, c Client, raw []byte) (wrapped int) {
+	t.Helper()
+	d, err := c.open(raw)
+	if err != nil {
+		t.Fatalf("%s: %q: %v", c.Name, raw, err)
 	}
+	e := Entry{Command: "/b/mcpx-bridge", Args: []string{"serve"}}
+	edits, err := d.page.add(OurName, c.marks, e)
+	if err != nil {
+		t.Fatalf("%s: %q: %v", c.Name, raw, err)
+	}
+	if _, err := d.with(edits, OurName, e); err != nil {
+		t.Fatalf("%s: %q: %v", c.Name, raw, err)
+	}
+	for _, s := range d.page.slots() {
+		if s.wrong != "" {
+			continue
+		}
+		wrapped++
+		e := s.entry.behind("/b/mcpx-bridge", nil)
+		if _, err := d.with(s.put(c.form, d.text, e, 0), s.name, e); err != nil {
+			t.Fatalf("%s: %q: %s: %v", c.Name, raw, s.name, err)
+		}
+	}
+	try(t, c, raw)
+	return wrapped
 }

@@ -19,7 +19,7 @@ const one = `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "s3cret"}}}}
 func TestARaceIsNoticed(t *testing.T) {
 	s := newStage(t, "cursor", install.User)
 	s.write([]byte(one))
-	change, err := s.place.Wrap(bridge, "a")
+	change, err := s.place.Wrap(exe, flags, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestARaceIsNoticed(t *testing.T) {
 	s.nothingBeside()
 
 	create := newStage(t, "cursor", install.User)
-	change, err = create.place.Install(bridge, ours, false)
+	change, err = create.place.Install(ours, false)
 	create.write(theirs)
 	if _, err2 := create.history.Apply(change, s.now); err != nil || err2 == nil {
 		t.Errorf("a file that came to be meanwhile: %v, %v", err, err2)
@@ -192,8 +192,28 @@ func TestLinksAndModes(t *testing.T) {
 	s.nothingBeside()
 
 	os.Remove(real)
-	if _, err := s.place.Install(bridge, ours, true); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+	if _, err := s.place.Install(ours, true); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
 		t.Errorf("a link that leads nowhere: %v", err)
+	}
+}
+
+// Who made a file read-only meant it, though its directory could be written.
+func TestAReadOnlyFile(t *testing.T) {
+	s := newStage(t, "cursor", install.User)
+	s.write([]byte(one))
+	if err := os.Chmod(s.place.File, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	change, err := s.place.Wrap(exe, flags, "a")
+	if err == nil {
+		_, err = s.history.Apply(change, s.now)
+	}
+	if err == nil || !strings.Contains(err.Error(), "it is read-only") {
+		t.Errorf("%v", err)
+	}
+	s.is("afterwards", s.read(), []byte(one))
+	if _, err := s.history.Undo(s.place, false); err == nil {
+		t.Error("there is something to undo")
 	}
 }
 
@@ -203,7 +223,7 @@ func TestADirectoryInItsPlace(t *testing.T) {
 	if err := os.Mkdir(s.place.File, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.place.Install(bridge, ours, true); err == nil {
+	if _, err := s.place.Install(ours, true); err == nil {
 		t.Error("it was taken for a file")
 	}
 }

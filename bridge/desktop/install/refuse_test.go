@@ -35,7 +35,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	} {
 		s := newStage(t, c.client, install.User)
 		s.write([]byte(c.text))
-		_, err := s.place.Install(bridge, ours, true)
+		_, err := s.place.Install(ours, true)
 		if e, ok := errors.AsType[*install.Error](err); !ok || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), s.place.File+":") || e.Hint == "" {
 			t.Errorf("%s: %q: %v, wanted %s", c.client, c.text, err, c.want)
 		}
@@ -67,11 +67,11 @@ func TestServersThatCannotBeWrapped(t *testing.T) {
 	} {
 		s := newStage(t, "cursor", install.User)
 		s.write([]byte(text))
-		_, err := s.place.Wrap(bridge, server)
+		_, err := s.place.Wrap(exe, flags, server)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, wanted %s", server, err, want)
 		}
-		if _, err := s.place.Unwrap(bridge, server, s.history); err == nil {
+		if _, err := s.place.Unwrap(exe, server, s.history); err == nil {
 			t.Errorf("%s was unwrapped", server)
 		}
 		s.is(server, s.read(), []byte(text))
@@ -82,11 +82,10 @@ func TestWrappedAlready(t *testing.T) {
 	s := newStage(t, "cursor", install.User)
 	s.write([]byte(`{"mcpServers": {"a": {"command": "x"}}}`))
 	wrapped := s.wrap("a")
-	other := install.Bridge{Exe: exe, Flags: []string{"--topic=other"}}
-	if _, err := s.place.Wrap(other, "a"); err == nil || !strings.Contains(err.Error(), "a bridge in front of it already") {
+	if _, err := s.place.Wrap(exe, []string{"--topic=other"}, "a"); err == nil || !strings.Contains(err.Error(), "a bridge in front of it already") {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.place.Wrap(install.Bridge{Exe: exe, Flags: []string{"--"}}, "a"); err == nil {
+	if _, err := s.place.Wrap(exe, []string{"--"}, "a"); err == nil {
 		t.Error("flags that end before they begin were taken")
 	}
 	s.is("after both", s.read(), wrapped)
@@ -97,11 +96,15 @@ func TestWrappedAlready(t *testing.T) {
 func TestAnEntryOfOurName(t *testing.T) {
 	s := newStage(t, "cursor", install.User)
 	s.write([]byte(`{"mcpServers": {"mcpx": {"command": "mcpx", "args": ["serve"]}}}`))
-	if _, err := s.place.Install(bridge, ours, true); err == nil || !strings.Contains(err.Error(), "another server of the name mcpx") {
+	if _, err := s.place.Install(ours, true); err == nil || !strings.Contains(err.Error(), "another server of the name mcpx") {
 		t.Errorf("%v", err)
 	}
 	s.write([]byte(`{"mcpServers": {"mcpx": {"env": {"A": "b"}, "command": "C:\\old\\mcpx-bridge.exe", "args": ["serve", "--id=me"]}}}`))
 	s.is("renewed", s.install(), []byte(`{"mcpServers": {"mcpx": {"env": {"A": "b"}, "command": "/opt/bin/mcpx-bridge", "args": ["serve", "--topic", "team"]}}}`))
+	const laidOut = `{"mcpServers": {"mcpx": {"command": "/opt/bin/mcpx-bridge", "args": ["serve", // as ever
+		"--topic","team" ,]}}}`
+	s.write([]byte(laidOut))
+	s.is("laid out otherwise", s.install(), []byte(laidOut))
 }
 
 // Variables are written into an entry that is made.
@@ -110,7 +113,7 @@ func TestVariables(t *testing.T) {
 	e.Env = []string{"XDG_STATE_HOME=/s t"}
 	for client, want := range map[string]string{"cursor": `"env": {"XDG_STATE_HOME": "/s t"}`, "codex": `env = { "XDG_STATE_HOME" = "/s t" }`, "goose": `envs: {"XDG_STATE_HOME": "/s t"}`} {
 		s := newStage(t, client, install.User)
-		if got := s.apply(s.place.Install(bridge, e, false)); !strings.Contains(string(got), want) {
+		if got := s.apply(s.place.Install(e, false)); !strings.Contains(string(got), want) {
 			t.Errorf("%s: %s", client, got)
 		}
 	}
@@ -119,10 +122,10 @@ func TestVariables(t *testing.T) {
 func TestNoFileYet(t *testing.T) {
 	for _, c := range install.Clients() {
 		s := newStage(t, c.Name, install.User)
-		if _, err := s.place.Wrap(bridge, "a"); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+		if _, err := s.place.Wrap(exe, flags, "a"); err == nil || !strings.Contains(err.Error(), "there is no such file") {
 			t.Errorf("%s: wrap: %v", c.Name, err)
 		}
-		change, err := s.place.Install(bridge, ours, false)
+		change, err := s.place.Install(ours, false)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
@@ -153,10 +156,10 @@ func TestNoClient(t *testing.T) {
 	if err := os.Remove(filepath.Dir(s.place.File)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.place.Install(bridge, ours, false); err == nil || !strings.Contains(err.Error(), "Cursor seems not to be here") {
+	if _, err := s.place.Install(ours, false); err == nil || !strings.Contains(err.Error(), "Cursor seems not to be here") {
 		t.Errorf("%v", err)
 	}
-	s.apply(s.place.Install(bridge, ours, true))
+	s.apply(s.place.Install(ours, true))
 	p := s.at("zed", install.Project)
 	s.place = p
 	s.install()
