@@ -1,5 +1,7 @@
 package bridge
 
+import "time"
+
 // A batch is what waits for the next flush: the lines to the server, and the
 // results of calls, leave when the records before them are written, and not
 // otherwise.
@@ -73,13 +75,47 @@ func (s *Sidecar) flushBatch() {
 	}
 }
 
-// carry writes the records and then, only if that went well, the lines and the
-// results.
+// carry writes the records and then, only if that went well, lets the rest leave.
 func (s *Sidecar) carry(b batch) {
 	if err := s.append(b.records); err != nil {
 		s.unrecorded(b, err)
 		return
 	}
+	if s.o.Audit == nil || !s.o.SyncAll || len(b.lines)+len(b.results) == 0 {
+		s.leave(b)
+		return
+	}
+	// Syncs end in the order in which they began, and so batches keep theirs.
+	s.o.Audit.Sync(func(err error) {
+		if err == nil {
+			s.leave(b)
+		} else {
+			b.last = nil // they are written, be it that a power cut may take them
+			s.unrecorded(b, err)
+		}
+		s.Flush()
+	})
+}
+
+// empty waits until nothing is on its way any more, whoever carries it, as long
+// as a disk may take (RELIABILITY section 3).
+func (s *Sidecar) empty() {
+	s.flushBatch()
+	if s.o.Audit != nil && s.o.SyncAll {
+		done := make(chan struct{})
+		s.o.Audit.Sync(func(error) { close(done) })
+		late := time.NewTimer(2 * time.Second)
+		defer late.Stop()
+		select {
+		case <-done:
+		case <-late.C:
+		}
+	}
+	s.Flush()
+}
+
+// leave puts the lines and the results of a batch on their way.
+func (s *Sidecar) leave(b batch) {
 	if len(b.lines) > 0 {
 		for _, failed := range s.put(b.lines) {
 			s.Handle(failed)

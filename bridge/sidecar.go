@@ -53,6 +53,10 @@ type Options struct {
 	// is kept.
 	Audit Audit
 
+	// SyncAll: what it is about waits until the record is on disk, whoever
+	// decided it. Else only what a person decided does.
+	SyncAll bool
+
 	// Told is called, as Emit is, with what people at this machine may want to
 	// see of questions; see [Told].
 	Told func(approval.Act)
@@ -280,7 +284,7 @@ func (s *Sidecar) Drain(ctx context.Context) {
 	case <-ctx.Done():
 		s.Handle(GivingUp{})
 	}
-	s.Flush()
+	s.empty()
 }
 
 // Decide hands on what a person at this machine says to a question, and returns

@@ -16,9 +16,10 @@ type surroundings struct {
 	mu     sync.Mutex
 	lines  []string
 	frames []string
-	hold   chan struct{} // what an Append waits for; nil: nothing
-	begun  chan struct{} // one for every Append that waits
-	broken error         // why nothing can be appended
+	hold   chan struct{}    // what an Append waits for; nil: nothing
+	begun  chan struct{}    // one for every Append that waits
+	broken error            // why nothing can be appended
+	syncs  chan func(error) // what waits for the disk; nil: nothing does
 }
 
 func (w *surroundings) Send(_ wire.Class, frame []byte) error {
@@ -58,9 +59,16 @@ func (w *surroundings) set(hold chan struct{}, broken error) {
 	w.hold, w.broken = hold, broken
 }
 
-func (w *surroundings) Flush()                { /* all is seen at once */ }
-func (w *surroundings) Restart(string)        {}
-func (w *surroundings) Sync(done func(error)) { go done(nil) }
+func (w *surroundings) Flush()         { /* all is seen at once */ }
+func (w *surroundings) Restart(string) {}
+
+func (w *surroundings) Sync(done func(error)) {
+	if w.syncs == nil {
+		go done(nil)
+		return
+	}
+	w.syncs <- done
+}
 
 // got returns how many lines the server got that hold a text.
 func (w *surroundings) got(text string) (n int) {
@@ -270,6 +278,41 @@ func TestAResultWaitsForItsRecord(t *testing.T) {
 		f := w.sent()
 		if len(f) != 1 || !strings.Contains(f[0], `"correlation_id":"e1"`) || strings.Contains(f[0], `"other"`) != lost {
 			t.Errorf("lost %v: %q was sent", lost, f)
+		}
+	}
+}
+
+// With SyncAll neither a call nor its result leaves before the disk has its
+// record; and if the disk cannot have it, the call does not leave at all, and the
+// result says so.
+func TestWhatIsToBeSyncedWaitsForTheDisk(t *testing.T) {
+	for _, broken := range []error{nil, errors.New("the disk is gone")} {
+		s, w, st := newShell(t)
+		w.syncs = make(chan func(error), 8)
+		s.o.SyncAll = true
+		w.sent()
+		s.Received(callFrame(t, st, "e1"))
+		s.Flush()
+		if w.got("tools/call") > 0 {
+			t.Error("the call left before its record was on disk")
+		}
+		(<-w.syncs)(nil)
+		if w.got("tools/call") != 1 {
+			t.Error("the call did not leave")
+		}
+		answerCall(t, s, w, `"result":{}`)
+		s.Received(callFrame(t, st, "e2"))
+		s.Flush()
+		if f := w.sent(); len(f) != 0 {
+			t.Errorf("%q left before it was on disk", f)
+		}
+		(<-w.syncs)(broken)
+		frames, calls := strings.Join(w.sent(), "\n"), w.got("tools/call")
+		if strings.Count(frames, `"correlation_id":"e1"`) != 1 || strings.Contains(frames, `"audit":"incomplete"`) != (broken != nil) {
+			t.Errorf("%v: %s", broken, frames)
+		}
+		if refused := strings.Contains(frames, `"code":-31009`); refused != (broken != nil) || refused != (calls == 1) {
+			t.Errorf("%v: %d calls left, and %s", broken, calls, frames)
 		}
 	}
 }

@@ -24,8 +24,9 @@ const (
 )
 
 // openAudit opens the record of this bridge; nil if there is to be none. What
-// it says of earlier runs goes into c.
-func (p *program) openAudit(id string, c *bridge.Config, changed func(error)) (*audit.Log, error) {
+// it says of earlier runs goes into o.
+func (p *program) openAudit(id string, o *bridge.Options, changed func(error)) (*audit.Log, error) {
+	c := &o.Engine
 	if p.s.Audit == "off" {
 		return nil, nil
 	}
@@ -45,6 +46,7 @@ func (p *program) openAudit(id string, c *bridge.Config, changed func(error)) (*
 		log.Close()
 		return nil, fail(exitAudit, "", "%w", err)
 	}
+	o.SyncAll = mode.Waits(false)
 	c.Seen, c.DigestKey = seenIn(found), found.Key
 	if err := p.recallLimits(log.Path(), c); err != nil {
 		log.Close()

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -150,4 +151,33 @@ func (p play) refusedAs(env, from, tool, arguments string) {
 	p.t.Helper()
 	p.request(env, from, call("5", tool, arguments))
 	p.expect(fmt.Sprintf(`{"correlation_id":%q,"to":[%q],"payload":{"id":5,"!result":0,"error":{"code":-31004,"message":"*","data":{"reason":"policy_denied","executed":"no"}}}}`, env, from))
+}
+
+// Whatever is to be on disk first, calls are served, in every way in which one
+// may start, and to the last one before the end.
+func TestWhateverIsSyncedFirst(t *testing.T) {
+	for _, what := range []string{"decisions", "always", "never"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			servedToTheEnd(t, what)
+		})
+	}
+}
+
+func servedToTheEnd(t *testing.T, synced string) {
+	l := ruled(t, strings.Replace(askRules, "ask: [slow], as: quick", "allow: [slow]", 1), "--audit-sync", synced)
+	g, s := perform(t, d1, l)
+	p := play{g, s}
+	p.request("e1", "bob", call("1", "read_file", `{"path":"/a"}`))
+	p.expect(d1.reply("bob", "e1", "tools/call", "read_file", `{"id":1,"result":"*"}`))
+	p.writes("carol")
+	p.decides("alice", p.poses("alice", anyQuestion), approve)
+	p.served("carol", "write_file")
+	p.request("e2", "bob", call("2", "slow", `{"ms":50}`))
+	s.await(`{"event":"call","tool":"slow"}`)
+	s.stop()
+	p.expect(d1.reply("bob", "e2", "tools/call", "slow", `{"id":2,"result":"*"}`))
+	if code := s.finish(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, s.about())
+	}
 }

@@ -249,7 +249,7 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 		return policyError(err)
 	}
 	b.opt.Told, b.opt.Remember = b.local.told, b.local.remember
-	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt.Engine, b.auditChanged); err != nil {
+	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.auditChanged); err != nil {
 		return err
 	}
 	if b.audit != nil {
