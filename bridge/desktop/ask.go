@@ -24,6 +24,17 @@ type round struct {
 	what    string      // the call that it has to come with
 	call    *call       // nil if it was one of our own
 	offered []*question // by their keys in the answer
+	late    *alarm      // when it is over
+}
+
+// asked takes a question. One that is too long for a client's dialog is not cut:
+// it is answered where it can be read.
+func (f *Face) asked(q Question) {
+	long := len(q.Text) > maxShown
+	if long {
+		f.note("a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest)
+	}
+	f.questions = append(f.questions, &question{Question: q, failed: long})
 }
 
 // putQuestions puts questions before the person, where a call of the client's
@@ -95,15 +106,20 @@ func (f *Face) dialogAnswered(m *jsonrpc.Message) {
 // decide takes the client's answer. What is not a choice of those offered is a
 // no.
 func (f *Face) decide(q *question, result []byte) {
-	f.forgetQuestion(q)
-	f.closeDialogOf(q)
 	d, said := q.read(result)
+	f.endQuestion(q, said)
+	f.do(Decide{q.ID, d})
+}
+
+// endQuestion tells those that wait for it what became of a question.
+func (f *Face) endQuestion(q *question, how string) {
+	f.questions = slices.DeleteFunc(f.questions, func(other *question) bool { return other == q })
+	f.closeDialogOf(q)
 	for _, r := range f.requests {
 		if r.answers {
-			r.settled = append(r.settled, fmt.Sprintf("[%s] %s", q.Digest, said))
+			r.settled = append(r.settled, fmt.Sprintf("[%s] %s", q.Digest, how))
 		}
 	}
-	f.do(Decide{q.ID, d})
 }
 
 func (q *question) read(result []byte) (d Decision, said string) {
@@ -133,23 +149,10 @@ func (q *question) read(result []byte) (d Decision, said string) {
 	return Decision{Reason: "the answer held no decision"}, "the answer held no decision, so it is a no"
 }
 
-func (f *Face) forgetQuestion(q *question) {
-	f.questions = slices.DeleteFunc(f.questions, func(other *question) bool { return other == q })
-}
-
 // settled: a question is none any more.
 func (f *Face) settled(id string) {
-	i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == id })
-	if i < 0 {
-		return
-	}
-	q := f.questions[i]
-	f.forgetQuestion(q)
-	f.closeDialogOf(q)
-	for _, r := range f.requests {
-		if r.answers {
-			r.settled = append(r.settled, fmt.Sprintf("[%s] no longer asked", q.Digest))
-		}
+	if i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == id }); i >= 0 {
+		f.endQuestion(f.questions[i], "no longer asked")
 	}
 }
 
@@ -208,7 +211,7 @@ func (f *Face) again(r *request, turn *round, some []*question) {
 	turn.what, turn.offered = r.what, some
 	state := f.c.NewID()
 	f.rounds[state] = turn
-	f.clock.after(ticketTime, func() { f.endRound(state) })
+	turn.late = f.clock.after(ticketTime, func() { f.endRound(state) })
 	result := append([]byte(`{"resultType":"input_required"`), `,"inputRequests":{`...)
 	if len(some) == 0 {
 		result = result[:len(`{"resultType":"input_required"`)]
@@ -233,6 +236,7 @@ func (f *Face) endRound(state string) *round {
 	if turn == nil {
 		return nil
 	}
+	turn.late.stop()
 	delete(f.rounds, state)
 	for _, q := range turn.offered {
 		q.shown = false
@@ -253,6 +257,7 @@ func (f *Face) resume(r *request, responses, state []byte) bool {
 		return false
 	}
 	f.endRound(given[0])
+	r.answers = turn.call == nil // so it hears what becomes of them
 	for _, q := range turn.offered {
 		switch at, err := pick(responses, q.ID); {
 		case !slices.Contains(f.questions, q): // it ended meanwhile

@@ -286,5 +286,5 @@ func TestApprovalsInTheModernRevision(t *testing.T) {
 	if len(s.decided) != 1 || !s.decided[0].Decision.Dismiss {
 		t.Errorf("decided: %v", s.decided)
 	}
-	s.one(`"id":2`, "d-q2", "mcpx-bridge approve") // what the client did not answer is not asked of it for ever
+	s.one(`"id":2`, "[d-q1] closed without an answer", "d-q2", "mcpx-bridge approve") // what the client did not answer is not asked of it for ever
 }

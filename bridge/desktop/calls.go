@@ -215,7 +215,7 @@ func (f *Face) moved(c *call, params []byte) {
 func (f *Face) progress(r *request, params []byte) {
 	m, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, "notifications/progress", params), jsonrpc.Judged)
 	if err == nil && r.token != nil {
-		f.say(m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: r.token}))
+		f.do(Say{m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: r.token}), true})
 	}
 }
 

@@ -133,6 +133,7 @@ func (f *Face) compile(k int) {
 		return
 	}
 	c.count = 0
+	c.names.Keep(func(p Pair) bool { return f.definition(k, p) != nil })
 	parts := [][]byte{}
 	if k == tools {
 		parts = append(parts, ownTools[:]...)
@@ -275,11 +276,11 @@ func (f *Face) answerList(k int) func(*Face, *request) {
 // client of the older revisions, which is told without asking.
 func (f *Face) notify(method string) {
 	if f.client.ready {
-		f.do(Say{jsonrpc.AppendNotification(nil, method, nil)})
+		f.say(jsonrpc.AppendNotification(nil, method, nil))
 	}
 	for _, r := range f.subs {
 		if slices.Contains(r.listens, method) {
-			f.do(Say{jsonrpc.AppendNotification(nil, method, r.tagged(nil))})
+			f.say(jsonrpc.AppendNotification(nil, method, r.tagged(nil)))
 		}
 	}
 }

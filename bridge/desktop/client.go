@@ -146,7 +146,7 @@ func orNull(id []byte) []byte {
 	return id
 }
 
-func (f *Face) say(line []byte) { f.do(Say{line}) }
+func (f *Face) say(line []byte) { f.do(Say{Line: line}) }
 
 func (f *Face) request(m *jsonrpc.Message) {
 	r := &request{id: m.Get(jsonrpc.ID), method: m.Text(jsonrpc.Method), params: m.Get(jsonrpc.Params), token: m.Get(jsonrpc.ProgressToken), elicits: f.client.elicits}

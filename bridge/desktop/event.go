@@ -92,7 +92,10 @@ type Act interface{ act() }
 
 type (
 	// Say is a line for the client.
-	Say struct{ Line []byte }
+	Say struct {
+		Line  []byte
+		Spare bool // it may be left out if the client does not keep up
+	}
 
 	// Ask is a request to a peer. It must be followed by exactly one Answered,
 	// unless it is cancelled.

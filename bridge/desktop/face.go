@@ -39,12 +39,13 @@ const (
 
 // Bounds on what others can make us keep.
 const (
-	maxPages    = 50      // of one list
-	maxListed   = 1000    // definitions of one list
-	maxListSize = 4 << 20 // bytes of them
-	maxCalls    = 1000    // calls under way, or answered and not fetched
-	maxOpen     = 2000    // requests of the client under way
-	maxDialogs  = 8       // questions before the person at one time
+	maxPages    = 50       // of one list
+	maxListed   = 1000     // definitions of one list
+	maxListSize = 4 << 20  // bytes of them
+	maxCalls    = 1000     // calls under way, or answered and not fetched
+	maxOpen     = 2000     // requests of the client under way
+	maxDialogs  = 8        // questions before the person at one time
+	maxShown    = 64 << 10 // bytes of a question in a client's dialog
 )
 
 // A Face shows a topic to one client. It does no I/O and has no clock: the same
@@ -139,7 +140,7 @@ func (f *Face) take(ev Event) {
 	case Noticed:
 		f.noticed(ev.From, ev.Method)
 	case Asked:
-		f.questions = append(f.questions, &question{Question: ev.Question})
+		f.asked(ev.Question)
 	case Settled:
 		f.settled(ev.ID)
 	case Hangup:

@@ -100,6 +100,22 @@ func (n *Names) Of(p Pair) string {
 	return name
 }
 
+// maxNames is how many names are kept before those of what is gone are not.
+const maxNames = 20_000
+
+// Keep drops the names of what is gone, should there be very many.
+func (n *Names) Keep(here func(Pair) bool) {
+	if len(n.of) < maxNames {
+		return
+	}
+	for p, name := range n.of {
+		if !here(p) {
+			delete(n.of, p)
+			delete(n.by, name)
+		}
+	}
+}
+
 // Pair returns what has a name. A name is looked up, never split: it cannot be
 // told from its text whose it is.
 func (n *Names) Pair(name string) (p Pair, ok bool) {

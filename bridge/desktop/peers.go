@@ -37,6 +37,8 @@ type page struct {
 	all  []definition
 	size int
 	seen map[string]bool // cursors
+	bad  int             // entries that are left out, the last of them because of why
+	why  error
 }
 
 func (f *Face) sit(ev Seated) {
@@ -92,7 +94,7 @@ func (f *Face) came(who Peer) {
 	}
 	p.gone.stop()
 	p.silent.stop()
-	was := p.here
+	was := p.here && !p.Mute
 	p.Peer, p.here = who, true
 	if who.Mute || was {
 		return
@@ -231,6 +233,9 @@ func (f *Face) listed(p *peer, k int, a Answered) {
 		f.listPage(p, k, append(jsonrpc.AppendQuote([]byte(`{"cursor":`), cursor), '}'))
 		return
 	}
+	if l.next.bad > 0 {
+		f.note(fmt.Sprintf("%d of the %s that %s lists are left out; of one %.200s", l.next.bad, kinds[k].member, p.ID, l.next.why))
+	}
 	l.all, l.next = l.next.all, page{}
 	f.listSettled(p, k)
 }
@@ -313,7 +318,7 @@ func (f *Face) readPage(p *peer, k int, result []byte) (cursor string, err error
 		d, err := define(k, raw)
 		switch {
 		case err != nil:
-			f.note(fmt.Sprintf("something that %s lists is left out: %.200s", p.ID, err))
+			l.bad, l.why = l.bad+1, err
 		case len(l.all) == maxListed || l.size+len(raw) > maxListSize:
 			f.note(p.ID + " lists more than is taken; the rest is left out")
 			return "", nil

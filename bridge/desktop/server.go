@@ -33,6 +33,15 @@ type Options struct {
 	Trace func(dir string, line []byte) // sees every line; must not keep it
 }
 
+// How much a client that is slow to read may leave unread, and how long it may
+// read nothing at all before it is given up.
+const (
+	maxUnread      = 1 << 16 // lines
+	maxUnreadBytes = 256 << 20
+	maxSpare       = 1 << 10 // lines, beyond which progress is left out
+	stuckTime      = 5 * time.Minute
+)
+
 // drainTime is how long a client that ends its input is still answered.
 const drainTime = 2 * time.Second
 
@@ -56,7 +65,7 @@ type Server struct {
 func NewServer(c Config, room Room, o Options) *Server {
 	s := &Server{o: o, room: room, face: New(c), idle: make(chan struct{})}
 	s.o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	s.out = outbox.New(o.Out, outbox.Options{})
+	s.out = outbox.New(o.Out, outbox.Options{MaxItems: maxUnread, MaxBytes: maxUnreadBytes, Deadline: stuckTime})
 	s.timer = time.AfterFunc(time.Hour, func() { s.Step(Due{}) })
 	return s
 }
@@ -95,10 +104,7 @@ func (s *Server) stepLocked(ev Event) {
 func (s *Server) carryLocked(a Act) Event {
 	switch a := a.(type) {
 	case Say:
-		s.trace("send", a.Line)
-		if err := s.out.Put(a.Line, []byte("\n")); err != nil && s.broken == nil {
-			s.broken = fmt.Errorf("the client does not read: %w", err)
-		}
+		s.sayLocked(a)
 	case Note:
 		s.o.Log.Info(a.Text)
 	case Ready:
@@ -109,6 +115,16 @@ func (s *Server) carryLocked(a Act) Event {
 		return s.room.Carry(a)
 	}
 	return nil
+}
+
+func (s *Server) sayLocked(a Say) {
+	if items, _ := s.out.Queued(); a.Spare && items > maxSpare {
+		return
+	}
+	s.trace("send", a.Line)
+	if err := s.out.Put(a.Line, []byte("\n")); err != nil && s.broken == nil {
+		s.broken = fmt.Errorf("the client does not read: %w", err)
+	}
 }
 
 func (s *Server) trace(dir string, line []byte) {
