@@ -35,6 +35,7 @@ type call struct {
 
 	life *proposal.Life // the proposal it serves; nil if none
 	ours bool           // and nobody requested it: we serve the proposal of our own accord
+	asks bool           // the request is a proposal in the words of a dialect that has none
 	self string         // then: the envelope of the request to ourselves that says so; "" before it starts
 
 	decision  policy.Decision
@@ -212,7 +213,7 @@ func (c *call) record() Record {
 
 // via is the road by which the call came, as rules name it.
 func (c *call) via() string {
-	if c.ours {
+	if c.ours || c.asks {
 		return "proposal"
 	}
 	return "request"

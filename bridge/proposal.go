@@ -21,15 +21,20 @@ import (
 
 // offers is what the Engine knows of proposals beside the Book.
 type offers struct {
-	calls  map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
-	status bool
-	said   []rejection // the last few rejects, the oldest first
+	lenient, toolsRequest bool                     // as Config says
+	calls                 map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
+	status                bool
+	said                  []rejection // the last few rejects, the oldest first
 }
 
 // offered takes a proposal of a participant, whoever it is addressed to.
 func (e *Engine) offered(env *wire.Envelope) {
 	if e.repeated(env) {
 		return
+	}
+	if e.offers.lenient {
+		lenient := env.Lenient()
+		env = &lenient
 	}
 	offer, err := env.Offer()
 	e.live(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,

@@ -38,7 +38,7 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.reserve(c, d)
 	}
-	if c != nil && c.ours && !e.fulfils(c.life) {
+	if c != nil && (c.ours && !e.fulfils(c.life) || c.asks && e.policy.Proposals.Fulfil == "never") {
 		return policy.Decision{Rule: "proposals.fulfil"} // which denies
 	}
 	return d

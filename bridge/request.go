@@ -26,6 +26,8 @@ var treatments = map[string]treatment{
 	"sampling/createMessage": wrong,
 	"elicitation/create":     wrong,
 	"roots/list":             wrong,
+
+	"tools/request": wrong, // a proposal where the owner takes it for one, and no method of MCP
 }
 
 // arrived takes a frame from the topic.
@@ -86,6 +88,7 @@ func (e *Engine) request(env *wire.Envelope) {
 	if e.repeated(env) {
 		return
 	}
+	env, asks := e.asksForTool(env)
 	if refusal, refused := e.barredBy(life); refused {
 		e.refuse(env, refusal)
 		return
@@ -99,7 +102,9 @@ func (e *Engine) request(env *wire.Envelope) {
 		return
 	}
 	e.noteDifference(env, life)
-	e.admit(e.newCall(env, life, false))
+	c := e.newCall(env, life, false)
+	c.asks = asks
+	e.admit(c)
 }
 
 // repeated drops a frame that was seen before: a gateway may deliver one again.

@@ -225,6 +225,8 @@ func (p *program) newBridging(t target) (*bridging, error) {
 			Local:           true,
 			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
 			ProposalStatus:  p.s.ProposalStatus,
+			LenientParams:   p.s.LenientParams,
+			ToolsRequest:    p.s.ToolsRequest,
 		},
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
 		Serving: b.serves,

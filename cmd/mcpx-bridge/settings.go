@@ -48,6 +48,8 @@ type settings struct {
 	Within          time.Duration
 	TrustUnverified bool
 	ProposalStatus  bool
+	LenientParams   bool
+	ToolsRequest    bool
 
 	// the gateway
 	Listen      string
@@ -144,6 +146,8 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers that understand it how it stands with their proposals (mcpx.status.proposal)")
+	f.BoolVar(&s.LenientParams, "lenient-params", false, "read proposals that call the tool tool, where MCP says name")
+	f.BoolVar(&s.ToolsRequest, "tools-request", false, "take tools/request for a proposal where the topic has no word for one (mcp-x/v0)")
 	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
 }
 
