@@ -32,6 +32,10 @@ func (e *Engine) offered(env *wire.Envelope) {
 	if e.repeated(env) {
 		return
 	}
+	if len(env.Corr) > 0 {
+		e.note(Record{Event: "warning", Reason: "proposal_with_correlation", Env: env.ID, From: env.From,
+			Detail: "a proposal answers nothing, so what it refers to is passed over"})
+	}
 	if e.offers.lenient {
 		lenient := env.Lenient()
 		env = &lenient
