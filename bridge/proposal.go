@@ -206,11 +206,12 @@ func (e *Engine) requestOurselves(c *call) {
 		Method: c.method, Key: c.key, Payload: payload})
 }
 
-// audience is who gets the answer to a call; links is what it answers. Stock
+// audience is who gets the answer to a call. The proposer is not told of a
+// request for its proposal that was not even made; links is what it answers. Stock
 // proposers look at the first link (WIRE 7.8).
 func (e *Engine) audience(c *call) []string {
 	to := []string{c.from}
-	if c.life == nil || !e.room.dialect.TellsBoth() {
+	if c.life == nil || c.number == 0 || !e.room.dialect.TellsBoth() {
 		return to
 	}
 	also := c.life.Proposer
@@ -253,6 +254,9 @@ func (e *Engine) declined(c *call, r Refusal) {
 	of := r.on(c.record())
 	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.word(), r.exactly(), "untold"
 	acts := e.book.Refuse(c.life, of.Reason, of.Detail)
+	if len(acts) == 0 {
+		return // the proposal is over, and whoever ends the call for that says so
+	}
 	if slices.ContainsFunc(acts, told) {
 		of.State = "told"
 	}
