@@ -1,0 +1,416 @@
+package proposal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A table on which a Book lies, with a clock beside it.
+type desk struct {
+	t    *testing.T
+	book *Book
+	now  time.Time
+	said []string // what the acts were, in short
+}
+
+func newDesk(t *testing.T, o Options, r Rules) *desk {
+	d := &desk{t: t, book: NewBook(o), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	d.book.SetRules(r)
+	d.do(d.book.Tick(d.now))
+	return d
+}
+
+// do takes down acts as "what id [reason]".
+func (d *desk) do(acts []Act) {
+	for _, a := range acts {
+		switch a := a.(type) {
+		case Consider:
+			d.said = append(d.said, "consider "+a.ID)
+		case Refused:
+			how := "pass "
+			if a.Told {
+				how = "reject "
+			}
+			d.said = append(d.said, how+a.ID+" "+a.Reason)
+		case Noted:
+			if a.Event != "proposed" && !a.Quiet {
+				d.said = append(d.said, strings.TrimSpace(a.Event+" "+a.ID+" "+a.Reason))
+			}
+		}
+	}
+}
+
+// pass lets time go by, each alarm at its own moment.
+func (d *desk) pass(by time.Duration) {
+	end := d.now.Add(by)
+	for next := d.book.Next(); !next.IsZero() && !next.After(end); next = d.book.Next() {
+		d.now = next
+		d.do(d.book.Tick(d.now))
+	}
+	d.now = end
+	d.do(d.book.Tick(d.now))
+}
+
+func (d *desk) offer(from, id string, to []string, more func(*Proposed)) *Life {
+	p := Proposed{Me: "me", Envelope: &wire.Envelope{ID: id, From: from, To: to, Payload: []byte(`{"method":"tools/call"}`)},
+		Offer: wire.Offer{Method: "tools/call", Key: "t", QuickReject: true, FallbackToBroadcast: true, FallbackAfter: 5 * time.Second, ExclusiveFor: 3 * time.Second},
+		Sum:   [32]byte{byte(len(id))}}
+	if more != nil {
+		more(&p)
+	}
+	d.do(d.book.Offered(p))
+	return d.book.lives[key{from, id}]
+}
+
+func (d *desk) expect(said ...string) {
+	d.t.Helper()
+	if !slices.Equal(d.said, said) {
+		d.t.Errorf("said %q, want %q", d.said, said)
+	}
+	d.said = nil
+}
+
+var us = []string{"me"}
+
+// The table, written down once more: where each event leads from each state.
+// What is not in it changes nothing.
+func TestEveryEventInEveryState(t *testing.T) {
+	const live = "watched waiting pending asking"
+	want := map[event]string{
+		due:       "waiting>pending",
+		passed:    "waiting,pending,asking>watched",
+		refused:   "waiting,pending,asking>rejected",
+		asked:     "pending>asking",
+		claimed:   live + " rejected failed>claimed",
+		started:   live + " claimed rejected failed>running",
+		taken:     live + " rejected failed>running",
+		served:    "running>fulfilled",
+		failed:    "running,claimed>failed",
+		settled:   live + " rejected failed>fulfilled",
+		withdrawn: live + " claimed rejected failed>withdrawn",
+		abandoned: live + ">withdrawn",
+		overdue:   live + ">expired",
+	}
+	for ev := due; ev <= overdue; ev++ {
+		from, to, _ := strings.Cut(want[ev], ">")
+		states := strings.FieldsFunc(from, func(r rune) bool { return r == ' ' || r == ',' })
+		for s := Watched; s < Expired+1; s++ {
+			expected := s.String()
+			if slices.Contains(states, s.String()) {
+				expected = to
+			}
+			if got := s.after(ev).String(); got != expected {
+				t.Errorf("event %d in %s leads to %s, want %s", ev, s, got, expected)
+			}
+		}
+	}
+}
+
+// Once over, a life never becomes ours to judge again, whatever comes.
+func TestNothingLeadsBack(t *testing.T) {
+	for s := Watched; s <= Expired; s++ {
+		seen := map[State]bool{}
+		var walk func(State)
+		walk = func(s State) {
+			for ev := due; ev <= overdue; ev++ {
+				if to := s.after(ev); to != s && !seen[to] {
+					seen[to] = true
+					walk(to)
+				}
+			}
+		}
+		walk(s)
+		if s.Over() && (seen[Pending] || seen[Asking] || seen[Waiting]) {
+			t.Errorf("%s leads back to us", s)
+		}
+		if (s == Fulfilled || s == Withdrawn || s == Expired) && len(seen) > 0 {
+			t.Errorf("%s is not the end: %v", s, seen)
+		}
+	}
+}
+
+func TestToWhomAProposalIs(t *testing.T) {
+	preferred := func(who ...string) func(*Proposed) {
+		return func(p *Proposed) { p.Offer.Preferred = who }
+	}
+	for _, c := range []struct {
+		name  string
+		to    []string
+		more  func(*Proposed)
+		rules Rules
+		want  []string
+		state State
+	}{
+		{"to us", us, nil, Rules{}, []string{"consider p"}, Pending},
+		{"to us and others", []string{"a", "me"}, nil, Rules{}, []string{"consider p"}, Pending},
+		{"to us, though others are preferred", us, preferred("a"), Rules{}, []string{"consider p"}, Pending},
+		{"to others, though we are preferred", []string{"a"}, preferred("me"), Rules{Broadcast: true, RejectUntargeted: true}, nil, Watched},
+		{"to nobody, we are preferred", nil, preferred("me"), Rules{}, []string{"consider p"}, Pending},
+		{"to nobody", nil, nil, Rules{}, nil, Watched},
+		{"to nobody, and we take such", nil, nil, Rules{Broadcast: true}, []string{"consider p"}, Pending},
+		{"others are preferred, and we take nothing", nil, preferred("a"), Rules{}, nil, Watched},
+		{"others are preferred", nil, preferred("a"), Rules{Broadcast: true}, nil, Waiting},
+		{"malformed", us, func(p *Proposed) { p.Wrong = errors.New("no") }, Rules{}, []string{"reject p invalid"}, Rejected},
+		{"malformed, to nobody", nil, func(p *Proposed) { p.Wrong = errors.New("no") }, Rules{Broadcast: true}, []string{"pass p invalid"}, Watched},
+		{"malformed, to others", []string{"a"}, func(p *Proposed) { p.Wrong = errors.New("no") }, Rules{RejectUntargeted: true}, nil, Watched},
+		{"needs what we lack", us, func(p *Proposed) { p.Lacks = "git" }, Rules{}, []string{"reject p incapable"}, Rejected},
+		{"needs what we lack, to nobody", nil, func(p *Proposed) { p.Lacks = "git" }, Rules{RejectUntargeted: true}, []string{"reject p incapable"}, Rejected},
+		{"wants no reject", us, func(p *Proposed) { p.Lacks, p.Offer.QuickReject = "git", false }, Rules{}, []string{"pass p incapable"}, Watched},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, Options{}, c.rules)
+			l := d.offer("bob", "p", c.to, c.more)
+			d.expect(c.want...)
+			if l.State != c.state {
+				t.Errorf("it is %s, want %s", l.State, c.state)
+			}
+		})
+	}
+}
+
+func TestOthersComeFirst(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{Broadcast: true})
+	wait := func(id string, f func(*wire.Offer)) {
+		d.offer("bob", id, nil, func(p *Proposed) {
+			p.Offer.Preferred = []string{"a", "b"}
+			f(&p.Offer)
+		})
+	}
+	wait("p1", func(o *wire.Offer) {})
+	d.pass(4999 * time.Millisecond)
+	d.expect()
+	d.pass(time.Millisecond)
+	d.expect("consider p1")
+
+	wait("p2", func(o *wire.Offer) {})
+	d.do(d.book.Rejected("a", "p2"))
+	d.do(d.book.Rejected("a", "p2"))
+	d.do(d.book.Rejected("mallory", "p2"))
+	d.expect()
+	d.do(d.book.Left("b"))
+	d.expect("consider p2")
+
+	wait("p3", func(o *wire.Offer) { o.Exclusive = true })
+	d.do(d.book.Rejected("a", "p3"))
+	d.do(d.book.Rejected("b", "p3"))
+	d.pass(2999 * time.Millisecond)
+	d.expect()
+	d.pass(time.Millisecond)
+	d.expect("consider p3")
+
+	wait("p4", func(o *wire.Offer) { o.Exclusive, o.FallbackToBroadcast = true, false })
+	d.expect("pass p4 left_to_others")
+
+	wait("p5", func(o *wire.Offer) { o.TTL = time.Second })
+	d.pass(time.Second)
+	d.expect("expired p5 ttl")
+
+	wait("p6", func(o *wire.Offer) {})
+	d.book.SetRules(Rules{}) // the owner thinks again
+	d.pass(5 * time.Second)
+	d.expect("pass p6 left_to_others")
+	if d.book.bytes != 0 {
+		t.Errorf("%d bytes are held for nothing", d.book.bytes)
+	}
+}
+
+func TestOnlyTheProposerWithdraws(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	d.offer("bob", "p", us, nil)
+	d.offer("carol", "p", us, nil) // another proposal, under the same id
+	d.expect("consider p", "consider p")
+	d.do(d.book.Withdrawn("mallory", "p", ""))
+	d.expect("security p withdraw_not_proposer")
+	d.do(d.book.Withdrawn("bob", "p", "no_longer_needed"))
+	d.expect("withdrawn p no_longer_needed")
+	d.do(d.book.Withdrawn("bob", "p", "again"))
+	d.do(d.book.Refuse(d.book.lives[key{"bob", "p"}], Busy, ""))
+	d.expect()
+	if l := d.book.lives[key{"carol", "p"}]; l.State != Pending {
+		t.Errorf("carol's is %s", l.State)
+	}
+}
+
+func TestSeed002Q4WithdrawalsAreBounded(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	for i := range 40 {
+		d.offer("bob", fmt.Sprint("p", i), us, nil)
+	}
+	d.said = nil
+	for i := range 40 {
+		d.do(d.book.Withdrawn("bob", fmt.Sprint("p", i), ""))
+	}
+	if len(d.said) != withdrawals {
+		t.Errorf("%d are on record, want %d", len(d.said), withdrawals)
+	}
+	for i := range 40 {
+		if l := d.book.lives[key{"bob", fmt.Sprint("p", i)}]; l.State != Withdrawn {
+			t.Errorf("p%d is %s: what is withdrawn is withdrawn", i, l.State)
+		}
+	}
+	d.said = nil
+	for range 40 {
+		d.do(d.book.Withdrawn("carol", "nothing", ""))
+	}
+	d.expect("dropped nothing withdraw_unknown_proposal")
+	d.pass(time.Minute)
+	d.do(d.book.Withdrawn("carol", "nothing", ""))
+	d.expect("dropped nothing withdraw_unknown_proposal")
+	for i := range chattersMax + 10 {
+		d.book.Withdrawn(fmt.Sprint("w", i), "nothing", "")
+	}
+	if len(d.book.chat) > chattersMax {
+		t.Errorf("%d participants are remembered for their withdrawals", len(d.book.chat))
+	}
+}
+
+func TestTheBookIsBounded(t *testing.T) {
+	d := newDesk(t, Options{Max: 8}, Rules{})
+	for i := range 8 { // four proposers
+		d.offer(fmt.Sprint("b", i/2), fmt.Sprint("p", i), us, nil)
+	}
+	d.said = nil
+	d.offer("b9", "full", us, nil)
+	d.expect("reject full busy")
+	d.offer("b0", "mine", us, nil) // a quarter is the most one may have
+	d.expect("reject mine busy")
+	d.do(d.book.Withdrawn("b1", "p2", ""))
+	d.offer("b9", "room", us, nil)
+	d.expect("withdrawn p2", "consider room")
+	if len(d.book.lives) != 8 || d.book.lives[key{"b1", "p2"}] != nil {
+		t.Errorf("%d lives", len(d.book.lives))
+	}
+
+	// What is over goes before what others may serve, and the oldest first.
+	d = newDesk(t, Options{Max: 8}, Rules{})
+	for i := range 8 {
+		d.offer(fmt.Sprint("b", i), fmt.Sprint("p", i), []string{"other"}, nil)
+	}
+	d.do(d.book.Withdrawn("b5", "p5", ""))
+	d.offer("b8", "p8", us, nil)
+	d.offer("b9", "p9", us, nil)
+	for i, gone := range map[int]bool{0: true, 1: false, 4: false, 5: true, 7: false} {
+		if l := d.book.lives[key{fmt.Sprint("b", i), fmt.Sprint("p", i)}]; (l == nil) != gone {
+			t.Errorf("p%d: gone %v, want %v", i, l == nil, gone)
+		}
+	}
+}
+
+func TestWhatWaitsIsBounded(t *testing.T) {
+	d := newDesk(t, Options{MaxBytes: 100}, Rules{Broadcast: true})
+	for i := range 6 {
+		d.offer("bob", fmt.Sprint("p", i), nil, func(p *Proposed) { p.Offer.Preferred = []string{"a"} })
+	}
+	d.expect("pass p4 busy", "pass p5 busy") // 23 bytes each
+}
+
+func TestWhatIsOverIsForgotten(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	d.offer("bob", "over", us, nil)
+	d.do(d.book.Withdrawn("bob", "over", ""))
+	d.offer("bob", "watched", []string{"other"}, nil)
+	d.pass(14 * time.Minute)
+	if len(d.book.lives) != 2 {
+		t.Errorf("%d lives after 14 minutes", len(d.book.lives))
+	}
+	d.pass(2 * time.Minute)
+	if d.book.Holds("bob", "over") || !d.book.Holds("bob", "watched") {
+		t.Error("after 16 minutes the one that is over should be gone, and only that")
+	}
+	d.pass(time.Hour)
+	if len(d.book.lives)+len(d.book.byID)+len(d.book.byRun)+len(d.book.each) != 0 {
+		t.Errorf("something is left: %+v", d.book)
+	}
+}
+
+func TestARequestFindsItsProposal(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	sum := func(n byte) func(*Proposed) { return func(p *Proposed) { p.Sum = [32]byte{n} } }
+	bob, carol := d.offer("bob", "p1", us, sum(1)), d.offer("carol", "p1", us, sum(2))
+	mallory := d.offer("mallory", "p1", us, sum(1)) // a copy of bob's
+	for _, c := range []struct {
+		method string
+		sum    byte
+		want   *Life
+	}{{"tools/call", 1, bob}, {"tools/call", 2, carol}, {"tools/call", 3, bob}, {"prompts/get", 1, nil}} {
+		if got := d.book.Linked([]string{"x", "p1"}, c.method, [32]byte{c.sum}); got != c.want || got == mallory {
+			t.Errorf("%s %d finds %+v", c.method, c.sum, got)
+		}
+	}
+}
+
+func TestWhatBarsARequest(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	p := d.offer("bob", "p", us, func(p *Proposed) { p.Offer.TTL = time.Minute })
+	bar := func(want Bar) {
+		t.Helper()
+		if got := d.book.Bars(p); got != want {
+			t.Errorf("%s: bar %d, want %d", p.State, got, want)
+		}
+	}
+	bar(Open)
+	d.book.Claimed(p, Run{"r1", "alice", "me"})
+	bar(BarAlready)
+	d.book.Ended(p, "r1", false)
+	bar(Open)
+	if _, ok := d.book.Started(p, Run{"r2", "carol", "me"}); !ok {
+		t.Fatal("it does not start")
+	}
+	bar(BarAlready)
+	d.book.Ended(p, "r1", false) // the one before
+	bar(BarAlready)
+	d.book.Ended(p, "r2", false)
+	bar(Open)
+	d.pass(time.Minute)
+	bar(BarExpired)
+	q := d.offer("bob", "qq", us, nil)
+	d.book.Withdrawn("bob", "qq", "")
+	if _, ok := d.book.Started(q, Run{"r3", "carol", "me"}); ok || d.book.Bars(q) != BarWithdrawn {
+		t.Error("what was withdrawn starts")
+	}
+}
+
+// Whoever was not asked can claim what he likes.
+func TestWhoseAnswerCounts(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	p := d.offer("bob", "p", []string{"a", "me"}, nil)
+	d.said = nil
+	d.do(d.book.Answered("mallory", []string{"p"}, true))
+	d.do(d.book.Answered("a", []string{"p"}, false)) // of no request: it may be anything
+	d.expect()
+	d.do(d.book.Taken(p, Run{"r1", "alice", "a"}))
+	d.expect("taken p")
+	d.do(d.book.Answered("mallory", []string{"r1"}, true))
+	d.do(d.book.Answered("me", []string{"r1"}, true))
+	d.expect()
+	d.do(d.book.Answered("a", []string{"r1"}, false))
+	d.expect("unfulfilled p")
+	d.do(d.book.Answered("a", []string{"p"}, true))
+	d.expect("fulfilled p")
+
+	// A runner that leaves has not served it.
+	q := d.offer("bob", "qq", []string{"a", "me"}, nil)
+	d.said = nil
+	d.do(d.book.Taken(q, Run{"r2", "alice", "a"}))
+	d.do(d.book.Left("a"))
+	d.expect("taken qq", "unfulfilled qq")
+}
+
+func TestTheSameTwiceIsADuplicate(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	p := d.offer("bob", "p1", us, nil)
+	d.book.Started(p, Run{"r1", "me", "me"})
+	d.offer("bob", "p2", us, nil)
+	d.offer("carol", "p3", us, nil)
+	d.offer("bob", "p44", us, nil) // another sum
+	d.expect("consider p1", "reject p2 duplicate", "consider p3", "consider p44")
+	d.book.Ended(p, "r1", true)
+	d.offer("bob", "p5", us, nil)
+	d.expect("consider p5")
+}
