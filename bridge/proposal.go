@@ -3,6 +3,7 @@ package bridge
 import (
 	"crypto/sha256"
 	"slices"
+	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -56,12 +57,13 @@ func sumOf(env *wire.Envelope) [32]byte {
 }
 
 // lacks is the first of the capabilities a proposer requires that we do not
-// offer: a tool, what the server says that it can, or a kind we may send.
+// offer, in quotes; "" if we offer all. We offer our tools, what the server says
+// that it can, and the kinds we may send.
 func (e *Engine) lacks(needs []string) string {
 	for _, need := range needs {
 		caps := &e.room.caps
 		if e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
-			return clip(need)
+			return strconv.Quote(clip(need))
 		}
 	}
 	return ""

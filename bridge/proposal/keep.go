@@ -34,6 +34,9 @@ func (b *Book) up(l *Life) {
 	if over := !l.Until.IsZero() && !l.Until.After(b.now); over {
 		b.move(l, overdue)
 		b.do(Noted{Life: l, Event: "expired", Reason: "ttl", Moot: true})
+		if l.Announced {
+			b.do(Refused{Life: l, Reason: Timeout, Detail: "ttl", Told: true})
+		}
 		return
 	}
 	b.move(l, due)

@@ -36,7 +36,7 @@ type Life struct {
 	offer    wire.Offer
 	to       []string // whom it is addressed to, or who is preferred; nobody: everybody
 	wrong    error    // why it cannot be read
-	lacks    string
+	lacks    string   // the first of its required_capabilities that we do not offer, in quotes
 	order    uint64
 	since    time.Time       // of receipt
 	waits    time.Time       // while it waits for others
@@ -50,7 +50,7 @@ type Proposed struct {
 	Offer    wire.Offer
 	Wrong    error    // of reading the Offer; such a proposal is refused where it is addressed to us
 	Me       string   // our participant id
-	Lacks    string   // the first of its required_capabilities that we do not offer
+	Lacks    string   // the first of its required_capabilities that we do not offer, in quotes; "" if we offer all
 	Sum      [32]byte // of what is proposed: equal for those, and only those, that ask for the same
 }
 
