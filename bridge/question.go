@@ -168,6 +168,7 @@ func (e *Engine) settled(s approval.Settled) {
 	e.ledger.GiveBack(c.hold)
 	if s.Outcome == approval.Withdrawn {
 		e.calls.settle(c)
+		e.served(c, false, No)
 	} else {
 		e.answerFor(c, e.unapproved(c, s))
 	}
@@ -440,6 +441,7 @@ func (e *Engine) withdrawFor(who string) {
 			r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(No)
 			e.note(r)
 			e.calls.settle(c)
+			e.served(c, false, No)
 		}
 	}
 	e.idleIfDone()

@@ -1,0 +1,93 @@
+package bridge
+
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// How a call ends that the server does not answer in time, or whose caller wants
+// no answer any more.
+
+// linger keeps the number of a call that nobody waits for any more, so that a
+// late answer is known for what it is, but not for ever: a server need not
+// answer what was cancelled.
+func (e *Engine) linger(c *call) {
+	e.alarms.stop(c.alarm)
+	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { delete(e.calls.byNumber, c.number) })
+}
+
+// notWritten: the call never left us.
+func (e *Engine) notWritten(ev NotWritten) {
+	c := e.calls.byNumber[ev.Call]
+	if c == nil {
+		return
+	}
+	e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
+	if c.then != nil {
+		c.then(nil)
+	}
+	e.idleIfDone()
+}
+
+// timedOut answers a call that took too long. The server may still be at it;
+// three in a row and the server is started afresh (RELIABILITY section 3).
+func (e *Engine) timedOut(c *call) {
+	e.cancelAtServer(c, "timeout")
+	e.answerFor(c, callTimeout(e.allowance(c)))
+	e.linger(c)
+	if e.calls.timeouts++; e.calls.timeouts == 3 {
+		e.calls.timeouts = 0
+		e.do(Restart{"three requests in a row were not answered in time"})
+	}
+	if c.then != nil {
+		c.then(nil)
+		c.then = func(*jsonrpc.Message) {}
+	}
+	e.idleIfDone()
+}
+
+// cancelled: only the caller can take back its call, and only its own. Where it
+// has several under one id and does not say which, it wants none of them.
+func (e *Engine) cancelled(env *wire.Envelope) {
+	ref := env.Message.Get(jsonrpc.RequestID)
+	meant := e.calls.meant(env.From, string(ref), env.Corr)
+	if id, ok := jsonrpc.Unquote(ref); ok && len(meant) == 0 && e.book.Holds(env.From, id) {
+		e.live(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
+		return
+	}
+	if len(meant) == 0 {
+		e.drop(env, "cancel_not_caller", "no call of this participant has the id "+string(ref[:min(len(ref), 64)]))
+	}
+	for _, c := range meant {
+		e.takenBack(c)
+	}
+}
+
+func (e *Engine) takenBack(c *call) {
+	r := c.record()
+	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(No)
+	if c.number != 0 {
+		r.Outcome, r.Executed = "unknown", string(Perhaps)
+	}
+	if e.calls.asked[c.question] == c {
+		e.act(e.desk.Withdraw(e.now, c.question, approval.Cancelled))
+		e.note(r) // the last word comes last
+		return
+	}
+	e.note(r)
+	e.calls.settle(c)
+	e.served(c, false, Executed(r.Executed))
+	if c.number != 0 {
+		e.ledger.Commit(c.hold)
+		e.cancelAtServer(c, "the caller cancelled it")
+		e.linger(c)
+	}
+	e.idleIfDone()
+}
+
+func (e *Engine) cancelAtServer(c *call, why string) {
+	e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), why))
+}
