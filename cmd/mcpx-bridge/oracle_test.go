@@ -39,8 +39,7 @@ var elsewhere = map[string]proof{
 }
 
 // laterOracles are those of what is not built yet.
-var laterOracles = map[string][]string{
-}
+var laterOracles = map[string][]string{}
 
 func span(letter string, from, to int) (all []string) {
 	for n := from; n <= to; n++ {
