@@ -52,6 +52,18 @@ func (f *Face) openAll() {
 			f.open(k)
 		}
 	}
+	if f.seated && f.allHeard(tools) {
+		f.announce()
+	}
+}
+
+// announce says once that there is a topic to be seen.
+func (f *Face) announce() {
+	if !f.announced {
+		f.announced = true
+		f.compile(tools)
+		f.do(Ready{f.catalogue[tools].count})
+	}
 }
 
 func (f *Face) allHeard(k int) bool {
@@ -69,8 +81,8 @@ func (f *Face) open(k int) {
 	c.opened = true
 	f.compile(k)
 	c.told = sha256.Sum256(c.list) // it will see this when it asks
-	if k == tools {
-		f.do(Ready{c.count})
+	if k == tools && f.seated {
+		f.announce()
 	}
 	held := c.held
 	c.held = nil

@@ -216,9 +216,31 @@ func TestTheFirstListWaitsNoLongerThanFiveSeconds(t *testing.T) {
 	s.silent()
 	s.pass(time.Millisecond)
 	s.one(`"id":1`, `mcpx_peers`)
+	if s.ready != 1 {
+		t.Errorf("ready %d times", s.ready)
+	}
 	s.answer(s.open("tools/list"), list(tool("late")))
 	s.pass(time.Second)
 	s.one("notifications/tools/list_changed")
+}
+
+func TestWithoutATopicThereIsAListAndNothingIsReady(t *testing.T) {
+	s := newStage(t, desktop.Config{})
+	s.meet(`{}`)
+	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	s.pass(5 * time.Second)
+	s.one(`"id":1`, `mcpx_peers`)
+	s.call(2, "mcpx_peers", `{}`)
+	s.one(`"connected":false`, "not connected to the topic: it has not joined yet")
+	if s.ready != 0 {
+		t.Error("ready without a seat")
+	}
+	s.join(map[string][]string{"fs": {tool("read")}})
+	s.pass(time.Second)
+	s.one("notifications/tools/list_changed")
+	if s.ready != 1 {
+		t.Errorf("ready %d times", s.ready)
+	}
 }
 
 func TestAPeerIsGreetedFirstWhereThatIsTheRule(t *testing.T) {

@@ -127,7 +127,8 @@ type (
 	// Note is something the owner may want to know.
 	Note struct{ Text string }
 
-	// Ready: all who were there at first have been heard, or had their time.
+	// Ready: we have a seat, and all who were there have been heard, or had
+	// their time. It comes once.
 	Ready struct{ Tools int }
 )
 

@@ -64,6 +64,7 @@ type Face struct {
 	subs     []*request          // those that listen for changes, in order
 
 	me, topic string
+	announced bool // that there is something to be seen
 	seated    bool
 	why       string // the seat is gone
 	greets    bool
