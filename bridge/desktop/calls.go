@@ -2,6 +2,7 @@ package desktop
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ type call struct {
 	answer  Answered // once done
 	done    bool
 	idle    *alarm // when it is given up, or its answer forgotten
+	shaken  bool   // the link was lost while it was under way
 }
 
 func (f *Face) callTool(r *request) {
@@ -94,8 +96,33 @@ func (f *Face) call(r *request, pair Pair, args []byte) {
 	f.calls[key] = c
 	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args, []byte("}"))
 	c.ref = f.ask(pair.Peer, "tools/call", params, asking{done: func(a Answered) { f.called(c, a) }, progress: func(p []byte) { f.moved(c, p) }})
-	c.idle = f.clock.after(silenceTime, func() { f.giveUp(c) })
+	f.listenFor(c)
 	f.join(r, c)
+}
+
+// listenFor gives a call up when nothing is heard of it. A bridge of ours that
+// waits for people says so four times a minute.
+func (f *Face) listenFor(c *call) {
+	c.idle.stop()
+	wait, why := silenceTime, c.pair.Peer+" was not heard of for an hour"
+	if c.shaken {
+		wait, why = lostTime, "the link to the topic was lost meanwhile, and the answer with it"
+	}
+	c.idle = f.clock.after(wait, func() {
+		f.unask(c.ref, "it was not heard of for too long")
+		f.called(c, Answered{Failed: why})
+	})
+}
+
+// shake: the answers to all calls under way may have been on the link that
+// broke.
+func (f *Face) shake() {
+	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
+		if c := f.calls[key]; !c.done {
+			c.shaken = true
+			f.listenFor(c)
+		}
+	}
 }
 
 // join has a request wait for a call.
@@ -129,11 +156,6 @@ func (f *Face) drop(c *call) {
 		delete(f.calls, c.key)
 	}
 	delete(f.tickets, c.ticket)
-}
-
-func (f *Face) giveUp(c *call) {
-	f.unask(c.ref, "it was not heard of for too long")
-	f.called(c, Answered{Failed: c.pair.Peer + " was not heard of for an hour"})
 }
 
 // called takes the answer.
@@ -202,8 +224,7 @@ func (f *Face) moved(c *call, params []byte) {
 		return
 	}
 	c.at, c.moving = n, true
-	c.idle.stop()
-	c.idle = f.clock.after(silenceTime, func() { f.giveUp(c) })
+	f.listenFor(c)
 	text, _ := jsonrpc.Unquote(at[2])
 	c.note = clip(text, 200)
 	for _, r := range c.waiting {

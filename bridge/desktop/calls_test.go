@@ -183,6 +183,26 @@ func TestTheLinkIsLostMidCall(t *testing.T) {
 	s.open("tools/call")
 }
 
+func TestAnAnswerThatWasLostWithTheLinkIsNotWaitedForForEver(t *testing.T) {
+	s := joined(t, `{}`)
+	s.call(1, "fs__write", `{}`)
+	a := s.open("tools/call")
+	s.step(desktop.Unseated{Why: "it broke"})
+	s.join(map[string][]string{"fs": {tool("read"), tool("write")}})
+	s.pass(time.Second)
+	s.heard() // the list is another one
+	s.pass(49 * time.Second)
+	ticket := ticketIn(t, s.one(`"id":1`))
+	s.step(desktop.Progressed{Ref: a.Ref, Params: []byte(`{"progressToken":"x","progress":1}`)}) // it lives
+	s.call(2, "mcpx_result", fmt.Sprintf(`{"ticket":%q}`, ticket))
+	s.pass(50 * time.Second)
+	ticketIn(t, s.one(`"id":2`))
+	s.pass(70 * time.Second)
+	s.call(3, "mcpx_result", fmt.Sprintf(`{"ticket":%q}`, ticket))
+	s.one(`"id":3`, `"isError":true`, "the link to the topic was lost meanwhile, and the answer with it; write may or may not have run")
+	s.none("tools/call")
+}
+
 func TestNobodyIsForgottenAfterTheLinkIsLost(t *testing.T) {
 	s := joined(t, `{}`)
 	s.call(1, "fs__write", `{}`)

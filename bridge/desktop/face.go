@@ -35,6 +35,7 @@ const (
 	batchTime   = 500 * time.Millisecond // in which changes of many become one notification
 	ticketTime  = 15 * time.Minute       // how long an answer is kept for who has a ticket
 	silenceTime = time.Hour              // after which a call that was not heard of again is given up
+	lostTime    = 2 * time.Minute        // the same for one whose answer may have been on a link that broke
 )
 
 // Bounds on what others can make us keep.

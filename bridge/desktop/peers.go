@@ -65,6 +65,7 @@ func (f *Face) sit(ev Seated) {
 // stand: what was asked may yet be answered, after the next joining.
 func (f *Face) stand(why string) {
 	f.seated, f.why = false, why
+	f.shake()
 	for _, id := range f.ids() {
 		p := f.peers[id]
 		p.here = false
