@@ -187,7 +187,7 @@ func TestProposeHints(t *testing.T) {
 		g.send(d1.frame("j1", "carol", "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 		g.send(d1.frame("j2", "fs", "bob", "mcp/reject", p, `{"reason":"busy"}`))
 		g.send(d1.frame("j3", "alice", "bob", "mcp/reject", p, `{"reason":"disagree"}`))
-		s.exits(8, "fs will not: busy", "alice will not: disagree", "echo was rejected")
+		s.exits(8, "fs will not: busy", "alice will not: disagree", "all who alone might do echo will not")
 	}
 	for _, c := range []struct {
 		args []string

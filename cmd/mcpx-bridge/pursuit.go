@@ -144,8 +144,8 @@ func (w *pursuit) rejected(e *wire.Envelope) {
 	}
 	r := rejection{e.From, n.Reason, n.Detail}
 	w.refused = append(w.refused, r)
-	w.log.Info(r.words())
 	if !w.hopeless() {
+		w.log.Info(r.words())
 		return
 	}
 	if w.s.JSON {
@@ -154,7 +154,12 @@ func (w *pursuit) rejected(e *wire.Envelope) {
 			Rejected []rejection `json:"rejected"`
 		}{w.id, w.refused}))
 	}
-	w.end(upshot{err: fail(exitRefused, "", "%s was rejected: %s", w.tool, r.words())})
+	last := fail(exitRefused, "", "%s", r.words())
+	if w.to == "" {
+		w.log.Info(r.words())
+		last = fail(exitRefused, "--fallback lets others do it", "all who alone might do %s will not", w.tool)
+	}
+	w.end(upshot{err: last})
 }
 
 // hopeless reports whether all who may serve the proposal have said no. It is
