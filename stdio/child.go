@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +31,12 @@ type child struct {
 	tail  tail
 	talk  handshake
 	own   atomic.Int32 // lines of ours since it is up, which nobody has put
+
+	life context.Context // ends when the process does, or Run is to
+	over context.CancelFunc
+
+	turn sync.Mutex // held while something is put into out
+	mid  bool       // the host is in the middle of a line; guarded by turn
 
 	failing chan failure  // the first reason to stop it
 	up      chan struct{} // closed when the handshake is done
@@ -82,11 +90,13 @@ func (s *Server) launch(ctx context.Context) (*child, error) {
 		failing: make(chan failure, 1), up: make(chan struct{}), read: make(chan struct{}),
 		erred: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
 	}
+	c.life, c.over = context.WithCancel(ctx)
 	begin := c.start
 	if s.attaches() {
 		begin = c.connect
 	}
 	if err := begin(ctx); err != nil {
+		c.over()
 		return nil, err
 	}
 	c.out = outbox.New(c.ours.stdin, outbox.Options{
@@ -115,7 +125,12 @@ func (c *child) start(context.Context) error {
 		return launchError(c.cmd.Path, o.Dir, err)
 	}
 	c.ours = ends{ours.stdin, ours.stdout, ours.stderr}
-	go c.listen()
+	var errs io.Reader = ours.stderr
+	if h := o.Host; h != nil && h.Errors != nil {
+		c.tail.log = slog.New(slog.DiscardHandler)
+		errs = io.TeeReader(errs, h.Errors)
+	}
+	go c.listen(errs)
 	return nil
 }
 
@@ -153,6 +168,7 @@ func (c *child) shepherd(started chan<- error) {
 	c.group.started(c.cmd.Process)
 	started <- nil
 	c.reap()
+	c.over()
 	close(c.exited)
 }
 
@@ -178,6 +194,11 @@ var newline = []byte{'\n'}
 func (c *child) put(line []byte) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return ErrNewline
+	}
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.mid {
+		return outbox.ErrFull
 	}
 	c.s.o.Trace("send", line)
 	return c.out.Put(line, newline)
@@ -223,6 +244,10 @@ func (c *child) reason(ctx context.Context) failure {
 	defer probe.Stop()
 	defer limit.Stop()
 	up := c.up
+	if c.s.o.Host != nil { // the handshake is theirs
+		probe.Stop()
+		limit.Stop()
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -266,8 +291,11 @@ const unkillable = 10 * time.Second
 // takes leave, and cuts it if the other end does not answer that by its own.
 func (c *child) stop(f failure) {
 	t := c.s.o.Stop
-	if f.hard {
+	switch {
+	case f.hard:
 		t.Input = 0
+	case f.patient:
+		t.Input = c.s.o.Host.Patience
 	}
 	by := time.Now().Add(t.Input)
 	ctx, cancel := context.WithDeadline(context.Background(), by)
@@ -340,9 +368,9 @@ func (c *child) drain() {
 }
 
 // listen drains stderr to its end.
-func (c *child) listen() {
+func (c *child) listen(errs io.Reader) {
 	defer close(c.erred)
-	c.tail.drain(c.ours.stderr)
+	c.tail.drain(errs)
 }
 
 // discard reads and forgets what a process being stopped still writes, so that

@@ -70,6 +70,7 @@ var meaning = map[string]string{
 	CauseAsked:       "was stopped for a restart",
 	CauseStopped:     "was stopped",
 	CauseHungUp:      "closed the connection",
+	CauseHostLeft:    "was stopped because its client is gone",
 	CauseInUse:       "was stopped because it serves somebody else",
 }
 
@@ -120,6 +121,10 @@ type failure struct {
 	// moment to do so, and then that is what is told.
 	soft bool
 	hard bool // it would not listen: no waiting after stdin is closed
+
+	// patient: it may have only begun with what it was told before its stdin
+	// was closed.
+	patient bool
 }
 
 func (f failure) exit(c *child) Exit {

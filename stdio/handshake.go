@@ -52,8 +52,8 @@ func initializeRequest(version string) []byte {
 	return append(appendClient(b, version), "}}"...)
 }
 
-func discoverRequest(version string) []byte {
-	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+discoverID+`,"method":"server/discover","params":{"_meta":{`...)
+func discoverRequest(version string, id []byte) []byte {
+	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+string(id)+`,"method":"server/discover","params":{"_meta":{`...)
 	return append(append(b, ModernMeta(ModernRevision, version)...), "}}}"...)
 }
 
@@ -109,7 +109,7 @@ func (k *handshake) act(s step) bool {
 	case sendInitialize:
 		k.put(initializeRequest(k.version))
 	case sendDiscover:
-		k.put(discoverRequest(k.version))
+		k.put(discoverRequest(k.version, []byte(discoverID)))
 	case upLegacy:
 		k.put([]byte(initializedNotification))
 	}

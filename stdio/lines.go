@@ -17,6 +17,7 @@ const (
 var (
 	errTooLong = errors.New("line too long")
 	errEndless = errors.New("line without end")
+	errPart    = errors.New("part of a line")
 )
 
 // lines cuts a stream at its newlines. Memory is bounded by max, whatever
@@ -25,6 +26,11 @@ type lines struct {
 	r    io.Reader
 	max  int
 	idle func() // called before every read
+
+	// parts hands a line over max out piece by piece, with errPart but for the
+	// last, instead of skipping it.
+	parts bool
+	mid   bool // the next piece goes on with a line
 
 	buf     []byte
 	at, end int // buf[at:end] is read and not yet handed out
@@ -44,13 +50,16 @@ func (l *lines) next() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(l.buf[seen:l.end], '\n'); i >= 0 {
 			line := l.buf[l.at : seen+i]
-			l.at = seen + i + 1
-			if len(line) > l.max {
+			l.at, l.mid = seen+i+1, false
+			if len(line) > l.max && !l.parts {
 				return slices.Clone(line[:min(len(line), headSize)]), errTooLong
 			}
 			return slices.Clone(line), nil
 		}
 		if l.end-l.at == len(l.buf) {
+			if l.mid {
+				return l.rest(), errPart
+			}
 			return l.long()
 		}
 		l.end = copy(l.buf, l.buf[l.at:l.end])
@@ -101,6 +110,10 @@ func (l *lines) long() ([]byte, error) {
 			return l.whole(line[: have+i : have+i])
 		}
 	}
+	if l.parts {
+		l.mid = true
+		return line, errPart
+	}
 	return l.skip(line)
 }
 
@@ -113,7 +126,7 @@ func (l *lines) keep(rest []byte) {
 }
 
 func (l *lines) whole(line []byte) ([]byte, error) {
-	if len(line) > l.max {
+	if len(line) > l.max && !l.parts {
 		return slices.Clone(line[:headSize]), errTooLong
 	}
 	l.room = min(len(line)+len(line)/8+4<<10, longFirst)

@@ -12,6 +12,11 @@ func (o Options) withDefaults() Options {
 	o.MaxLine = cmp.Or(o.MaxLine, 16<<20)
 	o.QueuedLines = cmp.Or(o.QueuedLines, 1024)
 	o.QueuedBytes = cmp.Or(o.QueuedBytes, 64<<20)
+	if o.Host != nil {
+		host := *o.Host
+		host.Patience = cmp.Or(host.Patience, 10*time.Second)
+		o.Host, o.WriteDeadline = &host, never
+	}
 	o.WriteDeadline = cmp.Or(o.WriteDeadline, 10*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")
 	o.Stop = o.Stop.withDefaults()

@@ -35,7 +35,7 @@ func (r *reader) run() {
 		case err == nil:
 			err = r.line(line)
 		case errors.Is(err, errTooLong):
-			err = r.hear(Noise{Reason: CauseLineTooLong, Head: line, ID: r.answers(line)})
+			err = r.hear(Noise{Reason: CauseLineTooLong, Head: line, ID: answers(line, r.rules)})
 		case errors.Is(err, errEndless):
 			r.hear(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()})
 			err = &failure{cause: CauseLineTooLong, hard: true}
@@ -171,9 +171,9 @@ func (r *reader) refused(line []byte, err error) Noise {
 // answers is the id of the answer that begins like this, nil if it cannot be
 // told: messages that are answers have their id in front as a rule. What ends
 // with the head may go on behind it.
-func (r *reader) answers(head []byte) []byte {
+func answers(head []byte, rules jsonrpc.Rules) []byte {
 	var at [jsonrpc.Fields]jsonrpc.Span
-	_ = jsonrpc.Scan(head, r.rules, jsonrpc.MessageShape, at[:]) // it fails, having noted what it came by
+	_ = jsonrpc.Scan(head, rules, jsonrpc.MessageShape, at[:]) // it fails, having noted what it came by
 	id := at[jsonrpc.ID]
 	if at[jsonrpc.Method].End != 0 || id.End == 0 || id.End == len(head) {
 		return nil

@@ -14,7 +14,8 @@ import (
 // returns nil: when Run returns, everything it started is gone. It returns a
 // *[StartError] at once if the command cannot be launched at all, and when the
 // restart budget is spent. To an endpoint that can be opened again it goes back
-// for as long as it takes, once it was there.
+// for as long as it takes, once it was there. With a Host there is one process,
+// and Run returns nil whatever its end: the handler has heard of it.
 func (s *Server) Run(ctx context.Context, h Handler) error {
 	if len(s.o.Args) == 0 && !s.attaches() {
 		return &StartError{Err: errors.New("no command"), Exit: Exit{Code: -1, Cause: CauseStart, Detail: "no command"}}
@@ -29,7 +30,7 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 		}
 		s.tell(h, x, stopping)
 		switch {
-		case stopping:
+		case stopping, s.o.Host != nil && err == nil:
 			return nil
 		case !x.Restarting:
 			return &StartError{Args: s.o.Args, Endpoint: s.o.Endpoint, Launches: launches, Err: err, Exit: x}
@@ -55,7 +56,12 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 	if c.cmd != nil {
 		s.log.Info("server launched", "pid", c.pid)
 	}
+	defer c.over()
 	go c.watch(ctx)
+	if s.o.Host != nil {
+		s.newRelay(ctx, c, h).run()
+		return c.why.exit(c), time.Since(c.born), nil
+	}
 	c.talk.begin(way.plan)
 	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
 	r.run()
@@ -83,7 +89,7 @@ func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err
 		spent.Restarts = math.MaxInt // it was the right place, and it is not for us to say how long it is away
 	}
 	switch {
-	case s.o.Endpoint.lost():
+	case s.o.Endpoint.lost(), s.o.Host != nil:
 	case !s.attaches() && err != nil && lasting(err):
 	case way.again:
 		x.Restarting = true

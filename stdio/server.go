@@ -37,6 +37,10 @@ type Options struct {
 	// of Args, Dir and Env; there is no process to stop then, and no stderr.
 	Endpoint Endpoint
 
+	// Host is the client that the server belongs to; nil: nobody but us. It does
+	// not go together with Endpoint.
+	Host *Host
+
 	Dir string   // working directory of the server; default ours
 	Env []string // the whole environment of the server; nil means ours
 
@@ -139,6 +143,8 @@ const (
 	CauseAsked       = "restart_asked"        // Restart was called
 	CauseStopped     = "stopped"              // Run's context ended
 
+	CauseHostLeft = "host_left" // the Host closed its end
+
 	// Of a server at an Endpoint.
 	CauseUnreached = "server_unreachable" // it could not be opened
 	CauseHungUp    = "server_hung_up"     // it closed the connection
@@ -209,7 +215,7 @@ func (s *Server) attaches() bool { return s.o.Endpoint != Endpoint{} }
 // connect anew. It counts against the budget. Without a process that is up it
 // does nothing.
 func (s *Server) Restart(why string) {
-	if c := s.child.Load(); c != nil {
+	if c := s.child.Load(); c != nil && s.o.Host == nil {
 		c.fail(failure{cause: CauseAsked, detail: why})
 	}
 }

@@ -62,13 +62,14 @@ type Outbox struct {
 
 	mu      sync.Mutex
 	queue   queue
-	writing bool  // somebody writes, Flush or drain, and goes on until queue is empty
-	flying  int   // bytes of the write under way
-	unsure  bool  // a write was given up; how far it came is not known
-	stuck   bool  // failed inside a write that may not have returned
-	closing bool  // Close was called
-	ended   bool  // done is closed
-	err     error // why nothing will be written any more
+	writing bool          // somebody writes, Flush or drain, and goes on until queue is empty
+	flying  int           // bytes of the write under way
+	unsure  bool          // a write was given up; how far it came is not known
+	stuck   bool          // failed inside a write that may not have returned
+	closing bool          // Close was called
+	ended   bool          // done is closed
+	err     error         // why nothing will be written any more
+	room    chan struct{} // closed when something was written or given up; nil if nobody waits for it
 }
 
 type deadliner interface{ SetWriteDeadline(time.Time) error }
@@ -165,6 +166,14 @@ func (b *Outbox) landedLocked(n int) {
 		b.queue.wrote(n)
 	}
 	b.flying = 0
+	b.wakeLocked()
+}
+
+func (b *Outbox) wakeLocked() {
+	if b.room != nil {
+		close(b.room)
+		b.room = nil
+	}
 }
 
 // loseLocked gives up a write that does not return. All of it may arrive yet.
@@ -201,8 +210,34 @@ func (b *Outbox) failLocked(err error) {
 	}
 	b.err = err
 	b.queue.drop()
+	b.wakeLocked()
 	if b.o.OnFail != nil {
 		go b.o.OnFail(err)
+	}
+}
+
+// Wait flushes and returns when at most so many bytes are not written: it is for
+// one who would rather be slowed down than be told ErrFull. The error is the one
+// that ended the writing, or the cause of ctx.
+func (b *Outbox) Wait(ctx context.Context, bytes int) error {
+	for {
+		b.Flush()
+		b.mu.Lock()
+		_, left := b.queue.size()
+		if b.err != nil || left <= bytes {
+			defer b.mu.Unlock()
+			return b.err
+		}
+		if b.room == nil {
+			b.room = make(chan struct{})
+		}
+		room := b.room
+		b.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
@@ -259,6 +294,7 @@ func (b *Outbox) interrupt(cause error) bool {
 		_, bytes := b.queue.size()
 		b.err = fmt.Errorf("outbox closed with %d bytes unwritten: %w", bytes, cause)
 		b.queue.drop()
+		b.wakeLocked()
 	}
 	b.endLocked()
 	return b.deadline != nil && b.deadline.SetWriteDeadline(time.Unix(1, 0)) == nil

@@ -1,0 +1,298 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+// A Host is the client that a server belongs to. The two talk as if nothing
+// stood between them, byte for byte; what Put and the Handler see goes on beside
+// that (DESIGN 14, "Passthrough"). The handshake is theirs: ServerUp comes when
+// they are done with it. There is one process, which ends with the host.
+//
+// Who is slow only slows down those it talks with. A host that does not read
+// makes the server wait, as a pipe does, when [hostBacklog] bytes wait for it; a
+// server that does not read makes the host wait, and is never killed for it.
+type Host struct {
+	In  io.ReadCloser  // what it says. Close must end a Read that waits
+	Out io.WriteCloser // what it hears. Package outbox says what makes it fast
+
+	// Errors gets the server's stderr as it comes; it must not wait. nil: it is
+	// logged.
+	Errors io.Writer
+
+	// Mark begins every id and progress token, JSON strings, of whoever uses Put.
+	// Letters and digits; the host must not be able to guess it. What answers
+	// such an id is for the Handler alone.
+	Mark string
+
+	// Occupied reports whether the server is at work for somebody else than the
+	// host. While it is, a question it asks of its client (see personal) may be
+	// about that work, so the host does not get it but the Handler, which must
+	// answer it. nil: never.
+	Occupied func() bool
+
+	// Patience is how long the server may go on when the host has closed its end:
+	// it may have only begun with what it was told. 10 s.
+	Patience time.Duration
+}
+
+const (
+	hostBacklog = 4 << 20          // bytes that may wait for the host before the server has to
+	backlog     = 64 << 10         // the same for the server, before the host has to
+	lastWords   = 10 * time.Second // how long a host may take to read what a server that has ended wrote
+	hurriedly   = time.Second      // the same when we were told to stop
+)
+
+// personal are the requests of a server that reach a person, or spend what is
+// theirs. The others a host may have whoever caused them.
+var personal = map[string]bool{"elicitation/create": true, "sampling/createMessage": true}
+
+// A relay passes on what a host and a process say to each other. One goroutine
+// reads the host, and one, that of Run, the server.
+type relay struct {
+	c     *child
+	h     Handler
+	host  *Host
+	mark  []byte
+	rules jsonrpc.Rules
+	out   *outbox.Outbox // to the host
+	heard overheard
+	ctx   context.Context // that of Run
+
+	// The server's reader's alone.
+	mine bool // inside an over-long line that is not for the host
+	told bool // the handler has heard something since it was last idle
+}
+
+func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
+	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx,
+		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
+	r.out = outbox.New(r.host.Out, outbox.Options{MaxItems: math.MaxInt, MaxBytes: math.MaxInt, Deadline: never, OnFail: r.unheard})
+	r.heard = overheard{version: s.o.Version, discoverID: []byte(`"` + s.o.Host.Mark + `0"`)}
+	return r
+}
+
+// never is a deadline that nobody lives to see.
+const never = 100 * 365 * 24 * time.Hour
+
+// unheard: the host does not listen any more.
+func (r *relay) unheard(err error) {
+	r.c.fail(failure{cause: CauseHostLeft, detail: err.Error()})
+}
+
+// run passes everything on until the server has said its last.
+func (r *relay) run() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.fromHost()
+	}()
+	r.fromServer()
+	<-r.c.gone
+	r.finish()
+	r.host.In.Close()
+	<-done
+}
+
+// finish has the host read the last of it, if it still reads.
+func (r *relay) finish() {
+	wait := lastWords
+	if r.ctx.Err() != nil {
+		wait = hurriedly
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), wait)
+	defer cancel()
+	r.out.Close(ctx)
+	r.host.Out.Close()
+}
+
+// fromHost passes on what the host says.
+func (r *relay) fromHost() {
+	in := newLines(r.host.In, r.c.s.o.MaxLine, r.c.out.Flush)
+	in.parts = true
+	for {
+		line, err := in.next()
+		if r.c.out.Wait(r.c.life, backlog) != nil {
+			return
+		}
+		switch {
+		case err == nil:
+			r.c.s.o.Trace("send", line)
+			r.c.relay(false, line, newline)
+			if !r.heard.over.Load() && len(line) < chunk {
+				r.notice(r.heard.host(line))
+			}
+		case errors.Is(err, errPart):
+			r.c.relay(true, line)
+		default:
+			r.c.relay(false, line)
+			r.c.out.Flush()
+			r.c.out.Wait(r.c.life, 0)
+			r.c.fail(failure{cause: CauseHostLeft, patient: true})
+			return
+		}
+	}
+}
+
+// notice acts on what was overheard. Whoever has the news tells it: the handler
+// is told nothing else before that.
+func (r *relay) notice(s sign) {
+	switch s {
+	case askDiscover:
+		r.c.say(discoverRequest(r.heard.version, r.heard.discoverID))
+	case met:
+		hello := r.heard.hello
+		hello.PID = r.c.pid
+		r.c.s.child.Store(r.c)
+		r.c.s.log.Info("server up", "pid", r.c.pid, "revision", hello.Revision)
+		r.h.ServerUp(hello)
+		r.h.ServerIdle()
+	}
+}
+
+// fromServer passes on what the server says, to its end.
+func (r *relay) fromServer() {
+	defer close(r.c.read)
+	in := newLines(r.c.ours.stdout, r.c.s.o.MaxLine, r.idle)
+	in.parts = true
+	for {
+		line, err := in.next()
+		switch {
+		case err == nil:
+			r.line(line)
+		case errors.Is(err, errPart):
+			r.part(line)
+			continue
+		default: // the end
+			r.say(line)
+			r.idle()
+			r.c.fail(failure{cause: CauseStdoutEOF, soft: true})
+			return
+		}
+		r.mine = false
+	}
+}
+
+func (r *relay) idle() {
+	r.out.Flush()
+	if r.told {
+		r.told = false
+		r.h.ServerIdle()
+	}
+}
+
+// say lets the host hear something, and waits while too much waits for it.
+func (r *relay) say(parts ...[]byte) {
+	r.out.Put(parts...) // what it does not take, nobody hears
+	if _, waiting := r.out.Queued(); waiting > hostBacklog {
+		r.out.Flush()
+		r.out.Wait(r.c.life, hostBacklog)
+	}
+}
+
+// part takes a piece of a line that is too long to be read. If it begins like
+// an answer of ours it is one, which nobody can use.
+func (r *relay) part(piece []byte) {
+	if !r.mine && bytes.Contains(piece[:min(len(piece), headSize)], r.mark) {
+		r.mine = true
+		r.noise(Noise{Reason: CauseLineTooLong, Head: head(piece), ID: answers(piece[:min(len(piece), headSize)], r.rules)})
+	}
+	if !r.mine {
+		r.say(piece)
+	}
+}
+
+// line takes one line of the server's, the last part of it at least.
+func (r *relay) line(line []byte) {
+	r.c.s.o.Trace("recv", line)
+	if r.mine || bytes.Contains(line, r.mark) && r.ours(line) {
+		return
+	}
+	if r.asksSomebodyElse(line) {
+		return
+	}
+	r.say(line, newline)
+	switch {
+	case !r.heard.over.Load():
+		r.out.Flush()
+		r.notice(r.heard.server(line, r.rules))
+	case r.heard.up.Load() && bytes.Contains(line, []byte("notifications")):
+		if m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules); err == nil && m.Class() == jsonrpc.Notification {
+			r.tell(m)
+		}
+	}
+}
+
+func (r *relay) tell(m jsonrpc.Message) {
+	r.told = true
+	r.h.ServerMessage(m)
+}
+
+func (r *relay) noise(n Noise) {
+	r.told = true
+	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", printable(string(n.Head)), "detail", n.Detail)
+	r.h.ServerNoise(n)
+}
+
+// ours takes a line with the mark in it if it is meant for us: an answer to us,
+// the progress of something we asked for, or what cannot be read and so might
+// be either.
+func (r *relay) ours(line []byte) bool {
+	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
+	if err != nil || m.Class() == jsonrpc.Malformed {
+		r.noise(Noise{Reason: CauseGarbage, Detail: "meant for us", Head: head(line), ID: answers(line, r.rules)})
+		return true
+	}
+	about := jsonrpc.ID
+	if m.Class() == jsonrpc.Notification && m.Text(jsonrpc.Method) == "notifications/progress" {
+		about = jsonrpc.Token
+	}
+	if m.Class() != jsonrpc.Response && about == jsonrpc.ID || !bytes.HasPrefix(m.Get(about), append([]byte(`"`), r.mark...)) {
+		return false
+	}
+	switch {
+	case bytes.Equal(m.Get(jsonrpc.ID), r.heard.discoverID):
+		r.notice(r.heard.discovered(&m))
+	case r.heard.up.Load():
+		r.tell(m)
+	}
+	return true
+}
+
+// asksSomebodyElse hands a question to the handler that may be about somebody
+// else's business. It is not for a person to wonder whose.
+func (r *relay) asksSomebodyElse(line []byte) bool {
+	if r.host.Occupied == nil || !bytes.Contains(line, []byte("elicitation")) && !bytes.Contains(line, []byte("sampling")) || !r.host.Occupied() {
+		return false
+	}
+	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
+	if err != nil || m.Class() != jsonrpc.Request || !personal[m.Text(jsonrpc.Method)] {
+		return false
+	}
+	r.tell(m)
+	return true
+}
+
+// relay passes on a line of the host's, or a part of one, and waits for room.
+// In the middle of a line nobody else gets a word in.
+func (c *child) relay(more bool, parts ...[]byte) {
+	for {
+		c.turn.Lock()
+		err := c.out.Put(parts...)
+		if err == nil {
+			c.mid = more
+		}
+		c.turn.Unlock()
+		if !errors.Is(err, outbox.ErrFull) || c.out.Wait(c.life, 0) != nil {
+			return // what a server that is gone is told, it need not be told
+		}
+	}
+}
