@@ -178,6 +178,10 @@ func (e *Engine) listed(c catalogue, err error) {
 	e.server.listing = false
 	if err != nil && !errors.Is(err, errNoTools) {
 		e.note(Record{Event: "warning", Reason: "tools_unknown", Detail: err.Error()})
+		if !e.server.up && e.hosted {
+			e.alarms.set(e.now.Add(relistAfter), e.listTools)
+			return
+		}
 		if !e.server.up {
 			e.do(Restart{err.Error()})
 			return
@@ -201,6 +205,7 @@ func (e *Engine) listed(c catalogue, err error) {
 	e.toolsChanged()
 	if first {
 		e.startParked()
+		e.noLongerEarly()
 	}
 }
 

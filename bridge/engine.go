@@ -31,6 +31,10 @@ type Config struct {
 	// "": the server is ours alone, and our ids are numbers.
 	Mark string
 
+	// Hosted: the server belongs to a client beside us, who greets it. Requests
+	// wait for that, 10 s at most. It needs a Mark.
+	Hosted bool
+
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
@@ -62,6 +66,7 @@ type Engine struct {
 	session         string
 	topic           string
 	serverName      string
+	hosted          bool
 	local           bool
 	trustUnverified bool
 
@@ -74,6 +79,7 @@ type Engine struct {
 	calls    calls
 	seen     seen
 	stopping bool
+	early    []*early // in the order in which they came
 
 	policy    *policy.Policy
 	ledger    policy.Ledger
@@ -96,7 +102,7 @@ func NewEngine(c Config) *Engine {
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		session:  c.Session, topic: c.Topic, serverName: c.Server,
-		local: c.Local, trustUnverified: c.TrustUnverified,
+		hosted: c.Hosted, local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
@@ -190,6 +196,7 @@ func (e *Engine) stop() {
 	e.resume()
 	e.note(Record{Event: "stopping", Count: e.calls.foreign})
 	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
+	e.noLongerEarly()
 	e.idleIfDone()
 }
 

@@ -3,6 +3,7 @@ package bridge
 import (
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -85,9 +86,14 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.observe(env, life)
 		return
 	}
-	if e.repeated(env) {
+	if e.repeated(env) || e.tooEarly(env) {
 		return
 	}
+	e.serve(env, life)
+}
+
+// serve goes on with a request that is for us and new.
+func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 	env, asks := e.asksForTool(env)
 	if refusal, refused := e.barredBy(life); refused {
 		e.refuse(env, refusal)
@@ -99,6 +105,10 @@ func (e *Engine) request(env *wire.Envelope) {
 	}
 	if treatments[env.Method] == answer {
 		e.answerHere(env)
+		return
+	}
+	if e.hosted && env.Method == "resources/unsubscribe" {
+		e.unsubscribed(env)
 		return
 	}
 	e.noteDifference(env, life)

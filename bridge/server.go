@@ -49,6 +49,9 @@ func (e *Engine) serverDown(ev ServerDown) {
 			e.finishUnanswered(c, outcomeUnknown(ev.Cause))
 		}
 	}
+	if ev.Retry < 0 {
+		e.noLongerEarly()
+	}
 	e.idleIfDone()
 }
 
@@ -207,7 +210,7 @@ func (e *Engine) keepOthersSubscribed(uri string) {
 }
 
 func (e *Engine) unsubscribe(uri string) {
-	if e.server.up {
+	if e.server.up && !e.hosted {
 		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
 	}
 }

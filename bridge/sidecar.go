@@ -321,6 +321,13 @@ func (s *Sidecar) Policy() *policy.Policy {
 	return s.engine.policy
 }
 
+// Occupied is that of the Engine.
+func (s *Sidecar) Occupied() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Occupied()
+}
+
 // Grants and Revoke are those of the Engine.
 func (s *Sidecar) Grants() []approval.Grant {
 	s.mu.Lock()

@@ -53,6 +53,9 @@ func (e *Engine) timedOut(c *call) {
 // has several under one id and does not say which, it wants none of them.
 func (e *Engine) cancelled(env *wire.Envelope) {
 	ref := env.Message.Get(jsonrpc.RequestID)
+	if e.earlyTakenBack(env.From, ref) {
+		return
+	}
 	meant := e.calls.meant(env.From, string(ref), env.Corr)
 	if id, ok := jsonrpc.Unquote(ref); ok && len(meant) == 0 && e.book.Holds(env.From, id) {
 		e.live(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4

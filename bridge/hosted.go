@@ -1,0 +1,87 @@
+package bridge
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A server that is hosted belongs to a client beside us (DESIGN 14,
+// "Passthrough"). It is up when that one has greeted it, not before; nothing we
+// do may end it, or what its client has asked of it.
+
+// earlyWait is how long a request waits for the host to greet the server.
+const earlyWait = 10 * time.Second
+
+// An early request came before the server was up.
+type early struct {
+	env   *wire.Envelope
+	alarm *alarm
+}
+
+// tooEarly has a request wait if the server may be up soon.
+func (e *Engine) tooEarly(env *wire.Envelope) bool {
+	if !e.hosted || e.server.up || e.server.retry < 0 || e.stopping || treatments[env.Method] == wrong {
+		return false
+	}
+	if len(e.early) >= e.maxCalls {
+		e.refuse(env, atCapacity())
+		return true
+	}
+	w := &early{env: env}
+	w.alarm = e.alarms.set(e.now.Add(earlyWait), func() {
+		e.early = slices.DeleteFunc(e.early, func(o *early) bool { return o == w })
+		e.refuse(env, serverUnavailable("has not been greeted by its client yet", earlyWait))
+	})
+	e.early = append(e.early, w)
+	return true
+}
+
+// noLongerEarly goes on with the requests that waited for the server.
+func (e *Engine) noLongerEarly() {
+	waited := e.early
+	e.early = nil
+	for _, w := range waited {
+		e.alarms.stop(w.alarm)
+		e.serve(w.env, e.linked(w.env))
+	}
+}
+
+// earlyTakenBack ends the early requests that a cancellation is about.
+func (e *Engine) earlyTakenBack(from string, id []byte) (some bool) {
+	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
+		if w.env.From != from || !bytes.Equal(w.env.Message.Get(jsonrpc.ID), id) {
+			return false
+		}
+		some = true
+		e.alarms.stop(w.alarm)
+		e.note(Record{Event: "withdrawn", Env: w.env.ID, From: from, Method: w.env.Method, Tool: clip(toolOf(w.env)), Reason: "cancelled", Executed: string(No)})
+		return true
+	})
+	return some
+}
+
+// unsubscribed ends a participant's subscription without a word to the server:
+// its client may have one too, and to the server both are one.
+func (e *Engine) unsubscribed(env *wire.Envelope) {
+	if who := e.server.subscribers[env.Key]; who != nil {
+		if delete(who, env.From); len(who) == 0 {
+			delete(e.server.subscribers, env.Key)
+		}
+	}
+	e.answer(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), nil))
+}
+
+// Occupied reports whether the server is at work for a participant, or may be:
+// what nobody waits for any more counts as long as it may be answered.
+func (e *Engine) Occupied() bool {
+	for _, c := range e.calls.byNumber {
+		if c.then == nil {
+			return true
+		}
+	}
+	return false
+}
