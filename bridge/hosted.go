@@ -34,7 +34,7 @@ func (e *Engine) tooEarly(env *wire.Envelope) bool {
 	w := &early{env: env}
 	w.alarm = e.alarms.set(e.now.Add(earlyWait), func() {
 		e.early = slices.DeleteFunc(e.early, func(o *early) bool { return o == w })
-		e.refuse(env, serverUnavailable("has not been greeted by its client yet", earlyWait))
+		e.refuse(env, notGreeted())
 	})
 	e.early = append(e.early, w)
 	return true

@@ -106,6 +106,12 @@ func serverUnavailable(why string, retry time.Duration) Refusal {
 		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: it " + why}
 }
 
+func notGreeted() Refusal {
+	r := serverUnavailable("", earlyWait)
+	r.Message = "the server has not been greeted by its own client yet"
+	return r
+}
+
 func outcomeUnknown(why string) Refusal {
 	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server ended while it had the call, so nobody knows whether it ran: it " + why}

@@ -29,8 +29,8 @@ func (d *Descriptor) Close() error {
 	return err
 }
 
-// interruptible returns d for reading, such that Close ends a Read that waits.
-func (d *Descriptor) interruptible() io.ReadCloser {
+// Interruptible returns d for reading, such that Close ends a Read that waits.
+func (d *Descriptor) Interruptible() io.ReadCloser {
 	if d.waits {
 		return d
 	}

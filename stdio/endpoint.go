@@ -110,7 +110,7 @@ func (e Endpoint) openDescriptors() (ends, error) {
 		r.Close()
 		return ends{}, err
 	}
-	return ends{stdin: w, stdout: r.interruptible()}, nil
+	return ends{stdin: w, stdout: r.Interruptible()}, nil
 }
 
 // openPipes opens both pipes at a time: who is at the other end does it in an

@@ -128,12 +128,17 @@ type failure struct {
 }
 
 func (f failure) exit(c *child) Exit {
-	x := Exit{PID: c.pid, Code: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors}
+	x := Exit{PID: c.pid, Code: -1, Status: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors}
 	if c.cmd == nil && (x.Cause == CauseExit || x.Cause == CauseStdoutEOF || x.Cause == CauseStdinClosed) {
 		x.Cause = CauseHungUp
 	}
 	if c.state != nil {
-		x.Code, x.Signal = c.state.ExitCode(), signalOf(c.state)
+		var number int
+		x.Code = c.state.ExitCode()
+		if x.Status = x.Code; x.Code < 0 {
+			x.Signal, number = signalOf(c.state)
+			x.Status = 128 + number
+		}
 	}
 	x.Stderr = c.tail.last(20)
 	return x

@@ -36,9 +36,9 @@ func (g *group) signal(s syscall.Signal) {
 
 func (g *group) close() {}
 
-func signalOf(s *os.ProcessState) string {
+func signalOf(s *os.ProcessState) (name string, number int) {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return w.Signal().String()
+		return w.Signal().String(), int(w.Signal())
 	}
-	return ""
+	return "", 0
 }

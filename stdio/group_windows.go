@@ -71,4 +71,4 @@ func (g *group) close() {
 	}
 }
 
-func signalOf(*os.ProcessState) string { return "" }
+func signalOf(*os.ProcessState) (string, int) { return "", 0 }

@@ -39,6 +39,10 @@ type Host struct {
 	// answer it. nil: never.
 	Occupied func() bool
 
+	// Launched hears, from Run, which process it is, before anything passes. nil:
+	// nobody wants to know.
+	Launched func(pid int)
+
 	// Patience is how long the server may go on when the host has closed its end:
 	// it may have only begun with what it was told. 10 s.
 	Patience time.Duration
@@ -90,6 +94,9 @@ func (r *relay) unheard(err error) {
 
 // run passes everything on until the server has said its last.
 func (r *relay) run() {
+	if r.host.Launched != nil {
+		r.host.Launched(r.c.pid)
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -206,6 +206,7 @@ func TestTheHandshakeOfTheHostIsHeard(t *testing.T) {
 	}{
 		"initialize":             {"", []string{init, done}, false, true},
 		"no initialized":         {"", []string{init, `{"jsonrpc":"2.0","id":"l","method":"tools/list"}` + "\n"}, false, true},
+		"all at once":            {"", []string{init + done}, false, true},
 		"not yet":                {"", []string{init, ping}, false, false},
 		"discover":               {"modern", []string{discover}, true, true},
 		"modern, no discover":    {"modern", []string{list}, true, true},

@@ -31,6 +31,7 @@ type overheard struct {
 	mu    sync.Mutex
 	asked []asking // the host's questions that tell something, guarded by mu like the rest
 	known bool     // initialize was answered well; only the host's next word is missing
+	spoke bool     // the host has said that word already, without waiting for the answer
 	hello Hello    // changes no more when over
 }
 
@@ -59,12 +60,16 @@ func (o *overheard) host(line []byte) sign {
 	revision := namedRevision(&m)
 	switch {
 	case class == jsonrpc.Request && (method == "initialize" || revision != ""):
+		o.spoke = false
 		if len(o.asked) == askingMost {
 			o.asked = o.asked[1:]
 		}
 		o.asked = append(o.asked, asking{slices.Clone(m.Get(jsonrpc.ID)), method, revision})
-	case o.known && (method == "notifications/initialized" || class == jsonrpc.Request && method != "ping"):
-		return o.meetLocked()
+	case method == "notifications/initialized", class == jsonrpc.Request && method != "ping":
+		if o.known {
+			return o.meetLocked()
+		}
+		o.spoke = true
 	}
 	return nothingYet
 }
@@ -102,7 +107,9 @@ func (o *overheard) server(line []byte, rules jsonrpc.Rules) sign {
 		return nothingYet
 	case a.method == "initialize":
 		hello, why := readHello(&m, false, o.version)
-		o.hello, o.known = hello, why == ""
+		if o.hello, o.known = hello, why == ""; o.known && o.spoke {
+			return o.meetLocked()
+		}
 		return nothingYet
 	case a.method == "server/discover":
 		return o.discoverLocked(&m)

@@ -80,7 +80,7 @@ func (s *Server) unlaunched(err error) Exit {
 	if s.attaches() {
 		cause = CauseUnreached
 	}
-	return Exit{Code: -1, Cause: cause, Detail: err.Error()}
+	return Exit{Code: -1, Status: -1, Cause: cause, Detail: err.Error()}
 }
 
 // plan decides what follows the end of a process.

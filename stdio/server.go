@@ -156,6 +156,7 @@ type Exit struct {
 	PID    int    // 0 if it could not be launched, or not by us
 	Code   int    // exit status, -1 if there is none
 	Signal string // the signal that ended it, or ""
+	Status int    // Code, or 128 and the number of the signal, as a shell has it; -1 if there is none
 	Cause  string // one of the Cause constants
 	Detail string // for people; may be empty
 

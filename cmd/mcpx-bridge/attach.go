@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"net"
 	"path/filepath"
 	"strings"
@@ -66,9 +67,9 @@ func (p *program) endpoint(text string) (target, error) {
 	return target{at: at}, nil
 }
 
-// stdioTaken reports whether our stdin and stdout carry MCP, so that we ask
-// nobody there and say what we have to say on stderr.
-func stdioTaken(cmd *cobra.Command) bool {
+// attachedToUs reports whether the server's stdin and stdout are ours, so that we
+// ask nobody there and say what we have to say on stderr.
+func attachedToUs(cmd *cobra.Command) bool {
 	at, err := stdio.ParseEndpoint(cmd.Flags().Arg(0))
 	return cmd.Name() == "attach" && err == nil && at.Network == "fd" && (at.In == "0" || at.Out == "1")
 }
@@ -95,7 +96,13 @@ func (t target) mark() string {
 	if !t.attached() {
 		return ""
 	}
-	return "mcpx" + strings.TrimSuffix(newSession(), "-") + "n"
+	return newMark()
+}
+
+// newMark is letters and digits that nobody can guess.
+func newMark() string {
+	r := fresh128()
+	return "mcpx" + hex.EncodeToString(r[:8]) + "n"
 }
 
 // attachHint says what to do about a server that cannot be kept.

@@ -28,6 +28,7 @@ type door struct {
 	caps   []byte        // what our tokens for the local gateway say we may send
 	hosts  bool          // may host the local gateway
 
+	waits   bool     // our id is to be ours alone, or the way is closed
 	derived bool     // nobody chose our id, so another may do
 	lock    *os.File // on our id, while we have it
 

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
+
+// errTaken says that another bridge on this machine goes by our id.
+var errTaken = errors.New("another bridge on this machine goes by the same id")
 
 // freeID settles who we are at this machine's gateway. An id that was asked for
 // is ours, whoever has it (DESIGN 14). One that was only derived from the
@@ -30,6 +34,9 @@ func (d *door) freeID(ctx context.Context, at string) error {
 		lock, err := d.local.state.lock("seat-" + id + ".lock")
 		if err != nil {
 			return err
+		}
+		if lock == nil && d.waits {
+			return errTaken
 		}
 		if lock == nil && d.derived {
 			continue

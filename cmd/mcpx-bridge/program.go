@@ -133,7 +133,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 		return err
 	}
 	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
-	taken := bridges && stdioTaken(cmd)
+	taken := bridges && (p.s.Stdio || attachedToUs(cmd))
 	switch {
 	case bridges && !p.s.JSON && !taken:
 		p.attend(true)

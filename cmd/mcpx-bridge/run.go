@@ -57,12 +57,21 @@ over; callers only need to join again.
 
 With --json each event is one line on stdout. The first is "ready" and means
 that calls are served. An interrupt lets calls that have begun finish, for 10
-seconds; a second one does not.`,
+seconds; a second one does not.
+
+With --stdio an MCP client on this machine (Claude Desktop, an editor) has the
+server as its own: put this command in front of the server's in the client's
+settings. The two talk as if nothing stood between, and the topic has the server
+too, under your rules, from the moment the client has greeted it. What the client
+itself asks for no rule sees. Events and log go to stderr; no trouble with the topic
+reaches the client. The server ends with the client, and we with the server and
+its exit code.`,
 		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge run --allow '*' --deny 'delete_*' --id notes -- uvx mcp-server-notes
   mcpx-bridge run --allow 'list_*' --approver alice --within 10m -- uvx mcp-server-notes
   mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp
-  mcpx-bridge run --gateway wss://gateway.example --topic team --token-file ~/.mcpx-token --server "python server.py"`,
+  mcpx-bridge run --gateway wss://gateway.example --topic team --token-file ~/.mcpx-token --server "python server.py"
+  mcpx-bridge run --stdio --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
 		Args: arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runServer(cmd.Context(), args) },
 	}
@@ -70,6 +79,7 @@ seconds; a second one does not.`,
 	f.SetInterspersed(false)
 	p.s.serverFlags(f)
 	p.bridgingFlags(f)
+	f.BoolVar(&p.s.Stdio, "stdio", false, "be the server to the MCP client that starts us: it talks to the server over our stdin and stdout")
 	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
 	return cmd
 }
@@ -126,6 +136,7 @@ type bridging struct {
 	revoked   []string   // grants of this run that must not be written any more
 
 	audit  *audit.Log     // nil if no record is kept
+	launch stdio.Options  // of the server
 	opt    bridge.Options // of the sidecar
 	events *events
 
@@ -141,7 +152,11 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.bridge(ctx, target{argv: argv})
+	t := target{argv: argv}
+	if p.s.Stdio {
+		return p.passThrough(ctx, t)
+	}
+	return p.bridge(ctx, t)
 }
 
 // bridge checks everything before it starts anything.
@@ -150,15 +165,21 @@ func (p *program) bridge(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
+	b.server = stdio.New(b.launch)
 	if err := b.takePlace(ctx); err != nil {
-		if b.local != nil && b.local.door != nil {
-			b.local.door.Close()
-		}
-		b.door.close()
+		b.abandon()
 		return err
 	}
 	p.hintAllow()
 	return b.run(ctx)
+}
+
+// abandon gives back what takePlace got before it failed.
+func (b *bridging) abandon() {
+	if b.local != nil && b.local.door != nil {
+		b.local.door.Close()
+	}
+	b.door.close()
 }
 
 // hintAllow says what a person who has just begun will wonder about.
@@ -182,6 +203,8 @@ func (p *program) hintAllow() {
 	}
 }
 
+// newBridging checks what was asked for. What is wrong with the way to the topic
+// it finds out last, and then returns the rest too.
 func (p *program) newBridging(t target) (*bridging, error) {
 	b := &bridging{p: p, target: t, serving: make(chan struct{}), joined: make(chan struct{})}
 	id := cmp.Or(p.s.ID, t.id())
@@ -195,16 +218,12 @@ func (p *program) newBridging(t target) (*bridging, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.door, err = p.newDoor(id, true); err != nil {
-		return nil, err
-	}
-	b.door.derived = p.s.ID == ""
 	trace, err := p.trace("stdio", nil)
 	if err != nil {
 		return nil, err
 	}
-	b.server = stdio.New(stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
-		Version: version(), Log: p.log, Trace: trace})
+	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+		Version: version(), Log: p.log, Trace: trace}
 	rules, now, err := p.newRulebook()
 	if err != nil {
 		return nil, err
@@ -223,7 +242,7 @@ func (p *program) newBridging(t target) (*bridging, error) {
 			Mark:     t.mark(),
 
 			Local:           true,
-			TrustUnverified: p.s.TrustUnverified || b.door.local != nil,
+			TrustUnverified: p.s.TrustUnverified || p.s.Gateway == "",
 			ProposalStatus:  p.s.ProposalStatus,
 			LenientParams:   p.s.LenientParams,
 			ToolsRequest:    p.s.ToolsRequest,
@@ -231,6 +250,10 @@ func (p *program) newBridging(t target) (*bridging, error) {
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
 		Serving: b.serves,
 	}
+	if b.door, err = p.newDoor(id, true); err != nil {
+		return b, err
+	}
+	b.door.derived = p.s.ID == ""
 	return b, nil
 }
 
@@ -286,21 +309,20 @@ func (b *bridging) run(ctx context.Context) error {
 	defer b.events.close()
 	defer b.door.close()
 	defer b.closeAudit()
-	err := together(context.WithoutCancel(ctx),
-		func(ctx context.Context) error { return b.keepServer(ctx) },
-		func(ctx context.Context) error { return b.keepSeat(ctx) },
-		func(ctx context.Context) error { return b.sidecar.Run(ctx) },
-		func(ctx context.Context) error { return b.keepRules(ctx) },
-		func(ctx context.Context) error { return b.keepWitness(ctx) },
-		func(ctx context.Context) error { return b.keepDoor(ctx) },
-		func(ctx context.Context) error { return b.keepGrants(ctx) },
-		func(ctx context.Context) error { return b.keepAsking(ctx) },
+	err := together(context.WithoutCancel(ctx), append(b.place(),
+		b.keepServer,
+		b.keepAsking,
 		func(inner context.Context) error { return b.untilTold(ctx, inner) },
-	)
+	)...)
 	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// place is what it takes to be in the topic, once takePlace has been done.
+func (b *bridging) place() []func(context.Context) error {
+	return []func(context.Context) error{b.keepSeat, b.sidecar.Run, b.keepRules, b.keepWitness, b.keepDoor, b.keepGrants}
 }
 
 func (b *bridging) keepServer(ctx context.Context) error {
@@ -321,12 +343,15 @@ func startHint(e *stdio.StartError) string {
 	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"
 }
 
-// keepSeat joins the topic as soon as there is something to serve.
+// keepSeat joins the topic as soon as there is something to serve, but does not
+// wait for the client to whom the server belongs: calls will.
 func (b *bridging) keepSeat(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-b.serving:
+	if !b.opt.Engine.Hosted {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-b.serving:
+		}
 	}
 	return topicError(b.seat.Run(ctx, fromTopic{b.sidecar, b}))
 }

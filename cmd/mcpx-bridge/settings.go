@@ -37,6 +37,7 @@ type settings struct {
 	EnvClean     bool
 	EnvPass      []string
 	StartTimeout time.Duration
+	Stdio        bool
 	MaxCalls     int
 	Allow, Deny  []string
 

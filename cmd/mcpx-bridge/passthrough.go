@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A passthrough is a run in which our stdin and stdout are those of an MCP
+// client, to whom the server belongs. The server comes first and goes its way;
+// beside it we are in the topic whenever that can be, with a bridging for each
+// time:
+//
+//	server up ─────────────────────────────────────────────> its end is ours
+//	  place taken -> in the topic -> trouble -> place taken -> …
+//
+// It is the handler of its server and hands on what concerns the topic.
+type passthrough struct {
+	p      *program
+	target target
+	server *stdio.Server
+	events *events
+	mark   string     // begins the ids of all our requests
+	exit   stdio.Exit // how the server ended; set before its Run returns
+	turns  int        // how many places there were
+
+	launched chan struct{} // closed when the server is there
+	pid      int64         // then
+
+	mu    sync.Mutex
+	place *bridging    // nil while we are not in the topic
+	hello *stdio.Hello // nil while the client has not greeted the server
+}
+
+const (
+	lastLeave  = 3 * time.Second        // for leaving the topic when all is over
+	lastCalls  = time.Second            // for calls of the topic when we are told to stop: the client will not wait
+	freeAgain  = 250 * time.Millisecond // between looks whether our id is free
+	placeAgain = 5 * time.Second        // at most between tries to get into the topic
+	notWelcome = 30 * time.Second       // before a gateway is tried again that has refused us
+)
+
+// passThrough checks everything, then starts the server, then sees to the topic.
+func (p *program) passThrough(ctx context.Context, t target) error {
+	checked, err := p.newBridging(t)
+	if f, ok := errors.AsType[*failure](err); checked == nil || ok && f.Exit == exitMisused {
+		return err // else it is trouble with the topic, of which the client shall hear nothing
+	}
+	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(), launched: make(chan struct{})}
+	defer pt.events.close()
+	if err := pt.meetHost(checked.launch); err != nil {
+		return err
+	}
+	p.hintAllow()
+	return pt.run(ctx)
+}
+
+// meetHost makes the server that belongs to whoever is at our stdin and stdout.
+func (pt *passthrough) meetHost(o stdio.Options) error {
+	in, err := stdio.OpenDescriptor(0)
+	if err != nil {
+		return fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "stdin: %w", err)
+	}
+	out, err := stdio.OpenDescriptor(1)
+	if err != nil {
+		return fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "stdout: %w", err)
+	}
+	o.Host = &stdio.Host{In: in.Interruptible(), Out: out, Errors: pt.p.stderr, Mark: pt.mark, Occupied: pt.occupied, Launched: func(pid int) {
+		pt.pid = int64(pid)
+		close(pt.launched)
+	}}
+	pt.server = stdio.New(o)
+	return nil
+}
+
+func (pt *passthrough) run(ctx context.Context) error {
+	inTopic, leave := context.WithCancel(context.WithoutCancel(ctx))
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		pt.keepPlace(inTopic)
+	}()
+	err := together(context.WithoutCancel(ctx), pt.keepServer,
+		func(inner context.Context) error { return pt.untilTold(ctx, inner) })
+	leave()
+	select {
+	case <-left:
+	case <-time.After(lastLeave): // the client waits for our end
+	}
+	switch {
+	case errors.Is(err, errSignalled):
+		return nil
+	case errors.Is(err, context.Canceled): // the server ended
+		return pt.asServer()
+	}
+	return err
+}
+
+// asServer is the end of the server as ours. That it was ended with its client
+// is no failure.
+func (pt *passthrough) asServer() error {
+	status := pt.exit.Status
+	if pt.exit.Code < 0 && pt.exit.Cause == stdio.CauseHostLeft {
+		status = exitDone
+	}
+	if status == exitDone {
+		return nil
+	}
+	return &failure{Exit: status}
+}
+
+func (pt *passthrough) keepServer(ctx context.Context) error {
+	err := pt.server.Run(ctx, pt)
+	if e, ok := errors.AsType[*stdio.StartError](err); ok {
+		return fail(exitServer, startHint(e), "%w", e)
+	}
+	return err
+}
+
+// untilTold waits for the signal. A client sends it when it has lost patience.
+func (pt *passthrough) untilTold(told, inner context.Context) error {
+	select {
+	case <-inner.Done():
+		return nil
+	case <-told.Done():
+	}
+	if b := pt.here(); b != nil {
+		ctx, cancel := context.WithTimeout(pt.p.hurry, lastCalls)
+		defer cancel()
+		b.sidecar.Drain(ctx)
+	}
+	context.AfterFunc(pt.p.hurry, pt.server.Kill)
+	return errSignalled
+}
+
+// keepPlace is in the topic whenever that can be. Why it cannot is said once,
+// and to nobody but the log.
+func (pt *passthrough) keepPlace(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-pt.launched:
+	}
+	said, wait := "", freeAgain
+	for {
+		began := time.Now()
+		err := pt.inTopic(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if text := err.Error(); text != said {
+			said = text
+			pt.p.log.Warn("not in the topic, trying again", "error", text)
+		}
+		if time.Since(began) > placeAgain {
+			wait = freeAgain
+		}
+		switch f, refused := errors.AsType[*failure](err); {
+		case errors.Is(err, errTaken):
+			wait = freeAgain
+		case refused && (f.Exit == exitGateway || f.Exit == exitID):
+			wait = notWelcome
+		default:
+			wait = min(2*wait, placeAgain)
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// inTopic takes a place in the topic and keeps it.
+func (pt *passthrough) inTopic(ctx context.Context) error {
+	b, err := pt.p.newBridging(pt.target)
+	if err != nil {
+		return err
+	}
+	pt.turns++
+	b.server, b.events, b.door.waits = pt.server, pt.events, true
+	b.pid.Store(pt.pid)
+	b.opt.Engine.Hosted, b.opt.Engine.Mark = true, pt.mark+strconv.Itoa(pt.turns)+"k"
+	if err := b.takePlace(ctx); err != nil {
+		b.abandon()
+		return err
+	}
+	defer b.door.close()
+	defer b.closeAudit()
+	pt.enter(b)
+	defer pt.enter(nil)
+	return together(ctx, b.place()...)
+}
+
+// enter has b hear of the server from now on, and of what has been.
+func (pt *passthrough) enter(b *bridging) {
+	pt.mu.Lock()
+	defer pt.mu.Unlock()
+	pt.place = b
+	if b != nil && pt.hello != nil {
+		fromServer{b}.ServerUp(*pt.hello)
+		fromServer{b}.ServerIdle()
+	}
+}
+
+func (pt *passthrough) here() *bridging {
+	pt.mu.Lock()
+	defer pt.mu.Unlock()
+	return pt.place
+}
+
+func (pt *passthrough) occupied() bool {
+	b := pt.here()
+	return b != nil && b.sidecar.Occupied()
+}
+
+func (pt *passthrough) ServerUp(h stdio.Hello) {
+	pt.mu.Lock()
+	defer pt.mu.Unlock()
+	pt.hello = &h
+	if pt.place != nil {
+		fromServer{pt.place}.ServerUp(h)
+	}
+}
+
+func (pt *passthrough) ServerMessage(m jsonrpc.Message) {
+	if b := pt.here(); b != nil {
+		fromServer{b}.ServerMessage(m)
+	}
+}
+
+func (pt *passthrough) ServerNoise(n stdio.Noise) {
+	if b := pt.here(); b != nil {
+		fromServer{b}.ServerNoise(n)
+	}
+}
+
+func (pt *passthrough) ServerDown(x stdio.Exit) {
+	pt.exit = x
+	if b := pt.here(); b != nil {
+		fromServer{b}.ServerDown(x)
+	}
+}
+
+func (pt *passthrough) ServerIdle() {
+	if b := pt.here(); b != nil {
+		fromServer{b}.ServerIdle()
+	}
+}
