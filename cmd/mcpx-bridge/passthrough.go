@@ -51,7 +51,7 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 	if f, ok := errors.AsType[*failure](err); checked == nil || ok && f.Exit == exitMisused {
 		return err // else it is trouble with the topic, of which the client shall hear nothing
 	}
-	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(), launched: make(chan struct{})}
+	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(p.stdout), launched: make(chan struct{})}
 	defer pt.events.close()
 	if err := pt.meetHost(checked.launch); err != nil {
 		return err
