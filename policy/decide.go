@@ -8,7 +8,8 @@ import (
 
 // A Decision is a verdict with all that led to it. The same value feeds the
 // audit, the question, the events, policy explain and the refusal, so they
-// cannot disagree. Values of redacted arguments are not in it.
+// cannot disagree. Values of redacted arguments are not in its words; the amounts
+// in Limits have to be hidden by whoever shows them, with [Policy.ForRecord].
 type Decision struct {
 	Verdict Verdict
 	Rule    string // the first of the rules that decided; "" when none did and the default stands
@@ -129,18 +130,6 @@ func (d *Decision) raise(p *Policy) {
 	d.Ask = p.defaultTerms()
 	d.Reasons = append(d.Reasons, Reason{Rule: name, Effect: Ask, Match: Yes, Applies: true,
 		Why: "a proposal is fulfilled only when somebody agrees (fulfil: ask)"})
-}
-
-// Stricter merges two decisions about one call, such as that of the policy then
-// and of the policy now, or those about the arguments before and after an edit.
-func Stricter(a, b Decision) Decision {
-	if b.Verdict < a.Verdict {
-		a, b = b, a
-	}
-	if a.Verdict == Ask && b.Verdict == Ask {
-		a.Ask = mergeTerms([]*Terms{a.Ask, b.Ask})
-	}
-	return a
 }
 
 // Passes reports whether a method is let through unless a rule names it: those

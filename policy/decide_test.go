@@ -64,7 +64,7 @@ func TestDesignedFile(t *testing.T) {
 	} {
 		d := p.Decide(policy.Call{From: "x-agent", Via: "request", Method: "tools/call", Tool: c.tool, Args: []byte(c.args)}, nil)
 		if d.String() != c.want {
-			t.Errorf("%s %.60s: %s, want %s\n%s", c.tool, c.args, d, c.want, policy.Explain(d))
+			t.Errorf("%s %.60s: %s, want %s\n%s", c.tool, c.args, d, c.want, policy.Explain(d, ""))
 		}
 	}
 	for _, r := range p.Test() {
@@ -178,13 +178,6 @@ rules:
 	}
 	if d := at("u", "zoe"); d.Ask.Delegate != nil {
 		t.Errorf("nobody is left to delegate to: %v", d.Ask.Delegate)
-	}
-	if s := policy.Stricter(at("x", "q"), at("t", "q")); s.Verdict != policy.Ask || s.Ask.Need != 2 || len(s.Ask.Of) != 3 {
-		t.Errorf("%+v", s.Ask)
-	}
-	deny, allow := load(t, "default: deny").Decide(call(""), nil), load(t, "default: allow").Decide(call(""), nil)
-	if policy.Stricter(deny, allow).Verdict != policy.Deny || policy.Stricter(allow, got).Verdict != policy.Ask {
-		t.Error("the looser won")
 	}
 }
 
@@ -365,12 +358,12 @@ func TestTheUnclearOpensNothing(t *testing.T) {
 	for byDefault, want := range map[string]string{"allow": "ask (ask t, line 3)", "ask": "ask (ask t, line 3)", "deny": "deny (no rule matched)"} {
 		p := load(t, "default: "+byDefault+"\nrules:\n- {ask: t, args: {x: {max: 5}}}\n- {allow: u}\n")
 		if d := p.Decide(call(`{"x":"5"}`), nil); d.String() != want || len(d.Reasons) != 2 {
-			t.Errorf("%s: %s", byDefault, policy.Explain(d))
+			t.Errorf("%s: %s", byDefault, policy.Explain(d, ""))
 		}
 	}
 	excepted := load(t, "default: deny\nrules:\n- {ask: t, except: {args: {x: {max: 5}}}}\n")
 	if d := excepted.Decide(call(`{"x":"5"}`), nil); d.Verdict != policy.Deny {
-		t.Errorf("an except that cannot be told: %s", policy.Explain(d))
+		t.Errorf("an except that cannot be told: %s", policy.Explain(d, ""))
 	}
 	beside := load(t, "default: deny\nrules:\n- {ask: t, args: {x: {max: 5}}}\n- {allow: '*'}\n")
 	if d := beside.Decide(call(`{"x":"5"}`), nil); d.String() != "ask (ask t, line 3)" {
@@ -411,7 +404,7 @@ func TestGroupsInFrom(t *testing.T) {
 	p := load(t, "default: deny\napprovers: {ops: [alice, bob]}\nrules:\n- {allow: t, from: [ops, 'ci-*']}\n")
 	for id, want := range map[string]policy.Verdict{"alice": policy.Allow, "ci-1": policy.Allow, "ops": policy.Deny, "eve": policy.Deny} {
 		if d := p.Decide(policy.Call{From: id, Method: "tools/call", Tool: "t"}, nil); d.Verdict != want {
-			t.Errorf("%s: %s\n%s", id, d, policy.Explain(d))
+			t.Errorf("%s: %s\n%s", id, d, policy.Explain(d, ""))
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestExamples(t *testing.T) {
 		}
 		for _, r := range results {
 			if !r.Passed {
-				t.Errorf("%s:%d wants %s by %q:\n%s", name, r.Line, r.Want, r.By, policy.Explain(r.Decision))
+				t.Errorf("%s:%d wants %s by %q:\n%s", name, r.Line, r.Want, r.By, policy.Explain(r.Decision, ""))
 			}
 		}
 		for _, w := range p.Warnings(nil) {

@@ -25,11 +25,15 @@ func wayWords(via string) string {
 
 // Explain puts a decision into words, to be read in a terminal or pasted into a
 // chat: the verdict and why, what follows from it, and what every rule made of
-// the call. The lines end with a line break.
-func Explain(d Decision) string {
+// the call. args are the call's arguments as they may be shown, on one line; ""
+// leaves them out. The lines end with a line break.
+func Explain(d Decision, args string) string {
 	var b strings.Builder
 	call := Call{From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool}
 	fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(d.Verdict.String()), call.words())
+	if args != "" {
+		fmt.Fprintf(&b, "  with %s\n", args)
+	}
 	for _, line := range d.because() {
 		b.WriteString("  " + line + "\n")
 	}
@@ -38,6 +42,9 @@ func Explain(d Decision) string {
 	}
 	if d.Ask != nil {
 		b.WriteString(d.Ask.explain())
+	}
+	for _, r := range d.Limits {
+		fmt.Fprintf(&b, "  takes %s\n", r.words())
 	}
 	if len(d.Reasons) > 0 {
 		b.WriteString("rules:\n")
@@ -85,7 +92,7 @@ func (r Reason) mark() string {
 
 func (t *Terms) explain() string {
 	var b strings.Builder
-	who := strings.Join(t.Of, ", ")
+	who := people(t.Of)
 	if !t.Answerable() {
 		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
 	} else if t.Need > 1 {
@@ -97,9 +104,38 @@ func (t *Terms) explain() string {
 		fmt.Fprintf(&b, "  may be changed: %s (%s)\n", e.Title, e.Arg)
 	}
 	if t.Delegate != nil {
-		fmt.Fprintf(&b, "  may be passed on to: %s\n", strings.Join(t.Delegate.To, ", "))
+		fmt.Fprintf(&b, "  may be passed on to: %s\n", people(t.Delegate.To))
 	}
 	return b.String()
+}
+
+// people names those who decide, and says who the two are that are no ids.
+func people(names []string) string {
+	words := slices.Clone(names)
+	for i, name := range words {
+		switch name {
+		case "local":
+			words[i] = "local (the person at the bridge)"
+		case "host":
+			words[i] = "host (the person whose client calls)"
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// words are what a call takes of a limit.
+func (r Reservation) words() string {
+	whose, amount := "everybody's", "1 call"
+	if r.Caller != "" {
+		whose = r.Caller + "'s"
+	}
+	switch {
+	case r.Hidden:
+		amount += " and an amount that is hidden"
+	case r.Amount != "":
+		amount += " and " + r.Amount
+	}
+	return fmt.Sprintf("%s from %s limit in %s, for %s", amount, whose, r.Rule, span(r.Window))
 }
 
 func (t *Terms) manner() string {

@@ -15,10 +15,26 @@ func TestExplain(t *testing.T) {
 		return p.Decide(policy.Call{From: from, Via: "request", Method: "tools/call", Tool: tool, Args: []byte(args)}, nil)
 	}
 	unanswerable := load(t, "default: ask\nasks: {default: {of: [ann, bob], need: 2}}\n")
+	limited := load(t, "default: deny\nrules:\n- {allow: t, limit: {count: 9/day, sum: {arg: /amount, max: 50}}}\n")
+	shared := load(t, "default: deny\nrules:\n- {allow: t, limit: {per: all, sum: {arg: /secret, max: 50, window: 2h}}}\n")
+	hidden := shared.Decide(call(`{"secret":30}`), nil)
+	hidden.Limits = shared.ForRecord(hidden.Limits, []byte(`{"secret":30}`))
 	for _, c := range []struct {
 		d    policy.Decision
 		want string
 	}{
+		{limited.Decide(call(`{"amount":30}`), nil), `ALLOW: t from agent
+  because of allow t (line 3): the tool is t
+  takes 1 call and 30 from agent's limit in allow t, for a day
+rules:
+  allow allow t (line 3): the tool is t
+`},
+		{hidden, `ALLOW: t from agent
+  because of allow t (line 3): the tool is t
+  takes 1 call and an amount that is hidden from everybody's limit in allow t, for 2h
+rules:
+  allow allow t (line 3): the tool is t
+`},
 		{at("x", "read_file", `{"path":"/home/a/.ssh/id"}`), `DENY: read_file from x
   because of never-secrets (line 19): tool read_file fits *; args.path "/home/a/.ssh/id" glob **/.ssh/** or **/.env*: yes
   the caller is told: Credential files are off limits; ask for the value by name.
@@ -63,6 +79,11 @@ rules:
   because no rule matches, and the default is ask
   asked: ann, bob, within 2h, one after the other
 `},
+		{load(t, "default: ask\nasks: {default: {of: [local, ann], delegate: {to: host}}}\n").Decide(policy.Call{From: "x", Method: "x"}, nil), `ASK: x from x
+  because no rule matches, and the default is ask
+  asked: local (the person at the bridge), ann, within 5m
+  may be passed on to: host (the person whose client calls)
+`},
 		{load(t, "default: deny\nrules:\n- {ask: t, args: {x: {max: 5}}}\n").Decide(call(`{"x":"5"}`), nil), `DENY: t from agent
   because no rule matches for certain, and the default is deny
 rules:
@@ -75,9 +96,12 @@ rules:
   because no rule matches, and the default is deny
 `},
 	} {
-		if got := policy.Explain(c.d); got != c.want {
+		if got := policy.Explain(c.d, ""); got != c.want {
 			t.Errorf("got\n%swant\n%s", got, c.want)
 		}
+	}
+	if got, want := policy.Explain(policy.Decision{}, `{"a":1}`), "DENY: \"\" from \"\"\n  with {\"a\":1}\n  because no"; !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 

@@ -33,7 +33,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		p.Test()
 		p.Warnings(nil)
-		policy.Explain(p.Decide(call(`{"path":"/x","n":5}`), nil))
+		policy.Explain(p.Decide(call(`{"path":"/x","n":5}`), nil), "")
 	})
 }
 
@@ -65,8 +65,8 @@ rules:
 					t.Fatalf("a rule without a reason: %+v", r)
 				}
 			}
-			text := policy.Explain(d)
-			if text != policy.Explain(p.Decide(c, nil)) {
+			text := policy.Explain(d, "")
+			if text != policy.Explain(p.Decide(c, nil), "") {
 				t.Fatal("two decisions about one call")
 			}
 			if utf8.ValidString(tool) && !utf8.ValidString(text) {

@@ -29,7 +29,7 @@ func (k *till) try(want policy.Verdict, from, tool, amount string, now time.Time
 	c := policy.Call{From: from, Method: "tools/call", Tool: tool, Args: []byte(`{"amount":` + amount + `}`), Now: now}
 	d := k.p.Decide(c, &k.ledger)
 	if d.Verdict != want {
-		k.t.Errorf("%s %s by %s at %s: %s", tool, amount, from, now.Format(time.TimeOnly), policy.Explain(d))
+		k.t.Errorf("%s %s by %s at %s: %s", tool, amount, from, now.Format(time.TimeOnly), policy.Explain(d, ""))
 	}
 	return k.ledger.Reserve(d, now)
 }
@@ -145,11 +145,11 @@ func TestAHiddenAmountIsNotOnRecord(t *testing.T) {
 	}
 	call := policy.Call{From: "a", Method: "tools/call", Tool: "pay", Args: []byte(`{"card":[{"amount":0.01}]}`), Now: now.Add(time.Minute)}
 	if d := hiding.Decide(call, &l); d.Verdict != policy.Deny {
-		t.Errorf("%s", policy.Explain(d))
+		t.Errorf("%s", policy.Explain(d, ""))
 	}
 	call.Now = now.Add(time.Hour)
 	if d := hiding.Decide(call, &l); d.Verdict != policy.Allow {
-		t.Errorf("%s", policy.Explain(d))
+		t.Errorf("%s", policy.Explain(d, ""))
 	}
 }
 

@@ -59,8 +59,8 @@ rules:
 		c2 := call(c.args)
 		c2.Tool = c.tool
 		d := p.Decide(c2, c.used)
-		if d.Verdict.String() != c.want || !strings.Contains(policy.Explain(d), c.why) {
-			t.Errorf("%s %s: %s", c.tool, c.args, policy.Explain(d))
+		if d.Verdict.String() != c.want || !strings.Contains(policy.Explain(d, ""), c.why) {
+			t.Errorf("%s %s: %s", c.tool, c.args, policy.Explain(d, ""))
 		}
 		if (d.Limits == nil) != (d.Verdict == policy.Deny) {
 			t.Errorf("%s: %s reserves %v", c.tool, d, d.Limits)

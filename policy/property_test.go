@@ -150,7 +150,7 @@ func notLooser(t *testing.T, a, b policy.Decision, what string, text string) boo
 		loose = b.Ask.Need < a.Ask.Need || b.Ask.Within > a.Ask.Within || slices.ContainsFunc(b.Ask.Of, func(id string) bool { return !slices.Contains(a.Ask.Of, id) })
 	}
 	if loose {
-		t.Errorf("%s loosened it\n%s\nbefore: %s%+v\nafter: %s%+v", what, text, policy.Explain(a), a.Ask, policy.Explain(b), b.Ask)
+		t.Errorf("%s loosened it\n%s\nbefore: %s%+v\nafter: %s%+v", what, text, policy.Explain(a, ""), a.Ask, policy.Explain(b, ""), b.Ask)
 	}
 	return !loose
 }
@@ -177,11 +177,11 @@ func TestErrorsOnlyTighten(t *testing.T) {
 		after.Args = object(args)
 		x, y := p.Decide(before, nil), p.Decide(after, nil)
 		if y.Verdict > x.Verdict {
-			t.Fatalf("seed %d: %s=true loosened it\n%s%s\n%s\n%s", seed, name, text, before.Args, policy.Explain(x), policy.Explain(y))
+			t.Fatalf("seed %d: %s=true loosened it\n%s%s\n%s\n%s", seed, name, text, before.Args, policy.Explain(x, ""), policy.Explain(y, ""))
 		}
 		after.Args = []byte(`{"a"`)
 		if y := p.Decide(after, nil); y.Verdict > x.Verdict {
-			t.Fatalf("seed %d: broken arguments loosened it\n%s%s\n%s\n%s", seed, text, before.Args, policy.Explain(x), policy.Explain(y))
+			t.Fatalf("seed %d: broken arguments loosened it\n%s%s\n%s\n%s", seed, text, before.Args, policy.Explain(x, ""), policy.Explain(y, ""))
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestOrderOfRulesNeverMatters(t *testing.T) {
 		d.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 		b := load(t, ordered(byDefault, rules)).Decide(c, nil)
 		if a.Verdict != b.Verdict || fmt.Sprintf("%+v", a.Ask) != fmt.Sprintf("%+v", b.Ask) || len(a.Limits) != len(b.Limits) {
-			t.Fatalf("seed %d\n%s\n%s%+v\n%s%+v", seed, ordered(byDefault, rules), policy.Explain(a), a.Ask, policy.Explain(b), b.Ask)
+			t.Fatalf("seed %d\n%s\n%s%+v\n%s%+v", seed, ordered(byDefault, rules), policy.Explain(a, ""), a.Ask, policy.Explain(b, ""), b.Ask)
 		}
 	}
 }

@@ -49,7 +49,7 @@ rules:
 - {allow: t, limit: {sum: {arg: password, max: 5}, count: 1/day}}
 `)
 	d := p.Decide(call(`{"password":"hunter2","auth":{"x":{"y":"hunter2"}},"other":"shown"}`), nil)
-	if text := policy.Explain(d); strings.Contains(text, "hunter2") || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "shown") {
+	if text := policy.Explain(d, ""); strings.Contains(text, "hunter2") || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "shown") {
 		t.Error(text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -59,10 +58,11 @@ func (p *program) explainPolicy(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	d, shown := now.Decide(c, nil), now.Redact(c.Args)
+	d.Limits = now.ForRecord(d.Limits, c.Args)
 	if p.s.JSON {
 		return p.print(jsonLine(newExplanation(d, shown)))
 	}
-	return p.print([]byte(visibleLines(explained(d, shown))))
+	return p.print([]byte(visibleLines(policy.Explain(d, argumentLine(shown)))))
 }
 
 // callToExplain is the call that the command line describes.
@@ -154,45 +154,12 @@ func isNumberOrBoolean(text string) bool {
 	return json.Valid([]byte(text)) && slices.Contains([]string{"integer", "number", "boolean"}, jsonType(text))
 }
 
-// explained is the decision in words, with the arguments under the call.
-func explained(d policy.Decision, args []byte) string {
-	verdict, rest, _ := strings.Cut(policy.Explain(d), "\n")
-	why, rules, more := strings.Cut(rest, "rules:\n")
-	text := []byte(verdict + "\n")
-	if !bytes.Equal(args, []byte("{}")) {
-		text = fmt.Appendf(text, "  with %s\n", oneLine(args))
+// argumentLine are arguments as an explanation shows them: none at all says nothing.
+func argumentLine(args []byte) string {
+	if bytes.Equal(args, []byte("{}")) {
+		return ""
 	}
-	text = append(text, why...)
-	for _, l := range d.Limits {
-		text = fmt.Appendf(text, "  takes %s\n", taken(l))
-	}
-	if more {
-		text = append(text, "rules:\n"+rules...)
-	}
-	return string(text)
-}
-
-// taken says what a call takes of a limit.
-func taken(l policy.Reservation) string {
-	of, amount := "everybody", "1 call"
-	if l.Caller != "" {
-		of = l.Caller
-	}
-	if l.Amount != "" {
-		amount += " and " + l.Amount
-	}
-	return fmt.Sprintf("%s from the limit of %s for %s, for %s", amount, l.Rule, of, duration(l.Window))
-}
-
-// duration is written as people write it: 5m, 24h.
-func duration(d time.Duration) string {
-	text := d.String()
-	for _, unit := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, unit) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
+	return string(oneLine(args))
 }
 
 // An explanation is a decision with --json.
@@ -227,6 +194,7 @@ type taking struct {
 	Rule     string `json:"rule"`
 	Caller   string `json:"caller,omitempty"`
 	Amount   string `json:"amount,omitempty"`
+	Hidden   bool   `json:"hidden,omitempty"` // there is an amount, and the file hides it
 	WindowMS int64  `json:"window_ms"`
 }
 
@@ -243,7 +211,7 @@ func newExplanation(d policy.Decision, args []byte) explanation {
 	e := explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
 		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: []ruling{}}
 	for _, l := range d.Limits {
-		e.Limits = append(e.Limits, taking{l.Rule, l.Caller, l.Amount, l.Window.Milliseconds()})
+		e.Limits = append(e.Limits, taking{l.Rule, l.Caller, l.Amount, l.Hidden, l.Window.Milliseconds()})
 	}
 	for _, r := range d.Reasons {
 		e.Rules = append(e.Rules, ruling{r.Rule, r.Line, r.Effect.String(), r.Match.String(), r.Applies, r.Why})
