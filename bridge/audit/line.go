@@ -36,11 +36,6 @@ func ParseHead(text string) (Head, error) {
 	return h, nil
 }
 
-// Checkpoint is the record that says that h was told to others.
-func (h Head) Checkpoint() []byte {
-	return fmt.Appendf(nil, `{"event":"checkpoint","head_seq":%d,"head":"%x"}`, h.Seq, h.Hash)
-}
-
 // next is the head after one more line.
 func (h Head) next(line []byte) Head { return Head{h.Seq + 1, sha256.Sum256(line)} }
 
