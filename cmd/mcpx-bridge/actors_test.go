@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 // Commands for scripts that watch processes while they run:
 //
 //	start NAME PROGRAM ARG…     starts a process
+//	entry NAME FILE SERVER      starts a server as the client with this FILE does
 //	await NAME REGEXP [VAR]     waits until it prints a matching line that was
 //	                            not awaited before; VAR gets the first group
 //	[!] said NAME REGEXP        everything it printed so far has a match
@@ -138,6 +140,9 @@ func environment(ts *testscript.TestScript, e *testscript.Env) []string {
 }
 
 func lookPath(ts *testscript.TestScript, name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return exec.LookPath(name)
+	}
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		if path, err := exec.LookPath(dir + string(os.PathSeparator) + name); err == nil {
 			return path, nil

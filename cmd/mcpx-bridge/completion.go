@@ -70,6 +70,7 @@ func completeFlags(c *cobra.Command) {
 		"style":    {"auto", "v2", "seed000", "seed001", "seed002"},
 		"debug":    {"wire", "stdio"},
 		"via":      {"request", "proposal"},
+		"scope":    {"project", "user"},
 		"remember": {"once", "session", "always"},
 	} {
 		if c.Flags().Lookup(flag) != nil {

@@ -22,7 +22,10 @@ import (
 func (p *program) settle(cmd *cobra.Command) error {
 	open := map[string]*pflag.Flag{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Changed && f.Name != "help" {
+		switch {
+		case f.Changed:
+			p.given = append(p.given, f)
+		case f.Name != "help":
 			open[f.Name] = f
 		}
 	})

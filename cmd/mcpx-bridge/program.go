@@ -24,6 +24,8 @@ type program struct {
 	s   settings
 	log *slog.Logger
 
+	given []*pflag.Flag // those that the command line sets
+
 	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
 	errors    *spool                  // what stderr goes through, nil if it need not
 	unprinted atomic.Pointer[failure] // why something could not be printed
@@ -71,6 +73,7 @@ The others there see its tools; what they may call, you decide. Without
 		p.grantsCommand(),
 		p.policyCommand(),
 		p.auditCommand(),
+		p.clientCommand(),
 		p.doctorCommand(),
 		p.completionCommand(),
 		p.versionCommand(),

@@ -89,6 +89,11 @@ type settings struct {
 	Remember   string
 	DelegateTo string
 
+	// client
+	Scope  string
+	DryRun bool
+	Force  bool
+
 	// policy explain
 	From   string
 	Via    string

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
+)
+
+func (p *program) clientCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "client",
+		Short: "Put the bridge into Claude Desktop, Cursor, VS Code and others",
+		Long: `Put the bridge into the configuration of desktop clients, and take it out again.
+
+Only the entry that is meant changes; comments, order and layout of the file
+stay as they are. What the file was is kept, and "undo" brings it back to the
+byte. --dry-run shows what would change, and changes nothing.
+
+NAME is one of ` + inTwoLines(clientNames()) + `.`,
+		Example: `  mcpx-bridge client list
+  mcpx-bridge client install claude-desktop --topic team --dry-run
+  mcpx-bridge client wrap cursor github --policy policy.yaml
+  mcpx-bridge client undo cursor`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.clientListCommand(), p.clientInstallCommand(), p.clientWrapCommand(), p.clientUnwrapCommand(), p.clientUndoCommand())
+	return cmd
+}
+
+func clientNames() []string {
+	var names []string
+	for _, c := range install.Clients() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// inTwoLines is a list of names for help.
+func inTwoLines(names []string) string {
+	half := (len(names) + 1) / 2
+	return strings.Join(names[:half], ", ") + ",\n" + strings.Join(names[half:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+func (p *program) clientInstallCommand() *cobra.Command {
+	start := p.starters()
+	cmd := &cobra.Command{
+		Use:   "install NAME [FLAGS] [-- CMD [ARG…]]",
+		Short: "Let a client start the bridge",
+		Long: `Let a client start the bridge, under the name mcpx.
+
+The client gets the tools of everybody in the topic: it starts mcpx-bridge
+serve. With a server's command behind -- it gets that server, which then sits in
+the topic too: it starts mcpx-bridge run --stdio. Flags of these two are put
+into the entry, files among them with their full path.
+
+A client that has no directory here is an error, unless --force makes one. An
+entry mcpx that starts another program is left alone.`,
+		Example: `  mcpx-bridge client install claude-desktop --topic team --id ann-desk
+  mcpx-bridge client install claude-code --scope user
+  mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
+		Args:      arguments(1, -1),
+		ValidArgs: clientNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.clientInstall(start, cmd.ArgsLenAtDash(), args)
+		},
+	}
+	p.scopeFlags(cmd)
+	cmd.Flags().BoolVar(&p.s.Force, "force", false, "make the client's directory if there is none")
+	carriedFlags(cmd, start...)
+	return cmd
+}
+
+func (p *program) clientWrapCommand() *cobra.Command {
+	run := p.starters().named("run")
+	cmd := &cobra.Command{
+		Use:   "wrap NAME SERVER [FLAGS]",
+		Short: "Put the bridge in front of a server that a client has",
+		Long: `Put the bridge in front of a server that a client has already.
+
+The client then starts mcpx-bridge run --stdio, which starts the server as the
+client did, and lets the client talk to it as if nothing stood between. At the
+same time the server sits in the topic, under your rules. Variables and other
+settings of the entry stay where they are. Flags of run are put into the entry.
+
+A server that the client reaches by an address cannot be wrapped.`,
+		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
+		Args:      arguments(2, 2),
+		ValidArgs: clientNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.editClient(args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
+				flags, err := p.carried(run)
+				if err != nil {
+					return nil, err
+				}
+				p.warnOfState()
+				return at.Wrap(exe, flags, args[1])
+			})
+		},
+	}
+	p.scopeFlags(cmd)
+	carriedFlags(cmd, run)
+	return cmd
+}
+
+func (p *program) clientUnwrapCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "unwrap NAME SERVER [FLAGS]",
+		Short: "Take the bridge away from in front of a server",
+		Long: `Take the bridge away from in front of a server: the client starts it itself
+again. If nobody touched its command and arguments in the meantime, they get
+back the very bytes they had, whatever else in the file has changed.`,
+		Example:   "  mcpx-bridge client unwrap cursor github",
+		Args:      arguments(2, 2),
+		ValidArgs: clientNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.editClient(args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
+				return at.Unwrap(exe, args[1], h)
+			})
+		},
+	}
+	p.scopeFlags(cmd)
+	return cmd
+}
+
+func (p *program) clientUndoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "undo NAME [FLAGS]",
+		Short: "Take back the last install, wrap or unwrap",
+		Long: `Take back what the last install, wrap or unwrap did to a client's file, one step
+at a time, up to 50 steps. The file gets back the very bytes it had.
+
+If somebody else changed it since, the difference is shown and nothing happens;
+--force brings back the old file all the same, and keeps the present one aside.`,
+		Example:   "  mcpx-bridge client undo cursor\n  mcpx-bridge client undo claude-code --scope user --dry-run",
+		Args:      arguments(1, 1),
+		ValidArgs: clientNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.editClient(args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {
+				return h.Undo(at, p.s.Force)
+			})
+		},
+	}
+	p.scopeFlags(cmd)
+	cmd.Flags().BoolVar(&p.s.Force, "force", false, "bring back the old file though somebody changed it since")
+	return cmd
+}
+
+func (p *program) scopeFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&p.s.Scope, "scope", "", "whose file, `SCOPE`: user, or project for the directory we are in (default: user, for claude-code project)")
+	f.BoolVar(&p.s.DryRun, "dry-run", false, "print the difference with the lines around it, change nothing")
+}
+
+// clientInstall is told where the -- was; -1 means that there was none.
+func (p *program) clientInstall(start starters, dash int, args []string) error {
+	server := args[1:]
+	if len(server) > 0 && dash != 1 {
+		return misused("write -- before the command of a server", "install: %q is one argument too many", args[1])
+	}
+	return p.editClient(args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
+		e, err := p.ourEntry(start, exe, server)
+		if err != nil {
+			return nil, err
+		}
+		return at.Install(e, p.s.Force)
+	})
+}
+
+// editClient thinks a change through, and shows it or makes it so. Only one of
+// our processes does so at a time.
+func (p *program) editClient(name string, think func(exe string, at install.Place, h install.History) (*install.Change, error)) error {
+	at, err := p.clientPlace(name)
+	if err != nil {
+		return err
+	}
+	exe, err := ownPath()
+	if err != nil {
+		return err
+	}
+	state, err := stateHome(p.getenv)
+	if err != nil {
+		return err
+	}
+	if !p.s.DryRun {
+		unlock, err := state.lockClients()
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	history := install.History{Dir: state.file("client")}
+	change, err := think(exe, at, history)
+	if err != nil {
+		return p.clientFailure(err)
+	}
+	if p.s.DryRun {
+		return p.showChange(change)
+	}
+	aside, err := history.Apply(change, time.Now())
+	if err != nil {
+		return p.clientFailure(err)
+	}
+	return p.tellChange(change, aside)
+}
+
+func (p *program) clientPlace(name string) (install.Place, error) {
+	all := install.Clients()
+	i := slices.IndexFunc(all, func(c install.Client) bool { return c.Name == name })
+	if i < 0 {
+		hint := "it is one of " + strings.Join(clientNames(), ", ")
+		if meant := nearest(name, clientNames()); meant != "" {
+			hint = "did you mean " + meant + "?"
+		}
+		return install.Place{}, misused(hint, "there is no client %q", name)
+	}
+	m, err := p.machine()
+	if err != nil {
+		return install.Place{}, err
+	}
+	at, ok := all[i].Place(m, install.Scope(p.s.Scope))
+	if !ok {
+		var has []string
+		for _, s := range all[i].Scope {
+			has = append(has, string(s))
+		}
+		return at, misused("it has "+strings.Join(has, " and "), "--scope: %s has no scope %q", name, p.s.Scope)
+	}
+	return at, nil
+}
+
+// machine says where this person's files are on this machine.
+func (p *program) machine() (install.Machine, error) {
+	key := "HOME"
+	if runtime.GOOS == "windows" {
+		key = "USERPROFILE"
+	}
+	m := install.Machine{GOOS: runtime.GOOS, Home: p.getenv(key), AppData: p.getenv("APPDATA"), ConfigHome: p.getenv("XDG_CONFIG_HOME"),
+		ClaudeConfig: p.getenv("CLAUDE_CONFIG_DIR"), CodexHome: p.getenv("CODEX_HOME")}
+	for name, dir := range map[string]string{key: m.Home, "APPDATA": m.AppData, "XDG_CONFIG_HOME": m.ConfigHome, "CLAUDE_CONFIG_DIR": m.ClaudeConfig, "CODEX_HOME": m.CodexHome} {
+		if dir != "" && !filepath.IsAbs(dir) {
+			return m, misused("write it from the root on, or unset it", "%s is %q, it must be an absolute path", name, dir)
+		}
+	}
+	if m.Home == "" {
+		return m, misused("set "+key, "there is no %s to look for the files of clients in", key)
+	}
+	var err error
+	m.Dir, err = os.Getwd()
+	return m, err
+}
+
+// ownPath is the path that a client finds us by, also after the next update: the
+// one in PATH, if that is us.
+func ownPath() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if strings.Contains(filepath.ToSlash(exe), "/go-build") {
+		return "", fail(exitFailed, "build it where it can stay: go build -o bin/ ./cmd/mcpx-bridge", "%s will be gone when this command ends", exe)
+	}
+	found, err := exec.LookPath("mcpx-bridge")
+	if err == nil {
+		found, err = filepath.Abs(found)
+	}
+	if err == nil && sameFile(found, exe) {
+		return found, nil
+	}
+	return exe, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// lockClients makes us the only process that edits clients' files.
+func (d stateDir) lockClients() (unlock func() error, err error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	f, err := d.lock("client.lock")
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, fail(exitFailed, "try again when it is done", "another mcpx-bridge client is at work")
+	}
+	return f.Close, nil
+}
+
+// clientFailure words what package install found, and shows the difference if
+// there is one.
+func (p *program) clientFailure(err error) error {
+	if e, ok := errors.AsType[*install.ChangedError](err); ok {
+		if p.s.JSON {
+			p.print(jsonLine(map[string]any{"file": e.File, "diff": string(e.Diff)}))
+		} else {
+			p.print([]byte(visibleLines(string(e.Diff))))
+		}
+		return fail(exitFailed, "--force brings back what was there before, and keeps aside what is there now", "%w", err)
+	}
+	if e, ok := errors.AsType[*install.Error](err); ok {
+		return fail(exitFailed, e.Hint, "%w", err)
+	}
+	return err
+}

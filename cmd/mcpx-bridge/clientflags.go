@@ -1,0 +1,157 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
+)
+
+// What install and wrap are told for the bridge that a client will start goes
+// into the entry's arguments.
+
+// starters are the commands that a client can start. Their settings are not
+// ours: we only pass them on.
+type starters []*cobra.Command
+
+func (p *program) starters() starters {
+	apart := &program{env: p.env}
+	return starters{apart.runCommand(), apart.serveCommand()}
+}
+
+// named returns one of them.
+func (all starters) named(name string) *cobra.Command {
+	for _, c := range all {
+		if c.Name() == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// notCarried are flags that an entry says in another way: the server stands
+// behind --, its variables in the entry's own list, where other programs do not
+// see them.
+var notCarried = []string{"help", "stdio", "server", "env"}
+
+// forTheEdit are flags for the edit itself.
+var forTheEdit = []string{"scope", "dry-run", "force", "json", "log-level", "log-format"}
+
+// pathFlags name files. A client starts us in a directory of its own choice.
+var pathFlags = []string{"audit", "config", "cwd", "policy", "tls-cert", "tls-key", "token-file"}
+
+// carriedFlags gives cmd the flags of other commands, to pass on.
+func carriedFlags(cmd *cobra.Command, of ...*cobra.Command) {
+	for _, c := range of {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if cmd.Flags().Lookup(f.Name) == nil && !slices.Contains(notCarried, f.Name) {
+				cmd.Flags().AddFlag(f)
+			}
+		})
+	}
+}
+
+// carried are the flags of a command that the command line sets, as arguments.
+// They come as --name=value, so that none of them is a -- of its own.
+func (p *program) carried(to *cobra.Command) ([]string, error) {
+	var args []string
+	for _, f := range p.given {
+		if slices.Contains(forTheEdit, f.Name) {
+			continue
+		}
+		if to.Flags().Lookup(f.Name) == nil && f.Name != "config" {
+			return nil, misused("mcpx-bridge "+to.Name()+" --help lists its flags", "%s, which the client will start, has no flag --%s", to.Name(), f.Name)
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			arg, err := carriedFlag(f.Name, v)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, arg)
+		}
+	}
+	p.warnOfShell(to)
+	return args, nil
+}
+
+func carriedFlag(name, value string) (string, error) {
+	if !slices.Contains(pathFlags, name) || name == "audit" && value == "off" {
+		return "--" + name + "=" + value, nil
+	}
+	abs, err := filepath.Abs(value)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(abs); err != nil && name != "audit" {
+		return "", misused("name a file that is there", "--%s: %w", name, err)
+	}
+	return "--" + name + "=" + abs, nil
+}
+
+// warnOfShell names variables that mean something to us here, and that the
+// client will not have.
+func (p *program) warnOfShell(to *cobra.Command) {
+	given := func(name string) bool {
+		return slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == name })
+	}
+	warn := func(key, hint string) {
+		if p.getenv(key) != "" {
+			p.log.Warn("the client does not have the " + key + " of this shell")
+			p.log.Warn("hint: " + hint)
+		}
+	}
+	to.Flags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(notCarried, f.Name) && !given(f.Name) {
+			warn(flagEnv(f.Name), "give --"+f.Name+" here")
+		}
+	})
+	if !given("token-file") && !given("token-command") {
+		warn("MCPX_AUTH_TOKEN", "keep the token in a file that only you can read, and give --token-file here")
+	}
+}
+
+// warnOfState is for entries whose variables are not ours to write.
+func (p *program) warnOfState() {
+	if p.getenv("XDG_STATE_HOME") != "" {
+		p.log.Warn("the client does not have the XDG_STATE_HOME of this shell, so the bridge will keep its state elsewhere")
+		p.log.Warn("hint: put it among the variables of the server's entry too")
+	}
+}
+
+// ourEntry is what a client starts as mcpx: the topic, or a server in it.
+func (p *program) ourEntry(start starters, exe string, server []string) (install.Entry, error) {
+	e := install.Entry{Command: exe}
+	if state := p.getenv("XDG_STATE_HOME"); state != "" {
+		e.Env = []string{"XDG_STATE_HOME=" + state} // else it would look for the others of this machine elsewhere
+	}
+	if len(server) == 0 {
+		flags, err := p.carried(start.named("serve"))
+		e.Args = append([]string{"serve"}, flags...)
+		return e, err
+	}
+	flags, err := p.carried(start.named("run"))
+	if err != nil {
+		return e, err
+	}
+	command, err := fromAnywhere(server[0])
+	e.Args = slices.Concat([]string{"run", "--stdio"}, flags, []string{"--", command}, server[1:])
+	return e, err
+}
+
+// fromAnywhere is a command that means the same in every directory. One without
+// a slash is looked for in the client's PATH.
+func fromAnywhere(command string) (string, error) {
+	if !strings.ContainsRune(filepath.ToSlash(command), '/') {
+		return command, nil
+	}
+	return filepath.Abs(command)
+}
