@@ -39,6 +39,7 @@ type Config struct {
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
 	Proposals      proposal.Options // bounds of the Book
+	ProposalStyle  wire.Style       // in which words what becomes of proposals is said; Auto: those of the proposal
 	LenientParams  bool             // read params.tool of a proposal as params.name (seed 000)
 	ToolsRequest   bool             // take tools/request for a proposal, in the dialect that has no other (WIRE 6.2)
 	ProposalStatus bool             // say how it stands with proposals, to those who may understand that (seed 001, option 8)
@@ -117,7 +118,8 @@ func NewEngine(c Config) *Engine {
 	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
 	e.desk = approval.NewDesk(c.Desk)
 	e.book = proposal.NewBook(c.Proposals)
-	e.offers = offers{calls: map[*proposal.Life]*call{}, status: c.ProposalStatus, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
+	e.offers = offers{calls: map[*proposal.Life]*call{}, status: c.ProposalStatus,
+		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
 	e.book.SetRules(e.rulesOfProposals())
 	for _, s := range c.Seen {
 		e.seen.before(s)

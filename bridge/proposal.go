@@ -22,7 +22,8 @@ import (
 
 // offers is what the Engine knows of proposals beside the Book.
 type offers struct {
-	lenient, toolsRequest bool                     // as Config says
+	lenient, toolsRequest bool // as Config says
+	style                 wire.Style
 	calls                 map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
 	status                bool
 	said                  []rejection // the last few rejects, the oldest first
@@ -42,6 +43,10 @@ func (e *Engine) offered(env *wire.Envelope) {
 		env = &lenient
 	}
 	offer, err := env.Offer()
+	if e.offers.style != wire.Auto {
+		offer.Style = e.offers.style
+		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
+	}
 	e.live(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
 		Lacks: e.lacks(offer.Needs), Sum: sumOf(env)}))
 }

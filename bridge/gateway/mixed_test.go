@@ -244,6 +244,10 @@ func TestLifecycleCapabilities(t *testing.T) {
 	h := open(t, gateway.Options{})
 	agent := h.join("mcpx/v0.1", "agent", `["mcp/proposal:*","mcpx.withdraw.proposal"]`)
 	fs := h.join("mcpx/v0.1", "fs", `["mcpx.reject.proposal"]`)
+	now := h.knock("mew/v0.4", "now", h.mint("now", "t", `["mcpx.reject.proposal","mcpx.status.proposal"]`))
+	if w, err := now.kind(wire.Greeting).Welcome(); err != nil || string(w.You.Caps.Raw()) != `[{"kind":"mcp/reject"},{"kind":"mcpx.status.proposal"}]` {
+		t.Errorf("in mew they are said as %s, %v", w.You.Caps.Raw(), err)
+	}
 	propose := `{"method":"tools/call","params":{"name":"echo"}}`
 	for i, c := range []struct {
 		from    *guest

@@ -24,7 +24,10 @@ var (
 // notifications, and in mcpx/v0.1, with Key where there is one, on all that
 // carries MCP.
 //
-// The payload goes in as it came but for Edits, for MCP kinds a JSON-RPC
+// What concerns a proposal is written as its Style wants it, or else as caps
+// permit; a Reject that no word is left for becomes a chat. See [Dialect.Spelling].
+//
+// Any other payload goes in as it came but for Edits, for MCP kinds a JSON-RPC
 // message, for chat
 // {text, format?} (see [Envelope.Complete] where it came from another dialect).
 // Frames of the gateway have functions of their own.

@@ -179,6 +179,9 @@ func patternOf(payload jsontext.Value) (method, key string) {
 func (g *grant) object(dst []byte) []byte {
 	kind, rest, _ := strings.Cut(g.kind, ":")
 	method, key, _ := strings.Cut(rest, ":")
+	if k := mcpx1.reads[kind]; k.refers() {
+		kind = cmp.Or(mew.words[k], kind) // in the words of a draft
+	}
 	dst = append(dst, `{"kind":`...)
 	dst = jsonrpc.AppendQuote(dst, kind)
 	switch {

@@ -64,14 +64,15 @@ func helpCommand() *cobra.Command {
 // completeFlags lets shells complete the values of flags that have few.
 func completeFlags(c *cobra.Command) {
 	for flag, values := range map[string][]string{
-		"dialect":  append(wire.Protocols(), "auto"),
-		"format":   sortedKeys(formats),
-		"role":     sortedKeys(roles),
-		"style":    {"auto", "v2", "seed000", "seed001", "seed002"},
-		"debug":    {"wire", "stdio"},
-		"via":      {"request", "proposal"},
-		"scope":    {"project", "user"},
-		"remember": {"once", "session", "always"},
+		"dialect":        append(wire.Protocols(), "auto"),
+		"format":         sortedKeys(formats),
+		"role":           sortedKeys(roles),
+		"proposal-style": {"auto", "v2", "seed000", "seed001", "chat", "off"},
+		"style":          {"auto", "v2", "seed000", "seed001", "seed002"},
+		"debug":          {"wire", "stdio"},
+		"via":            {"request", "proposal"},
+		"scope":          {"project", "user"},
+		"remember":       {"once", "session", "always"},
 	} {
 		if c.Flags().Lookup(flag) != nil {
 			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

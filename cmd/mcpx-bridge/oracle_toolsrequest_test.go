@@ -100,3 +100,39 @@ func TestLenientParams(t *testing.T) {
 	p.takes("p1", "read_file", readArguments, anyResult)
 	p.runs(0, 1)
 }
+
+// The owner may choose how rejects are spelled, whatever the proposal looks like;
+// off says nothing at all (WIRE 4.3).
+func TestProposalStyle(t *testing.T) {
+	for style, want := range map[string]string{
+		"auto":    `{"kind":"proposal-reject","payload":{"proposal_id":"p1","reason":"incapable","detail":"incapable"}}`,
+		"v2":      `{"kind":"mcp/reject","payload":{"reason":"incapable"}}`,
+		"seed001": `{"kind":"mcpx.reject.proposal","correlationId":"p1","payload":{"proposal_id":"p1","reason":"incapable"}}`,
+		"chat":    `{"kind":"chat","correlation_id":"p1","payload":{"text":"*","format":"plain"}}`,
+		"off":     "",
+	} {
+		t.Run(style, func(t *testing.T) {
+			g := openStage(t, d1)
+			s := ruled(t, proposalRules(observes), "--proposal-style", style).start(t, g.url)
+			g.side = s
+			g.accept()
+			g.send(d1.presence("join-of-me", "join", "fs"))
+			g.send(d1.welcome("fs", `["mcp/*","mcpx.*","proposal*","chat"]`, "bob", "alice"))
+			s.ready()
+			g.settle()
+			g.send(d1.frame("p1", "bob", "fs", "proposal", "", proposing("nope", `{}`, "")))
+			state := "told"
+			if want != "" {
+				g.expect(want)
+			} else {
+				state = "untold"
+			}
+			g.quiet()
+			s.await(fmt.Sprintf(`{"event":"rejected","proposal":"p1","reason":"incapable","state":%q}`, state))
+		})
+	}
+	out := newDiary()
+	if code := run(t.Context(), []string{"run", "--proposal-style", "loud", "--", "true"}, env{stdout: newDiary(), stderr: out, getenv: launch{}.getenv(t), environ: func() []string { return nil }}); code != 2 {
+		t.Errorf("exit %d: %s", code, out.text())
+	}
+}

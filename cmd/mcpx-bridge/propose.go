@@ -140,8 +140,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
-	w.offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), object, []byte(`}`))
-	if err := w.begin(style); err != nil {
+	if err := w.begin(object, style); err != nil {
 		return err
 	}
 	return w.wait(ctx)
@@ -165,7 +164,10 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 }
 
 // begin sends the proposal.
-func (w *pursuit) begin(style wire.Style) error {
+func (w *pursuit) begin(arguments []byte, style wire.Style) error {
+	w.mu.Lock()
+	w.offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, w.tool), []byte(`,"arguments":`), arguments, []byte(`}`))
+	w.mu.Unlock()
 	e := wire.Envelope{ID: w.id, Kind: wire.Proposal, Style: style, Method: w.offer.Method, Key: w.tool, Payload: w.offer.Payload()}
 	if w.to != "" {
 		e.To = []string{w.to}

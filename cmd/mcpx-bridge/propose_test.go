@@ -317,17 +317,21 @@ func TestSplitTarget(t *testing.T) {
 
 // What a stranger says has no end of rejects and tries to remember.
 func TestPursuitIsBounded(t *testing.T) {
-	g, s := begin(t, d1, "echo", `{"text":"x"}`, "--log-level", "error")
+	g, s := begin(t, d1, "echo", `{"text":"x"}`)
 	g.expect(d1.proposalOf("", d1.proposal(), ""))
 	p := g.proposalID()
 	for i := range 2 * maxTries {
 		g.send(d1.frame(fmt.Sprint("t", i), "mallory", "", d1.kind("request", "tools/call", "echo"), p, call("7", "echo", `{}`)))
 		g.send(d1.frame(fmt.Sprint("r", i), fmt.Sprint("m", i), "", "mcp/reject", p, `{}`))
 	}
+	g.send(d1.frame("c", "mallory", "", "chat", p, `{"text":"`+strings.Repeat("x", 1<<20)+`"}`))
 	g.respond("mallory", fmt.Sprint("t", 2*maxTries-1), echoed) // not remembered
 	g.respond("mallory", "t0", strings.Replace(echoed, "done it", "first", 1))
 	s.exits(0)
 	if got := strings.TrimSpace(s.events.text()); got != "first" {
 		t.Errorf("stdout is %q", got)
+	}
+	if n := len(s.stderr.text()); n > 1<<17 {
+		t.Errorf("%d bytes on stderr", n)
 	}
 }

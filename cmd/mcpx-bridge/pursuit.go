@@ -34,6 +34,7 @@ type pursuit struct {
 	mu      sync.Mutex
 	tries   map[string]try // requests that were made for it, by envelope id
 	refused []rejection
+	sayings int // how often somebody said something about it
 	over    bool
 }
 
@@ -214,7 +215,7 @@ func (w *pursuit) tried(e *wire.Envelope) {
 		words = t.by + " has it done by " + cmp.Or(t.at, "whoever can")
 	}
 	if !w.sameCall(e) {
-		words += ", changed: " + e.Key + " " + string(oneLine(e.Message.Get(jsonrpc.Arguments)))
+		words += ", changed: " + shown([]byte(e.Key)) + " " + shown(e.Message.Get(jsonrpc.Arguments))
 	}
 	w.log.Info(words)
 }
@@ -265,7 +266,7 @@ func errorWords(raw []byte) string {
 	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
 		return "an answer that cannot be read"
 	}
-	return e.Message
+	return shown([]byte(e.Message))
 }
 
 // faulted ends the wait if the gateway did not take the proposal.
@@ -296,9 +297,13 @@ func (w *pursuit) told(e *wire.Envelope) {
 	if s, err := e.Standing(); err == nil {
 		words = strings.TrimSpace(s.State + " " + s.Reason)
 	}
-	if words != "" {
-		w.log.Info(e.From + " says: " + words)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if words == "" || w.over || w.sayings == maxTries {
+		return
 	}
+	w.sayings++
+	w.log.Info(e.From + " says: " + shown([]byte(words)))
 }
 
 // end is called with the lock held, and once.

@@ -224,6 +224,10 @@ func (p *program) newBridging(t target) (*bridging, error) {
 	}
 	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace}
+	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))
+	if !ok {
+		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
+	}
 	rules, now, err := p.newRulebook()
 	if err != nil {
 		return nil, err
@@ -244,6 +248,7 @@ func (p *program) newBridging(t target) (*bridging, error) {
 			Local:           true,
 			TrustUnverified: p.s.TrustUnverified || p.s.Gateway == "",
 			ProposalStatus:  p.s.ProposalStatus,
+			ProposalStyle:   style,
 			LenientParams:   p.s.LenientParams,
 			ToolsRequest:    p.s.ToolsRequest,
 		},

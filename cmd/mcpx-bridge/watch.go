@@ -167,11 +167,17 @@ func brief(e *wire.Envelope) string {
 			text = e.Message.Get(jsonrpc.Err)
 		}
 	}
+	return shown(text) + after
+}
+
+// shown is text of others in one line of bounded length.
+func shown(text []byte) string {
+	more := ""
 	if len(text) > shownPayload {
-		after = fmt.Sprintf("… (%d bytes)", len(text)) + after
+		more = fmt.Sprintf("… (%d bytes)", len(text))
 		text = bytes.ToValidUTF8(text[:shownPayload], nil)
 	}
-	return visible(string(oneLine(secretMember.ReplaceAll(text, []byte(`${1}"[token]"`))))) + after
+	return visible(string(oneLine(secretMember.ReplaceAll(text, []byte(`${1}"[token]"`))))) + more
 }
 
 // secretMember finds the values of members that hold a token.
