@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,9 @@ func (c *checker) finish() {
 		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 {
 			c.blame("I12", "%v never got an answer", cl)
 		}
+	}
+	if probe := c.order[len(c.order)-1]; !strings.Contains(probe.id, "probe") || probe.told != "yes" {
+		c.blame("I12", "when all was well again, the server's tools could not be listed: %v %s", probe, probe.told)
 	}
 	if open := c.proc.sidecar.Pending(0, 0); len(open) > 0 {
 		c.blame("I11", "%d questions are still open", len(open))

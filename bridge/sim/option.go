@@ -17,6 +17,7 @@ type Options struct {
 	Span     time.Duration // of the first phase
 	Calls    int           // about how many are made
 	MaxCalls int
+	Notes    bool // and nearly all are one of two
 	Noise    bool // of a calm world: mallory is there too
 	Faults   [faults]bool
 }
@@ -30,12 +31,13 @@ func Draw(seed uint64) Options {
 	for range 4 {
 		o.Policies = append(o.Policies, d.IntN(policies))
 	}
+	o.Notes = d.chance(.1)
 	few := d.chance(.3)
 	for f := range faults {
 		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))
 	}
 	if o.Calm {
-		o.Faults, o.MaxCalls, o.Trusted, o.Protocol = [faults]bool{}, 64, true, pick(d, "mcpx/v0.1", "mew/v0.4")
+		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")
 	}
 	return o
 }
@@ -48,6 +50,6 @@ func (o Options) String() string {
 			on = append(on, f.String())
 		}
 	}
-	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d noise=%t faults=%s",
-		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Noise, strings.Join(on, ","))
+	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t faults=%s",
+		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, strings.Join(on, ","))
 }

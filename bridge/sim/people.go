@@ -62,11 +62,17 @@ func (p *person) call() {
 	p.made = append(p.made, f)
 	p.w.topic.send(f)
 	if p.w.strikes(resend) {
-		p.w.after(p.dice.between(0, 10*time.Second), func() { p.w.topic.send(f) })
+		p.w.after(p.dice.between(0, pick(p.dice, 10*time.Second, 10*time.Second, 17*time.Minute)), func() { p.w.topic.send(f) })
 	}
 	if p.w.strikes(cancel) {
-		p.w.after(p.dice.between(0, 10*time.Second), func() { p.takeBack(f) })
+		p.w.after(p.dice.between(0, pick(p.dice, 10*time.Millisecond, 10*time.Second)), func() { p.takeBack(f) })
 	}
+}
+
+// probe asks, when all is well again, for what the server must answer.
+func (p *person) probe() {
+	s := said{id: p.fresh("probe"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "tools/list", args: []byte("probe"), rpc: []byte("0")}
+	p.w.topic.send(p.w.topic.spell(s, s.payload()))
 }
 
 // request is what a call says.
@@ -96,6 +102,9 @@ func (p *person) request() said {
 
 func (p *person) pickTool(s *said) {
 	s.method, s.tool = "tools/call", pick(p.dice, tools...)
+	if p.w.o.Notes {
+		s.tool = "note"
+	}
 	s.args = fmt.Appendf(nil, `{"n":"%s", "amount": 50, "memo":"to\u202eyou\u200b", "token":"SECRET-%s"}`, s.id, s.id)
 	if s.tool == "note" {
 		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
@@ -166,7 +175,7 @@ func (p *person) got(l *letter) {
 		wait = 2 * time.Second
 	}
 	if p.w.strikes(slow) {
-		wait += p.mind.between(10*time.Second, 100*time.Second)
+		wait += p.mind.between(10*time.Second, pick(p.mind, 100*time.Second, 100*time.Second, 19*time.Minute))
 	}
 	answer := p.decide(l)
 	p.w.after(wait, func() { p.answer(l, answer) })

@@ -231,9 +231,17 @@ func (p *process) meanwhile() {
 	if !p.flushing || !p.w.strikes(race) {
 		return
 	}
-	if next := p.w.agenda.soonestOuter(p.w.now + 50*time.Millisecond); next != nil {
+	within := pick(p.w.luck, 50*time.Millisecond, 50*time.Millisecond, 2*time.Second)
+	for end := p.w.now + within; ; {
+		next := p.w.agenda.soonestOuter(end)
+		if next == nil {
+			return
+		}
 		p.w.now = max(p.w.now, next.at)
 		next.do()
+		if p.w.luck.chance(.5) {
+			return
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func newWay(d dice, tool string) way {
 	}
 	w.of = pick(d, []string{"alice", "bob"}, []string{"alice"}, []string{"local"}, []string{"local", "alice", "bob"}, []string{"alice", "bob", "carol"},
 		[]string{"agent-b", "alice", "bob"})
-	w.need, w.within, w.sequential = 1, pick(d, 20*time.Second, 40*time.Second, 90*time.Second), d.chance(.2)
+	w.need, w.within, w.sequential = 1, pick(d, 20*time.Second, 40*time.Second, 90*time.Second, 20*time.Minute), d.chance(.2)
 	if len(w.of) > 1 && (tool == "pay" || d.chance(.2)) {
 		w.need = 2
 	}

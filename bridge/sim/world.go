@@ -19,7 +19,7 @@ const callTime = 20 * time.Second
 
 // healing is how long everything has to come to its end once all is mended: two
 // redials, the longest question, the server's time, the longest pause.
-const healing = 12 * time.Minute
+const healing = 30 * time.Minute
 
 // A world is everything around one bridge, and the bridge.
 type world struct {
@@ -174,7 +174,11 @@ func (w *world) befall(f Fault) {
 	case serverAsks:
 		w.child.ask()
 	case stuck:
-		w.child.stuckTill = w.now + w.luck.between(time.Second, 15*time.Second)
+		length := w.luck.between(time.Second, 15*time.Second)
+		w.child.stuckTill = w.now + length
+		if w.luck.chance(.4) {
+			w.outer(length, func() { w.child.end("did not read", time.Second) })
+		}
 	case full:
 		w.disk.fill(w.luck.between(time.Second, 20*time.Second))
 	case killed, lostTail:
@@ -186,7 +190,7 @@ func (w *world) befall(f Fault) {
 		w.skew += step
 		w.ahead += max(step, 0)
 	case longSleep:
-		w.now += pick(w.luck, 2*time.Minute, 16*time.Minute)
+		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
 		if w.proc != nil {
 			w.proc.tell(bridge.Tick{})
 		}
@@ -237,6 +241,7 @@ func (w *world) heal() {
 			p.comeBack()
 		}
 	}
+	w.after(healing-time.Minute, w.people[0].probe)
 }
 
 // A violation is a promise that was broken.
