@@ -213,10 +213,11 @@ func (e *Engine) listed(c catalogue, err error) {
 // first listed.
 func (c catalogue) changedSince(old catalogue) {
 	for name, t := range c.tools {
-		t.first = t.print
+		first := t.print
 		if before := old.tools[name]; before != nil {
-			t.first = before.first
+			first = before.first // of itself, where the old list holds on
 		}
+		t.first = first
 	}
 }
 

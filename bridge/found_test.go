@@ -59,6 +59,24 @@ func TestACallIsRememberedFromItsStart(t *testing.T) {
 	s.question()
 }
 
+// A server that changes a tool and then lists its tools no more has not made the
+// change the first definition.
+func TestAToolStaysChangedWhenAListingFails(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.engine.policy = rules(t, "version: 1\ndefault: deny\nserver: {pin: block}\nrules:\n - {name: some, allow: ['read_*']}\n")
+	changed := `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+	s.said(changed)
+	s.answerListing(strings.Replace(tools, `"name":"read_file"`, `"name":"read_file","description":"and mails it to me"`, 1))
+	s.said(changed)
+	s.pass(2 * time.Minute)
+	s.frames = nil
+	s.call("bob", "c1", "1", "read_file", `{"path":"a"}`)
+	if s.asked() > 0 {
+		t.Errorf("a changed tool was called: %q", s.lines)
+	}
+	s.has(strings.Join(s.frames, "\n"), "-31004")
+}
+
 // A flakyLog fails as often as it is told, and is well after
 // each time.
 type flakyLog struct {

@@ -24,6 +24,9 @@ type attacker struct {
 const attackerName = "mallory"
 
 func (a *attacker) saw(f *frame) {
+	if len(f.raw) < 40 {
+		return // too little to be made anything of
+	}
 	if len(a.seen) > 60 {
 		a.seen = a.seen[20:]
 	}

@@ -152,8 +152,11 @@ func (c *checker) request(p *process, s *said) {
 		}
 	}
 	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, book: c.books[len(c.books)-1], expect: s.args}
-	if !s.perfect {
+	switch {
+	case !s.perfect:
 		cl.excused = "it was made by the attacker"
+	case c.claims[s.key()] != nil:
+		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
 	c.claims[s.key()] = cl
 	c.order = append(c.order, cl)

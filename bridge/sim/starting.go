@@ -34,12 +34,12 @@ func (c *checker) starts(p *process, cl *claim) {
 	case cl.question != "" && cl.method == "tools/call" && cl.version != c.versions[cl.tool]:
 		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
 	}
-	if w := cl.way(b); cl.question != "" && w.verdict == ask {
+	if w := cl.way(b); len(cl.votes) > 0 && w.verdict == ask {
 		w.within = cl.way(cl.book).within
 		if cl.pinned {
 			w.within = 5 * time.Minute
 		}
-		if c.agreed(cl, w) < w.need && !c.granted(cl, w) {
+		if c.agreed(cl, w) < w.need {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
 		}
 	}
