@@ -143,9 +143,12 @@ func (w *world) stop() {
 			return
 		}
 		p.tell(bridge.GivingUp{})
-		p.letOut()
-		w.check.gaveUp()
-		w.crashed(false)
+		w.after(time.Second, func() {
+			if p.alive() {
+				w.check.gaveUp()
+				w.crashed(false)
+			}
+		})
 	})
 }
 
@@ -198,8 +201,10 @@ func (i pipe) Put(line []byte) error {
 	c := &i.p.w.child
 	switch {
 	case !c.alive:
+		i.p.w.check.notTaken(line)
 		return errors.New("the server is not running")
 	case len(c.queue) > 64 || i.p.w.strikes(pipeFull):
+		i.p.w.check.notTaken(line)
 		return errPipeFull
 	}
 	c.queue = append(c.queue, i.p.w.check.line(i.p, line))

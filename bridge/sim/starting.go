@@ -83,20 +83,30 @@ func (c *checker) line(p *process, raw []byte) *line {
 		c.blame("I2", "a line for the server is none: %q", raw)
 		return l
 	}
-	own := l.Method == "tools/list" && string(l.Params) == "{}"
-	if !own {
+	if !l.own() {
 		l.claim = c.due(l.content())
 	}
 	switch {
 	case l.claim != nil:
 		c.wrote(l)
-	case own, l.ID == nil, l.Method == "":
+	case l.own(), l.ID == nil, l.Method == "":
 	default:
 		c.blame("I1", "the server is to get what no record says it may: %s", raw)
 	}
 	c.lines[string(l.ID)] = l
 	return l
 }
+
+// notTaken: a line could not be written. Nobody waits for it any more.
+func (c *checker) notTaken(raw []byte) {
+	var l line
+	if json.Unmarshal(raw, &l) == nil && !l.own() {
+		c.due(l.content())
+	}
+}
+
+// own: the bridge lists the tools for itself.
+func (l *line) own() bool { return l.Method == "tools/list" && string(l.Params) == "{}" }
 
 // due finds the claim that a line with this content is for: the first of them
 // that has started and has had no line. One whose line was dropped on the way

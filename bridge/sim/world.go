@@ -23,13 +23,13 @@ const healing = 30 * time.Minute
 
 // A world is everything around one bridge, and the bridge.
 type world struct {
-	o      Options
-	now    time.Duration // since the beginning; never set back
-	skew   time.Duration // of the wall clock
-	ahead  time.Duration // how far the wall clock was ever put forward
-	agenda agenda
-	luck   dice
-	healed bool
+	o       Options
+	now     time.Duration // since the beginning; never set back
+	skew    time.Duration // of the wall clock
+	stepped bool          // the wall clock was put forward or back
+	agenda  agenda
+	luck    dice
+	healed  bool
 
 	dialect wire.Dialect
 	topic   topic
@@ -186,9 +186,8 @@ func (w *world) befall(f Fault) {
 	case stopped:
 		w.stop()
 	case wallStep:
-		step := pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
-		w.skew += step
-		w.ahead += max(step, 0)
+		w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
+		w.stepped = true
 	case longSleep:
 		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
 		if w.proc != nil {
