@@ -195,6 +195,9 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 	for _, r := range b.results {
 		failed.Results = append(failed.Results, r.Send)
 	}
+	for _, r := range b.last {
+		failed.Ends = append(failed.Ends, r.Call)
+	}
 	s.putOff(b)
 	s.Handle(failed)
 	if s.o.Audit.Err() == nil {

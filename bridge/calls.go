@@ -342,10 +342,7 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	} else {
 		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(Yes)
 		e.note(r)
-		if f, ok := e.spell(wire.Reply, e.passedOn(c, m)); ok {
-			f.Result = true
-			e.do(f)
-		}
+		e.sendHeld(held{env: e.passedOn(c, m), of: c.name})
 	}
 	e.served(c, outcome(m) == "ok", Yes)
 	e.idleIfDone()

@@ -83,6 +83,7 @@ type (
 	Unrecorded struct {
 		Calls   []uint64
 		Results []Send
+		Ends    []string // of the calls whose last words are not on record, as Call names them
 		Err     error
 	}
 

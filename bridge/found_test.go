@@ -77,6 +77,27 @@ func TestAToolStaysChangedWhenAListingFails(t *testing.T) {
 	s.has(strings.Join(s.frames, "\n"), "-31004")
 }
 
+// A result that waits for a seat says so too when its end could not be put on
+// record.
+func TestAResultThatWaitedIsMarked(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	s.SeatLost(errors.New("gone"))
+	log.fails = 1 << 20
+	m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`), jsonrpc.Passed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handle(ServerSaid{m})
+	s.Flush()
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	got := strings.Join(w.frames, "\n")
+	if !strings.Contains(got, `"correlation_id":"e1"`) || !strings.Contains(got, `"audit":"incomplete"`) {
+		t.Errorf("the caller was told %s", got)
+	}
+}
+
 // A flakyLog fails as often as it is told, and is well after
 // each time.
 type flakyLog struct {

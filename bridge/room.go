@@ -47,6 +47,7 @@ type peer struct {
 type held struct {
 	env *wire.Envelope
 	at  time.Time
+	of  string // the call that env is the server's answer to; "" if it is ours
 }
 
 func (e *Engine) seated(ev Seated) {
@@ -137,10 +138,34 @@ func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
 	if class != wire.Reply {
 		return
 	}
-	e.room.held = append(e.room.held, held{env, e.now})
+	e.room.held = append(e.room.held, held{env: env, at: e.now})
 	e.room.heldBytes += size(env)
 	for len(e.room.held) > heldMax || e.room.heldBytes > heldMaxBytes {
 		e.dropHeld("outbox_full")
+	}
+}
+
+// sendHeld sends an answer, or holds it again. That of the server leaves after
+// its record wherever it waited meanwhile.
+func (e *Engine) sendHeld(h held) {
+	if f, ok := e.spell(wire.Reply, h.env); ok {
+		f.Result = h.of != ""
+		e.do(f)
+	} else if n := len(e.room.held); n > 0 && e.room.held[n-1].env == h.env {
+		e.room.held[n-1].of = h.of
+	}
+}
+
+// markHeld says in the answers that wait that the record ends before them.
+func (e *Engine) markHeld(ends []string) {
+	for i := range e.room.held {
+		h := &e.room.held[i]
+		if h.of == "" || !slices.Contains(ends, h.of) {
+			continue
+		}
+		e.room.heldBytes -= size(h.env)
+		h.env = incomplete(h.env)
+		e.room.heldBytes += size(h.env)
 	}
 }
 
@@ -163,7 +188,7 @@ func (e *Engine) release() {
 			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
 				Detail: "an answer could not be delivered"})
 		case p != nil && p.leaving == nil, h.env.To[0] == e.room.me:
-			e.send(wire.Reply, h.env)
+			e.sendHeld(h)
 		default:
 			e.room.held = append(e.room.held, h)
 			e.room.heldBytes += size(h.env)
@@ -344,7 +369,7 @@ func (e *Engine) resume() {
 	waiting := e.room.held
 	e.room.held, e.room.heldBytes = nil, 0
 	for _, h := range waiting {
-		e.send(wire.Reply, h.env)
+		e.sendHeld(h)
 	}
 	e.act(e.desk.Reask(e.now))
 }

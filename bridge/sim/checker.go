@@ -190,6 +190,11 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		c.blame("I17", "a record holds a secret: %s", r.JSON())
 	}
 	if r.Event == "peer" && r.State == "left" {
+		for _, cl := range c.order {
+			if cl.from == r.ID {
+				cl.callerLeft()
+			}
+		}
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
 	}
 	if r.Event == "modified" {

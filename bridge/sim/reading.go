@@ -68,7 +68,7 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	default:
 		return s, false
 	}
-	return s, e.Protocol == protocol || e.Protocol == ""
+	return s, e.Protocol == protocol || e.Protocol == "" || loose && (strings.HasPrefix(e.Protocol, "mew/v0.") || strings.HasPrefix(e.Protocol, "meup/v0."))
 }
 
 // watched are the names of which no variant may stand in a frame.
