@@ -243,6 +243,27 @@ func TestWithoutATopicThereIsAListAndNothingIsReady(t *testing.T) {
 	}
 }
 
+func TestAClientThatIgnoresChangesCanStillCallWhoCame(t *testing.T) {
+	s := newStage(t, desktop.Config{})
+	s.join(nil)
+	s.meet(`{}`)
+	s.shown()
+	for i := range 50 {
+		id := fmt.Sprintf("p%d", i)
+		s.step(desktop.Came{Peer: desktop.Peer{ID: id}})
+		s.serveLists(map[string][]string{id: {tool("work")}})
+		s.pass(time.Second)
+		s.one("list_changed") // which it does not heed
+	}
+	s.call(1, "mcpx_call", `{"peer":"p7","tool":"work","arguments":{"n":1}}`)
+	if a := s.open("tools/call"); a.To != "p7" || string(a.Params) != `{"name":"work","arguments":{"n":1}}` {
+		t.Errorf("asked: %v", a)
+	}
+	s.call(2, "p8__work", `{}`) // by a name that it was never told
+	s.call(3, "mcpx_peers", `{}`)
+	s.one(`"peer":"p49"`)
+}
+
 func TestAPeerIsGreetedFirstWhereThatIsTheRule(t *testing.T) {
 	s := newStage(t, desktop.Config{})
 	s.step(desktop.Seated{Me: "me", Topic: "lobby", Greet: true, Peers: []desktop.Peer{{ID: "fs"}}})

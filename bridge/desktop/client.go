@@ -235,6 +235,7 @@ func (f *Face) initialize(r *request) {
 }
 
 func (f *Face) discover(r *request) {
+	r.modern = true // whoever asks, for there was no such request before
 	versions := compose(append([]string{modern}, handshaking...))
 	f.reply(r, slices.Concat([]byte(`{"supportedVersions":`), versions, []byte(","), f.self(), []byte("}")))
 }

@@ -23,6 +23,7 @@ type hall struct {
 	mu   sync.Mutex
 	held []desktop.Ask
 	gone []desktop.Cancel
+	yes  []desktop.Decide
 	more chan struct{} // gets something whenever something is held
 }
 
@@ -34,6 +35,10 @@ func (h *hall) Carry(a desktop.Act) desktop.Event {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.gone = append(h.gone, a)
+	case desktop.Decide:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.yes = append(h.yes, a)
 	}
 	return nil
 }
@@ -59,8 +64,9 @@ func (h *hall) ask(a desktop.Ask) desktop.Event {
 type line struct {
 	*hall
 	in   io.WriteCloser
-	out  *bufio.Reader
-	ends chan error // what Read and Close came to
+	raw  io.Reader
+	out  *bufio.Reader // of raw
+	ends chan error    // what Read and Close came to
 }
 
 // connect has a server speak over real pipes.
@@ -71,7 +77,7 @@ func connect(t *testing.T, hold string) *line {
 	h := &hall{hold: hold, more: make(chan struct{}, 1000)}
 	h.server = desktop.NewServer(desktop.Config{NewID: func() string { return "ticket" }}, h, desktop.Options{Out: serverOut})
 	h.server.Step(desktop.Seated{Me: "me", Topic: "t", Peers: []desktop.Peer{{ID: "fs"}}})
-	l := &line{hall: h, in: in, out: bufio.NewReader(out), ends: make(chan error, 2)}
+	l := &line{hall: h, in: in, raw: out, out: bufio.NewReader(out), ends: make(chan error, 2)}
 	go func() {
 		l.ends <- h.server.Read(t.Context(), serverIn)
 		l.ends <- h.server.Close(context.Background())

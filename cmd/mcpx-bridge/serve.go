@@ -84,6 +84,9 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if terminal(p.stdin) != nil {
+		p.log.Warn("this speaks MCP over stdin and stdout: it is for a client to start, and you are at a terminal")
+	}
 	in, out, restore, err := p.clientPipes()
 	if err != nil {
 		return err
