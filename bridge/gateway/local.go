@@ -15,8 +15,9 @@ type Local struct {
 	g    *Gateway
 	seat *seat
 
-	said atomic.Bool   // something was put that was not flushed
-	over chan struct{} // closed by finish
+	said   atomic.Bool   // something was put that was not flushed
+	relief chan struct{} // somebody has served for long enough, and there is more
+	over   chan struct{} // closed by finish
 
 	finishing sync.Once
 
@@ -46,7 +47,7 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 	if !wire.ValidID(id) {
 		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, idGrammar)
 	}
-	l := &Local{g: g, over: make(chan struct{}), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	l := &Local{g: g, relief: make(chan struct{}, 1), over: make(chan struct{}), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	l.more.L = &l.mu
 	l.seat = &seat{id: id, caps: grant(caps, d), dialect: d, link: l, ticket: g.tickets.Add(1)}
 	if err := g.take(topic, l.seat); err != nil {
@@ -115,20 +116,29 @@ func (l *Local) waits() bool {
 // Serve reads in place of Read: every frame is given to take, and idle is
 // called when there is none left, and now and then before. Both are called by
 // whoever has just said something in the topic, once he would wait for more
-// himself, so that no other goroutine need be woken; never two at a time, and
-// neither may wait for anybody. Serve returns what take failed with, after
-// which the rest can be read, or else, once the seat is lost and all that was
-// queued is taken, a *wire.CloseError.
+// himself, so that no other goroutine need be woken; by the caller of Serve,
+// where that one would be kept for long. Never two at a time, and neither may
+// wait for anybody. Serve returns what take failed with, after which the rest
+// can be read, or else, once the seat is lost and all that was queued is taken,
+// a *wire.CloseError.
 func (l *Local) Serve(take func(frame []byte) error, idle func()) error {
 	l.turn.Lock()
 	l.take, l.idle = take, idle
-	l.serve()
 	l.turn.Unlock()
-	l.flush()
-	<-l.over
+	for over := false; !over; {
+		l.turn.Lock()
+		l.serve(0)
+		l.turn.Unlock()
+		l.flush()
+		select {
+		case <-l.relief:
+		case <-l.over:
+			over = true
+		}
+	}
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	l.serve()
+	l.serve(0)
 	l.take, l.idle = nil, nil
 	if l.bad != nil {
 		return l.bad
@@ -136,8 +146,9 @@ func (l *Local) Serve(take func(frame []byte) error, idle func()) error {
 	return l.ended()
 }
 
-// serve hands on what is queued. The caller holds l.turn.
-func (l *Local) serve() (served bool) {
+// serve hands on what is queued, at most so many frames, 0 for all, and reports
+// whether that was enough of them. The caller holds l.turn.
+func (l *Local) serve(most int) (enough bool) {
 	for n := 1; l.take != nil && l.bad == nil; n++ {
 		frame, more := l.next()
 		if !more || n%flushAfter == 0 {
@@ -145,22 +156,40 @@ func (l *Local) serve() (served bool) {
 			l.Flush()
 		}
 		if !more {
-			return true
+			return false
 		}
 		if l.bad = l.take(frame); l.bad != nil {
 			l.finish()
+		}
+		if n == most {
+			l.idle()
+			l.Flush()
+			return true
 		}
 	}
 	return false
 }
 
+// forOthers is how many frames somebody hands on whose own are not read
+// meanwhile.
+const forOthers = 16 * flushAfter
+
 // flush implements link. Whoever holds the turn looks again after he has given
-// it back, so nothing is left for nobody.
+// it back, so nothing is left for nobody. He has a participant of his own to
+// read, and others may say more than he can hand on: after a while that is for
+// Serve to do.
 func (l *Local) flush() {
 	for l.pending() && l.turn.TryLock() {
-		served := l.serve()
+		served, enough := l.take != nil && l.bad == nil, l.serve(forOthers)
 		l.turn.Unlock()
-		if !served {
+		switch {
+		case enough:
+			select {
+			case l.relief <- struct{}{}:
+			default: // he knows
+			}
+			return
+		case !served:
 			return
 		}
 	}
