@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,13 +25,20 @@ import (
 type catalogue struct {
 	tools    map[string]*tool
 	withheld map[string]bool // names that cannot be told apart from others by eye
+
+	gone    map[string]string // the first fingerprint of those it offers no more
+	blurred bool              // there were more of those than are remembered
 }
+
+// goneMost bounds how many tools that are gone are remembered. Beyond it a tool
+// that nobody remembers counts as changed.
+const goneMost = 4096
 
 type tool struct {
 	name   string
 	schema jsontext.Value // inputSchema as the server wrote it
 	check  func(arguments []byte) error
-	first  string // its fingerprint when this server first listed it
+	first  string // its fingerprint when this server first listed it; "" if nobody remembers
 	print  string // fingerprint of all that tells what the tool is (RELIABILITY AI-9)
 	hints  policy.Hints
 }
@@ -210,14 +218,33 @@ func (e *Engine) listed(c catalogue, err error) {
 }
 
 // changedSince marks the tools that are not what they were when they were
-// first listed.
-func (c catalogue) changedSince(old catalogue) {
+// first listed, be it that they were away meanwhile. c may be old itself.
+func (c *catalogue) changedSince(old catalogue) {
+	c.gone, c.blurred = maps.Clone(old.gone), old.blurred
 	for name, t := range c.tools {
-		first := t.print
-		if before := old.tools[name]; before != nil {
-			first = before.first // of itself, where the old list holds on
+		before, away := old.tools[name], c.gone[name]
+		switch {
+		case before != nil:
+			t.first = before.first // of itself, where the old list holds on
+		case away != "":
+			t.first = away
+		case !c.blurred:
+			t.first = t.print
 		}
-		t.first = first
+		delete(c.gone, name)
+	}
+	for _, name := range sorted(old.tools) {
+		if c.tools[name] != nil {
+			continue
+		}
+		if len(c.gone) == goneMost {
+			c.blurred = true
+			return
+		}
+		if c.gone == nil {
+			c.gone = map[string]string{}
+		}
+		c.gone[name] = old.tools[name].first
 	}
 }
 

@@ -167,14 +167,15 @@ func (e *Engine) allow(c *call) {
 // allowed starts what a rule has allowed, if it still does.
 func (e *Engine) allowed(c *call) {
 	e.ledger.GiveBack(c.hold)
-	now := e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
-	e.reserve(c, now)
+	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
+	e.pinned(c)
+	e.reserve(c, c.decision)
 	refusal, refused := e.judged(c.request)
 	switch {
 	case refused:
 		e.unstarted(c, refusal)
-	case now.Verdict != policy.Allow || !e.fulfils(c.life):
-		e.unstarted(c, policyDenied(c.what(), now.Rule))
+	case c.decision.Verdict != policy.Allow || !e.fulfils(c.life):
+		e.unstarted(c, policyDenied(c.what(), c.decision.Rule))
 	default:
 		e.start(c)
 	}
