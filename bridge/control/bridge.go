@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -128,7 +129,8 @@ const Pending = "pending"
 // A Refusal is why an answer does not count.
 type Refusal struct {
 	Reason string `json:"reason"`
-	By     string `json:"by,omitempty"` // who was first
+	By     string `json:"by,omitempty"`     // who was first
+	Detail string `json:"detail,omitempty"` // more on it, in words
 }
 
 // Reasons of a Refusal. A bridge may have others; they are words with
@@ -153,7 +155,7 @@ func (r *Refusal) Error() string {
 	case r.Reason == WrongSender:
 		return "this is not for you to decide"
 	case r.Reason == approval.InvalidDelegation:
-		return "it cannot be passed on to them; you are asked again"
+		return "it cannot be passed on: " + approval.Text(cmp.Or(r.Detail, "not to them")) + "; you are asked again, and a second time is a no"
 	}
 	return fmt.Sprintf("the answer does not count (%s)", approval.Text(r.Reason))
 }

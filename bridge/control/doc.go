@@ -14,7 +14,7 @@
 //
 // Only decide and grants/revoke change anything, and a decision must carry the
 // digest of what was shown (RELIABILITY AI-23). An answer that does not count
-// is error -31100 with data {reason, by}.
+// is error -31100 with data {reason, by, detail}.
 //
 // Who may come in is settled by the file system: the directory is 0700, the
 // socket 0600, and where the system tells whose process connects, only those

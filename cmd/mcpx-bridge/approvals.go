@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,14 +28,15 @@ func (p *program) approvalsCommand() *cobra.Command {
 		Short: "List and answer questions, for scripts",
 		Long: `List and answer the questions of the bridges on this machine, for scripts.
 
-A question is named by its id, or by any beginning of it that no other has.
-People may like "approve" better: it shows and asks.`,
-		Example: `  mcpx-bridge approvals list
+Without a command they are listed. A question is named by its id, or by any
+beginning of it that no other has. People may like "approve" better: it shows
+and asks.`,
+		Example: `  mcpx-bridge approvals
   mcpx-bridge approvals show 3f2a
   mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
   mcpx-bridge approvals deny 3f2a --reason "ask me tomorrow"`,
 		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.listQuestions(cmd.Context()) },
 	}
 	cmd.AddCommand(p.approvalsListCommand(), p.approvalsShowCommand(), p.approvalsAllowCommand(), p.approvalsDenyCommand())
 	return cmd
@@ -50,9 +52,7 @@ With --json each is one object on a line:
 id digest bridge from tool args rule asked deadline need have.`,
 		Example: "  mcpx-bridge approvals list\n  mcpx-bridge approvals list --json | jq -r .id",
 		Args:    arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBridges(cmd.Context(), func(all bridges) error { return p.listQuestions(cmd.Context(), all) })
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listQuestions(cmd.Context()) },
 	}
 }
 
@@ -81,7 +81,7 @@ is another by now, nothing is allowed. Without it the call is printed that is
 allowed.
 
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
-decided first or the call may not run after all.`,
+decided first or the call does not run after all.`,
 		Example: `  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
   mcpx-bridge approvals allow 3f2a --set modifiedTarget=staging --remember session`,
 		Args: arguments(1, 1),
@@ -155,7 +155,11 @@ func (all bridges) none() error {
 	return fail(exitFailed, "start one with \"mcpx-bridge run\"", "no bridge is running on this machine")
 }
 
-func (p *program) listQuestions(ctx context.Context, all bridges) error {
+func (p *program) listQuestions(ctx context.Context) error {
+	return p.withBridges(ctx, func(all bridges) error { return p.listQuestionsOf(ctx, all) })
+}
+
+func (p *program) listQuestionsOf(ctx context.Context, all bridges) error {
 	rows := [][]string{{"ID", "DIGEST", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT"}}
 	for _, c := range all {
 		list, err := c.List(ctx, !p.s.JSON)
@@ -167,7 +171,7 @@ func (p *program) listQuestions(ctx context.Context, all bridges) error {
 				p.print(jsonLine(q))
 				continue
 			}
-			rows = append(rows, []string{q.ID[:min(8, len(q.ID))], q.Digest, q.Bridge, q.From, q.Tool, q.Rule,
+			rows = append(rows, []string{q.ID[:min(8, len(q.ID))], q.Digest, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "default"),
 				strconv.Itoa(q.Have) + " of " + strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String()})
 		}
 	}
@@ -342,10 +346,10 @@ func (p *program) reply(v *approval.View, allow bool) (r approval.Reply, err err
 		if len(p.s.Set) > 0 || p.s.Remember != "" {
 			return r, misused("", "--delegate-to lets somebody else decide, so --set and --remember are not yours to say")
 		}
-		r.To = to
-		if len(v.DelegateTo) == 0 {
-			return r, misused("", "this question cannot be passed on")
+		if !slices.Contains(v.DelegateTo, to) {
+			return r, misused("", "--delegate-to: this question cannot be passed on to %q; to whom it can: %s", to, cmp.Or(strings.Join(v.DelegateTo, ", "), "nobody"))
 		}
+		r.To = to
 		return r, nil
 	}
 	r.Allow = true
@@ -385,6 +389,8 @@ func (p *program) printOutcome(q pendingQuestion, r approval.Reply, o control.Ou
 		p.log.Info("counted; others must agree too: " + what)
 	case r.Allow && o.Outcome != approval.Allowed.String():
 		return fail(exitRefused, "", "%s: %s, although you allowed it (%s)", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
+	case r.To != "":
+		return fail(exitRefused, "", "%s: %s, although you passed it on (%s)", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
 	default:
 		p.log.Info(o.Outcome + ": " + what)
 	}

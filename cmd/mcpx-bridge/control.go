@@ -123,7 +123,8 @@ func (l *attendance) Question(prefix string) (approval.View, bool) {
 
 func (l *attendance) Decide(a approval.Answer) (control.Outcome, error) {
 	counted := false
-	for _, act := range l.b.sidecar.Decide(a) {
+	acts := l.b.sidecar.Decide(a)
+	for _, act := range acts {
 		switch act := act.(type) {
 		case approval.Settled:
 			if act.ID == a.Question {
@@ -134,15 +135,25 @@ func (l *attendance) Decide(a approval.Answer) (control.Outcome, error) {
 				continue
 			}
 			if act.Event == "foreign_answer" || act.Event == "late_answer" || act.Reason == approval.InvalidDelegation {
-				return control.Outcome{}, l.ends.refusal(act.ID, act.Reason)
+				return control.Outcome{}, l.ends.refusal(act.ID, act.Reason, problemIn(acts, act.ID))
 			}
 			counted = true
 		}
 	}
 	if !counted {
-		return control.Outcome{}, l.ends.refusal(a.Question, control.Unknown)
+		return control.Outcome{}, l.ends.refusal(a.Question, control.Unknown, "")
 	}
 	return control.Outcome{Outcome: control.Pending}, nil
+}
+
+// problemIn is what was wrong with an answer after which a question is put anew.
+func problemIn(acts []approval.Act, question string) string {
+	for _, act := range acts {
+		if again, ok := act.(approval.Show); ok && again.ID == question && again.Problem != "" {
+			return again.Problem
+		}
+	}
+	return ""
 }
 
 func (l *attendance) Grants() []approval.Grant { return l.b.sidecar.Grants() }

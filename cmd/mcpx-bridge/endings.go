@@ -34,14 +34,14 @@ func (e *endings) add(s approval.Settled) {
 }
 
 // refusal says why an answer does not count: of a question that has ended, who
-// was first.
-func (e *endings) refusal(id, reason string) error {
+// was first; else the reason, and detail on it in words.
+func (e *endings) refusal(id, reason, detail string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if by, ended := e.by[id]; ended {
 		return &control.Refusal{Reason: control.AlreadyDecided, By: by}
 	}
-	return &control.Refusal{Reason: reason}
+	return &control.Refusal{Reason: reason, Detail: detail}
 }
 
 // ending says how a question ended, fit to be shown.

@@ -188,8 +188,13 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if meant := nearest(args[0], names); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
-	return misused(hint, "there is no command %q", name)
+	return misused(hint, "there is no command %q", strings.TrimSpace(commandName(cmd)+" "+args[0]))
+}
+
+// commandName is a command as it is typed behind the program's name: "audit
+// show"; "" is the program itself.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
 }
 
 // arguments checks how many there are; usage says what they should be.
@@ -197,9 +202,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return misused("usage: "+cmd.UseLine(), "%s: something is missing", cmd.Name())
+			return misused("usage: "+cmd.UseLine(), "%s: something is missing", commandName(cmd))
 		case most >= 0 && len(args) > most:
-			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", cmd.Name(), args[most])
+			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", commandName(cmd), args[most])
 		}
 		return nil
 	}
