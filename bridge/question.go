@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -196,6 +197,9 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
 		r.Code, r.Message = codeBusy, "too many questions about calls of "+c.from
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
+		if s.Reason == approval.Cooldown {
+			r.Message = "this very call of " + c.what() + " was refused several times in a row, so nobody is asked about it for a while"
+		}
 	case s.Reason == approval.PolicyDenied:
 		r = policyDenied(c.what(), c.decision.Rule)
 	case s.Reason == approval.ToolChanged:
@@ -207,9 +211,31 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 	case s.Reason == auditReason:
 		r = auditUnavailable()
 	default:
-		r.Code, r.Message = codeDenied, "the call of "+c.what()+" was not approved: "+s.Reason
+		r.Code, r.Message = codeDenied, "the call of "+c.what()+" "+refusedBy(s)
 	}
 	return r
+}
+
+// refusedBy says, for the caller, how people came to a no.
+func refusedBy(s approval.Settled) string {
+	who := "somebody"
+	if len(s.By) > 0 {
+		who = map[approval.Door]string{approval.Topic: s.By[0].ID, approval.Local: "the person at the bridge",
+			approval.Host: "the person at the client"}[s.By[0].Door]
+	}
+	switch s.Reason {
+	case approval.Declined:
+		return "was declined by " + who
+	case approval.Cancelled:
+		return "was put to " + who + ", who did not decide"
+	case approval.InvalidAnswer:
+		return "was not approved: the answer of " + who + " is no clear yes"
+	case approval.InvalidModification:
+		return "was not approved: it cannot be changed as " + who + " wants it"
+	case approval.InvalidDelegation:
+		return "was not approved: it cannot be passed on as " + who + " wants it"
+	}
+	return "was not approved: " + strings.ReplaceAll(s.Reason, "_", " ")
 }
 
 // sync waits until the decision is on disk: only then does it count

@@ -199,6 +199,8 @@ func TestO40O41AYesRunsTheCallOnce(t *testing.T) {
 }
 
 func TestO42ToO45EverythingElseIsANo(t *testing.T) {
+	words := map[string]string{"declined": "was declined by alice", "cancelled": "was put to alice, who did not decide",
+		"invalid_answer": "was not approved: the answer of alice is no clear yes"}
 	for result, reason := range map[string]string{
 		`{"action":"accept","content":{"approve":false}}`:  "declined",
 		`{"action":"decline","content":{"approve":true}}`:  "declined",
@@ -216,7 +218,7 @@ func TestO42ToO45EverythingElseIsANo(t *testing.T) {
 		everyDialect(t, asksAlice, func(s *stage) {
 			s.write()
 			s.answers("alice", s.question(), true, result)
-			s.refused(-31001, `"reason":"`+reason+`"`)
+			s.refused(-31001, `"reason":"`+reason+`"`, "the call of write_file "+words[reason])
 		})
 	}
 }

@@ -250,8 +250,11 @@ func (p *program) showProgress(params []byte) {
 		return
 	}
 	text := string(s.Progress)
-	if s.Total != "" {
+	switch {
+	case s.Total != "":
 		text += "/" + string(s.Total)
+	case s.Message != "":
+		text = "" // what is counted, and how far it goes, nobody says
 	}
 	p.log.Info(strings.TrimSpace(text + " " + s.Message))
 }
@@ -323,7 +326,7 @@ func rpcError(to, what string, raw []byte) error {
 	var e struct {
 		Code    int
 		Message string
-		Data    struct{ Reason, Say string }
+		Data    struct{ Reason, Say, By string }
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		// data may be anything; code and message are what counts.
@@ -336,11 +339,15 @@ func rpcError(to, what string, raw []byte) error {
 		}
 		e.Code, e.Message = bare.Code, bare.Message
 	}
+	said := e.Data.Say
+	if said != "" && e.Data.By != "" {
+		said = e.Data.By + " says: " + said
+	}
 	switch exit := rpcExit(e.Code); exit {
 	case exitRefused:
-		return fail(exit, e.Data.Say, "%s refused %s: %s (%s)", to, what, e.Message, e.Data.Reason)
+		return fail(exit, said, "%s refused %s: %s (%s)", to, what, e.Message, e.Data.Reason)
 	case exitNoAnswer:
-		return fail(exit, e.Data.Say, "%s gave no answer to %s: %s (%s)", to, what, e.Message, e.Data.Reason)
+		return fail(exit, said, "%s gave no answer to %s: %s (%s)", to, what, e.Message, e.Data.Reason)
 	default:
 		return fail(exit, "", "%s answers %s with an error: %s (%d)", to, what, e.Message, e.Code)
 	}
