@@ -154,6 +154,12 @@ func (e *Engine) settled(s approval.Settled) {
 	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.decision.Rule, s.ID
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
+	switch {
+	case s.Used != nil:
+		r.Grant = s.Used.ID
+	case s.Made != nil:
+		r.Grant, r.Keep = s.Made.ID, s.Made.Keep
+	}
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
 		r.about(e.policy, s.Args)

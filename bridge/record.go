@@ -31,6 +31,8 @@ type Record struct {
 	By       []string `json:"by,omitempty"`     // who did
 	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
 	Modified []string `json:"modified,omitempty"`
+	Grant    string   `json:"grant,omitempty"` // id of the remembered yes that a decision rests on or, with Keep, has made
+	Keep     string   `json:"keep,omitempty"`  // how long it is remembered: session or always
 
 	// Args are the arguments that a decision was about, as far as the policy
 	// shows them. Of long ones only the size is kept.

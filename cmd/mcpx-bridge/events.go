@@ -180,11 +180,7 @@ func inWords(r bridge.Record) string {
 	case "answer":
 		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
 	case "decided":
-		by := ""
-		if len(r.By) > 0 {
-			by = ", by " + strings.Join(r.By, ", ")
-		}
-		return "decided: " + r.Verdict + " " + what + " for " + r.From + by
+		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
 	case "withdrawn":
 		return r.From + " withdrew " + what
 	case "proposed", "rejected", "left", "taken", "fulfilled", "unfulfilled", "expired":
@@ -210,6 +206,20 @@ func inWords(r bridge.Record) string {
 		return strings.ReplaceAll(r.Reason, "_", " ")
 	}
 	return strings.ReplaceAll(r.Event, "_", " ")
+}
+
+// deciders says by whom a call was decided, now or some time ago.
+func deciders(r bridge.Record) string {
+	by := strings.Join(r.By, ", ")
+	switch {
+	case by == "":
+		return ""
+	case r.Keep != "":
+		return ", by " + by + ", who will not be asked that again (" + r.Keep + ")"
+	case r.Grant != "":
+		return ", as " + by + " had it remembered"
+	}
+	return ", by " + by
 }
 
 // proposalInWords says what has become of somebody's proposal.
@@ -239,6 +249,7 @@ func proposalInWords(r bridge.Record, what string) string {
 func details(r bridge.Record) []slog.Attr {
 	all := detail(nil, "call", r.Call)
 	all = detail(all, "rule", r.Rule)
+	all = detail(all, "grant", r.Grant)
 	if r.Event != "disconnected" || !left(r) {
 		all = detail(all, "detail", r.Detail)
 	}
