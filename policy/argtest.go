@@ -70,11 +70,17 @@ func newExpressions(pattern string) (expressions, error) {
 	if _, err := regexp.Compile(pattern); err != nil {
 		return nil, err
 	}
+	loose, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
+	if err != nil {
+		return nil, errOpenQuote // all else that would swallow what is put behind it is an error by itself
+	}
 	return expressions{
-		loosens:  regexp.MustCompile(`\A(?:` + pattern + `)\z`),
+		loosens:  loose,
 		tightens: regexp.MustCompile(`(?s)\A(?:` + pattern + `)\z`),
 	}, nil
 }
+
+var errOpenQuote = errors.New(`what follows \Q has no end: write \E behind it`)
 
 func regexTest(patterns []expressions) test {
 	return textTest(len(patterns), func(i int, text string, s side) (Match, error) {
