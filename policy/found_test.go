@@ -24,3 +24,16 @@ func TestAQuoteWithoutEndInARegexIsALoadError(t *testing.T) {
 		t.Error(v)
 	}
 }
+
+// A JSON pointer reaches an element by its number too, as it does in args.
+func TestRedactReachesElementsByNumber(t *testing.T) {
+	p, err := Load("p.yaml", []byte("version: 1\ndefault: ask\nredact: [/list/0, /list/1/pin, /all/*]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const args = `{"list":["a secret",{"pin":"1234","0":"x"},"*"],"all":["b",{"c":1}],"0":"y"}`
+	const want = `{"list":["[redacted]",{"pin":"[redacted]","0":"x"},"*"],"all":["[redacted]","[redacted]"],"0":"y"}`
+	if got := string(p.Redact([]byte(args))); got != want {
+		t.Error(got)
+	}
+}

@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -63,7 +64,7 @@ func (p *Policy) Redact(args []byte) []byte {
 // walk calls hide for the outermost hidden values, from left to right.
 func (r redaction) walk(v *value, way []string, hide func(*value)) {
 	for i := range v.items {
-		step := "*" // an element has no key to hide it by; pointers reach it with *
+		step := strconv.Itoa(i)
 		if v.kind == isObject {
 			step = v.keys[i]
 		}
