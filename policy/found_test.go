@@ -37,3 +37,25 @@ func TestRedactReachesElementsByNumber(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Some file systems take names for one that Unicode spells in two ways.
+func TestPathsThatUnicodeSpellsInTwoWaysAreAlike(t *testing.T) {
+	for pattern, path := range map[string]string{
+		"/srv/priv\u00e9": "/srv/prive\u0301/x", "/srv/prive\u0301": "/srv/PRIV\u00c9/x",
+		"/srv/Stra\u00dfe": "/srv/STRASSE/x", "/srv/\u1e9e": "/srv/ss", "/srv/file": "/srv/\ufb01le",
+	} {
+		for effect, want := range map[string]Verdict{"deny": Deny, "allow": Ask} {
+			for _, test := range []string{"under", "glob"} {
+				of := pattern + map[string]string{"glob": "/**"}[test]
+				p, err := Load("p.yaml", []byte("version: 1\ndefault: "+map[string]string{"deny": "allow", "allow": "ask"}[effect]+
+					"\nrules:\n  - "+effect+": [t]\n    args: {a: {"+test+": \""+of+"\"}}\n"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := p.Decide(Call{From: "bob", Via: "request", Method: toolsCall, Tool: "t", Args: []byte(`{"a":"` + path + `"}`)}, nil); d.Verdict != want {
+					t.Errorf("%s %s %q, %q: %v", effect, test, pattern, path, d.Reasons)
+				}
+			}
+		}
+	}
+}

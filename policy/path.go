@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // A place is a path taken apart. Only places with the same root can be
@@ -67,8 +70,8 @@ func segments(s string) []string {
 }
 
 // fold makes names equal that some file system takes for the same: those of
-// Windows and macOS ignore case, zero-width characters, dots and spaces at the
-// end, and what follows a colon.
+// Windows and macOS ignore case, how Unicode spells a character, zero-width
+// characters, dots and spaces at the end, and what follows a colon.
 func fold(name string) string {
 	if i := strings.IndexByte(name, ':'); i > 0 {
 		name = name[:i]
@@ -79,6 +82,9 @@ func fold(name string) string {
 		}
 		return unicode.ToLower(unicode.ToUpper(r))
 	}, name)
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		name = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
+	}
 	return strings.TrimRight(name, ". ")
 }
 
