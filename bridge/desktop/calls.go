@@ -85,11 +85,11 @@ func (f *Face) call(r *request, pair Pair, args []byte) {
 		return
 	}
 	if why := f.absent(pair.Peer); why != "" {
-		f.sorry(r, why+"; the call was not made")
+		f.sorry(r, unavailable, why+"; the call was not made")
 		return
 	}
 	if len(f.calls)+len(f.tickets) >= maxCalls {
-		f.sorry(r, "too many calls are under way; the call was not made")
+		f.sorry(r, busy, "too many calls are under way; the call was not made")
 		return
 	}
 	c := &call{key: key, pair: pair}
@@ -184,8 +184,10 @@ func (f *Face) deliver(c *call) {
 
 func (f *Face) giveAnswer(r *request, c *call) {
 	switch a := c.answer; {
+	case a.Unsent:
+		f.sorry(r, unavailable, a.Failed+"; the call was not made")
 	case a.Failed != "":
-		f.sorry(r, a.Failed+"; "+c.pair.Name+" may or may not have run")
+		f.sorry(r, outcomeUnknown, a.Failed+"; "+c.pair.Name+" may or may not have run")
 	case a.Err != nil:
 		if text := refusal(c.pair, a.Err); text != "" {
 			f.refused(r, text, a.Err)
@@ -202,11 +204,11 @@ func (f *Face) giveAnswer(r *request, c *call) {
 func (f *Face) passResult(r *request, result []byte, from Pair) {
 	at, err := peek(result, "resultType")
 	if err != nil {
-		f.sorry(r, from.Peer+" answered with something that is no result; "+from.Name+" has run")
+		f.sorry(r, unreadable, from.Peer+" answered with something that is no result; "+from.Name+" has run")
 		return
 	}
 	if kind, _ := jsonrpc.Unquote(at[0]); at[0] != nil && kind != "complete" {
-		f.sorry(r, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
+		f.sorry(r, outcomeUnknown, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
 		return
 	}
 	f.reply(r, result)
@@ -287,12 +289,3 @@ type word struct {
 }
 
 func words(text string) []word { return []word{{"text", text}} }
-
-// sorry answers that something did not work, in words that a model reads.
-func (f *Face) sorry(r *request, text string) {
-	if r.method != "tools/call" {
-		f.refuse(r, codeUnavailable, text, nil)
-		return
-	}
-	f.reply(r, compose(map[string]any{"content": words(clip(text, 600)), "isError": true}))
-}

@@ -164,8 +164,17 @@ func TestAPeerLeavesMidCall(t *testing.T) {
 	s.pass(4 * time.Second)
 	s.silent() // it may come back
 	s.pass(time.Second)
-	s.one(`"id":1`, `"isError":true`, "fs left before it answered; write may or may not have run")
+	s.one(`"id":1`, `"isError":true`, "fs left before it answered; write may or may not have run", `"code":-31008`, `"executed":"unknown"`)
 	s.none("tools/call")
+}
+
+func TestACallThatCouldNotBeSentWasNotMade(t *testing.T) {
+	s := joined(t, `{}`)
+	s.call(1, "fs__write", `{}`)
+	a := s.open("tools/call")
+	delete(s.asks, a.Ref)
+	s.step(desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: the link is full", Unsent: true})
+	s.one(`"isError":true`, "the link is full; the call was not made", `"executed":"no"`)
 }
 
 func TestTheLinkIsLostMidCall(t *testing.T) {

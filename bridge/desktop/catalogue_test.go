@@ -132,7 +132,7 @@ func TestADepartedPeersToolsStayAWhile(t *testing.T) { // O105
 	s.pass(29 * time.Second)
 	s.silent()
 	s.call(1, "fs__read", `{}`)
-	s.one(`"isError":true`, "fs has left the topic", "not made")
+	s.one(`"isError":true`, "fs has left the topic", "not made", `"code":-31007`, `"executed":"no"`)
 	s.pass(2 * time.Second)
 	s.one("notifications/tools/list_changed")
 	s.call(2, "fs__read", `{}`)

@@ -20,12 +20,11 @@ var (
 )
 
 const (
-	codeParse           = -32700
-	codeInvalidRequest  = -32600
-	codeUnknownMethod   = -32601
-	codeInvalidParams   = -32602
-	codeWrongRevision   = -32022
-	codeTooManyRequests = -31005
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeUnknownMethod  = -32601
+	codeInvalidParams  = -32602
+	codeWrongRevision  = -32022
 )
 
 const (
@@ -159,7 +158,7 @@ func (f *Face) request(m *jsonrpc.Message) {
 		f.say(jsonrpc.AppendError(nil, r.id, codeInvalidRequest, "a request with this id is still under way", nil))
 		return
 	case len(f.requests) >= maxOpen:
-		f.say(jsonrpc.AppendError(nil, r.id, codeTooManyRequests, "too many requests are under way", nil))
+		f.say(jsonrpc.AppendError(nil, r.id, busy.code, "too many requests are under way", nil))
 		return
 	}
 	f.heard++
@@ -345,8 +344,12 @@ func (f *Face) passError(r *request, raw []byte) {
 
 // listen opens a stream of notifications of the modern revision.
 func (f *Face) listen(r *request) {
+	if !r.modern {
+		f.refuse(r, codeUnknownMethod, "subscriptions/listen belongs to another revision of MCP", nil)
+		return
+	}
 	at, err := pick(r.params, "notifications")
-	if err != nil || !r.modern || at[0] != nil && !isObject(at[0]) {
+	if err != nil || at[0] != nil && !isObject(at[0]) {
 		f.refuse(r, codeInvalidParams, "notifications must be an object", nil)
 		return
 	}

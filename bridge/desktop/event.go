@@ -29,11 +29,12 @@ type (
 	Left struct{ ID string }
 
 	// Answered is the answer to an Ask: one of Result and Err, raw, or else
-	// Failed, why there will be none.
+	// Failed, why there will be none. Unsent says that the Ask never left.
 	Answered struct {
 		Ref         uint64
 		Result, Err []byte
 		Failed      string
+		Unsent      bool
 	}
 
 	// Progressed carries the parameters of a progress notification about an Ask.

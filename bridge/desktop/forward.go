@@ -50,7 +50,7 @@ func (f *Face) readResource(r *request) {
 // forward asks a peer what the client asked, and passes on what it answers.
 func (f *Face) forward(r *request, pair Pair, params []byte) {
 	if why := f.absent(pair.Peer); why != "" {
-		f.sorry(r, why)
+		f.sorry(r, unavailable, why)
 		return
 	}
 	a := asking{done: func(a Answered) { f.forwarded(r, pair, a) }}
@@ -64,7 +64,7 @@ func (f *Face) forward(r *request, pair Pair, params []byte) {
 func (f *Face) forwarded(r *request, pair Pair, a Answered) {
 	switch {
 	case a.Failed != "":
-		f.sorry(r, a.Failed)
+		f.sorry(r, outcomeUnknown, a.Failed)
 	case a.Err != nil:
 		f.passError(r, a.Err)
 	default:

@@ -81,7 +81,7 @@ func (f *Face) callAny(r *request, args []byte) {
 	pair := Pair{given[0], given[1]}
 	f.whenOpen(tools, r, func() {
 		if !f.shows(pair) {
-			f.sorry(r, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is not shown here; the call was not made")
+			f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is not shown here; the call was not made")
 			return
 		}
 		f.call(r, pair, at[2])
@@ -101,7 +101,7 @@ func (f *Face) callResult(r *request, args []byte) {
 	}
 	c := f.tickets[given[0]]
 	if c == nil {
-		f.sorry(r, "there is no call with this ticket; answers are kept for 15 minutes")
+		f.sorry(r, notThere, "there is no call with this ticket; answers are kept for 15 minutes")
 		return
 	}
 	f.join(r, c)

@@ -6,8 +6,31 @@ import (
 	"strings"
 )
 
-// codeUnavailable is DESIGN 9's for a server that cannot be reached.
-const codeUnavailable = -31007
+// An excuse is why we answer a call ourselves, in the terms of DESIGN 9.
+type excuse struct {
+	code             int
+	reason, executed string
+}
+
+var (
+	unavailable    = excuse{-31007, "server_unavailable", "no"}
+	busy           = excuse{-31005, "busy", "no"}
+	outcomeUnknown = excuse{-31008, "outcome_unknown", "unknown"}
+	unreadable     = excuse{-31008, "outcome_unknown", "yes"}
+	notThere       = excuse{codeInvalidParams, "unknown", "no"}
+)
+
+// sorry answers that something did not work: a call with a result that a model
+// reads, anything else with an error.
+func (f *Face) sorry(r *request, why excuse, text string) {
+	text = clip(text, 600)
+	data := compose(map[string]any{"reason": why.reason, "executed": why.executed, "retryable": why == unavailable || why == busy})
+	if r.method != "tools/call" {
+		f.refuse(r, why.code, text, data)
+		return
+	}
+	f.refused(r, text, compose(map[string]any{"code": why.code, "message": text, "data": json.RawMessage(data)}))
+}
 
 // A fault is a JSON-RPC error as far as it is read here.
 type fault struct {
@@ -58,5 +81,5 @@ func (f *Face) refused(r *request, text string, raw []byte) {
 // passing reports whether an error will not last.
 func passing(raw []byte) bool {
 	e, _, ok := readFault(raw)
-	return ok && (e.Code == -31005 || e.Code == -31006 || e.Code == codeUnavailable)
+	return ok && (e.Code == busy.code || e.Code == -31006 || e.Code == unavailable.code)
 }

@@ -47,7 +47,7 @@ func (s *serving) ask(a desktop.Ask) desktop.Event {
 	s.mu.Unlock()
 	if err := s.q.start(env, a.Method, a.Params, w); err != nil {
 		s.take(a.Ref)
-		return desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: " + err.Error()}
+		return desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: " + err.Error(), Unsent: true}
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 func (s *serving) question(a *asked) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
-		Text: v.Text() + "Decide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n", DelegateTo: s.asked.others(a), Deadline: v.Deadline}
+		Text: v.Text() + "Topic: " + approval.Text(s.q.door.opt.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n", DelegateTo: s.asked.others(a), Deadline: v.Deadline}
 }
 
 // SeatTaken and the following are what the seat calls, after the peer has heard
