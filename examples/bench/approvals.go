@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -59,8 +60,11 @@ func tellTheTime() {
 		case "initialize":
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"clock","version":"1"}}`
 		case "tools/list":
-			result = `{"tools":[{"name":"clock","inputSchema":{"type":"object"}}]}`
+			result = `{"tools":[{"name":"clock","inputSchema":{"type":"object"}},{"name":"hold","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
+			if bytes.Contains(line, []byte(`"name":"hold"`)) {
+				continue // never answered
+			}
 			result = fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, now)
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
@@ -87,13 +91,13 @@ func measureApprovals(s *stage.Stage, callers, pending int) (a approvals, err er
 	if err != nil {
 		return a, err
 	}
-	alice, err := sit(s, e.Gateway, "alice")
+	alice, err := sit(s, e.Gateway, "asked", "alice")
 	if err != nil {
 		return a, err
 	}
 	defer alice.Close()
 	for i := range callers {
-		caller, err := sit(s, e.Gateway, fmt.Sprintf("caller-%d", i))
+		caller, err := sit(s, e.Gateway, "asked", fmt.Sprintf("caller-%d", i))
 		if err != nil {
 			return a, err
 		}
@@ -113,8 +117,8 @@ func measureApprovals(s *stage.Stage, callers, pending int) (a approvals, err er
 }
 
 // sit takes a seat as a stock participant does.
-func sit(s *stage.Stage, url, id string) (*websocket.Conn, error) {
-	token, err := mint(s, "asked", id)
+func sit(s *stage.Stage, url, topic, id string) (*websocket.Conn, error) {
+	token, err := mint(s, topic, id)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func sit(s *stage.Stage, url, id string) (*websocket.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, _, err := websocket.DefaultDialer.Dial(url+"/ws?topic=asked", http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(text))}})
+	ws, _, err := websocket.DefaultDialer.Dial(url+"/ws?topic="+topic, http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(text))}})
 	if err == nil {
 		_, err = hear(ws, "system/welcome", "")
 	}

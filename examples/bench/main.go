@@ -46,7 +46,9 @@ type plan struct {
 	warmup int // calls before the first turn, after which memory is read
 	cells  []cell
 
-	callers int // whose calls are approved, eight each
+	callers   int // whose calls are approved, eight each
+	proposals int // that nobody can serve, one by one and again at a thousand in a second
+	flows     int // proposals that the first is too busy for and the second serves
 }
 
 // A cell is one line of the tables.
@@ -55,8 +57,8 @@ type cell struct{ size, inFlight int }
 var (
 	full = plan{rounds: 7, ms: 400, starts: 7, warmup: 10_000, cells: cells(
 		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64}
-	brief = plan{rounds: 3, ms: 150, starts: 3, warmup: 10_000, cells: full.cells, callers: 16}
+		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100}
+	brief = plan{rounds: 3, ms: 150, starts: 3, warmup: 10_000, cells: full.cells, callers: 16, proposals: 1000, flows: 30}
 )
 
 func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
@@ -105,6 +107,11 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 		return err
 	}
 	r.approvals(asked)
+	proposed, err := measureProposals(s, p.proposals, p.flows)
+	if err != nil {
+		return err
+	}
+	r.proposals(proposed)
 	r.foot(time.Since(began))
 	return nil
 }

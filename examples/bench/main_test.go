@@ -9,12 +9,12 @@ import (
 // were is no matter.
 func TestBench(t *testing.T) {
 	var out strings.Builder
-	p := plan{rounds: 2, ms: 20, starts: 1, warmup: 100, callers: 2, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
+	p := plan{rounds: 2, ms: 20, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
 	if err := bench(t.Context(), p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory",
+		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, out.String())

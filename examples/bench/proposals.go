@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+)
+
+// A proposals is what was measured of proposals, in nanoseconds and sorted.
+type proposals struct {
+	relay  []float64 // through the bare relay to a peer that answers at once, and back
+	reject []float64 // of one that cannot be served, one by one
+	rushed []float64 // the same at a thousand in a second
+	flow   []float64 // from the proposal that the first is too busy for to the result of the second
+}
+
+const proposalRules = "version: 1\ndefault: deny\nrules: [{allow: [clock, hold]}]\nproposals: {fulfil: policy}\n"
+
+func measureProposals(s *stage.Stage, n, flows int) (p proposals, err error) {
+	if s, err = s.Apart("proposals"); err != nil {
+		return p, err
+	}
+	if p.relay, err = echoes(s, n); err != nil {
+		return p, err
+	}
+	_, e, err := ready(s, "gateway", "--json", "--listen", "127.0.0.1:0")
+	if err != nil {
+		return p, err
+	}
+	for _, id := range []string{"one", "two"} {
+		if err := proposalBridge(s, e.URL, id); err != nil {
+			return p, err
+		}
+	}
+	bob, err := sit(s, e.URL, "offers", "bob")
+	if err != nil {
+		return p, err
+	}
+	defer bob.Close()
+	w := &waiting{ws: bob, mark: `"kind":"mcp/reject"`, makes: func(id string) []byte {
+		return proposal(id, `"to":["one"],`, "nope", "{}", "")
+	}}
+	if p.reject, err = w.oneByOne(n); err != nil {
+		return p, err
+	}
+	if p.rushed, err = w.rushed(n, time.Millisecond); err != nil {
+		return p, err
+	}
+	p.flow, err = flow(bob, flows)
+	return p, err
+}
+
+// echoes sends frames through the bare relay to a peer that answers each at
+// once: the same hops as from a proposer to a bridge and back, with nothing done.
+func echoes(s *stage.Stage, n int) ([]float64, error) {
+	_, url, err := listening(s, "relay")
+	if err != nil {
+		return nil, err
+	}
+	var seats [2]*websocket.Conn
+	for i, id := range []string{"bob", "one"} {
+		ws, _, err := websocket.DefaultDialer.Dial(url+"/ws?topic=bench&id="+id, nil)
+		if err != nil {
+			return nil, err
+		}
+		defer ws.Close()
+		if _, err := hear(ws, "system/welcome", ""); err != nil {
+			return nil, err
+		}
+		_ = ws.SetReadDeadline(time.Time{})
+		seats[i] = ws
+	}
+	go func() {
+		for {
+			_, frame, err := seats[1].ReadMessage()
+			if err != nil || seats[1].WriteMessage(websocket.TextMessage, frame) != nil {
+				return
+			}
+		}
+	}()
+	w := &waiting{ws: seats[0], mark: `"kind"`, makes: func(id string) []byte { return proposal(id, `"to":["one"],`, "nope", "{}", "") }}
+	return w.oneByOne(n)
+}
+
+// proposalBridge starts a bridge that serves what is proposed to it, one call at
+// a time. Its server is this program, see tellTheTime.
+func proposalBridge(s *stage.Stage, url, id string) error {
+	rules := filepath.Join(s.Dir, "proposals.yaml")
+	if err := os.WriteFile(rules, []byte(proposalRules), 0o600); err != nil {
+		return err
+	}
+	token, err := mint(s, "offers", id)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	_, _, err = ready(s, "run", "--json", "--gateway", url, "--token-file", token, "--topic", "offers", "--id", id, "--policy", rules,
+		"--max-calls", "1", "--env", clockServer+"=1", "--", self)
+	return err
+}
+
+// proposal is a frame of bob's; members stand before its kind, more in its payload.
+func proposal(id, members, tool, arguments, more string) []byte {
+	return fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":%q,"ts":"2026-01-01T00:00:00Z","from":"bob",%s"kind":"mcp/proposal:tools/call:%s","payload":{"method":"tools/call","params":{"name":%q,"arguments":%s}%s}}`,
+		id, members, tool, tool, arguments, more)
+}
+
+// A waiting sends frames and waits for what answers each.
+type waiting struct {
+	ws    *websocket.Conn
+	makes func(id string) []byte
+	mark  string // what an answer holds beside the id of what it answers
+	sent  int    // so far; ids are numbered through
+}
+
+// answers reports which of the frames sent from first on a frame answers, -1 if
+// none.
+func (w *waiting) answers(frame []byte, first int) int {
+	if !strings.Contains(string(frame), w.mark) {
+		return -1
+	}
+	var m struct {
+		ID   string `json:"id"`
+		Link string `json:"correlation_id"`
+	}
+	n := 0
+	if json.Unmarshal(frame, &m) != nil {
+		return -1
+	}
+	for _, id := range []string{m.Link, m.ID} { // the relay's peer sends back what it got
+		if _, err := fmt.Sscanf(id, "offer-%d", &n); err == nil && n >= first && n < w.sent {
+			return n
+		}
+	}
+	return -1
+}
+
+func (w *waiting) send() error {
+	w.sent++
+	return w.ws.WriteMessage(websocket.TextMessage, w.makes(fmt.Sprint("offer-", w.sent-1)))
+}
+
+func (w *waiting) oneByOne(n int) (took []float64, err error) {
+	for range n {
+		first, began := w.sent, time.Now()
+		if err := w.send(); err != nil {
+			return nil, err
+		}
+		for at := -1; at < 0; {
+			_, frame, err := w.ws.ReadMessage()
+			if err != nil {
+				return nil, err
+			}
+			at = w.answers(frame, first)
+		}
+		took = append(took, float64(time.Since(began)))
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+// rushed sends one frame every so often, whatever has been answered.
+func (w *waiting) rushed(n int, every time.Duration) (took []float64, err error) {
+	first, began := w.sent, make([]time.Time, n)
+	w.sent += n
+	failed := make(chan error, 1)
+	start := time.Now()
+	for i := range began {
+		began[i] = start.Add(time.Duration(i) * every) // a frame that leaves late counts as late
+	}
+	go func() {
+		for i, at := range began {
+			time.Sleep(time.Until(at))
+			if err := w.ws.WriteMessage(websocket.TextMessage, w.makes(fmt.Sprint("offer-", first+i))); err != nil {
+				w.ws.Close()
+				failed <- err
+				return
+			}
+		}
+		failed <- nil
+	}()
+	for len(took) < n {
+		_, frame, err := w.ws.ReadMessage()
+		if err != nil {
+			return nil, err
+		}
+		if i := w.answers(frame, first); i >= 0 {
+			took = append(took, float64(time.Since(began[i-first])))
+		}
+	}
+	slices.Sort(took)
+	return took, <-failed
+}
+
+// flow is that of seed 000: the first is busy and says so, the second serves it.
+func flow(bob *websocket.Conn, n int) (took []float64, err error) {
+	if err := bob.WriteMessage(websocket.TextMessage, proposal("hold", `"to":["one"],`, "hold", "{}", "")); err != nil {
+		return nil, err
+	}
+	if _, err := hear(bob, "mcp/request:tools/call:hold", "one"); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		began := time.Now()
+		if err := bob.WriteMessage(websocket.TextMessage, proposal(fmt.Sprint("flow-", i), "", "clock", fmt.Sprintf(`{"n":%d}`, i),
+			`,"targeting":{"preferred":["one","two"],"quick_reject":true}`)); err != nil {
+			return nil, err
+		}
+		for rejected, served := false, false; !rejected || !served; {
+			_, frame, err := bob.ReadMessage()
+			if err != nil {
+				return nil, err
+			}
+			var h heard
+			if json.Unmarshal(frame, &h) != nil || !slices.Contains(h.To, "bob") {
+				continue
+			}
+			rejected = rejected || h.Kind == "mcp/reject"
+			if h.Kind == "mcp/response:tools/call:clock" {
+				if len(h.Payload.Result.Content) != 1 {
+					return nil, fmt.Errorf("the proposal was not served: %+v", h.Payload.Error)
+				}
+				served = true
+			}
+		}
+		took = append(took, float64(time.Since(began)))
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+// proposals prints four lines and keeps the goals.
+func (r *report) proposals(p proposals) {
+	p99 := func(v []float64) float64 { return v[(len(v)-1)*99/100] }
+	line := func(what string, v []float64, note string) {
+		fmt.Fprintf(r.out, "%-22s median %s, p99 %s (%s)\n", what, micros(median(v)), micros(p99(v)), note)
+	}
+	line("relay and back", p.relay, fmt.Sprintf("%d frames through the bare relay to a peer that answers at once", len(p.relay)))
+	line("reject of a proposal", p.reject, fmt.Sprintf("%d that cannot be served; %.2f of the relay's median", len(p.reject), median(p.reject)/median(p.relay)))
+	line("at 1000 proposals/s", p.rushed, "the same, rejected as they come")
+	line("busy, second serves", p.flow, fmt.Sprintf("%d times, from the proposal to the result; the decision is synced to disk between the two", len(p.flow)))
+	r.goals = append(r.goals,
+		goal{what: "reject of a proposal, median", got: median(p.reject) / 1e6, want: 1, unit: " ms"},
+		goal{what: "busy reject, second serves, p99", got: p99(p.flow) / 1e6, want: 100, unit: " ms"})
+}
