@@ -61,3 +61,16 @@ func benchCall(b *testing.B, size int) {
 		}
 	}
 }
+
+// A proposal that cannot be served, from its frame to the frame of the reject.
+func BenchmarkReject(b *testing.B) {
+	s := proposalStage(&testing.T{}, "mcpx/v0.1", "fulfil: ask")
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		env, err := s.dialect.Decode(fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":"p-%d","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/proposal:tools/call:nope","payload":{"method":"tools/call","params":{"name":"nope","arguments":{}}}}`, n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.engine.Step(s.now, Arrived{&env})
+	}
+}

@@ -329,7 +329,7 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 		delete(e.offers.calls, l)
 		e.abandon(c, "proposal_"+why)
 	}
-	if l.State != proposal.Withdrawn {
+	if l.State != proposal.Withdrawn || l.Run == "" {
 		return
 	}
 	for _, id := range sorted(e.calls.asked) { // a participant's request for it

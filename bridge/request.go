@@ -44,7 +44,7 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	case wire.Request:
 		e.request(env)
 	case wire.Response:
-		e.live(e.book.Answered(env.From, env.Corr, outcome(&env.Message) == "ok"))
+		e.live(e.book.Answered(env.From, env.Corr, outcome(&env.Message) == "ok", e.room.dialect.OpenRequests()))
 		e.responded(env)
 	case wire.Proposal:
 		e.offered(env)

@@ -90,6 +90,7 @@ func (b *Book) Offered(p Proposed) []Act {
 	case Pending:
 		b.consider(l)
 	}
+	l.slim()
 	b.rest(l)
 	return b.out
 }

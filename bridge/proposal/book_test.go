@@ -310,6 +310,23 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	d.expect("pass p4 busy", "pass p5 busy") // 23 bytes each
 }
 
+// The frame of a proposal that others may serve is not kept: it may be large.
+func TestNoFrameIsKeptForOthers(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	for id, to := range map[string][]string{"theirs": {"other"}, "nobodys": nil, "refused": us, "asked": us} {
+		l := d.offer("bob", id, to, func(p *Proposed) { p.Offer.Params = []byte(`{"large":1}`) })
+		switch id {
+		case "refused":
+			d.book.Refuse(l, Busy, "")
+		case "asked":
+			d.book.Asked(l)
+		}
+		if l.Envelope != nil || l.offer.Params != nil {
+			t.Errorf("that which is %s keeps its frame", id)
+		}
+	}
+}
+
 func TestWhatIsOverIsForgotten(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	d.offer("bob", "over", us, nil)
@@ -381,17 +398,18 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	p := d.offer("bob", "p", []string{"a", "me"}, nil)
 	d.said = nil
-	d.do(d.book.Answered("mallory", []string{"p"}, true))
-	d.do(d.book.Answered("a", []string{"p"}, false)) // of no request: it may be anything
+	d.do(d.book.Answered("mallory", []string{"p"}, true, true))
+	d.do(d.book.Answered("a", []string{"p"}, true, false)) // the dialect knows no such answers
+	d.do(d.book.Answered("a", []string{"p"}, false, true)) // of no request: it may be anything
 	d.expect()
 	d.do(d.book.Taken(p, Run{"r1", "alice", "a"}))
 	d.expect("taken p")
-	d.do(d.book.Answered("mallory", []string{"r1"}, true))
-	d.do(d.book.Answered("me", []string{"r1"}, true))
+	d.do(d.book.Answered("mallory", []string{"r1"}, true, true))
+	d.do(d.book.Answered("me", []string{"r1"}, true, true))
 	d.expect()
-	d.do(d.book.Answered("a", []string{"r1"}, false))
+	d.do(d.book.Answered("a", []string{"r1"}, false, true))
 	d.expect("unfulfilled p")
-	d.do(d.book.Answered("a", []string{"p"}, true))
+	d.do(d.book.Answered("a", []string{"p"}, true, true))
 	d.expect("fulfilled p")
 
 	// A runner that leaves has not served it.

@@ -62,9 +62,7 @@ func (b *Book) move(l *Life, ev event) bool {
 		l.waits = time.Time{}
 	}
 	l.State = to
-	if to != Pending {
-		l.Envelope, l.offer.Params = nil, nil
-	}
+	l.slim()
 	if to.Over() {
 		l.ended = b.now
 	}

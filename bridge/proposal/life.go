@@ -54,14 +54,33 @@ type Proposed struct {
 	Sum      [32]byte // of what is proposed: equal for those, and only those, that ask for the same
 }
 
+// keyMax is how many bytes of a tool's name or a resource's URI are kept.
+const keyMax = 4096
+
+// slim lets go of the frame of a proposal that we shall not judge any more. All
+// that is kept of it otherwise are copies.
+func (l *Life) slim() {
+	if l.State != Waiting && l.State != Pending {
+		l.Envelope, l.offer.Params = nil, nil
+	}
+}
+
 // newLife reads to whom a proposal is addressed. The envelope's word comes
 // before the hints of the payload, and those hold for nobody but us (WIRE 7.8).
 func newLife(p Proposed, now time.Time) *Life {
 	env := p.Envelope
-	l := &Life{Proposer: strings.Clone(env.From), ID: strings.Clone(env.ID), Method: strings.Clone(p.Offer.Method), Key: strings.Clone(p.Offer.Key), Style: p.Offer.Style, Sum: p.Sum,
-		Envelope: env, offer: p.Offer, Wants: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
-	if l.to = env.To; len(l.to) == 0 {
-		l.to = p.Offer.Preferred
+	if len(p.Offer.Key) > keyMax {
+		p.Offer.Key = "" // it fits into no kind anyway
+	}
+	p.Offer.Method, p.Offer.Key = strings.Clone(p.Offer.Method), strings.Clone(p.Offer.Key)
+	l := &Life{Proposer: strings.Clone(env.From), ID: strings.Clone(env.ID), Method: p.Offer.Method, Key: p.Offer.Key,
+		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, Wants: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
+	l.to = p.Offer.Preferred
+	if len(env.To) > 0 {
+		l.to = nil
+		for _, id := range env.To {
+			l.to = append(l.to, strings.Clone(id))
+		}
 	}
 	l.Targeted = slices.Contains(l.to, p.Me)
 	if len(l.to) == 1 {

@@ -123,9 +123,10 @@ func (b *Book) end(l *Life, fulfilled bool) {
 }
 
 // Answered: an answer of another participant was seen that refers to requests,
-// or to a proposal itself (WIRE 7.8). It counts from whom the request was made
-// to, or whom the proposal was addressed to; the others could claim anything.
-func (b *Book) Answered(who string, refers []string, fulfilled bool) []Act {
+// or, where the dialect knows such answers (direct), to a proposal itself (WIRE
+// 7.8). It counts from whom the request was made to, or whom the proposal was
+// addressed to; the others could claim anything.
+func (b *Book) Answered(who string, refers []string, fulfilled, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
 		if l := b.byRun[id]; l != nil && l.Runner == who {
@@ -135,7 +136,7 @@ func (b *Book) Answered(who string, refers []string, fulfilled bool) []Act {
 	}
 	for _, id := range refers {
 		for _, l := range b.byID[id] {
-			if fulfilled && l.asks(who) && b.move(l, settled) {
+			if direct && fulfilled && l.asks(who) && b.move(l, settled) {
 				l.Runner = who
 				b.do(Noted{Life: l, Event: "fulfilled", By: who, Moot: true})
 			}
