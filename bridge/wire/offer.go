@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -126,9 +127,11 @@ func first(values ...jsontext.Value) jsontext.Value {
 	return nil
 }
 
-// fill reads all hints into o. The error says everything that is wrong.
+// fill reads all hints into o. The error says everything that is wrong, on one
+// line.
 func (p *offerBody) fill(o *Offer) error {
-	return errors.Join(
+	var wrong []string
+	for _, err := range []error{
 		readNames(&o.Preferred, "preferred", first(p.Preferred, p.Fulfillers, p.Participant, p.Fulfiller)),
 		readNames(&o.Needs, "required_capabilities", first(p.Needs)),
 		readBool(&o.Exclusive, "exclusive", first(p.Exclusive)),
@@ -139,7 +142,15 @@ func (p *offerBody) fill(o *Offer) error {
 		readWait(&o.ExclusiveFor, "exclusive_timeout", first(p.ExclusiveFor)),
 		readWait(&o.ResponseWithin, "response_timeout", first(p.ResponseWithin)),
 		readWait(&o.TTL, "ttl", first(p.TTL)),
-	)
+	} {
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, ", "))
 }
 
 // readNames reads a list of strings, or one string that stands for a list.

@@ -82,6 +82,7 @@ func TestOfferMalformed(t *testing.T) {
 		`,"preferred":["a",7]`:                    "preferred is neither",
 		`,"targeting":{"exclusive":"yes"}`:        "exclusive is neither true nor false",
 		`,"quick_reject":1`:                       "quick_reject is neither",
+		`,"ttl":"soon","exclusive":7`:             "exclusive is neither true nor false, ttl is not a number of milliseconds",
 		`,"ttl":"soon"`:                           "ttl is not a number of milliseconds",
 		`,"required_capabilities":{}`:             "required_capabilities is neither",
 		`,"preferred":["` + long(300) + `"]`:      "one of over 256 bytes",

@@ -172,7 +172,7 @@ func (w *pursuit) begin(arguments []byte, style wire.Style) error {
 	if w.to != "" {
 		e.To = []string{w.to}
 	}
-	if err := w.post(wire.Own, &e); err != nil {
+	if err := w.peer.propound(wire.Own, &e); err != nil {
 		return err
 	}
 	whom := "to all"
@@ -183,12 +183,9 @@ func (w *pursuit) begin(arguments []byte, style wire.Style) error {
 	return nil
 }
 
-// post sends what concerns a proposal, with words for what keeps it from going.
-func (w *pursuit) post(class wire.Class, e *wire.Envelope) error {
-	return w.peer.postLifecycle(class, e)
-}
-
-func (q *peer) postLifecycle(class wire.Class, e *wire.Envelope) error {
+// propound sends what concerns a proposal, with words for what keeps it from
+// going.
+func (q *peer) propound(class wire.Class, e *wire.Envelope) error {
 	e.TS = wire.Stamp(time.Now())
 	err := q.post(class, e)
 	if errors.Is(err, wire.ErrInexpressible) {
@@ -237,6 +234,6 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 
 // takeBack withdraws a proposal of ours.
 func (q *peer) takeBack(proposal, reason string, style wire.Style) error {
-	return q.postLifecycle(wire.Cancellation, &wire.Envelope{ID: uuid.NewString(), Kind: wire.Withdraw, Style: style,
+	return q.propound(wire.Cancellation, &wire.Envelope{ID: uuid.NewString(), Kind: wire.Withdraw, Style: style,
 		Corr: []string{proposal}, Payload: wire.Ending{Reason: reason}.Payload()})
 }

@@ -126,7 +126,7 @@ func whatFor(e *wire.Envelope) string {
 func hintsOf(e *wire.Envelope) string {
 	o, err := e.Offer()
 	if err != nil {
-		return " malformed: " + strings.ReplaceAll(err.Error(), "\n", ", ")
+		return " malformed: " + err.Error()
 	}
 	var text string
 	if len(o.Preferred) > 0 {
