@@ -126,13 +126,15 @@ func askForLeave(s *stage.Stage) error {
 }
 
 // clientScript puts the client where it finds its packages.
-func clientScript(t *testing.T) string {
+func clientScript(t *testing.T) string { return besideModules(t, "client.mjs") }
+
+func besideModules(t *testing.T, script string) string {
 	t.Helper()
-	text, err := os.ReadFile("client.mjs")
+	text, err := os.ReadFile(script)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := filepath.Abs(filepath.Join("..", "..", ".cache", "real", "client.mjs"))
+	path, err := filepath.Abs(filepath.Join("..", "..", ".cache", "real", script))
 	if err != nil {
 		t.Fatal(err)
 	}
