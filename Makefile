@@ -54,7 +54,7 @@ bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=
 	@$(GO) run ./examples/bench $(BENCH)
 
 # The npm servers are pinned by examples/real/package-lock.json and land in .cache.
-test-real: .cache/real/node_modules/.done ## npm servers behind the bridge, byte for byte, and npm clients before serve and run --stdio; needs node and npm
+test-real: .cache/real/node_modules/.done ## npm servers behind the bridge, byte for byte, and npm clients and the Inspector before serve and run --stdio; needs node and npm
 	$(GO) test -tags real -count=1 -v -run 'TestReal' ./examples/real
 
 .cache/real/node_modules/.done: examples/real/package.json examples/real/package-lock.json

@@ -102,6 +102,9 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 		}
 		r.cell(cell, rounds)
 	}
+	if err := measureThrough(ctx, s, p, &r); err != nil {
+		return err
+	}
 	asked, err := measureApprovals(s, p.callers, 10_000)
 	if err != nil {
 		return err

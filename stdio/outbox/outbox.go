@@ -216,29 +216,40 @@ func (b *Outbox) failLocked(err error) {
 	}
 }
 
-// Wait flushes and returns when at most so many bytes are not written: it is for
-// one who would rather be slowed down than be told ErrFull. The error is the one
-// that ended the writing, or the cause of ctx.
+// Wait returns when at most so many bytes are not written: it is for one who
+// would rather be slowed down than be told ErrFull. If there are more, it flushes
+// first. The error is the one that ended the writing, or the cause of ctx.
 func (b *Outbox) Wait(ctx context.Context, bytes int) error {
-	for {
-		b.Flush()
-		b.mu.Lock()
-		_, left := b.queue.size()
-		if b.err != nil || left <= bytes {
-			defer b.mu.Unlock()
-			return b.err
+	for flushed := false; ; {
+		room, err := b.roomFor(bytes)
+		if room == nil {
+			return err
 		}
-		if b.room == nil {
-			b.room = make(chan struct{})
+		if !flushed {
+			flushed = true
+			b.Flush()
+			continue // what was flushed may have closed room already
 		}
-		room := b.room
-		b.mu.Unlock()
 		select {
 		case <-room:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// roomFor returns a channel that is closed when more has been written, or nil
+// if nobody need wait for that.
+func (b *Outbox) roomFor(bytes int) (<-chan struct{}, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, left := b.queue.size(); b.err != nil || left <= bytes {
+		return nil, b.err
+	}
+	if b.room == nil {
+		b.room = make(chan struct{})
+	}
+	return b.room, nil
 }
 
 // Close stops accepting, writes what was put before and returns when that is

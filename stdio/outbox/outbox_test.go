@@ -485,3 +485,38 @@ func TestQueuedHoldsNothingThatArrived(t *testing.T) {
 		}
 	})
 }
+
+func TestWaitReturnsWhenThereIsRoom(t *testing.T) {
+	for _, l := range links {
+		t.Run(l.name, func(t *testing.T) {
+			w, r := l.open(t)
+			b := outbox.New(w, outbox.Options{})
+			b.Put(make([]byte, 16<<20))
+			late, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errors.New("too late"))
+			defer cancel()
+			if err := b.Wait(late, 100); err == nil || err.Error() != "too late" {
+				t.Errorf("nobody reads, and Wait returns %v", err)
+			}
+			read := make(chan int64, 1)
+			go func() {
+				n, _ := io.CopyN(io.Discard, r, 16<<20)
+				read <- n
+			}()
+			if err := b.Wait(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+			if n := <-read; n != 16<<20 {
+				t.Errorf("%d bytes were read", n)
+			}
+			b.Put(make([]byte, 16<<20))
+			b.Flush()
+			failed := make(chan error, 1)
+			go func() { failed <- b.Wait(t.Context(), 0) }()
+			b.Close(late)
+			if err := <-failed; err == nil {
+				t.Error("what was given up is waited for")
+			}
+			w.Close()
+		})
+	}
+}

@@ -6,8 +6,9 @@
 //	bare relay             serve topics on loopback, pass every frame to everybody else
 //	bare bridge URL CMD…   start CMD and serve it in a topic
 //	bare wrapper CMD…      serve CMD's own messages over a WebSocket, one process per connection
+//	bare pipe CMD…         copy our stdin to CMD's, and its stdout to ours
 //
-// The first line on stdout is "ready" and, for relay and wrapper, the URL.
+// But for pipe, the first line on stdout is "ready" and, for relay and wrapper, the URL.
 package main
 
 import (
@@ -34,8 +35,10 @@ func run(args []string) error {
 		return bridge(args[1], args[2:])
 	case len(args) >= 2 && args[0] == "wrapper":
 		return listen(wrapper(args[1:]))
+	case len(args) >= 2 && args[0] == "pipe":
+		return pipe(args[1:])
 	}
-	return fmt.Errorf("usage: bare relay | bridge URL CMD… | wrapper CMD…")
+	return fmt.Errorf("usage: bare relay | bridge URL CMD… | wrapper CMD… | pipe CMD…")
 }
 
 var upgrader = websocket.Upgrader{}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+)
+
+// Contenders on the way from a client to its own server.
+const (
+	through = "through" // run --stdio
+	piped   = "piped"   // a process that copies both ways, unread
+	alone   = "alone"   // the server itself
+)
+
+var throughCells = cells([]int{1 << 10, 96 << 10, 1 << 20}, []int{1, 16}, nil, nil)
+
+// measureThrough prints what run --stdio costs a client on its way to its server.
+func measureThrough(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+	s, err := s.Apart("through")
+	if err != nil {
+		return err
+	}
+	echo := s.Bin(stage.Echo)
+	var cs []*contender
+	for _, c := range []struct {
+		name string
+		argv []string
+	}{
+		{through, []string{s.Bin(stage.Bridge), "run", "--stdio", "--log-level", "error", "--listen", "127.0.0.1:0", "--allow", "echo", "--", echo}},
+		{piped, []string{s.Bin(stage.Bare), "pipe", echo}},
+		{alone, []string{echo}},
+	} {
+		load, err := s.Start(stage.Load, append([]string{"--"}, c.argv...)...)
+		if err != nil {
+			return err
+		}
+		if _, err := load.Line(); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		cs = append(cs, &contender{name: c.name, load: load})
+	}
+	for _, c := range cs {
+		if err := c.warmUp(p.warmup); err != nil {
+			return err
+		}
+	}
+	r.throughHead()
+	for _, at := range throughCells {
+		rounds, err := takeTurns(ctx, cs, at, p)
+		if err != nil {
+			return err
+		}
+		r.throughCell(at, rounds)
+	}
+	return nil
+}
+
+func (r *report) throughHead() {
+	fmt.Fprintf(r.out, `
+A client and its own server:
+through  run --stdio: byte for byte, and a seat in the topic beside it    1 hop
+piped    a process that copies both ways, unread                          1 hop
+alone    the server itself, over pipes                                    no hop
+`)
+}
+
+func (r *report) throughCell(c cell, rounds []round) {
+	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s %16s %16s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
+		through, piped, alone, "through : piped", "through : alone")
+	for _, m := range measures {
+		fig := func(name string) string {
+			return m.show(median(each(rounds, func(r round) float64 { return m.of(r[name]) })))
+		}
+		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %16.2f %16.2f\n", m.name, fig(through), fig(piped), fig(alone),
+			ratio(rounds, m.of, through, piped), ratio(rounds, m.of, through, alone))
+	}
+}
