@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,8 +151,20 @@ func TestAI18ALastingYesEndsWithTheToolItWasGivenFor(t *testing.T) {
 
 func TestALastingYesEndsWhenItIsTakenBack(t *testing.T) {
 	inEachLife(t, func(t *testing.T, s *stage) {
-		if !s.engine.Revoke(s.engine.Grants(s.now)[0].ID) {
-			t.Fatal("there is none")
+		id := s.engine.Grants(s.now)[0].ID
+		s.do(Revoked{"x" + id})
+		s.do(Revoked{id})
+		if n := len(s.engine.Grants(s.now)); n != 0 {
+			t.Fatalf("%d are in force", n)
+		}
+		var revoked []string
+		for _, r := range s.notes {
+			if r.Event == "revoked" {
+				revoked = append(revoked, r.Grant)
+			}
+		}
+		if !slices.Equal(revoked, []string{id}) {
+			t.Errorf("on record as revoked: %v, want %s", revoked, id)
 		}
 		s.asksAgain("")
 	})

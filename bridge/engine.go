@@ -159,6 +159,8 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.notSent(ev)
 	case Decided:
 		e.act(e.desk.Answer(now, ev.Answer))
+	case Revoked:
+		e.revoke(ev.Grant)
 	case Synced:
 		e.synced(ev)
 	case Unrecorded:

@@ -71,6 +71,10 @@ type (
 	// client, answered a question.
 	Decided struct{ Answer approval.Answer }
 
+	// Revoked: the person at this machine takes back what is remembered under
+	// this id.
+	Revoked struct{ Grant string }
+
 	// Synced: the records before the Sync are on disk, or cannot be put there.
 	Synced struct {
 		Ticket uint64
@@ -120,6 +124,7 @@ func (ServerDown) event()  {}
 func (NotWritten) event()  {}
 func (NotSent) event()     {}
 func (Decided) event()     {}
+func (Revoked) event()     {}
 func (Synced) event()      {}
 func (Unrecorded) event()  {}
 func (AuditUp) event()     {}

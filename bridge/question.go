@@ -453,9 +453,18 @@ func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool
 	return approval.View{}, false
 }
 
-// Grants are the yeses that are remembered; Revoke forgets one.
+// Grants are the yeses that are remembered, oldest first.
 func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
-func (e *Engine) Revoke(id string) bool                 { return e.desk.Revoke(id) }
+
+// revoke forgets a yes, and puts that on record.
+func (e *Engine) revoke(id string) {
+	for _, g := range e.desk.Grants(e.now) {
+		if g.ID == id {
+			e.note(Record{Event: "revoked", From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
+		}
+	}
+	e.desk.Revoke(id)
+}
 
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }

@@ -163,8 +163,8 @@ var onAudit = map[string]string{
 	"call": "start", "answered": "end", "dropped": "dropped", "rejected": "rejected", "withdrawn": "withdrawn",
 	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
 	"reloaded": "reloaded", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
-	"grant_unused": "grant_unused",
-	"proposed":     "proposed", "taken": "taken", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired",
+	"grant_unused": "grant_unused", "revoked": "revoked",
+	"proposed": "proposed", "taken": "taken", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired",
 	"proposal_diff": "proposal_diff",
 }
 

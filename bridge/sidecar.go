@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,6 +132,11 @@ func (s *Sidecar) Bind(seat Seat, server Server) { s.seat, s.server = seat, serv
 func (s *Sidecar) Handle(ev Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.handleAndWake(ev)
+}
+
+// handleAndWake sees to it that Run wakes for what is to be done sooner now.
+func (s *Sidecar) handleAndWake(ev Event) {
 	s.handle(ev)
 	if next := s.engine.Next(); !next.IsZero() && (s.armed.IsZero() || next.Before(s.armed)) {
 		s.armed = next
@@ -293,7 +299,7 @@ func (s *Sidecar) Drain(ctx context.Context) {
 // question.
 func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
 	s.mu.Lock()
-	s.handle(Decided{a})
+	s.handleAndWake(Decided{a})
 	told := s.told
 	s.mu.Unlock()
 	s.Flush()
@@ -328,17 +334,21 @@ func (s *Sidecar) Occupied() bool {
 	return s.engine.Occupied()
 }
 
-// Grants and Revoke are those of the Engine.
+// Grants are those of the Engine.
 func (s *Sidecar) Grants() []approval.Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.Grants(s.o.Now())
 }
 
+// Revoke forgets a yes, and reports whether there was one of that id.
 func (s *Sidecar) Revoke(id string) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.Revoke(id)
+	had := slices.ContainsFunc(s.engine.Grants(s.o.Now()), func(g approval.Grant) bool { return g.ID == id })
+	s.handleAndWake(Revoked{id})
+	s.mu.Unlock()
+	s.Flush()
+	return had
 }
 
 // SeatTaken, SeatLost, Received, Refused and TopicIdle are what a seat at a

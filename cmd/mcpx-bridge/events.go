@@ -181,6 +181,8 @@ func inWords(r bridge.Record) string {
 		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
 	case "decided":
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
+	case "revoked":
+		return "from now on somebody is asked again: may " + r.From + " call " + what + "?"
 	case "withdrawn":
 		return r.From + " withdrew " + what
 	case "proposed", "rejected", "left", "taken", "fulfilled", "unfulfilled", "expired":
