@@ -249,7 +249,7 @@ func (c *call) what() string {
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
 func (e *Engine) start(c *call) {
-	if c.life != nil && !e.mayServe(c) {
+	if c.life != nil && !e.takesUp(c) {
 		return
 	}
 	e.calls.add(c)

@@ -102,8 +102,8 @@ func (e *Engine) interestIn(c *call) time.Time {
 	return time.Time{}
 }
 
-// asks: people are asked about a call that serves a proposal.
-func (e *Engine) asks(c *call) {
+// isAsked: people are asked about a call that serves a proposal.
+func (e *Engine) isAsked(c *call) {
 	switch {
 	case c.ours:
 		e.book.Asked(c.life)

@@ -181,10 +181,10 @@ func (e *Engine) allowed(c *call) {
 	}
 }
 
-// mayServe says, on the topic and in the Book, that a call serves its proposal
+// takesUp says, on the topic and in the Book, that a call serves its proposal
 // from now on. It reports false where that is too late; then the caller has
 // heard so.
-func (e *Engine) mayServe(c *call) bool {
+func (e *Engine) takesUp(c *call) bool {
 	run := proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}
 	if c.ours {
 		run.ID, run.By = e.newID(), e.room.me

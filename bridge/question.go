@@ -47,7 +47,7 @@ func (e *Engine) question(c *call) {
 	r.Digest = c.digest
 	r.about(e.policy, q.Args)
 	e.note(r)
-	e.asks(c)
+	e.isAsked(c)
 	e.act(acts)
 	e.remind(c)
 	e.defers(c)

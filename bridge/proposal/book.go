@@ -39,19 +39,20 @@ type Book struct {
 	count uint64
 	lives map[key]*Life
 	byID  map[string][]*Life // oldest first
-	byRun map[string]*Life
-	each  map[string]int // lives of each proposer
-	bytes int            // of the envelopes that wait
-	wake  time.Time      // time alone changes none before; zero: none ever
+	byRun map[key]*Life      // by who serves it, and the request
+	each  map[string]int     // lives of each proposer
+	bytes int                // of the envelopes that wait
+	wake  time.Time          // time alone changes none before; zero: none ever
 	chat  chatter
 }
 
-type key struct{ proposer, id string }
+// A key is a participant and an id that only it may use again.
+type key struct{ who, id string }
 
 // NewBook returns an empty Book.
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
-	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[string]*Life{}, each: map[string]int{},
+	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, each: map[string]int{},
 		chat: chatter{}}
 }
 

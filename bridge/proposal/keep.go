@@ -119,9 +119,7 @@ func (b *Book) inOrder() []*Life {
 
 func (b *Book) forget(l *Life) {
 	delete(b.lives, key{l.Proposer, l.ID})
-	if b.byRun[l.Run] == l {
-		delete(b.byRun, l.Run)
-	}
+	b.forgetRun(l)
 	b.byID[l.ID] = slices.DeleteFunc(b.byID[l.ID], func(o *Life) bool { return o == l })
 	if len(b.byID[l.ID]) == 0 {
 		delete(b.byID, l.ID)

@@ -98,9 +98,17 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 }
 
 func (b *Book) runs(l *Life, r Run) {
-	delete(b.byRun, l.Run)
+	b.forgetRun(l)
 	l.Run, l.By, l.Runner = r.ID, r.By, r.Runner
-	b.byRun[r.ID] = l
+	if k := (key{l.Runner, l.Run}); b.byRun[k] == nil { // two callers may use one id
+		b.byRun[k] = l
+	}
+}
+
+func (b *Book) forgetRun(l *Life) {
+	if k := (key{l.Runner, l.Run}); b.byRun[k] == l {
+		delete(b.byRun, k)
+	}
 }
 
 // Ended: the request for it that was served here has come to an end. fulfilled
@@ -129,7 +137,7 @@ func (b *Book) end(l *Life, fulfilled bool) {
 func (b *Book) Answered(who string, refers []string, fulfilled, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
-		if l := b.byRun[id]; l != nil && l.Runner == who {
+		if l := b.byRun[key{who, id}]; l != nil {
 			b.end(l, fulfilled)
 			return b.out
 		}
@@ -137,7 +145,8 @@ func (b *Book) Answered(who string, refers []string, fulfilled, direct bool) []A
 	for _, id := range refers {
 		for _, l := range b.byID[id] {
 			if direct && fulfilled && l.asks(who) && b.move(l, settled) {
-				l.Runner = who
+				b.forgetRun(l)
+				l.Run, l.By, l.Runner = "", "", who
 				b.do(Noted{Life: l, Event: "fulfilled", By: who, Moot: true})
 			}
 		}

@@ -1,0 +1,97 @@
+package proposal
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// Whatever happens in whatever order, the Book keeps its own accounts, stays
+// within its bounds, and lets nothing start that is over.
+func TestAnythingMayHappen(t *testing.T) {
+	for seed := range uint64(20) {
+		walk(t, rand.New(rand.NewPCG(seed, 7)))
+	}
+}
+
+func walk(t *testing.T, r *rand.Rand) {
+	d := newDesk(t, Options{Max: 16, MaxBytes: 100}, Rules{Broadcast: true, RejectUntargeted: r.IntN(2) == 0})
+	who := func() string { return fmt.Sprint("b", r.IntN(6)) }
+	id := func() string { return fmt.Sprint("p", r.IntN(40)) }
+	any := func() *Life {
+		if lives := d.book.inOrder(); len(lives) > 0 {
+			return lives[r.IntN(len(lives))]
+		}
+		return d.offer("b0", "p0", us, nil)
+	}
+	for range 3000 {
+		switch r.IntN(12) {
+		case 0, 1, 2:
+			to := [][]string{us, nil, {"other"}, {"b1", "me"}}[r.IntN(4)]
+			d.offer(who(), id(), to, func(p *Proposed) {
+				if r.IntN(2) == 0 {
+					p.Offer.Preferred = []string{who(), who()}
+				}
+				p.Offer.Exclusive = r.IntN(4) == 0
+				p.Offer.TTL = time.Duration(r.IntN(3)) * time.Second
+			})
+		case 3:
+			d.do(d.book.Withdrawn(who(), id(), ""))
+		case 4:
+			d.do(d.book.Rejected(who(), id()))
+		case 5:
+			d.do(d.book.Left(who()))
+		case 6:
+			d.pass(time.Duration(r.IntN(2000)) * time.Millisecond)
+		case 7:
+			d.book.Asked(any())
+		case 8:
+			d.do(d.book.Refuse(any(), Busy, ""))
+		case 9:
+			l := any()
+			before := l.State
+			if _, ok := d.book.Started(l, Run{id(), who(), "me"}); ok && (before == Withdrawn || before == Expired || before == Fulfilled || before == Running) {
+				t.Fatalf("what was %s starts", before)
+			}
+		case 10:
+			l := any()
+			d.do(d.book.Ended(l, l.Run, r.IntN(2) == 0))
+		case 11:
+			d.do(d.book.Answered(who(), []string{id()}, true, true))
+		}
+		d.balanced()
+	}
+}
+
+// balanced holds the Book's accounts against what is in it.
+func (d *desk) balanced() {
+	d.t.Helper()
+	b := d.book
+	bytes, each, ids := 0, map[string]int{}, 0
+	for k, l := range b.lives {
+		if l.State == Waiting {
+			bytes += l.size()
+		}
+		each[k.who]++
+		if next := l.next(); !next.IsZero() && (b.wake.IsZero() || next.Before(b.wake)) {
+			d.t.Fatalf("the book wakes at %s, too late for %s at %s", b.wake, l.ID, next)
+		}
+	}
+	for _, same := range b.byID {
+		ids += len(same)
+	}
+	for k, l := range b.byRun {
+		if b.lives[key{l.Proposer, l.ID}] != l || l.Run != k.id || l.Runner != k.who {
+			d.t.Fatalf("a run of a forgotten proposal is kept: %s", k.id)
+		}
+	}
+	if bytes != b.bytes || ids != len(b.lives) || len(b.lives) > b.o.Max || bytes > b.o.MaxBytes {
+		d.t.Fatalf("%d bytes are counted as %d; %d lives, %d by id", bytes, b.bytes, len(b.lives), ids)
+	}
+	for who, n := range each {
+		if b.each[who] != n || n > b.o.Max/4 {
+			d.t.Fatalf("%s has %d, counted as %d", who, n, b.each[who])
+		}
+	}
+}
