@@ -51,7 +51,7 @@ type Record struct {
 	Code     int      `json:"code,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
-	ID       string   `json:"id,omitempty"` // a participant: ourselves, or a peer
+	ID       string   `json:"id,omitempty"`    // a participant: ourselves, or a peer
 	State    string   `json:"state,omitempty"` // of a peer, or of a proposal; of a reject, whether it was told
 	Dialect  string   `json:"dialect,omitempty"`
 	Tools    int      `json:"tools,omitempty"`
