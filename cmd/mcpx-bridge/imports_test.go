@@ -38,7 +38,7 @@ var may = map[string]string{
 	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control",
-	"bridge/desktop": "bridge/wire stdio stdio/jsonrpc stdio/outbox",
+	"bridge/desktop": "stdio/jsonrpc stdio/outbox",
 
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",
