@@ -136,7 +136,8 @@ func beginWith(t *testing.T, caps string, args ...string) (*stage, *sidecar) {
 // taken back, and that in the style in which it was made.
 func TestProposeToAllOutlastsRejects(t *testing.T) {
 	spoken(t, func(t *testing.T, d tongue) {
-		g, s := begin(t, d, "echo", `{"text":"x"}`, "--timeout", "1s")
+		t.Parallel()
+		g, s := begin(t, d, "echo", `{"text":"x"}`, "--timeout", "4s")
 		g.expect(d.proposalOf("", d.proposal(), ""))
 		p := g.proposalID()
 		for i, who := range []string{"fs", "alice", "carol", "mallory", "fs"} {
@@ -208,11 +209,12 @@ func TestProposeHints(t *testing.T) {
 
 // Nobody has begun when --ttl is over; what has begun is waited for.
 func TestProposeTTL(t *testing.T) {
+	t.Parallel()
 	g, s := begin(t, d1, "echo", `{"text":"x"}`, "--ttl", "200ms")
 	g.expect(d1.proposalOf("", d1.proposal(), `,"ttl":200`))
 	s.exits(9, "nobody began echo in time")
 
-	g, s = begin(t, d1, "echo", `{"text":"x"}`, "--ttl", "1s", "--timeout", "1500ms")
+	g, s = begin(t, d1, "echo", `{"text":"x"}`, "--ttl", "4s", "--timeout", "5s")
 	g.expect(d1.proposalOf("", d1.proposal(), ""))
 	g.fulfil("fs", "s1", g.proposalID())
 	g.expect(`{"kind":"mcp/withdraw"}`)
