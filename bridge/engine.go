@@ -24,6 +24,7 @@ type Config struct {
 
 	Session string // begins the names of calls on record, so that they are unique over restarts
 	Topic   string // the topic we sit at, for people
+	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
 	Server  string // what we wrap, for people
 
 	// Mark begins our ids at a server that others may talk to as well. It must
@@ -66,6 +67,7 @@ type Engine struct {
 	maxCalls        int
 	session         string
 	topic           string
+	gateway         string
 	serverName      string
 	hosted          bool
 	local           bool
@@ -102,7 +104,7 @@ func NewEngine(c Config) *Engine {
 		newID:    c.NewID,
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
-		session:  c.Session, topic: c.Topic, serverName: c.Server,
+		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server,
 		hosted: c.Hosted, local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},

@@ -31,7 +31,7 @@ func (e *Engine) question(c *call) {
 	q := approval.Question{
 		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(),
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id,
-		Bridge: e.room.me, Server: e.serverName, Topic: e.topic, Dialect: e.room.dialect.Protocol,
+		Bridge: e.room.me, Server: e.serverName, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !e.verified(),
 		Until: e.interestIn(c),
 	}

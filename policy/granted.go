@@ -21,6 +21,8 @@ type Granted struct {
 	On         time.Time // when
 	Asked      []string  // the rules that had asked; nil for the default
 	Topic      string
+	Gateway    string // that keeps the topic; "": this machine's own
+	Server     string // whose tool it is
 	Definition string // fingerprint of the tool's definition
 	Args       string // the arguments as JSON, not yet scanned
 
@@ -69,6 +71,7 @@ func (l *loader) told(at item, g *Granted) {
 	}
 	known := map[string]func(item){
 		"by": texts(&g.By, "by"), "asked": texts(&g.Asked, "asked"), "topic": text(&g.Topic, "topic"),
+		"gateway": text(&g.Gateway, "gateway"), "server": text(&g.Server, "server"),
 		"definition": text(&g.Definition, "definition"), "args": text(&g.Args, "args"),
 		"on": func(v item) {
 			var err error

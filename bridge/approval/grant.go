@@ -15,7 +15,9 @@ type Grant struct {
 	Keep                      string // "session" or "always"
 	Caller, Via, Method, Tool string
 	Proposer                  string // whose proposal the call served, "" for none but the caller's own
-	Topic                     string // where the caller is who it is
+	Topic, Gateway            string // where the caller is who it is
+	Server                    string // whose tool it is
+	Unverified                bool   // nobody there vouches for who the caller is
 	Fingerprint               string // of the tool's definition
 	Args                      []byte // canonical
 	By                        []Who
@@ -65,7 +67,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 		return nil
 	}
 	q := &p.q
-	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Fingerprint: q.Fingerprint,
+	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Gateway: q.Gateway, Server: q.Server, Unverified: q.Unverified, Fingerprint: q.Fingerprint,
 		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
 	if keep == "always" && !g.writable() {
 		g.Keep = "session"
@@ -101,7 +103,7 @@ func (d *Desk) granted(p *pending) *Grant {
 	t := &p.q.Terms
 	for _, g := range d.grants {
 		switch {
-		case g.key != p.key || g.Topic != p.q.Topic || g.Proposer != p.q.Proposer:
+		case g.key != p.key || !g.madeHere(&p.q) || g.Proposer != p.q.Proposer:
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
 		case !slices.Contains(t.Remember, g.Keep):
@@ -113,6 +115,12 @@ func (d *Desk) granted(p *pending) *Grant {
 		}
 	}
 	return nil
+}
+
+// madeHere: a caller is who it is only in one room, and another server may have a
+// tool of the same definition, as the same program started elsewhere has.
+func (g *Grant) madeHere(q *Question) bool {
+	return g.Topic == q.Topic && g.Gateway == q.Gateway && g.Server == q.Server && g.Unverified == q.Unverified
 }
 
 // noteUnused says why somebody is asked though something is remembered.

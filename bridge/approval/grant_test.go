@@ -217,3 +217,37 @@ func TestGrantsOfAnEarlierRun(t *testing.T) {
 	}
 	s.wantPending(s.open(rememberable("alice")))
 }
+
+// A topic of that name is kept elsewhere too, and a program that is started with
+// other arguments has the same tools: a yes holds for neither.
+func TestAYesHoldsWhereItWasGiven(t *testing.T) {
+	for place, move := range map[string]func(*Question){
+		"another gateway":          func(q *Question) { q.Gateway = "wss://gateway.example" },
+		"another server":           func(q *Question) { q.Server = "a test server /home" },
+		"a gateway without tokens": func(q *Question) { q.Unverified = true },
+	} {
+		for _, keep := range []string{"session", "always"} {
+			here, there := rememberable("alice"), rememberable("alice")
+			move(&there)
+			for _, way := range [][2]Question{{here, there}, {there, here}} {
+				s := newStage(t, Options{})
+				s.open(way[0])
+				s.says("alice", keeps(keep))
+				made := s.wantEnd(Allowed, "").Made
+				s.open(way[0])
+				if e := s.wantEnd(Allowed, ""); e.Used == nil {
+					t.Errorf("%s: it holds nowhere", place)
+				}
+				s.wantPending(s.open(way[1]))
+				if made.Unverified && made.Keep != "session" {
+					t.Error("what anybody may have asked for is to last")
+				} else if made.Keep == "always" {
+					kept, _, err := ReadGrants("grants", []byte(RulesHead+made.Rule()))
+					if err != nil || len(kept) != 1 || !kept[0].madeHere(&way[0]) || kept[0].madeHere(&way[1]) {
+						t.Errorf("%s: %+v, %v", place, kept, err)
+					}
+				}
+			}
+		}
+	}
+}

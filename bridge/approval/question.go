@@ -30,6 +30,7 @@ type Question struct {
 	RPC         []byte       // the JSON-RPC id, raw; nil if it has none. Open keeps a copy
 
 	Bridge, Server, Topic, Dialect string // where this is; Bridge is our participant id, Server says in words what we wrap
+	Gateway                        string // which gateway keeps the topic; "": this machine's own
 	PolicyHash                     string // of the policy that asks
 
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change

@@ -26,8 +26,8 @@ func (g *Grant) RuleName() string { return ruleStem + g.ID }
 // rules. It matches this caller, this tool and exactly these arguments, until
 // the grant ends: each value that holds no others is compared, and everything
 // that does is counted, so that nothing can be added. What a rule cannot say
-// stands under granted: who agreed when, where, and to which definition of the
-// tool.
+// stands under granted: who agreed when, in which room, and to which definition of
+// which server's tool.
 func (g *Grant) Rule() string {
 	var b strings.Builder
 	var people []string
@@ -38,7 +38,11 @@ func (g *Grant) Rule() string {
 	if len(g.Rules) > 0 {
 		fmt.Fprintf(&b, "      asked: %s\n", plainList(g.Rules))
 	}
-	fmt.Fprintf(&b, "      topic: %s\n      definition: %s\n      args: %s\n", plain(g.Topic), plain(g.Fingerprint), plain(string(g.Args)))
+	for _, said := range []struct{ key, value string }{{"topic", g.Topic}, {"gateway", g.Gateway}, {"server", g.Server}, {"definition", g.Fingerprint}, {"args", string(g.Args)}} {
+		if said.value != "" {
+			fmt.Fprintf(&b, "      %s: %s\n", said.key, plain(said.value))
+		}
+	}
 	fmt.Fprintf(&b, "    allow: [%s]\n    from: [%s]\n    via: %s\n", plain(g.Tool), plain(g.Caller), plain(g.Via))
 	values, sizes := g.conditions()
 	if len(values) > 0 {
@@ -78,7 +82,7 @@ func ReadGrants(name string, text []byte) (grants []Grant, unbound []policy.Gran
 
 // grantOf is the grant that a rule stands for, if it is what Rule makes of it.
 func grantOf(of policy.Granted) (g Grant, ok bool) {
-	g = Grant{Keep: "always", Caller: of.Caller, Via: of.Via, Method: "tools/call", Tool: of.Tool, Topic: of.Topic, Fingerprint: of.Definition,
+	g = Grant{Keep: "always", Caller: of.Caller, Via: of.Via, Method: "tools/call", Tool: of.Tool, Topic: of.Topic, Gateway: of.Gateway, Server: of.Server, Fingerprint: of.Definition,
 		Args: []byte(of.Args), Made: of.On, Until: of.Until, Rules: of.Asked}
 	if g.ID, ok = strings.CutPrefix(of.Rule, ruleStem); !ok || len(of.Args) == 0 || of.Args[0] != '{' || jsonrpc.Scan(g.Args, jsonrpc.Judged, nil, nil) != nil {
 		return g, false
@@ -104,7 +108,7 @@ var (
 
 // writable reports whether Rule can say what the grant means and no more.
 func (g *Grant) writable() bool {
-	if g.Proposer != "" || g.Topic == "" || g.Fingerprint == "" || len(g.By) == 0 {
+	if g.Proposer != "" || g.Unverified || g.Topic == "" || g.Fingerprint == "" || len(g.By) == 0 {
 		return false
 	}
 	if g.Method != "tools/call" || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") || !ruleCaller.MatchString(g.Caller) {

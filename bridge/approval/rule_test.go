@@ -29,6 +29,7 @@ func TestAI18TheRuleOfAGrant(t *testing.T) {
       on: "2026-01-01T00:00:00Z"
       asked: ["small-writes"]
       topic: "` + g.Topic + `"
+      server: "a test server"
       definition: "` + g.Fingerprint + `"
       args: "{\"n\":1.50,\"path\":\"/a\",\"to\":[\"x\",{\"y\":null}]}"
     allow: ["write_file"]

@@ -140,6 +140,7 @@ func (p *pending) facts(now, till time.Time) []Fact {
 	}
 	add("Bridge", bridge)
 	add("Topic", Text(q.Topic))
+	add("Gateway", Text(q.Gateway))
 	add("Rule", Text(strings.Join(q.Terms.Rules, ", ")))
 	if p.need > 1 {
 		add("Needs", fmt.Sprintf("%d who agree; %d so far", p.need, p.count(agreed)))

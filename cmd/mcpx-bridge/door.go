@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -115,6 +116,16 @@ func (d *door) ready(ctx context.Context) error {
 		at = ""
 	}
 	return d.freeID(ctx, at)
+}
+
+// gatewayName is a gateway as people know it: without a query, which may hold
+// what is nobody's business. "" is this machine's own.
+func gatewayName(at string) string {
+	u, err := url.Parse(at)
+	if err != nil || at == "" {
+		return "" // newDoor says what is wrong with it
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimSuffix(u.Path, "/")
 }
 
 // checkTopic reports why our own gateways would not keep a topic. Others may.

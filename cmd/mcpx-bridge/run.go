@@ -242,6 +242,7 @@ func (p *program) newBridging(t target) (*bridging, error) {
 			MaxCalls: p.s.MaxCalls,
 			Session:  newSession(),
 			Topic:    p.s.Topic,
+			Gateway:  gatewayName(p.s.Gateway),
 			Server:   t.String(),
 			Mark:     t.mark(),
 
