@@ -30,6 +30,16 @@ func OpenDescriptor(number int) (*Descriptor, error) {
 	return d, nil
 }
 
+// carries reports whether a descriptor can carry messages.
+func carries(number int) bool {
+	var about unix.Stat_t
+	kind := uint32(0)
+	if unix.Fstat(number, &about) == nil {
+		kind = uint32(about.Mode) & unix.S_IFMT
+	}
+	return kind == unix.S_IFIFO || kind == unix.S_IFSOCK || kind == unix.S_IFCHR
+}
+
 // giveBack restores the mode and puts the null device in the place of what was
 // taken over, so that the other end hears of the close and no file opened later
 // gets a number that others take for our stdin or stdout.

@@ -55,6 +55,22 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
+// Check reports whether a descriptor can be an endpoint: one that we were not
+// started with may later be a file of our own. It is to be asked before any is
+// opened.
+func (e Endpoint) Check() error {
+	if e.Network != "fd" {
+		return nil
+	}
+	for _, text := range []string{e.In, e.Out} {
+		number, _ := strconv.Atoi(text)
+		if !carries(number) {
+			return fmt.Errorf("descriptor %d is no pipe, socket or terminal that we were started with", number)
+		}
+	}
+	return nil
+}
+
 // String is what ParseEndpoint reads.
 func (e Endpoint) String() string {
 	switch {

@@ -72,7 +72,8 @@ type relay struct {
 	ctx   context.Context // that of Run
 
 	// The server's reader's alone.
-	mine bool // inside an over-long line that is not for the host
+	mid  bool // inside an over-long line
+	mine bool // which is not for the host
 	told bool // the handler has heard something since it was last idle
 }
 
@@ -184,7 +185,7 @@ func (r *relay) fromServer() {
 			r.c.fail(failure{cause: CauseStdoutEOF, soft: true})
 			return
 		}
-		r.mine = false
+		r.mid, r.mine = false, false
 	}
 }
 
@@ -200,30 +201,42 @@ func (r *relay) idle() {
 func (r *relay) say(parts ...[]byte) {
 	r.out.Put(parts...) // what it does not take, nobody hears
 	if _, waiting := r.out.Queued(); waiting > hostBacklog {
-		r.out.Flush()
+		r.idle() // the others need not wait with us
 		r.out.Wait(r.c.life, hostBacklog)
 	}
 }
 
 // part takes a piece of a line that is too long to be read. If it begins like
-// an answer of ours it is one, which nobody can use.
+// an answer to us it is one, which nobody can use. One that has its id at the
+// end cannot be told from the host's, who will know of no such id.
 func (r *relay) part(piece []byte) {
-	if !r.mine && bytes.Contains(piece[:min(len(piece), headSize)], r.mark) {
-		r.mine = true
-		r.noise(Noise{Reason: CauseLineTooLong, Head: head(piece), ID: answers(piece[:min(len(piece), headSize)], r.rules)})
+	if !r.mid {
+		begin := piece[:min(len(piece), headSize)]
+		id := answers(begin, r.rules)
+		if r.mid, r.mine = true, r.marked(id); r.mine {
+			r.noise(Noise{Reason: CauseLineTooLong, Head: head(begin), ID: id})
+		}
 	}
 	if !r.mine {
 		r.say(piece)
 	}
 }
 
+// marked reports whether an id or token is one of ours.
+func (r *relay) marked(id []byte) bool {
+	return len(id) > 0 && id[0] == '"' && bytes.HasPrefix(id[1:], r.mark)
+}
+
 // line takes one line of the server's, the last part of it at least.
 func (r *relay) line(line []byte) {
 	r.c.s.o.Trace("recv", line)
-	if r.mine || bytes.Contains(line, r.mark) && r.ours(line) {
+	if r.mid {
+		if !r.mine {
+			r.say(line, newline)
+		}
 		return
 	}
-	if r.asksSomebodyElse(line) {
+	if bytes.Contains(line, r.mark) && r.ours(line) || r.asksSomebodyElse(line) {
 		return
 	}
 	r.say(line, newline)
@@ -250,19 +263,24 @@ func (r *relay) noise(n Noise) {
 }
 
 // ours takes a line with the mark in it if it is meant for us: an answer to us,
-// the progress of something we asked for, or what cannot be read and so might
-// be either.
+// the progress of something we asked for, or what cannot be read and might be
+// either. That the mark stands somewhere else in it is nobody's doing but that of
+// who calls and of the server, and must cost the host nothing.
 func (r *relay) ours(line []byte) bool {
 	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
 	if err != nil || m.Class() == jsonrpc.Malformed {
-		r.noise(Noise{Reason: CauseGarbage, Detail: "meant for us", Head: head(line), ID: answers(line, r.rules)})
+		id := answers(line, r.rules)
+		if id != nil && !r.marked(id) {
+			return false
+		}
+		r.noise(Noise{Reason: CauseGarbage, Detail: "meant for us", Head: head(line), ID: id})
 		return true
 	}
 	about := jsonrpc.ID
 	if m.Class() == jsonrpc.Notification && m.Text(jsonrpc.Method) == "notifications/progress" {
 		about = jsonrpc.Token
 	}
-	if m.Class() != jsonrpc.Response && about == jsonrpc.ID || !bytes.HasPrefix(m.Get(about), append([]byte(`"`), r.mark...)) {
+	if m.Class() != jsonrpc.Response && about == jsonrpc.ID || !r.marked(m.Get(about)) {
 		return false
 	}
 	switch {

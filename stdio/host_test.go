@@ -156,6 +156,10 @@ func TestOthersTalkBesideTheHost(t *testing.T) {
 	}
 	c.hearsNothing()
 
+	// The mark in what somebody else says takes nothing from the host.
+	c.say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"raw","arguments":{"text":"{\"id\":$ID,\"result\":\"` + mark + `\n"}}}` + "\n")
+	c.hears(`{"id":7,"result":"` + mark)
+
 	// What the server tells is for both.
 	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notify","arguments":{"kind":"list_changed"}}}` + "\n")
 	c.hears(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)

@@ -61,6 +61,9 @@ func (p *program) endpoint(text string) (target, error) {
 	if err != nil {
 		return target{}, misused("for example unix:/run/notes.sock, or tcp:127.0.0.1:9000", "%q: %w", text, err)
 	}
+	if err := at.Check(); err != nil {
+		return target{}, misused("give it to us when you start us, as with 3<pipe in a shell", "%s: %w", text, err)
+	}
 	if at.Network == "tcp" && !p.s.Insecure && offLoopback(at.In) {
 		return target{}, misused("tunnel it, for example with ssh -L, or allow it with --insecure", "%s: everybody on the way can read and change what is said", text)
 	}

@@ -108,8 +108,13 @@ func (d *door) ready(ctx context.Context) error {
 	if !d.hosts {
 		return nil
 	}
+	if d.waits { // before we host anything, which we could not keep up
+		if err := d.takeID(); err != nil {
+			return err
+		}
+	}
 	at, own, err := d.local.findOrHost(ctx)
-	if err != nil {
+	if err != nil || d.waits {
 		return err
 	}
 	if own != nil {

@@ -10,6 +10,16 @@ import (
 // errTaken says that another bridge on this machine goes by our id.
 var errTaken = errors.New("another bridge on this machine goes by the same id")
 
+// takeID makes our id ours alone on this machine, or fails with errTaken.
+func (d *door) takeID() error {
+	lock, err := d.local.state.lock("seat-" + d.opt.ID + ".lock")
+	if err == nil && lock == nil {
+		err = errTaken
+	}
+	d.lock = lock
+	return err
+}
+
 // freeID settles who we are at this machine's gateway. An id that was asked for
 // is ours, whoever has it (DESIGN 14). One that was only derived from the
 // command gets a number behind it while another participant has it: the second
@@ -34,9 +44,6 @@ func (d *door) freeID(ctx context.Context, at string) error {
 		lock, err := d.local.state.lock("seat-" + id + ".lock")
 		if err != nil {
 			return err
-		}
-		if lock == nil && d.waits {
-			return errTaken
 		}
 		if lock == nil && d.derived {
 			continue

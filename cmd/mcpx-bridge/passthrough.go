@@ -53,7 +53,9 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 	}
 	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(p.stdout), launched: make(chan struct{})}
 	defer pt.events.close()
-	if err := pt.meetHost(checked.launch); err != nil {
+	leave, err := pt.meetHost(checked.launch)
+	defer leave()
+	if err != nil {
 		return err
 	}
 	p.hintAllow()
@@ -61,21 +63,27 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 }
 
 // meetHost makes the server that belongs to whoever is at our stdin and stdout.
-func (pt *passthrough) meetHost(o stdio.Options) error {
-	in, err := stdio.OpenDescriptor(0)
-	if err != nil {
-		return fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "stdin: %w", err)
+// These are given back by leave, error or not.
+func (pt *passthrough) meetHost(o stdio.Options) (leave func(), err error) {
+	in, inErr := stdio.OpenDescriptor(0)
+	out, outErr := stdio.OpenDescriptor(1)
+	leave = func() {
+		for _, d := range []*stdio.Descriptor{in, out} {
+			if d != nil {
+				d.Close()
+			}
+		}
 	}
-	out, err := stdio.OpenDescriptor(1)
-	if err != nil {
-		return fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "stdout: %w", err)
+	if err := errors.Join(inErr, outErr); err != nil {
+		return leave, fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "%w", err)
 	}
-	o.Host = &stdio.Host{In: in.Interruptible(), Out: out, Errors: pt.p.stderr, Mark: pt.mark, Occupied: pt.occupied, Launched: func(pid int) {
-		pt.pid = int64(pid)
-		close(pt.launched)
-	}}
+	o.Host = &stdio.Host{In: in.Interruptible(), Out: out, Errors: pt.p.stderr, Mark: pt.mark, Occupied: pt.occupied,
+		Launched: func(pid int) {
+			pt.pid = int64(pid)
+			close(pt.launched)
+		}}
 	pt.server = stdio.New(o)
-	return nil
+	return leave, nil
 }
 
 func (pt *passthrough) run(ctx context.Context) error {
