@@ -17,9 +17,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// maxTries is how many requests for one proposal, and how many rejects of it,
-// are kept in mind: more than one of each is rare, and more than these is noise.
-const maxTries = 256
+// What is kept in mind of one proposal. More than one request for it by anybody
+// is rare, and more than these is noise.
+const (
+	maxTries   = 16   // of one participant
+	maxRefused = 1024 // participants; those who alone might do it come on top
+	maxSayings = 256
+)
 
 // A pursuit is one proposal of ours, until something has come of it.
 type pursuit struct {
@@ -140,7 +144,7 @@ func (w *pursuit) rejected(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || len(w.refused) == maxTries || slices.ContainsFunc(w.refused, func(r rejection) bool { return r.From == e.From }) {
+	if w.over || len(w.refused) >= maxRefused && !slices.Contains(w.able(), e.From) || slices.ContainsFunc(w.refused, func(r rejection) bool { return r.From == e.From }) {
 		return
 	}
 	r := rejection{e.From, n.Reason, n.Detail}
@@ -206,7 +210,7 @@ func (w *pursuit) tried(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if able := w.able(); w.over || len(w.tries) == maxTries || able != nil && !slices.Contains(able, t.at) {
+	if able := w.able(); w.over || w.triesBy(e.From) == maxTries || able != nil && !slices.Contains(able, t.at) {
 		return
 	}
 	w.tries[e.ID] = t
@@ -218,6 +222,15 @@ func (w *pursuit) tried(e *wire.Envelope) {
 		words += ", changed: " + shown([]byte(e.Key)) + " " + shown(e.Message.Get(jsonrpc.Arguments))
 	}
 	w.log.Info(words)
+}
+
+func (w *pursuit) triesBy(who string) (n int) {
+	for _, t := range w.tries {
+		if t.by == who {
+			n++
+		}
+	}
+	return n
 }
 
 // sameCall reports whether a request is for what we proposed.
@@ -299,7 +312,7 @@ func (w *pursuit) told(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if words == "" || w.over || w.sayings == maxTries {
+	if words == "" || w.over || w.sayings == maxSayings {
 		return
 	}
 	w.sayings++
