@@ -1,5 +1,7 @@
 GO          ?= go
 FUZZTIME    ?= 30s
+SEEDS       ?= 20000
+MUTANTSEEDS ?= 4000
 VERSION     ?= 0.0.0-dev
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -9,7 +11,7 @@ ROOMS        = bridge cmd examples policy stdio
 # without it, and say so.
 RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
-.PHONY: help build mcpb demo test check platforms bench test-real fuzz clean
+.PHONY: help build mcpb demo test check platforms bench test-real fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -70,6 +72,15 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 			$(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) ./$$(dirname $$file); \
 		done; \
 	done
+
+sim: ## SEEDS (20000) simulated worlds full of faults, and what struck in them; one again: SIM="-seed 7 -trace"
+	@$(GO) run ./bridge/sim/simulate $(if $(SIM),$(SIM),-seeds $(SEEDS) $(if $(filter 20000,$(SEEDS)),-strict))
+
+sim-long: ## two million worlds; takes hours
+	@$(GO) run ./bridge/sim/simulate -seeds 2000000 -strict
+
+mutants: ## bridges with one mistake each, which the simulation must notice within MUTANTSEEDS (4000) worlds
+	$(GO) test -count=1 -timeout 60m -v -run TestMutantsDie ./bridge/sim -mutants $(MUTANTSEEDS)
 
 clean: ## what was built and fetched
 	rm -rf bin .cache
