@@ -27,6 +27,7 @@ type checker struct {
 	newest    map[string]string // the newest ask, by question and person
 	questions map[string]*claim
 	names     map[string]*claim
+	letters   map[*byte]*letter // frames that were put, as they were read, by where they begin
 	local     map[string]string // the digest shown at our own door, by question
 	expecting map[string][]*claim
 	lines     map[string]*line // those the server of now has read or will read, by id
@@ -47,7 +48,7 @@ func newChecker(w *world) *checker {
 // forget is what a new life of the bridge begins with.
 func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
-	c.askOrder, c.grants, c.stop = nil, nil, false
+	c.askOrder, c.grants, c.stop, c.letters = nil, nil, false, map[*byte]*letter{}
 	c.versions, c.first = map[string]string{}, map[string]string{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 }

@@ -22,6 +22,7 @@ func (c *checker) put(p *process, raw []byte) {
 	case bytes.Contains(raw, []byte("SECRET")):
 		c.blame("I17", "a secret is told to the topic: %s", raw)
 	}
+	c.letters[&raw[0]] = l
 	switch {
 	case strings.HasPrefix(l.Kind, "capability/") || strings.HasPrefix(l.Kind, "participant/"):
 	case l.Payload.Method == "elicitation/create":
@@ -188,10 +189,8 @@ func (c *checker) progress(l *letter) {
 
 // left sees a frame that leaves; it returns how participants read it.
 func (c *checker) left(raw []byte) *letter {
-	l, err := readLetter(raw)
-	if err != nil {
-		return nil
-	}
+	l := c.letters[&raw[0]]
+	delete(c.letters, &raw[0])
 	return l
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ func main() {
 	strict := flag.Bool("strict", false, "fail unless every fault struck 1000 times and every situation was met 100 times")
 	brief := flag.Bool("brief", false, "say only which seed broke a promise, and stop there")
 	flag.Parse()
+	debug.SetGCPercent(400) // worlds are small and short
 	if *seed != 0 {
 		os.Exit(replay(*seed, *trace))
 	}
