@@ -169,7 +169,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 func (c *checker) listed(raw []byte) {
 	now := versionsIn(raw)
 	for name := range now {
-		if _, was := c.versions[name]; !was {
+		if _, known := c.first[name]; !known {
 			c.first[name] = now[name]
 		}
 	}
