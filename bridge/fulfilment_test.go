@@ -221,3 +221,20 @@ func TestAProposalOutlivesTheLink(t *testing.T) {
 	s.has(s.frames[0], `"kind":"mcp/request:tools/call:write_file"`, `"correlation_id":"p1"`)
 	s.has(s.frames[1], `"kind":"mcp/response:tools/call:write_file"`, `"to":["bob","fs"]`)
 }
+
+// Who proposed it and is gone gets nothing served any more.
+func TestAProposerWhoLeavesEndsItsProposal(t *testing.T) {
+	for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+		s := proposalStage(t, protocol, "fulfil: ask")
+		s.proposes("bob", "p1", "fs", "write_file", path, "")
+		q := s.question()
+		s.do(Arrived{&wire.Envelope{Kind: wire.Presence, From: "system:gateway", Payload: []byte(`{"event":"leave","participant":{"id":"bob"}}`)}})
+		s.pass(leaveGrace - time.Millisecond)
+		s.nothing("before its leave counts")
+		s.pass(time.Millisecond)
+		s.answers("alice", q, true, yes)
+		if s.asked() != 0 || !s.noted("withdrawn", "proposer_left") {
+			t.Errorf("%s: %d calls, notes %+v", protocol, s.asked(), s.notes)
+		}
+	}
+}
