@@ -16,8 +16,8 @@ import (
 //   - the server was given the call once at most;
 //   - there is one end at most: fulfilled, withdrawn or expired; and one reject
 //     at most, none after the start;
-//   - once withdrawn before the start, nothing starts any more, and bob hears
-//     nothing;
+//   - once withdrawn before the start, nothing starts any more, nobody is asked
+//     any more, and bob hears nothing;
 //   - whoever requested it here has one answer at most; and one in the end.
 type race struct {
 	*stage
@@ -181,6 +181,9 @@ func (r *race) check() {
 		wrong("%d ends, %d rejects", ends, rejects)
 	}
 	bob, carol := r.toldBob(), r.told(func(e *wire.Envelope) bool { return slices.Contains(e.Corr, "r1") })
+	if open := r.engine.Pending(0, 0); r.late && len(open) > 0 {
+		wrong("somebody is still asked: %+v", open)
+	}
 	if bob > 2 || carol > 1 || r.late && bob > r.heard { // a reject, and the answer to carol
 		wrong("bob has %d answers, carol %d", bob, carol)
 	}
