@@ -23,6 +23,11 @@ func Closed(name string, info fs.FileInfo) error { return closed(name, info) }
 // to root, and others may read it.
 func Sheltered(name string, info fs.FileInfo) error { return sheltered(name, info) }
 
+// Authored refuses a file that anybody may write to, or that belongs to somebody
+// else than us or root: what it says need not be the owner's word. A group may
+// write to it, because many systems give each user one of their own.
+func Authored(name string, info fs.FileInfo) error { return authored(name, info) }
+
 // Lock takes a lock on f without waiting, and reports whether it got it: alone,
 // or together with others who do not want it alone. It ends when f is closed, or
 // we are dead. What is in f can be read by others all the same.

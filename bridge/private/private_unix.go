@@ -37,6 +37,16 @@ func sheltered(name string, info fs.FileInfo) error {
 	return nil
 }
 
+func authored(name string, info fs.FileInfo) error {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != 0 {
+		return fmt.Errorf("%s belongs to another user (uid %d)", name, s.Uid)
+	}
+	if mode := info.Mode().Perm(); mode&0o002 != 0 {
+		return fmt.Errorf("anybody can write to %s (mode %04o): chmod o-w it", name, mode)
+	}
+	return nil
+}
+
 func lock(f *os.File, alone bool) (bool, error) {
 	how := unix.LOCK_SH
 	if alone {

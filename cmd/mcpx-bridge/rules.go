@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -111,6 +112,11 @@ func (r *rulebook) read() (*policy.Policy, error) {
 		return r.bare, nil
 	}
 	r.seen = looksOf(r.file)
+	if info, err := os.Stat(r.file); err == nil { // if not, loading says why
+		if err := private.Authored(r.file, info); err != nil {
+			return nil, err
+		}
+	}
 	p, err := loadPolicy(r.file)
 	if err != nil {
 		return nil, err
