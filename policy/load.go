@@ -186,7 +186,15 @@ func (l *loader) word(at item, what string, allowed ...string) string {
 	if at.form == scalar {
 		got = strconv.Quote(at.text)
 	}
-	l.wrong(at, meant(at.text, allowed), "%s is one of %s, not %s", what, strings.Join(allowed, ", "), got)
+	if len(allowed) == 1 {
+		l.wrong(at, "", "%s is %s, not %s", what, allowed[0], got)
+		return ""
+	}
+	suggestion := ""
+	if near := nearest(at.text, allowed); near != "" {
+		suggestion = "did you mean " + near + "?"
+	}
+	l.wrong(at, suggestion, "%s is one of %s, not %s", what, strings.Join(allowed, ", "), got)
 	return ""
 }
 

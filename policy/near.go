@@ -20,6 +20,9 @@ func meant(word string, known []string) string {
 	if near := nearest(word, known); near != "" {
 		return "did you mean " + near + "?"
 	}
+	if len(known) == 1 {
+		return "there is only " + known[0]
+	}
 	return "known are " + strings.Join(known, ", ")
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a file. Its author is trusted, but a file may be the wrong one.
-const (
-	maxFile    = 256 << 10
-	maxNesting = 200
-)
+// MaxFile is how many bytes a policy file has at most. Its author is trusted,
+// but a file may be the wrong one.
+const MaxFile = 256 << 10
+
+// maxNesting is how deep the brackets of a file may stand in one another.
+const maxNesting = 200
 
 // An item is one value of a file, with the place where it stands. What
 // different readers of YAML read differently does not become an item.
@@ -87,8 +88,8 @@ func readable(data []byte) *LoadError {
 		}
 	}
 	switch {
-	case len(data) > maxFile:
-		return &LoadError{Message: fmt.Sprintf("the file has %d bytes; a policy has at most %d", len(data), maxFile)}
+	case len(data) > MaxFile:
+		return &LoadError{Message: fmt.Sprintf("the file has over %d bytes, more than a policy has", MaxFile)}
 	case !utf8.Valid(data):
 		return &LoadError{Message: "the file is not UTF-8"}
 	case deepest > maxNesting || manyDashes.Match(data):

@@ -37,7 +37,7 @@ func (m *model) waiting() string {
 		names = append(names, approval.Text(m.sources[name].Label()))
 	}
 	if len(names) == 0 {
-		return "no bridge is running on this machine; waiting for one (q quits)"
+		return "no bridge to watch is running on this machine; waiting for one (q quits)"
 	}
 	return "nothing to decide; watching " + strings.Join(names, ", ") + " (q quits)"
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,10 +16,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
-
-// policyMax is the largest policy file that is read. A file of rules for
-// people is far below it; a parser's worst case is not worth more.
-const policyMax = 1 << 20
 
 // lookEvery is how often a policy file is looked at for changes.
 const lookEvery = time.Second
@@ -85,6 +82,12 @@ func (p *program) barePolicy(flags *policy.Policy) (*policy.Policy, error) {
 // asks reports whether the flags say how to ask.
 func (p *program) asks() bool { return len(p.s.Approver) > 0 || p.s.Within != 0 }
 
+// approvers are those whom --approver names, beside the person at this machine,
+// who is asked anyway.
+func (p *program) approvers() []string {
+	return slices.DeleteFunc(slices.Clone(p.s.Approver), func(id string) bool { return id == "local" })
+}
+
 // asking is a policy that asks the person at this machine and all approvers
 // about every call.
 func (p *program) asking() (*policy.Policy, error) {
@@ -93,7 +96,7 @@ func (p *program) asking() (*policy.Policy, error) {
 		return nil, misused("--within 10m", "--within: a question has 1s to 24h")
 	}
 	of := []string{"local"}
-	for _, id := range p.s.Approver {
+	for _, id := range p.approvers() {
 		if err := checkID("--approver", id); err != nil {
 			return nil, err
 		}
@@ -124,17 +127,15 @@ func (r *rulebook) read() (*policy.Policy, error) {
 	return p.With(r.flags), nil
 }
 
+// readPolicy reads a file no further than [policy.Load] needs to see that it is
+// too long.
 func readPolicy(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, policyMax+1))
-	if err == nil && len(text) > policyMax {
-		err = fmt.Errorf("%s: a policy file may have %d bytes at most", file, policyMax)
-	}
-	return text, err
+	return io.ReadAll(io.LimitReader(f, policy.MaxFile+1))
 }
 
 // policyError is exit 2 with the place and what was probably meant.

@@ -190,7 +190,7 @@ func (p *program) hintAllow() {
 	}
 	who := "you agree to it"
 	if len(p.s.Approver) > 0 {
-		who = "somebody agrees to it: " + strings.Join(append([]string{"you"}, p.s.Approver...), ", ")
+		who = "somebody agrees to it: " + strings.Join(append([]string{"you"}, p.approvers()...), ", ")
 	}
 	switch {
 	case p.s.Policy != "":
