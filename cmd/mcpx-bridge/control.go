@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -42,8 +39,8 @@ func (b *bridging) openDoor(id string) error {
 	if err := home.open(); err != nil {
 		return err
 	}
-	b.local = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
-	b.local.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.local, Log: b.p.log})
+	b.attendance = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
+	b.attendance.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.attendance, Log: b.p.log})
 	if err != nil {
 		return fail(exitFailed, "another bridge with this id may be running: give this one another --id", "control socket: %w", err)
 	}
@@ -175,138 +172,6 @@ func (l *attendance) Revoke(id string) (bool, error) {
 
 // keepDoor serves the person at this machine until ctx ends.
 func (b *bridging) keepDoor(ctx context.Context) error {
-	defer b.local.Feed.Close()
-	return b.local.door.Serve(ctx)
-}
-
-// grantsFile is where yeses that are to last are kept, as rules that anybody
-// can read (DESIGN 7).
-func (b *bridging) grantsFile() (string, error) {
-	home, err := stateHome(b.p.getenv)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(home.file("grants"), b.id+".yaml"), nil
-}
-
-// readGrants is what an earlier run was told to keep.
-func (b *bridging) readGrants() ([]approval.Grant, error) {
-	file, err := b.grantsFile()
-	if err != nil {
-		return nil, err
-	}
-	text, err := readPolicy(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	kept, unbound, err := approval.ReadGrants(file, text)
-	for _, g := range unbound {
-		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say who agreed, nor to which definition of the tool", file, g.Line, g.Rule))
-		b.p.log.Warn("hint: the call is asked about again, and whoever agrees may have that remembered")
-	}
-	return kept, err
-}
-
-// keepGrants writes down the yeses that are to last, those too that came just
-// before the end.
-func (b *bridging) keepGrants(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			for range len(b.local.lasting) {
-				b.keepGrant(<-b.local.lasting)
-			}
-			return nil
-		case g := <-b.local.lasting:
-			b.keepGrant(g)
-		}
-	}
-}
-
-func (b *bridging) keepGrant(g approval.Grant) {
-	if err := b.addGrant(g); err != nil {
-		b.p.log.Error("a grant is forgotten when this bridge ends: it could not be written down", "grant", g.ID, "error", err)
-	}
-}
-
-// remember is called under the sidecar's lock, so it leaves the work to
-// keepGrants.
-func (l *attendance) remember(g approval.Grant) {
-	if g.Keep != "always" {
-		return
-	}
-	select {
-	case l.lasting <- g:
-	default:
-		l.b.p.log.Error("a grant is forgotten when this bridge ends: too many at once", "grant", g.ID)
-	}
-}
-
-func (b *bridging) addGrant(g approval.Grant) error {
-	b.rewriting.Lock()
-	defer b.rewriting.Unlock()
-	if slices.Contains(b.revoked, g.ID) {
-		return nil // before it was written down
-	}
-	return b.changeGrants(func(kept []approval.Grant) []approval.Grant { return append(kept, g) })
-}
-
-// changeGrants writes the file anew, whole. What was taken out of it by hand
-// stays out.
-func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) error {
-	file, err := b.grantsFile()
-	if err != nil {
-		return err
-	}
-	kept, err := b.readGrants()
-	if err != nil {
-		return err
-	}
-	kept = change(kept)
-	if len(kept) == 0 {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	text := []byte(approval.RulesHead)
-	for i := range kept {
-		text = append(text, kept[i].Rule()...)
-	}
-	if _, _, err := approval.ReadGrants(file, text); err != nil {
-		return fmt.Errorf("what was to be written cannot be read: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	return writeWhole(file, text)
-}
-
-// dropGrant takes one rule out of the file.
-func (b *bridging) dropGrant(id string) (found bool, err error) {
-	err = b.changeGrants(func(kept []approval.Grant) []approval.Grant {
-		rest := slices.DeleteFunc(slices.Clone(kept), func(g approval.Grant) bool { return g.ID == id })
-		found = len(rest) < len(kept)
-		return rest
-	})
-	return found, err
-}
-
-// writeWhole writes a file so that it is there whole or as it was.
-func writeWhole(file string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err = f.Write(text); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	defer b.attendance.Feed.Close()
+	return b.attendance.door.Serve(ctx)
 }

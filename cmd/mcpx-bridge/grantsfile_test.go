@@ -16,11 +16,11 @@ func keeping(t *testing.T) (*attendance, approval.Grant) {
 	home := t.TempDir()
 	b := &bridging{id: "fs", p: &program{env: env{getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": home}[key] }}},
 		sidecar: bridge.New(bridge.Options{Engine: bridge.Config{NewID: newSession, Random: fresh128}})}
-	b.local = &attendance{b: b}
+	b.attendance = &attendance{b: b}
 	now := time.Now()
 	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Fingerprint: "f1",
 		Args: []byte(`{"path":"/a"}`), By: []approval.Who{{Door: approval.Local}}, Made: now, Until: now.Add(time.Hour)}
-	return b.local, g
+	return b.attendance, g
 }
 
 func TestAYesTakenBackBeforeItWasWrittenDownIsNotWritten(t *testing.T) {
@@ -84,6 +84,25 @@ func TestAYesTakenOutOfTheFileByHandStaysOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(file); string(text) != approval.RulesHead+other.Rule()+third.Rule() {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// What has ended does not fill the file.
+func TestAYesThatHasEndedLeavesTheFileWithTheNextOne(t *testing.T) {
+	l, g := keeping(t)
+	ended := g
+	ended.ID, ended.Args, ended.Until = "0b0b0b0b", []byte(`{"path":"/b"}`), time.Now().Add(-time.Minute)
+	for _, g := range []approval.Grant{ended, g} {
+		if err := l.b.addGrant(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := l.b.grantsFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); string(text) != approval.RulesHead+g.Rule() {
 		t.Errorf("%s, %v", text, err)
 	}
 }

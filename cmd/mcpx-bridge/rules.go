@@ -188,12 +188,12 @@ func (r *rulebook) watch(ctx context.Context, told <-chan struct{}, changed func
 func (b *bridging) keepRules(ctx context.Context) error {
 	b.rules.watch(ctx, b.p.reload,
 		func(p *policy.Policy) {
-			b.local.policyWrong(nil)
+			b.attendance.policyWrong(nil)
 			b.sidecar.Handle(bridge.Reloaded{Policy: p})
 			b.sidecar.Flush()
 		},
 		func(err error) {
-			b.local.policyWrong(err)
+			b.attendance.policyWrong(err)
 			b.events.emit(bridge.Record{Event: "reload_failed", Detail: err.Error()})
 		})
 	<-ctx.Done()

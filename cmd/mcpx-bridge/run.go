@@ -122,15 +122,15 @@ func (t target) id() string {
 //
 //	server up, tools listed -> seat taken -> ready -> … -> drain -> seat left -> server stopped
 type bridging struct {
-	p       *program
-	door    *door
-	seat    *topic.Seat
-	server  *stdio.Server
-	sidecar *bridge.Sidecar
-	rules   *rulebook
-	local   *attendance
-	id      string // ours, as far as we know before the gateway says it
-	target  target
+	p          *program
+	door       *door
+	seat       *topic.Seat
+	server     *stdio.Server
+	sidecar    *bridge.Sidecar
+	rules      *rulebook
+	attendance *attendance
+	id         string // ours, as far as we know before the gateway says it
+	target     target
 
 	rewriting sync.Mutex // held while the file of grants is written anew
 	revoked   []string   // grants of this run that must not be written any more
@@ -176,8 +176,8 @@ func (p *program) bridge(ctx context.Context, t target) error {
 
 // abandon gives back what takePlace got before it failed.
 func (b *bridging) abandon() {
-	if b.local != nil && b.local.door != nil {
-		b.local.door.Close()
+	if b.attendance != nil && b.attendance.door != nil {
+		b.attendance.door.Close()
 	}
 	b.door.close()
 }
@@ -279,7 +279,7 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 	if b.opt.Engine.Desk.Grants, err = b.readGrants(); err != nil {
 		return policyError(err)
 	}
-	b.opt.Told, b.opt.Remember = b.local.told, b.local.remember
+	b.opt.Told, b.opt.Remember = b.attendance.told, b.attendance.remember
 	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.auditChanged); err != nil {
 		return err
 	}
@@ -379,7 +379,7 @@ func (b *bridging) untilTold(told, inner context.Context) error {
 // serves hears from the sidecar that the tools are known.
 func (b *bridging) serves(s bridge.Serving) {
 	b.tools.Store(int64(s.Tools))
-	b.local.serverUp(true)
+	b.attendance.serverUp(true)
 	b.once.Do(func() { close(b.serving) })
 }
 
@@ -399,7 +399,7 @@ type readyEvent struct {
 
 func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 	at, hosted := b.door.where()
-	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.local.door.Path()}
+	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path()}
 	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
 	if hosted {
 		text += ", hosted here"
@@ -427,7 +427,7 @@ type fromTopic struct {
 
 func (t fromTopic) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	t.Sidecar.SeatTaken(d, w)
-	t.b.local.seatedAs(d, w)
+	t.b.attendance.seatedAs(d, w)
 	t.b.ready(d, w)
 }
 
@@ -450,7 +450,7 @@ func (s fromServer) ServerNoise(n stdio.Noise) {
 
 func (s fromServer) ServerDown(x stdio.Exit) {
 	s.b.pid.Store(0)
-	s.b.local.serverUp(false)
+	s.b.attendance.serverUp(false)
 	retry := time.Duration(-1)
 	if x.Restarting {
 		retry = x.In
