@@ -185,11 +185,3 @@ type ends struct {
 	stdin          io.WriteCloser
 	stdout, stderr io.ReadCloser
 }
-
-func (e ends) close() {
-	for _, c := range []io.Closer{e.stdin, e.stdout, e.stderr} {
-		if c != nil {
-			c.Close()
-		}
-	}
-}
