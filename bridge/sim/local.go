@@ -11,36 +11,28 @@ import (
 type desk struct {
 	w    *world
 	dice dice
-	open []shown
 }
 
 // shown is a question that is before the person.
 type shown struct{ id, digest string }
 
-// told hears what is put before the person and what is taken away.
+// told hears what is put before the person.
 func (d *desk) told(p *process, a approval.Act) {
-	switch a := a.(type) {
-	case approval.Show:
-		if a.To.Door != approval.Local {
-			return
-		}
-		s := shown{a.ID, a.Digest.String()}
-		d.open = append(d.open, s)
-		d.w.check.showedLocally(s)
-		wait := d.dice.between(time.Second, 8*time.Second)
-		if d.w.o.Calm {
-			wait = 2 * time.Second
-		}
-		if d.w.strikes(slow) {
-			wait += d.dice.between(10*time.Second, 100*time.Second)
-		}
-		d.w.after(wait, func() { d.answer(p, s) })
-	case approval.Settled:
-		d.w.check.settledLocally(a.ID)
+	put, ok := a.(approval.Show)
+	if !ok || put.To.Door != approval.Local {
+		return
 	}
+	s := shown{put.ID, put.Digest.String()}
+	d.w.check.showedLocally(s)
+	wait := d.dice.between(time.Second, 8*time.Second)
+	if d.w.o.Calm {
+		wait = 2 * time.Second
+	}
+	if d.w.strikes(slow) {
+		wait += d.dice.between(10*time.Second, 100*time.Second)
+	}
+	d.w.after(wait, func() { d.answer(p, s) })
 }
-
-func (d *desk) close() { d.open = nil }
 
 // answer decides, having looked at what the bridge shows.
 func (d *desk) answer(p *process, s shown) {

@@ -21,7 +21,6 @@ type process struct {
 
 	seated   bool
 	stopping bool
-	idle     bool
 	tick     *plan
 	flush    *plan
 	flushing bool
@@ -121,7 +120,6 @@ func (w *world) crashed(power bool) {
 	w.child.orphaned(power)
 	w.disk.crash(power)
 	w.topic.gone()
-	w.local.close()
 	w.after(w.luck.between(100*time.Millisecond, 20*time.Second), func() {
 		if w.proc == nil {
 			w.start()

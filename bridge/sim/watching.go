@@ -249,7 +249,6 @@ func (c *checker) meant(s *said) *asked {
 }
 
 func (c *checker) showedLocally(s shown) { c.local[s.id] = s.digest }
-func (c *checker) settledLocally(string) {}
 
 // localAnswer takes what the person at this machine answers.
 func (c *checker) localAnswer(_ *process, a approval.Answer) {
