@@ -346,6 +346,24 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 	}
 }
 
+// People may take longer to agree than others' proposals are remembered. What
+// then runs must not be forgotten meanwhile, or it could run again.
+func TestWhatRunsIsNotForgotten(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	l := d.offer("bob", "p1", us, nil)
+	d.book.Asked(l)
+	d.pass(90 * time.Minute)
+	d.book.Started(l, Run{"s1", "me", "me"})
+	d.pass(59 * time.Minute)
+	if d.book.Linked([]string{"p1"}, "tools/call", l.Sum) != l || d.book.Bars(l) != BarAlready {
+		t.Error("somebody else may have it run again")
+	}
+	d.pass(2 * time.Minute)
+	if d.book.Holds("bob", "p1") {
+		t.Error("it is kept for ever")
+	}
+}
+
 func TestARequestFindsItsProposal(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	sum := func(n byte) func(*Proposed) { return func(p *Proposed) { p.Sum = [32]byte{n} } }

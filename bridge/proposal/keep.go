@@ -106,7 +106,8 @@ func (b *Book) evict(among func(*Life) bool) bool {
 func (b *Book) sweep() {
 	b.swept = b.now
 	for _, l := range b.lives {
-		if l.State.Over() && b.now.Sub(l.ended) >= b.o.Keep || (l.State == Watched || l.State == Running) && b.now.Sub(l.since) >= watchedFor {
+		if l.State.Over() && b.now.Sub(l.ended) >= b.o.Keep || l.State == Watched && b.now.Sub(l.since) >= watchedFor ||
+			l.State == Running && b.now.Sub(l.taken) >= watchedFor {
 			b.forget(l)
 		}
 	}

@@ -41,6 +41,7 @@ type Life struct {
 	since    time.Time       // of receipt
 	waits    time.Time       // while it waits for others
 	refusing map[string]bool // those of the preferred who will not serve it
+	taken    time.Time       // when the request that counts was made
 	ended    time.Time       // when it was over
 }
 

@@ -99,7 +99,7 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 
 func (b *Book) runs(l *Life, r Run) {
 	b.forgetRun(l)
-	l.Run, l.By, l.Runner = r.ID, r.By, r.Runner
+	l.Run, l.By, l.Runner, l.taken = r.ID, r.By, r.Runner, b.now
 	if k := (key{l.Runner, l.Run}); b.byRun[k] == nil { // two callers may use one id
 		b.byRun[k] = l
 	}
