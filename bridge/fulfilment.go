@@ -203,6 +203,8 @@ func (r *Refusal) word() string {
 			return proposal.ResourceLimit
 		}
 		return proposal.Policy
+	case codeTooLarge:
+		return proposal.ResourceLimit
 	case codeBusy, codeShuttingDown:
 		return proposal.Busy
 	case codeExpired:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 func (s *stage) requests(from, env, proposal, tool string) {
@@ -93,6 +94,19 @@ func TestWithoutLeaveToRequestNothingIsServed(t *testing.T) {
 	}
 	s.proposes("bob", "p3", "fs", "nope", path, "")
 	s.rejected("incapable")
+}
+
+// The request that shows who serves a proposal is longer than that. Where it fits
+// into no frame nobody would know what the answer is to.
+func TestAProposalOfWhichNoRequestCanBeShownIsNotServed(t *testing.T) {
+	for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+		s := proposalStage(t, protocol, "fulfil: policy")
+		s.proposes("bob", "p1", "fs", "read_file", `{"path":"`+strings.Repeat("x", jsonrpc.MaxSize-300)+`"}`, "")
+		if s.asked() != 0 {
+			t.Errorf("%s: it ran", protocol)
+		}
+		s.rejected("resource_limit")
+	}
 }
 
 // The owner's second thoughts reach what waits.

@@ -117,6 +117,9 @@ func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
 	if err != nil {
 		return nil, invalidParams(clip(err.Error())), true
 	}
+	if len(raw) > jsonrpc.MaxSize-envelopeRoom {
+		return nil, proposalTooLarge(len(raw)), true
+	}
 	return &wire.Envelope{ID: env.ID, From: env.From, To: []string{e.room.me}, Kind: wire.Request, Method: env.Method, Key: env.Key,
 		Payload: raw, Message: m}, Refusal{}, false
 }

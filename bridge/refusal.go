@@ -137,6 +137,12 @@ func tooLarge(size int) Refusal {
 		Message: "the server's answer has " + strconv.Itoa(size) + " bytes, more than a topic carries (" + strconv.Itoa(jsonrpc.MaxSize) + ")"}
 }
 
+// proposalTooLarge is for a proposal of which no request can be shown to all.
+func proposalTooLarge(size int) Refusal {
+	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
+		Message: "the request would have " + strconv.Itoa(size) + " bytes, and a topic carries " + strconv.Itoa(jsonrpc.MaxSize) + " with what is around them"}
+}
+
 // proposalWithdrawn is for a request that comes too late for its proposal.
 func proposalWithdrawn(id string) Refusal {
 	return Refusal{Code: codeWithdrawn, Reason: "withdrawn", Executed: No, Proposal: id,
