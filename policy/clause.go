@@ -91,13 +91,6 @@ func (j *judgement) arguments() (*value, error) {
 	return j.args, j.argsErr
 }
 
-// globs are patterns of names: * stands for any run of characters, ? for one.
-type globs []string
-
-func (g globs) match(name string) (string, bool) { return first(g, name) }
-
-func (g globs) String() string { return strings.Join(g, ", ") }
-
 // toolClause is the list behind allow, ask, deny, and behind tools in except.
 type toolClause struct {
 	globs

@@ -5,8 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-func first(patterns []string, name string) (string, bool) {
-	for _, p := range patterns {
+// globs are patterns of names: * stands for any run of characters, ? for one.
+type globs []string
+
+func (g globs) String() string { return strings.Join(g, ", ") }
+
+// match gives the first of the patterns that a name fits.
+func (g globs) match(name string) (string, bool) {
+	for _, p := range g {
 		if match(p, name) {
 			return p, true
 		}

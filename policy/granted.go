@@ -50,7 +50,7 @@ func (l *loader) grant(at item, name string) {
 		}
 		return v.text
 	}
-	g := Granted{Rule: name, Line: at.line, Column: at.column, Tool: only("allow"), Caller: only("from"), Via: only("via"), Said: at.said()}
+	g := Granted{Rule: name, Line: at.line, Column: at.column, Tool: only("allow"), Caller: only("from"), Via: only("via"), Said: at.spelling()}
 	g.Until, _ = time.Parse(time.RFC3339, only("until")) // its form is until's to check
 	if told := at.member("granted"); told.line > 0 {
 		l.told(told, &g)
@@ -100,8 +100,9 @@ func (at item) member(key string) item {
 	return item{}
 }
 
-// said is an item without its place.
-func (at item) said() string {
+// spelling is an item without its place: two that say the same in the same words
+// have the same.
+func (at item) spelling() string {
 	var b strings.Builder
 	b.WriteByte("slm-"[at.form])
 	if at.form == scalar {
@@ -109,9 +110,9 @@ func (at item) said() string {
 	}
 	for i, v := range at.values {
 		if at.form == mapping {
-			b.WriteString(at.keys[i].said())
+			b.WriteString(at.keys[i].spelling())
 		}
-		b.WriteString(v.said())
+		b.WriteString(v.spelling())
 	}
 	b.WriteByte('.')
 	return b.String()

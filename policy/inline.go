@@ -93,12 +93,13 @@ func (l *loader) call(at item, c *Call) {
 		"via":    func(v item) { c.Via = l.word(v, "via", roads...) },
 		"method": func(v item) { c.Method = l.text(v, "method") },
 		"args":   func(v item) { c.Args = l.json(v) },
-		"hints":  func(v item) { c.Hints = l.said(v) },
+		"hints":  func(v item) { c.Hints = l.annotations(v) },
 		"now":    func(v item) { c.Now = l.instant(v) },
 	})
 }
 
-func (l *loader) said(at item) Hints {
+// annotations are what the server of an inline test says of its tool.
+func (l *loader) annotations(at item) Hints {
 	c := l.hints(at)
 	return Hints{ReadOnly: c[0], Destructive: c[1], Idempotent: c[2], OpenWorld: c[3]}
 }

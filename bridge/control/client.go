@@ -57,7 +57,7 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 // All enters by every door in dir behind which somebody lives, in the order of
 // their names. What dead processes left there is passed over.
 func All(ctx context.Context, dir string) ([]*Client, error) {
-	paths, err := sockets(dir)
+	paths, err := Doors(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,6 @@ func All(ctx context.Context, dir string) ([]*Client, error) {
 	}
 	return all, errors.Join(failed...)
 }
-
-// Doors lists the sockets in dir, dead ones among them.
-func Doors(dir string) ([]string, error) { return sockets(dir) }
 
 // gone: nobody lives behind the door any more.
 func gone(err error) bool {

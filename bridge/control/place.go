@@ -150,8 +150,9 @@ func (p *place) leave() {
 	p.lock.Close()
 }
 
-// sockets lists the sockets of dir, by name. Not all need be alive.
-func sockets(dir string) (all []string, err error) {
+// Doors lists the sockets of the bridges that have their doors in dir, by name.
+// Not all need be alive.
+func Doors(dir string) (all []string, err error) {
 	for _, at := range []string{dir, shortDir(dir)} {
 		entries, err := listDir(at)
 		if err != nil {

@@ -106,13 +106,19 @@ func (p *program) auditShow(args []string) error {
 	if err != nil {
 		return err
 	}
+	shown := false
 	for line, err := range audit.Lines(files...) {
 		if err != nil {
 			return err
 		}
-		if err := p.showRecord(line, pick); err != nil {
+		is, err := p.showRecord(line, pick)
+		if err != nil {
 			return err
 		}
+		shown = shown || is
+	}
+	if !shown {
+		p.log.Info("no record agrees with all flags")
 	}
 	return nil
 }
@@ -130,22 +136,23 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := p.showRecord(line, pick); err != nil {
+		if _, err := p.showRecord(line, pick); err != nil {
 			return nil // nobody reads any more
 		}
 	}
 	return nil
 }
 
-func (p *program) showRecord(line audit.Line, pick picker) error {
+// showRecord prints a record that is wanted, and reports whether it is.
+func (p *program) showRecord(line audit.Line, pick picker) (wanted bool, err error) {
 	r := readRecord(line.Text)
 	if !pick(&r) {
-		return nil
+		return false, nil
 	}
 	if p.s.JSON {
-		return p.print(rawLine(line.Text))
+		return true, p.print(rawLine(line.Text))
 	}
-	return p.print(fmt.Appendf(nil, "%s\n", r.words(line)))
+	return true, p.print(fmt.Appendf(nil, "%s\n", r.words(line)))
 }
 
 // auditVerify exits with 6 when the log is not whole.
@@ -287,5 +294,5 @@ func (r *recordFilter) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.From, "from", "", "records about this participant's calls and answers, `ID`")
 	f.StringVar(&r.Tool, "tool", "", "records about this `TOOL`; * stands for anything")
 	f.StringVar(&r.Since, "since", "", "records from this `TIME` on: 15m, 2d, 2026-01-31 or 2026-01-31T12:00")
-	f.StringSliceVar(&r.Event, "event", nil, "records of this `EVENT`; more with commas")
+	f.StringSliceVar(&r.Event, "event", nil, "records of this `EVENT`, such as asked, answered, decided, start, end, rejected or security; more with commas")
 }
