@@ -102,12 +102,12 @@ type target struct {
 
 func (t target) attached() bool { return t.argv == nil }
 
-// String names it to people.
+// String names it to people, also in the topic.
 func (t target) String() string {
 	if t.attached() {
 		return t.at.String()
 	}
-	return strings.Join(t.argv, " ")
+	return inPublic(t.argv)
 }
 
 // id is the participant id for it when nobody chose another.
