@@ -87,3 +87,23 @@ func TestAToolThatChangesBeforeItsProposalStartsIsHeldAgainstWhatItWas(t *testin
 		}
 	}
 }
+
+// Whoever is asked about a tool that has changed is told so, whichever rule asks.
+func TestWhoIsAskedAboutAChangedToolIsToldSo(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	const warning = "the server has changed this tool"
+	for pin, told := range map[string]bool{"off": false, "warn": true, "ask": true} {
+		s := stageWith(t, d, Config{Policy: rules(t, asksAlice+"server: {pin: "+pin+"}\n")})
+		s.seatWith("alice", "bob")
+		s.startServer()
+		s.asksFor("bob", "e1", "1", "write_file", `{"path":"/a"}`, "")
+		if strings.Contains(s.frames[len(s.frames)-1], warning) {
+			t.Error("there is a warning before anything has changed")
+		}
+		s.relists(changedTools)
+		s.asksFor("bob", "e2", "2", "write_file", `{"path":"/a"}`, "")
+		if got := strings.Contains(strings.Join(s.frames, ""), warning); got != told {
+			t.Errorf("pin: %s, told: %v", pin, got)
+		}
+	}
+}

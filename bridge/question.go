@@ -36,7 +36,7 @@ func (e *Engine) question(c *call) {
 		Until: e.interestIn(c),
 	}
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
-		q.Fingerprint = t.print
+		q.Fingerprint, q.Changed = t.print, t.first != t.print && e.policy.Server.Pin != "off"
 	}
 	id, acts := e.desk.Open(e.now, q)
 	c.question, c.digest = id, approval.DigestOf(acts).Short()

@@ -26,6 +26,7 @@ type Question struct {
 
 	Terms       policy.Terms // who must agree and how; the Desk never changes what it refers to
 	Fingerprint string       // of the tool's definition
+	Changed     bool         // it is not what the bridge first saw (DESIGN 6, server.pin), which people are told
 	Envelope    string       // id of the envelope with the request or proposal
 	RPC         []byte       // the JSON-RPC id, raw; nil if it has none. Open keeps a copy
 

@@ -133,6 +133,9 @@ func (p *pending) facts(now, till time.Time) []Fact {
 	if q.Unverified {
 		add("Warning", "this gateway does not verify who sends what")
 	}
+	if q.Changed {
+		add("Warning", "the server has changed this tool since the bridge first saw it")
+	}
 	add("Proposed by", Text(q.Proposer))
 	bridge := Text(q.Bridge)
 	if q.Server != "" {
