@@ -335,7 +335,7 @@ func TestLocal(t *testing.T) {
 // A seat that is served has its frames one at a time, is told when there is
 // none left, and may answer at once; the rest is there to be read.
 func TestLocalServe(t *testing.T) {
-	h := open(t, gateway.Options{})
+	h := open(t, gateway.Options{MaxQueue: 4096}) // bob may be slow to read what all the others cause
 	l, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
 	if err != nil {
 		t.Fatal(err)
