@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -127,11 +128,19 @@ func (t *Tally) Write(w io.Writer) {
 
 // impossible are the cells of the table that nothing can be in.
 func impossible(event, situation string) bool {
-	_, found := cannot[event+"/"+situation]
-	return found
+	return slices.Contains(cannot[situation], event)
 }
 
-var cannot = map[string]string{}
+// cannot says what cannot happen in a situation: frames come by a seat, lines
+// from a server, and a world tells of its own doings after it has done them.
+var cannot = map[string][]string{
+	"quiet":     {"ServerDown", "Stopping", "GivingUp"},
+	"no seat":   {"Unseated", "request", "response", "notification", "presence", "other frame", "Garbled"},
+	"no server": {"ServerUp", "ServerSaid", "ServerNoise"},
+	"no disk":   {"AuditUp"},
+	"question":  {"GivingUp"},
+	"stopping":  {"Reloaded"},
+}
 
 // Rare names what too little happened: faults that struck less often than
 // least, and cells that were met less often than seldom.
