@@ -38,6 +38,7 @@ type claim struct {
 	denied      bool
 	over        bool // before it started: withdrawn, expired, refused
 	started     bool
+	life        int  // of the server it was started for
 	ended       bool // its end is on record
 	line        *line
 	answers     int

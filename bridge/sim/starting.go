@@ -43,7 +43,7 @@ func (c *checker) starts(p *process, cl *claim) {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
 		}
 	}
-	cl.started, cl.since = true, c.w.now
+	cl.started, cl.since, cl.life = true, c.w.now, c.w.child.life
 }
 
 // recorded sees what is on record now.
@@ -127,6 +127,8 @@ func (c *checker) wrote(l *line) {
 	switch {
 	case cl.line != nil:
 		c.blame("I3", "%v is written twice", cl)
+	case cl.life != l.life:
+		c.blame("I3", "%v is written to another server than the one it was started for", cl)
 	case cl.told == "no":
 		c.blame("I10", "%v is written after its caller was told that it would not be", cl)
 	case (l.Token == nil) != (cl.token == nil):
