@@ -74,7 +74,6 @@ func run(s *season, strict bool) int {
 		return s.verdict()
 	}
 	s.tally.Write(os.Stdout)
-	fmt.Printf("\n%d violations in %v\n", len(s.bad), time.Since(began).Round(time.Second))
 	seldom := uint64(1)
 	if s.seeds >= 1_000_000 {
 		seldom = 100
@@ -83,6 +82,7 @@ func run(s *season, strict bool) int {
 	for _, r := range rare {
 		fmt.Println(r)
 	}
+	fmt.Printf("\n%d violations in %v\n", len(s.bad), time.Since(began).Round(time.Second))
 	if strict && len(rare) > 0 && (seldom > 1 || strings.HasPrefix(rare[0], "the fault")) {
 		fmt.Println("too little happened")
 		return 1
