@@ -317,6 +317,28 @@ func TestSplitTarget(t *testing.T) {
 	}
 }
 
+// Whoever makes a request under the id of one that another made takes nothing
+// from it: neither its result, nor, where PEER alone is asked, its failure.
+func TestProposeTellsRequestsUnderOneIDApart(t *testing.T) {
+	spoken(t, func(t *testing.T, d tongue) {
+		g, s := begin(t, d, "echo", `{"text":"x"}`)
+		g.expect(d.proposalOf("", d.proposal(), ""))
+		p := g.proposalID()
+		g.send(d.frame("s1", "fs", "fs", d.kind("request", "tools/call", "echo"), p, call("7", "echo", `{"text":"x"}`)))
+		g.send(d.frame("s1", "mallory", "carol", d.kind("request", "tools/call", "echo"), p, call("7", "echo", `{"text":"x"}`)))
+		g.respond("bob", "s1", echoed)
+		s.exits(0)
+
+		g, s = begin(t, d, "fs", "echo", `{"text":"x"}`)
+		g.expect(d.proposalOf("fs", d.proposal(), ""))
+		p = g.proposalID()
+		g.send(d.frame("s1", "fs", "fs", d.kind("request", "tools/call", "echo"), p, call("7", "echo", `{"text":"x"}`)))
+		g.send(d.frame("s1", "mallory", "fs", d.kind("request", "tools/call", "echo"), p, call("7", "echo", `{"text":"x"}`)))
+		g.respond("bob", "s1", `{"jsonrpc":"2.0","id":7,"error":{"code":-31008,"message":"the server ended"}}`)
+		s.exits(9, "the server ended")
+	})
+}
+
 // What a stranger says has no end of rejects and tries to remember.
 func TestPursuitIsBounded(t *testing.T) {
 	g, s := begin(t, d1, "echo", `{"text":"x"}`)

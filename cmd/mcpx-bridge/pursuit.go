@@ -36,7 +36,7 @@ type pursuit struct {
 	done  chan upshot // buffered; written once
 
 	mu      sync.Mutex
-	tries   map[string]try // requests that were made for it, by envelope id
+	tries   map[tryKey]try // requests that were made for it
 	refused []rejection
 	sayings int // how often somebody said something about it
 	over    bool
@@ -47,6 +47,10 @@ type try struct {
 	by string
 	at string // whom it is addressed to; "" for nobody in particular
 }
+
+// A tryKey is what the answer to a try is known by. Others may use an envelope
+// id again: the first counts.
+type tryKey struct{ at, id string }
 
 // A rejection is what one participant has against it.
 type rejection struct {
@@ -63,7 +67,7 @@ type upshot struct {
 }
 
 func newPursuit(p *program, to, tool string, o wire.Offer) *pursuit {
-	return &pursuit{program: p, id: uuid.NewString(), to: to, tool: tool, offer: o, done: make(chan upshot, 1), tries: map[string]try{}}
+	return &pursuit{program: p, id: uuid.NewString(), to: to, tool: tool, offer: o, done: make(chan upshot, 1), tries: map[tryKey]try{}}
 }
 
 // wait ends with the first upshot. Whoever gives up first takes the proposal
@@ -210,10 +214,14 @@ func (w *pursuit) tried(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if able := w.able(); w.over || w.triesBy(e.From) == maxTries || able != nil && !slices.Contains(able, t.at) {
+	key := tryKey{t.at, e.ID}
+	if _, had := w.tries[key]; had || w.over || w.triesBy(e.From) == maxTries {
 		return
 	}
-	w.tries[e.ID] = t
+	if able := w.able(); able != nil && !slices.Contains(able, t.at) {
+		return
+	}
+	w.tries[key] = t
 	words := t.by + " does it"
 	if t.by != t.at {
 		words = t.by + " has it done by " + cmp.Or(t.at, "whoever can")
@@ -246,13 +254,13 @@ func (w *pursuit) sameCall(e *wire.Envelope) bool {
 func (w *pursuit) answered(e *wire.Envelope) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	id, t := w.answers(e)
-	if w.over || id == "" {
+	t, key, found := w.answers(e)
+	if w.over || !found {
 		return
 	}
 	a := answer{Result: bytes.Clone(e.Message.Get(jsonrpc.Result)), Err: bytes.Clone(e.Message.Get(jsonrpc.Err))}
 	if a.Result == nil && (a.Err == nil || t.by != e.From) {
-		delete(w.tries, id)
+		delete(w.tries, key)
 		w.log.Info(t.by + " had no luck with " + e.From + ": " + errorWords(a.Err))
 		return
 	}
@@ -261,16 +269,18 @@ func (w *pursuit) answered(e *wire.Envelope) {
 
 // answers finds which try a response is the answer to. The one whom we asked
 // may answer the proposal itself.
-func (w *pursuit) answers(e *wire.Envelope) (id string, t try) {
+func (w *pursuit) answers(e *wire.Envelope) (t try, key tryKey, found bool) {
 	for _, id := range e.Corr {
-		if t, ok := w.tries[id]; ok && (t.at == e.From || t.at == "") {
-			return id, t
+		for _, key := range [...]tryKey{{e.From, id}, {"", id}} {
+			if t, found = w.tries[key]; found {
+				return t, key, true
+			}
 		}
 		if id == w.id && w.to != "" && e.From == w.to {
-			return id, try{by: w.to, at: w.to}
+			return try{by: w.to, at: w.to}, tryKey{}, true
 		}
 	}
-	return "", try{}
+	return try{}, tryKey{}, false
 }
 
 // errorWords is what a JSON-RPC error says.
