@@ -80,10 +80,14 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 		return
 	}
 	if env.Kind == wire.Reject {
-		e.live(e.book.Rejected(env.From, end.Of))
+		for _, of := range env.Corr {
+			e.live(e.book.Rejected(env.From, of))
+		}
 		return
 	}
-	e.live(e.book.Withdrawn(env.From, end.Of, clip(end.Reason)))
+	for _, of := range env.Corr {
+		e.live(e.book.Withdrawn(env.From, of, clip(end.Reason)))
+	}
 }
 
 // proposerBehind is whose proposal a participant's request serves.

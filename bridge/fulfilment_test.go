@@ -69,6 +69,20 @@ func TestAWithdrawalReachesRequestsThatWait(t *testing.T) {
 	}
 }
 
+// Where a dialect has room for several links, all that they name are withdrawn.
+func TestOneWithdrawalForSeveralProposals(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask")
+	s.proposes("bob", "p1", "fs", "write_file", `{"path":"/a"}`, "")
+	s.proposes("bob", "p2", "fs", "write_file", `{"path":"/b"}`, "")
+	q := s.question()
+	s.arrive(`{"protocol":"mew/v0.4","id":"w1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/withdraw",` +
+		`"correlation_id":["p0","p1","p2"],"payload":{"reason":"no_longer_needed"}}`)
+	s.answers("alice", q, true, yes)
+	if s.asked() != 0 || len(s.engine.Pending(0, 9)) != 0 {
+		t.Errorf("%d ran, %d wait", s.asked(), len(s.engine.Pending(0, 9)))
+	}
+}
+
 // A call that nobody knows the end of counts as made: it must not run twice.
 func TestWhatMayHaveRunIsNotServedAgain(t *testing.T) {
 	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
