@@ -40,8 +40,8 @@ makes the call, once people have agreed where the rules want that. Arguments are
 given as to call.
 
 Prints the result as call does. Who will not do it says so at once, on stderr,
-with the reason; the proposal's id stands there too. An interrupt, or --timeout,
-withdraws the proposal. What has begun by then is not undone.
+with the reason; the proposal's id stands there too. An interrupt, --timeout
+or --ttl withdraws the proposal. What has begun by then is not undone.
 
 Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER will not do it (or
 all who alone were to), 9 nobody did it in time.`,

@@ -212,6 +212,7 @@ func TestProposeTTL(t *testing.T) {
 	t.Parallel()
 	g, s := begin(t, d1, "echo", `{"text":"x"}`, "--ttl", "200ms")
 	g.expect(d1.proposalOf("", d1.proposal(), `,"ttl":200`))
+	g.expect(`{"kind":"mcp/withdraw","payload":{"reason":"timeout"}}`)
 	s.exits(9, "nobody began echo in time")
 
 	g, s = begin(t, d1, "echo", `{"text":"x"}`, "--ttl", "4s", "--timeout", "5s")

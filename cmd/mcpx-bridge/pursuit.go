@@ -82,21 +82,42 @@ func (w *pursuit) wait(ctx context.Context) error {
 	for {
 		select {
 		case o := <-w.done:
-			if o.err != nil {
-				return o.err
-			}
-			return w.showAnswer(o.from, w.tool, o.answer)
+			return w.show(o)
 		case <-w.peer.ended:
-			return w.peer.why()
+			return w.unlessDone(w.peer.why)
 		case <-lapse:
 			if !w.begun() {
-				return fail(exitNoAnswer, "--ttl gives it longer", "nobody began %s in time", w.tool)
+				return w.unlessDone(w.lapsed)
 			}
 			lapse = nil // the result may still come
 		case <-ctx.Done():
-			return w.giveUp(context.Cause(ctx))
+			return w.unlessDone(func() error { return w.giveUp(context.Cause(ctx)) })
 		}
 	}
+}
+
+// unlessDone: what came at the same moment as the end of the wait still counts.
+func (w *pursuit) unlessDone(otherwise func() error) error {
+	select {
+	case o := <-w.done:
+		return w.show(o)
+	default:
+		return otherwise()
+	}
+}
+
+func (w *pursuit) show(o upshot) error {
+	if o.err != nil {
+		return o.err
+	}
+	return w.showAnswer(o.from, w.tool, o.answer)
+}
+
+// lapsed takes the proposal back, for those who do not know of its ttl, and for
+// those at whom it arrived late.
+func (w *pursuit) lapsed() error {
+	w.takeBack("timeout")
+	return fail(exitNoAnswer, "--ttl gives it longer", "nobody began %s in time", w.tool)
 }
 
 // giveUp takes the proposal back and says why.
@@ -108,11 +129,15 @@ func (w *pursuit) giveUp(cause error) error {
 			err = fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.tool)
 		}
 	}
-	style, _ := wire.ParseStyle(w.s.Offer.Style)
-	if failed := w.peer.takeBack(w.id, reason, style); failed != nil {
-		w.log.Warn("the proposal could not be withdrawn", "why", failed)
-	}
+	w.takeBack(reason)
 	return err
+}
+
+func (w *pursuit) takeBack(reason string) {
+	style, _ := wire.ParseStyle(w.s.Offer.Style)
+	if err := w.peer.takeBack(w.id, reason, style); err != nil {
+		w.log.Warn("the proposal could not be withdrawn", "why", err)
+	}
 }
 
 func (w *pursuit) begun() bool {
@@ -143,7 +168,7 @@ func (w *pursuit) heard(e *wire.Envelope) {
 // rejected counts only where those will not who alone could: others may still.
 func (w *pursuit) rejected(e *wire.Envelope) {
 	n, err := e.Ending()
-	if err != nil || n.Of != w.id {
+	if err != nil || !slices.Contains(e.Corr, w.id) {
 		return
 	}
 	w.mu.Lock()
