@@ -56,8 +56,7 @@ func sameText(t *testing.T, a, b []byte) bool {
 
 // fill gives every field something to say.
 func fill(t *testing.T, v reflect.Value) {
-	for i := range v.NumField() {
-		field := v.Field(i)
+	for _, field := range v.Fields() {
 		if !field.CanSet() {
 			continue
 		}

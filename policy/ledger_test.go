@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,21 +101,21 @@ func TestLedgerIsBoundedAndExact(t *testing.T) {
 func recalled(t *testing.T, p *policy.Policy, at time.Time, calls ...policy.Call) (policy.Ledger, string) {
 	t.Helper()
 	var before, after policy.Ledger
-	record := ""
+	var record strings.Builder
 	for _, c := range calls {
 		c.Method, c.Now = "tools/call", at
 		text, err := json.Marshal(p.ForRecord(p.Decide(c, &before).Limits, c.Args))
 		if err != nil {
 			t.Fatal(err)
 		}
-		record += string(text)
+		record.WriteString(string(text))
 		var took []policy.Reservation
 		if err := json.Unmarshal(text, &took); err != nil {
 			t.Fatal(err)
 		}
 		p.Recall(&after, at, took)
 	}
-	return after, record
+	return after, record.String()
 }
 
 func TestLimitsAreRecalled(t *testing.T) {

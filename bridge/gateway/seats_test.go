@@ -369,7 +369,7 @@ func TestLocalServe(t *testing.T) {
 			}
 		})
 	}
-	for n := 0; n < guests*each; n++ {
+	for range guests * each {
 		bob.until(`"again"`)
 	}
 	talking.Wait()

@@ -187,7 +187,7 @@ func lifeOnRecord(t *testing.T, log, proposal string) (events []string) {
 		getenv: func(string) string { return "" }, environ: os.Environ}); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs.String())
 	}
-	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(out.String()), "\n") {
 		var r struct{ Event string }
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
