@@ -220,7 +220,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 			c.blame("I5", "%v is withdrawn, and nobody took it back", cl)
 		}
 	case "dropped":
-		cl.excused = r.Reason
+		cl.excused, cl.over = r.Reason, true
 	}
 	if r.Event == "asked" || r.Event == "decided" || r.Event == "call" {
 		cl.name = r.Call

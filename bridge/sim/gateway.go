@@ -147,6 +147,9 @@ func (t *topic) cut(notice time.Duration) {
 	if !t.up || p == nil {
 		return
 	}
+	if t.w.strikes(full) { // one trouble seldom comes alone
+		t.w.disk.fill(notice + 5*time.Second)
+	}
 	epoch := t.epoch
 	t.frozen = notice > 0
 	t.w.outer(notice, func() {
@@ -219,6 +222,9 @@ func (p *process) receive(f *frame) {
 		p.w.check.unread(p, f)
 		p.tell(bridge.Garbled{Refused: refused})
 		return
+	}
+	if p.w.check.claims[f.said.key()] != nil {
+		p.tell(bridge.Tick{}) // what is due is over before a frame that comes again
 	}
 	p.w.check.heard(p, f)
 	p.tell(bridge.Arrived{Envelope: &e})

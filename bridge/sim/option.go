@@ -31,7 +31,7 @@ func Draw(seed uint64) Options {
 	for range 4 {
 		o.Policies = append(o.Policies, d.IntN(policies))
 	}
-	o.Notes = d.chance(.1)
+	o.Notes = d.chance(.2)
 	few := d.chance(.3)
 	for f := range faults {
 		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))

@@ -62,7 +62,7 @@ func (p *person) call() {
 	p.made = append(p.made, f)
 	p.w.topic.send(f)
 	if p.w.strikes(resend) {
-		p.w.after(p.dice.between(0, pick(p.dice, 10*time.Second, 10*time.Second, 17*time.Minute)), func() { p.w.topic.send(f) })
+		p.w.after(pick(p.dice, p.dice.between(0, 10*time.Second), p.dice.between(14*time.Minute, 20*time.Minute)), func() { p.w.topic.send(f) })
 	}
 	if p.w.strikes(cancel) {
 		p.w.after(p.dice.between(0, pick(p.dice, 10*time.Millisecond, 10*time.Second)), func() { p.takeBack(f) })

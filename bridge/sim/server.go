@@ -49,6 +49,11 @@ func (c *child) end(why string, retry time.Duration) {
 	if !c.alive || p == nil {
 		return
 	}
+	for _, q := range c.w.callers() {
+		if n := len(q.made); n > 0 && c.w.strikes(cancel) {
+			c.w.after(c.dice.between(0, 3*time.Second), func() { q.takeBack(q.made[n-1]) })
+		}
+	}
 	unsent := len(c.queue)
 	if unsent > 0 && c.dice.chance(.5) {
 		c.w.check.ran(c.queue[0])

@@ -134,7 +134,7 @@ func impossible(event, situation string) bool {
 // cannot says what cannot happen in a situation: frames come by a seat, lines
 // from a server, and a world tells of its own doings after it has done them.
 var cannot = map[string][]string{
-	"quiet":     {"ServerDown", "Stopping", "GivingUp"},
+	"quiet":     {"ServerDown", "Unrecorded", "Stopping", "GivingUp"},
 	"no seat":   {"Unseated", "request", "response", "notification", "presence", "other frame", "Garbled"},
 	"no server": {"ServerUp", "ServerSaid", "ServerNoise"},
 	"no disk":   {"AuditUp"},
