@@ -41,6 +41,30 @@ func TestOneBadDefinitionSpoilsNoList(t *testing.T) {
 	}
 }
 
+// Clients refuse a whole list for one member that is null, or without what it
+// must have, so one participant could hide what all the others offer.
+func TestOneBadMemberSpoilsNoList(t *testing.T) {
+	for _, bad := range []string{
+		`"icons":[{}]`, `"icons":[null]`, `"icons":[{"src":null}]`, `"icons":[{"Src":"x"}]`, `"icons":[{"src":"x","sizes":[null]}]`, `"icons":[{"src":"x","theme":"grey"}]`,
+		`"annotations":{"readOnlyHint":null}`, `"annotations":{"title":null}`, `"annotations":{"audience":["everybody"]}`, `"annotations":{"priority":7}`, `"annotations":{"lastModified":"now"}`,
+		`"arguments":[{}]`, `"arguments":[{"name":"a","required":null}]`, `"size":null`, `"outputSchema":{"type":"object","required":[null]}`,
+	} {
+		s := newStage(t, desktop.Config{})
+		s.join(map[string][]string{"fs": {`{"name":"a","inputSchema":{"type":"object"},` + bad + `}`}})
+		s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		if line := s.one(`"fs__a"`); strings.Contains(line, bad) {
+			t.Errorf("%s is passed on", bad)
+		}
+	}
+	s := newStage(t, desktop.Config{})
+	const good = `"icons":[{"src":"x","mimeType":"image/png","sizes":["1x1"],"theme":"dark","more":null}],"annotations":{"title":"T","readOnlyHint":true,"audience":["user"],"priority":0.5,"lastModified":"2026-01-02T03:04:05Z","more":null}`
+	s.join(map[string][]string{"fs": {`{"name":"a","inputSchema":{"type":"object","required":[null]}}`, `{"name":"b","inputSchema":{"type":"object"},` + good + `}`}})
+	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if line := s.one(good); strings.Contains(line, `"fs__a"`) {
+		t.Error("a list of required properties with a null in it is passed on")
+	}
+}
+
 // 300 tools over 12 peers with hostile names stay within 46 characters and
 // route right.
 func TestHostileNamesRouteRight(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -57,6 +58,9 @@ func define(k int, raw []byte) (d definition, err error) {
 	if d.key, known = jsonrpc.Unquote(d.get(kinds[k].key)); !known || d.key == "" {
 		return d, errors.New("it has no " + kinds[k].key)
 	}
+	if !isText(d.get("name")) { // nor do resources go without
+		return d, errors.New("it has no name")
+	}
 	if k == tools {
 		if err := checkSchema(d.get("inputSchema")); err != nil {
 			return d, fmt.Errorf("its inputSchema %w", err)
@@ -79,41 +83,66 @@ func (d *definition) get(name string) []byte {
 	return nil
 }
 
-// fit says what members must be like that need not be there.
-var fit = map[string]func([]byte) bool{
-	"title":        isText,
-	"description":  isText,
-	"mimeType":     isText,
-	"size":         into[float64],
-	"annotations":  into[annotations],
-	"icons":        into[[]icon],
-	"arguments":    into[[]argument],
+// A check reports whether clients take a value.
+type check func(raw []byte) bool
+
+// fit says what members must be like that need not be there. Clients hold each
+// of them against a schema in which a null is not the same as nothing.
+var fit = map[string]check{
+	"title":       isText,
+	"description": isText,
+	"mimeType":    isText,
+	"size":        into[float64],
+	"annotations": members("", map[string]check{"title": isText, "readOnlyHint": into[bool], "destructiveHint": into[bool], "idempotentHint": into[bool],
+		"openWorldHint": into[bool], "audience": listOf(oneOf("user", "assistant")), "priority": isShare, "lastModified": into[time.Time]}),
+	"icons":        listOf(members("src", map[string]check{"src": isText, "mimeType": isText, "sizes": listOf(isText), "theme": oneOf("light", "dark")})),
+	"arguments":    listOf(members("name", map[string]check{"name": isText, "description": isText, "title": isText, "required": into[bool]})),
 	"_meta":        isObject,
 	"outputSchema": func(raw []byte) bool { return checkSchema(raw) == nil },
 	"execution":    func([]byte) bool { return false }, // tasks are not passed on
 }
 
-type (
-	annotations struct {
-		Title                                                        *string
-		ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool
-		Audience                                                     []string
-		Priority                                                     *float64
-		LastModified                                                 *string
+// members is for an object with the member `needed`, if that is not "", whose
+// others are as they must be or unknown.
+func members(needed string, fit map[string]check) check {
+	return func(raw []byte) bool {
+		if !isObject(raw) {
+			return false
+		}
+		fields, err := fieldsOf(raw)
+		there := needed == ""
+		for _, f := range fields {
+			if fine, known := fit[f.name]; known && !fine(f.value) {
+				return false
+			}
+			there = there || f.name == needed
+		}
+		return err == nil && there
 	}
-	icon struct {
-		Src   string
-		Sizes []string
+}
+
+func listOf(fine check) check {
+	return func(raw []byte) bool {
+		all, err := elements(raw)
+		return err == nil && !slices.ContainsFunc(all, func(one []byte) bool { return !fine(one) })
 	}
-	argument struct {
-		Name, Description, Title string
-		Required                 bool
+}
+
+func oneOf(words ...string) check {
+	return func(raw []byte) bool {
+		word, ok := jsonrpc.Unquote(raw)
+		return ok && slices.Contains(words, word)
 	}
-)
+}
 
 func isText(raw []byte) bool {
 	_, ok := jsonrpc.Unquote(raw)
 	return ok
+}
+
+func isShare(raw []byte) bool {
+	var n float64
+	return into[float64](raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n <= 1
 }
 
 func into[T any](raw []byte) bool {
@@ -131,13 +160,12 @@ func checkSchema(raw []byte) error {
 		return err
 	}
 	var properties map[string]json.RawMessage
-	var required []string
 	switch kind, _ := jsonrpc.Unquote(at[0]); {
 	case kind != "object":
 		return errors.New("is not of type object")
 	case at[1] != nil && (!isObject(at[1]) || json.Unmarshal(at[1], &properties) != nil):
 		return errors.New("has properties that are no object")
-	case at[2] != nil && !(into[[]string](at[2]) && json.Unmarshal(at[2], &required) == nil):
+	case at[2] != nil && !listOf(isText)(at[2]):
 		return errors.New("has no list of required properties")
 	}
 	for name, p := range properties {
