@@ -218,8 +218,7 @@ func (e *Engine) requestOurselves(c *call) {
 }
 
 // audience is who gets the answer to a call. The proposer is not told of a
-// request for its proposal that was not even made; links is what it answers. Stock
-// proposers look at the first link (WIRE 7.8).
+// request for its proposal that was not even made.
 func (e *Engine) audience(c *call) []string {
 	to := []string{c.from}
 	if c.life == nil || c.number == 0 || !e.room.dialect.TellsBoth() {
@@ -235,6 +234,8 @@ func (e *Engine) audience(c *call) []string {
 	return to
 }
 
+// links is what the answer to a call refers to. Stock proposers look at the
+// first (WIRE 7.8).
 func (c *call) links() []string {
 	if c.ours {
 		return []string{c.self, c.life.ID}

@@ -9,7 +9,7 @@ import (
 )
 
 // A Life is one proposal and what has become of it. Its fields are for reading;
-// the Book alone changes them.
+// the Book alone changes them, but for Announced.
 type Life struct {
 	Proposer, ID string // ID is that of the envelope; another proposer may use it too
 	Method, Key  string // what is proposed

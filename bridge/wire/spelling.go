@@ -40,7 +40,7 @@ var spellings = [kinds][]spelling{
 	ProposalResponse: {{style: Seed000, word: "proposal-response", names: "proposal_id"}},
 }
 
-// said is the style in which a proposal was written, told by its kind. The
+// styleOf is the style in which a proposal was written, told by its kind. The
 // words of seeds 000 and 002 are the same; only the former has an answer.
 func styleOf(kind string) Style {
 	switch head, _ := splitKind(kind); head {

@@ -28,6 +28,7 @@ type door struct {
 	opt    topic.Options // as for the network
 	caps   []byte        // what our tokens for the local gateway say we may send
 	hosts  bool          // may host the local gateway
+	bears  bool          // joins the local gateway too with the token that was given, which may permit less than ours
 
 	waits   bool     // our id is to be ours alone, or the way is closed
 	derived bool     // nobody chose our id, so another may do
@@ -69,7 +70,8 @@ func (p *program) newDoor(id string, hosts bool) (*door, error) {
 	}
 	d.url = d.opt.URL
 	if p.s.Gateway == "" {
-		if p.s.TokenFile != "" || p.s.TokenCommand != "" {
+		given := p.s.TokenFile != "" || p.s.TokenCommand != ""
+		if d.bears = given && !hosts; given && hosts {
 			p.log.Warn("the token is not used: this machine's own gateway needs none; --gateway names another")
 		}
 		if d.local, err = p.localGateway(); err != nil {
@@ -102,7 +104,7 @@ func (d *door) alive(ctx context.Context) error {
 // what is wrong with either is heard of before a server is started. Then it is
 // settled who we are.
 func (d *door) ready(ctx context.Context) error {
-	if d.local == nil {
+	if d.local == nil || d.bears {
 		return d.source.first(ctx)
 	}
 	if !d.hosts {
@@ -153,13 +155,14 @@ func (d *door) seat() (*topic.Seat, error) {
 }
 
 // nextToken fetches a token, or mints one for the local gateway.
-func (d *door) nextToken(ctx context.Context, again bool) (string, error) {
-	if d.local == nil {
-		return d.source.Token(ctx, again)
+func (d *door) nextToken(ctx context.Context, again bool) (token string, err error) {
+	if d.local == nil || d.bears {
+		token, err = d.source.Token(ctx, again)
+	} else if token, err = d.local.mint(gateway.Claims{ID: d.opt.ID, Topic: d.opt.Topic, Capabilities: d.caps}); err != nil {
+		err = fatal(exitFailed, err)
 	}
-	token, err := d.local.mint(gateway.Claims{ID: d.opt.ID, Topic: d.opt.Topic, Capabilities: d.caps})
 	if err != nil {
-		return "", fatal(exitFailed, err)
+		return "", err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
