@@ -4,6 +4,7 @@ SEEDS       ?= 20000
 MUTANTSEEDS ?= 4000
 VERSION     ?= 0.0.0-dev
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+CONFORMING   = github.com/modelcontextprotocol/go-sdk/conformance/everything-server@v1.8.0
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ROOMS        = bridge cmd examples policy stdio
 
@@ -56,13 +57,17 @@ bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=
 	@$(GO) run ./examples/bench $(BENCH)
 
 # The npm servers are pinned by examples/real/package-lock.json and land in .cache.
-test-real: .cache/real/node_modules/.done ## npm servers behind the bridge, byte for byte, and npm clients and the Inspector before serve and run --stdio; needs node and npm
+test-real: .cache/real/node_modules/.done .cache/real/bin/everything-server ## npm servers behind the bridge, byte for byte, and npm clients, the Inspector and the conformance suites before serve and run --stdio; needs node and npm
 	$(GO) test -tags real -count=1 -v -run 'TestReal' ./examples/real
 
 .cache/real/node_modules/.done: examples/real/package.json examples/real/package-lock.json
 	mkdir -p .cache/real
 	cp $^ .cache/real/
 	cd .cache/real && npm ci --no-audit --no-fund
+	touch $@
+
+.cache/real/bin/everything-server: Makefile
+	GOBIN=$(CURDIR)/.cache/real/bin $(GO) install $(CONFORMING)
 	touch $@
 
 fuzz: ## every fuzz target for FUZZTIME (30s)

@@ -165,12 +165,18 @@ func TestReal(t *testing.T) {
 // command is where npm has put a server.
 func command(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", ".cache", "real", "node_modules", ".bin", "mcp-server-"+name))
+	return fetched(t, "node_modules", ".bin", "mcp-server-"+name)
+}
+
+// fetched is something that make test-real has fetched.
+func fetched(t *testing.T, parts ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(append([]string{"..", "..", ".cache", "real"}, parts...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v; make test-real fetches the servers", err)
+		t.Fatalf("%v; make test-real fetches it", err)
 	}
 	return path
 }
