@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,51 @@ func TestAWithdrawalReachesRequestsThatWait(t *testing.T) {
 	if s.asked() != 0 {
 		t.Error("it ran")
 	}
+}
+
+// Whose proposal it was may leave: who requested it hears that nothing comes of
+// it, and on record each call has its last word.
+func TestAProposerWhoLeavesLeavesNobodyWaiting(t *testing.T) {
+	for _, who := range []string{"bob", "carol"} {
+		s := proposalStage(t, "mew/v0.4", "fulfil: ask")
+		s.proposes("bob", "p1", "fs", "write_file", path, "")
+		s.requests("carol", "r1", "p1", "write_file")
+		s.frames = nil
+		s.leaves(who)
+		heard := strings.Contains(strings.Join(s.frames, ""), `"correlation_id":["r1"]`)
+		if heard != (who == "bob") || s.engine.calls.foreign != 0 {
+			t.Errorf("%s left, and carol hears %q", who, s.frames)
+		}
+		last := map[string]int{}
+		for _, r := range s.notes {
+			if r.Event == "answered" || r.Event == "withdrawn" || r.Event == "rejected" {
+				last[r.Call]++
+			}
+		}
+		if last["1"] != 1 || last["2"] != 1 {
+			t.Errorf("%s left: last words %v", who, last)
+		}
+	}
+}
+
+// The same goes for a proposer, or a caller, about whose call people decide.
+func TestWhoLeavesWhilePeopleDecideIsOnRecord(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask")
+	s.proposes("bob", "p1", "fs", "write_file", path, "")
+	s.requests("carol", "r1", "p2", "write_file")
+	s.leaves("bob")
+	s.leaves("carol")
+	for _, call := range []string{"1", "2"} {
+		if !slices.ContainsFunc(s.notes, func(r Record) bool { return r.Event == "withdrawn" && r.Call == call && r.Executed == "no" }) {
+			t.Errorf("call %s has no last word", call)
+		}
+	}
+}
+
+func (s *stage) leaves(who string) {
+	s.t.Helper()
+	s.do(Arrived{&wire.Envelope{Kind: wire.Presence, From: "system:gateway", Payload: []byte(`{"event":"leave","participant":{"id":"` + who + `"}}`)}})
+	s.pass(leaveGrace)
 }
 
 // Where a dialect has room for several links, all that they name are withdrawn.

@@ -174,6 +174,9 @@ func (e *Engine) settled(s approval.Settled) {
 	e.note(r)
 	e.ledger.GiveBack(c.hold)
 	if s.Outcome == approval.Withdrawn {
+		if s.Reason == approval.CallerLeft {
+			e.note(leftBehind(c))
+		}
 		e.calls.settle(c)
 		e.served(c, false, No)
 	} else {
@@ -212,6 +215,8 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 		r.Code, r.Message = codeToolChanged, c.what()+" is not any more what it was when the question was put"
 	case s.Reason == approval.ShuttingDown:
 		r = shuttingDown()
+	case s.Reason == approval.ProposerLeft:
+		r = proposalWithdrawn(c.life.ID)
 	case s.Reason == proposalGone:
 		r = e.barred(c.life)
 	case s.Reason == auditReason:
@@ -479,12 +484,18 @@ func (e *Engine) withdrawFor(who string) {
 	}
 	for _, c := range e.calls.unstarted() {
 		if c.from == who && !c.silent {
-			r := c.record()
-			r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(No)
-			e.note(r)
+			e.note(leftBehind(c))
 			e.calls.settle(c)
 			e.served(c, false, No)
 		}
 	}
 	e.idleIfDone()
+}
+
+// leftBehind is the last word on a call that has not started when its caller
+// leaves.
+func leftBehind(c *call) Record {
+	r := c.record()
+	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(No)
+	return r
 }

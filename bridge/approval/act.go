@@ -125,5 +125,6 @@ const (
 	ToolChanged         = "tool_changed"
 	ShuttingDown        = "shutting_down"
 	CallerLeft          = "caller_left"
+	ProposerLeft        = "proposer_left"
 	BadArguments        = "invalid_arguments"
 )

@@ -37,7 +37,7 @@ func TestAI05EveryEventInEveryState(t *testing.T) {
 		{"approver came back", func(s *stage, id string, show Show) { s.did(s.d.Joined(s.now, Participant("alice"))) }, 0, "", true},
 		{"somebody left", func(s *stage, id string, show Show) { s.did(s.d.Left(s.now, Participant("mallory"))) }, 0, "", true},
 		{"caller left", func(s *stage, id string, show Show) { s.did(s.d.Left(s.now, Participant("bob"))) }, Withdrawn, CallerLeft, false},
-		{"proposer left", func(s *stage, id string, show Show) { s.did(s.d.Left(s.now, Participant("dave"))) }, Withdrawn, CallerLeft, false},
+		{"proposer left", func(s *stage, id string, show Show) { s.did(s.d.Left(s.now, Participant("dave"))) }, Aborted, ProposerLeft, false},
 		{"O53 caller cancelled", func(s *stage, id string, show Show) { s.did(s.d.Withdraw(s.now, id, "cancelled")) }, Withdrawn, "cancelled", false},
 		{"aborted", func(s *stage, id string, show Show) { s.did(s.d.Abort(s.now, id, "audit_unavailable")) }, Aborted, "audit_unavailable", false},
 		{"shutdown", func(s *stage, id string, show Show) { s.did(s.d.AbortAll(s.now, ShuttingDown)) }, Aborted, ShuttingDown, false},

@@ -228,8 +228,10 @@ func (d *Desk) Left(now time.Time, w Who) []Act {
 		return d.out
 	}
 	for _, p := range d.inOrder() {
-		if w.Door == Topic && (w.ID == p.q.Caller || w.ID == p.q.Proposer) {
+		if w.Door == Topic && w.ID == p.q.Caller {
 			d.settle(p, Settled{Outcome: Withdrawn, Reason: CallerLeft}, nil)
+		} else if w.Door == Topic && w.ID == p.q.Proposer {
+			d.settle(p, Settled{Outcome: Aborted, Reason: ProposerLeft}, nil) // the caller waits on
 		} else if s := p.find(w); s != nil && s.state == beingAsked {
 			d.lose(p, s, away, "left")
 		}
