@@ -35,8 +35,8 @@ type call struct {
 
 	life *proposal.Life // the proposal it serves; nil if none
 	ours bool           // and nobody requested it: we serve the proposal of our own accord
-	asks bool           // the request is a proposal in the words of a dialect that has none
 	self string         // then: the envelope of the request to ourselves that says so; "" before it starts
+	asks bool           // the request is a proposal in the words of a dialect that has none
 
 	decision  policy.Decision
 	hold      policy.Hold // what it takes from limits

@@ -203,6 +203,16 @@ func (e *Engine) admit(c *call) {
 	}
 }
 
+// overLimit reports whether a call is denied because a limit is used up.
+func overLimit(d *policy.Decision) bool {
+	for _, r := range d.Reasons {
+		if r.Over && r.Effect == policy.Deny && d.Verdict == policy.Deny {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -319,4 +320,16 @@ func requestedRevision(m *jsonrpc.Message) string {
 	}
 	revision, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])
 	return revision
+}
+
+// can reports whether the server said that it has a capability, or what methods
+// of a name belong to: "resources", "prompts/get".
+func (h *Hello) can(what string) bool {
+	name, _, method := strings.Cut(what, "/")
+	if method && name == "completion" {
+		name = "completions"
+	}
+	shape := jsonrpc.Shape{{Name: name, Slot: 0}}
+	var at [1]jsonrpc.Span
+	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil && at[0].End != 0
 }

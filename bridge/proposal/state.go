@@ -1,7 +1,14 @@
 package proposal
 
 // A State is how a proposal stands. Whether it is over for us, [State.Over]
-// says.
+// says. What happens to one that is addressed to us, if nothing else happens:
+//
+//	pending -> asking -> running -> fulfilled
+//
+// In the words of WIRE 7.8 waiting is WAITING_TARGETING, asking is APPROVING,
+// and claimed and running are FULFILLING. What that calls ABORTED is withdrawn
+// where the proposer has left, and claimed, running or fulfilled where
+// somebody else has taken it up.
 type State uint8
 
 const (

@@ -87,8 +87,8 @@ func offered(t *testing.T, e *wire.Envelope) {
 	}
 	for _, e := range []wire.Envelope{*e, e.Lenient()} {
 		o, err := e.Offer()
-		waits := max(o.TTL, o.FallbackAfter, o.ExclusiveFor, o.ResponseWithin)
-		if least := min(o.TTL, o.FallbackAfter, o.ExclusiveFor, o.ResponseWithin); least < 0 || waits > 10*time.Minute {
+		waits := max(o.TTL, o.FallbackAfter, o.ExclusiveFor)
+		if least := min(o.TTL, o.FallbackAfter, o.ExclusiveFor); least < 0 || waits > 10*time.Minute {
 			t.Fatalf("an offer of %+v", o)
 		}
 		if err == nil && (o.Method != e.Message.Text(jsonrpc.Method) || o.Key != "" && o.Key != e.Message.Text(jsonrpc.Name) && o.Key != e.Message.Text(jsonrpc.URI)) {

@@ -19,7 +19,6 @@ import (
 const (
 	maxWait       = 10 * time.Minute
 	fallbackWait  = 5 * time.Second
-	responseWait  = 5 * time.Second
 	exclusiveWait = 3 * time.Second
 )
 
@@ -39,33 +38,31 @@ type Offer struct {
 	ExclusiveFor        time.Duration // 3 s unless said
 	TTL                 time.Duration // from receipt; 0: no end. All times are at most 10 minutes
 
-	Needs          []string      // required_capabilities
-	WantsResponse  bool          // asks for a ProposalResponse
-	ResponseWithin time.Duration // 5 s unless said
+	Needs         []string // required_capabilities
+	WantsResponse bool     // asks for a ProposalResponse, which comes at once, whatever its response_timeout
 }
 
 // targeting are the hints of an offer, in a member of that name or beside it.
 type targeting struct {
-	Preferred      jsontext.Value `json:"preferred"`
-	Exclusive      jsontext.Value `json:"exclusive"`
-	QuickReject    jsontext.Value `json:"quick_reject"`
-	FallbackAfter  jsontext.Value `json:"fallback_timeout"`
-	ExclusiveFor   jsontext.Value `json:"exclusive_timeout"`
-	FallToEveryone jsontext.Value `json:"fallback_to_broadcast"`
+	Preferred           jsontext.Value `json:"preferred"`
+	Exclusive           jsontext.Value `json:"exclusive"`
+	QuickReject         jsontext.Value `json:"quick_reject"`
+	FallbackAfter       jsontext.Value `json:"fallback_timeout"`
+	ExclusiveFor        jsontext.Value `json:"exclusive_timeout"`
+	FallbackToBroadcast jsontext.Value `json:"fallback_to_broadcast"`
 }
 
 // offerBody is the payload of a proposal, less what is in its message.
 type offerBody struct {
 	targeting
-	Targeting      jsontext.Value `json:"targeting"`
-	Fulfillers     jsontext.Value `json:"preferred_fulfillers"`
-	Participant    jsontext.Value `json:"preferred_participant"`
-	Fulfiller      jsontext.Value `json:"fulfiller"`
-	Needs          jsontext.Value `json:"required_capabilities"`
-	WantsResponse  jsontext.Value `json:"request_response"`
-	ResponseWithin jsontext.Value `json:"response_timeout"`
-	TTL            jsontext.Value `json:"ttl"`
-	Params         struct {
+	Targeting     jsontext.Value `json:"targeting"`
+	Fulfillers    jsontext.Value `json:"preferred_fulfillers"`
+	Participant   jsontext.Value `json:"preferred_participant"`
+	Fulfiller     jsontext.Value `json:"fulfiller"`
+	Needs         jsontext.Value `json:"required_capabilities"`
+	WantsResponse jsontext.Value `json:"request_response"`
+	TTL           jsontext.Value `json:"ttl"`
+	Params        struct {
 		Tool jsontext.Value `json:"tool"`
 	} `json:"params"`
 }
@@ -82,7 +79,7 @@ func (e *Envelope) Offer() (Offer, error) {
 	o := Offer{
 		Method: e.Method, Key: e.Key, Params: e.Message.Get(jsonrpc.Params), Style: styleOf(e.Spelled),
 		QuickReject: true, FallbackToBroadcast: true,
-		FallbackAfter: fallbackWait, ExclusiveFor: exclusiveWait, ResponseWithin: responseWait,
+		FallbackAfter: fallbackWait, ExclusiveFor: exclusiveWait,
 	}
 	if e.Kind != Proposal {
 		return o, errPayload
@@ -108,12 +105,12 @@ func (e *Envelope) Offer() (Offer, error) {
 // over returns t, with what it leaves unsaid from other.
 func (t targeting) over(other targeting) targeting {
 	return targeting{
-		Preferred:      first(t.Preferred, other.Preferred),
-		Exclusive:      first(t.Exclusive, other.Exclusive),
-		QuickReject:    first(t.QuickReject, other.QuickReject),
-		FallbackAfter:  first(t.FallbackAfter, other.FallbackAfter),
-		ExclusiveFor:   first(t.ExclusiveFor, other.ExclusiveFor),
-		FallToEveryone: first(t.FallToEveryone, other.FallToEveryone),
+		Preferred:           first(t.Preferred, other.Preferred),
+		Exclusive:           first(t.Exclusive, other.Exclusive),
+		QuickReject:         first(t.QuickReject, other.QuickReject),
+		FallbackAfter:       first(t.FallbackAfter, other.FallbackAfter),
+		ExclusiveFor:        first(t.ExclusiveFor, other.ExclusiveFor),
+		FallbackToBroadcast: first(t.FallbackToBroadcast, other.FallbackToBroadcast),
 	}
 }
 
@@ -136,11 +133,10 @@ func (p *offerBody) fill(o *Offer) error {
 		readNames(&o.Needs, "required_capabilities", first(p.Needs)),
 		readBool(&o.Exclusive, "exclusive", first(p.Exclusive)),
 		readBool(&o.QuickReject, "quick_reject", first(p.QuickReject)),
-		readBool(&o.FallbackToBroadcast, "fallback_to_broadcast", first(p.FallToEveryone)),
+		readBool(&o.FallbackToBroadcast, "fallback_to_broadcast", first(p.FallbackToBroadcast)),
 		readBool(&o.WantsResponse, "request_response", first(p.WantsResponse)),
 		readWait(&o.FallbackAfter, "fallback_timeout", first(p.FallbackAfter)),
 		readWait(&o.ExclusiveFor, "exclusive_timeout", first(p.ExclusiveFor)),
-		readWait(&o.ResponseWithin, "response_timeout", first(p.ResponseWithin)),
 		readWait(&o.TTL, "ttl", first(p.TTL)),
 	} {
 		if err != nil {

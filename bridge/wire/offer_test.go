@@ -30,7 +30,7 @@ func proposed(t *testing.T, kind, params, rest string) *wire.Envelope {
 // place where a seed puts it (WIRE 4.1, 7.8).
 func TestOffer(t *testing.T) {
 	plain := wire.Offer{Method: "tools/call", Key: "write_file", Params: []byte(`{"name":"write_file"}`), Style: wire.V2,
-		FallbackToBroadcast: true, QuickReject: true, FallbackAfter: 5 * time.Second, ExclusiveFor: 3 * time.Second, ResponseWithin: 5 * time.Second}
+		FallbackToBroadcast: true, QuickReject: true, FallbackAfter: 5 * time.Second, ExclusiveFor: 3 * time.Second}
 	for _, c := range []struct {
 		kind, rest string
 		want       func(o *wire.Offer)
@@ -49,7 +49,7 @@ func TestOffer(t *testing.T) {
 		}},
 		{"mcp/proposal", `,"exclusive":true,"quick_reject":false`, func(o *wire.Offer) { o.Exclusive, o.QuickReject = true, false }},
 		{"mcp/proposal", `,"request_response":true,"response_timeout":1000,"required_capabilities":["git"]`, func(o *wire.Offer) {
-			o.WantsResponse, o.ResponseWithin, o.Needs = true, time.Second, []string{"git"}
+			o.WantsResponse, o.Needs = true, []string{"git"}
 		}},
 
 		// of several places the first counts
