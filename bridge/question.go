@@ -473,29 +473,3 @@ func (e *Engine) revoke(id string) {
 
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }
-
-// withdrawFor ends the questions of a caller who is gone, and the calls that
-// were agreed to and have not started.
-func (e *Engine) withdrawFor(who string) {
-	for _, id := range sorted(e.calls.asked) {
-		if c := e.calls.asked[id]; c != nil && c.from == who {
-			e.act(e.desk.Withdraw(e.now, id, approval.CallerLeft))
-		}
-	}
-	for _, c := range e.calls.unstarted() {
-		if c.from == who && !c.silent {
-			e.note(leftBehind(c))
-			e.calls.settle(c)
-			e.served(c, false, No)
-		}
-	}
-	e.idleIfDone()
-}
-
-// leftBehind is the last word on a call that has not started when its caller
-// leaves.
-func leftBehind(c *call) Record {
-	r := c.record()
-	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(No)
-	return r
-}
