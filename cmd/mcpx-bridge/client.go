@@ -76,12 +76,12 @@ entry mcpx that starts another program is left alone.`,
 	}
 	p.scopeFlags(cmd)
 	cmd.Flags().BoolVar(&p.s.Force, "force", false, "make the client's directory if there is none")
-	carriedFlags(cmd, start...)
+	carriedFlags(cmd, start.run, start.serve)
 	return cmd
 }
 
 func (p *program) clientWrapCommand() *cobra.Command {
-	run := p.starters().named("run")
+	start := p.starters()
 	cmd := &cobra.Command{
 		Use:   "wrap NAME SERVER [FLAGS]",
 		Short: "Put the bridge in front of a server that a client has",
@@ -98,8 +98,11 @@ A server that the client reaches by an address cannot be wrapped.`,
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
-				flags, err := p.carried(run)
+				flags, err := p.carried(start.run)
 				if err != nil {
+					return nil, err
+				}
+				if err := start.checkRun(p, target{argv: []string{args[1]}}); err != nil {
 					return nil, err
 				}
 				p.warnOfState()
@@ -108,7 +111,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 		},
 	}
 	p.scopeFlags(cmd)
-	carriedFlags(cmd, run)
+	carriedFlags(cmd, start.run)
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,22 +17,36 @@ import (
 // into the entry's arguments.
 
 // starters are the commands that a client can start. Their settings are not
-// ours: we only pass them on.
-type starters []*cobra.Command
+// ours: we only look whether they are good, and pass them on.
+type starters struct {
+	apart      *program // whose settings they are
+	run, serve *cobra.Command
+}
 
 func (p *program) starters() starters {
 	apart := &program{env: p.env}
-	return starters{apart.runCommand(), apart.serveCommand()}
+	return starters{apart, apart.runCommand(), apart.serveCommand()}
 }
 
-// named returns one of them.
-func (all starters) named(name string) *cobra.Command {
-	for _, c := range all {
-		if c.Name() == name {
-			return c
-		}
+// checkRun reports what run would say of its flags when the client starts it, for
+// there nobody sees it.
+func (s starters) checkRun(p *program, t target) error {
+	s.apart.log = p.log
+	if _, err := s.apart.checkedBridging(t); err != nil {
+		return err
 	}
-	return nil
+	_, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, t.id()), true)
+	return err
+}
+
+// checkServe is the same for serve.
+func (s starters) checkServe(p *program) error {
+	s.apart.log = p.log
+	if err := s.apart.checkServe(); err != nil {
+		return err
+	}
+	_, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, randomID()), false)
+	return err
 }
 
 // notCarried are flags that an entry says in another way: the server stands
@@ -65,7 +80,11 @@ func (p *program) carried(to *cobra.Command) ([]string, error) {
 			continue
 		}
 		if to.Flags().Lookup(f.Name) == nil && f.Name != "config" {
-			return nil, misused("mcpx-bridge "+to.Name()+" --help lists its flags", "%s, which the client will start, has no flag --%s", to.Name(), f.Name)
+			hint := "with a server's command behind -- the client starts run --stdio, and mcpx-bridge run --help lists its flags"
+			if to.Name() == "run" {
+				hint = "without a server's command the client starts serve, and mcpx-bridge serve --help lists its flags"
+			}
+			return nil, misused(hint, "%s, which the client will start, has no flag --%s", to.Name(), f.Name)
 		}
 		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -134,12 +153,18 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 		e.Env = []string{"XDG_STATE_HOME=" + state} // else it would look for the others of this machine elsewhere
 	}
 	if len(server) == 0 {
-		flags, err := p.carried(start.named("serve"))
+		flags, err := p.carried(start.serve)
+		if err != nil {
+			return e, err
+		}
 		e.Args = append([]string{"serve"}, flags...)
+		return e, start.checkServe(p)
+	}
+	flags, err := p.carried(start.run)
+	if err != nil {
 		return e, err
 	}
-	flags, err := p.carried(start.named("run"))
-	if err != nil {
+	if err := start.checkRun(p, target{argv: server}); err != nil {
 		return e, err
 	}
 	command, err := fromAnywhere(server[0])

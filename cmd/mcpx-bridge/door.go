@@ -42,9 +42,29 @@ type door struct {
 	token  string // for the joining that is going on
 }
 
-// newDoor checks everything about the topic that can be checked without going
-// there. Its errors are usage errors, except for those of the state directory.
+// newDoor checks what can be checked without going there. Its errors are usage
+// errors, except for those of the state directory.
 func (p *program) newDoor(id string, hosts bool) (*door, error) {
+	d, err := p.checkedDoor(id, hosts)
+	if err != nil || p.s.Gateway != "" {
+		return d, err
+	}
+	given := p.s.TokenFile != "" || p.s.TokenCommand != ""
+	if d.bears = given && !hosts; given && hosts {
+		p.log.Warn("the token is not used: this machine's own gateway needs none; --gateway names another")
+	}
+	if d.local, err = p.localGateway(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// checkedDoor is a door that touches nothing of this machine's yet, and so goes
+// nowhere where no gateway is named. Its errors are usage errors.
+func (p *program) checkedDoor(id string, hosts bool) (*door, error) {
+	if err := checkID("--id", id); err != nil {
+		return nil, err
+	}
 	pace, err := parsePace(p.s.Pace)
 	if err != nil {
 		return nil, err
@@ -69,15 +89,6 @@ func (p *program) newDoor(id string, hosts bool) (*door, error) {
 		return nil, err
 	}
 	d.url = d.opt.URL
-	if p.s.Gateway == "" {
-		given := p.s.TokenFile != "" || p.s.TokenCommand != ""
-		if d.bears = given && !hosts; given && hosts {
-			p.log.Warn("the token is not used: this machine's own gateway needs none; --gateway names another")
-		}
-		if d.local, err = p.localGateway(); err != nil {
-			return nil, err
-		}
-	}
 	return d, nil
 }
 

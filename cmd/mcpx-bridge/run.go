@@ -206,9 +206,22 @@ func (p *program) hintAllow() {
 // newBridging checks what was asked for. What is wrong with the way to the topic
 // it finds out last, and then returns the rest too.
 func (p *program) newBridging(t target) (*bridging, error) {
+	b, err := p.checkedBridging(t)
+	if err != nil {
+		return nil, err
+	}
+	if b.door, err = p.newDoor(cmp.Or(p.s.ID, t.id()), true); err != nil {
+		return b, err
+	}
+	b.door.derived = p.s.ID == ""
+	return b, nil
+}
+
+// checkedBridging is a bridging without a door, and touches nothing yet. Its
+// errors are usage errors.
+func (p *program) checkedBridging(t target) (*bridging, error) {
 	b := &bridging{p: p, target: t, serving: make(chan struct{}), joined: make(chan struct{})}
-	id := cmp.Or(p.s.ID, t.id())
-	if err := checkID("--id", id); err != nil {
+	if err := checkID("--id", cmp.Or(p.s.ID, t.id())); err != nil {
 		return nil, err
 	}
 	if err := p.checkRun(); err != nil {
@@ -256,10 +269,6 @@ func (p *program) newBridging(t target) (*bridging, error) {
 		Emit:    func(r bridge.Record) { b.events.emit(r) },
 		Serving: b.serves,
 	}
-	if b.door, err = p.newDoor(id, true); err != nil {
-		return b, err
-	}
-	b.door.derived = p.s.ID == ""
 	return b, nil
 }
 
@@ -401,6 +410,9 @@ func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 	at, hosted := b.door.where()
 	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path()}
 	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
+	if b.opt.Engine.Hosted && r.Tools == 0 {
+		text = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
+	}
 	if hosted {
 		text += ", hosted here"
 	}

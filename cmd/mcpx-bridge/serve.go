@@ -134,20 +134,24 @@ func (p *program) clientPipes() (in io.Reader, out io.Writer, restore func(), er
 // errHungUp says that the client ended its input, which is how it says goodbye.
 var errHungUp = errors.New("the client hung up")
 
-func (p *program) newServing() (*serving, error) {
+// checkServe reports what is wrong with the flags that are serve's alone.
+func (p *program) checkServe() error {
 	switch {
 	case p.s.Patience < time.Second:
-		return nil, misused("--patience 50s", "--patience must be a second or more")
+		return misused("--patience 50s", "--patience must be a second or more")
 	case p.s.MaxName < desktop.LeastName || p.s.MaxName > desktop.MaxName:
-		return nil, misused("--max-name 46", "--max-name must be from %d to %d", desktop.LeastName, desktop.MaxName)
+		return misused("--max-name 46", "--max-name must be from %d to %d", desktop.LeastName, desktop.MaxName)
 	case p.s.Limit != 0 && p.s.Limit < desktop.LeastLimit:
-		return nil, misused("--limit 100", "--limit must be %d or more: four tools are always there", desktop.LeastLimit)
+		return misused("--limit 100", "--limit must be %d or more: four tools are always there", desktop.LeastLimit)
 	}
-	id := cmp.Or(p.s.ID, randomID())
-	if err := checkID("--id", id); err != nil {
+	return nil
+}
+
+func (p *program) newServing() (*serving, error) {
+	if err := p.checkServe(); err != nil {
 		return nil, err
 	}
-	d, err := p.newDoor(id, false)
+	d, err := p.newDoor(cmp.Or(p.s.ID, randomID()), false)
 	if err != nil {
 		return nil, err
 	}
