@@ -70,7 +70,7 @@ var meaning = map[string]string{
 	CauseAsked:       "was stopped for a restart",
 	CauseStopped:     "was stopped",
 	CauseHungUp:      "closed the connection",
-	CauseHostLeft:    "was stopped because its client is gone",
+	CauseHostLeft:    "ended because its client is gone",
 	CauseInUse:       "was stopped because it serves somebody else",
 }
 

@@ -258,12 +258,16 @@ func TestHostThatLeavesTakesTheServerAlong(t *testing.T) {
 		"told to stop":       {stdiotest.Script{IgnoreEOF: true}, func(c *client) { c.stop() }, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := host(t, stdiotest.Command(t, test.script), nil)
+			log, text := logged()
+			c := host(t, stdiotest.Command(t, test.script), func(o *Options) { o.Log = log })
 			c.greets()
 			pid := c.up().PID
 			test.leave(c)
 			if err := c.finished(); err != nil {
 				t.Error(err)
+			}
+			if said := text(); test.code == 0 && strings.Contains(said, "WARN") {
+				t.Errorf("an end that is none to worry about: %s", said)
 			}
 			if x := c.down(); x.Code != test.code || x.Restarting {
 				t.Errorf("exit: %+v", x)

@@ -98,10 +98,11 @@ func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err
 	}
 }
 
-// tell says how a process ended. While we are stopping no end is a surprise.
+// tell says how a process ended. While we are stopping no end is a surprise, and
+// neither is one without a fault when its client has left.
 func (s *Server) tell(h Handler, x Exit, stopping bool) {
 	level := slog.LevelWarn
-	if stopping {
+	if stopping || x.Cause == CauseHostLeft && x.Code == 0 {
 		level = slog.LevelInfo
 	}
 	about := []slog.Attr{slog.String("event", x.Cause), slog.Int("pid", x.PID)}
