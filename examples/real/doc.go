@@ -4,4 +4,8 @@
 //
 // Each server is asked the same things directly and through a topic in three
 // dialects. The answers must be the same bytes, but for the id.
+//
+// The official clients, the Inspector and the conformance suites of MCP, which
+// reach it by way of an HTTP shim, must hear of a server behind run --stdio what
+// they hear of it without.
 package real
