@@ -314,14 +314,19 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 func TestNoFrameIsKeptForOthers(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	for id, to := range map[string][]string{"theirs": {"other"}, "nobodys": nil, "refused": us, "asked": us} {
-		l := d.offer("bob", id, to, func(p *Proposed) { p.Offer.Params = []byte(`{"large":1}`) })
+		l := d.offer("bob", id, to, func(p *Proposed) {
+			p.Offer.Params, p.Offer.Needs = []byte(`{"large":1}`), []string{"many"}
+			if len(to) > 0 {
+				p.Offer.Preferred = []string{"more"}
+			}
+		})
 		switch id {
 		case "refused":
 			d.book.Refuse(l, Busy, "")
 		case "asked":
 			d.book.Asked(l)
 		}
-		if l.Envelope != nil || l.offer.Params != nil {
+		if l.Envelope != nil || l.offer.Params != nil || l.offer.Needs != nil || l.offer.Preferred != nil {
 			t.Errorf("that which is %s keeps its frame", id)
 		}
 	}

@@ -58,9 +58,13 @@ type Proposed struct {
 // keyMax is how many bytes of a tool's name or a resource's URI are kept.
 const keyMax = 4096
 
-// slim lets go of the frame of a proposal that we shall not judge any more. All
-// that is kept of it otherwise are copies.
+// slim lets go of the frame of a proposal that we shall not judge any more, and of
+// the lists in it that are of no use then. All that is kept of it otherwise are
+// copies.
 func (l *Life) slim() {
+	if l.State != Waiting {
+		l.offer.Preferred, l.offer.Needs = nil, nil
+	}
 	if l.State != Waiting && l.State != Pending {
 		l.Envelope, l.offer.Params = nil, nil
 	}
