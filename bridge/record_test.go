@@ -55,6 +55,16 @@ func TestAnEditIsOnRecord(t *testing.T) {
 	}
 }
 
+// What we leave to others is on record, or nobody could read later what became of
+// a proposal.
+func TestWhatIsLeftToOthersIsOnRecord(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: never")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	if line := s.recorded("left"); !strings.Contains(line, `"proposal":"p1"`) || !strings.Contains(line, "fulfils no proposals") {
+		t.Errorf("on record: %q", line)
+	}
+}
+
 // What a call takes from limits is on record where it starts, for the arguments
 // with which it runs, and nowhere else.
 func TestWhatACallTakesIsOnRecord(t *testing.T) {
