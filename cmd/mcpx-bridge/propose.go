@@ -36,8 +36,9 @@ func (p *program) proposeCommand() *cobra.Command {
 		Long: `Propose a tool call that somebody else is to make, and wait for what comes of it.
 
 With PEER it is put to that participant alone, else to all: whoever can and may
-makes the call, once people have agreed where the rules want that. Arguments are
-given as to call.
+makes the call, once people have agreed where the rules want that. A bridge does
+so of its own accord only for what names it, with PEER or --preferred, unless its
+owner's policy has "broadcast: true". Arguments are given as to call.
 
 Prints the result as call does. Who will not do it says so at once, on stderr,
 with the reason; the proposal's id stands there too. An interrupt, --timeout
@@ -180,6 +181,9 @@ func (w *pursuit) begin(arguments []byte, style wire.Style) error {
 		whom = "to " + w.to
 	}
 	w.log.Info("proposed " + w.tool + " " + whom + " as " + w.peer.me() + ": " + w.id)
+	if w.to == "" && len(w.offer.Preferred) == 0 && w.peer.here(w.tool) == nil {
+		w.log.Info("hint: " + w.tool + " is a participant too: mcpx-bridge propose " + w.tool + " TOOL puts TOOL to it")
+	}
 	return nil
 }
 

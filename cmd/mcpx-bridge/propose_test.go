@@ -144,7 +144,7 @@ func TestProposeToAllOutlastsRejects(t *testing.T) {
 			g.send(d.frame(fmt.Sprint("j", i), who, "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 		}
 		g.expect(fmt.Sprintf(`{"!to":0,"kind":"mcp/withdraw","correlation_id":%s,"payload":{"reason":"timeout"}}`, d.link(p)))
-		s.exits(9, "mallory will not: incapable", "nobody did echo in time")
+		s.exits(9, "mallory will not: incapable", "nobody did echo in time", "hint: a bridge leaves alone what names nobody")
 		if n := strings.Count(s.stderr.text(), "fs will not"); n != 1 {
 			t.Errorf("fs will not, %d times", n)
 		}

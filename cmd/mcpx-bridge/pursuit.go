@@ -124,7 +124,7 @@ func (w *pursuit) lapsed() error {
 func (w *pursuit) giveUp(cause error) error {
 	reason, err := "no_longer_needed", fail(exitFailed, "", "withdrew %s", w.tool)
 	if errors.Is(cause, errNoAnswer) {
-		reason, err = "timeout", fail(exitNoAnswer, "--timeout gives it longer", "nobody did %s in time", w.tool)
+		reason, err = "timeout", fail(exitNoAnswer, w.longer("--timeout"), "nobody did %s in time", w.tool)
 		if w.begun() {
 			err = fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.tool)
 		}
@@ -138,6 +138,15 @@ func (w *pursuit) takeBack(reason string) {
 	if err := w.peer.takeBack(w.id, reason, style); err != nil {
 		w.log.Warn("the proposal could not be withdrawn", "why", err)
 	}
+}
+
+// longer is what may help where nobody has begun.
+func (w *pursuit) longer(flag string) string {
+	hint := flag + " gives it longer"
+	if w.to == "" && len(w.offer.Preferred) == 0 {
+		hint += "\na bridge leaves alone what names nobody, unless its owner says otherwise: mcpx-bridge propose PEER " + w.tool
+	}
+	return hint
 }
 
 func (w *pursuit) begun() bool {
