@@ -20,6 +20,7 @@ import (
 // patterns 1 to 3). All that it says is the asker's word.
 type Elicited struct {
 	View     View   // as people may see it; nothing in it is known but who asks
+	Args     []byte // of the call, raw, as the asker shows them; nil if it does not
 	Key      string // the same when the asker puts the same question again
 	Choice   bool   // it wants action instead of approve, see [Reply.Result]
 	Delegate bool   // it may be passed on, the asker decides to whom
@@ -97,6 +98,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
+		q.Args = args
 		v.Compact = compact(args, &m)
 		v.Arguments, v.More = leaves(args, true)
 	}

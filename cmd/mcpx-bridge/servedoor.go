@@ -40,18 +40,15 @@ type localAsked struct{ s *serving }
 func (l localAsked) Status() control.Status {
 	q := l.s.q
 	url, _ := q.door.where()
-	list, _ := l.s.asked.List(context.Background())
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return control.Status{ID: q.door.opt.ID, Topic: q.door.opt.Topic, Gateway: url, Dialect: q.dialect.Protocol, Seated: q.you.ID != "",
-		Pending: len(list), Audit: "off", PID: os.Getpid(), Version: version()}
+	return control.Status{ID: q.door.opt.ID, Topic: q.door.opt.Topic, Gateway: url, Dialect: q.tongue(), Seated: q.me() != "",
+		Pending: len(l.s.asked.all()), Audit: "off", PID: os.Getpid(), Version: version()}
 }
 
 func (l localAsked) Questions() (all []approval.Summary) {
 	for _, a := range l.s.asked.all() {
 		v := a.View
 		all = append(all, approval.Summary{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
-			Args: []byte("{}"), Asked: v.Asked, Deadline: v.Deadline, Need: 1, Asking: []string{l.s.asked.Me()}})
+			Args: a.Args, Asked: v.Asked, Deadline: v.Deadline, Need: 1, Asking: []string{l.s.asked.Me()}})
 	}
 	return all
 }
