@@ -56,11 +56,7 @@ func (s *elicited) Name() string  { return "topic" }
 func (s *elicited) Label() string { return s.q.door.opt.Topic + " as " + s.Me() }
 func (s *elicited) Close()        { s.Feed.Close() }
 
-func (s *elicited) Me() string {
-	s.q.mu.Lock()
-	defer s.q.mu.Unlock()
-	return s.q.you.ID
-}
+func (s *elicited) Me() string { return s.q.me() }
 
 func (s *elicited) List(context.Context) ([]control.Question, error) {
 	list := []control.Question{}

@@ -39,13 +39,13 @@ type peer struct {
 	dialect wire.Dialect
 	you     wire.Participant
 	roster  map[string]wire.Participant
-	asked   map[string]*question // by envelope id
-	greeted map[string]bool      // peers that have been initialized
-	err     error                // why the seat was given up
+	waits   map[string]*wait // by envelope id
+	greeted map[string]bool  // peers that have been initialized
+	err     error            // why the seat was given up
 }
 
-// A question is one request that waits for its answer.
-type question struct {
+// A wait is for the answer to one request.
+type wait struct {
 	to       string
 	done     func(answer) // called at most once, by the goroutine that reads the topic
 	progress func(params []byte)
@@ -85,7 +85,7 @@ func (p *program) takeSeat(ctx context.Context, set func(*peer)) (*peer, error) 
 
 func newPeer(d *door) *peer {
 	return &peer{door: d, seated: make(chan struct{}), ended: make(chan struct{}), roster: map[string]wire.Participant{},
-		asked: map[string]*question{}, greeted: map[string]bool{}}
+		waits: map[string]*wait{}, greeted: map[string]bool{}}
 }
 
 // take runs the seat beside us and waits for the welcome.
@@ -183,7 +183,7 @@ func (q *peer) here(id string) error {
 func (q *peer) ask(ctx context.Context, to, method string, params []byte, progress func([]byte)) (answer, error) {
 	env, came := uuid.NewString(), make(chan answer, 1)
 	defer q.forget(env)
-	if err := q.start(env, method, params, &question{to: to, done: func(a answer) { came <- a }, progress: progress}); err != nil {
+	if err := q.start(env, method, params, &wait{to: to, done: func(a answer) { came <- a }, progress: progress}); err != nil {
 		return answer{}, err
 	}
 	select {
@@ -199,9 +199,9 @@ func (q *peer) ask(ctx context.Context, to, method string, params []byte, progre
 
 // start sends one request, whose id and progress token are its envelope's id.
 // If it cannot be sent it is forgotten.
-func (q *peer) start(env, method string, params []byte, w *question) error {
+func (q *peer) start(env, method string, params []byte, w *wait) error {
 	q.mu.Lock()
-	q.asked[env] = w
+	q.waits[env] = w
 	q.mu.Unlock()
 	id := jsonrpc.AppendQuote(nil, env)
 	if w.progress != nil {
@@ -217,7 +217,7 @@ func (q *peer) start(env, method string, params []byte, w *question) error {
 func (q *peer) forget(env string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.asked, env)
+	delete(q.waits, env)
 }
 
 // withProgress asks for progress under a token, which is the request's id.
@@ -382,7 +382,7 @@ func (q *peer) presence(e *wire.Envelope) {
 	}
 }
 
-// response settles the question it answers, if it comes from whom we asked.
+// response ends the wait for it, if it comes from whom we asked.
 func (q *peer) response(e *wire.Envelope) {
 	result, fault := e.Message.Get(jsonrpc.Result), e.Message.Get(jsonrpc.Err)
 	if result == nil && fault == nil {
@@ -399,10 +399,10 @@ func (q *peer) response(e *wire.Envelope) {
 // for whoever was asked.
 func (q *peer) settle(env, from string, a answer) bool {
 	q.mu.Lock()
-	w := q.asked[env]
+	w := q.waits[env]
 	mine := w != nil && (from == "" || w.to == from)
 	if mine {
-		delete(q.asked, env)
+		delete(q.waits, env)
 	}
 	q.mu.Unlock()
 	if mine {
@@ -411,8 +411,8 @@ func (q *peer) settle(env, from string, a answer) bool {
 	return mine
 }
 
-// faulted settles the questions that the gateway did not pass on, where it says
-// which these are.
+// faulted ends the waits for what the gateway did not pass on, where it says
+// what that is.
 func (q *peer) faulted(e *wire.Envelope) {
 	f, err := e.Fault()
 	if err != nil {
@@ -438,7 +438,7 @@ func (q *peer) notification(e *wire.Envelope) {
 	}
 	token, _ := jsonrpc.Unquote(e.Message.Get(jsonrpc.Token))
 	q.mu.Lock()
-	w := q.asked[token]
+	w := q.waits[token]
 	q.mu.Unlock()
 	if w != nil && w.to == e.From && w.progress != nil {
 		w.progress(e.Message.Get(jsonrpc.Params))

@@ -210,10 +210,8 @@ func (s *serving) close() {
 
 // ready says that the client sees what there is.
 func (s *serving) ready(tools int) {
-	s.q.mu.Lock()
-	id, dialect := s.q.you.ID, s.q.dialect.Protocol
-	s.q.mu.Unlock()
 	url, _ := s.q.door.where()
+	id := cmp.Or(s.q.me(), s.q.door.opt.ID)
 	s.events.begin(struct {
 		Event   string `json:"event"`
 		ID      string `json:"id"`
@@ -222,6 +220,6 @@ func (s *serving) ready(tools int) {
 		Dialect string `json:"dialect,omitempty"`
 		Tools   int    `json:"tools"`
 		PID     int    `json:"pid"`
-	}{"ready", cmp.Or(id, s.q.door.opt.ID), s.q.door.opt.Topic, url, dialect, tools, os.Getpid()},
-		"the client sees the topic "+s.q.door.opt.Topic+" through "+cmp.Or(id, s.q.door.opt.ID))
+	}{"ready", id, s.q.door.opt.Topic, url, s.q.tongue(), tools, os.Getpid()},
+		"the client sees the topic "+s.q.door.opt.Topic+" through "+id)
 }

@@ -31,7 +31,7 @@ func (s *serving) Carry(a desktop.Act) desktop.Event {
 
 func (s *serving) ask(a desktop.Ask) desktop.Event {
 	env := uuid.NewString()
-	w := &question{to: a.To, done: func(got answer) {
+	w := &wait{to: a.To, done: func(got answer) {
 		s.take(a.Ref)
 		ev := desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err}
 		if got.Fault != nil {
