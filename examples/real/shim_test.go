@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A shim is the HTTP face of a server over stdio, for test suites that speak
@@ -21,26 +22,38 @@ import (
 // that do not (2026-07-28) share one. It is as plain as it can be: every request
 // is answered with a stream, and what it does not need to read stays as it is.
 type shim struct {
-	argv, env []string
+	argv func(nth int) []string
+	env  []string
 
 	mu       sync.Mutex
 	sessions map[string]*session // by Mcp-Session-Id, "" for those that have none
 }
 
-// shimmed is where a command is served over HTTP, until the test ends.
-func shimmed(t *testing.T, argv, env []string) (url string) {
+// shimmed is where a command is served over HTTP, until the test ends. The
+// command may differ from process to process, of which the first is number 1.
+func shimmed(t *testing.T, argv func(nth int) []string, env []string) (url string) {
 	t.Helper()
 	s := &shim{argv: argv, env: env, sessions: map[string]*session{}}
 	door := httptest.NewServer(s)
 	t.Cleanup(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, one := range s.sessions {
-			one.end()
+		for _, err := range s.end() {
+			t.Error(err)
 		}
 		door.Close()
 	})
 	return door.URL + "/mcp"
+}
+
+// end ends every process, and says which of them had to be killed.
+func (s *shim) end() (stuck []error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, one := range s.sessions {
+		if !one.end() {
+			stuck = append(stuck, fmt.Errorf("%q did not end with its input: %q", name, one.cmd.Args))
+		}
+	}
+	return stuck
 }
 
 // A session is one process and those who wait for what it says.
@@ -98,7 +111,7 @@ func (s *shim) session(name string, begins bool) (*session, string) {
 		name = "session-" + strconv.Itoa(len(s.sessions)+1)
 	}
 	if s.sessions[name] == nil && (begins || name == "") {
-		s.sessions[name] = launch(s.argv, s.env)
+		s.sessions[name] = launch(s.argv(len(s.sessions)+1), s.env)
 	}
 	return s.sessions[name], name
 }
@@ -119,9 +132,13 @@ func launch(argv, env []string) *session {
 	return one
 }
 
-func (one *session) end() {
+// end ends a process with its input, within half a minute, and reports whether
+// that was enough.
+func (one *session) end() bool {
 	one.in.Close()
+	late := time.AfterFunc(30*time.Second, func() { one.cmd.Process.Kill() })
 	<-one.over
+	return late.Stop()
 }
 
 // fields are the members of a message.
@@ -211,7 +228,7 @@ func (one *session) hear(out io.Reader) {
 			continue
 		}
 		if m["method"] != nil {
-			one.tell(bytes.TrimSpace(line))
+			one.tell(m, bytes.TrimSpace(line))
 		} else {
 			one.reply(m)
 		}
@@ -233,15 +250,31 @@ func (one *session) reply(m fields) {
 	close(st.said)
 }
 
-// tell passes on a notification or a request of the process's: it belongs to
+// subscription is how the revision without a handshake says which request a
+// notification is about.
+const subscription = "io.modelcontextprotocol/subscriptionId"
+
+// tell passes on a notification or a request of the process's to the request that
+// it names, under the id that the client gave that. What names none belongs to
 // the request under way, for these suites make one at a time.
-func (one *session) tell(line []byte) {
+func (one *session) tell(m fields, line []byte) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if n := len(one.newest); n > 0 {
-		select {
-		case one.newest[n-1].said <- line:
-		default: // nobody reads
-		}
+	var about struct {
+		Meta fields `json:"_meta"`
+	}
+	_ = json.Unmarshal(m["params"], &about) // then it names none
+	to := one.streams[string(about.Meta[subscription])]
+	switch n := len(one.newest); {
+	case to != nil:
+		line = bytes.Replace(line, []byte(`"`+subscription+`":`+to.ours), []byte(`"`+subscription+`":`+string(to.id)), 1)
+	case n > 0 && about.Meta[subscription] == nil:
+		to = one.newest[n-1]
+	default:
+		return // whoever asked is gone
+	}
+	select {
+	case to.said <- line:
+	default: // nobody reads
 	}
 }
