@@ -20,11 +20,11 @@ func (e *Engine) defers(c *call) {
 // stands tells a proposer how it stands with its proposal, in the words that it
 // has asked for or uses itself, and that the gateway lets pass.
 func (e *Engine) stands(l *proposal.Life, response, status, reason string) {
-	if l.Wants {
-		e.standing(wire.ProposalResponse, l, wire.Standing{Of: l.ID, State: response, Reason: reason})
+	if l.WantsResponse {
+		e.standing(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
 	}
 	if e.offers.status && l.Style == wire.Seed001 && (l.Targeted || response != "reject") {
-		e.standing(wire.Status, l, wire.Standing{Of: l.ID, State: status, Reason: reason})
+		e.standing(wire.Status, l, wire.Standing{State: status, Reason: reason})
 	}
 }
 
@@ -47,7 +47,7 @@ const rejectionsMax = 16
 
 func (e *Engine) reject(l *proposal.Life, reason, detail string) {
 	env := &wire.Envelope{Kind: wire.Reject, To: []string{l.Proposer}, Corr: []string{l.ID}, Style: l.Style,
-		Payload: wire.Ending{Of: l.ID, Reason: reason, Detail: detail}.Payload()}
+		Payload: wire.Ending{Reason: reason, Detail: detail}.Payload()}
 	kind, _ := e.room.dialect.Spelling(env, e.room.caps)
 	if !e.send(wire.Reply, env) {
 		return

@@ -92,7 +92,7 @@ func (b *Book) Offered(p Proposed) []Act {
 		b.consider(l)
 	}
 	l.slim()
-	b.rest(l)
+	b.wakeFor(l)
 	return b.out
 }
 

@@ -20,14 +20,14 @@ func (b *Book) Tick(now time.Time) []Act {
 	}
 	b.wake = time.Time{}
 	for _, l := range b.inOrder() {
-		b.up(l)
-		b.rest(l)
+		b.age(l)
+		b.wakeFor(l)
 	}
 	return b.out
 }
 
-// up does what time alone does to a proposal.
-func (b *Book) up(l *Life) {
+// age does what time alone does to a proposal.
+func (b *Book) age(l *Life) {
 	if at := l.next(); at.IsZero() || at.After(b.now) {
 		return
 	}
@@ -43,8 +43,8 @@ func (b *Book) up(l *Life) {
 	b.consider(l)
 }
 
-// rest sees to it that the Book wakes in time for a proposal.
-func (b *Book) rest(l *Life) {
+// wakeFor sees to it that the Book wakes in time for a proposal.
+func (b *Book) wakeFor(l *Life) {
 	if b.lives[key{l.Proposer, l.ID}] == l {
 		b.wake = earliest(b.wake, l.next())
 	}
@@ -66,7 +66,7 @@ func (b *Book) move(l *Life, ev event) bool {
 	if to.Over() {
 		l.ended = b.now
 	}
-	b.rest(l)
+	b.wakeFor(l)
 	return true
 }
 

@@ -30,8 +30,8 @@ type Life struct {
 	// silence would not do any more. The Engine sets it.
 	Announced bool
 
-	Wants bool      // the proposer asked to be told who will serve it
-	Until time.Time // when the proposer loses interest; zero: never
+	WantsResponse bool      // the proposer asked to be told whether we serve it
+	Until         time.Time // when the proposer loses interest; zero: never
 
 	offer    wire.Offer
 	to       []string // whom it is addressed to, or who is preferred; nobody: everybody
@@ -79,7 +79,7 @@ func newLife(p Proposed, now time.Time) *Life {
 	}
 	p.Offer.Method, p.Offer.Key = strings.Clone(p.Offer.Method), strings.Clone(p.Offer.Key)
 	l := &Life{Proposer: strings.Clone(env.From), ID: strings.Clone(env.ID), Method: p.Offer.Method, Key: p.Offer.Key,
-		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, Wants: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
+		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, WantsResponse: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
 	l.to = p.Offer.Preferred
 	if len(env.To) > 0 {
 		l.to = nil
@@ -112,8 +112,8 @@ func (l *Life) begins() State {
 	return Pending
 }
 
-// asks reports whether a proposal is addressed to a participant.
-func (l *Life) asks(who string) bool {
+// isFor reports whether a proposal is addressed to a participant.
+func (l *Life) isFor(who string) bool {
 	if len(l.to) == 0 {
 		return who != l.Proposer
 	}

@@ -144,7 +144,7 @@ func (b *Book) Answered(who string, refers []string, fulfilled, direct bool) []A
 	}
 	for _, id := range refers {
 		for _, l := range b.byID[id] {
-			if direct && fulfilled && l.asks(who) && b.move(l, settled) {
+			if direct && fulfilled && l.isFor(who) && b.move(l, settled) {
 				b.forgetRun(l)
 				l.Run, l.By, l.Runner = "", "", who
 				b.do(Noted{Life: l, Event: "fulfilled", By: who, Moot: true})

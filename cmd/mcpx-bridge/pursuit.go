@@ -117,7 +117,7 @@ func (w *pursuit) show(o upshot) error {
 // those at whom it arrived late.
 func (w *pursuit) lapsed() error {
 	w.takeBack("timeout")
-	return fail(exitNoAnswer, "--ttl gives it longer", "nobody began %s in time", w.tool)
+	return fail(exitNoAnswer, w.longer("--ttl"), "nobody began %s in time", w.tool)
 }
 
 // giveUp takes the proposal back and says why.
