@@ -155,7 +155,10 @@ func (r *relay) fromHost() {
 func (r *relay) notice(s sign) {
 	switch s {
 	case askDiscover:
-		r.c.say(discoverRequest(r.heard.version, r.heard.discoverID))
+		if r.c.put(discoverRequest(r.heard.version, r.heard.discoverID)) != nil {
+			r.notice(r.heard.undiscovered()) // the host's line, or what waits with it, goes first
+		}
+		r.c.out.Flush()
 	case met:
 		hello := r.heard.hello
 		hello.PID = r.c.pid

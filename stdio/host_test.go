@@ -334,3 +334,27 @@ func TestServerThatDoesNotReadIsWaitedFor(t *testing.T) {
 		}
 	}
 }
+
+// A host in the middle of a line longer than what is taken at once keeps its
+// server, though we cannot ask that anything.
+func TestALongLineOfTheHostCostsItNoServer(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":"first","result":{}}`
+	c := host(t, []string{"sh", "-c", "head -c 200000 >/dev/null; echo '" + answer + "'; exec cat"}, func(o *Options) { o.MaxLine = 100 << 10 })
+	c.say(`{"jsonrpc":"2.0","id":"first","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}` + "\n" +
+		strings.Repeat("x", 300<<10))
+	c.hears(answer)
+	if h := c.up(); !h.Modern || h.Revision != "2026-07-28" {
+		t.Errorf("hello: %+v", h)
+	}
+	c.say("\nstill there\n")
+	for {
+		c.out.SetReadDeadline(time.Now().Add(patience))
+		line, err := c.lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the client heard no more than %.100q (%v)", line, err)
+		}
+		if line == "still there\n" {
+			break
+		}
+	}
+}

@@ -145,3 +145,11 @@ func (o *overheard) discovered(m *jsonrpc.Message) sign {
 	}
 	return o.meetLocked()
 }
+
+// undiscovered: the server cannot be asked. It is what its answers to the host
+// have shown.
+func (o *overheard) undiscovered() sign {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.meetLocked()
+}
