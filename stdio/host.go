@@ -183,7 +183,12 @@ func (r *relay) fromServer() {
 			r.part(line)
 			continue
 		default: // the end
-			r.say(line)
+			if !r.mid && bytes.Contains(line, r.mark) {
+				r.mine = r.ours(line)
+			}
+			if !r.mine {
+				r.say(line)
+			}
 			r.idle()
 			r.c.fail(failure{cause: CauseStdoutEOF, soft: true})
 			return
