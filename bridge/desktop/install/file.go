@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // maxFile is the most bytes a configuration file may have. Some clients keep
@@ -34,7 +35,7 @@ func load(name string) (target, content, error) {
 	if err != nil {
 		return target{}, content{}, err
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe would keep us waiting
 	if errors.Is(err, fs.ErrNotExist) {
 		return target{path: path}, content{}, nil
 	}
