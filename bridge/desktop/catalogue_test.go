@@ -65,6 +65,21 @@ func TestOneBadMemberSpoilsNoList(t *testing.T) {
 	}
 }
 
+// What a person would not see the model does not get either, and nobody makes
+// whose tool it is read backwards.
+func TestNothingHiddenInTitlesAndDescriptions(t *testing.T) {
+	s := newStage(t, desktop.Config{})
+	const bad = "\u202e\u2066\u200f\U000e0041\x1b\u0085"
+	s.join(map[string][]string{"fs" + bad: {`{"name":"a","title":"a"` + "\n" + `,"description":"b\u202e\u2066\u200f\udb40\udc41\u001b\u0085\n\tc \ud83d\udc68\u200d\ud83d\udc67","inputSchema":{"type":"object"}}`}})
+	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	list := s.one(`"description":"b\n\tc 👨`+"\u200d"+`👧 (via fs      )"`, `"title":"a (fs      )"`)
+	s.call(2, "mcpx_peers", `{}`)
+	text, _, _ := strings.Cut(s.one(`"text":"fs      : a"`), "structuredContent")
+	if strings.ContainsAny(list+text, bad) {
+		t.Errorf("it stands in\n%s\n%s", list, text)
+	}
+}
+
 // 300 tools over 12 peers with hostile names stay within 46 characters and
 // route right.
 func TestHostileNamesRouteRight(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -378,11 +379,11 @@ func (r *request) tagged(members []byte) []byte {
 	return append(tag, '}')
 }
 
-// clip shortens what others wrote to so many characters, and leaves out what
-// would not show.
+// clip shortens what others wrote to so many characters, on one line, and leaves
+// out what would not show.
 func clip(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
+		if !unicode.IsPrint(c) {
 			return ' '
 		}
 		return c
@@ -391,4 +392,19 @@ func clip(text string, most int) string {
 		return string(r[:most-1]) + "…"
 	}
 	return text
+}
+
+// seen leaves out of what others wrote, on however many lines, what would not
+// show, or would make the rest show as something else: control characters, tags
+// and what turns the direction of writing.
+func seen(text string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case unicode.IsControl(c), unicode.Is(unicode.Bidi_Control, c), c >= 0xE0000 && c < 0xE0080:
+			return -1
+		}
+		return c
+	}, text)
 }

@@ -177,12 +177,14 @@ func checkSchema(raw []byte) error {
 }
 
 // of is the definition as the client sees it: under another name, and saying
-// whose it is. All else, schemas above all, is as the peer wrote it.
+// whose it is, in a title and a description of which a person sees all that the
+// model does. All else, schemas above all, is as the peer wrote it.
 func (d *definition) of(peer, key, name string) []byte {
-	out := slices.Clone(d.fields)
+	out, peer := slices.Clone(d.fields), clip(peer, 80)
 	described := false
 	for i, f := range out {
-		switch text, _ := jsonrpc.Unquote(f.value); f.name {
+		text, _ := jsonrpc.Unquote(f.value)
+		switch text = seen(text); f.name {
 		case key:
 			out[i].value = jsonrpc.AppendQuote(nil, name)
 		case "title":
