@@ -212,22 +212,15 @@ func (f *Face) again(r *request, turn *round, some []*question) {
 	state := f.c.NewID()
 	f.rounds[state] = turn
 	turn.late = f.clock.after(ticketTime, func() { f.endRound(state) })
-	result := append([]byte(`{"resultType":"input_required"`), `,"inputRequests":{`...)
-	if len(some) == 0 {
-		result = result[:len(`{"resultType":"input_required"`)]
-	}
-	for i, q := range some {
-		if i > 0 {
-			result = append(result, ',')
-		}
-		result = append(jsonrpc.AppendQuote(result, q.ID), `:{"method":"elicitation/create","params":`...)
-		result = append(append(result, q.form()...), '}')
-	}
+	result := jsonrpc.AppendQuote([]byte(`{"resultType":"input_required","requestState":`), state)
 	if len(some) > 0 {
-		result = append(result, '}')
+		var asks []field
+		for _, q := range some {
+			asks = append(asks, field{q.ID, slices.Concat([]byte(`{"method":"elicitation/create","params":`), q.form(), []byte("}"))})
+		}
+		result = appendObject(append(result, `,"inputRequests":`...), asks)
 	}
-	result = append(jsonrpc.AppendQuote(append(result, `,"requestState":`...), state), '}')
-	f.reply(r, result)
+	f.reply(r, append(result, '}'))
 }
 
 // endRound: what was not answered may be asked again.

@@ -274,14 +274,12 @@ func escapeID(id string) string {
 }
 
 // answerList gives the client a list, all of it on one page.
-func (f *Face) answerList(k int) func(*Face, *request) {
-	return func(f *Face, r *request) {
-		f.whenOpen(k, r, func() {
-			f.compile(k)
-			f.catalogue[k].told = sha256.Sum256(f.catalogue[k].list)
-			f.reply(r, f.catalogue[k].list)
-		})
-	}
+func (f *Face) answerList(k int, r *request) {
+	f.whenOpen(k, r, func() {
+		f.compile(k)
+		f.catalogue[k].told = sha256.Sum256(f.catalogue[k].list)
+		f.reply(r, f.catalogue[k].list)
+	})
 }
 
 // notify tells the client that a list changed: whoever listens for it, or a

@@ -68,18 +68,16 @@ func init() { // which would be a cycle without it
 		"initialize":               (*Face).initialize,
 		"server/discover":          (*Face).discover,
 		"ping":                     func(f *Face, r *request) { f.reply(r, []byte("{}")) },
-		"tools/list":               (*Face).listTools,
-		"prompts/list":             func(f *Face, r *request) { f.answerList(prompts)(f, r) },
-		"resources/list":           func(f *Face, r *request) { f.answerList(resources)(f, r) },
-		"resources/templates/list": func(f *Face, r *request) { f.answerList(templates)(f, r) },
+		"tools/list":               func(f *Face, r *request) { f.answerList(tools, r) },
+		"prompts/list":             func(f *Face, r *request) { f.answerList(prompts, r) },
+		"resources/list":           func(f *Face, r *request) { f.answerList(resources, r) },
+		"resources/templates/list": func(f *Face, r *request) { f.answerList(templates, r) },
 		"tools/call":               (*Face).callTool,
 		"prompts/get":              (*Face).getPrompt,
 		"resources/read":           (*Face).readResource,
 		"subscriptions/listen":     (*Face).listen,
 	}
 }
-
-func (f *Face) listTools(r *request) { f.answerList(tools)(f, r) }
 
 // line takes one line of the client's.
 func (f *Face) line(text []byte) {
