@@ -117,7 +117,7 @@ func (r *reader) rise() {
 	c.s.child.Store(c)
 	hello := c.talk.hello
 	hello.PID = c.pid
-	c.s.log.Info("server up", "pid", c.pid, "revision", hello.Revision)
+	c.s.log.Info("server up", process(c.pid), "revision", hello.Revision)
 	r.h.ServerUp(hello)
 	for _, m := range c.talk.early {
 		r.h.ServerMessage(m)

@@ -105,13 +105,21 @@ func (s *Server) tell(h Handler, x Exit, stopping bool) {
 	if stopping || x.Cause == CauseHostLeft && x.Code == 0 {
 		level = slog.LevelInfo
 	}
-	about := []slog.Attr{slog.String("event", x.Cause), slog.Int("pid", x.PID)}
+	about := []slog.Attr{slog.String("event", x.Cause), process(x.PID)}
 	if x.Restarting {
 		about = append(about, slog.Duration("again_in", x.In))
 	}
 	s.log.LogAttrs(context.Background(), level, "server "+x.String(), about...)
 	h.ServerDown(x)
 	h.ServerIdle()
+}
+
+// process names one in the log; a server that we did not launch has none.
+func process(pid int) slog.Attr {
+	if pid == 0 {
+		return slog.Attr{}
+	}
+	return slog.Int("pid", pid)
 }
 
 // A road is what earlier launches have taught about the handshake.

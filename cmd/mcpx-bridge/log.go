@@ -73,6 +73,9 @@ func (s *speaker) WithGroup(name string) slog.Handler {
 }
 
 func attrText(group string, a slog.Attr) string {
+	if a.Equal(slog.Attr{}) {
+		return "" // as slog.Handler wants it
+	}
 	v := a.Value.Resolve()
 	if v.Kind() == slog.KindGroup {
 		var all strings.Builder
