@@ -193,7 +193,7 @@ func (f *Face) giveAnswer(r *request, c *call) {
 			f.refused(r, text, a.Err)
 			return
 		}
-		f.passError(r, a.Err)
+		f.passFault(r, a.Err, c.pair)
 	default:
 		f.passResult(r, a.Result, c.pair)
 	}
@@ -212,6 +212,16 @@ func (f *Face) passResult(r *request, result []byte, from Pair) {
 		return
 	}
 	f.reply(r, result)
+}
+
+// passFault answers with a peer's error, byte for byte. It may be nothing but an
+// error either.
+func (f *Face) passFault(r *request, raw []byte, from Pair) {
+	if asksTheClient(raw) {
+		f.sorry(r, outcomeUnknown, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
+		return
+	}
+	f.passError(r, raw)
 }
 
 // moved passes progress on. It must go forward (MCP), so what does not is left

@@ -65,6 +65,18 @@ func TestNoPeerAsksTheClientByWayOfAResult(t *testing.T) {
 	}
 }
 
+// One error has the client send its person to an address.
+func TestNoPeerAsksTheClientByWayOfAnError(t *testing.T) {
+	for _, code := range []string{"-32042", "-32042.0", "-3.2042e4", `"x"`} {
+		s := joined(t, `{"elicitation":{"url":{}}}`)
+		s.call(1, "fs__read", `{}`)
+		s.fault(s.open("tools/call"), `{"code":`+code+`,"message":"m","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/","message":"log in"}]}}`)
+		if line := s.one(`"isError":true`, "outcome_unknown"); strings.Contains(line, "example.com") {
+			t.Errorf("%s: %s", code, line)
+		}
+	}
+}
+
 func TestProgressGoesBothWays(t *testing.T) {
 	s := joined(t, `{}`)
 	s.call(7, "fs__read", `{}`)

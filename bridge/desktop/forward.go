@@ -66,7 +66,7 @@ func (f *Face) forwarded(r *request, pair Pair, a Answered) {
 	case a.Failed != "":
 		f.sorry(r, outcomeUnknown, a.Failed)
 	case a.Err != nil:
-		f.passError(r, a.Err)
+		f.passFault(r, a.Err, pair)
 	default:
 		f.passResult(r, a.Result, pair)
 	}

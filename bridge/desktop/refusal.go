@@ -83,3 +83,22 @@ func passing(raw []byte) bool {
 	e, _, ok := readFault(raw)
 	return ok && (e.Code == busy.code || e.Code == -31006 || e.Code == unavailable.code)
 }
+
+// codeElicitURL is the error by which a server has the client send its person
+// to addresses, and then call again (MCP 3.1).
+const codeElicitURL = -32042
+
+// asksTheClient reports whether an error is one that a client acts upon. What
+// cannot be read may be.
+func asksTheClient(raw []byte) bool {
+	at, err := peek(raw, "code", "data")
+	var code float64
+	if err != nil || json.Unmarshal(at[0], &code) != nil {
+		return true
+	}
+	if code != codeElicitURL || !isObject(at[1]) {
+		return false
+	}
+	data, err := peek(at[1], "elicitations")
+	return err != nil || data[0] != nil
+}
