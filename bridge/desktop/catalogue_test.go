@@ -47,6 +47,10 @@ func TestOneBadMemberSpoilsNoList(t *testing.T) {
 	for _, bad := range []string{
 		`"icons":[{}]`, `"icons":[null]`, `"icons":[{"src":null}]`, `"icons":[{"Src":"x"}]`, `"icons":[{"src":"x","sizes":[null]}]`, `"icons":[{"src":"x","theme":"grey"}]`,
 		`"annotations":{"readOnlyHint":null}`, `"annotations":{"title":null}`, `"annotations":{"audience":["everybody"]}`, `"annotations":{"priority":7}`, `"annotations":{"lastModified":"now"}`,
+		`"outputSchema":{"type":"object","properties":{"a":{"type":"nonsense"}}}`, `"outputSchema":{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`,
+		`"outputSchema":{"type":"object","$ref":"https://example.com/"}`, `"outputSchema":{"type":"object","properties":{"a":{"pattern":"("}}}`, `"outputSchema":{"type":"object","$id":"x"}`,
+		`"outputSchema":{"type":"object","minProperties":"x"}`, `"outputSchema":{"type":"object","anyOf":[{"enum":[]}]}`, `"outputSchema":{"type":"object","additionalProperties":7}`,
+		`"outputSchema":{"type":"object","$defs":{"a":{"not":[]}}}`, `"outputSchema":{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}}}`, `"outputSchema":{"type":"object","properties":{"a":{"nullable":true}}}`,
 		`"arguments":[{}]`, `"arguments":[{"name":"a","required":null}]`, `"size":null`, `"outputSchema":{"type":"object","required":[null]}`,
 	} {
 		s := newStage(t, desktop.Config{})
@@ -57,7 +61,9 @@ func TestOneBadMemberSpoilsNoList(t *testing.T) {
 		}
 	}
 	s := newStage(t, desktop.Config{})
-	const good = `"icons":[{"src":"x","mimeType":"image/png","sizes":["1x1"],"theme":"dark","more":null}],"annotations":{"title":"T","readOnlyHint":true,"audience":["user"],"priority":0.5,"lastModified":"2026-01-02T03:04:05Z","more":null}`
+	const good = `"icons":[{"src":"x","mimeType":"image/png","sizes":["1x1"],"theme":"dark","more":null}],"annotations":{"title":"T","readOnlyHint":true,"audience":["user"],"priority":0.5,"lastModified":"2026-01-02T03:04:05Z","more":null},"outputSchema":` +
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","required":[],"properties":{"a":{"$ref":"#/$defs/A"},"b":{"type":["string","null"],"format":"uri","default":null},` +
+		`"c":{"type":"array","items":{"anyOf":[{"const":1},{"enum":["x",null]},{"type":"integer","minimum":0},{"$ref":"#"}]}}},"additionalProperties":false,"$defs":{"A":{"x-more":7,"oneOf":[true,{}]}}}`
 	s.join(map[string][]string{"fs": {`{"name":"a","inputSchema":{"type":"object","required":[null]}}`, `{"name":"b","inputSchema":{"type":"object"},` + good + `}`}})
 	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	if line := s.one(good); strings.Contains(line, `"fs__a"`) {

@@ -98,7 +98,7 @@ var fit = map[string]check{
 	"icons":        listOf(members("src", map[string]check{"src": isText, "mimeType": isText, "sizes": listOf(isText), "theme": oneOf("light", "dark")})),
 	"arguments":    listOf(members("name", map[string]check{"name": isText, "description": isText, "title": isText, "required": into[bool]})),
 	"_meta":        isObject,
-	"outputSchema": func(raw []byte) bool { return checkSchema(raw) == nil },
+	"outputSchema": func(raw []byte) bool { return checkSchema(raw) == nil && compiles(raw) },
 	"execution":    func([]byte) bool { return false }, // tasks are not passed on
 }
 
