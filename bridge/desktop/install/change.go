@@ -41,12 +41,6 @@ func (c *Change) Empty() bool {
 	return c.before.there == c.after.there && bytes.Equal(c.before.raw, c.after.raw)
 }
 
-// Creates reports whether there is no file yet.
-func (c *Change) Creates() bool { return !c.before.there && c.after.there }
-
-// Removes reports whether there will be no file any more.
-func (c *Change) Removes() bool { return c.before.there && !c.after.there }
-
 // Diff shows the change in the unified form. It holds a few lines around it,
 // and what stands there may be secret.
 func (c *Change) Diff() []byte { return difference(c.Place.File, c.before, c.after) }

@@ -129,7 +129,7 @@ func TestNoFileYet(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
-		if !change.Creates() || !strings.Contains(string(change.Diff()), "--- /dev/null\n+++ "+s.place.File) {
+		if !strings.Contains(string(change.Diff()), "--- /dev/null\n+++ "+s.place.File) {
 			t.Errorf("%s:\n%s", c.Name, change.Diff())
 		}
 		first := s.apply(change, err)
