@@ -58,22 +58,30 @@ func (d *dialer) upgrade(ctx context.Context, at, token string) (Conn, error) {
 		}
 	}
 	var corked *cork
+	goOn := func() bool { return true }
+	dialed := func(c net.Conn, err error) (net.Conn, error) {
+		corked = &cork{Conn: c}
+		if err == nil {
+			goOn = context.AfterFunc(ctx, func() { c.Close() }) // the dialer heeds its deadline alone
+		}
+		return corked, err
+	}
 	ws := websocket.Dialer{
 		HandshakeTimeout: handshakeTimeout,
 		ReadBufferSize:   64 << 10,
 		WriteBufferSize:  256, // control frames only
 		NetDialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := d.opt.netDial(ctx, network, addr)
-			corked = &cork{Conn: c}
-			return corked, err
+			return dialed(d.opt.netDial(ctx, network, addr))
 		},
 		NetDialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := d.opt.tlsDial(ctx, network, addr)
-			corked = &cork{Conn: c}
-			return corked, err
+			return dialed(d.opt.tlsDial(ctx, network, addr))
 		},
 	}
 	conn, answer, err := ws.DialContext(ctx, at, header)
+	if !goOn() && err == nil {
+		conn.Close()
+		err = context.Cause(ctx)
+	}
 	if answer != nil && err != nil {
 		return nil, refusal(answer, token)
 	}

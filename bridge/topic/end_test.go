@@ -416,3 +416,26 @@ func TestTokenSource(t *testing.T) {
 	}})
 	s.fatal(2)
 }
+
+// A gateway that takes the connection and says nothing holds up nobody who
+// wants to leave.
+func TestNobodyWaitsForASilentGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan net.Conn)
+		s := sit(t, Options{URL: "ws://localhost", NetDial: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				theirs.Read(make([]byte, 4096))
+				asked <- theirs
+			}()
+			return ours, nil
+		}})
+		silent := <-asked
+		defer silent.Close()
+		s.stop()
+		s.ended <- <-s.ended
+		if d := time.Since(s.start); d != 0 {
+			t.Errorf("Run ends %v later", d)
+		}
+	})
+}
