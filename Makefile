@@ -34,7 +34,7 @@ demo: ## host a topic, bridge an example server, see what crosses and what does 
 
 test: ## all tests; needs nothing but Go
 	$(if $(RACE),,@echo "no C compiler found: testing without the race detector")
-	GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -count=1 ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -count=1 -timeout 30m ./...
 
 check: ## formatting, vet, staticcheck, tidiness, six platforms; changes nothing
 	@echo "gofmt -l $(ROOMS)"; unformatted=$$(gofmt -l $(ROOMS)); test -z "$$unformatted" || { echo "$$unformatted"; exit 1; }
