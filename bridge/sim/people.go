@@ -158,11 +158,30 @@ func (p *person) goAway() {
 	p.w.after(p.mind.between(time.Second, 30*time.Second), p.comeBack)
 }
 
+// comeBack joins again; whoever calls is likely to go on where it was.
 func (p *person) comeBack() {
-	if !p.here {
-		p.here = true
-		p.w.topic.presence("join", p.id)
+	if p.here {
+		return
 	}
+	p.here = true
+	p.w.topic.presence("join", p.id)
+	if n := len(p.made); n > 0 && !p.w.healed {
+		p.w.after(p.dice.between(0, time.Second), func() { p.again(p.made[p.dice.IntN(n)]) })
+	}
+}
+
+// again makes a call of a tool that remembers no more of it than its arguments
+// for a second time, as a call of its own.
+func (p *person) again(f *frame) {
+	if !p.here || f.said.tool != "note" || f.said.flaw != "" {
+		return
+	}
+	s := f.said
+	s.id = p.fresh("r")
+	s.rpc = fmt.Append(nil, p.serial)
+	f = p.w.topic.spell(s, s.payload())
+	p.made = append(p.made, f)
+	p.w.topic.send(f)
 }
 
 // got hears what the bridge says.
@@ -179,12 +198,35 @@ func (p *person) got(l *letter) {
 	}
 	answer := p.decide(l)
 	p.w.after(wait, func() { p.answer(l, answer) })
+	p.w.justThen(l, wait)
 	if p.w.strikes(doubleAnswer) {
 		p.w.after(wait+p.mind.between(0, 4*time.Second), func() { p.answer(l, pick(p.mind, yesTo(l, ""), no)) })
 	}
 	if p.w.strikes(copied) {
 		other := pick(p.mind, p.w.people...)
 		p.w.after(wait/2, func() { other.answer(l, yesTo(l, "")) })
+	}
+}
+
+// justThen is what may happen to a call while somebody decides about it: what
+// goes wrong at that moment goes wrong worst.
+func (w *world) justThen(l *letter, wait time.Duration) {
+	if w.strikes(die) {
+		w.outer(wait-min(wait, w.luck.between(0, 500*time.Millisecond)), func() { w.child.end("exited with status 3", w.luck.between(time.Second, 8*time.Second)) })
+	}
+	if w.strikes(cancel) {
+		w.after(wait+w.luck.between(0, 3*time.Second), func() { w.takeBack(l.original()) })
+	}
+}
+
+// takeBack lets the caller of a call that somebody was asked about take it back.
+func (w *world) takeBack(o *original) {
+	for _, p := range w.callers() {
+		for _, f := range p.made {
+			if p.id == o.From && f.said.id == o.EnvelopeID {
+				p.takeBack(f)
+			}
+		}
 	}
 }
 

@@ -235,6 +235,10 @@ func (p *process) meanwhile() {
 		return
 	}
 	within := pick(p.w.luck, 50*time.Millisecond, 50*time.Millisecond, 2*time.Second)
+	if p.w.strikes(die) {
+		within = 2 * time.Second // long enough for another server to be up
+		p.w.child.end("exited with status 4", 250*time.Millisecond)
+	}
 	for end := p.w.now + within; ; {
 		next := p.w.agenda.soonestOuter(end)
 		if next == nil {

@@ -110,13 +110,14 @@ func (l *line) own() bool { return l.Method == "tools/list" && string(l.Params) 
 
 // due finds the claim that a line with this content is for: the first of them
 // that has started and has had no line. One whose line was dropped on the way
-// has had its answer, and is passed over if there is another.
+// has had its answer, or was meant for a server that is gone, and is passed over
+// if there is another.
 func (c *checker) due(key string) *claim {
 	waiting := c.expecting[key]
 	if len(waiting) == 0 {
 		return nil
 	}
-	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" }), 0)
+	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" && cl.life == c.w.child.life }), 0)
 	cl := waiting[i]
 	c.expecting[key] = slices.Delete(waiting, i, i+1)
 	return cl
