@@ -1,6 +1,10 @@
 package bridge
 
-import "time"
+import (
+	"bytes"
+	"slices"
+	"time"
+)
 
 // A batch is what waits for the next flush: the lines to the server, and the
 // results of calls, leave when the records before them are written, and not
@@ -90,7 +94,7 @@ func (s *Sidecar) carry(b batch) {
 		if err == nil {
 			s.leave(b)
 		} else {
-			b.last = nil // they are written, be it that a power cut may take them
+			b.last, b.starts = nil, nil // they are written, be it that a power cut may take them
 			s.unrecorded(b, err)
 		}
 		s.Flush()
@@ -212,10 +216,26 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 // may fail, be mended and fail again, but not for ever.
 const enoughTries = 5
 
+// neverLeft makes last words that came while starts were being written, which
+// failed, those on calls that never left.
+func (b *batch) neverLeft(starts map[string]bool) {
+	for i := range b.last {
+		r := &b.last[i]
+		if !starts[r.Call] {
+			continue
+		}
+		was := r.forAudit()
+		r.neverLeft()
+		at := slices.IndexFunc(b.records, func(line []byte) bool { return bytes.Equal(line, was) })
+		b.records[at] = r.forAudit()
+	}
+}
+
 // putOff keeps the last words of a batch for later.
 func (s *Sidecar) putOff(b batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.batch.neverLeft(b.starts)
 	s.tries = b.tries + 1
 	if s.o.Audit.Err() != nil {
 		s.tries = 0

@@ -101,11 +101,16 @@ func TestAResultThatWaitedIsMarked(t *testing.T) {
 // A flakyLog fails as often as it is told, and is well after
 // each time.
 type flakyLog struct {
-	fails int
-	kept  []string
+	fails     int
+	kept      []string
+	meanwhile func() // during the next write
 }
 
 func (l *flakyLog) Append(records ...[]byte) error {
+	if then := l.meanwhile; then != nil {
+		l.meanwhile = nil
+		then()
+	}
 	if l.fails > 0 {
 		l.fails--
 		return errors.New("input/output error")
@@ -182,4 +187,40 @@ func TestACallThatNeverLeftHasNoEnd(t *testing.T) {
 	if log.count(`"event":"end"`) > 0 || log.count(`"event":"withdrawn"`, `"executed":"no"`) != 1 {
 		t.Errorf("its last words: %q", log.kept)
 	}
+}
+
+// The same when it ended while its start was being written, which failed.
+func TestACallThatEndsWhileItsStartIsLostHasNoEnd(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	log.fails = 1
+	log.meanwhile = func() {
+		s.Handle(ServerDown{Reason: "exit", Cause: "exited with status 1", Unsent: 0, Retry: time.Second})
+	}
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	if w.got("tools/call") > 0 {
+		t.Errorf("it left: %q", w.lines)
+	}
+	if log.count(`"event":"end"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
+		t.Errorf("its last words: %q", log.kept)
+	}
+}
+
+// Whoever requests what people are asked about already is put before them too,
+// or hears that it is not.
+func TestARequestForAProposalThatIsAskedAboutIsPutToo(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask")
+	s.proposes("bob", "p1", "fs", "write_file", path, "")
+	s.question()
+	s.requests("carol", "r1", "p1", "write_file")
+	s.answers("alice", s.question(), true, yes)
+	if n := s.asked(); n != 1 {
+		t.Errorf("it ran %d times: %q", n, s.frames)
+	}
+
+	s = proposalStage(t, "mew/v0.4", "fulfil: ask")
+	s.proposes("bob", "p1", "fs", "write_file", path, "")
+	s.frames = nil
+	s.requests("alice", "r1", "p1", "write_file") // who alone may decide, but not about her own call
+	s.has(strings.Join(s.frames, ""), `"correlation_id":["r1"]`, "-31003")
 }

@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func (e *Engine) question(c *call) {
 		q.Fingerprint, q.Changed = t.print, t.first != t.print && e.policy.Server.Pin != "off"
 	}
 	id, acts := e.desk.Open(e.now, q)
+	acts = slices.Clone(acts) // isAsked may speak to the desk
 	c.question, c.digest = id, approval.DigestOf(acts).Short()
 	e.calls.asked[id] = c
 	r := c.record()
