@@ -116,8 +116,14 @@ func (c *checker) heard(p *process, f *frame) {
 	switch {
 	case s.broken || s.from == us:
 	case s.kind == wire.Request:
+		c.concerns(s)
 		c.request(p, s)
+	case s.kind == wire.Proposal:
+		c.proposed(p, s)
+	case s.kind == wire.Withdraw:
+		c.withdrawn(s)
 	case s.kind == wire.Response:
+		c.concerns(s)
 		c.vote(p, s)
 	case s.kind == wire.Notification && s.method == "notifications/cancelled":
 		c.cancel(s)
@@ -141,15 +147,22 @@ func (c *checker) unread(_ *process, f *frame) {
 
 // request takes a request into the books, unless it was heard before.
 func (c *checker) request(p *process, s *said) {
-	if len(s.to) != 1 || s.to[0] != us {
-		return
+	if s.toUs() {
+		c.enter(p, s)
 	}
+}
+
+func (s *said) toUs() bool  { return len(s.to) == 1 && s.to[0] == us }
+func (s *said) offer() bool { return s.kind == wire.Proposal }
+
+// enter takes what is asked for into the books; nil if it was heard before.
+func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil {
 		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open()) {
-			return
+			return nil
 		}
 		if old.proc != p.number && !old.recAt.IsZero() && p.now().Sub(old.recAt) < 15*time.Minute {
-			return
+			return nil
 		}
 	}
 	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, book: c.books[len(c.books)-1], expect: s.args}
@@ -159,8 +172,10 @@ func (c *checker) request(p *process, s *said) {
 	case c.claims[s.key()] != nil:
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
+	cl.order = len(c.order)
 	c.claims[s.key()] = cl
 	c.order = append(c.order, cl)
+	return cl
 }
 
 // open: its caller has had no answer yet.
@@ -202,6 +217,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		c.changed(r.Question)
 	}
 	cl := c.claimOf(r.From, r.Env)
+	c.ofOffer(cl, r)
 	if cl == nil || r.Event == "dropped" && r.Reason != "outbox_full" && r.Reason != "caller_gone" && r.Reason != "not_permitted" {
 		return
 	}
@@ -261,7 +277,8 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 }
 
 func (c *checker) decided(cl *claim, r bridge.Record) {
-	if cl.started || cl.over {
+	late := cl.over && (!cl.offer() || r.Verdict == "allow") // the end of a proposal ends the question about it
+	if cl.started || late {
 		c.blame("I4", "%v is decided after it began or ended", cl)
 	}
 	if r.Verdict != "allow" {

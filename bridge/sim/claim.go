@@ -14,6 +14,7 @@ import (
 // seen become of it: one automaton per request.
 type claim struct {
 	said
+	order   int // in which it was heard
 	proc    int // the life of the bridge that heard it
 	heardAt time.Duration
 	since   time.Duration // it is remembered: since it was heard, or since it started
@@ -46,6 +47,12 @@ type claim struct {
 	code        int
 	excused     string // why nobody is owed an answer
 	cancelled   bool   // by its caller, before it started
+	outcome     string // as it was put on record
+	executed    string
+
+	serves *claim // of a proposal: what started last for its sake
+	self   string // of a proposal: the request that we made of ourselves
+	shown  bool   // and that it was made in public
 }
 
 // A vote is a yes that was said to a question.
@@ -84,10 +91,18 @@ func (s *said) key() envelopeKey { return envelopeKey{s.from, s.id} }
 
 // way is how the policy in force treats the claim.
 func (c *claim) way(b *rulebook) way {
+	w := b.ways[c.tool]
 	if c.method != "tools/call" {
-		return way{verdict: allow}
+		w = way{verdict: allow}
 	}
-	return b.ways[c.tool]
+	switch {
+	case !c.offer():
+	case b.fulfil == "never", !b.open && !slices.Contains(c.to, us):
+		return way{verdict: deny}
+	case w.verdict == allow && b.fulfil == "ask":
+		return way{verdict: ask, of: []string{"local"}, need: 1, within: time.Minute}
+	}
+	return w
 }
 
 func (c *claim) String() string {

@@ -1,6 +1,7 @@
 // Package sim is the world around a [bridge.Sidecar] as a simulation: a gateway
-// that loses, repeats and forges frames, callers, people who decide, an
-// attacker, an MCP server that dies and lies, a disk that fails, and two clocks.
+// that loses, repeats and forges frames, callers and proposers, people who
+// decide, an attacker, an MCP server that dies and lies, a disk that fails, and
+// two clocks.
 //
 // One seed decides everything: which faults there are, who does what and when.
 // Everything runs on one goroutine in the order of a virtual clock, with one

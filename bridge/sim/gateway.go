@@ -46,10 +46,11 @@ type said struct {
 	corr     []string
 	token    []byte
 	result   []byte
-	ref      []byte // what a cancellation names
-	broken   bool   // it can be read in no or two ways: nothing may come of it
-	perfect  bool   // the world made it, so that it must be answered
-	flaw     string // of a call: why it cannot be served
+	ref      []byte        // what a cancellation names
+	broken   bool          // it can be read in no or two ways: nothing may come of it
+	perfect  bool          // the world made it, so that it must be answered
+	ttl      time.Duration // of a proposal; 0: no end
+	flaw     string        // of a call: why it cannot be served
 }
 
 func capsOf(protocol string) wire.Caps {
@@ -184,7 +185,7 @@ func (t *topic) send(f *frame) {
 	case t.w.strikes(drop):
 		return
 	}
-	if f.said.kind == wire.Request {
+	if f.said.kind == wire.Request || f.said.kind == wire.Proposal {
 		t.past = append(t.past, f)
 	}
 	wait := t.dice.between(0, 5*time.Millisecond)

@@ -19,6 +19,7 @@ type Options struct {
 	MaxCalls int
 	Notes    bool // and nearly all are one of two
 	Noise    bool // of a calm world: mallory is there too
+	Offers   bool // proposals are made too
 	Faults   [faults]bool
 }
 
@@ -36,6 +37,7 @@ func Draw(seed uint64) Options {
 	for f := range faults {
 		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))
 	}
+	o.Offers = !o.Calm && o.Protocol != "mcp-x/v0" && d.chance(.4)
 	if o.Calm {
 		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")
 	}
@@ -50,6 +52,6 @@ func (o Options) String() string {
 			on = append(on, f.String())
 		}
 	}
-	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t faults=%s",
-		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, strings.Join(on, ","))
+	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t faults=%s",
+		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, strings.Join(on, ","))
 }

@@ -54,7 +54,12 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 		s.args = []byte(m.Params.X)
 	}
 	loose := protocol == "mew/v0.4" // a request may lack its id there
-	switch head, _, _ := strings.Cut(e.Kind, ":"); {
+	head, _, _ := strings.Cut(e.Kind, ":")
+	switch head = strings.Replace(head, ".", "/", 1); {
+	case head == "mcp/withdraw" && len(e.Corr) > 0:
+		s.kind = wire.Withdraw
+	case head == "mcp/proposal" && m.Method != "":
+		s.kind = wire.Proposal
 	case m.Method != "" && (m.ID != nil || loose && !strings.HasPrefix(m.Method, "notifications/")) && (head == "mcp/request" || head == "mcp"):
 		s.kind = wire.Request
 	case m.Method != "" && (head == "mcp/request" || head == "mcp"):

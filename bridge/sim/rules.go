@@ -43,6 +43,8 @@ type way struct {
 type rulebook struct {
 	ways   map[string]way
 	pin    string
+	fulfil string // what becomes of proposals that may run: ask, policy, never
+	open   bool   // those to nobody are ours too
 	text   string
 	loaded *policy.Policy
 }
@@ -64,6 +66,8 @@ func newRulebook(n int) *rulebook {
 	for _, tool := range tools {
 		b.ways[tool] = newWay(d, tool)
 	}
+	d = newDice(uint64(n), "proposals")
+	b.fulfil, b.open = pick(d, "ask", "policy", "policy", "never"), d.chance(.6)
 	b.write()
 	return b
 }
@@ -71,7 +75,7 @@ func newRulebook(n int) *rulebook {
 // stricter is the rulebook with tools treated more strictly: what was allowed
 // is asked about or denied, what was asked about is denied.
 func (b *rulebook) stricter(d dice) *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin}
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open}
 	for _, tool := range tools {
 		w := b.ways[tool]
 		if d.chance(.5) {
@@ -114,7 +118,7 @@ func newWay(d dice, tool string) way {
 // write spells the rulebook as the owner would.
 func (b *rulebook) write() {
 	var s strings.Builder
-	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin)
+	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s}\nproposals: {fulfil: %s, broadcast: %t}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin, b.fulfil, b.open)
 	for _, tool := range tools {
 		b.ways[tool].writeAsk(&s, tool)
 	}

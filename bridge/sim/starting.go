@@ -43,6 +43,7 @@ func (c *checker) starts(p *process, cl *claim) {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
 		}
 	}
+	c.startsFor(cl)
 	cl.started, cl.since, cl.life = true, c.w.now, c.w.child.life
 }
 

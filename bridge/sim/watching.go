@@ -19,7 +19,7 @@ func (c *checker) put(p *process, raw []byte) {
 		return
 	case l.From != us:
 		c.blame("I8", "the bridge speaks as %q", l.From)
-	case bytes.Contains(raw, []byte("SECRET")):
+	case bytes.Contains(raw, []byte("SECRET")) && !slices.Equal(l.To, []string{us}): // there it is what was proposed, as everybody has seen
 		c.blame("I17", "a secret is told to the topic: %s", raw)
 	}
 	c.letters[&raw[0]] = l
@@ -31,6 +31,10 @@ func (c *checker) put(p *process, raw []byte) {
 		c.progress(l)
 	case l.Payload.Method == "notifications/cancelled":
 		c.closed(l)
+	case strings.HasPrefix(l.Kind, "mcp/reject"):
+		c.rejects(l)
+	case len(l.To) == 1 && l.To[0] == us:
+		c.takesUp(l)
 	case l.Payload.Method == "":
 		c.response(l)
 	}
@@ -38,11 +42,11 @@ func (c *checker) put(p *process, raw []byte) {
 
 // response is the one answer that a request gets.
 func (c *checker) response(l *letter) {
-	if len(l.To) != 1 || len(l.Corr) != 1 || c.claimOf(l.To[0], l.Corr[0]) == nil {
+	cl := c.isAnswered(l)
+	if cl == nil {
 		c.blame("I8", "an answer is for no request: %s", l.raw)
 		return
 	}
-	cl := c.claimOf(l.To[0], l.Corr[0])
 	if cl.answers++; cl.answers > 1 {
 		c.blame("I5", "%v is answered twice", cl)
 	}

@@ -148,6 +148,7 @@ func (w *world) plan() {
 			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
 		}
 	}
+	w.offers()
 	w.checkpoint()
 }
 

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+)
+
+// What the checker knows of proposals (WIRE 7.8): only their proposers take
+// them back; what was taken back before it started never starts; and as long as
+// one request for a proposal runs, or has come to a result, no other starts.
+
+// watchedAtLeast is how long the bridge must know what became of a proposal.
+const watchedAtLeast = 14 * time.Minute
+
+// proposed takes a proposal into the books.
+func (c *checker) proposed(p *process, s *said) {
+	if cl := c.enter(p, s); cl != nil && !cl.toUs() && cl.excused == "" {
+		cl.excused = "it is not for us alone"
+	}
+}
+
+// offersOf are the proposals with an id, whoever made them.
+func (c *checker) offersOf(ids []string) (all []*claim) {
+	for _, cl := range c.order {
+		if cl.offer() && c.proc != nil && cl.proc == c.proc.number && slices.Contains(ids, cl.id) {
+			all = append(all, cl)
+		}
+	}
+	return all
+}
+
+// concerns: somebody else has to do with a proposal from now on, and whoever
+// made it need not hear of us.
+func (c *checker) concerns(s *said) {
+	for _, cl := range c.offersOf(s.corr) {
+		if cl.excused == "" {
+			cl.excused = "somebody else saw to it"
+		}
+	}
+}
+
+// withdrawn: its proposer takes a proposal back, which comes too late for what
+// runs or has run.
+func (c *checker) withdrawn(s *said) {
+	for _, cl := range c.offersOf(s.corr) {
+		if cl.from != s.from {
+			continue
+		}
+		if cl.excused == "" {
+			cl.excused = "its proposer took it back"
+		}
+		cl.cancelled = cl.cancelled || cl.serves == nil || cl.serves.failed()
+	}
+}
+
+// failed: what started has come to nothing, so far as the record says.
+func (cl *claim) failed() bool {
+	return cl.executed == "no" || cl.executed == "yes" && cl.outcome != "ok"
+}
+
+// startsFor: something is to run for the sake of a proposal. Where several
+// proposers use one id nobody can say which it is.
+func (c *checker) startsFor(cl *claim) {
+	of := cl
+	if !cl.offer() {
+		all := c.offersOf(cl.corr)
+		if len(all) != 1 || all[0].method != cl.method || c.w.now-all[0].heardAt > watchedAtLeast || all[0].order > cl.order {
+			return // one that came before its proposal is a request as any other
+		}
+		of = all[0]
+	}
+	switch {
+	case of.cancelled:
+		c.blame("I6", "%v starts for %v, which its proposer took back", cl, of)
+	case of.serves != nil && !of.serves.failed():
+		c.blame("I3", "%v starts for %v, which %v serves already", cl, of, of.serves)
+	}
+	of.serves = cl
+}
+
+// ofOffer sees what the bridge says it does about proposals.
+func (c *checker) ofOffer(cl *claim, r bridge.Record) {
+	switch {
+	case r.Event == "dropped" && r.From == us:
+		for _, own := range c.offersOf([]string{r.Env}) {
+			own.excused = r.Reason
+		}
+	case r.Event == "dropped":
+		for _, own := range c.order {
+			if own.offer() && own.from == r.From && own.started && (own.self == "" || own.self == r.Env) {
+				own.excused = r.Reason
+			}
+		}
+	case cl == nil:
+	case r.Executed != "":
+		cl.outcome, cl.executed = r.Outcome, r.Executed
+	case cl.offer() && (r.Event == "expired" || r.Event == "left"):
+		if cl.excused == "" {
+			cl.excused = r.Event
+		}
+		cl.over = cl.over || !cl.started
+	}
+}
+
+// takesUp sees a request that the bridge makes of itself, for all to see.
+func (c *checker) takesUp(l *letter) {
+	all := c.offersOf(l.Corr)
+	i := slices.IndexFunc(all, func(cl *claim) bool { return cl.allowed && !cl.shown && (cl.self == "" || cl.self == l.ID) })
+	if i < 0 {
+		c.blame("I1", "the bridge serves no proposal that it may: %s", l.raw)
+		return
+	}
+	all[i].itself(l.ID)
+	all[i].shown = true
+}
+
+// itself is the request by which a proposal is served, and answered.
+func (cl *claim) itself(id string) { cl.self, cl.rpc = id, text(id) }
+
+// rejects: the bridge will not serve a proposal, and says so once, to whoever
+// made it and before anything has started.
+func (c *checker) rejects(l *letter) {
+	all := c.offersOf(l.Corr)
+	i := slices.IndexFunc(all, func(cl *claim) bool { return len(l.To) == 1 && cl.from == l.To[0] })
+	switch {
+	case i < 0 && bytes.Contains(l.raw, []byte(`"reason":"invalid"`)):
+		return // of what can be read in no or two ways
+	case i < 0:
+		c.blame("I8", "a reject is for no proposal: %s", l.raw)
+		return
+	}
+	cl := all[i]
+	if cl.answers++; cl.answers > 1 {
+		c.blame("I5", "%v is rejected, and was answered before", cl)
+	}
+	if cl.started {
+		c.blame("I10", "%v is rejected after it started", cl)
+	}
+	if !slices.Contains(cl.to, us) {
+		c.blame("W-4", "%v is rejected, and was not addressed to us", cl)
+	}
+	cl.told = "no"
+}
+
+// isAnswered finds what an answer is to: a request of whom it goes to, and then
+// where the dialect has it so to the proposer too; or our own request for a
+// proposal of whom it goes to.
+func (c *checker) isAnswered(l *letter) *claim {
+	if len(l.To) == 0 || len(l.Corr) == 0 {
+		return nil
+	}
+	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && !cl.offer() && len(l.Corr) == 1 {
+		if len(l.To) == 1 || len(l.To) == 2 && slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == l.To[1] }) {
+			return cl
+		}
+		return nil
+	}
+	for _, cl := range c.order {
+		if !cl.offer() || cl.proc != c.proc.number || cl.from != l.To[0] || !cl.started {
+			continue
+		}
+		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) {
+			cl.itself(l.Corr[0])
+		}
+		if cl.self == l.Corr[0] {
+			return cl
+		}
+	}
+	return nil
+}
