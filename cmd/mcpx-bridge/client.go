@@ -105,8 +105,11 @@ A server that the client reaches by an address cannot be wrapped.`,
 				if err := start.checkRun(p, target{argv: []string{args[1]}}); err != nil {
 					return nil, err
 				}
-				p.warnOfState()
-				return at.Wrap(exe, flags, args[1])
+				change, err := at.Wrap(exe, flags, args[1])
+				if err == nil {
+					p.warnOfState()
+				}
+				return change, err
 			})
 		},
 	}
@@ -167,8 +170,11 @@ func (p *program) scopeFlags(cmd *cobra.Command) {
 // clientInstall is told where the -- was; -1 means that there was none.
 func (p *program) clientInstall(start starters, dash int, args []string) error {
 	server := args[1:]
-	if len(server) > 0 && dash != 1 {
+	switch {
+	case len(server) > 0 && dash != 1:
 		return misused("write -- before the command of a server", "install: %q is one argument too many", args[1])
+	case len(server) == 0 && dash >= 0:
+		return misused("without -- the client gets the tools of the topic", "install: no command of a server stands behind --")
 	}
 	return p.editClient(args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 		e, err := p.ourEntry(start, exe, server)
