@@ -78,9 +78,7 @@ var serverOutput = map[string]func(*testing.T, badInput){
 	},
 	"ui-014": func(t *testing.T, c badInput) {
 		g, s := withServer(t, launch{script: stdiotest.Script{Tools: c.tools(t)}})
-		if s.events.count(`{"event":"warning","reason":"`+c.Expect.Audit+`"}`) != 1 {
-			t.Errorf("no warning\n%s", s.about())
-		}
+		s.once(`{"event":"warning","reason":"` + c.Expect.Audit + `"}`)
 		g.request("r", "agent-a", call("42", "t", `{}`)) // the server knows no t
 		g.expect(d1.reply("agent-a", "r", "tools/call", "t", `{"id":42,"error":{"code":-32602,"message":"Unknown tool: t"}}`))
 	},
@@ -162,9 +160,7 @@ func (c badInput) tools(t *testing.T) (tools []string) {
 
 func toolNameWithALookalike(t *testing.T, c badInput) {
 	g, s := withServer(t, launch{script: stdiotest.Script{Tools: append(c.tools(t), `{"name":"read_file","inputSchema":{"type":"object"}}`)}})
-	if s.events.count(`{"event":"warning","reason":"`+c.Expect.Audit+`"}`) != 1 {
-		t.Errorf("no warning\n%s", s.about())
-	}
+	s.once(`{"event":"warning","reason":"` + c.Expect.Audit + `"}`)
 	g.request("l", "agent-a", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	g.expect(d1.reply("agent-a", "l", "tools/list", "", `{"id":1,"result":{"tools":[{"name":"read_file"}]}}`))
 	g.request("c", "agent-a", call("1", "rеad_file", `{}`)) // with the Cyrillic e

@@ -145,6 +145,14 @@ func (s *sidecar) dropped(reason string) {
 	s.await(fmt.Sprintf(`{"event":"dropped","reason":%s}`, quoted(reason)))
 }
 
+// once waits for an event, and complains if it has come more than once by then.
+func (s *sidecar) once(pattern string) {
+	s.t.Helper()
+	if s.events.first(pattern, patience); s.events.count(pattern) != 1 {
+		s.t.Errorf("%d events %s\n%s", s.events.count(pattern), pattern, s.about())
+	}
+}
+
 // given are the lines that the server was given for a method, in order.
 func (s *sidecar) given(method string) (lines []string) {
 	s.t.Helper()
@@ -232,6 +240,15 @@ func (d *diary) text() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return strings.Join(append(slices.Clone(d.lines), string(d.part)), "\n") + "\n"
+}
+
+// first waits for the first line of all that matches, and leaves next where it is.
+func (d *diary) first(pattern string, within time.Duration) bool {
+	here := d.mark()
+	defer d.back(here)
+	d.back(0)
+	_, ok := d.next(pattern, within)
+	return ok
 }
 
 // next is the next line, a JSON object, that matches.
