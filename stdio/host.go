@@ -150,8 +150,9 @@ func (r *relay) fromHost() {
 	}
 }
 
-// notice acts on what was overheard. Whoever has the news tells it: the handler
-// is told nothing else before that.
+// notice acts on what was overheard. Whoever has the news tells it, be it the
+// goroutine that hears the host (see [Handler]). No answer to us comes before
+// that, for nothing was put.
 func (r *relay) notice(s sign) {
 	switch s {
 	case askDiscover:

@@ -79,8 +79,11 @@ type StopTimes struct {
 	Drain time.Duration
 }
 
-// A Handler hears what happens to the server. Its methods are called from the
-// goroutine in Run, never two at a time, and must not wait for anything.
+// A Handler hears what happens to the server. Its methods must not wait for
+// anything. They are called from the goroutine in Run, never two at a time; but
+// with a Host, ServerUp and the ServerIdle after it may come from the one that
+// hears the host, while ServerMessage brings a notification or the answer to what
+// ServerUp has put.
 type Handler interface {
 	// ServerUp: the handshake is done. Put works from here on.
 	ServerUp(h Hello)

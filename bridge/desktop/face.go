@@ -81,7 +81,8 @@ type Face struct {
 	dialogged int                // how many there have been
 }
 
-// New returns a Face for one client. It must be told of the seat first.
+// New returns a Face for one client. Until it is told of a seat it answers that
+// there is none yet.
 func New(c Config) *Face {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
 	c.MaxName = cmp.Or(c.MaxName, 46)
