@@ -87,6 +87,9 @@ func (p Place) Install(e Entry, force bool) (*Change, error) {
 	if s.wrong != "" || !s.entry.bridge(e.Command) {
 		return nil, p.at(d, s, "there is another server of the name "+OurName, "rename that entry, or take it out")
 	}
+	if !slices.Equal(s.entry.Args, e.Args) && s.args.remarked(d.text, len(s.entry.Args), len(e.Args) == 0) {
+		return nil, p.remarked(d, s)
+	}
 	return c.edited(d, s.put(p.Client.form, d.text, e, len(s.entry.Args)), e)
 }
 
@@ -133,7 +136,14 @@ func (p Place) Unwrap(exe, server string, h History) (*Change, error) {
 	if was, ok := h.unwrapped(c, d, *s); ok {
 		return c.edited(d, []edit{{s.stretch(), was}}, e)
 	}
+	if s.args.remarked(d.text, front, len(e.Args) == 0) {
+		return nil, p.remarked(d, s)
+	}
 	return c.edited(d, s.put(p.Client.form, d.text, e, front), e)
+}
+
+func (p Place) remarked(d document, s *slot) error {
+	return p.at(d, s, "there is a comment among the arguments of "+s.name+", and it would be lost", "take it out first")
 }
 
 // lookup reads the file and finds a server that can be edited.

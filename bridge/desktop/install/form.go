@@ -88,6 +88,28 @@ func (s slot) put(f form, text []byte, e Entry, front int) []edit {
 	return append(edits, s.args.put(text, front, e.Args[:len(e.Args)-kept])...)
 }
 
+// remarked reports whether there is anything but the items where put would
+// replace the first n: somebody has written something beside them.
+func (l *list) remarked(text []byte, n int, all bool) bool {
+	if l == nil || n == 0 {
+		return false
+	}
+	at, to := l.items[0].from, l.items[n-1].to
+	switch {
+	case n < len(l.items):
+		to = l.items[n].from
+	case all:
+		at, to = l.from, l.to
+	}
+	for _, item := range append(l.items[:n:n], span{to, to}) {
+		if len(bytes.Trim(text[at:max(at, item.from)], " \t\r\n,[]-")) > 0 {
+			return true
+		}
+		at = item.to
+	}
+	return false
+}
+
 // put replaces the first n items.
 func (l list) put(text []byte, n int, with []string) []edit {
 	sep := l.separator(text)

@@ -1,9 +1,11 @@
 package install_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,5 +167,31 @@ func TestNoClient(t *testing.T) {
 	s.install()
 	if info, err := os.Stat(p.File); err != nil || info.Mode().Perm()&0o077 == 0 {
 		t.Errorf("a project's file is for all who work on it: %v, %v", info, err)
+	}
+}
+
+// A comment among the arguments that would go is not lost unsaid.
+func TestACommentIsNotLost(t *testing.T) {
+	for client, c := range map[string]struct{ text, remark string }{
+		"cursor": {`{"mcpServers": {"a": {"command": "x", "args": ["--", "y"]}}}`, "/* why */ "},
+		"codex":  {"[mcp_servers.a]\ncommand = 'x'\nargs = ['--', 'y']\n", "# why\n "},
+		"goose":  {"extensions:\n  a:\n    cmd: \"x\"\n    args:\n      - --\n      - y\n", "# why\n        "},
+	} {
+		s := newStage(t, client, install.User)
+		s.write([]byte(c.text))
+		wrapped := s.wrap("a")
+		at := bytes.Index(wrapped, []byte(`"--stdio"`))
+		if client == "goose" {
+			at += len(`"--stdio"`)
+			c.remark = " # why"
+		}
+		remarked := slices.Concat(wrapped[:at], []byte(c.remark), wrapped[at:])
+		s.write(remarked)
+		if _, err := s.place.Unwrap(exe, "a", s.history); err == nil || !strings.Contains(err.Error(), "comment") {
+			t.Errorf("%s: %v in\n%s", client, err, remarked)
+		}
+		remarked = bytes.Replace(remarked, []byte(c.remark), nil, 1)
+		s.write(remarked)
+		s.is(client, s.unwrap("a", install.History{Dir: t.TempDir()}), bytes.ReplaceAll([]byte(c.text), []byte("'x'"), []byte(`"x"`)))
 	}
 }
