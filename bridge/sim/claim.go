@@ -83,6 +83,7 @@ type asked struct {
 	at     time.Duration
 	used   bool // answered by whom it was put to
 	closed bool // taken away, or put anew
+	gone   bool // and whom it was put to has been told so
 }
 
 type envelopeKey struct{ from, env string }

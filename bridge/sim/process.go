@@ -224,18 +224,23 @@ func (l ledger) Append(records ...[]byte) error {
 	if err == nil {
 		l.p.w.check.recorded(l.p, records)
 	}
-	l.p.meanwhile()
+	l.p.meanwhile(err != nil)
 	return err
 }
 
 // meanwhile lets something from outside happen while records are written: it is
-// another goroutine that hands it over.
-func (p *process) meanwhile() {
+// another goroutine that hands it over. That they cannot be written is when the
+// server dies as well: one trouble seldom comes alone.
+func (p *process) meanwhile(failed bool) {
 	if !p.flushing || !p.w.strikes(race) {
 		return
 	}
 	within := pick(p.w.luck, 50*time.Millisecond, 50*time.Millisecond, 2*time.Second)
-	if p.w.strikes(die) {
+	dies := p.w.strikes(die)
+	for range 3 {
+		dies = dies || failed && p.w.strikes(die)
+	}
+	if dies {
 		within = 2 * time.Second // long enough for another server to be up
 		p.w.child.end("exited with status 4", 250*time.Millisecond)
 	}

@@ -174,9 +174,13 @@ func (c *checker) closed(l *letter) {
 		return
 	}
 	for _, a := range c.askOrder {
-		if bytes.Equal(a.rpc, p.RequestID) {
-			a.closed = true
+		if !bytes.Equal(a.rpc, p.RequestID) {
+			continue
 		}
+		if a.gone {
+			c.blame("AI-4", "a question about %v is taken away from %s twice", a.claim, a.to)
+		}
+		a.closed, a.gone = true, true
 	}
 }
 
