@@ -23,6 +23,7 @@ type child struct {
 	stuckTill time.Duration
 	versions  [6]int // of each tool's definition; -1: there is none
 	asked     int
+	coy       bool // does not answer when its tools are listed next, in the hope that a change is forgotten
 }
 
 // start brings the server up, after its handshake.
@@ -64,7 +65,7 @@ func (c *child) end(why string, retry time.Duration) {
 }
 
 func (c *child) dead() {
-	c.alive, c.queue = false, nil
+	c.alive, c.coy, c.queue = false, false, nil
 	c.w.agenda.drop(c.reading)
 	c.reading = nil
 }
@@ -103,6 +104,8 @@ func (c *child) serve(l *line) {
 	id := string(l.ID)
 	switch {
 	case id == "":
+	case l.Method == "tools/list" && c.coy && !c.w.healed:
+		c.coy = false
 	case l.Method == "tools/list":
 		c.say(c.dice.between(0, 20*time.Millisecond), c.listing(id))
 	case l.Method == "tools/call":
@@ -203,8 +206,16 @@ func (c *child) change(remove bool) {
 	default:
 		c.versions[i]++
 	}
-	c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	c.announce()
+	if c.w.strikes(changeTools) {
+		c.w.after(c.dice.between(time.Second, 5*time.Second), func() {
+			c.coy = true
+			c.announce()
+		})
+	}
 }
+
+func (c *child) announce() { c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) }
 
 // ask has the server ask for what it should not, or say that somebody agreed.
 func (c *child) ask() {
