@@ -50,6 +50,7 @@ type call struct {
 
 	line   uint64                   // how many lines had been written with it
 	then   func(m *jsonrpc.Message) // for a request of our own; m is nil if it was not answered in time
+	host   bool                     // it is the client's own, see host.go
 	silent bool                     // the caller has had its answer, or wants none
 }
 
@@ -196,7 +197,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *ca
 	m := &env.Message
 	e.calls.named++
 	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
-		life: life, ours: ours, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
+		life: life, ours: ours, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env, host: e.isHost(env.From)}
 	e.calls.enter(c)
 	return c
 }
@@ -254,10 +255,12 @@ func (e *Engine) start(c *call) {
 	}
 	e.calls.add(c)
 	c.began = e.now
-	if c.question != "" {
+	if c.question != "" && !c.host {
 		e.seen.started(e.now, c.from, c.env)
 	}
-	c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
+	if !c.host { // the client has patience of its own, and the server's answer goes past us
+		c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
+	}
 	r := c.record()
 	r.Event = "call"
 	if len(c.took) > 0 {
@@ -350,6 +353,10 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 
 // reply sends a caller what we have to say in place of the server.
 func (e *Engine) reply(c *call, payload []byte) {
+	if c.host {
+		e.do(TellHost{payload})
+		return
+	}
 	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key, Payload: payload})
 }
 
@@ -406,6 +413,6 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 		return
 	}
 	e.noteRefusal(c.record(), r)
-	e.reply(c, r.payload(c.id))
+	e.reply(c, e.refusal(c.from, c.id, r))
 	e.served(c, false, r.Executed)
 }

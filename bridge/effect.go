@@ -28,6 +28,10 @@ type (
 		Line []byte // belongs to whoever carries out the effect
 	}
 
+	// TellHost lets the client that the server belongs to hear one line,
+	// without its newline.
+	TellHost struct{ Line []byte }
+
 	// Restart ends the server and starts it again.
 	Restart struct{ Why string }
 
@@ -58,6 +62,7 @@ type (
 
 func (Send) effect()     {}
 func (Write) effect()    {}
+func (TellHost) effect() {}
 func (Restart) effect()  {}
 func (Note) effect()     {}
 func (Serving) effect()  {}

@@ -36,6 +36,12 @@ type Config struct {
 	// wait for that, 10 s at most. It needs a Mark.
 	Hosted bool
 
+	// HostSeal begins the ids of what we ask the client that a Hosted server
+	// belongs to. Random, and the server must not learn it: it could have its own
+	// question taken for ours. With it the client's own tools/calls are judged;
+	// "": they are none of our business.
+	HostSeal string
+
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
@@ -70,6 +76,7 @@ type Engine struct {
 	gateway         string
 	serverName      string
 	hosted          bool
+	seal            string
 	local           bool
 	trustUnverified bool
 
@@ -84,6 +91,7 @@ type Engine struct {
 	stopping bool
 	early    []*early // in the order in which they came
 
+	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
 	ledger    policy.Ledger
 	desk      *approval.Desk
@@ -105,7 +113,7 @@ func NewEngine(c Config) *Engine {
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server,
-		hosted: c.Hosted, local: c.Local, trustUnverified: c.TrustUnverified,
+		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
@@ -161,6 +169,16 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.notSent(ev)
 	case Decided:
 		e.act(e.desk.Answer(now, ev.Answer))
+	case HostCalled:
+		e.hostCalled(ev)
+	case HostCancelled:
+		e.hostCancelled(ev)
+	case HostReplied:
+		e.hostReplied(&ev.Message)
+	case HostAnswered:
+		e.hostAnswered(ev)
+	case HostLeft:
+		e.hostLeft()
 	case Revoked:
 		e.revoke(ev.Grant)
 	case Synced:
@@ -210,6 +228,10 @@ func (e *Engine) stop() {
 func (e *Engine) giveUp() {
 	e.stopping = true
 	for _, c := range e.calls.inOrder() {
+		if c.host {
+			e.letGo(c, "unknown") // the server answers it without us
+			continue
+		}
 		e.finishUnanswered(c, callTimeout(e.now.Sub(c.began)))
 	}
 	for _, c := range e.calls.parked {
@@ -264,6 +286,10 @@ func size(env *wire.Envelope) int { return max(len(env.Payload), len(env.Message
 
 // answer sends the answer to a request, whoever made it.
 func (e *Engine) answer(from, env, method, key string, payload []byte) {
+	if e.isHost(from) {
+		e.do(TellHost{payload})
+		return
+	}
 	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
 		Method: method, Key: key, Payload: payload})
 }
@@ -271,7 +297,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
 	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.seen.known(env.From, env.ID)}, r)
-	e.answer(env.From, env.ID, env.Method, env.Key, r.payload(env.Message.Get(jsonrpc.ID)))
+	e.answer(env.From, env.ID, env.Method, env.Key, e.refusal(env.From, env.Message.Get(jsonrpc.ID), r))
 }
 
 func (e *Engine) noteRefusal(of Record, r Refusal) {

@@ -71,6 +71,29 @@ type (
 	// client, answered a question.
 	Decided struct{ Answer approval.Answer }
 
+	// HostCalled: the client that the server belongs to made a tools/call,
+	// which is judged. Line is all it wrote; the Engine keeps it. It, and
+	// the four after it, need [Config].HostSeal.
+	HostCalled struct {
+		Line    []byte
+		Message jsonrpc.Message
+	}
+
+	// HostCancelled: it takes back the call with a raw id, in these words.
+	HostCancelled struct{ Line, ID []byte }
+
+	// HostReplied: it answered something that we asked it.
+	HostReplied struct{ Message jsonrpc.Message }
+
+	// HostAnswered: the server answered it, past us.
+	HostAnswered struct {
+		ID      []byte // raw
+		Outcome string // ok, tool_error, error, or unknown
+	}
+
+	// HostLeft: it hears nothing any more.
+	HostLeft struct{}
+
 	// Revoked: the person at this machine takes back what is remembered under
 	// this id.
 	Revoked struct{ Grant string }
@@ -125,11 +148,18 @@ func (NotWritten) event()  {}
 func (NotSent) event()     {}
 func (Decided) event()     {}
 func (Revoked) event()     {}
-func (Synced) event()      {}
-func (Unrecorded) event()  {}
-func (AuditUp) event()     {}
-func (Reloaded) event()    {}
-func (Checkpoint) event()  {}
+
+func (HostCalled) event()    {}
+func (HostCancelled) event() {}
+func (HostReplied) event()   {}
+func (HostAnswered) event()  {}
+func (HostLeft) event()      {}
+
+func (Synced) event()     {}
+func (Unrecorded) event() {}
+func (AuditUp) event()    {}
+func (Reloaded) event()   {}
+func (Checkpoint) event() {}
 
 func (Tick) event()     {}
 func (Stopping) event() {}
@@ -146,4 +176,6 @@ type Hello struct {
 	ServerInfo   []byte
 	Capabilities []byte
 	Instructions []byte
+
+	Elicits bool // the client it belongs to can ask its person something at any time; only if it is Hosted
 }

@@ -79,7 +79,7 @@ func (e *Engine) unsubscribed(env *wire.Envelope) {
 // what nobody waits for any more counts as long as it may be answered.
 func (e *Engine) Occupied() bool {
 	for _, c := range e.calls.byNumber {
-		if c.then == nil {
+		if c.then == nil && !c.host {
 			return true
 		}
 	}

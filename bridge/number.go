@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"math/big"
 	"strconv"
 )
 
@@ -32,5 +33,25 @@ func (cs *calls) find(id []byte) *call {
 	if err != nil {
 		return nil
 	}
-	return cs.byNumber[n]
+	if c := cs.byNumber[n]; c != nil && !c.host { // the client's own the server knows by another id
+		return c
+	}
+	return nil
+}
+
+// further adds what was already reported while people decided to the server's
+// own progress, which must go on from there.
+func further(progress []byte, reminders int) []byte {
+	if _, vast := numeral(progress).(vastNumber); vast || reminders == 0 {
+		return progress
+	}
+	n, ok := new(big.Rat).SetString(string(progress))
+	if !ok {
+		return progress
+	}
+	n.Add(n, big.NewRat(int64(reminders), 1))
+	if n.IsInt() {
+		return []byte(n.Num().String())
+	}
+	return bytes.TrimRight([]byte(n.FloatString(9)), "0")
 }

@@ -1,8 +1,6 @@
 package bridge
 
 import (
-	"bytes"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,10 +29,14 @@ const (
 func (e *Engine) question(c *call) {
 	q := approval.Question{
 		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(),
-		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id,
+		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.host,
 		Bridge: e.room.me, Server: e.serverName, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
-		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !e.verified(),
+		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.verified(),
 		Until: e.interestIn(c),
+	}
+	if c.host {
+		q.Until = e.untilClientTires(c)
+		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged
 	}
 	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
 		q.Fingerprint, q.Changed = t.print, t.first != t.print && e.policy.Server.Pin != "off"
@@ -91,7 +93,11 @@ func (e *Engine) act(acts []approval.Act) {
 }
 
 func (e *Engine) show(a approval.Show) {
-	if a.To.Door != approval.Topic {
+	switch a.To.Door {
+	case approval.Host:
+		e.showHost(a)
+		return
+	case approval.Local:
 		e.do(Told{a})
 		return
 	}
@@ -109,7 +115,11 @@ func (e *Engine) show(a approval.Show) {
 }
 
 func (e *Engine) close(a approval.Close) {
-	if a.To.Door != approval.Topic {
+	switch a.To.Door {
+	case approval.Host:
+		e.closeDialog(a.ID, a.Because)
+		return
+	case approval.Local:
 		e.do(Told{a})
 		return
 	}
@@ -134,6 +144,8 @@ func (e *Engine) present(w approval.Who) bool {
 	switch w.Door {
 	case approval.Local:
 		return e.local
+	case approval.Host:
+		return e.gated() && e.server.hello.Elicits
 	case approval.Topic:
 		p := e.room.peers[w.ID]
 		return p != nil && e.verified()
@@ -353,29 +365,17 @@ func (e *Engine) remind(c *call) {
 		return
 	}
 	c.reminders++
+	progress, message := e.progressOf(c)
 	params := append([]byte(`{"progressToken":`), c.token...)
-	params = strconv.AppendInt(append(params, `,"progress":`...), int64(c.reminders), 10)
-	params = append(params, `,"message":`...)
-	params = append(jsonrpc.AppendQuote(params, "waiting for approval ["+c.digest+"]"), '}')
-	e.tellOne(wire.Progress, c.from, "notifications/progress", jsonrpc.AppendNotification(nil, "notifications/progress", params))
+	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
+	params = append(jsonrpc.AppendQuote(params, message), '}')
+	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
+	if c.host {
+		e.do(TellHost{note})
+	} else {
+		e.tellOne(wire.Progress, c.from, "notifications/progress", note)
+	}
 	c.alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
-}
-
-// further adds what was already reported while people decided to the server's
-// own progress, which must go on from there.
-func further(progress []byte, reminders int) []byte {
-	if _, vast := numeral(progress).(vastNumber); vast || reminders == 0 {
-		return progress
-	}
-	n, ok := new(big.Rat).SetString(string(progress))
-	if !ok {
-		return progress
-	}
-	n.Add(n, big.NewRat(int64(reminders), 1))
-	if n.IsInt() {
-		return []byte(n.Num().String())
-	}
-	return bytes.TrimRight([]byte(n.FloatString(9)), "0")
 }
 
 // runsWith are the arguments with which a call runs.

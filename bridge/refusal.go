@@ -162,6 +162,11 @@ func alreadyFulfilled(id, first string) Refusal {
 // payload is the refusal as a JSON-RPC error answer to id; nil id: the request
 // had none.
 func (r Refusal) payload(id []byte) []byte {
+	return jsonrpc.AppendError(nil, id, r.Code, r.Message, r.data())
+}
+
+// data is what a program needs to know of it.
+func (r Refusal) data() []byte {
 	data := append([]byte(`{"reason":`), strconv.Quote(r.Reason)...)
 	data = append(data, `,"executed":"`...)
 	data = append(data, r.Executed...)
@@ -180,8 +185,7 @@ func (r Refusal) payload(id []byte) []byte {
 			data = jsonrpc.AppendQuote(data, m.value)
 		}
 	}
-	data = append(data, '}')
-	return jsonrpc.AppendError(nil, id, r.Code, r.Message, data)
+	return append(data, '}')
 }
 
 // clipped is the most that is repeated of what a stranger wrote. An answer must

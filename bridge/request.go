@@ -39,6 +39,10 @@ func (e *Engine) arrived(env *wire.Envelope) {
 		}
 		return
 	}
+	if e.isHost(env.From) {
+		e.drop(env, "reserved_id", "this id is that of the client beside us, whose calls have rules of their own")
+		return
+	}
 	e.heardFrom(env.From)
 	switch env.Kind {
 	case wire.Request:

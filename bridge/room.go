@@ -83,7 +83,7 @@ func (e *Engine) maySend(op, method string) bool {
 func (e *Engine) renewRoster(present []wire.Participant) {
 	here := map[string]bool{}
 	for _, p := range present {
-		if p.ID == e.room.me {
+		if p.ID == e.room.me || e.isHost(p.ID) {
 			continue
 		}
 		here[p.ID] = true
@@ -227,7 +227,7 @@ func (e *Engine) heardFrom(id string) {
 
 func (e *Engine) presence(env *wire.Envelope) {
 	event, who, err := env.Presence()
-	if err != nil || who.ID == e.room.me {
+	if err != nil || who.ID == e.room.me || e.isHost(who.ID) {
 		return
 	}
 	switch event {

@@ -65,9 +65,16 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 
 // line is a participant's request as the server gets it: our id and token in
 // place of the caller's, what the server's revision demands added, and every
-// other byte as it came.
+// other byte as it came. The client's own stays whole, unless somebody changed
+// its arguments.
 func (s *server) line(c *call, id []byte, m *jsonrpc.Message) []byte {
 	edits := c.edited(make([]jsonrpc.Edit, 0, 5))
+	switch {
+	case c.host && len(edits) == 0:
+		return c.request.Payload
+	case c.host:
+		return m.Append(nil, edits...)
+	}
 	if !m.Has(jsonrpc.Version) {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A Seat is the way to the topic. Neither method may wait for the gateway.
@@ -62,6 +63,10 @@ type Options struct {
 	// see of questions; see [Told].
 	Told func(approval.Act)
 
+	// TellHost is called, as Emit is, with a line for the client that the server
+	// belongs to; see [TellHost].
+	TellHost func(line []byte)
+
 	// Remember is called, as Emit is, with a yes that is to last.
 	Remember func(approval.Grant)
 
@@ -110,6 +115,7 @@ func New(o Options) *Sidecar {
 	nothing(&o.Serving)
 	nothing(&o.Told)
 	nothing(&o.Remember)
+	nothing(&o.TellHost)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -197,6 +203,8 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 	case Told:
 		s.o.Told(f.Act)
 		s.told = append(s.told, f.Act)
+	case TellHost:
+		s.o.TellHost(f.Line)
 	case Remember:
 		s.o.Remember(f.Grant)
 	case Restart:
@@ -332,6 +340,46 @@ func (s *Sidecar) Occupied() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.Occupied()
+}
+
+// HostSaid hands on what the client that the server belongs to has said, which
+// is a tools/call, an answer to something that we asked, or a cancellation, and
+// makes leave what follows from it. It reports false for a cancellation of what
+// is none of our business.
+func (s *Sidecar) HostSaid(line []byte, m jsonrpc.Message) (taken bool) {
+	s.mu.Lock()
+	switch id := m.Get(jsonrpc.RequestID); m.Text(jsonrpc.Method) {
+	case "tools/call":
+		s.handleAndWake(HostCalled{line, m})
+	case "notifications/cancelled":
+		if !s.engine.OwnsHostCall(id) {
+			s.mu.Unlock()
+			return false
+		}
+		s.handleAndWake(HostCancelled{line, id})
+	default:
+		s.handleAndWake(HostReplied{m})
+	}
+	s.mu.Unlock()
+	s.Flush()
+	return true
+}
+
+// HostAnswered hears that the server answers its own client under a raw id. It
+// reports false if the client must not get that, because the server cannot have
+// the call.
+func (s *Sidecar) HostAnswered(id []byte, m *jsonrpc.Message) (pass bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pass = !s.engine.HoldsHostCall(id)
+	if s.engine.OwnsHostCall(id) {
+		how := "unknown"
+		if m != nil {
+			how = outcome(m)
+		}
+		s.handleAndWake(HostAnswered{id, how})
+	}
+	return pass
 }
 
 // Grants are those of the Engine.

@@ -118,5 +118,7 @@ func leftBehind(c *call) Record {
 }
 
 func (e *Engine) cancelAtServer(c *call, why string) {
-	e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), why))
+	if !c.host { // the client says so itself
+		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), why))
+	}
 }

@@ -136,8 +136,13 @@ func stricter(a, b string, want int) string {
 	return a
 }
 
-// without is t without the caller, who never decides about his own call.
+// without is t without the caller, who never decides about his own call. The
+// person at this machine and the one behind the calling client are no callers,
+// whatever the caller's name.
 func (t *Terms) without(caller string) *Terms {
+	if doorRank(caller) < doorRank("") {
+		return t
+	}
 	w := *t
 	drop := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == caller })

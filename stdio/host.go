@@ -39,6 +39,12 @@ type Host struct {
 	// answer it. nil: never.
 	Occupied func() bool
 
+	// Gate judges the host's calls; nil: they pass like everything else. Seal
+	// begins every id, a JSON string, of what it asks the host. Letters and
+	// digits; the server must not be able to guess it.
+	Gate Gate
+	Seal string
+
 	// Launched hears, from Run, which process it is, before anything passes. nil:
 	// nobody wants to know.
 	Launched func(pid int)
@@ -71,6 +77,8 @@ type relay struct {
 	heard overheard
 	ctx   context.Context // that of Run
 
+	tongue tongue
+
 	// The server's reader's alone.
 	mid  bool // inside an over-long line
 	mine bool // which is not for the host
@@ -81,6 +89,7 @@ func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
 	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx,
 		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
 	r.out = outbox.New(r.host.Out, outbox.Options{MaxItems: math.MaxInt, MaxBytes: math.MaxInt, Deadline: never, OnFail: r.unheard})
+	s.relay.Store(r)
 	r.heard = overheard{version: s.o.Version, discoverID: []byte(`"` + s.o.Host.Mark + `0"`)}
 	return r
 }
@@ -125,13 +134,16 @@ func (r *relay) finish() {
 // fromHost passes on what the host says.
 func (r *relay) fromHost() {
 	in := newLines(r.host.In, r.c.s.o.MaxLine, r.c.out.Flush)
-	in.parts = true
+	in.parts = r.host.Gate == nil // what is not whole cannot be judged
 	for {
 		line, err := in.next()
 		if r.c.out.Wait(r.c.life, backlog) != nil {
 			return
 		}
 		switch {
+		case errors.Is(err, errTooLong):
+			r.refuse(nil, err)
+		case err == nil && r.host.Gate != nil && r.sift(line):
 		case err == nil:
 			r.c.s.o.Trace("send", line)
 			r.c.relay(false, line, newline)
@@ -141,13 +153,26 @@ func (r *relay) fromHost() {
 		case errors.Is(err, errPart):
 			r.c.relay(true, line)
 		default:
-			r.c.relay(false, line)
+			r.lastOfHost(line)
 			r.c.out.Flush()
 			r.c.out.Wait(r.c.life, 0)
 			r.c.fail(failure{cause: CauseHostLeft, patient: true})
 			return
 		}
 	}
+}
+
+// lastOfHost takes what stands before the end of what the host says, without a
+// newline. To a server that may be a line too.
+func (r *relay) lastOfHost(line []byte) {
+	if r.host.Gate == nil {
+		r.c.relay(false, line)
+		return
+	}
+	if !r.sift(line) {
+		r.c.relay(false, line)
+	}
+	r.host.Gate.HostLeft()
 }
 
 // notice acts on what was overheard. Whoever has the news tells it, be it the
@@ -184,10 +209,10 @@ func (r *relay) fromServer() {
 			r.part(line)
 			continue
 		default: // the end
-			if !r.mid && bytes.Contains(line, r.mark) {
-				r.mine = r.ours(line)
+			if !r.mid {
+				r.mine = bytes.Contains(line, r.mark) && r.ours(line) || !r.passes(line)
 			}
-			if !r.mine {
+			if r.tongue.amid(r, true); !r.mine { // there is no newline
 				r.say(line)
 			}
 			r.idle()
@@ -224,6 +249,8 @@ func (r *relay) part(piece []byte) {
 		id := answers(begin, r.rules)
 		if r.mid, r.mine = true, r.marked(id); r.mine {
 			r.noise(Noise{Reason: CauseLineTooLong, Head: head(begin), ID: id})
+		} else if r.mine = !r.serverAnswers(id, nil); !r.mine {
+			r.tongue.amid(r, true)
 		}
 	}
 	if !r.mine {
@@ -242,10 +269,11 @@ func (r *relay) line(line []byte) {
 	if r.mid {
 		if !r.mine {
 			r.say(line, newline)
+			r.tongue.amid(r, false)
 		}
 		return
 	}
-	if bytes.Contains(line, r.mark) && r.ours(line) || r.asksSomebodyElse(line) {
+	if bytes.Contains(line, r.mark) && r.ours(line) || r.asksSomebodyElse(line) || !r.passes(line) {
 		return
 	}
 	r.say(line, newline)

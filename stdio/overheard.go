@@ -40,6 +40,7 @@ type asking struct {
 	id       []byte
 	method   string
 	revision string // that a modern request named
+	elicits  bool   // initialize said that the client can put a form before its person
 }
 
 // askingMost bounds what is remembered of a host that gets no answers.
@@ -64,7 +65,7 @@ func (o *overheard) host(line []byte) sign {
 		if len(o.asked) == askingMost {
 			o.asked = o.asked[1:]
 		}
-		o.asked = append(o.asked, asking{slices.Clone(m.Get(jsonrpc.ID)), method, revision})
+		o.asked = append(o.asked, asking{slices.Clone(m.Get(jsonrpc.ID)), method, revision, elicits(&m)})
 	case method == "notifications/initialized", class == jsonrpc.Request && method != "ping":
 		if o.known {
 			return o.meetLocked()
@@ -72,6 +73,40 @@ func (o *overheard) host(line []byte) sign {
 		o.spoke = true
 	}
 	return nothingYet
+}
+
+// unsaid hears a request of the host's that the server does not get before the
+// handshake is done: it must not wait for its answer.
+func (o *overheard) unsaid(m *jsonrpc.Message) sign {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	revision := namedRevision(m)
+	switch {
+	case o.over.Load():
+		return nothingYet
+	case o.known:
+		return o.meetLocked()
+	case revision != "":
+		o.hello = Hello{Modern: true, Revision: revision, Meta: ModernMeta(revision, o.version)}
+		o.over.Store(true)
+		return askDiscover
+	}
+	o.spoke = true
+	return nothingYet
+}
+
+var elicitsShape = jsonrpc.Shape{{Name: "capabilities", Slot: -1, Inside: jsonrpc.Shape{
+	{Name: "elicitation", Slot: 0, Inside: jsonrpc.Shape{{Name: "form", Slot: 1}, {Name: "url", Slot: 2}}}}}}
+
+// elicits reports whether an initialize declares that forms can be shown. Before
+// there were others, {} said so.
+func elicits(m *jsonrpc.Message) bool {
+	var at [3]jsonrpc.Span
+	params := m.Get(jsonrpc.Params)
+	if len(params) == 0 || jsonrpc.Scan(params, jsonrpc.Passed, elicitsShape, at[:]) != nil || at[0].End == 0 {
+		return false
+	}
+	return params[at[0].Start] == '{' && (at[1].End != 0 || at[2].End == 0)
 }
 
 var revisionShape = jsonrpc.Shape{{Name: "io.modelcontextprotocol/protocolVersion", Slot: 0}}
@@ -107,6 +142,7 @@ func (o *overheard) server(line []byte, rules jsonrpc.Rules) sign {
 		return nothingYet
 	case a.method == "initialize":
 		hello, why := readHello(&m, false, o.version)
+		hello.Elicits = a.elicits
 		if o.hello, o.known = hello, why == ""; o.known && o.spoke {
 			return o.meetLocked()
 		}

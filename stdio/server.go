@@ -112,6 +112,10 @@ type Hello struct {
 	Capabilities []byte
 	Instructions []byte // a JSON string
 
+	// Elicits: the client that greeted it said that its person can be asked
+	// something, in a form, at any time. Only with a Host.
+	Elicits bool
+
 	// Meta are the members that every request to a modern server must have in
 	// params._meta, without braces; nil for a legacy one.
 	Meta []byte
@@ -184,6 +188,7 @@ type Server struct {
 	log   *slog.Logger
 	child atomic.Pointer[child] // the process that is up, nil otherwise
 	last  atomic.Pointer[child] // the one launched last, whatever became of it
+	relay atomic.Pointer[relay] // to the Host, if there is one
 	hurry atomic.Bool           // Kill was called
 }
 

@@ -36,6 +36,7 @@ type Question struct {
 
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never
+	Host       bool          // the call is the desktop client's own, so the person behind that may be asked
 	Unverified bool          // the gateway does not verify who sends a frame (WIRE 7.2)
 }
 

@@ -72,8 +72,12 @@ func (d *Desk) seat(p *pending) {
 	}
 }
 
-// barred: nobody decides about a matter of their own.
+// barred: nobody decides about a matter of their own, save the person behind a
+// client about what that client does, and about nothing else.
 func (p *pending) barred(w Who) bool {
+	if w.Door == Host {
+		return !p.q.Host
+	}
 	return w.Door == Topic && (w.ID == "" || w.ID == p.q.Caller || w.ID == p.q.Proposer || w.ID == p.q.Bridge)
 }
 

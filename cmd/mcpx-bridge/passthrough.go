@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strconv"
 	"sync"
@@ -28,6 +29,7 @@ type passthrough struct {
 	mark   string     // begins the ids of all our requests
 	exit   stdio.Exit // how the server ended; set before its Run returns
 	turns  int        // how many places there were
+	seal   string     // begins the ids of what we ask the client; "" if its calls are not judged
 
 	launched chan struct{} // closed when the server is there
 	pid      int64         // then
@@ -35,6 +37,7 @@ type passthrough struct {
 	mu    sync.Mutex
 	place *bridging    // nil while we are not in the topic
 	hello *stdio.Hello // nil while the client has not greeted the server
+	early []*earlyCall // of the client, made while we had no place
 }
 
 const (
@@ -53,6 +56,9 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 	}
 	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(p.stdout), launched: make(chan struct{})}
 	defer pt.events.close()
+	if p.s.GateHost {
+		pt.seal = "mcpx-" + rand.Text() + "-"
+	}
 	leave, err := pt.meetHost(checked.launch)
 	defer leave()
 	if err != nil {
@@ -82,6 +88,9 @@ func (pt *passthrough) meetHost(o stdio.Options) (leave func(), err error) {
 			pt.pid = int64(pid)
 			close(pt.launched)
 		}}
+	if pt.seal != "" {
+		o.Host.Gate, o.Host.Seal = hostGate{pt}, pt.seal
+	}
 	pt.server = stdio.New(o)
 	return leave, nil
 }
@@ -192,6 +201,7 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 	b.server, b.events, b.door.waits = pt.server, pt.events, true
 	b.pid.Store(pt.pid)
 	b.opt.Engine.Hosted, b.opt.Engine.Mark = true, pt.mark+strconv.Itoa(pt.turns)+"k"
+	b.opt.Engine.HostSeal, b.opt.TellHost = pt.seal, pt.server.Tell
 	if err := b.takePlace(ctx); err != nil {
 		b.abandon()
 		return err
@@ -199,7 +209,7 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 	defer b.door.close()
 	defer b.closeAudit()
 	pt.enter(b)
-	defer pt.enter(nil)
+	defer pt.leave(ctx, b)
 	return together(ctx, b.place()...)
 }
 
@@ -211,6 +221,19 @@ func (pt *passthrough) enter(b *bridging) {
 	if b != nil && pt.hello != nil {
 		fromServer{b}.ServerUp(*pt.hello)
 		fromServer{b}.ServerIdle()
+	}
+	if b != nil {
+		pt.sendEarlyLocked(b)
+	}
+}
+
+// leave gives the place up. The client hears what becomes of its calls.
+func (pt *passthrough) leave(ctx context.Context, b *bridging) {
+	pt.enter(nil)
+	if pt.seal != "" && ctx.Err() == nil { // else the client is about to hear our end
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		b.sidecar.Drain(over)
 	}
 }
 

@@ -65,7 +65,12 @@ settings. The two talk as if nothing stood between, and the topic has the server
 too, under your rules, from the moment the client has greeted it. What the client
 itself asks for no rule sees. Events and log go to stderr; no trouble with the topic
 reaches the client. The server ends with the client, and we with the server and
-its exit code.`,
+its exit code.
+
+With --gate-host the client's own tool calls come under your rules too, as those
+of a caller with the id "host". Where "host" is among those who decide, as with
+--approver host, the client puts the question before its person, if it can; the
+others are asked as always. All else passes as before.`,
 		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge run --allow '*' --deny 'delete_*' --id notes -- uvx mcp-server-notes
   mcpx-bridge run --allow 'list_*' --approver alice --within 10m -- uvx mcp-server-notes
@@ -80,6 +85,7 @@ its exit code.`,
 	p.s.serverFlags(f)
 	p.bridgingFlags(f)
 	f.BoolVar(&p.s.Stdio, "stdio", false, "be the server to the MCP client that starts us: it talks to the server over our stdin and stdout")
+	f.BoolVar(&p.s.GateHost, "gate-host", false, "with --stdio: the tool calls of that client wait for your rules and your yes too, as those of \"host\"")
 	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
 	return cmd
 }
@@ -303,6 +309,8 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 
 func (p *program) checkRun() error {
 	switch {
+	case p.s.GateHost && !p.s.Stdio:
+		return misused("add --stdio, or drop it", "--gate-host is about the client that starts us with --stdio")
 	case p.s.Timeout <= 0:
 		return misused("--timeout 60s", "--timeout must be more than nothing")
 	case p.s.StartTimeout <= 0:
@@ -448,7 +456,7 @@ type fromServer struct{ b *bridging }
 
 func (s fromServer) ServerUp(h stdio.Hello) {
 	s.b.pid.Store(int64(h.PID))
-	s.b.sidecar.Handle(bridge.ServerUp{Hello: bridge.Hello{PID: h.PID, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
+	s.b.sidecar.Handle(bridge.ServerUp{Hello: bridge.Hello{PID: h.PID, Elicits: h.Elicits, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
 		Meta: h.Meta, ServerInfo: h.ServerInfo, Capabilities: h.Capabilities, Instructions: h.Instructions}})
 }
 

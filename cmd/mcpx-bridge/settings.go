@@ -38,6 +38,7 @@ type settings struct {
 	EnvPass      []string
 	StartTimeout time.Duration
 	Stdio        bool
+	GateHost     bool
 	MaxCalls     int
 	Allow, Deny  []string
 

@@ -1,0 +1,289 @@
+package bridge
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// The client that a hosted server belongs to may have its own tools/calls
+// judged (DESIGN 14, "Passthrough"). They take the road of everybody's calls,
+// from judged to start, with two differences: the server gets the client's own
+// line, id and all, so that its answer and its progress go straight back; and
+// what we have to say goes to the client, not to the topic.
+
+// hostID is the caller's id of the client's own calls. No participant can have
+// it while they are judged.
+const hostID = "host"
+
+const (
+	dialogMax    = 8 << 10          // bytes of a question that a client's dialog is asked to show
+	hostPatience = 50 * time.Second // what clients wait for a call, less some, where nothing tells them to wait longer
+)
+
+// A dialog is a question that the client has before its person.
+type dialog struct{ question, digest string }
+
+// gated reports whether the client's own calls are judged.
+func (e *Engine) gated() bool { return e.seal != "" }
+
+// isHost reports whether a caller is the client.
+func (e *Engine) isHost(from string) bool { return e.gated() && from == hostID }
+
+// hostCalled takes a tools/call of the client's. It was read strictly, and its
+// id is one.
+func (e *Engine) hostCalled(ev HostCalled) {
+	m := ev.Message
+	env := &wire.Envelope{ID: e.newID(), From: hostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
+		Message: m, Payload: ev.Line}
+	switch {
+	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
+		e.refuse(env, invalidRequest("this id is that of a call that has not been answered yet; use another"))
+	case !e.tooEarly(env):
+		e.serve(env, nil)
+	}
+}
+
+// OwnsHostCall reports whether a call that the client made under a raw id is
+// still waited for, at the server or before it.
+func (e *Engine) OwnsHostCall(id []byte) bool {
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool {
+		return w.env.From == hostID && bytes.Equal(w.env.Message.Get(jsonrpc.ID), id)
+	})
+}
+
+// HoldsHostCall reports whether the server cannot have such a call yet.
+func (e *Engine) HoldsHostCall(id []byte) bool {
+	c := e.hostCall(id)
+	return c == nil && e.OwnsHostCall(id) || c != nil && c.number == 0
+}
+
+func (e *Engine) hostCall(id []byte) *call {
+	if !e.gated() {
+		return nil
+	}
+	return e.calls.byCaller[callerKey{hostID, string(id)}]
+}
+
+// hostCancelled: the client takes a call back. The server hears it only if it
+// has the call.
+func (e *Engine) hostCancelled(ev HostCancelled) {
+	if e.earlyTakenBack(hostID, ev.ID) {
+		return
+	}
+	if c := e.hostCall(ev.ID); c != nil {
+		if c.number != 0 {
+			e.tellServer(ev.Line)
+		}
+		e.takenBack(c)
+	}
+}
+
+// hostAnswered: the server has answered a call of the client's, which gets the
+// answer without us.
+func (e *Engine) hostAnswered(ev HostAnswered) {
+	c := e.hostCall(ev.ID)
+	switch {
+	case c == nil:
+	case c.number == 0:
+		e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "child_unexpected_response",
+			Detail: "the server answered a call of its client's that it never got; the answer was not passed on"})
+	default:
+		e.letGo(c, ev.Outcome)
+	}
+}
+
+// letGo ends a call that the server has and answers without us.
+func (e *Engine) letGo(c *call, outcome string) {
+	e.remove(c)
+	if c.silent {
+		return // the client has taken it back
+	}
+	e.calls.settle(c)
+	e.ledger.Commit(c.hold)
+	r := c.record()
+	r.Event, r.Outcome, r.Executed = "answered", outcome, string(Yes)
+	if outcome == "unknown" {
+		r.Executed = string(Perhaps)
+	}
+	e.note(r)
+	e.idleIfDone()
+}
+
+// hostLeft: nobody is there any more who could be answered.
+func (e *Engine) hostLeft() {
+	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
+		if w.env.From == hostID {
+			e.alarms.stop(w.alarm)
+		}
+		return w.env.From == hostID
+	})
+	e.withdrawFor(hostID)
+}
+
+// showHost puts a question about a call before the person behind the client that
+// makes it. One that is too long for a dialog is not cut: it is answered where
+// it can be read.
+func (e *Engine) showHost(a approval.Show) {
+	if e.calls.asked[a.ID] == nil {
+		return // it has ended since
+	}
+	e.closeDialog(a.ID, "asked anew")
+	v, ok := e.desk.View(e.now, a.ID, true)
+	text := inDialog(&v)
+	if !ok || len(text) > dialogMax {
+		e.act(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: a.Digest.String(), Failed: true}))
+		return
+	}
+	id := e.seal + e.newID()
+	e.dialogs[id] = dialog{a.ID, a.Digest.String()}
+	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), text), `,"requestedSchema":`+dialogSchema+`}`...)
+	e.do(TellHost{jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), elicitation, params)})
+}
+
+// dialogSchema has no default: what is decided must be chosen, for some clients
+// accept what nobody saw.
+const dialogSchema = `{"type":"object","properties":{` +
+	`"decision":{"type":"string","title":"Decision","enum":["allow","deny"],"enumNames":["Allow this call","Deny this call"]},` +
+	`"reason":{"type":"string","title":"Reason","maxLength":500}},"required":["decision"]}`
+
+// inDialog is a whole View as plain text.
+func inDialog(v *approval.View) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s [%s]\n", v.Headline, v.Short)
+	for _, line := range v.Banner {
+		fmt.Fprintf(&text, "It %s\n", line)
+	}
+	for _, f := range v.Facts {
+		fmt.Fprintf(&text, "%s: %s\n", f.Name, f.Text)
+	}
+	for _, a := range v.Arguments {
+		value := a.Text
+		if a.Whole != "" {
+			value = a.Whole
+		}
+		fmt.Fprintf(&text, "%s = %s\n", a.Name, value)
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// closeDialog takes a question away from the client's person.
+func (e *Engine) closeDialog(question, because string) {
+	for _, id := range sorted(e.dialogs) {
+		if e.dialogs[id].question == question {
+			delete(e.dialogs, id)
+			e.do(TellHost{jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), because)})
+		}
+	}
+}
+
+// hostReplied takes the client's answer to a dialog. The desk alone knows whether
+// it counts.
+func (e *Engine) hostReplied(m *jsonrpc.Message) {
+	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
+	d, open := e.dialogs[id]
+	if !open {
+		e.note(Record{Event: "late_answer", From: hostID, Detail: "an answer to a dialog that is not open"})
+		return
+	}
+	delete(e.dialogs, id)
+	a := approval.Answer{Who: approval.Who{Door: approval.Host}, Question: d.question, Digest: d.digest}
+	switch {
+	case m.Class() != jsonrpc.Response:
+		a.Result = []byte("{}") // which is no yes
+	case m.Has(jsonrpc.Result):
+		a.Result = decisionIn(m.Get(jsonrpc.Result))
+	default:
+		a.Failed = true
+	}
+	e.act(e.desk.Answer(e.now, a))
+}
+
+var dialogShape = jsonrpc.Shape{{Name: "action", Slot: 0}, {Name: "content", Slot: 1, Inside: jsonrpc.Shape{
+	{Name: "decision", Slot: 2}, {Name: "reason", Slot: 3}}}}
+
+// decisionIn is the answer to a dialog in the words of the desk. What is not a
+// choice of those offered becomes an accept without a decision, which is a no.
+func decisionIn(result []byte) []byte {
+	var at [4]jsonrpc.Span
+	if jsonrpc.Scan(result, jsonrpc.Judged, dialogShape, at[:]) != nil {
+		return []byte("{}")
+	}
+	text := func(slot int) (s string, ok bool) { return jsonrpc.Unquote(result[at[slot].Start:at[slot].End]) }
+	if action, _ := text(0); action != "accept" {
+		return append(jsonrpc.AppendQuote([]byte(`{"action":`), action), '}')
+	}
+	content := map[string]string{"allow": `"approve":true`, "deny": `"approve":false`}
+	decision, _ := text(2)
+	said := content[decision]
+	if reason, ok := text(3); ok && said != "" {
+		said += `,"reason":` + string(jsonrpc.AppendQuote(nil, reason))
+	}
+	return []byte(`{"action":"accept","content":{` + said + `}}`)
+}
+
+// untilClientTires is when a question about the client's own call must be over,
+// so that the client hears where to decide before it gives up. Where it can be
+// told to wait, by a dialog or by progress, that is never.
+func (e *Engine) untilClientTires(c *call) time.Time {
+	if !c.host || c.token != nil || e.server.hello.Elicits && slices.Contains(c.decision.Ask.Of, "host") {
+		return time.Time{}
+	}
+	return e.now.Add(hostPatience)
+}
+
+// refusal is an answer of ours as its caller reads it.
+func (e *Engine) refusal(from string, id []byte, r Refusal) []byte {
+	if !e.isHost(from) || r.Code == codeInvalidRequest || r.Code == codeInvalidParams {
+		return r.payload(id)
+	}
+	return r.Result(id, e.server.hello.Modern)
+}
+
+// Unjudged is for a call of the client's when there is nobody to judge it.
+func Unjudged() Refusal {
+	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No, Retryable: true, RetryAfter: earlyWait,
+		Message: "the bridge has no place in its topic, so nobody can judge calls; its log says why"}
+}
+
+// Result is the refusal as a model can read it, an answer to the raw id: a tool's
+// result with isError, one sentence, and all that a program needs in _meta
+// (DESIGN 9). modern: as 2026-07-28 has it.
+func (r Refusal) Result(id []byte, modern bool) []byte {
+	text := "mcpx-bridge: " + r.Message
+	if r.Executed == No {
+		text = "mcpx-bridge: the call did not run: " + r.Message
+	}
+	if r.Say != "" {
+		text += " (" + r.Say + ")"
+	}
+	if r.Reason == "expired" {
+		text += "; the person at this machine can decide with: mcpx-bridge approve, while the call waits, so make it again"
+	}
+	result := []byte(`{`)
+	if modern {
+		result = append(result, `"resultType":"complete",`...)
+	}
+	result = append(jsonrpc.AppendQuote(append(result, `"content":[{"type":"text","text":`...), text), `}],"isError":true,"_meta":{"mcpx/refusal":{"code":`...)
+	result = strconv.AppendInt(result, int64(r.Code), 10)
+	result = append(append(result, `,"data":`...), r.data()...)
+	return jsonrpc.AppendResult(nil, id, append(result, `}}}`...))
+}
+
+// progressOf is what a caller hears while people decide. The server's own
+// progress goes on from there: for participants ours is counted in, but the
+// client has the server's as it came, so ours must stay below it.
+func (e *Engine) progressOf(c *call) (progress, message string) {
+	progress, message = strconv.Itoa(c.reminders), "waiting for approval ["+c.digest+"]"
+	if c.host {
+		progress, message = fmt.Sprintf("0.%09d", c.reminders), message+"; mcpx-bridge approve shows it"
+	}
+	return progress, message
+}
