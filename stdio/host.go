@@ -140,6 +140,9 @@ func (r *relay) fromHost() {
 		if r.c.out.Wait(r.c.life, backlog) != nil {
 			return
 		}
+		if r.host.Gate != nil && r.out.Wait(r.c.life, hostBacklog) != nil {
+			return // it gets answers of ours, and does not read
+		}
 		switch {
 		case errors.Is(err, errTooLong):
 			r.refuse(nil, err)

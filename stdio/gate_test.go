@@ -1,0 +1,126 @@
+package stdio
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+// A turnstile notes what comes, and lets through what it has no reason to keep.
+type turnstile struct {
+	mu   sync.Mutex
+	came []string
+}
+
+func (g *turnstile) note(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.came = append(g.came, what)
+}
+
+func (g *turnstile) HostSaid(line []byte, m jsonrpc.Message) bool {
+	g.note(string(line))
+	return m.Text(jsonrpc.Method) != "notifications/cancelled"
+}
+
+func (g *turnstile) HostRefused(reason, _ string)                      { g.note(reason) }
+func (g *turnstile) ServerAnswered(id []byte, _ *jsonrpc.Message) bool { return string(id) != `"kept"` }
+func (g *turnstile) HostLeft()                                         { g.note("left") }
+
+func (g *turnstile) saw(what string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, line := range g.came {
+		if strings.Contains(line, what) {
+			return true
+		}
+	}
+	return false
+}
+
+const seal = "mcpxSEAL"
+
+func gated(t *testing.T, g Gate) (c *client, got string) {
+	t.Helper()
+	got = filepath.Join(t.TempDir(), "got")
+	c = host(t, stdiotest.Command(t, stdiotest.Script{Record: got}), func(o *Options) {
+		o.MaxLine = 1 << 20
+		o.Host.Gate, o.Host.Seal = g, seal
+	})
+	c.greets()
+	return c, got
+}
+
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Of what might be a tools/call nothing gets past the gate, however it is
+// written, cut off or made long.
+func TestGateHasNoHole(t *testing.T) {
+	g := &turnstile{}
+	c, got := gated(t, g)
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"HOLE"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools\/c\u0061ll","params":{"name":"HOLE"}}`,
+		"\u00a0\t" + `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"HOLE"}}` + "\r",
+		`{"jsonrpc":"2.0","id":"` + seal + `1","result":{"x":"HOLE"}}`,
+		`{"jsonrpc":"2.0","id":"\u006dcpxSEAL1","result":{"x":"HOLE"},"error":{"code":1}}`,
+	} {
+		c.say(line + "\n")
+		c.hearsNothing()
+	}
+	for want, line := range map[string]string{
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"line too long"}}`:                                          strings.Repeat(" ", 1<<20) + `{"id":4,"method":"tools/call","params":{"name":"HOLE"}}`,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a tools/call needs an id, and neither result nor error"}}`: `{"method":"tools/call","id":5,"result":{},"params":{"name":"HOLE"}}`,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"json_syntax at byte 0: this is not JSON"}}`:                "\ufeff" + `{"id":6,"method":"tools/call","params":{"name":"HOLE"}}`,
+	} {
+		c.say(line + "\n")
+		c.hears(want)
+	}
+	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"passes"}}` + "\n")
+	c.say(`{"jsonrpc":"2.0","id":7,"result":{"depth":{"a":1,"a":2}}}` + "\n")
+	c.hearsNothing()
+	c.say(`{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"LAST HOLE"}}`)
+	c.in.Close()
+	c.down()
+	text := contents(t, got)
+	if strings.Contains(text, "HOLE") || strings.Contains(text, "SEAL") {
+		t.Errorf("the server got %q", text)
+	}
+	if !strings.Contains(text, `"requestId":"passes"`) || !strings.Contains(text, `"a":1,"a":2`) {
+		t.Errorf("what is no call did not pass: %q", text)
+	}
+	for _, want := range []string{`"id":1,`, `tools\/c\u0061ll`, `"id":3,`, seal + "1", "LAST HOLE", "left", "json_syntax"} {
+		if !g.saw(want) {
+			t.Errorf("the gate never saw %s", want)
+		}
+	}
+}
+
+// What we say to the host never stands in the middle of what the server says.
+func TestTellWaitsForTheEndOfALine(t *testing.T) {
+	g := &turnstile{}
+	c, _ := gated(t, g)
+	r := c.server.relay.Load()
+	r.tongue.amid(r, true)
+	c.server.Tell([]byte(`{"after":1}`))
+	r.out.Put([]byte(`{"long":`))
+	c.server.Tell([]byte(`{"after":2}`))
+	r.out.Put([]byte("1}\n"))
+	r.tongue.amid(r, false)
+	c.server.Tell([]byte(`{"after":3}`))
+	for _, want := range []string{`{"long":1}`, `{"after":1}`, `{"after":2}`, `{"after":3}`} {
+		c.hears(want)
+	}
+}
