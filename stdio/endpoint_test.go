@@ -75,19 +75,22 @@ func (k keeper) listen(network, address string) string {
 	return l.Addr().String()
 }
 
-// pipes makes two named pipes and serves there, n times.
-func (k keeper) pipes(n int) Endpoint {
+// pipes makes two named pipes and serves there, and once more when again is
+// called. That must be after the first client has let go, or the next server
+// gets what was meant for the one before.
+func (k keeper) pipes() (e Endpoint, again func()) {
 	dir := k.t.TempDir()
-	e := Endpoint{"fifo", filepath.Join(dir, "from"), filepath.Join(dir, "to")}
+	e = Endpoint{"fifo", filepath.Join(dir, "from"), filepath.Join(dir, "to")}
 	for _, path := range []string{e.In, e.Out} {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			k.t.Fatal(err)
 		}
 	}
-	done := make(chan struct{})
+	done, turns := make(chan struct{}), make(chan struct{}, 2)
+	turns <- struct{}{}
 	go func() {
 		defer close(done)
-		for range n {
+		for range turns {
 			in, err := os.OpenFile(e.Out, os.O_RDONLY, 0) // as a shell does: one after the other
 			if err != nil {
 				k.t.Error(err)
@@ -99,17 +102,25 @@ func (k keeper) pipes(n int) Endpoint {
 				return
 			}
 			k.play(in, out).Wait()
-			poll(k.t, "the client to let go", func() bool { // or the next server gets what was meant for this one
-				out, err := os.OpenFile(e.In, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-				if err == nil {
-					out.Close()
-				}
-				return err != nil
-			})
 		}
 	}()
-	k.t.Cleanup(func() { <-done })
-	return e
+	k.t.Cleanup(func() {
+		close(turns)
+		poll(k.t, "the keeper of the pipes", func() bool {
+			for _, path := range []string{e.In, e.Out} { // an open that waits for its other end returns
+				if both, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
+					both.Close()
+				}
+			}
+			select {
+			case <-done:
+				return true
+			default:
+				return false
+			}
+		})
+	})
+	return e, func() { turns <- struct{}{} }
 }
 
 // descriptors are pipes that we are born with, as far as a Server can tell.
@@ -136,20 +147,21 @@ func quickAt(e Endpoint) Options {
 	return o
 }
 
-// endpoints are the same server, reached in every way there is.
-func endpoints(t *testing.T, script stdiotest.Script) map[string]func(t *testing.T) Endpoint {
+// endpoints are the same server, reached in every way there is. Where again is
+// not nil, the next server comes when it is called.
+func endpoints(t *testing.T, script stdiotest.Script) map[string]func(t *testing.T) (at Endpoint, again func()) {
 	argv := stdiotest.Command(t, script)
-	return map[string]func(t *testing.T) Endpoint{
-		"unix": func(t *testing.T) Endpoint {
+	return map[string]func(t *testing.T) (Endpoint, func()){
+		"unix": func(t *testing.T) (Endpoint, func()) {
 			at := keeper{t, argv}.listen("unix", filepath.Join(t.TempDir(), "s"))
-			return Endpoint{"unix", at, at}
+			return Endpoint{"unix", at, at}, nil
 		},
-		"tcp": func(t *testing.T) Endpoint {
+		"tcp": func(t *testing.T) (Endpoint, func()) {
 			at := keeper{t, argv}.listen("tcp", "127.0.0.1:0")
-			return Endpoint{"tcp", at, at}
+			return Endpoint{"tcp", at, at}, nil
 		},
-		"fifo": func(t *testing.T) Endpoint { return keeper{t, argv}.pipes(2) },
-		"fd":   func(t *testing.T) Endpoint { return keeper{t, argv}.descriptors() },
+		"fifo": func(t *testing.T) (Endpoint, func()) { return keeper{t, argv}.pipes() },
+		"fd":   func(t *testing.T) (Endpoint, func()) { return keeper{t, argv}.descriptors(), nil },
 	}
 }
 
@@ -157,7 +169,8 @@ func TestAttachedServerServes(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	for name, at := range endpoints(t, stdiotest.Script{Pids: pids}) {
 		t.Run(name, func(t *testing.T) {
-			s := begin(t, quickAt(at(t)))
+			e, _ := at(t)
+			s := begin(t, quickAt(e))
 			if h := s.up(); h.PID != 0 || h.Revision != LegacyRevision {
 				t.Errorf("hello: %+v", h)
 			}
@@ -167,11 +180,6 @@ func TestAttachedServerServes(t *testing.T) {
 				if got := s.next("message").text; got != `{"jsonrpc":"2.0","id":1,"result":`+text+`}` {
 					t.Errorf("%d bytes: %d came back", size, len(got))
 				}
-			}
-			if name == "fifo" { // a second server waits there for the next who comes
-				s.tool("crash", "{}")
-				s.down()
-				s.up()
 			}
 			s.stop()
 			s.finished()
@@ -186,7 +194,8 @@ func TestAttachedServerServes(t *testing.T) {
 func TestAttachedServerThatHangsUpIsFoundAgainWhereThatIsPossible(t *testing.T) {
 	for name, at := range endpoints(t, stdiotest.Script{}) {
 		t.Run(name, func(t *testing.T) {
-			s := begin(t, quickAt(at(t)))
+			e, again := at(t)
+			s := begin(t, quickAt(e))
 			s.up()
 			s.tool("crash", "{}")
 			x := s.wantCause(CauseHungUp)
@@ -199,6 +208,9 @@ func TestAttachedServerThatHangsUpIsFoundAgainWhereThatIsPossible(t *testing.T) 
 					t.Errorf("Run returned %v", e)
 				}
 				return
+			}
+			if again != nil {
+				again()
 			}
 			s.up()
 			s.call("echo", "{}")
@@ -278,7 +290,7 @@ func TestAttachedServerOfSomebodyElse(t *testing.T) {
 		CauseInUse:     {Early: []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, `{"jsonrpc":"2.0","id":4,"result":{}}`}},
 	} {
 		t.Run(cause, func(t *testing.T) {
-			at := endpoints(t, script)["unix"](t)
+			at, _ := endpoints(t, script)["unix"](t)
 			o := quickAt(at)
 			o.Restart = Budget{Restarts: -1}
 			s := begin(t, o)
@@ -296,7 +308,8 @@ func TestAttachedServerIsBoundedLikeAnyOther(t *testing.T) {
 		"stop_reading": CauseStdinStuck, "endless": CauseLineTooLong,
 	} {
 		t.Run(tool, func(t *testing.T) {
-			o := quickAt(endpoints(t, stdiotest.Script{})["unix"](t))
+			e, _ := endpoints(t, stdiotest.Script{})["unix"](t)
+			o := quickAt(e)
 			o.MaxLine, o.WriteDeadline = 64<<10, 100*time.Millisecond
 			s := begin(t, o)
 			s.up()
