@@ -299,9 +299,10 @@ func (c *child) stop(f failure) {
 	}
 	by := time.Now().Add(t.Input)
 	ctx, cancel := context.WithDeadline(context.Background(), by)
-	c.out.Close(ctx) // what fits is written; the rest is lost with the process
-	left, _ := c.out.Queued()
-	c.unsent = max(0, left-int(c.own.Load()))
+	c.out.Close(ctx)                                  // what fits is written; the rest is lost with the process
+	if left, _ := c.out.Queued(); c.s.o.Host == nil { // a host's lines wait among those that were put, and nobody counts which is which
+		c.unsent = max(0, left-int(c.own.Load()))
+	}
 	cancel()
 	c.ours.stdin.Close()
 	if !f.hard && c.ended(time.Until(by)) {

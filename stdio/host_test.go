@@ -335,6 +335,31 @@ func TestServerThatDoesNotReadIsWaitedFor(t *testing.T) {
 	}
 }
 
+// What has reached the server is never said not to have, however much of the
+// host's still waits behind it.
+func TestLinesOfTheHostAreNotTakenForUnsentOnes(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), func(o *Options) { o.QueuedBytes = 1 << 20; o.MaxLine = 1 << 19 })
+	c.greets()
+	pid := c.up().PID
+	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stop_reading"}}` + "\n")
+	c.put(`{"jsonrpc":"2.0","id":"` + mark + `7","method":"tools/call","params":{"name":"echo"}}`)
+	line := []byte(`{"jsonrpc":"2.0","id":9,"method":"test/echo","params":"` + strings.Repeat("y", 100<<10) + `"}` + "\n")
+	c.in.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
+	for {
+		if _, err := c.in.Write(line); err != nil {
+			break // it waits
+		}
+	}
+	server, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if x := c.down(); x.Unsent != 0 {
+		t.Errorf("%d lines are said not to have left; one was put, long before", x.Unsent)
+	}
+}
+
 // A host in the middle of a line longer than what is taken at once keeps its
 // server, though we cannot ask that anything.
 func TestALongLineOfTheHostCostsItNoServer(t *testing.T) {

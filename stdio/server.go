@@ -171,7 +171,7 @@ type Exit struct {
 
 	// Unsent is how many of the lines that Put accepted had not wholly left
 	// when the process ended, the last ones. It got none of them, save
-	// perhaps a part of the first.
+	// perhaps a part of the first. 0 beside a Host, where that is not known.
 	Unsent int
 
 	// Survivors are processes that fled the group and still held the server's
