@@ -76,6 +76,11 @@ func (t *tongue) amid(r *relay, mid bool) {
 	}
 }
 
+// errReturn: many a server ends a line wherever its language does. What JSON
+// takes for white space would make three lines of one there, and the second may
+// be a tools/call.
+var errReturn = errors.New("a carriage return stands inside the line, and to some servers ends it")
+
 // sift reports whether a line of the host's must not pass, having seen to it.
 func (r *relay) sift(line []byte) (taken bool) {
 	text := bytes.TrimSpace(line)
@@ -86,6 +91,13 @@ func (r *relay) sift(line []byte) (taken bool) {
 	switch {
 	case err != nil:
 		r.refuse(nil, err)
+		return true
+	case bytes.IndexByte(text, '\r') >= 0:
+		var id []byte
+		if m.Class() == jsonrpc.Request {
+			id = m.Get(jsonrpc.ID)
+		}
+		r.refuse(id, errReturn)
 		return true
 	case m.Text(jsonrpc.Method) == "tools/call":
 		r.called(line, text, &m)

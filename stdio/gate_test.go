@@ -88,6 +88,8 @@ func TestGateHasNoHole(t *testing.T) {
 		c.say(line + "\n")
 		c.hears(want)
 	}
+	c.say(`{"jsonrpc":"2.0","id":9,"method":"ping","params":` + "\r" + `{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"HOLE"}}` + "\r}\n")
+	c.hears(`{"jsonrpc":"2.0","id":9,"error":{"code":-32600,"message":"a carriage return stands inside the line, and to some servers ends it"}}`)
 	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"passes"}}` + "\n")
 	c.say(`{"jsonrpc":"2.0","id":7,"result":{"depth":{"a":1,"a":2}}}` + "\n")
 	c.hearsNothing()
