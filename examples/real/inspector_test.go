@@ -24,11 +24,12 @@ func TestRealInspectorOfPassthrough(t *testing.T) {
 		}
 	})
 	asks := map[string][][]string{
-		"everything": {{"tools/list"}, {"resources/list"}, {"prompts/list"}, {"tools/call", "--tool-name", "echo", "--tool-arg", "message=<b>&"}, {"tools/call", "--tool-name", "no-such-tool"}},
-		"filesystem": {{"tools/list"}, {"tools/call", "--tool-name", "list_allowed_directories"}},
-		"memory":     {{"tools/list"}, {"tools/call", "--tool-name", "read_graph"}},
+		"everything":          {{"tools/list"}, {"resources/list"}, {"prompts/list"}, {"tools/call", "--tool-name", "echo", "--tool-arg", "message=<b>&"}, {"tools/call", "--tool-name", "no-such-tool"}},
+		"filesystem":          {{"tools/list"}, {"tools/call", "--tool-name", "list_allowed_directories"}},
+		"memory":              {{"tools/list"}, {"tools/call", "--tool-name", "read_graph"}},
+		"sequential-thinking": {{"tools/list"}},
 	}
-	for _, srv := range servers[:3] {
+	for _, srv := range servers {
 		dir := filepath.Join(t.TempDir(), "data")
 		furnish(t, dir)
 		argv := append([]string{command(t, srv.name)}, srv.args(dir)...)

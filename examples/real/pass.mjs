@@ -1,7 +1,7 @@
 // A client with a server of its own. It writes down what is said between them,
 // one JSON object per line, with a mark for the direction.
 //
-//	node pass.mjs v1|v2-legacy|v2-auto everything|filesystem|memory DIR COMMAND ARG…
+//	node pass.mjs v1|v2-legacy|v2-auto everything|filesystem|memory|sequential-thinking DIR COMMAND ARG…
 //
 // In the middle it says READY on stderr and goes on when told to on stdin.
 const [which, server, dir, command, ...args] = process.argv.slice(2);
@@ -68,6 +68,11 @@ const script = {
     () => call("create_entities", { entities: [{ name: "Ana", entityType: "person", observations: ["<tea>"] }] }),
     () => call("read_graph", {}),
     () => call("delete_entities", { entityNames: ["Ana"] }),
+  ],
+  "sequential-thinking": [
+    () => call("sequentialthinking", { thought: "first", thoughtNumber: 1, totalThoughts: 2, nextThoughtNeeded: true }),
+    () => call("sequentialthinking", { thought: "<&>\u2028", thoughtNumber: 2, totalThoughts: 2, nextThoughtNeeded: false }),
+    () => call("sequentialthinking", { thought: 3 }),
   ],
 }[server];
 await client.listTools();
