@@ -77,6 +77,9 @@ func (c *call) caller() callerKey {
 	if c.ours {
 		return callerKey{c.from, "proposal " + c.env} // no JSON-RPC id looks like this
 	}
+	if c.host {
+		return hostKey(c.id)
+	}
 	if c.id == nil {
 		return callerKey{c.from, string(jsonrpc.AppendQuote(nil, c.env))}
 	}

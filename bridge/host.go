@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,9 +53,7 @@ func (e *Engine) hostCalled(ev HostCalled) {
 // OwnsHostCall reports whether a call that the client made under a raw id is
 // still waited for, at the server or before it.
 func (e *Engine) OwnsHostCall(id []byte) bool {
-	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool {
-		return w.env.From == hostID && bytes.Equal(w.env.Message.Get(jsonrpc.ID), id)
-	})
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool { return w.is(hostID, id) })
 }
 
 // HoldsHostCall reports whether the server cannot have such a call yet.
@@ -69,8 +66,12 @@ func (e *Engine) hostCall(id []byte) *call {
 	if !e.gated() {
 		return nil
 	}
-	return e.calls.byCaller[callerKey{hostID, string(id)}]
+	return e.calls.byCaller[hostKey(id)]
 }
+
+// hostKey is how the client refers to a call, and the server answers it, both
+// by an id that each may write in its own way.
+func hostKey(id []byte) callerKey { return callerKey{hostID, jsonrpc.Loosely(id)} }
 
 // hostCancelled: the client takes a call back. The server hears it only if it
 // has the call.

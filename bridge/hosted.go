@@ -22,6 +22,12 @@ type early struct {
 	alarm *alarm
 }
 
+// is reports whether its caller refers to the request by a raw id.
+func (w *early) is(from string, id []byte) bool {
+	own := w.env.Message.Get(jsonrpc.ID)
+	return w.env.From == from && (bytes.Equal(own, id) || from == hostID && hostKey(own) == hostKey(id))
+}
+
 // tooEarly has a request wait if the server may be up soon.
 func (e *Engine) tooEarly(env *wire.Envelope) bool {
 	if !e.hosted || e.server.up || e.server.retry < 0 || e.stopping || treatments[env.Method] == wrong {
@@ -53,7 +59,7 @@ func (e *Engine) noLongerEarly() {
 // earlyTakenBack ends the early requests that a cancellation is about.
 func (e *Engine) earlyTakenBack(from string, id []byte) (some bool) {
 	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
-		if w.env.From != from || !bytes.Equal(w.env.Message.Get(jsonrpc.ID), id) {
+		if !w.is(from, id) {
 			return false
 		}
 		some = true

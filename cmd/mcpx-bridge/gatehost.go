@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -45,7 +44,9 @@ func (pt *passthrough) keepEarlyLocked(line []byte, m jsonrpc.Message) (taken bo
 	switch m.Text(jsonrpc.Method) {
 	case "tools/call":
 	case "notifications/cancelled":
-		return pt.dropEarlyLocked(func(e *earlyCall) bool { return bytes.Equal(e.m.Get(jsonrpc.ID), m.Get(jsonrpc.RequestID)) })
+		return pt.dropEarlyLocked(func(e *earlyCall) bool {
+			return jsonrpc.Loosely(e.m.Get(jsonrpc.ID)) == jsonrpc.Loosely(m.Get(jsonrpc.RequestID))
+		})
 	default:
 		return true // an answer to a place that is no more
 	}
