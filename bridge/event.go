@@ -87,7 +87,7 @@ type (
 
 	// HostAnswered: the server answered it, past us.
 	HostAnswered struct {
-		ID      []byte // raw
+		ID      []byte // raw; nil: some take it for the answer to another call than others do
 		Outcome string // ok, tool_error, error, or unknown
 	}
 

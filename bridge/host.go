@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,8 +57,13 @@ func (e *Engine) OwnsHostCall(id []byte) bool {
 	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool { return w.is(hostID, id) })
 }
 
-// HoldsHostCall reports whether the server cannot have such a call yet.
+// HoldsHostCall reports whether the server cannot have such a call yet; id nil:
+// whether there is any of which that is so.
 func (e *Engine) HoldsHostCall(id []byte) bool {
+	if id == nil {
+		return slices.ContainsFunc(e.early, func(w *early) bool { return w.env.From == hostID }) ||
+			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.open)), func(c *call) bool { return c.host && c.number == 0 })
+	}
 	c := e.hostCall(id)
 	return c == nil && e.OwnsHostCall(id) || c != nil && c.number == 0
 }
@@ -92,6 +98,9 @@ func (e *Engine) hostCancelled(ev HostCancelled) {
 func (e *Engine) hostAnswered(ev HostAnswered) {
 	c := e.hostCall(ev.ID)
 	switch {
+	case ev.ID == nil:
+		e.note(Record{Event: "security", Reason: "child_unexpected_response",
+			Detail: "the server wrote what some take for the answer to a call that it never got; it was not passed on"})
 	case c == nil:
 	case c.number == 0:
 		e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "child_unexpected_response",

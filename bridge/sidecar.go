@@ -365,14 +365,14 @@ func (s *Sidecar) HostSaid(line []byte, m jsonrpc.Message) (taken bool) {
 	return true
 }
 
-// HostAnswered hears that the server answers its own client under a raw id. It
-// reports false if the client must not get that, because the server cannot have
-// the call.
+// HostAnswered hears that the server answers its own client under a raw id, nil
+// if which one depends on the reader. It reports false if the client must not
+// get that, because the server cannot have the call.
 func (s *Sidecar) HostAnswered(id []byte, m *jsonrpc.Message) (pass bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pass = !s.engine.HoldsHostCall(id)
-	if s.engine.OwnsHostCall(id) {
+	if id == nil && !pass || s.engine.OwnsHostCall(id) {
 		how := "unknown"
 		if m != nil {
 			how = outcome(m)

@@ -27,8 +27,9 @@ type Gate interface {
 	HostRefused(reason, detail string)
 
 	// ServerAnswered comes before the host hears the server's answer to its raw
-	// id. m is nil if the answer cannot be read, or is too long. The host does
-	// not hear it if pass is false.
+	// id. m is nil if the answer cannot be read, or is too long, and id if it
+	// depends on the reader which it is. The host does not hear it if pass is
+	// false.
 	ServerAnswered(id []byte, m *jsonrpc.Message) (pass bool)
 
 	// HostLeft: the host has closed its end. Nothing is said to it or by it from
@@ -147,6 +148,10 @@ func (r *relay) serverAnswers(id []byte, m *jsonrpc.Message) bool {
 	if r.host.Gate == nil || len(id) == 0 {
 		return true
 	}
+	return r.serverMayAnswer(id, m)
+}
+
+func (r *relay) serverMayAnswer(id []byte, m *jsonrpc.Message) bool {
 	r.told = true
 	return r.host.Gate.ServerAnswered(id, m)
 }
@@ -157,10 +162,14 @@ func (r *relay) passes(line []byte) bool {
 	if r.host.Gate == nil {
 		return true
 	}
-	switch m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules); {
+	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
+	e, _ := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case e != nil && (e.Reason == jsonrpc.DuplicateKey || e.Reason == jsonrpc.KeyCase):
+		return r.serverMayAnswer(nil, nil)
 	case err != nil:
 		return r.serverAnswers(answers(line, r.rules), nil)
-	case m.Has(jsonrpc.Method):
+	case m.Has(jsonrpc.Method) && !m.Has(jsonrpc.Result) && !m.Has(jsonrpc.Err):
 		return true
 	default:
 		return r.serverAnswers(m.Get(jsonrpc.ID), &m)

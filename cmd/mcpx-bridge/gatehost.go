@@ -21,6 +21,10 @@ type earlyCall struct {
 	late *time.Timer
 }
 
+func (e *earlyCall) is(id []byte) bool {
+	return jsonrpc.Loosely(e.m.Get(jsonrpc.ID)) == jsonrpc.Loosely(id)
+}
+
 const (
 	placeWait = 10 * time.Second // for which a call of the client's waits for a place
 	earlyMost = 64               // such calls at one time
@@ -44,9 +48,7 @@ func (pt *passthrough) keepEarlyLocked(line []byte, m jsonrpc.Message) (taken bo
 	switch m.Text(jsonrpc.Method) {
 	case "tools/call":
 	case "notifications/cancelled":
-		return pt.dropEarlyLocked(func(e *earlyCall) bool {
-			return jsonrpc.Loosely(e.m.Get(jsonrpc.ID)) == jsonrpc.Loosely(m.Get(jsonrpc.RequestID))
-		})
+		return pt.dropEarlyLocked(func(e *earlyCall) bool { return e.is(m.Get(jsonrpc.RequestID)) })
 	default:
 		return true // an answer to a place that is no more
 	}
@@ -102,8 +104,15 @@ func (g hostGate) HostRefused(reason, detail string) {
 
 // ServerAnswered implements stdio.Gate.
 func (g hostGate) ServerAnswered(id []byte, m *jsonrpc.Message) (pass bool) {
-	b := g.pt.here()
-	return b == nil || b.sidecar.HostAnswered(id, m)
+	pt := g.pt
+	pt.mu.Lock()
+	b := pt.place
+	held := slices.ContainsFunc(pt.early, func(e *earlyCall) bool { return id == nil || e.is(id) })
+	pt.mu.Unlock()
+	if b == nil {
+		return !held
+	}
+	return b.sidecar.HostAnswered(id, m)
 }
 
 // HostLeft implements stdio.Gate.
