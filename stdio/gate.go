@@ -3,6 +3,7 @@ package stdio
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -82,6 +83,23 @@ func (t *tongue) amid(r *relay, mid bool) {
 // be a tools/call.
 var errReturn = errors.New("a carriage return stands inside the line, and to some servers ends it")
 
+var errCareless = errors.New("this is tools/call to a careless reader; spell it exactly")
+
+// resemblesCall reports whether a method is tools/call to a reader that ignores
+// case or white space, or stops at a NUL.
+func resemblesCall(method string) bool {
+	method, _, _ = strings.Cut(method, "\x00")
+	return strings.EqualFold(strings.TrimSpace(method), "tools/call")
+}
+
+// requestID is the raw id of a request, nil of what is none.
+func requestID(m *jsonrpc.Message) []byte {
+	if m.Class() != jsonrpc.Request {
+		return nil
+	}
+	return m.Get(jsonrpc.ID)
+}
+
 // sift reports whether a line of the host's must not pass, having seen to it.
 func (r *relay) sift(line []byte) (taken bool) {
 	text := bytes.TrimSpace(line)
@@ -94,14 +112,13 @@ func (r *relay) sift(line []byte) (taken bool) {
 		r.refuse(nil, err)
 		return true
 	case bytes.IndexByte(text, '\r') >= 0:
-		var id []byte
-		if m.Class() == jsonrpc.Request {
-			id = m.Get(jsonrpc.ID)
-		}
-		r.refuse(id, errReturn)
+		r.refuse(requestID(&m), errReturn)
 		return true
 	case m.Text(jsonrpc.Method) == "tools/call":
 		r.called(line, text, &m)
+		return true
+	case resemblesCall(m.Text(jsonrpc.Method)):
+		r.refuse(requestID(&m), errCareless)
 		return true
 	case !m.Has(jsonrpc.Method) && r.sealed(m.Get(jsonrpc.ID)), m.Text(jsonrpc.Method) == "notifications/cancelled":
 		return r.host.Gate.HostSaid(line, m)

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,10 @@ func TestGateHasNoHole(t *testing.T) {
 	}
 	c.say(`{"jsonrpc":"2.0","id":9,"method":"ping","params":` + "\r" + `{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"HOLE"}}` + "\r}\n")
 	c.hears(`{"jsonrpc":"2.0","id":9,"error":{"code":-32600,"message":"a carriage return stands inside the line, and to some servers ends it"}}`)
+	for _, method := range []string{"Tools/Call", "tool\\u017f/call", "tools/call\\u0000", " tools/call\\n"} {
+		c.say(`{"jsonrpc":"2.0","id":11,"method":"` + method + `","params":{"name":"HOLE"}}` + "\n")
+		c.hears(`{"jsonrpc":"2.0","id":11,"error":{"code":-32600,"message":"this is tools/call to a careless reader; spell it exactly"}}`)
+	}
 	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"passes"}}` + "\n")
 	c.say(`{"jsonrpc":"2.0","id":7,"result":{"depth":{"a":1,"a":2}}}` + "\n")
 	c.hearsNothing()
@@ -107,6 +112,19 @@ func TestGateHasNoHole(t *testing.T) {
 		if !g.saw(want) {
 			t.Errorf("the gate never saw %s", want)
 		}
+	}
+}
+
+// Of a line without end only the beginning is kept, which is not what the host
+// said.
+func TestGateTakesNoBeginningForTheWhole(t *testing.T) {
+	g := &turnstile{}
+	c, got := gated(t, g)
+	go io.WriteString(c.in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"HOLE"}}`+strings.Repeat(" ", 5<<20))
+	c.hears(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"line without end"}}`)
+	c.down()
+	if g.saw("HOLE") || strings.Contains(contents(t, got), "HOLE") || !g.saw("left") {
+		t.Errorf("the gate saw %q", g.came)
 	}
 }
 

@@ -156,6 +156,10 @@ func (r *relay) fromHost() {
 		case errors.Is(err, errPart):
 			r.c.relay(true, line)
 		default:
+			if errors.Is(err, errEndless) { // of which this is but the beginning
+				r.refuse(nil, err)
+				line = nil
+			}
 			r.lastOfHost(line)
 			r.c.out.Flush()
 			r.c.out.Wait(r.c.life, 0)
