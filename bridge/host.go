@@ -130,10 +130,12 @@ func (e *Engine) letGo(c *call, outcome string) {
 // hostLeft: nobody is there any more who could be answered.
 func (e *Engine) hostLeft() {
 	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
-		if w.env.From == hostID {
-			e.alarms.stop(w.alarm)
+		if w.env.From != hostID {
+			return false
 		}
-		return w.env.From == hostID
+		e.alarms.stop(w.alarm)
+		e.note(w.withdrawn(approval.CallerLeft))
+		return true
 	})
 	e.withdrawFor(hostID)
 }

@@ -61,3 +61,14 @@ func TestAnEarlyCallOfTheClientsIsTakenBack(t *testing.T) {
 		t.Errorf("it was not: %q", s.lines)
 	}
 }
+
+func TestAnEarlyCallOfAClientThatLeavesIsOnRecord(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := stageWith(t, d, Config{Policy: rules(t, asksSome), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-"})
+	s.hostCalls(`1`, "read_file")
+	s.do(HostLeft{})
+	s.startServer()
+	if !s.noted("withdrawn", "caller_left") || s.asked() != 0 {
+		t.Errorf("it is not, or ran: %q", s.lines)
+	}
+}

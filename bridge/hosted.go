@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -26,6 +27,11 @@ type early struct {
 func (w *early) is(from string, id []byte) bool {
 	own := w.env.Message.Get(jsonrpc.ID)
 	return w.env.From == from && (bytes.Equal(own, id) || from == hostID && hostKey(own) == hostKey(id))
+}
+
+// withdrawn is the last word on a request whose caller does not want it any more.
+func (w *early) withdrawn(why string) Record {
+	return Record{Event: "withdrawn", Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: clip(toolOf(w.env)), Reason: why, Executed: string(No)}
 }
 
 // tooEarly has a request wait if the server may be up soon.
@@ -64,7 +70,7 @@ func (e *Engine) earlyTakenBack(from string, id []byte) (some bool) {
 		}
 		some = true
 		e.alarms.stop(w.alarm)
-		e.note(Record{Event: "withdrawn", Env: w.env.ID, From: from, Method: w.env.Method, Tool: clip(toolOf(w.env)), Reason: "cancelled", Executed: string(No)})
+		e.note(w.withdrawn(approval.Cancelled))
 		return true
 	})
 	return some
