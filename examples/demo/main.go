@@ -38,7 +38,7 @@ var steps = []step{
 		[]string{"call", "notes", "add_note", "text=water the plants"}, 0, []string{"kept as note 1"}},
 	{"So does this one.",
 		[]string{"call", "notes", "list_notes"}, 0, []string{"1  water the plants"}},
-	{"A call that no rule allows is refused at once. The server never hears of it.",
+	{"A call that a rule denies is refused at once. The server never hears of it.",
 		[]string{"call", "notes", "delete_note", "id=1"}, 8, []string{"delete_note"}},
 	{"The note is still there.",
 		[]string{"call", "notes", "list_notes"}, 0, []string{"1  water the plants"}},
