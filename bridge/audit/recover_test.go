@@ -294,8 +294,10 @@ func TestACallIsFoundByItsStart(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{})
 	mustAppend(t, l, decided(1, "allow"))
-	time.Sleep(2 * time.Millisecond) // stamps have microseconds
 	before := time.Now().UTC().Truncate(time.Microsecond)
+	for asked := before; !before.After(asked); { // stamps have microseconds
+		before = time.Now().UTC().Truncate(time.Microsecond)
+	}
 	mustAppend(t, l, started(1))
 	abandon(t, l)
 	_, found := open(t, path, Options{})

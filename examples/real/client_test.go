@@ -39,15 +39,7 @@ type clientReport struct {
 // The official clients before serve: old, new as it is by default, and new with
 // the revision that has no handshake.
 func TestRealClientsOfServe(t *testing.T) {
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Strike(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := set(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	furnish(t, dir)
 	policy := filepath.Join(dir, "policy.yaml")

@@ -48,15 +48,7 @@ var suites = []suite{
 // the server itself, check by check, while it sits in a topic.
 func TestRealConformanceOfPassthrough(t *testing.T) {
 	node := recentNode(t)
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Strike(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := set(t)
 	serving(t, s, "gateway", "--json", "--listen", "127.0.0.1:0")
 	server := fetched(t, "bin", "everything-server")
 	direct := func(int) []string { return []string{server} }

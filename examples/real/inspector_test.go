@@ -14,15 +14,7 @@ import (
 // The Inspector's command line says of a server behind run --stdio what it says
 // of the server itself.
 func TestRealInspectorOfPassthrough(t *testing.T) {
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Strike(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := set(t)
 	asks := map[string][][]string{
 		"everything":          {{"tools/list"}, {"resources/list"}, {"prompts/list"}, {"tools/call", "--tool-name", "echo", "--tool-arg", "message=<b>&"}, {"tools/call", "--tool-name", "no-such-tool"}},
 		"filesystem":          {{"tools/list"}, {"tools/call", "--tool-name", "list_allowed_directories"}},
@@ -44,6 +36,9 @@ func TestRealInspectorOfPassthrough(t *testing.T) {
 			}
 		}
 	}
+	if logs, _ := filepath.Glob(filepath.Join(s.Dir, ".local", "state", "mcpx-bridge", "audit", "*.jsonl")); len(logs) != len(servers) {
+		t.Errorf("the bridges did not keep their records on the stage: %v", logs)
+	}
 }
 
 // inspect returns what the Inspector prints on stdout, and its exit code.
@@ -51,7 +46,7 @@ func inspect(t *testing.T, s *stage.Stage, srv server, dir string, argv, ask []s
 	t.Helper()
 	bin := filepath.Join(filepath.Dir(command(t, "everything")), "mcp-inspector")
 	cmd := exec.Command(bin, append(append([]string{"--cli"}, argv...), append([]string{"--format", "json", "--method"}, ask...)...)...)
-	cmd.Env = append(s.Env(), srv.env(dir)...)
+	cmd.Env = append(append(s.Env(), "HOME="+s.Dir), srv.env(dir)...) // the Inspector tells its server where home is, and nothing else of ours
 	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	out, _ := cmd.Output() // the exit code says the rest

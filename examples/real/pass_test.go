@@ -19,15 +19,7 @@ import (
 // The official clients, old and new, say and hear through run --stdio what they
 // say and hear without, while the topic uses the same server.
 func TestRealClientsOfPassthrough(t *testing.T) {
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Strike(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := set(t)
 	serving(t, s, "gateway", "--json", "--listen", "127.0.0.1:0")
 	for _, srv := range servers {
 		for _, which := range []string{"v1", "v2-legacy", "v2-auto"} {

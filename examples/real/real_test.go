@@ -130,15 +130,7 @@ func thinking(string) []call {
 }
 
 func TestReal(t *testing.T) {
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Strike(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := set(t)
 	gateway := serving(t, s, "gateway", "--json", "--listen", "127.0.0.1:0").URL
 	for _, srv := range servers {
 		t.Run(srv.name, func(t *testing.T) {
@@ -223,4 +215,19 @@ func serving(t *testing.T, s *stage.Stage, args ...string) readiness {
 		t.Fatalf("not ready: %s", line)
 	}
 	return r
+}
+
+// set is a stage with the bridge on it, struck at the end of the test.
+func set(t *testing.T) *stage.Stage {
+	t.Helper()
+	s, err := stage.Set(stage.Bridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Strike(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }

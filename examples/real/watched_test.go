@@ -19,15 +19,7 @@ import (
 // nor has request-metadata, which rejects whoever asks first: the bridge may.
 func TestRealConformanceOfClients(t *testing.T) {
 	node := recentNode(t)
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Strike(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := set(t)
 	serving(t, s, "gateway", "--json", "--listen", "127.0.0.1:0")
 	bridge := []string{s.Bin(stage.Bridge), "run", "--stdio", "--id", "server", "--allow", "*", "--"}
 	for _, w := range []struct {
