@@ -45,6 +45,7 @@ var may = map[string]string{
 
 	"bridge/sim":          everything,
 	"bridge/sim/simulate": "bridge/sim",
+	"bridge/sim/mutants":  "",
 	"cmd/mcpx-bridge":     everything,
 	"cmd/mcpb":            "",
 }
@@ -61,9 +62,9 @@ var only = map[string]string{
 	"github.com/golang-jwt/jwt/v5":                         "bridge/gateway",
 	"github.com/santhosh-tekuri/jsonschema/v6":             "bridge",
 	"github.com/google/shlex":                              "cmd/mcpx-bridge",
-	"os/exec":                                              "stdio stdio/stdiotest cmd/mcpx-bridge",
+	"os/exec":                                              "stdio stdio/stdiotest bridge/sim/mutants cmd/mcpx-bridge",
 	"go.uber.org/goleak":                                   "",
-	"github.com/rogpeppe/go-internal":                      "bridge/desktop/install",
+	"github.com/rogpeppe/go-internal":                      "bridge/desktop/install bridge/sim/mutants",
 	"github.com/tailscale/hujson":                          "bridge/desktop/install",
 	"github.com/pelletier/go-toml":                         "bridge/desktop/install",
 	"github.com/modelcontextprotocol/go-sdk":               "",
