@@ -22,10 +22,11 @@ func (c *checker) proposed(p *process, s *said) {
 	}
 }
 
-// offersOf are the proposals with an id, whoever made them.
+// offersOf are the proposals with an id, whoever made them; of one that was made
+// again when it was forgotten, the last.
 func (c *checker) offersOf(ids []string) (all []*claim) {
 	for _, cl := range c.order {
-		if cl.offer() && c.proc != nil && cl.proc == c.proc.number && slices.Contains(ids, cl.id) {
+		if cl.offer() && c.claims[cl.key()] == cl && c.proc != nil && cl.proc == c.proc.number && slices.Contains(ids, cl.id) {
 			all = append(all, cl)
 		}
 	}

@@ -213,8 +213,10 @@ func (c *checker) vote(_ *process, s *said) {
 	first := !a.used
 	a.used = true
 	said := readAnswer(s.result, w)
-	if now := cl.way(c.books[len(c.books)-1]); !said.yes && !said.delegates {
-		said = readAnswer(s.result, now) // by what is offered since the policy changed
+	for _, w := range []way{cl.way(c.books[len(c.books)-1]), c.offered(cl)} {
+		if !said.yes && !said.delegates {
+			said = readAnswer(s.result, w) // by what is offered since the policy changed
+		}
 	}
 	switch {
 	case said.failed || !first || a.closed:
@@ -225,6 +227,21 @@ func (c *checker) vote(_ *process, s *said) {
 	case !said.delegates && c.binding(a):
 		cl.refused = true
 	}
+}
+
+// offered is how a claim may be answered: as all policies since it was asked
+// about have it. What is offered no more is passed over in an answer.
+func (c *checker) offered(cl *claim) way {
+	w := cl.way(cl.book)
+	for _, b := range c.books[slices.Index(c.books, cl.book):] {
+		now := cl.way(b)
+		if now.verdict != ask {
+			continue
+		}
+		w.edit = w.edit && now.edit
+		w.remember = slices.DeleteFunc(slices.Clone(w.remember), func(keep string) bool { return !slices.Contains(now.remember, keep) })
+	}
+	return w
 }
 
 // binding: nobody can say that this answer does not count.
