@@ -102,7 +102,7 @@ fuzz/%:
 
 # The two minutes that 20 000 worlds may take on two cores are without the mutants.
 sim: ## SEEDS (20000) simulated worlds full of faults, what struck in them, and then the mutants; one world again: SIM="-seed 7 -trace"
-	@$(GO) run ./bridge/sim/simulate $(or $(SIM),-seeds $(SEEDS) -strict)
+	@$(GO) run ./bridge/sim/simulate $(or $(SIM),-seeds $(SEEDS) -same 1000 -strict)
 	@$(if $(SIM),,$(GO) run ./bridge/sim/mutants -seeds $(MUTANTSEEDS))
 
 sim-long: ## two million worlds, which take hours; in parts: SEEDS_FROM=500001 SEEDS=500000

@@ -86,8 +86,15 @@ func (d *disk) fail(p *process, err error, length time.Duration) {
 }
 
 func (d *disk) fill(length time.Duration) {
-	if d.err == nil && d.w.proc != nil {
-		d.fail(d.w.proc, errFull, length)
+	if d.err != nil || d.w.proc == nil {
+		return
+	}
+	d.fail(d.w.proc, errFull, length)
+	if d.w.joins(noise, .3) {
+		d.w.child.babble(0)
+	}
+	if d.w.joins(stopped, .1) {
+		d.w.after(length/2, d.w.stop)
 	}
 }
 
@@ -107,6 +114,12 @@ func (d *disk) sync(p *process, done func(error)) {
 	wait, size := d.dice.between(0, 2*time.Millisecond), len(d.text)
 	if d.w.strikes(syncSlow) {
 		wait = d.dice.between(0, 40*time.Second)
+		if d.w.joins(kick, .3) {
+			d.w.topic.cut(max(0, wait-2*time.Second))
+		}
+		if d.w.joins(stopped, .1) {
+			d.w.after(wait/2, d.w.stop)
+		}
 	}
 	failed := d.w.strikes(syncFails)
 	d.w.after(wait, func() {

@@ -148,8 +148,14 @@ func (t *topic) cut(notice time.Duration) {
 	if !t.up || p == nil {
 		return
 	}
-	if t.w.strikes(full) { // one trouble seldom comes alone
+	if t.w.joins(full, .4) {
 		t.w.disk.fill(notice + 5*time.Second)
+	}
+	if t.w.joins(noise, .3) {
+		t.w.child.babble(notice)
+	}
+	if t.w.joins(die, .2) {
+		t.w.outer(notice-min(notice, time.Second), func() { t.w.child.end("exited with status 6", 4*time.Second) })
 	}
 	epoch := t.epoch
 	t.frozen = notice > 0

@@ -127,6 +127,19 @@ func (w *world) crashed(power bool) {
 	})
 }
 
+// stopBusy stops the bridge while its server has more to do than it can.
+func (w *world) stopBusy() {
+	if !w.joins(stuck, .8) {
+		w.stop()
+		return
+	}
+	w.child.stuckTill = w.now + 15*time.Second
+	for _, p := range w.callers() {
+		w.after(w.luck.between(0, time.Second), p.call)
+	}
+	w.after(2*time.Second, w.stop)
+}
+
 // stop asks the bridge to end, and gives it its ten seconds.
 func (w *world) stop() {
 	p := w.proc
@@ -136,6 +149,7 @@ func (w *world) stop() {
 	p.stopping = true
 	p.tell(bridge.Stopping{})
 	w.check.stopping()
+	w.worse()
 	w.after(10*time.Second, func() {
 		if !p.alive() {
 			return
@@ -148,6 +162,23 @@ func (w *world) stop() {
 			}
 		})
 	})
+}
+
+// worse is what may come along while the bridge tries to end in good order.
+func (w *world) worse() {
+	soon := func() time.Duration { return w.luck.between(0, 10*time.Second) }
+	if w.joins(kick, .3) {
+		w.after(soon(), func() { w.topic.cut(0) })
+	}
+	if w.joins(full, .3) {
+		w.disk.fill(15 * time.Second)
+	}
+	if w.joins(die, .5) {
+		w.outer(soon(), func() { w.child.end("exited with status 5", 15*time.Second) })
+	}
+	if w.joins(noise, .3) {
+		w.child.babble(0)
+	}
 }
 
 // checkpoint shows the head of the log to the topic from time to time.

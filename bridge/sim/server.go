@@ -169,6 +169,13 @@ func (c *child) say(wait time.Duration, text string) {
 	})
 }
 
+// babble writes what is no message, now and a little later.
+func (c *child) babble(wait time.Duration) {
+	for range 3 {
+		c.say(wait+c.dice.between(0, 3*time.Second), pick(c.dice, "warning: deprecated", `{"jsonrpc":"2.0","id":`, "[]", "{}", "\x1b[31mpanic"))
+	}
+}
+
 // idWithin is what a reader of lines can tell of the id of a broken answer.
 func idWithin(text string) []byte {
 	_, rest, found := strings.Cut(text, `"id":`)

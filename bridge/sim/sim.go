@@ -16,13 +16,17 @@ type Result struct {
 // Run lets the world of a seed be. The trace goes to to, unless that is nil.
 func Run(seed uint64, t *Tally, to io.Writer) (r Result) {
 	o := Draw(seed)
-	r = one(o, owned(o), t, to, nil)
+	var plain map[string]outcome
+	r = one(o, owned(o), t, to, func(c *checker) { plain = c.outcomes(ours...) })
 	if r.Violations != "" || !o.Calm {
 		return r
 	}
-	r.Violations = compare(o, t)
+	r.Violations = compare(o, plain, t)
 	return r
 }
+
+// ours are those whose calls are compared.
+var ours = []string{"agent-a", "agent-b"}
 
 // owned is the policies as the seed has drawn them.
 func owned(o Options) (books []*rulebook) {
@@ -43,8 +47,9 @@ func one(o Options, books []*rulebook, t *Tally, to io.Writer, see func(*checker
 		}
 	}()
 	w.run()
-	t.Seeds++
+	t.Worlds++
 	t.Lives += uint64(w.started)
+	t.Lived += w.now
 	for _, c := range w.check.order {
 		t.Calls++
 		if c.line != nil && c.line.runs > 0 {
@@ -60,16 +65,14 @@ func one(o Options, books []*rulebook, t *Tally, to io.Writer, see func(*checker
 	return Result{o, w.trace.sum.Sum64(), join(w.check.violations)}
 }
 
-// compare lets a calm world be three times: as it is, under a stricter policy,
-// and with somebody else's calls beside.
-func compare(o Options, t *Tally) string {
-	us := []string{"agent-a", "agent-b"}
-	var plain, strict, noisy map[string]outcome
-	one(o, owned(o), t, nil, func(c *checker) { plain = c.outcomes(us...) })
+// compare lets a calm world, in which calls had an outcome, be twice more: under a
+// stricter policy, and with somebody else's calls beside.
+func compare(o Options, plain map[string]outcome, t *Tally) string {
+	var strict, noisy map[string]outcome
 	book := rulebookOf(o.Policies[0]).stricter(newDice(o.Seed, "stricter"))
-	one(o, []*rulebook{book}, t, nil, func(c *checker) { strict = c.outcomes(us...) })
+	one(o, []*rulebook{book}, t, nil, func(c *checker) { strict = c.outcomes(ours...) })
 	o.Noise = true
-	one(o, owned(o), t, nil, func(c *checker) { noisy = c.outcomes(us...) })
+	one(o, owned(o), t, nil, func(c *checker) { noisy = c.outcomes(ours...) })
 	for id, was := range plain {
 		if strict[id].ran && !was.ran {
 			return fmt.Sprintf("I14: %s ran under a stricter policy, and not under this", id)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -21,15 +22,16 @@ var metEvents = [...]string{"Seated", "Unseated", "request", "response", "notifi
 
 // A Tally counts what worlds had in them.
 type Tally struct {
-	Seeds, Events, Calls, Runs, Asked, Lives uint64
-	Faults                                   [faults]uint64
-	Table                                    [len(metEvents)][len(situations)]uint64
+	Worlds, Events, Calls, Runs, Asked, Lives uint64
+	Lived                                     time.Duration // by their own clocks
+	Faults                                    [faults]uint64
+	Table                                     [len(metEvents)][len(situations)]uint64
 }
 
 // Add adds up.
 func (t *Tally) Add(o *Tally) {
-	t.Seeds, t.Events, t.Calls, t.Runs = t.Seeds+o.Seeds, t.Events+o.Events, t.Calls+o.Calls, t.Runs+o.Runs
-	t.Asked, t.Lives = t.Asked+o.Asked, t.Lives+o.Lives
+	t.Worlds, t.Events, t.Calls, t.Runs = t.Worlds+o.Worlds, t.Events+o.Events, t.Calls+o.Calls, t.Runs+o.Runs
+	t.Asked, t.Lives, t.Lived = t.Asked+o.Asked, t.Lives+o.Lives, t.Lived+o.Lived
 	for f := range t.Faults {
 		t.Faults[f] += o.Faults[f]
 	}
@@ -101,14 +103,18 @@ func (c *checker) busy() (question, running bool) {
 
 // Write writes the tables.
 func (t *Tally) Write(w io.Writer) {
-	fmt.Fprintf(w, "%d seeds, %d events, %d calls, %d asked about, %d ran, %d lives of the bridge\n\nfaults that struck\n", t.Seeds, t.Events, t.Calls,
-		t.Asked, t.Runs, t.Lives)
+	fmt.Fprintf(w, "%d worlds (calm ones live thrice), %d lives of the bridge, %d events, %d calls, %d asked about, %d ran, %.0f simulated hours\n\nfaults that struck\n",
+		t.Worlds, t.Lives, t.Events, t.Calls, t.Asked, t.Runs, t.Lived.Hours())
 	for f := range faults {
 		fmt.Fprintf(w, "  %-16s %9d", f, t.Faults[f])
 		if f%4 == 3 || f == faults-1 {
 			fmt.Fprintln(w)
 		}
 	}
+	t.writeTable(w)
+}
+
+func (t *Tally) writeTable(w io.Writer) {
 	fmt.Fprintf(w, "\nwhat happened in which situation\n  %-13s", "")
 	for _, s := range situations {
 		fmt.Fprintf(w, " %10s", s)
@@ -123,38 +129,62 @@ func (t *Tally) Write(w io.Writer) {
 			fmt.Fprintf(w, " %10s", cell)
 		}
 	}
+	fmt.Fprint(w, "\n  - cannot be:")
+	for i, c := range cannot {
+		fmt.Fprintf(w, "%s %s: %s", [...]string{"", ";"}[min(i, 1)], c.situation, c.why)
+	}
 	fmt.Fprintln(w)
 }
 
-// impossible are the cells of the table that nothing can be in.
+// A never is what cannot happen in a situation, and why not.
+type never struct {
+	situation, why string
+	events         []string
+}
+
+var cannot = []never{
+	{"quiet", "such an event is a trouble itself", []string{"ServerDown", "Unrecorded", "Stopping", "GivingUp"}},
+	{"no seat", "frames come by a seat", []string{"Unseated", "request", "response", "notification", "presence", "other frame", "Garbled"}},
+	{"no server", "lines come from a server", []string{"ServerUp", "ServerSaid", "ServerNoise"}},
+	{"no disk", "it is well again when the bridge hears of that", []string{"AuditUp"}},
+	{"question", "who stops has denied what people were asked about", []string{"GivingUp"}},
+	{"stopping", "who stops takes no other policy", []string{"Reloaded"}},
+}
+
 func impossible(event, situation string) bool {
-	return slices.Contains(cannot[situation], event)
+	return slices.ContainsFunc(cannot, func(n never) bool { return n.situation == situation && slices.Contains(n.events, event) })
 }
 
-// cannot says what cannot happen in a situation: frames come by a seat, lines
-// from a server, and a world tells of its own doings after it has done them.
-var cannot = map[string][]string{
-	"quiet":     {"ServerDown", "Unrecorded", "Stopping", "GivingUp"},
-	"no seat":   {"Unseated", "request", "response", "notification", "presence", "other frame", "Garbled"},
-	"no server": {"ServerUp", "ServerSaid", "ServerNoise"},
-	"no disk":   {"AuditUp"},
-	"question":  {"GivingUp"},
-	"stopping":  {"Reloaded"},
+// seldom are the cells that only many more worlds fill, and why.
+func seldom(event, situation string) bool {
+	return event == "AuditUp" && situation == "question" // what cannot be put on record is not asked about
 }
 
-// Rare names what too little happened: faults that struck less often than
-// least, and cells that were met less often than seldom.
-func (t *Tally) Rare(least, seldom uint64) []string {
-	var rare []string
+// What every kind of fault and every cell of the table must come to at least, in
+// how many seeds; and those cells that are met seldom.
+const (
+	Enough     = 20_000
+	EnoughRare = 1_000_000
+	leastFault = 1000
+	leastCell  = 100
+)
+
+// Rare names what too little happened in a number of seeds, if they are enough
+// to say so.
+func (t *Tally) Rare(seeds uint64) (rare []string) {
+	if seeds < Enough {
+		return nil
+	}
 	for f := range faults {
-		if t.Faults[f] < least {
-			rare = append(rare, fmt.Sprintf("the fault %s struck %d times", f, t.Faults[f]))
+		if t.Faults[f] < leastFault {
+			rare = append(rare, fmt.Sprintf("the fault %s struck %d times, and not %d", f, t.Faults[f], leastFault))
 		}
 	}
 	for i, row := range t.Table {
 		for j, n := range row {
-			if n < seldom && !impossible(metEvents[i], situations[j]) {
-				rare = append(rare, fmt.Sprintf("%s, %s: met %d times", metEvents[i], situations[j], n))
+			event, situation := metEvents[i], situations[j]
+			if n < leastCell && !impossible(event, situation) && (seeds >= EnoughRare || !seldom(event, situation)) {
+				rare = append(rare, fmt.Sprintf("%s, %s: met %d times, and not %d", event, situation, n, leastCell))
 			}
 		}
 	}

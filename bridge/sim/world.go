@@ -83,6 +83,16 @@ func (w *world) strikes(f Fault) bool {
 	return true
 }
 
+// joins says whether a fault comes along with another trouble: one seldom comes
+// alone.
+func (w *world) joins(f Fault, p float64) bool {
+	if w.healed || !w.o.Faults[f] || !w.luck.chance(p) {
+		return false
+	}
+	w.fired(f)
+	return true
+}
+
 func (w *world) fired(f Fault) {
 	w.tally.Faults[f]++
 	w.trace.note(w.now, "fault", []byte(f.String()))
@@ -137,7 +147,7 @@ func (w *world) step(do func()) {
 func (w *world) plan() {
 	d := newDice(w.o.Seed, "plan")
 	for _, f := range []Fault{kick, halfOpen, welcome, absent, leave, die, changeTools, removeTool, killed, lostTail, stopped, wallStep,
-		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck} {
+		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise} {
 		if !w.o.Faults[f] {
 			continue
 		}
@@ -174,6 +184,8 @@ func (w *world) befall(f Fault) {
 		w.child.change(f == removeTool)
 	case serverAsks:
 		w.child.ask()
+	case noise:
+		w.child.babble(0)
 	case stuck:
 		length := w.luck.between(time.Second, 15*time.Second)
 		w.child.stuckTill = w.now + length
@@ -185,7 +197,7 @@ func (w *world) befall(f Fault) {
 	case killed, lostTail:
 		w.crashed(f == lostTail)
 	case stopped:
-		w.stop()
+		w.stopBusy()
 	case wallStep:
 		w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
 		w.stepped = true
