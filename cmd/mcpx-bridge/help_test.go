@@ -29,6 +29,21 @@ func TestHelpIsAsWritten(t *testing.T) {
 	}
 }
 
+// Help that nobody can have got is no success.
+func TestHelpThatCannotBePrinted(t *testing.T) {
+	readOnly, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	var errs bytes.Buffer
+	code := run(context.Background(), []string{"policy"}, env{stdin: &bytes.Buffer{}, stdout: readOnly, stderr: &errs,
+		getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+	if code != exitFailed || !strings.Contains(errs.String(), "mcpx-bridge: stdout: ") {
+		t.Errorf("exit code %d, stderr %q", code, errs.String())
+	}
+}
+
 // golden compares with a file, or with UPDATE in the environment writes it.
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
@@ -164,6 +165,26 @@ func checkPure(t *testing.T, r room) {
 			if dep == pkg || strings.HasPrefix(dep, pkg+"/") {
 				t.Errorf("%s reaches %s", r.name(), dep)
 			}
+		}
+	}
+}
+
+// A third of the program is methods that nothing calls. The linker leaves them
+// out as long as nobody looks up a method by a name that is not a constant, as
+// text/template does. One import can change that without a word.
+func TestLinkerDropsUnusedMethods(t *testing.T) {
+	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "mcpx-bridge"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	edges, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, edges)
+	}
+	if !bytes.Contains(edges, []byte("main.main ->")) {
+		t.Fatal("the linker does not say what reaches what")
+	}
+	for line := range bytes.Lines(edges) {
+		if bytes.Contains(line, []byte("<ReflectMethod>")) {
+			t.Fatalf("every exported method is kept because of %s", line)
 		}
 	}
 }

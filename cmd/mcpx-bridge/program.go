@@ -52,9 +52,8 @@ The others there see its tools; what they may call, you decide. Without
 	}
 	p.s.commonFlags(root.PersistentFlags())
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(usageTemplate)
-	root.SetHelpTemplate("{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}\n\n{{end}}{{.UsageString}}")
-	root.CompletionOptions.DisableDefaultCmd = true // we have our own
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help(cmd))) }) // run knows if it fails
+	root.CompletionOptions.DisableDefaultCmd = true                                           // we have our own
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		p.runCommand(),
@@ -100,31 +99,6 @@ func below(c *cobra.Command) iter.Seq[*cobra.Command] {
 		}
 	}
 }
-
-const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [FLAGS]{{else}}{{.UseLine}}{{end}}
-{{- if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}
-{{- if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
-{{- if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
-{{- if .HasAvailableInheritedFlags}}
-
-Flags of all commands:
-{{.InheritedFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
-{{- if .HasAvailableSubCommands}}
-
-Every flag is also a variable (--log-level: MCPX_LOG_LEVEL, but --gateway: MCPX_GATEWAY_URL and
---id: MCPX_PARTICIPANT_ID) and a key in the file of --config.
-"{{.CommandPath}} COMMAND --help" says more.{{end}}
-`
 
 // prepare runs before every command: settings first, then the log.
 func (p *program) prepare(cmd *cobra.Command) error {
