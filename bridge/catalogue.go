@@ -82,7 +82,10 @@ func (d *definition) hints() policy.Hints {
 
 // toolName is what a tool may be called. Anything else could look like
 // another tool in a question or a policy (RELIABILITY 2.2, "homoglyph names").
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+// Its length is looked at apart: a pattern with a count is that many patterns.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
+
+const maxToolName = 128
 
 // relistAfter is when a listing is tried again that never reached the server.
 const relistAfter = 5 * time.Second
@@ -165,7 +168,7 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 	if err := json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)); err != nil {
 		return "tool_unreadable"
 	}
-	if !toolName.MatchString(t.Name) {
+	if len(t.Name) > maxToolName || !toolName.MatchString(t.Name) {
 		c.withheld[t.Name] = true
 		return "tool_name_charset"
 	}

@@ -378,6 +378,7 @@ func TestListChangedIsToldWhenTheNewListIsKnown(t *testing.T) {
 }
 
 func TestAListWithPagesAndALookalikeName(t *testing.T) {
+	tooLong := strings.Repeat("x", 129)
 	s := emptyStage(t, "mcpx/v0.1")
 	s.seat()
 	s.do(ServerUp{Hello{PID: 1, Revision: "2025-06-18", Result: []byte(`{}`)}})
@@ -386,14 +387,15 @@ func TestAListWithPagesAndALookalikeName(t *testing.T) {
 		t.Fatal("serving before the last page")
 	}
 	s.has(s.lines[len(s.lines)-1], `"cursor":"c\"1"`)
-	s.answerListing(`{"tools":[{"name":"r\u0435ad_a"},{"name":"read_a"}]}`)
+	s.answerListing(`{"tools":[{"name":"r\u0435ad_a"},{"name":"read_a"},{"name":"` + tooLong + `"}],"nextCursor":"2"}`)
+	s.answerListing(`{"tools":[{"name":"` + tooLong[1:] + `"}]}`)
 	if s.serving != 1 || !s.noted("warning", "tool_name_charset") || !s.noted("warning", "tool_name_twice") {
 		t.Errorf("serving %d, notes %+v", s.serving, s.notes)
 	}
 	s.frames = nil
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"l1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}`)
-	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"tools":[{"name":"read_a","x":1.0}, {"name":"r\u0435ad_a"}]}}`)
-	s.has(s.only(), `"result":{"tools":[{"name":"read_a","x":1.0}]}`)
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"tools":[{"name":"` + tooLong + `"},{"name":"read_a","x":1.0}, {"name":"r\u0435ad_a"},{"name":"` + tooLong[1:] + `"}]}}`)
+	s.has(s.only(), `"result":{"tools":[{"name":"read_a","x":1.0},{"name":"`+tooLong[1:]+`"}]}`)
 }
 
 func TestAServerThatNeverListsItsToolsIsStartedAgain(t *testing.T) {

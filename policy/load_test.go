@@ -116,6 +116,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: ask\nasks: {a: {extends: [b]}}", "there is no ask named"},
 		{"default: ask\nasks: {default: {edit: {}}}", "edit is a mapping with something in it"},
 		{"default: ask\nasks: {default: {edit: {approve: {arg: /x}}}}", "edit: a field is named with letters, digits and _, and is none of approve"},
+		{"default: ask\nasks: {default: {edit: {" + strings.Repeat("x", 65) + ": {arg: /x}}}}", "edit: a field is named with"},
+		{"default: ask\nasks: {default: {edit: {" + strings.Repeat("x", 64) + ": {title: X}}}}", "x does not say which argument it is"},
 		{"default: ask\nasks: {default: {edit: {x: {title: X}}}}", "edit.x does not say which argument it is (write arg: with a JSON pointer like /target, or @timeout)"},
 		{"default: ask\nasks: {default: {edit: {x: {arg: target}}}}", `arg: "target" is neither (write a JSON pointer`},
 		{"default: ask\nasks: {default: {edit: {x: {arg: /}}}}", "is neither"},

@@ -86,7 +86,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		return nil, ErrNotApproval
 	}
 	sum := sha256.Sum256(params)
-	if !wholeDigest.MatchString(e.Metadata.Digest) {
+	if len(e.Metadata.Digest) != hex.EncodedLen(sha256.Size) || !lowerHex.MatchString(e.Metadata.Digest) {
 		e.Metadata.Digest = hex.EncodeToString(sum[:])
 	}
 	q := &Elicited{Key: asker + "\x00" + cmp.Or(e.Metadata.Original.Envelope, e.Metadata.Digest)}
@@ -107,7 +107,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	return q, nil
 }
 
-var wholeDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var lowerHex = regexp.MustCompile(`^[0-9a-f]+$`)
 
 // mirrored reads the metadata from where MCP has a place for it.
 func (e *elicitation) mirrored() bool {

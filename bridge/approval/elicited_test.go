@@ -69,6 +69,12 @@ func TestElicitationsOfOthers(t *testing.T) {
 		t.Errorf("%+v, %v", bare, err)
 	}
 
+	for _, digest := range []string{strings.Repeat("0a", 31), strings.Repeat("0a", 33), strings.Repeat("0A", 32), strings.Repeat("0a", 32)} {
+		q, err := approval.Elicit(now, "agent-b", "user-1", []byte(strings.Replace(seed, "ORIGINAL", `,"digest":"`+digest+`"`, 1)))
+		if taken := err == nil && q.View.Digest == digest; err != nil || taken != (digest == strings.Repeat("0a", 32)) {
+			t.Errorf("digest %s: %s, %v", digest, q.View.Digest, err)
+		}
+	}
 	for _, params := range []string{`{}`, `{"message":"your password?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`,
 		strings.Replace(seed, "tool_approval\"ORIGINAL", "chat\"", 1)} {
 		if _, err := approval.Elicit(now, "agent-b", "user-1", []byte(params)); !errors.Is(err, approval.ErrNotApproval) {

@@ -100,9 +100,10 @@ func grantOf(of policy.Granted) (g Grant, ok bool) {
 // maxRule is how many values a rule may compare and still be readable.
 const maxRule = 64
 
+// Lengths are looked at apart: a pattern with a count is that many patterns.
 var (
-	ruleTool   = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
-	ruleCaller = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	ruleTool   = regexp.MustCompile(`^[A-Za-z0-9_.:/-]+$`)
+	ruleCaller = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 	ruleNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?$`)
 )
 
@@ -111,7 +112,10 @@ func (g *Grant) writable() bool {
 	if g.Proposer != "" || g.Unverified || g.Topic == "" || g.Fingerprint == "" || len(g.By) == 0 {
 		return false
 	}
-	if g.Method != "tools/call" || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") || !ruleCaller.MatchString(g.Caller) {
+	if g.Method != "tools/call" || len(g.Tool) > 128 || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") {
+		return false
+	}
+	if len(g.Caller) > 64 || !ruleCaller.MatchString(g.Caller) {
 		return false
 	}
 	values, sizes := g.conditions()

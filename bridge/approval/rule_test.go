@@ -111,16 +111,27 @@ func TestGrantsThatNoRuleCanSay(t *testing.T) {
 			t.Errorf("%.40s: %s", args, g.Keep)
 		}
 	}
-	for _, tool := range []string{"write_*", "a?", "!x", "a b", ""} {
-		s := newStage(t, Options{})
-		q := rememberable("alice")
-		q.Tool = tool
-		s.open(q)
-		s.says("alice", keeps("always"))
-		if g := s.end().Made; g.Keep != "session" {
+	for _, tool := range []string{"write_*", "a?", "!x", "a b", "", strings.Repeat("x", 129)} {
+		if g := grantTo(t, "bob", tool); g.Keep != "session" {
 			t.Errorf("%s: %s", tool, g.Keep)
 		}
 	}
+	if g := grantTo(t, strings.Repeat("b", 65), "write"); g.Keep != "session" {
+		t.Errorf("a caller with a long name: %s", g.Keep)
+	}
+	if g := grantTo(t, strings.Repeat("b", 64), strings.Repeat("x", 128)); g.Keep != "always" {
+		t.Errorf("names as long as they may be: %s", g.Keep)
+	}
+}
+
+// grantTo makes the grant for a caller and a tool that is to be kept always.
+func grantTo(t *testing.T, caller, tool string) *Grant {
+	s := newStage(t, Options{})
+	q := rememberable("alice", "local")
+	q.Caller, q.Tool = caller, tool
+	s.open(q)
+	s.says("alice", keeps("always"))
+	return s.end().Made
 }
 
 func FuzzRule(f *testing.F) {
