@@ -92,13 +92,13 @@ fuzz: ## every fuzz target for FUZZTIME (30s), two at a time, until one fails
 # fuzz/ROOM/TARGET, one for each.
 FUZZTARGETS = $(shell grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' $(ROOMS) | sed -E 's|^(.*)/[^/]*:func |fuzz/\1/|' | sort)
 
+# Go below 1.27 now and then takes the end of -fuzztime itself for a failure, with no input to it (go.dev/issue/75804).
 fuzz/%:
 	@mkdir -p .cache/fuzz; log=.cache/fuzz/$(subst /,-,$*); \
-	if $(GO) test -run='^$$' -fuzz='^$(notdir $*)$$' -fuzztime=$(FUZZTIME) -fuzzminimizetime=10s -parallel=1 ./$(dir $*) >$$log 2>&1; then \
-		echo "fuzz $*: $$(grep execs: $$log | tail -1 | sed 's/.*execs: \([0-9]*\).*/\1/') executions"; \
-	else \
-		cat $$log; echo "fuzz $* failed; an input that was found is in $(dir $*)testdata/fuzz/$(notdir $*)" >&2; exit 1; \
-	fi
+	$(GO) test -run='^$$' -fuzz='^$(notdir $*)$$' -fuzztime=$(FUZZTIME) -fuzzminimizetime=10s -parallel=1 ./$(dir $*) >$$log 2>&1 || \
+	{ grep -qx '    context deadline exceeded' $$log && ! grep -Eq 'Failing input|panic' $$log; } || \
+	{ cat $$log; echo "fuzz: $* fails; the input is in $(dir $*)testdata/fuzz/$(notdir $*)" >&2; exit 1; }; \
+	echo "fuzz $*: $$(sed -n 's/.*execs: \([0-9]*\).*/\1/p' $$log | tail -1) executions"
 
 # The two minutes that 20 000 worlds may take on two cores are without the mutants.
 sim: ## SEEDS (20000) simulated worlds full of faults, what struck in them, and then the mutants; one world again: SIM="-seed 7 -trace"

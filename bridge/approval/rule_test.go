@@ -165,6 +165,33 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
+// Whatever stands in a file of yeses, what is read of it is what is written
+// there, to the letter, or there is an error that says where.
+func FuzzGrants(f *testing.F) {
+	one := &Grant{ID: "0a", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "t", Args: []byte(`{"path":"/a","n":1}`), Until: began.Add(time.Hour), Made: began,
+		Topic: "t1", Fingerprint: "f1", By: []Who{Participant("alice")}, Rules: []string{"ask write_*"}}
+	whole := RulesHead + one.Rule()
+	for _, text := range []string{whole, RulesHead, strings.Replace(whole, `"bob"`, `"bob", "eve"`, 1), strings.Replace(whole, "is:", "under:", 1), strings.Replace(whole, "granted-", "Granted-", 1),
+		strings.Replace(whole, `\"n\":1`, `\"n\":1.0`, 1), whole + one.Rule(), whole + "default: allow\n", strings.Replace(whole, "until", "until: 9999-12-31\n    #", 1), "&a [*a]", "rules: null"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		grants, _, err := ReadGrants("grants.yaml", text)
+		var where *policy.LoadError
+		switch {
+		case err != nil && (!errors.As(err, &where) || where.Message == "" || grants != nil):
+			t.Fatalf("%v, %v", grants, err)
+		case err != nil:
+			return
+		}
+		for i := range grants {
+			if g := &grants[i]; len(g.By) == 0 || g.Topic == "" || g.Fingerprint == "" || g.Until.IsZero() || !readable(string(g.Args)) {
+				t.Errorf("%q is a yes: %+v", text, g)
+			}
+		}
+	})
+}
+
 // A rule that somebody has changed by hand is no yes any more, and the error
 // says where it stands.
 func TestAI18GrantsChangedByHand(t *testing.T) {

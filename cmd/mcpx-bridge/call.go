@@ -166,7 +166,8 @@ func (given callArguments) withTypes(types map[string][]string) ([]byte, error) 
 		}
 		object = append(append(jsonrpc.AppendQuote(object, p.key), ':'), value...)
 	}
-	return append(object, '}'), nil
+	checked, err := jsonArguments("the arguments", append(object, '}'))
+	return checked.object, err
 }
 
 func noSuchTool(to, name string, tools []tool) error {

@@ -10,7 +10,7 @@ import (
 var (
 	secretName  = `[\w.-]*(?:token|secret|passw|api[-_]?key|credential|authorization)[\w.-]*`
 	secretFlag  = regexp.MustCompile(`(?i)^--?` + secretName + `$`)
-	secretValue = regexp.MustCompile(`(?i)(` + secretName + `\s*[=:]\s*).+`)
+	secretValue = regexp.MustCompile(`(?is)(` + secretName + `\s*[=:]\s*).+`)
 	secretInURL = regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`)
 )
 

@@ -15,10 +15,11 @@ func TestACommandLineInPublic(t *testing.T) {
 		"srv postgres://bob:HUSH@db/x":                   "srv postgres://bob:[hidden]@db/x",
 		"mcp-remote --header Authorization:~Bearer~HUSH": "mcp-remote --header Authorization:~[hidden]",
 		"sh -c DB_PASSWORD=HUSH~exec~srv":                "sh -c DB_PASSWORD=[hidden]",
+		"srv --secret=HUSH|HUSH":                         "srv --secret=[hidden]",
 	} {
 		var words []string
 		for word := range strings.FieldsSeq(argv) {
-			words = append(words, strings.ReplaceAll(word, "~", " "))
+			words = append(words, strings.NewReplacer("~", " ", "|", "\n").Replace(word))
 		}
 		got := inPublic(words)
 		if got != strings.ReplaceAll(want, "~", " ") {

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Whatever command starts a server, there is an id in it that a gateway takes.
+func FuzzDeriveID(f *testing.F) {
+	for _, line := range []string{"npx\n-y\n@modelcontextprotocol/server-filesystem\n/tmp", "sh\n-c\n", "docker\nrun\n-e\nA=b\nghcr.io/x/system:1", "uv\nrun\npython\n-m\n", "./.. ", "/", "é", "npx\n@", "python3\n" + strings.Repeat("x", 99) + ".py", "node\n../index.js", "mcp-server-"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if id := deriveID(strings.Split(line, "\n")); !wire.ValidID(id) || checkID("--id", id) != nil {
+			t.Errorf("%q is called %q", line, id)
+		}
+	})
+}
+
+// What stands on the command line becomes one strict object, or an error that
+// says what to write.
+func FuzzArguments(f *testing.F) {
+	for _, line := range []string{"a=b", "a:=1\nb=c=d", `{"a":1}`, "a=1\na:=2", "=x", ":=1", "a:=", "a:={\"x\":1,\"x\":2}", "n= 7 ", "n=-0", "\xff=\xfe", "a\x00=b", "n=1e400", "{\"a\":1}\nb=c"} {
+		f.Add(line, `{"properties":{"a":{"type":"string"},"n":{"type":["integer","null"]}}}`)
+		f.Add(line, `{"properties":[]}`)
+	}
+	f.Fuzz(func(t *testing.T, line, schema string) {
+		given, err := (&program{}).readArguments(strings.Split(line, "\n"))
+		if line == "-" || err != nil {
+			return
+		}
+		object := given.object
+		if object == nil {
+			if object, err = given.withTypes(schemaTypes([]byte(schema))); err != nil {
+				return
+			}
+		}
+		if err := jsonrpc.Scan(object, jsonrpc.Judged, nil, nil); err != nil {
+			t.Errorf("%q becomes %q: %v", line, object, err)
+		}
+	})
+}
+
+// What a stranger wrote moves no cursor and hides nothing.
+func FuzzVisible(f *testing.F) {
+	for _, text := range []string{"a\x1b[2Jb", "\u202eabc", "\xc3\x28", "a\r\nb\tc", "\u2028", "\U000e0001", "e\u0301", "\x00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, shown := range []string{visible(text), strings.NewReplacer("\n", "", "\t", "").Replace(visibleLines(text))} {
+			if strings.ContainsFunc(shown, func(r rune) bool {
+				return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
+			}) {
+				t.Errorf("%q is shown as %q", text, shown)
+			}
+		}
+	})
+}
+
+// Whatever a line of an audit log says, it is shown as one line.
+func FuzzRecord(f *testing.F) {
+	for _, line := range []string{
+		`{"seq":1,"ts":"2026-01-31T12:00:00.000000Z","event":"decided","call":7,"from":"bob","method":"tools/call","tool":"x\n\u001b[2J","verdict":"allow"}`, `{"seq":"x","event":["a"],"from":{},"event":"b"}`,
+		`{"event":"asked","of":["a\u202e"],"tool":"t","from":"b"}`, `{"event":"end","outcome":"ok","executed":"yes","a b":"c=d"}`, "{", "null", "\xff", `{"event":"x","y":` + strings.Repeat("[", 200),
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		r := readRecord(line)
+		if text := r.words(audit.Line{Text: line}); text == "" || visible(text) != text {
+			t.Errorf("%q is shown as %q", line, text)
+		}
+	})
+}
+
+// A secret that is named as one is in no question.
+func FuzzCommandLine(f *testing.F) {
+	for _, value := range []string{"HUSH", "a b", "x\ny", "=:@/", "Bearer x", "'\"", "-x"} {
+		f.Add("--api-key=", value)
+		f.Add("DB_PASSWORD: ", value)
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		const secret = "PlAnTeD"
+		if !strings.HasSuffix(strings.TrimSpace(name), "=") && !strings.HasSuffix(strings.TrimSpace(name), ":") {
+			return
+		}
+		if shown := inPublic([]string{"srv", name + "token=" + value + secret}); strings.Contains(shown, secret) {
+			t.Errorf("%q: %s", value, shown)
+		}
+	})
+}
+
+// What --can and --role ask for is what the gateway reads.
+func FuzzKinds(f *testing.F) {
+	for _, kind := range []string{"chat", "mcp/request:tools/*", "system/x", "a\x00", "\u202e", `"`, "**:", "é"} {
+		f.Add(kind)
+	}
+	f.Fuzz(func(t *testing.T, kind string) {
+		raw, err := kindsJSON([]string{kind, "chat"})
+		if err != nil {
+			return
+		}
+		caps, err := wire.ParseCaps(raw)
+		if err != nil || !json.Valid(raw) || !caps.Allows("chat", nil) {
+			t.Errorf("%q becomes %s: %v", kind, raw, err)
+		}
+	})
+}
+
+var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)`)
+
+// Every target has inputs of its own that each run of the tests goes through.
+func TestEveryFuzzTargetHasACorpus(t *testing.T) {
+	for _, room := range []string{"bridge", "cmd", "examples", "policy", "stdio"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			for _, m := range fuzzTarget.FindAllSubmatch(text, -1) {
+				at := filepath.Join(filepath.Dir(name), "testdata", "fuzz", string(m[1]))
+				if inputs, _ := os.ReadDir(at); len(inputs) < 3 { // there may be no such directory
+					t.Errorf("%s has %d inputs, in %s", m[1], len(inputs), at)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package policy_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// What a rule lets through as being under a directory is there, to whoever
+// cleans a path or takes its escapes and backslashes for what they may mean.
+func FuzzUnder(f *testing.F) {
+	p := load(f, `{default: deny, rules: [{allow: read, args: {path: {under: /srv/docs}}}]}`)
+	for _, s := range []string{"/srv/docs/a", "/srv/docs/../x", "/srv/docs/%2e%2e/x", `/srv/docs\..\..\x`, "/srv/docs/..%2fx", "/srv/docs/a\x00/../..", "/srv/docs/\u2025/x", "/srv/docs/。。/x", "/srv/docs/.. /x", "//srv/docs", "/srv/docs/~/x", "/srv/docs/%252e%252e/%252e%252e/x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c := call(`{"path":` + quoted(s) + `}`)
+		c.Tool = "read"
+		if d := p.Decide(c, nil); d.Verdict != policy.Allow {
+			return
+		}
+		s = strings.ToValidUTF8(s, "\ufffd")
+		for _, reading := range []string{s, strings.ReplaceAll(s, `\`, "/"), unescaped(s), strings.ReplaceAll(unescaped(s), `\`, "/"), unescaped(unescaped(s))} {
+			if at := path.Clean(reading); at != "/srv/docs" && !strings.HasPrefix(at, "/srv/docs/") {
+				t.Errorf("%q passes, and leads to %s", s, at)
+			}
+		}
+	})
+}
+
+// unescaped is s with what percent signs may stand for.
+func unescaped(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if c, ok := hexPair(s[i:]); ok {
+			b.WriteByte(c)
+			i += 2
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+func hexPair(s string) (c byte, ok bool) {
+	if len(s) < 3 || s[0] != '%' {
+		return 0, false
+	}
+	for _, d := range []byte(strings.ToLower(s[1:3])) {
+		n := strings.IndexByte("0123456789abcdef", d)
+		if n < 0 {
+			return 0, false
+		}
+		c = c<<4 | byte(n)
+	}
+	return c, true
+}

@@ -1,0 +1,124 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+)
+
+// An endpoint that is read is written so that it is read again.
+func FuzzEndpoint(f *testing.F) {
+	for _, text := range []string{"-", "unix:/run/a:b", "tcp:[::1]:7420", "tcp::80", "fifo:a,b,c", "fd:0,1", "fd:3,65536", "fd:+1,2", "unix:"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := ParseEndpoint(text)
+		if (err == nil) == (e == Endpoint{}) {
+			t.Fatalf("%q is %+v, %v", text, e, err)
+		}
+		if err != nil {
+			return
+		}
+		if back, err := ParseEndpoint(e.String()); err != nil || back != e {
+			t.Errorf("%q is %+v, written %q, which is %+v, %v", text, e, e.String(), back, err)
+		}
+	})
+}
+
+// Whatever a server writes to stderr, what is logged moves no cursor, and is
+// shown the same a second time.
+func FuzzPrintable(f *testing.F) {
+	for _, text := range []string{"plain\ttab", "\x1b]0;title\a", "\u202e\u200b", "\xff\xfe", `\u{1b}`, "\U000e0041"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		shown := printable(text)
+		if strings.ContainsFunc(shown, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }) {
+			t.Errorf("%q is shown as %q", text, shown)
+		}
+		if again := printable(shown); again != shown {
+			t.Errorf("%q is shown as %q, and that as %q", text, shown, again)
+		}
+	})
+}
+
+// What a server answers to the greeting is read, or there are words why not.
+func FuzzGreeting(f *testing.F) {
+	for _, result := range []string{
+		`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, `{"protocolVersion":""}`, `{"protocolVersion":"a","protocolVersion":"b"}`,
+		`{"supportedVersions":["2026-07-28"],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}}`, `null`, `[]`, `{"supportedVersions":{"2026-07-28":1}}`,
+	} {
+		f.Add([]byte(result), true)
+		f.Add([]byte(result), false)
+	}
+	f.Fuzz(func(t *testing.T, result []byte, discover bool) {
+		m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":`+string(result)+`}`), jsonrpc.Passed)
+		if err != nil {
+			return
+		}
+		h, why := readHello(&m, discover, "v")
+		if (why == "") != (h.Revision != "") || why == "" && h.Modern != discover {
+			t.Fatalf("%s: %+v, %q", result, h, why)
+		}
+		for name, raw := range map[string][]byte{"serverInfo": h.ServerInfo, "capabilities": h.Capabilities, "instructions": h.Instructions} {
+			if raw != nil && !json.Valid(raw) {
+				t.Errorf("%s: the %s are %q", result, name, raw)
+			}
+		}
+	})
+}
+
+// A line of a host's that passes the gate unjudged is a tools/call, or an answer
+// under our seal, to no reader: not to one that ignores case, takes the last of
+// two, or ends lines at a carriage return.
+func FuzzGate(f *testing.F) {
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `{"jsonrpc":"2.0","id":1,"Method":"tools/call"}`, `{"method":"ping","METHOD":"tools/call"}`,
+		`{"method":"ping","method":"tools/call","id":1}`, `[{"jsonrpc":"2.0","id":1,"method":"tools/call"}]`, "{\"method\":\"ping\",\"params\":\r{\"method\":\"tools/call\"}\r}",
+		`{"id":"mcpxSEAL1","result":{}}`, `{"ID":"mcpxSEAL1","result":{}}`, `{"method":"tool\u017f/call","id":1}`, `{"method":"ping"} {"method":"tools/call"}`, "\ufeff{}", "{\"meth\x00od\":1}",
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if bytes.IndexByte(line, '\n') >= 0 {
+			return // it would be two lines
+		}
+		out := outbox.New(discarded{}, outbox.Options{})
+		defer out.Close(t.Context())
+		r := &relay{host: &Host{Gate: &turnstile{}, Seal: seal}, out: out, rules: jsonrpc.Passed}
+		r.heard.over.Store(true)
+		if r.sift(line) {
+			return
+		}
+		for part := range bytes.SplitSeq(line, []byte("\r")) {
+			careless(t, part)
+		}
+		careless(t, line)
+	})
+}
+
+// careless reads a line as many a server does.
+func careless(t *testing.T, line []byte) {
+	for d := json.NewDecoder(bytes.NewReader(line)); ; {
+		var m struct {
+			ID     any
+			Method string
+		}
+		if err := d.Decode(&m); err != nil && !strings.Contains(err.Error(), "cannot unmarshal") {
+			return
+		}
+		if id, _ := m.ID.(string); resemblesCall(m.Method) || m.Method == "" && strings.HasPrefix(id, seal) {
+			t.Errorf("%q passes", line)
+		}
+	}
+}
+
+type discarded struct{}
+
+func (discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (discarded) Close() error                { return nil }
