@@ -198,8 +198,8 @@ func (h *Hall) Open(t testing.TB, dir string) *control.Door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- d.Serve(t.Context()) }()
+	done, ctx := make(chan error, 1), t.Context()
+	go func() { done <- d.Serve(ctx) }()
 	t.Cleanup(func() {
 		d.Close()
 		if err := <-done; err != nil {
