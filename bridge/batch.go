@@ -10,8 +10,9 @@ import (
 // results of calls, leave when the records before them are written, and not
 // otherwise.
 type batch struct {
-	records [][]byte
-	last    []Record        // those of them that are to be written later if they cannot be now
+	records [][]byte // in text, as long as they fit in
+	text    []byte
+	last    []*Record       // those of them that are to be written later if they cannot be now
 	starts  map[string]bool // the calls whose start is among them
 	tries   int             // how often some of the last were put off before
 	lines   []line
@@ -29,6 +30,13 @@ type line struct {
 type result struct {
 	Send
 	seats int // how often a seat had been taken or lost before
+}
+
+// keep puts a record among the others.
+func (b *batch) keep(r *Record, as string) {
+	at := len(b.text)
+	b.text = r.appendAs(b.text, as)
+	b.records = append(b.records, b.text[at:len(b.text):len(b.text)])
 }
 
 // begins notes that the start of a call is among the records.
@@ -73,10 +81,24 @@ func (s *Sidecar) flushBatch() {
 	for s.staged.Swap(false) {
 		s.mu.Lock()
 		b := s.batch
-		s.batch = batch{}
+		s.batch = s.blank
 		s.mu.Unlock()
 		s.carry(b)
+		s.blank = b.blank()
 	}
+}
+
+// blankMost is how many bytes of room are kept from one batch for another.
+const blankMost = 256 << 10
+
+// blank is an empty batch with the room that the records of b had. They must
+// have been written.
+func (b *batch) blank() batch {
+	if cap(b.text) > blankMost {
+		return batch{}
+	}
+	clear(b.records)
+	return batch{records: b.records[:0], text: b.text[:0]}
 }
 
 // carry writes the records and then, only if that went well, lets the rest leave.
@@ -220,12 +242,13 @@ const enoughTries = 5
 // failed, those on calls that never left.
 func (b *batch) neverLeft(starts map[string]bool) {
 	for i := range b.last {
-		r := &b.last[i]
+		r := b.last[i]
 		if !starts[r.Call] {
 			continue
 		}
 		was := r.forAudit()
-		r.neverLeft()
+		r = r.neverLeft()
+		b.last[i] = r
 		at := slices.IndexFunc(b.records, func(line []byte) bool { return bytes.Equal(line, was) })
 		b.records[at] = r.forAudit()
 	}
@@ -245,7 +268,7 @@ func (s *Sidecar) putOff(b batch) {
 	}
 	for _, r := range b.last {
 		if b.starts[r.Call] {
-			r.neverLeft()
+			r = r.neverLeft()
 		}
 		s.owed = append(s.owed, r)
 	}

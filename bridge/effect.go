@@ -35,8 +35,9 @@ type (
 	// Restart ends the server and starts it again.
 	Restart struct{ Why string }
 
-	// Note puts an event before the owner: log, --json, audit.
-	Note struct{ Record Record }
+	// Note puts an event before the owner: log, --json, audit. Nobody changes
+	// the Record any more.
+	Note struct{ Record *Record }
 
 	// Serving says that the server's tools are known: from now on calls are
 	// served. It comes once after each start of the server.

@@ -3,9 +3,7 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -82,52 +80,87 @@ func (r *Record) about(p *policy.Policy, args []byte) {
 }
 
 // JSON is the record on one line, without a newline.
-func (r Record) JSON() []byte { return r.append(make([]byte, 0, 256+len(r.Args))) }
+func (r *Record) JSON() []byte { return r.Append(make([]byte, 0, 512+len(r.Args))) }
 
-// append writes what encoding/json would, less the escapes that only browsers
-// need. Each call makes several records, twice where events are printed too,
-// and this is a tenth of the price.
-func (r *Record) append(dst []byte) []byte {
-	dst = append(dst, '{')
-	fields := reflect.ValueOf(r).Elem()
-	for _, m := range members {
-		if value := fields.Field(m.field); m.field == 0 || !value.IsZero() {
-			dst = m.append(append(dst, m.name...), value)
-		}
+// Append appends what JSON returns.
+func (r *Record) Append(dst []byte) []byte { return r.appendAs(dst, r.Event) }
+
+// appendAs writes what encoding/json would with that event, less the escapes
+// that only browsers need. Each call makes several records, twice where events
+// are printed too, and reflection would be a large part of what a call costs.
+func (r *Record) appendAs(dst []byte, event string) []byte {
+	dst = jsonrpc.AppendQuote(append(dst, `{"event":`...), event)
+	dst = appendText(dst, `,"call":`, r.Call)
+	dst = appendText(dst, `,"env":`, r.Env)
+	dst = appendText(dst, `,"from":`, r.From)
+	dst = appendText(dst, `,"method":`, r.Method)
+	dst = appendText(dst, `,"tool":`, r.Tool)
+	dst = appendText(dst, `,"via":`, r.Via)
+	dst = appendText(dst, `,"proposal":`, r.Proposal)
+	dst = appendText(dst, `,"verdict":`, r.Verdict)
+	dst = appendText(dst, `,"rule":`, r.Rule)
+	dst = appendText(dst, `,"question":`, r.Question)
+	dst = appendList(dst, `,"of":`, r.Of)
+	dst = appendNumber(dst, `,"need":`, int64(r.Need))
+	dst = appendNumber(dst, `,"have":`, int64(r.Have))
+	dst = appendList(dst, `,"by":`, r.By)
+	dst = appendText(dst, `,"digest":`, r.Digest)
+	dst = appendList(dst, `,"modified":`, r.Modified)
+	dst = appendText(dst, `,"grant":`, r.Grant)
+	dst = appendText(dst, `,"keep":`, r.Keep)
+	if len(r.Args) > 0 {
+		dst = appendOneLine(append(dst, `,"args":`...), r.Args)
 	}
+	dst = appendNumber(dst, `,"args_bytes":`, int64(r.ArgsBytes))
+	dst = appendList(dst, `,"took":`, r.Took)
+	dst = appendText(dst, `,"body":`, r.Body)
+	dst = appendText(dst, `,"ran":`, r.Ran)
+	dst = appendText(dst, `,"outcome":`, r.Outcome)
+	dst = appendText(dst, `,"executed":`, r.Executed)
+	dst = appendNumber(dst, `,"code":`, int64(r.Code))
+	dst = appendText(dst, `,"reason":`, r.Reason)
+	dst = appendText(dst, `,"detail":`, r.Detail)
+	dst = appendText(dst, `,"id":`, r.ID)
+	dst = appendText(dst, `,"state":`, r.State)
+	dst = appendText(dst, `,"dialect":`, r.Dialect)
+	dst = appendNumber(dst, `,"tools":`, int64(r.Tools))
+	dst = appendNumber(dst, `,"server_pid":`, int64(r.PID))
+	dst = appendNumber(dst, `,"exit":`, int64(r.Exit))
+	dst = appendText(dst, `,"signal":`, r.Signal)
+	dst = appendNumber(dst, `,"retry_after_ms":`, r.RetryMS)
+	dst = appendNumber(dst, `,"count":`, int64(r.Count))
+	if r.HeadSeq != 0 {
+		dst = strconv.AppendUint(append(dst, `,"head_seq":`...), r.HeadSeq, 10)
+	}
+	dst = appendText(dst, `,"head":`, r.Head)
+	dst = appendList(dst, `,"stderr":`, r.Stderr)
 	return append(dst, '}')
 }
 
-// A member is how one field of a Record is written.
-type member struct {
-	field  int
-	name   string // with what stands before the value
-	append func(dst []byte, value reflect.Value) []byte
+// appendText, appendNumber and appendList append a member that says something.
+func appendText(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return jsonrpc.AppendQuote(append(dst, name...), value)
 }
 
-var members = membersOf(reflect.TypeFor[Record]())
-
-func membersOf(t reflect.Type) (all []member) {
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name == "" {
-			continue
-		}
-		m := member{field: i, name: "," + strconv.Quote(name) + ":", append: appendAny}
-		if i == 0 {
-			m.name = m.name[1:]
-		}
-		switch t.Field(i).Type {
-		case reflect.TypeFor[string]():
-			m.append = func(dst []byte, v reflect.Value) []byte { return jsonrpc.AppendQuote(dst, v.String()) }
-		case reflect.TypeFor[int](), reflect.TypeFor[int64]():
-			m.append = func(dst []byte, v reflect.Value) []byte { return strconv.AppendInt(dst, v.Int(), 10) }
-		case reflect.TypeFor[json.RawMessage]():
-			m.append = func(dst []byte, v reflect.Value) []byte { return appendOneLine(dst, v.Bytes()) }
-		}
-		all = append(all, m)
+func appendNumber(dst []byte, name string, value int64) []byte {
+	if value == 0 {
+		return dst
 	}
-	return all
+	return strconv.AppendInt(append(dst, name...), value, 10)
+}
+
+func appendList[T any](dst []byte, name string, value []T) []byte {
+	if len(value) == 0 {
+		return dst
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // lists of strings and of our own plain structs cannot fail
+	}
+	return append(append(dst, name...), text...)
 }
 
 // appendOneLine appends JSON with its line breaks, which stand between tokens
@@ -145,14 +178,6 @@ func appendOneLine(dst, text []byte) []byte {
 	}
 }
 
-func appendAny(dst []byte, v reflect.Value) []byte {
-	text, err := json.Marshal(v.Interface())
-	if err != nil {
-		panic(err) // lists of strings and of our own plain structs cannot fail
-	}
-	return append(dst, text...)
-}
-
 // onAudit are the events that are kept, by the names they have in --json output
 // (DESIGN section 5), and under the names they have there (section 14, "Audit").
 // The two differ: "answered" is the end of a call for those who watch it, and a
@@ -168,20 +193,23 @@ var onAudit = map[string]string{
 	"proposal_diff": "proposal_diff",
 }
 
-// forAudit is the record as it is kept, nil if it is not.
-func (r Record) forAudit() []byte {
-	name, kept := onAudit[r.Event]
-	if !kept {
-		return nil
-	}
+// onAuditAs is the event as which the record is kept, "" if it is not.
+func (r *Record) onAuditAs() string {
 	switch {
 	case r.Event == "answered" && !r.started:
-		name = "rejected" // there was no start for it to end
+		return "rejected" // there was no start for it to end
 	case r.Event == "withdrawn" && r.started:
-		name = "end" // the last word: what the server still says is for nobody
+		return "end" // the last word: what the server still says is for nobody
 	}
-	r.Event = name
-	return r.JSON()
+	return onAudit[r.Event]
+}
+
+// forAudit is the record as it is kept, nil if it is not.
+func (r *Record) forAudit() []byte {
+	if as := r.onAuditAs(); as != "" {
+		return r.appendAs(make([]byte, 0, 512+len(r.Args)), as)
+	}
+	return nil
 }
 
 // owed reports whether the record is the last word on a call that others are on
@@ -190,11 +218,13 @@ func (r *Record) owed() bool {
 	return r.known && (r.Event == "answered" || r.Event == "withdrawn" || r.Event == "rejected")
 }
 
-// neverLeft makes last words those on a call whose start could not be put on
+// neverLeft are the same last words on a call whose start could not be put on
 // record, so that its line was not let out either.
-func (r *Record) neverLeft() {
-	r.started = false
-	if r.Event == "withdrawn" {
-		r.Outcome, r.Executed = "", string(No)
+func (r *Record) neverLeft() *Record {
+	n := *r
+	n.started = false
+	if n.Event == "withdrawn" {
+		n.Outcome, n.Executed = "", string(No)
 	}
+	return &n
 }

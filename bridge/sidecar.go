@@ -36,7 +36,7 @@ type Server interface {
 // somebody must tell the Sidecar, with Unrecorded and AuditUp.
 type Audit interface {
 	// Append writes records, one JSON object each, in one piece: when it
-	// fails none of them counts.
+	// fails none of them counts. It must not keep their bytes.
 	Append(records ...[]byte) error
 
 	// Sync puts all that was appended on disk and then calls done, from
@@ -71,9 +71,9 @@ type Options struct {
 	Remember func(approval.Grant)
 
 	// Emit gets every Record, in order, from whichever goroutine caused
-	// it, under the Sidecar's lock: it must neither wait nor call back.
-	// nil: nobody wants to know.
-	Emit func(Record)
+	// it, under the Sidecar's lock: it must neither wait nor call back, nor
+	// change the Record. nil: nobody wants to know.
+	Emit func(*Record)
 
 	// Serving is called, as Emit is, when calls are served: after the
 	// first start of the server and after every later one.
@@ -96,17 +96,19 @@ type Sidecar struct {
 	staged atomic.Bool // something waits in batch
 
 	flushing sync.Mutex // held while a batch is carried out, so that batches keep their order
+	blank    batch      // for the one that is filled next; of who holds flushing
 
 	mu     sync.Mutex
 	engine *Engine
 	batch  batch
-	owed   []Record       // last words that could not be put on record yet
+	owed   []*Record      // last words that could not be put on record yet
 	tries  int            // how often in a row a log that is well did not take them
 	downs  int            // how often the server has gone
 	seats  int            // how often a seat was taken or lost
 	armed  time.Time      // when Run will wake by itself
 	rest   bool           // idle is closed
 	told   []approval.Act // of the event in hand
+	failed []Event        // it, and what could not be carried out of what follows from it
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -162,21 +164,26 @@ func (s *Sidecar) nudge() {
 // event. That ends, because refusing an answer causes no answer.
 func (s *Sidecar) handle(ev Event) {
 	s.told = nil
-	events := []Event{ev}
-	for len(events) > 0 {
-		ev, events = events[0], events[1:]
-		switch ev.(type) {
-		case ServerDown:
-			s.downs++
-		case Seated, Unseated:
-			s.seats++
-		case AuditUp:
-			s.settleUp()
-		}
-		for _, f := range s.engine.Step(s.o.Now(), ev) {
-			if failed := s.carryOut(f); failed != nil {
-				events = append(events, failed)
-			}
+	s.failed = append(s.failed[:0], ev)
+	for i := 0; i < len(s.failed); i++ {
+		ev := s.failed[i]
+		s.failed[i] = nil
+		s.step(ev)
+	}
+}
+
+func (s *Sidecar) step(ev Event) {
+	switch ev.(type) {
+	case ServerDown:
+		s.downs++
+	case Seated, Unseated:
+		s.seats++
+	case AuditUp:
+		s.settleUp()
+	}
+	for _, f := range s.engine.Step(s.o.Now(), ev) {
+		if failed := s.carryOut(f); failed != nil {
+			s.failed = append(s.failed, failed)
 		}
 	}
 }
@@ -230,13 +237,13 @@ func (s *Sidecar) send(f Send) Event {
 	return nil
 }
 
-func (s *Sidecar) record(r Record) {
+func (s *Sidecar) record(r *Record) {
 	s.o.Emit(r)
 	if s.o.Audit == nil {
 		return
 	}
-	if line := r.forAudit(); line != nil {
-		s.batch.records = append(s.batch.records, line)
+	if as := r.onAuditAs(); as != "" {
+		s.batch.keep(r, as)
 		switch {
 		case r.owed():
 			s.batch.last = append(s.batch.last, r)

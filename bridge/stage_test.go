@@ -125,7 +125,7 @@ func (s *stage) do(ev Event) {
 			s.lines = append(s.lines, string(f.Line))
 			s.writes = append(s.writes, f)
 		case Note:
-			s.notes = append(s.notes, f.Record)
+			s.notes = append(s.notes, *f.Record)
 		case Restart:
 			s.restarts = append(s.restarts, f.Why)
 		case Serving:

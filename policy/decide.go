@@ -99,7 +99,9 @@ func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 			d.Rule, d.Line = r.rule.name, r.rule.line
 		}
 		d.Say = cmp.Or(d.Say, r.rule.say)
-		asks = append(asks, r.asks(p))
+		if d.Verdict == Ask {
+			asks = append(asks, r.asks(p))
+		}
 	}
 	switch {
 	case d.Verdict == Ask && asks == nil:

@@ -101,7 +101,7 @@ func (s *Server) launch(ctx context.Context) (*child, error) {
 	}
 	c.out = outbox.New(c.ours.stdin, outbox.Options{
 		MaxItems: s.o.QueuedLines, MaxBytes: s.o.QueuedBytes,
-		Deadline: s.o.WriteDeadline, OnFail: c.stuck,
+		Deadline: s.o.WriteDeadline, OnFail: c.stuck, Own: !s.attaches(),
 	})
 	c.talk.version, c.talk.put = s.o.Version, c.say
 	return c, nil

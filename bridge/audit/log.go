@@ -83,10 +83,12 @@ type Log struct {
 	quit   chan struct{}   // closed by Close
 	once   sync.Once       // of that
 	kept   chan struct{}   // closed when keep has ended
-	watch  *time.Timer     // fails the log when a write does not end
+	watch  *time.Timer     // calls look
+	alert  atomic.Bool     // it is set, or look is at work
 	wall   func() time.Time
 	failed atomic.Pointer[failure]
 	since  atomic.Int64 // when the sync under way began, by mono; 0: there is none
+	writes atomic.Int64 // when the write under way did
 	wary   atomic.Int64 // until when, by mono
 	herald herald
 	memo   memo // the .head file; keep alone uses it after Open
@@ -305,17 +307,44 @@ func (l *Log) put(text []byte) (int, error) {
 	if l.isWary() {
 		return l.putAside(slices.Clone(text))
 	}
-	l.watch.Reset(patience)
-	began := time.Now()
+	began := max(l.mono(), 1)
+	l.writes.Store(int64(began))
+	l.watchOver(patience)
 	n, err := l.file.Write(text)
-	inTime := l.watch.Stop()
-	if time.Since(began) > sluggish {
+	l.writes.Store(0)
+	took := l.mono() - began
+	if took > sluggish {
 		l.beWary()
 	}
-	if !inTime && err == nil {
+	if took >= patience && err == nil {
 		err = ErrSlow
 	}
 	return n, err
+}
+
+// watchOver has look called in time, unless it will be soon anyway: setting a
+// timer for each write would wake another thread each time.
+func (l *Log) watchOver(within time.Duration) {
+	if l.alert.CompareAndSwap(false, true) {
+		l.watch.Reset(within)
+	}
+}
+
+// look fails the log if the write under way has taken too long.
+func (l *Log) look() {
+	began := time.Duration(l.writes.Load())
+	left := patience - (l.mono() - began)
+	if began != 0 && left > 0 {
+		l.watch.Reset(left)
+		return
+	}
+	l.alert.Store(false)
+	if began != 0 {
+		l.fail(ErrSlow)
+		l.herald.say(l.Err)
+	} else if l.writes.Load() != 0 { // since we looked, and its writer saw that we do
+		l.watchOver(patience)
+	}
 }
 
 func (l *Log) putAside(text []byte) (int, error) {

@@ -54,10 +54,7 @@ func prepare(path string, o Options) (*Log, error) {
 		asked: make(chan chan error), quit: make(chan struct{}), kept: make(chan struct{}),
 		herald: herald{tell: o.OnChange}, memo: memo{path: path + ".head", log: o.Log},
 		calls: openCalls{started: map[string]struct{}{}}}
-	l.watch = time.AfterFunc(time.Hour, func() {
-		l.fail(ErrSlow)
-		l.herald.say(l.Err)
-	})
+	l.watch = time.AfterFunc(time.Hour, l.look)
 	l.watch.Stop()
 	return l, nil
 }

@@ -267,8 +267,10 @@ func (c *openCalls) note(event, call []byte) {
 	if call == nil {
 		return
 	}
-	if n, err := strconv.ParseUint(string(call), 10, 64); err == nil {
-		c.last = max(c.last, n)
+	if call[0] != '"' { // only logs of our own tests, and old ones, have numbers
+		if n, err := strconv.ParseUint(string(call), 10, 64); err == nil {
+			c.last = max(c.last, n)
+		}
 	}
 	switch string(event) {
 	case "start":

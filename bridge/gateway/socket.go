@@ -54,6 +54,7 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
 	}
 	s := &socket{g: g, ticket: ticket, ws: ws, line: l, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	s.out = outbox.New(l.Conn, outbox.Options{
+		Own:      true,
 		MaxItems: s.frames + controlRoom,
 		MaxBytes: s.size + maxFrame + controlRoom<<10,
 		OnFail:   func(error) { l.stop(0, "") },

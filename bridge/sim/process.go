@@ -40,7 +40,7 @@ func (w *world) start() {
 			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Server: "a server",
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen,
 		},
-		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r bridge.Record) { w.check.emitted(p, r) },
+		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *bridge.Record) { w.check.emitted(p, *r) },
 		Serving: func(bridge.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:     p.now,
 	})

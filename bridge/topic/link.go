@@ -87,6 +87,7 @@ type link struct {
 func newLink(ws *websocket.Conn, c *cork) *link {
 	l := &link{ws: ws, cork: c, scratch: make([]byte, 16<<10)}
 	c.out = outbox.New(c.Conn, outbox.Options{
+		Own:      true,
 		MaxItems: queueFrames, MaxBytes: queueBytes, Deadline: writeDeadline, OnFail: l.broken,
 	})
 	ws.SetReadLimit(maxSkip)

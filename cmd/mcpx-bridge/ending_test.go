@@ -39,7 +39,7 @@ func TestWhatIsHeldForReadyIsBounded(t *testing.T) {
 	var text strings.Builder
 	e := &events{out: newSpool(&text, eventsLost)}
 	for range 100 {
-		e.emit(bridge.Record{Event: "server_log", Detail: strings.Repeat("x", 100<<10)})
+		e.emit(&bridge.Record{Event: "server_log", Detail: strings.Repeat("x", 100<<10)})
 	}
 	if len(e.held) > heldMost {
 		t.Errorf("%d bytes are held", len(e.held))

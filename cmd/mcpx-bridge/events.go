@@ -26,6 +26,7 @@ type events struct {
 	ready  bool
 	held   []byte // lines
 	missed int    // lines that were too many to be held
+	line   []byte // room for one
 }
 
 // heldMost is how many bytes are held for ready, which may be long in coming: a
@@ -33,14 +34,16 @@ type events struct {
 const heldMost = 1 << 20
 
 // emit is the Emit of a Sidecar: it neither waits nor calls back.
-func (e *events) emit(r bridge.Record) {
+func (e *events) emit(r *bridge.Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case r.Event == "connected" && !e.ready:
 		return // ready says so
 	case r.Event == "connected":
-		r.Event = "reconnected"
+		again := *r
+		again.Event = "reconnected"
+		r = &again
 	}
 	if e.out != nil && !e.ready {
 		e.hold(append(r.JSON(), '\n'))
@@ -57,9 +60,10 @@ func (e *events) hold(line []byte) {
 	e.held = append(e.held, line...)
 }
 
-func (e *events) say(r bridge.Record) {
+func (e *events) say(r *bridge.Record) {
 	if e.out != nil {
-		e.out.Write(append(r.JSON(), '\n'))
+		e.line = append(r.Append(e.line[:0]), '\n')
+		e.out.Write(e.line)
 		return
 	}
 	ctx, level := context.Background(), levelOf(r)
@@ -100,7 +104,7 @@ func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.release()
-	e.say(bridge.Record{Event: "stopped"})
+	e.say(&bridge.Record{Event: "stopped"})
 	if e.out != nil {
 		e.out.close()
 	}
@@ -132,7 +136,7 @@ func logLinesLost(n int) []byte {
 
 // levelOf says which records people want to hear of. What package stdio has
 // logged already is a detail.
-func levelOf(r bridge.Record) slog.Level {
+func levelOf(r *bridge.Record) slog.Level {
 	switch r.Event {
 	case "dropped", "warning":
 		return slog.LevelWarn
@@ -160,10 +164,10 @@ func levelOf(r bridge.Record) slog.Level {
 }
 
 // left reports whether a link is down because we left.
-func left(r bridge.Record) bool { return r.Detail == topic.ErrLeft.Error() }
+func left(r *bridge.Record) bool { return r.Detail == topic.ErrLeft.Error() }
 
 // inWords says a record to people.
-func inWords(r bridge.Record) string {
+func inWords(r *bridge.Record) string {
 	what := cmp.Or(r.Tool, r.Method)
 	switch r.Event {
 	case "peer":
@@ -211,7 +215,7 @@ func inWords(r bridge.Record) string {
 }
 
 // deciders says by whom a call was decided, now or some time ago.
-func deciders(r bridge.Record) string {
+func deciders(r *bridge.Record) string {
 	by := strings.Join(r.By, ", ")
 	switch {
 	case by == "":
@@ -225,7 +229,7 @@ func deciders(r bridge.Record) string {
 }
 
 // proposalInWords says what has become of somebody's proposal.
-func proposalInWords(r bridge.Record, what string) string {
+func proposalInWords(r *bridge.Record, what string) string {
 	by, its := strings.Join(r.By, ", "), r.From+"'s proposal of "+what
 	switch r.Event {
 	case "proposed":
@@ -248,7 +252,7 @@ func proposalInWords(r bridge.Record, what string) string {
 }
 
 // details are what the words do not say.
-func details(r bridge.Record) []slog.Attr {
+func details(r *bridge.Record) []slog.Attr {
 	all := detail(nil, "call", r.Call)
 	all = detail(all, "rule", r.Rule)
 	all = detail(all, "grant", r.Grant)

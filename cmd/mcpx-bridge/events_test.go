@@ -36,7 +36,7 @@ func TestEventsInWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&events{log: log}).emit(c.r)
+		(&events{log: log}).emit(&c.r)
 		got := strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), "mcpx-bridge: ")
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.r.JSON(), got, c.want)
@@ -51,7 +51,7 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &events{log: log}
-	r := bridge.Record{Event: "call", Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
+	r := &bridge.Record{Event: "call", Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
 	if n := testing.AllocsPerRun(100, func() { e.emit(r) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

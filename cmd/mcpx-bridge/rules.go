@@ -194,7 +194,7 @@ func (b *bridging) keepRules(ctx context.Context) error {
 		},
 		func(err error) {
 			b.attendance.policyWrong(err)
-			b.events.emit(bridge.Record{Event: "reload_failed", Detail: err.Error()})
+			b.events.emit(&bridge.Record{Event: "reload_failed", Detail: err.Error()})
 		})
 	<-ctx.Done()
 	return nil

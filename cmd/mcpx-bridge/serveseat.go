@@ -89,7 +89,7 @@ func (s *serving) decide(a desktop.Decide) desktop.Event {
 func (s *serving) open(a *asked) {
 	q := s.question(a)
 	s.server.Step(desktop.Asked{Question: q})
-	s.events.emit(bridge.Record{Event: "asked", From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
+	s.events.emit(&bridge.Record{Event: "asked", From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
 }
 
 func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
@@ -108,14 +108,14 @@ func (s *serving) SeatTaken(d wire.Dialect, w wire.Welcome) {
 		seated.Peers = append(seated.Peers, peerOf(p))
 	}
 	s.server.Step(seated)
-	s.events.emit(bridge.Record{Event: "connected", ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)})
+	s.events.emit(&bridge.Record{Event: "connected", ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)})
 }
 
 func (s *serving) SeatLost(err error) {
 	if !errors.Is(err, topic.ErrLeft) {
 		s.server.Step(desktop.Unseated{Why: err.Error()})
 	}
-	s.events.emit(bridge.Record{Event: "disconnected", Detail: err.Error()})
+	s.events.emit(&bridge.Record{Event: "disconnected", Detail: err.Error()})
 }
 
 func (s *serving) Received(e *wire.Envelope) {
@@ -136,11 +136,11 @@ func (s *serving) presence(e *wire.Envelope) {
 	}
 	if event == "leave" {
 		s.server.Step(desktop.Left{ID: who.ID})
-		s.events.emit(bridge.Record{Event: "peer", ID: who.ID, State: "left"})
+		s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "left"})
 		return
 	}
 	s.server.Step(desktop.Came{Peer: peerOf(who)})
-	s.events.emit(bridge.Record{Event: "peer", ID: who.ID, State: "joined"})
+	s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "joined"})
 }
 
 func (s *serving) Refused(*wire.Refused) {}

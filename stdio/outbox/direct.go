@@ -14,19 +14,21 @@ import (
 // free and nothing in here blocks.
 type direct struct {
 	raw    syscall.RawConn
+	own    bool                  // nobody else can change its mode
+	ready  bool                  // it does not block, and is ours
 	once   func(fd uintptr) bool // d.writeOnce, bound once so that a write allocates nothing
 	pieces [maxPieces][]byte
 
-	ready [][]byte // what writeOnce is to write
-	n     int      // and how it went
-	err   error
+	text [][]byte // what writeOnce is to write
+	n    int      // and how it went
+	err  error
 }
 
 // maxPieces is how many stretches one system call writes.
 const maxPieces = 16
 
 // newDirect returns nil if w has no descriptor.
-func newDirect(w io.Writer) *direct {
+func newDirect(w io.Writer, own bool) *direct {
 	c, ok := w.(syscall.Conn)
 	if !ok {
 		return nil
@@ -35,7 +37,7 @@ func newDirect(w io.Writer) *direct {
 	if err != nil {
 		return nil
 	}
-	d := &direct{raw: raw}
+	d := &direct{raw: raw, own: own}
 	d.once = d.writeOnce
 	return d
 }
@@ -43,7 +45,7 @@ func newDirect(w io.Writer) *direct {
 // write writes what the descriptor takes of pieces at this moment, which may be
 // nothing.
 func (d *direct) write(pieces [][]byte) (int, error) {
-	d.ready, d.n, d.err = pieces, 0, nil
+	d.text, d.n, d.err = pieces, 0, nil
 	err := d.raw.Write(d.once)
 	clear(pieces)
 	if err == nil {
@@ -55,13 +57,16 @@ func (d *direct) write(pieces [][]byte) (int, error) {
 // writeOnce always reports true: false would make the runtime wait until the
 // descriptor is writable.
 func (d *direct) writeOnce(fd uintptr) bool {
-	// The mode can be changed at any time by whoever shares the descriptor.
-	if flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK == 0 {
-		return true
+	if !d.ready {
+		flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
+		if err != nil || flags&unix.O_NONBLOCK == 0 {
+			return true
+		}
+		d.ready = d.own // else whoever shares the descriptor can change that at any time
 	}
-	n, err := writev(int(fd), d.ready)
+	n, err := writev(int(fd), d.text)
 	for err == unix.EINTR {
-		n, err = writev(int(fd), d.ready)
+		n, err = writev(int(fd), d.text)
 	}
 	if err == nil {
 		d.n = n

@@ -8,6 +8,6 @@ import "io"
 // goroutine that drains the Outbox writes everything.
 type direct struct{ pieces [1][]byte }
 
-func newDirect(io.Writer) *direct { return nil }
+func newDirect(io.Writer, bool) *direct { return nil }
 
 func (*direct) write([][]byte) (int, error) { return 0, nil }

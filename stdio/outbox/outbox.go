@@ -45,6 +45,10 @@ type Options struct {
 	// Outbox fails; default 10 s. A slow reader is no failure, a stuck one is.
 	Deadline time.Duration
 
+	// Own: nobody else has the open file that w writes to, so that it stays in
+	// the mode it is in, which then need not be asked before every write.
+	Own bool
+
 	// OnFail is called once when a write fails, from a goroutine of its own
 	// for which Close does not wait. It is not called for what Close cuts short.
 	OnFail func(error)
@@ -82,7 +86,7 @@ func New(w io.Writer, o Options) *Outbox {
 	o.MaxItems = cmp.Or(o.MaxItems, 4096)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	o.Deadline = cmp.Or(o.Deadline, 10*time.Second)
-	b := &Outbox{w: w, direct: newDirect(w), o: o, done: make(chan struct{})}
+	b := &Outbox{w: w, direct: newDirect(w, o.Own), o: o, done: make(chan struct{})}
 	if d, ok := w.(deadliner); ok && d.SetWriteDeadline(time.Time{}) == nil {
 		b.deadline = d
 	}
