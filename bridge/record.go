@@ -168,14 +168,12 @@ func appendList[T any](dst []byte, name string, value []T) []byte {
 func appendOneLine(dst, text []byte) []byte {
 	at := len(dst)
 	dst = append(dst, text...)
-	for {
-		n := bytes.IndexAny(dst[at:], "\r\n")
-		if n < 0 {
-			return dst
+	for _, c := range []byte("\r\n") {
+		for n := bytes.IndexByte(dst[at:], c); n >= 0; n = bytes.IndexByte(dst[at:], c) {
+			dst[at+n] = ' '
 		}
-		at += n
-		dst[at] = ' '
 	}
+	return dst
 }
 
 // onAudit are the events that are kept, by the names they have in --json output

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,7 +67,7 @@ func readJSON(raw []byte) (*value, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the arguments are not UTF-8")
 	}
-	s := scanner{raw: raw}
+	s := scanner{raw: string(raw)}
 	v, err := s.value(0)
 	if err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func readJSON(raw []byte) (*value, error) {
 }
 
 type scanner struct {
-	raw   []byte
+	raw   string // once more, so that what it says need not be copied piece by piece
 	at    int
 	count int // values so far
 }
@@ -181,7 +180,7 @@ func (s *scanner) member(v *value, seen map[string]bool, depth int) error {
 
 func (s *scanner) word() (kind, string, error) {
 	for _, w := range jsonWords {
-		if bytes.HasPrefix(s.raw[s.at:], []byte(w.text)) {
+		if strings.HasPrefix(s.raw[s.at:], w.text) {
 			s.at += len(w.text)
 			return w.kind, w.text, nil
 		}
@@ -196,7 +195,7 @@ func (s *scanner) number() (string, error) {
 	for s.at < len(s.raw) && strings.IndexByte("+-.0123456789eE", s.raw[s.at]) >= 0 {
 		s.at++
 	}
-	text := string(s.raw[from:s.at])
+	text := s.raw[from:s.at]
 	if !numeral.MatchString(text) {
 		return "", s.wrong(fmt.Sprintf("%.40q is no number, which ends", text))
 	}
@@ -206,27 +205,44 @@ func (s *scanner) number() (string, error) {
 // string reads a string and leaves the scanner behind its closing quote.
 func (s *scanner) string() (string, error) {
 	s.at++
+	from := s.at
+	s.plain()
+	if s.next() == '"' {
+		s.at++
+		return s.raw[from : s.at-1], nil
+	}
 	var b strings.Builder
-	for from := s.at; ; {
-		switch c := s.next(); {
-		case c == '"':
-			b.Write(s.raw[from:s.at])
+	for {
+		b.WriteString(s.raw[from:s.at])
+		switch s.next() {
+		case '"':
 			s.at++
 			return b.String(), nil
-		case c == '\\':
-			b.Write(s.raw[from:s.at])
+		case '\\':
 			r, err := s.escape()
 			if err != nil {
 				return "", err
 			}
 			b.WriteRune(r)
-			from = s.at
-		case c < 0x20:
-			return "", s.wrong("a string has no end or a bare control character")
 		default:
-			s.at++
+			return "", s.wrong("a string has no end or a bare control character")
+		}
+		from = s.at
+		s.plain()
+	}
+}
+
+// plain goes to what stands for something else than itself, or for nothing, in
+// a string.
+func (s *scanner) plain() {
+	rest := s.raw[s.at:]
+	for i := range len(rest) {
+		if c := rest[i]; c == '"' || c == '\\' || c < ' ' {
+			s.at += i
+			return
 		}
 	}
+	s.at = len(s.raw)
 }
 
 func (s *scanner) escape() (rune, error) {
@@ -266,7 +282,7 @@ func (s *scanner) hex4() (r rune, ok bool) {
 	if s.at+5 > len(s.raw) || s.raw[s.at] != 'u' {
 		return 0, false
 	}
-	for _, c := range s.raw[s.at+1 : s.at+5] {
+	for _, c := range []byte(s.raw[s.at+1 : s.at+5]) {
 		i := strings.IndexByte("0123456789abcdef", c|0x20)
 		if i < 0 || c < '0' {
 			return 0, false

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 )
@@ -31,6 +32,7 @@ type env struct {
 
 func main() {
 	collectLess()
+	wakeFewer(os.Args[1:])
 	reload := make(chan struct{})
 	ctx, hurry := untilSignalled(reload)
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload}))
@@ -45,6 +47,22 @@ func collectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+}
+
+// wakeFewer has our code run on fewer threads at a time than there are cores. What
+// a bridge does for a call it does in a row, under one lock; each further thread
+// is woken only to find nothing to do, which takes longer than the work, and the
+// core from the server and the callers. A gateway may serve many. GOMAXPROCS in
+// the environment says otherwise.
+func wakeFewer(args []string) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return
+	}
+	threads := 1
+	if len(args) > 0 && args[0] == "gateway" {
+		threads = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	runtime.GOMAXPROCS(threads)
 }
 
 // errSignalled is the cause of a context that a signal ended.
