@@ -35,8 +35,9 @@ type checker struct {
 	versions  map[string]string // of tools as last listed
 	first     map[string]string // and as first listed
 	grants    []grant
-	books     []*rulebook // in force, one after the other
-	stop      bool        // it was told to stop
+	kept      map[string]bool // which of them were read back when this life began
+	books     []*rulebook     // in force, one after the other
+	stop      bool            // it was told to stop
 }
 
 func newChecker(w *world) *checker {
@@ -68,7 +69,9 @@ func (c *checker) stopped() bool { return len(c.violations) > 0 }
 // begun and ended are the lives of the bridge.
 func (c *checker) begun(p *process, b *rulebook) {
 	c.proc, c.books = p, []*rulebook{b}
+	lasting := c.lasting()
 	c.forget()
+	c.grants = lasting
 }
 
 // remembered: this is what the log knows when the bridge begins anew. What a
@@ -166,6 +169,7 @@ func (c *checker) enter(p *process, s *said) *claim {
 		}
 	}
 	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, book: c.books[len(c.books)-1], expect: s.args}
+	cl.vias = c.viasOf(cl)
 	switch {
 	case !s.perfect:
 		cl.excused = "it was made by the attacker"
@@ -266,6 +270,7 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	c.questions[r.Question] = cl
 	w := cl.way(c.books[len(c.books)-1])
 	cl.pinned = w.verdict == allow
+	cl.settled = c.sure(cl, w)
 	if w.verdict == deny {
 		c.blame("I7", "%v is asked about, though the policy denies it", cl)
 	}
@@ -289,6 +294,9 @@ func (c *checker) decided(cl *claim, r bridge.Record) {
 		c.blame("AI-5", "%v is decided twice", cl)
 	}
 	cl.allowed, cl.allowedAt = true, c.w.now
+	if r.Grant != "" && r.Keep == "" {
+		c.w.tally.remembered(c.kept[r.Grant])
+	}
 	if cl.question == "" {
 		c.mayRunUnasked(cl)
 		return
@@ -346,42 +354,6 @@ func (c *checker) agreed(cl *claim, w way) int {
 		}
 	}
 	return len(counted)
-}
-
-// granted: those who may decide had agreed to the very same before, for longer.
-func (c *checker) granted(cl *claim, w way) bool {
-	return len(cl.votes) == 0 && slices.ContainsFunc(c.grants, func(g grant) bool {
-		n := 0
-		for _, who := range g.by {
-			if w.mayDecide(who, cl.from) {
-				n++
-			}
-		}
-		return g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && g.version == cl.version &&
-			slices.Contains(w.remember, g.keep) && n >= w.need
-	})
-}
-
-func (c *checker) remember(cl *claim, r bridge.Record) {
-	g := grant{digest: r.Digest, caller: cl.from, tool: cl.tool, keep: "always", version: cl.version, args: string(cl.args)}
-	for _, v := range cl.votes {
-		switch v.keep {
-		case "":
-			return
-		case "session":
-			g.keep = "session"
-		}
-		g.by = append(g.by, v.who)
-	}
-	if len(g.by) > 0 {
-		c.grants = append(c.grants, g)
-		g.keep = "session" // what no rule can say is kept no longer
-		c.grants = append(c.grants, g)
-	}
-}
-
-func (c *checker) revoked(digest string) {
-	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.digest == digest })
 }
 
 // verify has the log read by the real verifier.

@@ -30,6 +30,8 @@ type claim struct {
 	votes    []vote
 	refused  bool // somebody who was asked said no
 	passed   []string
+	vias     []string // by which way it was asked for, as far as can be said
+	settled  *grant   // because of which nobody should be asked
 	digests  []string // that were shown for it
 
 	name        string // on record
@@ -156,13 +158,6 @@ func edited(args []byte, amount string) []byte {
 	}
 	_, after, _ := bytes.Cut(rest, []byte(","))
 	return slices.Concat(before, []byte(`"amount": `), []byte(amount), []byte(","), after)
-}
-
-// A grant is a yes that was to last.
-type grant struct {
-	digest, caller, tool, keep, version string
-	args                                string
-	by                                  []string
 }
 
 // A reading of what somebody answered.

@@ -166,9 +166,21 @@ func (c *checker) isAnswered(l *letter) *claim {
 		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) {
 			cl.itself(l.Corr[0])
 		}
-		if cl.self == l.Corr[0] {
+		if cl.self == l.Corr[0] || c.mistaken(cl, l.Corr[0]) {
 			return cl
 		}
 	}
 	return nil
+}
+
+// mistaken: of several proposals with one id the checker took another for the
+// one that a request was made for, as nobody could know before the answer.
+func (c *checker) mistaken(cl *claim, self string) bool {
+	for _, other := range c.offersOf([]string{cl.id}) {
+		if other.self == self && other.answers == 0 && other.from != cl.from {
+			cl.self, cl.rpc, other.self, other.rpc = other.self, other.rpc, cl.self, cl.rpc
+			return true
+		}
+	}
+	return false
 }

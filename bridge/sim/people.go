@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -165,8 +167,11 @@ func (p *person) comeBack() {
 	}
 	p.here = true
 	p.w.topic.presence("join", p.id)
-	if n := len(p.made); n > 0 && !p.w.healed {
-		p.w.after(p.dice.between(0, time.Second), func() { p.again(p.made[p.dice.IntN(n)]) })
+	if p.w.healed {
+		return
+	}
+	for _, f := range p.made[max(0, len(p.made)-4):] {
+		p.w.after(p.dice.between(0, time.Second), func() { p.again(f) })
 	}
 }
 
@@ -182,6 +187,20 @@ func (p *person) again(f *frame) {
 	f = p.w.topic.spell(s, s.payload())
 	p.made = append(p.made, f)
 	p.w.topic.send(f)
+}
+
+// relyOn lets a caller make a call again that somebody agreed to for longer.
+func (w *world) relyOn(g approval.Grant) {
+	for _, p := range w.callers() {
+		i := slices.IndexFunc(p.made, func(f *frame) bool {
+			return p.id == g.Caller && f.said.tool == "note" && bytes.Equal(f.said.args, g.Args)
+		})
+		for range 2 {
+			if i >= 0 && !w.healed {
+				w.after(w.luck.between(time.Second, 50*time.Second), func() { p.again(p.made[i]) })
+			}
+		}
+	}
 }
 
 // got hears what the bridge says.
@@ -260,7 +279,7 @@ func (p *person) decide(l *letter) string {
 	case l.offers("amount") && p.mind.chance(.5):
 		return yesTo(l, fmt.Sprintf(`,"amount":%d`, pick(p.mind, 1, 7, 42, 50, 99, 100, 101, -3)))
 	case l.offers("remember") && p.mind.chance(.6):
-		return yesTo(l, `,"remember":"`+pick(p.mind, "session", "always", "once", "forever")+`"`)
+		return yesTo(l, `,"remember":"`+pick(p.mind, "session", "always", "always", "once", "forever")+`"`)
 	case p.mind.chance(.2):
 		return no
 	}

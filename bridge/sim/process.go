@@ -34,15 +34,19 @@ func (w *world) start() {
 	w.proc = p
 	seen := w.disk.open()
 	w.check.begun(p, w.book())
+	kept := w.drawer.read()
+	w.check.restored(kept)
 	p.sidecar = bridge.New(bridge.Options{
 		Engine: bridge.Config{
 			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
-			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Server: "a server",
+			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Gateway: "a gateway", Server: "a server",
+			Desk:  approval.Options{Grants: kept},
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen,
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *bridge.Record) { w.check.emitted(p, *r) },
-		Serving: func(bridge.Serving) { w.topic.redial(100 * time.Millisecond) },
-		Now:     p.now,
+		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },
+		Serving:  func(bridge.Serving) { w.topic.redial(100 * time.Millisecond) },
+		Now:      p.now,
 	})
 	p.sidecar.Bind(seat{p}, pipe{p})
 	w.child.start(100 * time.Millisecond)
@@ -155,7 +159,7 @@ func (w *world) stop() {
 			return
 		}
 		p.tell(bridge.GivingUp{})
-		w.after(time.Second, func() {
+		w.after(5*time.Second, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
 				w.crashed(false)

@@ -110,7 +110,7 @@ func newWay(d dice, tool string) way {
 		w.to = pick(d, []string{"carol"}, []string{"carol", "dave"}, []string{"agent-a", "dave"})
 	}
 	if tool == "note" {
-		w.remember = pick(d, []string{"once", "session"}, []string{"once", "session", "always"}, nil)
+		w.remember = pick(d, []string{"once", "session"}, []string{"once", "session", "always"}, []string{"once", "session", "always"}, nil)
 	}
 	return w
 }

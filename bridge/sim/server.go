@@ -205,6 +205,9 @@ func definition(name string, version int) string {
 // change makes a tool another one, or removes it, and says so.
 func (c *child) change(remove bool) {
 	i := c.dice.IntN(len(tools))
+	if c.w.o.Notes && c.dice.chance(.6) {
+		i = slices.Index(tools, "note")
+	}
 	switch {
 	case c.versions[i] < 0:
 		c.versions[i] = c.dice.IntN(2)

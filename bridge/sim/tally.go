@@ -23,6 +23,7 @@ var metEvents = [...]string{"Seated", "Unseated", "request", "response", "notifi
 // A Tally counts what worlds had in them.
 type Tally struct {
 	Worlds, Events, Calls, Runs, Asked, Lives uint64
+	Remembered, Lasted                        uint64        // calls that ran as somebody had agreed for longer; in another life of the bridge
 	Lived                                     time.Duration // by their own clocks
 	Faults                                    [faults]uint64
 	Table                                     [len(metEvents)][len(situations)]uint64
@@ -31,6 +32,7 @@ type Tally struct {
 // Add adds up.
 func (t *Tally) Add(o *Tally) {
 	t.Worlds, t.Events, t.Calls, t.Runs = t.Worlds+o.Worlds, t.Events+o.Events, t.Calls+o.Calls, t.Runs+o.Runs
+	t.Remembered, t.Lasted = t.Remembered+o.Remembered, t.Lasted+o.Lasted
 	t.Asked, t.Lives, t.Lived = t.Asked+o.Asked, t.Lives+o.Lives, t.Lived+o.Lived
 	for f := range t.Faults {
 		t.Faults[f] += o.Faults[f]
@@ -39,6 +41,13 @@ func (t *Tally) Add(o *Tally) {
 		for j := range t.Table[i] {
 			t.Table[i][j] += o.Table[i][j]
 		}
+	}
+}
+
+func (t *Tally) remembered(lasted bool) {
+	t.Remembered++
+	if lasted {
+		t.Lasted++
 	}
 }
 
@@ -103,8 +112,9 @@ func (c *checker) busy() (question, running bool) {
 
 // Write writes the tables.
 func (t *Tally) Write(w io.Writer) {
-	fmt.Fprintf(w, "%d worlds (calm ones live thrice), %d lives of the bridge, %d events, %d calls, %d asked about, %d ran, %.0f simulated hours\n\nfaults that struck\n",
-		t.Worlds, t.Lives, t.Events, t.Calls, t.Asked, t.Runs, t.Lived.Hours())
+	fmt.Fprintf(w, "%d worlds (calm ones live thrice), %.0f simulated hours, %d lives of the bridge, %d events\n", t.Worlds, t.Lived.Hours(), t.Lives, t.Events)
+	fmt.Fprintf(w, "%d calls, %d asked about, %d allowed by a yes that lasted (%d of them over a restart), %d ran\n\nfaults that struck\n",
+		t.Calls, t.Asked, t.Remembered, t.Lasted, t.Runs)
 	for f := range faults {
 		fmt.Fprintf(w, "  %-16s %9d", f, t.Faults[f])
 		if f%4 == 3 || f == faults-1 {

@@ -122,6 +122,8 @@ func (c *checker) puts(p *process, l *letter) {
 		c.blame("W-5", "a question names a request, as if it answered it")
 	case o.Tool != cl.tool || !c.shows(cl, o):
 		c.blame("I2", "%v is shown as %s %s", cl, o.Tool, o.Arguments)
+	case cl.settled != nil:
+		c.blame("AI-18", "%v is put before %s, though %v agreed for always", cl, to, cl.settled.by)
 	case cl.over || cl.denied || cl.allowed:
 		c.blame("AI-5", "%v is put before %s after it was settled", cl, to)
 	}
@@ -273,7 +275,12 @@ func (c *checker) meant(s *said) *asked {
 	return nil
 }
 
-func (c *checker) showedLocally(s shown) { c.local[s.id] = s.digest }
+func (c *checker) showedLocally(s shown) {
+	if cl := c.questions[s.id]; cl != nil && cl.settled != nil {
+		c.blame("AI-18", "%v is shown to us, though %v agreed for always", cl, cl.settled.by)
+	}
+	c.local[s.id] = s.digest
+}
 
 // localAnswer takes what the person at this machine answers.
 func (c *checker) localAnswer(_ *process, a approval.Answer) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -37,6 +38,7 @@ type world struct {
 	started int      // processes so far
 	child   child
 	disk    disk
+	drawer  drawer
 	people  []*person
 	mallory attacker
 	owner   owner
@@ -62,6 +64,7 @@ func newWorld(o Options, t *Tally) *world {
 		w.owner.books = append(w.owner.books, rulebookOf(n))
 	}
 	w.check = newChecker(w)
+	w.drawer = drawer{w: w, gone: map[string]bool{}}
 	w.disk = disk{w: w, dice: newDice(o.Seed, "disk")}
 	w.child = child{w: w, dice: newDice(o.Seed, "server")}
 	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}
@@ -177,7 +180,7 @@ func (w *world) befall(f Fault) {
 	case absent:
 		pick(w.luck, w.approvers()...).goAway()
 	case leave:
-		pick(w.luck, w.callers()...).goAway()
+		w.leaver().goAway()
 	case die:
 		w.child.end("exited with status 1", w.luck.between(250*time.Millisecond, 3*time.Second))
 	case changeTools, removeTool:
@@ -215,6 +218,15 @@ func (w *world) befall(f Fault) {
 	}
 }
 
+// leaver is who leaves: whoever was promised something is missed most.
+func (w *world) leaver() *person {
+	if n := len(w.check.grants); n > 0 && w.luck.chance(.7) {
+		g := w.check.grants[w.luck.IntN(n)]
+		return w.people[slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller })]
+	}
+	return pick(w.luck, w.callers()...)
+}
+
 func (w *world) reload() {
 	if w.proc == nil || w.proc.stopping {
 		return
@@ -230,6 +242,7 @@ func (w *world) revoke() {
 	}
 	for _, g := range w.proc.sidecar.Grants() {
 		w.check.revoked(g.ID)
+		w.drawer.drop(g.ID)
 		if !w.proc.sidecar.Revoke(g.ID) {
 			w.check.blame("AI-18", "a grant that is in force cannot be taken back")
 		}

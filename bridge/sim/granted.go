@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// What the checker knows of yeses that are remembered (AI-18).
+
+// A grant is a yes that was to last.
+type grant struct {
+	id, caller, tool, keep, version string
+	args                            string
+	vias                            []string
+	by                              []string
+}
+
+// viasOf is by which ways a call may have been asked for: where several proposers
+// use one id nobody can say. For somebody else's proposal a yes holds as long as
+// that is whose it is.
+func (c *checker) viasOf(cl *claim) (all []string) {
+	if cl.offer() {
+		return []string{"proposal"}
+	}
+	of := c.offersOf(cl.corr)
+	for _, o := range of {
+		if o.from != cl.from {
+			all = append(all, "for "+o.from)
+		}
+		if o.from == cl.from || len(of) > 1 || o.method != cl.method {
+			all = append(all, "request")
+		}
+	}
+	if len(of) == 0 {
+		return []string{"request"}
+	}
+	return all
+}
+
+// granted: those who may decide had agreed to the very same before, for longer.
+func (c *checker) granted(cl *claim, w way) bool {
+	return len(cl.votes) == 0 && slices.ContainsFunc(c.grants, func(g grant) bool { return c.covers(g, cl, w) })
+}
+
+// covers: a grant is for this call, and the terms of now let it count.
+func (c *checker) covers(g grant, cl *claim, w way) bool {
+	n := 0
+	for _, who := range g.by {
+		if w.mayDecide(who, cl.from) {
+			n++
+		}
+	}
+	return g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && g.version == cl.version && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
+		slices.Contains(w.remember, g.keep) && n >= w.need
+}
+
+// sure finds the grant because of which nobody should have been asked: it was in
+// the file that this life of the bridge began with. Nil, if there is none.
+func (c *checker) sure(cl *claim, w way) *grant {
+	if cl.pinned || cl.method != "tools/call" || cl.offer() || len(cl.corr) > 0 {
+		return nil
+	}
+	i := slices.IndexFunc(c.grants, func(g grant) bool { return c.kept[g.id] && g.keep == "always" && c.covers(g, cl, w) })
+	if i < 0 {
+		return nil
+	}
+	return &c.grants[i]
+}
+
+// remember takes down what those who agreed want remembered.
+func (c *checker) remember(cl *claim, r bridge.Record) {
+	g := grant{id: r.Digest, caller: cl.from, tool: cl.tool, keep: "always", version: cl.version, args: string(cl.args), vias: cl.vias}
+	for _, v := range cl.votes {
+		switch {
+		case !slices.Contains(r.By, v.who): // a yes that came too late, or that a no went before
+			continue
+		case v.keep == "":
+			return
+		case v.keep == "session":
+			g.keep = "session"
+		}
+		g.by = append(g.by, v.who)
+	}
+	if len(g.by) > 0 {
+		c.grants = append(c.grants, g)
+		g.keep = "session" // what no rule can say is kept no longer
+		c.grants = append(c.grants, g)
+	}
+}
+
+func (c *checker) revoked(id string) {
+	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
+}
+
+// lasting are the grants that may outlast the bridge: those that a rule can say,
+// from where it is certain who asks.
+func (c *checker) lasting() []grant {
+	if !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.grants), func(g grant) bool {
+		return g.keep != "always" || !slices.Contains(g.vias, "request") && !slices.Contains(g.vias, "proposal")
+	})
+}
+
+// restored: the file had these when the bridge began.
+func (c *checker) restored(all []approval.Grant) {
+	c.kept = map[string]bool{}
+	for _, g := range all {
+		c.kept[g.ID] = true
+	}
+}
