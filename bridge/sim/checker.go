@@ -161,7 +161,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 // enter takes what is asked for into the books; nil if it was heard before.
 func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil {
-		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open()) {
+		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended) {
 			return nil
 		}
 		if old.proc != p.number && !old.recAt.IsZero() && p.now().Sub(old.recAt) < 15*time.Minute {
@@ -169,7 +169,7 @@ func (c *checker) enter(p *process, s *said) *claim {
 		}
 	}
 	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, book: c.books[len(c.books)-1], expect: s.args}
-	cl.vias = c.viasOf(cl)
+	cl.vias, cl.earlier = c.viasOf(cl), c.claims[s.key()]
 	switch {
 	case !s.perfect:
 		cl.excused = "it was made by the attacker"

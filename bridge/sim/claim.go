@@ -52,9 +52,10 @@ type claim struct {
 	outcome     string // as it was put on record
 	executed    string
 
-	serves *claim // of a proposal: what started last for its sake
-	self   string // of a proposal: the request that we made of ourselves
-	shown  bool   // and that it was made in public
+	earlier *claim // the same, when it had been forgotten
+	serves  *claim // of a proposal: what started last for its sake
+	self    string // of a proposal: the request that we made of ourselves
+	shown   bool   // and that it was made in public
 }
 
 // A vote is a yes that was said to a question.

@@ -155,7 +155,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 	}
 	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && !cl.offer() && len(l.Corr) == 1 {
 		if len(l.To) == 1 || len(l.To) == 2 && slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == l.To[1] }) {
-			return cl
+			return c.held(cl, l)
 		}
 		return nil
 	}
@@ -171,6 +171,17 @@ func (c *checker) isAnswered(l *letter) *claim {
 		}
 	}
 	return nil
+}
+
+// held finds to which of the calls of one caller under one envelope an answer is:
+// that to an earlier one may have waited for so long that it was forgotten.
+func (c *checker) held(cl *claim, l *letter) *claim {
+	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
+		if e := l.Payload.Error; old.answers == 0 && old.ended && (old.line != nil && c.said(old, l) || e != nil && e.Data.Reason != "" && old.excused == "") {
+			return old
+		}
+	}
+	return cl
 }
 
 // mistaken: of several proposals with one id the checker took another for the
