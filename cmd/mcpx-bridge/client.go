@@ -33,7 +33,8 @@ NAME is one of ` + inTwoLines(clientNames()) + `.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.clientListCommand(), p.clientInstallCommand(), p.clientWrapCommand(), p.clientUnwrapCommand(), p.clientUndoCommand())
+	start := p.starters()
+	cmd.AddCommand(p.clientListCommand(), p.clientInstallCommand(start), p.clientWrapCommand(start), p.clientUnwrapCommand(), p.clientUndoCommand())
 	return cmd
 }
 
@@ -51,8 +52,7 @@ func inTwoLines(names []string) string {
 	return strings.Join(names[:half], ", ") + ",\n" + strings.Join(names[half:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-func (p *program) clientInstallCommand() *cobra.Command {
-	start := p.starters()
+func (p *program) clientInstallCommand(start starters) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install NAME [FLAGS] [-- CMD [ARG…]]",
 		Short: "Let a client start the bridge",
@@ -80,8 +80,7 @@ entry mcpx that starts another program is left alone.`,
 	return cmd
 }
 
-func (p *program) clientWrapCommand() *cobra.Command {
-	start := p.starters()
+func (p *program) clientWrapCommand(start starters) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wrap NAME SERVER [FLAGS]",
 		Short: "Put the bridge in front of a server that a client has",

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -62,8 +63,8 @@ func helpCommand() *cobra.Command {
 }
 
 // completeFlags lets shells complete the values of flags that have few.
-func completeFlags(c *cobra.Command) {
-	for flag, values := range map[string][]string{
+func completeFlags(root *cobra.Command) {
+	few := map[string][]string{
 		"dialect":        append(wire.Protocols(), "auto"),
 		"format":         sortedKeys(formats),
 		"role":           sortedKeys(roles),
@@ -73,9 +74,12 @@ func completeFlags(c *cobra.Command) {
 		"via":            {"request", "proposal"},
 		"scope":          {"project", "user"},
 		"remember":       {"once", "session", "always"},
-	} {
-		if c.Flags().Lookup(flag) != nil {
-			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-		}
+	}
+	for c := range below(root) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if values := few[f.Name]; values != nil {
+				c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+			}
+		})
 	}
 }

@@ -79,8 +79,8 @@ The others there see its tools; what they may call, you decide. Without
 	)
 	for c := range below(root) {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
-		completeFlags(c)
 	}
+	completeFlags(root)
 	return root
 }
 

@@ -200,7 +200,7 @@ func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
 	}
 	root.PersistentFlags().VisitAll(note)
 	for c := range below(root) {
-		c.LocalNonPersistentFlags().VisitAll(note)
+		c.Flags().VisitAll(note)
 	}
 	return known
 }
