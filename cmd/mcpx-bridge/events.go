@@ -80,6 +80,7 @@ func (e *events) begin(ready any, text string) {
 		return
 	}
 	e.ready = true
+	go startIsOver() // calls do not wait for it
 	if e.out == nil {
 		e.log.Info(text)
 	} else {

@@ -217,7 +217,8 @@ func serveGateway(listener net.Listener, scheme string, o gateway.Options) (*hos
 		return nil, err
 	}
 	h := &hosting{gateway: g, url: scheme + "://" + reachable(listener.Addr()), done: make(chan error, 1),
-		server: &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}}
+		server: &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug), Protocols: new(http.Protocols)}}
+	h.server.Protocols.SetHTTP1(true) // a WebSocket needs no other, and HTTP/2 is long in getting ready
 	go func() { h.done <- h.server.Serve(listener) }()
 	return h, nil
 }

@@ -49,6 +49,12 @@ func collectLess() {
 	}
 }
 
+// startIsOver gives back to the system, once, what only the start needed: some
+// two megabytes that libraries prepare themselves with, and more where a policy
+// is compiled or a log read back. A bridge that nobody calls collects no garbage
+// by itself. It takes some milliseconds.
+func startIsOver() { debug.FreeOSMemory() }
+
 // wakeFewer has our code run on fewer threads at a time than there are cores. What
 // a bridge does for a call it does in a row, under one lock; each further thread
 // is woken only to find nothing to do, which takes longer than the work, and the
