@@ -113,7 +113,7 @@ func newChaos(t *testing.T, calls int) *chaos {
 	}
 	c.door = httptest.NewServer(g)
 	c.gateway = g
-	c.link = newProxy(t, c.door.Listener.Addr().String())
+	c.link = newProxy(t, c.door.Listener.Addr().String(), nil)
 	c.side = launch{env: map[string]string{"MCPX_AUTH_TOKEN": token("fs")}, script: stdiotest.Script{Pids: c.pids},
 		flags: []string{"--log-level", "error"}}.start(t, "ws://"+c.link.at.Addr().String())
 	c.side.ready()
@@ -363,23 +363,24 @@ func (c *chaos) close() {
 	c.door.Close()
 }
 
-// A proxy is the link between bridge and gateway: it passes bytes on until it
-// is cut.
+// A proxy is the link between bridge and gateway: it passes bytes on, as its
+// mood is, until it is cut.
 type proxy struct {
 	at      net.Listener
 	to      string
+	mood    mood // nil: at once and as they are
 	running sync.WaitGroup
 
 	mu    sync.Mutex
 	conns []net.Conn // guarded by mu; both ends of every connection that is open
 }
 
-func newProxy(t *testing.T, to string) *proxy {
+func newProxy(t *testing.T, to string, m mood) *proxy {
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{at: at, to: to}
+	p := &proxy{at: at, to: to, mood: m}
 	p.running.Go(func() {
 		for {
 			conn, err := at.Accept()
@@ -401,15 +402,21 @@ func (p *proxy) pass(near net.Conn) {
 	p.mu.Lock()
 	p.conns = append(p.conns, near, far)
 	p.mu.Unlock()
+	carry := plainly
+	if p.mood != nil {
+		carry = p.mood(func() { near.Close(); far.Close() })
+	}
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 		p.running.Go(func() {
-			// It ends when either end is closed. Two TCP connections would be
-			// spliced through pipes which the runtime keeps for next time.
-			_, _ = io.Copy(struct{ io.Writer }{way[0]}, way[1])
+			carry(struct{ io.Writer }{way[0]}, way[1], way[0] == near)
 			way[0].Close()
 		})
 	}
 }
+
+// plainly ends when either end is closed. Two TCP connections would be spliced
+// through pipes which the runtime keeps for next time.
+func plainly(to io.Writer, from io.Reader, _ bool) { _, _ = io.Copy(to, from) }
 
 // cut ends every connection without a word.
 func (p *proxy) cut() {

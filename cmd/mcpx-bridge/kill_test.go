@@ -73,6 +73,7 @@ var theFates = strings.Fields("run run run yes yes yes no never back")
 type slaughter struct {
 	t       *testing.T
 	url     string
+	via     string // the bridge's way there
 	token   string
 	policy  string
 	audit   string
@@ -122,6 +123,7 @@ func newSlaughter(t *testing.T) *slaughter {
 	door := httptest.NewServer(g)
 	t.Cleanup(func() { g.Close(); door.Close() })
 	s.url = "ws" + strings.TrimPrefix(door.URL, "http")
+	s.via = s.url
 	mint := func(id string) string {
 		token, err := g.Mint(realgateway.Claims{ID: id, Topic: "t1"})
 		if err != nil {
@@ -321,7 +323,7 @@ type killable struct {
 
 func (s *slaughter) start() *killable {
 	k := &killable{sidecar: &sidecar{t: s.t, events: newDiary(), stderr: newDiary()}}
-	k.cmd = exec.Command(s.program, "run", "--json", "--log-level", "warn", "--gateway", s.url, "--topic", "t1", "--id", "fs", "--policy", s.policy, "--audit", s.audit,
+	k.cmd = exec.Command(s.program, "run", "--json", "--log-level", "warn", "--gateway", s.via, "--topic", "t1", "--id", "fs", "--policy", s.policy, "--audit", s.audit,
 		"--", s.server, s.journal, s.audit)
 	k.cmd.Env = append(os.Environ(), "MCPX_AUTH_TOKEN="+s.token, "HOME="+s.home, "XDG_STATE_HOME="+s.home, "GORACE=atexit_sleep_ms=0")
 	k.cmd.Stdout, k.cmd.Stderr = k.events, k.stderr
@@ -401,6 +403,12 @@ func (s *slaughter) last() {
 	for range 40 {
 		s.call(nil)
 	}
+	s.end(k)
+}
+
+// end waits until nobody waits for an answer, and ends the bridge.
+func (s *slaughter) end(k *killable) {
+	s.t.Helper()
 	late := time.After(patience)
 	s.mu.Lock()
 	for s.open > 0 {
