@@ -22,7 +22,7 @@ import (
 func TestOnAFullDiskNothingRunsUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	g := openStage(t, d1)
-	s, makeRoom, end := onTinyDisk(t, g)
+	s, makeRoom, end := onTinyDisk(t, g, askRules)
 	p := play{g, s}
 	p.request("e-carol", "carol", call("7", "write_file", writeArguments))
 	open := p.poses("alice", anyQuestion)
@@ -80,6 +80,35 @@ func TestOnAFullDiskNothingRunsUntilThereIsRoom(t *testing.T) {
 	end()
 }
 
+// A call that ran while the disk filled up has its result, which says that the
+// record of it is not whole; the record is made up for as soon as there is room.
+func TestAResultWhoseEndCannotBeRecordedSaysSo(t *testing.T) {
+	t.Parallel()
+	g := openStage(t, d1)
+	s, makeRoom, end := onTinyDisk(t, g, "version: 1\ndefault: allow\n")
+	p := play{g, s}
+	file := filepath.Join(t.TempDir(), "now")
+	p.request("long", "carol", call("7", "until", fmt.Sprintf(`{"path":%q}`, file)))
+	s.await(`{"event":"call","env":"long"}`)
+	for n := 0; ; n++ {
+		if n == 500 {
+			t.Fatalf("the disk does not fill up\n%s", s.about())
+		}
+		env := fmt.Sprintf("fill-%d", n)
+		p.request(env, "bob", call("1", "read_file", `{"path":"/a"}`))
+		if g.names.mismatch(p.refusalOf(d1, env, "1", "read_file"), g.next()) == "" {
+			break
+		}
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.expect(d1.reply("carol", "long", "tools/call", "until", `{"id":7,"!error":0,"result":{"content":"*","_meta":{"audit":"incomplete"}}}`))
+	makeRoom()
+	p.untilServed()
+	end()
+}
+
 // refusalOf is how a call ends that cannot be put on record.
 func (p play) refusalOf(d tongue, env, id, tool string) string {
 	return fmt.Sprintf(`{"correlation_id":%q,"kind":%q,"payload":{"id":%s,"!result":0,"error":{"code":-31009,"message":"*","data":{"reason":"audit_unavailable","executed":"no"}}}}`,
@@ -107,12 +136,12 @@ func (p play) untilServed() {
 
 // onTinyDisk starts a bridge as a process of its own in a mount namespace of its
 // own. makeRoom removes what fills its disk; end ends it, and checks its log.
-func onTinyDisk(t *testing.T, g *stage) (s *sidecar, makeRoom, end func()) {
+func onTinyDisk(t *testing.T, g *stage, policy string) (s *sidecar, makeRoom, end func()) {
 	t.Helper()
 	s = &sidecar{t: t, events: newDiary(), stderr: newDiary(), record: filepath.Join(t.TempDir(), "given")}
 	g.side = s
 	disk, home := t.TempDir(), t.TempDir()
-	rules := ruled(t, askRules).rules[1]
+	rules := ruled(t, policy).rules[1]
 	program, err := exec.LookPath("tinydisk")
 	if err != nil {
 		t.Fatal(err)

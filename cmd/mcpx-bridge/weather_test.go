@@ -41,7 +41,9 @@ func TestNothingRunsTwiceOverABadLink(t *testing.T) {
 			k.ready()
 			for range w.lossy {
 				stop := s.load()
-				k.await(`{"event":"reconnected"}`)
+				if _, ok := k.events.next(`{"event":"reconnected"}`, 2*patience); !ok {
+					t.Fatalf("the bridge does not come back\n%s", k.about())
+				}
 				stop()
 				s.again()
 			}

@@ -32,6 +32,7 @@
 //	exotic      {}                       an unknown content type and unknown members
 //	slow        {ms}                     answers after ms (default 100); no answer if cancelled
 //	wait        {}                       never answers; ends when cancelled
+//	until       {path}                   answers when there is such a file
 //	fail        {text}                   isError: true
 //	rpcerror    {code, message, data}    a JSON-RPC error; default -32050 with data
 //	progress    {n}                      n progress notifications for the call's token, then text

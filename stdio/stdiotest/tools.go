@@ -50,7 +50,7 @@ var toolTexts = []string{
 
 // More tools, which are about bytes and processes.
 var wickedTools = []string{
-	"wait", "whoami", "exotic", "stderr", "raw", "long", "endless", "crash",
+	"wait", "until", "whoami", "exotic", "stderr", "raw", "long", "endless", "crash",
 	"close_stdout", "close_stdin", "stop_reading", "fork",
 }
 
@@ -123,6 +123,8 @@ func (c *call) talking() bool {
 		go c.slow(c.p.cancelled(c.id))
 	case "wait":
 		c.p.cancelled(c.id)
+	case "until":
+		go c.until()
 	case "progress":
 		c.progress()
 	case "notify":
@@ -224,6 +226,17 @@ func (c *call) slow(cancelled <-chan struct{}) {
 	case <-cancelled:
 	case <-time.After(time.Duration(c.or(c.Ms, 100)) * time.Millisecond):
 		c.text("at last")
+	}
+}
+
+// until answers when there is a file of the name.
+func (c *call) until() {
+	for {
+		if _, err := os.Stat(c.Path); err == nil {
+			c.text("it is there")
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+const faultRules = `version: 1
+default: deny
+asks: {alice: {of: [alice], within: 60s}}
+rules:
+  - {name: runs, allow: [read_file, crash]}
+  - {name: writes, ask: [write_file], as: alice}
+`
+
+// A server that dies while people look at a call is no end of the call, if it
+// comes back as it was.
+func TestAQuestionOutlivesAServerThatComesBackAsItWas(t *testing.T) {
+	each(t, func(t *testing.T, d tongue) {
+		t.Parallel()
+		g, s := perform(t, d, ruled(t, faultRules))
+		p := play{g, s}
+		p.writes("bob")
+		q := p.poses("alice", anyQuestion)
+		p.crashes()
+		before := s.ran()
+		p.decides("alice", q, approve)
+		p.served("bob", "write_file")
+		p.runs(before, 1)
+	})
+}
+
+// One that comes back with another tool of that name does not get a call that
+// people saw with the old one.
+func TestAYesToAToolThatIsAnotherAfterACrashRunsNothing(t *testing.T) {
+	t.Parallel()
+	l := ruled(t, faultRules)
+	again := filepath.Join(t.TempDir(), "again")
+	l.script = stdiotest.Script{Mark: filepath.Join(t.TempDir(), "mark"), Then: &stdiotest.Script{Record: again, Tools: []string{
+		`{"name":"read_file","inputSchema":{"type":"object"}}`,
+		`{"name":"write_file","description":"Write a file, and send it to somebody","inputSchema":{"type":"object"}}`,
+	}}}
+	g, s := perform(t, d1, l)
+	p := play{g, s}
+	p.writes("bob")
+	q := p.poses("alice", anyQuestion)
+	p.dies()
+	p.expectAll(p.refusal("bob", "write_file", -31011, `{"reason":"tool_changed","executed":"no"}`), p.withdrawn(q), d1.toAll("notifications/tools/list_changed"))
+	p.decides("alice", q, approve)
+	s.await(`{"event":"late_answer","by":["alice"]}`)
+	p.settle()
+	for _, line := range stdiotest.Recorded(t, again) {
+		if method, _ := methodAndKey(line); method == "tools/call" {
+			t.Errorf("it runs: %s", line)
+		}
+	}
+}
+
+// crashes lets the server die, and waits until it is back and all is said.
+func (p play) crashes() {
+	p.stage.t.Helper()
+	p.dies()
+	p.settle()
+}
+
+// dies lets the server die, and waits until it is back.
+func (p play) dies() {
+	p.stage.t.Helper()
+	p.request("crash", "carol", call("1", "crash", `{}`))
+	p.expect(p.d.reply("carol", "crash", "tools/call", "crash", `{"id":1,"error":{"code":-31008,"data":{"reason":"outcome_unknown","executed":"unknown"}}}`))
+	p.s.await(`{"event":"server_exit"}`)
+	p.s.await(`{"event":"server_up"}`)
+}
+
+// Each call that a server lets hang is answered in time, and after three in a
+// row it is started afresh.
+func TestAServerThatHangsThreeTimesInARowIsStartedAfresh(t *testing.T) {
+	t.Parallel()
+	g, s := perform(t, d1, launch{rules: openRules, flags: []string{"--timeout", "200ms"}})
+	s.await(`{"event":"server_up"}`)
+	for n := range 3 {
+		env := fmt.Sprint("w", n)
+		g.request(env, "bob", call("1", "wait", `{}`))
+		g.expect(d1.reply("bob", env, "tools/call", "wait", `{"id":1,"error":{"code":-31010,"data":{"reason":"call_timeout","executed":"unknown"}}}`))
+	}
+	s.await(`{"event":"server_exit"}`)
+	s.await(`{"event":"server_up"}`)
+	g.settle()
+	g.serves("after")
+	if n := s.ran(); n != 4 {
+		t.Errorf("the server was given %d calls", n)
+	}
+}
+
+// People may decide on what they were asked before the link was lost, once they
+// are seen again.
+func TestAQuestionOutlivesAnOutage(t *testing.T) {
+	each(t, func(t *testing.T, d tongue) {
+		t.Parallel()
+		g, s := perform(t, d, ruled(t, faultRules))
+		p := play{g, s}
+		p.writes("bob")
+		missed := p.poses("alice", anyQuestion)
+		g.drop()
+		s.await(`{"event":"disconnected"}`)
+		g.accept()
+		g.greet("bob", "alice", "carol")
+		q := p.poses("alice", anyQuestion) // put anew: she may have missed it
+		before := s.ran()
+		p.decides("alice", q, approve)
+		p.expectAll(p.withdrawn(missed), d.reply("bob", "e-bob", "tools/call", "write_file", `{"id":7,"!error":0,"result":"*"}`))
+		p.runs(before, 1)
+	})
+}
+
+// Whoever waits for people when we are told to stop hears so, and so do they.
+func TestWhatWaitsForPeopleIsRefusedWhenWeStop(t *testing.T) {
+	each(t, func(t *testing.T, d tongue) {
+		t.Parallel()
+		g, s := perform(t, d, ruled(t, faultRules))
+		p := play{g, s}
+		p.writes("bob")
+		q := p.poses("alice", anyQuestion)
+		s.stop()
+		p.expectAll(p.refusal("bob", "write_file", -31006, `{"reason":"shutting_down","executed":"no"}`), p.withdrawn(q))
+		if code := s.wait(); code != exitDone {
+			t.Errorf("exit %d\n%s", code, s.about())
+		}
+		if s.ran() != 0 {
+			t.Errorf("the server was given %q", s.given("tools/call"))
+		}
+	})
+}
