@@ -87,7 +87,7 @@ func measureApprovals(s *stage.Stage, callers, pending int) (a approvals, err er
 	if err != nil {
 		return a, err
 	}
-	_, e, err := ready(s, "run", "--json", "--listen", "127.0.0.1:0", "--topic", "asked", "--id", "fs", "--policy", rules, "--env", clockServer+"=1", "--", self)
+	_, e, err := s.Ready("run", "--json", "--listen", "127.0.0.1:0", "--topic", "asked", "--id", "fs", "--policy", rules, "--env", clockServer+"=1", "--", self)
 	if err != nil {
 		return a, err
 	}
@@ -118,7 +118,7 @@ func measureApprovals(s *stage.Stage, callers, pending int) (a approvals, err er
 
 // sit takes a seat as a stock participant does.
 func sit(s *stage.Stage, url, topic, id string) (*websocket.Conn, error) {
-	token, err := mint(s, topic, id)
+	token, err := s.Token(topic, id)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
@@ -92,32 +89,16 @@ func (c *contender) warmUp(calls int) error {
 	return err
 }
 
-// A ready event is the first line of run and gateway.
-type readyEvent struct {
-	URL     string `json:"url"`
-	Gateway string `json:"gateway"`
-}
-
-// ready starts a command of ours and waits until it serves.
-func ready(s *stage.Stage, args ...string) (*stage.Process, readyEvent, error) {
-	var e readyEvent
-	p, line, err := s.Record(stage.Bridge, args...)
-	if err != nil {
-		return nil, e, err
-	}
-	return p, e, json.Unmarshal([]byte(line), &e)
-}
-
 func startOurs(s *stage.Stage) (*contender, []string, error) {
-	gateway, e, err := ready(s, "gateway", "--json", "--listen", "127.0.0.1:0")
+	gateway, e, err := s.Ready("gateway", "--json", "--listen", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
-	token, err := mint(s, "split", "echo")
+	token, err := s.Token("split", "echo")
 	if err != nil {
 		return nil, nil, err
 	}
-	bridge, _, err := ready(s, "run", "--json", "--gateway", e.URL, "--token-file", token, "--topic", "split", "--allow", "echo", "--", s.Bin(stage.Echo))
+	bridge, _, err := s.Ready("run", "--json", "--gateway", e.URL, "--token-file", token, "--topic", "split", "--allow", "echo", "--", s.Bin(stage.Echo))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +113,7 @@ func startHosting(s *stage.Stage) (*contender, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bridge, e, err := ready(s, "run", "--json", "--listen", "127.0.0.1:0", "--topic", "hosted", "--allow", "echo", "--", s.Bin(stage.Echo))
+	bridge, e, err := s.Ready("run", "--json", "--listen", "127.0.0.1:0", "--topic", "hosted", "--allow", "echo", "--", s.Bin(stage.Echo))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,19 +164,6 @@ func listening(s *stage.Stage, args ...string) (*stage.Process, string, error) {
 
 // inTopic is how a load gets to echo in a topic of a gateway of ours.
 func inTopic(s *stage.Stage, url, topic string) ([]string, error) {
-	token, err := mint(s, topic, "load")
+	token, err := s.Token(topic, "load")
 	return []string{"-id", "load", "-to", "echo", "-token-file", token, "-url", url + "/ws?topic=" + topic}, err
-}
-
-// mint writes a token into a file and returns its name.
-func mint(s *stage.Stage, topic, id string) (string, error) {
-	out, err := s.Run(stage.Bridge, "token", "--topic", topic, "--id", id)
-	if err == nil && out.Exit != 0 {
-		err = errors.New(out.Stderr)
-	}
-	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
-	}
-	name := filepath.Join(s.Dir, topic+"."+id+".token")
-	return name, os.WriteFile(name, []byte(out.Stdout), 0o600)
 }

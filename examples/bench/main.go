@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,7 +25,12 @@ import (
 )
 
 func main() {
-	quick := flag.Bool("quick", false, "fewer and shorter rounds: 40 seconds instead of four minutes")
+	quick := flag.Bool("quick", false, "fewer and shorter rounds: two minutes instead of six")
+	var files []string
+	flag.Func("into", "put the figures into this `FILE` too, where it has a place for them; repeatable", func(name string) error {
+		files = append(files, name)
+		return nil
+	})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -32,7 +38,14 @@ func main() {
 	if *quick {
 		p = brief
 	}
-	if err := bench(ctx, p, os.Stdout); err != nil {
+	var text strings.Builder
+	err := bench(ctx, p, io.MultiWriter(os.Stdout, &text))
+	for _, name := range files {
+		if err == nil {
+			err = rewrite(name, text.String())
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -40,25 +53,45 @@ func main() {
 
 // A plan says how much is measured.
 type plan struct {
-	rounds int // turns of each contender per cell
-	ms     int // of each turn
-	starts int // how often a start is timed
-	warmup int // calls before the first turn, after which memory is read
+	goals  turns // in cells that a goal is set for
+	others turns // in all others
+	starts int   // how often a start is timed
+	warmup int   // calls before the first turn, after which memory is read
 	cells  []cell
 
 	callers   int // whose calls are approved, eight each
 	proposals int // that nobody can serve, one by one and again at a thousand in a second
 	flows     int // proposals that the first is too busy for and the second serves
+
+	crowd     turns // in which a crowd listens
+	crowdRate int   // frames a second that it is told
+	allocs    int   // calls over which allocations are counted; 0 for not at all
+}
+
+// Turns are how often, and for how long, each contender has its turn.
+type turns struct{ rounds, ms int }
+
+func (p plan) turns(c cell) turns {
+	if c.headline() {
+		return p.goals
+	}
+	return p.others
 }
 
 // A cell is one line of the tables.
 type cell struct{ size, inFlight int }
 
+// headline reports whether a goal is set for this cell.
+func (c cell) headline() bool {
+	return c.size == 1<<10 && (c.inFlight == 1 || c.inFlight == 64) || c.size == 96<<10 && c.inFlight == 1
+}
+
 var (
-	full = plan{rounds: 7, ms: 400, starts: 7, warmup: 10_000, cells: cells(
+	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: cells(
 		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100}
-	brief = plan{rounds: 3, ms: 150, starts: 3, warmup: 10_000, cells: full.cells, callers: 16, proposals: 1000, flows: 30}
+		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{9, 1500}, crowdRate: 150, allocs: 10_000}
+	brief = plan{goals: turns{5, 300}, others: turns{3, 150}, starts: 5, warmup: 10_000, cells: full.cells,
+		callers: 16, proposals: 1000, flows: 30, crowd: turns{5, 1000}, crowdRate: 150, allocs: 10_000}
 )
 
 func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
@@ -105,6 +138,9 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 	if err := measureThrough(ctx, s, p, &r); err != nil {
 		return err
 	}
+	if err := measureFanout(ctx, s, p, &r); err != nil {
+		return err
+	}
 	asked, err := measureApprovals(s, p.callers, 10_000)
 	if err != nil {
 		return err
@@ -115,6 +151,13 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 		return err
 	}
 	r.proposals(proposed)
+	if p.allocs > 0 {
+		counted, err := countAllocations(ctx, p.allocs)
+		if err != nil {
+			return err
+		}
+		r.allocations(counted)
+	}
 	r.foot(time.Since(began))
 	return nil
 }
@@ -125,14 +168,15 @@ type round map[string]result
 // takeTurns lets every contender run a cell in turn, several times over.
 func takeTurns(ctx context.Context, cs []*contender, at cell, p plan) ([]round, error) {
 	var rounds []round
-	for i := range p.rounds {
+	turns := p.turns(at)
+	for i := range turns.rounds {
 		r := round{}
 		for j := range cs {
 			c := cs[(i+j)%len(cs)] // nobody is always first
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			got, err := c.turn(order{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: p.ms})
+			got, err := c.turn(order{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: turns.ms})
 			if err != nil {
 				return nil, err
 			}

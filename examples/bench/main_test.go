@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,12 +11,12 @@ import (
 // were is no matter.
 func TestBench(t *testing.T) {
 	var out strings.Builder
-	p := plan{rounds: 2, ms: 20, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
+	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
 	if err := bench(t.Context(), p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped",
+		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "asleep : ours", "a dead reader, p99 of 100 others",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, out.String())
@@ -49,5 +51,50 @@ func TestGoals(t *testing.T) {
 		if line := c.g.line(); !strings.Contains(line, " "+c.word+" ") {
 			t.Errorf("%+v: %s", c.g, line)
 		}
+	}
+}
+
+func TestAllocationsAreReadFromWhatGoPrints(t *testing.T) {
+	got := allocationsIn(`goos: linux
+BenchmarkCall/1024-2    	   10000	      4103 ns/op	 499.16 MB/s	    6093 B/op	      13 allocs/op
+BenchmarkReject-2   	   10000	      3100 ns/op	    1200 B/op	       9 allocs/op
+PASS
+`)
+	if got["Call"] != (allocation{13, 6093}) || got["Reject"] != (allocation{9, 1200}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+const printed = "\nfigures\n\ngoals\n  met     all of it\n\nmeasured in 1s\n"
+
+func TestFiguresGoWhereTheirPlaceIs(t *testing.T) {
+	got, err := withFigures("before\n<!-- bench: goals -->\nold\n<!-- /bench -->\nbetween\n<!-- bench: report -->\n<!-- /bench -->\nafter\n", printed)
+	want := "before\n<!-- bench: goals -->\n```text\n  met     all of it\n```\n<!-- /bench -->\nbetween\n<!-- bench: report -->\n```text\n" +
+		strings.Trim(printed, "\n") + "\n```\n<!-- /bench -->\nafter\n"
+	if err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if _, err := withFigures("no place", printed); err == nil {
+		t.Error("a file without a place for figures is no error")
+	}
+}
+
+// Who reads the README finds the same figures in BENCH.md, and there the others.
+func TestTheFiguresOfTheReadmeAreThoseOfTheReport(t *testing.T) {
+	read := func(name, block string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, ok := strings.Cut(string(text), "<!-- bench: "+block+" -->\n```text\n")
+		figures, _, ok2 := strings.Cut(after, "\n```\n<!-- /bench -->")
+		if !ok || !ok2 {
+			t.Fatalf("%s has no figures", name)
+		}
+		return figures
+	}
+	goals, report := read(filepath.Join("..", "..", "README.md"), "goals"), read("BENCH.md", "report")
+	if !strings.Contains(report, goals) || len(strings.Split(goals, "\n")) < 10 {
+		t.Errorf("README.md has\n%s\nand BENCH.md\n%s\nmake bench-md writes both", goals, report)
 	}
 }

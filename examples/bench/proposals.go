@@ -31,7 +31,7 @@ func measureProposals(s *stage.Stage, n, flows int) (p proposals, err error) {
 	if p.relay, err = echoes(s, n); err != nil {
 		return p, err
 	}
-	_, e, err := ready(s, "gateway", "--json", "--listen", "127.0.0.1:0")
+	_, e, err := s.Ready("gateway", "--json", "--listen", "127.0.0.1:0")
 	if err != nil {
 		return p, err
 	}
@@ -97,7 +97,7 @@ func proposalBridge(s *stage.Stage, url, id string) error {
 	if err := os.WriteFile(rules, []byte(proposalRules), 0o600); err != nil {
 		return err
 	}
-	token, err := mint(s, "offers", id)
+	token, err := s.Token("offers", id)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func proposalBridge(s *stage.Stage, url, id string) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = ready(s, "run", "--json", "--gateway", url, "--token-file", token, "--topic", "offers", "--id", id, "--policy", rules,
+	_, _, err = s.Ready("run", "--json", "--gateway", url, "--token-file", token, "--topic", "offers", "--id", id, "--policy", rules,
 		"--max-calls", "1", "--env", clockServer+"=1", "--", self)
 	return err
 }

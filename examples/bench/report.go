@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+const goalsHead = "goals"
+
 // A report prints what was measured, and at the end what of it was aimed at.
 type report struct {
 	out        io.Writer
@@ -37,7 +39,8 @@ func (g goal) line() string {
 }
 
 func (r *report) head() {
-	fmt.Fprintf(r.out, `%s/%s, %d CPUs, %s; %d rounds of %d ms for each figure, the contenders taking turns
+	fmt.Fprintf(r.out, `%s/%s, %d CPUs, %s; the contenders take turns, in %d rounds of %d ms
+for each figure that a goal is set for, and %d of %d ms for each other one
 
 ours     gateway + bridge: strict parsing, schema check, allow rule       2 hops
 bare     relay + bridge that check nothing (examples/bench/bare)          2 hops
@@ -46,7 +49,7 @@ wrapper  a WebSocket around the server, unread                            1 hop
 direct   the server itself, over pipes                                    no hop
 
 Figures are medians over the rounds; ratios are medians of the ratios within a round.
-`, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.rounds, r.plan.ms)
+`, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.goals.rounds, r.plan.goals.ms, r.plan.others.rounds, r.plan.others.ms)
 }
 
 // Measures of a cell, and whether more is better.
@@ -112,7 +115,7 @@ func (r *report) foot(took time.Duration) {
 	fmt.Fprintf(r.out, "slowest call           ours %s, bare %s, hosting %s, wrapper %s\n",
 		micros(r.slowest[ours]), micros(r.slowest[bare]), micros(r.slowest[hosting]), micros(r.slowest[wrapper]))
 	r.memory()
-	fmt.Fprintln(r.out, "\ngoals (DESIGN section 13)")
+	fmt.Fprintln(r.out, "\n"+goalsHead)
 	for _, g := range r.goals {
 		fmt.Fprintln(r.out, g.line())
 	}

@@ -141,6 +141,21 @@ func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 // Stderr is the end of what the process said on stderr.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
+// Signal sends a signal.
+func (p *Process) Signal(sig os.Signal) error { return p.cmd.Process.Signal(sig) }
+
+// End waits until the process has ended and returns its exit code, -1 if a
+// signal ended it. What it still prints is dropped.
+func (p *Process) End() (exit int, err error) {
+	p.Ignore()
+	select {
+	case <-p.ended:
+		return p.cmd.ProcessState.ExitCode(), nil
+	case <-time.After(patience):
+		return 0, fmt.Errorf("%s does not end\n%s", p.name, p.stderr.String())
+	}
+}
+
 // Stop closes the process's input, interrupts it, and after a while kills it.
 // Only the last is an error.
 func (p *Process) Stop() (err error) {
@@ -163,13 +178,14 @@ func (p *Process) Stop() (err error) {
 	return err
 }
 
-// A tail keeps the last few kilobytes written to it.
+// A tail keeps the end of what is written to it, long enough for the stacks of
+// some hundred goroutines.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-const tailSize = 8 << 10
+const tailSize = 256 << 10
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()

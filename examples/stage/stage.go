@@ -4,6 +4,7 @@
 package stage
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -98,6 +99,37 @@ func (s *Stage) Run(program string, args ...string) (Outcome, error) {
 		err = nil
 	}
 	return Outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, err
+}
+
+// A Ready event is the first line of run and gateway.
+type Ready struct {
+	URL     string `json:"url"`     // of gateway
+	Gateway string `json:"gateway"` // of run
+}
+
+// Ready starts a command of the bridge, which needs --json among its arguments
+// and prints into a file, and waits until it serves.
+func (s *Stage) Ready(args ...string) (*Process, Ready, error) {
+	var r Ready
+	p, line, err := s.Record(Bridge, args...)
+	if err != nil {
+		return nil, r, err
+	}
+	return p, r, json.Unmarshal([]byte(line), &r)
+}
+
+// Token makes a token for a gateway of this stage, and returns the name of the
+// file that it is in.
+func (s *Stage) Token(topic, id string) (file string, err error) {
+	out, err := s.Run(Bridge, "token", "--topic", topic, "--id", id)
+	if err == nil && out.Exit != 0 {
+		err = errors.New(out.Stderr)
+	}
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	file = filepath.Join(s.Dir, topic+"."+id+".token")
+	return file, os.WriteFile(file, []byte(out.Stdout), 0o600)
 }
 
 // Strike stops what was started, last first, and removes the directory.

@@ -30,16 +30,7 @@ func (p place) open() (link, error) {
 	if p.URL == "" {
 		return start(p.Command)
 	}
-	header := http.Header{}
-	if p.Token != "" {
-		token, err := os.ReadFile(p.Token)
-		if err != nil {
-			return nil, err
-		}
-		header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
-	dialer := websocket.Dialer{ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10}
-	conn, _, err := dialer.Dial(p.URL, header)
+	conn, err := p.dial(websocket.Dialer{ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10})
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +39,19 @@ func (p place) open() (link, error) {
 		return s, greet(s)
 	}
 	return s, welcomed(s)
+}
+
+func (p place) dial(dialer websocket.Dialer) (*websocket.Conn, error) {
+	header := http.Header{}
+	if p.Token != "" {
+		token, err := os.ReadFile(p.Token)
+		if err != nil {
+			return nil, err
+		}
+		header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	conn, _, err := dialer.Dial(p.URL, header)
+	return conn, err
 }
 
 // welcomed waits until the gateway has given us our seat.

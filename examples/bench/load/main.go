@@ -8,6 +8,12 @@
 //	{"calls":2000,"per_second":31000,"p50":450000,"p99":900000,"max":1200000}
 //
 // A round ends after the calls or the time, whichever is first.
+//
+// With -crowd it takes many seats instead, in one topic; one of them speaks and
+// all others hear:
+//
+//	{"size":1024,"rate":150,"ms":2000,"sleeper":true}
+//	{"sent":300,"delivered":30000,"lost":0,"per_second":15000,"p50":900000,"p99":2000000,"max":3000000}
 package main
 
 import (
@@ -25,9 +31,16 @@ func main() {
 	flag.StringVar(&where.Token, "token-file", "", "file with the token to show")
 	flag.StringVar(&where.ID, "id", "load", "who we are in the topic")
 	flag.StringVar(&where.To, "to", "", "whose echo to call; without it there is no topic and no envelope")
+	ears := flag.Int("crowd", 0, "take so many seats and hear what one more says; in url and token-file, {} stands for who it is: mouth, sleeper, ear0 and so on")
 	flag.Parse()
 	where.Command = flag.Args()
-	if err := run(where, os.Stdin, os.Stdout); err != nil {
+	var err error
+	if *ears > 0 {
+		err = runCrowd(where, *ears, os.Stdin, os.Stdout)
+	} else {
+		err = run(where, os.Stdin, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+)
+
+// An allocation is what the Engine asks of the runtime for one call or reject.
+type allocation struct{ times, bytes int }
+
+var benchmark = regexp.MustCompile(`(?m)^Benchmark(\w+)\S*\s.*?\s(\d+) B/op\s+(\d+) allocs/op`)
+
+// countAllocations runs the benchmarks of package bridge, so often each. The
+// counts hold what the benchmark itself allocates: a frame and a line.
+func countAllocations(ctx context.Context, times int) (map[string]allocation, error) {
+	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkCall$/^1024$|^BenchmarkReject$",
+		"-benchtime", strconv.Itoa(times)+"x", "-benchmem", "github.com/mcpx-protocol/mcpx-bridge/bridge").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("go test -bench: %w\n%s", err, out)
+	}
+	all := allocationsIn(string(out))
+	if len(all) != 2 {
+		return nil, fmt.Errorf("go test -bench says\n%s", out)
+	}
+	return all, nil
+}
+
+func allocationsIn(out string) map[string]allocation {
+	all := map[string]allocation{}
+	for _, m := range benchmark.FindAllStringSubmatch(out, -1) {
+		bytes, _ := strconv.Atoi(m[2])
+		times, _ := strconv.Atoi(m[3])
+		all[m[1]] = allocation{times, bytes}
+	}
+	return all
+}
+
+// allocations prints a line.
+func (r *report) allocations(all map[string]allocation) {
+	call, reject := all["Call"], all["Reject"]
+	fmt.Fprintf(r.out, "allocations            %d per call of 1 KiB both ways (%d bytes), %d per reject (%d bytes), by the Engine and its codecs; one of them per message is the benchmark's own\n",
+		call.times, call.bytes, reject.times, reject.bytes)
+}
