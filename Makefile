@@ -4,6 +4,7 @@ KILLS       ?= 25
 SEEDS       ?= 20000
 SEEDS_FROM  ?= 1
 MUTANTSEEDS ?= 4000
+MINUTES     ?= 10
 VERSION     ?= 0.0.0-dev
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 CONFORMING   = github.com/modelcontextprotocol/go-sdk/conformance/everything-server@v1.8.0
@@ -15,7 +16,7 @@ ROOMS        = bridge cmd examples policy stdio
 # without it, and say so.
 RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
-.PHONY: help build mcpb demo test check platforms vuln bench test-real kills fuzz sim sim-long mutants clean
+.PHONY: help build mcpb demo test check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -66,8 +67,14 @@ vuln: .cache/bin/$(GOVULNCHECK) ## vulnerabilities that are known in what is cal
 .cache/bin/$(GOVULNCHECK):
 	GOBIN=$(CURDIR)/$@ $(GO) install $(GOVULNCHECK)
 
-bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: 40 s)
+bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: two minutes)
 	@$(GO) run ./examples/bench $(BENCH)
+
+bench-md: ## the same, and what it prints goes into BENCH.md and README.md
+	@$(GO) run ./examples/bench $(BENCH) -into examples/bench/BENCH.md -into README.md
+
+soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; one again: SOAK="-seed 7" (Linux)
+	@$(GO) run ./examples/soak -minutes $(MINUTES) $(SOAK)
 
 # The npm servers are pinned by examples/real/package-lock.json and land in .cache.
 test-real: .cache/real/node_modules/.done .cache/real/bin/everything-server ## npm servers behind the bridge, byte for byte, and npm clients, the Inspector and the conformance suites before serve and run --stdio; needs node and npm

@@ -1,0 +1,228 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A fault is something that breaks. strike breaks it and takes it back again.
+type fault struct {
+	kind   string
+	effect effect
+	strike func(*world, context.Context) error
+}
+
+// An effect is what calls may notice of a fault that they meet.
+type effect int
+
+const (
+	nothing effect = iota
+	refused        // or late
+	lost           // no answer; the caller runs out of patience
+)
+
+// In the first of the two times that a soak has, bridge and gateway die too.
+var (
+	dying = []fault{
+		{"bridge killed", lost, (*world).killBridge},
+		{"gateway restarted", lost, (*world).restartGateway},
+		{"link cut", lost, (*world).cutLink},
+		{"server killed", refused, (*world).killServer},
+		{"disk full", refused, (*world).fillDisk},
+	}
+	living = []fault{
+		{"link cut", lost, (*world).cutLink},
+		{"link stalled", refused, (*world).stallLink},
+		{"reader stalled", nothing, (*world).stallReader},
+		{"server killed", refused, (*world).killServer},
+		{"server stopped", refused, (*world).stopServer},
+		{"disk full", refused, (*world).fillDisk},
+		{"rules changed", nothing, (*world).changeRules},
+		{"rules broken", nothing, (*world).breakRules},
+	}
+)
+
+// possible leaves out the full disk where there is none to fill, and what was
+// not asked for.
+func (w *world) possible(faults []fault) []fault {
+	return slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
+		return f.kind == "disk full" && !w.disk.full || w.plan.only != "" && f.kind != w.plan.only
+	})
+}
+
+// breakThings strikes one fault each time one is due, for a while, and each
+// kind at least once: all of them in some order, then all again.
+func (w *world) breakThings(ctx context.Context, kinds []fault, while time.Duration) error {
+	kinds = w.possible(kinds)
+	until := time.Now().Add(while)
+	for n, due := 0, time.Now(); len(kinds) > 0 && (n < len(kinds) || due.Before(until)); n, due = n+1, due.Add(w.plan.every) {
+		next := n % len(kinds)
+		if next == 0 {
+			w.dice.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		}
+		if now := time.Now(); due.Before(now) {
+			due = now // the one before took longer
+		}
+		if err := pause(ctx, time.Until(due)); err != nil {
+			return err
+		}
+		if err := w.strike(ctx, kinds[next]); err != nil {
+			return fmt.Errorf("%s: %w", kinds[next].kind, err)
+		}
+		w.minute()
+	}
+	return pause(ctx, time.Until(until))
+}
+
+// strike breaks something and waits until calls have results again.
+func (w *world) strike(ctx context.Context, f fault) error {
+	w.faults[f.kind]++
+	if f.effect > nothing {
+		w.book.strikes(f.kind, f.effect == lost)
+	}
+	if err := f.strike(w, ctx); err != nil {
+		return err
+	}
+	return w.book.heals(ctx)
+}
+
+func (w *world) server() (int, error) {
+	all := childrenOf(w.bridge.PID)
+	if len(all) != 1 {
+		return 0, fmt.Errorf("the bridge has the children %v, not one", all)
+	}
+	return all[0], nil
+}
+
+func (w *world) cutLink(context.Context) error {
+	w.link.cut()
+	return nil
+}
+
+func (w *world) killServer(context.Context) error {
+	pid, err := w.server()
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func (w *world) stopServer(ctx context.Context) error {
+	pid, err := w.server()
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	err = pause(ctx, 2*time.Second)
+	return errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
+}
+
+func (w *world) stallLink(ctx context.Context) error {
+	flow := w.link.stall()
+	defer flow()
+	return pause(ctx, 2*time.Second)
+}
+
+// stallReader has somebody in the topic who does not read, while somebody else
+// says more than the gateway and two kernels keep for one reader.
+func (w *world) stallReader(ctx context.Context) error {
+	var sleepers [2]*seat
+	for i, id := range []string{"sleeper", "talker"} {
+		token, err := w.stage.Token(topic, id)
+		if err != nil {
+			return err
+		}
+		if sleepers[i], err = take(id, w.url, token, func([]byte) {}); err != nil {
+			return err
+		}
+	}
+	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
+	defer stop()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		sleepers[1].run(ctx)
+	}()
+	go sleepers[1].talk(ctx, 250, 16<<10)
+	err := sleepers[0].sleep(ctx, time.Minute)
+	<-over
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+func (w *world) fillDisk(ctx context.Context) error {
+	if err := w.disk.fill(); err != nil {
+		return err
+	}
+	err := pause(ctx, 2*time.Second)
+	return errors.Join(err, w.disk.makeRoom())
+}
+
+func (w *world) changeRules(ctx context.Context) error {
+	next := map[string]string{"allow": "deny", "deny": "allow"}[w.sometimes]
+	if err := w.ruled(next); err != nil {
+		return err
+	}
+	return w.book.follows(ctx, next)
+}
+
+func (w *world) breakRules(ctx context.Context) error {
+	if err := w.write("version: 1\ndefault: allow\nrules: [{allow: [no"); err != nil {
+		return err
+	}
+	err := pause(ctx, 2*time.Second)
+	return errors.Join(err, w.ruled(w.sometimes))
+}
+
+// killBridge kills the bridge, whose server is to end by itself, and starts another.
+func (w *world) killBridge(context.Context) error {
+	pid, err := w.server()
+	if err != nil {
+		return err
+	}
+	if err := w.bridge.Signal(os.Kill); err != nil {
+		return err
+	}
+	if _, err := w.bridge.End(); err != nil {
+		return err
+	}
+	w.gone(pid)
+	return w.startBridge()
+}
+
+// restartGateway ends the gateway in good order and starts another at the same
+// address.
+func (w *world) restartGateway(context.Context) error {
+	if err := w.gateway.Stop(); err != nil {
+		return err
+	}
+	if exit, err := w.gateway.End(); err != nil || exit != 0 {
+		w.complain("the gateway ended with %d %v\n%s", exit, err, w.gateway.Stderr())
+	}
+	return w.startGateway(w.url[len("ws://"):])
+}
+
+// gone waits until a process does not live any more.
+func (w *world) gone(pid int) {
+	for late := time.Now().Add(patience); lives(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			w.complain("process %d outlives the bridge that started it", pid)
+			return
+		}
+	}
+}
+
+func (w *world) complain(format string, a ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf(format, a...))
+}
