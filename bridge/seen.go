@@ -3,9 +3,9 @@ package bridge
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"hash"
-	"strings"
 	"time"
 )
 
@@ -16,14 +16,25 @@ const (
 )
 
 // seen remembers which requests have arrived. A gateway may deliver a frame
-// again, above all after a reconnect (RELIABILITY 2.2, "replay").
+// again, above all after a reconnect (RELIABILITY 2.2, "replay"). What it holds
+// has no pointers, so that the garbage collector need not look at it.
 type seen struct {
-	body  map[seenKey]sight
-	queue []seenAt // oldest first, from head on
+	body  map[digest]sight // by the name of the request
+	queue []seenAt         // oldest first, from head on
 	head  int
 	mac   hash.Hash
 	sum   [sha256.Size]byte // room for what mac says
+	name  []byte            // room for what it is told
+
+	epoch   time.Time // of moments; zero until the first request
+	earlier []Seen    // of earlier runs, until then
+	last    seenKey   // that was looked for
+	lastID  digest    // its name
 }
+
+// A moment is a number of nanoseconds since the epoch, on the clock that is not
+// set.
+type moment int64
 
 type seenKey struct{ from, env string }
 
@@ -31,12 +42,12 @@ type seenKey struct{ from, env string }
 // seen.
 type sight struct {
 	body digest
-	at   time.Time
+	at   moment
 }
 
 type seenAt struct {
-	key seenKey
-	at  time.Time
+	name digest
+	at   moment
 }
 
 // A digest is half of an HMAC-SHA256 over the payload of a request, so that the
@@ -45,7 +56,7 @@ type seenAt struct {
 type digest [16]byte
 
 func newSeen(key [32]byte) seen {
-	return seen{body: map[seenKey]sight{}, mac: hmac.New(sha256.New, key[:])}
+	return seen{body: map[digest]sight{}, mac: hmac.New(sha256.New, key[:])}
 }
 
 func (s *seen) digest(body []byte) (d digest) {
@@ -55,64 +66,90 @@ func (s *seen) digest(body []byte) (d digest) {
 	return d
 }
 
+// nameOf is what a request is known by here: long names of strangers would fill
+// the memory.
+func (s *seen) nameOf(key seenKey) digest {
+	if key != s.last {
+		s.name = binary.AppendUvarint(s.name[:0], uint64(len(key.from)))
+		s.name = append(append(s.name, key.from...), key.env...)
+		s.last, s.lastID = key, s.digest(s.name)
+	}
+	return s.lastID
+}
+
 // again reports whether the request was seen before, and whether with the
 // same body, as far as that is known.
 func (s *seen) again(now time.Time, from, env string, body []byte) (before, same bool) {
-	s.forget(now)
-	key := seenKey{from, env}
+	at := s.when(now)
+	s.forget(at)
 	sum := s.digest(body)
-	if old, ok := s.body[key]; ok {
+	name := s.nameOf(seenKey{from, env})
+	if old, ok := s.body[name]; ok {
 		return true, old.body == sum || old.body == digest{}
 	}
-	// On their own, or each would keep the whole head of its frame in memory,
-	// with as many links as somebody cares to put there.
-	s.add(seenAt{seenKey{strings.Clone(from), strings.Clone(env)}, now}, sum)
+	s.add(seenAt{name, at}, sum)
 	return false, false
 }
 
 // before notes a request of an earlier run.
-func (s *seen) before(b Seen) {
-	key := seenKey{b.From, b.Env}
-	if _, ok := s.body[key]; ok {
+func (s *seen) before(b Seen) { s.earlier = append(s.earlier, b) }
+
+// when is a time as a moment. The first one begins the epoch: up to there the
+// wall clock counts, which is all that is known of earlier runs, and from there
+// on it does not.
+func (s *seen) when(now time.Time) moment {
+	if s.epoch.IsZero() {
+		s.epoch = now
+		for _, b := range s.earlier {
+			s.inherit(b)
+		}
+		s.earlier = nil
+	}
+	return moment(now.Sub(s.epoch))
+}
+
+func (s *seen) inherit(b Seen) {
+	name := s.nameOf(seenKey{b.From, b.Env})
+	if _, ok := s.body[name]; ok {
 		return
 	}
 	var sum digest
 	if body, err := hex.DecodeString(b.Body); err == nil && len(body) == len(sum) {
 		sum = digest(body)
 	}
-	s.add(seenAt{key, b.At}, sum)
+	s.add(seenAt{name, moment(b.At.Sub(s.epoch))}, sum)
 }
 
 func (s *seen) add(at seenAt, sum digest) {
-	s.body[at.key] = sight{sum, at.at}
+	s.body[at.name] = sight{sum, at.at}
 	s.queue = append(s.queue, at)
 }
 
 // started counts a request as seen now: that people took their time to agree to
 // it must not shorten how long it cannot run again.
 func (s *seen) started(now time.Time, from, env string) {
-	key := seenKey{from, env}
-	s.add(seenAt{key, now}, s.body[key].body)
+	name := s.nameOf(seenKey{from, env})
+	s.add(seenAt{name, s.when(now)}, s.body[name].body)
 }
 
 // known is the digest of a request as it goes on record.
 func (s *seen) known(from, env string) string {
-	if known, ok := s.body[seenKey{from, env}]; ok {
+	if known, ok := s.body[s.nameOf(seenKey{from, env})]; ok {
 		return hex.EncodeToString(known.body[:])
 	}
 	return ""
 }
 
-func (s *seen) forget(now time.Time) {
+// forget lets go of what has had its time.
+func (s *seen) forget(now moment) {
 	for s.head < len(s.queue) {
 		oldest := s.queue[s.head]
-		if len(s.body) < seenMax && now.Sub(oldest.at) < seenFor {
+		if len(s.body) < seenMax && now-oldest.at < moment(seenFor) {
 			break
 		}
-		if s.body[oldest.key].at.Equal(oldest.at) { // it was not seen to start since
-			delete(s.body, oldest.key)
+		if s.body[oldest.name].at == oldest.at { // it was not seen to start since
+			delete(s.body, oldest.name)
 		}
-		s.queue[s.head] = seenAt{}
 		s.head++
 	}
 	if s.head > len(s.queue)/2 && s.head > 1024 {
