@@ -2,11 +2,77 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
+
+// The tables of faults and of bugs name tests; each of them is there.
+func TestEveryFaultAndBugHasItsTest(t *testing.T) {
+	known := allTests(t)
+	for _, file := range []string{"faults.md", "bugs.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "bridge", "sim", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for row := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(row, "| ") || strings.Count(row, "|") < 4 || strings.HasSuffix(row, "| test |\n") || strings.HasSuffix(row, "| shown by |\n") {
+				continue
+			}
+			rows++
+			cells := strings.Split(row, "|")
+			named := testName.FindAllString(cells[len(cells)-2], -1)
+			if len(named) == 0 {
+				t.Errorf("%s names no test: %s", file, row)
+			}
+			for _, name := range named {
+				if !known[strings.Trim(name, "`")] {
+					t.Errorf("%s names %s, which there is not", file, name)
+				}
+			}
+		}
+		if rows == 0 {
+			t.Errorf("%s has no rows", file)
+		}
+	}
+}
+
+var (
+	testName = regexp.MustCompile("`((Test|Fuzz)\\w+|\\w+\\.txtar)`")
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+)
+
+// allTests are the names of all tests and scripts of the tree.
+func allTests(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, room := range []string{"bridge", "cmd", "examples", "policy", "stdio"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
+			if strings.HasSuffix(name, ".txtar") {
+				all[filepath.Base(name)] = true
+			}
+			if err != nil || !strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			for _, m := range testFunc.FindAllSubmatch(text, -1) {
+				all[string(m[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
 
 const faultRules = `version: 1
 default: deny
@@ -133,4 +199,26 @@ func TestWhatWaitsForPeopleIsRefusedWhenWeStop(t *testing.T) {
 			t.Errorf("the server was given %q", s.given("tools/call"))
 		}
 	})
+}
+
+// Somebody else with our id has the gateway put us out. We make room once, and
+// come back; the second time we leave.
+func TestWhoIsPutOutTwiceLeaves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("30 s pass until it comes back")
+	}
+	t.Parallel()
+	g, s := perform(t, d1, launch{})
+	g.hangUp(4001, "replaced")
+	select {
+	case g.at = <-g.dialled:
+	case <-time.After(3 * patience):
+		t.Fatalf("it does not come back\n%s", s.about())
+	}
+	g.greet("bob")
+	s.await(`{"event":"reconnected"}`)
+	g.hangUp(4001, "replaced")
+	if code := s.wait(); code != exitID {
+		t.Errorf("exit %d, want %d\n%s", code, exitID, s.about())
+	}
 }
