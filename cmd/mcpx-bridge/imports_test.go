@@ -44,11 +44,12 @@ var may = map[string]string{
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",
 
-	"bridge/sim":          everything,
-	"bridge/sim/simulate": "bridge/sim",
-	"bridge/sim/mutants":  "",
-	"cmd/mcpx-bridge":     everything,
-	"cmd/mcpb":            "",
+	"bridge/sim":              everything,
+	"bridge/sim/simulate":     "bridge/sim",
+	"bridge/sim/mutants":      "",
+	"cmd/mcpx-bridge":         everything,
+	"cmd/mcpx-bridge/threads": "",
+	"cmd/mcpb":                "",
 }
 
 const everything = "*"
