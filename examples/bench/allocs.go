@@ -14,7 +14,7 @@ type allocation struct{ times, bytes int }
 var benchmark = regexp.MustCompile(`(?m)^Benchmark(\w+)\S*\s.*?\s(\d+) B/op\s+(\d+) allocs/op`)
 
 // countAllocations runs the benchmarks of package bridge, so often each. The
-// counts hold what the benchmark itself allocates: a frame and a line.
+// counts hold what a benchmark itself allocates to make a frame and a line.
 func countAllocations(ctx context.Context, times int) (map[string]allocation, error) {
 	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkCall$/^1024$|^BenchmarkReject$",
 		"-benchtime", strconv.Itoa(times)+"x", "-benchmem", "github.com/mcpx-protocol/mcpx-bridge/bridge").CombinedOutput()
@@ -41,6 +41,6 @@ func allocationsIn(out string) map[string]allocation {
 // allocations prints a line.
 func (r *report) allocations(all map[string]allocation) {
 	call, reject := all["Call"], all["Reject"]
-	fmt.Fprintf(r.out, "allocations            %d per call of 1 KiB both ways (%d bytes), %d per reject (%d bytes), by the Engine and its codecs; one of them per message is the benchmark's own\n",
+	fmt.Fprintf(r.out, "allocations            %d per call of 1 KiB both ways (%d bytes), %d per reject (%d bytes), by the Engine and its codecs; a few are the benchmark's own\n",
 		call.times, call.bytes, reject.times, reject.bytes)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -21,6 +19,7 @@ type crowdOrder struct {
 	Size    int  `json:"size"`
 	Rate    int  `json:"rate"`
 	MS      int  `json:"ms"`
+	Fill    int  `json:"fill"`
 	Sleeper bool `json:"sleeper"`
 }
 
@@ -78,7 +77,7 @@ func measureFanout(ctx context.Context, s *stage.Stage, p plan, r *report) error
 			rounds = append(rounds, one)
 		}
 	}
-	cut, err := metric(e.URL, "slow_readers_cut_total")
+	cut, err := stage.Metric(e.URL, "slow_readers_cut_total")
 	if err != nil {
 		return err
 	}
@@ -88,9 +87,9 @@ func measureFanout(ctx context.Context, s *stage.Stage, p plan, r *report) error
 
 // fanoutRound gives everybody a turn; the first is another one each time.
 func fanoutRound(gateway, relay *stage.Process, p plan, first int) (f fanout, err error) {
-	at := crowdOrder{Size: 1 << 10, Rate: p.crowdRate, MS: p.crowd.ms}
+	at := crowdOrder{Size: 1 << 10, Rate: p.crowdRate, MS: p.crowd.ms, Fill: p.crowdFill}
 	asleep, most := at, at
-	asleep.Sleeper, most.Rate = true, 0
+	asleep.Sleeper, most.Rate, most.Fill = true, 0, 0
 	turns := []func() error{
 		func() (err error) { f.ours, err = crowdTurn(gateway, at); return err },
 		func() (err error) { f.asleep, err = crowdTurn(gateway, asleep); return err },
@@ -146,29 +145,10 @@ func crowdTurn(p *stage.Process, o crowdOrder) (r crowdResult, err error) {
 	return r, json.Unmarshal([]byte(line), &r)
 }
 
-// metric reads one number of a gateway of ours.
-func metric(url, name string) (n int, err error) {
-	answer, err := http.Get("http" + strings.TrimPrefix(url, "ws") + "/metrics")
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return 0, err
-	}
-	_, value, ok := strings.Cut(string(text), "\nmcpx_gateway_"+name+" ")
-	if !ok {
-		return 0, fmt.Errorf("the gateway counts no %s", name)
-	}
-	_, err = fmt.Sscan(value, &n)
-	return n, err
-}
-
 // fanout prints a table and keeps the goals.
 func (r *report) fanout(rounds []fanout, cut int) {
 	of := func(pick func(fanout) float64) float64 { return median(each(rounds, pick)) }
-	fmt.Fprintf(r.out, "\nOne says 1 KiB %d times a second to %d in a topic (asleep: one more is there and reads nothing; %d of them were cut off)\n", r.plan.crowdRate, ears, cut)
+	fmt.Fprintf(r.out, "\nOne says 1 KiB %d times a second to %d in a topic (asleep: one more is there and reads nothing; %d of %d were cut off in the end)\n", r.plan.crowdRate, ears, cut, r.plan.crowd.rounds+1)
 	fmt.Fprintf(r.out, "%-22s %10s %10s %10s %16s %16s\n", "", "ours", "asleep", "bare", "asleep : ours", "ours : bare")
 	for _, m := range []struct {
 		name string

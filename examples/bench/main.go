@@ -65,6 +65,7 @@ type plan struct {
 
 	crowd     turns // in which a crowd listens
 	crowdRate int   // frames a second that it is told
+	crowdFill int   // bytes that it is told before: more than two kernels keep for one who does not read
 	allocs    int   // calls over which allocations are counted; 0 for not at all
 }
 
@@ -89,9 +90,9 @@ func (c cell) headline() bool {
 var (
 	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: cells(
 		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{9, 1500}, crowdRate: 150, allocs: 10_000}
+		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{9, 1500}, crowdRate: 200, crowdFill: 8 << 20, allocs: 10_000}
 	brief = plan{goals: turns{5, 300}, others: turns{3, 150}, starts: 5, warmup: 10_000, cells: full.cells,
-		callers: 16, proposals: 1000, flows: 30, crowd: turns{5, 1000}, crowdRate: 150, allocs: 10_000}
+		callers: 16, proposals: 1000, flows: 30, crowd: turns{5, 1500}, crowdRate: 200, crowdFill: 8 << 20, allocs: 10_000}
 )
 
 func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {

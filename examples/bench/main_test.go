@@ -11,7 +11,7 @@ import (
 // were is no matter.
 func TestBench(t *testing.T) {
 	var out strings.Builder
-	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
+	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, crowdFill: 1 << 20, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
 	if err := bench(t.Context(), p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

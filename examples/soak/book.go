@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,6 +101,9 @@ type answer struct {
 // hear takes a frame that a caller got. Everybody hears everything.
 func (b *book) hear(caller string, frame []byte) {
 	var a answer
+	if !bytes.Contains(frame, []byte(caller)) {
+		return
+	}
 	if json.Unmarshal(frame, &a) != nil || a.From != bridgeID || len(a.To) != 1 || a.To[0] != caller {
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
 // live is the time of faults: first things die, then bridge and gateway live
@@ -69,6 +71,9 @@ func (w *world) compare(ctx context.Context) error {
 	}
 	defer goOn()
 	if w.after, err = w.sample(); err != nil {
+		return err
+	}
+	if w.cut, err = stage.Metric(w.url, "slow_readers_cut_total"); err != nil {
 		return err
 	}
 	w.after.bridge.goroutines, w.after.gateway.goroutines, err = w.allStacks()

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,19 +37,13 @@ func enterRoom() (code int, entered bool) {
 			_ = cmd.Process.Signal(sig)
 		}
 	}()
-	err := cmd.Wait()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		fmt.Fprintln(os.Stderr, "soak:", err)
+	if err := cmd.Wait(); err != nil {
+		if cmd.ProcessState.ExitCode() != 1 { // else it has said why
+			fmt.Fprintln(os.Stderr, "soak:", err)
+		}
 		return 1, true
 	}
-	return max(cmd.ProcessState.ExitCode(), 0) | signalled(cmd.ProcessState), true
-}
-
-func signalled(s *os.ProcessState) int {
-	if s.ExitCode() < 0 {
-		return 1
-	}
-	return 0
+	return 0, true
 }
 
 // A disk is a directory in memory whose size can be changed. The zero disk is
@@ -65,6 +58,9 @@ const roomy = "size=75%,mode=0700"
 func mountDisk(dir string) (disk, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return disk{}, err
+	}
+	if os.Getenv(insideRoom) == "" {
+		return disk{dir: dir}, nil // others would see it
 	}
 	err := syscall.Mount("none", dir, "tmpfs", 0, roomy)
 	return disk{dir, err == nil}, nil

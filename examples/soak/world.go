@@ -62,6 +62,7 @@ type world struct {
 	wrong         []string
 	samples       []sample // while bridge and gateway live to the end
 	before, after sample   // with nobody calling
+	cut           int      // readers that the gateway cut off meanwhile
 	minutes       int      // that were reported
 }
 

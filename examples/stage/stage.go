@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +132,26 @@ func (s *Stage) Token(topic, id string) (file string, err error) {
 	}
 	file = filepath.Join(s.Dir, topic+"."+id+".token")
 	return file, os.WriteFile(file, []byte(out.Stdout), 0o600)
+}
+
+// Metric reads one number of a gateway of ours, named without "mcpx_gateway_".
+func Metric(url, name string) (n int, err error) {
+	once := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // the gateway is left as it was
+	answer, err := once.Get("http" + strings.TrimPrefix(url, "ws") + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, err
+	}
+	_, value, ok := strings.Cut(string(text), "\nmcpx_gateway_"+name+" ")
+	if !ok {
+		return 0, fmt.Errorf("the gateway counts no %s", name)
+	}
+	_, err = fmt.Sscan(value, &n)
+	return n, err
 }
 
 // Strike stops what was started, last first, and removes the directory.

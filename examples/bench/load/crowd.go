@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,8 @@ type crowdOrder struct {
 	Size    int  `json:"size"`    // bytes of text in a frame
 	Rate    int  `json:"rate"`    // frames a second; 0: as many as arrive, with a few under way
 	MS      int  `json:"ms"`      // for so long
-	Sleeper bool `json:"sleeper"` // one more is in the topic, and reads nothing
+	Fill    int  `json:"fill"`    // bytes that are said before, untimed, in frames of 256 KiB
+	Sleeper bool `json:"sleeper"` // one more is in the topic, and reads nothing of all that
 }
 
 // A crowdResult is what arrived; times are nanoseconds from the moment a frame
@@ -40,7 +40,10 @@ type crowdResult struct {
 const (
 	underWay   = 4 // frames, when as many are sent as arrive
 	stragglers = 5 * time.Second
+	fillSize   = 256 << 10
 )
+
+var fill = strings.Repeat("x", fillSize)
 
 // A crowd is one who speaks and many who hear, each with a connection.
 type crowd struct {
@@ -66,11 +69,11 @@ type ear struct {
 func (p place) gather(n int) (*crowd, error) {
 	c := &crowd{where: p, start: time.Now(), heard: make(chan struct{}, 1<<16)}
 	var err error
-	if c.mouth, err = p.seat("mouth", nil); err != nil {
+	if c.mouth, err = p.seat("mouth"); err != nil {
 		return nil, err
 	}
 	for i := range n {
-		ws, err := p.seat(fmt.Sprint("ear", i), nil)
+		ws, err := p.seat(fmt.Sprint("ear", i))
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +85,9 @@ func (p place) gather(n int) (*crowd, error) {
 	return c, nil
 }
 
-func (p place) seat(id string, dial func(network, addr string) (net.Conn, error)) (*websocket.Conn, error) {
+func (p place) seat(id string) (*websocket.Conn, error) {
 	p.URL, p.Token, p.ID = strings.ReplaceAll(p.URL, "{}", id), strings.ReplaceAll(p.Token, "{}", id), id
-	return p.dial(websocket.Dialer{NetDial: dial})
+	return p.dial(websocket.Dialer{})
 }
 
 func drain(ws *websocket.Conn) {
@@ -144,12 +147,32 @@ func (c *crowd) say(due time.Duration, text string) error {
 // round says frames for a while and waits until all have heard them.
 func (c *crowd) round(o crowdOrder) (r crowdResult, err error) {
 	if o.Sleeper {
-		ws, err := c.where.seat("sleeper", smallWindow)
+		ws, err := c.where.seat("sleeper")
 		if err != nil {
 			return r, err
 		}
 		defer ws.Close()
 	}
+	for range o.Fill / fillSize {
+		c.begin()
+		if err := c.say(0, fill); err != nil {
+			return r, err
+		}
+		if _, lost := c.wait(0, len(c.ears)); lost {
+			return r, errors.New("the crowd did not hear what fills the buffers")
+		}
+	}
+	c.begin()
+	began := time.Now()
+	if r.Sent, r.Delivered, err = c.speak(o, strings.Repeat("x", o.Size)); err != nil {
+		return r, err
+	}
+	r.Delivered, _ = c.wait(r.Delivered, r.Sent*len(c.ears))
+	return c.tally(r, time.Since(began)), nil
+}
+
+// begin forgets what was heard.
+func (c *crowd) begin() {
 	c.first.Store(int64(c.said))
 	for _, e := range c.ears {
 		e.mu.Lock()
@@ -157,22 +180,20 @@ func (c *crowd) round(o crowdOrder) (r crowdResult, err error) {
 		e.mu.Unlock()
 	}
 	for len(c.heard) > 0 {
-		<-c.heard // what was lost in the round before
+		<-c.heard // what came too late
 	}
-	began := time.Now()
-	if r.Sent, r.Delivered, err = c.speak(o, strings.Repeat("x", o.Size)); err != nil {
-		return r, err
-	}
-	late := time.After(stragglers)
-	for expired := false; r.Delivered < r.Sent*len(c.ears) && !expired; {
+}
+
+// wait waits until so many frames are heard, but not for ever.
+func (c *crowd) wait(heard, all int) (n int, lost bool) {
+	for late := time.After(stragglers); heard < all; heard++ {
 		select {
 		case <-c.heard:
-			r.Delivered++
 		case <-late:
-			expired = true
+			return heard, true
 		}
 	}
-	return c.tally(r, time.Since(began)), nil
+	return heard, false
 }
 
 // speak says what is to be said, and returns how much of it was heard meanwhile.
@@ -218,15 +239,6 @@ func (c *crowd) tally(r crowdResult, elapsed time.Duration) crowdResult {
 		r.P50, r.P99, r.Max = all[n/2].Nanoseconds(), all[n*99/100].Nanoseconds(), all[n-1].Nanoseconds()
 	}
 	return r
-}
-
-// smallWindow dials with the least room for what is not read.
-func smallWindow(network, addr string) (net.Conn, error) {
-	conn, err := net.Dial(network, addr)
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		err = errors.Join(err, tcp.SetReadBuffer(4<<10))
-	}
-	return conn, err
 }
 
 // runCrowd carries out orders as run does.
