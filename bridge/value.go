@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -11,19 +12,32 @@ import (
 // value builds what a schema validator wants to see from a JSON text that has
 // been scanned strictly before: it does not check again. Numbers keep their
 // text.
-func value(text []byte) any {
-	v, _ := valueAt(text, skipSpace(text, 0))
+func value(text []byte) any { return values{text: text}.value() }
+
+// A values builds a value. mute: strings are left empty, but for keys. That is
+// for a schema to which it makes no difference; see [deaf].
+type values struct {
+	text []byte
+	mute bool
+}
+
+func (b values) value() any {
+	v, _ := b.at(skipSpace(b.text, 0))
 	return v
 }
 
-func valueAt(text []byte, i int) (v any, next int) {
+func (b values) at(i int) (v any, next int) {
+	text := b.text
 	switch text[i] {
 	case '{':
-		return objectAt(text, i)
+		return b.object(i)
 	case '[':
-		return arrayAt(text, i)
+		return b.array(i)
 	case '"':
 		end := stringEnd(text, i)
+		if b.mute {
+			return "", end
+		}
 		s, _ := jsonrpc.Unquote(text[i:end])
 		return s, end
 	case 't':
@@ -67,8 +81,8 @@ func numeral(text []byte) any {
 	return json.Number(text)
 }
 
-func objectAt(text []byte, i int) (map[string]any, int) {
-	o := map[string]any{}
+func (b values) object(i int) (map[string]any, int) {
+	text, o := b.text, map[string]any{}
 	for i = skipSpace(text, i+1); text[i] != '}'; i = skipSpace(text, i) {
 		if text[i] == ',' {
 			i = skipSpace(text, i+1)
@@ -76,19 +90,19 @@ func objectAt(text []byte, i int) (map[string]any, int) {
 		end := stringEnd(text, i)
 		key, _ := jsonrpc.Unquote(text[i:end])
 		colon := skipSpace(text, end)
-		o[key], i = valueAt(text, skipSpace(text, colon+1))
+		o[key], i = b.at(skipSpace(text, colon+1))
 	}
 	return o, i + 1
 }
 
-func arrayAt(text []byte, i int) ([]any, int) {
-	a := []any{}
+func (b values) array(i int) ([]any, int) {
+	text, a := b.text, []any{}
 	for i = skipSpace(text, i+1); text[i] != ']'; i = skipSpace(text, i) {
 		if text[i] == ',' {
 			i = skipSpace(text, i+1)
 		}
 		var v any
-		v, i = valueAt(text, i)
+		v, i = b.at(i)
 		a = append(a, v)
 	}
 	return a, i + 1
@@ -114,4 +128,17 @@ func stringEnd(text []byte, i int) int {
 		}
 		from = quote + 1
 	}
+}
+
+// hearing are the beginnings of those words of a schema that look into strings,
+// or at whether two are the same, or lead to another schema.
+var hearing = [][]byte{
+	[]byte(`"enum"`), []byte(`"const"`), []byte(`"pattern"`), []byte(`"format"`), []byte(`"minLength"`), []byte(`"maxLength"`),
+	[]byte(`"uniqueItems"`), []byte(`"content`), []byte(`Ref"`), []byte(`"$ref"`), []byte(`\`),
+}
+
+// deaf reports whether a schema says nothing about what strings contain. Where
+// one is written with escapes it is not looked at that closely.
+func deaf(schema []byte) bool {
+	return !slices.ContainsFunc(hearing, func(word []byte) bool { return bytes.Contains(schema, word) })
 }

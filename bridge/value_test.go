@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -49,4 +51,47 @@ func asJSON(v any) any {
 		}
 	}
 	return v
+}
+
+// What a schema says of arguments must not hang on whether their strings are
+// left out where it is deaf to them.
+func FuzzDeaf(f *testing.F) {
+	for _, c := range [][2]string{
+		{`{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"integer"}},"required":["a"],"additionalProperties":false}`, `{"a":"x","n":"1"}`},
+		{`{"properties":{"a":{"enum":["x"]}}}`, `{"a":"x"}`},
+		{`{"properties":{"a":{"\u0065num":["x"]}}}`, `{"a":"x"}`},
+		{`{"properties":{"a":{"const":{"b":["x"]}}}}`, `{"a":{"b":["x"]}}`},
+		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":["x","y"]}`},
+		{`{"properties":{"a":{"minLength":1}}}`, `{"a":"x"}`},
+		{`{"properties":{"a":{"pattern":"^x"}}}`, `{"a":"x"}`},
+		{`{"patternProperties":{"^x":{"type":"string"}},"propertyNames":{"maxLength":2}}`, `{"x":1,"long":2}`},
+		{`{"properties":{"a":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`, `{"a":{"type":"string"}}`},
+		{`{"properties":{"a":{"$dynamicRef":"https://json-schema.org/draft/2020-12/schema"}}}`, `{"a":{"type":"string"}}`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"format":"ipv4"}},"not":{"required":["b"]}}`, `{"a":"127.0.0.1"}`},
+		{`{"properties":{"a":{"contentMediaType":"application/json"}},"dependentRequired":{"b":["a"]}}`, `{"a":"1"}`},
+		{`{"if":{"properties":{"a":{"type":"string"}}},"then":{"required":["b"]},"else":false}`, `{"a":"x","b":""}`},
+	} {
+		f.Add([]byte(c[0]), []byte(c[1]))
+	}
+	f.Fuzz(func(t *testing.T, schema, arguments []byte) {
+		if jsonrpc.Scan(schema, jsonrpc.Judged, nil, nil) != nil || jsonrpc.Scan(arguments, jsonrpc.Judged, nil, nil) != nil || !deaf(schema) {
+			t.Skip()
+		}
+		c := jsonschema.NewCompiler()
+		c.UseLoader(noLoader{})
+		c.UseRegexpEngine(lenientRegexp)
+		c.AssertFormat()
+		c.AssertContent()
+		if c.AddResource("tool:schema", value(schema)) != nil {
+			t.Skip()
+		}
+		compiled, err := c.Compile("tool:schema")
+		if err != nil {
+			t.Skip()
+		}
+		whole, mute := compiled.Validate(value(arguments)), compiled.Validate(values{arguments, true}.value())
+		if (whole == nil) != (mute == nil) {
+			t.Errorf("%s\nwith strings: %v\nwithout: %v", arguments, whole, mute)
+		}
+	})
 }
