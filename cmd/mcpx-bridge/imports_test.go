@@ -134,6 +134,9 @@ func TestImportsGoUpOnly(t *testing.T) {
 			if slices.Contains(pure, r.name()) {
 				checkPure(t, r)
 			}
+			if r.name() == "cmd/mcpx-bridge/threads" && !slices.Equal(r.Imports, []string{"runtime"}) {
+				t.Errorf("%s imports %v, and so would come too late", r.name(), r.Imports)
+			}
 		}
 	}
 }

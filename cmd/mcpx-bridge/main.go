@@ -9,10 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
-	_ "github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
+	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 )
 
 // An env is everything a command may touch of the world around it.
@@ -33,6 +34,7 @@ type env struct {
 
 func main() {
 	collectLess()
+	wakeFewer(os.Args[1:])
 	reload := make(chan struct{})
 	ctx, hurry := untilSignalled(reload)
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload}))
@@ -54,6 +56,22 @@ func collectLess() {
 // is compiled or a log read back. A bridge that nobody calls collects no garbage
 // by itself. It takes some milliseconds.
 func startIsOver() { debug.FreeOSMemory() }
+
+// wakeFewer has our code run on fewer threads at a time than there are cores. What
+// a bridge does for a call it does in a row, under one lock; each further thread
+// is woken only to find nothing to do, which takes longer than the work, and the
+// core from the server and the callers. A gateway may serve many. GOMAXPROCS in
+// the environment says otherwise.
+func wakeFewer(args []string) {
+	n := 1
+	switch {
+	case os.Getenv("GOMAXPROCS") != "":
+		n = threads.Before
+	case len(args) > 0 && args[0] == "gateway":
+		n = max(1, threads.Before/2)
+	}
+	runtime.GOMAXPROCS(n)
+}
 
 // errSignalled is the cause of a context that a signal ended.
 var errSignalled = errors.New("told to stop")

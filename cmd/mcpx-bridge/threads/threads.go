@@ -1,27 +1,12 @@
-// Package threads has the program run on fewer threads at a time than there are
-// cores. It does so by being imported, and does it early: packages are made ready
-// in the order of their names as far as their own imports allow, and this one
-// imports next to nothing. By the time main runs, each core that took part would
-// have memory of its own set apart, some 0.4 MB, which is never given back.
+// Package threads has the program begin on one thread. Each processor that takes
+// part while the libraries prepare themselves keeps memory of every size for
+// itself, 0.6 MB in all, and that is over before main runs. Packages come in the
+// order of their names, as far as they need no other: this one must import
+// nothing but runtime.
 package threads
 
-import (
-	"os"
-	"runtime"
-	"strings"
-)
+import "runtime"
 
-// What a bridge does for a call it does in a row, under one lock; each further
-// thread is woken only to find nothing to do, which takes longer than the work,
-// and the core from the server and the callers. A gateway may serve many.
-// GOMAXPROCS in the environment says otherwise. Tests take what they get.
-func init() {
-	if os.Getenv("GOMAXPROCS") != "" || len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
-		return
-	}
-	threads := 1
-	if os.Args[1] == "gateway" {
-		threads = max(1, runtime.GOMAXPROCS(0)/2)
-	}
-	runtime.GOMAXPROCS(threads)
-}
+// Before is how many threads there would be, by the environment or the machine.
+// It is for whoever wants more than one.
+var Before = runtime.GOMAXPROCS(1)
