@@ -46,7 +46,7 @@ type call struct {
 	results  int
 	reasons  []string // of errors
 	executed []string
-	again    bool // it was sent twice, as one who has no answer does
+	again    bool // it was sent twice; at once, or when there was no answer
 }
 
 // A trouble is a fault that calls notice, from the moment it struck until a

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"syscall"
@@ -17,7 +18,11 @@ type fault struct {
 	kind   string
 	effect effect
 	strike func(*world, context.Context) error
+	rest   time.Duration // not again so soon
 }
+
+// A server that dies more than five times in five minutes is not started again.
+const serverRest = 75 * time.Second
 
 // An effect is what calls may notice of a fault that they meet.
 type effect int
@@ -31,21 +36,21 @@ const (
 // In the first of the two times that a soak has, bridge and gateway die too.
 var (
 	dying = []fault{
-		{"bridge killed", lost, (*world).killBridge},
-		{"gateway restarted", lost, (*world).restartGateway},
-		{"link cut", lost, (*world).cutLink},
-		{"server killed", refused, (*world).killServer},
-		{"disk full", refused, (*world).fillDisk},
+		{"bridge killed", lost, (*world).killBridge, 0},
+		{"gateway restarted", lost, (*world).restartGateway, 0},
+		{"link cut", lost, (*world).cutLink, 0},
+		{"server killed", refused, (*world).killServer, serverRest},
+		{"disk full", refused, (*world).fillDisk, 0},
 	}
 	living = []fault{
-		{"link cut", lost, (*world).cutLink},
-		{"link stalled", refused, (*world).stallLink},
-		{"reader stalled", nothing, (*world).stallReader},
-		{"server killed", refused, (*world).killServer},
-		{"server stopped", refused, (*world).stopServer},
-		{"disk full", refused, (*world).fillDisk},
-		{"rules changed", nothing, (*world).changeRules},
-		{"rules broken", nothing, (*world).breakRules},
+		{"link cut", lost, (*world).cutLink, 0},
+		{"link stalled", refused, (*world).stallLink, 0},
+		{"reader stalled", nothing, (*world).stallReader, 0},
+		{"server killed", refused, (*world).killServer, serverRest},
+		{"server stopped", refused, (*world).stopServer, 0},
+		{"disk full", refused, (*world).fillDisk, 0},
+		{"rules changed", nothing, (*world).changeRules, 0},
+		{"rules broken", nothing, (*world).breakRules, 0},
 	}
 )
 
@@ -60,25 +65,50 @@ func (w *world) possible(faults []fault) []fault {
 // breakThings strikes one fault each time one is due, for a while, and each
 // kind at least once: all of them in some order, then all again.
 func (w *world) breakThings(ctx context.Context, kinds []fault, while time.Duration) error {
-	kinds = w.possible(kinds)
+	r := round{kinds: w.possible(kinds), dice: w.dice, last: map[string]time.Time{}}
 	until := time.Now().Add(while)
-	for n, due := 0, time.Now(); len(kinds) > 0 && (n < len(kinds) || due.Before(until)); n, due = n+1, due.Add(w.plan.every) {
-		next := n % len(kinds)
-		if next == 0 {
-			w.dice.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-		}
+	for due := time.Now(); !r.once() || due.Before(until); due = due.Add(w.plan.every) {
 		if now := time.Now(); due.Before(now) {
 			due = now // the one before took longer
 		}
 		if err := pause(ctx, time.Until(due)); err != nil {
 			return err
 		}
-		if err := w.strike(ctx, kinds[next]); err != nil {
-			return fmt.Errorf("%s: %w", kinds[next].kind, err)
+		if f, ok := r.next(due); ok {
+			if err := w.strike(ctx, f); err != nil {
+				return fmt.Errorf("%s: %w", f.kind, err)
+			}
 		}
 		w.minute()
 	}
 	return pause(ctx, time.Until(until))
+}
+
+// A round is an order of faults: all kinds, then all again in another order.
+type round struct {
+	kinds []fault
+	dice  *rand.Rand
+	at    int                  // how many had their turn
+	last  map[string]time.Time // when a kind had its last one
+}
+
+// once reports whether each kind has had its turn.
+func (r *round) once() bool { return r.at >= len(r.kinds) }
+
+// next is the next fault that has rested, if there is one.
+func (r *round) next(now time.Time) (f fault, ok bool) {
+	for range r.kinds {
+		if r.at%len(r.kinds) == 0 {
+			r.dice.Shuffle(len(r.kinds), func(i, j int) { r.kinds[i], r.kinds[j] = r.kinds[j], r.kinds[i] })
+		}
+		f = r.kinds[r.at%len(r.kinds)]
+		r.at++
+		if before, struck := r.last[f.kind]; !struck || now.Sub(before) >= f.rest {
+			r.last[f.kind] = now
+			return f, true
+		}
+	}
+	return fault{}, false
 }
 
 // strike breaks something and waits until calls have results again.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -90,5 +91,33 @@ func TestWhatGarbageCollectionLeftIsRead(t *testing.T) {
 		"gc 2 @0.02s 1%: 0.1+0.2+0.3 ms clock, 0.2+0.1/0.1/0+0.2 ms cpu, 6->7->5 MB, 10 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"
 	if got := aliveIn(said); got != 5<<20 {
 		t.Errorf("%d bytes", got)
+	}
+}
+
+func TestEachFaultHasItsTurnAndItsRest(t *testing.T) {
+	now := time.Now()
+	r := round{kinds: []fault{{kind: "a"}, {kind: "b", rest: time.Minute}, {kind: "c"}}, dice: rand.New(rand.NewPCG(1, 1)), last: map[string]time.Time{}}
+	times := map[string]int{}
+	for n := range 24 {
+		f, ok := r.next(now.Add(time.Duration(n) * 5 * time.Second))
+		if !ok {
+			t.Fatal("nobody's turn")
+		}
+		times[f.kind]++
+		if n == 2 && (!r.once() || len(times) != 3) {
+			t.Errorf("after three turns: %v", times)
+		}
+	}
+	if times["b"] != 2 || times["a"]+times["c"] != 22 {
+		t.Errorf("%v", times)
+	}
+	lone := round{kinds: []fault{{kind: "b", rest: time.Minute}}, dice: r.dice, last: map[string]time.Time{}}
+	_, first := lone.next(now)
+	if _, second := lone.next(now.Add(time.Second)); !first || second {
+		t.Errorf("alone: %v, then %v", first, second)
+	}
+	none := round{}
+	if _, ok := none.next(now); ok || !none.once() {
+		t.Error("no kinds, and a fault")
 	}
 }

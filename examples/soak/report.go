@@ -11,13 +11,14 @@ import (
 // What a process may hold more of at the end than when it was warm. A bridge
 // remembers each call for 15 minutes, so that none runs twice; a gateway keeps
 // 4 MiB of history, and 256 frames (here 4 MiB) for who does not read. What is
-// resident is more than what is alive: the runtime gives memory back late.
+// resident is several times what is alive: the runtime collects late.
 const (
 	spareDescriptors = 2
 	spareGoroutines  = 4
 	spareHeap        = 12 << 20
 	spareResident    = 48 << 20
-	bytesPerCall     = 1 << 10
+	heapPerCall      = 512
+	residentPerCall  = 2 << 10
 	remembered       = 15 * time.Minute
 )
 
@@ -56,6 +57,7 @@ func (w *world) report() (violations int, err error) {
 func (w *world) holdings() {
 	fmt.Fprintf(w.out, "\n%-10s%-14s%10s%10s%14s   over %s and %d calls, %d samples\n", "", "", "warm", "at the end", "at most",
 		w.after.at.Sub(w.before.at).Round(time.Second), w.after.calls-w.before.calls, len(w.samples))
+	calls := w.callsIn(remembered)
 	for _, one := range []struct {
 		name string
 		of   func(*sample) *holding
@@ -73,14 +75,14 @@ func (w *world) holdings() {
 		line("descriptors", before.descriptors, after.descriptors, before.descriptors+spareDescriptors)
 		line("goroutines", before.goroutines, after.goroutines, before.goroutines+spareGoroutines)
 		line("children", before.children, after.children, before.children)
-		w.memory(one.name, "heap, MiB", spareHeap, func(s *sample) int64 { return one.of(s).heap })
-		w.memory(one.name, "resident, MiB", spareResident, func(s *sample) int64 { return one.of(s).resident })
+		w.memory(one.name, "heap, MiB", spareHeap+heapPerCall*calls, func(s *sample) int64 { return one.of(s).heap })
+		w.memory(one.name, "resident, MiB", spareResident+residentPerCall*calls, func(s *sample) int64 { return one.of(s).resident })
 	}
 }
 
 // memory prints a line: medians of the first and the last tenth of the samples,
 // and what was added per minute by the line of least squares through all.
-func (w *world) memory(name, what string, spare float64, of func(*sample) int64) {
+func (w *world) memory(name, what string, spare int, of func(*sample) int64) {
 	if len(w.samples) == 0 {
 		return
 	}
@@ -91,7 +93,7 @@ func (w *world) memory(name, what string, spare float64, of func(*sample) int64)
 	}
 	tenth := max(1, len(y)/10)
 	was, is := middle(y[:tenth]), middle(y[len(y)-tenth:])
-	most := was + (spare+bytesPerCall*float64(w.callsIn(remembered)))/(1<<20)
+	most := was + float64(spare)/(1<<20)
 	fmt.Fprintf(w.out, "%-10s%-14s%10.1f%10.1f%14.1f   %+.2f a minute\n", name, what, was, is, most, slope(x, y))
 	if is > most {
 		w.complain("%s: %s %.1f, warm %.1f", name, what, is, was)
@@ -100,6 +102,9 @@ func (w *world) memory(name, what string, spare float64, of func(*sample) int64)
 
 // callsIn is how many calls were sampled in the last so long.
 func (w *world) callsIn(d time.Duration) int {
+	if len(w.samples) == 0 {
+		return 0
+	}
 	last := w.samples[len(w.samples)-1]
 	for _, s := range w.samples {
 		if last.at.Sub(s.at) <= d {

@@ -243,7 +243,7 @@ func (w *world) calls(ctx context.Context, s *seat, dice *rand.Rand) {
 		}
 		w.calling.RLock()
 		if ctx.Err() == nil {
-			w.call(s, f, n, dice.IntN(400))
+			w.call(s, f, n, dice.IntN(400), dice.IntN(50) == 0)
 		}
 		w.calling.RUnlock()
 	}
@@ -259,12 +259,17 @@ func drawn(dice *rand.Rand) *fate {
 	return &fates[0]
 }
 
-func (w *world) call(s *seat, f *fate, n, size int) {
-	c := &call{key: fmt.Sprintf("%s-%s-%d", f.tool, s.id, n), from: s.id, fate: f, sent: time.Now()}
+// call makes one call; twice brings it twice, as a gateway may.
+func (w *world) call(s *seat, f *fate, n, size int, twice bool) {
+	c := &call{key: fmt.Sprintf("%s-%s-%d", f.tool, s.id, n), from: s.id, fate: f, sent: time.Now(), again: twice}
 	c.frame = frameOf(c.key, s.id, "mcp/request:tools/call:"+f.tool, "",
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"key":%q,"text":"%0*d"}}}`, n, f.tool, c.key, size, n))
+	frame := c.frame
 	w.book.made(c)
-	_ = s.send(c.frame) // one that was not sent has no answer either
+	_ = s.send(frame) // one that was not sent has no answer either
+	if twice {
+		_ = s.send(frame)
+	}
 }
 
 // giveUps lets callers lose their patience, and half of them call once more.
