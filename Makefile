@@ -104,7 +104,7 @@ fuzz/%:
 	@mkdir -p .cache/fuzz; log=.cache/fuzz/$(subst /,-,$*); \
 	$(GO) test -run='^$$' -fuzz='^$(notdir $*)$$' -fuzztime=$(FUZZTIME) -fuzzminimizetime=10s -parallel=1 ./$(dir $*) >$$log 2>&1 || \
 	{ grep -qx '    context deadline exceeded' $$log && ! grep -Eq 'Failing input|panic' $$log; } || \
-	{ cat $$log; echo "fuzz: $* fails; the input is in $(dir $*)testdata/fuzz/$(notdir $*)" >&2; exit 1; }; \
+	{ cat $$log; input=$$(sed -n 's|.*Failing input written to |$(dir $*)|p' $$log); echo "fuzz: $* fails$${input:+ on $$input}" >&2; exit 1; }; \
 	echo "fuzz $*: $$(sed -n 's/.*execs: \([0-9]*\).*/\1/p' $$log | tail -1) executions"
 
 # The two minutes that 20 000 worlds may take on two cores are without the mutants.
