@@ -67,7 +67,7 @@ vuln: .cache/bin/$(GOVULNCHECK) ## vulnerabilities that are known in what is cal
 .cache/bin/$(GOVULNCHECK):
 	GOBIN=$(CURDIR)/$@ $(GO) install $(GOVULNCHECK)
 
-bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: two minutes)
+bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: three minutes)
 	@$(GO) run ./examples/bench $(BENCH)
 
 bench-md: ## the same, and what it prints goes into BENCH.md and README.md

@@ -89,7 +89,7 @@ func measureFanout(ctx context.Context, s *stage.Stage, p plan, r *report) error
 func fanoutRound(gateway, relay *stage.Process, p plan, first int) (f fanout, err error) {
 	at := crowdOrder{Size: 1 << 10, Rate: p.crowdRate, MS: p.crowd.ms, Fill: p.crowdFill}
 	asleep, most := at, at
-	asleep.Sleeper, most.Rate, most.Fill = true, 0, 0
+	asleep.Sleeper, most.Rate, most.Fill, most.MS = true, 0, 0, p.crowd.ms/3
 	turns := []func() error{
 		func() (err error) { f.ours, err = crowdTurn(gateway, at); return err },
 		func() (err error) { f.asleep, err = crowdTurn(gateway, asleep); return err },

@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	quick := flag.Bool("quick", false, "fewer and shorter rounds: two minutes instead of six")
+	quick := flag.Bool("quick", false, "fewer and shorter rounds: three minutes instead of seven")
 	var files []string
 	flag.Func("into", "put the figures into this `FILE` too, where it has a place for them; repeatable", func(name string) error {
 		files = append(files, name)
@@ -90,9 +90,9 @@ func (c cell) headline() bool {
 var (
 	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: cells(
 		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{9, 1500}, crowdRate: 200, crowdFill: 8 << 20, allocs: 10_000}
+		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000}
 	brief = plan{goals: turns{5, 300}, others: turns{3, 150}, starts: 5, warmup: 10_000, cells: full.cells,
-		callers: 16, proposals: 1000, flows: 30, crowd: turns{5, 1500}, crowdRate: 200, crowdFill: 8 << 20, allocs: 10_000}
+		callers: 16, proposals: 1000, flows: 30, crowd: turns{7, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000}
 )
 
 func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
