@@ -45,7 +45,7 @@ func (p *Policy) Redact(args []byte) []byte {
 	if len(p.redact.keys)+len(p.redact.pointers) == 0 || len(args) == 0 {
 		return args
 	}
-	root, err := readObject(args)
+	root, err := readShape(args)
 	if err != nil {
 		return bytes.Clone(hiddenAll)
 	}

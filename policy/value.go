@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,35 +54,40 @@ func readObject(raw []byte) (*value, error) {
 	if len(raw) == 0 {
 		return noArguments, nil
 	}
-	v, err := readJSON(raw)
-	if err != nil {
-		return nil, err
-	}
-	if v.kind != isObject {
-		return nil, errNoObject
-	}
-	return v, nil
+	s := scanner{raw: raw}
+	return s.object()
 }
 
-func readJSON(raw []byte) (*value, error) {
-	if !utf8.Valid(raw) {
+// readShape reads an object as readObject does, but leaves strings empty that are
+// no keys.
+func readShape(raw []byte) (*value, error) {
+	s := scanner{raw: raw, mute: true}
+	return s.object()
+}
+
+type scanner struct {
+	raw   []byte
+	mute  bool // strings are left empty, but for keys
+	at    int
+	count int // values so far
+}
+
+// object reads all there is.
+func (s *scanner) object() (*value, error) {
+	if !utf8.Valid(s.raw) {
 		return nil, errors.New("the arguments are not UTF-8")
 	}
-	s := scanner{raw: string(raw)}
 	v, err := s.value(0)
 	if err != nil {
 		return nil, err
 	}
-	if s.skip(); s.at < len(raw) {
+	if s.skip(); s.at < len(s.raw) {
 		return nil, s.wrong("something follows the value")
 	}
+	if v.kind != isObject {
+		return nil, errNoObject
+	}
 	return &v, nil
-}
-
-type scanner struct {
-	raw   string // once more, so that what it says need not be copied piece by piece
-	at    int
-	count int // values so far
 }
 
 func (s *scanner) wrong(what string) error {
@@ -118,7 +124,7 @@ func (s *scanner) value(depth int) (v value, err error) {
 		err = s.list(']', func() error { return s.element(&v, depth) })
 	case c == '"':
 		v.kind = isString
-		v.text, err = s.string()
+		v.text, err = s.string(s.mute)
 	case c == '-' || '0' <= c && c <= '9':
 		v.kind = isNumber
 		v.text, err = s.number()
@@ -162,7 +168,7 @@ func (s *scanner) member(v *value, seen map[string]bool, depth int) error {
 	if s.skip(); s.next() != '"' {
 		return s.wrong("a key is missing")
 	}
-	key, err := s.string()
+	key, err := s.string(false)
 	if err != nil {
 		return err
 	}
@@ -180,7 +186,7 @@ func (s *scanner) member(v *value, seen map[string]bool, depth int) error {
 
 func (s *scanner) word() (kind, string, error) {
 	for _, w := range jsonWords {
-		if strings.HasPrefix(s.raw[s.at:], w.text) {
+		if bytes.HasPrefix(s.raw[s.at:], []byte(w.text)) {
 			s.at += len(w.text)
 			return w.kind, w.text, nil
 		}
@@ -195,25 +201,29 @@ func (s *scanner) number() (string, error) {
 	for s.at < len(s.raw) && strings.IndexByte("+-.0123456789eE", s.raw[s.at]) >= 0 {
 		s.at++
 	}
-	text := s.raw[from:s.at]
+	text := string(s.raw[from:s.at])
 	if !numeral.MatchString(text) {
 		return "", s.wrong(fmt.Sprintf("%.40q is no number, which ends", text))
 	}
 	return text, nil
 }
 
-// string reads a string and leaves the scanner behind its closing quote.
-func (s *scanner) string() (string, error) {
+// string reads a string, mute without what it says, and leaves the scanner behind
+// its closing quote.
+func (s *scanner) string(mute bool) (string, error) {
 	s.at++
 	from := s.at
 	s.plain()
 	if s.next() == '"' {
 		s.at++
-		return s.raw[from : s.at-1], nil
+		if mute {
+			return "", nil
+		}
+		return string(s.raw[from : s.at-1]), nil
 	}
 	var b strings.Builder
 	for {
-		b.WriteString(s.raw[from:s.at])
+		b.Write(s.raw[from:s.at])
 		switch s.next() {
 		case '"':
 			s.at++
@@ -235,9 +245,8 @@ func (s *scanner) string() (string, error) {
 // plain goes to what stands for something else than itself, or for nothing, in
 // a string.
 func (s *scanner) plain() {
-	rest := s.raw[s.at:]
-	for i := range len(rest) {
-		if c := rest[i]; c == '"' || c == '\\' || c < ' ' {
+	for i, c := range s.raw[s.at:] {
+		if c == '"' || c == '\\' || c < ' ' {
 			s.at += i
 			return
 		}
@@ -282,7 +291,7 @@ func (s *scanner) hex4() (r rune, ok bool) {
 	if s.at+5 > len(s.raw) || s.raw[s.at] != 'u' {
 		return 0, false
 	}
-	for _, c := range []byte(s.raw[s.at+1 : s.at+5]) {
+	for _, c := range s.raw[s.at+1 : s.at+5] {
 		i := strings.IndexByte("0123456789abcdef", c|0x20)
 		if i < 0 || c < '0' {
 			return 0, false
