@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -19,14 +20,15 @@ type keptRule struct{ id, text string }
 
 // read is what a life of the bridge finds there.
 func (d *drawer) read() []approval.Grant {
-	text := approval.RulesHead
+	var text strings.Builder
+	text.WriteString(approval.RulesHead)
 	for _, r := range d.rules {
-		text += r.text
+		text.WriteString(r.text)
 	}
 	if len(d.rules) == 0 {
 		return nil
 	}
-	kept, unbound, err := approval.ReadGrants("grants.yaml", []byte(text))
+	kept, unbound, err := approval.ReadGrants("grants.yaml", []byte(text.String()))
 	if err != nil || len(unbound) > 0 || len(kept) != len(d.rules) {
 		d.w.check.blame("AI-18", "what was to last cannot be read again: %v %v", err, unbound)
 	}
