@@ -1,8 +1,14 @@
 package topic
 
 import (
+	"bufio"
+	"crypto/sha1"
+	"encoding/base64"
+	"net"
+	"net/http"
 	"net/url"
 	"testing"
+	"time"
 )
 
 // Whatever address is given, what is dialled is that host and no other, with no
@@ -32,4 +38,62 @@ func FuzzAddress(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Whatever a gateway sends behind its upgrade, reading comes to an end, and what
+// was read until then is what was sent.
+func FuzzLink(f *testing.F) {
+	for _, raw := range []string{"\x81\x02hi\x88\x02\x03\xe8", "\x01\x01h\x89\x01p\x80\x01i", "\x80\x01x", "\x81\x81\x00\x00\x00\x00x", "\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x88\x01\x03", "\xc1\x00", "\x81\x02\xff\xfe", "\x82\x01\x00", "HTTP/1.1 200 OK\r\n\r\n"} {
+		f.Add([]byte(raw))
+	}
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { at.Close() })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			answerWith(t, at, raw)
+		}()
+		c, err := Dial(t.Context(), Options{URL: "ws://" + at.Addr().String(), Topic: "t1", ID: "fs"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for err = nil; err == nil || err == ErrTooLarge; {
+			var frame []byte
+			frame, err = c.Read()
+			read += len(frame)
+		}
+		c.Close(1000, "")
+		if <-done; read > len(raw) {
+			t.Errorf("%d bytes were read of %q", read, raw)
+		}
+	})
+}
+
+// answerWith upgrades the next connection, sends raw bytes and hangs up.
+func answerWith(t *testing.T, at net.Listener, raw []byte) {
+	conn, err := at.Accept()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	r, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + accepts(r.Header.Get("Sec-WebSocket-Key")) + "\r\n\r\n"
+	conn.Write(append([]byte(head), raw...)) // it may be let go of in between
+}
+
+// accepts is the answer to a key (RFC 6455 section 4.2.2).
+func accepts(key string) string {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
