@@ -10,7 +10,7 @@ import (
 // results of calls, leave when the records before them are written, and not
 // otherwise.
 type batch struct {
-	records [][]byte // in text, as long as they fit in
+	records [][]byte // parts of text, most of them: when it grows, the older ones stay where they were
 	text    []byte
 	last    []*Record       // those of them that are to be written later if they cannot be now
 	starts  map[string]bool // the calls whose start is among them

@@ -296,7 +296,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
-	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.seen.known(env.From, env.ID)}, r)
+	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.seen.onRecord(env.From, env.ID)}, r)
 	e.answer(env.From, env.ID, env.Method, env.Key, e.refusal(env.From, env.Message.Get(jsonrpc.ID), r))
 }
 

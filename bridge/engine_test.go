@@ -160,8 +160,8 @@ func TestADuplicateRunsOnceAndASwappedBodyNever(t *testing.T) {
 	s.pass(seenFor + time.Second)
 	s.frames = nil
 	s.call("bob", "e9", "1", "read_file", `{"path":"a"}`)
-	if len(s.engine.seen.body) != 1 {
-		t.Errorf("%d requests are remembered beyond their time", len(s.engine.seen.body)-1)
+	if len(s.engine.seen.known) != 1 {
+		t.Errorf("%d requests are remembered beyond their time", len(s.engine.seen.known)-1)
 	}
 }
 

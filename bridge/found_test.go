@@ -11,7 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// What the simulator found; sim/bugs.md has the seeds.
+// What the simulator found; sim/bugs.md has the mutants that bring it back.
 
 // Last words are said before we leave, whoever asked us to be quiet.
 func TestAPauseEndsWhenWeStop(t *testing.T) {

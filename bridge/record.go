@@ -86,7 +86,7 @@ func (r *Record) JSON() []byte { return r.Append(make([]byte, 0, 512+len(r.Args)
 func (r *Record) Append(dst []byte) []byte { return r.appendAs(dst, r.Event) }
 
 // appendAs writes what encoding/json would with that event, less the escapes
-// that only browsers need. Each call makes several records, twice where events
+// that only browsers need (lists, which are rare, have them). Each call makes several records, twice where events
 // are printed too, and reflection would be a large part of what a call costs.
 func (r *Record) appendAs(dst []byte, event string) []byte {
 	dst = jsonrpc.AppendQuote(append(dst, `{"event":`...), event)

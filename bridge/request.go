@@ -220,7 +220,7 @@ func overLimit(d *policy.Decision) bool {
 func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
-	r.Body = e.seen.known(c.from, c.env)
+	r.Body = e.seen.onRecord(c.from, c.env)
 	r.about(e.policy, c.arguments())
 	e.note(r)
 }

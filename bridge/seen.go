@@ -19,7 +19,7 @@ const (
 // again, above all after a reconnect (RELIABILITY 2.2, "replay"). What it holds
 // has no pointers, so that the garbage collector need not look at it.
 type seen struct {
-	body  map[digest]sight // by the name of the request
+	known map[digest]sight // by the name of the request
 	queue []seenAt         // oldest first, from head on
 	head  int
 	mac   hash.Hash
@@ -28,8 +28,8 @@ type seen struct {
 
 	epoch   time.Time // of moments; zero until the first request
 	earlier []Seen    // of earlier runs, until then
-	last    seenKey   // that was looked for
-	lastID  digest    // its name
+	last    seenKey   // that was looked for,
+	lastIs  digest    // and its name
 }
 
 // A moment is a number of nanoseconds since the epoch, on the clock that is not
@@ -50,13 +50,14 @@ type seenAt struct {
 	at   moment
 }
 
-// A digest is half of an HMAC-SHA256 over the payload of a request, so that the
-// record of it tells nobody what is hidden from the record. The zero digest is
-// that of a request of which only the envelope is known.
+// A digest is half of an HMAC-SHA256: over the payload of a request, so that the
+// record of it tells nobody what is hidden from the record, or over who sent it
+// under which id, which is its name. The zero digest is that of a payload that is
+// not known.
 type digest [16]byte
 
 func newSeen(key [32]byte) seen {
-	return seen{body: map[digest]sight{}, mac: hmac.New(sha256.New, key[:])}
+	return seen{known: map[digest]sight{}, mac: hmac.New(sha256.New, key[:])}
 }
 
 func (s *seen) digest(body []byte) (d digest) {
@@ -72,9 +73,9 @@ func (s *seen) nameOf(key seenKey) digest {
 	if key != s.last {
 		s.name = binary.AppendUvarint(s.name[:0], uint64(len(key.from)))
 		s.name = append(append(s.name, key.from...), key.env...)
-		s.last, s.lastID = key, s.digest(s.name)
+		s.last, s.lastIs = key, s.digest(s.name)
 	}
-	return s.lastID
+	return s.lastIs
 }
 
 // again reports whether the request was seen before, and whether with the
@@ -84,10 +85,10 @@ func (s *seen) again(now time.Time, from, env string, body []byte) (before, same
 	s.forget(at)
 	sum := s.digest(body)
 	name := s.nameOf(seenKey{from, env})
-	if old, ok := s.body[name]; ok {
+	if old, ok := s.known[name]; ok {
 		return true, old.body == sum || old.body == digest{}
 	}
-	s.add(seenAt{name, at}, sum)
+	s.add(name, at, sum)
 	return false, false
 }
 
@@ -110,32 +111,33 @@ func (s *seen) when(now time.Time) moment {
 
 func (s *seen) inherit(b Seen) {
 	name := s.nameOf(seenKey{b.From, b.Env})
-	if _, ok := s.body[name]; ok {
+	if _, ok := s.known[name]; ok {
 		return
 	}
 	var sum digest
 	if body, err := hex.DecodeString(b.Body); err == nil && len(body) == len(sum) {
 		sum = digest(body)
 	}
-	s.add(seenAt{name, moment(b.At.Sub(s.epoch))}, sum)
+	s.add(name, moment(b.At.Sub(s.epoch)), sum)
 }
 
-func (s *seen) add(at seenAt, sum digest) {
-	s.body[at.name] = sight{sum, at.at}
-	s.queue = append(s.queue, at)
+func (s *seen) add(name digest, at moment, body digest) {
+	s.known[name] = sight{body, at}
+	s.queue = append(s.queue, seenAt{name, at})
 }
 
 // started counts a request as seen now: that people took their time to agree to
 // it must not shorten how long it cannot run again.
 func (s *seen) started(now time.Time, from, env string) {
 	name := s.nameOf(seenKey{from, env})
-	s.add(seenAt{name, s.when(now)}, s.body[name].body)
+	s.add(name, s.when(now), s.known[name].body)
 }
 
-// known is the digest of a request as it goes on record.
-func (s *seen) known(from, env string) string {
-	if known, ok := s.body[s.nameOf(seenKey{from, env})]; ok {
-		return hex.EncodeToString(known.body[:])
+// onRecord is the digest of a request as it goes on record; "" if it was not
+// seen.
+func (s *seen) onRecord(from, env string) string {
+	if was, ok := s.known[s.nameOf(seenKey{from, env})]; ok {
+		return hex.EncodeToString(was.body[:])
 	}
 	return ""
 }
@@ -144,11 +146,11 @@ func (s *seen) known(from, env string) string {
 func (s *seen) forget(now moment) {
 	for s.head < len(s.queue) {
 		oldest := s.queue[s.head]
-		if len(s.body) < seenMax && now-oldest.at < moment(seenFor) {
+		if len(s.known) < seenMax && now-oldest.at < moment(seenFor) {
 			break
 		}
-		if s.body[oldest.name].at == oldest.at { // it was not seen to start since
-			delete(s.body, oldest.name)
+		if s.known[oldest.name].at == oldest.at { // it was not seen to start since
+			delete(s.known, oldest.name)
 		}
 		s.head++
 	}

@@ -108,7 +108,7 @@ type Sidecar struct {
 	armed  time.Time      // when Run will wake by itself
 	rest   bool           // idle is closed
 	told   []approval.Act // of the event in hand
-	failed []Event        // it, and what could not be carried out of what follows from it
+	events []Event        // it, and behind it what says which effects could not be carried out
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -164,10 +164,10 @@ func (s *Sidecar) nudge() {
 // event. That ends, because refusing an answer causes no answer.
 func (s *Sidecar) handle(ev Event) {
 	s.told = nil
-	s.failed = append(s.failed[:0], ev)
-	for i := 0; i < len(s.failed); i++ {
-		ev := s.failed[i]
-		s.failed[i] = nil
+	s.events = append(s.events[:0], ev)
+	for i := 0; i < len(s.events); i++ {
+		ev := s.events[i]
+		s.events[i] = nil
 		s.step(ev)
 	}
 }
@@ -183,7 +183,7 @@ func (s *Sidecar) step(ev Event) {
 	}
 	for _, f := range s.engine.Step(s.o.Now(), ev) {
 		if failed := s.carryOut(f); failed != nil {
-			s.failed = append(s.failed, failed)
+			s.events = append(s.events, failed)
 		}
 	}
 }

@@ -130,8 +130,8 @@ func stringEnd(text []byte, i int) int {
 	}
 }
 
-// hearing are the beginnings of those words of a schema that look into strings,
-// or at whether two are the same, or lead to another schema.
+// hearing are what marks the words of a schema that look into strings, or at
+// whether two are the same, or lead to another schema.
 var hearing = [][]byte{
 	[]byte(`"enum"`), []byte(`"const"`), []byte(`"pattern"`), []byte(`"format"`), []byte(`"minLength"`), []byte(`"maxLength"`),
 	[]byte(`"uniqueItems"`), []byte(`"content`), []byte(`Ref"`), []byte(`"$ref"`), []byte(`\`),

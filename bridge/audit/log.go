@@ -84,11 +84,11 @@ type Log struct {
 	once   sync.Once       // of that
 	kept   chan struct{}   // closed when keep has ended
 	watch  *time.Timer     // calls look
-	alert  atomic.Bool     // it is set, or look is at work
+	alert  atomic.Bool     // watch is set, or look is at work
 	wall   func() time.Time
 	failed atomic.Pointer[failure]
 	since  atomic.Int64 // when the sync under way began, by mono; 0: there is none
-	writes atomic.Int64 // when the write under way did
+	writes atomic.Int64 // likewise when the write under way began
 	wary   atomic.Int64 // until when, by mono
 	herald herald
 	memo   memo // the .head file; keep alone uses it after Open
@@ -309,7 +309,7 @@ func (l *Log) put(text []byte) (int, error) {
 	}
 	began := max(l.mono(), 1)
 	l.writes.Store(int64(began))
-	l.watchOver(patience)
+	l.watchOver()
 	n, err := l.file.Write(text)
 	l.writes.Store(0)
 	took := l.mono() - began
@@ -322,11 +322,11 @@ func (l *Log) put(text []byte) (int, error) {
 	return n, err
 }
 
-// watchOver has look called in time, unless it will be soon anyway: setting a
-// timer for each write would wake another thread each time.
-func (l *Log) watchOver(within time.Duration) {
+// watchOver has look called when patience is over, unless it will be sooner
+// anyway: setting a timer for each write would wake another thread each time.
+func (l *Log) watchOver() {
 	if l.alert.CompareAndSwap(false, true) {
-		l.watch.Reset(within)
+		l.watch.Reset(patience)
 	}
 }
 
@@ -343,7 +343,7 @@ func (l *Log) look() {
 		l.fail(ErrSlow)
 		l.herald.say(l.Err)
 	} else if l.writes.Load() != 0 { // since we looked, and its writer saw that we do
-		l.watchOver(patience)
+		l.watchOver()
 	}
 }
 

@@ -272,7 +272,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 			LenientParams:   p.s.LenientParams,
 			ToolsRequest:    p.s.ToolsRequest,
 		},
-		Emit:    func(r *bridge.Record) { b.events.emit(r) }, // it is made later
+		Emit:    func(r *bridge.Record) { b.events.emit(r) }, // b.events is made later
 		Serving: b.serves,
 	}
 	return b, nil
