@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,23 +52,30 @@ var (
 func allTests(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for _, room := range []string{"bridge", "cmd", "examples", "policy", "stdio"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
-			if strings.HasSuffix(name, ".txtar") {
-				all[filepath.Base(name)] = true
-			}
-			if err != nil || !strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(name)
-			for _, m := range testFunc.FindAllSubmatch(text, -1) {
-				all[string(m[1])] = true
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range files(t) {
+		if strings.HasSuffix(name, ".txtar") {
+			all[filepath.Base(name)] = true
 		}
+		for _, test := range declared(t, name, testFunc) {
+			all[test] = true
+		}
+	}
+	return all
+}
+
+// declared are the tests, or fuzz targets, that a file has; none if it is no file
+// of tests.
+func declared(t *testing.T, file string, what *regexp.Regexp) (all []string) {
+	t.Helper()
+	if !strings.HasSuffix(file, "_test.go") {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range what.FindAllSubmatch(text, -1) {
+		all = append(all, string(m[1]))
 	}
 	return all
 }

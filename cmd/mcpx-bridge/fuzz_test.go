@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -121,22 +120,12 @@ var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)`)
 
 // Every target has inputs of its own that each run of the tests goes through.
 func TestEveryFuzzTargetHasACorpus(t *testing.T) {
-	for _, room := range []string{"bridge", "cmd", "examples", "policy", "stdio"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(name, "_test.go") {
-				return err
+	for _, name := range files(t) {
+		for _, target := range declared(t, name, fuzzTarget) {
+			at := filepath.Join(filepath.Dir(name), "testdata", "fuzz", target)
+			if inputs, _ := os.ReadDir(at); len(inputs) < 3 { // there may be no such directory
+				t.Errorf("%s has %d inputs, in %s", target, len(inputs), at)
 			}
-			text, err := os.ReadFile(name)
-			for _, m := range fuzzTarget.FindAllSubmatch(text, -1) {
-				at := filepath.Join(filepath.Dir(name), "testdata", "fuzz", string(m[1]))
-				if inputs, _ := os.ReadDir(at); len(inputs) < 3 { // there may be no such directory
-					t.Errorf("%s has %d inputs, in %s", m[1], len(inputs), at)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
 		}
 	}
 }
