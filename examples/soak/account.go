@@ -135,35 +135,35 @@ func (w *world) readLedger(a *account) error {
 // them than that they are lines of JSON.
 func (w *world) readLog(a *account) error {
 	files, err := audit.Files(w.log)
+	for _, name := range files {
+		if err == nil {
+			err = a.readRecords(name)
+		}
+	}
+	return err
+}
+
+func (a *account) readRecords(file string) error {
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			var r record
-			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-				f.Close()
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			switch {
-			case r.allows():
-				a.allowed[r.Env] = true
-			case r.Event == "start":
-				a.started[r.Env]++
-			}
-		}
-		f.Close()
-		if err := lines.Err(); err != nil {
-			return err
+		switch {
+		case r.allows():
+			a.allowed[r.Env] = true
+		case r.Event == "start":
+			a.started[r.Env]++
 		}
 	}
-	return nil
+	return lines.Err()
 }
 
 func (w *world) verify(a *account) error {

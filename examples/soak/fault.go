@@ -33,7 +33,8 @@ const (
 	lost           // no answer; the caller runs out of patience
 )
 
-// In the first of the two times that a soak has, bridge and gateway die too.
+// The faults of the two times that a soak has: in the first, bridge and gateway
+// die too.
 var (
 	dying = []fault{
 		{"bridge killed", lost, (*world).killBridge, 0},
@@ -53,6 +54,16 @@ var (
 		{"rules broken", nothing, (*world).breakRules, 0},
 	}
 )
+
+// kinds are what faults are called.
+func kinds() (all []string) {
+	for _, f := range slices.Concat(dying, living) {
+		if !slices.Contains(all, f.kind) {
+			all = append(all, f.kind)
+		}
+	}
+	return all
+}
 
 // possible leaves out the full disk where there is none to fill, and what was
 // not asked for.

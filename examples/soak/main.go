@@ -20,6 +20,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -30,13 +32,17 @@ func main() {
 	var p plan
 	minutes := flag.Float64("minutes", 10, "how long things are broken; each kind is at least once, and starts and ends come on top")
 	flag.DurationVar(&p.every, "every", 5*time.Second, "the time from one fault to the next")
-	flag.IntVar(&p.rate, "rate", 60, "calls per second, of all callers together")
-	flag.Uint64Var(&p.seed, "seed", 0, "what chooses calls and faults; 0 takes any")
-	flag.StringVar(&p.only, "only", "", "only faults of this kind, like \"link cut\"")
+	flag.IntVar(&p.rate, "rate", 60, "calls a second, of all callers together")
+	flag.Uint64Var(&p.seed, "seed", 0, "the `seed` that chooses calls and faults; 0 takes any")
+	flag.StringVar(&p.only, "only", "", "only faults of this `kind`, like \"link cut\"")
 	flag.Parse()
 	p.takes = time.Duration(*minutes * float64(time.Minute))
 	if p.seed == 0 {
 		p.seed = rand.Uint64N(1_000_000) + 1
+	}
+	if err := p.sound(); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(2)
 	}
 	if code, entered := enterRoom(); entered {
 		os.Exit(code)
@@ -55,6 +61,19 @@ type plan struct {
 	rate         int // calls per second
 	seed         uint64
 	only         string // kind of fault; "" is all
+}
+
+// sound says what of a plan cannot be carried out, or would prove nothing.
+func (p plan) sound() error {
+	switch {
+	case p.takes <= 0 || p.every <= 0:
+		return errors.New("-minutes and -every are more than 0")
+	case p.rate < 1:
+		return errors.New("-rate is 1 or more")
+	case p.only != "" && !slices.Contains(kinds(), p.only):
+		return fmt.Errorf("-only: no fault is called %q; there are %s", p.only, strings.Join(kinds(), ", "))
+	}
+	return nil
 }
 
 // warm is how long there is load before anything is broken or compared.

@@ -39,6 +39,24 @@ func TestSoak(t *testing.T) {
 	}
 }
 
+// A plan by which nothing would be broken, or nobody would call, is no plan.
+func TestPlans(t *testing.T) {
+	good := plan{takes: time.Minute, every: time.Second, rate: 1, only: "link cut"}
+	if err := good.sound(); err != nil {
+		t.Error(err)
+	}
+	for what, spoil := range map[string]func(*plan){
+		"no time": func(p *plan) { p.takes = 0 }, "no pause": func(p *plan) { p.every = 0 },
+		"no calls": func(p *plan) { p.rate = 0 }, "no such fault": func(p *plan) { p.only = "link cuts" },
+	} {
+		p := good
+		spoil(&p)
+		if err := p.sound(); err == nil {
+			t.Errorf("%s: that is no error", what)
+		}
+	}
+}
+
 // What a call may have heard, how often it may have run, and what of that is
 // a violation.
 func TestJudge(t *testing.T) {

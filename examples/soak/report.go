@@ -55,7 +55,7 @@ func (w *world) report() (violations int, err error) {
 // holdings prints what bridge and gateway held when they were warm and at the
 // end, and complains of what is too much.
 func (w *world) holdings() {
-	fmt.Fprintf(w.out, "\n%-10s%-14s%10s%10s%14s   over %s and %d calls, %d samples\n", "", "", "warm", "at the end", "at most",
+	fmt.Fprintf(w.out, "\n%-10s%-14s%10s%12s%12s   over %s and %d calls, %d samples\n", "", "", "warm", "at the end", "at most",
 		w.after.at.Sub(w.before.at).Round(time.Second), w.after.calls-w.before.calls, len(w.samples))
 	calls := w.callsIn(remembered)
 	for _, one := range []struct {
@@ -67,7 +67,7 @@ func (w *world) holdings() {
 	} {
 		before, after := one.of(&w.before), one.of(&w.after)
 		line := func(what string, was, is, most int) {
-			fmt.Fprintf(w.out, "%-10s%-14s%10d%10d%14d\n", one.name, what, was, is, most)
+			fmt.Fprintf(w.out, "%-10s%-14s%10d%12d%12d\n", one.name, what, was, is, most)
 			if is > most {
 				w.complain("%s: %d %s, warm %d", one.name, is, what, was)
 			}
@@ -94,7 +94,7 @@ func (w *world) memory(name, what string, spare int, of func(*sample) int64) {
 	tenth := max(1, len(y)/10)
 	was, is := middle(y[:tenth]), middle(y[len(y)-tenth:])
 	most := was + float64(spare)/(1<<20)
-	fmt.Fprintf(w.out, "%-10s%-14s%10.1f%10.1f%14.1f   %+.2f a minute\n", name, what, was, is, most, slope(x, y))
+	fmt.Fprintf(w.out, "%-10s%-14s%10.1f%12.1f%12.1f   %+.2f a minute\n", name, what, was, is, most, slope(x, y))
 	if is > most {
 		w.complain("%s: %s %.1f, warm %.1f", name, what, is, was)
 	}
