@@ -12,11 +12,22 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// situations are the states of the world that an event can meet; several may
-// hold at one time.
+// situations are the states of the world that an event can meet, and the columns
+// of the table; but for quiet, several may hold at one time.
 var situations = [...]string{"quiet", "no seat", "no server", "no disk", "question", "at server", "stopping"}
 
-// met are the rows of the table.
+// The columns, by name.
+const (
+	quiet = iota
+	noSeat
+	noServer
+	noDisk
+	atQuestion
+	atServer
+	inStopping
+)
+
+// metEvents are the rows of the table.
 var metEvents = [...]string{"Seated", "Unseated", "request", "response", "notification", "presence", "other frame", "Garbled", "ServerUp", "ServerSaid",
 	"ServerNoise", "ServerDown", "Decided", "Synced", "Unrecorded", "AuditUp", "Reloaded", "Checkpoint", "Tick", "Stopping", "GivingUp"}
 
@@ -29,7 +40,7 @@ type Tally struct {
 	Table                                     [len(metEvents)][len(situations)]uint64
 }
 
-// Add adds up.
+// Add adds what other worlds had in them.
 func (t *Tally) Add(o *Tally) {
 	t.Worlds, t.Events, t.Calls, t.Runs = t.Worlds+o.Worlds, t.Events+o.Events, t.Calls+o.Calls, t.Runs+o.Runs
 	t.Remembered, t.Lasted = t.Remembered+o.Remembered, t.Lasted+o.Lasted
@@ -69,31 +80,18 @@ func frameName(k wire.Kind) string {
 }
 
 func (t *Tally) meet(p *process, name string) {
-	row := -1
-	for i, known := range metEvents {
-		if known == name {
-			row = i
-		}
-	}
+	row := slices.Index(metEvents[:], name)
 	if row < 0 {
 		panic("the table has no row for " + name)
 	}
-	quiet := true
-	in := func(column int, holds bool) {
+	question, running := p.w.check.busy()
+	in := [len(situations)]bool{noSeat: !p.seated, noServer: !p.w.child.alive, noDisk: p.w.disk.err != nil,
+		atQuestion: question, atServer: running, inStopping: p.stopping}
+	in[quiet] = in == [len(situations)]bool{}
+	for column, holds := range in {
 		if holds {
 			t.Table[row][column]++
-			quiet = false
 		}
-	}
-	in(1, !p.seated)
-	in(2, !p.w.child.alive)
-	in(3, p.w.disk.err != nil)
-	question, running := p.w.check.busy()
-	in(4, question)
-	in(5, running)
-	in(6, p.stopping)
-	if quiet {
-		t.Table[row][0]++
 	}
 }
 

@@ -21,11 +21,11 @@ import (
 
 func main() {
 	seeds := flag.Uint64("seeds", 4000, "give up on a mutant after so many `worlds`")
-	only := flag.String("only", "", "only those whose `name` contains this")
+	only := flag.String("only", "", "only those whose `name` contains it")
 	verbose := flag.Bool("v", false, "say of each which world noticed, and what")
 	flag.Parse()
 	if err := run(*seeds, *only, *verbose); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
@@ -71,12 +71,11 @@ func (m *mutant) live(program string, seeds uint64) {
 	cmd.Env = append(os.Environ(), fmt.Sprint(variable, "=", m.number))
 	out, err := cmd.CombinedOutput()
 	m.last, _, _ = strings.Cut(string(out), "\n")
-	switch {
-	case err == nil:
+	if err == nil {
 		m.last = "lives: " + m.why
-	default:
-		fmt.Sscanf(m.last, "seed %d:", &m.killed)
+		return
 	}
+	fmt.Sscanf(m.last, "seed %d:", &m.killed) // else it did not even begin, and counts as not noticed
 }
 
 // report says what became of mutants; an error, if not all were noticed.

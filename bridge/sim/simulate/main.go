@@ -7,6 +7,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -18,15 +19,19 @@ import (
 )
 
 func main() {
-	seed := flag.Uint64("seed", 0, "only this `seed`, with its options")
-	trace := flag.Bool("trace", false, "with -seed: everything that happens")
+	seed := flag.Uint64("seed", 0, "only the world of this `seed`")
+	trace := flag.Bool("trace", false, "with -seed: everything that happens there")
 	seeds := flag.Uint64("seeds", 1000, "`how many` worlds")
 	from := flag.Uint64("from", 1, "the first `seed` of them")
 	workers := flag.Int("workers", runtime.GOMAXPROCS(0), "`how many` at one time")
 	strict := flag.Bool("strict", false, "of 20 000 seeds and more: fail unless every fault struck 1000 times, and every event was met 100 times in every situation in which it can be")
 	same := flag.Uint64("same", 0, "first see that so many `seeds` give the same traces, twice with one processor and twice with two")
-	brief := flag.Bool("brief", false, "say only which seed broke a promise, and stop there")
+	brief := flag.Bool("brief", false, "say only which seed broke a promise, and stop there (for mutants)")
 	flag.Parse()
+	if *seed == 0 && *trace || *workers < 1 {
+		fmt.Fprintln(os.Stderr, "simulate: -trace goes with -seed, and -workers is 1 or more")
+		os.Exit(2)
+	}
 	debug.SetGCPercent(400) // worlds are small and short
 	if *seed != 0 {
 		os.Exit(replay(*seed, *trace))
@@ -40,12 +45,11 @@ func main() {
 // replay shows one seed.
 func replay(seed uint64, trace bool) int {
 	var t sim.Tally
-	var r sim.Result
+	var to io.Writer
 	if trace {
-		r = sim.Run(seed, &t, os.Stdout)
-	} else {
-		r = sim.Run(seed, &t, nil)
+		to = os.Stdout
 	}
+	r := sim.Run(seed, &t, to)
 	fmt.Printf("%v\ntrace %016x\n", r.Options, r.Hash)
 	if r.Violations != "" {
 		fmt.Println(r.Violations)
@@ -61,12 +65,15 @@ type season struct {
 	brief        bool
 	hashes       []uint64 // of the traces, if somebody wants them
 
-	next  atomic.Uint64
+	next atomic.Uint64 // world, counted from first
+
 	mu    sync.Mutex
 	tally sim.Tally
-	bad   []sim.Result
+	bad   []sim.Result // those with violations
 }
 
+// run lets a season be, says what it was like, and returns the exit code. strict:
+// too little happening is a failure too.
 func run(s *season, strict bool) int {
 	began := time.Now()
 	s.live()
@@ -119,6 +126,7 @@ func steady(first, seeds uint64) bool {
 	return true
 }
 
+// verdict says which seeds broke a promise, and returns the exit code.
 func (s *season) verdict() int {
 	for _, r := range s.bad {
 		fmt.Printf("seed %d: %s\n", r.Options.Seed, r.Violations)
@@ -129,6 +137,7 @@ func (s *season) verdict() int {
 	return 0
 }
 
+// work lets one world after the other be.
 func (s *season) work() {
 	var t sim.Tally
 	for !s.over() {
