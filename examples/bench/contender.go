@@ -64,23 +64,27 @@ func contend(s *stage.Stage) ([]*contender, error) {
 }
 
 // turn measures once.
-func (c *contender) turn(o order) (result, error) {
-	text, err := json.Marshal(o)
+func (c *contender) turn(o order) (r result, err error) {
+	if err = tell(c.load, o, &r); err != nil {
+		err = fmt.Errorf("%s: %w", c.name, err)
+	}
+	return r, err
+}
+
+// tell gives a load an order and reads the result.
+func tell(load *stage.Process, order, result any) error {
+	text, err := json.Marshal(order)
 	if err != nil {
-		return result{}, err
+		return err
 	}
-	if _, err := c.load.Write(append(text, '\n')); err != nil {
-		return result{}, fmt.Errorf("%s: %w", c.name, err)
+	if _, err := load.Write(append(text, '\n')); err != nil {
+		return err
 	}
-	line, err := c.load.Line()
+	line, err := load.Line()
 	if err != nil {
-		return result{}, fmt.Errorf("%s: %w", c.name, err)
+		return err
 	}
-	var r result
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		return result{}, fmt.Errorf("%s: %w", c.name, err)
-	}
-	return r, nil
+	return json.Unmarshal([]byte(line), result)
 }
 
 func (c *contender) warmUp(calls int) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -105,21 +104,22 @@ func fanoutRound(gateway, relay *stage.Process, p plan, first int) (f fanout, er
 	return f, nil
 }
 
+// crowdTokens makes a token for each seat, and returns the name of its file, with
+// {} where it says whose it is.
 func crowdTokens(s *stage.Stage) (pattern string, err error) {
-	for i := range ears + 2 {
-		id := fmt.Sprint("ear", i)
-		switch i {
-		case ears:
-			id = "mouth"
-		case ears + 1:
-			id = "sleeper"
-		}
-		if pattern, err = s.Token("crowd", id); err != nil {
+	var file string
+	for i := range ears {
+		if _, err := s.Token("crowd", fmt.Sprint("ear", i)); err != nil {
 			return "", err
 		}
-		pattern = filepath.Join(filepath.Dir(pattern), strings.Replace(filepath.Base(pattern), id, "{}", 1))
 	}
-	return pattern, nil
+	for _, id := range []string{"mouth", "sleeper"} {
+		if file, err = s.Token("crowd", id); err != nil {
+			return "", err
+		}
+	}
+	dir, name := filepath.Split(file)
+	return dir + strings.Replace(name, "sleeper", "{}", 1), nil
 }
 
 func startCrowd(s *stage.Stage, where ...string) (*stage.Process, error) {
@@ -131,18 +131,8 @@ func startCrowd(s *stage.Stage, where ...string) (*stage.Process, error) {
 }
 
 func crowdTurn(p *stage.Process, o crowdOrder) (r crowdResult, err error) {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return r, err
-	}
-	if _, err := p.Write(append(text, '\n')); err != nil {
-		return r, err
-	}
-	line, err := p.Line()
-	if err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal([]byte(line), &r)
+	err = tell(p, o, &r)
+	return r, err
 }
 
 // fanout prints a table and keeps the goals.

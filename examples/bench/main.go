@@ -7,6 +7,10 @@
 // in short rounds, so that a noisy machine disturbs all of them alike, and a
 // ratio is the median of the ratios within each round. Memory is what the
 // system calls resident, of the parts between caller and server.
+//
+// Beside that: run --stdio on a client's way to its own server, what one says to
+// a topic of a hundred, approvals, proposals, starts, and allocations per call.
+// BENCH.md says how, and has the figures.
 package main
 
 import (
@@ -27,7 +31,7 @@ import (
 func main() {
 	quick := flag.Bool("quick", false, "fewer and shorter rounds: three minutes instead of seven")
 	var files []string
-	flag.Func("into", "put the figures into this `FILE` too, where it has a place for them; repeatable", func(name string) error {
+	flag.Func("into", "put the figures into this `file` too, where it has a place for them; repeatable", func(name string) error {
 		files = append(files, name)
 		return nil
 	})

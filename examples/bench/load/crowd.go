@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -241,29 +240,11 @@ func (c *crowd) tally(r crowdResult, elapsed time.Duration) crowdResult {
 	return r
 }
 
-// runCrowd carries out orders as run does.
+// runCrowd carries out orders to a crowd.
 func runCrowd(where place, n int, in io.Reader, out io.Writer) error {
 	c, err := where.gather(n)
 	if err != nil {
 		return err
 	}
-	answers := json.NewEncoder(out)
-	if err := answers.Encode(map[string]string{"event": "ready"}); err != nil {
-		return err
-	}
-	for orders := json.NewDecoder(in); ; {
-		var o crowdOrder
-		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		r, err := c.round(o)
-		if err != nil {
-			return err
-		}
-		if err := answers.Encode(r); err != nil {
-			return err
-		}
-	}
+	return obey(in, out, c.round)
 }

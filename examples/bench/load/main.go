@@ -12,7 +12,7 @@
 // With -crowd it takes many seats instead, in one topic; one of them speaks and
 // all others hear:
 //
-//	{"size":1024,"rate":150,"ms":2000,"sleeper":true}
+//	{"size":1024,"rate":150,"ms":2000,"fill":6291456,"sleeper":true}
 //	{"sent":300,"delivered":30000,"lost":0,"per_second":15000,"p50":900000,"p99":2000000,"max":3000000}
 package main
 
@@ -63,6 +63,7 @@ type result struct {
 	Max       int64   `json:"max"`
 }
 
+// run carries out orders over one link.
 func run(where place, in io.Reader, out io.Writer) error {
 	l, err := where.open()
 	if err != nil {
@@ -73,20 +74,26 @@ func run(where place, in io.Reader, out io.Writer) error {
 	if err := g.prove(); err != nil {
 		return err
 	}
+	return obey(in, out, g.round)
+}
+
+// obey says that all is ready, and then answers each order on in, until there
+// are no more, with what do says came of it.
+func obey[O, R any](in io.Reader, out io.Writer, do func(O) (R, error)) error {
 	answers := json.NewEncoder(out)
 	if err := answers.Encode(map[string]string{"event": "ready"}); err != nil {
 		return err
 	}
 	for orders := json.NewDecoder(in); ; {
-		var o order
+		var o O
 		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		r, err := g.round(o)
+		r, err := do(o)
 		if err != nil {
-			return fmt.Errorf("size %d, %d in flight: %w", o.Size, o.InFlight, err)
+			return fmt.Errorf("%+v: %w", o, err)
 		}
 		if err := answers.Encode(r); err != nil {
 			return err
