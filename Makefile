@@ -73,7 +73,7 @@ bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=
 bench-md: ## the same, and what it prints goes into BENCH.md and README.md
 	@$(GO) run ./examples/bench $(BENCH) -into examples/bench/BENCH.md -into README.md
 
-soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; one again: SOAK="-seed 7" (Linux)
+soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; calls and faults chosen as before: SOAK="-seed 7" (Linux)
 	@$(GO) run ./examples/soak -minutes $(MINUTES) $(SOAK)
 
 # The npm servers are pinned by examples/real/package-lock.json and land in .cache.

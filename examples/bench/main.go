@@ -123,22 +123,8 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 	if r.starts, err = timeStarts(ctx, s, p.starts); err != nil {
 		return err
 	}
-	cs, err := contend(s)
-	if err != nil {
+	if err := measureCalls(ctx, s, p, &r); err != nil {
 		return err
-	}
-	for _, c := range cs {
-		if err := c.warmUp(p.warmup); err != nil {
-			return err
-		}
-	}
-	r.contenders = cs
-	for _, cell := range p.cells {
-		rounds, err := takeTurns(ctx, cs, cell, p)
-		if err != nil {
-			return err
-		}
-		r.cell(cell, rounds)
 	}
 	if err := measureThrough(ctx, s, p, &r); err != nil {
 		return err
@@ -164,6 +150,26 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 		r.allocations(counted)
 	}
 	r.foot(time.Since(began))
+	return nil
+}
+
+// measureCalls prints what a call through a topic costs with each contender.
+func measureCalls(ctx context.Context, s *stage.Stage, p plan, r *report) (err error) {
+	if r.contenders, err = contend(s); err != nil {
+		return err
+	}
+	for _, c := range r.contenders {
+		if err := c.warmUp(p.warmup); err != nil {
+			return err
+		}
+	}
+	for _, at := range p.cells {
+		rounds, err := takeTurns(ctx, r.contenders, at, p)
+		if err != nil {
+			return err
+		}
+		r.cell(at, rounds)
+	}
 	return nil
 }
 
