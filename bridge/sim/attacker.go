@@ -52,10 +52,23 @@ func (a *attacker) name(as string) string {
 	return attackerName
 }
 
-func (a *attacker) strike(f Fault) {
-	if len(a.seen) == 0 {
-		return
+// vain: there is nothing that it could make something of.
+func (a *attacker) vain(f Fault) bool {
+	switch f {
+	case impersonate, selfApprove:
+		return len(a.asks) == 0
+	case cancelOther:
+		return !slices.ContainsFunc(a.seen, another)
+	case pause:
+		return a.w.o.Protocol != "mew/v0.4" // the others do not know how
 	}
+	return len(a.seen) == 0
+}
+
+// another: it is somebody else's call.
+func another(f *frame) bool { return f.said.kind == wire.Request && f.said.from != attackerName }
+
+func (a *attacker) strike(f Fault) {
 	switch f {
 	case mutate:
 		for range 6 {
@@ -117,9 +130,6 @@ func broken(was said) said { return said{id: was.id, from: was.from, broken: tru
 
 // impersonate answers a question that was put to somebody else.
 func (a *attacker) impersonate() {
-	if len(a.asks) == 0 {
-		return
-	}
 	for _, l := range a.asks[max(0, len(a.asks)-3):] {
 		s := said{id: a.fresh(), from: a.name(l.To[0]), to: []string{us}, kind: wire.Response, method: "elicitation/create",
 			corr: []string{l.ID}, rpc: l.Payload.ID, result: []byte(yesTo(l, ""))}
@@ -140,19 +150,15 @@ func (a *attacker) selfApprove() {
 // cancelOther takes back calls of others.
 func (a *attacker) cancelOther() {
 	for _, f := range a.seen {
-		if f.said.kind == wire.Request && f.said.from != attackerName {
+		if another(f) {
 			s := said{id: a.fresh(), from: attackerName, to: []string{us}, kind: wire.Notification, method: "notifications/cancelled", ref: f.said.rpc}
 			a.w.topic.send(a.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref)))
 		}
 	}
 }
 
-// pause tells the bridge to be quiet, in the dialects that know how.
+// pause tells the bridge to be quiet.
 func (a *attacker) pause() {
-	if a.w.o.Protocol != "mew/v0.4" {
-		a.cancelOther()
-		return
-	}
 	s := said{id: a.fresh(), from: attackerName, to: []string{us}, kind: wire.Control, method: "participant/pause"}
 	a.w.topic.send(a.w.topic.spell(s, fmt.Appendf(nil, `{"timeout_seconds":%d}`, pick(a.dice, 0, 5, 60, 100000))))
 	if a.dice.chance(.5) {

@@ -143,7 +143,6 @@ func (d *disk) crash(power bool) {
 	keep := len(d.text)
 	if power && d.synced < len(d.text) {
 		keep = d.synced + d.dice.IntN(len(d.text)-d.synced+1)
-		d.w.fired(lostTail)
 	} else if d.writing > 0 && d.w.strikes(torn) {
 		keep -= 1 + d.dice.IntN(d.writing)
 	}

@@ -80,8 +80,8 @@ func (f Fault) String() string { return faultNames[f] }
 // rates are how often a fault strikes where it could, in worlds that have it.
 var rates = [faults]float64{drop: .05, duplicate: .12, reorder: .12, delay: .15, halfOpen: .4, kick: .4, replay: .8, forge: .6, wayFull: .05,
 	welcome: .4, loseOut: .05, cancel: .2, resend: .2, leave: .3, badCall: .2, sameID: .2, slow: .3, wrongAnswer: .3, doubleAnswer: .35,
-	errorAnswer: .2, absent: .4, copied: .35, strayDigest: .5, mutate: .7, impersonate: .5, selfApprove: .5, cancelOther: .5, pause: .5, die: .08,
+	errorAnswer: .2, absent: .4, copied: .35, strayDigest: .5, mutate: .7, impersonate: .5, selfApprove: .5, cancelOther: .5, pause: .9, die: .08,
 	hang: .15, answerTwice: .15, wrongID: .15, noise: .15, changeTools: .5, removeTool: .4, serverAsks: .3, toolError: .15, stuck: .1,
 	pipeFull: .08, slowStart: .5, writeFails: .1, mended: .1, full: .4, syncFails: .2, syncSlow: .4, torn: .95, lostTail: .6, killed: .35,
-	killedInWrite: .06, stopped: .3, race: .3, lazyFlush: .3, lateTick: .3, wallStep: .5, longSleep: .4, reload: .6, revoke: .5,
+	killedInWrite: .06, stopped: .3, race: .3, lazyFlush: .3, lateTick: .3, wallStep: .5, longSleep: .4, reload: .6, revoke: .9,
 	withdraw: .3, withdrawOther: .3, takeUp: .5}

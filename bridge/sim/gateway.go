@@ -108,7 +108,7 @@ func (t *topic) join(p *process) {
 	t.last = t.w.now
 	t.greet(p)
 	p.seated = true
-	if t.w.strikes(replay) {
+	if len(t.past) > 0 && t.w.strikes(replay) {
 		for _, f := range t.past[max(0, len(t.past)-6):] {
 			t.deliver(f, t.dice.between(0, 2*time.Second))
 		}

@@ -71,3 +71,15 @@ func readLetter(raw []byte) (*letter, error) {
 	}
 	return l, nil
 }
+
+// outcome is what an answer of the server's says became of a call.
+func (l *letter) outcome() string {
+	var r struct{ IsError bool }
+	switch {
+	case l.Payload.Error != nil:
+		return "error"
+	case json.Unmarshal(l.Payload.Result, &r) == nil && r.IsError:
+		return "tool_error"
+	}
+	return "ok"
+}

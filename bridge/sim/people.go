@@ -189,8 +189,12 @@ func (p *person) again(f *frame) {
 	p.w.topic.send(f)
 }
 
-// relyOn lets a caller make a call again that somebody agreed to for longer.
+// relyOn lets a caller make a call again that somebody agreed to for longer, and
+// the owner take that back.
 func (w *world) relyOn(g approval.Grant) {
+	if w.o.Faults[revoke] {
+		w.after(w.luck.between(time.Second, 50*time.Second), func() { w.befall(revoke) })
+	}
 	for _, p := range w.callers() {
 		i := slices.IndexFunc(p.made, func(f *frame) bool {
 			return p.id == g.Caller && f.said.tool == "note" && bytes.Equal(f.said.args, g.Args)

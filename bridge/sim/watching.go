@@ -77,6 +77,10 @@ func (c *checker) truthful(cl *claim, l *letter) {
 		c.blame("I8", "%v is answered with what the server did not say to it: %s", cl, l.raw)
 	case cl.told == "yes" && !here && l.Payload.Error == nil && !cl.ended && !marked(l.Payload.Result):
 		c.blame("I4", "%v is answered before its end is on record", cl)
+	case cl.executed != "" && cl.executed != cl.told:
+		c.blame("I10", "%v is on record as %q, and its caller is told %q", cl, cl.executed, cl.told)
+	case cl.told == "yes" && !here && cl.ended && cl.outcome != l.outcome():
+		c.blame("I10", "%v is on record as %q, and the server said %s", cl, cl.outcome, l.raw)
 	case cl.told == "yes" && here && l.Payload.Error != nil:
 		c.blame("must serve", "%v is answered with an error", cl)
 	}

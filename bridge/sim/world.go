@@ -28,6 +28,7 @@ type world struct {
 	now     time.Duration // since the beginning; never set back
 	skew    time.Duration // of the wall clock
 	stepped bool          // the wall clock was put forward or back
+	belated bool          // a long time passed between what was done and its record
 	agenda  agenda
 	luck    dice
 	healed  bool
@@ -165,9 +166,10 @@ func (w *world) plan() {
 	w.checkpoint()
 }
 
-// befall lets a fault strike that needs no occasion.
+// befall lets a fault strike that needs no occasion, if there is anything for it
+// to break.
 func (w *world) befall(f Fault) {
-	if !w.strikes(f) {
+	if w.vain(f) || !w.strikes(f) {
 		return
 	}
 	switch f {
@@ -205,6 +207,7 @@ func (w *world) befall(f Fault) {
 		w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
 		w.stepped = true
 	case longSleep:
+		w.belated = w.belated || w.proc != nil && w.proc.flush != nil
 		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
 		if w.proc != nil {
 			w.proc.tell(bridge.Tick{})
@@ -218,6 +221,32 @@ func (w *world) befall(f Fault) {
 	}
 }
 
+// vain: a fault would break nothing now, and is not to be counted.
+func (w *world) vain(f Fault) bool {
+	linked := w.proc != nil && w.topic.up
+	switch f {
+	case kick, halfOpen:
+		return !linked
+	case welcome:
+		return !linked || w.topic.frozen
+	case mutate, impersonate, selfApprove, cancelOther, pause:
+		return !linked || w.topic.frozen || w.mallory.vain(f)
+	case die, noise, serverAsks, changeTools, removeTool, stuck:
+		return w.proc == nil || !w.child.alive
+	case full:
+		return w.proc == nil || w.disk.err != nil
+	case killed:
+		return w.proc == nil
+	case lostTail:
+		return w.proc == nil || w.disk.synced == len(w.disk.text)
+	case stopped, reload:
+		return w.proc == nil || w.proc.stopping
+	case revoke:
+		return w.proc == nil || len(w.proc.sidecar.Grants()) == 0
+	}
+	return false
+}
+
 // leaver is who leaves: whoever was promised something is missed most.
 func (w *world) leaver() *person {
 	if n := len(w.check.grants); n > 0 && w.luck.chance(.7) {
@@ -228,18 +257,12 @@ func (w *world) leaver() *person {
 }
 
 func (w *world) reload() {
-	if w.proc == nil || w.proc.stopping {
-		return
-	}
 	w.owner.now++
 	w.check.reloaded(w.book())
 	w.proc.tell(reloadedTo(w.book()))
 }
 
 func (w *world) revoke() {
-	if w.proc == nil {
-		return
-	}
 	for _, g := range w.proc.sidecar.Grants() {
 		w.check.revoked(g.ID)
 		w.drawer.drop(g.ID)

@@ -75,7 +75,9 @@ func (m *mutant) live(program string, seeds uint64) {
 		m.last = "lives: " + m.why
 		return
 	}
-	fmt.Sscanf(m.last, "seed %d:", &m.killed) // else it did not even begin, and counts as not noticed
+	if _, bad := fmt.Sscanf(m.last, "seed %d:", &m.killed); bad != nil {
+		m.last = fmt.Sprintf("did not even begin: %v: %s", err, m.last)
+	}
 }
 
 // report says what became of mutants; an error, if not all were noticed.
