@@ -55,7 +55,7 @@ func (c *checker) served() {
 		case cl.method != "tools/call":
 			continue
 		case w.verdict == deny:
-			runs, code = false, -31004
+			runs, code = false, denied
 		case w.verdict == ask && !c.answerable(cl, w):
 			runs, code = false, -31003
 		case w.verdict == ask && !agrees(cl.id):

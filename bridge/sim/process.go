@@ -271,11 +271,7 @@ func (p *process) meanwhile(failed bool) {
 		return
 	}
 	within := pick(p.w.luck, 50*time.Millisecond, 50*time.Millisecond, 2*time.Second)
-	dies := p.w.strikes(die)
-	for range 3 {
-		dies = dies || failed && p.w.strikes(die)
-	}
-	if dies {
+	if p.w.strikes(die) || failed && p.w.joins(die, .7) {
 		within = 2 * time.Second // long enough for another server to be up
 		p.w.child.end("exited with status 4", 250*time.Millisecond)
 	}

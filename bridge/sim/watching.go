@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,6 +32,8 @@ func (c *checker) put(p *process, raw []byte) {
 		c.progress(l)
 	case l.Payload.Method == "notifications/cancelled":
 		c.closed(l)
+	case l.Payload.Method == "notifications/mcpx/checkpoint":
+		c.shown(l)
 	case strings.HasPrefix(l.Kind, "mcp/reject"):
 		c.rejects(l)
 	case len(l.To) == 1 && l.To[0] == us:
@@ -63,6 +66,12 @@ func (c *checker) response(l *letter) {
 	c.truthful(cl, l)
 }
 
+// Codes of answers (WIRE 7.3).
+const (
+	denied   = -31004
+	timedOut = -31010
+)
+
 // truthful: what the answer says of the call is so.
 func (c *checker) truthful(cl *claim, l *letter) {
 	here := cl.method == "ping" || cl.method == "initialize"
@@ -77,6 +86,10 @@ func (c *checker) truthful(cl *claim, l *letter) {
 		c.blame("I8", "%v is answered with what the server did not say to it: %s", cl, l.raw)
 	case cl.told == "yes" && !here && l.Payload.Error == nil && !cl.ended && !marked(l.Payload.Result):
 		c.blame("I4", "%v is answered before its end is on record", cl)
+	case cl.code == denied && !cl.denied && !cl.allowed:
+		c.blame("I4", "%v is denied, and its decision is not on record", cl)
+	case cl.code == timedOut && !c.stop && c.w.now-cl.since < callTime:
+		c.blame("I10", "%v is said to have had its time, and had %v", cl, c.w.now-cl.since)
 	case cl.executed != "" && cl.executed != cl.told:
 		c.blame("I10", "%v is on record as %q, and its caller is told %q", cl, cl.executed, cl.told)
 	case cl.told == "yes" && !here && cl.ended && cl.outcome != l.outcome():
@@ -187,6 +200,13 @@ func (c *checker) closed(l *letter) {
 			c.blame("AI-4", "a question about %v is taken away from %s twice", a.claim, a.to)
 		}
 		a.closed, a.gone = true, true
+	}
+}
+
+// shown is the head of the log, told to all.
+func (c *checker) shown(l *letter) {
+	if head := fmt.Sprintf(`{"seq":%d,"hash":"%x"}`, c.w.disk.seq, c.w.disk.prev); string(l.Payload.Params) != head {
+		c.blame("I4", "the head of the log is %s, and the topic is told %s", head, l.Payload.Params)
 	}
 }
 
