@@ -226,6 +226,9 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 	}
 	s.putOff(b)
 	s.Handle(failed)
+	s.mu.Lock()
+	s.batch.neverLeft(b.starts) // those too that time alone has ended, before what failed was said
+	s.mu.Unlock()
 	if s.o.Audit.Err() == nil {
 		s.Handle(AuditUp{}) // it was mended before we said that it failed
 	}
@@ -258,7 +261,6 @@ func (b *batch) neverLeft(starts map[string]bool) {
 func (s *Sidecar) putOff(b batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.batch.neverLeft(b.starts)
 	s.tries = b.tries + 1
 	if s.o.Audit.Err() != nil {
 		s.tries = 0

@@ -338,7 +338,7 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 // deliver sends the server's answer to the caller: the caller's id in place of
 // ours, and every other byte as the server wrote it.
 func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
-	e.calls.settle(c)
+	e.settle(c)
 	e.ledger.Commit(c.hold)
 	e.noteSubscription(c, m)
 	r := c.record()
@@ -386,6 +386,19 @@ func (c *call) tool() string {
 	return ""
 }
 
+// settle ends a call for its caller. If it took long, it is remembered from now
+// on: a machine that slept may have written its line long after it began.
+func (e *Engine) settle(c *call) {
+	if c.number != 0 && !c.silent && !c.host && e.now.Sub(c.began) > soonOver {
+		e.seen.started(e.now, c.from, c.env)
+	}
+	e.calls.settle(c)
+}
+
+// soonOver is how long a call takes at the most that is remembered from its
+// beginning.
+const soonOver = time.Minute
+
 // remove forgets a call that the server is done with.
 func (e *Engine) remove(c *call) {
 	e.alarms.stop(c.alarm)
@@ -404,7 +417,7 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	if c.from == "" || c.silent {
 		return
 	}
-	e.calls.settle(c)
+	e.settle(c)
 	switch r.Executed {
 	case No:
 		e.ledger.GiveBack(c.hold)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -57,6 +58,24 @@ func TestACallIsRememberedFromItsStart(t *testing.T) {
 	s.pass(2 * time.Minute)
 	s.write()
 	s.question()
+}
+
+// A machine that slept while a line waited to be written has given it to the
+// server long after the call began.
+func TestACallIsRememberedFromItsEnd(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	s.now = s.now.Add(16 * time.Minute)
+	s.do(Tick{})
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	if n := s.asked(); n != 1 {
+		t.Errorf("the server got the call %d times: %q", n, s.lines)
+	}
+	s.pass(16 * time.Minute)
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	if n := s.asked(); n != 2 {
+		t.Errorf("the server got the call %d times: %q", n, s.lines)
+	}
 }
 
 // A server that changes a tool and then lists its tools no more has not made the
@@ -204,6 +223,24 @@ func TestACallThatEndsWhileItsStartIsLostHasNoEnd(t *testing.T) {
 	if log.count(`"event":"end"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
 		t.Errorf("its last words: %q", log.kept)
 	}
+}
+
+// Nor has one that times out while its start is being written, which takes so
+// long that it comes to light together with the failure.
+func TestACallThatTimesOutWhileItsStartIsLostHasNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, st, log := flakyShell(t)
+		log.fails = 1
+		log.meanwhile = func() { time.Sleep(2 * time.Minute) }
+		s.Received(callFrame(t, st, "e1"))
+		s.Flush()
+		if w.got("tools/call") > 0 {
+			t.Errorf("it left: %q", w.lines)
+		}
+		if log.count(`"event":"end"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
+			t.Errorf("its last words: %q", log.kept)
+		}
+	})
 }
 
 // Whoever requests what people are asked about already is put before them too,

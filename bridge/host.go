@@ -116,7 +116,7 @@ func (e *Engine) letGo(c *call, outcome string) {
 	if c.silent {
 		return // the client has taken it back
 	}
-	e.calls.settle(c)
+	e.settle(c)
 	e.ledger.Commit(c.hold)
 	r := c.record()
 	r.Event, r.Outcome, r.Executed = "answered", outcome, string(Yes)

@@ -357,7 +357,7 @@ func (e *Engine) abandon(c *call, why string) {
 	if e.calls.asked[c.question] == c {
 		e.act(e.desk.Withdraw(e.now, c.question, why))
 	} else if !c.silent {
-		e.calls.settle(c)
+		e.settle(c)
 		e.idleIfDone()
 	}
 	e.note(r)

@@ -191,7 +191,7 @@ func (e *Engine) settled(s approval.Settled) {
 		if s.Reason == approval.CallerLeft {
 			e.note(leftBehind(c))
 		}
-		e.calls.settle(c)
+		e.settle(c)
 		e.served(c, false, No)
 	} else {
 		e.answerFor(c, e.unapproved(c, s))

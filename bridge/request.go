@@ -189,7 +189,7 @@ func (e *Engine) admit(c *call) {
 	e.pinned(c)
 	switch {
 	case c.ours && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
-		e.calls.settle(c)
+		e.settle(c)
 		e.leave(c.life)
 	case c.decision.Verdict == policy.Allow:
 		e.noteDecision(c)

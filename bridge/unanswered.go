@@ -81,7 +81,7 @@ func (e *Engine) takenBack(c *call) {
 		return
 	}
 	e.note(r)
-	e.calls.settle(c)
+	e.settle(c)
 	e.served(c, false, Executed(r.Executed))
 	if c.number != 0 {
 		e.ledger.Commit(c.hold)
@@ -102,7 +102,7 @@ func (e *Engine) withdrawFor(who string) {
 	for _, c := range e.calls.unstarted() {
 		if c.from == who && !c.silent {
 			e.note(leftBehind(c))
-			e.calls.settle(c)
+			e.settle(c)
 			e.served(c, false, No)
 		}
 	}

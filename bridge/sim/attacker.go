@@ -24,7 +24,7 @@ type attacker struct {
 const attackerName = "mallory"
 
 func (a *attacker) saw(f *frame) {
-	if len(f.raw) < 40 {
+	if len(f.raw) < 40 || f.said.draft {
 		return // too little to be made anything of
 	}
 	if len(a.seen) > 60 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -19,25 +18,28 @@ type checker struct {
 	w          *world
 	violations []violation
 
-	proc      *process
-	claims    map[envelopeKey]*claim
-	order     []*claim
-	asks      map[string]*asked // by the id of the envelope
-	askOrder  []*asked
-	newest    map[string]string // the newest ask, by question and person
-	questions map[string]*claim
-	names     map[string]*claim
-	letters   map[*byte]*letter // frames that were put, as they were read, by where they begin
-	local     map[string]string // the digest shown at our own door, by question
-	expecting map[string][]*claim
-	lines     map[string]*line // those the server of now has read or will read, by id
-	answersOf map[string][][]byte
-	versions  map[string]string // of tools as last listed
-	first     map[string]string // and as first listed
-	grants    []grant
-	kept      map[string]bool // which of them were read back when this life began
-	books     []*rulebook     // in force, one after the other
-	stop      bool            // it was told to stop
+	proc       *process
+	claims     map[envelopeKey]*claim
+	order      []*claim
+	asks       map[string]*asked // by the id of the envelope
+	askOrder   []*asked
+	newest     map[string]string // the newest ask, by question and person
+	questions  map[string]*claim
+	names      map[string]*claim
+	letters    map[*byte]*letter // frames that were put, as they were read, by where they begin
+	local      map[string]string // the digest shown at our own door, by question
+	expecting  map[string][]*claim
+	lines      map[string]*line // those the server of now has read or will read, by id
+	answersOf  map[string][][]byte
+	versions   map[string]string // of tools as last listed
+	first      map[string]string // and as first listed
+	grants     []grant
+	kept       map[string]bool // which of them were read back when this life began
+	books      []*rulebook     // in force, one after the other
+	unsure     bool            // whether the bridge still waited for it when its server did so
+	listedLife int             // of the server that listed its tools last
+	notTakenAt time.Duration   // when a line could not be written last
+	stop       bool            // it was told to stop
 }
 
 func newChecker(w *world) *checker {
@@ -100,6 +102,11 @@ func (c *checker) reloaded(b *rulebook) { c.books = append(c.books, b) }
 func (c *checker) stopping()            { c.stop = true }
 
 func (c *checker) seated(p *process, here []wire.Participant) {
+	for _, q := range c.w.people {
+		if !slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == q.id }) {
+			c.refuses(q.id, nil)
+		}
+	}
 	for _, cl := range c.order {
 		if !slices.ContainsFunc(here, func(q wire.Participant) bool { return q.ID == cl.from }) {
 			cl.callerLeft()
@@ -125,6 +132,8 @@ func (c *checker) heard(p *process, f *frame) {
 		c.proposed(p, s)
 	case s.kind == wire.Withdraw:
 		c.withdrawn(s)
+	case s.kind == wire.Reject:
+		c.refuses(s.from, s.corr)
 	case s.kind == wire.Response:
 		c.concerns(s)
 		c.vote(p, s)
@@ -133,6 +142,7 @@ func (c *checker) heard(p *process, f *frame) {
 	case s.kind == wire.Presence && s.method == "join":
 		c.void(func(a *asked) bool { return a.to == s.tool })
 	case s.kind == wire.Presence && s.method == "leave":
+		c.refuses(s.tool, nil)
 		for _, cl := range c.order {
 			if cl.from == s.tool {
 				cl.callerLeft()
@@ -210,6 +220,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		c.blame("I17", "a record holds a secret: %s", r.JSON())
 	}
 	if r.Event == "peer" && r.State == "left" {
+		c.refuses(r.ID, nil)
 		for _, cl := range c.order {
 			if cl.from == r.ID {
 				cl.callerLeft()
@@ -218,13 +229,14 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
 	}
 	if r.Event == "modified" {
-		c.changed(r.Question)
+		c.amended(r.Question)
 	}
 	cl := c.claimOf(r.From, r.Env)
 	c.ofOffer(cl, r)
 	if cl == nil || r.Event == "dropped" && r.Reason != "outbox_full" && r.Reason != "caller_gone" && r.Reason != "not_permitted" {
 		return
 	}
+	c.refused(cl, r)
 	switch r.Event {
 	case "asked":
 		c.wasAsked(cl, r)
@@ -248,9 +260,9 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 }
 
-// changed: what somebody said changes what is asked. It was the last who said
+// amended: what somebody said changes what is asked. It was the last who said
 // anything.
-func (c *checker) changed(question string) {
+func (c *checker) amended(question string) {
 	cl := c.questions[question]
 	if cl == nil || len(cl.votes) == 0 {
 		c.blame("I2", "something was changed, and nobody had said so")
@@ -268,9 +280,15 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	}
 	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
 	c.questions[r.Question] = cl
+	if cl.offer() && !cl.targeted() {
+		cl.book = c.books[len(c.books)-1] // it waited for others, and is judged when that is over
+	}
 	w := cl.way(c.books[len(c.books)-1])
 	cl.pinned = w.verdict == allow
 	cl.settled = c.sure(cl, w)
+	if c.tooEarly(cl) {
+		c.blame("WIRE 7.8", "%v is asked about while others are to serve it", cl)
+	}
 	if w.verdict == deny {
 		c.blame("I7", "%v is asked about, though the policy denies it", cl)
 	}
@@ -294,6 +312,9 @@ func (c *checker) decided(cl *claim, r bridge.Record) {
 		c.blame("AI-5", "%v is decided twice", cl)
 	}
 	cl.allowed, cl.allowedAt = true, c.w.now
+	if c.tooEarly(cl) {
+		c.blame("WIRE 7.8", "%v is allowed while others are to serve it", cl)
+	}
 	if r.Grant != "" && r.Keep == "" {
 		c.w.tally.remembered(c.kept[r.Grant])
 	}
@@ -367,16 +388,5 @@ func (c *checker) verify() {
 		c.blame("I4", "the log does not verify: %v", report.Fault)
 	case len(report.Unfinished) > 0:
 		c.blame("I5", "calls without a last word on record: %v", report.Unfinished)
-	}
-}
-
-// viewed sees a question as the local person does.
-func (c *checker) viewed(v approval.View) {
-	texts := []string{v.Headline, v.Compact}
-	for _, leaf := range v.Arguments {
-		texts = append(texts, leaf.Name, leaf.Text, leaf.Whole)
-	}
-	for _, s := range texts {
-		c.legible(s)
 	}
 }

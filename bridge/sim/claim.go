@@ -29,10 +29,12 @@ type claim struct {
 	modified bool   // somebody has changed them
 	votes    []vote
 	refused  bool // somebody who was asked said no
+	noes     int  // of those who were asked: what is no yes, whether it counted or not
 	passed   []string
-	vias     []string // by which way it was asked for, as far as can be said
-	settled  *grant   // because of which nobody should be asked
-	digests  []string // that were shown for it
+	vias     []string        // by which way it was asked for, as far as can be said
+	refusing map[string]bool // of a proposal: who will not serve it
+	settled  *grant          // because of which nobody should be asked
+	digests  []string        // that were shown for it
 
 	name        string // on record
 	allowed     bool
@@ -74,6 +76,7 @@ type line struct {
 	Token  json.RawMessage `json:"-"`
 	claim  *claim
 	life   int // of the server
+	at     time.Duration
 	runs   int
 	said   bool // it was answered
 }
@@ -100,8 +103,8 @@ func (c *claim) way(b *rulebook) way {
 		w = way{verdict: allow}
 	}
 	switch {
-	case !c.offer():
-	case b.fulfil == "never", !b.open && !slices.Contains(c.to, us):
+	case !c.offer() && !c.asks:
+	case b.fulfil == "never", !c.asks && !b.open && !c.targeted():
 		return way{verdict: deny}
 	case w.verdict == allow && b.fulfil == "ask":
 		return way{verdict: ask, of: []string{"local"}, need: 1, within: time.Minute}

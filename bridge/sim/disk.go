@@ -17,14 +17,15 @@ type disk struct {
 	w    *world
 	dice dice
 
-	text    []byte // of the log
-	synced  int    // bytes that will be there after a power cut
-	seq     uint64
-	prev    [sha256.Size]byte
-	err     error // why it takes nothing
-	again   bool  // the last write failed, and it was well at once
-	fullTo  time.Duration
-	writing int // bytes that were being written when we were killed
+	text      []byte // of the log
+	synced    int    // bytes that will be there after a power cut
+	seq       uint64
+	prev      [sha256.Size]byte
+	err       error // why it takes nothing
+	again     bool  // the last write failed, and it was well at once
+	fullTo    time.Duration
+	troubleAt time.Duration // it failed last
+	writing   int           // bytes that were being written when we were killed
 }
 
 var (
@@ -37,9 +38,10 @@ var (
 func (d *disk) append(p *process, records [][]byte) error {
 	switch {
 	case d.err != nil:
+		d.troubleAt = d.w.now
 		return d.err
 	case !d.again && d.w.strikes(mended):
-		d.again = true
+		d.again, d.troubleAt = true, d.w.now
 		return errWrite
 	case d.w.strikes(writeFails):
 		d.fail(p, errWrite, time.Second)
@@ -71,7 +73,7 @@ func (d *disk) write(record []byte) {
 // fail refuses everything for a while. The log tells the bridge of its own
 // accord, as its keeper does.
 func (d *disk) fail(p *process, err error, length time.Duration) {
-	d.err = err
+	d.err, d.troubleAt = err, d.w.now
 	d.w.after(0, func() {
 		if p.alive() && d.err != nil {
 			p.tell(bridge.Unrecorded{Err: err})
@@ -103,7 +105,7 @@ func (d *disk) mend() {
 	if d.err == nil {
 		return
 	}
-	d.err = nil
+	d.err, d.troubleAt = nil, d.w.now
 	if p := d.w.proc; p != nil {
 		p.tell(bridge.AuditUp{})
 	}
@@ -128,6 +130,7 @@ func (d *disk) sync(p *process, done func(error)) {
 		}
 		d.w.tally.meet(p, "Synced")
 		if d.err != nil || failed {
+			d.troubleAt = d.w.now
 			done(errSync)
 		} else {
 			d.synced = max(d.synced, size)

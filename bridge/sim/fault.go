@@ -65,6 +65,7 @@ const (
 	withdraw                   // a proposer takes its proposal back
 	withdrawOther              // somebody else does
 	takeUp                     // somebody requests what was proposed
+	refuseOther                // somebody who need not refuse it does
 	faults                     // how many there are
 )
 
@@ -73,7 +74,7 @@ var faultNames = [faults]string{"drop", "duplicate", "reorder", "delay", "half_o
 	"stray_digest", "mutate", "impersonate", "self_approve", "cancel_other", "pause", "die", "hang", "answer_twice", "wrong_id", "noise",
 	"change_tools", "remove_tool", "server_asks", "tool_error", "stuck", "pipe_full", "slow_start", "write_fails", "mended", "full", "sync_fails",
 	"sync_slow", "torn", "lost_tail", "killed", "killed_in_write", "stopped", "race", "lazy_flush", "late_tick", "wall_step", "long_sleep",
-	"reload", "revoke", "withdraw", "withdraw_other", "take_up"}
+	"reload", "revoke", "withdraw", "withdraw_other", "take_up", "refuse_other"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -84,4 +85,4 @@ var rates = [faults]float64{drop: .05, duplicate: .12, reorder: .12, delay: .15,
 	hang: .15, answerTwice: .15, wrongID: .15, noise: .15, changeTools: .5, removeTool: .4, serverAsks: .3, toolError: .15, stuck: .1,
 	pipeFull: .08, slowStart: .5, writeFails: .1, mended: .1, full: .4, syncFails: .2, syncSlow: .4, torn: .95, lostTail: .6, killed: .35,
 	killedInWrite: .06, stopped: .3, race: .3, lazyFlush: .3, lateTick: .3, wallStep: .5, longSleep: .4, reload: .6, revoke: .9,
-	withdraw: .3, withdrawOther: .3, takeUp: .5}
+	withdraw: .3, withdrawOther: .3, takeUp: .5, refuseOther: .3}

@@ -50,11 +50,14 @@ type said struct {
 	broken   bool          // it can be read in no or two ways: nothing may come of it
 	perfect  bool          // the world made it, so that it must be answered
 	ttl      time.Duration // of a proposal; 0: no end
+	hints    hints         // of a proposal
+	asks     bool          // a request that is a proposal, in the dialect that has no other
+	draft    bool          // spelled as in a draft, which the checker cannot read
 	flaw     string        // of a call: why it cannot be served
 }
 
 func capsOf(protocol string) wire.Caps {
-	text := `["mcp/*","chat"]`
+	text := `["mcp/*","chat","mcpx.*","proposal*","proposal-reject"]`
 	switch protocol {
 	case "mcp-x/v0":
 		return wire.Caps{}
@@ -83,6 +86,19 @@ func (t *topic) spell(s said, payload []byte) *frame {
 	if err != nil {
 		panic(fmt.Sprintf("the world cannot say %+v: %v", s, err))
 	}
+	return &frame{raw, s}
+}
+
+// draft makes a frame in the words of a draft of mcpx/v0.1. link is the member of
+// the envelope that names a proposal, if there is one.
+func (t *topic) draft(s said, kind, link string, payload []byte) *frame {
+	to := ""
+	if len(s.to) > 0 {
+		to = fmt.Sprintf(`"to":["%s"],`, s.to[0])
+	}
+	s.draft = true
+	raw := fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":"%s","ts":"%s","from":"%s",%s"kind":"%s",%s"payload":%s}`,
+		s.id, wire.Stamp(t.w.wall()), s.from, to, kind, link, payload)
 	return &frame{raw, s}
 }
 
@@ -182,7 +198,7 @@ func (t *topic) gone() {
 // send brings what a participant says to the bridge, and to whoever listens.
 func (t *topic) send(f *frame) {
 	t.w.mallory.saw(f)
-	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken {
+	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal {
 		return
 	}
 	switch {
@@ -219,6 +235,11 @@ func (t *topic) deliver(f *frame, wait time.Duration) {
 
 // receive hands a frame to the bridge, as its seat would.
 func (p *process) receive(f *frame) {
+	again := p.w.check.claims[f.said.key()] != nil
+	if again && p.flushing {
+		p.w.topic.deliver(f, 0) // the checker could not tell what was over already
+		return
+	}
 	p.w.trace.note(p.w.now, "<", f.raw)
 	e, err := p.w.dialect.Decode(bytes.Clone(f.raw))
 	if err != nil {
@@ -230,8 +251,9 @@ func (p *process) receive(f *frame) {
 		p.tell(bridge.Garbled{Refused: refused})
 		return
 	}
-	if p.w.check.claims[f.said.key()] != nil {
-		p.tell(bridge.Tick{}) // what is due is over before a frame that comes again
+	if again {
+		p.tell(bridge.Tick{}) // what is due is over, and said to be, before a frame that comes again
+		p.release()
 	}
 	p.w.check.heard(p, f)
 	p.tell(bridge.Arrived{Envelope: &e})

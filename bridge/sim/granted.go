@@ -21,7 +21,7 @@ type grant struct {
 // use one id nobody can say. For somebody else's proposal a yes holds as long as
 // that is whose it is.
 func (c *checker) viasOf(cl *claim) (all []string) {
-	if cl.offer() {
+	if cl.offer() || cl.asks {
 		return []string{"proposal"}
 	}
 	of := c.offersOf(cl.corr)
@@ -29,7 +29,7 @@ func (c *checker) viasOf(cl *claim) (all []string) {
 		if o.from != cl.from {
 			all = append(all, "for "+o.from)
 		}
-		if o.from == cl.from || len(of) > 1 || o.method != cl.method {
+		if o.from == cl.from || len(of) > 1 || o.method != cl.method || c.w.now-o.heardAt > watchedAtLeast {
 			all = append(all, "request")
 		}
 	}

@@ -33,10 +33,11 @@ type elicited struct {
 }
 
 type original struct {
-	From       string          `json:"from"`
-	Tool       string          `json:"tool"`
-	Arguments  json.RawMessage `json:"arguments"`
-	EnvelopeID string          `json:"envelopeId"`
+	From           string          `json:"from"`
+	Tool           string          `json:"tool"`
+	Arguments      json.RawMessage `json:"arguments"`
+	ArgumentsBytes int             `json:"argumentsBytes"`
+	EnvelopeID     string          `json:"envelopeId"`
 }
 
 func (e *elicited) fields() (all []string) {

@@ -17,8 +17,8 @@ const watchedAtLeast = 14 * time.Minute
 
 // proposed takes a proposal into the books.
 func (c *checker) proposed(p *process, s *said) {
-	if cl := c.enter(p, s); cl != nil && !cl.toUs() && cl.excused == "" {
-		cl.excused = "it is not for us alone"
+	if cl := c.enter(p, s); cl != nil && (!cl.targeted() || cl.hints.mute) && cl.excused == "" {
+		cl.excused = "it is not for us, or wants no answer"
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *checker) rejects(l *letter) {
 	all := c.offersOf(l.Corr)
 	i := slices.IndexFunc(all, func(cl *claim) bool { return len(l.To) == 1 && cl.from == l.To[0] })
 	switch {
-	case i < 0 && bytes.Contains(l.raw, []byte(`"reason":"invalid"`)):
+	case i < 0 && bytes.Contains(l.raw, []byte(`:"invalid"`)):
 		return // of what can be read in no or two ways
 	case i < 0:
 		c.blame("I8", "a reject is for no proposal: %s", l.raw)
@@ -140,8 +140,8 @@ func (c *checker) rejects(l *letter) {
 	if cl.started {
 		c.blame("I10", "%v is rejected after it started", cl)
 	}
-	if !slices.Contains(cl.to, us) {
-		c.blame("W-4", "%v is rejected, and was not addressed to us", cl)
+	if !cl.targeted() || cl.hints.mute {
+		c.blame("W-4", "%v is rejected, and was not addressed to us or wants no reject", cl)
 	}
 	cl.told = "no"
 }
@@ -177,7 +177,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 // that to an earlier one may have waited for so long that it was forgotten.
 func (c *checker) held(cl *claim, l *letter) *claim {
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if e := l.Payload.Error; old.answers == 0 && old.ended && !old.over && (old.line != nil && c.said(old, l) || e != nil && e.Data.Reason != "" && old.excused == "") {
+		if e := l.Payload.Error; old.answers == 0 && (old.ended && !old.over || old.denied) && (old.line != nil && c.said(old, l) || e != nil && e.Data.Reason != "" && old.excused == "") {
 			return old
 		}
 	}

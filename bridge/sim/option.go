@@ -37,7 +37,7 @@ func Draw(seed uint64) Options {
 	for f := range faults {
 		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))
 	}
-	o.Offers = !o.Calm && o.Protocol != "mcp-x/v0" && d.chance(.4)
+	o.Offers = !o.Calm && d.chance(.4)
 	o.Faults[revoke] = o.Faults[revoke] || o.Notes && d.chance(.5) // that is where a yes lasts
 	if o.Calm {
 		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")

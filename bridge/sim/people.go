@@ -24,6 +24,7 @@ type person struct {
 	serial int      // of its calls
 	said   int      // of what it says else
 	made   []*frame // the requests of this one
+	relied *frame   // the last of them that somebody agreed to for longer
 }
 
 func (w *world) populate() {
@@ -107,7 +108,7 @@ func (p *person) pickTool(s *said) {
 	if p.w.o.Notes {
 		s.tool = "note"
 	}
-	s.args = fmt.Appendf(nil, `{"n":"%s", "amount": 50, "memo":"to\u202eyou\u200b", "token":"SECRET-%s"}`, s.id, s.id)
+	s.args = fmt.Appendf(nil, `{"n":"%s", "amount": 50, "memo":"to\u202eyou\u200b", "token":"SECRET-%s"%s}`, s.id, s.id, furniture(p.dice))
 	if s.tool == "note" {
 		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
 	}
@@ -141,7 +142,11 @@ func (s *said) payload() []byte {
 	if s.token != nil {
 		params = fmt.Appendf(params, `,"_meta":{"progressToken":%s}`, s.token)
 	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}}`, s.rpc, s.method, params)
+	method := s.method
+	if s.asks {
+		method = "tools/request"
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}}`, s.rpc, method, params)
 }
 
 // takeBack cancels a call.
@@ -170,8 +175,9 @@ func (p *person) comeBack() {
 	if p.w.healed {
 		return
 	}
-	for _, f := range p.made[max(0, len(p.made)-4):] {
-		p.w.after(p.dice.between(0, time.Second), func() { p.again(f) })
+	p.rely(4 * time.Second)
+	if n := len(p.made); n > 0 {
+		p.w.after(p.dice.between(0, time.Second), func() { p.again(p.made[p.dice.IntN(n)]) })
 	}
 }
 
@@ -189,8 +195,8 @@ func (p *person) again(f *frame) {
 	p.w.topic.send(f)
 }
 
-// relyOn lets a caller make a call again that somebody agreed to for longer, and
-// the owner take that back.
+// relyOn lets a caller make a call again that somebody agreed to for longer: soon,
+// and whenever that may have ended; and the owner take that back.
 func (w *world) relyOn(g approval.Grant) {
 	if w.o.Faults[revoke] {
 		w.after(w.luck.between(time.Second, 50*time.Second), func() { w.befall(revoke) })
@@ -199,11 +205,25 @@ func (w *world) relyOn(g approval.Grant) {
 		i := slices.IndexFunc(p.made, func(f *frame) bool {
 			return p.id == g.Caller && f.said.tool == "note" && bytes.Equal(f.said.args, g.Args)
 		})
-		for range 2 {
-			if i >= 0 && !w.healed {
-				w.after(w.luck.between(time.Second, 50*time.Second), func() { p.again(p.made[i]) })
-			}
+		if i < 0 {
+			continue
 		}
+		p.relied = p.made[i]
+		p.rely(50 * time.Second)
+	}
+}
+
+// rely makes that call again within a time.
+func (p *person) rely(within time.Duration) {
+	if p.relied != nil && !p.w.healed {
+		p.w.after(p.w.luck.between(time.Second, within), func() { p.again(p.relied) })
+	}
+}
+
+// relyAll is what callers do when something has changed.
+func (w *world) relyAll() {
+	for _, p := range w.callers() {
+		p.rely(4 * time.Second)
 	}
 }
 

@@ -41,7 +41,7 @@ func (w *world) start() {
 			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
 			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Gateway: "a gateway", Server: "a server",
 			Desk:  approval.Options{Grants: kept},
-			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen,
+			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers,
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *bridge.Record) { w.check.emitted(p, *r) },
 		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },
@@ -79,6 +79,14 @@ func (p *process) settle() {
 
 // letOut is what the readers of topic and server do before they wait.
 func (p *process) letOut() {
+	if p.alive() && p.w.joins(longSleep, .02) {
+		p.w.dozeOff()
+	}
+	p.release()
+}
+
+func (p *process) release() {
+	p.w.agenda.drop(p.flush)
 	p.flush = nil
 	if !p.alive() {
 		return
@@ -87,6 +95,18 @@ func (p *process) letOut() {
 	p.sidecar.Flush()
 	p.flushing = false
 	p.arm()
+}
+
+// dozeOff lets the machine sleep between what was decided and what is done. A
+// gateway may deliver again what it had delivered just before.
+func (w *world) dozeOff() {
+	defer func() { w.dozedAt = w.now }()
+	w.now += pick(w.luck, 2*time.Minute, 15*time.Minute+10*time.Second, 15*time.Minute+30*time.Second)
+	for _, f := range w.topic.past[max(0, len(w.topic.past)-3):] {
+		if w.luck.chance(.5) {
+			w.topic.deliver(f, w.luck.between(0, 2*time.Second))
+		}
+	}
 }
 
 // arm sets the timer.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -22,7 +23,11 @@ func (w *world) offers() {
 
 // propose asks for a call without making it.
 func (p *person) propose(d dice) {
-	if !p.here {
+	switch {
+	case !p.here:
+		return
+	case p.w.o.Protocol == "mcp-x/v0":
+		p.ask()
 		return
 	}
 	s := said{id: p.fresh("p"), from: p.id, kind: wire.Proposal, perfect: true, to: pick(d, []string{us}, []string{us}, nil)}
@@ -30,41 +35,109 @@ func (p *person) propose(d dice) {
 	if d.chance(.3) {
 		s.ttl = d.between(time.Second, 40*time.Second)
 	}
-	p.w.topic.send(p.w.topic.spell(s, s.proposal()))
+	hints := ""
+	if d.chance(.5) {
+		s.hints = drawHints(d)
+		hints = s.hints.text(d)
+		s.to = pick(d, nil, nil, s.to, []string{"bob"})
+	}
+	p.w.topic.send(p.spellProposal(d, s, s.proposal(hints)))
 	p.afterwards(d, s)
 }
 
+// ask proposes a call in the dialect that has no proposals.
+func (p *person) ask() {
+	s := said{id: p.fresh("q"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, asks: true, rpc: fmt.Append(nil, p.serial)}
+	p.pickTool(&s)
+	f := p.w.topic.spell(s, s.payload())
+	p.made = append(p.made, f)
+	p.w.topic.send(f)
+}
+
+// spellProposal writes a proposal as the dialect has it, or as a draft of it had.
+func (p *person) spellProposal(d dice, s said, payload []byte) *frame {
+	if p.w.o.Protocol != "mcpx/v0.1" || d.chance(.6) {
+		return p.w.topic.spell(s, payload)
+	}
+	return p.w.topic.draft(s, pick(d, "mcp.proposal.tools/call", "mcp.proposal", "proposal", "proposal"), "", payload)
+}
+
 // proposal is its payload.
-func (s *said) proposal() []byte {
+func (s *said) proposal(hints string) []byte {
 	payload := fmt.Appendf(nil, `{"method":"tools/call","params":{"name":"%s","arguments":%s}`, s.tool, s.args)
 	if s.ttl > 0 {
 		payload = fmt.Appendf(payload, `,"ttl":%d`, s.ttl.Milliseconds())
+	}
+	if hints != "" {
+		payload = append(payload, ","+hints...)
 	}
 	return append(payload, '}')
 }
 
 // afterwards is what people make of a proposal: its proposer, who may take it
-// back, and others, who may request it or claim to be its proposer.
+// back, and others, who may request it, refuse it, or claim to be its proposer.
 func (p *person) afterwards(d dice, s said) {
 	w := p.w
 	soon := func() time.Duration { return d.between(0, pick(d, 10*time.Millisecond, 3*time.Second, 15*time.Second)) }
 	if w.strikes(withdraw) {
-		w.after(soon(), func() { p.withdraw(s.id) })
+		w.after(soon(), func() { p.withdraw(d, s.id) })
 	}
 	if w.strikes(withdrawOther) {
 		other := pick(d, w.people...)
-		w.after(soon(), func() { other.withdraw(s.id) })
+		w.after(soon(), func() { other.withdraw(d, s.id) })
 	}
 	for w.strikes(takeUp) {
 		other := pick(d, w.callers()...)
 		w.after(soon(), func() { other.takeUp(s) })
 	}
+	for _, other := range w.people {
+		if slices.Contains(s.hints.preferred, other.id) && d.chance(.5) || w.strikes(refuseOther) {
+			w.after(soon(), func() { other.reject(d, s) })
+		}
+	}
 }
 
-func (p *person) withdraw(id string) {
-	if p.here {
-		s := said{id: p.word("w"), from: p.id, to: []string{us}, kind: wire.Withdraw, corr: []string{id}}
-		p.w.topic.send(p.w.topic.spell(s, []byte(`{"reason":"no_longer_needed"}`)))
+// withdraw takes a proposal back, in any of the ways in which that was ever said.
+func (p *person) withdraw(d dice, id string) {
+	if !p.here {
+		return
+	}
+	s := said{id: p.word("w"), from: p.id, to: []string{us}, kind: wire.Withdraw, corr: []string{id}}
+	payload, link := []byte(`{"reason":"no_longer_needed"}`), fmt.Sprintf(`"correlationId":"%s",`, id)
+	n := d.IntN(8)
+	if p.w.o.Protocol != "mcpx/v0.1" {
+		n = 0
+	}
+	p.w.topic.send(func() *frame {
+		switch n {
+		case 1:
+			return p.w.topic.draft(s, "mcpx.withdraw.proposal", link, payload)
+		case 2:
+			return p.w.topic.draft(s, "mcp.withdraw.proposal", link, payload)
+		case 3:
+			return p.w.topic.draft(s, "proposal/withdraw", "", fmt.Appendf(nil, `{"proposalId":"%s"}`, id))
+		case 4:
+			return p.w.topic.draft(s, "proposal/status", "", fmt.Appendf(nil, `{"proposalId":"%s","status":"withdrawn"}`, id))
+		case 5:
+			return p.w.topic.draft(s, "mcp", "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%s"}}`, id))
+		}
+		return p.w.topic.spell(s, payload)
+	}())
+}
+
+// reject says that this participant will not serve a proposal.
+func (p *person) reject(d dice, of said) {
+	if !p.here {
+		return
+	}
+	s := said{id: p.word("x"), from: p.id, kind: wire.Reject, corr: []string{of.id}}
+	switch n := d.IntN(6); {
+	case p.w.o.Protocol != "mcpx/v0.1" || n > 1:
+		p.w.topic.send(p.w.topic.spell(s, []byte(`{"reason":"gone_fishing"}`)))
+	case n == 0:
+		p.w.topic.send(p.w.topic.draft(s, "mcpx.reject.proposal", fmt.Sprintf(`"correlationId":"%s",`, of.id), []byte(`{"reason":"busy"}`)))
+	default:
+		p.w.topic.send(p.w.topic.draft(s, "proposal-reject", "", fmt.Appendf(nil, `{"proposal_id":"%s","reason":"busy"}`, of.id)))
 	}
 }
 
@@ -74,7 +147,7 @@ func (p *person) takeUp(of said) {
 		return
 	}
 	s := of
-	s.id, s.from, s.to, s.kind, s.corr, s.ttl = p.fresh("t"), p.id, []string{us}, wire.Request, []string{of.id}, 0
+	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft = p.fresh("t"), p.id, []string{us}, wire.Request, []string{of.id}, 0, hints{}, false
 	s.rpc = fmt.Append(nil, p.serial)
 	f := p.w.topic.spell(s, s.payload())
 	p.made = append(p.made, f)

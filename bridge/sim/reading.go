@@ -55,11 +55,16 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	}
 	loose := protocol == "mew/v0.4" // a request may lack its id there
 	head, _, _ := strings.Cut(e.Kind, ":")
+	if s.asks = protocol == "mcp-x/v0" && m.Method == "tools/request"; s.asks {
+		s.method = "tools/call"
+	}
 	switch head = strings.Replace(head, ".", "/", 1); {
+	case head == "mcp/reject" && len(e.Corr) > 0:
+		s.kind = wire.Reject
 	case head == "mcp/withdraw" && len(e.Corr) > 0:
 		s.kind = wire.Withdraw
 	case head == "mcp/proposal" && m.Method != "":
-		s.kind = wire.Proposal
+		s.kind, s.hints = wire.Proposal, readHints(e.Payload)
 	case m.Method != "" && (m.ID != nil || loose && !strings.HasPrefix(m.Method, "notifications/")) && (head == "mcp/request" || head == "mcp"):
 		s.kind = wire.Request
 	case m.Method != "" && (head == "mcp/request" || head == "mcp"):

@@ -23,7 +23,8 @@ type child struct {
 	stuckTill time.Duration
 	versions  [6]int // of each tool's definition; -1: there is none
 	asked     int
-	coy       bool // does not answer when its tools are listed next, in the hope that a change is forgotten
+	upAt      time.Duration // when it was up again, or ended, last
+	coy       bool          // does not answer when its tools are listed next, in the hope that a change is forgotten
 }
 
 // start brings the server up, after its handshake.
@@ -36,7 +37,7 @@ func (c *child) start(wait time.Duration) {
 		if c.alive || !p.alive() {
 			return
 		}
-		c.alive = true
+		c.alive, c.upAt = true, c.w.now
 		c.life++
 		p.tell(bridge.ServerUp{Hello: bridge.Hello{PID: c.life, Revision: "2025-06-18",
 			Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}})
@@ -65,7 +66,7 @@ func (c *child) end(why string, retry time.Duration) {
 }
 
 func (c *child) dead() {
-	c.alive, c.coy, c.queue = false, false, nil
+	c.alive, c.coy, c.queue, c.upAt = false, false, nil, c.w.now
 	c.w.agenda.drop(c.reading)
 	c.reading = nil
 }
@@ -103,7 +104,7 @@ func (c *child) read() {
 func (c *child) serve(l *line) {
 	id := string(l.ID)
 	switch {
-	case id == "":
+	case id == "" || l.Method == "":
 	case l.Method == "tools/list" && c.coy && !c.w.healed:
 		c.coy = false
 	case l.Method == "tools/list":
@@ -217,6 +218,7 @@ func (c *child) change(remove bool) {
 		c.versions[i]++
 	}
 	c.announce()
+	c.w.relyAll()
 	if c.w.strikes(changeTools) {
 		c.w.after(c.dice.between(time.Second, 5*time.Second), func() {
 			c.coy = true

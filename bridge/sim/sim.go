@@ -70,9 +70,13 @@ func one(o Options, books []*rulebook, t *Tally, to io.Writer, see func(*checker
 func compare(o Options, plain map[string]outcome, t *Tally) string {
 	var strict, noisy map[string]outcome
 	book := rulebookOf(o.Policies[0]).stricter(newDice(o.Seed, "stricter"))
-	one(o, []*rulebook{book}, t, nil, func(c *checker) { strict = c.outcomes(ours...) })
+	if r := one(o, []*rulebook{book}, t, nil, func(c *checker) { strict = c.outcomes(ours...) }); r.Violations != "" {
+		return r.Violations + "\nunder a stricter policy"
+	}
 	o.Noise = true
-	one(o, owned(o), t, nil, func(c *checker) { noisy = c.outcomes(ours...) })
+	if r := one(o, owned(o), t, nil, func(c *checker) { noisy = c.outcomes(ours...) }); r.Violations != "" {
+		return r.Violations + "\nwhen somebody else called too"
+	}
 	for id, was := range plain {
 		if strict[id].ran && !was.ran {
 			return fmt.Sprintf("I14: %s ran under a stricter policy, and not under this", id)

@@ -31,7 +31,7 @@ func (c *checker) starts(p *process, cl *claim) {
 		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
 	case cl.way(b).verdict == deny:
 		c.blame("AI-14", "%v starts under a policy that denies it", cl)
-	case cl.question != "" && cl.method == "tools/call" && cl.version != c.versions[cl.tool]:
+	case cl.question != "" && cl.method == "tools/call" && !c.unsure && cl.version != c.versions[cl.tool]:
 		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
 	}
 	if w := cl.way(b); len(cl.votes) > 0 && w.verdict == ask {
@@ -79,7 +79,7 @@ func (c *checker) recorded(p *process, records [][]byte) {
 // line sees what the bridge writes to the server.
 func (c *checker) line(p *process, raw []byte) *line {
 	c.w.trace.note(c.w.now, "line", raw)
-	l := &line{life: c.w.child.life}
+	l := &line{life: c.w.child.life, at: c.w.now}
 	if err := json.Unmarshal(raw, l); err != nil || bytes.ContainsAny(raw, "\n\r") {
 		c.blame("I2", "a line for the server is none: %q", raw)
 		return l
@@ -100,6 +100,7 @@ func (c *checker) line(p *process, raw []byte) *line {
 
 // notTaken: a line could not be written. Nobody waits for it any more.
 func (c *checker) notTaken(raw []byte) {
+	c.notTakenAt = c.w.now
 	var l line
 	if json.Unmarshal(raw, &l) == nil && !l.own() {
 		c.due(l.content())
@@ -163,6 +164,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 	l := c.lines[string(m.ID)]
 	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said {
 		c.listed(raw)
+		c.unsure = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
 	}
 	if l != nil {
 		l.said = true
@@ -177,5 +179,5 @@ func (c *checker) listed(raw []byte) {
 			c.first[name] = now[name]
 		}
 	}
-	c.versions = now
+	c.versions, c.listedLife = now, c.w.child.life
 }

@@ -34,7 +34,7 @@ func (c *checker) put(p *process, raw []byte) {
 		c.closed(l)
 	case l.Payload.Method == "notifications/mcpx/checkpoint":
 		c.shown(l)
-	case strings.HasPrefix(l.Kind, "mcp/reject"):
+	case l.Kind == "mcp/reject", l.Kind == "mcpx.reject.proposal", l.Kind == "proposal-reject":
 		c.rejects(l)
 	case len(l.To) == 1 && l.To[0] == us:
 		c.takesUp(l)
@@ -137,14 +137,15 @@ func (c *checker) puts(p *process, l *letter) {
 		c.blame("I7", "%v is put before %s, though anybody could answer in their name", cl, to)
 	case len(l.Corr) > 0:
 		c.blame("W-5", "a question names a request, as if it answered it")
-	case o.Tool != cl.tool || !c.shows(cl, o):
-		c.blame("I2", "%v is shown as %s %s", cl, o.Tool, o.Arguments)
+	case o.Tool != cl.tool:
+		c.blame("I2", "%v is shown as %s", cl, o.Tool)
 	case cl.settled != nil:
 		c.blame("AI-18", "%v is put before %s, though %v agreed for always", cl, to, cl.settled.by)
 	case cl.over || cl.denied || cl.allowed:
 		c.blame("AI-5", "%v is put before %s after it was settled", cl, to)
 	}
 	c.legible(l.params.Message)
+	c.tellsAll(cl, l)
 	if !slices.Contains(cl.digests, l.params.Metadata.Digest) {
 		cl.digests = append(cl.digests, l.params.Metadata.Digest)
 	}
@@ -155,16 +156,6 @@ func (c *checker) puts(p *process, l *letter) {
 	c.asks[l.ID] = a
 	c.askOrder = append(c.askOrder, a)
 	c.newest[cl.question+to] = l.ID
-}
-
-// shows: the arguments in a question are those that may run.
-func (c *checker) shows(cl *claim, o *original) bool {
-	var shown, real struct {
-		N      string          `json:"n"`
-		Amount json.RawMessage `json:"amount"`
-	}
-	return json.Unmarshal(o.Arguments, &shown) == nil && json.Unmarshal(cl.expect, &real) == nil &&
-		shown.N == real.N && bytes.Equal(shown.Amount, real.Amount)
 }
 
 // legible: a text holds nothing that people could not see.
@@ -238,11 +229,15 @@ func (c *checker) vote(_ *process, s *said) {
 	w := cl.way(cl.book)
 	first := !a.used
 	a.used = true
-	said := readAnswer(s.result, w)
+	said, clear := readAnswer(s.result, w), true
 	for _, w := range []way{cl.way(c.books[len(c.books)-1]), c.offered(cl)} {
+		clear = clear && readAnswer(s.result, w).yes
 		if !said.yes && !said.delegates {
 			said = readAnswer(s.result, w) // by what is offered since the policy changed
 		}
+	}
+	if !said.failed && !(clear && said.yes) {
+		cl.noes++
 	}
 	switch {
 	case said.failed || !first || a.closed:
@@ -315,7 +310,7 @@ func (c *checker) localAnswer(_ *process, a approval.Answer) {
 	}
 	if said := readAnswer(a.Result, cl.way(cl.book)); said.yes {
 		cl.votes = append(cl.votes, vote{"local", c.w.now, said.edit, said.keep})
-	} else if !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 && !cl.way(cl.book).sequential {
+	} else if cl.noes++; !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 && !cl.way(cl.book).sequential {
 		cl.refused = true
 	}
 }

@@ -27,6 +27,7 @@ type world struct {
 	o       Options
 	now     time.Duration // since the beginning; never set back
 	skew    time.Duration // of the wall clock
+	dozedAt time.Duration // when the machine woke up last
 	stepped bool          // the wall clock was put forward or back
 	belated bool          // a long time passed between what was done and its record
 	agenda  agenda
@@ -209,6 +210,7 @@ func (w *world) befall(f Fault) {
 	case longSleep:
 		w.belated = w.belated || w.proc != nil && w.proc.flush != nil
 		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
+		w.dozedAt = w.now
 		if w.proc != nil {
 			w.proc.tell(bridge.Tick{})
 		}
@@ -260,6 +262,7 @@ func (w *world) reload() {
 	w.owner.now++
 	w.check.reloaded(w.book())
 	w.proc.tell(reloadedTo(w.book()))
+	w.relyAll()
 }
 
 func (w *world) revoke() {
@@ -270,6 +273,7 @@ func (w *world) revoke() {
 			w.check.blame("AI-18", "a grant that is in force cannot be taken back")
 		}
 	}
+	w.relyAll()
 }
 
 // heal mends everything.

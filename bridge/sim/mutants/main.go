@@ -73,10 +73,8 @@ func (m *mutant) live(program string, seeds uint64) {
 	m.last, _, _ = strings.Cut(string(out), "\n")
 	if err == nil {
 		m.last = "lives: " + m.why
-		return
-	}
-	if _, bad := fmt.Sscanf(m.last, "seed %d:", &m.killed); bad != nil {
-		m.last = fmt.Sprintf("did not even begin: %v: %s", err, m.last)
+	} else if _, wrong := fmt.Sscanf(m.last, "seed %d:", &m.killed); wrong != nil {
+		m.last = fmt.Sprintf("died of something else: %v: %s", err, out)
 	}
 }
 

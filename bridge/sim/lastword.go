@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+)
+
+// The reference model of last words (RELIABILITY 4.2): which refusals a call may
+// end with, by nothing but what was seen from the outside. What the server says
+// is held by other rules (I8, I10); what is not here no call may end with.
+
+// A refusal may be the last word to a claim if this is so.
+type refusalRule func(c *checker, cl *claim) bool
+
+// refusals are the codes of DESIGN section 9, and when each of them is true.
+var refusals = map[int]refusalRule{
+	-32600: (*checker).mayBeWrong,
+	-32601: func(c *checker, cl *claim) bool { return !cl.perfect || cl.asks },
+	-32602: (*checker).mayBeWrong,
+	-31001: func(_ *checker, cl *claim) bool { return cl.noes > 0 || cl.modified },
+	-31002: (*checker).mayBeLate,
+	-31003: (*checker).mayHaveNobody,
+	-31004: (*checker).mayBeDenied,
+	-31005: (*checker).mayBeTooMuch,
+	-31006: func(c *checker, _ *claim) bool { return c.proc.stopping },
+	-31007: func(c *checker, cl *claim) bool {
+		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life
+	},
+	-31008: func(_ *checker, cl *claim) bool { return cl.started },
+	-31009: func(c *checker, cl *claim) bool {
+		return c.w.disk.err != nil || c.w.disk.troubleAt+belated >= cl.heardAt
+	},
+	-31010: func(c *checker, cl *claim) bool {
+		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
+	},
+	-31011: func(c *checker, cl *claim) bool {
+		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.changed(cl.tool))
+	},
+	-31012: func(c *checker, cl *claim) bool {
+		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.excused != "" || of.cancelled || of.over })
+	},
+	-31014: func(c *checker, cl *claim) bool {
+		return slices.ContainsFunc(c.order, func(of *claim) bool {
+			return of != cl && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started)
+		})
+	},
+}
+
+// forTheSameAs: another claim is the proposal that this request names, or a
+// request that names the same.
+func (cl *claim) forTheSameAs(of *claim) bool {
+	return of.offer() && slices.Contains(cl.corr, of.id) || slices.ContainsFunc(of.corr, func(id string) bool { return slices.Contains(cl.corr, id) })
+}
+
+// belated is how late the bridge may hear that a record could not be written.
+const belated = 3 * time.Second
+
+// rejectWords are the words for a proposal that is not served, as such codes
+// (WIRE 7.8).
+var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "invalid": {-32600, -32602}, "policy": {-31003, -31004},
+	"busy": {-31005, -31006}, "disagree": {-31001}, "timeout": {-31002}, "other": {-31001, -31009, -31011}}
+
+// refused holds a refusal against the model when the bridge says that it makes
+// it: that it is told may take long.
+func (c *checker) refused(cl *claim, r bridge.Record) {
+	switch {
+	case r.Event != "rejected" && r.Event != "end":
+	case cl.offer() && !cl.started && r.Event == "rejected":
+		c.lastReject(cl, r.Reason)
+	case r.Code != 0 && r.Executed != "yes":
+		c.lastWord(cl, r.Code)
+	}
+}
+
+func (c *checker) lastWord(cl *claim, code int) {
+	if rule := refusals[code]; rule == nil || !rule(c, cl) {
+		c.blame("last word", "%v is refused with %d, and nothing that was seen is a reason", cl, code)
+	}
+}
+
+func (c *checker) lastReject(cl *claim, word string) {
+	codes, known := rejectWords[word]
+	switch {
+	case word == "duplicate" && c.servesTheSame(cl), word == "busy" && c.w.o.Faults[pause]:
+	case !known || !slices.ContainsFunc(codes, func(code int) bool { return refusals[code](c, cl) }):
+		c.blame("last word", "%v is rejected as %q, and nothing that was seen is a reason", cl, word)
+	}
+}
+
+func (c *checker) servesTheSame(cl *claim) bool {
+	return slices.ContainsFunc(c.order, func(of *claim) bool {
+		return of.offer() && of != cl && of.from == cl.from && of.content() == cl.content() && of.serves != nil
+	})
+}
+
+// everWay reports whether a policy since the claim was heard treats it so.
+func (c *checker) everWay(cl *claim, so func(way) bool) bool {
+	from := max(0, slices.Index(c.books, cl.book))
+	return slices.ContainsFunc(c.books[from:], func(b *rulebook) bool { return so(cl.way(b)) })
+}
+
+// mayBeWrong: there is no such tool, or it takes no such arguments.
+func (c *checker) mayBeWrong(cl *claim) bool {
+	_, listed := c.versions[cl.tool]
+	return cl.flaw != "" || !cl.perfect || cl.method == "tools/call" && !listed
+}
+
+// mayBeDenied: a policy denies it, or lets no tool be called that is another one
+// by now.
+func (c *checker) mayBeDenied(cl *claim) bool {
+	rechecked := cl.allowed && c.books[len(c.books)-1] != cl.book // those who agreed are not enough any more
+	blocks := slices.ContainsFunc(c.books, func(b *rulebook) bool { return b.pin == "block" })
+	return rechecked || !cl.perfect || c.everWay(cl, func(w way) bool { return w.verdict == deny }) || blocks && cl.method == "tools/call" && c.changed(cl.tool)
+}
+
+func (c *checker) changed(tool string) bool { return c.versions[tool] != c.first[tool] }
+
+// mayBeLate: people took too long, or what they agreed to could not be started.
+func (c *checker) mayBeLate(cl *claim) bool {
+	asked := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
+	late := c.everWay(cl, func(w way) bool { return w.verdict == ask && asked >= w.turn() }) || cl.pinned && asked >= 5*time.Minute
+	return cl.question != "" && (late || cl.allowed && c.w.now-cl.heardAt >= 30*time.Second) || cl.ttl > 0 || len(cl.corr) > 0 || !cl.perfect
+}
+
+// mayHaveNobody: too few of those who may decide are there, or were all the time.
+func (c *checker) mayHaveNobody(cl *claim) bool {
+	if cl.question == "" {
+		return false
+	}
+	w := c.offered(cl)
+	disturbed := slices.ContainsFunc([]Fault{absent, leave, errorAnswer, reload, halfOpen, kick, slow, wayFull}, func(f Fault) bool { return c.w.o.Faults[f] })
+	unheard := !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4"
+	return disturbed || unheard || !c.answerable(cl, w) || cl.pinned && !c.w.o.Local || cl.noes > 0
+}
+
+// mayBeTooMuch: there are more calls or questions than there may be at one time,
+// or people have said no to the same thrice.
+func (c *checker) mayBeTooMuch(cl *claim) bool {
+	running, hanging, asking, lately, noes := 0, 0, 0, 0, 0
+	for _, other := range c.order {
+		if other.proc != cl.proc || other == cl {
+			continue
+		}
+		if other.line != nil && !other.line.said {
+			hanging++
+		}
+		if other.open() || other.line != nil && other.line.runs == 0 {
+			running++
+		}
+		if other.from != cl.from || other.question == "" {
+			continue
+		}
+		if c.w.now-other.askedAt <= time.Minute {
+			lately++
+		}
+		if !other.allowed && !other.denied && !other.over {
+			asking++
+		}
+		if other.denied && other.content() == cl.content() {
+			noes++
+		}
+	}
+	return running >= c.w.o.MaxCalls || hanging >= 4*c.w.o.MaxCalls || asking >= 8 || lately >= 10 || noes >= 3 || c.w.o.Faults[pipeFull]
+}
