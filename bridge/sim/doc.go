@@ -16,8 +16,29 @@
 // A run has two phases. In the first, faults strike and nothing wrong may
 // happen (I1 to I11, I13, I16, I17). Then everything is mended, and whatever was begun
 // must come to its end (I12). Calm seeds have no faults; there the outcome of
-// every call is known beforehand, and must not change when the policy is
-// loosened elsewhere (I14) or when somebody else makes noise (I15).
+// every call is known beforehand, nothing may run under a stricter policy that
+// did not run before (I14), and nothing may change when somebody else makes
+// noise (I15).
 //
 // The numbers of the invariants are those of the table in bugs.md.
+//
+// What is where:
+//
+//	sim option world        one seed, what it decides, and how its world goes on
+//	agenda dice trace       what is to happen when, chance, and what has happened
+//	fault                   what goes wrong, and how often
+//	process disk kept       the lives of the bridge, and what it leaves on disk
+//	gateway server local    its ways out: topic, MCP server, the local door
+//	people proposer hints   who calls, decides and proposes
+//	attacker reading        who lies, and how the checker reads that
+//	rules                   policies, as the world knows them and as the Engine reads them
+//	checker claim           what the checker knows, and of each request
+//	starting watching       what it sees leave for the server, and for the topic
+//	letter shown            what it reads of that, and what people are shown
+//	granted offered         what it knows of yeses that last, and of proposals
+//	lastword finish         which refusals are true, and what must be so in the end
+//	tally                   what happened how often, for whoever doubts that enough did
+//
+// Command simulate lets worlds be, command mutants lets them be around bridges
+// that are broken on purpose, by the patches in testdata/mutants.
 package sim

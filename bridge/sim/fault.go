@@ -69,20 +69,73 @@ const (
 	faults                     // how many there are
 )
 
-var faultNames = [faults]string{"drop", "duplicate", "reorder", "delay", "half_open", "kick", "replay", "forge", "way_full", "welcome_again",
-	"lose_out", "cancel", "resend", "leave", "bad_call", "same_id", "slow", "wrong_answer", "double_answer", "error_answer", "absent", "copied_answer",
-	"stray_digest", "mutate", "impersonate", "self_approve", "cancel_other", "pause", "die", "hang", "answer_twice", "wrong_id", "noise",
-	"change_tools", "remove_tool", "server_asks", "tool_error", "stuck", "pipe_full", "slow_start", "write_fails", "mended", "full", "sync_fails",
-	"sync_slow", "torn", "lost_tail", "killed", "killed_in_write", "stopped", "race", "lazy_flush", "late_tick", "wall_step", "long_sleep",
-	"reload", "revoke", "withdraw", "withdraw_other", "take_up", "refuse_other"}
+// kinds are what faults are called, and how often one strikes where it could, in
+// worlds that have it.
+var kinds = [faults]struct {
+	name string
+	rate float64
+}{
+	drop:          {"drop", .05},
+	duplicate:     {"duplicate", .12},
+	reorder:       {"reorder", .12},
+	delay:         {"delay", .15},
+	halfOpen:      {"half_open", .4},
+	kick:          {"kick", .4},
+	replay:        {"replay", .8},
+	forge:         {"forge", .6},
+	wayFull:       {"way_full", .05},
+	welcome:       {"welcome_again", .4},
+	loseOut:       {"lose_out", .05},
+	cancel:        {"cancel", .2},
+	resend:        {"resend", .2},
+	leave:         {"leave", .3},
+	badCall:       {"bad_call", .2},
+	sameID:        {"same_id", .2},
+	slow:          {"slow", .3},
+	wrongAnswer:   {"wrong_answer", .3},
+	doubleAnswer:  {"double_answer", .35},
+	errorAnswer:   {"error_answer", .2},
+	absent:        {"absent", .4},
+	copied:        {"copied_answer", .35},
+	strayDigest:   {"stray_digest", .5},
+	mutate:        {"mutate", .7},
+	impersonate:   {"impersonate", .5},
+	selfApprove:   {"self_approve", .5},
+	cancelOther:   {"cancel_other", .5},
+	pause:         {"pause", .9},
+	die:           {"die", .08},
+	hang:          {"hang", .15},
+	answerTwice:   {"answer_twice", .15},
+	wrongID:       {"wrong_id", .15},
+	noise:         {"noise", .15},
+	changeTools:   {"change_tools", .5},
+	removeTool:    {"remove_tool", .4},
+	serverAsks:    {"server_asks", .3},
+	toolError:     {"tool_error", .15},
+	stuck:         {"stuck", .1},
+	pipeFull:      {"pipe_full", .08},
+	slowStart:     {"slow_start", .5},
+	writeFails:    {"write_fails", .1},
+	mended:        {"mended", .1},
+	full:          {"full", .4},
+	syncFails:     {"sync_fails", .2},
+	syncSlow:      {"sync_slow", .4},
+	torn:          {"torn", .95},
+	lostTail:      {"lost_tail", .6},
+	killed:        {"killed", .35},
+	killedInWrite: {"killed_in_write", .06},
+	stopped:       {"stopped", .3},
+	race:          {"race", .3},
+	lazyFlush:     {"lazy_flush", .3},
+	lateTick:      {"late_tick", .3},
+	wallStep:      {"wall_step", .5},
+	longSleep:     {"long_sleep", .4},
+	reload:        {"reload", .6},
+	revoke:        {"revoke", .9},
+	withdraw:      {"withdraw", .3},
+	withdrawOther: {"withdraw_other", .3},
+	takeUp:        {"take_up", .5},
+	refuseOther:   {"refuse_other", .3},
+}
 
-func (f Fault) String() string { return faultNames[f] }
-
-// rates are how often a fault strikes where it could, in worlds that have it.
-var rates = [faults]float64{drop: .05, duplicate: .12, reorder: .12, delay: .15, halfOpen: .4, kick: .4, replay: .8, forge: .6, wayFull: .05,
-	welcome: .4, loseOut: .05, cancel: .2, resend: .2, leave: .3, badCall: .2, sameID: .2, slow: .3, wrongAnswer: .3, doubleAnswer: .35,
-	errorAnswer: .2, absent: .4, copied: .35, strayDigest: .5, mutate: .7, impersonate: .5, selfApprove: .5, cancelOther: .5, pause: .9, die: .08,
-	hang: .15, answerTwice: .15, wrongID: .15, noise: .15, changeTools: .5, removeTool: .4, serverAsks: .3, toolError: .15, stuck: .1,
-	pipeFull: .08, slowStart: .5, writeFails: .1, mended: .1, full: .4, syncFails: .2, syncSlow: .4, torn: .95, lostTail: .6, killed: .35,
-	killedInWrite: .06, stopped: .3, race: .3, lazyFlush: .3, lateTick: .3, wallStep: .5, longSleep: .4, reload: .6, revoke: .9,
-	withdraw: .3, withdrawOther: .3, takeUp: .5, refuseOther: .3}
+func (f Fault) String() string { return kinds[f].name }

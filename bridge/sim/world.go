@@ -81,7 +81,7 @@ func (w *world) book() *rulebook { return w.owner.books[w.owner.now%len(w.owner.
 
 // strikes says whether a fault happens now.
 func (w *world) strikes(f Fault) bool {
-	if w.healed || !w.o.Faults[f] || !w.luck.chance(rates[f]) {
+	if w.healed || !w.o.Faults[f] || !w.luck.chance(kinds[f].rate) {
 		return false
 	}
 	w.fired(f)
