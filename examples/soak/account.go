@@ -21,6 +21,7 @@ import (
 type account struct {
 	ran      map[string]int // by key, what the server wrote down
 	allowed  map[string]bool
+	denied   map[string]bool
 	started  map[string]int
 	executed int
 	outcomes map[string]int // of calls
@@ -37,7 +38,7 @@ type account struct {
 
 // settle draws the account, and complains of what does not agree.
 func (w *world) settle() (*account, error) {
-	a := &account{ran: map[string]int{}, allowed: map[string]bool{}, started: map[string]int{}, outcomes: map[string]int{}, lost: map[string]int{}}
+	a := &account{ran: map[string]int{}, allowed: map[string]bool{}, denied: map[string]bool{}, started: map[string]int{}, outcomes: map[string]int{}, lost: map[string]int{}}
 	if err := w.readLedger(a); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,24 @@ func (w *world) settle() (*account, error) {
 				c.key, why, c.results, c.reasons, c.executed, a.ran[c.key], c.ended.Sub(c.sent).Round(time.Millisecond), cmp.Or(w.book.troubled(c), "none"))
 		}
 	}
+	w.heeded()
 	return a, w.verify(a)
+}
+
+// heeded: who is asked is listened to, of whichever tool that is asked about.
+func (w *world) heeded() {
+	made, as := map[string]int{}, map[string]int{}
+	for _, c := range w.book.calls {
+		made[c.fate.tool]++
+		if c.results > 0 && c.fate.reason == "" || c.results == 0 && c.answers > 0 && c.reasons[0] == c.fate.reason {
+			as[c.fate.tool]++
+		}
+	}
+	for i := range fates {
+		if f := &fates[i]; f.asked && made[f.tool] >= 10 && as[f.tool] == 0 {
+			w.complain("of %d calls of %s none ended as who was asked wanted", made[f.tool], f.tool)
+		}
+	}
 }
 
 // judge says what is wrong with a call, "" for nothing.
@@ -93,6 +111,8 @@ func (w *world) judge(a *account, c *call) string {
 		return "it is said to have run"
 	case c.results > 0 && c.fate.reason != "":
 		return "it has a result"
+	case trouble == "" && slices.Contains(c.reasons, "policy_denied") && !a.denied[c.key]:
+		return "it was denied, and that is not on record"
 	case trouble == "" && !c.expected():
 		return "it was not answered as the rules say, and nothing was broken"
 	}
@@ -121,11 +141,15 @@ func (w *world) readLedger(a *account) error {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		key, word, _ := strings.Cut(lines.Text(), " ")
+		key, rest, _ := strings.Cut(lines.Text(), " ")
+		word, sum, _ := strings.Cut(rest, " ")
 		a.ran[key]++
 		a.executed++
 		if word != "recorded" {
 			w.complain("%s ran before there was a record that it may (%q)", key, word)
+		}
+		if c := w.book.calls[key]; c != nil && c.sum != sum {
+			w.complain("%s ran with other arguments", key)
 		}
 	}
 	return lines.Err()
@@ -159,6 +183,8 @@ func (a *account) readRecords(file string) error {
 		switch {
 		case r.allows():
 			a.allowed[r.Env] = true
+		case r.decides("deny"):
+			a.denied[r.Env] = true
 		case r.Event == "start":
 			a.started[r.Env]++
 		}

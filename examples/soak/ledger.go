@@ -5,6 +5,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +65,7 @@ func (l *ledger) take(line []byte) error {
 	var m struct {
 		ID     json.RawMessage
 		Method string
-		Params struct{ Arguments struct{ Key string } }
+		Params struct{ Arguments json.RawMessage }
 	}
 	if json.Unmarshal(line, &m) != nil || m.ID == nil {
 		return nil
@@ -79,17 +81,32 @@ func (l *ledger) take(line []byte) error {
 		}
 		result = `{"tools":[` + strings.Join(tools, ",") + `]}`
 	case "tools/call":
-		if err := l.run(m.Params.Arguments.Key); err != nil {
+		sum := sumOf(m.Params.Arguments)
+		if err := l.run(m.Params.Arguments, sum); err != nil {
 			return err
 		}
-		result = `{"content":[]}`
+		result = resultOf(sum)
 	}
 	_, err := fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	return err
 }
 
+// sumOf tells arguments from all others.
+func sumOf(arguments []byte) string {
+	sum := sha256.Sum256(arguments)
+	return hex.EncodeToString(sum[:8])
+}
+
+// resultOf is the result of the call with these arguments, and of no other.
+func resultOf(sum string) string { return `{"content":[{"type":"text","text":"` + sum + `"}]}` }
+
 // run runs a call: it writes that down.
-func (l *ledger) run(key string) error {
+func (l *ledger) run(arguments []byte, sum string) error {
+	var of struct{ Key string }
+	if err := json.Unmarshal(arguments, &of); err != nil {
+		return err
+	}
+	key := of.Key
 	if !l.allowed[key] {
 		l.look()
 	}
@@ -98,7 +115,7 @@ func (l *ledger) run(key string) error {
 		word = "unrecorded"
 	}
 	delete(l.allowed, key) // so that a second time shows, and none is kept for ever
-	if _, err := fmt.Fprintf(l.book, "%s %s\n", key, word); err != nil {
+	if _, err := fmt.Fprintf(l.book, "%s %s %s\n", key, word, sum); err != nil {
 		return err
 	}
 	return l.book.Sync()
@@ -150,6 +167,8 @@ type record struct {
 	Event, Env, Verdict, Method string
 }
 
-func (r record) allows() bool {
-	return r.Event == "decided" && r.Verdict == "allow" && r.Method == "tools/call"
+func (r record) allows() bool { return r.decides("allow") }
+
+func (r record) decides(verdict string) bool {
+	return r.Event == "decided" && r.Verdict == verdict && r.Method == "tools/call"
 }

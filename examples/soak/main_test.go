@@ -78,6 +78,7 @@ func TestJudge(t *testing.T) {
 		{"served twice", call{fate: run, sent: at(1), ended: at(1.1), answers: 2, results: 2}, 1, true},
 		{"served without running", call{fate: run, sent: at(1), ended: at(1.1), answers: 1, results: 1}, 0, true},
 		{"refused by the rules", call{fate: never, sent: at(1), ended: at(1.1), answers: 1, reasons: []string{"policy_denied"}, executed: []string{"no"}}, 0, false},
+		{"refused and not on record", call{fate: never, sent: at(1), ended: at(1.1), answers: 1, reasons: []string{"policy_denied"}, executed: []string{"no"}}, 0, true},
 		{"refused and run", call{fate: never, sent: at(1), ended: at(1.1), answers: 1, reasons: []string{"policy_denied"}, executed: []string{"no"}}, 1, true},
 		{"served against the rules", call{fate: never, sent: at(1), ended: at(1.1), answers: 1, results: 1}, 1, true},
 		{"refused with nothing broken", call{fate: run, sent: at(1), ended: at(1.1), answers: 1, reasons: []string{"server_unavailable"}, executed: []string{"no"}}, 0, true},
@@ -90,7 +91,7 @@ func TestJudge(t *testing.T) {
 		{"nobody could be asked", call{fate: asked, sent: at(1), ended: at(2), answers: 1, reasons: []string{"no_approver"}, executed: []string{"no"}}, 0, false},
 		{"sent twice, answered twice", call{fate: run, sent: at(9.9), ended: at(30), again: true, answers: 2, results: 1, reasons: []string{"busy"}, executed: []string{"unknown"}}, 1, false},
 	} {
-		a := &account{ran: map[string]int{"k": c.ran}, outcomes: map[string]int{}, lost: map[string]int{}}
+		a := &account{ran: map[string]int{"k": c.ran}, denied: map[string]bool{"k": c.what != "refused and not on record"}, outcomes: map[string]int{}, lost: map[string]int{}}
 		c.call.key = "k"
 		if why := w.judge(a, &c.call); (why != "") != c.bad {
 			t.Errorf("%s: %q", c.what, why)

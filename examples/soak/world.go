@@ -262,8 +262,10 @@ func drawn(dice *rand.Rand) *fate {
 // call makes one call; twice brings it twice, as a gateway may.
 func (w *world) call(s *seat, f *fate, n, size int, twice bool) {
 	c := &call{key: fmt.Sprintf("%s-%s-%d", f.tool, s.id, n), from: s.id, fate: f, sent: time.Now(), again: twice}
+	arguments := fmt.Appendf(nil, `{"key":%q,"text":"%0*d"}`, c.key, size, n)
+	c.sum = sumOf(arguments)
 	c.frame = frameOf(c.key, s.id, "mcp/request:tools/call:"+f.tool, "",
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"key":%q,"text":"%0*d"}}}`, n, f.tool, c.key, size, n))
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, n, f.tool, arguments))
 	frame := c.frame
 	w.book.made(c)
 	_ = s.send(frame) // one that was not sent has no answer either
