@@ -316,6 +316,9 @@ func TestO56ToO58ParameterEdits(t *testing.T) {
 		s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
 		s.answers("alice", s.question(), true, `{"action":"accept","content":{"action":"approve","modifiedTarget":"staging","evil":1}}`)
 		s.crossed(`{"target":"staging"}`)
+		if r := s.decided(); r.Digest == "" || r.Ran == "" || r.Ran == r.Digest || string(r.Args) != `{"target":"staging"}` {
+			t.Errorf("on record as %s", r.JSON())
+		}
 		s.has(s.only(), `"_meta":{"mcpx/approval":{`, `"modified":["/target"]`)
 	})
 	everyDialect(t, asksAlice, func(s *stage) {

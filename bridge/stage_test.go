@@ -252,6 +252,18 @@ func (s *stage) has(text string, parts ...string) {
 	}
 }
 
+// decided is the record of the last decision.
+func (s *stage) decided() *Record {
+	s.t.Helper()
+	for i := len(s.notes) - 1; i >= 0; i-- {
+		if r := &s.notes[i]; r.Event == "decided" {
+			return r
+		}
+	}
+	s.t.Fatal("nothing was decided")
+	return nil
+}
+
 func (s *stage) noted(event, reason string) bool {
 	for _, r := range s.notes {
 		if r.Event == event && r.Reason == reason {

@@ -276,6 +276,35 @@ func TestTheFirstWriteThatHangs(t *testing.T) {
 	verified(t, path)
 }
 
+// TestAWriteThatHangsAfterOthersWentWell is noticed as soon, whenever the watch
+// was set last, and those that went well fail nothing.
+func TestAWriteThatHangsAfterOthersWentWell(t *testing.T) {
+	for pace := 150 * time.Millisecond; pace < 5*time.Second; pace += 370 * time.Millisecond {
+		path := newPath(t)
+		synctest.Test(t, func(t *testing.T) {
+			d := &faultyDisk{plan: plan{failWrite: 12, slowWrite: func() { time.Sleep(3 * time.Second) }}}
+			heard := make(chan time.Time, 10)
+			l, _ := open(t, path, Options{RetryEvery: -1, Lag: time.Hour, Wrap: d.wrap, OnChange: func(error) { heard <- time.Now() }})
+			for n := range 10 {
+				mustAppend(t, l, whole(n+1)...)
+				time.Sleep(pace)
+			}
+			began := time.Now()
+			if err := l.Append(raw(whole(11))...); !errors.Is(err, ErrSlow) {
+				t.Errorf("%v between writes: %v", pace, err)
+			}
+			if at := (<-heard).Sub(began); at != patience || len(heard) > 0 {
+				t.Errorf("%v between writes: heard of it after %v, and %d times more", pace, at, len(heard))
+			}
+			if err := l.Retry(); err != nil {
+				t.Errorf("retry: %v", err)
+			}
+			mustClose(t, l)
+		})
+		verified(t, path)
+	}
+}
+
 // TestASyncThatHangs has failed for all who wait after two seconds, and writes
 // that come meanwhile do not hang with it.
 func TestASyncThatHangs(t *testing.T) {
