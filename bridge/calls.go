@@ -259,7 +259,7 @@ func (e *Engine) start(c *call) {
 	e.calls.add(c)
 	c.began = e.now
 	if c.question != "" && !c.host {
-		e.seen.started(e.now, c.from, c.env)
+		e.seen.renew(e.now, c.from, c.env)
 	}
 	if !c.host { // the client has patience of its own, and the server's answer goes past us
 		c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
@@ -386,11 +386,11 @@ func (c *call) tool() string {
 	return ""
 }
 
-// settle ends a call for its caller. If it took long, it is remembered from now
-// on: a machine that slept may have written its line long after it began.
+// settle ends a call for its caller, and remembers one that took long from now on:
+// a machine that slept may have written its line long after it began.
 func (e *Engine) settle(c *call) {
 	if c.number != 0 && !c.silent && !c.host && e.now.Sub(c.began) > soonOver {
-		e.seen.started(e.now, c.from, c.env)
+		e.seen.renew(e.now, c.from, c.env)
 	}
 	e.calls.settle(c)
 }

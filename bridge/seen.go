@@ -126,9 +126,9 @@ func (s *seen) add(name digest, at moment, body digest) {
 	s.queue = append(s.queue, seenAt{name, at})
 }
 
-// started counts a request as seen now: that people took their time to agree to
-// it must not shorten how long it cannot run again.
-func (s *seen) started(now time.Time, from, env string) {
+// renew counts a request as seen now: the time that people took to agree to it, or
+// that it ran, must not shorten how long it cannot run again.
+func (s *seen) renew(now time.Time, from, env string) {
 	name := s.nameOf(seenKey{from, env})
 	s.add(name, s.when(now), s.known[name].body)
 }

@@ -85,6 +85,7 @@ func (p *process) letOut() {
 	p.release()
 }
 
+// release carries out what was decided.
 func (p *process) release() {
 	p.w.agenda.drop(p.flush)
 	p.flush = nil

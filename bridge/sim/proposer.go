@@ -102,27 +102,29 @@ func (p *person) withdraw(d dice, id string) {
 	if !p.here {
 		return
 	}
+	p.w.topic.send(p.spellWithdrawal(d, id))
+}
+
+func (p *person) spellWithdrawal(d dice, id string) *frame {
 	s := said{id: p.word("w"), from: p.id, to: []string{us}, kind: wire.Withdraw, corr: []string{id}}
 	payload, link := []byte(`{"reason":"no_longer_needed"}`), fmt.Sprintf(`"correlationId":"%s",`, id)
 	n := d.IntN(8)
 	if p.w.o.Protocol != "mcpx/v0.1" {
 		n = 0
 	}
-	p.w.topic.send(func() *frame {
-		switch n {
-		case 1:
-			return p.w.topic.draft(s, "mcpx.withdraw.proposal", link, payload)
-		case 2:
-			return p.w.topic.draft(s, "mcp.withdraw.proposal", link, payload)
-		case 3:
-			return p.w.topic.draft(s, "proposal/withdraw", "", fmt.Appendf(nil, `{"proposalId":"%s"}`, id))
-		case 4:
-			return p.w.topic.draft(s, "proposal/status", "", fmt.Appendf(nil, `{"proposalId":"%s","status":"withdrawn"}`, id))
-		case 5:
-			return p.w.topic.draft(s, "mcp", "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%s"}}`, id))
-		}
-		return p.w.topic.spell(s, payload)
-	}())
+	switch n {
+	case 1:
+		return p.w.topic.draft(s, "mcpx.withdraw.proposal", link, payload)
+	case 2:
+		return p.w.topic.draft(s, "mcp.withdraw.proposal", link, payload)
+	case 3:
+		return p.w.topic.draft(s, "proposal/withdraw", "", fmt.Appendf(nil, `{"proposalId":"%s"}`, id))
+	case 4:
+		return p.w.topic.draft(s, "proposal/status", "", fmt.Appendf(nil, `{"proposalId":"%s","status":"withdrawn"}`, id))
+	case 5:
+		return p.w.topic.draft(s, "mcp", "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%s"}}`, id))
+	}
+	return p.w.topic.spell(s, payload)
 }
 
 // reject says that this participant will not serve a proposal.
