@@ -91,7 +91,7 @@ func (c *checker) lastReject(cl *claim, word string) {
 
 func (c *checker) servesTheSame(cl *claim) bool {
 	return slices.ContainsFunc(c.order, func(of *claim) bool {
-		return of.offer() && of != cl && of.from == cl.from && of.content() == cl.content() && of.serves != nil
+		return of.offer() && of != cl && of.from == cl.from && of.content() == cl.content()
 	})
 }
 
