@@ -83,13 +83,14 @@ func (c *checker) lastWord(cl *claim, code int) {
 func (c *checker) lastReject(cl *claim, word string) {
 	codes, known := rejectWords[word]
 	switch {
-	case word == "duplicate" && c.servesTheSame(cl), word == "busy" && c.w.o.Faults[pause]:
+	case word == "duplicate" && c.proposedTwice(cl), word == "busy" && c.w.o.Faults[pause]:
 	case !known || !slices.ContainsFunc(codes, func(code int) bool { return refusals[code](c, cl) }):
 		c.blame("last word", "%v is rejected as %q, and nothing that was seen is a reason", cl, word)
 	}
 }
 
-func (c *checker) servesTheSame(cl *claim) bool {
+// proposedTwice: its proposer has proposed the same in another proposal.
+func (c *checker) proposedTwice(cl *claim) bool {
 	return slices.ContainsFunc(c.order, func(of *claim) bool {
 		return of.offer() && of != cl && of.from == cl.from && of.content() == cl.content()
 	})
