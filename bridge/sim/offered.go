@@ -163,7 +163,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 		if !cl.offer() || cl.proc != c.proc.number || cl.from != l.To[0] || !cl.started {
 			continue
 		}
-		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) {
+		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) && !c.mistaken(cl, l.Corr[0]) {
 			cl.itself(l.Corr[0])
 		}
 		if cl.self == l.Corr[0] || c.mistaken(cl, l.Corr[0]) {
@@ -189,7 +189,7 @@ func (c *checker) held(cl *claim, l *letter) *claim {
 func (c *checker) mistaken(cl *claim, self string) bool {
 	for _, other := range c.offersOf([]string{cl.id}) {
 		if other.self == self && other.answers == 0 && other.from != cl.from {
-			cl.self, cl.rpc, other.self, other.rpc = other.self, other.rpc, cl.self, cl.rpc
+			cl.self, cl.rpc, cl.shown, other.self, other.rpc, other.shown = other.self, other.rpc, other.shown, cl.self, cl.rpc, cl.shown
 			return true
 		}
 	}
