@@ -225,7 +225,10 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 		failed.Ends = append(failed.Ends, r.Call)
 	}
 	s.putOff(b)
-	s.Handle(failed)
+	s.mu.Lock()
+	failed.Results = append(failed.Results, s.overtaken(b)...)
+	s.handleAndWake(failed)
+	s.mu.Unlock()
 	s.mu.Lock()
 	s.batch.neverLeft(b.starts) // those too that time alone has ended, before what failed was said
 	s.mu.Unlock()
@@ -235,6 +238,20 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 	for _, sync := range b.syncs {
 		s.Handle(Synced{sync.Ticket, err})
 	}
+}
+
+// overtaken takes out of the next batch the results whose last words were in b:
+// they waited for a seat, which was taken while those were being written. It is
+// called with mu held.
+func (s *Sidecar) overtaken(b batch) (results []Send) {
+	s.batch.results = slices.DeleteFunc(s.batch.results, func(r result) bool {
+		late := slices.ContainsFunc(b.last, func(last *Record) bool { return last.Call == r.Of })
+		if late {
+			results = append(results, r.Send)
+		}
+		return late
+	})
+	return results
 }
 
 // enoughTries to put last words on record in a log that says that it is well. It

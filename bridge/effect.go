@@ -20,6 +20,7 @@ type (
 		// before it is on record. If it cannot be put there, the frame does not
 		// leave, and Unrecorded says so.
 		Result bool
+		Of     string // that call, as it is on record
 	}
 
 	// Write puts one line, without its newline, on its way to the server.

@@ -117,6 +117,28 @@ func TestAResultThatWaitedIsMarked(t *testing.T) {
 	}
 }
 
+// The seat comes back at the very moment in which the end cannot be written.
+func TestAResultThatLeavesWhileItsEndIsLostIsMarked(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	s.SeatLost(errors.New("gone"))
+	m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`), jsonrpc.Passed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handle(ServerSaid{m})
+	log.fails = 1
+	log.meanwhile = func() {
+		s.Handle(Seated{st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}}})
+	}
+	s.Flush()
+	got := strings.Join(w.frames, "\n")
+	if strings.Count(got, `"correlation_id":"e1"`) != 1 || !strings.Contains(got, `"audit":"incomplete"`) {
+		t.Errorf("the caller was told %s", got)
+	}
+}
+
 // A flakyLog fails as often as it is told, and is well after
 // each time.
 type flakyLog struct {

@@ -149,7 +149,7 @@ func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
 // its record wherever it waited meanwhile.
 func (e *Engine) sendHeld(h held) {
 	if f, ok := e.spell(wire.Reply, h.env); ok {
-		f.Result = h.of != ""
+		f.Result, f.Of = h.of != "", h.of
 		e.do(f)
 	} else if n := len(e.room.held); n > 0 && e.room.held[n-1].env == h.env {
 		e.room.held[n-1].of = h.of

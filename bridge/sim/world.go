@@ -29,7 +29,6 @@ type world struct {
 	skew    time.Duration // of the wall clock
 	dozedAt time.Duration // when the machine woke up last
 	stepped bool          // the wall clock was put forward or back
-	belated bool          // a long time passed between what was done and its record
 	agenda  agenda
 	luck    dice
 	healed  bool
@@ -208,7 +207,6 @@ func (w *world) befall(f Fault) {
 		w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
 		w.stepped = true
 	case longSleep:
-		w.belated = w.belated || w.proc != nil && w.proc.flush != nil
 		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
 		w.dozedAt = w.now
 		if w.proc != nil {
