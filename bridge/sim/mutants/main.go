@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Uint64("seeds", 4000, "give up on a mutant after so many `worlds`")
+	seeds := flag.Uint64("seeds", 20000, "give up on a mutant after so many `worlds`")
 	only := flag.String("only", "", "only those whose `name` contains it")
 	verbose := flag.Bool("v", false, "say of each which world noticed, and what")
 	flag.Parse()
