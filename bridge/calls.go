@@ -386,13 +386,18 @@ func (c *call) tool() string {
 	return ""
 }
 
-// settle ends a call for its caller, and remembers one that took long from now on:
-// a machine that slept may have written its line long after it began.
+// settle ends a call for its caller.
 func (e *Engine) settle(c *call) {
-	if c.number != 0 && !c.silent && !c.host && e.now.Sub(c.began) > soonOver {
+	e.keepInMind(c)
+	e.calls.settle(c)
+}
+
+// keepInMind remembers a call that took long from now on: a machine that slept may
+// have written its line long after it began.
+func (e *Engine) keepInMind(c *call) {
+	if c.number != 0 && c.from != "" && !c.host && e.now.Sub(c.began) > soonOver {
 		e.seen.renew(e.now, c.from, c.env)
 	}
-	e.calls.settle(c)
 }
 
 // soonOver is how long a call takes at the most that is remembered from its
@@ -401,6 +406,7 @@ const soonOver = time.Minute
 
 // remove forgets a call that the server is done with.
 func (e *Engine) remove(c *call) {
+	e.keepInMind(c)
 	e.alarms.stop(c.alarm)
 	delete(e.calls.byNumber, c.number)
 }

@@ -78,6 +78,19 @@ func TestACallIsRememberedFromItsEnd(t *testing.T) {
 	}
 }
 
+// So it has where the caller had taken it back in the same moment.
+func TestACallThatWasTakenBackIsRememberedToo(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	s.cancel("bob", "e2", "1")
+	s.now = s.now.Add(16 * time.Minute)
+	s.do(Tick{})
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	if n := s.asked(); n != 1 {
+		t.Errorf("the server got the call %d times: %q", n, s.lines)
+	}
+}
+
 // A server that changes a tool and then lists its tools no more has not made the
 // change the first definition.
 func TestAToolStaysChangedWhenAListingFails(t *testing.T) {

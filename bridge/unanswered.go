@@ -16,7 +16,7 @@ import (
 // answer what was cancelled.
 func (e *Engine) linger(c *call) {
 	e.alarms.stop(c.alarm)
-	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { delete(e.calls.byNumber, c.number) })
+	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.remove(c) })
 }
 
 // notWritten: the call never left us.
