@@ -228,8 +228,6 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 	s.mu.Lock()
 	failed.Results = append(failed.Results, s.overtaken(b)...)
 	s.handleAndWake(failed)
-	s.mu.Unlock()
-	s.mu.Lock()
 	s.batch.neverLeft(b.starts) // those too that time alone has ended, before what failed was said
 	s.mu.Unlock()
 	if s.o.Audit.Err() == nil {
