@@ -29,13 +29,14 @@ func FuzzDeriveID(f *testing.F) {
 // What stands on the command line becomes one strict object, or an error that
 // says what to write.
 func FuzzArguments(f *testing.F) {
-	for _, line := range []string{"a=b", "a:=1\nb=c=d", `{"a":1}`, "a=1\na:=2", "=x", ":=1", "a:=", "a:={\"x\":1,\"x\":2}", "n= 7 ", "n=-0", "\xff=\xfe", "a\x00=b", "n=1e400", "{\"a\":1}\nb=c"} {
+	for _, line := range []string{"a=b", "a:=1\nb=c=d", `{"a":1}`, "a=1\na:=2", "=x", ":=1", "a:=", "a:={\"x\":1,\"x\":2}", "-", "n= 7 ", "n=-0", "\xff=\xfe", "a\x00=b", "n=1e400", "{\"a\":1}\nb=c"} {
 		f.Add(line, `{"properties":{"a":{"type":"string"},"n":{"type":["integer","null"]}}}`)
 		f.Add(line, `{"properties":[]}`)
 	}
 	f.Fuzz(func(t *testing.T, line, schema string) {
-		given, err := (&program{}).readArguments(strings.Split(line, "\n"))
-		if line == "-" || err != nil {
+		p := &program{env: env{stdin: strings.NewReader(schema)}}
+		given, err := p.readArguments(strings.Split(line, "\n"))
+		if err != nil {
 			return
 		}
 		object := given.object
