@@ -48,6 +48,19 @@ type disk struct {
 
 func (d disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
 
+// Sync puts on the disk what was written before it.
+func (d disk) Sync() error {
+	info, err := d.Stat()
+	if err != nil {
+		return err
+	}
+	if err := d.File.Sync(); err != nil {
+		return err
+	}
+	uncache(d.File, info.Size())
+	return nil
+}
+
 // openFile opens a log's file for appending, and makes it if flag says so. It
 // refuses what others could have put there or can change.
 func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
