@@ -3,12 +3,14 @@ package gateway
 import (
 	"bufio"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
@@ -34,6 +36,7 @@ var (
 type line struct {
 	net.Conn
 	out   *outbox.Outbox // nil until the upgrade is answered
+	in    io.Reader      // of the connection, from then on
 	idle  func()         // about to block
 	every time.Duration  // between pings
 	dead  time.Duration  // of silence
@@ -70,7 +73,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 // upgraded starts the line's work: the next write is a frame.
 func (l *line) upgraded(out *outbox.Outbox, idle func()) error {
-	l.out, l.idle = out, idle
+	l.out, l.idle, l.in = out, idle, inbox.New(l.Conn)
 	l.heard = time.Now()
 	l.pinged = l.heard
 	return l.arm(l.heard)
@@ -80,7 +83,7 @@ func (l *line) upgraded(out *outbox.Outbox, idle func()) error {
 func (l *line) Read(p []byte) (int, error) {
 	l.idle()
 	for {
-		n, err := l.Conn.Read(p)
+		n, err := l.in.Read(p)
 		if n > 0 {
 			l.heard = time.Now()
 			return n, l.over(l.heard)

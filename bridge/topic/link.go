@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
@@ -35,18 +36,21 @@ const (
 type cork struct {
 	net.Conn
 	out   *outbox.Outbox // nil during the handshake
+	in    io.Reader      // of the connection, after it
 	idle  func()
 	heard atomic.Bool
 }
 
 func (c *cork) Read(p []byte) (int, error) {
+	in := io.Reader(c.Conn)
 	if c.out != nil {
 		if c.idle != nil {
 			c.idle()
 		}
 		c.out.Flush()
+		in = c.in
 	}
-	n, err := c.Conn.Read(p)
+	n, err := in.Read(p)
 	if n > 0 {
 		c.heard.Store(true)
 	}
@@ -86,6 +90,7 @@ type link struct {
 // newLink corks a connection whose handshake is done.
 func newLink(ws *websocket.Conn, c *cork) *link {
 	l := &link{ws: ws, cork: c, scratch: make([]byte, 16<<10)}
+	c.in = inbox.New(c.Conn)
 	c.out = outbox.New(c.Conn, outbox.Options{
 		Own:      true,
 		MaxItems: queueFrames, MaxBytes: queueBytes, Deadline: writeDeadline, OnFail: l.broken,

@@ -64,9 +64,9 @@ func (d *direct) writeOnce(fd uintptr) bool {
 		}
 		d.ready = d.own // else whoever shares the descriptor can change that at any time
 	}
-	n, err := writev(int(fd), d.text)
+	n, err := d.writev(int(fd))
 	for err == unix.EINTR {
-		n, err = writev(int(fd), d.text)
+		n, err = d.writev(int(fd))
 	}
 	if err == nil {
 		d.n = n
@@ -76,9 +76,16 @@ func (d *direct) writeOnce(fd uintptr) bool {
 	return true
 }
 
-func writev(fd int, pieces [][]byte) (int, error) {
-	if len(pieces) == 1 {
-		return unix.Write(fd, pieces[0])
+// briefly is up to how many bytes a write takes so little time that nobody need
+// be told of it.
+const briefly = 64 << 10
+
+func (d *direct) writev(fd int) (int, error) {
+	switch {
+	case len(d.text) > 1:
+		return unix.Writev(fd, d.text)
+	case d.ready && len(d.text[0]) <= briefly:
+		return writeNow(fd, d.text[0])
 	}
-	return unix.Writev(fd, pieces)
+	return unix.Write(fd, d.text[0])
 }

@@ -1,0 +1,83 @@
+package inbox
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// New returns a reader of what r reads: one that goes straight to r's descriptor if
+// that is in non-blocking mode, else r itself. The open file must be ours alone, for
+// nobody may set its mode from then on. The reader obeys r's read deadline and ends
+// with it when r is closed; one goroutine at a time may read.
+func New(r io.Reader) io.Reader {
+	c, ok := r.(syscall.Conn)
+	if !ok {
+		return r
+	}
+	raw, err := c.SyscallConn()
+	if err != nil || !neverWaits(raw) {
+		return r
+	}
+	d := &direct{raw: raw}
+	d.once = d.readOnce
+	return d
+}
+
+func neverWaits(raw syscall.RawConn) (never bool) {
+	err := raw.Control(func(fd uintptr) {
+		flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
+		never = err == nil && flags&unix.O_NONBLOCK != 0
+	})
+	return err == nil && never
+}
+
+// A direct reads from a descriptor in non-blocking mode.
+type direct struct {
+	raw  syscall.RawConn
+	once func(fd uintptr) bool // d.readOnce, bound once so that a read allocates nothing
+
+	into []byte // what readOnce is to fill
+	n    int    // and how it went
+	err  error
+}
+
+// Read implements io.Reader.
+func (d *direct) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	d.into, d.n, d.err = p, 0, nil
+	err := d.raw.Read(d.once)
+	d.into = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case d.err != nil:
+		return 0, os.NewSyscallError("read", d.err)
+	case d.n == 0:
+		return 0, io.EOF
+	}
+	return d.n, nil
+}
+
+// readOnce reports whether there was an outcome: with false the runtime waits
+// until there may be one.
+func (d *direct) readOnce(fd uintptr) bool {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&d.into[0])), uintptr(len(d.into)))
+	for errno == unix.EINTR {
+		n, _, errno = unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&d.into[0])), uintptr(len(d.into)))
+	}
+	switch errno {
+	case 0:
+		d.n = int(n)
+	case unix.EAGAIN:
+		return false
+	default:
+		d.err = errno
+	}
+	return true
+}
