@@ -2,8 +2,10 @@ package policy
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -117,8 +119,8 @@ func (s *scanner) value(depth int) (v value, err error) {
 		return v, s.wrong("too deep or too many values")
 	case c == '{':
 		v.kind = isObject
-		seen := map[string]bool{}
-		err = s.list('}', func() error { return s.member(&v, seen, depth) })
+		known := known{}
+		err = s.list('}', func() error { return s.member(&v, &known, depth) })
 	case c == '[':
 		v.kind = isArray
 		err = s.list(']', func() error { return s.element(&v, depth) })
@@ -164,7 +166,34 @@ func (s *scanner) element(v *value, depth int) error {
 	return err
 }
 
-func (s *scanner) member(v *value, seen map[string]bool, depth int) error {
+// known are the keys of an object so far.
+type known struct {
+	few  []string
+	many map[string]bool // instead, when few would take long to look through
+}
+
+// again reports whether key was added before, and adds it.
+func (k *known) again(key string) bool {
+	switch {
+	case k.many != nil:
+		if k.many[key] {
+			return true
+		}
+		k.many[key] = true
+	case slices.Contains(k.few, key):
+		return true
+	case len(k.few) < 16:
+		k.few = append(k.few, key)
+	default:
+		k.many = map[string]bool{key: true}
+		for _, key := range k.few {
+			k.many[key] = true
+		}
+	}
+	return false
+}
+
+func (s *scanner) member(v *value, known *known, depth int) error {
 	if s.skip(); s.next() != '"' {
 		return s.wrong("a key is missing")
 	}
@@ -172,10 +201,9 @@ func (s *scanner) member(v *value, seen map[string]bool, depth int) error {
 	if err != nil {
 		return err
 	}
-	if seen[key] {
+	if known.again(key) {
 		return s.wrong(fmt.Sprintf("the key %.40q stands twice", key))
 	}
-	seen[key] = true
 	if s.skip(); s.next() != ':' {
 		return s.wrong("a colon is missing")
 	}
@@ -245,13 +273,18 @@ func (s *scanner) string(mute bool) (string, error) {
 // plain goes to what stands for something else than itself, or for nothing, in
 // a string.
 func (s *scanner) plain() {
-	for i, c := range s.raw[s.at:] {
-		if c == '"' || c == '\\' || c < ' ' {
-			s.at += i
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; s.at+8 <= len(s.raw); s.at += 8 { // long strings are what most of large arguments are
+		w := binary.LittleEndian.Uint64(s.raw[s.at:])
+		quote, slash := w^('"'*ones), w^('\\'*ones)
+		if stop := ((w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs; stop != 0 {
+			s.at += bits.TrailingZeros64(stop) >> 3
 			return
 		}
 	}
-	s.at = len(s.raw)
+	for s.at < len(s.raw) && s.raw[s.at] != '"' && s.raw[s.at] != '\\' && s.raw[s.at] >= ' ' {
+		s.at++
+	}
 }
 
 func (s *scanner) escape() (rune, error) {

@@ -49,7 +49,7 @@ func (h Head) appendLine(dst []byte, now time.Time, mono time.Duration, rec []by
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, h.Seq+1, 10)
 	dst = append(dst, `,"ts":"`...)
-	dst = now.UTC().AppendFormat(dst, timeForm)
+	dst = appendTime(dst, now)
 	dst = append(dst, `","mono_ms":`...)
 	dst = strconv.AppendInt(dst, mono.Milliseconds(), 10)
 	dst = append(dst, `,"prev":"`...)
@@ -59,6 +59,17 @@ func (h Head) appendLine(dst []byte, now time.Time, mono time.Duration, rec []by
 	dst = append(dst, rec[1:]...)
 	unbroken(dst[at:])
 	return dst
+}
+
+// appendTime writes a time in timeForm. RFC 3339 is what package time writes fast.
+func appendTime(dst []byte, at time.Time) []byte {
+	at = at.UTC()
+	dst = at.AppendFormat(dst, time.RFC3339)
+	dst[len(dst)-1] = '.' // was Z
+	for micros, unit := at.Nanosecond()/1000, 100_000; unit > 0; unit /= 10 {
+		dst = append(dst, byte('0'+micros/unit%10))
+	}
+	return append(dst, 'Z')
 }
 
 // unbroken makes one line of JSON that may have several: within strings there

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -268,6 +269,15 @@ func TestDetect(t *testing.T) {
 		d, ok := wire.Detect([]byte(frame))
 		if d.Protocol != want || ok != (want != "") {
 			t.Errorf("%s: %q, %v; want %q", frame, d.Protocol, ok, want)
+		}
+	}
+}
+
+// A stamp is what package time would write.
+func TestStamp(t *testing.T) {
+	for _, at := range []time.Time{{}, time.Unix(0, 1), time.Unix(1_700_000_000, 999_999_999), time.Date(2026, 2, 28, 23, 59, 59, 12_345_678, time.FixedZone("", -9*3600))} {
+		if got, want := wire.Stamp(at), at.UTC().Format("2006-01-02T15:04:05.000Z"); got != want {
+			t.Errorf("%s, not %s", got, want)
 		}
 	}
 }

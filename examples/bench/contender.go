@@ -3,7 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
@@ -102,7 +105,11 @@ func startOurs(s *stage.Stage) (*contender, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bridge, _, err := s.Ready("run", "--json", "--gateway", e.URL, "--token-file", token, "--topic", "split", "--allow", "echo", "--", s.Bin(stage.Echo))
+	look, err := s.Token("split", "look")
+	if err != nil {
+		return nil, nil, err
+	}
+	bridge, err := serve(s, []string{"--gateway", e.URL, "--topic", "split", "--token-file", token}, []string{"--gateway", e.URL, "--topic", "split", "--token-file", look})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,12 +124,45 @@ func startHosting(s *stage.Stage) (*contender, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bridge, e, err := s.Ready("run", "--json", "--listen", "127.0.0.1:0", "--topic", "hosted", "--allow", "echo", "--", s.Bin(stage.Echo))
+	at, err := freePort()
 	if err != nil {
 		return nil, nil, err
 	}
-	where, err := inTopic(s, e.Gateway, "hosted")
+	bridge, err := serve(s, []string{"--listen", at, "--topic", "hosted"}, []string{"--topic", "hosted"})
+	if err != nil {
+		return nil, nil, err
+	}
+	where, err := inTopic(s, "ws://"+at, "hosted")
 	return &contender{name: hosting, parts: []*stage.Process{bridge}}, where, err
+}
+
+// serve starts a bridge that prints no line for each call, as the bare one does
+// not either: what happened is on record. It waits until somebody who joins with
+// look sees the tools.
+func serve(s *stage.Stage, join, look []string) (*stage.Process, error) {
+	args := slices.Concat([]string{"run", "--log-level", "warn", "--allow", "echo"}, join, []string{"--", s.Bin(stage.Echo)})
+	bridge, err := s.Start(stage.Bridge, args...)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		out, err := s.Run(stage.Bridge, append([]string{"tools", "echo"}, look...)...)
+		if err != nil || out.Exit == 0 {
+			return bridge, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the bridge does not serve: %s", out.Stderr)
+		}
+	}
+}
+
+// freePort is an address on loopback at which nobody listens.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 func startBare(s *stage.Stage) (*contender, []string, error) {

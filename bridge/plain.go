@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A plainSchema is what most tools want of their arguments: certain members, each
+// of a simple type. That arguments fit it can be seen while reading them, which
+// takes a tenth of the validator's time. All that does not fit, or is not as
+// simple, is left to the validator.
+type plainSchema struct {
+	members  map[string]string // the type of each member; "" for more than a simple type
+	required []string
+	closed   bool // no other members
+}
+
+// notes are the words of a schema that ask for nothing.
+type notes struct {
+	Title       jsontext.Value `json:"title"`
+	Description jsontext.Value `json:"description"`
+	Default     jsontext.Value `json:"default"`
+	Examples    jsontext.Value `json:"examples"`
+}
+
+// readPlain returns nil for a schema that says more. It must be one that the
+// validator takes.
+func readPlain(schema []byte) *plainSchema {
+	var s struct {
+		notes
+		Dialect    jsontext.Value            `json:"$schema"`
+		Type       string                    `json:"type"`
+		Properties map[string]jsontext.Value `json:"properties"`
+		Required   []string                  `json:"required"`
+		Additional *bool                     `json:"additionalProperties"`
+	}
+	if json.Unmarshal(schema, &s, json.RejectUnknownMembers(true)) != nil || s.Type != "object" {
+		return nil
+	}
+	p := &plainSchema{members: map[string]string{}, required: s.Required, closed: s.Additional != nil && !*s.Additional}
+	for name, text := range s.Properties {
+		var m struct {
+			notes
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(text, &m, json.RejectUnknownMembers(true)) != nil {
+			m.Type = ""
+		}
+		p.members[name] = m.Type
+	}
+	return p
+}
+
+// fits reports whether an object that was scanned strictly before fits for
+// certain.
+func (p *plainSchema) fits(object []byte) bool {
+	if object[0] != '{' {
+		return false
+	}
+	missing := len(p.required)
+	i := skipSpace(object, 1)
+	for ; object[i] != '}'; i = skipSpace(object, i) {
+		if object[i] == ',' {
+			i = skipSpace(object, i+1)
+		}
+		end := stringEnd(object, i)
+		key := object[i+1 : end-1]
+		at := skipSpace(object, skipSpace(object, end)+1)
+		if i = scalarEnd(object, at); i < 0 || bytes.IndexByte(key, '\\') >= 0 || !p.takes(key, object[at:i]) {
+			return false
+		}
+		if slices.ContainsFunc(p.required, func(name string) bool { return name == string(key) }) {
+			missing--
+		}
+	}
+	return missing == 0
+}
+
+// takes reports whether a member may have this value for certain.
+func (p *plainSchema) takes(key, scalar []byte) bool {
+	want, named := p.members[string(key)]
+	if !named {
+		return !p.closed
+	}
+	switch scalar[0] {
+	case '"':
+		return want == "string"
+	case 't', 'f':
+		return want == "boolean"
+	case 'n':
+		return want == "null"
+	}
+	return want == "number" || want == "integer" && !bytes.ContainsAny(scalar, ".eE")
+}
+
+// surelyNumber is up to how many bytes a number is none that is too vast to be
+// looked into, however it is written.
+const surelyNumber = 15
+
+// scalarEnd is the offset after the value at i, negative if it is none that can
+// be told in passing.
+func scalarEnd(text []byte, i int) int {
+	switch text[i] {
+	case '{', '[':
+		return -1
+	case '"':
+		return stringEnd(text, i)
+	}
+	n := bytes.IndexAny(text[i:], " \t\r\n,]}")
+	if n > surelyNumber || bytes.ContainsAny(text[i:i+n], "eE") && text[i] <= '9' {
+		return -1
+	}
+	return i + n
+}
