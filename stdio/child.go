@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
@@ -133,14 +132,6 @@ func (c *child) start(context.Context) error {
 	}
 	go c.listen(errs)
 	return nil
-}
-
-// stdout is where the process's stdout is read from.
-func (c *child) stdout() io.Reader {
-	if c.s.attaches() { // others may have the open file too
-		return c.ours.stdout
-	}
-	return inbox.New(c.ours.stdout)
 }
 
 // connect takes the ends of a server that runs already.

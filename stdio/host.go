@@ -205,7 +205,7 @@ func (r *relay) notice(s sign) {
 // fromServer passes on what the server says, to its end.
 func (r *relay) fromServer() {
 	defer close(r.c.read)
-	in := newLines(r.c.stdout(), r.c.s.o.MaxLine, r.idle)
+	in := newLines(r.c.ours.stdout, r.c.s.o.MaxLine, r.idle)
 	in.parts = true
 	for {
 		line, err := in.next()

@@ -28,7 +28,7 @@ type reader struct {
 func (r *reader) run() {
 	c := r.c
 	defer close(c.read)
-	in := newLines(c.stdout(), c.s.o.MaxLine, r.idle)
+	in := newLines(c.ours.stdout, c.s.o.MaxLine, r.idle)
 	for {
 		line, err := in.next()
 		switch {

@@ -27,7 +27,7 @@ var may = map[string]string{
 	"bridge/audit":           "bridge/private",
 	"bridge/desktop/install": "",
 
-	"stdio":           "stdio/inbox stdio/jsonrpc stdio/outbox",
+	"stdio":           "stdio/jsonrpc stdio/outbox",
 	"stdio/stdiotest": "stdio stdio/jsonrpc",
 	"bridge/wire":     "stdio/jsonrpc",
 	"bridge/approval": "bridge/timetable policy stdio/jsonrpc",

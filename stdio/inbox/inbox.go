@@ -1,8 +1,12 @@
 // Package inbox reads from one descriptor as directly as can be.
 //
 // An ordinary read tells Go's scheduler before and after, for it might wait. One
-// from a descriptor in non-blocking mode never does. And where a program has been
-// idle, telling the scheduler wakes a thread of the runtime that looks after
-// waiting reads, which takes longer than the read and a core from whoever is to
-// answer.
+// from a socket in non-blocking mode never does. And where a program has been idle,
+// telling the scheduler wakes a thread of the runtime that looks after waiting
+// reads, which takes longer than the read and a core from whoever is to answer.
+//
+// A pipe is read the ordinary way in any mode: the process at its other end can
+// hold its lock for as long as it likes (by splicing from where nothing comes, or
+// by writing memory that has yet to be found), and while a read that the scheduler
+// does not know of waits for that, the whole program stands still.
 package inbox

@@ -10,9 +10,9 @@ import (
 )
 
 // New returns a reader of what r reads: one that goes straight to r's descriptor if
-// that is in non-blocking mode, else r itself. The open file must be ours alone, for
-// nobody may set its mode from then on. The reader obeys r's read deadline and ends
-// with it when r is closed; one goroutine at a time may read.
+// that is a socket in non-blocking mode, else r itself. The open file must be ours
+// alone, for nobody may set its mode from then on. The reader obeys r's read deadline
+// and ends with it when r is closed; one goroutine at a time may read.
 func New(r io.Reader) io.Reader {
 	c, ok := r.(syscall.Conn)
 	if !ok {
@@ -29,13 +29,15 @@ func New(r io.Reader) io.Reader {
 
 func neverWaits(raw syscall.RawConn) (never bool) {
 	err := raw.Control(func(fd uintptr) {
+		var info unix.Stat_t
 		flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
-		never = err == nil && flags&unix.O_NONBLOCK != 0
+		never = err == nil && flags&unix.O_NONBLOCK != 0 &&
+			unix.Fstat(int(fd), &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFSOCK
 	})
 	return err == nil && never
 }
 
-// A direct reads from a descriptor in non-blocking mode.
+// A direct reads from a socket in non-blocking mode.
 type direct struct {
 	raw  syscall.RawConn
 	once func(fd uintptr) bool // d.readOnce, bound once so that a read allocates nothing

@@ -120,19 +120,24 @@ func TestAResetIsAnError(t *testing.T) {
 	}
 }
 
-// What would make a thread wait is read as usual.
-func TestABlockingDescriptorIsLeftAlone(t *testing.T) {
+// What could make a thread wait is read as usual.
+func TestPipesAndBlockingSocketsAreLeftAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes")
 	}
 	for _, w := range ways(t) {
 		f, ok := w.in.(*os.File)
 		if !ok {
-			continue
+			copied, err := w.in.(*net.TCPConn).File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer copied.Close()
+			copied.Fd() // makes it blocking
+			f = copied
 		}
-		f.Fd() // makes it blocking
 		if in := inbox.New(f); in != io.Reader(f) {
-			t.Errorf("a blocking pipe is read by a %T", in)
+			t.Errorf("a %s is read by a %T", w.name, in)
 		}
 	}
 	in := bytes.NewReader(nil)

@@ -16,6 +16,7 @@ type direct struct {
 	raw    syscall.RawConn
 	own    bool                  // nobody else can change its mode
 	ready  bool                  // it does not block, and is ours
+	socket bool                  // and a socket: whoever is at the other end of a pipe can hold its lock
 	once   func(fd uintptr) bool // d.writeOnce, bound once so that a write allocates nothing
 	pieces [maxPieces][]byte
 
@@ -63,6 +64,7 @@ func (d *direct) writeOnce(fd uintptr) bool {
 			return true
 		}
 		d.ready = d.own // else whoever shares the descriptor can change that at any time
+		d.socket = d.own && isSocket(fd)
 	}
 	n, err := d.writev(int(fd))
 	for err == unix.EINTR {
@@ -76,6 +78,11 @@ func (d *direct) writeOnce(fd uintptr) bool {
 	return true
 }
 
+func isSocket(fd uintptr) bool {
+	var info unix.Stat_t
+	return unix.Fstat(int(fd), &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFSOCK
+}
+
 // briefly is up to how many bytes a write takes so little time that nobody need
 // be told of it.
 const briefly = 64 << 10
@@ -84,7 +91,7 @@ func (d *direct) writev(fd int) (int, error) {
 	switch {
 	case len(d.text) > 1:
 		return unix.Writev(fd, d.text)
-	case d.ready && len(d.text[0]) <= briefly:
+	case d.socket && len(d.text[0]) <= briefly:
 		return writeNow(fd, d.text[0])
 	}
 	return unix.Write(fd, d.text[0])
