@@ -1,9 +1,10 @@
-// Package inbox reads from one descriptor as directly as can be.
+// Package inbox reads from one socket without telling Go's scheduler.
 //
-// An ordinary read tells Go's scheduler before and after, for it might wait. One
-// from a socket in non-blocking mode never does. And where a program has been idle,
-// telling the scheduler wakes a thread of the runtime that looks after waiting
-// reads, which takes longer than the read and a core from whoever is to answer.
+// An ordinary read tells it before and after, for it might wait. One from a socket
+// in non-blocking mode never does. And where a program has been idle, telling the
+// scheduler wakes a thread of the runtime (sysmon) that looks after system calls
+// which take long. That takes longer than the read, and a core from whoever is to
+// answer. Package outbox writes to sockets in the same way.
 //
 // A pipe is read the ordinary way in any mode: the process at its other end can
 // hold its lock for as long as it likes (by splicing from where nothing comes, or

@@ -11,8 +11,11 @@ import (
 
 // New returns a reader of what r reads: one that goes straight to r's descriptor if
 // that is a socket in non-blocking mode, else r itself. The open file must be ours
-// alone, for nobody may set its mode from then on. The reader obeys r's read deadline
-// and ends with it when r is closed; one goroutine at a time may read.
+// alone, for nobody may set its mode from then on.
+//
+// A Read fails as r's would: with [os.ErrDeadlineExceeded] at r's read deadline, with
+// [net.ErrClosed] once r is closed, with io.EOF at the end. One goroutine at a time may
+// read. r stays the caller's to close.
 func New(r io.Reader) io.Reader {
 	c, ok := r.(syscall.Conn)
 	if !ok {
@@ -69,17 +72,22 @@ func (d *direct) Read(p []byte) (int, error) {
 // readOnce reports whether there was an outcome: with false the runtime waits
 // until there may be one.
 func (d *direct) readOnce(fd uintptr) bool {
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&d.into[0])), uintptr(len(d.into)))
-	for errno == unix.EINTR {
-		n, _, errno = unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&d.into[0])), uintptr(len(d.into)))
+	n, err := readNow(fd, d.into)
+	for err == unix.EINTR {
+		n, err = readNow(fd, d.into)
 	}
-	switch errno {
-	case 0:
-		d.n = int(n)
-	case unix.EAGAIN:
+	if err == unix.EAGAIN {
 		return false
-	default:
-		d.err = errno
 	}
+	d.n, d.err = n, err
 	return true
+}
+
+// readNow is read(2) without telling Go's scheduler. p is not empty.
+func readNow(fd uintptr, p []byte) (int, error) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }

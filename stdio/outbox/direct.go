@@ -16,7 +16,7 @@ type direct struct {
 	raw    syscall.RawConn
 	own    bool                  // nobody else can change its mode
 	ready  bool                  // it does not block, and is ours
-	socket bool                  // and a socket: whoever is at the other end of a pipe can hold its lock
+	socket bool                  // and is a socket: package inbox says why a pipe is another matter
 	once   func(fd uintptr) bool // d.writeOnce, bound once so that a write allocates nothing
 	pieces [maxPieces][]byte
 
@@ -83,8 +83,8 @@ func isSocket(fd uintptr) bool {
 	return unix.Fstat(int(fd), &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFSOCK
 }
 
-// briefly is up to how many bytes a write takes so little time that nobody need
-// be told of it.
+// briefly is the most bytes that are written without telling Go's scheduler: it
+// takes so little time that nothing else need run meanwhile.
 const briefly = 64 << 10
 
 func (d *direct) writev(fd int) (int, error) {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeNow writes to a socket in non-blocking mode without telling Go's scheduler;
-// see package inbox.
+// writeNow is write(2) without telling Go's scheduler; package inbox says what for.
+// The descriptor must be a socket in non-blocking mode.
 func writeNow(fd int, p []byte) (int, error) {
 	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {
