@@ -119,8 +119,8 @@ func (s *scanner) value(depth int) (v value, err error) {
 		return v, s.wrong("too deep or too many values")
 	case c == '{':
 		v.kind = isObject
-		known := known{}
-		err = s.list('}', func() error { return s.member(&v, &known, depth) })
+		seen := keyset{}
+		err = s.list('}', func() error { return s.member(&v, &seen, depth) })
 	case c == '[':
 		v.kind = isArray
 		err = s.list(']', func() error { return s.element(&v, depth) })
@@ -166,14 +166,14 @@ func (s *scanner) element(v *value, depth int) error {
 	return err
 }
 
-// known are the keys of an object so far.
-type known struct {
+// A keyset holds the keys of an object so far.
+type keyset struct {
 	few  []string
-	many map[string]bool // instead, when few would take long to look through
+	many map[string]bool // all of them, once few would take long to look through
 }
 
 // again reports whether key was added before, and adds it.
-func (k *known) again(key string) bool {
+func (k *keyset) again(key string) bool {
 	switch {
 	case k.many != nil:
 		if k.many[key] {
@@ -193,7 +193,7 @@ func (k *known) again(key string) bool {
 	return false
 }
 
-func (s *scanner) member(v *value, known *known, depth int) error {
+func (s *scanner) member(v *value, seen *keyset, depth int) error {
 	if s.skip(); s.next() != '"' {
 		return s.wrong("a key is missing")
 	}
@@ -201,7 +201,7 @@ func (s *scanner) member(v *value, known *known, depth int) error {
 	if err != nil {
 		return err
 	}
-	if known.again(key) {
+	if seen.again(key) {
 		return s.wrong(fmt.Sprintf("the key %.40q stands twice", key))
 	}
 	if s.skip(); s.next() != ':' {
@@ -271,10 +271,14 @@ func (s *scanner) string(mute bool) (string, error) {
 }
 
 // plain goes to what stands for something else than itself, or for nothing, in
-// a string.
+// a string: a quote, a backslash or a control character. It looks at eight bytes
+// at a time, as stdio/jsonrpc does, which this package may not import: long strings
+// are what most of large arguments are. Each term of stop has the high bit of the
+// bytes it looks for. A borrow can mark a byte above a true one only, so the lowest
+// mark is right. Bytes beyond ASCII pass.
 func (s *scanner) plain() {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; s.at+8 <= len(s.raw); s.at += 8 { // long strings are what most of large arguments are
+	for ; s.at+8 <= len(s.raw); s.at += 8 {
 		w := binary.LittleEndian.Uint64(s.raw[s.at:])
 		quote, slash := w^('"'*ones), w^('\\'*ones)
 		if stop := ((w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs; stop != 0 {
