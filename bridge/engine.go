@@ -270,7 +270,7 @@ func (e *Engine) spell(class wire.Class, env *wire.Envelope) (Send, bool) {
 	if env.ID == "" {
 		env.ID = e.newID()
 	}
-	env.TS = e.now.UTC().Format("2006-01-02T15:04:05.000Z")
+	env.TS = wire.Stamp(e.now)
 	env.From = e.room.me
 	frame, err := e.room.dialect.Append(make([]byte, 0, size(env)+512), env, e.room.caps)
 	if err != nil {

@@ -48,9 +48,9 @@ type disk struct {
 
 func (d disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
 
-// Sync puts on the disk what was written before it.
+// Sync puts on the disk what was written before it, and has the kernel forget it.
 func (d disk) Sync() error {
-	info, err := d.Stat()
+	info, err := d.Stat() // before: others write on meanwhile
 	if err != nil {
 		return err
 	}

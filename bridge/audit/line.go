@@ -61,7 +61,8 @@ func (h Head) appendLine(dst []byte, now time.Time, mono time.Duration, rec []by
 	return dst
 }
 
-// appendTime writes a time in timeForm. RFC 3339 is what package time writes fast.
+// appendTime appends a time in timeForm, cut to microseconds. RFC 3339 is the form that
+// package time writes fast.
 func appendTime(dst []byte, at time.Time) []byte {
 	at = at.UTC()
 	dst = at.AppendFormat(dst, time.RFC3339)

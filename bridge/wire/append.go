@@ -81,10 +81,10 @@ func (d Dialect) links(dst []byte, ids []string) []byte {
 	return member(dst, `,"correlation_id":`, ids[0])
 }
 
-// Stamp spells a time as the ts of a frame.
+// Stamp spells a time as the ts of a frame: RFC 3339, in UTC, cut to milliseconds.
 func Stamp(at time.Time) string {
 	at = at.UTC()
-	text := at.AppendFormat(make([]byte, 0, 32), time.RFC3339) // which package time writes fast
+	text := at.AppendFormat(make([]byte, 0, 32), time.RFC3339) // the form that package time writes fast
 	ms := at.Nanosecond() / 1e6
 	return string(append(text[:len(text)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
 }
