@@ -10,15 +10,15 @@ import (
 
 // A plainSchema is what most tools want of their arguments: certain members, each
 // of a simple type. That arguments fit it can be seen while reading them, which
-// takes a tenth of the validator's time. All that does not fit, or is not as
-// simple, is left to the validator.
+// takes a tenth of the validator's time. It only ever says yes: all that does not
+// fit, or is not as simple, is left to the validator.
 type plainSchema struct {
-	members  map[string]string // the type of each member; "" for more than a simple type
+	members  map[string]string // the type of each; "" for one that the validator must look at
 	required []string
 	closed   bool // no other members
 }
 
-// notes are the words of a schema that ask for nothing.
+// notes are words of a schema that ask for nothing.
 type notes struct {
 	Title       jsontext.Value `json:"title"`
 	Description jsontext.Value `json:"description"`
@@ -26,8 +26,8 @@ type notes struct {
 	Examples    jsontext.Value `json:"examples"`
 }
 
-// readPlain returns nil for a schema that says more. It must be one that the
-// validator takes.
+// readPlain returns nil for a schema that is not plain. It must be one that the
+// validator has taken, so that a type is one of those there are.
 func readPlain(schema []byte) *plainSchema {
 	var s struct {
 		notes
@@ -54,8 +54,8 @@ func readPlain(schema []byte) *plainSchema {
 	return p
 }
 
-// fits reports whether an object that was scanned strictly before fits for
-// certain.
+// fits reports whether arguments that were scanned strictly before fit for
+// certain. It does not check again that they are JSON.
 func (p *plainSchema) fits(object []byte) bool {
 	if object[0] != '{' {
 		return false
@@ -93,15 +93,11 @@ func (p *plainSchema) takes(key, scalar []byte) bool {
 	case 'n':
 		return want == "null"
 	}
-	return want == "number" || want == "integer" && !bytes.ContainsAny(scalar, ".eE")
+	return want == "number" || want == "integer" && bytes.IndexByte(scalar, '.') < 0
 }
 
-// surelyNumber is up to how many bytes a number is none that is too vast to be
-// looked into, however it is written.
-const surelyNumber = 15
-
-// scalarEnd is the offset after the value at i, negative if it is none that can
-// be told in passing.
+// scalarEnd is the offset after the value at i. It is negative for what is left to
+// the validator: objects, arrays, and numbers that may be a [vastNumber].
 func scalarEnd(text []byte, i int) int {
 	switch text[i] {
 	case '{', '[':
@@ -109,9 +105,10 @@ func scalarEnd(text []byte, i int) int {
 	case '"':
 		return stringEnd(text, i)
 	}
-	n := bytes.IndexAny(text[i:], " \t\r\n,]}")
-	if n > surelyNumber || bytes.ContainsAny(text[i:i+n], "eE") && text[i] <= '9' {
+	end := i + bytes.IndexAny(text[i:], " \t\r\n,}")
+	isNumber := text[i] <= '9' // no true, false or null
+	if isNumber && (end-i > maxDigits || bytes.ContainsAny(text[i:end], "eE")) {
 		return -1
 	}
-	return i + n
+	return end
 }

@@ -48,7 +48,7 @@ type disk struct {
 
 func (d disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
 
-// Sync puts on the disk what was written before it, and has the kernel forget it.
+// Sync puts on the disk what was written before it, and lets go of the memory it took.
 func (d disk) Sync() error {
 	info, err := d.Stat() // before: others write on meanwhile
 	if err != nil {

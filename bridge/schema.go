@@ -1,0 +1,102 @@
+package bridge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// compileSchema never fetches anything. It always returns a check; with an
+// error, one that passes everything.
+//
+// It does not try one that nobody would write: a server could make everybody
+// wait for the compiler, which takes seconds over hundreds of levels.
+func compileSchema(schema []byte) (check func([]byte) error, err error) {
+	check = func([]byte) error { return nil }
+	if len(schema) == 0 {
+		return check, nil
+	}
+	if err := jsonrpc.Scan(schema, schemaRules, nil, nil); isReason(err, jsonrpc.TooDeep) || isReason(err, jsonrpc.TooLarge) {
+		return check, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(lenientRegexp)
+	if err := c.AddResource("tool:schema", value(schema)); err != nil {
+		return check, err
+	}
+	compiled, err := c.Compile("tool:schema")
+	if err != nil {
+		return check, err
+	}
+	mute := deaf(schema) // large arguments are large strings as a rule, and each would be copied twice
+	plain := readPlain(schema)
+	return func(arguments []byte) error {
+		if plain != nil && plain.fits(arguments) {
+			return nil
+		}
+		return misfit(compiled.Validate(values{arguments, mute}.value()))
+	}, nil
+}
+
+// schemaRules bound the schemas that are used.
+var schemaRules = jsonrpc.Rules{Depth: jsonrpc.MaxDepth, Size: 1 << 20, Values: jsonrpc.MaxValues}
+
+func isReason(err error, r jsonrpc.Reason) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && e.Reason == r
+}
+
+// noLoader refuses references that lead out of the schema: a server must not
+// make us open anything (RELIABILITY 2.2, "schema attacks").
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
+
+// lenientRegexp takes patterns in other dialects than Go's as matching all.
+func lenientRegexp(pattern string) (jsonschema.Regexp, error) {
+	if re, err := regexp.Compile(pattern); err == nil {
+		return re, nil
+	}
+	return anyText(pattern), nil
+}
+
+type anyText string
+
+func (anyText) MatchString(string) bool { return true }
+func (a anyText) String() string        { return string(a) }
+
+// misfit says in one line where arguments do not fit: at the first place, as
+// the validator's order is that of a map.
+func misfit(err error) error {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return err
+	}
+	for len(v.Causes) > 0 {
+		v = slices.MinFunc(v.Causes, byPlace)
+	}
+	switch k := v.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+		k.Properties = k.Properties[:min(len(k.Properties), 16)] // there may be as many as fit into a frame
+	case *kind.InvalidJsonValue:
+		return fmt.Errorf("at '/%s': a number too large to be checked", strings.Join(v.InstanceLocation, "/"))
+	}
+	lines := strings.Split(v.Error(), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	return errors.New(strings.TrimPrefix(last, "- "))
+}
+
+func byPlace(a, b *jsonschema.ValidationError) int {
+	return cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.SchemaURL, b.SchemaURL),
+		slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()))
+}
