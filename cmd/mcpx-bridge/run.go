@@ -36,8 +36,10 @@ func (p *program) runCommand() *cobra.Command {
 		Long: `Start an MCP server and join a topic on its behalf.
 
 The server is any program that speaks MCP over stdin and stdout. It is started
-as it stands behind --, without a shell, kept up, and stopped with everything
-it started when this command ends. The others in the topic find its tools under
+as it stands behind --, without a shell, and stopped with everything it started
+when this command ends. Should it end first it is started again; when it ends for
+the sixth time within five minutes, up for less than a minute each time, this
+command gives up, with exit code 3. The others in the topic find its tools under
 our id, which is taken from the command unless --id names another.
 
 Every call waits until you agree to it, here at the terminal or with mcpx-bridge
