@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,9 +12,15 @@ import (
 // takes a tenth of the validator's time. It only ever says yes: all that does not
 // fit, or is not as simple, is left to the validator.
 type plainSchema struct {
-	members  map[string]string // the type of each; "" for one that the validator must look at
-	required []string
-	closed   bool // no other members
+	members  map[string]plainMember
+	required int  // how many of the members are
+	closed   bool // no other members than the listed
+}
+
+type plainMember struct {
+	listed   bool   // among the properties
+	of       string // its type then; "" for one that the validator must look at
+	required bool
 }
 
 // notes are words of a schema that ask for nothing.
@@ -40,7 +45,7 @@ func readPlain(schema []byte) *plainSchema {
 	if json.Unmarshal(schema, &s, json.RejectUnknownMembers(true)) != nil || s.Type != "object" {
 		return nil
 	}
-	p := &plainSchema{members: map[string]string{}, required: s.Required, closed: s.Additional != nil && !*s.Additional}
+	p := &plainSchema{members: map[string]plainMember{}, closed: s.Additional != nil && !*s.Additional}
 	for name, text := range s.Properties {
 		var m struct {
 			notes
@@ -49,8 +54,14 @@ func readPlain(schema []byte) *plainSchema {
 		if json.Unmarshal(text, &m, json.RejectUnknownMembers(true)) != nil {
 			m.Type = ""
 		}
-		p.members[name] = m.Type
+		p.members[name] = plainMember{listed: true, of: m.Type}
 	}
+	for _, name := range s.Required {
+		m := p.members[name]
+		m.required = true
+		p.members[name] = m
+	}
+	p.required = len(s.Required) // of which none is there twice: the validator would not have taken it
 	return p
 }
 
@@ -60,7 +71,7 @@ func (p *plainSchema) fits(object []byte) bool {
 	if object[0] != '{' {
 		return false
 	}
-	missing := len(p.required)
+	missing := p.required
 	i := skipSpace(object, 1)
 	for ; object[i] != '}'; i = skipSpace(object, i) {
 		if object[i] == ',' {
@@ -69,10 +80,11 @@ func (p *plainSchema) fits(object []byte) bool {
 		end := stringEnd(object, i)
 		key := object[i+1 : end-1]
 		at := skipSpace(object, skipSpace(object, end)+1)
-		if i = scalarEnd(object, at); i < 0 || bytes.IndexByte(key, '\\') >= 0 || !p.takes(key, object[at:i]) {
+		m := p.members[string(key)]
+		if i = scalarEnd(object, at); i < 0 || bytes.IndexByte(key, '\\') >= 0 || !p.takes(m, object[at:i]) {
 			return false
 		}
-		if slices.ContainsFunc(p.required, func(name string) bool { return name == string(key) }) {
+		if m.required {
 			missing--
 		}
 	}
@@ -80,11 +92,11 @@ func (p *plainSchema) fits(object []byte) bool {
 }
 
 // takes reports whether a member may have this value for certain.
-func (p *plainSchema) takes(key, scalar []byte) bool {
-	want, named := p.members[string(key)]
-	if !named {
+func (p *plainSchema) takes(m plainMember, scalar []byte) bool {
+	if !m.listed {
 		return !p.closed
 	}
+	want := m.of
 	switch scalar[0] {
 	case '"':
 		return want == "string"

@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -47,6 +49,27 @@ func TestWhatIsSeenToFitAPlainSchema(t *testing.T) {
 		if readPlain([]byte(more)) != nil {
 			t.Errorf("%s counts as plain", more)
 		}
+	}
+}
+
+// A schema that asks for very many members, and arguments that have very many
+// others, took a minute, which everybody else waited.
+func TestManyMembersThatAreAskedForAreNotLookedThroughForEach(t *testing.T) {
+	var names, members []string
+	for i := range 100_000 {
+		names = append(names, fmt.Sprintf(`"%06x"`, i))
+		members = append(members, fmt.Sprintf(`"%06x":1,"%06x":1`, i+1<<20, i+1<<21))
+	}
+	simple := readPlain([]byte(`{"type":"object","required":[` + strings.Join(names, ",") + `]}`))
+	done := make(chan bool, 1)
+	go func() { done <- simple.fits([]byte("{" + strings.Join(members, ",") + "}")) }()
+	select {
+	case fits := <-done:
+		if fits {
+			t.Error("they fit without what they must have")
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("they are still looked through")
 	}
 }
 

@@ -14,5 +14,7 @@ import (
 // else that a write does.
 func uncache(f *os.File, size int64) {
 	page := int64(os.Getpagesize())
-	unix.Fadvise(int(f.Fd()), 0, size/page*page, unix.FADV_DONTNEED) // a hint: that it is not taken harms nobody
+	if whole := size / page * page; whole > 0 { // 0 would be all there is, also what is not on the disk yet
+		unix.Fadvise(int(f.Fd()), 0, whole, unix.FADV_DONTNEED) // a hint: that it is not taken harms nobody
+	}
 }
