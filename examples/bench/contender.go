@@ -138,7 +138,7 @@ func startHosting(s *stage.Stage) (*contender, []string, error) {
 
 // serve starts a bridge that prints no line for each call, as the bare one does
 // not either: what happened is on record. It waits until somebody who joins with
-// look sees the tools.
+// look sees it there.
 func serve(s *stage.Stage, join, look []string) (*stage.Process, error) {
 	args := slices.Concat([]string{"run", "--log-level", "warn", "--allow", "echo"}, join, []string{"--", s.Bin(stage.Echo)})
 	bridge, err := s.Start(stage.Bridge, args...)
@@ -146,8 +146,8 @@ func serve(s *stage.Stage, join, look []string) (*stage.Process, error) {
 		return nil, err
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		out, err := s.Run(stage.Bridge, append([]string{"tools", "echo"}, look...)...)
-		if err != nil || out.Exit == 0 {
+		out, err := s.Run(stage.Bridge, append([]string{"who"}, look...)...)
+		if err != nil || strings.Contains(out.Stdout, "echo") {
 			return bridge, err
 		}
 		if time.Now().After(deadline) {
