@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -105,11 +106,7 @@ func startOurs(s *stage.Stage) (*contender, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	look, err := s.Token("split", "look")
-	if err != nil {
-		return nil, nil, err
-	}
-	bridge, err := serve(s, []string{"--gateway", e.URL, "--topic", "split", "--token-file", token}, []string{"--gateway", e.URL, "--topic", "split", "--token-file", look})
+	bridge, err := serve(s, e.URL, "--gateway", e.URL, "--topic", "split", "--token-file", token)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,30 +125,28 @@ func startHosting(s *stage.Stage) (*contender, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bridge, err := serve(s, []string{"--listen", at, "--topic", "hosted"}, []string{"--topic", "hosted"})
+	url := "ws://" + at
+	bridge, err := serve(s, url, "--listen", at, "--topic", "hosted")
 	if err != nil {
 		return nil, nil, err
 	}
-	where, err := inTopic(s, "ws://"+at, "hosted")
+	where, err := inTopic(s, url, "hosted")
 	return &contender{name: hosting, parts: []*stage.Process{bridge}}, where, err
 }
 
 // serve starts a bridge that prints no line for each call, as the bare one does
-// not either: what happened is on record. It waits until somebody who joins with
-// look sees it there.
-func serve(s *stage.Stage, join, look []string) (*stage.Process, error) {
+// not either: what happened is on record. It waits until the gateway at url counts it.
+func serve(s *stage.Stage, url string, join ...string) (*stage.Process, error) {
 	args := slices.Concat([]string{"run", "--log-level", "warn", "--allow", "echo"}, join, []string{"--", s.Bin(stage.Echo)})
 	bridge, err := s.Start(stage.Bridge, args...)
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		out, err := s.Run(stage.Bridge, append([]string{"who"}, look...)...)
-		if err != nil || strings.Contains(out.Stdout, "echo") {
-			return bridge, err
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("the bridge does not serve: %s", out.Stderr)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if n, err := stage.Metric(url, "joins_total"); n > 0 {
+			return bridge, nil
+		} else if time.Now().After(deadline) {
+			return nil, errors.Join(errors.New("the bridge takes no seat"), err)
 		}
 	}
 }
