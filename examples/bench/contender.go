@@ -121,7 +121,7 @@ func startHosting(s *stage.Stage) (*contender, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := freePort()
+	at, err := freeAddress()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,25 +134,27 @@ func startHosting(s *stage.Stage) (*contender, []string, error) {
 	return &contender{name: hosting, parts: []*stage.Process{bridge}}, where, err
 }
 
-// serve starts a bridge that prints no line for each call, as the bare one does
-// not either: what happened is on record. It waits until the gateway at url counts it.
+// serve starts a bridge that prints no line for each call, as the bare one prints
+// none: what happened is on record. It waits until the gateway at url counts it.
 func serve(s *stage.Stage, url string, join ...string) (*stage.Process, error) {
 	args := slices.Concat([]string{"run", "--log-level", "warn", "--allow", "echo"}, join, []string{"--", s.Bin(stage.Echo)})
 	bridge, err := s.Start(stage.Bridge, args...)
 	if err != nil {
 		return nil, err
 	}
+	bridge.Ignore()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if n, err := stage.Metric(url, "joins_total"); n > 0 {
 			return bridge, nil
 		} else if time.Now().After(deadline) {
-			return nil, errors.Join(errors.New("the bridge takes no seat"), err)
+			return nil, errors.Join(fmt.Errorf("the bridge takes no seat\n%s", bridge.Stderr()), err)
 		}
 	}
 }
 
-// freePort is an address on loopback at which nobody listens.
-func freePort() (string, error) {
+// freeAddress is one on loopback at which nobody listens yet; a bridge that prints
+// nothing does not say which one it took.
+func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
