@@ -43,6 +43,7 @@ type child struct {
 	read    chan struct{} // closed when stdout was read to its end
 	erred   chan struct{} // the same for stderr
 	exited  chan struct{} // closed when the leader is gone and the group killed
+	shut    chan struct{} // made by stop; closed when our end of its stdin is
 	gone    chan struct{} // closed when nothing of it is left
 
 	state     *os.ProcessState // set before exited is closed
@@ -304,7 +305,7 @@ func (c *child) stop(f failure) {
 		c.unsent = max(0, left-int(c.own.Load()))
 	}
 	cancel()
-	c.ours.stdin.Close()
+	c.shut = letGo(c.ours.stdin)
 	if !f.hard && c.ended(time.Until(by)) {
 		return
 	}
@@ -351,7 +352,7 @@ func (c *child) ended(within time.Duration) bool {
 // holds the pipes then fled the group; it is named and let be.
 func (c *child) drain() {
 	late := time.After(c.s.o.Stop.Drain)
-	for _, done := range []chan struct{}{c.read, c.erred} {
+	for _, done := range []chan struct{}{c.shut, c.read, c.erred} {
 		select {
 		case <-done:
 			continue
@@ -361,11 +362,26 @@ func (c *child) drain() {
 		c.s.log.Warn("the server's output did not end with it: a process that fled its group may live on", "event", "survivors", "pids", c.survivors)
 		break
 	}
-	c.ours.stdout.Close()
+	select {
+	case <-letGo(c.ours.stdout):
+	case <-time.After(c.s.o.Stop.Drain):
+	}
 	if c.ours.stderr != nil {
 		c.ours.stderr.Close()
 	}
 	<-c.erred
+}
+
+// letGo closes an end of a pipe and says when that is done. While a read or a
+// write is under way it is not, and whoever has the other end can keep those
+// waiting for as long as it holds the pipe's lock (see package inbox).
+func letGo(end io.Closer) (done chan struct{}) {
+	done = make(chan struct{})
+	go func() {
+		end.Close()
+		close(done)
+	}()
+	return done
 }
 
 // listen drains stderr to its end.

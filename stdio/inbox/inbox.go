@@ -10,4 +10,7 @@
 // hold its lock for as long as it likes (by splicing from where nothing comes, or
 // by writing memory that has yet to be found), and while a read that the scheduler
 // does not know of waits for that, the whole program stands still.
+//
+// The race detector does not see which of those who write and read this way came
+// first; under it reads are ordinary ones.
 package inbox

@@ -47,19 +47,18 @@ func (b *Outbox) next() ([]byte, bool) {
 	return nil, false
 }
 
-// watch fails the Outbox if w has no deadlines and the write that follows is
-// not over in time. The returned function ends the watch.
+// watch fails the Outbox if the write that follows is not over in time: w may have
+// no deadlines, or be a pipe whose lock the other end holds, which outlasts them. The
+// returned function ends the watch.
 func (b *Outbox) watch() (stop func() bool) {
+	limit := b.o.Deadline
 	if b.deadline != nil {
-		return func() bool { return true }
+		limit += grace
 	}
-	return time.AfterFunc(b.o.Deadline, func() {
+	return time.AfterFunc(limit, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.stuck = true
-		b.loseLocked()
-		b.failLocked(b.noProgress())
-		b.endLocked()
+		b.giveUpLocked()
 	}).Stop
 }
 

@@ -67,6 +67,8 @@ type Outbox struct {
 	mu      sync.Mutex
 	queue   queue
 	writing bool          // somebody writes, Flush or drain, and goes on until queue is empty
+	since   time.Time     // when the write of Flush under way began; zero: there is none that may wait
+	alert   *time.Timer   // calls look; nil: it is not set
 	flying  int           // bytes of the write under way
 	unsure  bool          // a write was given up; how far it came is not known
 	stuck   bool          // failed inside a write that may not have returned
@@ -142,9 +144,11 @@ func (b *Outbox) writeReadyLocked() bool {
 	for range rounds {
 		pieces, size := b.queue.peek(b.direct.pieces[:0])
 		b.flying = size
+		b.watchOverLocked()
 		b.mu.Unlock()
 		n, err := b.direct.write(pieces)
 		b.mu.Lock()
+		b.since = time.Time{}
 		b.landedLocked(n)
 		if b.err != nil {
 			return true
@@ -161,6 +165,42 @@ func (b *Outbox) writeReadyLocked() bool {
 		}
 	}
 	return false
+}
+
+// watchOverLocked sees to it that a write of Flush to a pipe, which waits for as
+// long as the other end holds the pipe's lock (see package inbox), is noticed when
+// Options.Deadline is over. One timer does for many writes.
+func (b *Outbox) watchOverLocked() {
+	if b.direct.socket {
+		return
+	}
+	b.since = time.Now()
+	if b.alert == nil {
+		b.alert = time.AfterFunc(b.o.Deadline, b.look)
+	}
+}
+
+// look fails the Outbox if the write of Flush under way has taken too long.
+func (b *Outbox) look() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.alert = nil
+	switch left := b.o.Deadline - time.Since(b.since); {
+	case b.since.IsZero():
+	case left > 0:
+		b.alert = time.AfterFunc(left, b.look)
+	default:
+		b.giveUpLocked()
+	}
+}
+
+// giveUpLocked fails the Outbox for a write that does not return. What it still
+// reads from is dropped before it counts as written, or others would get the room.
+func (b *Outbox) giveUpLocked() {
+	b.stuck = true
+	b.failLocked(b.noProgress())
+	b.loseLocked()
+	b.endLocked()
 }
 
 // landedLocked takes note of what the write under way has written. That counts
@@ -264,6 +304,7 @@ func (b *Outbox) roomFor(bytes int) (<-chan struct{}, error) {
 func (b *Outbox) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
+	defer b.unwatch()
 	if !b.writing && b.err == nil && !b.queue.empty() {
 		b.drainLocked()
 	}
@@ -280,6 +321,16 @@ func (b *Outbox) Close(ctx context.Context) error {
 		return nil
 	}
 	return b.err
+}
+
+// unwatch forgets the timer: Close has seen to what it was for.
+func (b *Outbox) unwatch() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.alert != nil {
+		b.alert.Stop()
+		b.alert = nil
+	}
 }
 
 // grace is how long a write may take to notice that its deadline is over.

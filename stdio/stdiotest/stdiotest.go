@@ -49,6 +49,7 @@
 //	crash       {code}                   exits in the middle of the call (3)
 //	close_stdout, close_stdin, stop_reading {}
 //	                                     do so without an answer, and live on
+//	hold_stdin  {}                       holds the lock of the pipe that is its stdin from the next line on (Linux)
 //	fork        {session: bool}          leaves a grandchild that holds the pipes; text is its pid
 //
 // # Methods

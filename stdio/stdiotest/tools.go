@@ -51,7 +51,7 @@ var toolTexts = []string{
 // More tools, which are about bytes and processes.
 var wickedTools = []string{
 	"wait", "until", "whoami", "exotic", "stderr", "raw", "long", "endless", "crash",
-	"close_stdout", "close_stdin", "stop_reading", "fork",
+	"close_stdout", "close_stdin", "stop_reading", "hold_stdin", "fork",
 }
 
 func init() {
@@ -164,6 +164,9 @@ func (c *call) wicked() bool {
 		os.Stdin.Close()
 		hang()
 	case "stop_reading":
+		hang()
+	case "hold_stdin":
+		holdStdin()
 		hang()
 	case "fork":
 		c.text(fmt.Sprint(c.p.fork(c.Session)))

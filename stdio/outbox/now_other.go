@@ -1,3 +1,5 @@
+//go:build darwin || (linux && race)
+
 package outbox
 
 import "golang.org/x/sys/unix"
