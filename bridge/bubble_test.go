@@ -64,7 +64,7 @@ type crowd struct {
 	lines     []string // that the server has not read
 	questions []string // that alice has not read
 	envs      []string // of all calls
-	back      map[string]bool
+	back      map[string]bool // those that were taken back, or not heard: they may have no answer
 }
 
 // A step is something that left: a record, a line or a frame.
@@ -199,7 +199,8 @@ func (c *crowd) set(what *bool, to bool) {
 	*what = to
 }
 
-func (c *crowd) hears(frame string) {
+// hears reports whether the frame came through: there may be no link.
+func (c *crowd) hears(frame string) bool {
 	c.mu.Lock()
 	seated := c.seated
 	c.mu.Unlock()
@@ -211,6 +212,7 @@ func (c *crowd) hears(frame string) {
 		c.side.Received(&e)
 		c.side.TopicIdle()
 	}
+	return seated
 }
 
 // call makes twenty calls, some of them twice at the same moment, and takes
@@ -225,12 +227,14 @@ func (c *crowd) call(who string, r *rand.Rand) {
 		takesBack := r.IntN(5) == 0
 		c.mu.Lock()
 		c.envs = append(c.envs, env)
-		c.back[env] = takesBack || !c.seated
 		c.mu.Unlock()
 		if r.IntN(4) == 0 {
 			c.all.Go(func() { c.hears(frame) })
 		}
-		c.hears(frame)
+		heard := c.hears(frame)
+		c.mu.Lock()
+		c.back[env] = takesBack || !heard
+		c.mu.Unlock()
 		if takesBack {
 			time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
 			c.hears(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"back-%s","ts":"x","from":%q,"to":["fs"],"kind":"mcp/request:notifications/cancelled","payload":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}}`, env, who, n))
