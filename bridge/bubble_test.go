@@ -61,9 +61,9 @@ type crowd struct {
 	seated    bool
 	up        bool
 	broken    error
-	lines     []string // that the server has not read
-	questions []string // that alice has not read
-	envs      []string // of all calls
+	lines     []string        // that the server has not read
+	questions []string        // that alice has not read
+	envs      []string        // of all calls
 	back      map[string]bool // those that were taken back, or not heard: they may have no answer
 }
 
