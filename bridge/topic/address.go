@@ -20,6 +20,12 @@ func parseAddress(o Options) (address, error) {
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
 		return address{}, badScheme(o.URL, u)
 	}
+	if _, err := url.Parse("https://" + u.Host); err != nil { // package url is stricter there, and its REST endpoints are dialled too
+		return address{}, &UsageError{
+			What: fmt.Sprintf("the gateway URL has no host that can be dialled: %q", u.Host),
+			Hint: "an IPv6 address stands in brackets, as in wss://[::1]:7420",
+		}
+	}
 	if u.User != nil {
 		return address{}, &UsageError{
 			What: "the gateway URL must not hold a name or a password",
