@@ -1,17 +1,15 @@
 package inbox_test
 
 import (
-	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
 // Who splices into a pipe holds its lock until there is something to splice, and
@@ -33,12 +31,12 @@ func TestWhoHoldsAPipeDoesNotStopTheProgram(t *testing.T) {
 	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}) // so that a program that stopped goes on to say so
 
 	var let atomic.Bool
-	spliced := thread(t, unix.SYS_SPLICE, func() {
+	spliced := stdiotest.InCall(t, unix.SYS_SPLICE, func() {
 		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
 		let.Store(true)
 	})
 	in, buf := inbox.New(r), make([]byte, 8)
-	read := thread(t, unix.SYS_READ, func() { in.Read(buf) })
+	read := stdiotest.InCall(t, unix.SYS_READ, func() { in.Read(buf) })
 	runtime.GC() // needs everybody for a moment
 	if let.Load() {
 		t.Fatal("the program stood still for as long as somebody held the pipe")
@@ -48,30 +46,5 @@ func TestWhoHoldsAPipeDoesNotStopTheProgram(t *testing.T) {
 	<-read
 	if buf[0] != 'x' {
 		t.Errorf("%q was read", buf)
-	}
-}
-
-// thread runs f on a thread of its own, and returns once that is in the system call
-// with this number.
-func thread(t *testing.T, call int, f func()) (done chan struct{}) {
-	t.Helper()
-	id, done := make(chan int), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		id <- unix.Gettid()
-		f()
-		close(done)
-	}()
-	path := fmt.Sprintf("/proc/self/task/%d/syscall", <-id)
-	for late := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
-		at, err := os.ReadFile(path)
-		switch {
-		case err != nil:
-			t.Skip(err)
-		case strings.HasPrefix(string(at), fmt.Sprint(call, " ")):
-			return done
-		case time.Now().After(late):
-			t.Fatalf("the thread is in %s", at)
-		}
 	}
 }

@@ -1,18 +1,17 @@
 package outbox_test
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
 // Who splices out of a pipe holds its lock until what it splices to takes more, and
@@ -42,11 +41,11 @@ func TestWhoHoldsAPipeDoesNotStopTheProgram(t *testing.T) {
 	mustPut(t, b, []byte("second"))
 	var let atomic.Bool
 	from := int(r.Fd())
-	spliced := thread(t, unix.SYS_SPLICE, func() {
+	spliced := stdiotest.InCall(t, unix.SYS_SPLICE, func() {
 		unix.Splice(from, nil, full[0], nil, len("first"), 0)
 		let.Store(true)
 	})
-	flushed := thread(t, unix.SYS_WRITE, b.Flush)
+	flushed := stdiotest.InCall(t, unix.SYS_WRITE, b.Flush)
 	runtime.GC() // needs everybody for a moment
 	if let.Load() {
 		t.Fatal("the program stood still for as long as somebody held the pipe")
@@ -58,30 +57,5 @@ func TestWhoHoldsAPipeDoesNotStopTheProgram(t *testing.T) {
 	w.Close()
 	if got, err := io.ReadAll(r); !strings.HasSuffix(string(got), "second") || err != nil {
 		t.Errorf("%q was written, %v", got, err)
-	}
-}
-
-// thread runs f on a thread of its own, and returns once that is in the system call
-// with this number.
-func thread(t *testing.T, call int, f func()) (done chan struct{}) {
-	t.Helper()
-	id, done := make(chan int), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		id <- unix.Gettid()
-		f()
-		close(done)
-	}()
-	path := fmt.Sprintf("/proc/self/task/%d/syscall", <-id)
-	for late := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
-		at, err := os.ReadFile(path)
-		switch {
-		case err != nil:
-			t.Skip(err)
-		case strings.HasPrefix(string(at), fmt.Sprint(call, " ")):
-			return done
-		case time.Now().After(late):
-			t.Fatalf("the thread is in %s", at)
-		}
 	}
 }
