@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,8 +80,20 @@ func draft(server string, tools []tool) []byte {
 	draftRule(&b, draftOthers, "These may change something, as far as the server says.", others)
 	b.WriteString(draftFoot)
 	fmt.Fprintf(&b, "tests:\n  - {call: {tool: %s}, want: ask}\n", toolPattern(tools[0].Name))
-	b.WriteString("  - {call: {tool: some_new_tool}, want: ask, by: default}\n")
+	fmt.Fprintf(&b, "  - {call: {tool: %s}, want: ask, by: default}\n", unlisted(tools))
 	return b.Bytes()
+}
+
+// unlisted is a name that the pattern of no listed tool fits.
+func unlisted(tools []tool) string {
+	name := "some_new_tool"
+	for slices.ContainsFunc(tools, func(t tool) bool {
+		fits, _ := path.Match(oddInPattern.ReplaceAllString(t.Name, "?"), name)
+		return fits
+	}) {
+		name += "_"
+	}
+	return name
 }
 
 // byTheirWord parts the tools that are said to only read from the others.
