@@ -96,7 +96,8 @@ type Standing struct {
 	Reason string
 }
 
-// Standing reads a Status or a ProposalResponse.
+// Standing reads a Status or a ProposalResponse. Like an [Ending] it is about its
+// proposal whatever else it says, or does not.
 func (e *Envelope) Standing() (Standing, error) {
 	if e.Kind != Status && e.Kind != ProposalResponse || len(e.Corr) == 0 {
 		return Standing{}, errPayload
@@ -106,7 +107,7 @@ func (e *Envelope) Standing() (Standing, error) {
 		Reason jsontext.Value `json:"reason"`
 	}
 	if !decode(e.Payload, &p) {
-		return Standing{}, errPayload
+		return Standing{Of: e.Corr[0]}, nil
 	}
 	return Standing{Of: e.Corr[0], State: shortText(p.Status), Reason: shortText(p.Reason)}, nil
 }

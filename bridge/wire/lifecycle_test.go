@@ -122,6 +122,20 @@ func TestEnding(t *testing.T) {
 	}
 }
 
+// What says nothing is still about its proposal, or one dialect would know that
+// and another not.
+func TestAStandingWithoutAWord(t *testing.T) {
+	for _, payload := range []string{``, `,"payload":{}`, `,"payload":{"status":7}`} {
+		e, err := lookup(t, "mcpx/v0.1").Decode([]byte(`{"id":"x","from":"bob","kind":"mcpx.status.proposal","correlation_id":"p1"` + payload + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.Standing(); err != nil || got != (wire.Standing{Of: "p1"}) {
+			t.Errorf("%q: %+v, %v", payload, got, err)
+		}
+	}
+}
+
 // What a draft says why crosses into other dialects in words they know.
 func TestCompleteTranslatesDrafts(t *testing.T) {
 	e, err := lookup(t, "mcpx/v0.1").Decode([]byte(`{"id":"x","from":"bob","kind":"proposal-reject","payload":{"proposal_id":"p1","reason":"incapable","detail":"policy"}}`))
