@@ -11,7 +11,10 @@ import (
 func (c Call) words() string {
 	what := show(c.Tool)
 	if c.Method != toolsCall {
-		what = strings.TrimSpace(show(c.Method) + " " + c.Tool)
+		what = show(c.Method)
+		if c.Tool != "" {
+			what += " " + show(c.Tool)
+		}
 	}
 	return strings.TrimSpace(what+" from "+show(c.From)) + wayWords(c.Via)
 }
@@ -127,7 +130,7 @@ func people(names []string) string {
 func (r Reservation) words() string {
 	whose, amount := "everybody's", "1 call"
 	if r.Caller != "" {
-		whose = r.Caller + "'s"
+		whose = show(r.Caller) + "'s"
 	}
 	switch {
 	case r.Hidden:

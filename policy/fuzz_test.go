@@ -3,8 +3,10 @@ package policy_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -43,6 +45,8 @@ func FuzzDecide(f *testing.F) {
 	f.Add("dev-agent", "request", "tools/call", "deploy", []byte(`{"target":"production"}`), int64(1))
 	f.Add("", "", "", "", []byte(nil), int64(0))
 	f.Add("x", "proposal", "prompts/get", "a\x00b", []byte(`{"path":"\u0000/..%2f\\..","amount":1e400,"content":{}}`), int64(-1))
+	f.Add("\x1b[2J", "request", "tools/call", "create_refund", []byte(`{"amount":1}`), int64(1))
+	f.Add("x", "request", "resources/read", "\x1b[2J\x85", []byte(nil), int64(1))
 	f.Add("x", "request", "tools/call", "create_refund", []byte(`{"amount":-0.1}`), int64(1<<60))
 	f.Add("x", "request", "tools/call", "read_multiple_files", []byte(`{"paths":["/srv/docs",1,[{}]],"url":"https://a@b"}`), int64(1<<40))
 	policies := []*policy.Policy{load(f, designed), policy.Default(), {}}
@@ -69,8 +73,8 @@ rules:
 			if text != policy.Explain(p.Decide(c, nil), "") {
 				t.Fatal("two decisions about one call")
 			}
-			if utf8.ValidString(tool) && !utf8.ValidString(text) {
-				t.Fatalf("no UTF-8: %q", text)
+			if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+				t.Fatalf("not to be shown: %q", text)
 			}
 		}
 	})
