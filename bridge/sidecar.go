@@ -342,6 +342,13 @@ func (s *Sidecar) Policy() *policy.Policy {
 	return s.engine.policy
 }
 
+// Running is how many requests are at the server.
+func (s *Sidecar) Running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.calls.running
+}
+
 // Occupied is that of the Engine.
 func (s *Sidecar) Occupied() bool {
 	s.mu.Lock()

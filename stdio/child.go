@@ -21,16 +21,17 @@ import (
 // its exit is the end of what it says. Our ends of the pipes are non-blocking
 // and belong to the runtime's poller (MCP.md 2.3).
 type child struct {
-	s     *Server
-	cmd   *exec.Cmd // nil if it is a connection
-	group group
-	pid   int
-	born  time.Time
-	ours  ends
-	out   *outbox.Outbox
-	tail  tail
-	talk  handshake
-	own   atomic.Int32 // lines of ours since it is up, which nobody has put
+	s      *Server
+	cmd    *exec.Cmd // nil if it is a connection
+	group  group
+	pid    int
+	born   time.Time
+	ours   ends
+	out    *outbox.Outbox
+	tail   tail
+	talk   handshake
+	linger linger
+	own    atomic.Int32 // lines of ours since it is up, which nobody has put
 
 	life context.Context // ends when the process does, or Run is to
 	over context.CancelFunc
@@ -105,6 +106,7 @@ func (s *Server) launch(ctx context.Context) (*child, error) {
 		Deadline: s.o.WriteDeadline, OnFail: c.stuck, Own: !s.attaches(),
 	})
 	c.talk.version, c.talk.put = s.o.Version, c.say
+	c.linger.speaks = ear(c.ours.stdout)
 	return c, nil
 }
 
@@ -202,6 +204,7 @@ func (c *child) put(line []byte) error {
 		return outbox.ErrFull
 	}
 	c.s.o.Trace("send", line)
+	c.linger.asked.Store(true)
 	return c.out.Put(line, newline)
 }
 

@@ -44,12 +44,17 @@ var (
 type disk struct {
 	*os.File
 	path string // which it will have, if it has not
+
+	// Of who syncs:
+	synced int64 // how much of it is on the disk
+	freed  int64 // and how much of that the kernel was told to keep no longer
 }
 
-func (d disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
+func (d *disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
 
-// Sync puts on the disk what was written before it, and lets go of the memory it took.
-func (d disk) Sync() error {
+// Sync puts on the disk what was written before it, and lets go of the memory of
+// what was there before.
+func (d *disk) Sync() error {
 	info, err := d.Stat() // before: others write on meanwhile
 	if err != nil {
 		return err
@@ -57,8 +62,21 @@ func (d disk) Sync() error {
 	if err := d.File.Sync(); err != nil {
 		return err
 	}
-	uncache(d.File, info.Size())
+	d.free()
+	d.synced = info.Size()
 	return nil
+}
+
+// freeLeast is how many bytes it takes to be worth a word to the kernel.
+const freeLeast = 256 << 10
+
+// free lets go of what was on the disk before the sync that has just ended. What
+// this one has put there some processor may still have its hands on, and then the
+// kernel interrupts all of them to find out.
+func (d *disk) free() {
+	if d.synced-d.freed >= freeLeast {
+		d.freed = uncache(d.File, d.freed, d.synced)
+	}
 }
 
 // openFile opens a log's file for appending, and makes it if flag says so. It
@@ -77,9 +95,9 @@ func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if l.o.Wrap != nil {
-		return l.o.Wrap(disk{f, l.path}), info, nil
+		return l.o.Wrap(&disk{File: f, path: l.path}), info, nil
 	}
-	return disk{f, l.path}, info, nil
+	return &disk{File: f, path: l.path}, info, nil
 }
 
 // ours refuses a file that is none, or that somebody else can get at.

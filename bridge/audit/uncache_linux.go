@@ -6,15 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uncache lets go of the memory in which the kernel keeps the first size bytes
-// of f, which should be on the disk: what is not stays, as does the last page
-// unless it is full. As a rule nobody reads them soon, and the lines that follow
+// uncache lets go of the memory in which the kernel keeps f between two offsets,
+// as far as that are whole pages, and returns where they end. What is not on the
+// disk stays. As a rule nobody reads those lines soon, and the ones that follow
 // get the same pages instead of ones that were never touched: in a virtual
 // machine the host has to find each of those first, which takes longer than all
 // else that a write does.
-func uncache(f *os.File, size int64) {
-	page := int64(os.Getpagesize())
-	if whole := size / page * page; whole > 0 { // 0 would be all there is, also what is not on the disk yet
-		unix.Fadvise(int(f.Fd()), 0, whole, unix.FADV_DONTNEED) // a hint: that it is not taken harms nobody
+func uncache(f *os.File, from, to int64) int64 {
+	to -= to % int64(os.Getpagesize())
+	if to > from { // a length of 0 would be all there is
+		unix.Fadvise(int(f.Fd()), from, to-from, unix.FADV_DONTNEED) // a hint: that it is not taken harms nobody
 	}
+	return to
 }

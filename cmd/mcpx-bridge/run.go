@@ -453,6 +453,15 @@ func (t fromTopic) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	t.b.ready(d, w)
 }
 
+// TopicIdle stays awake for the answer to a single call. Of several, others will
+// be answered while one goes to sleep.
+func (t fromTopic) TopicIdle() {
+	t.Sidecar.TopicIdle()
+	if t.Running() == 1 {
+		t.b.server.Linger()
+	}
+}
+
 // fromServer tells the sidecar what happens to the server.
 type fromServer struct{ b *bridging }
 

@@ -1,0 +1,117 @@
+package stdio
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func pipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return r, w
+}
+
+// Whoever waits awake for a server that takes its time burns a processor for
+// nothing: it is tried again ever more rarely, until it has been quick.
+func TestOnlyAQuickServerIsWaitedForAwake(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("nobody is waited for awake on one processor")
+	}
+	r, w := pipe(t)
+	var l linger
+	listen, times := ear(r), 0
+	l.speaks = func(within time.Duration) bool { times++; return listen(within) }
+	listens := func(calls int) int {
+		before := times
+		for range calls {
+			l.asked.Store(true)
+			l.wait()
+		}
+		return times - before
+	}
+
+	if l.wait(); times > 0 {
+		t.Error("waited though nothing had been asked")
+	}
+	if n := listens(1023); n != 10 {
+		t.Errorf("1023 calls of a slow server were waited for %d times, not 10", n)
+	}
+	if n := listens(10 * 1024); n != 10 {
+		t.Errorf("of 10240 more %d, not 10", n)
+	}
+	w.Write([]byte("x"))
+	if n := listens(1024 + 5); n != 1+5 {
+		t.Errorf("when it had become quick %d, not 6", n)
+	}
+}
+
+func TestWhoCanBeHeard(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("nobody is on one processor")
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if ear(file) != nil {
+		t.Error("a file is listened to")
+	}
+
+	r, w := pipe(t)
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialed, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	taken, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	buf := make([]byte, 1)
+	for name, line := range map[string]struct {
+		in interface {
+			Read([]byte) (int, error)
+			Close() error
+		}
+		out interface {
+			Write([]byte) (int, error)
+			Close() error
+		}
+	}{"pipe": {r, w}, "socket": {taken, dialed}} {
+		hear := ear(line.in)
+		if hear(time.Microsecond) {
+			t.Errorf("%s: heard before anything was said", name)
+		}
+		line.out.Write(buf)
+		if !hear(time.Microsecond) {
+			t.Errorf("%s: not heard", name)
+		}
+		line.in.Read(buf)
+		if hear(time.Microsecond) {
+			t.Errorf("%s: heard though it was read", name)
+		}
+		line.out.Close()
+		if !hear(time.Microsecond) {
+			t.Errorf("%s: its end was not heard", name)
+		}
+		line.in.Close()
+		if hear(time.Microsecond) {
+			t.Errorf("%s: heard though we hang up", name)
+		}
+	}
+}
