@@ -239,6 +239,7 @@ func (c *child) watch(ctx context.Context) {
 	defer close(c.gone)
 	c.why = c.reason(ctx)
 	c.s.child.CompareAndSwap(c, nil)
+	c.linger.end()
 	c.stop(c.why)
 	c.drain()
 }
@@ -331,6 +332,7 @@ func (c *child) stop(f failure) {
 // kill ends what there is without waiting.
 func (c *child) kill() {
 	if c.cmd == nil {
+		c.linger.end()
 		c.ours.stdout.Close()
 		return
 	}

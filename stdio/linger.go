@@ -8,10 +8,10 @@ import (
 
 const (
 	lingerMost = 60 * time.Microsecond // about what it takes to go to sleep and be woken, on a bad day
-	mostMisses = 10                     // in a row, that count
+	mostMisses = 10                    // in a row, that count
 )
 
-// Linger stays awake for what the server says next, for 100 µs at most. It is
+// Linger stays awake for what the server says next, for 60 µs at most. It is
 // for whoever has flushed a request and has nothing else to do: to sleep and be
 // woken takes as long as many a server takes for its answer, and longer where the
 // processor has gone to sleep too. Nothing is read, so it is a matter of speed
@@ -31,20 +31,21 @@ func (s *Server) Linger() {
 
 // A linger is the experience with one server process.
 type linger struct {
-	speaks func(within time.Duration) bool // reports whether there is something to read; nil: nobody can tell
-	asked  atomic.Bool                     // something was put since the last wait
+	asked atomic.Bool // something was put since the last wait
 
 	mu     sync.Mutex
-	misses int // in a row
-	skip   int // waits that are not worth it
+	speaks func(within time.Duration) bool // reports whether there is something to read; nil: nobody can tell
+	misses int                             // in a row
+	skip   int                             // waits that are not worth it
 }
 
 func (l *linger) wait() {
-	if l.speaks == nil || !l.asked.Swap(false) || !l.mu.TryLock() {
+	if !l.asked.Swap(false) || !l.mu.TryLock() {
 		return
 	}
 	defer l.mu.Unlock()
 	switch {
+	case l.speaks == nil:
 	case l.skip > 0:
 		l.skip--
 	case l.speaks(lingerMost):
@@ -53,4 +54,13 @@ func (l *linger) wait() {
 		l.misses = min(l.misses+1, mostMisses)
 		l.skip = 1<<l.misses - 1
 	}
+}
+
+// end is for whoever is about to close what is listened to. While somebody
+// listens, closing it would be left to them; and a server that holds the pipe can
+// make that take as long as it likes (see letGo).
+func (l *linger) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.speaks = nil
 }

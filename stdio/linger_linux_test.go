@@ -5,8 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
 func pipe(t *testing.T) (r, w *os.File) {
@@ -114,4 +119,49 @@ func TestWhoCanBeHeard(t *testing.T) {
 			t.Errorf("%s: heard though we hang up", name)
 		}
 	}
+}
+
+// A server that holds the pipe makes its close(2) wait, which would be left to
+// whoever still listens: the reader of the topic.
+func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("nobody listens on one processor")
+	}
+	r, w := pipe(t)
+	dry, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dry[0])
+	defer unix.Close(dry[1])
+	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}) // so that who was left it goes on to say so
+	var c child
+	c.ours.stdout = r
+	hear, listens := ear(r), make(chan struct{})
+	c.linger.speaks = func(time.Duration) bool {
+		close(listens)
+		return hear(100 * time.Millisecond)
+	}
+	var let atomic.Bool
+	spliced := stdiotest.InCall(t, unix.SYS_SPLICE, func() {
+		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
+		let.Store(true)
+	})
+
+	killed := make(chan struct{})
+	go func() {
+		<-listens
+		c.kill()
+		close(killed)
+	}()
+	c.linger.asked.Store(true)
+	c.linger.wait()
+	if let.Load() {
+		t.Error("closing was left to who listened")
+	}
+	unix.Write(dry[1], []byte("x"))
+	<-spliced
+	<-killed
+	c.linger.asked.Store(true)
+	c.linger.wait() // would panic if it listened
 }

@@ -74,6 +74,27 @@ func TestADraftIsMadeOfAnyTools(t *testing.T) {
 	checkDraft(t, all)
 }
 
+// A server can list tools such that each name that comes to mind is taken by one
+// more. Each of them is looked at once nevertheless.
+func TestAListThatTakesEveryName(t *testing.T) {
+	for _, odd := range []string{"_", "ü"} {
+		var tools []tool
+		for n := range 200 {
+			tools = append(tools, tool{Name: strings.Repeat(odd, 13+n)})
+			if odd == "_" {
+				tools[n].Name = "some_new_tool" + strings.Repeat(odd, n)
+			}
+		}
+		if n := testing.AllocsPerRun(1, func() {
+			if got, want := unlisted(tools), "some_new_tool"+strings.Repeat("_", len(tools)); got != want {
+				t.Errorf("%q, not %q", got, want)
+			}
+		}); n > 50*float64(len(tools)) {
+			t.Errorf("%v allocations for %d tools", n, len(tools))
+		}
+	}
+}
+
 func FuzzDraft(f *testing.F) {
 	f.Add("read_file", "Read a file. And more", `{"properties":{"path":{}},"required":["path"]}`, `{"readOnlyHint":true}`)
 	f.Add("a: b\n- c", "x\u2028# y\n", `{"required":["\n"]}`, `{"destructiveHint":false,"openWorldHint":true}`)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,16 +83,23 @@ func draft(server string, tools []tool) []byte {
 	return b.Bytes()
 }
 
-// unlisted is a name that the pattern of no listed tool fits.
+// unlisted is a name that the pattern of no listed tool fits. A pattern of ours
+// fits names of its own length only, so there is one for each to be held against.
 func unlisted(tools []tool) string {
-	name := "some_new_tool"
-	for slices.ContainsFunc(tools, func(t tool) bool {
-		fits, _ := path.Match(oddInPattern.ReplaceAllString(t.Name, "?"), name)
-		return fits
-	}) {
-		name += "_"
+	const name = "some_new_tool"
+	taken := map[int]bool{} // by how much is behind the name
+	for _, t := range tools {
+		pattern := oddInPattern.ReplaceAllString(t.Name, "?")
+		if more := len(pattern) - len(name); more >= 0 {
+			fits, _ := path.Match(pattern, name+strings.Repeat("_", more))
+			taken[more] = taken[more] || fits
+		}
 	}
-	return name
+	more := 0
+	for taken[more] {
+		more++
+	}
+	return name + strings.Repeat("_", more)
 }
 
 // byTheirWord parts the tools that are said to only read from the others.
