@@ -18,11 +18,7 @@ func OpenDescriptor(number int) (*Descriptor, error) {
 		return nil, fmt.Errorf("descriptor %d: %w", number, err)
 	}
 	d := &Descriptor{number: number}
-	var about unix.Stat_t
-	if unix.Fstat(own, &about) == nil {
-		kind := about.Mode & unix.S_IFMT
-		d.waits = kind == unix.S_IFIFO || kind == unix.S_IFSOCK
-	}
+	d.waits = isPipeOrSocket(own)
 	if flags, err := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0); d.waits && err == nil && flags&unix.O_NONBLOCK == 0 {
 		d.set = unix.SetNonblock(own, true) == nil
 	}
@@ -31,13 +27,20 @@ func OpenDescriptor(number int) (*Descriptor, error) {
 }
 
 // carries reports whether a descriptor can carry messages.
-func carries(number int) bool {
+func carries(number int) bool { return isPipeOrSocket(number) || kindOf(number) == unix.S_IFCHR }
+
+func isPipeOrSocket(number int) bool {
+	kind := kindOf(number)
+	return kind == unix.S_IFIFO || kind == unix.S_IFSOCK
+}
+
+// kindOf is one of unix.S_IF…, 0 if there is no such descriptor.
+func kindOf(number int) uint32 {
 	var about unix.Stat_t
-	kind := uint32(0)
-	if unix.Fstat(number, &about) == nil {
-		kind = uint32(about.Mode) & unix.S_IFMT
+	if unix.Fstat(number, &about) != nil {
+		return 0
 	}
-	return kind == unix.S_IFIFO || kind == unix.S_IFSOCK || kind == unix.S_IFCHR
+	return uint32(about.Mode) & unix.S_IFMT
 }
 
 // giveBack restores the mode and puts the null device in the place of what was

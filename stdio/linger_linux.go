@@ -11,20 +11,25 @@ import (
 )
 
 // ear returns a function that waits, awake, until there is something to read from
-// r or r has ended, and reports whether that came in time. It is nil where r is
+// r or r has ended, and reports whether that came in time; once r is closed it
+// reports false at once. One goroutine at a time may call it. It is nil where r is
 // neither pipe nor socket, for others may take their time to say whether they are
 // ready, and where there is one processor only.
 //
-// The function does not tell Go's scheduler that it is in a system call: it does
-// not wait in any, and telling would wake a thread of the runtime; see package
-// inbox.
+// The function does not tell Go's scheduler of its system calls: none of them
+// waits, not even for a pipe whose lock the server holds, and telling would wake a
+// thread of the runtime; see package inbox.
 func ear(r io.Reader) func(within time.Duration) bool {
 	c, ok := r.(syscall.Conn)
 	if !ok || runtime.NumCPU() < 2 {
 		return nil
 	}
 	raw, err := c.SyscallConn()
-	if err != nil || !isLine(raw) {
+	if err != nil {
+		return nil
+	}
+	var fits bool
+	if raw.Control(func(fd uintptr) { fits = isPipeOrSocket(int(fd)) }); !fits {
 		return nil
 	}
 	var until time.Time
@@ -38,18 +43,6 @@ func ear(r io.Reader) func(within time.Duration) bool {
 		until, heard = time.Now().Add(within), false
 		return raw.Control(listen) == nil && heard
 	}
-}
-
-// isLine reports whether a descriptor is that of a pipe or a socket.
-func isLine(raw syscall.RawConn) (is bool) {
-	err := raw.Control(func(fd uintptr) {
-		var about unix.Stat_t
-		if unix.Fstat(int(fd), &about) == nil {
-			kind := about.Mode & unix.S_IFMT
-			is = kind == unix.S_IFIFO || kind == unix.S_IFSOCK
-		}
-	})
-	return err == nil && is
 }
 
 // ready is poll(2) that does not wait.

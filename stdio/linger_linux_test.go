@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,6 +23,60 @@ func pipe(t *testing.T) (r, w *os.File) {
 	}
 	t.Cleanup(func() { r.Close(); w.Close() })
 	return r, w
+}
+
+// To linger reads nothing and keeps nobody from reading.
+func TestLingerLeavesTheAnswerWhereItIs(t *testing.T) {
+	s := serve(t, stdiotest.Script{})
+	s.server.Linger() // no server is up
+	s.up()
+	up := s.server.child.Load()
+	up.linger.mu.Lock()
+	listening := up.linger.speaks != nil
+	up.linger.mu.Unlock()
+	if listening != (runtime.NumCPU() > 1) {
+		t.Errorf("listened to: %v, on %d processors", listening, runtime.NumCPU())
+	}
+	for range 20 {
+		id := s.tool("echo", "{}")
+		s.server.Linger()
+		s.answer(id)
+	}
+	if up.linger.asked.Load() {
+		t.Error("nobody has lingered")
+	}
+}
+
+// A server that splices into its stdout holds the pipe's lock for as long as it
+// likes. To ask whether there is something to read must not wait for that: the
+// scheduler is not told, so that the whole program would stand still.
+func TestWhoHoldsItsStdoutStopsNobodyWhoLingers(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("nobody lingers on one processor")
+	}
+	r, w := pipe(t)
+	hear := ear(r)
+	dry, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dry[0])
+	defer unix.Close(dry[1])
+	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}) // so that a program that stopped goes on to say so
+
+	var let atomic.Bool
+	spliced := stdiotest.InCall(t, unix.SYS_SPLICE, func() {
+		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
+		let.Store(true)
+	})
+	if hear(time.Microsecond) || let.Load() {
+		t.Error("to ask took as long as somebody held the pipe")
+	}
+	unix.Write(dry[1], []byte("x"))
+	<-spliced
+	if !hear(time.Microsecond) {
+		t.Error("not heard when it was let go of")
+	}
 }
 
 // Whoever waits awake for a server that takes its time burns a processor for
@@ -87,26 +142,22 @@ func TestWhoCanBeHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	buf := make([]byte, 1)
 	for name, line := range map[string]struct {
-		in interface {
-			Read([]byte) (int, error)
-			Close() error
-		}
-		out interface {
-			Write([]byte) (int, error)
-			Close() error
-		}
+		in  io.ReadCloser
+		out io.WriteCloser
 	}{"pipe": {r, w}, "socket": {taken, dialed}} {
 		hear := ear(line.in)
 		if hear(time.Microsecond) {
 			t.Errorf("%s: heard before anything was said", name)
 		}
-		line.out.Write(buf)
-		if !hear(time.Microsecond) {
-			t.Errorf("%s: not heard", name)
+		time.AfterFunc(time.Millisecond, func() { line.out.Write([]byte("x")) })
+		if !hear(patience) {
+			t.Errorf("%s: not heard while it was waited for", name)
 		}
-		line.in.Read(buf)
+		if !hear(time.Microsecond) {
+			t.Errorf("%s: not heard though it was there already", name)
+		}
+		line.in.Read(make([]byte, 1))
 		if hear(time.Microsecond) {
 			t.Errorf("%s: heard though it was read", name)
 		}

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// ear returns nil: only on Linux is it known who can be asked without waiting.
+// ear returns nil: that asking takes no time is known of Linux only.
 func ear(io.Reader) func(within time.Duration) bool { return nil }
