@@ -45,15 +45,15 @@ type disk struct {
 	*os.File
 	path string // which it will have, if it has not
 
-	// Of who syncs:
+	// For the goroutine that syncs alone, in bytes from the beginning:
 	synced int64 // how much of it is on the disk
 	freed  int64 // and how much of that the kernel was told to keep no longer
 }
 
 func (d *disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
 
-// Sync puts on the disk what was written before it, and lets go of the memory of
-// what was there before.
+// Sync puts on the disk what was written before it, and lets go of the memory in
+// which the kernel keeps what the syncs before this one have put there.
 func (d *disk) Sync() error {
 	info, err := d.Stat() // before: others write on meanwhile
 	if err != nil {
@@ -67,12 +67,12 @@ func (d *disk) Sync() error {
 	return nil
 }
 
-// freeLeast is how many bytes it takes to be worth a word to the kernel.
+// freeLeast is from how many bytes on it is worth a word to the kernel.
 const freeLeast = 256 << 10
 
-// free lets go of what was on the disk before the sync that has just ended. What
-// this one has put there some processor may still have its hands on, and then the
-// kernel interrupts all of them to find out.
+// free leaves out what the sync that has just ended has put on the disk: some
+// processor may still have its hands on it, and then the kernel interrupts all of
+// them to find out.
 func (d *disk) free() {
 	if d.synced-d.freed >= freeLeast {
 		d.freed = uncache(d.File, d.freed, d.synced)

@@ -7,8 +7,8 @@ import (
 )
 
 // uncache lets go of the memory in which the kernel keeps f between two offsets,
-// as far as that are whole pages, and returns where they end. What is not on the
-// disk stays. As a rule nobody reads those lines soon, and the ones that follow
+// as far as those are whole pages, and returns where the pages end. What is not on
+// the disk stays. As a rule nobody reads those lines soon, and the ones that follow
 // get the same pages instead of ones that were never touched: in a virtual
 // machine the host has to find each of those first, which takes longer than all
 // else that a write does.

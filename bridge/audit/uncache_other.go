@@ -4,5 +4,5 @@ package audit
 
 import "os"
 
-// uncache does nothing: there is no such hint everywhere.
+// uncache does nothing, and calls it done: there is no such hint everywhere.
 func uncache(_ *os.File, _, to int64) int64 { return to }
