@@ -16,7 +16,7 @@ func (c Call) words() string {
 			what += " " + show(c.Tool)
 		}
 	}
-	return strings.TrimSpace(what+" from "+show(c.From)) + wayWords(c.Via)
+	return what + " from " + show(c.From) + wayWords(c.Via)
 }
 
 func wayWords(via string) string {

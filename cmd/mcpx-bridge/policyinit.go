@@ -78,20 +78,21 @@ func draft(server string, tools []tool) []byte {
 	draftRule(&b, draftReading, "The server says that these only read. Change ask to allow where you agree.", reading)
 	draftRule(&b, draftOthers, "These may change something, as far as the server says.", others)
 	b.WriteString(draftFoot)
-	fmt.Fprintf(&b, "tests:\n  - {call: {tool: %s}, want: ask}\n", toolPattern(tools[0].Name))
+	fmt.Fprintf(&b, "tests:\n  - {call: {tool: %s}, want: ask}\n", quotedPattern(tools[0].Name))
 	fmt.Fprintf(&b, "  - {call: {tool: %s}, want: ask, by: default}\n", unlisted(tools))
 	return b.Bytes()
 }
 
-// unlisted is a name that the pattern of no listed tool fits. A pattern of ours
-// fits names of its own length only, so there is one for each to be held against.
+// unlisted is a name that the pattern of no listed tool fits, so that the draft's
+// default decides about it. A pattern of ours fits names of its own length only, so
+// there is one for each to be held against.
 func unlisted(tools []tool) string {
 	const name = "some_new_tool"
-	taken := map[int]bool{} // by how much is behind the name
+	taken := map[int]bool{} // by how many _ are behind the name
 	for _, t := range tools {
-		pattern := oddInPattern.ReplaceAllString(t.Name, "?")
+		pattern := toolPattern(t.Name)
 		if more := len(pattern) - len(name); more >= 0 {
-			fits, _ := path.Match(pattern, name+strings.Repeat("_", more))
+			fits, _ := path.Match(pattern, name+strings.Repeat("_", more)) // no pattern of ours is malformed
 			taken[more] = taken[more] || fits
 		}
 	}
@@ -152,10 +153,10 @@ func draftRule(b *bytes.Buffer, name, about string, tools []tool) {
 	fmt.Fprintf(b, "  # %s\n  - name: %s\n    ask:\n", about, name)
 	width := 0
 	for _, t := range tools {
-		width = max(width, len(toolPattern(t.Name)))
+		width = max(width, len(quotedPattern(t.Name)))
 	}
 	for _, t := range tools {
-		fmt.Fprintf(b, "      - %-*s  # %s\n", min(width, 40), toolPattern(t.Name), comment(t.inShort()))
+		fmt.Fprintf(b, "      - %-*s  # %s\n", min(width, 40), quotedPattern(t.Name), comment(t.inShort()))
 	}
 }
 
@@ -200,10 +201,12 @@ func comment(text string) string { return visible(strings.Join(strings.Fields(te
 // a pattern of tools. A question mark stands for any one.
 var oddInPattern = regexp.MustCompile(`[^A-Za-z0-9_./:@~+=%-]`)
 
-// toolPattern is a quoted pattern that fits a tool's name, and where the name
-// is odd at most names very like it.
-func toolPattern(name string) string {
-	return string(jsonrpc.AppendQuote(nil, oddInPattern.ReplaceAllString(name, "?")))
+// toolPattern is a pattern that fits a tool's name, and where the name is odd at
+// most names very like it.
+func toolPattern(name string) string { return oddInPattern.ReplaceAllString(name, "?") }
+
+func quotedPattern(name string) string {
+	return string(jsonrpc.AppendQuote(nil, toolPattern(name)))
 }
 
 // A drafted policy is the draft with --json. It is a policy file too.
@@ -227,7 +230,7 @@ func newDrafted(tools []tool) drafted {
 	}{{draftReading, reading}, {draftOthers, others}} {
 		r := draftedRule{Name: part.name}
 		for _, t := range part.tools {
-			r.Ask = append(r.Ask, oddInPattern.ReplaceAllString(t.Name, "?"))
+			r.Ask = append(r.Ask, toolPattern(t.Name))
 		}
 		if r.Ask != nil {
 			d.Rules = append(d.Rules, r)
