@@ -342,7 +342,8 @@ func (s *Sidecar) Policy() *policy.Policy {
 	return s.engine.policy
 }
 
-// Running is how many requests are at the server.
+// Running is how many requests of participants are at the server and still await
+// their answers: none of ours, none of the server's own client.
 func (s *Sidecar) Running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -453,8 +453,9 @@ func (t fromTopic) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	t.b.ready(d, w)
 }
 
-// TopicIdle stays awake for the answer to a single call. Of several, others will
-// be answered while one goes to sleep.
+// TopicIdle stays awake for the answer to a single call. Where there are several,
+// more than one is answered by the time we have been to sleep, so that it costs
+// each of them less.
 func (t fromTopic) TopicIdle() {
 	t.Sidecar.TopicIdle()
 	if t.Running() == 1 {
