@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,6 +28,9 @@ func TestMain(m *testing.M) {
 type leakless struct{ *testing.M }
 
 func (l leakless) Run() int {
+	if signal.Ignored(syscall.SIGHUP) { // we run under nohup; what the scripts start must not
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	code := l.M.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
