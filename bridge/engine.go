@@ -143,6 +143,9 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
+	if r, ok := ev.(Reloaded); ok { // before what is due, or that would be judged by rules that are in force no more
+		e.reload(r.Policy)
+	}
 	e.live(e.book.Tick(now)) // before the desk: whose proposal is over is not told that nobody decided
 	e.alarms.ringDue(now)
 	e.act(e.desk.Tick(now))
@@ -187,15 +190,13 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.unrecorded(ev)
 	case AuditUp:
 		e.auditDown = false
-	case Reloaded:
-		e.reload(ev.Policy)
 	case Checkpoint:
 		e.checkpoint(ev)
 	case Stopping:
 		e.stop()
 	case GivingUp:
 		e.giveUp()
-	case Tick:
+	case Tick, Reloaded:
 	}
 	return e.out
 }

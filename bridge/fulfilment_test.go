@@ -198,6 +198,21 @@ func TestAReloadReachesProposalsThatWait(t *testing.T) {
 	})
 }
 
+// What was due while the machine slept is judged by the rules that were put in
+// force before anybody looked.
+func TestWhatIsDueWithAReloadIsJudgedByTheNewRules(t *testing.T) {
+	for _, tool := range []string{"read_file", "write_file"} { // allowed, and asked about
+		s := proposalStage(t, "mew/v0.4", "fulfil: policy, broadcast: true")
+		s.proposes("bob", "p1", "", tool, path, `,"preferred":"carol"`)
+		s.now = s.now.Add(time.Hour)
+		s.do(Reloaded{rules(t, "version: 1\ndefault: deny\nproposals: {fulfil: policy, broadcast: true}\n")})
+		s.pass(time.Hour)
+		if len(s.lines) > 1 || slices.ContainsFunc(s.notes, func(r Record) bool { return r.Event == "asked" || r.Verdict == "allow" && r.Env == "p1" }) {
+			t.Errorf("%s: %q, %+v", tool, s.lines, s.notes)
+		}
+	}
+}
+
 // While we stop, are paused, have no server or can put nothing on record, a
 // proposal is refused at once.
 func TestWhenNothingCanBeServed(t *testing.T) {

@@ -172,6 +172,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil {
 		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended) {
+			old.again = c.w.now-old.since >= 15*time.Minute
 			return nil
 		}
 		if old.proc != p.number && !old.recAt.IsZero() && p.now().Sub(old.recAt) < 15*time.Minute {
@@ -280,8 +281,8 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	}
 	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
 	c.questions[r.Question] = cl
-	if cl.offer() && !cl.targeted() {
-		cl.book = c.books[len(c.books)-1] // it waited for others, and is judged when that is over
+	if cl.offer() && !cl.targeted() || cl.again {
+		cl.book = c.books[len(c.books)-1] // it waited for others, and is judged when that is over; or it was forgotten, and is judged when it comes again
 	}
 	w := cl.way(c.books[len(c.books)-1])
 	cl.pinned = w.verdict == allow

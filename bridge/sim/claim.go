@@ -54,6 +54,7 @@ type claim struct {
 	outcome     string // as it was put on record
 	executed    string
 
+	again   bool   // it was heard once more when it could have been forgotten, so this may be about that one
 	earlier *claim // the same, when it had been forgotten
 	serves  *claim // of a proposal: what started last for its sake
 	self    string // of a proposal: the request that we made of ourselves

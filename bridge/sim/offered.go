@@ -177,7 +177,9 @@ func (c *checker) isAnswered(l *letter) *claim {
 // that to an earlier one may have waited for so long that it was forgotten.
 func (c *checker) held(cl *claim, l *letter) *claim {
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if e := l.Payload.Error; old.answers == 0 && (old.ended && !old.over || old.denied) && (old.line != nil && c.said(old, l) || e != nil && e.Data.Reason != "" && old.excused == "") {
+		e := l.Payload.Error
+		ours := e != nil && e.Data.Reason != "" && (old.excused == "" || e.Data.Executed == "unknown" && !cl.started)
+		if old.answers == 0 && (old.ended && !old.over || old.denied) && (old.line != nil && c.said(old, l) || ours) {
 			return old
 		}
 	}

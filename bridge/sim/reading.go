@@ -42,7 +42,13 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 		Result json.RawMessage `json:"result"`
 		Error  json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(raw, &e) != nil || len(e.Payload) == 0 || json.Unmarshal(e.Payload, &m) != nil {
+	if json.Unmarshal(raw, &e) != nil {
+		return said{}, false
+	}
+	if len(e.Payload) == 0 {
+		e.Payload = []byte("{}") // that a proposal has come to an end can be said without a word
+	}
+	if json.Unmarshal(e.Payload, &m) != nil {
 		return said{}, false
 	}
 	s := said{id: e.ID, from: e.From, to: e.To, corr: e.Corr, rpc: m.ID, method: m.Method, tool: m.Params.Name, args: m.Params.Arguments,
@@ -81,15 +87,22 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	return s, e.Protocol == protocol || e.Protocol == "" || loose && (strings.HasPrefix(e.Protocol, "mew/v0.") || strings.HasPrefix(e.Protocol, "meup/v0."))
 }
 
-// watched are the names of which no variant may stand in a frame.
+// watched are the names of which no variant may stand in a frame, where those
+// names are looked for.
 var watched = []string{"protocol", "id", "from", "to", "kind", "correlation_id", "payload", "jsonrpc", "method", "params", "name", "arguments", "uri", "requestid"}
 
+// level is an object or array that is open in a text.
+type level struct {
+	path string          // the keys that lead to it
+	keys map[string]bool // that it has had; nil: an array
+}
+
 // unambiguous reports whether a text is one JSON value without a key that
-// stands twice in an object, or is spelled almost like one that matters.
+// stands twice in an object, or is spelled almost like one that matters there.
 func unambiguous(raw []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(raw))
-	var open []map[string]bool // nil: an array
-	key := true
+	var open []level
+	key, last := true, "" // a key is next in an object; the newest one
 	for {
 		t, err := d.Token()
 		if err == io.EOF {
@@ -100,22 +113,27 @@ func unambiguous(raw []byte) bool {
 		}
 		switch t := t.(type) {
 		case json.Delim:
+			path := "/"
+			if len(open) > 0 {
+				path = open[len(open)-1].path + last + "/"
+			}
 			switch t {
 			case '{':
-				open, key = append(open, map[string]bool{}), true
+				open, key = append(open, level{path, map[string]bool{}}), true
 				continue
 			case '[':
-				open = append(open, nil)
+				open = append(open, level{path + "[]", nil})
 				continue
 			}
 			open = open[:len(open)-1]
 			key = true
 		case string:
-			if len(open) > 0 && open[len(open)-1] != nil && key {
-				if open[len(open)-1][t] || len(open) <= 3 && variant(t) {
+			if len(open) > 0 && open[len(open)-1].keys != nil && key {
+				at := open[len(open)-1]
+				if at.keys[t] || slices.Contains([]string{"/", "/payload/", "/payload/params/"}, at.path) && variant(t) {
 					return false
 				}
-				open[len(open)-1][t] = true
+				at.keys[t], last = true, t
 				key = false
 				continue
 			}
