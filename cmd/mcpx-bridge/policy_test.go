@@ -75,22 +75,19 @@ func TestADraftIsMadeOfAnyTools(t *testing.T) {
 }
 
 // A server can list tools such that each name that comes to mind is taken by one
-// more. Each of them is looked at once nevertheless.
+// more. Each of them is looked at once nevertheless: to hold every name against
+// every tool would take minutes here.
 func TestAListThatTakesEveryName(t *testing.T) {
 	for _, odd := range []string{"_", "ü"} {
 		var tools []tool
-		for n := range 200 {
+		for n := range 2000 {
 			tools = append(tools, tool{Name: strings.Repeat(odd, 13+n)})
 			if odd == "_" {
 				tools[n].Name = "some_new_tool" + strings.Repeat(odd, n)
 			}
 		}
-		if n := testing.AllocsPerRun(1, func() {
-			if got, want := unlisted(tools), "some_new_tool"+strings.Repeat("_", len(tools)); got != want {
-				t.Errorf("%q, not %q", got, want)
-			}
-		}); n > 50*float64(len(tools)) {
-			t.Errorf("%v allocations for %d tools", n, len(tools))
+		if got, want := unlisted(tools), "some_new_tool"+strings.Repeat("_", len(tools)); got != want {
+			t.Errorf("%q, not %q", got, want)
 		}
 	}
 }
