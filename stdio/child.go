@@ -106,7 +106,9 @@ func (s *Server) launch(ctx context.Context) (*child, error) {
 		Deadline: s.o.WriteDeadline, OnFail: c.stuck, Own: !s.attaches(),
 	})
 	c.talk.version, c.talk.put = s.o.Version, c.say
-	c.linger.speaks = ear(c.ours.stdout)
+	if runtime.NumCPU() > 1 { // else the answer could not be worked on beside us
+		c.linger.speaks = ear(c.ours.stdout)
+	}
 	return c, nil
 }
 

@@ -17,8 +17,7 @@ func OpenDescriptor(number int) (*Descriptor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d: %w", number, err)
 	}
-	d := &Descriptor{number: number}
-	d.waits = isPipeOrSocket(own)
+	d := &Descriptor{number: number, waits: isPipeOrSocket(own)}
 	if flags, err := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0); d.waits && err == nil && flags&unix.O_NONBLOCK == 0 {
 		d.set = unix.SetNonblock(own, true) == nil
 	}

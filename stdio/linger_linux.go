@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"io"
-	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -14,14 +13,14 @@ import (
 // r or r has ended, and reports whether that came in time; once r is closed it
 // reports false at once. One goroutine at a time may call it. It is nil where r is
 // neither pipe nor socket, for others may take their time to say whether they are
-// ready, and where there is one processor only.
+// ready.
 //
 // The function does not tell Go's scheduler of its system calls: none of them
 // waits, not even for a pipe whose lock the server holds, and telling would wake a
 // thread of the runtime; see package inbox.
 func ear(r io.Reader) func(within time.Duration) bool {
 	c, ok := r.(syscall.Conn)
-	if !ok || runtime.NumCPU() < 2 {
+	if !ok {
 		return nil
 	}
 	raw, err := c.SyscallConn()

@@ -6,11 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
@@ -51,29 +48,13 @@ func TestLingerLeavesTheAnswerWhereItIs(t *testing.T) {
 // likes. To ask whether there is something to read must not wait for that: the
 // scheduler is not told, so that the whole program would stand still.
 func TestWhoHoldsItsStdoutStopsNobodyWhoLingers(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("nobody lingers on one processor")
-	}
 	r, w := pipe(t)
 	hear := ear(r)
-	dry, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(dry[0])
-	defer unix.Close(dry[1])
-	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}) // so that a program that stopped goes on to say so
-
-	var let atomic.Bool
-	spliced := stdiotest.InCall(t, unix.SYS_SPLICE, func() {
-		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
-		let.Store(true)
-	})
-	if hear(time.Microsecond) || let.Load() {
+	held, let := stdiotest.HoldPipe(t, w)
+	if hear(time.Microsecond) || !held() {
 		t.Error("to ask took as long as somebody held the pipe")
 	}
-	unix.Write(dry[1], []byte("x"))
-	<-spliced
+	let()
 	if !hear(time.Microsecond) {
 		t.Error("not heard when it was let go of")
 	}
@@ -82,9 +63,6 @@ func TestWhoHoldsItsStdoutStopsNobodyWhoLingers(t *testing.T) {
 // Whoever waits awake for a server that takes its time burns a processor for
 // nothing: it is tried again ever more rarely, until it has been quick.
 func TestOnlyAQuickServerIsWaitedForAwake(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("nobody is waited for awake on one processor")
-	}
 	r, w := pipe(t)
 	var l linger
 	listen, times := ear(r), 0
@@ -114,9 +92,6 @@ func TestOnlyAQuickServerIsWaitedForAwake(t *testing.T) {
 }
 
 func TestWhoCanBeHeard(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("nobody is on one processor")
-	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
 		t.Fatal(err)
@@ -175,17 +150,7 @@ func TestWhoCanBeHeard(t *testing.T) {
 // A server that holds the pipe makes its close(2) wait, which would be left to
 // whoever still listens: the reader of the topic.
 func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("nobody listens on one processor")
-	}
 	r, w := pipe(t)
-	dry, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(dry[0])
-	defer unix.Close(dry[1])
-	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}) // so that who was left it goes on to say so
 	var c child
 	c.ours.stdout = r
 	hear, listens := ear(r), make(chan struct{})
@@ -193,11 +158,7 @@ func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
 		close(listens)
 		return hear(100 * time.Millisecond)
 	}
-	var let atomic.Bool
-	spliced := stdiotest.InCall(t, unix.SYS_SPLICE, func() {
-		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
-		let.Store(true)
-	})
+	held, let := stdiotest.HoldPipe(t, w)
 
 	killed := make(chan struct{})
 	go func() {
@@ -207,11 +168,10 @@ func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
 	}()
 	c.linger.asked.Store(true)
 	c.linger.wait()
-	if let.Load() {
+	if !held() {
 		t.Error("closing was left to who listened")
 	}
-	unix.Write(dry[1], []byte("x"))
-	<-spliced
+	let()
 	<-killed
 	c.linger.asked.Store(true)
 	c.linger.wait() // would panic if it listened

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,33 @@ func holdStdin() {
 		_, err = unix.SendmsgN(full[0], make([]byte, 4096), nil, nil, unix.MSG_DONTWAIT)
 	}
 	unix.Splice(0, nil, full[0], nil, 1<<20, 0)
+}
+
+// HoldPipe has a thread splice into the pipe behind w from where nothing comes, so
+// that it holds the pipe's lock: until let, which gives it one byte, x, and returns
+// when that is in the pipe; or for 5 s, so that a program that stands still over it
+// goes on to say so.
+func HoldPipe(t *testing.T, w *os.File) (held func() bool, let func()) {
+	t.Helper()
+	dry, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5})
+	var over atomic.Bool
+	spliced := InCall(t, unix.SYS_SPLICE, func() {
+		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
+		over.Store(true)
+	})
+	t.Cleanup(func() {
+		unix.Close(dry[1]) // ends a splice that is under way
+		<-spliced
+		unix.Close(dry[0])
+	})
+	return func() bool { return !over.Load() }, func() {
+		unix.Write(dry[1], []byte("x"))
+		<-spliced
+	}
 }
 
 // InCall runs f on a thread of its own, and returns once that is in the system call
