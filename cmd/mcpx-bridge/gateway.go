@@ -60,6 +60,7 @@ func (p *program) runGateway(ctx context.Context) error {
 		return err
 	}
 	p.announceGateway(h)
+	startIsOver()
 	select {
 	case err = <-h.done:
 		h.done <- err

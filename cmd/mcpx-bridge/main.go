@@ -57,10 +57,13 @@ func collectLess() {
 }
 
 // startIsOver gives back to the system, once, what only the start needed: some
-// two megabytes that libraries prepare themselves with, and more where a policy
-// is compiled or a log read back. A bridge that nobody calls collects no garbage
-// by itself. It takes some milliseconds.
-func startIsOver() { debug.FreeOSMemory() }
+// two megabytes that libraries prepare themselves with, more where a policy is
+// compiled or a log read back, and two thirds of the program. A bridge that nobody
+// calls collects no garbage by itself. It takes some milliseconds.
+func startIsOver() {
+	debug.FreeOSMemory()
+	unmapProgram()
+}
 
 // wakeFewer has our code run on fewer threads at a time than there are cores. What
 // a bridge does for a call it does in a row, under one lock; each further thread

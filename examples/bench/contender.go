@@ -43,7 +43,7 @@ type contender struct {
 	parts []*stage.Process // between caller and server
 	load  *stage.Process
 
-	idle, used int64 // resident bytes of the parts, before and after the warm-up
+	idle, used int64 // resident bytes of the parts, before and after the warm-up; each has a caller who is connected
 }
 
 // contend starts all contenders. They stay up together; only one at a time
@@ -55,7 +55,6 @@ func contend(s *stage.Stage) ([]*contender, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.idle = resident(c.parts)
 		if c.load, err = s.Start(stage.Load, where...); err != nil {
 			return nil, err
 		}
@@ -63,6 +62,10 @@ func contend(s *stage.Stage) ([]*contender, error) {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		cs = append(cs, c)
+	}
+	time.Sleep(time.Second) // nobody has anything to do
+	for _, c := range cs {
+		c.idle = resident(c.parts)
 	}
 	return cs, nil
 }
