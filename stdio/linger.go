@@ -37,7 +37,7 @@ type linger struct {
 	asked atomic.Bool // something was put since the last wait began
 
 	mu     sync.Mutex
-	speaks func(within time.Duration) bool // reports whether there is something to read; nil: nobody can tell, or it is to be closed
+	speaks func(within time.Duration) bool // reports whether there is something to read; nil: not to be waited for
 	misses int                             // in a row
 	skip   int                             // how many of the next waits are not worth it
 }

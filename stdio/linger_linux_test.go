@@ -50,11 +50,11 @@ func TestLingerLeavesTheAnswerWhereItIs(t *testing.T) {
 func TestWhoHoldsItsStdoutStopsNobodyWhoLingers(t *testing.T) {
 	r, w := pipe(t)
 	hear := ear(r)
-	held, let := stdiotest.HoldPipe(t, w)
+	held, release := stdiotest.HoldPipe(t, w)
 	if hear(time.Microsecond) || !held() {
 		t.Error("to ask took as long as somebody held the pipe")
 	}
-	let()
+	release()
 	if !hear(time.Microsecond) {
 		t.Error("not heard when it was let go of")
 	}
@@ -158,7 +158,7 @@ func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
 		close(listens)
 		return hear(100 * time.Millisecond)
 	}
-	held, let := stdiotest.HoldPipe(t, w)
+	held, release := stdiotest.HoldPipe(t, w)
 
 	killed := make(chan struct{})
 	go func() {
@@ -171,7 +171,7 @@ func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
 	if !held() {
 		t.Error("closing was left to who listened")
 	}
-	let()
+	release()
 	<-killed
 	c.linger.asked.Store(true)
 	c.linger.wait() // would panic if it listened

@@ -322,15 +322,29 @@ type killable struct {
 }
 
 func (s *slaughter) start() *killable {
-	k := &killable{sidecar: &sidecar{t: s.t, events: newDiary(), stderr: newDiary()}}
-	k.cmd = exec.Command(s.program, "run", "--json", "--log-level", "warn", "--gateway", s.via, "--topic", "t1", "--id", "fs", "--policy", s.policy, "--audit", s.audit,
-		"--", s.server, s.journal, s.audit)
-	k.cmd.Env = append(os.Environ(), "MCPX_AUTH_TOKEN="+s.token, "HOME="+s.home, "XDG_STATE_HOME="+s.home, "GORACE=atexit_sleep_ms=0")
+	return startKillable(s.t, s.home, s.token, "run", "--json", "--log-level", "warn", "--gateway", s.via, "--topic", "t1", "--id", "fs", "--policy", s.policy,
+		"--audit", s.audit, "--", s.server, s.journal, s.audit)
+}
+
+// startKillable starts the bridge, which keeps all it has in home; the token may be
+// "". It is killed when the test ends.
+func startKillable(t *testing.T, home, token string, args ...string) *killable {
+	t.Helper()
+	program, err := exec.LookPath("mcpx-bridge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &killable{sidecar: &sidecar{t: t, events: newDiary(), stderr: newDiary()}, cmd: exec.Command(program, args...)}
+	k.cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "GORACE=atexit_sleep_ms=0")
+	if token != "" {
+		k.cmd.Env = append(k.cmd.Env, "MCPX_AUTH_TOKEN="+token)
+	}
 	k.cmd.Stdout, k.cmd.Stderr = k.events, k.stderr
 	k.cmd.WaitDelay = time.Second // its server may hold them a little longer
 	if err := k.cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
+	t.Cleanup(k.kill)
 	return k
 }
 

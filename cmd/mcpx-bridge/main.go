@@ -58,8 +58,9 @@ func collectLess() {
 
 // startIsOver gives back to the system, once, what only the start needed: some
 // two megabytes that libraries prepare themselves with, more where a policy is
-// compiled or a log read back, and two thirds of the program. A bridge that nobody
-// calls collects no garbage by itself. It takes some milliseconds.
+// compiled or a log read back, and the pages of the program itself, some of which
+// the first caller brings back. A bridge that nobody calls collects no garbage by
+// itself. It takes some milliseconds.
 func startIsOver() {
 	debug.FreeOSMemory()
 	unmapProgram()

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
@@ -35,21 +33,10 @@ func newLineage(t *testing.T, rules string) *lineage {
 // start starts the next of them, ready to serve.
 func (l *lineage) start() (*killable, play) {
 	l.t.Helper()
-	program, err := exec.LookPath("mcpx-bridge")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	k := &killable{sidecar: &sidecar{t: l.t, events: newDiary(), stderr: newDiary(), record: l.given}}
 	args := append([]string{"run", "--json", "--gateway", l.url, "--topic", "t1", "--id", "fs", "--policy", l.policy, "--"},
 		stdiotest.Command(l.t, stdiotest.Script{Record: l.given})...)
-	k.cmd = exec.Command(program, args...)
-	k.cmd.Env = append(os.Environ(), "HOME="+l.home, "XDG_STATE_HOME="+l.home, "GORACE=atexit_sleep_ms=0")
-	k.cmd.Stdout, k.cmd.Stderr = k.events, k.stderr
-	k.cmd.WaitDelay = time.Second // its server may hold them a little longer
-	if err := k.cmd.Start(); err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(func() { k.cmd.Process.Kill(); k.cmd.Wait() })
+	k := startKillable(l.t, l.home, "", args...)
+	k.record = l.given
 	l.side = k.sidecar
 	l.accept()
 	l.greet("bob", "alice", "carol")

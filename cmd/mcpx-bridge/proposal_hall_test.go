@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,21 +135,11 @@ func TestAKilledBridgeServesNoProposalTwice(t *testing.T) {
 	if err := os.WriteFile(rules, []byte(proposalRules(fulfils)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program, err := exec.LookPath("mcpx-bridge")
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := func() *killable {
-		k := &killable{sidecar: &sidecar{t: t, events: newDiary(), stderr: newDiary(), record: record}}
 		args := append([]string{"run", "--json", "--gateway", h.url, "--topic", "t1", "--id", "fs", "--policy", rules, "--audit", log, "--"},
 			stdiotest.Command(t, stdiotest.Script{Record: record})...)
-		k.cmd = exec.Command(program, args...)
-		k.cmd.Env = append(os.Environ(), "MCPX_AUTH_TOKEN="+h.mint("fs"), "HOME="+dir, "XDG_STATE_HOME="+dir, "GORACE=atexit_sleep_ms=0")
-		k.cmd.Stdout, k.cmd.Stderr, k.cmd.WaitDelay = k.events, k.stderr, time.Second
-		if err := k.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(k.kill)
+		k := startKillable(t, dir, h.mint("fs"), args...)
+		k.record = record
 		k.ready()
 		return k
 	}

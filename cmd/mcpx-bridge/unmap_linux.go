@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -19,51 +21,62 @@ func unmapProgram() {
 		return // without /proc they stay
 	}
 	defer smaps.Close()
-	for _, m := range asInFile(smaps) {
-		syscall.Syscall(syscall.SYS_MADVISE, m.from, m.to-m.from, syscall.MADV_DONTNEED)
+	for _, r := range ofProgram(smaps, reflect.ValueOf(unmapProgram).Pointer()) {
+		// Not unix.Madvise, which wants a slice. What may not go, as it is locked, stays.
+		syscall.Syscall(syscall.SYS_MADVISE, r.start, r.end-r.start, syscall.MADV_DONTNEED)
 	}
 }
 
-// A mapped range of addresses goes, from up to but not including to.
-type mapped struct {
-	from, to uintptr
-	perms    string // as r-xp
-	inode    uint64 // of its file, 0 without one
+// A region is a range of addresses that something is mapped to (proc_pid_smaps(5)).
+type region struct {
+	start, end uintptr // end is not part of it
+	perms      string  // as r-xp
+	device     string  // with inode, which file it is of
+	inode      uint64  // 0 without a file
+	zeros      int     // how many of ownPages there are none of
 }
 
-// asInFile returns what is mapped from a file, may not be written, and is the same
-// as in the file: no page of it is this process's own, in memory (Anonymous) or
-// swapped out (Swap; proc_pid_smaps(5)). A breakpoint of a debugger is on such a
-// page, and so is what a loader relocated. Both have to be counted as 0: where a
-// system does not count them, nothing is returned.
-func asInFile(smaps io.Reader) []mapped {
-	var all []mapped
-	var m mapped
-	var counted int
+// ownPages are the lines of smaps that count pages which are not the file's but this
+// process's own: in memory, and swapped out. A debugger's breakpoint makes a page
+// one, and so does a loader that relocates.
+var ownPages = []string{"Anonymous:", "Swap:"}
+
+// ofProgram returns the regions that the file with the code at an address has all
+// of, so that nothing is lost if they are read from there again. Regions of other
+// files may be gone, and something else in their place, when the caller comes to
+// them: libraries are loaded and unloaded at any time. Where a system does not count
+// a process's own pages, nothing is returned.
+func ofProgram(smaps io.Reader, code uintptr) []region {
+	all := readRegions(smaps)
+	at := slices.IndexFunc(all, func(r region) bool { return r.start <= code && code < r.end })
+	if at < 0 {
+		return nil
+	}
+	program := all[at]
+	return slices.DeleteFunc(all, func(r region) bool {
+		return r.device != program.device || r.inode != program.inode || !r.asInFile()
+	})
+}
+
+func (r region) asInFile() bool {
+	return r.inode != 0 && !strings.Contains(r.perms, "w") && r.zeros == len(ownPages)
+}
+
+// readRegions leaves out what ends before it does.
+func readRegions(smaps io.Reader) (all []region) {
+	var r region
 	for lines := bufio.NewScanner(smaps); lines.Scan(); {
-		word, rest, _ := strings.Cut(lines.Text(), " ")
-		switch word {
-		case "Anonymous:", "Swap:":
-			if strings.TrimSpace(rest) == "0 kB" {
-				counted++
-			}
-		case "VmFlags:": // the last line of each
-			if counted == 2 && m.inode != 0 && !strings.Contains(m.perms, "w") {
-				all = append(all, m)
-			}
-			m = mapped{}
-		default:
-			if head, is := mappedHead(lines.Text()); is {
-				m, counted = head, 0
-			}
+		key, value, _ := strings.Cut(lines.Text(), " ")
+		switch {
+		case strings.Contains(key, "-"): // of addresses
+			r = region{}
+			var offset string
+			fmt.Sscanf(lines.Text(), "%x-%x %s %s %s %d", &r.start, &r.end, &r.perms, &offset, &r.device, &r.inode)
+		case slices.Contains(ownPages, key) && strings.TrimSpace(value) == "0 kB":
+			r.zeros++
+		case key == "VmFlags:": // the last line of each
+			all = append(all, r)
 		}
 	}
 	return all
-}
-
-// mappedHead reads the line that a mapping begins with.
-func mappedHead(line string) (m mapped, is bool) {
-	var offset, device string
-	n, _ := fmt.Sscanf(line, "%x-%x %s %s %s %d", &m.from, &m.to, &m.perms, &offset, &device, &m.inode)
-	return m, n == 6
 }

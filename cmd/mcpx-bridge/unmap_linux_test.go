@@ -4,39 +4,37 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
 // What of the program only the start needed is not mapped any more soon after it,
 // and is there again for whoever calls.
 func TestWhatOfTheProgramOnlyTheStartNeededIsUnmapped(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("mcpx-bridge")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	k := &killable{sidecar: &sidecar{t: t, events: newDiary(), stderr: newDiary()}}
-	k.cmd = exec.Command(program, "gateway", "--json", "--listen", "127.0.0.1:0")
-	k.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "GORACE=atexit_sleep_ms=0")
-	k.cmd.Stdout, k.cmd.Stderr = k.events, k.stderr
-	if err := k.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(k.kill)
-	url := k.ready()["url"].(string)
+	gateway := startKillable(t, t.TempDir(), "", "gateway", "--json", "--listen", "127.0.0.1:0")
+	gateway.awaitUnmapped(gateway.ready()["url"])
+	args := append([]string{"run", "--json", "--listen", "127.0.0.1:0", "--"}, stdiotest.Command(t, stdiotest.Script{})...)
+	hosting := startKillable(t, t.TempDir(), "", args...)
+	hosting.awaitUnmapped(hosting.ready()["gateway"])
+}
 
-	unmapped := func() bool { return 2*k.memory("RssFile") < k.memory("VmExe") }
-	for deadline := time.Now().Add(patience); !unmapped(); time.Sleep(5 * time.Millisecond) {
+// awaitUnmapped waits until files have fewer pages in memory than half of the
+// program's code has: before that, more than all of it is. Then url must answer.
+func (k *killable) awaitUnmapped(url any) {
+	t := k.t
+	t.Helper()
+	mapped := func() int { return k.memory("RssFile") + k.memory("RssShmem") } // that is where a file in a tmpfs counts
+	for deadline := time.Now().Add(patience); 2*mapped() >= k.memory("VmExe"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d KiB of files are mapped; the program's code has %d", k.memory("RssFile"), k.memory("VmExe"))
+			t.Fatalf("%d KiB of files are mapped; the program's code has %d", mapped(), k.memory("VmExe"))
 		}
 	}
-	answer, err := http.Get("http" + strings.TrimPrefix(url, "ws") + "/health")
+	answer, err := http.Get("http" + strings.TrimPrefix(url.(string), "ws") + "/health")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,24 +79,35 @@ VmFlags: rd wr mr mw me ac
 Anonymous:             0 kB
 Swap:                  0 kB
 VmFlags: rd mr mw me ac 
-03a00000-03b00000 r-xp 00000000 fe:00 2050                               with a breakpoint
+03a00000-03b00000 r-xp 00000000 fe:00 2049                               with a breakpoint
 Anonymous:             4 kB
 Swap:                  0 kB
 VmFlags: rd ex mr mw me 
-03b00000-03c00000 r--p 00000000 fe:00 2050                               relocated, and swapped out since
+03b00000-03c00000 r--p 00000000 fe:00 2049                               relocated, and swapped out since
 Anonymous:             0 kB
 Swap:               2556 kB
 VmFlags: rd mr mw me ac 
-03c00000-03d00000 r--p 00000000 fe:00 2050                               not counted
+03c00000-03d00000 r--p 00000000 fe:00 2049                               not counted
 Swap:                  0 kB
 VmFlags: rd mr mw me 
-03d00000-03e00000 r--p 00000000 fe:00 2050                               cut short
+03d00000-03e00000 r--p 00000000 fe:01 2049                               /of/another/device
+Anonymous:             0 kB
+Swap:                  0 kB
+VmFlags: rd mr mw me 
+03e00000-03f00000 r--p 00000000 fe:00 2050                               /of/another/file
+Anonymous:             0 kB
+Swap:                  0 kB
+VmFlags: rd mr mw me 
+03f00000-04000000 r--p 00000000 fe:00 2049                               cut short
 Anonymous:             0 kB
 Swap:                  0 kB
 `
-	got := asInFile(strings.NewReader(smaps))
-	want := []mapped{{0x400000, 0xde0000, "r-xp", 2049}, {0xde0000, 0x18ec000, "r--p", 2049}}
+	got := ofProgram(strings.NewReader(smaps), 0x400001)
+	want := []region{{0x400000, 0xde0000, "r-xp", "fe:00", 2049, 2}, {0xde0000, 0x18ec000, "r--p", "fe:00", 2049, 2}}
 	if !slices.Equal(got, want) {
-		t.Errorf("got %x\nwant %x", got, want)
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if got := ofProgram(strings.NewReader(smaps), 0xf000000); got != nil {
+		t.Errorf("%+v belong to a program that is not there", got)
 	}
 }

@@ -2,5 +2,5 @@
 
 package main
 
-// unmapProgram does nothing: this is not Linux.
+// unmapProgram does nothing: only Linux says which pages are still the file's.
 func unmapProgram() {}

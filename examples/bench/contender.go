@@ -43,7 +43,7 @@ type contender struct {
 	parts []*stage.Process // between caller and server
 	load  *stage.Process
 
-	idle, used int64 // resident bytes of the parts, before and after the warm-up; each has a caller who is connected
+	idle, used int64 // resident bytes of the parts, with a caller connected: a second after the start, and after the warm-up
 }
 
 // contend starts all contenders. They stay up together; only one at a time
@@ -63,7 +63,7 @@ func contend(s *stage.Stage) ([]*contender, error) {
 		}
 		cs = append(cs, c)
 	}
-	time.Sleep(time.Second) // nobody has anything to do
+	time.Sleep(time.Second) // what a start leaves behind is cleared away by then
 	for _, c := range cs {
 		c.idle = resident(c.parts)
 	}

@@ -29,7 +29,7 @@ import (
 )
 
 func main() {
-	quick := flag.Bool("quick", false, "fewer and shorter rounds: three minutes instead of seven")
+	quick := flag.Bool("quick", false, "fewer and shorter rounds: three minutes instead of five")
 	var files []string
 	flag.Func("into", "put the figures into this `file` too, where it has a place for them; repeatable", func(name string) error {
 		files = append(files, name)

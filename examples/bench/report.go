@@ -127,7 +127,7 @@ func (r *report) memory() {
 		if c.idle == 0 {
 			continue
 		}
-		fmt.Fprintf(r.out, "resident               %-8s %5.1f MiB idle, %5.1f MiB after %d calls (%d processes)\n",
+		fmt.Fprintf(r.out, "resident               %-8s %5.1f MiB idle, %5.1f MiB after %d calls (processes: %d)\n",
 			c.name, mib(c.idle), mib(c.used), r.plan.warmup, len(c.parts))
 		if c.name == hosting {
 			r.goals = append(r.goals, goal{what: "hosting, resident when idle", got: mib(c.idle), want: 20, unit: " MiB"})

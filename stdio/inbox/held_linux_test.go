@@ -19,16 +19,15 @@ func TestWhoHoldsAPipeDoesNotStopTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	defer w.Close()
-	held, let := stdiotest.HoldPipe(t, w)
+	t.Cleanup(func() { r.Close(); w.Close() })
+	held, release := stdiotest.HoldPipe(t, w)
 	in, buf := inbox.New(r), make([]byte, 8)
 	read := stdiotest.InCall(t, unix.SYS_READ, func() { in.Read(buf) })
 	runtime.GC() // needs everybody for a moment
 	if !held() {
 		t.Fatal("the program stood still for as long as somebody held the pipe")
 	}
-	let()
+	release()
 	<-read
 	if buf[0] != 'x' {
 		t.Errorf("%q was read", buf)

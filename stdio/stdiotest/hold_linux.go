@@ -22,35 +22,38 @@ func holdStdin() {
 	unix.Splice(0, nil, full[0], nil, 1<<20, 0)
 }
 
-// HoldPipe has a thread splice into the pipe behind w from where nothing comes, so
-// that it holds the pipe's lock: until let, which gives it one byte, x, and returns
-// when that is in the pipe; or for 5 s, so that a program that stands still over it
+// holdLimit is how long a pipe is held, so that a program that stands still over it
 // goes on to say so.
-func HoldPipe(t *testing.T, w *os.File) (held func() bool, let func()) {
+const holdLimit = 5 * time.Second
+
+// HoldPipe keeps the lock of the pipe behind w: a thread splices into it from a
+// socket on which nothing comes. release sends one byte, x, which ends that, and
+// returns when it is in the pipe. After holdLimit it ends by itself.
+func HoldPipe(t *testing.T, w *os.File) (held func() bool, release func()) {
 	t.Helper()
 	dry, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5})
+	t.Cleanup(func() { unix.Close(dry[1]) }) // ends a splice that is under way
+	unix.SetsockoptTimeval(dry[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(holdLimit / time.Second)})
+	began := time.Now()
 	var over atomic.Bool
 	spliced := InCall(t, unix.SYS_SPLICE, func() {
 		unix.Splice(dry[0], nil, int(w.Fd()), nil, 1, 0)
 		over.Store(true)
-	})
-	t.Cleanup(func() {
-		unix.Close(dry[1]) // ends a splice that is under way
-		<-spliced
 		unix.Close(dry[0])
 	})
-	return func() bool { return !over.Load() }, func() {
+	// Whoever waited for the lock may ask before the thread that had it has said that
+	// it is over: then the clock tells.
+	return func() bool { return !over.Load() && time.Since(began) < holdLimit }, func() {
 		unix.Write(dry[1], []byte("x"))
 		<-spliced
 	}
 }
 
-// InCall runs f on a thread of its own, and returns once that is in the system call
-// with this number.
+// InCall runs f on a thread of its own, and returns once the thread is in the system
+// call with this number. done is closed when f has returned.
 func InCall(t *testing.T, call int, f func()) (done chan struct{}) {
 	t.Helper()
 	id, done := make(chan int), make(chan struct{})
