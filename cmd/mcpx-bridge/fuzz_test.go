@@ -16,7 +16,7 @@ import (
 
 // Whatever command starts a server, there is an id in it that a gateway takes.
 func FuzzDeriveID(f *testing.F) {
-	for _, line := range []string{"npx\n-y\n@modelcontextprotocol/server-filesystem\n/tmp", "sh\n-c\n", "docker\nrun\n-e\nA=b\nghcr.io/x/system:1", "uv\nrun\npython\n-m\n", "./.. ", "/", "é", "npx\n@", "python3\n" + strings.Repeat("x", 99) + ".py", "node\n../index.js", "mcp-server-"} {
+	for _, line := range []string{"npx\n-y\n@modelcontextprotocol/server-filesystem\n/tmp", "sh\n-c\n", "docker\nrun\n-e\nA=b\nghcr.io/x/system:1", "uv\nrun\npython\n-m\n", "./.. ", "/", "é", "npx\n@", "python3\n" + strings.Repeat("x", 99) + ".py", "node\n../index.js", "mcp-server-", "İİİ-server"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -152,15 +152,14 @@ func says(word, list string) bool { return slices.Contains(strings.Fields(list),
 
 // trimRole takes away what only says that this is an MCP server.
 func trimRole(name string) string {
-	low := strings.ToLower(name)
 	for _, p := range []string{"mcp-server-", "mcp_server_", "server-", "server_", "mcp-", "mcp_"} {
-		if rest, ok := strings.CutPrefix(low, p); ok && rest != "" && rest != "server" {
-			return name[len(p):]
+		if n := len(p); len(name) > n && strings.EqualFold(name[:n], p) && !strings.EqualFold(name[n:], "server") {
+			return name[n:]
 		}
 	}
 	for _, s := range []string{"-mcp-server", "_mcp_server", "-server", "_server", "-mcp", "_mcp"} {
-		if rest, ok := strings.CutSuffix(low, s); ok && rest != "" && rest != "mcp" {
-			return name[:len(rest)]
+		if n := len(name) - len(s); n > 0 && strings.EqualFold(name[n:], s) && !strings.EqualFold(name[:n], "mcp") {
+			return name[:n]
 		}
 	}
 	return name
