@@ -318,10 +318,6 @@ func TestAnAnswerIsSentAgainWhenTheWayOutWasFull(t *testing.T) {
 	s.nothing("it is full still")
 	s.pass(time.Second)
 	s.has(s.only(), `"correlation_id":"e1"`, `"id":1`)
-	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
-	s.now = s.now.Add(2 * heldFor) // at once: the machine slept
-	s.do(Tick{})
-	s.has(s.only(), `"correlation_id":"e1"`, `"id":1`)
 	s.do(NotSent{Send: Send{Class: wire.Reply, Envelope: s.sends[len(s.sends)-1].Envelope, Frame: make([]byte, jsonrpc.MaxSize+1)}})
 	s.pass(time.Second)
 	s.nothing("no frame can hold it")

@@ -177,19 +177,18 @@ func (e *Engine) dropHeld(why string) {
 		Detail: "an answer could not be delivered"})
 }
 
-// release sends what was held to those who are here, even where its time is over:
-// the machine may have slept since. For the others it waits on, until they come or
-// its time is over.
+// release sends what was held to those who are here. For the others it waits on,
+// until they come or its time is over.
 func (e *Engine) release() {
 	waiting := e.room.held
 	e.room.held, e.room.heldBytes = nil, 0
 	for _, h := range waiting {
 		switch p := e.room.peers[h.env.To[0]]; {
-		case p != nil && p.leaving == nil, h.env.To[0] == e.room.me:
-			e.sendHeld(h)
 		case e.now.Sub(h.at) >= heldFor:
 			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
 				Detail: "an answer could not be delivered"})
+		case p != nil && p.leaving == nil, h.env.To[0] == e.room.me:
+			e.sendHeld(h)
 		default:
 			e.room.held = append(e.room.held, h)
 			e.room.heldBytes += size(h.env)
