@@ -322,3 +322,21 @@ func TestAnAnswerIsSentAgainWhenTheWayOutWasFull(t *testing.T) {
 	s.pass(time.Second)
 	s.nothing("no frame can hold it")
 }
+
+// A machine that sleeps while the way out is full keeps the answer as long as there
+// is a seat. Without one an answer waits for a minute.
+func TestAnAnswerOutlastsASleepWhileTheWayOutIsFull(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "nope", `{}`)
+	s.only()
+	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
+	s.now = s.now.Add(2 * heldFor)
+	s.do(Tick{})
+	s.has(s.only(), `"correlation_id":"e1"`, `"id":1`)
+
+	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
+	s.do(Unseated{})
+	s.now = s.now.Add(heldFor)
+	s.seat()
+	s.nothing("it waited for too long")
+}

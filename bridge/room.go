@@ -43,12 +43,16 @@ type peer struct {
 	leaving *alarm
 }
 
-// held is an answer that waits for a seat, or for the end of a pause.
+// held is an answer that waits for a seat, for the end of a pause, or for a way
+// out that is full.
 type held struct {
-	env *wire.Envelope
-	at  time.Time
-	of  string // the call that env is the server's answer to; "" if it is ours
+	env   *wire.Envelope
+	since time.Time // its time runs from then on; zero: it is sent again as soon as may be
+	of    string    // the call that env is the server's answer to; "" if it is ours
 }
+
+// over: the answer has waited for too long.
+func (h *held) over(now time.Time) bool { return !h.since.IsZero() && now.Sub(h.since) >= heldFor }
 
 func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
@@ -117,6 +121,7 @@ func (e *Engine) unseated(ev Unseated) {
 		return
 	}
 	e.room.seated = false
+	e.room.waitFrom(e.now)
 	if e.room.paused != nil {
 		e.alarms.stop(e.room.paused)
 		e.room.paused = nil
@@ -135,11 +140,14 @@ func (r *room) quiet(k wire.Kind) bool {
 
 // hold keeps an answer for later. Other frames are worth nothing later.
 func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
-	if class != wire.Reply {
-		return
+	if class == wire.Reply {
+		e.keep(held{env: env, since: e.now})
 	}
-	e.room.held = append(e.room.held, held{env: env, at: e.now})
-	e.room.heldBytes += size(env)
+}
+
+func (e *Engine) keep(h held) {
+	e.room.held = append(e.room.held, h)
+	e.room.heldBytes += size(h.env)
 	for len(e.room.held) > heldMax || e.room.heldBytes > heldMaxBytes {
 		e.dropHeld("outbox_full")
 	}
@@ -153,6 +161,15 @@ func (e *Engine) sendHeld(h held) {
 		e.do(f)
 	} else if n := len(e.room.held); n > 0 && e.room.held[n-1].env == h.env {
 		e.room.held[n-1].of = h.of
+	}
+}
+
+// waitFrom lets the time of the answers run for which the way out was full.
+func (r *room) waitFrom(now time.Time) {
+	for i := range r.held {
+		if h := &r.held[i]; h.since.IsZero() {
+			h.since = now
+		}
 	}
 }
 
@@ -184,7 +201,7 @@ func (e *Engine) release() {
 	e.room.held, e.room.heldBytes = nil, 0
 	for _, h := range waiting {
 		switch p := e.room.peers[h.env.To[0]]; {
-		case e.now.Sub(h.at) >= heldFor:
+		case h.over(e.now):
 			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
 				Detail: "an answer could not be delivered"})
 		case p != nil && p.leaving == nil, h.env.To[0] == e.room.me:
@@ -194,9 +211,10 @@ func (e *Engine) release() {
 			e.room.heldBytes += size(h.env)
 		}
 	}
+	e.room.waitFrom(e.now)
 	e.alarms.stop(e.room.sweep)
 	if len(e.room.held) > 0 && e.room.seated {
-		e.room.sweep = e.alarms.set(e.room.held[0].at.Add(heldFor), e.release)
+		e.room.sweep = e.alarms.set(e.room.held[0].since.Add(heldFor), e.release)
 	}
 }
 
@@ -205,11 +223,13 @@ func (e *Engine) release() {
 func (e *Engine) notSent(ev NotSent) {
 	switch {
 	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
-		e.hold(ev.Send.Class, ev.Send.Envelope)
-		if e.room.seated {
-			e.alarms.stop(e.room.sweep)
-			e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
+		if !e.room.seated {
+			e.hold(ev.Send.Class, ev.Send.Envelope)
+			return
 		}
+		e.keep(held{env: ev.Send.Envelope})
+		e.alarms.stop(e.room.sweep)
+		e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
 	case ev.Gone || ev.Send.Class == wire.Progress:
 	default:
 		e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,

@@ -6,10 +6,13 @@ import (
 	"time"
 )
 
-// gaveUp: the time for finishing is over. Everybody must have had their answer.
+// gaveUp: the time for finishing was over a while ago. Everybody must have had
+// their answer; but who came later than that waits for a log that takes nothing.
 func (c *checker) gaveUp() {
 	for _, cl := range c.order {
-		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && c.w.now-cl.heardAt > 2*time.Second {
+		heard := c.w.now - cl.heardAt
+		tooLate := heard < 2*time.Second || heard < sinceGivingUp && c.w.disk.troubleAt >= cl.heardAt
+		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && !tooLate {
 			c.blame("I12", "%v has no answer, and the bridge has ended", cl)
 		}
 	}

@@ -165,6 +165,9 @@ func (w *world) stopBusy() {
 	w.after(2*time.Second, w.stop)
 }
 
+// sinceGivingUp is how long a bridge that has given up is still there.
+const sinceGivingUp = 5 * time.Second
+
 // stop asks the bridge to end, and gives it its ten seconds.
 func (w *world) stop() {
 	p := w.proc
@@ -180,7 +183,7 @@ func (w *world) stop() {
 			return
 		}
 		p.tell(bridge.GivingUp{})
-		w.after(5*time.Second, func() { // the timer may ring late
+		w.after(sinceGivingUp, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
 				w.crashed(false)

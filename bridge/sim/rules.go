@@ -160,14 +160,6 @@ func (w way) writeAsk(s *strings.Builder, tool string) {
 	}
 }
 
-// turn is how long one of those who decide has at least.
-func (w way) turn() time.Duration {
-	if w.sequential {
-		return w.within / time.Duration(len(w.of))
-	}
-	return w.within
-}
-
 // mayDecide reports whether somebody may decide about a call of caller's,
 // however they came to be asked.
 func (w way) mayDecide(who, caller string) bool {

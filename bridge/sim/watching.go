@@ -254,7 +254,7 @@ func (c *checker) vote(_ *process, s *said) {
 // about have it. What is offered no more is passed over in an answer.
 func (c *checker) offered(cl *claim) way {
 	w := cl.way(cl.book)
-	for _, b := range c.books[slices.Index(c.books, cl.book):] {
+	for _, b := range c.booksSince(cl) {
 		now := cl.way(b)
 		if now.verdict != ask {
 			continue

@@ -264,6 +264,7 @@ func (w *world) reload() {
 }
 
 func (w *world) revoke() {
+	w.proc.tell(bridge.Tick{}) // what is due, if a tick is late, may end some of them
 	for _, g := range w.proc.sidecar.Grants() {
 		w.check.revoked(g.ID)
 		w.drawer.drop(g.ID)
