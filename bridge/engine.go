@@ -143,8 +143,11 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
-	if r, ok := ev.(Reloaded); ok { // before what is due, or that would be judged by rules that are in force no more
-		e.reload(r.Policy)
+	switch ev := ev.(type) { // before what is due
+	case Reloaded: // or that would be judged by rules that are in force no more
+		e.reload(ev.Policy)
+	case Unrecorded: // or results would leave that do not say so
+		e.markHeld(ev.Ends)
 	}
 	e.live(e.book.Tick(now)) // before the desk: whose proposal is over is not told that nobody decided
 	e.alarms.ringDue(now)

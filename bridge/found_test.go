@@ -152,6 +152,20 @@ func TestAResultThatLeavesWhileItsEndIsLostIsMarked(t *testing.T) {
 	}
 }
 
+// A pause is over in the very moment in which the end cannot be written, as after
+// a sleep.
+func TestAResultWhosePauseEndsAsItsEndIsLostIsMarked(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":5}}`)
+	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"content":[]}}`)
+	end := s.notes[len(s.notes)-1]
+	s.nothing("there is a pause")
+	s.now = s.now.Add(6 * time.Second)
+	s.do(Unrecorded{Err: errors.New("disk full"), Ends: []string{end.Call}})
+	s.has(s.only(), `"correlation_id":["e1"]`, `"audit":"incomplete"`)
+}
+
 // A flakyLog fails as often as it is told, and is well after
 // each time.
 type flakyLog struct {

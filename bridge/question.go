@@ -414,7 +414,6 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 			}
 		}
 	}
-	e.markHeld(ev.Ends)
 	for _, result := range ev.Results {
 		e.send(result.Class, incomplete(result.Envelope))
 	}

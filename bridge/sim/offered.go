@@ -178,7 +178,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 func (c *checker) held(cl *claim, l *letter) *claim {
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
 		e := l.Payload.Error
-		ours := e != nil && e.Data.Reason != "" && (old.excused == "" || e.Data.Executed == "unknown" && !cl.started)
+		ours := e != nil && e.Data.Reason != "" && (old.executed == "" || old.executed == e.Data.Executed) && (old.excused == "" || e.Data.Executed == "unknown" && !cl.started)
 		if old.answers == 0 && (old.ended && !old.over || old.denied) && (old.line != nil && c.said(old, l) || ours) {
 			return old
 		}
