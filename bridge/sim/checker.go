@@ -124,7 +124,9 @@ func (cl *claim) callerLeft() {
 func (c *checker) heard(p *process, f *frame) {
 	s := &f.said
 	switch {
-	case s.broken || s.from == us:
+	case s.broken:
+		c.garbled(f.raw)
+	case s.from == us:
 	case s.kind == wire.Request:
 		c.concerns(s)
 		c.request(p, s)
@@ -160,9 +162,15 @@ func (c *checker) unread(_ *process, f *frame) {
 
 // request takes a request into the books, unless it was heard before.
 func (c *checker) request(p *process, s *said) {
-	if s.toUs() {
+	if s.toUs() || c.openToUs(s) {
 		c.enter(p, s)
 	}
+}
+
+// openToUs: a request without an addressee is made to whom alone the proposal
+// that it names is addressed to, where the dialect allows that (WIRE W-9).
+func (c *checker) openToUs(s *said) bool {
+	return len(s.to) == 0 && c.w.o.Protocol == "mew/v0.4" && slices.ContainsFunc(c.offersOf(s.corr), func(of *claim) bool { return of.toUs() })
 }
 
 func (s *said) toUs() bool  { return len(s.to) == 1 && s.to[0] == us }
@@ -253,7 +261,8 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 			c.blame("I5", "%v is withdrawn, and nobody took it back", cl)
 		}
 	case "dropped":
-		cl.excused, cl.over = r.Reason, true
+		cl = cl.unsent()
+		cl.excused, cl.over, cl.dropped = r.Reason, true, true
 	}
 	if r.Event == "asked" || r.Event == "decided" || r.Event == "call" {
 		cl.name = r.Call
@@ -336,7 +345,7 @@ func (c *checker) mayRunUnasked(cl *claim) {
 	if cl.way(b).verdict != allow {
 		c.blame("I1", "%v is allowed, and nobody was asked", cl)
 	}
-	if cl.method == "tools/call" && c.versions[cl.tool] != c.first[cl.tool] && (b.pin == "ask" || b.pin == "block") {
+	if cl.method == "tools/call" && !c.unsure && c.changed(cl.tool) && (b.pin == "ask" || b.pin == "block") {
 		c.blame("AI-9", "%v is allowed, though its tool has changed", cl)
 	}
 }

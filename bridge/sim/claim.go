@@ -42,6 +42,7 @@ type claim struct {
 	decidedSize int // bytes of the log with its decision
 	denied      bool
 	over        bool // before it started: withdrawn, expired, refused
+	dropped     bool // its answer could not be delivered
 	started     bool
 	life        int  // of the server it was started for
 	ended       bool // its end is on record

@@ -186,6 +186,18 @@ func (c *checker) held(cl *claim, l *letter) *claim {
 	return cl
 }
 
+// unsent finds to which of the calls of one caller under one envelope an answer
+// was that could not be delivered: the oldest that still waits for one.
+func (cl *claim) unsent() *claim {
+	found := cl
+	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
+		if old.answers == 0 && !old.dropped && (old.ended || old.denied) {
+			found = old
+		}
+	}
+	return found
+}
+
 // mistaken: of several proposals with one id the checker took another for the
 // one that a request was made for, as nobody could know before the answer.
 func (c *checker) mistaken(cl *claim, self string) bool {

@@ -250,6 +250,15 @@ func (c *checker) vote(_ *process, s *said) {
 	}
 }
 
+// garbled: an answer that can be read in no or two ways may be a no.
+func (c *checker) garbled(raw []byte) {
+	for _, a := range c.askOrder {
+		if bytes.Contains(raw, a.rpc) {
+			a.claim.noes++
+		}
+	}
+}
+
 // offered is how a claim may be answered: as all policies since it was asked
 // about have it. What is offered no more is passed over in an answer.
 func (c *checker) offered(cl *claim) way {

@@ -251,7 +251,9 @@ func (w *world) vain(f Fault) bool {
 func (w *world) leaver() *person {
 	if n := len(w.check.grants); n > 0 && w.luck.chance(.7) {
 		g := w.check.grants[w.luck.IntN(n)]
-		return w.people[slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller })]
+		if i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller }); i >= 0 { // it may be somebody whom the attacker made up
+			return w.people[i]
+		}
 	}
 	return pick(w.luck, w.callers()...)
 }
