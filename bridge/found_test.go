@@ -152,6 +152,32 @@ func TestAResultThatLeavesWhileItsEndIsLostIsMarked(t *testing.T) {
 	}
 }
 
+// Nobody's minute runs while we were asked to be quiet.
+func TestAnAnswerOutlastsAPauseWhoeverJoinsMeanwhile(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
+	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"ping"}}`)
+	s.pass(heldFor)
+	s.arrive(mewHead + `"id":"j","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"dave","capabilities":[]}}}`)
+	s.nothing("we are quiet still")
+	s.pass(200 * time.Second)
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
+// Who is away when a pause ends has the time to come back that everybody has.
+func TestAnAnswerWaitsForWhoIsAwayWhenAPauseEnds(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	id := s.lastID()
+	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":5}}`)
+	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+	s.arrive(mewHead + `"id":"l","from":"system:gateway","kind":"system/presence","payload":{"event":"leave","participant":{"id":"bob"}}}`)
+	s.pass(20 * time.Second)
+	s.nothing("bob is away")
+	s.arrive(mewHead + `"id":"j","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"bob","capabilities":[]}}}`)
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
 // A pause is over in the very moment in which the end cannot be written, as after
 // a sleep.
 func TestAResultWhosePauseEndsAsItsEndIsLostIsMarked(t *testing.T) {

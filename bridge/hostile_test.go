@@ -323,6 +323,16 @@ func TestAnAnswerIsSentAgainWhenTheWayOutWasFull(t *testing.T) {
 	s.nothing("no frame can hold it")
 }
 
+// Not every gateway lists everybody who is here.
+func TestAnAnswerToSomebodyNotListedIsSentAgainToo(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("stranger", "e1", "1", "nope", `{}`)
+	s.only()
+	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
+	s.pass(time.Second)
+	s.has(s.only(), `"to":["stranger"]`, `"correlation_id":"e1"`)
+}
+
 // A machine that sleeps while the way out is full keeps the answer as long as there
 // is a seat. Without one an answer waits for a minute.
 func TestAnAnswerOutlastsASleepWhileTheWayOutIsFull(t *testing.T) {

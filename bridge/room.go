@@ -46,9 +46,10 @@ type peer struct {
 // held is an answer that waits for a seat, for the end of a pause, or for a way
 // out that is full.
 type held struct {
-	env   *wire.Envelope
-	since time.Time // its time runs from then on; zero: it is sent again as soon as may be
-	of    string    // the call that env is the server's answer to; "" if it is ours
+	env      *wire.Envelope
+	since    time.Time // when its time began to run; zero: there is a seat, and it is for us to say it
+	unlisted bool      // no roster had its addressee then, who may be here all the same
+	of       string    // the call that env is the server's answer to; "" if it is ours
 }
 
 // over: the answer has waited for too long.
@@ -140,14 +141,15 @@ func (r *room) quiet(k wire.Kind) bool {
 
 // hold keeps an answer for later. Other frames are worth nothing later.
 func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
-	if class == wire.Reply {
-		e.keep(held{env: env, since: e.now})
+	if class != wire.Reply {
+		return
 	}
-}
-
-func (e *Engine) keep(h held) {
+	h := held{env: env, unlisted: e.room.peers[env.To[0]] == nil}
+	if !e.room.seated {
+		h.since = e.now
+	}
 	e.room.held = append(e.room.held, h)
-	e.room.heldBytes += size(h.env)
+	e.room.heldBytes += size(env)
 	for len(e.room.held) > heldMax || e.room.heldBytes > heldMaxBytes {
 		e.dropHeld("outbox_full")
 	}
@@ -164,7 +166,7 @@ func (e *Engine) sendHeld(h held) {
 	}
 }
 
-// waitFrom lets the time of the answers run for which the way out was full.
+// waitFrom lets the time of those answers run whose time does not.
 func (r *room) waitFrom(now time.Time) {
 	for i := range r.held {
 		if h := &r.held[i]; h.since.IsZero() {
@@ -195,8 +197,11 @@ func (e *Engine) dropHeld(why string) {
 }
 
 // release sends what was held to those who are here. For the others it waits on,
-// until they come or its time is over.
+// until they come or their time is over. While we are to be quiet nobody's time runs.
 func (e *Engine) release() {
+	if e.room.paused != nil {
+		return
+	}
 	waiting := e.room.held
 	e.room.held, e.room.heldBytes = nil, 0
 	for _, h := range waiting {
@@ -204,7 +209,7 @@ func (e *Engine) release() {
 		case h.over(e.now):
 			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
 				Detail: "an answer could not be delivered"})
-		case p != nil && p.leaving == nil, h.env.To[0] == e.room.me:
+		case p != nil && p.leaving == nil, h.unlisted && h.since.IsZero(), h.env.To[0] == e.room.me:
 			e.sendHeld(h)
 		default:
 			e.room.held = append(e.room.held, h)
@@ -223,13 +228,11 @@ func (e *Engine) release() {
 func (e *Engine) notSent(ev NotSent) {
 	switch {
 	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
-		if !e.room.seated {
-			e.hold(ev.Send.Class, ev.Send.Envelope)
-			return
+		e.hold(ev.Send.Class, ev.Send.Envelope)
+		if e.room.seated {
+			e.alarms.stop(e.room.sweep)
+			e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
 		}
-		e.keep(held{env: ev.Send.Envelope})
-		e.alarms.stop(e.room.sweep)
-		e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
 	case ev.Gone || ev.Send.Class == wire.Progress:
 	default:
 		e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
@@ -379,18 +382,14 @@ func (e *Engine) pause(env *wire.Envelope) {
 	e.note(Record{Event: "warning", Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
 }
 
-// resume says all that was held during a pause, which is nobody's loss.
+// resume says what was held during a pause.
 func (e *Engine) resume() {
 	if e.room.paused == nil {
 		return
 	}
 	e.alarms.stop(e.room.paused)
 	e.room.paused = nil
-	waiting := e.room.held
-	e.room.held, e.room.heldBytes = nil, 0
-	for _, h := range waiting {
-		e.sendHeld(h)
-	}
+	e.release()
 	e.act(e.desk.Reask(e.now))
 }
 

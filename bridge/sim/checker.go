@@ -34,16 +34,18 @@ type checker struct {
 	versions   map[string]string // of tools as last listed
 	first      map[string]string // and as first listed
 	grants     []grant
-	kept       map[string]bool // which of them were read back when this life began
-	books      []*rulebook     // in force, one after the other
-	unsure     bool            // whether the bridge still waited for it when its server did so
-	listedLife int             // of the server that listed its tools last
-	notTakenAt time.Duration   // when a line could not be written last
-	stop       bool            // it was told to stop
+	kept       map[string]bool          // which of them were read back when this life began
+	books      []*rulebook              // in force, one after the other
+	unsure     bool                     // whether the bridge still waited for it when its server did so
+	awayAt     map[string]time.Duration // when somebody was last seen to be away
+	seatLostAt time.Duration
+	listedLife int           // of the server that listed its tools last
+	notTakenAt time.Duration // when a line could not be written last
+	stop       bool          // it was told to stop
 }
 
 func newChecker(w *world) *checker {
-	c := &checker{w: w, claims: map[envelopeKey]*claim{}}
+	c := &checker{w: w, claims: map[envelopeKey]*claim{}, awayAt: map[string]time.Duration{}}
 	c.forget()
 	return c
 }
@@ -100,11 +102,13 @@ func (c *checker) ended(p *process) {
 
 func (c *checker) reloaded(b *rulebook) { c.books = append(c.books, b) }
 func (c *checker) stopping()            { c.stop = true }
+func (c *checker) unseated()            { c.seatLostAt = c.w.now }
 
 func (c *checker) seated(p *process, here []wire.Participant) {
 	for _, q := range c.w.people {
 		if !slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == q.id }) {
 			c.refuses(q.id, nil)
+			c.awayAt[q.id] = c.w.now
 		}
 	}
 	for _, cl := range c.order {
@@ -145,6 +149,7 @@ func (c *checker) heard(p *process, f *frame) {
 		c.void(func(a *asked) bool { return a.to == s.tool })
 	case s.kind == wire.Presence && s.method == "leave":
 		c.refuses(s.tool, nil)
+		c.awayAt[s.tool] = c.w.now
 		for _, cl := range c.order {
 			if cl.from == s.tool {
 				cl.callerLeft()
@@ -262,6 +267,9 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		}
 	case "dropped":
 		cl = cl.unsent()
+		if cl.perfect && r.Reason == "caller_gone" && max(c.awayAt[cl.from], c.seatLostAt) < cl.heardAt {
+			c.blame("I12", "the answer to %v is given up, and its caller was here all the time", cl)
+		}
 		cl.excused, cl.over, cl.dropped = r.Reason, true, true
 	}
 	if r.Event == "asked" || r.Event == "decided" || r.Event == "call" {

@@ -180,6 +180,7 @@ func (t *topic) cut(notice time.Duration) {
 			return
 		}
 		t.up, p.out = false, nil
+		t.w.check.unseated()
 		p.tell(bridge.Unseated{Err: errors.New("the connection was closed")})
 		p.seated = false
 		t.redial(t.dice.between(500*time.Millisecond, 6*time.Second))
