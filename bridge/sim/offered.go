@@ -109,7 +109,7 @@ func (c *checker) ofOffer(cl *claim, r bridge.Record) {
 // takesUp sees a request that the bridge makes of itself, for all to see.
 func (c *checker) takesUp(l *letter) {
 	all := c.offersOf(l.Corr)
-	i := slices.IndexFunc(all, func(cl *claim) bool { return cl.allowed && !cl.shown && (cl.self == "" || cl.self == l.ID) })
+	i := slices.IndexFunc(all, func(cl *claim) bool { return cl.allowed && !cl.shown && cl.executed == "" && (cl.self == "" || cl.self == l.ID) })
 	if i < 0 {
 		c.blame("I1", "the bridge serves no proposal that it may: %s", l.raw)
 		return
