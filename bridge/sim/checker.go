@@ -247,7 +247,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 	cl := c.claimOf(r.From, r.Env)
 	c.ofOffer(cl, r)
-	if cl == nil || r.Event == "dropped" && r.Reason != "outbox_full" && r.Reason != "caller_gone" && r.Reason != "not_permitted" {
+	if cl == nil || r.Event == "dropped" && r.Reason != "outbox_full" && r.Reason != "caller_gone" {
 		return
 	}
 	c.refused(cl, r)
@@ -267,14 +267,21 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		}
 	case "dropped":
 		cl = cl.unsent()
-		if cl.perfect && r.Reason == "caller_gone" && max(c.awayAt[cl.from], c.seatLostAt) < cl.heardAt {
-			c.blame("I12", "the answer to %v is given up, and its caller was here all the time", cl)
-		}
+		c.givenUp(cl, r.Reason)
 		cl.excused, cl.over, cl.dropped = r.Reason, true, true
 	}
 	if r.Event == "asked" || r.Event == "decided" || r.Event == "call" {
 		cl.name = r.Call
 		c.names[r.Call] = cl
+	}
+}
+
+// givenUp: an answer is kept as long as the seat is and its caller is here; and
+// there are never so many in a world that the bridge cannot keep them all.
+func (c *checker) givenUp(cl *claim, why string) {
+	away := max(c.awayAt[cl.from], c.seatLostAt) >= cl.heardAt
+	if cl.perfect && (why != "caller_gone" || !away) {
+		c.blame("I12", "the answer to %v is given up as %s, and its caller was here all the time", cl, why)
 	}
 }
 

@@ -99,6 +99,7 @@ func (c *checker) ofOffer(cl *claim, r bridge.Record) {
 	case r.Executed != "":
 		cl.outcome, cl.executed = r.Outcome, r.Executed
 	case cl.offer() && (r.Event == "expired" || r.Event == "left"):
+		c.mayEnd(cl, r.Event)
 		if cl.excused == "" {
 			cl.excused = r.Event
 		}
@@ -106,10 +107,25 @@ func (c *checker) ofOffer(cl *claim, r bridge.Record) {
 	}
 }
 
+// mayEnd: the bridge lets go of a proposal only if its time is over, or if it is
+// not ours to serve.
+func (c *checker) mayEnd(cl *claim, how string) {
+	never := slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return b.fulfil == "never" })
+	switch {
+	case !cl.perfect:
+	case how == "expired" && (cl.ttl == 0 || c.w.now-cl.heardAt < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
+		c.blame("WIRE 7.8", "%v is said to be over after %v", cl, c.w.now-cl.heardAt)
+	case how == "left" && cl.targeted() && !never:
+		c.blame("WIRE 7.8", "%v is left to others, though it is for us", cl)
+	}
+}
+
 // takesUp sees a request that the bridge makes of itself, for all to see.
 func (c *checker) takesUp(l *letter) {
 	all := c.offersOf(l.Corr)
-	i := slices.IndexFunc(all, func(cl *claim) bool { return cl.allowed && !cl.shown && cl.executed == "" && (cl.self == "" || cl.self == l.ID) })
+	i := slices.IndexFunc(all, func(cl *claim) bool {
+		return cl.allowed && !cl.shown && (cl.started || cl.executed != "no") && (cl.self == "" || cl.self == l.ID)
+	})
 	if i < 0 {
 		c.blame("I1", "the bridge serves no proposal that it may: %s", l.raw)
 		return
