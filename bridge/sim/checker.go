@@ -184,7 +184,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 // enter takes what is asked for into the books; nil if it was heard before.
 func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil {
-		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended) {
+		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended && !old.ownWord()) {
 			old.again = c.w.now-old.since >= 15*time.Minute
 			return nil
 		}

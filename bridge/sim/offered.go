@@ -175,14 +175,21 @@ func (c *checker) isAnswered(l *letter) *claim {
 		}
 		return nil
 	}
+	var served []*claim
 	for _, cl := range c.order {
-		if !cl.offer() || cl.proc != c.proc.number || cl.from != l.To[0] || !cl.started {
-			continue
+		if cl.offer() && cl.proc == c.proc.number && cl.from == l.To[0] && cl.started {
+			served = append(served, cl)
 		}
-		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) && !c.mistaken(cl, l.Corr[0]) {
+	}
+	if i := slices.IndexFunc(served, func(cl *claim) bool { return cl.self == l.Corr[0] }); i >= 0 {
+		return served[i]
+	}
+	for _, cl := range served {
+		if c.mistaken(cl, l.Corr[0]) {
+			return cl
+		}
+		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) {
 			cl.itself(l.Corr[0])
-		}
-		if cl.self == l.Corr[0] || c.mistaken(cl, l.Corr[0]) {
 			return cl
 		}
 	}
@@ -195,7 +202,8 @@ func (c *checker) held(cl *claim, l *letter) *claim {
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
 		e := l.Payload.Error
 		ours := e != nil && e.Data.Reason != "" && (old.executed == "" || old.executed == e.Data.Executed) && (old.excused == "" || e.Data.Executed == "unknown" && !cl.started)
-		if old.answers == 0 && (old.ended && !old.over || old.denied) && (old.line != nil && c.said(old, l) || ours) {
+		done := old.ended && !old.over || old.denied
+		if old.answers == 0 && (old.ownWord() || done && (old.line != nil && c.said(old, l) || ours)) {
 			return old
 		}
 	}

@@ -232,6 +232,9 @@ func (c *child) announce() { c.say(0, `{"jsonrpc":"2.0","method":"notifications/
 // ask has the server ask for what it should not, or say that somebody agreed.
 func (c *child) ask() {
 	id := "1"
+	if c.w.check.lines[id] == nil {
+		id = "0" // who answers what it has not been asked yet deceives nobody but itself
+	}
 	if known := c.w.check.someAsk(c.dice); known != nil {
 		id = string(known.rpc)
 	}

@@ -74,7 +74,6 @@ const (
 
 // truthful: what the answer says of the call is so.
 func (c *checker) truthful(cl *claim, l *letter) {
-	here := cl.method == "ping" || cl.method == "initialize"
 	switch {
 	case cl.told == "no" && cl.line != nil && cl.line.runs > 0:
 		c.blame("I10", "%v is said not to have run, and it did", cl)
@@ -82,9 +81,9 @@ func (c *checker) truthful(cl *claim, l *letter) {
 		c.blame("I10", "%v is said not to have run, and it is on its way", cl)
 	case cl.told == "unknown" && !cl.started:
 		c.blame("I10", "%v may have run, it is said, and it was never started", cl)
-	case cl.told == "yes" && !here && (cl.line == nil || !c.said(cl, l)):
+	case cl.told == "yes" && !cl.ownWord() && (cl.line == nil || !c.said(cl, l)):
 		c.blame("I8", "%v is answered with what the server did not say to it: %s", cl, l.raw)
-	case cl.told == "yes" && !here && l.Payload.Error == nil && !cl.ended && !marked(l.Payload.Result):
+	case cl.told == "yes" && !cl.ownWord() && l.Payload.Error == nil && !cl.ended && !marked(l.Payload.Result):
 		c.blame("I4", "%v is answered before its end is on record", cl)
 	case cl.code == denied && !cl.denied && !cl.allowed:
 		c.blame("I4", "%v is denied, and its decision is not on record", cl)
@@ -92,9 +91,9 @@ func (c *checker) truthful(cl *claim, l *letter) {
 		c.blame("I10", "%v is said to have had its time, and had %v", cl, c.w.now-cl.since)
 	case cl.executed != "" && cl.executed != cl.told:
 		c.blame("I10", "%v is on record as %q, and its caller is told %q", cl, cl.executed, cl.told)
-	case cl.told == "yes" && !here && cl.ended && cl.outcome != l.outcome():
+	case cl.told == "yes" && !cl.ownWord() && cl.ended && cl.outcome != l.outcome():
 		c.blame("I10", "%v is on record as %q, and the server said %s", cl, cl.outcome, l.raw)
-	case cl.told == "yes" && here && l.Payload.Error != nil:
+	case cl.told == "yes" && cl.ownWord() && l.Payload.Error != nil:
 		c.blame("must serve", "%v is answered with an error", cl)
 	}
 }
@@ -277,7 +276,7 @@ func (c *checker) offered(cl *claim) way {
 // binding: nobody can say that this answer does not count.
 func (c *checker) binding(a *asked) bool {
 	cl := a.claim
-	return c.newest[cl.question+a.to] == a.id && !a.closed && !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 &&
+	return c.newest[cl.question+a.to] == a.id && !a.closed && c.awayAt[a.to] < a.at && !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 &&
 		!cl.way(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
 }
 
