@@ -348,7 +348,7 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	} else {
 		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(Yes)
 		e.note(r)
-		e.sendHeld(held{env: e.passedOn(c, m), of: c.name})
+		e.sendOf(wire.Reply, e.passedOn(c, m), c.name)
 	}
 	e.served(c, outcome(m) == "ok", Yes)
 	e.idleIfDone()

@@ -143,10 +143,11 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
-	switch ev := ev.(type) { // before what is due
-	case Reloaded: // or that would be judged by rules that are in force no more
+	// Two events change what is due, and so come before it.
+	switch ev := ev.(type) {
+	case Reloaded: // what is due is judged by the new rules
 		e.reload(ev.Policy)
-	case Unrecorded: // or results would leave that do not say so
+	case Unrecorded: // a result that is let out now says that its end is not on record
 		e.markHeld(ev.Ends)
 	}
 	e.live(e.book.Tick(now)) // before the desk: whose proposal is over is not told that nobody decided
@@ -256,21 +257,26 @@ func (e *Engine) idleIfDone() {
 }
 
 // send spells an envelope and puts it on its way, and reports whether it could
-// be. Without a seat, answers are held until there is one again, and everything
-// else is moot.
-func (e *Engine) send(class wire.Class, env *wire.Envelope) bool {
-	f, ok := e.spell(class, env)
+// be. Without a seat, and during a pause, answers are held, and everything else is
+// moot.
+func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
+
+// sendOf sends what leaves after the end of a call is on record; "": of none.
+func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
+	if !e.room.seated || e.room.quiet(env.Kind) {
+		if class == wire.Reply {
+			e.hold(env, of)
+		}
+		return false
+	}
+	frame, ok := e.spell(env)
 	if ok {
-		e.do(f)
+		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}
 	return ok
 }
 
-func (e *Engine) spell(class wire.Class, env *wire.Envelope) (Send, bool) {
-	if !e.room.seated || e.room.quiet(env.Kind) {
-		e.hold(class, env)
-		return Send{}, false
-	}
+func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
 	if env.ID == "" {
 		env.ID = e.newID()
 	}
@@ -280,9 +286,8 @@ func (e *Engine) spell(class wire.Class, env *wire.Envelope) (Send, bool) {
 	if err != nil {
 		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
 			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
-		return Send{}, false
 	}
-	return Send{Class: class, Envelope: env, Frame: frame}, true
+	return frame, err == nil
 }
 
 // size is about how long the payload of a frame will be.

@@ -307,7 +307,7 @@ func TestAnswersWaitForTheSeatAndOnlyForThoseStillThere(t *testing.T) {
 		t.Error("the answer to somebody who has left is not on record")
 	}
 	s.nothing("nobody is here for it")
-	if len(s.engine.room.held) > 0 {
+	if len(s.engine.room.held.answers) > 0 {
 		t.Error("it is kept for ever")
 	}
 }

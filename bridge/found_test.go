@@ -164,6 +164,21 @@ func TestAnAnswerOutlastsAPauseWhoeverJoinsMeanwhile(t *testing.T) {
 	s.has(s.only(), `"correlation_id":["e1"]`)
 }
 
+// Nor does that of an answer whose minute had begun.
+func TestAPauseCostsAnAnswerNoTime(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	id := s.lastID()
+	s.do(Unseated{})
+	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+	s.seatWith("carol")
+	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
+	s.arrive(mewHead + `"id":"j","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"bob","capabilities":[]}}}`)
+	s.nothing("there is a pause")
+	s.pass(200 * time.Second)
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
 // Who is away when a pause ends has the time to come back that everybody has.
 func TestAnAnswerWaitsForWhoIsAwayWhenAPauseEnds(t *testing.T) {
 	s := newStage(t, "mew/v0.4")

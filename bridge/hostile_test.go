@@ -333,8 +333,7 @@ func TestAnAnswerToSomebodyNotListedIsSentAgainToo(t *testing.T) {
 	s.has(s.only(), `"to":["stranger"]`, `"correlation_id":"e1"`)
 }
 
-// A machine that sleeps while the way out is full keeps the answer as long as there
-// is a seat. Without one an answer waits for a minute.
+// A machine that sleeps while the way out is full keeps the answer: there is a seat.
 func TestAnAnswerOutlastsASleepWhileTheWayOutIsFull(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.call("bob", "e1", "1", "nope", `{}`)
@@ -343,10 +342,22 @@ func TestAnAnswerOutlastsASleepWhileTheWayOutIsFull(t *testing.T) {
 	s.now = s.now.Add(2 * heldFor)
 	s.do(Tick{})
 	s.has(s.only(), `"correlation_id":"e1"`, `"id":1`)
+}
 
+// Without a seat an answer has one minute, whatever rings meanwhile.
+func TestAnAnswerHasOneMinuteWithoutASeat(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("carol", "e0", "1", "nope", `{}`)
+	s.do(Unseated{})
+	s.do(NotSent{Send: s.sends[len(s.sends)-1], Gone: true})
+	s.seatWith("bob") // carol's answer is looked at when its minute is over
+	s.pass(heldFor / 2)
+	s.frames = nil
+	s.call("bob", "e1", "1", "nope", `{}`)
+	s.only()
 	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
 	s.do(Unseated{})
-	s.now = s.now.Add(heldFor)
+	s.pass(heldFor)
 	s.seat()
-	s.nothing("it waited for too long")
+	s.nothing("both waited for too long")
 }

@@ -399,6 +399,7 @@ func (c *call) edited(edits []jsonrpc.Edit) []jsonrpc.Edit {
 // them has left; and nothing new is admitted until records can be written. What
 // has run has run, and its caller has the result, with a mark that nobody knows
 // of it (RELIABILITY section 3).
+// Results that are held were marked before (see Step).
 func (e *Engine) unrecorded(ev Unrecorded) {
 	if !e.auditDown {
 		e.auditDown = true

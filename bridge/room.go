@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -9,18 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Bounds on what is kept while there is no way out (RELIABILITY section 3).
 const (
-	heldMax      = 1000
-	heldMaxBytes = 16 << 20
-	heldFor      = 60 * time.Second
-	resendAfter  = 250 * time.Millisecond // when an answer for which the way out was full is sent again
-	leaveGrace   = 5 * time.Second        // a peer's leave counts after this (WIRE W-2)
-	pauseMax     = 5 * time.Minute        // nobody can silence us for longer
-	grantsMax    = 64 << 10               // bytes of what we may send, as others add to it
+	leaveGrace = 5 * time.Second // a peer's leave counts after this (WIRE W-2)
+	pauseMax   = 5 * time.Minute // nobody can silence us for longer
+	grantsMax  = 64 << 10        // bytes of what we may send, as others add to it
 )
 
 // room is what the Engine knows of its seat and of who else is there.
@@ -30,30 +23,16 @@ type room struct {
 	caps    wire.Caps
 	seated  bool
 	peers   map[string]*peer
-	paused  *alarm    // set while a participant has asked us to be quiet
-	pauseBy time.Time // when that ends at the latest, however often it is asked
+	held    shelf
 
-	held      []held
-	heldBytes int
-	sweep     *alarm // when the first of them has waited too long
+	paused   *alarm    // set while a participant has asked us to be quiet
+	pausedAt time.Time // when that was asked first
 }
 
 type peer struct {
 	caps    wire.Caps
 	leaving *alarm
 }
-
-// held is an answer that waits for a seat, for the end of a pause, or for a way
-// out that is full.
-type held struct {
-	env      *wire.Envelope
-	since    time.Time // when its time began to run; zero: there is a seat, and it is for us to say it
-	unlisted bool      // no roster had its addressee then, who may be here all the same
-	of       string    // the call that env is the server's answer to; "" if it is ours
-}
-
-// over: the answer has waited for too long.
-func (h *held) over(now time.Time) bool { return !h.since.IsZero() && now.Sub(h.since) >= heldFor }
 
 func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
@@ -122,11 +101,8 @@ func (e *Engine) unseated(ev Unseated) {
 		return
 	}
 	e.room.seated = false
-	e.room.waitFrom(e.now)
-	if e.room.paused != nil {
-		e.alarms.stop(e.room.paused)
-		e.room.paused = nil
-	}
+	e.endPause()
+	e.room.held.seatLost(e.now)
 	r := Record{Event: "disconnected"}
 	if ev.Err != nil {
 		r.Detail = ev.Err.Error()
@@ -137,107 +113,6 @@ func (e *Engine) unseated(ev Unseated) {
 // quiet: while paused we say nothing but where we stand (WIRE 5.8).
 func (r *room) quiet(k wire.Kind) bool {
 	return r.paused != nil && k != wire.Control && k != wire.Grant
-}
-
-// hold keeps an answer for later. Other frames are worth nothing later.
-func (e *Engine) hold(class wire.Class, env *wire.Envelope) {
-	if class != wire.Reply {
-		return
-	}
-	h := held{env: env, unlisted: e.room.peers[env.To[0]] == nil}
-	if !e.room.seated {
-		h.since = e.now
-	}
-	e.room.held = append(e.room.held, h)
-	e.room.heldBytes += size(env)
-	for len(e.room.held) > heldMax || e.room.heldBytes > heldMaxBytes {
-		e.dropHeld("outbox_full")
-	}
-}
-
-// sendHeld sends an answer, or holds it again. That of the server leaves after
-// its record wherever it waited meanwhile.
-func (e *Engine) sendHeld(h held) {
-	if f, ok := e.spell(wire.Reply, h.env); ok {
-		f.Result, f.Of = h.of != "", h.of
-		e.do(f)
-	} else if n := len(e.room.held); n > 0 && e.room.held[n-1].env == h.env {
-		e.room.held[n-1].of = h.of
-	}
-}
-
-// waitFrom lets the time of those answers run whose time does not.
-func (r *room) waitFrom(now time.Time) {
-	for i := range r.held {
-		if h := &r.held[i]; h.since.IsZero() {
-			h.since = now
-		}
-	}
-}
-
-// markHeld says in the answers that wait that the record ends before them.
-func (e *Engine) markHeld(ends []string) {
-	for i := range e.room.held {
-		h := &e.room.held[i]
-		if h.of == "" || !slices.Contains(ends, h.of) {
-			continue
-		}
-		e.room.heldBytes -= size(h.env)
-		h.env = incomplete(h.env)
-		e.room.heldBytes += size(h.env)
-	}
-}
-
-func (e *Engine) dropHeld(why string) {
-	oldest := e.room.held[0].env
-	e.room.heldBytes -= size(oldest)
-	e.room.held = slices.Delete(e.room.held, 0, 1)
-	e.note(Record{Event: "dropped", From: oldest.To[0], Env: oldest.Corr[0], Method: oldest.Method, Reason: why,
-		Detail: "an answer could not be delivered"})
-}
-
-// release sends what was held to those who are here. For the others it waits on,
-// until they come or their time is over. While we are to be quiet nobody's time runs.
-func (e *Engine) release() {
-	if e.room.paused != nil {
-		return
-	}
-	waiting := e.room.held
-	e.room.held, e.room.heldBytes = nil, 0
-	for _, h := range waiting {
-		switch p := e.room.peers[h.env.To[0]]; {
-		case h.over(e.now):
-			e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: "caller_gone",
-				Detail: "an answer could not be delivered"})
-		case p != nil && p.leaving == nil, h.unlisted && h.since.IsZero(), h.env.To[0] == e.room.me:
-			e.sendHeld(h)
-		default:
-			e.room.held = append(e.room.held, h)
-			e.room.heldBytes += size(h.env)
-		}
-	}
-	e.room.waitFrom(e.now)
-	e.alarms.stop(e.room.sweep)
-	if len(e.room.held) > 0 && e.room.seated {
-		e.room.sweep = e.alarms.set(e.room.held[0].since.Add(heldFor), e.release)
-	}
-}
-
-// notSent hears of a frame that the seat did not take. Answers are kept, all but
-// those that are too large for it: where there is a seat, it is soon tried again.
-func (e *Engine) notSent(ev NotSent) {
-	switch {
-	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
-		e.hold(ev.Send.Class, ev.Send.Envelope)
-		if e.room.seated {
-			e.alarms.stop(e.room.sweep)
-			e.room.sweep = e.alarms.set(e.now.Add(resendAfter), e.release)
-		}
-	case ev.Gone || ev.Send.Class == wire.Progress:
-	default:
-		e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
-			Detail: "the gateway does not take frames as fast as they come"})
-	}
 }
 
 // heardFrom says that a participant is alive, whatever presence said.
@@ -275,9 +150,7 @@ func (e *Engine) joined(who wire.Participant, how string) {
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving = who.Caps, nil
 	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
-	if len(e.room.held) > 0 {
-		e.release()
-	}
+	e.release()
 }
 
 // left believes a leave only after a while: gateways announce the end of an
@@ -374,23 +247,32 @@ func (e *Engine) pause(env *wire.Envelope) {
 		length = time.Duration(p.Seconds * float64(time.Second))
 	}
 	if e.room.paused == nil {
-		e.room.pauseBy = e.now.Add(pauseMax)
+		e.room.pausedAt = e.now
 	}
-	length = min(length, e.room.pauseBy.Sub(e.now))
+	length = min(length, e.room.pausedAt.Add(pauseMax).Sub(e.now)) // however often it is asked
 	e.alarms.stop(e.room.paused)
 	e.room.paused = e.alarms.set(e.now.Add(length), e.resume)
 	e.note(Record{Event: "warning", Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
 }
 
-// resume says what was held during a pause.
+// resume ends a pause: what was held meanwhile is said, and what people are to
+// be asked.
 func (e *Engine) resume() {
+	if e.endPause() {
+		e.release()
+		e.act(e.desk.Reask(e.now))
+	}
+}
+
+// endPause reports whether there was one.
+func (e *Engine) endPause() bool {
 	if e.room.paused == nil {
-		return
+		return false
 	}
 	e.alarms.stop(e.room.paused)
 	e.room.paused = nil
-	e.release()
-	e.act(e.desk.Reask(e.now))
+	e.room.held.stoodStill(e.now.Sub(e.room.pausedAt))
+	return true
 }
 
 // tell broadcasts a notification from the server.

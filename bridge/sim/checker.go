@@ -34,14 +34,15 @@ type checker struct {
 	versions   map[string]string // of tools as last listed
 	first      map[string]string // and as first listed
 	grants     []grant
-	kept       map[string]bool          // which of them were read back when this life began
-	books      []*rulebook              // in force, one after the other
-	unsure     bool                     // whether the bridge still waited for it when its server did so
+	kept       map[string]bool // which of them were read back when this life began
+	books      []*rulebook     // in force, one after the other
+	listedLife int             // of the server that listed its tools last
+	notTakenAt time.Duration   // when a line could not be written last
+	stop       bool            // it was told to stop
+
 	awayAt     map[string]time.Duration // when somebody was last seen to be away
-	seatLostAt time.Duration
-	listedLife int           // of the server that listed its tools last
-	notTakenAt time.Duration // when a line could not be written last
-	stop       bool          // it was told to stop
+	seatLostAt time.Duration            // when the bridge was told so last
+	listedLate bool                     // the last listing came so late, after a sleep, that the bridge may have passed it over
 }
 
 func newChecker(w *world) *checker {
@@ -101,8 +102,21 @@ func (c *checker) ended(p *process) {
 }
 
 func (c *checker) reloaded(b *rulebook) { c.books = append(c.books, b) }
-func (c *checker) stopping()            { c.stop = true }
-func (c *checker) unseated()            { c.seatLostAt = c.w.now }
+
+// judgedByNow: the policy in force is the first that a claim is judged by.
+func (c *checker) judgedByNow(cl *claim) {
+	cl.bookAt = len(c.books) - 1
+	cl.book = c.books[cl.bookAt]
+}
+
+// booksSince are the policies in force since a claim was heard; an open question
+// is tightened by each.
+func (c *checker) booksSince(cl *claim) []*rulebook {
+	return c.books[min(cl.bookAt, len(c.books)-1):]
+}
+
+func (c *checker) stopping() { c.stop = true }
+func (c *checker) unseated() { c.seatLostAt = c.w.now }
 
 func (c *checker) seated(p *process, here []wire.Participant) {
 	for _, q := range c.w.people {
@@ -124,12 +138,21 @@ func (cl *claim) callerLeft() {
 	}
 }
 
+func (c *checker) leaves(id string) {
+	c.refuses(id, nil)
+	for _, cl := range c.order {
+		if cl.from == id {
+			cl.callerLeft()
+		}
+	}
+}
+
 // heard sees a frame that the bridge is about to get.
 func (c *checker) heard(p *process, f *frame) {
 	s := &f.said
 	switch {
 	case s.broken:
-		c.garbled(f.raw)
+		c.mayBeNo(f.raw)
 	case s.from == us:
 	case s.kind == wire.Request:
 		c.concerns(s)
@@ -148,13 +171,8 @@ func (c *checker) heard(p *process, f *frame) {
 	case s.kind == wire.Presence && s.method == "join":
 		c.void(func(a *asked) bool { return a.to == s.tool })
 	case s.kind == wire.Presence && s.method == "leave":
-		c.refuses(s.tool, nil)
-		c.awayAt[s.tool] = c.w.now
-		for _, cl := range c.order {
-			if cl.from == s.tool {
-				cl.callerLeft()
-			}
-		}
+		c.awayAt[s.tool] = c.w.now // not by the bridge's own word, which would excuse it
+		c.leaves(s.tool)
 	}
 }
 
@@ -167,14 +185,14 @@ func (c *checker) unread(_ *process, f *frame) {
 
 // request takes a request into the books, unless it was heard before.
 func (c *checker) request(p *process, s *said) {
-	if s.toUs() || c.openToUs(s) {
+	if s.toUs() || c.oursByProposal(s) {
 		c.enter(p, s)
 	}
 }
 
-// openToUs: a request without an addressee is made to whom alone the proposal
-// that it names is addressed to, where the dialect allows that (WIRE W-9).
-func (c *checker) openToUs(s *said) bool {
+// oursByProposal: a request without an addressee is ours if it names a proposal
+// that was addressed to us alone, where the dialect has it so (WIRE W-9).
+func (c *checker) oursByProposal(s *said) bool {
 	return len(s.to) == 0 && c.w.o.Protocol == "mew/v0.4" && slices.ContainsFunc(c.offersOf(s.corr), func(of *claim) bool { return of.toUs() })
 }
 
@@ -192,7 +210,8 @@ func (c *checker) enter(p *process, s *said) *claim {
 			return nil
 		}
 	}
-	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, book: c.books[len(c.books)-1], expect: s.args}
+	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, expect: s.args}
+	c.judgedByNow(cl)
 	cl.vias, cl.earlier = c.viasOf(cl), c.claims[s.key()]
 	switch {
 	case !s.perfect:
@@ -234,12 +253,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		c.blame("I17", "a record holds a secret: %s", r.JSON())
 	}
 	if r.Event == "peer" && r.State == "left" {
-		c.refuses(r.ID, nil)
-		for _, cl := range c.order {
-			if cl.from == r.ID {
-				cl.callerLeft()
-			}
-		}
+		c.leaves(r.ID)
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
 	}
 	if r.Event == "modified" {
@@ -266,7 +280,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 			c.blame("I5", "%v is withdrawn, and nobody took it back", cl)
 		}
 	case "dropped":
-		cl = cl.unsent()
+		cl = cl.droppedOf()
 		c.givenUp(cl, r.Reason)
 		cl.excused, cl.over, cl.dropped = r.Reason, true, true
 	}
@@ -306,7 +320,7 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
 	c.questions[r.Question] = cl
 	if cl.offer() && !cl.targeted() || cl.again {
-		cl.book = c.books[len(c.books)-1] // it waited for others, and is judged when that is over; or it was forgotten, and is judged when it comes again
+		c.judgedByNow(cl) // it waited for others, and is judged when that is over; or it was forgotten, and is judged when it comes again
 	}
 	w := cl.way(c.books[len(c.books)-1])
 	cl.pinned = w.verdict == allow
@@ -360,7 +374,7 @@ func (c *checker) mayRunUnasked(cl *claim) {
 	if cl.way(b).verdict != allow {
 		c.blame("I1", "%v is allowed, and nobody was asked", cl)
 	}
-	if cl.method == "tools/call" && !c.unsure && c.changed(cl.tool) && (b.pin == "ask" || b.pin == "block") {
+	if cl.method == "tools/call" && !c.listedLate && c.changed(cl.tool) && (b.pin == "ask" || b.pin == "block") {
 		c.blame("AI-9", "%v is allowed, though its tool has changed", cl)
 	}
 }
@@ -373,10 +387,7 @@ func (c *checker) agreedEnough(cl *claim) {
 	case cl.refused:
 		c.blame("AI-5", "%v is allowed after somebody said no", cl)
 	}
-	for i, b := range c.books {
-		if b != cl.book && i < len(c.books)-1 {
-			continue
-		}
+	for _, b := range c.booksSince(cl) {
 		w := cl.way(b)
 		if cl.pinned && w.verdict != deny {
 			w = way{verdict: ask, of: []string{"local"}, need: 1, within: 5 * time.Minute}

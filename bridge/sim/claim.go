@@ -19,6 +19,7 @@ type claim struct {
 	heardAt time.Duration
 	since   time.Duration // it is remembered: since it was heard, or since it started
 	book    *rulebook     // in force when it was heard
+	bookAt  int           // which of checker.books that is; one may come back
 	recAt   time.Time     // of its first record, by the wall clock; zero if there is none
 
 	question string
@@ -41,7 +42,7 @@ type claim struct {
 	allowedAt   time.Duration
 	decidedSize int // bytes of the log with its decision
 	denied      bool
-	over        bool // before it started: withdrawn, expired, refused
+	over        bool // nothing comes of it any more: withdrawn, expired or refused before it started, or its answer was dropped
 	dropped     bool // its answer could not be delivered
 	started     bool
 	life        int  // of the server it was started for
@@ -209,4 +210,44 @@ func readAnswer(text []byte, w way) (a answer) {
 		a.yes = false
 	}
 	return a
+}
+
+// answeredOf is to which of the calls of one caller under one envelope an answer
+// is: the newest earlier one that it can be to, which may have waited for so long
+// that the call was forgotten, else the newest.
+func (c *checker) answeredOf(cl *claim, l *letter) *claim {
+	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
+		if old.answers == 0 && (old.ownWord() || old.done() && (old.line != nil && c.said(old, l) || old.mayBeRefusedBy(l, cl))) {
+			return old
+		}
+	}
+	return cl
+}
+
+// done: it has come to its end, be it that its caller does not know yet.
+func (cl *claim) done() bool { return cl.ended && !cl.over || cl.denied }
+
+// mayBeRefusedBy: an error of the bridge goes with what is on record of a call,
+// and not better with a newer one.
+func (cl *claim) mayBeRefusedBy(l *letter, newer *claim) bool {
+	e := l.Payload.Error
+	switch {
+	case e == nil || e.Data.Reason == "", cl.executed != "" && cl.executed != e.Data.Executed:
+		return false
+	case cl.excused == "", !cl.perfect:
+		return true
+	}
+	return e.Data.Executed == "unknown" && !newer.started
+}
+
+// droppedOf is of which of the calls of one caller under one envelope the answer
+// was dropped: the oldest that still waits for one.
+func (cl *claim) droppedOf() *claim {
+	found := cl
+	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
+		if old.answers == 0 && !old.dropped && (old.ended || old.denied) {
+			found = old
+		}
+	}
+	return found
 }

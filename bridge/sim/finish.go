@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// gaveUp: the time for finishing was over a while ago. Everybody must have had
-// their answer; but who came later than that waits for a log that takes nothing.
+// gaveUp: lingering ago the bridge gave up, and everybody owed an answer must have
+// it; not who came in the last two seconds, nor who came since if log or way out
+// have failed since, for which their refusal waits.
 func (c *checker) gaveUp() {
 	for _, cl := range c.order {
-		heard := c.w.now - cl.heardAt
-		tooLate := heard < 2*time.Second || heard < sinceGivingUp && c.w.disk.troubleAt >= cl.heardAt
+		age, trouble := c.w.now-cl.heardAt, max(c.w.disk.troubleAt, c.w.topic.fullAt)
+		tooLate := age < 2*time.Second || age < lingering && trouble >= cl.heardAt
 		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && !tooLate {
 			c.blame("I12", "%v has no answer, and the bridge has ended", cl)
 		}

@@ -23,6 +23,7 @@ type topic struct {
 	frozen   bool          // half open: nothing gets through
 	epoch    int           // of the link
 	last     time.Duration // when the last frame to us is due, for order
+	fullAt   time.Duration // when it took no frame last
 	serial   int
 	past     []*frame // requests that went to us, for replays
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	exact "github.com/go-json-experiment/json"
 )
 
 // hints are what a proposal says beside what is proposed (WIRE 7.8): they may
@@ -96,7 +98,7 @@ func readHints(payload []byte) (h hints) {
 		Participant names   `json:"preferred_participant"`
 		Fulfiller   names   `json:"fulfiller"`
 	}
-	if json.Unmarshal(payload, &p) != nil {
+	if exact.Unmarshal(payload, &p) != nil { // a name in other letters is another name
 		return h
 	}
 	for _, who := range []names{p.Targeting.Preferred, p.Preferred, p.Fulfillers, p.Participant, p.Fulfiller} {

@@ -101,53 +101,55 @@ func (c *checker) everWay(cl *claim, so func(way) bool) bool {
 	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return so(cl.way(b)) })
 }
 
-// booksSince are the policies since a claim was heard. All of them hold, each in
-// what it is stricter in (RELIABILITY AI-14).
-func (c *checker) booksSince(cl *claim) []*rulebook {
-	return c.books[max(0, slices.Index(c.books, cl.book)):]
-}
-
 // mayBeWrong: there is no such tool, or it takes no such arguments.
 func (c *checker) mayBeWrong(cl *claim) bool {
 	_, listed := c.versions[cl.tool]
 	return cl.flaw != "" || !cl.perfect || cl.method == "tools/call" && !listed
 }
 
-// mayBeDenied: a policy denies it, or does not let a tool be called that is
-// another one by now: not at all, or not by what was decided before.
+// mayBeDenied: a policy denies it; or its tool has changed, and a policy pins
+// tools: with block none that has changed is called, with ask none on a decision
+// of before.
 func (c *checker) mayBeDenied(cl *claim) bool {
 	rechecked := cl.allowed && c.books[len(c.books)-1] != cl.book // those who agreed are not enough any more
-	pins := slices.ContainsFunc(c.books, func(b *rulebook) bool { return b.pin == "block" || b.pin == "ask" && cl.allowed })
-	return rechecked || !cl.perfect || c.everWay(cl, func(w way) bool { return w.verdict == deny }) || pins && cl.method == "tools/call" && c.changed(cl.tool)
+	pinned := slices.ContainsFunc(c.books, func(b *rulebook) bool { return b.pin == "block" || b.pin == "ask" && cl.allowed })
+	switch {
+	case rechecked, !cl.perfect:
+		return true
+	case pinned && cl.method == "tools/call" && c.changed(cl.tool):
+		return true
+	}
+	return c.everWay(cl, func(w way) bool { return w.verdict == deny })
 }
 
 func (c *checker) changed(tool string) bool { return c.versions[tool] != c.first[tool] }
 
 // mayBeLate: people took too long, or what they agreed to could not be started.
 func (c *checker) mayBeLate(cl *claim) bool {
-	asked := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
-	turn, ever := c.turn(cl)
-	late := ever && asked >= turn || cl.pinned && asked >= 5*time.Minute
-	return cl.question != "" && (late || cl.allowed && c.w.now-cl.heardAt >= 30*time.Second) || cl.ttl > 0 || len(cl.corr) > 0 || !cl.perfect
+	waited := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
+	turn, asks := c.shortestTurn(cl)
+	late := asks && waited >= turn || cl.pinned && waited >= 5*time.Minute || cl.allowed && waited >= 30*time.Second
+	return cl.question != "" && late || cl.ttl > 0 || len(cl.corr) > 0 || !cl.perfect
 }
 
-// turn is how long one of those who decide about a claim has at least: one may
-// ask them one after the other, and another leave them less time together.
-func (c *checker) turn(cl *claim) (least time.Duration, ever bool) {
+// shortestTurn is the least time that anybody may have had to decide about a
+// claim: the shortest within of the policies since, shared by as many as the
+// longest sequence among them has; false if none of them asks.
+func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 	turns := 1
 	for _, b := range c.booksSince(cl) {
 		w := cl.way(b)
 		if w.verdict != ask {
 			continue
 		}
-		if !ever || w.within < least {
-			least, ever = w.within, true
+		if !asks || w.within < least {
+			least, asks = w.within, true
 		}
 		if w.sequential {
 			turns = max(turns, len(w.of))
 		}
 	}
-	return least / time.Duration(turns), ever
+	return least / time.Duration(turns), asks
 }
 
 // mayHaveNobody: too few of those who may decide are there, or were all the time.

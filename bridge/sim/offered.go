@@ -123,15 +123,20 @@ func (c *checker) mayEnd(cl *claim, how string) {
 // takesUp sees a request that the bridge makes of itself, for all to see.
 func (c *checker) takesUp(l *letter) {
 	all := c.offersOf(l.Corr)
-	i := slices.IndexFunc(all, func(cl *claim) bool {
-		return cl.allowed && !cl.shown && (cl.started || cl.executed != "no") && (cl.self == "" || cl.self == l.ID)
-	})
+	i := slices.IndexFunc(all, func(cl *claim) bool { return cl.mayShow(l.ID) })
 	if i < 0 {
 		c.blame("I1", "the bridge serves no proposal that it may: %s", l.raw)
 		return
 	}
 	all[i].itself(l.ID)
 	all[i].shown = true
+}
+
+// mayShow: a proposal is served by this request, which may leave after its end
+// where it was held; of one that was refused before it started there is none.
+func (cl *claim) mayShow(id string) bool {
+	refused := cl.executed == "no" && !cl.started
+	return cl.allowed && !cl.shown && !refused && (cl.self == "" || cl.self == id)
 }
 
 // itself is the request by which a proposal is served, and answered.
@@ -171,7 +176,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 	}
 	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && !cl.offer() && len(l.Corr) == 1 {
 		if len(l.To) == 1 || len(l.To) == 2 && slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == l.To[1] }) {
-			return c.held(cl, l)
+			return c.answeredOf(cl, l)
 		}
 		return nil
 	}
@@ -194,32 +199,6 @@ func (c *checker) isAnswered(l *letter) *claim {
 		}
 	}
 	return nil
-}
-
-// held finds to which of the calls of one caller under one envelope an answer is:
-// that to an earlier one may have waited for so long that it was forgotten.
-func (c *checker) held(cl *claim, l *letter) *claim {
-	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		e := l.Payload.Error
-		ours := e != nil && e.Data.Reason != "" && (old.executed == "" || old.executed == e.Data.Executed) && (old.excused == "" || e.Data.Executed == "unknown" && !cl.started)
-		done := old.ended && !old.over || old.denied
-		if old.answers == 0 && (old.ownWord() || done && (old.line != nil && c.said(old, l) || ours)) {
-			return old
-		}
-	}
-	return cl
-}
-
-// unsent finds to which of the calls of one caller under one envelope an answer
-// was that could not be delivered: the oldest that still waits for one.
-func (cl *claim) unsent() *claim {
-	found := cl
-	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if old.answers == 0 && !old.dropped && (old.ended || old.denied) {
-			found = old
-		}
-	}
-	return found
 }
 
 // mistaken: of several proposals with one id the checker took another for the

@@ -165,8 +165,8 @@ func (w *world) stopBusy() {
 	w.after(2*time.Second, w.stop)
 }
 
-// sinceGivingUp is how long a bridge that has given up is still there.
-const sinceGivingUp = 5 * time.Second
+// lingering is how long a bridge that has given up is still there.
+const lingering = 5 * time.Second
 
 // stop asks the bridge to end, and gives it its ten seconds.
 func (w *world) stop() {
@@ -183,7 +183,7 @@ func (w *world) stop() {
 			return
 		}
 		p.tell(bridge.GivingUp{})
-		w.after(sinceGivingUp, func() { // the timer may ring late
+		w.after(lingering, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
 				w.crashed(false)
@@ -234,6 +234,7 @@ func (s seat) Send(_ wire.Class, frame []byte) error {
 	case !p.w.topic.up:
 		return bridge.ErrNoSeat
 	case p.w.strikes(wayFull):
+		p.w.topic.fullAt = p.w.now
 		return errWayFull
 	}
 	p.out = append(p.out, frame)

@@ -31,7 +31,7 @@ func (c *checker) starts(p *process, cl *claim) {
 		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
 	case cl.way(b).verdict == deny:
 		c.blame("AI-14", "%v starts under a policy that denies it", cl)
-	case cl.question != "" && cl.method == "tools/call" && !c.unsure && cl.version != c.versions[cl.tool]:
+	case cl.question != "" && cl.method == "tools/call" && !c.listedLate && cl.version != c.versions[cl.tool]:
 		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
 	}
 	if w := cl.way(b); len(cl.votes) > 0 && w.verdict == ask {
@@ -164,7 +164,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 	l := c.lines[string(m.ID)]
 	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said {
 		c.listed(raw)
-		c.unsure = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
+		c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
 	}
 	if l != nil {
 		l.said = true

@@ -249,8 +249,9 @@ func (c *checker) vote(_ *process, s *said) {
 	}
 }
 
-// garbled: an answer that can be read in no or two ways may be a no.
-func (c *checker) garbled(raw []byte) {
+// mayBeNo: a frame that can be read in no or two ways holds the id of a question.
+// It may be a no, which excuses a refusal and blames nobody.
+func (c *checker) mayBeNo(raw []byte) {
 	for _, a := range c.askOrder {
 		if bytes.Contains(raw, a.rpc) {
 			a.claim.noes++

@@ -251,7 +251,8 @@ func (w *world) vain(f Fault) bool {
 func (w *world) leaver() *person {
 	if n := len(w.check.grants); n > 0 && w.luck.chance(.7) {
 		g := w.check.grants[w.luck.IntN(n)]
-		if i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller }); i >= 0 { // it may be somebody whom the attacker made up
+		// the caller may be one whom the attacker made up
+		if i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller }); i >= 0 {
 			return w.people[i]
 		}
 	}
@@ -266,7 +267,7 @@ func (w *world) reload() {
 }
 
 func (w *world) revoke() {
-	w.proc.tell(bridge.Tick{}) // what is due, if a tick is late, may end some of them
+	w.proc.tell(bridge.Tick{}) // a grant whose time is over, though the tick is late, is not there to be taken back
 	for _, g := range w.proc.sidecar.Grants() {
 		w.check.revoked(g.ID)
 		w.drawer.drop(g.ID)
