@@ -104,7 +104,7 @@ func (b *batch) blank() batch {
 // carry writes the records and then, only if that went well, lets the rest leave.
 func (s *Sidecar) carry(b batch) {
 	if err := s.append(b.records); err != nil {
-		s.unrecorded(b, err)
+		s.unrecorded(b, false, err)
 		return
 	}
 	if s.o.Audit == nil || !s.o.SyncAll || len(b.lines)+len(b.results) == 0 {
@@ -116,8 +116,7 @@ func (s *Sidecar) carry(b batch) {
 		if err == nil {
 			s.leave(b)
 		} else {
-			b.last, b.starts = nil, nil // they are written, be it that a power cut may take them
-			s.unrecorded(b, err)
+			s.unrecorded(b, true, err)
 		}
 		s.Flush()
 	})
@@ -210,8 +209,9 @@ func (s *Sidecar) sync(ticket uint64) {
 }
 
 // unrecorded lets nothing of a batch leave. What is no call (a cancellation, an
-// answer to the server) is lost with it, which only makes us say less.
-func (s *Sidecar) unrecorded(b batch, err error) {
+// answer to the server) is lost with it, which only makes us say less. Records that
+// were written, be it that a power cut may take them, are not written again.
+func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 	failed := Unrecorded{Err: err}
 	for _, line := range b.lines {
 		if line.Call != 0 {
@@ -224,7 +224,11 @@ func (s *Sidecar) unrecorded(b batch, err error) {
 	for _, r := range b.last {
 		failed.Ends = append(failed.Ends, r.Call)
 	}
-	s.putOff(b)
+	if written {
+		b.starts = nil
+	} else {
+		s.putOff(b)
+	}
 	s.mu.Lock()
 	failed.Results = append(failed.Results, s.overtaken(b)...)
 	s.handleAndWake(failed)

@@ -222,7 +222,8 @@ func (e *Engine) note(r Record) { e.do(Note{&r}) }
 // can keep us from saying how it ended: a pause ends here.
 func (e *Engine) stop() {
 	e.stopping = true
-	e.resume()
+	e.endPause()
+	e.release()
 	e.note(Record{Event: "stopping", Count: e.calls.foreign})
 	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.noLongerEarly()
@@ -251,19 +252,20 @@ func (e *Engine) giveUp() {
 }
 
 func (e *Engine) idleIfDone() {
-	if e.stopping && e.calls.foreign == 0 {
+	if e.stopping && e.calls.foreign == 0 && !e.owes() {
 		e.do(Idle{})
 	}
 }
 
 // send spells an envelope and puts it on its way, and reports whether it could
 // be. Without a seat, and during a pause, answers are held, and everything else is
-// moot.
+// moot; and so is the answer to a request that is held itself.
 func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
 
 // sendOf sends what leaves after the end of a call is on record; "": of none.
 func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
-	if !e.room.seated || e.room.quiet(env.Kind) {
+	behind := class == wire.Reply && e.room.held.delays(env.Corr)
+	if !e.room.seated || e.room.quiet(env.Kind) || behind {
 		if class == wire.Reply {
 			e.hold(env, of)
 		}
@@ -300,7 +302,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 		return
 	}
 	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
-		Method: method, Key: key, Payload: payload})
+		Method: method, Key: shortKey(key), Payload: payload})
 }
 
 // refuse answers a request that did not reach the server.

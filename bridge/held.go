@@ -29,16 +29,24 @@ type held struct {
 	unlisted bool      // the roster does not have its addressee, and so cannot say that they are away
 }
 
-// A shelf is where answers are held, in the order in which their minutes end.
+// A shelf is where answers are held, in the order in which their minutes end;
+// those that have none yet are the last.
 type shelf struct {
 	answers []held
 	bytes   int
 	look    *alarm // when release is due without another event
+	lookAt  time.Time
 }
 
 func (s *shelf) put(h held) {
 	s.answers = append(s.answers, h)
 	s.bytes += size(h.env)
+}
+
+// delays reports whether one of these envelopes waits for nothing but the way out:
+// what answers it must not overtake it.
+func (s *shelf) delays(envelopes []string) bool {
+	return slices.ContainsFunc(s.answers, func(h held) bool { return h.until.IsZero() && slices.Contains(envelopes, h.env.ID) })
 }
 
 // hold takes an answer in; of is that of held.
@@ -47,6 +55,7 @@ func (e *Engine) hold(env *wire.Envelope, of string) {
 	s.put(held{env: env, of: of, unlisted: e.room.seated && e.room.peers[env.To[0]] == nil})
 	if !e.room.seated {
 		s.beginMinutes(e.now)
+		e.lookBy(s.answers[0].until)
 	}
 	for len(s.answers) > heldMax || s.bytes > heldMaxBytes {
 		oldest := s.answers[0]
@@ -63,7 +72,7 @@ func (e *Engine) notSent(ev NotSent) {
 	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
 		e.hold(ev.Send.Envelope, "") // its end is on record: it was on its way
 		if e.room.seated {
-			e.lookAgain(e.now.Add(resendAfter))
+			e.lookBy(e.now.Add(resendAfter))
 		}
 	case ev.Gone || ev.Send.Class == wire.Progress:
 	default:
@@ -106,45 +115,92 @@ func (s *shelf) stoodStill(pause time.Duration) {
 
 // seatLost: everybody who waits has a minute from now on, and who is here is not
 // known any more.
-func (s *shelf) seatLost(now time.Time) {
-	s.beginMinutes(now)
+func (e *Engine) seatLost() {
+	s := &e.room.held
+	s.beginMinutes(e.now)
 	for i := range s.answers {
 		s.answers[i].unlisted = false
 	}
+	if len(s.answers) > 0 {
+		e.lookBy(s.answers[0].until)
+	}
+}
+
+// speaks: somebody whom no roster lists is here all the same.
+func (s *shelf) speaks(id string) (waits bool) {
+	for i := range s.answers {
+		if h := &s.answers[i]; h.env.To[0] == id {
+			h.unlisted, waits = true, true
+		}
+	}
+	return waits
 }
 
 // release looks at all that is held, if we may speak: when the seat is back, when
-// somebody joins, when a pause ends, and when time has passed. An answer leaves if
-// its addressee is here, and is lost if its minute is over.
+// somebody is, when a pause ends, when we stop, and when time has passed. An answer
+// leaves if its addressee is here, and is lost if its minute is over.
 func (e *Engine) release() {
-	if !e.room.seated || e.room.paused != nil {
+	s := &e.room.held
+	if e.room.paused != nil || len(s.answers) == 0 {
 		return
 	}
-	s := &e.room.held
-	waiting := s.answers
+	waiting := *s
 	s.answers, s.bytes = nil, 0
-	for _, h := range waiting {
-		to := h.env.To[0]
-		p := e.room.peers[to]
-		switch here := p != nil && p.leaving == nil || p == nil && h.unlisted || to == e.room.me; {
-		case !h.until.IsZero() && !e.now.Before(h.until):
+	soon := false
+	for _, h := range waiting.answers {
+		over := !h.until.IsZero() && !e.now.Before(h.until)
+		switch {
+		case over && !e.anybodyHere(h.env.To):
 			e.lose(h, "caller_gone")
-		case here:
-			e.sendOf(wire.Reply, h.env, h.of)
-		default:
+		case !over && !e.mayReach(&h):
 			s.put(h)
+		case waiting.delays(h.env.Corr):
+			s.put(h)
+			soon = true
+		default:
+			e.sendOf(wire.Reply, h.env, h.of)
 		}
 	}
-	s.beginMinutes(e.now)
 	e.alarms.stop(s.look)
-	if len(s.answers) > 0 {
-		e.lookAgain(s.answers[0].until)
+	if soon {
+		e.lookBy(e.now.Add(resendAfter))
+	} else if len(s.answers) > 0 {
+		s.beginMinutes(e.now)
+		e.lookBy(s.answers[0].until)
 	}
+	e.idleIfDone()
 }
 
-func (e *Engine) lookAgain(at time.Time) {
-	e.alarms.stop(e.room.held.look)
-	e.room.held.look = e.alarms.set(at, e.release)
+// mayReach reports whether the first addressee of an answer, who waits for it, is
+// here. When we stop we wait for nobody.
+func (e *Engine) mayReach(h *held) bool {
+	to := h.env.To[0]
+	return e.room.seated && (e.stopping || e.here(to) || h.unlisted && e.room.peers[to] == nil)
+}
+
+// anybodyHere: when a minute is over, an answer leaves if one of several for whom
+// it is, as a proposer beside its requester, is here.
+func (e *Engine) anybodyHere(to []string) bool {
+	return e.room.seated && len(to) > 1 && slices.ContainsFunc(to, func(id string) bool { return id != e.room.me && e.here(id) })
+}
+
+func (e *Engine) here(id string) bool {
+	p := e.room.peers[id]
+	return p != nil && p.leaving == nil || id == e.room.me
+}
+
+// owes reports whether answers are held that we could give, were it not for a way
+// out that is full.
+func (e *Engine) owes() bool { return e.room.seated && len(e.room.held.answers) > 0 }
+
+// lookBy has release look again, at the latest then.
+func (e *Engine) lookBy(at time.Time) {
+	s := &e.room.held
+	if s.look.Stands() && !s.lookAt.After(at) {
+		return
+	}
+	e.alarms.stop(s.look)
+	s.look, s.lookAt = e.alarms.set(at, e.release), at
 }
 
 // lose gives an answer up.

@@ -33,6 +33,7 @@ func incomplete(answer *wire.Envelope) *wire.Envelope {
 		marked.Payload = answer.Message.Append(nil, answer.Edits...)
 	}
 	marked.Payload, marked.Edits = withMeta(marked.Payload, "audit", []byte(`"incomplete"`)), nil
+	marked.Message = jsonrpc.Message{} // or it would be kept twice while it waits
 	return &marked
 }
 

@@ -102,7 +102,8 @@ func (e *Engine) unseated(ev Unseated) {
 	}
 	e.room.seated = false
 	e.endPause()
-	e.room.held.seatLost(e.now)
+	e.seatLost()
+	e.idleIfDone()
 	r := Record{Event: "disconnected"}
 	if ev.Err != nil {
 		r.Detail = ev.Err.Error()
@@ -117,9 +118,13 @@ func (r *room) quiet(k wire.Kind) bool {
 
 // heardFrom says that a participant is alive, whatever presence said.
 func (e *Engine) heardFrom(id string) {
-	if p := e.room.peers[id]; p != nil && p.leaving != nil {
+	switch p := e.room.peers[id]; {
+	case p != nil && p.leaving != nil:
 		e.alarms.stop(p.leaving)
 		p.leaving = nil
+		e.release()
+	case p == nil && e.room.held.speaks(id):
+		e.release()
 	}
 }
 

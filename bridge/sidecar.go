@@ -90,7 +90,7 @@ type Sidecar struct {
 	seat   Seat
 	server Server
 	wake   chan struct{} // Next has become sooner than Run knows
-	idle   chan struct{} // closed when the last call has ended after Drain
+	idle   chan struct{} // there is nothing more to wait for, as Drain does
 
 	toSeat atomic.Bool // something was put there since the last flush
 	staged atomic.Bool // something waits in batch
@@ -106,7 +106,6 @@ type Sidecar struct {
 	downs  int            // how often the server has gone
 	seats  int            // how often a seat was taken or lost
 	armed  time.Time      // when Run will wake by itself
-	rest   bool           // idle is closed
 	told   []approval.Act // of the event in hand
 	events []Event        // it, and behind it what says which effects could not be carried out
 }
@@ -121,7 +120,7 @@ func New(o Options) *Sidecar {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sidecar{o: o, engine: NewEngine(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{})}
+	return &Sidecar{o: o, engine: NewEngine(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
 }
 
 // nothing is what a function that was not given does.
@@ -217,9 +216,9 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 	case Restart:
 		s.server.Restart(f.Why)
 	case Idle:
-		if !s.rest {
-			s.rest = true
-			close(s.idle)
+		select {
+		case s.idle <- struct{}{}:
+		default: // it was said before
 		}
 	}
 	return nil
@@ -300,12 +299,26 @@ func (s *Sidecar) Next() time.Time {
 func (s *Sidecar) Drain(ctx context.Context) {
 	s.Handle(Stopping{})
 	s.Flush()
-	select {
-	case <-s.idle:
-	case <-ctx.Done():
-		s.Handle(GivingUp{})
+	for {
+		select {
+		case <-s.idle:
+		case <-ctx.Done():
+			s.Handle(GivingUp{})
+			s.empty()
+			return
+		}
+		if s.empty(); !s.owes() {
+			return
+		}
 	}
-	s.empty()
+}
+
+// owes reports whether answers are left for which the way out was full: the Engine
+// tries them again, and says when they are gone.
+func (s *Sidecar) owes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.owes()
 }
 
 // Decide hands on what a person at this machine says to a question, and returns

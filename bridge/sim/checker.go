@@ -40,13 +40,13 @@ type checker struct {
 	notTakenAt time.Duration   // when a line could not be written last
 	stop       bool            // it was told to stop
 
-	awayAt     map[string]time.Duration // when somebody was last seen to be away
-	seatLostAt time.Duration            // when the bridge was told so last
-	listedLate bool                     // the last listing came so late, after a sleep, that the bridge may have passed it over
+	absences   map[string]*absence
+	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
+	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 
 func newChecker(w *world) *checker {
-	c := &checker{w: w, claims: map[envelopeKey]*claim{}, awayAt: map[string]time.Duration{}}
+	c := &checker{w: w, claims: map[envelopeKey]*claim{}}
 	c.forget()
 	return c
 }
@@ -55,7 +55,7 @@ func newChecker(w *world) *checker {
 func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.letters = nil, nil, false, map[*byte]*letter{}
-	c.versions, c.first = map[string]string{}, map[string]string{}
+	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 }
 
@@ -116,14 +116,14 @@ func (c *checker) booksSince(cl *claim) []*rulebook {
 }
 
 func (c *checker) stopping() { c.stop = true }
-func (c *checker) unseated() { c.seatLostAt = c.w.now }
 
 func (c *checker) seated(p *process, here []wire.Participant) {
 	for _, q := range c.w.people {
-		if !slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == q.id }) {
+		listed := slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == q.id })
+		if !listed {
 			c.refuses(q.id, nil)
-			c.awayAt[q.id] = c.w.now
 		}
+		c.absent(q.id, !listed, false)
 	}
 	for _, cl := range c.order {
 		if !slices.ContainsFunc(here, func(q wire.Participant) bool { return q.ID == cl.from }) {
@@ -150,6 +150,9 @@ func (c *checker) leaves(id string) {
 // heard sees a frame that the bridge is about to get.
 func (c *checker) heard(p *process, f *frame) {
 	s := &f.said
+	if !s.broken {
+		c.absent(s.from, false, false)
+	}
 	switch {
 	case s.broken:
 		c.mayBeNo(f.raw)
@@ -169,9 +172,10 @@ func (c *checker) heard(p *process, f *frame) {
 	case s.kind == wire.Notification && s.method == "notifications/cancelled":
 		c.cancel(s)
 	case s.kind == wire.Presence && s.method == "join":
+		c.absent(s.tool, false, false)
 		c.void(func(a *asked) bool { return a.to == s.tool })
 	case s.kind == wire.Presence && s.method == "leave":
-		c.awayAt[s.tool] = c.w.now // not by the bridge's own word, which would excuse it
+		c.absent(s.tool, true, false) // not by the bridge's own word, which would excuse it
 		c.leaves(s.tool)
 	}
 }
@@ -290,12 +294,51 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 }
 
-// givenUp: an answer is kept as long as the seat is and its caller is here; and
-// there are never so many in a world that the bridge cannot keep them all.
+// givenUp: an answer is kept for a minute in which there is no seat, or its caller
+// is not here; and there are never so many in a world that the bridge cannot keep
+// them all.
 func (c *checker) givenUp(cl *claim, why string) {
-	away := max(c.awayAt[cl.from], c.seatLostAt) >= cl.heardAt
-	if cl.perfect && (why != "caller_gone" || !away) {
-		c.blame("I12", "the answer to %v is given up as %s, and its caller was here all the time", cl, why)
+	a := c.absences[cl.from]
+	gone := a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
+	if cl.perfect && (why != "caller_gone" || !gone) {
+		c.blame("I12", "the answer to %v is given up as %s, and its caller was not away for a minute", cl, why)
+	}
+}
+
+// An absence is what the bridge was told of when somebody could not be reached.
+type absence struct {
+	gone, seatless bool
+	since          time.Duration // when that began
+	longTill       time.Duration // the end of the last one of a minute or more; -1: there was none
+	goneAt         time.Duration // when they were last seen to have gone; -1: never
+}
+
+func (a *absence) is() bool { return a.gone || a.seatless }
+
+// absent notes that somebody is gone or not, and that the bridge has a seat or not.
+func (c *checker) absent(id string, gone, seatless bool) {
+	a := c.absences[id]
+	if a == nil {
+		a = &absence{longTill: -1, goneAt: -1}
+		c.absences[id] = a
+	}
+	was := a.is()
+	a.gone, a.seatless = gone, seatless
+	switch {
+	case !was && a.is():
+		a.since = c.w.now
+	case was && !a.is() && c.w.now-a.since >= time.Minute:
+		a.longTill = c.w.now
+	}
+	if gone {
+		a.goneAt = c.w.now
+	}
+}
+
+// unseated: nobody can be reached.
+func (c *checker) unseated() {
+	for _, q := range c.w.people {
+		c.absent(q.id, c.absences[q.id] != nil && c.absences[q.id].gone, true)
 	}
 }
 
@@ -374,7 +417,7 @@ func (c *checker) mayRunUnasked(cl *claim) {
 	if cl.way(b).verdict != allow {
 		c.blame("I1", "%v is allowed, and nobody was asked", cl)
 	}
-	if cl.method == "tools/call" && !c.listedLate && c.changed(cl.tool) && (b.pin == "ask" || b.pin == "block") {
+	if cl.method == "tools/call" && c.surelyChanged(cl.tool) && (b.pin == "ask" || b.pin == "block") {
 		c.blame("AI-9", "%v is allowed, though its tool has changed", cl)
 	}
 }

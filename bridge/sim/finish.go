@@ -7,12 +7,12 @@ import (
 )
 
 // gaveUp: lingering ago the bridge gave up, and everybody owed an answer must have
-// it; not who came in the last two seconds, nor who came since if log or way out
-// have failed since, for which their refusal waits.
+// it; not who came in the last two seconds, nor who came since if the way out was
+// full since, for which their refusal waits.
 func (c *checker) gaveUp() {
 	for _, cl := range c.order {
-		age, trouble := c.w.now-cl.heardAt, max(c.w.disk.troubleAt, c.w.topic.fullAt)
-		tooLate := age < 2*time.Second || age < lingering && trouble >= cl.heardAt
+		age := c.w.now - cl.heardAt
+		tooLate := age < 2*time.Second || age < lingering && c.w.topic.fullAt >= cl.heardAt
 		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && !tooLate {
 			c.blame("I12", "%v has no answer, and the bridge has ended", cl)
 		}

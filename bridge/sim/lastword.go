@@ -112,7 +112,7 @@ func (c *checker) mayBeWrong(cl *claim) bool {
 // of before.
 func (c *checker) mayBeDenied(cl *claim) bool {
 	rechecked := cl.allowed && c.books[len(c.books)-1] != cl.book // those who agreed are not enough any more
-	pinned := slices.ContainsFunc(c.books, func(b *rulebook) bool { return b.pin == "block" || b.pin == "ask" && cl.allowed })
+	pinned := slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return b.pin == "block" || b.pin == "ask" && cl.allowed })
 	switch {
 	case rechecked, !cl.perfect:
 		return true
@@ -123,6 +123,11 @@ func (c *checker) mayBeDenied(cl *claim) bool {
 }
 
 func (c *checker) changed(tool string) bool { return c.versions[tool] != c.first[tool] }
+
+// surelyChanged: the bridge must know of it.
+func (c *checker) surelyChanged(tool string) bool {
+	return c.changed(tool) && (!c.listedLate || c.listedSure[tool] != c.first[tool])
+}
 
 // mayBeLate: people took too long, or what they agreed to could not be started.
 func (c *checker) mayBeLate(cl *claim) bool {

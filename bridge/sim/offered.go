@@ -132,11 +132,12 @@ func (c *checker) takesUp(l *letter) {
 	all[i].shown = true
 }
 
-// mayShow: a proposal is served by this request, which may leave after its end
-// where it was held; of one that was refused before it started there is none.
+// mayShow: a proposal is served by this request, which leaves before its answer,
+// though perhaps after its end where it was held; of one that was refused before
+// it started there is none.
 func (cl *claim) mayShow(id string) bool {
 	refused := cl.executed == "no" && !cl.started
-	return cl.allowed && !cl.shown && !refused && (cl.self == "" || cl.self == id)
+	return cl.allowed && !cl.shown && !refused && cl.answers == 0 && (cl.self == "" || cl.self == id)
 }
 
 // itself is the request by which a proposal is served, and answered.

@@ -164,7 +164,9 @@ func (c *checker) answered(_ *process, raw []byte) {
 	l := c.lines[string(m.ID)]
 	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said {
 		c.listed(raw)
-		c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
+		if c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime; !c.listedLate {
+			c.listedSure = c.versions
+		}
 	}
 	if l != nil {
 		l.said = true

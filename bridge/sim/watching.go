@@ -249,11 +249,12 @@ func (c *checker) vote(_ *process, s *said) {
 	}
 }
 
-// mayBeNo: a frame that can be read in no or two ways holds the id of a question.
-// It may be a no, which excuses a refusal and blames nobody.
+// mayBeNo: a frame that can be read in no or two ways holds the id of a question,
+// and is of whom that was put to. It may be a no, which excuses a refusal and
+// blames nobody.
 func (c *checker) mayBeNo(raw []byte) {
 	for _, a := range c.askOrder {
-		if bytes.Contains(raw, a.rpc) {
+		if bytes.Contains(raw, a.rpc) && bytes.Contains(raw, []byte(`"from":"`+a.to+`"`)) {
 			a.claim.noes++
 		}
 	}
@@ -277,8 +278,14 @@ func (c *checker) offered(cl *claim) way {
 // binding: nobody can say that this answer does not count.
 func (c *checker) binding(a *asked) bool {
 	cl := a.claim
-	return c.newest[cl.question+a.to] == a.id && !a.closed && c.awayAt[a.to] < a.at && !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 &&
+	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.wentAfter(a) && !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 &&
 		!cl.way(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
+}
+
+// wentAfter: whom a question was put to has gone since.
+func (c *checker) wentAfter(a *asked) bool {
+	ab := c.absences[a.to]
+	return ab != nil && ab.goneAt >= a.at
 }
 
 // meant finds the question that an answer is to: by the envelope it names and

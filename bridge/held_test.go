@@ -1,0 +1,278 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// What may keep an answer from leaving, and what becomes of it.
+
+const presenceHead = mewHead + `"from":"system:gateway","kind":"system/presence",`
+
+func (s *stage) comes(who string) {
+	s.arrive(presenceHead + `"id":"j-` + who + `","payload":{"event":"join","participant":{"id":"` + who + `","capabilities":[]}}}`)
+}
+
+func (s *stage) goes(who string) {
+	s.arrive(presenceHead + `"id":"l-` + who + `","payload":{"event":"leave","participant":{"id":"` + who + `"}}}`)
+}
+
+func (s *stage) pausesFor(seconds int) {
+	s.arrive(fmt.Sprintf(mewHead+`"id":"pause","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":%d}}`, seconds))
+}
+
+// reads has somebody call a tool, and returns the id that the server knows it by.
+func (s *stage) reads(from, env string) (id string) {
+	s.arrive(mewHead + `"id":"` + env + `","from":"` + from + `","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	return s.lastID()
+}
+
+func (s *stage) result(id string) {
+	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[]}}`)
+}
+
+func (s *stage) notTaken() {
+	s.frames = nil
+	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
+}
+
+// A gateway says that an old connection has ended when the new one is there
+// already (WIRE 1.5); whoever has it speaks on.
+func TestTheEndOfAnOldConnectionCostsNoAnswer(t *testing.T) {
+	for name, keep := range map[string]func(s *stage, id string){
+		"a pause ends just then": func(s *stage, id string) {
+			s.pausesFor(10)
+			s.result(id)
+			s.pass(8 * time.Second)
+			s.comes("bob")
+			s.goes("bob")
+			s.pass(4 * time.Second)
+		},
+		"the way out is full just then": func(s *stage, id string) {
+			s.result(id)
+			s.only()
+			s.notTaken()
+			s.goes("bob")
+			s.pass(time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, "mew/v0.4")
+			keep(s, s.reads("bob", "e1"))
+			s.nothing("bob is said to be away")
+			s.arrive(mewHead + `"id":"c","from":"bob","kind":"chat","payload":{"text":"hi","format":"plain"}}`)
+			s.has(s.only(), `"correlation_id":["e1"]`)
+		})
+	}
+}
+
+// An answer is tried again in time, however many others find the way full.
+func TestAnAnswerIsTriedAgainHoweverManyFindTheWayFull(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "first", "1", "nope", `{}`)
+	s.notTaken()
+	for i := range 10 {
+		s.pass(resendAfter / 2)
+		s.call("carol", fmt.Sprint("e", i), "1", "nope", `{}`)
+		s.do(NotSent{Send: s.sends[len(s.sends)-1]})
+	}
+	s.has(strings.Join(s.frames, ""), `"correlation_id":"first"`)
+}
+
+// What is held is counted, whatever makes it large: the bounds are in bytes of
+// memory.
+func TestWhatIsHeldIsCounted(t *testing.T) {
+	for name, fill := range map[string]func(s *stage){
+		"names of tools there are none of": func(s *stage) {
+			for i := range 100 {
+				s.arrive(fmt.Sprintf(mewHead+`"id":"e%d","from":"mallory","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s%d","arguments":{}}}}`,
+					i, strings.Repeat("a", 1<<20), i))
+			}
+		},
+		"results that were marked": func(s *stage) {
+			var ends []string
+			for i := range 15 {
+				s.said(`{"jsonrpc":"2.0","id":` + s.reads("bob", fmt.Sprint("e", i)) + `,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 1<<20) + `"}]}}`)
+				ends = append(ends, s.notes[len(s.notes)-1].Call)
+			}
+			s.do(Unrecorded{Err: errors.New("disk full"), Ends: ends})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, "mew/v0.4")
+			s.engine.maxCalls = 100
+			s.pausesFor(300)
+			before := inUse()
+			fill(s)
+			s.notes, s.frames, s.sends, s.lines, s.writes = nil, nil, nil, nil, nil
+			grown := inUse() - before
+			if s.engine.room.held.bytes > heldMaxBytes || grown > heldMaxBytes+8<<20 {
+				t.Errorf("%d answers are counted as %d bytes and take %d", len(s.engine.room.held.answers), s.engine.room.held.bytes, grown)
+			}
+		})
+	}
+}
+
+func TestWhenWeStopAllIsSaid(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	id := s.reads("bob", "e1")
+	s.pausesFor(60)
+	s.result(id)
+	s.comes("bob")
+	s.goes("bob")
+	s.do(Stopping{})
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
+func TestWithoutASeatAnAnswerIsGivenUpInTime(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	id := s.reads("bob", "e1")
+	s.do(Unseated{})
+	s.result(id)
+	s.pass(heldFor)
+	if len(s.engine.room.held.answers) > 0 || !s.noted("dropped", "caller_gone") {
+		t.Error("it is kept")
+	}
+}
+
+// Whoever speaks is here, be it that no roster lists them.
+func TestWhoSpeaksIsHere(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	id := s.reads("stranger", "e1")
+	s.do(Unseated{})
+	s.result(id)
+	s.pass(time.Second)
+	s.seat()
+	s.nothing("nobody knows of a stranger")
+	s.arrive(mewHead + `"id":"c","from":"stranger","kind":"chat","payload":{"text":"hi","format":"plain"}}`)
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
+// The request by which we serve a proposal found the way full.
+func TestAnAnswerDoesNotOvertakeItsRequest(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	id := s.lastID()
+	s.notTaken()
+	s.result(id)
+	s.nothing("the way is full")
+	s.pass(time.Second)
+	if len(s.frames) != 2 || !strings.Contains(s.frames[0], `"kind":"mcp/request"`) || !strings.Contains(s.frames[1], `"kind":"mcp/response"`) {
+		t.Errorf("%q", s.frames)
+	}
+}
+
+// An answer for two is for the second one even if the first does not come back.
+func TestAProposerIsToldThoughWhoRequestedIsAway(t *testing.T) {
+	for _, d := range wire.Dialects {
+		if !d.TellsBoth() {
+			continue
+		}
+		s := proposalStage(t, d.Protocol, "fulfil: never")
+		s.proposes("bob", "p1", "fs", "read_file", path, "")
+		s.requests("carol", "r1", "p1", "read_file")
+		id := s.lastID()
+		s.frames = nil
+		s.result(id)
+		s.has(s.only(), `"to":["carol","bob"]`)
+		s.notTaken()
+		s.leaves("carol")
+		s.pass(heldFor / 2)
+		s.nothing("carol may come back")
+		s.pass(heldFor)
+		s.has(s.only(), `"to":["carol","bob"]`)
+	}
+}
+
+// A seat that takes no frames for a moment.
+type fullSeat struct {
+	*surroundings
+	full int // so many more it does not take
+}
+
+func (f *fullSeat) Send(c wire.Class, frame []byte) error {
+	if f.full > 0 {
+		f.full--
+		return errors.New("the way out is full")
+	}
+	return f.surroundings.Send(c, frame)
+}
+
+func TestDrainWaitsForAWayThatIsFull(t *testing.T) {
+	s, w, st, _ := flakyShell(t)
+	seat := &fullSeat{surroundings: w}
+	s.Bind(seat, w)
+	ctx, over := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
+	seat.full = 3
+	s.Drain(ctx)
+	over()
+	<-done
+	if got := strings.Join(w.frames, "\n"); !strings.Contains(got, `"correlation_id":"e1"`) {
+		t.Errorf("the caller was told %s", got)
+	}
+}
+
+// With every record synced, a result is marked whose record a sync has lost, also
+// where it waited for the end of a pause meanwhile.
+func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {
+	st, w, log := newStage(t, "mew/v0.4"), &surroundings{}, &slowSync{}
+	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	log.ends(nil)
+	list(t, s, w, tools)
+	arrives := func(frame string) {
+		env, err := st.dialect.Decode([]byte(frame))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Received(&env)
+	}
+	call := mewHead + `"id":"%s","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`
+	arrives(fmt.Sprintf(call, "e1"))
+	s.Flush()
+	log.ends(nil)
+	arrives(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":60}}`)
+	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
+	arrives(fmt.Sprintf(call, "e2"))
+	s.Flush()
+	log.ends(errors.New("input/output error"))
+	arrives(mewHead + `"id":"r","from":"carol","kind":"participant/resume","payload":{}}`)
+	s.Flush()
+	log.ends(nil)
+	for _, f := range w.frames {
+		if strings.Contains(f, `"correlation_id":["e1"]`) && strings.Contains(f, `"audit":"incomplete"`) {
+			return
+		}
+	}
+	t.Errorf("the callers were told %q", w.frames)
+}
+
+// A slowSync syncs when it is told.
+type slowSync struct {
+	flakyLog
+	waiting []func(error)
+}
+
+func (l *slowSync) Sync(done func(error)) { l.waiting = append(l.waiting, done) }
+
+func (l *slowSync) ends(err error) {
+	waiting := l.waiting
+	l.waiting = nil
+	for _, done := range waiting {
+		done(err)
+	}
+}

@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+func aChecker() *checker {
+	w := newWorld(Draw(7), &Tally{})
+	w.check.begun(&process{w: w, number: 1}, rulebookOf(0))
+	w.proc = w.check.proc
+	return w.check
+}
+
+// Here the checker itself is held to what it must not excuse.
+
+// mallory says something garbled with the id of alice's question in it: that is no
+// reason for anybody to be told that a person said no.
+func TestNoiseOfSomebodyElseIsNoNo(t *testing.T) {
+	c := aChecker()
+	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}, proc: 1, book: c.books[0], question: "q"}
+	c.claims[cl.key()], c.order = cl, []*claim{cl}
+	c.askOrder = []*asked{{id: "92d7", to: "alice", rpc: []byte(`"elicit-92d7"`), claim: cl}}
+	if refusals[-31001](c, cl) {
+		t.Fatal("nobody has said anything")
+	}
+	raw := []byte(`{"protocol":"mcpx/v0.1","id":"alice-a-9","from":"mallory","to":["fs"],"kind":"mcp/response2elicitation/create","correlation_id":"92d7","payload":{"jsonrpc":"2.0","id":"elicit-92d7","result":{"action":"accept","content":{"approve":true}}}}`)
+	c.heard(c.proc, &frame{raw: raw, said: broken(said{id: "alice-a-9", from: "mallory"})})
+	if refusals[-31001](c, cl) {
+		t.Error("the checker takes mallory's noise for alice's no: a denial would pass")
+	}
+}
+
+// bob was away for a second, is here again, and his answer is given up all the same.
+func TestAnAnswerGivenUpThoughItsCallerIsBackIsBlamed(t *testing.T) {
+	c := aChecker()
+	c.w.now = time.Minute
+	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "ping", perfect: true}, proc: 1, book: c.books[0], heardAt: c.w.now}
+	c.claims[cl.key()], c.order = cl, []*claim{cl}
+	c.w.now += time.Second
+	c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "leave", tool: "agent-a"}})
+	c.w.now += time.Second
+	c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "join", tool: "agent-a"}})
+	c.w.now += 5 * time.Minute
+	c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "caller_gone", From: "agent-a", Env: "r"})
+	if len(c.violations) == 0 {
+		t.Error("its caller was away for a second, and nobody is blamed")
+	}
+}
+
+// A pin that is long out of force excuses a denial.
+func TestAPinOutOfForceExcusesNothing(t *testing.T) {
+	c := aChecker()
+	allows := func(pin string) *rulebook { return &rulebook{pin: pin, ways: map[string]way{"pay": {verdict: allow}}} }
+	c.books = []*rulebook{allows("ask"), allows("off")}
+	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}, proc: 1, book: c.books[1], bookAt: 1, allowed: true}
+	c.first, c.versions = map[string]string{"pay": "1"}, map[string]string{"pay": "2"}
+	if refusals[-31004](c, cl) {
+		t.Error("no policy since the call was heard pins anything, and its denial passes")
+	}
+}
+
+// The change was listed for sure before the sleep; a listing after it may have been missed, which changes nothing.
+func TestALateListingHidesNoChangeThatIsSure(t *testing.T) {
+	c := aChecker()
+	c.books = []*rulebook{{pin: "block", ways: map[string]way{"read": {verdict: allow}}}}
+	list := func(v string) []byte {
+		return []byte(`{"id":9,"result":{"tools":[{"name":"read","description":"` + v + `"}]}}`)
+	}
+	c.listed(list("1"))
+	c.listed(list("2")) // it has changed, and the bridge knows
+	if !c.changed("read") {
+		t.Fatal("it has not changed")
+	}
+	c.w.now += 2 * time.Minute
+	c.w.dozedAt = c.w.now - time.Second
+	c.lines["9"] = &line{Method: "tools/list", at: c.w.now}
+	c.answered(c.proc, list("2")) // the same as before
+	c.mayRunUnasked(&claim{said: said{id: "r", method: "tools/call", tool: "read"}, book: c.books[0]})
+	if len(c.violations) == 0 {
+		t.Error("a changed tool is called under pin: block, and nobody is blamed")
+	}
+}
+
+// Who asks when the bridge has given up is refused at once, and waits for no log.
+func TestADiskExcusesNoMissingAnswer(t *testing.T) {
+	c := aChecker()
+	c.w.topic.up, c.w.now = true, time.Minute
+	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}, proc: 1, book: c.books[0], heardAt: c.w.now}
+	c.order = []*claim{cl}
+	c.w.disk.troubleAt = c.w.now + time.Second
+	c.w.now += 4 * time.Second
+	c.gaveUp()
+	if len(c.violations) == 0 {
+		t.Error("it never got an answer, and nobody is blamed")
+	}
+}
+
+// Without a seat the request to ourselves waits in order with its answer; that the end is on record meanwhile is no fault.
+func TestARequestOfOursMayWaitWithItsAnswer(t *testing.T) {
+	c := aChecker()
+	cl := &claim{said: said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "read", perfect: true}, proc: 1, book: c.books[0],
+		allowed: true, started: true, ended: true, executed: "yes", outcome: "ok"}
+	c.claims[cl.key()], c.order = cl, []*claim{cl}
+	c.takesUp(&letter{ID: "self", To: []string{us}, Corr: []string{"p"}})
+	if len(c.violations) > 0 {
+		t.Error(c.violations)
+	}
+}
