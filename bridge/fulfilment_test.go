@@ -304,6 +304,7 @@ func TestAProposalOutlivesTheLink(t *testing.T) {
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"content":[]}}`)
 	s.nothing("without a seat")
 	s.seatWith("alice", "bob")
+	s.pass(resendAfter) // the answer waits until its request is through
 	if len(s.frames) != 2 {
 		t.Fatalf("%d frames, want the request and its answer: %q", len(s.frames), s.frames)
 	}

@@ -43,10 +43,10 @@ func (s *shelf) put(h held) {
 	s.bytes += size(h.env)
 }
 
-// delays reports whether one of these envelopes waits for nothing but the way out:
-// what answers it must not overtake it.
+// delays reports whether one of these envelopes is held: what answers it must not
+// overtake it.
 func (s *shelf) delays(envelopes []string) bool {
-	return slices.ContainsFunc(s.answers, func(h held) bool { return h.until.IsZero() && slices.Contains(envelopes, h.env.ID) })
+	return slices.ContainsFunc(s.answers, func(h held) bool { return slices.Contains(envelopes, h.env.ID) })
 }
 
 // hold takes an answer in; of is that of held.

@@ -60,7 +60,7 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 		s.args = []byte(m.Params.X)
 	}
 	loose := protocol == "mew/v0.4" // a request may lack its id there
-	head, _, _ := strings.Cut(e.Kind, ":")
+	head, about, _ := strings.Cut(e.Kind, ":")
 	if s.asks = protocol == "mcp-x/v0" && m.Method == "tools/request"; s.asks {
 		s.method = "tools/call"
 	}
@@ -77,6 +77,9 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 		s.kind = wire.Notification
 	case m.Method == "" && (head == "mcp/response" || head == "mcp") && (m.Result != nil || m.Error != nil):
 		s.kind, s.method = wire.Response, "elicitation/create"
+		if m, _, _ := strings.Cut(about, ":"); m != "" && m != "*" {
+			s.method = m
+		}
 		s.result = append([]byte(`"result":`), m.Result...)
 		if m.Error != nil {
 			s.result = append([]byte(`"error":`), m.Error...)
