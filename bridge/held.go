@@ -20,8 +20,8 @@ const (
 // way out that is full) and costs it no time, or it is that the seat is lost or
 // its addressee away: then it has a minute, which stands still during a pause.
 //
-// Its life is this file from top to bottom: hold takes it in, mark and the
-// minute may change it, release lets it out, loses it, or leaves it here.
+// Its life is this file from top to bottom: hold takes it in, a mark or a minute
+// may be put on it, release lets it out, loses it, or leaves it here.
 type held struct {
 	env      *wire.Envelope
 	of       string    // the call whose end must be on record before env leaves; "": none, or it is there
@@ -154,7 +154,7 @@ func (e *Engine) release() {
 			e.lose(h, "caller_gone")
 		case !over && !e.mayReach(&h):
 			s.put(h)
-		case waiting.delays(h.env.Corr):
+		case waiting.delays(h.env.Corr): // that is on its way now at the earliest, and may find it full
 			s.put(h)
 			soon = true
 		default:
