@@ -212,14 +212,19 @@ func (s *Sidecar) sync(ticket uint64) {
 // answer to the server) is lost with it, which only makes us say less. Records that
 // were written, be it that a power cut may take them, are not written again.
 func (s *Sidecar) unrecorded(b batch, written bool, err error) {
-	failed := Unrecorded{Err: err}
+	failed := Unrecorded{Err: err, Written: written}
 	for _, line := range b.lines {
 		if line.Call != 0 {
 			failed.Calls = append(failed.Calls, line.Call)
 		}
 	}
+	var again []Event // their ends are on record, so they have no mark
 	for _, r := range b.results {
-		failed.Results = append(failed.Results, r.Send)
+		if written || slices.ContainsFunc(b.last, func(last *Record) bool { return last.Call == r.Of }) {
+			failed.Results = append(failed.Results, r.Send)
+		} else {
+			again = append(again, NotSent{r.Send, true})
+		}
 	}
 	for _, r := range b.last {
 		failed.Ends = append(failed.Ends, r.Call)
@@ -234,6 +239,9 @@ func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 	s.handleAndWake(failed)
 	s.batch.neverLeft(b.starts) // those too that time alone has ended, before what failed was said
 	s.mu.Unlock()
+	for _, r := range again {
+		s.Handle(r)
+	}
 	if s.o.Audit.Err() == nil {
 		s.Handle(AuditUp{}) // it was mended before we said that it failed
 	}

@@ -372,6 +372,9 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 	if c.agreed != nil && len(c.agreed.Modified) > 0 {
 		env.Payload, env.Edits = c.withModified(m.Append(nil, env.Edits...)), nil
 	}
+	if env.Edits == nil {
+		env.Message = jsonrpc.Message{} // or it would be kept twice while it waits
+	}
 	return env
 }
 

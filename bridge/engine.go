@@ -248,6 +248,7 @@ func (e *Engine) giveUp() {
 		e.unstarted(e.calls.syncing[ticket], shuttingDown())
 	}
 	clear(e.calls.syncing)
+	e.release()
 	e.idleIfDone()
 }
 

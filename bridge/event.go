@@ -111,6 +111,7 @@ type (
 		Calls   []uint64
 		Results []Send
 		Ends    []string // of the calls whose last words are not on record, as Call names them
+		Written bool     // the records may be there all the same, the starts of Calls among them
 		Err     error
 	}
 

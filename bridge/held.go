@@ -57,6 +57,12 @@ func (e *Engine) hold(env *wire.Envelope, of string) {
 		s.beginMinutes(e.now)
 		e.lookBy(s.answers[0].until)
 	}
+	e.keepBounds()
+}
+
+// keepBounds gives up the oldest answers where there is no room for all.
+func (e *Engine) keepBounds() {
+	s := &e.room.held
 	for len(s.answers) > heldMax || s.bytes > heldMaxBytes {
 		oldest := s.answers[0]
 		s.bytes -= size(oldest.env)
@@ -93,6 +99,7 @@ func (e *Engine) markHeld(ends []string) {
 		h.env = incomplete(h.env)
 		s.bytes += size(h.env)
 	}
+	e.keepBounds()
 }
 
 // beginMinutes gives a minute to each answer that has none.
@@ -126,11 +133,12 @@ func (e *Engine) seatLost() {
 	}
 }
 
-// speaks: somebody whom no roster lists is here all the same.
-func (s *shelf) speaks(id string) (waits bool) {
+// list notes whether a roster can say of somebody that they are away, and reports
+// whether they have an answer here.
+func (s *shelf) list(id string, unlisted bool) (waits bool) {
 	for i := range s.answers {
 		if h := &s.answers[i]; h.env.To[0] == id {
-			h.unlisted, waits = true, true
+			h.unlisted, waits = unlisted, true
 		}
 	}
 	return waits
@@ -150,7 +158,7 @@ func (e *Engine) release() {
 	for _, h := range waiting.answers {
 		over := !h.until.IsZero() && !e.now.Before(h.until)
 		switch {
-		case over && !e.anybodyHere(h.env.To):
+		case over && !e.mayReach(&h) && !e.anybodyHere(h.env.To):
 			e.lose(h, "caller_gone")
 		case !over && !e.mayReach(&h):
 			s.put(h)

@@ -103,6 +103,21 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 			}
 			s.do(Unrecorded{Err: errors.New("disk full"), Ends: ends})
 		},
+		"marks on what just fits": func(s *stage) {
+			var ends []string
+			for i := range 16 {
+				s.said(`{"jsonrpc":"2.0","id":` + s.reads("bob", fmt.Sprint("e", i)) + `,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 1<<20-100) + `"}]}}`)
+				ends = append(ends, s.notes[len(s.notes)-1].Call)
+			}
+			s.do(Unrecorded{Err: errors.New("disk full"), Ends: ends})
+		},
+		"listings from which tools are withheld": func(s *stage) {
+			s.engine.server.tools.withheld = map[string]bool{"zzz": true}
+			for i := range 15 {
+				s.arrive(mewHead + fmt.Sprintf(`"id":"l%d","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}}`, i))
+				s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"tools":[{"name":"a","description":"` + strings.Repeat("x", 1<<20) + `"}]}}`)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, "mew/v0.4")
@@ -190,6 +205,114 @@ func TestAProposerIsToldThoughWhoRequestedIsAway(t *testing.T) {
 	}
 }
 
+// Who is not on the new roster is away, be it that somebody else is new on it.
+func TestANewRosterIsReadWhole(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	id := s.reads("bob", "e1")
+	s.do(Unseated{})
+	s.result(id)
+	s.seatWith("dave")
+	s.nothing("bob is not back yet")
+	s.comes("bob")
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
+// A stranger who came and went has the time to come back that everybody has.
+func TestWhoWasListedOnceIsNoStranger(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	id := s.reads("stranger", "e1")
+	s.pausesFor(60)
+	s.result(id)
+	s.comes("stranger")
+	s.goes("stranger")
+	s.pass(61 * time.Second)
+	s.nothing("they are gone")
+	s.comes("stranger")
+	s.has(s.only(), `"correlation_id":["e1"]`)
+}
+
+// A minute that began while bob was away is not held against him when he is back,
+// and only the way out is in the way of the request before his answer.
+func TestAFullWayCostsNoTimeThatBeganBefore(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	id := s.lastID()
+	s.notTaken()
+	s.result(id)
+	s.goes("bob")
+	noneTaken := func(meanwhile func()) {
+		before := len(s.sends)
+		meanwhile()
+		for _, send := range s.sends[before:] {
+			s.do(NotSent{Send: send})
+		}
+	}
+	for i := range 2 * heldFor / resendAfter {
+		noneTaken(func() { s.pass(resendAfter) })
+		if i == 100 {
+			noneTaken(func() { s.comes("bob") })
+		}
+	}
+	if s.noted("dropped", "caller_gone") {
+		t.Error("bob is here, and his answer was given up")
+	}
+}
+
+// The answer that waits for its request is said when our time is over, too.
+func TestGivingUpSaysWhatWaitsForItsRequest(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	id := s.lastID()
+	s.notTaken()
+	s.result(id)
+	s.do(Stopping{})
+	s.do(GivingUp{})
+	if !strings.Contains(s.frames[len(s.frames)-1], `"kind":"mcp/response"`) {
+		t.Errorf("%q", s.frames)
+	}
+}
+
+// A result whose end is on record leaves without the mark, be it that the records
+// that it leaves with could not be written.
+func TestAResultIsMarkedForItsOwnEndOnly(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	ctx, over := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	s.SeatLost(errors.New("gone"))
+	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
+	s.Flush()
+	log.fails = 1
+	s.Handle(Seated{st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}}})
+	s.Received(callFrame(t, st, "e2"))
+	s.Flush()
+	s.Drain(ctx)
+	over()
+	<-done
+	for _, f := range w.frames {
+		if strings.Contains(f, `"correlation_id":"e1"`) && !strings.Contains(f, "incomplete") {
+			return
+		}
+	}
+	t.Errorf("the callers were told %q", w.frames)
+}
+
+// With every record synced, a start that was written has an end, though its sync
+// failed and it never left.
+func TestAStartWhoseSyncFailedHasAnEnd(t *testing.T) {
+	s, _, _, log, arrives := syncingShell(t)
+	arrives(`"id":"e1","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	s.Flush()
+	log.ends(errors.New("input/output error"))
+	s.Flush()
+	log.ends(nil)
+	if log.count(`"event":"start"`) != 1 || log.count(`"event":"end"`) != 1 {
+		t.Errorf("on record is %q", log.kept)
+	}
+}
+
 // A seat that takes no frames for a moment.
 type fullSeat struct {
 	*surroundings
@@ -226,31 +349,17 @@ func TestDrainWaitsForAWayThatIsFull(t *testing.T) {
 // With every record synced, a result is marked whose record a sync has lost, also
 // where it waited for the end of a pause meanwhile.
 func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {
-	st, w, log := newStage(t, "mew/v0.4"), &surroundings{}, &slowSync{}
-	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
-	s.Bind(w, w)
-	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
-	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
-	s.Flush()
-	log.ends(nil)
-	list(t, s, w, tools)
-	arrives := func(frame string) {
-		env, err := st.dialect.Decode([]byte(frame))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Received(&env)
-	}
-	call := mewHead + `"id":"%s","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`
+	s, w, st, log, arrives := syncingShell(t)
+	call := `"id":"%s","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`
 	arrives(fmt.Sprintf(call, "e1"))
 	s.Flush()
 	log.ends(nil)
-	arrives(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":60}}`)
+	arrives(`"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":60}}`)
 	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
 	arrives(fmt.Sprintf(call, "e2"))
 	s.Flush()
 	log.ends(errors.New("input/output error"))
-	arrives(mewHead + `"id":"r","from":"carol","kind":"participant/resume","payload":{}}`)
+	arrives(`"id":"r","from":"carol","kind":"participant/resume","payload":{}}`)
 	s.Flush()
 	log.ends(nil)
 	for _, f := range w.frames {
@@ -259,6 +368,28 @@ func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {
 		}
 	}
 	t.Errorf("the callers were told %q", w.frames)
+}
+
+// syncingShell syncs every record, when it is told; arrives takes what follows the
+// head of a frame.
+func syncingShell(t *testing.T) (s *Sidecar, w *surroundings, st *stage, log *slowSync, arrives func(rest string)) {
+	t.Helper()
+	st, w, log = newStage(t, "mew/v0.4"), &surroundings{}, &slowSync{}
+	s = New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	log.ends(nil)
+	list(t, s, w, tools)
+	return s, w, st, log, func(rest string) {
+		t.Helper()
+		env, err := st.dialect.Decode([]byte(mewHead + rest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Received(&env)
+	}
 }
 
 // A slowSync syncs when it is told.

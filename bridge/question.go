@@ -408,7 +408,7 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 	}
 	for _, n := range ev.Calls {
 		if c := e.calls.byNumber[n]; c != nil {
-			c.unrecorded = true
+			c.unrecorded = !ev.Written
 			e.finishUnanswered(c, auditUnavailable())
 			if c.then != nil {
 				c.then(nil)

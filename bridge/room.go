@@ -71,15 +71,20 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 			continue
 		}
 		here[p.ID] = true
+	}
+	for _, id := range sorted(e.room.peers) { // first: whoever joins has release look who is here
+		if !here[id] {
+			e.left(id)
+		}
+	}
+	for _, p := range present {
+		if !here[p.ID] {
+			continue
+		}
 		if was := e.room.peers[p.ID]; was == nil || was.leaving != nil {
 			e.joined(p, "here")
 		} else {
 			was.caps = p.Caps
-		}
-	}
-	for _, id := range sorted(e.room.peers) {
-		if !here[id] {
-			e.left(id)
 		}
 	}
 }
@@ -87,6 +92,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 // gone forgets somebody who has left.
 func (e *Engine) gone(id string) {
 	delete(e.room.peers, id)
+	e.room.held.list(id, false)
 	e.note(Record{Event: "peer", ID: id, State: "left"})
 	for _, uri := range e.server.forgetSubscriber(id) {
 		e.unsubscribe(uri)
@@ -123,7 +129,7 @@ func (e *Engine) heardFrom(id string) {
 		e.alarms.stop(p.leaving)
 		p.leaving = nil
 		e.release()
-	case p == nil && e.room.held.speaks(id):
+	case p == nil && e.room.held.list(id, true): // no roster lists them, and they are here
 		e.release()
 	}
 }
