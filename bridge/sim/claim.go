@@ -225,13 +225,17 @@ func (c *checker) answeredOf(cl *claim, l *letter) *claim {
 }
 
 // done: it has come to its end, be it that its caller does not know yet.
-func (cl *claim) done() bool { return cl.ended && !cl.over || cl.denied }
+func (cl *claim) done() bool {
+	return cl.ended && !cl.over || cl.denied || cl.executed == "no" && !cl.started
+}
 
 // mayBeRefusedBy: an error of the bridge goes with what is on record of a call,
 // and not better with a newer one.
 func (cl *claim) mayBeRefusedBy(l *letter, newer *claim) bool {
 	e := l.Payload.Error
 	switch {
+	case e != nil && e.Data.Decision != "":
+		return e.Data.Decision == cl.question
 	case e == nil || e.Data.Reason == "", cl.executed != "" && cl.executed != e.Data.Executed:
 		return false
 	case cl.excused == "", !cl.perfect:

@@ -16,6 +16,7 @@ type letterBody struct {
 		Data struct {
 			Reason   string `json:"reason"`
 			Executed string `json:"executed"`
+			Decision string `json:"decision_id"`
 		} `json:"data"`
 	} `json:"error"`
 }

@@ -162,7 +162,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 	}
 	c.answersOf[string(m.ID)] = append(c.answersOf[string(m.ID)], append(m.Result, m.Error...))
 	l := c.lines[string(m.ID)]
-	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said {
+	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said && l.life == c.w.child.life {
 		c.listed(raw)
 		if c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime; !c.listedLate {
 			c.listedSure = c.versions
