@@ -59,7 +59,7 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 // sure finds the grant because of which nobody should have been asked: it was in
 // the file that this life of the bridge began with. Nil, if there is none.
 func (c *checker) sure(cl *claim, w way) *grant {
-	if cl.pinned || cl.method != "tools/call" || cl.offer() || len(cl.corr) > 0 {
+	if cl.pinned || cl.method != "tools/call" || cl.offer() || len(cl.corr) > 0 || c.listedLate {
 		return nil
 	}
 	i := slices.IndexFunc(c.grants, func(g grant) bool { return c.kept[g.id] && g.keep == "always" && c.covers(g, cl, w) })
