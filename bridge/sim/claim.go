@@ -163,8 +163,8 @@ func (l *line) content() string {
 // edited is the arguments with another amount in them.
 func edited(args []byte, amount string) []byte {
 	before, rest, found := bytes.Cut(args, []byte(`"amount": `))
-	if !found {
-		return args
+	if !found { // as in what the attacker made of a call
+		return slices.Concat(bytes.TrimSuffix(args, []byte("}")), []byte(`,"amount":`), []byte(amount), []byte("}"))
 	}
 	_, after, _ := bytes.Cut(rest, []byte(","))
 	return slices.Concat(before, []byte(`"amount": `), []byte(amount), []byte(","), after)

@@ -26,7 +26,7 @@ var refusals = map[int]refusalRule{
 	-31005: (*checker).mayBeTooMuch,
 	-31006: func(c *checker, _ *claim) bool { return c.proc.stopping },
 	-31007: func(c *checker, cl *claim) bool {
-		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life
+		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life || c.listedLate
 	},
 	-31008: func(_ *checker, cl *claim) bool { return cl.started },
 	-31009: func(c *checker, cl *claim) bool {
@@ -92,7 +92,7 @@ func (c *checker) lastReject(cl *claim, word string) {
 // proposedTwice: its proposer has proposed the same in another proposal.
 func (c *checker) proposedTwice(cl *claim) bool {
 	return slices.ContainsFunc(c.order, func(of *claim) bool {
-		return of.offer() && of != cl && of.from == cl.from && of.content() == cl.content()
+		return of.offer() && of != cl && of.from == cl.from && content(of.method, of.tool, of.args) == content(cl.method, cl.tool, cl.args)
 	})
 }
 
