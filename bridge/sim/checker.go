@@ -206,7 +206,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 // enter takes what is asked for into the books; nil if it was heard before.
 func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil {
-		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended && !old.ownWord()) {
+		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended && !old.ownWord() && old.serves == nil) {
 			old.again = c.w.now-old.since >= 15*time.Minute
 			return nil
 		}
@@ -234,7 +234,7 @@ func (cl *claim) open() bool { return cl.answers == 0 && !cl.over && !cl.denied 
 
 // cancel: the caller takes back a call; of several with one id all of them.
 func (c *checker) cancel(s *said) {
-	if len(s.to) != 1 || s.to[0] != us {
+	if len(s.to) != 1 || s.to[0] != us || s.ref == nil {
 		return
 	}
 	for _, cl := range c.order {

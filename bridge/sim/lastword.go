@@ -36,7 +36,7 @@ var refusals = map[int]refusalRule{
 		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
 	},
 	-31011: func(c *checker, cl *claim) bool {
-		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.changed(cl.tool))
+		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.changed(cl.tool) || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.excused != "" || of.cancelled || of.over })
