@@ -94,7 +94,9 @@ func (c *checker) line(p *process, raw []byte) *line {
 	default:
 		c.blame("I1", "the server is to get what no record says it may: %s", raw)
 	}
-	c.lines[string(l.ID)] = l
+	if l.Method != "" { // an answer to the server's own request has an id of the server's
+		c.lines[string(l.ID)] = l
+	}
 	return l
 }
 
