@@ -167,13 +167,12 @@ func TestAnAnswerOutlastsAPauseWhoeverJoinsMeanwhile(t *testing.T) {
 // Nor does that of an answer whose minute had begun.
 func TestAPauseCostsAnAnswerNoTime(t *testing.T) {
 	s := newStage(t, "mew/v0.4")
-	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
-	id := s.lastID()
+	id := s.reads("bob", "e1")
 	s.do(Unseated{})
-	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+	s.result(id)
 	s.seatWith("carol")
-	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
-	s.arrive(mewHead + `"id":"j","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"bob","capabilities":[]}}}`)
+	s.pausesFor(200)
+	s.comes("bob")
 	s.nothing("there is a pause")
 	s.pass(200 * time.Second)
 	s.has(s.only(), `"correlation_id":["e1"]`)
@@ -182,14 +181,13 @@ func TestAPauseCostsAnAnswerNoTime(t *testing.T) {
 // Who is away when a pause ends has the time to come back that everybody has.
 func TestAnAnswerWaitsForWhoIsAwayWhenAPauseEnds(t *testing.T) {
 	s := newStage(t, "mew/v0.4")
-	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
-	id := s.lastID()
-	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":5}}`)
-	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
-	s.arrive(mewHead + `"id":"l","from":"system:gateway","kind":"system/presence","payload":{"event":"leave","participant":{"id":"bob"}}}`)
+	id := s.reads("bob", "e1")
+	s.pausesFor(5)
+	s.result(id)
+	s.goes("bob")
 	s.pass(20 * time.Second)
 	s.nothing("bob is away")
-	s.arrive(mewHead + `"id":"j","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"bob","capabilities":[]}}}`)
+	s.comes("bob")
 	s.has(s.only(), `"correlation_id":["e1"]`)
 }
 
