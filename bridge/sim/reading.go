@@ -39,8 +39,12 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 				Token json.RawMessage `json:"progressToken"`
 			} `json:"_meta"`
 		} `json:"params"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
+		Result      json.RawMessage `json:"result"`
+		Error       json.RawMessage `json:"error"`
+		Event       string          `json:"event"`
+		Participant struct {
+			ID string `json:"id"`
+		} `json:"participant"`
 	}
 	if json.Unmarshal(raw, &e) != nil {
 		return said{}, false
@@ -65,6 +69,8 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 		s.method = "tools/call"
 	}
 	switch head = strings.Replace(head, ".", "/", 1); {
+	case e.From == wire.Gateway && (m.Event == "join" || m.Event == "leave"): // one that lets itself be forged
+		s.kind, s.method, s.tool = wire.Presence, m.Event, m.Participant.ID
 	case head == "mcp/reject" && len(e.Corr) > 0:
 		s.kind = wire.Reject
 	case head == "mcp/withdraw" && len(e.Corr) > 0:
