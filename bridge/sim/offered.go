@@ -155,7 +155,7 @@ func (c *checker) rejects(l *letter) {
 		c.blame("I8", "a reject is for no proposal: %s", l.raw)
 		return
 	}
-	cl := all[i]
+	cl := all[i].rejectedOf()
 	if cl.answers++; cl.answers > 1 {
 		c.blame("I5", "%v is rejected, and was answered before", cl)
 	}
@@ -166,6 +166,17 @@ func (c *checker) rejects(l *letter) {
 		c.blame("W-4", "%v is rejected, and was not addressed to us or wants no reject", cl)
 	}
 	cl.told = "no"
+}
+
+// rejectedOf is which of the proposals of one participant under one id a reject is
+// of: an earlier one whose reject has waited for so long that it was forgotten.
+func (cl *claim) rejectedOf() *claim {
+	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
+		if old.answers == 0 && !old.dropped && old.done() {
+			return old
+		}
+	}
+	return cl
 }
 
 // isAnswered finds what an answer is to: a request of whom it goes to, and then
