@@ -52,7 +52,8 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 			n++
 		}
 	}
-	return g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && g.version == cl.version && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
+	same := g.version == cl.version || c.listedLate && g.version == c.listedSure[cl.tool]
+	return same && g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
 		slices.Contains(w.remember, g.keep) && n >= w.need
 }
 
