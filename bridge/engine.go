@@ -260,16 +260,22 @@ func (e *Engine) idleIfDone() {
 
 // send spells an envelope and puts it on its way, and reports whether it could
 // be. Without a seat, and during a pause, answers are held, and everything else is
-// moot; and so is the answer to a request that is held itself.
+// moot. The answer to a request that is held is held too, and so is that to one that
+// leaves in this very Step, for which the way out may yet turn out to be full.
 func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
 
 // sendOf sends what leaves after the end of a call is on record; "": of none.
 func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
-	behind := class == wire.Reply && e.room.held.delays(env.Corr)
-	if !e.room.seated || e.room.quiet(env.Kind) || behind {
-		if class == wire.Reply {
-			e.hold(env, of)
-		}
+	answer := class == wire.Reply
+	switch {
+	case answer && e.leaving(env.Corr):
+		e.hold(env, of)
+		e.lookBy(e.now.Add(resendAfter))
+		return false
+	case answer && (!e.room.seated || e.room.quiet(env.Kind) || e.room.held.delays(env.Corr)):
+		e.hold(env, of)
+		return false
+	case !e.room.seated || e.room.quiet(env.Kind):
 		return false
 	}
 	frame, ok := e.spell(env)
@@ -277,6 +283,14 @@ func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}
 	return ok
+}
+
+// leaving reports whether one of these envelopes leaves in this Step.
+func (e *Engine) leaving(envelopes []string) bool {
+	return slices.ContainsFunc(e.out, func(f Effect) bool {
+		s, sends := f.(Send)
+		return sends && slices.Contains(envelopes, s.Envelope.ID)
+	})
 }
 
 func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {

@@ -183,6 +183,22 @@ func TestAnAnswerDoesNotOvertakeItsRequest(t *testing.T) {
 	}
 }
 
+// The request finds the way full again in the very moment in which its call ends.
+func TestAnAnswerWaitsWhileItsRequestIsTriedAgain(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	s.notTaken()
+	s.now = s.now.Add(time.Hour) // asleep
+	s.do(Tick{})
+	s.has(s.only(), `"kind":"mcp/request"`)
+	s.notTaken()
+	s.pass(time.Second)
+	s.pass(time.Second)
+	if len(s.frames) != 2 || !strings.Contains(s.frames[0], `"kind":"mcp/request"`) || !strings.Contains(s.frames[1], `"reason":"call_timeout"`) {
+		t.Errorf("%q", s.frames)
+	}
+}
+
 // An answer for two is for the second one even if the first does not come back.
 func TestAProposerIsToldThoughWhoRequestedIsAway(t *testing.T) {
 	for _, d := range wire.Dialects {
