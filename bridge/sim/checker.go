@@ -195,9 +195,9 @@ func (c *checker) request(p *process, s *said) {
 }
 
 // oursByProposal: a request without an addressee is ours if it names a proposal
-// that was addressed to us alone, where the dialect has it so (WIRE W-9).
+// that is for us alone, where the dialect has it so (WIRE W-9).
 func (c *checker) oursByProposal(s *said) bool {
-	return len(s.to) == 0 && c.w.o.Protocol == "mew/v0.4" && slices.ContainsFunc(c.offersOf(s.corr), func(of *claim) bool { return of.toUs() })
+	return len(s.to) == 0 && c.w.o.Protocol == "mew/v0.4" && slices.ContainsFunc(c.offersOf(s.corr), func(of *claim) bool { return of.forUsAlone() })
 }
 
 func (s *said) toUs() bool  { return len(s.to) == 1 && s.to[0] == us }

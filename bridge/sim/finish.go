@@ -8,11 +8,11 @@ import (
 
 // gaveUp: lingering ago the bridge gave up, and everybody owed an answer must have
 // it; not who came in the last two seconds, nor who came since if the way out was
-// full since, for which their refusal waits.
+// full since, for which their refusal waits, perhaps while the machine slept.
 func (c *checker) gaveUp() {
 	for _, cl := range c.order {
 		age := c.w.now - cl.heardAt
-		tooLate := age < 2*time.Second || age < lingering && c.w.topic.fullAt >= cl.heardAt
+		tooLate := age < 2*time.Second || (age < lingering || c.w.dozedAt > cl.heardAt) && c.w.topic.fullAt >= cl.heardAt
 		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && !tooLate {
 			c.blame("I12", "%v has no answer, and the bridge has ended", cl)
 		}

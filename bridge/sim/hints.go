@@ -131,6 +131,11 @@ func (s *said) targeted() bool {
 	return slices.Contains(s.to, us) || len(s.to) == 0 && slices.Contains(s.hints.preferred, us)
 }
 
+// forUsAlone: so it is, and for nobody else.
+func (s *said) forUsAlone() bool {
+	return s.toUs() || len(s.to) == 0 && len(s.hints.preferred) == 1 && s.hints.preferred[0] == us
+}
+
 // tooEarly: others are to serve a proposal first, or alone.
 func (c *checker) tooEarly(cl *claim) bool {
 	h := &cl.hints
