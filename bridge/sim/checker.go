@@ -151,7 +151,7 @@ func (c *checker) leaves(id string) {
 func (c *checker) heard(p *process, f *frame) {
 	s := &f.said
 	if !s.broken {
-		c.absent(s.from, false, false)
+		c.seen(s.from)
 	}
 	switch {
 	case s.broken:
@@ -172,7 +172,7 @@ func (c *checker) heard(p *process, f *frame) {
 	case s.kind == wire.Notification && s.method == "notifications/cancelled":
 		c.cancel(s)
 	case s.kind == wire.Presence && s.method == "join":
-		c.absent(s.tool, false, false)
+		c.seen(s.tool)
 		c.void(func(a *asked) bool { return a.to == s.tool })
 	case s.kind == wire.Presence && s.method == "leave":
 		c.absent(s.tool, true, false) // not by the bridge's own word, which would excuse it
@@ -333,6 +333,12 @@ func (c *checker) absent(id string, gone, seatless bool) {
 	if gone {
 		a.goneAt = c.w.now
 	}
+}
+
+// seen: somebody is here, though that may have been read from a seat that is lost
+// by now.
+func (c *checker) seen(id string) {
+	c.absent(id, false, c.absences[id] != nil && c.absences[id].seatless)
 }
 
 // unseated: nobody can be reached.
