@@ -200,6 +200,8 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.stop()
 	case GivingUp:
 		e.giveUp()
+	case Leaving:
+		e.loseAll()
 	case Tick, Reloaded:
 	}
 	return e.out

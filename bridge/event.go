@@ -135,6 +135,9 @@ type (
 
 	// GivingUp: the time for finishing is over.
 	GivingUp struct{}
+
+	// Leaving: what could not be said to the topic by now will not be.
+	Leaving struct{}
 )
 
 func (Seated) event()      {}
@@ -165,6 +168,7 @@ func (Checkpoint) event() {}
 func (Tick) event()     {}
 func (Stopping) event() {}
 func (GivingUp) event() {}
+func (Leaving) event()  {}
 
 // A Hello is what a server said of itself in the handshake. All byte fields
 // are raw JSON, nil if absent.

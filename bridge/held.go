@@ -211,6 +211,16 @@ func (e *Engine) lookBy(at time.Time) {
 	s.look, s.lookAt = e.alarms.set(at, e.release), at
 }
 
+// loseAll: nothing will leave any more.
+func (e *Engine) loseAll() {
+	s := &e.room.held
+	e.alarms.stop(s.look)
+	for _, h := range s.answers {
+		e.lose(h, "shutting_down")
+	}
+	s.answers, s.bytes = nil, 0
+}
+
 // lose gives an answer up.
 func (e *Engine) lose(h held, why string) {
 	e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: why,

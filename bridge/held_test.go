@@ -362,6 +362,22 @@ func TestDrainWaitsForAWayThatIsFull(t *testing.T) {
 	}
 }
 
+// An answer that is still held when the bridge ends does not go missing unseen.
+func TestAnAnswerThatCannotLeaveBeforeTheEndIsOnRecord(t *testing.T) {
+	s, w, st, log := flakyShell(t)
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	s.Handle(Unseated{})
+	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
+	s.Drain(t.Context())
+	if got := strings.Join(log.kept, "\n"); !strings.Contains(got, `"event":"dropped","env":"e1","from":"bob","method":"tools/call","reason":"shutting_down"`) {
+		t.Errorf("on record is %s", got)
+	}
+	if got := strings.Join(w.frames, "\n"); strings.Contains(got, "response") {
+		t.Errorf("without a seat it left: %s", got)
+	}
+}
+
 // With every record synced, a result is marked whose record a sync has lost, also
 // where it waited for the end of a pause meanwhile.
 func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {

@@ -295,8 +295,15 @@ func (s *Sidecar) Next() time.Time {
 }
 
 // Drain admits nothing more and waits for the calls at the server, at most
-// until ctx ends; those still there then are answered as unknown.
+// until ctx ends; those still there then are answered as unknown. Answers that
+// cannot leave by then are given up, on record.
 func (s *Sidecar) Drain(ctx context.Context) {
+	s.finish(ctx)
+	s.Handle(Leaving{})
+	s.empty()
+}
+
+func (s *Sidecar) finish(ctx context.Context) {
 	s.Handle(Stopping{})
 	s.Flush()
 	for {

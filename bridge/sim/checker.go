@@ -39,6 +39,7 @@ type checker struct {
 	listedLife int             // of the server that listed its tools last
 	notTakenAt time.Duration   // when a line could not be written last
 	stop       bool            // it was told to stop
+	leaving    bool            // and that it must leave
 
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
@@ -54,7 +55,7 @@ func newChecker(w *world) *checker {
 // forget is what a new life of the bridge begins with.
 func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
-	c.askOrder, c.grants, c.stop, c.letters = nil, nil, false, map[*byte]*letter{}
+	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 }
@@ -265,7 +266,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 	cl := c.claimOf(r.From, r.Env)
 	c.ofOffer(cl, r)
-	if cl == nil || r.Event == "dropped" && r.Reason != "outbox_full" && r.Reason != "caller_gone" {
+	if cl == nil || r.Event == "dropped" && !slices.Contains([]string{"outbox_full", "caller_gone", "shutting_down"}, r.Reason) {
 		return
 	}
 	c.refused(cl, r)
@@ -300,7 +301,9 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 func (c *checker) givenUp(cl *claim, why string) {
 	a := c.absences[cl.from]
 	gone := a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
-	if cl.perfect && (why != "caller_gone" || !gone) {
+	switch {
+	case !cl.perfect, why == "caller_gone" && gone, why == "shutting_down" && c.leaving:
+	default:
 		c.blame("I12", "the answer to %v is given up as %s, and its caller was not away for a minute", cl, why)
 	}
 }

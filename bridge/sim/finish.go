@@ -19,6 +19,15 @@ func (c *checker) gaveUp() {
 	}
 }
 
+// allTold: no answer goes missing unseen when the bridge ends.
+func (c *checker) allTold() {
+	for _, cl := range c.order {
+		if cl.proc == c.proc.number && !cl.offer() && cl.done() && cl.answers == 0 && !cl.over && !cl.dropped && c.w.disk.err == nil {
+			c.blame("I12", "the answer to %v was lost, and that is not on record", cl)
+		}
+	}
+}
+
 // finish looks at a world in which everything was mended long ago.
 func (c *checker) finish() {
 	if c.stopped() {

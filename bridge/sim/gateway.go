@@ -184,7 +184,11 @@ func (t *topic) cut(notice time.Duration) {
 		t.w.check.unseated()
 		p.tell(bridge.Unseated{Err: errors.New("the connection was closed")})
 		p.seated = false
-		t.redial(t.dice.between(500*time.Millisecond, 6*time.Second))
+		wait := t.dice.between(500*time.Millisecond, 6*time.Second)
+		if p.stopping && t.dice.chance(.5) {
+			wait += 10*time.Second + lingering // there is no coming back before the end
+		}
+		t.redial(wait)
 	})
 }
 

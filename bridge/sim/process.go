@@ -186,6 +186,10 @@ func (w *world) stop() {
 		w.after(lingering, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
+				w.check.leaving = true
+				p.tell(bridge.Leaving{})
+				p.release()
+				w.check.allTold()
 				w.crashed(false)
 			}
 		})
@@ -196,10 +200,10 @@ func (w *world) stop() {
 func (w *world) worse() {
 	soon := func() time.Duration { return w.luck.between(0, 10*time.Second) }
 	if w.joins(kick, .3) {
-		w.after(soon(), func() { w.topic.cut(0) })
+		w.after(w.luck.between(0, 10*time.Second+lingering), func() { w.topic.cut(0) })
 	}
 	if w.joins(full, .3) {
-		w.disk.fill(15 * time.Second)
+		w.disk.fill(10*time.Second + 2*lingering)
 	}
 	if w.joins(die, .5) {
 		w.outer(soon(), func() { w.child.end("exited with status 5", 15*time.Second) })

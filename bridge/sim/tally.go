@@ -29,7 +29,7 @@ const (
 
 // metEvents are the rows of the table.
 var metEvents = [...]string{"Seated", "Unseated", "request", "response", "notification", "presence", "other frame", "Garbled", "ServerUp", "ServerSaid",
-	"ServerNoise", "ServerDown", "Decided", "Synced", "Unrecorded", "AuditUp", "Reloaded", "Checkpoint", "Tick", "Stopping", "GivingUp"}
+	"ServerNoise", "ServerDown", "Decided", "Synced", "Unrecorded", "AuditUp", "Reloaded", "Checkpoint", "Tick", "Stopping", "GivingUp", "Leaving"}
 
 // A Tally counts what worlds had in them.
 type Tally struct {
@@ -151,11 +151,12 @@ type never struct {
 }
 
 var cannot = []never{
-	{"quiet", "such an event is a trouble itself", []string{"ServerDown", "Unrecorded", "Stopping", "GivingUp"}},
+	{"quiet", "such an event is a trouble itself", []string{"ServerDown", "Unrecorded", "Stopping", "GivingUp", "Leaving"}},
 	{"no seat", "frames come by a seat", []string{"Unseated", "request", "response", "notification", "presence", "other frame", "Garbled"}},
 	{"no server", "lines come from a server", []string{"ServerUp", "ServerSaid", "ServerNoise"}},
 	{"no disk", "it is well again when the bridge hears of that", []string{"AuditUp"}},
-	{"question", "who stops has denied what people were asked about", []string{"GivingUp"}},
+	{"question", "who stops has denied what people were asked about", []string{"GivingUp", "Leaving"}},
+	{"at server", "who gives up answers all, though it may not be on record", []string{"Leaving"}},
 	{"stopping", "who stops takes no other policy", []string{"Reloaded"}},
 }
 
