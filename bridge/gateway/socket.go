@@ -177,7 +177,7 @@ func (s *socket) own(buf []byte) []byte {
 // put implements link.
 func (s *socket) put(f *framed) error {
 	if s.full(len(f.body)) {
-		s.out.Flush()
+		s.out.Relieve()
 		if s.full(len(f.body)) {
 			return errSlow
 		}

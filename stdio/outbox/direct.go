@@ -16,7 +16,7 @@ type direct struct {
 	raw    syscall.RawConn
 	own    bool                  // nobody else can change its mode
 	ready  bool                  // it does not block, and is ours
-	socket bool                  // and is a socket: package inbox says why a pipe is another matter
+	socket bool                  // it is one, and ours: package inbox says why a pipe is another matter
 	once   func(fd uintptr) bool // d.writeOnce, bound once so that a write allocates nothing
 	pieces [maxPieces][]byte
 
@@ -39,6 +39,7 @@ func newDirect(w io.Writer, own bool) *direct {
 		return nil
 	}
 	d := &direct{raw: raw, own: own}
+	raw.Control(func(fd uintptr) { d.socket = own && isSocket(fd) })
 	d.once = d.writeOnce
 	return d
 }
@@ -64,7 +65,6 @@ func (d *direct) writeOnce(fd uintptr) bool {
 			return true
 		}
 		d.ready = d.own // else whoever shares the descriptor can change that at any time
-		d.socket = d.own && isSocket(fd)
 	}
 	n, err := d.writev(int(fd))
 	for err == unix.EINTR {

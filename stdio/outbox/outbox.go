@@ -67,6 +67,8 @@ type Outbox struct {
 	mu      sync.Mutex
 	queue   queue
 	writing bool          // somebody writes, Flush or drain, and goes on until queue is empty
+	brief   bool          // it is a Flush to a socket, which does not wait for the other end
+	over    sync.Cond     // brief has ended
 	since   time.Time     // when the write of Flush under way began; zero: there is none that may wait
 	alert   *time.Timer   // calls look; nil: it is not set
 	flying  int           // bytes of the write under way
@@ -89,6 +91,7 @@ func New(w io.Writer, o Options) *Outbox {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	o.Deadline = cmp.Or(o.Deadline, 10*time.Second)
 	b := &Outbox{w: w, direct: newDirect(w, o.Own), o: o, done: make(chan struct{})}
+	b.over.L = &b.mu
 	if d, ok := w.(deadliner); ok && d.SetWriteDeadline(time.Time{}) == nil {
 		b.deadline = d
 	}
@@ -124,15 +127,39 @@ func (b *Outbox) Put(parts ...[]byte) error {
 func (b *Outbox) Flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.flushLocked()
+}
+
+// Relieve is Flush for whoever finds the Outbox full. Where another goroutine is in
+// its Flush to a socket, it waits for that: the other end may take all there is, and
+// the goroutine that gives it that may only not have had the processor.
+func (b *Outbox) Relieve() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.brief {
+		b.over.Wait()
+	}
+	b.flushLocked()
+}
+
+func (b *Outbox) flushLocked() {
 	if b.writing || b.err != nil || b.queue.empty() {
 		return
 	}
 	b.writing = true
-	if b.direct != nil && b.writeReadyLocked() {
+	if b.direct != nil && b.writeBrieflyLocked() {
 		b.restLocked()
 		return
 	}
 	b.drainLocked()
+}
+
+func (b *Outbox) writeBrieflyLocked() (nothingMore bool) {
+	b.brief = b.direct.socket
+	nothingMore = b.writeReadyLocked()
+	b.brief = false
+	b.over.Broadcast()
+	return nothingMore
 }
 
 // rounds is how often one Flush writes what others put in the meantime.
