@@ -10,6 +10,38 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
+// spoken is an envelope as the checker reads it, and message what is in it.
+type spoken struct {
+	Protocol string          `json:"protocol"`
+	ID       string          `json:"id"`
+	From     string          `json:"from"`
+	To       []string        `json:"to"`
+	Kind     string          `json:"kind"`
+	Corr     oneOrMany       `json:"correlation_id"`
+	Payload  json.RawMessage `json:"payload"`
+}
+
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string          `json:"name"`
+		URI       string          `json:"uri"`
+		X         string          `json:"x"`
+		Arguments json.RawMessage `json:"arguments"`
+		RequestID json.RawMessage `json:"requestId"`
+		Meta      struct {
+			Token json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+	Result      json.RawMessage `json:"result"`
+	Error       json.RawMessage `json:"error"`
+	Event       string          `json:"event"`
+	Participant struct {
+		ID string `json:"id"`
+	} `json:"participant"`
+}
+
 // readSaid is the checker's own reading of a frame that the attacker made. It
 // reports false for what can be read in no way or in two; what it reads is
 // allowed to have effects, not obliged to.
@@ -17,35 +49,8 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	if !unambiguous(raw) {
 		return said{}, false
 	}
-	var e struct {
-		Protocol string          `json:"protocol"`
-		ID       string          `json:"id"`
-		From     string          `json:"from"`
-		To       []string        `json:"to"`
-		Kind     string          `json:"kind"`
-		Corr     oneOrMany       `json:"correlation_id"`
-		Payload  json.RawMessage `json:"payload"`
-	}
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-		Params struct {
-			Name      string          `json:"name"`
-			URI       string          `json:"uri"`
-			X         string          `json:"x"`
-			Arguments json.RawMessage `json:"arguments"`
-			RequestID json.RawMessage `json:"requestId"`
-			Meta      struct {
-				Token json.RawMessage `json:"progressToken"`
-			} `json:"_meta"`
-		} `json:"params"`
-		Result      json.RawMessage `json:"result"`
-		Error       json.RawMessage `json:"error"`
-		Event       string          `json:"event"`
-		Participant struct {
-			ID string `json:"id"`
-		} `json:"participant"`
-	}
+	var e spoken
+	var m message
 	if json.Unmarshal(raw, &e) != nil {
 		return said{}, false
 	}
