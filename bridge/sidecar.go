@@ -300,7 +300,7 @@ func (s *Sidecar) Next() time.Time {
 func (s *Sidecar) Drain(ctx context.Context) {
 	s.finish(ctx)
 	s.Handle(Leaving{})
-	s.empty()
+	s.Flush()
 }
 
 func (s *Sidecar) finish(ctx context.Context) {
