@@ -150,9 +150,9 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Unrecorded: // a result that is let out now says that its end is not on record
 		e.markHeld(ev.Ends)
 	}
-	e.live(e.book.Tick(now)) // before the desk: whose proposal is over is not told that nobody decided
-	e.alarms.ringDue(now)
-	e.act(e.desk.Tick(now))
+	if _, still := ev.(NotSent); !still { // that belongs to the Step before: nothing happens in between
+		e.passTime()
+	}
 	switch ev := ev.(type) {
 	case Arrived:
 		e.arrived(ev.Envelope)
@@ -205,6 +205,13 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Tick, Reloaded:
 	}
 	return e.out
+}
+
+// passTime does what is due.
+func (e *Engine) passTime() {
+	e.live(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
+	e.alarms.ringDue(e.now)
+	e.act(e.desk.Tick(e.now))
 }
 
 // Next is when the Engine wants a Tick at the latest; zero: never.

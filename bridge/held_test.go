@@ -199,6 +199,26 @@ func TestAnAnswerWaitsWhileItsRequestIsTriedAgain(t *testing.T) {
 	}
 }
 
+// Nothing happens between a frame and the news that the way was full for it, be it
+// that the way was full for others before it.
+func TestNoTimePassesWhileTheWayIsFoundFull(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.requests("carol", "r1", "", "nope")
+	refusal := s.sends[len(s.sends)-1]
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	request := s.sends[len(s.sends)-1]
+	s.frames = nil
+	s.now = s.now.Add(time.Hour)
+	s.do(NotSent{Send: refusal})
+	s.do(NotSent{Send: request})
+	s.pass(time.Second)
+	s.pass(time.Second)
+	all := strings.Join(s.frames, "\n")
+	if first, second := strings.Index(all, `"kind":"mcp/request"`), strings.Index(all, `"reason":"call_timeout"`); first < 0 || second < first {
+		t.Errorf("%q", s.frames)
+	}
+}
+
 // An answer for two is for the second one even if the first does not come back.
 func TestAProposerIsToldThoughWhoRequestedIsAway(t *testing.T) {
 	for _, d := range wire.Dialects {
