@@ -143,6 +143,7 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
+	e.room.held.tried = e.room.held.tried[:0]
 	// Two events change what is due, and so come before it.
 	switch ev := ev.(type) {
 	case Reloaded: // what is due is judged by the new rules
@@ -201,7 +202,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case GivingUp:
 		e.giveUp()
 	case Leaving:
-		e.loseAll()
+		e.takeLeave()
 	case Tick, Reloaded:
 	}
 	return e.out
@@ -277,7 +278,7 @@ func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.send
 func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	answer := class == wire.Reply
 	switch {
-	case answer && e.leaving(env.Corr):
+	case answer && e.room.held.tries(env.Corr):
 		e.hold(env, of)
 		e.lookBy(e.now.Add(resendAfter))
 		return false
@@ -289,17 +290,12 @@ func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	}
 	frame, ok := e.spell(env)
 	if ok {
+		if answer && env.Kind == wire.Request {
+			e.room.held.tried = append(e.room.held.tried, env.ID)
+		}
 		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}
 	return ok
-}
-
-// leaving reports whether one of these envelopes leaves in this Step.
-func (e *Engine) leaving(envelopes []string) bool {
-	return slices.ContainsFunc(e.out, func(f Effect) bool {
-		s, sends := f.(Send)
-		return sends && slices.Contains(envelopes, s.Envelope.ID)
-	})
 }
 
 func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {

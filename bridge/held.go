@@ -36,6 +36,8 @@ type shelf struct {
 	bytes   int
 	look    *alarm // when release is due without another event
 	lookAt  time.Time
+	tried   []string // requests to ourselves that leave in this Step, and may yet find the way full
+	closed  bool     // nothing is held any more
 }
 
 func (s *shelf) put(h held) {
@@ -49,9 +51,18 @@ func (s *shelf) delays(envelopes []string) bool {
 	return slices.ContainsFunc(s.answers, func(h held) bool { return slices.Contains(envelopes, h.env.ID) })
 }
 
+// tries reports whether one of these envelopes leaves in this very Step.
+func (s *shelf) tries(envelopes []string) bool {
+	return slices.ContainsFunc(s.tried, func(id string) bool { return slices.Contains(envelopes, id) })
+}
+
 // hold takes an answer in; of is that of held.
 func (e *Engine) hold(env *wire.Envelope, of string) {
 	s := &e.room.held
+	if s.closed {
+		e.lose(held{env: env}, "shutting_down")
+		return
+	}
 	s.put(held{env: env, of: of, unlisted: e.room.seated && e.room.peers[env.To[0]] == nil})
 	if !e.room.seated {
 		s.beginMinutes(e.now)
@@ -162,7 +173,7 @@ func (e *Engine) release() {
 			e.lose(h, "caller_gone")
 		case !over && !e.mayReach(&h):
 			s.put(h)
-		case waiting.delays(h.env.Corr): // that is on its way now at the earliest, and may find it full
+		case waiting.delays(h.env.Corr), s.tries(h.env.Corr): // that is on its way now at the earliest, and may find it full
 			s.put(h)
 			soon = true
 		default:
@@ -211,14 +222,16 @@ func (e *Engine) lookBy(at time.Time) {
 	s.look, s.lookAt = e.alarms.set(at, e.release), at
 }
 
-// loseAll: nothing will leave any more.
-func (e *Engine) loseAll() {
+// takeLeave is the last chance; what cannot leave now is given up, as is what comes
+// back for want of room.
+func (e *Engine) takeLeave() {
+	e.release()
 	s := &e.room.held
 	e.alarms.stop(s.look)
 	for _, h := range s.answers {
 		e.lose(h, "shutting_down")
 	}
-	s.answers, s.bytes = nil, 0
+	s.answers, s.bytes, s.closed = nil, 0, true
 }
 
 // lose gives an answer up.

@@ -199,6 +199,34 @@ func TestAnAnswerWaitsWhileItsRequestIsTriedAgain(t *testing.T) {
 	}
 }
 
+// The roster of a new seat lets out what is held as often as it has somebody new.
+func TestAnAnswerIsSoonBehindItsRequest(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	id := s.lastID()
+	s.notTaken()
+	s.do(Unseated{})
+	s.result(id)
+	s.frames = nil
+	s.seatWith("bob", "carol", "mallory", "dave")
+	s.pass(time.Second)
+	all := strings.Join(s.frames, "\n")
+	if first, second := strings.Index(all, `"to":["fs"],"kind":"mcp/request"`), strings.Index(all, `"kind":"mcp/response"`); first < 0 || second < first {
+		t.Errorf("%q", s.frames)
+	}
+}
+
+// What comes back when nothing is held any more is on record at once.
+func TestWhatFindsTheWayFullAfterTheLastChanceIsOnRecord(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	s.result(s.reads("bob", "e1"))
+	s.do(Leaving{})
+	s.notTaken()
+	if got := s.recorded("dropped"); !strings.Contains(got, `"env":"e1"`) || !strings.Contains(got, "shutting_down") {
+		t.Errorf("on record is %s", got)
+	}
+}
+
 // Nothing happens between a frame and the news that the way was full for it, be it
 // that the way was full for others before it.
 func TestNoTimePassesWhileTheWayIsFoundFull(t *testing.T) {
@@ -390,6 +418,7 @@ func TestAnAnswerThatCannotLeaveBeforeTheEndIsOnRecord(t *testing.T) {
 	s.Handle(Unseated{})
 	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
 	s.Drain(t.Context())
+	s.Leave()
 	if got := strings.Join(log.kept, "\n"); !strings.Contains(got, `"event":"dropped","env":"e1","from":"bob","method":"tools/call","reason":"shutting_down"`) {
 		t.Errorf("on record is %s", got)
 	}

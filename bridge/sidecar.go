@@ -295,15 +295,8 @@ func (s *Sidecar) Next() time.Time {
 }
 
 // Drain admits nothing more and waits for the calls at the server, at most
-// until ctx ends; those still there then are answered as unknown. Answers that
-// cannot leave by then are given up, on record.
+// until ctx ends; those still there then are answered as unknown.
 func (s *Sidecar) Drain(ctx context.Context) {
-	s.finish(ctx)
-	s.Handle(Leaving{})
-	s.Flush()
-}
-
-func (s *Sidecar) finish(ctx context.Context) {
 	s.Handle(Stopping{})
 	s.Flush()
 	for {
@@ -312,12 +305,21 @@ func (s *Sidecar) finish(ctx context.Context) {
 		case <-ctx.Done():
 			s.Handle(GivingUp{})
 			s.empty()
+			s.Handle(GivingUp{}) // for answers whose requests have left only now
+			s.Flush()
 			return
 		}
 		if s.empty(); !s.owes() {
 			return
 		}
 	}
+}
+
+// Leave is for the end, however that came: what cannot be said to the topic by now
+// is given up, on record.
+func (s *Sidecar) Leave() {
+	s.Handle(Leaving{})
+	s.Flush()
 }
 
 // owes reports whether answers are left for which the way out was full: the Engine

@@ -188,10 +188,10 @@ func (b *bridging) keepWitness(ctx context.Context) error {
 
 // closeAudit writes what is still to be written, and says that we end.
 func (b *bridging) closeAudit() {
+	b.sidecar.Leave()
 	if b.audit == nil {
 		return
 	}
-	b.sidecar.Flush()
 	if err := b.audit.Close(); err != nil {
 		b.p.log.Error("the audit log was not closed", "error", err)
 	}
