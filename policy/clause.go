@@ -186,12 +186,13 @@ func show(s string) string {
 	return quote(s, longest)
 }
 
+// quote cuts between characters, if s has any: a tool's name may be just bytes.
 func quote(s string, longest int) string {
 	if len(s) <= longest {
 		return strconv.Quote(s)
 	}
 	cut := longest
-	for !utf8.RuneStart(s[cut]) {
+	for cut > longest-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
 	return strconv.Quote(s[:cut]) + "… (" + strconv.Itoa(len(s)) + " bytes)"

@@ -125,6 +125,16 @@ func TestReasonsAreTame(t *testing.T) {
 	}
 }
 
+// A tool's name may be any bytes where no frame has checked them: one that is cut
+// has no place between characters.
+func TestANameThatIsJustBytes(t *testing.T) {
+	c := policy.Call{From: "ann", Method: "tools/call", Tool: many("\x80", 81)}
+	want := `DENY: "` + many(`\x80`, 76) + `"… (81 bytes) from ann` + "\n"
+	if got := policy.Explain(load(t, "default: deny\n").Decide(c, nil), ""); !strings.HasPrefix(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
 func many(s string, n int) string {
 	var out strings.Builder
 	for range n {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -13,6 +14,9 @@ import (
 // without its quotes. problem says why the field does not take it, "" if it
 // does.
 func (f *Field) Value(typed string) (raw []byte, problem string) {
+	if !utf8.ValidString(typed) {
+		return nil, "must be valid UTF-8"
+	}
 	raw = []byte(strings.TrimSpace(typed))
 	if _, quoted := jsonrpc.Unquote(raw); f.Type == "string" && !(quoted && json.Valid(raw)) {
 		raw = jsonrpc.AppendQuote(nil, typed)

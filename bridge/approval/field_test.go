@@ -18,6 +18,7 @@ func TestFieldsTakeWhatIsTyped(t *testing.T) {
 		{text, "staging", `"staging"`}, {text, `"staging"`, `"staging"`}, {text, "mars", ""}, {text, "", ""},
 		{count, "30", "30"}, {count, " 30 ", "30"}, {count, "0", ""}, {count, "1/2", ""}, {count, "0x10", ""}, {count, "1.5", ""}, {count, "", ""},
 		{free, "a \"b\"", `"a \"b\""`}, {free, `"a"x`, `"\"a\"x"`}, {free, "", `""`}, {free, " a", `" a"`},
+		{free, "a\x80", ""}, {free, "\"a\x80\"", ""}, {text, "\xffstaging", ""},
 		{approval.Field{Type: "boolean"}, "true", "true"}, {approval.Field{Type: "boolean"}, "yes", ""},
 	} {
 		raw, problem := c.f.Value(c.typed)

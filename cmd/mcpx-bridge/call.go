@@ -34,7 +34,7 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 		Example: `  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt
   mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'
   mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json`,
-		Args: arguments(2, -1),
+		Args: inUTF8(arguments(2, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.call(cmd.Context(), args[0], args[1], args[2:])
 		},

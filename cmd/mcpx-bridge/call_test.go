@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -52,6 +53,20 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 		{strings.Repeat(`{"a":`, 61) + "1" + strings.Repeat("}", 61)}} {
 		if _, err := (&program{}).readArguments(args); err == nil {
 			t.Errorf("%q was taken", args)
+		}
+	}
+}
+
+// Another text in the place of bytes that JSON cannot hold would be a call, or a
+// judgement, that nobody asked for.
+func TestArgumentsAreText(t *testing.T) {
+	for _, args := range [][]string{{"call", "fs", "x\x80"}, {"call", "fs", "x", "a=\x80"}, {"propose", "x", "\xff=1"}, {"propose", "x", "a:=\"\x80\""},
+		{"policy", "explain", "--policy", "p.yaml", strings.Repeat("\x80", 100)}, {"policy", "explain", "--policy", "p.yaml", "x", `{"a":"` + "\x80" + `"}`}} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), args, env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+			getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+		if code != exitMisused || out.Len() > 0 || !strings.Contains(errs.String(), "is not valid UTF-8") {
+			t.Errorf("%q: exit %d, %s%s", args, code, &out, &errs)
 		}
 	}
 }

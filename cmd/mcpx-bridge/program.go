@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -181,6 +182,17 @@ func arguments(least, most int) cobra.PositionalArgs {
 			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", commandName(cmd), args[most])
 		}
 		return nil
+	}
+}
+
+// inUTF8 is for arguments that others are to read: JSON has no room for other
+// bytes, and what would stand in their place is not what was typed.
+func inUTF8(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if i := slices.IndexFunc(args, func(a string) bool { return !utf8.ValidString(a) }); i >= 0 {
+			return misused("write it in UTF-8", "%s: argument %d is not valid UTF-8", commandName(cmd), i+1)
+		}
+		return check(cmd, args)
 	}
 }
 

@@ -49,7 +49,7 @@ all who alone were to), 9 nobody did it in time.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
-		Args: arguments(1, -1),
+		Args: inUTF8(arguments(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.propose(cmd.Context(), cmd.Flags(), args) },
 	}
 	f := cmd.Flags()
