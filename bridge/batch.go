@@ -12,7 +12,7 @@ import (
 type batch struct {
 	records [][]byte // parts of text, most of them: when it grows, the older ones stay where they were
 	text    []byte
-	last    []*Record       // those of them that are to be written later if they cannot be now
+	last    []*Record       // the last words of calls among records, written later if they cannot be now
 	starts  map[string]bool // the calls whose start is among them
 	tries   int             // how often some of the last were put off before
 	lines   []line
@@ -108,13 +108,13 @@ func (s *Sidecar) carry(b batch) {
 		return
 	}
 	if s.o.Audit == nil || !s.o.SyncAll || len(b.lines)+len(b.results) == 0 {
-		s.leave(b)
+		s.letOut(b)
 		return
 	}
 	// Syncs end in the order in which they began, and so batches keep theirs.
 	s.o.Audit.Sync(func(err error) {
 		if err == nil {
-			s.leave(b)
+			s.letOut(b)
 		} else {
 			s.unrecorded(b, true, err)
 		}
@@ -139,8 +139,8 @@ func (s *Sidecar) empty() {
 	s.Flush()
 }
 
-// leave puts the lines and the results of a batch on their way.
-func (s *Sidecar) leave(b batch) {
+// letOut puts the lines and the results of a batch on their way.
+func (s *Sidecar) letOut(b batch) {
 	if len(b.lines) > 0 {
 		for _, failed := range s.put(b.lines) {
 			s.Handle(failed)

@@ -143,7 +143,7 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
-	e.room.held.tried = e.room.held.tried[:0]
+	e.room.held.leaving = e.room.held.leaving[:0]
 	// Two events change what is due, and so come before it.
 	switch ev := ev.(type) {
 	case Reloaded: // what is due is judged by the new rules
@@ -151,7 +151,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Unrecorded: // a result that is let out now says that its end is not on record
 		e.markHeld(ev.Ends)
 	}
-	if _, still := ev.(NotSent); !still { // that belongs to the Step before: nothing happens in between
+	if _, ok := ev.(NotSent); !ok { // that belongs to the Step before: nothing happens in between
 		e.passTime()
 	}
 	switch ev := ev.(type) {
@@ -268,17 +268,18 @@ func (e *Engine) idleIfDone() {
 	}
 }
 
-// send spells an envelope and puts it on its way, and reports whether it could
-// be. Without a seat, and during a pause, answers are held, and everything else is
-// moot. The answer to a request that is held is held too, and so is that to one that
-// leaves in this very Step, for which the way out may yet turn out to be full.
+// send is sendOf for what waits for no record.
 func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
 
-// sendOf sends what leaves after the end of a call is on record; "": of none.
+// sendOf spells an envelope and puts it on its way, and reports whether it could
+// be; it leaves when the end of the call of is on record ("": of none). Without a
+// seat, and during a pause, answers are held, and everything else is moot. The
+// answer to a request that is held is held too, and so is that to one that leaves in
+// this very Step, for which the way out may yet turn out to be full.
 func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	answer := class == wire.Reply
 	switch {
-	case answer && e.room.held.tries(env.Corr):
+	case answer && e.room.held.justLeaves(env.Corr):
 		e.hold(env, of)
 		e.lookBy(e.now.Add(resendAfter))
 		return false
@@ -291,7 +292,7 @@ func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	frame, ok := e.spell(env)
 	if ok {
 		if answer && env.Kind == wire.Request {
-			e.room.held.tried = append(e.room.held.tried, env.ID)
+			e.room.held.leaving = append(e.room.held.leaving, env.ID)
 		}
 		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}

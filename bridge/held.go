@@ -36,7 +36,7 @@ type shelf struct {
 	bytes   int
 	look    *alarm // when release is due without another event
 	lookAt  time.Time
-	tried   []string // requests to ourselves that leave in this Step, and may yet find the way full
+	leaving []string // requests to ourselves that leave in this Step, and may yet find the way full
 	closed  bool     // nothing is held any more
 }
 
@@ -51,9 +51,9 @@ func (s *shelf) delays(envelopes []string) bool {
 	return slices.ContainsFunc(s.answers, func(h held) bool { return slices.Contains(envelopes, h.env.ID) })
 }
 
-// tries reports whether one of these envelopes leaves in this very Step.
-func (s *shelf) tries(envelopes []string) bool {
-	return slices.ContainsFunc(s.tried, func(id string) bool { return slices.Contains(envelopes, id) })
+// justLeaves reports whether one of these envelopes leaves in this very Step.
+func (s *shelf) justLeaves(envelopes []string) bool {
+	return slices.ContainsFunc(s.leaving, func(id string) bool { return slices.Contains(envelopes, id) })
 }
 
 // hold takes an answer in; of is that of held.
@@ -173,7 +173,7 @@ func (e *Engine) release() {
 			e.lose(h, "caller_gone")
 		case !over && !e.mayReach(&h):
 			s.put(h)
-		case waiting.delays(h.env.Corr), s.tries(h.env.Corr): // that is on its way now at the earliest, and may find it full
+		case waiting.delays(h.env.Corr), s.justLeaves(h.env.Corr): // that is on its way now at the earliest, and may find it full
 			s.put(h)
 			soon = true
 		default:

@@ -102,7 +102,7 @@ func (s *said) key() envelopeKey { return envelopeKey{s.from, s.id} }
 // ownWord: the bridge answers it itself, without the server.
 func (cl *claim) ownWord() bool { return cl.method == "ping" || cl.method == "initialize" }
 
-// way is how the policy in force treats the claim.
+// way is how a policy treats the claim.
 func (c *claim) way(b *rulebook) way {
 	w := b.ways[c.tool]
 	if c.method != "tools/call" {

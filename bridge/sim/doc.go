@@ -14,9 +14,9 @@
 // agree to what, and shares no code with the Engine.
 //
 // A run has two phases. In the first, faults strike and nothing wrong may
-// happen (I1 to I11, I13, I16, I17, and of I12 that no answer is given up too
-// soon). Then everything is mended, and whatever was begun
-// must come to its end (I12). Calm seeds have no faults; there the outcome of
+// happen (I1 to I10, I13, I16, I17, and of I12 that no answer is given up too
+// soon). Then everything is mended, whatever was begun must come to its end (I12),
+// and nothing may be pending in the end (I11). Calm seeds have no faults; there the outcome of
 // every call is known beforehand, nothing may run under a stricter policy that
 // did not run before (I14), and nothing may change when somebody else makes
 // noise (I15).

@@ -68,7 +68,7 @@ func (c *checker) served() {
 		case cl.method != "tools/call":
 			continue
 		case w.verdict == deny:
-			runs, code = false, denied
+			runs, code = false, policyDenied
 		case w.verdict == ask && !c.answerable(cl, w):
 			runs, code = false, -31003
 		case w.verdict == ask && !agrees(cl.id):

@@ -68,8 +68,8 @@ func (c *checker) response(l *letter) {
 
 // Codes of answers (WIRE 7.3).
 const (
-	denied   = -31004
-	timedOut = -31010
+	policyDenied = -31004
+	timedOut     = -31010
 )
 
 // truthful: what the answer says of the call is so.
@@ -85,7 +85,7 @@ func (c *checker) truthful(cl *claim, l *letter) {
 		c.blame("I8", "%v is answered with what the server did not say to it: %s", cl, l.raw)
 	case cl.told == "yes" && !cl.ownWord() && l.Payload.Error == nil && !cl.ended && !marked(l.Payload.Result):
 		c.blame("I4", "%v is answered before its end is on record", cl)
-	case cl.code == denied && !cl.denied && !cl.allowed:
+	case cl.code == policyDenied && !cl.denied && !cl.allowed:
 		c.blame("I4", "%v is denied, and its decision is not on record", cl)
 	case cl.code == timedOut && !c.stop && c.w.now-cl.since < callTime:
 		c.blame("I10", "%v is said to have had its time, and had %v", cl, c.w.now-cl.since)

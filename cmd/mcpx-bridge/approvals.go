@@ -84,7 +84,7 @@ Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first or the call does not run after all.`,
 		Example: `  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
   mcpx-bridge approvals allow 3f2a --set modifiedTarget=staging --remember session`,
-		Args: arguments(1, 1),
+		Args: inUTF8(arguments(1, 1), "reason"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], true) },
 	}
 	p.s.answerFlags(cmd.Flags())
@@ -104,7 +104,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first.`,
 		Example: `  mcpx-bridge approvals deny 3f2a --reason "not on a Friday"`,
-		Args:    arguments(1, 1),
+		Args:    inUTF8(arguments(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], false) },
 	}
 	p.s.answerFlags(cmd.Flags())

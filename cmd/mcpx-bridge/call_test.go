@@ -61,7 +61,8 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 // judgement, that nobody asked for.
 func TestArgumentsAreText(t *testing.T) {
 	for _, args := range [][]string{{"call", "fs", "x\x80"}, {"call", "fs", "x", "a=\x80"}, {"propose", "x", "\xff=1"}, {"propose", "x", "a:=\"\x80\""},
-		{"policy", "explain", "--policy", "p.yaml", strings.Repeat("\x80", 100)}, {"policy", "explain", "--policy", "p.yaml", "x", `{"a":"` + "\x80" + `"}`}} {
+		{"policy", "explain", "--policy", "p.yaml", strings.Repeat("\x80", 100)}, {"policy", "explain", "--policy", "p.yaml", "--method", "a\x80"},
+		{"approvals", "deny", "3f2a", "--reason", "\xff"}, {"approvals", "allow", "3f2a", "--reason", "\xff"}, {"withdraw", "x", "--reason", "\x80"}, {"policy", "explain", "--policy", "p.yaml", "x", `{"a":"` + "\x80" + `"}`}} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), args, env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
 			getenv: func(string) string { return "" }, environ: func() []string { return nil }})

@@ -32,7 +32,7 @@ The exit code is 0 whatever the verdict.`,
   mcpx-bridge policy explain --policy policy.yaml --from support-1 create_refund '{"amount":30,"currency":"EUR"}'
   mcpx-bridge policy explain --policy policy.yaml --via proposal --at 2026-03-01T23:00:00+01:00 deploy target=production
   mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
-		Args: inUTF8(arguments(0, -1)),
+		Args: inUTF8(arguments(0, -1), "method"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
 	}
 	f := cmd.Flags()

@@ -185,12 +185,18 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// inUTF8 is for arguments that others are to read: JSON has no room for other
-// bytes, and what would stand in their place is not what was typed.
-func inUTF8(check cobra.PositionalArgs) cobra.PositionalArgs {
+// inUTF8 is for arguments, and flags of these names, that others are to read: JSON
+// has no room for other bytes, and what would stand in their place is not what was
+// typed.
+func inUTF8(check cobra.PositionalArgs, flags ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if i := slices.IndexFunc(args, func(a string) bool { return !utf8.ValidString(a) }); i >= 0 {
 			return misused("write it in UTF-8", "%s: argument %d is not valid UTF-8", commandName(cmd), i+1)
+		}
+		for _, name := range flags {
+			if !utf8.ValidString(cmd.Flag(name).Value.String()) {
+				return misused("write it in UTF-8", "--%s: what it says is not valid UTF-8", name)
+			}
 		}
 		return check(cmd, args)
 	}

@@ -208,7 +208,7 @@ Only who made it can, so --id is that of propose; a propose that still waits
 under it loses its seat. What has begun already is not undone, and whoever no
 longer knows the proposal says nothing.`,
 		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
-		Args:    arguments(1, 1),
+		Args:    inUTF8(arguments(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.withdraw(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A direct writes to a descriptor without ever waiting for it. Whoever has
-// Outbox.writing may use it, so the runtime's own lock on the descriptor is
-// free and nothing in here blocks.
+// A direct writes to a descriptor without waiting until it takes more. Whoever has
+// Outbox.writing may use it, so the runtime's own lock on the descriptor is free.
 type direct struct {
 	raw    syscall.RawConn
 	own    bool                  // nobody else can change its mode

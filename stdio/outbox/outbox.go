@@ -9,7 +9,9 @@
 //	Put, Put, Put -> Flush -> one write(2), not blocking
 //	                   `-> would block: drain -> w.Write, under a deadline
 //
-// Nobody waits for a slow peer, and a stuck one is an error.
+// Nobody waits for a slow peer, and a stuck one is an error. Who has the other end
+// of a pipe can hold its lock, and then Flush does wait; that is an error too once
+// the deadline is over.
 package outbox
 
 import (
@@ -325,9 +327,9 @@ func (b *Outbox) roomFor(bytes int) (<-chan struct{}, error) {
 
 // Close stops accepting, writes what was put before and returns when that is
 // done, has failed, or ctx ends; then it gives up what is left. It returns nil
-// if everything was written. No goroutine of the Outbox is left then, with one
-// exception: a write to a w without write deadlines that the other end does not
-// take lingers until w is closed. Close may be called again.
+// if everything was written. No goroutine of the Outbox is left then but
+// the one that calls OnFail, and where w has no write deadlines a write that the
+// other end does not take, which lingers until w is closed. Close may be called again.
 func (b *Outbox) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
