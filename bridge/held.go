@@ -223,7 +223,7 @@ func (e *Engine) lookBy(at time.Time) {
 }
 
 // takeLeave is the last chance; what cannot leave now is given up, as is what comes
-// back for want of room.
+// back for want of room, and an answer whose request leaves only now.
 func (e *Engine) takeLeave() {
 	e.release()
 	s := &e.room.held

@@ -427,6 +427,114 @@ func TestAnAnswerThatCannotLeaveBeforeTheEndIsOnRecord(t *testing.T) {
 	}
 }
 
+// With every record synced, a result that waits for the disk is still under way when
+// the bridge takes its leave: that waits too, and then gives it up on record.
+func TestLeavingWaitsForWhatTheDiskHas(t *testing.T) {
+	st, w, log := newStage(t, "mcpx/v0.1"), &surroundings{}, &heldSync{syncs: make(chan func(error), 8)}
+	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	(<-log.syncs)(nil)
+	list(t, s, w, tools)
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	(<-log.syncs)(nil)
+	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
+	s.Flush()
+	ofTheResult, left := <-log.syncs, make(chan struct{})
+	s.SeatLost(errors.New("the gateway has gone"))
+	go func() {
+		s.Leave()
+		close(left)
+	}()
+	select {
+	case last := <-log.syncs:
+		ofTheResult(nil)
+		last(nil)
+		<-left
+	case <-left: // what comes back now finds the log closed
+	}
+	if got := strings.Join(log.kept, "\n"); !strings.Contains(got, `"event":"dropped","env":"e1","from":"bob","method":"tools/call","reason":"shutting_down"`) {
+		t.Errorf("on record is %s", got)
+	}
+}
+
+// What the last chance lets out waits for the disk too, and Drain for that.
+func TestDrainWaitsForTheDiskToTheLast(t *testing.T) {
+	st, w, log := proposalStage(t, "mcpx/v0.1", "fulfil: policy"), &surroundings{}, &heldSync{syncs: make(chan func(error), 8)}
+	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
+	seat := &fullSeat{surroundings: w}
+	s.Bind(seat, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	(<-log.syncs)(nil)
+	list(t, s, w, tools)
+	proposal := &wire.Envelope{ID: "p1", TS: "2026-01-01T00:00:00Z", From: "bob", To: []string{"fs"}, Kind: wire.Proposal, Method: "tools/call", Key: "read_file",
+		Payload: []byte(`{"method":"tools/call","params":{"name":"read_file","arguments":` + path + `}}`)}
+	frame, err := st.dialect.Append(nil, proposal, wire.Caps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := st.dialect.Decode(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat.full = 2 // the request by which we serve it, and its second try
+	s.Received(&env)
+	s.Flush()
+	(<-log.syncs)(nil)
+	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
+	s.Flush()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	go func() {
+		for done := range log.syncs {
+			done(nil)
+		}
+	}()
+	s.Drain(over)
+	s.Handle(Unseated{})
+	close(log.syncs)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if got := strings.Join(w.frames, "\n"); !strings.Contains(got, "mcp/response") {
+		t.Errorf("when Drain was over, %s had been said, and on record was %s", got, strings.Join(log.kept, "\n"))
+	}
+}
+
+// What is held leaves once all who are here are known: to look at all of it for
+// each of them takes as long as there are many of both.
+func TestWhatIsHeldLeavesOnceTheRosterIsWhole(t *testing.T) {
+	s := newStage(t, "mew/v0.4")
+	id := s.reads("bob", "e1")
+	s.do(Unseated{})
+	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[]}}`)
+	known := false
+	for _, f := range s.engine.Step(s.now, Seated{s.dialect, wire.Welcome{You: wire.Participant{ID: "fs", Caps: s.engine.room.caps}, Peers: []wire.Participant{{ID: "dave"}, {ID: "bob"}}}}) {
+		switch f := f.(type) {
+		case Note:
+			known = known || f.Record.Event == "connected"
+		case Send:
+			if f.Class == wire.Reply && known {
+				return
+			}
+			t.Errorf("%s left before everybody was known", f.Frame)
+		}
+	}
+	t.Error("the answer did not leave")
+}
+
+// A heldSync hands over what waits for the disk.
+type heldSync struct {
+	flakyLog
+	syncs chan func(error)
+}
+
+func (l *heldSync) Sync(done func(error)) { l.syncs <- done }
+
 // With every record synced, a result is marked whose record a sync has lost, also
 // where it waited for the end of a pause meanwhile.
 func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {

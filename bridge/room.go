@@ -40,6 +40,7 @@ func (e *Engine) seated(ev Seated) {
 	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
 	e.renewRoster(ev.Welcome.Peers)
 	if again {
+		e.release()
 		return
 	}
 	e.note(Record{Event: "connected", ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
@@ -63,7 +64,8 @@ func (e *Engine) maySend(op, method string) bool {
 
 // renewRoster takes the welcome's word for who is here. Those who are not on it
 // have the time to come back that everybody has: after an outage of the gateway
-// all join again, one after the other.
+// all join again, one after the other. What is held for those who are here is the
+// caller's to release, once for all of them.
 func (e *Engine) renewRoster(present []wire.Participant) {
 	here := map[string]bool{}
 	for _, p := range present {
@@ -72,7 +74,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 		}
 		here[p.ID] = true
 	}
-	for _, id := range sorted(e.room.peers) { // first: whoever joins has release look who is here
+	for _, id := range sorted(e.room.peers) {
 		if !here[id] {
 			e.left(id)
 		}
@@ -82,7 +84,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 			continue
 		}
 		if was := e.room.peers[p.ID]; was == nil || was.leaving != nil {
-			e.joined(p, "here")
+			e.enlist(p, "here")
 		} else {
 			was.caps = p.Caps
 		}
@@ -141,7 +143,8 @@ func (e *Engine) presence(env *wire.Envelope) {
 	}
 	switch event {
 	case "join":
-		e.joined(who, "joined")
+		e.enlist(who, "joined")
+		e.release()
 	case "leave":
 		e.left(who.ID)
 	case "update":
@@ -151,7 +154,8 @@ func (e *Engine) presence(env *wire.Envelope) {
 	}
 }
 
-func (e *Engine) joined(who wire.Participant, how string) {
+// enlist puts somebody on the roster; what is held for them is the caller's to release.
+func (e *Engine) enlist(who wire.Participant, how string) {
 	p := e.room.peers[who.ID]
 	if p == nil {
 		p = &peer{}
@@ -161,7 +165,6 @@ func (e *Engine) joined(who wire.Participant, how string) {
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving = who.Caps, nil
 	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
-	e.release()
 }
 
 // left believes a leave only after a while: gateways announce the end of an

@@ -306,7 +306,7 @@ func (s *Sidecar) Drain(ctx context.Context) {
 			s.Handle(GivingUp{})
 			s.empty()
 			s.Handle(GivingUp{}) // for answers whose requests have left only now
-			s.Flush()
+			s.empty()
 			return
 		}
 		if s.empty(); !s.owes() {
@@ -316,9 +316,12 @@ func (s *Sidecar) Drain(ctx context.Context) {
 }
 
 // Leave is for the end, however that came: what cannot be said to the topic by now
-// is given up, on record.
+// is given up, on record. It waits for results that wait for the disk, as long as
+// that may take.
 func (s *Sidecar) Leave() {
+	s.empty()
 	s.Handle(Leaving{})
+	s.flushBatch() // unlike Flush, it waits for whoever is writing
 	s.Flush()
 }
 
