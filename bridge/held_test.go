@@ -366,8 +366,9 @@ func TestAResultIsMarkedForItsOwnEndOnly(t *testing.T) {
 // With every record synced, a start that was written has an end, though its sync
 // failed and it never left.
 func TestAStartWhoseSyncFailedHasAnEnd(t *testing.T) {
-	s, _, _, log, arrives := syncingShell(t)
-	arrives(`"id":"e1","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	st := newStage(t, "mew/v0.4")
+	s, _, log := heldShell(t, st)
+	arrivesAt(t, s, st, mewHead+`"id":"e1","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
 	s.Flush()
 	log.ends(errors.New("input/output error"))
 	s.Flush()
@@ -430,17 +431,11 @@ func TestAnAnswerThatCannotLeaveBeforeTheEndIsOnRecord(t *testing.T) {
 // With every record synced, a result that waits for the disk is still under way when
 // the bridge takes its leave: that waits too, and then gives it up on record.
 func TestLeavingWaitsForWhatTheDiskHas(t *testing.T) {
-	st, w, log := newStage(t, "mcpx/v0.1"), &surroundings{}, &heldSync{syncs: make(chan func(error), 8)}
-	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
-	s.Bind(w, w)
-	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
-	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
-	s.Flush()
-	(<-log.syncs)(nil)
-	list(t, s, w, tools)
+	st := newStage(t, "mcpx/v0.1")
+	s, _, log := heldShell(t, st)
 	s.Received(callFrame(t, st, "e1"))
 	s.Flush()
-	(<-log.syncs)(nil)
+	log.ends(nil)
 	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
 	s.Flush()
 	ofTheResult, left := <-log.syncs, make(chan struct{})
@@ -463,29 +458,18 @@ func TestLeavingWaitsForWhatTheDiskHas(t *testing.T) {
 
 // What the last chance lets out waits for the disk too, and Drain for that.
 func TestDrainWaitsForTheDiskToTheLast(t *testing.T) {
-	st, w, log := proposalStage(t, "mcpx/v0.1", "fulfil: policy"), &surroundings{}, &heldSync{syncs: make(chan func(error), 8)}
-	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
-	seat := &fullSeat{surroundings: w}
-	s.Bind(seat, w)
-	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
-	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
-	s.Flush()
-	(<-log.syncs)(nil)
-	list(t, s, w, tools)
+	st := proposalStage(t, "mcpx/v0.1", "fulfil: policy")
+	s, seat, log := heldShell(t, st)
 	proposal := &wire.Envelope{ID: "p1", TS: "2026-01-01T00:00:00Z", From: "bob", To: []string{"fs"}, Kind: wire.Proposal, Method: "tools/call", Key: "read_file",
 		Payload: []byte(`{"method":"tools/call","params":{"name":"read_file","arguments":` + path + `}}`)}
 	frame, err := st.dialect.Append(nil, proposal, wire.Caps{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := st.dialect.Decode(frame)
-	if err != nil {
-		t.Fatal(err)
-	}
 	seat.full = 2 // the request by which we serve it, and its second try
-	s.Received(&env)
+	arrivesAt(t, s, st, string(frame))
 	s.Flush()
-	(<-log.syncs)(nil)
+	log.ends(nil)
 	s.Handle(ServerSaid{*st.parse(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)})
 	s.Flush()
 	over, cancel := context.WithCancel(t.Context())
@@ -498,9 +482,9 @@ func TestDrainWaitsForTheDiskToTheLast(t *testing.T) {
 	s.Drain(over)
 	s.Handle(Unseated{})
 	close(log.syncs)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if got := strings.Join(w.frames, "\n"); !strings.Contains(got, "mcp/response") {
+	seat.mu.Lock()
+	defer seat.mu.Unlock()
+	if got := strings.Join(seat.frames, "\n"); !strings.Contains(got, "mcp/response") {
 		t.Errorf("when Drain was over, %s had been said, and on record was %s", got, strings.Join(log.kept, "\n"))
 	}
 }
@@ -527,6 +511,31 @@ func TestWhatIsHeldLeavesOnceTheRosterIsWhole(t *testing.T) {
 	t.Error("the answer did not leave")
 }
 
+// heldShell is a sidecar of a stage's Engine, with a server that is up, that syncs
+// every record when its log is told to.
+func heldShell(t *testing.T, st *stage) (*Sidecar, *fullSeat, *heldSync) {
+	t.Helper()
+	seat, log := &fullSeat{surroundings: &surroundings{}}, &heldSync{syncs: make(chan func(error), 8)}
+	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
+	s.Bind(seat, seat)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	log.ends(nil)
+	list(t, s, seat.surroundings, tools)
+	return s, seat, log
+}
+
+// arrivesAt has a frame arrive.
+func arrivesAt(t *testing.T, s *Sidecar, st *stage, frame string) {
+	t.Helper()
+	env, err := st.dialect.Decode([]byte(frame))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Received(&env)
+}
+
 // A heldSync hands over what waits for the disk.
 type heldSync struct {
 	flakyLog
@@ -535,10 +544,19 @@ type heldSync struct {
 
 func (l *heldSync) Sync(done func(error)) { l.syncs <- done }
 
+// ends ends what waits.
+func (l *heldSync) ends(err error) {
+	for range len(l.syncs) {
+		(<-l.syncs)(err)
+	}
+}
+
 // With every record synced, a result is marked whose record a sync has lost, also
 // where it waited for the end of a pause meanwhile.
 func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {
-	s, w, st, log, arrives := syncingShell(t)
+	st := newStage(t, "mew/v0.4")
+	s, seat, log := heldShell(t, st)
+	arrives := func(rest string) { arrivesAt(t, s, st, mewHead+rest) }
 	call := `"id":"%s","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`
 	arrives(fmt.Sprintf(call, "e1"))
 	s.Flush()
@@ -551,48 +569,10 @@ func TestAResultThatWaitedIsMarkedWhenASyncFails(t *testing.T) {
 	arrives(`"id":"r","from":"carol","kind":"participant/resume","payload":{}}`)
 	s.Flush()
 	log.ends(nil)
-	for _, f := range w.frames {
+	for _, f := range seat.frames {
 		if strings.Contains(f, `"correlation_id":["e1"]`) && strings.Contains(f, `"audit":"incomplete"`) {
 			return
 		}
 	}
-	t.Errorf("the callers were told %q", w.frames)
-}
-
-// syncingShell syncs every record, when it is told; arrives takes what follows the
-// head of a frame.
-func syncingShell(t *testing.T) (s *Sidecar, w *surroundings, st *stage, log *slowSync, arrives func(rest string)) {
-	t.Helper()
-	st, w, log = newStage(t, "mew/v0.4"), &surroundings{}, &slowSync{}
-	s = New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: log, SyncAll: true})
-	s.Bind(w, w)
-	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
-	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
-	s.Flush()
-	log.ends(nil)
-	list(t, s, w, tools)
-	return s, w, st, log, func(rest string) {
-		t.Helper()
-		env, err := st.dialect.Decode([]byte(mewHead + rest))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Received(&env)
-	}
-}
-
-// A slowSync syncs when it is told.
-type slowSync struct {
-	flakyLog
-	waiting []func(error)
-}
-
-func (l *slowSync) Sync(done func(error)) { l.waiting = append(l.waiting, done) }
-
-func (l *slowSync) ends(err error) {
-	waiting := l.waiting
-	l.waiting = nil
-	for _, done := range waiting {
-		done(err)
-	}
+	t.Errorf("the callers were told %q", seat.frames)
 }
