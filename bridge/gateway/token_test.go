@@ -221,7 +221,7 @@ func TestREST(t *testing.T) {
 	ann := h.join("mcp-x/v0", "ann")
 	h.join("mew/v0.4", "bob", `["chat"]`)
 	token, all := h.mint("ann", "t"), h.mint("root", "*")
-	h.dial("/ws?topic=u", http.Header{"Authorization": {"Bearer " + all}})
+	h.dial("/ws?topic=u", http.Header{"Authorization": {"Bearer " + all}}).until(`"root"`) // who is welcomed is in the topic
 	ann.until(`"bob"`)
 	for _, c := range []struct {
 		method, path, token string
