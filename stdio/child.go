@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/linger"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
@@ -30,8 +31,9 @@ type child struct {
 	out    *outbox.Outbox
 	tail   tail
 	talk   handshake
-	linger linger
-	own    atomic.Int32 // lines of ours since it is up, which nobody has put
+	asked  atomic.Bool    // something was put since the last Server.Linger
+	linger *linger.Linger // listens to ours.stdout
+	own    atomic.Int32   // lines of ours since it is up, which nobody has put
 
 	life context.Context // ends when the process does, or Run is to
 	over context.CancelFunc
@@ -106,9 +108,7 @@ func (s *Server) launch(ctx context.Context) (*child, error) {
 		Deadline: s.o.WriteDeadline, OnFail: c.stuck, Own: !s.attaches(),
 	})
 	c.talk.version, c.talk.put = s.o.Version, c.say
-	if runtime.NumCPU() > 1 { // else the answer could not be worked on beside us
-		c.linger.speaks = ear(c.ours.stdout)
-	}
+	c.linger = linger.On(c.ours.stdout)
 	return c, nil
 }
 
@@ -206,7 +206,7 @@ func (c *child) put(line []byte) error {
 		return outbox.ErrFull
 	}
 	c.s.o.Trace("send", line)
-	c.linger.asked.Store(true)
+	c.asked.Store(true)
 	return c.out.Put(line, newline)
 }
 
@@ -241,7 +241,7 @@ func (c *child) watch(ctx context.Context) {
 	defer close(c.gone)
 	c.why = c.reason(ctx)
 	c.s.child.CompareAndSwap(c, nil)
-	c.linger.end()
+	c.linger.End()
 	c.stop(c.why)
 	c.drain()
 }
@@ -334,7 +334,7 @@ func (c *child) stop(f failure) {
 // kill ends what there is without waiting.
 func (c *child) kill() {
 	if c.cmd == nil {
-		c.linger.end()
+		c.linger.End()
 		c.ours.stdout.Close()
 		return
 	}

@@ -218,6 +218,16 @@ func (s *Server) Flush() {
 	}
 }
 
+// Linger stays awake until the server says something, for 60 µs at most: for
+// whoever has flushed a request and has nothing else to do. It returns at once
+// where no server is up, where nothing was put since it was last called, and where
+// the server has been too slow (see Wait in package linger). Any goroutine may call it.
+func (s *Server) Linger() {
+	if c := s.child.Load(); c != nil && c.asked.Swap(false) {
+		c.linger.Wait()
+	}
+}
+
 func (s *Server) attaches() bool { return s.o.Endpoint != Endpoint{} }
 
 // Restart asks Run to stop the process that is up and launch another, or to

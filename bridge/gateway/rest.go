@@ -152,7 +152,7 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 
 // counters are what /metrics shows.
 type counters struct {
-	in, out, slow, joins, inexpressible atomic.Int64
+	in, out, slow, joins, inexpressible, awake atomic.Int64
 
 	mu      sync.Mutex
 	refused map[string]int64 // by reason
@@ -184,6 +184,7 @@ func (g *Gateway) metrics(w http.ResponseWriter, _ *http.Request) {
 	write("frames_delivered_total", "counter", "Frames queued for participants.", g.count.out.Load())
 	write("frames_inexpressible_total", "counter", "Frames a recipient's dialect has no word for.", g.count.inexpressible.Load())
 	write("slow_readers_cut_total", "counter", "Sessions cut because their queue was full.", g.count.slow.Load())
+	write("stayed_awake_total", "counter", "Times the gateway stayed awake for the next frame, 60 us at most.", g.count.awake.Load())
 	fmt.Fprint(w, "# HELP mcpx_gateway_refused_total Frames and requests refused.\n# TYPE mcpx_gateway_refused_total counter\n")
 	g.count.mu.Lock()
 	defer g.count.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/linger"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
@@ -22,7 +23,7 @@ const (
 	flushAfter  = 64       // frames said without a flush, at most
 	controlRoom = 64       // places in an outbox beyond the limit, for control frames
 	drainTime   = 5 * time.Second
-	lingerTime  = time.Second
+	closeTime   = time.Second
 )
 
 // A socket is a session over a WebSocket. The goroutine of its HTTP request
@@ -32,6 +33,7 @@ type socket struct {
 	ticket int64 // see seat
 	ws     *websocket.Conn
 	line   *line
+	linger *linger.Linger // for what its client says next
 	out    *outbox.Outbox
 	frames int // most that may wait in out
 	size   int // most bytes that may wait in out
@@ -52,7 +54,7 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
 	if err != nil {
 		return nil
 	}
-	s := &socket{g: g, ticket: ticket, ws: ws, line: l, frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	s := &socket{g: g, ticket: ticket, ws: ws, line: l, linger: linger.On(l.Conn), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	s.out = outbox.New(l.Conn, outbox.Options{
 		Own:      true,
 		MaxItems: s.frames + controlRoom,
@@ -209,7 +211,7 @@ func (s *socket) finish(why error, code int, reason string) {
 	defer cancel()
 	err := s.out.Close(ctx)
 	if _, byPeer := errors.AsType[*websocket.CloseError](why); err == nil && !byPeer && s.line.closed {
-		s.linger()
+		s.awaitClose()
 	}
 }
 
@@ -240,15 +242,15 @@ func (s *socket) goodbye(why error) (code int, reason string) {
 	return 0, ""
 }
 
-// linger waits for the peer to close its side, as RFC 6455 7.1.1 asks of a
+// awaitClose waits for the peer to close its side, as RFC 6455 7.1.1 asks of a
 // server: bytes of the peer that nobody has read would otherwise reset the
 // connection and could take the goodbye with them.
-func (s *socket) linger() {
+func (s *socket) awaitClose() {
 	conn := s.line.Conn
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}
-	conn.SetReadDeadline(time.Now().Add(lingerTime))
+	conn.SetReadDeadline(time.Now().Add(closeTime))
 	stop := context.AfterFunc(s.g.drain, func() { conn.SetReadDeadline(longAgo) })
 	defer stop()
 	io.Copy(io.Discard, conn)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -81,6 +82,9 @@ type topic struct {
 	seats []*seat // in the order of joining; never changed in place
 	past  history
 	asked memory
+	asker asker
+
+	next atomic.Pointer[socket] // whose turn it is, see turnAfter; for flush to take
 }
 
 func newTopic(g *Gateway, name string) *topic {
@@ -209,7 +213,9 @@ func (t *topic) roster() []*seat {
 }
 
 // flush hands on what was put for anybody here; last to those in this process,
-// who may do their work at once.
+// who may do their work at once. If it is now clear whose turn it is, it stays
+// awake for him, for 60 µs at most: who calls again as soon as he is answered is
+// heard sooner than we could be woken.
 func (t *topic) flush() {
 	seats := t.roster()
 	for _, s := range seats {
@@ -222,6 +228,33 @@ func (t *topic) flush() {
 			l.flush()
 		}
 	}
+	if s := t.next.Swap(nil); s != nil && s.linger.Wait() {
+		t.g.count.awake.Add(1)
+	}
+}
+
+// An asker is the occupant of a seat whose request was the last frame of a topic.
+type asker struct {
+	seat *seat // nil if the last frame was something else
+	at   int64 // how many frames the gateway had heard by then
+}
+
+// turnAfter returns whose turn it is to say something after p: his whose request
+// was answered by it. It is nobody's in particular where anything else was said
+// meanwhile in any topic: then there are others to work for. The caller holds t.mu.
+func (t *topic) turnAfter(p *post) *socket {
+	last, heard := t.asker, t.g.count.in.Load()
+	t.asker = asker{}
+	switch p.env.Kind {
+	case wire.Request:
+		t.asker = asker{p.seat, heard}
+	case wire.Response:
+		if last.seat != nil && heard == last.at+1 && slices.Contains(p.env.To, last.seat.id) {
+			s, _ := last.seat.link.(*socket)
+			return s
+		}
+	}
+	return nil
 }
 
 // cutAll ends every session here.
@@ -239,6 +272,7 @@ func (t *topic) deliver(p *post) {
 	if p.seat != nil && t.byID[p.seat.id] != p.seat {
 		return // said by a session that was replaced or cut meanwhile
 	}
+	t.next.Store(t.turnAfter(p))
 	p.seat = nil // the history outlives sessions
 	t.asked.add(&p.env)
 	t.past.add(p)

@@ -1,4 +1,4 @@
-package stdio
+package linger
 
 import (
 	"io"
@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ear returns a function that waits, awake, until there is something to read from
+// Ear returns a function that waits, awake, until there is something to read from
 // r or r has ended, and reports whether that came in time; once r is closed it
 // reports false at once. One goroutine at a time may call it. It is nil where r is
 // neither pipe nor socket, for others may take their time to say whether they are
 // ready.
 //
 // The function does not tell Go's scheduler of its system calls: none of them
-// waits, not even for a pipe whose lock the server holds, and telling would wake a
+// waits, not even for a pipe whose lock the other end holds, and telling would wake a
 // thread of the runtime; see package inbox.
-func ear(r io.Reader) func(within time.Duration) bool {
+func Ear(r io.Reader) func(within time.Duration) bool {
 	c, ok := r.(syscall.Conn)
 	if !ok {
 		return nil
@@ -28,7 +28,7 @@ func ear(r io.Reader) func(within time.Duration) bool {
 		return nil
 	}
 	var fits bool
-	if raw.Control(func(fd uintptr) { fits = isPipeOrSocket(int(fd)) }); !fits {
+	if raw.Control(func(fd uintptr) { fits = isPipeOrSocket(fd) }); !fits {
 		return nil
 	}
 	var until time.Time
@@ -49,4 +49,13 @@ func ready(fd uintptr) bool {
 	p, none := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}, unix.Timespec{}
 	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&none)), 0, 0, 0)
 	return errno == 0 && n > 0
+}
+
+func isPipeOrSocket(fd uintptr) bool {
+	var info unix.Stat_t
+	if unix.Fstat(int(fd), &info) != nil {
+		return false
+	}
+	kind := info.Mode & unix.S_IFMT
+	return kind == unix.S_IFIFO || kind == unix.S_IFSOCK
 }
