@@ -157,6 +157,9 @@ func (t *topic) vacate(s *seat) {
 	delete(t.byID, s.id)
 	t.seats = slices.DeleteFunc(slices.Clone(t.seats), func(o *seat) bool { return o == s })
 	t.g.release(t)
+	if t.asker.seat == s {
+		t.asker = asker{}
+	}
 	t.announce("leave", s)
 }
 
