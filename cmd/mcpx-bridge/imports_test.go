@@ -21,20 +21,21 @@ var may = map[string]string{
 	"policy":                 "",
 	"stdio/jsonrpc":          "",
 	"stdio/inbox":            "",
+	"stdio/linger":           "",
 	"stdio/outbox":           "",
 	"bridge/private":         "",
 	"bridge/timetable":       "",
 	"bridge/audit":           "bridge/private",
 	"bridge/desktop/install": "",
 
-	"stdio":           "stdio/jsonrpc stdio/outbox",
+	"stdio":           "stdio/jsonrpc stdio/linger stdio/outbox",
 	"stdio/stdiotest": "stdio stdio/jsonrpc",
 	"bridge/wire":     "stdio/jsonrpc",
 	"bridge/approval": "bridge/timetable policy stdio/jsonrpc",
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
-	"bridge/gateway":  "bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
+	"bridge/gateway":  "bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 	"bridge/control":  "bridge/approval bridge/private stdio/jsonrpc",
 
 	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
