@@ -66,3 +66,22 @@ func TestWhoListensIsNotLeftTheClosing(t *testing.T) {
 	<-killed
 	c.linger.Wait() // would panic if it listened
 }
+
+// Where nothing was put since the last time, there is nothing to wait for.
+func TestNobodyLingersForWhatWasNotAsked(t *testing.T) {
+	times := 0
+	var c child
+	c.linger = linger.New(func(time.Duration) bool { times++; return true })
+	var s Server
+	s.child.Store(&c)
+	s.Linger()
+	if times > 0 {
+		t.Error("waited though nothing had been asked")
+	}
+	c.asked.Store(true)
+	s.Linger()
+	s.Linger()
+	if times != 1 {
+		t.Errorf("waited %d times for one answer", times)
+	}
+}

@@ -220,8 +220,10 @@ func (s *Server) Flush() {
 
 // Linger stays awake until the server says something, for 60 µs at most: for
 // whoever has flushed a request and has nothing else to do. It returns at once
-// where no server is up, where nothing was put since it was last called, and where
-// the server has been too slow (see Wait in package linger). Any goroutine may call it.
+// where no server is up, where nothing was put since it was last called, where the
+// server has been too slow (see Wait in package linger), where its stdout is neither
+// pipe nor socket, where there is one processor only, and on other systems than
+// Linux. Any goroutine may call it.
 func (s *Server) Linger() {
 	if c := s.child.Load(); c != nil && c.asked.Swap(false) {
 		c.linger.Wait()

@@ -6,13 +6,16 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// Whoever calls again as soon as it is answered is waited for awake; but only
-// where nobody else has said anything meanwhile, for then there is other work.
+// After an answer the gateway looks out for whoever had asked; but only where nobody
+// else has said anything meanwhile, for then there is other work. Whether it hands
+// the answer on before, this does not show.
 func TestWhoCallsInARowIsWaitedForAwake(t *testing.T) {
 	others := func(topic string) func(h *house) (meanwhile func()) {
 		return func(h *house) func() {
@@ -47,7 +50,8 @@ func TestWhoCallsInARowIsWaitedForAwake(t *testing.T) {
 	}
 }
 
-// One who has been answered and leaves instead of calling again is not missed.
+// One who has been answered leaves instead of calling again: the gateway goes on, and
+// his leave is said.
 func TestWhoIsWaitedForMayLeave(t *testing.T) {
 	h := open(t, gateway.Options{})
 	bob := h.join("mcpx/v0.1", "bob")
@@ -55,24 +59,77 @@ func TestWhoIsWaitedForMayLeave(t *testing.T) {
 		alice := h.join("mcpx/v0.1", "alice")
 		alice.ask(bob, i)
 		bob.reply(alice, i)
+		alice.until(fmt.Sprintf(`"answer-%d"`, i))
 		alice.ws.Close()
 		bob.until(`"leave"`)
+	}
+	if h.stayedAwake() == 0 && runtime.NumCPU() > 1 {
+		t.Error("nobody was waited for, so this shows nothing")
+	}
+}
+
+// An answer to somebody else makes nobody look out for who had asked.
+func TestWhoIsNotAnsweredIsNotWaitedFor(t *testing.T) {
+	h := open(t, gateway.Options{})
+	alice, bob, carol := h.join("mcpx/v0.1", "alice"), h.join("mcpx/v0.1", "bob"), h.join("mcpx/v0.1", "carol")
+	for i := range 20 {
+		alice.ask(bob, i)
+		bob.reply(carol, i)
+		alice.until(fmt.Sprintf(`"answer-%d"`, i))
+	}
+	if n := h.stayedAwake(); n > 0 {
+		t.Errorf("stayed awake %d times", n)
+	}
+}
+
+// A bridge that hosts its gateway answers from inside it.
+func TestWhoIsAnsweredFromInsideIsWaitedFor(t *testing.T) {
+	h := open(t, gateway.Options{})
+	bob, err := h.Attach("t", "bob", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bob.Close(1000, "")
+	alice := h.join("mcpx/v0.1", "alice")
+	for i := range 20 {
+		alice.send(request("alice", "bob", i))
+		for asked := false; !asked; {
+			frame, err := bob.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked = strings.Contains(string(frame), fmt.Sprintf(`"call-%d"`, i))
+		}
+		bob.Put([]byte(response("bob", "alice", i)))
+		bob.Flush()
+		alice.until(fmt.Sprintf(`"answer-%d"`, i))
+	}
+	if n := h.stayedAwake(); n > 0 != (runtime.NumCPU() > 1) {
+		t.Errorf("stayed awake %d times", n)
 	}
 }
 
 // ask has g call a tool of another guest, who reads that.
 func (g *guest) ask(of *guest, n int) {
 	g.t.Helper()
-	g.send(say("mcpx/v0.1", fmt.Sprintf("call-%d", n), g.id, `["`+of.id+`"]`, "mcp/request:tools/call:echo",
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo"}}`, n)))
+	g.send(request(g.id, of.id, n))
 	of.until(fmt.Sprintf(`"call-%d"`, n))
 }
 
 // reply answers what another guest has asked.
 func (g *guest) reply(to *guest, n int) {
 	g.t.Helper()
-	g.send(say("mcpx/v0.1", fmt.Sprintf("answer-%d", n), g.id, `["`+to.id+`"]`, "mcp/response:tools/call:echo",
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n), fmt.Sprintf(`"correlation_id":"call-%d"`, n)))
+	g.send(response(g.id, to.id, n))
+}
+
+func request(from, to string, n int) string {
+	return say("mcpx/v0.1", fmt.Sprintf("call-%d", n), from, `["`+to+`"]`, "mcp/request:tools/call:echo",
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo"}}`, n))
+}
+
+func response(from, to string, n int) string {
+	return say("mcpx/v0.1", fmt.Sprintf("answer-%d", n), from, `["`+to+`"]`, "mcp/response:tools/call:echo",
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n), fmt.Sprintf(`"correlation_id":"call-%d"`, n))
 }
 
 // joinIn takes a seat in some topic and reads the welcome.

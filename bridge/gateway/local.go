@@ -208,7 +208,8 @@ func (l *Local) Put(frame []byte) error {
 	return err
 }
 
-// Flush makes the others see what was put. It never blocks.
+// Flush makes the others see what was put. It waits for nobody, but may stay awake
+// for 60 µs (see topic.flush).
 func (l *Local) Flush() {
 	if l.said.Swap(false) {
 		l.seat.topic.flush()

@@ -150,7 +150,8 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// counters are what /metrics shows.
+// counters are what /metrics shows. By in a topic also knows whether anything was
+// said elsewhere (see foresee), so it counts every frame before it is delivered.
 type counters struct {
 	in, out, slow, joins, inexpressible, awake atomic.Int64
 
@@ -184,7 +185,7 @@ func (g *Gateway) metrics(w http.ResponseWriter, _ *http.Request) {
 	write("frames_delivered_total", "counter", "Frames queued for participants.", g.count.out.Load())
 	write("frames_inexpressible_total", "counter", "Frames a recipient's dialect has no word for.", g.count.inexpressible.Load())
 	write("slow_readers_cut_total", "counter", "Sessions cut because their queue was full.", g.count.slow.Load())
-	write("stayed_awake_total", "counter", "Times the gateway stayed awake for the next frame, 60 us at most.", g.count.awake.Load())
+	write("stayed_awake_total", "counter", "Times the gateway listened awake for the next frame of one just answered, heard or not; 60 us each at most.", g.count.awake.Load())
 	fmt.Fprint(w, "# HELP mcpx_gateway_refused_total Frames and requests refused.\n# TYPE mcpx_gateway_refused_total counter\n")
 	g.count.mu.Lock()
 	defer g.count.mu.Unlock()

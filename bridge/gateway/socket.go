@@ -27,13 +27,14 @@ const (
 )
 
 // A socket is a session over a WebSocket. The goroutine of its HTTP request
-// reads it from beginning to end; all others only put into its outbox.
+// reads it from beginning to end; all others put into its outbox, and look whether
+// there is something to read (linger).
 type socket struct {
 	g      *Gateway
 	ticket int64 // see seat
 	ws     *websocket.Conn
 	line   *line
-	linger *linger.Linger // for what its client says next
+	linger *linger.Linger // for what its client says next; nil under TLS
 	out    *outbox.Outbox
 	frames int // most that may wait in out
 	size   int // most bytes that may wait in out

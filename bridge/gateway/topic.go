@@ -82,9 +82,9 @@ type topic struct {
 	seats []*seat // in the order of joining; never changed in place
 	past  history
 	asked memory
-	asker asker
+	last  ask
 
-	next atomic.Pointer[socket] // whose turn it is, see turnAfter; for flush to take
+	awaited atomic.Pointer[socket] // who is likely to speak next; set by deliver, taken by the next flush
 }
 
 func newTopic(g *Gateway, name string) *topic {
@@ -157,8 +157,8 @@ func (t *topic) vacate(s *seat) {
 	delete(t.byID, s.id)
 	t.seats = slices.DeleteFunc(slices.Clone(t.seats), func(o *seat) bool { return o == s })
 	t.g.release(t)
-	if t.asker.seat == s {
-		t.asker = asker{}
+	if t.last.seat == s {
+		t.last = ask{}
 	}
 	t.announce("leave", s)
 }
@@ -216,9 +216,10 @@ func (t *topic) roster() []*seat {
 }
 
 // flush hands on what was put for anybody here; last to those in this process,
-// who may do their work at once. If it is now clear whose turn it is, it stays
-// awake for him, for 60 µs at most: who calls again as soon as he is answered is
-// heard sooner than we could be woken.
+// who may do their work at once. Then it stays awake for who is likely to speak
+// next, for 60 µs at most: who calls again as soon as he is answered is heard sooner
+// than we could be woken. Whoever flushes does the waiting, and what comes for him
+// meanwhile waits too. He may hold Local.turn, never t.mu or g.mu.
 func (t *topic) flush() {
 	seats := t.roster()
 	for _, s := range seats {
@@ -231,33 +232,34 @@ func (t *topic) flush() {
 			l.flush()
 		}
 	}
-	if s := t.next.Swap(nil); s != nil && s.linger.Wait() {
+	if s := t.awaited.Swap(nil); s != nil && s.linger.Wait() {
 		t.g.count.awake.Add(1)
 	}
 }
 
-// An asker is the occupant of a seat whose request was the last frame of a topic.
-type asker struct {
-	seat *seat // nil if the last frame was something else
-	at   int64 // how many frames the gateway had heard by then
+// An ask is the last frame of a topic, if that was a request.
+type ask struct {
+	seat  *seat // nil: it was something else, or another gateway's
+	heard int64 // counters.in by then
 }
 
-// turnAfter returns whose turn it is to say something after p: his whose request
-// was answered by it. It is nobody's in particular where anything else was said
-// meanwhile in any topic: then there are others to work for. The caller holds t.mu.
-func (t *topic) turnAfter(p *post) *socket {
-	last, heard := t.asker, t.g.count.in.Load()
-	t.asker = asker{}
+// foresee notes who is likely to speak after p: he whose request it answers, if the
+// gateway heard nothing between the two in any topic, for else there are others to
+// work for. It is a guess; a wrong one costs 60 µs. A seat in this process needs no
+// waiting for. It needs p.seat. The caller holds t.mu.
+func (t *topic) foresee(p *post) {
+	last, now := t.last, ask{p.seat, t.g.count.in.Load()}
+	t.last = ask{}
+	var next *socket
 	switch p.env.Kind {
 	case wire.Request:
-		t.asker = asker{p.seat, heard}
+		t.last = now
 	case wire.Response:
-		if last.seat != nil && heard == last.at+1 && slices.Contains(p.env.To, last.seat.id) {
-			s, _ := last.seat.link.(*socket)
-			return s
+		if last.seat != nil && now.heard == last.heard+1 && slices.Contains(p.env.To, last.seat.id) {
+			next, _ = last.seat.link.(*socket)
 		}
 	}
-	return nil
+	t.awaited.Store(next)
 }
 
 // cutAll ends every session here.
@@ -268,14 +270,15 @@ func (t *topic) cutAll(code int, reason string) {
 }
 
 // deliver gives a post to everybody here but its sender, who gets a copy only
-// where `to` names it. One lock makes the order the same for all.
+// where `to` names it. One lock makes the order the same for all. It also notes for
+// whom flush is to stay awake.
 func (t *topic) deliver(p *post) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.seat != nil && t.byID[p.seat.id] != p.seat {
 		return // said by a session that was replaced or cut meanwhile
 	}
-	t.next.Store(t.turnAfter(p))
+	t.foresee(p)
 	p.seat = nil // the history outlives sessions
 	t.asked.add(&p.env)
 	t.past.add(p)

@@ -57,7 +57,7 @@ type Conn interface {
 	// waits. The frame leaves with the next Flush or the next waiting Read.
 	Put(frame []byte) error
 
-	// Flush never waits.
+	// Flush waits for nobody's progress; where the gateway is in this process it may take 60 µs awake.
 	Flush()
 
 	// Close says goodbye and makes Read end soon. Once Read has ended it lets

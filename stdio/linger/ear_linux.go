@@ -11,8 +11,9 @@ import (
 
 // Ear returns a function that waits, awake, until there is something to read from
 // r or r has ended, and reports whether that came in time; once r is closed it
-// reports false at once. One goroutine at a time may call it. It is nil where r is
-// neither pipe nor socket, for others may take their time to say whether they are
+// reports false at once. One goroutine at a time may call it. It is nil where r itself is
+// neither pipe nor socket (a *tls.Conn is not: what its socket has may be no word
+// yet), for others may take their time to say whether they are
 // ready.
 //
 // The function does not tell Go's scheduler of its system calls: none of them
@@ -51,6 +52,7 @@ func ready(fd uintptr) bool {
 	return errno == 0 && n > 0
 }
 
+// isPipeOrSocket is as in package stdio, which builds where this does not.
 func isPipeOrSocket(fd uintptr) bool {
 	var info unix.Stat_t
 	if unix.Fstat(int(fd), &info) != nil {

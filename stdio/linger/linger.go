@@ -18,18 +18,17 @@ const (
 	mostMisses = 10                    // in a row; more make it no worse
 )
 
-// A Linger is the experience with one peer. Nil and zero are one that is never
-// waited for.
+// A Linger waits for one peer and remembers how quick it was. A nil one never waits.
 type Linger struct {
 	mu     sync.Mutex
-	hear   func(within time.Duration) bool // nil: not to be waited for
+	hear   func(within time.Duration) bool // nil after End
 	misses int                             // in a row
 	skip   int                             // how many of the next waits are not worth it
 }
 
-// On returns the Linger that waits until there is something to read from r, see
-// [Ear]. Where there is one processor only, nothing could be said beside us, and it
-// never waits.
+// On returns the Linger that waits until there is something to read from r, which
+// stays the caller's to close. It is nil, and never waits, where [Ear] has none for
+// r, and where there is one processor only: nothing could be said beside us.
 func On(r io.Reader) *Linger {
 	if runtime.NumCPU() == 1 {
 		return nil
@@ -37,12 +36,17 @@ func On(r io.Reader) *Linger {
 	return New(Ear(r))
 }
 
-// New returns the Linger that waits with hear, which is nil or reports whether it
-// heard something in that time.
-func New(hear func(within time.Duration) bool) *Linger { return &Linger{hear: hear} }
+// New returns the Linger that waits with hear, which reports whether it heard
+// something in that time; nil where hear is. Programs take [On]; New is for tests.
+func New(hear func(within time.Duration) bool) *Linger {
+	if hear == nil {
+		return nil
+	}
+	return &Linger{hear: hear}
+}
 
 // Wait stays awake until there is something to hear, for 60 µs at most, and reports
-// whether it did stay. Meanwhile the caller keeps its thread to itself. It returns at
+// whether it listened at all. Meanwhile no other goroutine has its thread. It returns at
 // once where the peer has been too slow: what comes next is not waited for after one
 // time, 3 are not after the second in a row, 7 after the third, and so on to 1023
 // after the tenth and each one that follows.
@@ -68,9 +72,10 @@ func (l *Linger) Wait() bool {
 	return true
 }
 
-// End is for whoever is about to close what is listened to: when it returns nobody
-// listens, nor will. While somebody does, closing it would be left to them; and the
-// other end of a pipe can make that take as long as it likes, by holding its lock.
+// End is for whoever is about to close a pipe that is listened to: when it returns,
+// after 60 µs at most, nobody listens, nor will. While somebody does, closing it
+// would be left to them; and the other end of a pipe can make that take as long as it
+// likes, by holding its lock. The owner of a socket need not call it.
 func (l *Linger) End() {
 	if l == nil {
 		return
