@@ -1,10 +1,12 @@
 package gateway_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,6 +108,48 @@ func TestWhoIsAnsweredFromInsideIsWaitedFor(t *testing.T) {
 	}
 	if n := h.stayedAwake(); n > 0 != (runtime.NumCPU() > 1) {
 		t.Errorf("stayed awake %d times", n)
+	}
+}
+
+// What is answered at once, a refusal say, is answered by the goroutine that reads
+// who asked. Were it to stay awake for him, it would never sleep as long as he calls in
+// a row; and only one who goes to sleep looks whether others have said something.
+func TestWhoIsAnsweredByHisOwnReaderIsNotWaitedFor(t *testing.T) {
+	h := open(t, gateway.Options{})
+	bob, err := h.Attach("t", "bob", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, byReader, byServe := regexp.MustCompile(`"call-(\d+)"`), 0, 0
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		bob.Serve(func(frame []byte) error {
+			call := calls.FindSubmatch(frame)
+			if call == nil {
+				return nil
+			}
+			if bytes.Contains(debug.Stack(), []byte("(*Local).Serve(")) {
+				byServe++
+			} else {
+				byReader++
+			}
+			n, _ := strconv.Atoi(string(call[1]))
+			return bob.Put([]byte(response("bob", "alice", n)))
+		}, func() {})
+	}()
+	alice := h.join("mcpx/v0.1", "alice")
+	for i := range 40 {
+		alice.send(request("alice", "bob", i))
+		alice.until(fmt.Sprintf(`"answer-%d"`, i))
+	}
+	bob.Close(1000, "")
+	<-served
+	if byReader == 0 {
+		t.Fatal("her reader answered nothing, so this shows nothing")
+	}
+	if n := h.stayedAwake(); n > byServe {
+		t.Errorf("stayed awake %d times, where her reader gave %d answers and another %d", n, byReader, byServe)
 	}
 }
 

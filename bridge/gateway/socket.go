@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -30,14 +31,15 @@ const (
 // reads it from beginning to end; all others put into its outbox, and look whether
 // there is something to read (linger).
 type socket struct {
-	g      *Gateway
-	ticket int64 // see seat
-	ws     *websocket.Conn
-	line   *line
-	linger *linger.Linger // for what its client says next; nil under TLS
-	out    *outbox.Outbox
-	frames int // most that may wait in out
-	size   int // most bytes that may wait in out
+	g        *Gateway
+	ticket   int64 // see seat
+	ws       *websocket.Conn
+	line     *line
+	linger   *linger.Linger // for what its client says next; nil under TLS
+	flushing atomic.Bool    // its reading goroutine hands on what was said, and sleeps only once it is through
+	out      *outbox.Outbox
+	frames   int // most that may wait in out
+	size     int // most bytes that may wait in out
 
 	// For the reading goroutine alone.
 	seat    *seat  // nil until seated
@@ -74,8 +76,17 @@ func (s *socket) idle() {
 		return
 	}
 	s.said = 0
+	s.flushing.Store(true)
 	s.seat.topic.flush()
+	s.flushing.Store(false)
 }
+
+// await waits, awake, until the client says something, for 60 µs at most, and
+// reports whether it listened at all. It does not where the reading goroutine is the
+// one that waits, or is at work beside it: it could go on for as long as its client
+// calls in a row, and only one who goes to sleep looks whether others have said
+// something.
+func (s *socket) await() bool { return !s.flushing.Load() && s.linger.Wait() }
 
 // sit takes a seat for the session, until its token expires.
 func (s *socket) sit(topic string, p pass, d wire.Dialect) error {

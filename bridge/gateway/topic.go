@@ -232,7 +232,7 @@ func (t *topic) flush() {
 			l.flush()
 		}
 	}
-	if s := t.awaited.Swap(nil); s != nil && s.linger.Wait() {
+	if s := t.awaited.Swap(nil); s != nil && s.await() {
 		t.g.count.awake.Add(1)
 	}
 }
