@@ -26,6 +26,7 @@ type Config struct {
 	Topic   string // the topic we sit at, for people
 	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
 	Server  string // what we wrap, for people
+	Dir     string // in which that was started, for what they agree to for long; never said in the topic
 
 	// Mark begins our ids at a server that others may talk to as well. It must
 	// be letters and digits, which no encoder escapes, and unique in the world.
@@ -75,6 +76,7 @@ type Engine struct {
 	topic           string
 	gateway         string
 	serverName      string
+	serverDir       string
 	hosted          bool
 	seal            string
 	local           bool
@@ -112,7 +114,7 @@ func NewEngine(c Config) *Engine {
 		newID:    c.NewID,
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
-		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server,
+		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverDir: c.Dir,
 		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},

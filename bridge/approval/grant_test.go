@@ -224,6 +224,7 @@ func TestAYesHoldsWhereItWasGiven(t *testing.T) {
 	for place, move := range map[string]func(*Question){
 		"another gateway":          func(q *Question) { q.Gateway = "wss://gateway.example" },
 		"another server":           func(q *Question) { q.Server = "a test server /home" },
+		"another directory":        func(q *Question) { q.Dir = "/home" },
 		"a gateway without tokens": func(q *Question) { q.Unverified = true },
 	} {
 		for _, keep := range []string{"session", "always"} {

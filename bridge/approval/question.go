@@ -33,6 +33,7 @@ type Question struct {
 	Bridge, Server, Topic, Dialect string // where this is; Bridge is our participant id, Server says in words what we wrap
 	Gateway                        string // which gateway keeps the topic; "": this machine's own
 	PolicyHash                     string // of the policy that asks
+	Dir                            string // in which the server was started; for what is to last, never shown: the topic need not know it
 
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -82,6 +83,19 @@ func sameKey(a, b string) bool {
 }
 
 const cwdHint = "name a directory that is there, for the server to be started in"
+
+// serverDir is the directory in which the server is started, "" for ours, without
+// links on the way there as far as they can be read.
+func serverDir(dir string) (string, error) {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return "", misused("change to a directory that is there", "our own directory: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(whole); err == nil {
+		return real, nil
+	}
+	return whole, nil
+}
 
 // checkDir refuses a working directory that is none.
 func checkDir(dir string) error {

@@ -40,7 +40,7 @@ func (b *bridging) readGrants() ([]approval.Grant, error) {
 	}
 	kept, unbound, err := approval.ReadGrants(file, text)
 	for _, g := range unbound {
-		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say who agreed, nor to which definition of the tool", file, g.Line, g.Rule))
+		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say all that such a yes is bound to", file, g.Line, g.Rule))
 		b.p.log.Warn("hint: the call is asked about again, and whoever agrees may have that remembered")
 	}
 	return kept, err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,10 +32,10 @@ func newLineage(t *testing.T, rules string) *lineage {
 }
 
 // start starts the next of them, ready to serve.
-func (l *lineage) start() (*killable, play) {
+func (l *lineage) start(flags ...string) (*killable, play) {
 	l.t.Helper()
-	args := append([]string{"run", "--json", "--gateway", l.url, "--topic", "t1", "--id", "fs", "--policy", l.policy, "--"},
-		stdiotest.Command(l.t, stdiotest.Script{Record: l.given})...)
+	args := slices.Concat([]string{"run", "--json", "--gateway", l.url, "--topic", "t1", "--id", "fs", "--policy", l.policy}, flags, []string{"--"},
+		stdiotest.Command(l.t, stdiotest.Script{Record: l.given}))
 	k := startKillable(l.t, l.home, "", args...)
 	k.record = l.given
 	l.side = k.sidecar
@@ -166,5 +167,33 @@ func servedToTheEnd(t *testing.T, synced string) {
 	p.expect(d1.reply("bob", "e2", "tools/call", "slow", `{"id":2,"result":"*"}`))
 	if code := s.finish(); code != 0 {
 		t.Errorf("exit code %d\n%s", code, s.about())
+	}
+}
+
+// A server that is started with . serves another directory elsewhere: a yes that is
+// to last holds where it was given.
+func TestAYesForGoodHoldsForTheServersDirectory(t *testing.T) {
+	l := newLineage(t, "version: 1\ndefault: ask\nasks: {default: {of: [alice], within: 60s, remember: [once, always]}}\n")
+	here, there := t.TempDir(), t.TempDir()
+	link := filepath.Join(there, "link")
+	if err := os.Symlink(here, link); err != nil {
+		t.Skip(err)
+	}
+	first, p := l.start("--cwd", here)
+	p.request("e1", "bob", call("1", "write_file", `{"path":"a"}`))
+	p.decides("alice", p.poses("alice", anyQuestion), `{"action":"accept","content":{"approve":true,"remember":"always"}}`)
+	p.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":1,"result":"*"}`))
+	l.end(first, os.Interrupt)
+
+	second, p := l.start("--cwd", link)
+	p.request("e2", "bob", call("2", "write_file", `{"path":"a"}`))
+	p.expect(d1.reply("bob", "e2", "tools/call", "write_file", `{"id":2,"result":"*"}`))
+	l.end(second, os.Interrupt)
+
+	_, p = l.start("--cwd", there)
+	p.request("e3", "bob", call("3", "write_file", `{"path":"a"}`))
+	p.poses("alice", anyQuestion)
+	if n := p.s.ran(); n != 2 {
+		t.Errorf("%d calls ran", n)
 	}
 }

@@ -245,6 +245,10 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 	}
 	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace}
+	dir, err := serverDir(p.s.Cwd)
+	if err != nil {
+		return nil, err
+	}
 	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))
 	if !ok {
 		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
@@ -265,6 +269,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 			Topic:    p.s.Topic,
 			Gateway:  gatewayName(p.s.Gateway),
 			Server:   t.String(),
+			Dir:      dir,
 			Mark:     t.mark(),
 
 			Local:           true,
