@@ -172,7 +172,8 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
 }
 
-// arguments checks how many there are; usage says what they should be.
+// arguments checks how many there are, and that none is empty but in the command of a
+// server; usage says what they should be.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -180,6 +181,13 @@ func arguments(least, most int) cobra.PositionalArgs {
 			return misused("usage: "+cmd.UseLine(), "%s: something is missing", commandName(cmd))
 		case most >= 0 && len(args) > most:
 			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", commandName(cmd), args[most])
+		}
+		ours := args
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			ours = args[:dash]
+		}
+		if i := slices.Index(ours, ""); i >= 0 && (least > 0 || most > 0) {
+			return misused("is there a variable that the shell does not know?\nusage: "+cmd.UseLine(), "%s: argument %d is empty", commandName(cmd), i+1)
 		}
 		return nil
 	}
