@@ -50,7 +50,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	if err != nil {
 		return err
 	}
-	q, err := p.takeSeat(ctx, nil)
+	q, err := p.takeSeat(ctx, func(q *peer) { q.onMove = p.saysOf(to) })
 	if err != nil {
 		return err
 	}

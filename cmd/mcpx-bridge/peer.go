@@ -29,6 +29,7 @@ type peer struct {
 	onFrame func(e *wire.Envelope)      // sees everything received; may be nil
 	onAsk   func(e *wire.Envelope) bool // takes requests to us that it answers itself; may be nil
 	onRoom  func(e roomEvent)           // sees seats taken and lost, refused frames; may be nil
+	onMove  func(id, event string)      // sees who joins and leaves; may be nil
 	also    topic.Handler               // hears everything too, after us; may be nil
 
 	seated chan struct{} // closed at the first welcome
@@ -374,11 +375,28 @@ func (q *peer) presence(e *wire.Envelope) {
 		return
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	if event == "leave" {
 		delete(q.roster, who.ID)
 	} else {
 		q.roster[who.ID] = who
+	}
+	q.mu.Unlock()
+	if q.onMove != nil {
+		q.onMove(who.ID, event)
+	}
+}
+
+// saysOf says when the one who is asked leaves and comes back. That is no end: who
+// comes back within a minute may bring an answer along.
+func (p *program) saysOf(asked string) func(id, event string) {
+	return func(id, event string) {
+		switch {
+		case id != asked || asked == "":
+		case event == "leave":
+			p.log.Warn(asked + " has left the topic; there may be an answer if it comes back")
+		default:
+			p.log.Info(asked + " is back in the topic")
+		}
 	}
 }
 

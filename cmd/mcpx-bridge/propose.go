@@ -125,7 +125,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 		return err
 	}
 	w := newPursuit(p, to, name, o)
-	q, err := p.takeSeat(ctx, func(q *peer) { w.peer, q.onFrame = q, w.heard })
+	q, err := p.takeSeat(ctx, func(q *peer) { w.peer, q.onFrame, q.onMove = q, w.heard, p.saysOf(to) })
 	if err != nil {
 		return err
 	}

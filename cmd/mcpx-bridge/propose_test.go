@@ -94,6 +94,24 @@ func TestProposeEndsAtFulfilment(t *testing.T) {
 	}
 }
 
+// Who was asked may go and come back before the answer: that is said, and waited for.
+func TestProposeSaysThatWhoWasAskedHasLeft(t *testing.T) {
+	spoken(t, func(t *testing.T, d tongue) {
+		g, s := begin(t, d, "fs", "echo", `{"text":"x"}`)
+		g.expect(d.proposalOf("fs", d.proposal(), ""))
+		p := g.proposalID()
+		g.send(d.presence("alice-leaves", "leave", "alice"))
+		g.send(d.presence("fs-leaves", "leave", "fs"))
+		g.send(d.presence("fs-joins", "join", "fs"))
+		g.fulfil("fs", "s1", p)
+		g.respond("bob", "s1", echoed)
+		s.exits(0, "fs has left the topic", "fs is back in the topic")
+		if strings.Contains(s.stderr.text(), "alice") {
+			t.Errorf("stderr: %s", s.stderr.text())
+		}
+	})
+}
+
 // The one it is put to says no: 8 and the reason, in every spelling of a no.
 func TestProposeEndsAtReject(t *testing.T) {
 	spoken(t, func(t *testing.T, d tongue) {
