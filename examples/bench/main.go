@@ -1,7 +1,7 @@
 // Bench measures a call through a topic and back: our gateway and bridge
 // against a relay and a bridge that check nothing (examples/bench/bare), the
-// bridge that hosts its own gateway against a bare wrapper, and all of them
-// against the same server spoken to directly.
+// bridge that hosts its own gateway against bare wrappers, with and without a
+// record, and all of them against the same server spoken to directly.
 //
 // Every part is a process of its own, on loopback. The contenders take turns
 // in short rounds, so that a noisy machine disturbs all of them alike, and a
@@ -124,6 +124,9 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 		return err
 	}
 	if err := measureCalls(ctx, s, p, &r); err != nil {
+		return err
+	}
+	if err := measureLogged(ctx, s, p, &r); err != nil {
 		return err
 	}
 	if err := measureThrough(ctx, s, p, &r); err != nil {

@@ -16,7 +16,7 @@ func TestBench(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "asleep : ours", "a dead reader, p99 of 100 others",
+		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "logged : wrapper", "hosting : logged, 1 KiB, calls/s at 64 in flight", "asleep : ours", "a dead reader, p99 of 100 others",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, out.String())

@@ -52,15 +52,22 @@ Figures are medians over the rounds; ratios are medians of the ratios within a r
 `, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.goals.rounds, r.plan.goals.ms, r.plan.others.rounds, r.plan.others.ms)
 }
 
-// Measures of a cell, and whether more is better.
-var measures = []struct {
+// A measure is one line of a cell.
+type measure struct {
 	name string
 	of   func(result) float64
 	show func(float64) string
-}{
+}
+
+var measures = []measure{
 	{"median", func(r result) float64 { return r.P50 }, micros},
 	{"p99", func(r result) float64 { return r.P99 }, micros},
 	{"calls/s", func(r result) float64 { return r.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+}
+
+// fig is what a contender achieved.
+func (m measure) fig(rounds []round, name string) string {
+	return m.show(median(each(rounds, func(r round) float64 { return m.of(r[name]) })))
 }
 
 // cell prints three lines: median, p99 and throughput.
@@ -68,12 +75,9 @@ func (r *report) cell(c cell, rounds []round) {
 	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s   %10s %10s %10s   %10s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
 		ours, bare, "ratio", hosting, wrapper, "ratio", direct)
 	for _, m := range measures {
-		fig := func(name string) string {
-			return m.show(median(each(rounds, func(r round) float64 { return m.of(r[name]) })))
-		}
 		topic, hop := ratio(rounds, m.of, ours, bare), ratio(rounds, m.of, hosting, wrapper)
 		fmt.Fprintf(r.out, "  %-20s %10s %10s %10.2f   %10s %10s %10.2f   %10s\n", m.name,
-			fig(ours), fig(bare), topic, fig(hosting), fig(wrapper), hop, fig(direct))
+			m.fig(rounds, ours), m.fig(rounds, bare), topic, m.fig(rounds, hosting), m.fig(rounds, wrapper), hop, m.fig(rounds, direct))
 		r.note(c, m.name, topic, hop)
 	}
 	for _, one := range rounds {

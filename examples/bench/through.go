@@ -70,10 +70,7 @@ func (r *report) throughCell(c cell, rounds []round) {
 	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s %16s %16s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
 		through, piped, alone, "through : piped", "through : alone")
 	for _, m := range measures {
-		fig := func(name string) string {
-			return m.show(median(each(rounds, func(r round) float64 { return m.of(r[name]) })))
-		}
-		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %16.2f %16.2f\n", m.name, fig(through), fig(piped), fig(alone),
+		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %16.2f %16.2f\n", m.name, m.fig(rounds, through), m.fig(rounds, piped), m.fig(rounds, alone),
 			ratio(rounds, m.of, through, piped), ratio(rounds, m.of, through, alone))
 	}
 }

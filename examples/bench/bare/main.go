@@ -6,9 +6,10 @@
 //	bare relay             serve topics on loopback, pass every frame to everybody else
 //	bare bridge URL CMD…   start CMD and serve it in a topic
 //	bare wrapper CMD…      serve CMD's own messages over a WebSocket, one process per connection
+//	bare logged FILE CMD…  the same, and put each message on record before it is passed on
 //	bare pipe CMD…         copy our stdin to CMD's, and its stdout to ours
 //
-// But for pipe, the first line on stdout is "ready" and, for relay and wrapper, the URL.
+// But for pipe, the first line on stdout is "ready" and, for all that serve, the URL.
 package main
 
 import (
@@ -34,11 +35,17 @@ func run(args []string) error {
 	case len(args) >= 3 && args[0] == "bridge":
 		return bridge(args[1], args[2:])
 	case len(args) >= 2 && args[0] == "wrapper":
-		return listen(wrapper(args[1:]))
+		return listen(&wrapper{argv: args[1:]})
+	case len(args) >= 3 && args[0] == "logged":
+		log, err := openRecord(args[1])
+		if err != nil {
+			return err
+		}
+		return listen(&wrapper{args[2:], log})
 	case len(args) >= 2 && args[0] == "pipe":
 		return pipe(args[1:])
 	}
-	return fmt.Errorf("usage: bare relay | bridge URL CMD… | wrapper CMD… | pipe CMD…")
+	return fmt.Errorf("usage: bare relay | bridge URL CMD… | wrapper CMD… | logged FILE CMD… | pipe CMD…")
 }
 
 var upgrader = websocket.Upgrader{}

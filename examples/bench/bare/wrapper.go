@@ -11,16 +11,19 @@ import (
 )
 
 // A wrapper serves a command's lines over a WebSocket, one process per
-// connection, unread.
-type wrapper []string
+// connection; unread, unless it keeps a record.
+type wrapper struct {
+	argv []string
+	log  *record // nil for none
+}
 
-func (argv wrapper) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (wr *wrapper) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	conn, err := upgrader.Upgrade(w, req, nil)
 	if err != nil {
 		return
 	}
 	defer conn.Close()
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command(wr.argv[0], wr.argv[1:]...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -42,6 +45,9 @@ func (argv wrapper) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if err != nil {
 				return
 			}
+			if wr.log.note("end", line) != nil {
+				return
+			}
 			if conn.WriteMessage(websocket.TextMessage, bytes.TrimSuffix(line, []byte("\n"))) != nil {
 				return
 			}
@@ -50,6 +56,9 @@ func (argv wrapper) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for {
 		_, frame, err := conn.ReadMessage()
 		if err != nil {
+			break
+		}
+		if wr.log.note("start", frame) != nil {
 			break
 		}
 		if _, err := in.Write(append(frame, '\n')); err != nil {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+)
+
+const logged = "logged" // the wrapper, which puts each message on record
+
+var loggedCells = cells([]int{1 << 10}, []int{1, 64}, nil, nil)
+
+// measureLogged prints what a record costs a wrapper that does nothing else, beside a
+// bridge that hosts its gateway. It comes after measureCalls.
+func measureLogged(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+	c, err := startLogged(s)
+	if err != nil {
+		return err
+	}
+	if err := c.warmUp(p.warmup); err != nil {
+		return err
+	}
+	cs := []*contender{c}
+	for _, name := range []string{hosting, wrapper} {
+		cs = append(cs, r.contenders[slices.IndexFunc(r.contenders, func(c *contender) bool { return c.name == name })])
+	}
+	fmt.Fprint(r.out, "\nThe wrapper with a record, one write for each message (logged):\n")
+	for _, at := range loggedCells {
+		rounds, err := takeTurns(ctx, cs, at, p)
+		if err != nil {
+			return err
+		}
+		r.loggedCell(at, rounds)
+	}
+	return nil
+}
+
+func startLogged(s *stage.Stage) (*contender, error) {
+	p, url, err := listening(s, "logged", filepath.Join(s.Dir, "messages.jsonl"), s.Bin(stage.Echo))
+	if err != nil {
+		return nil, err
+	}
+	c := &contender{name: logged, parts: []*stage.Process{p}}
+	if c.load, err = s.Start(stage.Load, "-url", url); err != nil {
+		return nil, err
+	}
+	_, err = c.load.Line()
+	return c, err
+}
+
+// loggedCell prints a cell, and notes what hosting is held to: what it does besides
+// is to cost no more than a record that is kept as one keeps it in an afternoon.
+func (r *report) loggedCell(c cell, rounds []round) {
+	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s %17s %17s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
+		hosting, logged, wrapper, "hosting : logged", "logged : wrapper")
+	for _, m := range measures {
+		held := ratio(rounds, m.of, hosting, logged)
+		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %17.2f %17.2f\n", m.name, m.fig(rounds, hosting), m.fig(rounds, logged), m.fig(rounds, wrapper),
+			held, ratio(rounds, m.of, logged, wrapper))
+		switch {
+		case c.inFlight == 1 && m.name == "median":
+			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, median round trip", got: held, want: 1})
+		case c.inFlight == 64 && m.name == "calls/s":
+			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, calls/s at 64 in flight", got: held, want: 1, least: true})
+		}
+	}
+}
