@@ -74,7 +74,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	c := &crowd{t: t, seed: seed, d: d, over: make(chan struct{}), up: true, back: map[string]bool{}}
 	n := 0
-	c.side = New(Options{Audit: c, Engine: Config{Policy: rules(t, crowdRules), Topic: "t1", Server: "a server", Dir: "/srv", Timeout: 30 * time.Second, MaxCalls: 16,
+	c.side = New(Options{Audit: c, Engine: Config{Policy: rules(t, crowdRules), Topic: "t1", Server: "a server", Dir: "/srv", Command: "c1", Timeout: 30 * time.Second, MaxCalls: 16,
 		NewID:  func() string { n++; return fmt.Sprintf("out-%d", n) },
 		Random: func() (r [16]byte) { n++; copy(r[:], fmt.Sprintf("%016d", n)); return r }}})
 	c.side.Bind(c, c)

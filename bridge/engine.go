@@ -26,7 +26,10 @@ type Config struct {
 	Topic   string // the topic we sit at, for people
 	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
 	Server  string // what we wrap, for people
-	Dir     string // in which that was started, for what they agree to for long; never said in the topic
+
+	// For what people agree to for long, and never said in the topic: the directory in
+	// which the server was started, and a word for its whole command.
+	Dir, Command string
 
 	// Mark begins our ids at a server that others may talk to as well. It must
 	// be letters and digits, which no encoder escapes, and unique in the world.
@@ -77,6 +80,7 @@ type Engine struct {
 	gateway         string
 	serverName      string
 	serverDir       string
+	serverCommand   string
 	hosted          bool
 	seal            string
 	local           bool
@@ -114,7 +118,7 @@ func NewEngine(c Config) *Engine {
 		newID:    c.NewID,
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
-		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverDir: c.Dir,
+		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverDir: c.Dir, serverCommand: c.Command,
 		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},

@@ -74,7 +74,7 @@ func stageWith(t *testing.T, d wire.Dialect, c Config) *stage {
 	n := 0
 	c.NewID = func() string { n++; return fmt.Sprintf("out-%d", n) }
 	c.Random = func() (r [16]byte) { n++; copy(r[:], fmt.Sprintf("%016d", n)); return r }
-	c.Timeout, c.MaxCalls, c.Topic, c.Server, c.Dir = time.Minute, 4, "t1", "a server", "/srv"
+	c.Timeout, c.MaxCalls, c.Topic, c.Server, c.Dir, c.Command = time.Minute, 4, "t1", "a server", "/srv", "c1"
 	return &stage{t: t, dialect: d, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), engine: NewEngine(c), synced: true}
 }
 

@@ -24,6 +24,7 @@ type Granted struct {
 	Gateway    string // that keeps the topic; "": this machine's own
 	Server     string // whose tool it is
 	Dir        string // in which that was started
+	Command    string // as what, as a word that only the bridge can make
 	Definition string // fingerprint of the tool's definition
 	Args       string // the arguments as JSON, not yet scanned
 
@@ -72,7 +73,7 @@ func (l *loader) told(at item, g *Granted) {
 	}
 	known := map[string]func(item){
 		"by": texts(&g.By, "by"), "asked": texts(&g.Asked, "asked"), "topic": text(&g.Topic, "topic"),
-		"gateway": text(&g.Gateway, "gateway"), "server": text(&g.Server, "server"), "dir": text(&g.Dir, "dir"),
+		"gateway": text(&g.Gateway, "gateway"), "server": text(&g.Server, "server"), "dir": text(&g.Dir, "dir"), "command": text(&g.Command, "command"),
 		"definition": text(&g.Definition, "definition"), "args": text(&g.Args, "args"),
 		"on": func(v item) {
 			var err error

@@ -16,7 +16,7 @@ type Grant struct {
 	Caller, Via, Method, Tool string
 	Proposer                  string // whose proposal the call served, "" for none but the caller's own
 	Topic, Gateway            string // where the caller is who it is
-	Server, Dir               string // whose tool it is, and in which directory that was started
+	Server, Dir, Command      string // whose tool it is; where, and as what, that was started
 	Unverified                bool   // nobody there vouches for who the caller is
 	Fingerprint               string // of the tool's definition
 	Args                      []byte // canonical
@@ -67,7 +67,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 		return nil
 	}
 	q := &p.q
-	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Gateway: q.Gateway, Server: q.Server, Dir: q.Dir, Unverified: q.Unverified, Fingerprint: q.Fingerprint,
+	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Gateway: q.Gateway, Server: q.Server, Dir: q.Dir, Command: q.Command, Unverified: q.Unverified, Fingerprint: q.Fingerprint,
 		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
 	if keep == "always" && !g.writable() {
 		g.Keep = "session"
@@ -121,7 +121,7 @@ func (d *Desk) granted(p *pending) *Grant {
 // tool of the same definition, as the same program has where it is started with other
 // arguments or in another directory.
 func (g *Grant) madeHere(q *Question) bool {
-	return g.Topic == q.Topic && g.Gateway == q.Gateway && g.Server == q.Server && g.Dir == q.Dir && g.Unverified == q.Unverified
+	return g.Topic == q.Topic && g.Gateway == q.Gateway && g.Server == q.Server && g.Dir == q.Dir && g.Command == q.Command && g.Unverified == q.Unverified
 }
 
 // noteUnused says why somebody is asked though something is remembered.

@@ -225,6 +225,7 @@ func TestAYesHoldsWhereItWasGiven(t *testing.T) {
 		"another gateway":          func(q *Question) { q.Gateway = "wss://gateway.example" },
 		"another server":           func(q *Question) { q.Server = "a test server /home" },
 		"another directory":        func(q *Question) { q.Dir = "/home" },
+		"another command":          func(q *Question) { q.Command = "c2" },
 		"a gateway without tokens": func(q *Question) { q.Unverified = true },
 	} {
 		for _, keep := range []string{"session", "always"} {

@@ -33,7 +33,11 @@ type Question struct {
 	Bridge, Server, Topic, Dialect string // where this is; Bridge is our participant id, Server says in words what we wrap
 	Gateway                        string // which gateway keeps the topic; "": this machine's own
 	PolicyHash                     string // of the policy that asks
-	Dir                            string // in which the server was started; for what is to last, never shown: the topic need not know it
+
+	// What a yes that is to last is bound to besides, and the topic need not know:
+	// the directory in which the server was started, and a word for all of its
+	// command, which Server shows without secrets.
+	Dir, Command string
 
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never

@@ -39,7 +39,7 @@ func (g *Grant) Rule() string {
 	if len(g.Rules) > 0 {
 		fmt.Fprintf(&b, "      asked: %s\n", plainList(g.Rules))
 	}
-	for _, said := range []struct{ key, value string }{{"topic", g.Topic}, {"gateway", g.Gateway}, {"server", g.Server}, {"dir", g.Dir}, {"definition", g.Fingerprint}, {"args", string(g.Args)}} {
+	for _, said := range []struct{ key, value string }{{"topic", g.Topic}, {"gateway", g.Gateway}, {"server", g.Server}, {"dir", g.Dir}, {"command", g.Command}, {"definition", g.Fingerprint}, {"args", string(g.Args)}} {
 		if said.value != "" {
 			fmt.Fprintf(&b, "      %s: %s\n", said.key, plain(said.value))
 		}
@@ -66,7 +66,7 @@ func ReadGrants(name string, text []byte) (grants []Grant, unbound []policy.Gran
 		return nil, nil, err
 	}
 	for _, of := range all {
-		if of.By == nil || of.Dir == "" {
+		if of.By == nil || of.Dir == "" || of.Command == "" {
 			unbound = append(unbound, of)
 			continue
 		}
@@ -83,7 +83,7 @@ func ReadGrants(name string, text []byte) (grants []Grant, unbound []policy.Gran
 
 // grantOf is the grant that a rule stands for, if it is what Rule makes of it.
 func grantOf(of policy.Granted) (g Grant, ok bool) {
-	g = Grant{Keep: "always", Caller: of.Caller, Via: of.Via, Method: "tools/call", Tool: of.Tool, Topic: of.Topic, Gateway: of.Gateway, Server: of.Server, Dir: of.Dir, Fingerprint: of.Definition,
+	g = Grant{Keep: "always", Caller: of.Caller, Via: of.Via, Method: "tools/call", Tool: of.Tool, Topic: of.Topic, Gateway: of.Gateway, Server: of.Server, Dir: of.Dir, Command: of.Command, Fingerprint: of.Definition,
 		Args: []byte(of.Args), Made: of.On, Until: of.Until, Rules: of.Asked}
 	if g.ID, ok = strings.CutPrefix(of.Rule, ruleStem); !ok || len(of.Args) == 0 || of.Args[0] != '{' || jsonrpc.Scan(g.Args, jsonrpc.Judged, nil, nil) != nil {
 		return g, false
@@ -110,7 +110,7 @@ var (
 
 // writable reports whether Rule can say what the grant means and no more.
 func (g *Grant) writable() bool {
-	if g.Proposer != "" || g.Unverified || g.Topic == "" || g.Dir == "" || !utf8.ValidString(g.Dir) || g.Fingerprint == "" || len(g.By) == 0 {
+	if g.Proposer != "" || g.Unverified || g.Topic == "" || g.Dir == "" || g.Command == "" || !utf8.ValidString(g.Dir) || g.Fingerprint == "" || len(g.By) == 0 {
 		return false
 	}
 	if g.Method != "tools/call" || len(g.Tool) > 128 || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") {

@@ -31,6 +31,7 @@ func TestAI18TheRuleOfAGrant(t *testing.T) {
       topic: "` + g.Topic + `"
       server: "a test server"
       dir: "/srv"
+      command: "c1"
       definition: "` + g.Fingerprint + `"
       args: "{\"n\":1.50,\"path\":\"/a\",\"to\":[\"x\",{\"y\":null}]}"
     allow: ["write_file"]
@@ -140,7 +141,7 @@ func FuzzRule(f *testing.F) {
 	f.Add(`{"\u0000":"\ud83d\ude00"}`, `{}`)
 	f.Fuzz(func(t *testing.T, args, other string) {
 		g := &Grant{ID: "0a", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "t", Until: began.Add(time.Hour), Made: began,
-			Topic: "t1", Dir: "/srv", Fingerprint: "f1", By: []Who{Participant("alice"), {Door: Local}}, Rules: []string{"ask write_*"}}
+			Topic: "t1", Dir: "/srv", Command: "c1", Fingerprint: "f1", By: []Who{Participant("alice"), {Door: Local}}, Rules: []string{"ask write_*"}}
 		if !readable(args) || !readable(other) {
 			t.Skip()
 		}
@@ -170,7 +171,7 @@ func FuzzRule(f *testing.F) {
 // there, to the letter, or there is an error that says where.
 func FuzzGrants(f *testing.F) {
 	one := &Grant{ID: "0a", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "t", Args: []byte(`{"path":"/a","n":1}`), Until: began.Add(time.Hour), Made: began,
-		Topic: "t1", Dir: "/srv", Fingerprint: "f1", By: []Who{Participant("alice")}, Rules: []string{"ask write_*"}}
+		Topic: "t1", Dir: "/srv", Command: "c1", Fingerprint: "f1", By: []Who{Participant("alice")}, Rules: []string{"ask write_*"}}
 	whole := RulesHead + one.Rule()
 	for _, text := range []string{whole, RulesHead, strings.Replace(whole, `"bob"`, `"bob", "eve"`, 1), strings.Replace(whole, "is:", "under:", 1), strings.Replace(whole, "granted-", "Granted-", 1),
 		strings.Replace(whole, `\"n\":1`, `\"n\":1.0`, 1), whole + one.Rule(), whole + "default: allow\n", strings.Replace(whole, "until", "until: 9999-12-31\n    #", 1), "&a [*a]", "rules: null"} {

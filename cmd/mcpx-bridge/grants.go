@@ -20,7 +20,9 @@ func (p *program) grantsCommand() *cobra.Command {
 Who allows a call may have that remembered, for the session or until a date. The
 same call (same caller, same arguments, same tool, defined as it was then) then
 runs without a question, while the policy would still let those decide who did
-and the server is started with the same command in the same directory.
+and the server is started with the same command and --env in the same directory.
+What it inherits of the environment beside that, and what its program is, may have
+changed: for calls that hang on it, let nothing be remembered.
 What is to last is kept in a file under the state directory.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants revoke 9c01d2ee",
 		Args:    noSuchCommand,

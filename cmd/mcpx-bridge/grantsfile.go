@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +26,54 @@ func (b *bridging) grantsFile() (string, error) {
 		return "", err
 	}
 	return filepath.Join(home.file("grants"), b.id+".yaml"), nil
+}
+
+// takeGrants gives the Engine what an earlier run was told to keep, and what such a yes
+// is bound to here.
+func (b *bridging) takeGrants() (err error) {
+	c := &b.opt.Engine
+	if c.Dir, err = serverDir(b.p.s.Cwd); err != nil {
+		return err
+	}
+	if c.Command, err = b.startedAs(); err != nil {
+		return err
+	}
+	if c.Desk.Grants, err = b.readGrants(); err != nil {
+		return policyError(err)
+	}
+	return nil
+}
+
+// startedAs is a word for the server's command to the letter, with what --env makes of
+// its environment; --env-clean: for all of that. The command that people are shown
+// is without its secrets, and so the same for another account, or another database.
+// Whoever reads the word learns none of them: it is keyed. What the server inherits
+// unnamed is not in it, for that is not the same twice.
+func (b *bridging) startedAs() (string, error) {
+	home, err := stateHome(b.p.getenv)
+	if err != nil {
+		return "", err
+	}
+	if err := home.open(); err != nil {
+		return "", err
+	}
+	secret, err := home.secret()
+	if err != nil {
+		return "", err
+	}
+	env := b.p.s.Env
+	if b.p.s.EnvClean {
+		env = slices.Sorted(slices.Values(b.launch.Env))
+	}
+	word := hmac.New(sha256.New, secret)
+	word.Write([]byte("mcpx-bridge command 1\n"))
+	for _, list := range [][]string{b.target.argv, {b.target.at.String()}, env} {
+		fmt.Fprintf(word, "%d\n", len(list))
+		for _, s := range list {
+			fmt.Fprintf(word, "%d %s\n", len(s), s)
+		}
+	}
+	return hex.EncodeToString(word.Sum(nil)[:16]), nil
 }
 
 // readGrants is what an earlier run was told to keep.

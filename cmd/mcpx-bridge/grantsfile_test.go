@@ -18,7 +18,7 @@ func keeping(t *testing.T) (*attendance, approval.Grant) {
 		sidecar: bridge.New(bridge.Options{Engine: bridge.Config{NewID: newSession, Random: fresh128}})}
 	b.attendance = &attendance{b: b}
 	now := time.Now()
-	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Dir: "/srv", Fingerprint: "f1",
+	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Dir: "/srv", Command: "c1", Fingerprint: "f1",
 		Args: []byte(`{"path":"/a"}`), By: []approval.Who{{Door: approval.Local}}, Made: now, Until: now.Add(time.Hour)}
 	return b.attendance, g
 }

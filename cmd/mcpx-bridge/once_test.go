@@ -32,10 +32,13 @@ func newLineage(t *testing.T, rules string) *lineage {
 }
 
 // start starts the next of them, ready to serve.
-func (l *lineage) start(flags ...string) (*killable, play) {
+func (l *lineage) start(flags ...string) (*killable, play) { return l.startWith(flags, nil) }
+
+// startWith gives words to the server that it does not read.
+func (l *lineage) startWith(flags, words []string) (*killable, play) {
 	l.t.Helper()
 	args := slices.Concat([]string{"run", "--json", "--gateway", l.url, "--topic", "t1", "--id", "fs", "--policy", l.policy}, flags, []string{"--"},
-		stdiotest.Command(l.t, stdiotest.Script{Record: l.given}))
+		stdiotest.Command(l.t, stdiotest.Script{Record: l.given}), words)
 	k := startKillable(l.t, l.home, "", args...)
 	k.record = l.given
 	l.side = k.sidecar
@@ -195,5 +198,44 @@ func TestAYesForGoodHoldsForTheServersDirectory(t *testing.T) {
 	p.poses("alice", anyQuestion)
 	if n := p.s.ran(); n != 2 {
 		t.Errorf("%d calls ran", n)
+	}
+}
+
+// Questions show a command without its secrets, and between its words a space. A yes
+// that is to last is bound to all of it, and to what --env adds.
+func TestAYesForGoodHoldsForTheServersCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags, words [2][]string
+		same         bool
+	}{
+		"the same":              {words: [2][]string{{"--token", "a"}, {"--token", "a"}}, flags: [2][]string{{"--env", "A=1"}, {"--env", "A=1"}}, same: true},
+		"another secret":        {words: [2][]string{{"--token", "a"}, {"--token", "b"}}},
+		"a secret in a URL":     {words: [2][]string{{"db://u:staging@db"}, {"db://u:production@db"}}},
+		"one word or two":       {words: [2][]string{{"a b"}, {"a", "b"}}},
+		"a variable":            {flags: [2][]string{{"--env", "A=1"}, {"--env", "A=2"}}},
+		"a word for a variable": {flags: [2][]string{{"--env", "A=1"}, nil}, words: [2][]string{nil, {"A=1"}}},
+		"a clean environment":   {flags: [2][]string{nil, {"--env-clean", "--env-pass", "PATH"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLineage(t, "version: 1\ndefault: ask\nasks: {default: {of: [alice], within: 60s, remember: [once, always]}}\n")
+			first, p := l.startWith(c.flags[0], c.words[0])
+			p.request("e1", "bob", call("1", "write_file", `{"path":"a"}`))
+			p.decides("alice", p.poses("alice", anyQuestion), `{"action":"accept","content":{"approve":true,"remember":"always"}}`)
+			p.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":1,"result":"*"}`))
+			l.end(first, os.Interrupt)
+			kept, err := os.ReadFile(filepath.Join(l.home, "mcpx-bridge", "grants", "fs.yaml"))
+			if err != nil || strings.Contains(string(kept), "staging") {
+				t.Errorf("%v, kept is\n%s", err, kept)
+			}
+
+			_, p = l.startWith(c.flags[1], c.words[1])
+			p.request("e2", "bob", call("2", "write_file", `{"path":"a"}`))
+			if c.same {
+				p.expect(d1.reply("bob", "e2", "tools/call", "write_file", `{"id":2,"result":"*"}`))
+			} else {
+				p.poses("alice", anyQuestion)
+			}
+		})
 	}
 }

@@ -245,10 +245,6 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 	}
 	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace}
-	dir, err := serverDir(p.s.Cwd)
-	if err != nil {
-		return nil, err
-	}
 	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))
 	if !ok {
 		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
@@ -269,7 +265,6 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 			Topic:    p.s.Topic,
 			Gateway:  gatewayName(p.s.Gateway),
 			Server:   t.String(),
-			Dir:      dir,
 			Mark:     t.mark(),
 
 			Local:           true,
@@ -298,8 +293,8 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 	if err := b.openDoor(b.id); err != nil {
 		return err
 	}
-	if b.opt.Engine.Desk.Grants, err = b.readGrants(); err != nil {
-		return policyError(err)
+	if err := b.takeGrants(); err != nil {
+		return err
 	}
 	b.opt.Told, b.opt.Remember = b.attendance.told, b.attendance.remember
 	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.auditChanged); err != nil {
