@@ -187,14 +187,15 @@ func (b *bridging) keepWitness(ctx context.Context) error {
 }
 
 // closeAudit writes what is still to be written, and says that we end.
-func (b *bridging) closeAudit() {
+func (b *bridging) closeAudit() error {
 	b.sidecar.Leave()
 	if b.audit == nil {
-		return
+		return nil
 	}
 	if err := b.audit.Close(); err != nil {
-		b.p.log.Error("the audit log was not closed", "error", err)
+		return fail(exitAudit, "the next run says in it that it was not closed; is there room on the disk?", "the audit log was not closed: %w", err)
 	}
+	return nil
 }
 
 // fresh128 are 128 bits that nobody can guess.

@@ -47,6 +47,9 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 // call makes one call and turns what comes of it into output and exit code.
 func (p *program) call(ctx context.Context, to, name string, args []string) error {
 	given, err := p.readArguments(args)
+	if err == nil {
+		err = p.s.checkTimeout()
+	}
 	if err != nil {
 		return err
 	}

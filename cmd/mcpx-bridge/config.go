@@ -36,10 +36,32 @@ func (p *program) settle(cmd *cobra.Command) error {
 			delete(open, name)
 		}
 	}
-	if p.s.Config == "" {
-		return nil
+	if p.s.Config != "" {
+		if err := fromFile(p.s.Config, cmd.Flags(), open, knownFlags(cmd.Root())); err != nil {
+			return err
+		}
 	}
-	return fromFile(p.s.Config, cmd.Flags(), open, knownFlags(cmd.Root()))
+	return nothingSaid(cmd.Flags())
+}
+
+// nothingSaid refuses flags that were set to nothing: mostly there is a variable that
+// the shell does not know. As if they were not there, a policy or the digest of what
+// was looked at would be missing without a word. An empty MCPX_ variable is none.
+func nothingSaid(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		values, zero := []string{f.Value.String()}, f.DefValue == "0" || f.DefValue == "0s" // which stands for something else
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		switch {
+		case err != nil:
+		case len(values) == 0 || slices.Contains(values, ""):
+			err = misused("is there a variable that the shell does not know?\n"+flagHint(f), "--%s is empty", f.Name)
+		case zero && f.Value.String() == f.DefValue:
+			err = misused(flagHint(f), "--%s must be more than nothing", f.Name)
+		}
+	})
+	return err
 }
 
 // fromEnv sets a flag from its variable, if there is one.

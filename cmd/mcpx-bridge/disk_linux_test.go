@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
@@ -243,5 +245,21 @@ func TestADiskThatIsFullFromTheStartIsAnError(t *testing.T) {
 	}
 	if s.ran() != 0 || g.upgrades.Load() != 0 {
 		t.Error("it joined nonetheless")
+	}
+}
+
+// Whoever starts bridges and looks at how they end is not told that all is well when
+// the end of the record is missing.
+func TestALogThatCannotBeClosedIsNoGoodEnd(t *testing.T) {
+	l := newLineage(t, readsAllowed)
+	k, p := l.start()
+	p.request("e1", "bob", call("1", "read_file", `{"path":"/a"}`))
+	p.expect(d1.reply("bob", "e1", "tools/call", "read_file", `{"id":1,"result":"*"}`))
+	if err := unix.Prlimit(k.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.end(k, syscall.SIGTERM)
+	if code := k.cmd.ProcessState.ExitCode(); code != exitAudit || !strings.Contains(k.stderr.text(), "mcpx-bridge: the audit log was not closed") {
+		t.Errorf("exit %d, stderr\n%s", code, k.stderr.text())
 	}
 }

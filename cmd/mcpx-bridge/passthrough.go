@@ -207,7 +207,11 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 		return err
 	}
 	defer b.door.close()
-	defer b.closeAudit()
+	defer func() {
+		if err := b.closeAudit(); err != nil {
+			b.p.log.Error(err.Error())
+		}
+	}()
 	pt.enter(b)
 	defer pt.leave(ctx, b)
 	return together(ctx, b.place()...)

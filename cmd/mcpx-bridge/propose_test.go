@@ -300,7 +300,7 @@ func TestProposeMisused(t *testing.T) {
 		"PEER and --preferred exclude":   {"propose", "fs", "echo", "--preferred", "fs"},
 		"are about --preferred":          {"propose", "echo", "--exclusive"},
 		"--fallback is between":          {"propose", "echo", "--preferred", "a", "--fallback", "11m"},
-		"--ttl is between":               {"propose", "echo", "--ttl", "0s"},
+		"--ttl is between":               {"propose", "echo", "--ttl", "11m"},
 		"there is no style":              {"propose", "echo", "--style", "chat"},
 		"--timeout must be more":         {"propose", "echo", "--timeout", "0s"},
 		"--preferred":                    {"propose", "echo", "--preferred", "a b"},

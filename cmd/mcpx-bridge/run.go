@@ -313,8 +313,6 @@ func (p *program) checkRun() error {
 	switch {
 	case p.s.GateHost && !p.s.Stdio:
 		return misused("add --stdio, or drop it", "--gate-host is about the client that starts us with --stdio")
-	case p.s.Timeout <= 0:
-		return misused("--timeout 60s", "--timeout must be more than nothing")
 	case p.s.StartTimeout <= 0:
 		return misused("--start-timeout 30s", "--start-timeout must be more than nothing")
 	case p.s.MaxCalls < 0:
@@ -324,17 +322,20 @@ func (p *program) checkRun() error {
 	case offLoopback(p.s.Listen):
 		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
 	}
+	if err := p.s.checkTimeout(); err != nil {
+		return err
+	}
 	return checkDir(p.s.Cwd)
 }
 
 // run keeps the parts together until the first of them ends. The cause says
 // why, and decides the exit code.
-func (b *bridging) run(ctx context.Context) error {
+func (b *bridging) run(ctx context.Context) (err error) {
 	b.events = b.p.newEvents(b.p.stdout)
 	defer b.events.close()
 	defer b.door.close()
-	defer b.closeAudit()
-	err := together(context.WithoutCancel(ctx), append(b.place(),
+	defer func() { err = cmp.Or(err, b.closeAudit()) }()
+	err = together(context.WithoutCancel(ctx), append(b.place(),
 		b.keepServer,
 		b.keepAsking,
 		func(inner context.Context) error { return b.untilTold(ctx, inner) },

@@ -132,6 +132,15 @@ func (s *settings) callFlags(f *pflag.FlagSet) {
 	f.DurationVar(&s.Timeout, "timeout", time.Minute, "how long to wait for an answer, as a `TIME` like 90s")
 }
 
+// checkTimeout is for whoever waits for --timeout. None at all would send a call
+// whose answer nobody hears.
+func (s *settings) checkTimeout() error {
+	if s.Timeout <= 0 {
+		return misused("--timeout 60s", "--timeout must be more than nothing")
+	}
+	return nil
+}
+
 // serverFlags say how to start the server, and what it may be asked.
 func (s *settings) serverFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Server, "server", "", "the server's `COMMAND` in one string, instead of -- CMD ARG")

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +94,29 @@ func TestPace(t *testing.T) {
 	for _, text := range []string{"0", "-1/min", "fast", "50/s"} {
 		if _, err := parsePace(text); err == nil {
 			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+// A variable that the shell does not know must not take a check, or a rule, away.
+func TestAFlagIsNotSetToNothing(t *testing.T) {
+	config := t.TempDir() + "/config.yaml"
+	if err := os.WriteFile(config, []byte("policy: ''\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for words, all := range map[string][][]string{
+		"is empty": {{"run", "--policy", "", "--", "x"}, {"run", "--config", config, "--", "x"}, {"run", "--cwd=", "--", "x"}, {"run", "--approver", "alice", "--approver", "", "--", "x"},
+			{"approvals", "allow", "3f2a", "--digest", ""}, {"approvals", "allow", "3f2a", "--delegate-to", ""}, {"approvals", "allow", "3f2a", "--remember", ""},
+			{"serve", "--exclude", ""}, {"approve", "--id", ""}, {"audit", "show", "fs", "--event", ""}},
+		"must be more than nothing": {{"run", "--within", "0s", "--", "x"}, {"run", "--max-calls", "0", "--", "x"}, {"call", "fs", "x", "--timeout", "0"}, {"serve", "--limit", "0"}},
+	} {
+		for _, args := range all {
+			var out, errs bytes.Buffer
+			code := run(t.Context(), args, env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+				getenv: func(key string) string { return "" }, environ: func() []string { return nil }})
+			if code != exitMisused || out.Len() > 0 || !strings.Contains(errs.String(), words) {
+				t.Errorf("%q: exit %d, %s%s", args, code, &out, &errs)
+			}
 		}
 	}
 }

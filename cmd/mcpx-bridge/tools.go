@@ -60,6 +60,9 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if write == nil {
 		return misused("it is one of "+strings.Join(sortedKeys(formats), ", "), "--format: there is no format %q", p.s.Format)
 	}
+	if err := p.s.checkTimeout(); err != nil {
+		return err
+	}
 	q, err := p.takeSeat(ctx, nil)
 	if err != nil {
 		return err
