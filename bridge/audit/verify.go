@@ -56,7 +56,7 @@ func VerifyLog(path string, c Checks) (Report, error) {
 			return Report{}, err
 		}
 		files, err := Files(path)
-		if err == nil && len(files) == 0 {
+		if err == nil && len(files) == 0 && noted.Seq == 0 {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
@@ -65,6 +65,9 @@ func VerifyLog(path string, c Checks) (Report, error) {
 		all := c
 		all.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted, filepath.Base(path) + ".head"})
 		r, err := VerifyFiles(files, all)
+		if len(files) == 0 && r.Fault != nil {
+			r.Fault.File = path // where it was
+		}
 		if r.OK || try == 5 {
 			return r, err
 		}

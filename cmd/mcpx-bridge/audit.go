@@ -103,6 +103,9 @@ func (p *program) auditShow(args []string) error {
 		return err
 	}
 	files, err := audit.Files(path)
+	if err == nil && len(files) == 0 {
+		err = fail(exitVerify, "compare with a copy; mcpx-bridge audit verify says what is missing", "%s is gone", path)
+	}
 	if err != nil {
 		return err
 	}
@@ -202,7 +205,7 @@ func verifyHint(r audit.Report) string {
 // reportWords says what was verified, and what not.
 func reportWords(path string, r audit.Report) []byte {
 	if r.Records == 0 {
-		return fmt.Appendf(nil, "%s is empty\n", visible(path))
+		return fmt.Appendf(nil, "%s is empty\n  nothing vouches for that: records that were cut off would not show; see --witness\n", visible(path))
 	}
 	const day = "2006-01-02 15:04:05"
 	out := fmt.Appendf(nil, "%s is whole: records %d to %d, %s to %s, %s\n", visible(path), r.First, r.Last,
@@ -239,7 +242,7 @@ func (p *program) auditLog(args []string) (string, error) {
 	for _, path := range []string{named, filepath.Join(dir, named+".jsonl")} {
 		info, err := os.Stat(path)
 		switch {
-		case err == nil && !info.IsDir():
+		case err == nil && !info.IsDir(), errors.Is(err, fs.ErrNotExist) && wasThere(path):
 			return path, nil
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return "", err
@@ -250,6 +253,13 @@ func (p *program) auditLog(args []string) (string, error) {
 		hint = "there are: " + strings.Join(kept, ", ")
 	}
 	return "", fail(exitFailed, hint, "there is no audit log %q", named)
+}
+
+// wasThere reports whether a log is gone of which the note about its end is left: that
+// it is missing is not to go unseen.
+func wasThere(path string) bool {
+	head, err := audit.Memo(path)
+	return err == nil && head.Seq > 0
 }
 
 // onlyLog is the log where none is named: the one that run was told of in the
@@ -275,15 +285,16 @@ func cmpDir(dir string) string {
 	return dir
 }
 
-// logsIn are the ids of the bridges that keep a record in dir.
+// logsIn are the ids of the bridges that keep a record in dir, or kept one that is
+// gone.
 func logsIn(dir string) (ids []string) {
-	entries, _ := os.ReadDir(dir) // without one there are none
+	entries, _ := os.ReadDir(dir) // without one there are none; sorted by name
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok && e.Type().IsRegular() {
+		id, is := strings.CutSuffix(strings.TrimSuffix(e.Name(), ".head"), ".jsonl")
+		if is && e.Type().IsRegular() && !slices.Contains(ids, id) && (strings.HasSuffix(e.Name(), ".jsonl") || wasThere(filepath.Join(dir, id+".jsonl"))) {
 			ids = append(ids, id)
 		}
 	}
-	slices.Sort(ids)
 	return ids
 }
 
