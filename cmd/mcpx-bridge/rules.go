@@ -88,6 +88,18 @@ func (p *program) approvers() []string {
 	return slices.DeleteFunc(slices.Clone(p.s.Approver), func(id string) bool { return id == "local" })
 }
 
+// checkApprovers refuses those who are never asked: a bridge about its own calls, and
+// the person behind a client where there is none.
+func (p *program) checkApprovers(self string) error {
+	switch {
+	case slices.Contains(p.s.Approver, self):
+		return misused("name somebody else; you at this machine are asked anyway", "--approver: %s is this bridge itself", self)
+	case slices.Contains(p.s.Approver, "host") && !p.s.GateHost:
+		return misused("add --stdio and --gate-host; you at this machine are asked anyway", "--approver: host is the person behind the client whose calls are judged")
+	}
+	return nil
+}
+
 // asking is a policy that asks the person at this machine and all approvers
 // about every call.
 func (p *program) asking() (*policy.Policy, error) {

@@ -229,7 +229,8 @@ func (p *program) newBridging(t target) (*bridging, error) {
 // errors are usage errors.
 func (p *program) checkedBridging(t target) (*bridging, error) {
 	b := &bridging{p: p, target: t, serving: make(chan struct{}), joined: make(chan struct{})}
-	if err := checkID("--id", cmp.Or(p.s.ID, t.id())); err != nil {
+	id := cmp.Or(p.s.ID, t.id())
+	if err := cmp.Or(checkID("--id", id), p.checkApprovers(id)); err != nil {
 		return nil, err
 	}
 	if err := p.checkRun(); err != nil {

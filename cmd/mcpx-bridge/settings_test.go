@@ -104,19 +104,26 @@ func TestAFlagIsNotSetToNothing(t *testing.T) {
 	if err := os.WriteFile(config, []byte("policy: ''\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for words, all := range map[string][][]string{
-		"is empty": {{"run", "--policy", "", "--", "x"}, {"run", "--config", config, "--", "x"}, {"run", "--cwd=", "--", "x"}, {"run", "--approver", "alice", "--approver", "", "--", "x"},
-			{"approvals", "allow", "3f2a", "--digest", ""}, {"approvals", "allow", "3f2a", "--delegate-to", ""}, {"approvals", "allow", "3f2a", "--remember", ""},
-			{"serve", "--exclude", ""}, {"approve", "--id", ""}, {"audit", "show", "fs", "--event", ""}},
-		"must be more than nothing": {{"run", "--within", "0s", "--", "x"}, {"run", "--max-calls", "0", "--", "x"}, {"call", "fs", "x", "--timeout", "0"}, {"serve", "--limit", "0"}},
-	} {
-		for _, args := range all {
-			var out, errs bytes.Buffer
-			code := run(t.Context(), args, env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-				getenv: func(key string) string { return "" }, environ: func() []string { return nil }})
-			if code != exitMisused || out.Len() > 0 || !strings.Contains(errs.String(), words) {
-				t.Errorf("%q: exit %d, %s%s", args, code, &out, &errs)
-			}
+	refuses(t, "is empty", [][]string{{"run", "--policy", "", "--", "x"}, {"run", "--config", config, "--", "x"}, {"run", "--cwd=", "--", "x"}, {"run", "--approver", "alice", "--approver", "", "--", "x"},
+		{"approvals", "allow", "3f2a", "--digest", ""}, {"approvals", "allow", "3f2a", "--delegate-to", ""}, {"approvals", "allow", "3f2a", "--remember", ""},
+		{"serve", "--exclude", ""}, {"approve", "--id", ""}, {"audit", "show", "fs", "--event", ""}})
+	refuses(t, "must be more than nothing", [][]string{{"run", "--within", "0s", "--", "x"}, {"run", "--max-calls", "0", "--", "x"}, {"call", "fs", "x", "--timeout", "0"}, {"serve", "--limit", "0"}})
+}
+
+func TestApproversWhoWouldNeverBeAsked(t *testing.T) {
+	refuses(t, "is this bridge itself", [][]string{{"run", "--id", "fs", "--approver", "fs", "--", "x"}, {"run", "--approver", "srv", "--", "srv"}})
+	refuses(t, "host is the person behind the client", [][]string{{"run", "--approver", "host", "--", "x"}, {"run", "--stdio", "--approver", "host", "--", "x"}})
+}
+
+// refuses runs command lines that are misuse, each for the same reason.
+func refuses(t *testing.T, words string, all [][]string) {
+	t.Helper()
+	for _, args := range all {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), args, env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+			getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+		if code != exitMisused || out.Len() > 0 || !strings.Contains(errs.String(), words) {
+			t.Errorf("%q: exit %d, %s%s", args, code, &out, &errs)
 		}
 	}
 }
