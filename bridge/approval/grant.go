@@ -90,8 +90,9 @@ func (d *Desk) restore(kept []Grant) {
 
 // Why something that is remembered does not count for a call.
 const (
-	notOffered   = "not_offered"   // the terms do not offer to remember it that long
-	othersDecide = "others_decide" // those who agreed then are not enough now
+	otherServer  = "server_changed" // another command, or the same in another directory
+	notOffered   = "not_offered"    // the terms do not offer to remember it that long
+	othersDecide = "others_decide"  // those who agreed then are not enough now
 )
 
 // granted finds what lets a call run unasked, nil if nothing does. The tool must
@@ -103,7 +104,9 @@ func (d *Desk) granted(p *pending) *Grant {
 	t := &p.q.Terms
 	for _, g := range d.grants {
 		switch {
-		case g.key != p.key || !g.madeHere(&p.q) || g.Proposer != p.q.Proposer:
+		case g.key != p.key || !g.inThisRoom(&p.q) || g.Proposer != p.q.Proposer:
+		case !g.ofThisServer(&p.q):
+			p.unused, p.unusedWhy = g, otherServer
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
 		case !slices.Contains(t.Remember, g.Keep):
@@ -117,11 +120,15 @@ func (d *Desk) granted(p *pending) *Grant {
 	return nil
 }
 
-// madeHere: a caller is who it is only in one room, and another server may have a
-// tool of the same definition, as the same program has where it is started with other
-// arguments or in another directory.
-func (g *Grant) madeHere(q *Question) bool {
-	return g.Topic == q.Topic && g.Gateway == q.Gateway && g.Server == q.Server && g.Dir == q.Dir && g.Command == q.Command && g.Unverified == q.Unverified
+// inThisRoom: a caller is who it is only in one room.
+func (g *Grant) inThisRoom(q *Question) bool {
+	return g.Topic == q.Topic && g.Gateway == q.Gateway && g.Unverified == q.Unverified
+}
+
+// ofThisServer: another server may have a tool of the same definition, as the same
+// program has where it is started with other arguments or in another directory.
+func (g *Grant) ofThisServer(q *Question) bool {
+	return g.Server == q.Server && g.Dir == q.Dir && g.Command == q.Command
 }
 
 // noteUnused says why somebody is asked though something is remembered.

@@ -193,6 +193,7 @@ func TestGrantsOfAnEarlierRun(t *testing.T) {
 	}
 	for reason, change := range map[string]func(*Question){
 		ToolChanged:  func(q *Question) { q.Fingerprint = "f2" },
+		otherServer:  func(q *Question) { q.Command = "c2" },
 		notOffered:   func(q *Question) { q.Terms.Remember = []string{"once", "session"} },
 		othersDecide: func(q *Question) { q.Terms.Of = []string{"carol"} },
 		"":           func(q *Question) { q.Topic = "elsewhere" }, // bob may be another there
@@ -217,6 +218,8 @@ func TestGrantsOfAnEarlierRun(t *testing.T) {
 	}
 	s.wantPending(s.open(rememberable("alice")))
 }
+
+func holds(g Grant, q *Question) bool { return g.inThisRoom(q) && g.ofThisServer(q) }
 
 // A topic of that name is kept elsewhere too, and a program that is started with
 // other arguments has the same tools: a yes holds for neither.
@@ -245,7 +248,7 @@ func TestAYesHoldsWhereItWasGiven(t *testing.T) {
 					t.Error("what anybody may have asked for is to last")
 				} else if made.Keep == "always" {
 					kept, _, err := ReadGrants("grants", []byte(RulesHead+made.Rule()))
-					if err != nil || len(kept) != 1 || !kept[0].madeHere(&way[0]) || kept[0].madeHere(&way[1]) {
+					if err != nil || len(kept) != 1 || !holds(kept[0], &way[0]) || holds(kept[0], &way[1]) {
 						t.Errorf("%s: %+v, %v", place, kept, err)
 					}
 				}

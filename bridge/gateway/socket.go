@@ -82,8 +82,8 @@ func (s *socket) idle() {
 }
 
 // await waits, awake, until the client says something, for 60 µs at most, and
-// reports whether it listened at all. It does not where the reading goroutine is the
-// one that waits, or is at work beside it: it could go on for as long as its client
+// reports whether it listened at all. It does not while the reading goroutine
+// hands on what was said, by itself or beside it: it could go on for as long as its client
 // calls in a row, and only one who goes to sleep looks whether others have said
 // something.
 func (s *socket) await() bool { return !s.flushing.Load() && s.linger.Wait() }

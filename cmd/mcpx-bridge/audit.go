@@ -205,7 +205,7 @@ func verifyHint(r audit.Report) string {
 // reportWords says what was verified, and what not.
 func reportWords(path string, r audit.Report) []byte {
 	if r.Records == 0 {
-		return fmt.Appendf(nil, "%s is empty\n  nothing vouches for that: records that were cut off would not show; see --witness\n", visible(path))
+		return fmt.Appendf(nil, "%s is empty\n  nothing vouches for that: records that were cut off would not show\n", visible(path))
 	}
 	const day = "2006-01-02 15:04:05"
 	out := fmt.Appendf(nil, "%s is whole: records %d to %d, %s to %s, %s\n", visible(path), r.First, r.Last,
@@ -259,7 +259,7 @@ func (p *program) auditLog(args []string) (string, error) {
 // it is missing is not to go unseen.
 func wasThere(path string) bool {
 	head, err := audit.Memo(path)
-	return err == nil && head.Seq > 0
+	return err != nil || head.Seq > 0 // what is wrong with the note, verify says
 }
 
 // onlyLog is the log where none is named: the one that run was told of in the
@@ -288,14 +288,16 @@ func cmpDir(dir string) string {
 // logsIn are the ids of the bridges that keep a record in dir, or kept one that is
 // gone.
 func logsIn(dir string) (ids []string) {
-	entries, _ := os.ReadDir(dir) // without one there are none; sorted by name
+	entries, _ := os.ReadDir(dir) // without one there are none
 	for _, e := range entries {
-		id, is := strings.CutSuffix(strings.TrimSuffix(e.Name(), ".head"), ".jsonl")
-		if is && e.Type().IsRegular() && !slices.Contains(ids, id) && (strings.HasSuffix(e.Name(), ".jsonl") || wasThere(filepath.Join(dir, id+".jsonl"))) {
+		name, note := strings.CutSuffix(e.Name(), ".head")
+		id, is := strings.CutSuffix(name, ".jsonl")
+		if is && e.Type().IsRegular() && (!note || wasThere(filepath.Join(dir, name))) {
 			ids = append(ids, id)
 		}
 	}
-	return ids
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // flags are those that choose records.

@@ -186,16 +186,22 @@ func (b *bridging) keepWitness(ctx context.Context) error {
 	}
 }
 
-// closeAudit writes what is still to be written, and says that we end.
-func (b *bridging) closeAudit() error {
+// closeAudit writes what is still to be written, and says that we end, because of err
+// or as we should. That it could not be written is how we end then, or a word beside it.
+func (b *bridging) closeAudit(err error) error {
 	b.sidecar.Leave()
 	if b.audit == nil {
-		return nil
+		return err
 	}
-	if err := b.audit.Close(); err != nil {
-		return fail(exitAudit, "the next run says in it that it was not closed; is there room on the disk?", "the audit log was not closed: %w", err)
+	failed := b.audit.Close()
+	switch {
+	case failed == nil:
+		return err
+	case err == nil:
+		return fail(exitAudit, "is there room on the disk? the next run says in it that it was not closed", "the audit log was not closed: %w", failed)
 	}
-	return nil
+	b.p.log.Error("the audit log was not closed", "error", failed)
+	return err
 }
 
 // fresh128 are 128 bits that nobody can guess.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/google/shlex"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // command finds the server's command: what stands behind --, untouched, or
@@ -84,8 +88,9 @@ func sameKey(a, b string) bool {
 
 const cwdHint = "name a directory that is there, for the server to be started in"
 
-// serverDir is the directory in which the server is started, "" for ours, without
-// links on the way there as far as they can be read.
+// serverDir is the directory in which the server is started, without links on the way
+// there, which may lead elsewhere by the next start; dir "" is ours. It is "" where
+// that cannot be told, and no yes can be bound to it.
 func serverDir(dir string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
@@ -94,7 +99,7 @@ func serverDir(dir string) (string, error) {
 	if real, err := filepath.EvalSymlinks(whole); err == nil {
 		return real, nil
 	}
-	return whole, nil
+	return "", nil
 }
 
 // checkDir refuses a working directory that is none.
@@ -110,4 +115,15 @@ func checkDir(dir string) error {
 		return misused(cwdHint, "--cwd: %s is no directory", dir)
 	}
 	return nil
+}
+
+// startHint says what to do about a server that does not start.
+func startHint(e *stdio.StartError) string {
+	if e.Endpoint != (stdio.Endpoint{}) {
+		return attachHint(e.Exit.Cause)
+	}
+	if errors.Is(e, os.ErrNotExist) || errors.Is(e, exec.ErrNotFound) {
+		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
+	}
+	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"
 }

@@ -36,32 +36,32 @@ func (p *program) settle(cmd *cobra.Command) error {
 			delete(open, name)
 		}
 	}
-	if p.s.Config != "" {
-		if err := fromFile(p.s.Config, cmd.Flags(), open, knownFlags(cmd.Root())); err != nil {
-			return err
+	for _, f := range p.given {
+		if why := saysNothing(f); why != "" {
+			return misused("is there a variable that the shell does not know?\n"+flagHint(f), "--%s %s", f.Name, why)
 		}
 	}
-	return nothingSaid(cmd.Flags())
+	if p.s.Config == "" {
+		return nil
+	}
+	return fromFile(p.s.Config, cmd.Flags(), open, knownFlags(cmd.Root()))
 }
 
-// nothingSaid refuses flags that were set to nothing: mostly there is a variable that
-// the shell does not know. As if they were not there, a policy or the digest of what
-// was looked at would be missing without a word. An empty MCPX_ variable is none.
-func nothingSaid(flags *pflag.FlagSet) (err error) {
-	flags.Visit(func(f *pflag.Flag) {
-		values, zero := []string{f.Value.String()}, f.DefValue == "0" || f.DefValue == "0s" // which stands for something else
-		if many, ok := f.Value.(pflag.SliceValue); ok {
-			values = many.GetSlice()
-		}
-		switch {
-		case err != nil:
-		case len(values) == 0 || slices.Contains(values, ""):
-			err = misused("is there a variable that the shell does not know?\n"+flagHint(f), "--%s is empty", f.Name)
-		case zero && f.Value.String() == f.DefValue:
-			err = misused(flagHint(f), "--%s must be more than nothing", f.Name)
-		}
-	})
-	return err
+// saysNothing is what is wrong with a flag that was set to nothing. As if it were not
+// there, a policy or the digest of what was looked at would be missing without a
+// word. Where a number is 0 by default, that is how "not given" is spelled.
+func saysNothing(f *pflag.Flag) string {
+	values := []string{f.Value.String()}
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		values = many.GetSlice()
+	}
+	switch {
+	case len(values) == 0 || slices.Contains(values, ""):
+		return "is empty"
+	case (f.DefValue == "0" || f.DefValue == "0s") && values[0] == f.DefValue:
+		return "must be more than nothing"
+	}
+	return ""
 }
 
 // fromEnv sets a flag from its variable, if there is one.
@@ -75,6 +75,9 @@ func (p *program) fromEnv(flags *pflag.FlagSet, f *pflag.Flag) (bool, error) {
 		if err := flags.Set(f.Name, value); err != nil {
 			return false, misused(flagHint(f), "%s in the environment: %s", key, reason(err))
 		}
+	}
+	if why := saysNothing(f); why != "" {
+		return false, misused(flagHint(f), "%s in the environment: it %s", key, why)
 	}
 	return true, nil
 }
@@ -151,6 +154,9 @@ func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.F
 			if err := flags.Set(e.key, value); err != nil {
 				return misused(flagHint(f), "%s:%s: %s: %s", file, e.at, e.key, reason(err))
 			}
+		}
+		if why := saysNothing(open[e.key]); why != "" && len(e.values) > 0 {
+			return misused(flagHint(f), "%s:%s: %s %s", file, e.at, e.key, why)
 		}
 	}
 	return nil

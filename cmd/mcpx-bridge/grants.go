@@ -21,6 +21,7 @@ Who allows a call may have that remembered, for the session or until a date. The
 same call (same caller, same arguments, same tool, defined as it was then) then
 runs without a question, while the policy would still let those decide who did
 and the server is started with the same command and --env in the same directory.
+For attach, the endpoint is the command, and the directory ours.
 What it inherits of the environment beside that, and what its program is, may have
 changed: for calls that hang on it, let nothing be remembered.
 What is to last is kept in a file under the state directory.`,

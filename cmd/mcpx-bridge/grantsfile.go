@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -32,9 +33,6 @@ func (b *bridging) grantsFile() (string, error) {
 // is bound to here.
 func (b *bridging) takeGrants() (err error) {
 	c := &b.opt.Engine
-	if c.Dir, err = serverDir(b.p.s.Cwd); err != nil {
-		return err
-	}
 	if c.Command, err = b.startedAs(); err != nil {
 		return err
 	}
@@ -48,8 +46,12 @@ func (b *bridging) takeGrants() (err error) {
 // its environment; --env-clean: for all of that. The command that people are shown
 // is without its secrets, and so the same for another account, or another database.
 // Whoever reads the word learns none of them: it is keyed. What the server inherits
-// unnamed is not in it, for that is not the same twice.
+// unnamed is not in it, for that is not the same twice. It is "" for descriptors that
+// we inherited: who is at their other end, they do not say, so nothing can last.
 func (b *bridging) startedAs() (string, error) {
+	if b.target.attached() && b.target.at.Network == "fd" {
+		return "", nil
+	}
 	home, err := stateHome(b.p.getenv)
 	if err != nil {
 		return "", err
@@ -59,7 +61,7 @@ func (b *bridging) startedAs() (string, error) {
 	}
 	secret, err := home.secret()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("what answers that are to last are bound to cannot be told: %w", err)
 	}
 	env := b.p.s.Env
 	if b.p.s.EnvClean {
@@ -67,7 +69,7 @@ func (b *bridging) startedAs() (string, error) {
 	}
 	word := hmac.New(sha256.New, secret)
 	word.Write([]byte("mcpx-bridge command 1\n"))
-	for _, list := range [][]string{b.target.argv, {b.target.at.String()}, env} {
+	for _, list := range [][]string{b.target.argv, {b.target.at.String()}, {strconv.FormatBool(b.p.s.EnvClean)}, env} {
 		fmt.Fprintf(word, "%d\n", len(list))
 		for _, s := range list {
 			fmt.Fprintf(word, "%d %s\n", len(s), s)

@@ -208,13 +208,14 @@ func TestAYesForGoodHoldsForTheServersCommand(t *testing.T) {
 		flags, words [2][]string
 		same         bool
 	}{
-		"the same":              {words: [2][]string{{"--token", "a"}, {"--token", "a"}}, flags: [2][]string{{"--env", "A=1"}, {"--env", "A=1"}}, same: true},
-		"another secret":        {words: [2][]string{{"--token", "a"}, {"--token", "b"}}},
-		"a secret in a URL":     {words: [2][]string{{"db://u:staging@db"}, {"db://u:production@db"}}},
-		"one word or two":       {words: [2][]string{{"a b"}, {"a", "b"}}},
-		"a variable":            {flags: [2][]string{{"--env", "A=1"}, {"--env", "A=2"}}},
-		"a word for a variable": {flags: [2][]string{{"--env", "A=1"}, nil}, words: [2][]string{nil, {"A=1"}}},
-		"a clean environment":   {flags: [2][]string{nil, {"--env-clean", "--env-pass", "PATH"}}},
+		"the same":                               {words: [2][]string{{"--token", "a"}, {"--token", "a"}}, flags: [2][]string{{"--env", "A=1"}, {"--env", "A=1"}}, same: true},
+		"another secret":                         {words: [2][]string{{"--token", "a"}, {"--token", "b"}}},
+		"a secret in a URL":                      {words: [2][]string{{"db://u:staging@db"}, {"db://u:production@db"}}},
+		"one word or two":                        {words: [2][]string{{"a b"}, {"a", "b"}}},
+		"a variable":                             {flags: [2][]string{{"--env", "A=1"}, {"--env", "A=2"}}},
+		"a word for a variable":                  {flags: [2][]string{{"--env", "A=1"}, nil}, words: [2][]string{nil, {"A=1"}}},
+		"a clean environment that says the same": {flags: [2][]string{{"--env", "A=1"}, {"--env-clean", "--env", "A=1"}}},
+		"a clean environment":                    {flags: [2][]string{nil, {"--env-clean", "--env-pass", "PATH"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -207,11 +207,7 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 		return err
 	}
 	defer b.door.close()
-	defer func() {
-		if err := b.closeAudit(); err != nil {
-			b.p.log.Error(err.Error())
-		}
-	}()
+	defer b.closeAudit(errSignalled) // how we end is the server's to say
 	pt.enter(b)
 	defer pt.leave(ctx, b)
 	return together(ctx, b.place()...)

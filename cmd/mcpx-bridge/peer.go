@@ -29,7 +29,7 @@ type peer struct {
 	onFrame func(e *wire.Envelope)      // sees everything received; may be nil
 	onAsk   func(e *wire.Envelope) bool // takes requests to us that it answers itself; may be nil
 	onRoom  func(e roomEvent)           // sees seats taken and lost, refused frames; may be nil
-	onMove  func(id, event string)      // sees who joins and leaves; may be nil
+	onMove  func(id, event string)      // sees every word of presence, one after the other; may be nil
 	also    topic.Handler               // hears everything too, after us; may be nil
 
 	seated chan struct{} // closed at the first welcome
@@ -387,14 +387,17 @@ func (q *peer) presence(e *wire.Envelope) {
 }
 
 // saysOf says when the one who is asked leaves and comes back. That is no end: who
-// comes back within a minute may bring an answer along.
+// comes back may bring an answer along. What it returns is for onMove.
 func (p *program) saysOf(asked string) func(id, event string) {
+	away := false
 	return func(id, event string) {
 		switch {
 		case id != asked || asked == "":
 		case event == "leave":
+			away = true
 			p.log.Warn(asked + " has left the topic; there may be an answer if it comes back")
-		default:
+		case event == "join" && away:
+			away = false
 			p.log.Info(asked + " is back in the topic")
 		}
 	}

@@ -182,11 +182,10 @@ func arguments(least, most int) cobra.PositionalArgs {
 		case most >= 0 && len(args) > most:
 			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", commandName(cmd), args[most])
 		}
-		ours := args
-		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-			ours = args[:dash]
+		if strings.Contains(cmd.Use, "CMD") { // a server's words may be empty
+			args = args[:max(cmd.ArgsLenAtDash(), 0)]
 		}
-		if i := slices.Index(ours, ""); i >= 0 && (least > 0 || most > 0) {
+		if i := slices.Index(args, ""); i >= 0 {
 			return misused("is there a variable that the shell does not know?\nusage: "+cmd.UseLine(), "%s: argument %d is empty", commandName(cmd), i+1)
 		}
 		return nil

@@ -225,7 +225,7 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 		return err
 	case p.s.ID == "":
 		return misused("mcpx-bridge withdraw "+proposal+" --id alice", "withdraw needs the --id under which it was proposed")
-	case len(proposal) > 256 || visible(proposal) != proposal:
+	case proposal == "" || len(proposal) > 256 || visible(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
 	q, err := p.takeSeat(ctx, nil)

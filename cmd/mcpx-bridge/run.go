@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -244,7 +243,11 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+	dir, err := serverDir(p.s.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: cmp.Or(dir, p.s.Cwd), Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace}
 	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))
 	if !ok {
@@ -266,6 +269,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 			Topic:    p.s.Topic,
 			Gateway:  gatewayName(p.s.Gateway),
 			Server:   t.String(),
+			Dir:      dir,
 			Mark:     t.mark(),
 
 			Local:           true,
@@ -335,7 +339,7 @@ func (b *bridging) run(ctx context.Context) (err error) {
 	b.events = b.p.newEvents(b.p.stdout)
 	defer b.events.close()
 	defer b.door.close()
-	defer func() { err = cmp.Or(err, b.closeAudit()) }()
+	defer func() { err = b.closeAudit(err) }()
 	err = together(context.WithoutCancel(ctx), append(b.place(),
 		b.keepServer,
 		b.keepAsking,
@@ -358,16 +362,6 @@ func (b *bridging) keepServer(ctx context.Context) error {
 		return fail(exitServer, startHint(e), "%w", e)
 	}
 	return err
-}
-
-func startHint(e *stdio.StartError) string {
-	if e.Endpoint != (stdio.Endpoint{}) {
-		return attachHint(e.Exit.Cause)
-	}
-	if errors.Is(e, os.ErrNotExist) || errors.Is(e, exec.ErrNotFound) {
-		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
-	}
-	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"
 }
 
 // keepSeat joins the topic as soon as there is something to serve, but does not

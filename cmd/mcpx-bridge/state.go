@@ -96,7 +96,7 @@ func (d stateDir) readSecret() ([]byte, error) {
 	}
 	secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(secret) != 32 {
-		return nil, fail(exitFailed, "remove it; a new one is made (tokens made with it stop working)",
+		return nil, fail(exitFailed, "remove it; a new one is made (tokens made with it, and answers that were to last, count no more)",
 			"%s does not hold 32 bytes in hexadecimal", d.file("secret"))
 	}
 	return secret, nil

@@ -38,7 +38,7 @@ func (r *record) note(event string, message []byte) error {
 	if r == nil {
 		return nil
 	}
-	e := entry{Event: event}
+	var e entry
 	if err := json.Unmarshal(message, &e); err != nil {
 		return err
 	}
