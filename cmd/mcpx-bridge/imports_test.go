@@ -18,8 +18,9 @@ const module = "github.com/mcpx-protocol/mcpx-bridge"
 // that is not in the table has no place yet: give it one, at a level, before
 // anything else. Some rows wait for their rooms.
 var may = map[string]string{
-	"policy":                 "",
-	"stdio/jsonrpc":          "",
+	"stdio/fold":             "",
+	"policy":                 "stdio/fold",
+	"stdio/jsonrpc":          "stdio/fold",
 	"stdio/inbox":            "",
 	"stdio/linger":           "",
 	"stdio/outbox":           "",
@@ -81,7 +82,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/wire", "policy", "stdio/jsonrpc"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 
