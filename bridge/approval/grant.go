@@ -3,6 +3,7 @@ package approval
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -43,6 +44,29 @@ func (p *pending) offersToKeep() []string {
 		return nil
 	}
 	return kept
+}
+
+// keeps says in words what an answer to remember would do.
+func (o *Options) keeps(word string) string {
+	switch word {
+	case "session":
+		return "the same call with exactly these arguments runs unasked until the bridge stops or the caller leaves, for " +
+			inWords(o.Session) + " at most"
+	case "always":
+		return "the same call with exactly these arguments runs unasked for " + inWords(o.Always) + ", after a restart too"
+	}
+	return "this one call; the next is asked about again"
+}
+
+// inWords is a time in the largest unit that it has whole.
+func inWords(t time.Duration) string {
+	switch day := 24 * time.Hour; {
+	case t%day == 0:
+		return strconv.Itoa(int(t/day)) + " days"
+	case t%time.Hour == 0:
+		return strconv.Itoa(int(t/time.Hour)) + " hours"
+	}
+	return t.String()
 }
 
 // grantFor makes the grant that those who agreed want made, nil if any of them

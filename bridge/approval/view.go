@@ -32,6 +32,7 @@ type View struct {
 	Edits           []Field  // what may be changed
 	DelegateTo      []string // to whom it may be passed on; empty: to nobody
 	Remember        []string // what may be remembered; empty: nothing but this once
+	RememberMeans   []string // what each of Remember would do, in words; empty: unknown
 }
 
 // A Fact is one line of a View.
@@ -82,6 +83,9 @@ func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
 	}
 	v := p.view(now, p.deadline, p.args)
 	v.Arguments, v.More = leaves(p.args, whole)
+	for _, word := range v.Remember {
+		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
+	}
 	return v, true
 }
 

@@ -43,7 +43,14 @@ func (m *model) waiting() string {
 }
 
 func (m *model) drawList(now time.Time, columns, lines int) panel {
-	bottom, _ := m.bottom("Enter open   j k move   q quit", columns)
+	help := "Enter open   j k move"
+	if !m.resident {
+		help += "   q quit"
+	}
+	if m.locked(now) {
+		help = wrongWindow
+	}
+	bottom, _ := m.bottom(help, columns)
 	at, room := m.place(), max(lines-1-len(bottom), 1)
 	from := min(max(at-room/2, 0), max(len(m.items)-room, 0))
 	p := panel{rows: []row{{spread(fmt.Sprintf(" %d questions", len(m.items)), "", columns), bar}}, cursor: -1}
@@ -65,12 +72,13 @@ func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	p := panel{rows: []row{{spread(title, clockText(it.q.Deadline.Sub(now))+"   "+it.q.Digest+" ", columns), bar}}}
 	if m.view != nil {
 		if m.columns != columns {
-			m.page, m.columns = pageOf(m.view, columns), columns
+			m.page, m.arguments = pageOf(m.view, columns)
+			m.columns = columns
 		}
 		bottom, _ := m.bottom("", columns)
 		p.rows = append(p.rows, m.leaf(columns, lines-1-len(bottom))...)
 	}
-	bottom, cursor := m.bottom(m.help(), columns)
+	bottom, cursor := m.bottom(m.help(now), columns)
 	p.rows, p.cursor = append(p.rows, bottom...), cursor
 	return p
 }
@@ -114,10 +122,15 @@ func (m *model) bottom(help string, columns int) (all []row, cursor int) {
 	return append(all, row{line, strong}), cursor
 }
 
+const wrongWindow = "that key is no answer; is this the right window? answers wait for a moment without keys"
+
 // help names the keys that have a meaning now.
-func (m *model) help() string {
+func (m *model) help(now time.Time) string {
 	if m.view == nil || m.mode == sending {
 		return "…"
+	}
+	if m.locked(now) {
+		return wrongWindow
 	}
 	var keys []string
 	add := func(when bool, text string) {

@@ -35,7 +35,7 @@ or say: list, show DIGEST, quit`
 // of In that never returns.
 func (l *Lines) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	p := &Prompt{m: newModel(0, false), posted: make(chan func(), 16)}
+	p := &Prompt{m: newModel(0, 0, false), posted: make(chan func(), 16)}
 	l.m, l.shown = p.m, map[string]approval.View{}
 	var parts sync.WaitGroup
 	defer parts.Wait()

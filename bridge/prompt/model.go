@@ -19,7 +19,7 @@ type mode uint8
 const (
 	reading mode = iota
 	listing
-	confirming // Enter allows
+	confirming // typing the beginning of the digest, which allows
 	refusing   // typing why not
 	passing    // typing to whom
 	filling    // typing into a field
@@ -45,6 +45,7 @@ func (it *item) what() string {
 // A model is what the person sees and is doing. It is used by one goroutine.
 type model struct {
 	guard    time.Duration
+	silence  time.Duration
 	resident bool // the prompt of a bridge of our own: it never quits
 
 	sources map[string]Source
@@ -52,19 +53,23 @@ type model struct {
 	items   []item // of all sources, oldest first
 	at      ref    // the one that is open, or would be
 
-	view     *approval.View // of the one that is open; nil until it is here
-	page     []row
-	columns  int       // of page
-	top      int       // first line of page that is seen
-	height   int       // lines of page that are seen
-	ended    bool      // its end has been seen
-	since    time.Time // when it came before the person's eyes; zero: not yet
-	mode     mode
-	remember int // which of view.Remember
-	line     editor
-	field    int // which of view.Edits is being typed
-	entries  []approval.Entry
-	hint     string // a line for the person, until the next key
+	view      *approval.View // of the one that is open; nil until it is here
+	page      []row
+	columns   int       // of page
+	top       int       // first line of page that is seen
+	was       int       // top before it was confirmed
+	arguments int       // the line of page with which the arguments begin
+	height    int       // lines of page that are seen
+	ended     bool      // its end has been seen
+	since     time.Time // when it came before the person's eyes; zero: not yet
+	mode      mode
+	remember  int // which of view.Remember
+	line      editor
+	field     int // which of view.Edits is being typed
+	entries   []approval.Entry
+	hint      string    // a line for the person, until the next key
+	confirmed time.Time // when confirming began
+	lockedAt  time.Time // of the last key while answers are locked; zero: they are not
 
 	fetching ref  // of the one that is being fetched
 	stale    bool // view is not how it is now
@@ -75,8 +80,8 @@ type model struct {
 	said []string     // to be put above
 }
 
-func newModel(guard time.Duration, resident bool) *model {
-	return &model{guard: guard, resident: resident, sources: map[string]Source{}, lists: map[string][]control.Question{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}}
+func newModel(guard, silence time.Duration, resident bool) *model {
+	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]Source{}, lists: map[string][]control.Question{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}}
 }
 
 func (m *model) say(format string, args ...any) {

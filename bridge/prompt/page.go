@@ -34,13 +34,17 @@ func rows(l look, lines ...string) []row {
 	return all
 }
 
-// pageOf sets a question out in columns: all of it, however long.
-func pageOf(v *approval.View, columns int) (page []row) {
+// pageOf sets a question out in columns: all of it, however long. The arguments,
+// which begin at the line that it returns, come before the circumstances: they
+// are what is agreed to, and are seen while one confirms.
+func pageOf(v *approval.View, columns int) (page []row, arguments int) {
 	add := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
 	add(strong, v.Headline)
 	for _, b := range v.Banner {
 		add(alarm, "! "+b)
 	}
+	arguments = len(page)
+	addArguments(v, add)
 	for _, f := range v.Facts {
 		if f.Name == "Decide by" {
 			continue // the clock above says so, and runs
@@ -50,9 +54,18 @@ func pageOf(v *approval.View, columns int) (page []row) {
 	for _, p := range v.People {
 		add(faint, fmt.Sprintf("%-12s %s (%s)", "Asked", p.Who, p.State))
 	}
+	for i, word := range v.Remember {
+		if i < len(v.RememberMeans) {
+			add(faint, fmt.Sprintf("%-12s %s: %s", "Remember", word, v.RememberMeans[i]))
+		}
+	}
+	return page, arguments
+}
+
+func addArguments(v *approval.View, add func(look, string)) {
 	if len(v.Arguments) == 0 && v.More == 0 {
 		add(usual, "Arguments    "+cmp.Or(v.Compact, "none"))
-		return page
+		return
 	}
 	add(usual, "Arguments")
 	for _, l := range v.Arguments {
@@ -65,7 +78,6 @@ func pageOf(v *approval.View, columns int) (page []row) {
 	if v.More > 0 {
 		add(alarm, fmt.Sprintf("! %d more values are not shown", v.More))
 	}
-	return page
 }
 
 // clockText is the time that is left, as a clock would show it.

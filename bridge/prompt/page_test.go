@@ -19,21 +19,25 @@ func TestAI16ThePageIsAsWritten(t *testing.T) {
   ┆ rite_file
 ! contains 1 invisible character, shown
   ┆ as \u{…}
-Tool         write_file
-Caller       agent-a
-Bridge       fs (notes-server)
-Rule         small-writes
-Digest       9c01d2ee
-Asked        local (asked)
 Arguments
   /path = "/tmp/x"
   /text = "aaa…zzz" (cut)
   the whole of it:
   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
   ┆ aaaaaaaaaaaaa"
+Tool         write_file
+Caller       agent-a
+Bridge       fs (notes-server)
+Rule         small-writes
+Digest       9c01d2ee
+Asked        local (asked)
 `
 	var got strings.Builder
-	for _, r := range pageOf(&v, 40) {
+	page, arguments := pageOf(&v, 40)
+	if page[arguments].text != "Arguments" {
+		t.Errorf("the arguments begin with %q", page[arguments].text)
+	}
+	for _, r := range page {
 		got.WriteString(strings.TrimRight(r.text, " ") + "\n")
 	}
 	if got.String() != want {

@@ -22,11 +22,14 @@ const (
 // person's eyes, or in the moment after, decides nothing.
 func (m *model) press(k key) (wish, approval.Reply) {
 	m.hint = ""
+	m.listen(k.at)
 	switch m.mode {
 	case listing:
-		return m.pressInList(k.r), approval.Reply{}
-	case confirming, refusing, passing, filling:
-		return m.pressInLine(k.r)
+		return m.pressInList(k), approval.Reply{}
+	case confirming:
+		return m.pressInConfirmation(k)
+	case refusing, passing, filling:
+		return m.pressInLine(k)
 	case sending:
 		return nothing, approval.Reply{}
 	}
@@ -36,36 +39,57 @@ func (m *model) press(k key) (wish, approval.Reply) {
 	if m.view == nil || m.since.IsZero() || k.at.Sub(m.since) < m.guard {
 		return nothing, approval.Reply{} // typed ahead
 	}
-	m.choose(k.r)
+	m.choose(k)
 	return nothing, approval.Reply{}
+}
+
+// What is typed here may be meant for another window. A key that means nothing
+// says so, and from then on no answer is begun until nothing was typed for
+// m.silence (DESIGN 7, FINDINGS U1).
+
+// listen ends the lock when there was silence before this key. Whatever is typed
+// meanwhile makes it longer.
+func (m *model) listen(at time.Time) {
+	if !m.locked(at) {
+		m.lockedAt = time.Time{}
+		return
+	}
+	m.lockedAt = at
+}
+
+// lock takes no answers until there was silence.
+func (m *model) lock(at time.Time) { m.lockedAt = at }
+
+func (m *model) locked(now time.Time) bool {
+	return !m.lockedAt.IsZero() && now.Sub(m.lockedAt) < m.silence
 }
 
 // move takes the keys that decide nothing.
 func (m *model) move(r rune) (w wish, done bool) {
 	switch r {
 	case 'q', endOfText:
-		if m.resident {
-			return nothing, true
-		}
-		return quit, true
+		return quit, !m.resident
 	case 'n', right:
-		m.step(1)
+		return nothing, m.step(1)
 	case 'p', left:
-		m.step(-1)
+		return nothing, m.step(-1)
 	case 'l', escape:
-		if len(m.items) > 1 {
-			m.mode = listing
+		if len(m.items) < 2 {
+			return nothing, r == escape
 		}
+		m.mode = listing
 	default:
 		return nothing, m.scroll(r)
 	}
 	return nothing, true
 }
 
-func (m *model) step(by int) {
-	if n := len(m.items); n > 1 {
+func (m *model) step(by int) (moved bool) {
+	n := len(m.items)
+	if n > 1 {
 		m.open(((m.place()+by)%n + n) % n)
 	}
+	return n > 1
 }
 
 func (m *model) scroll(r rune) bool {
@@ -88,12 +112,13 @@ func (m *model) scroll(r rune) bool {
 	return true // draw keeps it within bounds
 }
 
-func (m *model) pressInList(r rune) wish {
-	switch r {
+func (m *model) pressInList(k key) wish {
+	switch k.r {
 	case 'q', endOfText:
 		if !m.resident {
 			return quit
 		}
+		m.lock(k.at)
 	case 'j', 'n', down:
 		m.step(1)
 	case 'k', 'p', up:
@@ -101,14 +126,21 @@ func (m *model) pressInList(r rune) wish {
 	case enter, 'l', escape, ' ':
 		m.open(m.place())
 		m.mode = reading
+	default:
+		m.lock(k.at)
 	}
 	return nothing
 }
 
 // choose begins an answer.
-func (m *model) choose(r rune) {
+func (m *model) choose(k key) {
+	r := k.r
 	if !slices.Contains([]rune("adegr"), r) {
+		m.lock(k.at)
 		return
+	}
+	if m.locked(k.at) {
+		return // the help says why
 	}
 	if us, others := m.asked(); !us {
 		m.hint = "this is not for you to decide now"
@@ -134,7 +166,7 @@ func (m *model) choose(r rune) {
 		m.entries = nil
 		m.fill(0)
 	default:
-		m.confirm()
+		m.confirm(k.at)
 	}
 }
 
@@ -154,7 +186,17 @@ func (m *model) keep() string {
 	return m.view.Remember[m.remember]
 }
 
-func (m *model) confirm() {
+// means says in words what that would do.
+func (m *model) means() string {
+	if m.remember < len(m.view.RememberMeans) {
+		return m.view.RememberMeans[m.remember]
+	}
+	return "for exactly these arguments"
+}
+
+// confirm asks for what typing that is meant for another window does not hold:
+// the beginning of the digest. The arguments are on the screen meanwhile.
+func (m *model) confirm(at time.Time) {
 	what := "allow this call"
 	if len(m.entries) > 0 {
 		var changes []string
@@ -164,9 +206,33 @@ func (m *model) confirm() {
 		what += " with " + strings.Join(changes, ", ")
 	}
 	if k := m.keep(); k == "session" || k == "always" {
-		what += ", and remember that (" + k + ")"
+		what += ", and remember that (" + k + ": " + m.means() + ")"
 	}
-	m.mode, m.line = confirming, newEditor(fmt.Sprintf("%s [%s]? Enter allows it, any other key does not ", what, m.view.Short), "", nil)
+	m.mode, m.line = confirming, newEditor(fmt.Sprintf("%s? type the first %d of %s, any other key does not: ", what, confirmedBy, m.view.Short), "", nil)
+	m.confirmed, m.was = at, m.top
+	m.top = m.arguments
+}
+
+// confirmedBy is how many characters of the digest a yes takes.
+const confirmedBy = 2
+
+// pressInConfirmation takes the beginning of the digest and nothing else. What
+// comes at once after the key that began it was typed by somebody who did not
+// read what is asked.
+func (m *model) pressInConfirmation(k key) (wish, approval.Reply) {
+	typed, want := m.line.String()+string(k.r), m.view.Short[:confirmedBy]
+	switch read := k.at.Sub(m.confirmed) >= m.guard; {
+	case read && typed == want:
+		return m.answer(approval.Reply{Allow: true, Remember: m.keep(), Fields: m.entries})
+	case read && strings.HasPrefix(want, typed):
+		m.line.key(k.r)
+		return nothing, approval.Reply{}
+	}
+	if k.r != escape && k.r != endOfText {
+		m.lock(k.at)
+	}
+	m.mode, m.entries, m.top = reading, nil, m.was
+	return nothing, approval.Reply{}
 }
 
 // fill begins to type into a field.
@@ -183,34 +249,33 @@ func (m *model) fill(i int) {
 }
 
 // pressInLine takes the keys of the line at the bottom.
-func (m *model) pressInLine(r rune) (wish, approval.Reply) {
+func (m *model) pressInLine(k key) (wish, approval.Reply) {
 	switch {
-	case r == escape || r == endOfText || m.mode == confirming && r != enter:
+	case k.r == escape || k.r == endOfText:
 		m.mode, m.entries = reading, nil
 		return nothing, approval.Reply{}
-	case r != enter:
-		m.line.key(r)
+	case k.r != enter:
+		m.line.key(k.r)
 		return nothing, approval.Reply{}
 	}
-	switch typed := m.line.String(); m.mode {
-	case refusing:
+	typed := m.line.String()
+	if m.mode == refusing {
 		return m.answer(approval.Reply{Reason: typed})
-	case passing:
+	}
+	if m.mode == passing {
 		if !slices.Contains(m.view.DelegateTo, typed) {
 			m.hint = "it can be passed on to: " + strings.Join(m.view.DelegateTo, ", ")
 			return nothing, approval.Reply{}
 		}
 		return m.answer(approval.Reply{To: typed})
-	case filling:
-		m.filled(typed)
-		return nothing, approval.Reply{}
 	}
-	return m.answer(approval.Reply{Allow: true, Remember: m.keep(), Fields: m.entries})
+	m.filled(typed, k.at)
+	return nothing, approval.Reply{}
 }
 
 // filled takes what was typed into a field, and goes on to the next. A value
 // that is left as it is is not sent.
-func (m *model) filled(typed string) {
+func (m *model) filled(typed string, at time.Time) {
 	f := &m.view.Edits[m.field]
 	if typed != approval.Text(f.Typed()) {
 		raw, problem := f.Value(typed)
@@ -224,7 +289,7 @@ func (m *model) filled(typed string) {
 		m.fill(m.field + 1)
 		return
 	}
-	m.confirm()
+	m.confirm(at)
 }
 
 func (m *model) answer(r approval.Reply) (wish, approval.Reply) {

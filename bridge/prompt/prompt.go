@@ -20,7 +20,8 @@ type Options struct {
 	// shows nothing while nothing is asked, and ends only with its context.
 	Resident bool
 	Plain    bool          // no colours
-	Guard    time.Duration // after a question came up, keys decide nothing for so long; default 400 ms
+	Guard    time.Duration // after a question came up, or a yes was begun, keys decide nothing for so long; default 400 ms
+	Silence  time.Duration // after a key that means nothing, no answer is taken until nothing was typed for so long; default 1 s
 }
 
 // A Prompt asks the person at a terminal.
@@ -40,8 +41,9 @@ const (
 // New returns a Prompt that has not touched the terminal.
 func New(o Options) *Prompt {
 	o.Guard = cmp.Or(o.Guard, 400*time.Millisecond)
+	o.Silence = cmp.Or(o.Silence, time.Second)
 	return &Prompt{o: o, screen: &screen{out: o.Out, plain: o.Plain, off: true, panel: panel{cursor: -1}},
-		m: newModel(o.Guard, o.Resident), posted: make(chan func(), 16)}
+		m: newModel(o.Guard, o.Silence, o.Resident), posted: make(chan func(), 16)}
 }
 
 // Above is where others may write while Run has the terminal: what they write

@@ -13,17 +13,35 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-func TestAllowTakesAKeyAndEnter(t *testing.T) {
+// short is the digest of a question as people see it.
+func (s *person) short(h *controltest.Hall, id string) string {
+	s.Helper()
+	v, ok := h.Question(id)
+	if !ok {
+		s.Fatal("it is not open any more")
+	}
+	return v.Short
+}
+
+// allows agrees to the question that is on the screen.
+func (s *person) allows(h *controltest.Hall, id string) {
+	s.Helper()
+	short := s.short(h, id)
+	s.Sees("a allow")
+	s.Types("a")
+	s.Sees("type the first 2 of " + short)
+	s.Types(short[:2])
+}
+
+func TestAllowTakesAKeyAndTheDigest(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	h.Ask(controltest.Write(`{"path":"/a","text":"x"}`))
+	id := h.Ask(controltest.Write(`{"path":"/a","text":"x"}`))
 	s := sit(t, dir, prompt.Options{}, 100, 30)
 	s.Sees("agent-a requests permission to execute write_file")
 	for _, what := range []string{"1 of 1   fs in lobby", "Bridge       fs (notes-server)", "Rule         small-writes", `/path = "/a"`, "left", "a allow   d deny", "Asked        local (asked)"} {
 		s.Sees(what)
 	}
-	s.Types("a")
-	s.Sees("Enter allows it")
-	s.Types("\r")
+	s.allows(h, id)
 	if got := h.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"path":"/a","text":"x"}` {
 		t.Errorf("settled as %+v", got)
 	}
@@ -39,21 +57,104 @@ func TestAllowTakesAKeyAndEnter(t *testing.T) {
 	}
 }
 
-func TestAnyKeyButEnterTakesItBack(t *testing.T) {
+func TestAnyKeyButTheDigestTakesItBack(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	id := h.Ask(controltest.Write(`{}`))
-	s := sit(t, dir, prompt.Options{}, 80, 24)
-	for _, k := range []string{"\x1b", "n", "a", " "} {
+	s := sit(t, dir, prompt.Options{Silence: time.Nanosecond}, 80, 24)
+	wrong := string(s.short(h, id)[0]^1) // not how the digest begins
+	for _, k := range []string{"\x1b", "\r", "n", "a\r", " ", wrong, s.short(h, id)[:1] + "\r", s.short(h, id)[:1] + "z"} {
 		s.Sees("a allow")
 		s.Types("a")
-		s.Sees("Enter allows it")
+		s.Sees("type the first 2 of")
 		s.Types(k)
-		s.Misses("Enter allows it")
+		s.Misses("type the first 2 of")
 	}
 	s.Sees("a allow")
 	if _, ok := h.Question(id); !ok {
 		t.Error("it was answered")
 	}
+}
+
+// What is typed at a terminal whose window is not the one that is meant begins no
+// answer: not in reading, not in the list, not with a question that comes up
+// meanwhile (FINDINGS U1).
+func TestACommandInTheWrongWindowAllowsNothing(t *testing.T) {
+	for _, line := range []string{"ls -a\r", "a\r", "ca\r", "cd /a", "wa a a a\r", "java\r", "ea\r", "va\ra\ra"} {
+		h, dir := hallIn(t, "fs")
+		id := h.Ask(controltest.Write(`{"path":"/a"}`))
+		s := sit(t, dir, prompt.Options{Silence: time.Hour}, 80, 24)
+		s.Sees("a allow")
+		s.Types(line + s.short(h, id)[:2] + "\ra" + s.short(h, id)[:2]) // even with the digest behind it
+		s.Types("q")
+		s.leaves()
+		if _, ok := h.Question(id); !ok {
+			t.Errorf("%q answered the question", line)
+		}
+	}
+}
+
+// Not even if the digest happens to stand behind an a: nobody reads so fast.
+func TestWhatIsTypedBeforeTheConfirmationCanBeReadAllowsNothing(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	id := h.Ask(controltest.Write(`{"path":"/a"}`))
+	s := sit(t, dir, prompt.Options{Guard: 300 * time.Millisecond, Silence: time.Hour}, 100, 24)
+	s.Sees("a allow")
+	for !strings.Contains(s.Terminal.String(), "is this the right window?") {
+		s.Types("a" + s.short(h, id)[:2])
+		select {
+		case <-s.Changed():
+		case <-time.After(50 * time.Millisecond): // the question came up just now, so it is not heard
+		}
+	}
+	if _, ok := h.Question(id); !ok {
+		t.Error("it was answered")
+	}
+}
+
+func TestAKeyThatMeansNothingLocksTheAnswersUntilThereIsSilence(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	first, second := h.Ask(controltest.Write(`{"n":1}`)), h.Ask(controltest.Write(`{"n":2}`))
+	s := sit(t, dir, prompt.Options{}, 100, 24)
+	s.Sees("1 of 2", "a allow")
+	s.Types("z")
+	s.Sees("is this the right window?")
+	s.Types("a")
+	s.Types("d")
+	s.Types("n") // to look at another one is free
+	s.Sees("2 of 2", "is this the right window?")
+	s.Types("l")
+	s.Sees("2 questions")
+	s.Types("z") // it is the same in the list
+	s.Sees("is this the right window?")
+	s.Sees("j k move") // when there was silence
+	s.Types("\r")
+	s.Sees("a allow")
+	s.allows(h, second)
+	if got := h.Next(t); got.ID != second || got.Outcome != approval.Allowed {
+		t.Errorf("settled as %+v", got)
+	}
+	if _, ok := h.Question(first); !ok {
+		t.Error("the first was answered too")
+	}
+}
+
+// Whoever confirms sees what is agreed to (FINDINGS U4).
+func TestTheArgumentsStayOnTheScreenWhileOneConfirms(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	q := controltest.Write(`{"path":"/srv/a.txt","text":"short"}`)
+	q.Terms.Remember = []string{"session", "always"}
+	id := h.Ask(q)
+	s := sit(t, dir, prompt.Options{Resident: true}, 80, 24)
+	s.Sees("Space more")
+	s.Types("x")
+	s.Sees("a allow")
+	s.Types("r")
+	s.Sees("remember: session")
+	s.Types("a")
+	s.Sees("type the first 2 of "+s.short(h, id)[:1], `/path = "/srv/a.txt"`, `/text = "short"`)
+	s.Types("\x1b") // and where one was is where one is again
+	s.Misses("type the first 2")
+	s.Sees("a allow")
 }
 
 func TestDenyWithAReason(t *testing.T) {
@@ -77,7 +178,7 @@ func TestEditChangesWhatRuns(t *testing.T) {
 		{Field: "modifiedTarget", Arg: "/target", Title: "Target system", Type: "string", Enum: []string{`"production"`, `"staging"`}},
 		{Field: "count", Arg: "/n", Title: "How often", Type: "integer", Min: "1", Max: "9"},
 	}
-	h.Ask(q)
+	id := h.Ask(q)
 	s := sit(t, dir, prompt.Options{}, 120, 30)
 	s.Sees("e edit")
 	s.Types("e")
@@ -90,7 +191,7 @@ func TestEditChangesWhatRuns(t *testing.T) {
 	s.Sees("must be at least 1")
 	s.Types("\x157\r")
 	s.Sees(`allow this call with modifiedTarget = "staging", count = 7`)
-	s.Types("\r")
+	s.Types(s.short(h, id)[:2])
 	if got := h.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"target":"staging","n":7}` {
 		t.Errorf("settled as %+v %s", got, got.Args)
 	}
@@ -121,14 +222,14 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	q := controltest.Write(`{}`)
 	q.Terms.Remember = []string{"once", "session", "always"}
-	h.Ask(q)
-	s := sit(t, dir, prompt.Options{}, 100, 30)
-	s.Sees("r remember: once")
+	id := h.Ask(q)
+	s := sit(t, dir, prompt.Options{}, 200, 30)
+	s.Sees("r remember: once", "once: this one call", "until the bridge stops or the caller leaves, for 8 hours at most", "for 30 days, after a restart too")
 	s.Types("r")
 	s.Sees("r remember: session")
 	s.Types("a")
-	s.Sees("and remember that (session)")
-	s.Types("\r")
+	s.Sees("and remember that (session: the same call with exactly these arguments runs unasked until the bridge stops")
+	s.Types(s.short(h, id)[:2])
 	if got := h.Next(t); got.Made == nil || got.Made.Keep != "session" {
 		t.Errorf("settled as %+v", got)
 	}
@@ -138,22 +239,26 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 // that was not shown to its end.
 func TestAI15LongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	h.Ask(controltest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
+	id := h.Ask(controltest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
 	s := sit(t, dir, prompt.Options{}, 80, 20)
 	s.Sees(`! contains 1 direction-control character, shown as \u{…}`)
 	s.Sees(`safe\u{202e}txt.exe`)
 	s.Sees("Space more")
 	s.Types("a")
 	s.Sees("read it to the end first")
+	seen := s.Terminal.String()
 	for !strings.Contains(s.Terminal.String(), "a allow") {
 		before := s.Terminal.String()
 		s.Types(" ")
 		for s.Terminal.String() == before {
 			<-s.Changed()
 		}
+		seen += s.Terminal.String()
 	}
-	s.Sees(`u{1b}[2J rm -rf`)
-	s.Types("a\r")
+	if !strings.Contains(seen, `u{1b}[2J rm -rf`) {
+		t.Error("the end of the text was not seen")
+	}
+	s.allows(h, id)
 	if got := h.Next(t); got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
 	}
@@ -202,22 +307,22 @@ func TestTypeAheadDecidesNothing(t *testing.T) {
 	}
 }
 
-// The second Enter of a double one falls on the next question and does nothing.
-func TestDoubleEnterAnswersOnce(t *testing.T) {
+// What is typed beyond an answer falls on the next question and does nothing.
+func TestAnAnswerTypedTwiceAnswersOnce(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	h.Ask(controltest.Write(`{"n":1}`))
-	second := h.Ask(controltest.Write(`{"n":2}`))
+	first, second := h.Ask(controltest.Write(`{"n":1}`)), h.Ask(controltest.Write(`{"n":2}`))
 	s := sit(t, dir, prompt.Options{Guard: 200 * time.Millisecond}, 80, 24)
 	s.Sees("1 of 2")
 	s.Sees("a allow")
-	for !strings.Contains(s.Terminal.String(), "Enter allows it") {
+	for !strings.Contains(s.Terminal.String(), "type the first 2 of") {
 		s.Types("a")
 		select {
 		case <-s.Changed():
 		case <-time.After(100 * time.Millisecond): // within the guard it is not heard
 		}
 	}
-	s.Types("\r\ra\r")
+	time.Sleep(200 * time.Millisecond) // what a person takes to read it
+	s.Types(s.short(h, first)[:2] + "a" + s.short(h, second)[:2] + "\r")
 	if got := h.Next(t); string(got.Args) != `{"n":1}` {
 		t.Errorf("settled %s", got.Args)
 	}
@@ -271,9 +376,7 @@ func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
 	}
 
 	first := bothRead()
-	one.Types("a")
-	one.Sees("Enter allows it")
-	one.Types("\r")
+	one.allows(h, first)
 	if got := h.Next(t); got.ID != first || got.Outcome != approval.Allowed || len(got.By) != 1 || got.By[0].Door != approval.Local {
 		t.Errorf("settled as %+v", got)
 	}
@@ -317,7 +420,7 @@ func TestSeveralBridgesInOneList(t *testing.T) {
 	s.Sees("1 of 1   fs in lobby")
 	notes := controltest.New("notes") // starts later, and is found
 	d := notes.Open(t, dir)
-	notes.Ask(controltest.Write(`{"n":2}`))
+	id := notes.Ask(controltest.Write(`{"n":2}`))
 	s.Sees("1 of 2")
 	s.Types("l")
 	s.Sees("2 questions")
@@ -326,8 +429,7 @@ func TestSeveralBridgesInOneList(t *testing.T) {
 	s.Sees("> write_file for agent-a on notes in lobby")
 	s.Types("\r")
 	s.Sees("2 of 2   notes in lobby")
-	s.Sees("a allow")
-	s.Types("a\r")
+	s.allows(notes, id)
 	if got := notes.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"n":2}` {
 		t.Errorf("settled as %+v", got)
 	}
@@ -343,17 +445,17 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 	s := sit(t, dir, prompt.Options{Resident: true}, 80, 24)
 	fmt.Fprintln(s.p.Above(), "log line 0")
 	s.Sees("log line 0")
-	h.Ask(controltest.Write(`{}`))
+	id := h.Ask(controltest.Write(`{}`))
 	s.Sees("a allow")
 	for i := 1; i < 50; i++ {
 		fmt.Fprintf(s.p.Above(), "log line %d\n", i)
 	}
 	fmt.Fprint(s.p.Above(), "half a line")
 	s.Types("a")
-	s.Sees("Enter allows it")
+	s.Sees("type the first 2 of")
 	fmt.Fprint(s.p.Above(), " and the rest\n")
 	s.Sees("half a line and the rest\n")
-	s.Types("\r")
+	s.Types(s.short(h, id)[:2])
 	h.Next(t)
 	s.Sees("allowed by you")
 	s.Misses("Arguments")
@@ -376,14 +478,14 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 
 func TestSmallTerminal(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	h.Ask(controltest.Write(`{"text":"` + strings.Repeat("long ", 200) + `"}`))
+	id := h.Ask(controltest.Write(`{"text":"` + strings.Repeat("long ", 200) + `"}`))
 	s := sit(t, dir, prompt.Options{}, 24, 8)
 	s.Sees("Space more")
 	s.Types("x")
 	s.Sees("a allow")
 	s.Types("a")
-	s.Sees("Enter")
-	s.Types("\r")
+	s.Sees("allow this call? type t")
+	s.Types(s.short(h, id)[:2])
 	if got := h.Next(t); got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
 	}

@@ -309,6 +309,9 @@ func offers(v *approval.View) string {
 	}
 	if len(v.Remember) > 0 {
 		fmt.Fprintf(&b, "May be remembered: --remember %s\n", strings.Join(v.Remember, " | "))
+		for i, means := range v.RememberMeans {
+			fmt.Fprintf(&b, "  %s: %s\n", v.Remember[i], means)
+		}
 	}
 	return b.String()
 }

@@ -21,13 +21,16 @@ of those named. With --id, those that are put to that participant of a topic.
 
 A question is shown whole; what is long can be gone through with Space. Then
 
-  a  allows the call, after Enter     n p  go to the next and the one before
-  d  denies it, with a reason         l    lists all
-  e  changes what may be changed      r    remembers the answer
-  g  lets somebody else decide        q    quits
+  a  allows the call, once the first two characters of its digest are typed
+  d  denies it, with a reason         n p  go to the next and the one before
+  e  changes what may be changed      l    lists all
+  g  lets somebody else decide        r    remembers the answer
+                                      q    quits
 
-What is typed before a question is on the screen decides nothing. When somebody
-else answers first, or time runs out, that is said.
+What is typed before a question is on the screen decides nothing, and a key that
+means nothing locks the answers until nothing was typed for a second: it may have
+been meant for another window. When somebody else answers first, or time runs
+out, that is said.
 
 Without a terminal, answers are lines on stdin that repeat the digest of their
 question: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
