@@ -61,7 +61,7 @@ func TestAnyKeyButTheDigestTakesItBack(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	id := h.Ask(controltest.Write(`{}`))
 	s := sit(t, dir, prompt.Options{Silence: time.Nanosecond}, 80, 24)
-	wrong := string(s.short(h, id)[0]^1) // not how the digest begins
+	wrong := string(s.short(h, id)[0] ^ 1) // not how the digest begins
 	for _, k := range []string{"\x1b", "\r", "n", "a\r", " ", wrong, s.short(h, id)[:1] + "\r", s.short(h, id)[:1] + "z"} {
 		s.Sees("a allow")
 		s.Types("a")
