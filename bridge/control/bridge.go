@@ -140,6 +140,8 @@ const (
 	AlreadyDecided = "already_decided" // somebody else was first
 	DigestMismatch = "digest_mismatch" // it is not what was shown
 	WrongSender    = "wrong_sender"    // not for the person at this machine to decide
+
+	AnswersElsewhere = "answers_elsewhere" // this bridge takes answers at its own terminal only
 )
 
 func (r *Refusal) Error() string {
@@ -154,6 +156,8 @@ func (r *Refusal) Error() string {
 		return "the question is not the one that was shown: look at it again"
 	case r.Reason == WrongSender:
 		return "this is not for you to decide"
+	case r.Reason == AnswersElsewhere:
+		return "the answer does not count: this bridge takes answers at the terminal it was started from, and nowhere else (--answers terminal)"
 	case r.Reason == approval.InvalidDelegation:
 		return "it cannot be passed on: " + approval.Text(cmp.Or(r.Detail, "not to them")) + "; you are asked again, and a second time is a no"
 	}

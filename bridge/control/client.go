@@ -33,6 +33,8 @@ type Client struct {
 	Path   string
 	Status Status // as of Dial
 
+	own func() (net.Conn, error) // how to get in without the socket; nil: by the socket
+
 	mu   sync.Mutex
 	conn *link // nil: none
 }
@@ -46,7 +48,10 @@ type link struct {
 
 // Dial enters by the door whose socket is at path, and asks who is there.
 func Dial(ctx context.Context, path string) (*Client, error) {
-	c := &Client{Path: path}
+	return enter(ctx, &Client{Path: path})
+}
+
+func enter(ctx context.Context, c *Client) (*Client, error) {
 	if err := c.call(ctx, "status", nil, &c.Status); err != nil {
 		c.Close()
 		return nil, err
@@ -154,7 +159,7 @@ func (c *Client) Revoke(ctx context.Context, id string) (bool, error) {
 // ends.
 func (c *Client) Watch(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		l, err := dial(ctx, c.Path)
+		l, err := c.connect(ctx)
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -173,7 +178,24 @@ func (c *Client) Watch(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-func dial(ctx context.Context, path string) (*link, error) {
+func (c *Client) connect(ctx context.Context) (*link, error) {
+	conn, err := c.knock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{c: conn, lines: bufio.NewScanner(conn)}
+	l.lines.Buffer(make([]byte, 0, 4<<10), maxAnswer)
+	return l, nil
+}
+
+func (c *Client) knock(ctx context.Context) (net.Conn, error) {
+	if c.own != nil {
+		return c.own()
+	}
+	return dial(ctx, c.Path)
+}
+
+func dial(ctx context.Context, path string) (net.Conn, error) {
 	at, done, err := reach(path)
 	if err != nil {
 		return nil, err
@@ -188,9 +210,7 @@ func dial(ctx context.Context, path string) (*link, error) {
 		conn.Close()
 		return nil, err
 	}
-	l := &link{c: conn, lines: bufio.NewScanner(conn)}
-	l.lines.Buffer(make([]byte, 0, 4<<10), maxAnswer)
-	return l, nil
+	return conn, nil
 }
 
 // call asks over the connection there is, or a new one. It asks anew only when
@@ -203,7 +223,7 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	for {
 		if c.conn == nil {
 			var err error
-			if c.conn, err = dial(ctx, c.Path); err != nil {
+			if c.conn, err = c.connect(ctx); err != nil {
 				return err
 			}
 		}

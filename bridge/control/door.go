@@ -16,6 +16,11 @@ type Options struct {
 	ID     string // of the bridge
 	Bridge Bridge
 
+	// OwnAnswers lets only guests of this process decide, those of [Door.Enter]: a
+	// program that merely runs as the same user, as an agent with a shell does, may
+	// look and may not answer.
+	OwnAnswers bool
+
 	MaxGuests int           // connections at one time; default 128
 	Patience  time.Duration // how long a guest may take to read what it asked for; default 10 s
 	Log       *slog.Logger  // nil: discard
@@ -28,6 +33,7 @@ type Door struct {
 
 	mu     sync.Mutex
 	guests map[net.Conn]struct{}
+	inside sync.WaitGroup // guests of this process
 	shut   bool
 }
 
@@ -54,6 +60,7 @@ func (d *Door) Path() string { return d.place.path }
 func (d *Door) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, d.Close)()
 	var guests sync.WaitGroup
+	defer d.inside.Wait()
 	defer guests.Wait()
 	defer d.Close()
 	for {
@@ -71,10 +78,31 @@ func (d *Door) Serve(ctx context.Context) error {
 		if d.admit(c) {
 			guests.Go(func() {
 				defer d.dismiss(c)
-				newGuest(d, c).serve()
+				newGuest(d, c, !d.o.OwnAnswers).serve()
 			})
 		}
 	}
+}
+
+// Enter is [Dial] for this process itself, without the socket. Its answers count
+// with OwnAnswers too.
+func (d *Door) Enter(ctx context.Context) (*Client, error) {
+	return enter(ctx, &Client{Path: d.Path(), own: d.letIn})
+}
+
+func (d *Door) letIn() (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shut {
+		return nil, errHungUp
+	}
+	d.guests[theirs] = struct{}{}
+	d.inside.Go(func() {
+		defer d.dismiss(theirs)
+		newGuest(d, theirs, true).serve()
+	})
+	return ours, nil
 }
 
 // Close sees everybody out and removes the socket. It may be called more than

@@ -35,8 +35,9 @@ const (
 
 // A guest is one connection.
 type guest struct {
-	d *Door
-	c net.Conn
+	d       *Door
+	c       net.Conn
+	decides bool // may answer questions
 
 	events   <-chan Event // nil unless it watches
 	cancel   func()
@@ -46,7 +47,9 @@ type guest struct {
 	mu sync.Mutex // held to write
 }
 
-func newGuest(d *Door, c net.Conn) *guest { return &guest{d: d, c: c} }
+func newGuest(d *Door, c net.Conn, decides bool) *guest {
+	return &guest{d: d, c: c, decides: decides}
+}
 
 // serve answers one line after the other, until the guest leaves or says
 // something that is no request at all.
@@ -258,6 +261,9 @@ func (g *guest) decide(raw []byte) (any, error) {
 	}
 	if err = errors.Join(err, missing(p.ID, "id"), missing(p.Digest, "digest"), missing(string(p.Result), "result")); err != nil {
 		return nil, badParams{err}
+	}
+	if !g.decides {
+		return nil, &Refusal{Reason: AnswersElsewhere}
 	}
 	return g.d.o.Bridge.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: p.ID, Digest: p.Digest, Result: p.Result})
 }

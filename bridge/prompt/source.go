@@ -56,13 +56,13 @@ func Bridges(dir string, want func(control.Status) bool) Finder {
 	}
 }
 
-// Door finds the bridge whose socket is at path.
-func Door(path string) Finder {
+// Own finds the bridge of this process.
+func Own(d *control.Door) Finder {
 	return func(ctx context.Context, known func(string) bool) ([]Source, error) {
-		if known(path) {
+		if known(d.Path()) {
 			return nil, nil
 		}
-		c, err := control.Dial(ctx, path)
+		c, err := d.Enter(ctx)
 		if err != nil {
 			return nil, err
 		}

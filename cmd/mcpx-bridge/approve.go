@@ -116,7 +116,7 @@ func (p *program) attend(resident bool) {
 // keepAsking asks the person at the terminal of run until ctx ends.
 func (b *bridging) keepAsking(ctx context.Context) error {
 	if b.p.prompt != nil {
-		if err := b.p.prompt.Run(ctx, prompt.Door(b.attendance.door.Path())); err != nil {
+		if err := b.p.prompt.Run(ctx, prompt.Own(b.attendance.door)); err != nil {
 			b.p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
 		}
 	}

@@ -117,6 +117,35 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 	}
 }
 
+// An agent that has a shell is the same user, and could answer its own call. With
+// --answers terminal it cannot; the person at that terminal can (FINDINGS U3).
+func TestAnAgentWithAShellDoesNotAnswerItsOwnCall(t *testing.T) {
+	term, state := prompttest.Open(t, 110, 40), t.TempDir()
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	at(t, term, state, slices.Concat([]string{"run", "--answers", "terminal", "--listen", "127.0.0.1:0", "--id", "fs", "--"}, server)...)
+	term.Sees("every call waits until you agree to it: here")
+	term.Sees("fs serves")
+	result := make(chan string, 1)
+	go func() {
+		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+		result <- out + errs
+	}()
+	term.Sees("bob requests permission to execute write_file", "a allow   d deny")
+	_, list, _ := typed(t, state, "approvals", "list", "--json")
+	_, id, _ := strings.Cut(list, `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	for _, word := range []string{"allow", "deny"} {
+		code, _, errs := typed(t, state, "approvals", word, id)
+		if code != exitFailed || !strings.Contains(errs, "takes answers at the terminal it was started from") {
+			t.Errorf("approvals %s exits %d: %s", word, code, errs)
+		}
+	}
+	agree(term, func() bool { return len(result) > 0 })
+	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
+		t.Errorf("the caller got %s", got)
+	}
+}
+
 // Without a terminal run asks nobody there, nor with --json or a dumb one.
 func TestRunWithoutATerminalAsksNobodyThere(t *testing.T) {
 	term := prompttest.Open(t, 80, 24)

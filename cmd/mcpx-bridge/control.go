@@ -40,7 +40,7 @@ func (b *bridging) openDoor(id string) error {
 		return err
 	}
 	b.attendance = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
-	b.attendance.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.attendance, Log: b.p.log})
+	b.attendance.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.attendance, OwnAnswers: b.p.s.Answers == "terminal", Log: b.p.log})
 	if err != nil {
 		return fail(exitFailed, "another bridge with this id may be running: give this one another --id", "control socket: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -97,6 +98,8 @@ func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	p.s.policyFlags(f)
 	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
+	f.IntVar(&p.s.MaxPending, "max-pending", 0, "let at most `N` questions wait for an answer at one time (default 10000)")
+	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` the person at this machine may answer: any, or terminal for nowhere but the terminal that run has")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 }
 
@@ -192,7 +195,10 @@ func (b *bridging) abandon() {
 // hintAllow says what a person who has just begun will wonder about.
 func (p *program) hintAllow() {
 	where := "with mcpx-bridge approve"
-	if p.prompt != nil {
+	switch {
+	case p.s.Answers == "terminal":
+		where = "here, and nowhere else"
+	case p.prompt != nil:
 		where = "here, or " + where
 	}
 	who := "you agree to it"
@@ -265,6 +271,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 			Random:   fresh128,
 			Timeout:  p.s.Timeout,
 			MaxCalls: p.s.MaxCalls,
+			Desk:     approval.Options{MaxPending: p.s.MaxPending},
 			Session:  newSession(),
 			Topic:    p.s.Topic,
 			Gateway:  gatewayName(p.s.Gateway),
@@ -322,6 +329,12 @@ func (p *program) checkRun() error {
 		return misused("--start-timeout 30s", "--start-timeout must be more than nothing")
 	case p.s.MaxCalls < 0:
 		return misused("--max-calls 64", "--max-calls must be more than nothing")
+	case p.s.MaxPending < 0:
+		return misused("--max-pending 100", "--max-pending must be more than nothing")
+	case p.s.Answers != "any" && p.s.Answers != "terminal":
+		return misused("--answers any, or --answers terminal", "--answers: %q is no place to answer", p.s.Answers)
+	case p.s.Answers == "terminal" && p.prompt == nil:
+		return misused("start it at a terminal, without --json and --stdio; or let --approver or the policy name others who answer", "--answers terminal: there is no terminal here to answer at")
 	case p.s.Gateway != "" && p.s.Listen != defaultListen:
 		return misused("drop --listen, or drop --gateway to host one", "--listen has no meaning with --gateway")
 	case offLoopback(p.s.Listen):

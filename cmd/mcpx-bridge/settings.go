@@ -40,6 +40,8 @@ type settings struct {
 	Stdio        bool
 	GateHost     bool
 	MaxCalls     int
+	MaxPending   int
+	Answers      string
 	Allow, Deny  []string
 
 	// what may run, and the record of it
