@@ -26,12 +26,13 @@ func dialect(protocol string) wire.Dialect {
 	return d
 }
 
-// The default grants. The first has the words of the seeds too, for who goes by
-// what it reads in its welcome (WIRE 4.3). In the mew family participants may also say what has no
-// word in the others; nothing in it gives power over anybody.
+// The default grants: what a token that states none permits. The first has the words of
+// the seeds too, for who goes by what it reads in its welcome (WIRE 4.3). In the mew family
+// it is what a participant says of itself and to others there, as stock gateways grant it
+// (FINDINGS D15); nothing in it gives power over anybody.
 var (
-	plainGrant = caps(`["mcp/*","chat","mcpx.*","proposal*"]`)
-	mewGrant   = caps(`[{"kind":"mcp/*"},{"kind":"chat"},{"kind":"chat/*"},{"kind":"reasoning/*"},{"kind":"participant/status"}]`)
+	plainGrant = caps(`["mcp/*","chat","mcpx.*","mcp.*","proposal*"]`)
+	mewGrant   = caps(`[{"kind":"mcp/*"},{"kind":"chat"},{"kind":"chat/*"},{"kind":"reasoning/*"},{"kind":"participant/status"},{"kind":"participant/compact-done"},{"kind":"capability/grant-ack"}]`)
 )
 
 // grant returns what a participant may send: what its token states, else the

@@ -94,7 +94,9 @@ func judge(s *seat, e *wire.Envelope) (reason string, f wire.Fault) {
 	return "", f
 }
 
-// unreadable answers a frame that wire refuses.
+// unreadable answers a frame that wire refuses. In every dialect that is a frame with a
+// kind: the bare object of some reference gateways ends their own clients, which look
+// at the kind of all that comes (FINDINGS D1).
 func (g *Gateway) unreadable(s *seat, err error) {
 	r, ok := errors.AsType[*wire.Refused](err)
 	if !ok {
@@ -109,11 +111,11 @@ func (g *Gateway) unreadable(s *seat, err error) {
 		g.fault(s, fromMismatch, wire.Fault{Code: codeAuth, Message: f.Message, Trigger: f.Trigger})
 	case r.Reason == wire.SystemNotFromGateway:
 		g.fault(s, reservedNamespace, wire.Fault{Code: codeReserved, Message: f.Message, Trigger: f.Trigger})
-	case s.dialect.Alike(newMew): // where a fault can say which frame it is about
+	case r.Kind != "": // a word of no use here, as for one who may not say it (WIRE 3.4)
+		f.Code, f.AttemptedKind, f.Caps = capabilityViolation, r.Kind, s.caps
 		g.fault(s, r.Reason, f)
 	default:
-		g.note(s, r.Reason, "")
-		s.give(s.dialect.AppendNotice(nil, f.Message))
+		g.fault(s, r.Reason, f)
 	}
 }
 

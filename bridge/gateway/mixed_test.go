@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -360,7 +361,7 @@ func TestForgottenRequest(t *testing.T) {
 	}
 }
 
-// What gateways of each dialect say when they cannot read a frame.
+// What the gateway says when it cannot read a frame: a fault, in each dialect.
 func TestMalformedFrames(t *testing.T) {
 	h := open(t, gateway.Options{})
 	for _, p := range protocols {
@@ -376,14 +377,13 @@ func TestMalformedFrames(t *testing.T) {
 				g.send(frame)
 				got := g.read()
 				var shape struct {
-					Error, Details string
-					Payload        struct{ Error string }
+					Kind    string
+					Payload struct{ Error, Code string }
 				}
 				if err := json.Unmarshal([]byte(got), &shape); err != nil {
 					t.Fatalf("%s: %s", got, err)
 				}
-				bare := shape.Error == "Invalid message format" && shape.Details != ""
-				if strings.HasPrefix(p, "mcp") != bare || !bare && shape.Payload.Error != "VALIDATION_ERROR" {
+				if cmp.Or(shape.Payload.Code, shape.Payload.Error) != "VALIDATION_ERROR" || !strings.HasPrefix(shape.Kind, "system") {
 					t.Errorf("%s is answered with %s", frame, got)
 				}
 			}

@@ -95,9 +95,9 @@ func (f face) listed(s *seat) someone {
 	case v0:
 		return someone{ID: s.id, Name: s.id}
 	case v01:
-		return someone{ID: s.id, Capabilities: s.caps.Raw()}
+		return someone{ID: s.id, Capabilities: v01.AppendCaps(nil, s.caps)}
 	}
-	return someone{ID: s.id, Capabilities: s.caps.Raw(), Connected: true}
+	return someone{ID: s.id, Capabilities: f.dialect.AppendCaps(nil, s.caps), Connected: true}
 }
 
 // history returns what was said lately, newest first, as frames of the face's

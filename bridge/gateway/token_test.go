@@ -231,7 +231,7 @@ func TestREST(t *testing.T) {
 		{"GET", "/v0/topics", token, 200, `{"topics":["t"]}`},
 		{"GET", "/v0.1/topics", "", 401, `{"error":"no token: send Authorization: Bearer TOKEN"}`},
 		{"GET", "/v0/topics/t/participants", token, 200, `{"participants":[{"id":"ann","name":"ann"},{"id":"bob","name":"bob"}]}`},
-		{"GET", "/v0.1/topics/t/participants", token, 200, `{"participants":[{"id":"ann","capabilities":["mcp/*","chat","mcpx.*","proposal*"]},{"id":"bob","capabilities":["chat"]}]}`},
+		{"GET", "/v0.1/topics/t/participants", token, 200, `{"participants":[{"id":"ann","capabilities":["mcp/*","chat","mcpx.*","mcp.*","proposal*"]},{"id":"bob","capabilities":["chat"]}]}`},
 		{"GET", "/v0.1/topics/u/participants", token, 403, `{"error":"the token is for another topic"}`},
 		{"GET", "/v0.1/topics/nowhere/participants", all, 200, `{"participants":[]}`},
 		{"GET", "/participants?space=t", token, 200, `"connected":true`},
@@ -263,7 +263,7 @@ func TestOpenTokens(t *testing.T) {
 		caps        string
 	}{
 		{"/v0", `{"participantId":"ann","topic":"t"}`, 200, ``},
-		{"/v0.1", `{"participantId":"ann","topic":"t"}`, 200, `["mcp/*","chat","mcpx.*","proposal*"]`},
+		{"/v0.1", `{"participantId":"ann","topic":"t"}`, 200, `["mcp/*","chat","mcpx.*","mcp.*","proposal*"]`},
 		{"/v0.1", `{"participantId":"ann","topic":"t","capabilities":["chat"]}`, 200, `["chat"]`},
 		{"/v0.1", `{"participantId":"ann"}`, 400, ``},
 		{"/v0.1", `{"topic":"t"}`, 400, ``},

@@ -138,12 +138,21 @@ func (r *reading) text(place int) string {
 }
 
 // A refusal is the reason for a Refused and what it is about.
-type refusal struct{ reason, detail string }
+type refusal struct{ reason, detail, kind string }
 
 func (r refusal) Error() string { return r.reason }
 
 func refuse(reason, detail string, a ...any) error {
-	return refusal{reason, fmt.Sprintf(detail, a...)}
+	return refusal{reason: reason, detail: fmt.Sprintf(detail, a...)}
+}
+
+// shownKind is a kind that somebody made up as it may be repeated to them: "" if it is
+// long or could be dressed up.
+func shownKind(kind string) string {
+	if !envelopeID(kind) {
+		return ""
+	}
+	return kind
 }
 
 // refused makes the error that Decode returns. What it says of the sender is
@@ -160,7 +169,7 @@ func (r *reading) refused(err error) *Refused {
 	var scan *jsonrpc.Error
 	switch {
 	case errors.As(err, &said):
-		out.Reason, out.Detail = said.reason, said.detail
+		out.Reason, out.Detail, out.Kind = said.reason, said.detail, said.kind
 	case errors.As(err, &scan):
 		out.Reason = string(scan.Reason)
 		out.Detail = strings.TrimPrefix(scan.Error(), out.Reason+" ")
@@ -198,7 +207,7 @@ func (r *reading) envelope(d Dialect) (Envelope, error) {
 	}
 	ref, ok := r.read(e.Spelled)
 	if !ok && !r.cancelsProposal(e.Spelled) {
-		return Envelope{}, refuse(DialectMismatch, "this kind is not said in %s", d.Protocol)
+		return Envelope{}, refusal{DialectMismatch, "this kind is not said in " + d.Protocol, shownKind(e.Spelled)}
 	}
 	if err = r.body(&e, ref); err == nil {
 		err = r.sender(&e)

@@ -40,7 +40,6 @@ type grammar struct {
 	byPayload    bool // what an mcp or system frame is, only its payload says (WIRE 2.2)
 	manyLinks    bool // correlation_id is a list
 	looseRPC     bool // requests may lack jsonrpc and id (WIRE W-6)
-	bareNotice   bool // what is no frame is answered with an object that is none either (WIRE 2.5)
 	context      bool // envelopes have a context
 	streams      bool // frames may be raw stream data: #STREAM#DATA
 	handshake    bool // callers initialize a peer before they ask it for anything (WIRE 2.6)
@@ -62,12 +61,11 @@ var mcpx0 = grammar{
 		Failure:      "system",
 		Presence:     "presence",
 	},
-	reads:      map[string]Kind{"mcp": Request, "system": Greeting, "presence": Presence},
-	byPayload:  true,
-	bareNotice: true,
-	handshake:  true,
-	verified:   true,
-	caps:       capsUnsaid,
+	reads:     map[string]Kind{"mcp": Request, "system": Greeting, "presence": Presence},
+	byPayload: true,
+	handshake: true,
+	verified:  true,
+	caps:      capsUnsaid,
 }
 
 var mcpx1 = grammar{
@@ -102,7 +100,6 @@ var mcpx1 = grammar{
 	},
 	drafts:       true,
 	methodInKind: true,
-	bareNotice:   true,
 	handshake:    true,
 	verified:     true,
 	mustLink:     true,

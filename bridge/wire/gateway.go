@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -75,17 +76,6 @@ func (d Dialect) AppendFault(dst []byte, id, ts, to string, f Fault) []byte {
 	return append(dst, `}}`...)
 }
 
-// AppendNotice appends what a gateway answers to what is no frame: a bare
-// object, in mew a fault that names nobody (WIRE 2.5, 5.4).
-func (d Dialect) AppendNotice(dst []byte, message string) []byte {
-	if d.bareNotice {
-		dst = append(dst, `{"error":"Invalid message format","details":`...)
-		return append(jsonrpc.AppendQuote(dst, message), '}')
-	}
-	dst = append(d.open(dst, &Envelope{}), `,"kind":"system/error","payload":{"error":`...)
-	return append(jsonrpc.AppendQuote(dst, message), `,"code":"VALIDATION_ERROR"}}`...)
-}
-
 // system appends a frame of the gateway up to its payload.
 func (d Dialect) system(dst []byte, id, ts, to string, k Kind, links []string) []byte {
 	e := Envelope{ID: id, TS: ts, From: Gateway}
@@ -123,21 +113,64 @@ const (
 	capsObjects                 // {"kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_*"}}}
 )
 
-// write appends the capabilities in a form. What has no exact counterpart is
+// AppendCaps appends a list of capabilities as d writes one, "[]" where d has no word
+// for them.
+func (d Dialect) AppendCaps(dst []byte, c Caps) []byte {
+	if d.grammar == nil || d.caps == capsUnsaid {
+		return append(dst, '[', ']')
+	}
+	return c.write(dst, d.caps)
+}
+
+// write appends the capabilities in a form, each once. What has no exact counterpart is
 // said too wide rather than left out, as the gateway enforces the real ones.
 func (c Caps) write(dst []byte, form capsForm) []byte {
-	dst = append(dst, '[')
-	for i := range c.grants {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if form == capsStrings {
-			dst = jsonrpc.AppendQuote(dst, c.grants[i].long())
-		} else {
-			dst = c.grants[i].object(dst)
+	var said [][]byte
+	say := func(one []byte) {
+		if !slices.ContainsFunc(said, func(s []byte) bool { return bytes.Equal(s, one) }) {
+			said = append(said, one)
 		}
 	}
+	for i := range c.grants {
+		if form == capsStrings {
+			say(jsonrpc.AppendQuote(nil, c.grants[i].long()))
+		} else {
+			say(c.grants[i].object(nil))
+		}
+	}
+	if form == capsObjects {
+		c.spellOut(say)
+	}
+	dst = append(dst, '[')
+	dst = append(dst, bytes.Join(said, []byte(","))...)
 	return append(dst, ']')
+}
+
+// mewKinds are the kinds that participants of mew send (WIRE 5.2), less those of streams,
+// which our gateway does not carry.
+var mewKinds = []string{
+	"mcp/request", "mcp/response", "mcp/proposal", "mcp/withdraw", "mcp/reject",
+	"chat", "chat/acknowledge", "chat/cancel",
+	"reasoning/start", "reasoning/thought", "reasoning/conclusion", "reasoning/cancel",
+	"capability/grant", "capability/revoke", "capability/grant-ack", "space/invite", "space/kick",
+	"participant/pause", "participant/resume", "participant/request-status", "participant/status", "participant/forget",
+	"participant/compact", "participant/compact-done", "participant/clear", "participant/restart", "participant/shutdown",
+}
+
+// spellOut says each kind that a pattern covers by its own name. Stock participants look
+// for mcp/response and mcp/request in what they were granted, and to the library with
+// which they do a star is nothing that crosses a slash: granted mcp/* alone they offer no
+// tools, granted * they send nothing (FINDINGS D2, D16).
+func (c Caps) spellOut(say func([]byte)) {
+	for _, kind := range mewKinds {
+		names := append([]string{kind}, lifecycleNames[mew.reads[kind]]...)
+		for i := range c.grants {
+			g := &c.grants[i]
+			if !g.opaque && strings.Contains(g.kind, "*") && slices.ContainsFunc(names, func(name string) bool { return coversKind(g.kind, name) }) {
+				say((&grant{kind: kind, payload: g.payload}).object(nil))
+			}
+		}
+	}
 }
 
 // long writes a grant as a string.

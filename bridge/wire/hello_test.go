@@ -93,11 +93,11 @@ func TestWelcomeTranslatesCapabilities(t *testing.T) {
 	w := wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps(t, []byte(all))}}
 	for protocol, want := range map[string]string{
 		"mcpx/v0.1": `"capabilities":["mcp/response:*","mcp/request:resources/read:file:///a*","chat","mcp/request:*","mcp/request:tools/call:read_*",` +
-			`"mcp/request:tools/*","mcp/request:*","mcp/proposal:*","mcp/request:resources/read:file:///b","*","participant/*"]`,
+			`"mcp/request:tools/*","mcp/proposal:*","mcp/request:resources/read:file:///b","*","participant/*"]`,
 		"mew/v0.4": `"capabilities":[{"kind":"mcp/response"},{"kind":"mcp/request","payload":{"method":"resources/read","params":{"uri":"file:///a*"}}},{"kind":"chat"},` +
 			`{"kind":"mcp/request"},{"kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_*"}}},` +
 			`{"kind":"mcp/request","payload":{"method":"tools/*"}},{"kind":"mcp/request","payload":{"method":"!tools/call"}},` +
-			`{"kind":"mcp/proposal","payload":{"params":{"x":1}}},{"kind":"mcp/request","payload":{"method":"resources/read","params":{"uri":"file:///b"}}},{"kind":"*"},{"kind":"participant/*"}]`,
+			`{"kind":"mcp/proposal","payload":{"params":{"x":1}}},{"kind":"mcp/request","payload":{"method":"resources/read","params":{"uri":"file:///b"}}},{"kind":"*"},{"kind":"participant/*"},{"kind":"mcp/proposal"},{"kind":"mcp/withdraw"},`,
 	} {
 		if got := string(lookup(t, protocol).AppendWelcome(nil, "w", "", "t1", w, nil)); !strings.Contains(got, want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", protocol, got, want)

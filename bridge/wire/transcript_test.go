@@ -222,8 +222,6 @@ func (tr *transcript) append(t *testing.T, d wire.Dialect, dst []byte) ([]byte, 
 		return d.AppendWelcome(dst, tr.ID, tr.TS, tr.Topic, w, history), nil
 	case tr.Who != nil:
 		return d.AppendPresence(dst, tr.ID, tr.TS, tr.Event, tr.Who.participant(t)), nil
-	case tr.Notice != "":
-		return d.AppendNotice(dst, tr.Notice), nil
 	case tr.Fault != nil:
 		f := *tr.Fault
 		f.Trigger, f.Caps = tr.Corr, caps(t, tr.Caps)

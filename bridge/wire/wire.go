@@ -88,13 +88,14 @@ const (
 	AmbiguousReference   = "ambiguous_reference"     // two members name different proposals
 )
 
-// A Refused says why a frame is dropped. ID and From are set as far as they
+// A Refused says why a frame is dropped. ID, From and Kind are set as far as they
 // could be read and must not be trusted.
 type Refused struct {
 	Reason string // one of the constants above or a jsonrpc.Reason
 	Detail string
 	ID     string
 	From   string
+	Kind   string // what the frame is called, where the dialect does not know that word; else ""
 }
 
 func (r *Refused) Error() string {

@@ -26,7 +26,7 @@ type door struct {
 	local  *local // nil if a gateway was named
 	source *tokenSource
 	opt    topic.Options // as for the network
-	caps   []byte        // what our tokens for the local gateway say we may send
+	caps   []byte        // what our tokens for the local gateway say we may send; nil for what it grants by default
 	hosts  bool          // may host the local gateway
 	bears  bool          // joins the local gateway too with the token that was given, which may permit less than ours
 
@@ -69,7 +69,7 @@ func (p *program) checkedDoor(id string, hosts bool) (*door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &door{hosts: hosts, caps: []byte(`["mcp/*","chat"]`), opt: topic.Options{
+	d := &door{hosts: hosts, opt: topic.Options{
 		URL: p.s.Gateway, Insecure: p.s.Insecure, Topic: p.s.Topic, ID: id, PinID: p.s.PinID,
 		Dialect: p.s.Dialect, TokenInQuery: p.s.TokenInQuery, Pace: pace, Log: p.log,
 	}}

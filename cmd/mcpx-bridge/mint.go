@@ -16,7 +16,9 @@ func (p *program) tokenCommand() *cobra.Command {
 		Long: `Make a token for this machine's gateway, and print it.
 
 Whoever has it can join the topic as ID until it runs out, so --token-file takes
-no file that others can read: set umask 077 before you write one. Roles are
+no file that others can read: set umask 077 before you write one. Without a role
+its bearer may send what is usual in the dialect it speaks: everything among
+participants, but nothing that has power over them. Roles are
 ` + roleHelp + `
 or say with --can which kinds of frames may be sent.`,
 		Example: `  mcpx-bridge token --topic team --id alice > alice.token

@@ -11,9 +11,9 @@ import (
 // roles are ready sets of capabilities (WIRE 3.3, seed 001). SELF stands for
 // the one whom the token is for.
 var roles = map[string][]string{
-	"full":     {`"mcp/*"`, `"mcpx.*"`, `"proposal*"`, `"chat"`},
+	"full":     {`"mcp/*"`, `"mcpx.*"`, `"mcp.*"`, `"proposal*"`, `"chat"`, `"chat/*"`, `"reasoning/*"`, `"participant/status"`},
 	"admin":    {`"*"`},
-	"agent":    {`"mcp/proposal:*"`, `"mcp/withdraw"`, `"mcpx.withdraw.proposal"`, `"mcp/response:*"`, `"chat"`, `"mcp/request:initialize"`, `"mcp/request:notifications/initialized"`, `"mcp/request:ping"`, `"mcp/request:tools/list"`},
+	"agent":    {`"mcp/proposal:*"`, `"mcp.proposal.*"`, `"mcp/withdraw"`, `"mcpx.withdraw.proposal"`, `"mcp/response:*"`, `"chat"`, `"chat/*"`, `"reasoning/*"`, `"participant/status"`, `"mcp/request:initialize"`, `"mcp/request:notifications/initialized"`, `"mcp/request:ping"`, `"mcp/request:tools/list"`},
 	"approver": {`"mcp/response:*"`, `"mcp/reject"`, `"mcpx.reject.proposal"`, `"chat"`},
 	"bridge": {`"mcp/response:*"`, `"mcp/reject"`, `"mcpx.reject.proposal"`, `"mcpx.status.proposal"`, `"proposal-*"`, `"chat"`, `"mcp/request:elicitation/create"`, `"mcp/request:notifications/*"`,
 		`{"kind":"mcp/request:*","to":["SELF"]}`, `"participant/status"`, `"capability/grant-ack"`},
@@ -21,7 +21,7 @@ var roles = map[string][]string{
 }
 
 // roleHelp is what people read of them.
-const roleHelp = `  full      everything among participants (the default)
+const roleHelp = `  full      everything among participants
   agent     propose and withdraw, look tools up, answer, chat; request nothing
   approver  answer questions, reject proposals, chat
   bridge    what run needs: answer, ask approvers, reject, fulfil proposals
@@ -30,7 +30,9 @@ const roleHelp = `  full      everything among participants (the default)
   admin     everything, pausing and stopping others included`
 
 // capsJSON is the capabilities of a token for id: what --role or --can ask for,
-// as the JSON list that claims and welcomes carry.
+// as the JSON list that claims and welcomes carry. Without either it is nil, so that the
+// gateway grants what is usual in the dialect that the bearer turns out to speak: a list
+// in the words of one dialect would mute whoever speaks another (FINDINGS D15).
 func capsJSON(id, role string, can []string) ([]byte, error) {
 	switch {
 	case role != "" && len(can) > 0:
@@ -38,7 +40,7 @@ func capsJSON(id, role string, can []string) ([]byte, error) {
 	case len(can) > 0:
 		return kindsJSON(can)
 	case role == "":
-		role = "full"
+		return nil, nil
 	}
 	kinds, ok := roles[role]
 	if !ok {
