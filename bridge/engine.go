@@ -25,7 +25,8 @@ type Config struct {
 	Session string // begins the names of calls on record, so that they are unique over restarts
 	Topic   string // the topic we sit at, for people
 	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
-	Server  string // what we wrap, for people
+	Server  string // what we wrap, for people at this machine
+	Program string // its name alone, for the topic
 
 	// For what people agree to for long, and never said in the topic: the directory in
 	// which the server was started, and a word for its whole command.
@@ -79,6 +80,7 @@ type Engine struct {
 	topic           string
 	gateway         string
 	serverName      string
+	serverProgram   string
 	serverDir       string
 	serverCommand   string
 	hosted          bool
@@ -118,7 +120,7 @@ func NewEngine(c Config) *Engine {
 		newID:    c.NewID,
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
-		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverDir: c.Dir, serverCommand: c.Command,
+		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
 		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},

@@ -30,7 +30,7 @@ func (e *Engine) question(c *call) {
 	q := approval.Question{
 		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(),
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.host,
-		Bridge: e.room.me, Server: e.serverName, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
+		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.verified(),
 		Until: e.interestIn(c),
 	}

@@ -55,7 +55,7 @@ func list(words ...string) []byte {
 // only what may be seen there.
 func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	args := d.public(p.args)
-	v := p.view(d.now, s.till, args)
+	v := p.view(d.now, s.till, args, p.q.Program)
 	var message strings.Builder
 	message.WriteString(v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {

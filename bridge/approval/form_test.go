@@ -22,7 +22,7 @@ func TestAI16Golden(t *testing.T) { // WIRE O39
 		`"arguments":{"path":"/a","text":"x"},"requestId":7,"envelopeId":"e7"},"digest":"` + d + `"}`
 	want := `{"message":"bob requests permission to execute write_file on fs [` + short + `]",` +
 		`"requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this tool call?","description":` +
-		`"Tool: write_file\nCaller: bob\nArguments: {\"path\":\"/a\",\"text\":\"x\"}\nBridge: fs (a test server)\nTopic: t1\nRule: small-writes\n` +
+		`"Tool: write_file\nCaller: bob\nArguments: {\"path\":\"/a\",\"text\":\"x\"}\nBridge: fs (a-test-server)\nTopic: t1\nRule: small-writes\n` +
 		`Decide by: 2026-01-01 00:01:00 UTC (in 1m0s)\nDigest: ` + short + `"},` +
 		`"reason":{"type":"string","title":"Reason (optional)","description":"Provide a reason for your decision"}},"required":["approve"]},` +
 		`"metadata":` + meta + `,"_meta":{"mcpx/approval":` + meta + `}}`
@@ -197,7 +197,7 @@ func TestView(t *testing.T) {
 	want := `bob requests permission to execute write_file
 Tool: write_file
 Caller: bob
-Bridge: fs (a test server)
+Bridge: fs (a-test-server --pass hunter2)
 Topic: t1
 Rule: small-writes
 Needs: 2 who agree; 0 so far

@@ -30,9 +30,11 @@ type Question struct {
 	Envelope    string       // id of the envelope with the request or proposal
 	RPC         []byte       // the JSON-RPC id, raw; nil if it has none. Open keeps a copy
 
-	Bridge, Server, Topic, Dialect string // where this is; Bridge is our participant id, Server says in words what we wrap
-	Gateway                        string // which gateway keeps the topic; "": this machine's own
-	PolicyHash                     string // of the policy that asks
+	Bridge, Topic, Dialect string // where this is; Bridge is our participant id
+	Server                 string // what we wrap: its whole command, for the people at this machine only
+	Program                string // the same as far as the topic may know it: the name of the program or package
+	Gateway                string // which gateway keeps the topic; "": this machine's own
+	PolicyHash             string // of the policy that asks
 
 	// What a yes that is to last is bound to besides, and the topic need not know:
 	// the directory in which the server was started, and a word for all of its

@@ -29,7 +29,7 @@ func TestAI18TheRuleOfAGrant(t *testing.T) {
       on: "2026-01-01T00:00:00Z"
       asked: ["small-writes"]
       topic: "` + g.Topic + `"
-      server: "a test server"
+      server: "a-test-server --pass hunter2"
       dir: "/srv"
       command: "c1"
       definition: "` + g.Fingerprint + `"

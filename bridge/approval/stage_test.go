@@ -55,7 +55,7 @@ func newStage(t *testing.T, o Options) *stage {
 // writeFile is the call of WIRE O39.
 func writeFile(of ...string) Question {
 	return Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Args: []byte(`{"path":"/a","text":"x"}`),
-		Envelope: "e7", RPC: []byte("7"), Bridge: "fs", Server: "a test server", Dir: "/srv", Command: "c1", Topic: "t1", Dialect: "mcp-x/v0", PolicyHash: "p1",
+		Envelope: "e7", RPC: []byte("7"), Bridge: "fs", Server: "a-test-server --pass hunter2", Program: "a-test-server", Dir: "/srv", Command: "c1", Topic: "t1", Dialect: "mcp-x/v0", PolicyHash: "p1",
 		Fingerprint: "f1", Timeout: 30 * time.Second,
 		Terms: policy.Terms{Of: of, Need: 1, Within: time.Minute, Mode: "parallel", Rules: []string{"small-writes"}}}
 }

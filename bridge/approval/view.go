@@ -81,7 +81,7 @@ func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
 	if p == nil {
 		return View{}, false
 	}
-	v := p.view(now, p.deadline, p.args)
+	v := p.view(now, p.deadline, p.args, p.q.Server)
 	v.Arguments, v.More = leaves(p.args, whole)
 	for _, word := range v.Remember {
 		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
@@ -90,15 +90,15 @@ func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
 }
 
 // view shows the question with the arguments given, nil if they are hidden, and
-// without the list of them.
-func (p *pending) view(now, till time.Time, args []byte) View {
+// without the list of them. server is what may be said of that to whom it is shown.
+func (p *pending) view(now, till time.Time, args []byte, server string) View {
 	var m Marks
 	v := View{ID: p.id, Digest: p.digest.String(), Short: p.digest.Short(), Asked: p.asked, Deadline: till,
 		Priority: Text(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: p.fields(args), Remember: p.offersToKeep()}
 	v.Headline = p.headline(&m)
 	v.Compact = compact(args, &m)
 	v.Banner = m.Banner()
-	v.Facts = p.facts(now, till)
+	v.Facts = p.facts(now, till, server)
 	for _, s := range p.seats {
 		person := Person{Who: Text(s.who.String()), State: stateNames[s.state]}
 		if n := len(s.chain); n > 0 {
@@ -126,7 +126,7 @@ func (p *pending) headline(m *Marks) string {
 }
 
 // facts are what the view says besides the arguments (RELIABILITY AI-16).
-func (p *pending) facts(now, till time.Time) []Fact {
+func (p *pending) facts(now, till time.Time, server string) []Fact {
 	q := &p.q
 	facts := []Fact{{"Tool", Text(cmp.Or(q.Tool, q.Method))}, {"Caller", Text(q.Caller)}}
 	add := func(name, text string) {
@@ -142,8 +142,8 @@ func (p *pending) facts(now, till time.Time) []Fact {
 	}
 	add("Proposed by", Text(q.Proposer))
 	bridge := Text(q.Bridge)
-	if q.Server != "" {
-		bridge += " (" + Text(q.Server) + ")"
+	if server != "" {
+		bridge += " (" + Text(server) + ")"
 	}
 	add("Bridge", bridge)
 	add("Topic", Text(q.Topic))

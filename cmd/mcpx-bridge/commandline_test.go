@@ -16,6 +16,12 @@ func TestACommandLineInPublic(t *testing.T) {
 		"mcp-remote --header Authorization:~Bearer~HUSH": "mcp-remote --header Authorization:~[hidden]",
 		"sh -c DB_PASSWORD=HUSH~exec~srv":                "sh -c DB_PASSWORD=[hidden]",
 		"srv --secret=HUSH|HUSH":                         "srv --secret=[hidden]",
+		"srv --pass HUSH --pwd HUSH":                     "srv --pass [hidden] --pwd [hidden]",
+		"srv --key HUSH --access-key=HUSH":               "srv --key [hidden] --access-key=[hidden]",
+		"srv AKIAIOSFODNN7EXAMPLE ghp_0123456789abcdef":  "srv [hidden] [hidden]",
+		"srv --pat HUSH --path /srv --keyboard us":       "srv --pat [hidden] --path /srv --keyboard us",
+		"srv bob:HUSH@tcp(db:3306)/x":                    "srv bob:[hidden]@tcp(db:3306)/x",
+		"srv --db=bob:HUSH@db/x a@b.example":             "srv --db=bob:[hidden]@db/x a@b.example",
 	} {
 		var words []string
 		for word := range strings.FieldsSeq(argv) {
@@ -24,6 +30,30 @@ func TestACommandLineInPublic(t *testing.T) {
 		got := inPublic(words)
 		if got != strings.ReplaceAll(want, "~", " ") {
 			t.Errorf("%s is %s, want %s", argv, got, want)
+		}
+	}
+}
+
+// What is a secret in a command line cannot always be told, so the topic sees the
+// name of the program or package alone (FINDINGS M4).
+func TestTheTopicSeesTheNameOfTheProgramAlone(t *testing.T) {
+	for argv, want := range map[string]string{
+		"npx -y @modelcontextprotocol/server-filesystem /home/bob": "server-filesystem",
+		"/opt/tools/srv hunter2":                                   "srv",
+		"sh -c DB_PIN=HUSH~exec~/opt/srv~--x":                      "srv",
+		"npx --token HUSH pkg@1.2":                                 "pkg",
+		"uvx --from git+https://HUSH@host/x.git":                   "uvx",
+		"docker run -i --rm -e PIN=HUSH mcp/pg":                    "pg",
+	} {
+		var words []string
+		for word := range strings.FieldsSeq(argv) {
+			words = append(words, strings.ReplaceAll(word, "~", " "))
+		}
+		if got := (target{argv: words}).program(); got != want {
+			t.Errorf("%s is %s, want %s", argv, got, want)
+		}
+		if id := deriveID(words); strings.Contains(id, "HUSH") {
+			t.Errorf("%s makes the id %s", argv, id)
 		}
 	}
 }

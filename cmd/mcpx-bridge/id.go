@@ -70,7 +70,11 @@ var dockerValues = strings.Fields("-v --volume -e --env --env-file --name --moun
 
 // deriveID finds a participant id in the command that starts a server:
 // "npx -y @modelcontextprotocol/server-filesystem /tmp" is "filesystem".
-func deriveID(argv []string) string {
+func deriveID(argv []string) string { return tidyID(trimRole(bareProgram(argv))) }
+
+// bareProgram is the name of the program, package or image in a command, without
+// its folder and version, and without anything else that the command holds.
+func bareProgram(argv []string) string {
 	words, packaged := argv, false
 	for range 3 { // a launcher may run a launcher: uv run python server.py
 		l, ok := launchers[programName(words[0])]
@@ -83,7 +87,7 @@ func deriveID(argv []string) string {
 		}
 		words, packaged = append([]string{what}, rest...), l.packages
 	}
-	return tidyID(trimRole(bareName(words[0], packaged)))
+	return bareName(words[0], packaged)
 }
 
 // programName is the name of a program without folder, extension and version.
@@ -106,9 +110,9 @@ func (l launcher) target(args []string) (what string, rest []string) {
 		case l.module != "" && a == l.module && i+1 < len(args):
 			return args[i+1], args[i+2:]
 		case l.script != "" && a == l.script && i+1 < len(args):
-			words := append(strings.Fields(args[i+1]), "")
+			words := scripted(args[i+1])
 			return words[0], words[1:]
-		case slices.Contains(l.values, a):
+		case slices.Contains(l.values, a), secretFlag.MatchString(a):
 			i++
 		case strings.HasPrefix(a, "-"), slices.Contains(l.verbs, a):
 		default:
@@ -116,6 +120,16 @@ func (l launcher) target(args []string) (what string, rest []string) {
 		}
 	}
 	return "", nil
+}
+
+// scripted are the words of the command that a line of shell runs, behind what it
+// sets first: the value of a variable names nothing, and may be a secret.
+func scripted(line string) []string {
+	words := strings.Fields(line)
+	for len(words) > 0 && (says(words[0], "exec env command nohup") || strings.Contains(words[0], "=")) {
+		words = words[1:]
+	}
+	return append(words, "")
 }
 
 // bareName cuts a path, package or image down to its own name.

@@ -112,12 +112,20 @@ type target struct {
 
 func (t target) attached() bool { return t.argv == nil }
 
-// String names it to people, also in the topic.
+// String names it to the people at this machine, without what looks like a secret.
 func (t target) String() string {
 	if t.attached() {
 		return t.at.String()
 	}
 	return inPublic(t.argv)
+}
+
+// program is what the topic may know of it: no argument, and no folder.
+func (t target) program() string {
+	if t.attached() {
+		return endpointID(t.at)
+	}
+	return inPublic([]string{bareProgram(t.argv)})
 }
 
 // id is the participant id for it when nobody chose another.
@@ -276,6 +284,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 			Topic:    p.s.Topic,
 			Gateway:  gatewayName(p.s.Gateway),
 			Server:   t.String(),
+			Program:  t.program(),
 			Dir:      dir,
 			Mark:     t.mark(),
 
