@@ -16,7 +16,7 @@ import (
 // The client that a hosted server belongs to may have its own tools/calls
 // judged (DESIGN 14, "Passthrough"). They take the road of everybody's calls,
 // from judged to start, with two differences: the server gets the client's own
-// line, id and all, so that its answer and its progress go straight back; and
+// id and progress token, so that its answer and its progress go straight back; and
 // what we have to say goes to the client, not to the topic.
 
 // hostID is the caller's id of the client's own calls. No participant can have

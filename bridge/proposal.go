@@ -97,9 +97,6 @@ func (e *Engine) consider(l *proposal.Life) {
 	if !refused && treatments[env.Method] != forward {
 		refusal, refused = unknownMethod(env.Method), true
 	}
-	if !refused && e.room.paused != nil {
-		refusal, refused = busy("the bridge was asked to pause"), true
-	}
 	if refused {
 		e.live(e.book.Refuse(l, refusal.word(), refusal.exactly()))
 		return
@@ -174,11 +171,14 @@ func (e *Engine) allowed(c *call) {
 	e.pinned(c)
 	e.reserve(c, c.decision)
 	refusal, refused := e.judged(c.request)
+	busy, noRoom := e.noRoom(c)
 	switch {
 	case refused:
 		e.unstarted(c, refusal)
 	case c.decision.Verdict != policy.Allow || !e.fulfils(c.life):
 		e.unstarted(c, policyDenied(c.what(), c.decision.Rule))
+	case noRoom:
+		e.unstarted(c, busy)
 	default:
 		e.start(c)
 	}

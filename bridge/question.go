@@ -307,17 +307,26 @@ func (e *Engine) agreed(c *call) {
 		c.alarm = e.alarms.set(s.StartBy, func() { e.unpark(c) })
 	case !e.server.up:
 		e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
-	case e.full():
+	default:
+		e.startAgreed(c)
+	}
+}
+
+// startAgreed starts a call that somebody agreed to, if policy and tool still are
+// such that it may, and there is room.
+func (e *Engine) startAgreed(c *call) {
+	s := c.agreed
+	if reason := e.recheck(s.Question, s.Args); reason != "" {
+		e.unstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
+		return
+	}
+	if e.full() {
 		r := atCapacity()
 		r.Decision = s.ID
 		e.unstarted(c, r)
-	default:
-		if reason := e.recheck(s.Question, s.Args); reason != "" {
-			e.unstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
-			return
-		}
-		e.start(c)
+		return
 	}
+	e.start(c)
 }
 
 // unpark gives up on a server that did not come back in time.

@@ -144,7 +144,7 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if m.Has(jsonrpc.Version) && m.Text(jsonrpc.Version) != "2.0" {
 		return invalidRequest(`the payload's "jsonrpc" must be "2.0"`), true
 	}
-	if e.stopping {
+	if e.stopping && (treatments[env.Method] == answer || !e.server.up) {
 		return shuttingDown(), true
 	}
 	if e.auditDown && treatments[env.Method] == forward {
@@ -170,7 +170,19 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 			return r, true
 		}
 	}
-	if e.full() {
+	return Refusal{}, false
+}
+
+// noRoom says why nothing can be made of a call that the policy does not deny: the
+// caller may come again. It is looked at after the verdict, never before: what is
+// denied will never be served (DESIGN 3, FINDINGS S4).
+func (e *Engine) noRoom(c *call) (Refusal, bool) {
+	switch {
+	case e.stopping:
+		return shuttingDown(), true
+	case c.ours && e.room.paused != nil:
+		return busy("the bridge was asked to pause"), true
+	case e.full():
 		return atCapacity(), true
 	}
 	return Refusal{}, false
@@ -187,10 +199,14 @@ func (e *Engine) full() bool {
 func (e *Engine) admit(c *call) {
 	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
 	e.pinned(c)
+	refusal, noRoom := e.noRoom(c)
 	switch {
 	case c.ours && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
 		e.settle(c)
 		e.leave(c.life)
+	case c.decision.Verdict != policy.Deny && noRoom:
+		e.answerFor(c, refusal)
+		e.idleIfDone()
 	case c.decision.Verdict == policy.Allow:
 		e.noteDecision(c)
 		e.reserve(c, c.decision)

@@ -63,29 +63,23 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 	return s.lines-c.line+1 < uint64(max(unsent, 0))
 }
 
-// line is a participant's request as the server gets it: our id and token in
-// place of the caller's, what the server's revision demands added, and every
-// other byte as it came. The client's own stays whole, unless somebody changed
-// its arguments.
+// line is a request as the server gets it, built anew from what was judged: method
+// and params, and nothing that stands beside them (FINDINGS H4). A participant's has
+// our id and token in place of its own, and what the server's revision demands; the
+// client's own keeps its id and token. The params are otherwise as they came, but
+// for what somebody changed.
 func (s *server) line(c *call, id []byte, m *jsonrpc.Message) []byte {
-	edits := c.edited(make([]jsonrpc.Edit, 0, 5))
-	switch {
-	case c.host && len(edits) == 0:
-		return c.request.Payload
-	case c.host:
-		return m.Append(nil, edits...)
+	edits := c.edited(make([]jsonrpc.Edit, 0, 4))
+	if c.host {
+		id = c.id
 	}
-	if !m.Has(jsonrpc.Version) {
-		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Version, Value: []byte(`"2.0"`)})
-	}
-	edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ID, Value: id})
-	if c.token != nil {
+	if c.token != nil && !c.host {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: id})
 	}
-	if s.hello.Modern {
+	if s.hello.Modern && !c.host {
 		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
 	}
-	return m.Append(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), edits...)
+	return m.AppendCall(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), id, c.method, edits...)
 }
 
 // metaBeside returns the members of Meta that a request's own _meta lacks. One

@@ -31,6 +31,16 @@ func InsertMeta(members []byte) Edit { return Edit{metaMembers, members} }
 // stands last.
 func (m *Message) Append(dst []byte, edits ...Edit) []byte {
 	p := plans.Get().(*plan)
+	p.take(edits)
+	p.object(m, 0, inMessage)
+	start := len(dst)
+	dst = p.apply(dst, m.Raw, 0)
+	p.release()
+	return oneLine(dst, start)
+}
+
+// take notes edits that are to be planned.
+func (p *plan) take(edits []Edit) {
 	for _, e := range edits {
 		switch {
 		case e.Field < Fields:
@@ -39,11 +49,6 @@ func (m *Message) Append(dst []byte, edits ...Edit) []byte {
 			p.meta = append(p.meta, e.Value)
 		}
 	}
-	p.object(m, 0, inMessage)
-	start := len(dst)
-	dst = p.apply(dst, m.Raw)
-	p.release()
-	return oneLine(dst, start)
 }
 
 // A cut is a stretch of the message and what it is replaced with.
@@ -203,12 +208,11 @@ func (m *Message) spaceBefore(i int) int {
 	return i
 }
 
-// apply appends the message with all cuts made. At one place what is put in
-// comes in the order in which it was planned, and before what is taken out.
-func (p *plan) apply(dst, raw []byte) []byte {
+// apply appends the message from an offset on with all cuts made. At one place what
+// is put in comes in the order in which it was planned, and before what is taken out.
+func (p *plan) apply(dst, raw []byte, done int) []byte {
 	p.cuts = append(p.cuts, p.gone...)
 	slices.SortStableFunc(p.cuts, byStart)
-	done := 0
 	for _, c := range p.cuts {
 		dst = append(dst, raw[done:c.start]...)
 		dst = append(dst, c.text...)
