@@ -100,6 +100,7 @@ type calls struct {
 	foreign  int                 // those of participants who still await an answer
 	running  int                 // those of them at the server
 	timeouts int                 // in a row
+	lost     []lostAnswer        // of them
 }
 
 // add gives a call its number at the server.
@@ -366,8 +367,8 @@ func (e *Engine) reply(c *call, payload []byte) {
 func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 	env := &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key,
 		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}}}
-	if c.method == "tools/list" && len(e.server.tools.withheld) > 0 {
-		env.Payload, env.Edits = e.server.tools.withoutWithheld(m.Append(nil, env.Edits...)), nil
+	if c.method == "tools/list" {
+		env.Payload, env.Edits = e.server.tools.offered(m.Append(nil, env.Edits...)), nil
 	}
 	if c.agreed != nil && len(c.agreed.Modified) > 0 {
 		env.Payload, env.Edits = c.withModified(m.Append(nil, env.Edits...)), nil
@@ -412,6 +413,9 @@ func (e *Engine) remove(c *call) {
 	e.keepInMind(c)
 	e.alarms.stop(c.alarm)
 	delete(e.calls.byNumber, c.number)
+	if len(e.calls.lost) > 0 {
+		e.stillLost(c.number)
+	}
 }
 
 // finishUnanswered ends a call that will get no answer from the server.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -64,7 +65,7 @@ func (d *definition) fingerprint() string {
 func (d *definition) hints() policy.Hints {
 	said := map[string]any{}
 	if len(d.Annotations) > 0 {
-		json.Unmarshal(d.Annotations, &said, jsontext.AllowDuplicateNames(true)) // what cannot be read says nothing
+		json.Unmarshal(d.Annotations, &said, lenient) // what cannot be read says nothing
 	}
 	hint := func(name string) *bool {
 		if v, ok := said[name].(bool); ok {
@@ -89,6 +90,10 @@ const relistAfter = 5 * time.Second
 // pagesMax bounds a listing whose cursors never end.
 const pagesMax = 1000
 
+// listMax bounds the bytes of a listing, as far as it takes another page to go
+// beyond it.
+const listMax = 32 << 20
+
 // listTools reads the server's tools afresh. Until the last page is in, the
 // old list holds.
 func (e *Engine) listTools() {
@@ -97,22 +102,35 @@ func (e *Engine) listTools() {
 		return
 	}
 	e.server.listing = true
-	e.listPage(catalogue{tools: map[string]*tool{}, withheld: map[string]bool{}}, []byte("{}"), 1)
+	e.listPage(&listing{so: catalogue{tools: map[string]*tool{}, withheld: map[string]bool{}}}, []byte("{}"))
 }
 
-func (e *Engine) listPage(so catalogue, params []byte, page int) {
+// A listing is a list of tools being read.
+type listing struct {
+	so          catalogue
+	page, bytes int // read so far
+}
+
+func (e *Engine) listPage(l *listing, params []byte) {
 	e.ask("tools/list", params, func(m *jsonrpc.Message) {
-		next, err := e.readPage(so, m)
+		next, err := e.readPage(l.so, m)
 		if err != nil {
 			e.listed(e.server.tools.orEmpty(), err)
 			return
 		}
-		if next == "" || page == pagesMax {
-			e.listed(so, nil)
+		l.page++
+		l.bytes += len(m.Raw)
+		if next != "" && (l.page == pagesMax || l.bytes > listMax) {
+			e.note(Record{Event: "security", Reason: "tools_cut", Count: l.page,
+				Detail: fmt.Sprintf("the server's list of tools has no end: it was given up after %d pages of %d bytes, so tools may be missing", l.page, l.bytes)})
+			next = ""
+		}
+		if next == "" {
+			e.listed(l.so, nil)
 			return
 		}
 		params := append(jsonrpc.AppendQuote([]byte(`{"cursor":`), next), '}')
-		e.listPage(so, params, page+1)
+		e.listPage(l, params)
 	})
 }
 
@@ -139,7 +157,7 @@ func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err 
 		Tools      []jsontext.Value `json:"tools"`
 		NextCursor string           `json:"nextCursor"`
 	}
-	if err := json.Unmarshal(m.Get(jsonrpc.Result), &page, jsontext.AllowDuplicateNames(true)); err != nil {
+	if err := json.Unmarshal(jsonrpc.Mend(m.Get(jsonrpc.Result)), &page, lenient); err != nil {
 		return "", fmt.Errorf("tools/list cannot be read: %w", err)
 	}
 	for _, raw := range page.Tools {
@@ -154,24 +172,33 @@ func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err 
 var shortfalls = map[string]string{
 	"tool_unreadable":   "a tool is not offered: ",
 	"tool_name_charset": "a tool is not offered: ",
-	"tool_name_twice":   "a tool is not offered: ",
+	"tool_name_twice":   "a tool is listed twice, and offered once: ",
+	"tools_of_one_name": "two tools of one name that differ are not offered, for nobody knows which of them would run: ",
 	"schema_remote_ref": "the schema of a tool refers to another document, which is not fetched, so its arguments are not checked here: ",
 }
 
 // add takes a tool into the catalogue, or says why not, or with what reserve.
 func (c catalogue) add(raw jsontext.Value) (why string) {
 	var t definition
-	if err := json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)); err != nil {
+	if err := json.Unmarshal(raw, &t, lenient); err != nil {
 		return "tool_unreadable"
 	}
 	if len(t.Name) > maxToolName || !toolName.MatchString(t.Name) {
 		c.withheld[t.Name] = true
 		return "tool_name_charset"
 	}
-	if c.tools[t.Name] != nil {
-		return "tool_name_twice"
+	if c.withheld[t.Name] {
+		return ""
 	}
-	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema), print: t.fingerprint(), hints: t.hints()}
+	print := t.fingerprint()
+	if twin := c.tools[t.Name]; twin != nil && twin.print == print {
+		return "tool_name_twice"
+	} else if twin != nil {
+		delete(c.tools, t.Name) // nobody knows which of them the server would run
+		c.withheld[t.Name] = true
+		return "tools_of_one_name"
+	}
+	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema), print: print, hints: t.hints()}
 	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
 		if _, err := compileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
 			return "schema_remote_ref"
@@ -255,12 +282,7 @@ func (e *Engine) pinned(c *call) {
 		return
 	}
 	e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "tool_changed"})
-	switch {
-	case e.policy.Server.Pin == "block":
-		c.decision.Verdict, c.decision.Rule = policy.Deny, "server.pin"
-	case e.policy.Server.Pin == "ask" && c.decision.Verdict == policy.Allow:
-		c.decision.Verdict, c.decision.Rule, c.decision.Ask = policy.Ask, "server.pin", &policy.Terms{Of: []string{"local"}, Need: 1, Within: 5 * time.Minute}
-	}
+	c.decision = e.policy.Pinned(c.decision)
 }
 
 func (e *Engine) relist() {
@@ -312,37 +334,55 @@ func (t *tool) fits(arguments []byte) (err error) {
 	return t.check(arguments)
 }
 
-// withoutWithheld takes tools that are not offered out of a listing.
-func (c catalogue) withoutWithheld(payload []byte) []byte {
-	if len(c.withheld) == 0 {
-		return payload
-	}
-	var m struct {
-		Result struct {
-			Tools []jsontext.Value `json:"tools"`
-		} `json:"result"`
-	}
-	if json.Unmarshal(payload, &m, jsontext.AllowDuplicateNames(true)) != nil {
-		return payload
-	}
+// offered is a listing with the tools in it that callers may know of: none that
+// is withheld, and none twice (DESIGN 4: one bad tool hides no other). payload is
+// returned as it is where all of them are.
+func (c catalogue) offered(payload []byte) []byte {
 	var at [1]jsonrpc.Span
 	if jsonrpc.Scan(payload, jsonrpc.Passed, toolsShape, at[:]) != nil || at[0].End == 0 {
 		return payload
 	}
-	list := append(bytes.Clone(payload[:at[0].Start]), '[')
-	for _, raw := range m.Result.Tools {
-		var t struct {
-			Name string `json:"name"`
-		}
-		if json.Unmarshal(raw, &t, jsontext.AllowDuplicateNames(true)) == nil && c.withheld[t.Name] {
-			continue
-		}
-		if list[len(list)-1] != '[' {
-			list = append(list, ',')
-		}
-		list = append(list, raw...)
+	var all []jsontext.Value
+	if json.Unmarshal(payload[at[0].Start:at[0].End], &all, lenient) != nil {
+		return payload
 	}
+	offered := c.pick(all)
+	if len(offered) == len(all) {
+		return payload
+	}
+	list := append(bytes.Clone(payload[:at[0].Start]), '[')
+	list = append(list, bytes.Join(offered, []byte(","))...)
 	return append(append(list, ']'), payload[at[0].End:]...)
 }
+
+// pick leaves out the tools that are not to be known of.
+func (c catalogue) pick(all []jsontext.Value) (offered [][]byte) {
+	prints := map[string]string{}
+	var names []string
+	for _, raw := range all {
+		var t definition
+		if json.Unmarshal(jsonrpc.Mend(raw), &t, lenient) != nil || len(t.Name) > maxToolName || !toolName.MatchString(t.Name) || c.withheld[t.Name] {
+			continue
+		}
+		print := t.fingerprint()
+		if was, twice := prints[t.Name]; twice {
+			if was != print { // of two that differ, neither
+				prints[t.Name] = ""
+			}
+			continue
+		}
+		prints[t.Name] = print
+		names, offered = append(names, t.Name), append(offered, raw)
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		if prints[names[i]] == "" {
+			offered = slices.Delete(offered, i, i+1)
+		}
+	}
+	return offered
+}
+
+// lenient: what a server lists may hold keys twice and halves of characters.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{{Name: "tools", Slot: 0}}}}

@@ -251,6 +251,7 @@ func (e *Engine) stop() {
 // giveUp answers every call that is still at the server: it had its time.
 func (e *Engine) giveUp() {
 	e.stopping = true
+	e.calls.lost = nil
 	for _, c := range e.calls.inOrder() {
 		if c.host {
 			e.letGo(c, "unknown") // the server answers it without us

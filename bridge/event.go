@@ -40,7 +40,8 @@ type (
 		Reason string
 		Head   []byte // the first bytes of the line, not escaped
 		Count  int    // since the server started
-		ID     []byte // of the answer the line would have been; nil if that cannot be told
+		Answer bool   // the line would have been an answer
+		ID     []byte // of that; nil if it cannot be told
 	}
 
 	// ServerDown: the server is gone, and with it every call it was working

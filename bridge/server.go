@@ -24,6 +24,7 @@ type server struct {
 	listAgain   bool                       // and the list has changed since
 	subscribers map[string]map[string]bool // resource URI -> participants
 	told        burst                      // its notifications
+	gathered    map[string]*gathering      // of its lists other than tools, by the method that says so
 }
 
 func (e *Engine) serverUp(h Hello) {
@@ -40,6 +41,7 @@ func (e *Engine) serverUp(h Hello) {
 // cannot have run, save the first of them, of which a part may have.
 func (e *Engine) serverDown(ev ServerDown) {
 	e.server.up, e.server.listing, e.server.listAgain = false, false, false
+	e.calls.lost = nil
 	e.server.why, e.server.retry = ev.Cause, ev.Retry
 	e.note(Record{Event: "server_exit", Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
@@ -120,9 +122,11 @@ func (e *Engine) serverSaid(m *jsonrpc.Message) {
 // the caller then need not wait.
 func (e *Engine) serverNoise(ev ServerNoise) {
 	e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
-	if c := e.calls.find(ev.ID); c != nil && c.then == nil {
-		e.finishUnanswered(c, answerUnreadable(ev.Reason))
-		e.idleIfDone()
+	switch c := e.calls.find(ev.ID); {
+	case c != nil:
+		e.unreadable(c, ev.Reason)
+	case ev.Answer && ev.ID == nil:
+		e.answerLost(ev.Reason)
 	}
 }
 
@@ -153,7 +157,7 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	case "notifications/tools/list_changed":
 		e.listTools()
 	case "notifications/resources/list_changed", "notifications/prompts/list_changed":
-		e.tell(method, m.Raw)
+		e.gather(method, m.Raw)
 	case "notifications/progress":
 		e.progress(m)
 	case "notifications/resources/updated":
@@ -169,6 +173,34 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 		}
 		e.note(Record{Event: "server_noise", Reason: "notification_not_passed_on", Method: method})
 	}
+}
+
+// gatherFor is how long further word that a list has changed is gathered, as one.
+const gatherFor = time.Second
+
+// A gathering is word of a changed list that was passed on a moment ago. What
+// came since goes out at its end, once.
+type gathering struct{ last []byte }
+
+// gather passes on that a list has changed, at most once in gatherFor: callers
+// read it anew, however often they were told.
+func (e *Engine) gather(method string, raw []byte) {
+	if g := e.server.gathered[method]; g != nil {
+		g.last = raw
+		return
+	}
+	e.tell(method, raw)
+	g := &gathering{}
+	if e.server.gathered == nil {
+		e.server.gathered = map[string]*gathering{}
+	}
+	e.server.gathered[method] = g
+	e.alarms.set(e.now.Add(gatherFor), func() {
+		delete(e.server.gathered, method)
+		if g.last != nil {
+			e.gather(method, g.last)
+		}
+	})
 }
 
 // progress goes to the owner of the token, with the token it gave.

@@ -134,6 +134,20 @@ func (d *Decision) raise(p *Policy) {
 		Why: "a proposal is fulfilled only when somebody agrees (fulfil: ask)"})
 }
 
+// Pinned makes of a decision about a call what server.pin says where the tool is
+// not any more what it was at first. Whom "ask" asks, and how, is what the file
+// says for all (asks.default).
+func (p *Policy) Pinned(d Decision) Decision {
+	const name = "server.pin"
+	switch {
+	case p.Server.Pin == "block":
+		d.Verdict, d.Rule, d.Line = Deny, name, 0
+	case p.Server.Pin == "ask" && d.Verdict == Allow:
+		d.Verdict, d.Rule, d.Line, d.Say, d.Ask = Ask, name, 0, "", p.defaultTerms()
+	}
+	return d
+}
+
 // Passes reports whether a method is let through unless a rule names it: those
 // that list, read, subscribe, complete or look at tasks (DESIGN 14).
 func Passes(method string) bool { return slices.Contains(passing, method) }

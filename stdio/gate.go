@@ -179,13 +179,14 @@ func (r *relay) passes(line []byte) bool {
 	if r.host.Gate == nil {
 		return true
 	}
-	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
+	m, err := r.parse(line)
 	e, _ := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case e != nil && (e.Reason == jsonrpc.DuplicateKey || e.Reason == jsonrpc.KeyCase):
 		return r.serverMayAnswer(nil, nil)
 	case err != nil:
-		return r.serverAnswers(answers(line, r.rules), nil)
+		id, _ := skimmed(line).answer()
+		return r.serverAnswers(id, nil)
 	case m.Has(jsonrpc.Method) && !m.Has(jsonrpc.Result) && !m.Has(jsonrpc.Err):
 		return true
 	default:

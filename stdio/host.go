@@ -36,7 +36,9 @@ type Host struct {
 	// Occupied reports whether the server is at work for somebody else than the
 	// host. While it is, a question it asks of its client (see personal) may be
 	// about that work, so the host does not get it but the Handler, which must
-	// answer it. nil: never.
+	// answer it, or Tell the host of it when it can only be the host's own. One
+	// that some reader finds in a line and another does not is refused, and told
+	// as noise. nil: never.
 	Occupied func() bool
 
 	// Gate judges the host's calls; nil: they pass like everything else. Seal
@@ -61,10 +63,6 @@ const (
 	hurriedly   = time.Second      // the same when we were told to stop
 )
 
-// personal are the requests of a server that reach a person, or spend what is
-// theirs. The others a host may have whoever caused them.
-var personal = map[string]bool{"elicitation/create": true, "sampling/createMessage": true}
-
 // A relay passes on what a host and a process say to each other. One goroutine
 // reads the host, and one, that of Run, the server.
 type relay struct {
@@ -82,12 +80,13 @@ type relay struct {
 	// The server's reader's alone.
 	mid  bool // inside an over-long line
 	mine bool // which is not for the host
+	over skim // of that line
 	told bool // the handler has heard something since it was last idle
 }
 
 func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
 	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx,
-		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
+		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
 	r.out = outbox.New(r.host.Out, outbox.Options{MaxItems: math.MaxInt, MaxBytes: math.MaxInt, Deadline: never, OnFail: r.unheard})
 	s.relay.Store(r)
 	r.heard = overheard{version: s.o.Version, discoverID: []byte(`"` + s.o.Host.Mark + `0"`)}
@@ -216,12 +215,7 @@ func (r *relay) fromServer() {
 			r.part(line)
 			continue
 		default: // the end
-			if !r.mid {
-				r.mine = bytes.Contains(line, r.mark) && r.ours(line) || !r.passes(line)
-			}
-			if r.tongue.amid(r, true); !r.mine { // there is no newline
-				r.say(line)
-			}
+			r.last(line)
 			r.idle()
 			r.c.fail(failure{cause: CauseStdoutEOF, soft: true})
 			return
@@ -247,24 +241,6 @@ func (r *relay) say(parts ...[]byte) {
 	}
 }
 
-// part takes a piece of a line that is too long to be read. If it begins like
-// an answer to us it is one, which nobody can use. One that has its id at the
-// end cannot be told from the host's, who will know of no such id.
-func (r *relay) part(piece []byte) {
-	if !r.mid {
-		begin := piece[:min(len(piece), headSize)]
-		id := answers(begin, r.rules)
-		if r.mid, r.mine = true, r.marked(id); r.mine {
-			r.noise(Noise{Reason: CauseLineTooLong, Head: head(begin), ID: id})
-		} else if r.mine = !r.serverAnswers(id, nil); !r.mine {
-			r.tongue.amid(r, true)
-		}
-	}
-	if !r.mine {
-		r.say(piece)
-	}
-}
-
 // marked reports whether an id or token is one of ours.
 func (r *relay) marked(id []byte) bool {
 	return len(id) > 0 && id[0] == '"' && bytes.HasPrefix(id[1:], r.mark)
@@ -274,10 +250,7 @@ func (r *relay) marked(id []byte) bool {
 func (r *relay) line(line []byte) {
 	r.c.s.o.Trace("recv", line)
 	if r.mid {
-		if !r.mine {
-			r.say(line, newline)
-			r.tongue.amid(r, false)
-		}
+		r.endOfParts(line)
 		return
 	}
 	if bytes.Contains(line, r.mark) && r.ours(line) || r.asksSomebodyElse(line) || !r.passes(line) {
@@ -289,10 +262,20 @@ func (r *relay) line(line []byte) {
 		r.out.Flush()
 		r.notice(r.heard.server(line, r.rules))
 	case r.heard.up.Load() && bytes.Contains(line, []byte("notifications")):
-		if m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules); err == nil && m.Class() == jsonrpc.Notification {
+		if m, err := r.parse(line); err == nil && m.Class() == jsonrpc.Notification {
 			r.tell(m)
 		}
 	}
+}
+
+// parse reads a line of the server's. Bytes that are no UTF-8 are U+FFFD to us.
+func (r *relay) parse(line []byte) (jsonrpc.Message, error) {
+	line = bytes.TrimSpace(line)
+	m, err := jsonrpc.Parse(line, r.rules)
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason == jsonrpc.InvalidUTF8 {
+		return jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")), r.rules)
+	}
+	return m, err
 }
 
 func (r *relay) tell(m jsonrpc.Message) {
@@ -311,13 +294,13 @@ func (r *relay) noise(n Noise) {
 // either. That the mark stands somewhere else in it is nobody's doing but that of
 // who calls and of the server, and must cost the host nothing.
 func (r *relay) ours(line []byte) bool {
-	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
+	m, err := r.parse(line)
 	if err != nil || m.Class() == jsonrpc.Malformed {
-		id := answers(line, r.rules)
-		if id != nil && !r.marked(id) {
+		n := lost(Noise{Reason: CauseGarbage, Detail: "meant for us", Head: head(line)}, skimmed(line))
+		if n.ID != nil && !r.marked(n.ID) {
 			return false
 		}
-		r.noise(Noise{Reason: CauseGarbage, Detail: "meant for us", Head: head(line), ID: id})
+		r.noise(n)
 		return true
 	}
 	about := jsonrpc.ID
@@ -333,20 +316,6 @@ func (r *relay) ours(line []byte) bool {
 	case r.heard.up.Load():
 		r.tell(m)
 	}
-	return true
-}
-
-// asksSomebodyElse hands a question to the handler that may be about somebody
-// else's business. It is not for a person to wonder whose.
-func (r *relay) asksSomebodyElse(line []byte) bool {
-	if r.host.Occupied == nil || !bytes.Contains(line, []byte("elicitation")) && !bytes.Contains(line, []byte("sampling")) || !r.host.Occupied() {
-		return false
-	}
-	m, err := jsonrpc.Parse(bytes.TrimSpace(line), r.rules)
-	if err != nil || m.Class() != jsonrpc.Request || !personal[m.Text(jsonrpc.Method)] {
-		return false
-	}
-	r.tell(m)
 	return true
 }
 

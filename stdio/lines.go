@@ -35,6 +35,8 @@ type lines struct {
 	buf     []byte
 	at, end int // buf[at:end] is read and not yet handed out
 	room    int // what the last long line needed
+
+	over skim // of the last line that was too long
 }
 
 func newLines(r io.Reader, max int, idle func()) *lines {
@@ -52,7 +54,7 @@ func (l *lines) next() ([]byte, error) {
 			line := l.buf[l.at : seen+i]
 			l.at, l.mid = seen+i+1, false
 			if len(line) > l.max && !l.parts {
-				return slices.Clone(line[:min(len(line), headSize)]), errTooLong
+				return l.tooLong(line), errTooLong
 			}
 			return slices.Clone(line), nil
 		}
@@ -127,24 +129,34 @@ func (l *lines) keep(rest []byte) {
 
 func (l *lines) whole(line []byte) ([]byte, error) {
 	if len(line) > l.max && !l.parts {
-		return slices.Clone(line[:headSize]), errTooLong
+		return l.tooLong(line), errTooLong
 	}
 	l.room = min(len(line)+len(line)/8+4<<10, longFirst)
 	return line, nil
 }
 
+// tooLong looks at a line that is too long, or at the beginning of one, and
+// returns its head.
+func (l *lines) tooLong(line []byte) (head []byte) {
+	l.over = skim{}
+	l.over.add(line)
+	return slices.Clone(line[:min(len(line), headSize)])
+}
+
 // skip reads to the newline of a line that is too long and forgets it.
 func (l *lines) skip(line []byte) ([]byte, error) {
-	head, size := slices.Clone(line[:headSize]), len(line)
+	head, size := l.tooLong(line), len(line)
 	for size <= 4*l.max {
 		n, err := l.read(l.buf)
 		if err != nil {
 			return head, errTooLong // the end of the stream comes with the next call
 		}
 		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
+			l.over.add(l.buf[:i])
 			l.at, l.end = i+1, n
 			return head, errTooLong
 		}
+		l.over.add(l.buf[:n])
 		size += n
 	}
 	return head, errEndless

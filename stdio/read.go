@@ -35,9 +35,9 @@ func (r *reader) run() {
 		case err == nil:
 			err = r.line(line)
 		case errors.Is(err, errTooLong):
-			err = r.hear(Noise{Reason: CauseLineTooLong, Head: line, ID: answers(line, r.rules)})
+			err = r.hear(lost(Noise{Reason: CauseLineTooLong, Head: line}, &in.over))
 		case errors.Is(err, errEndless):
-			r.hear(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()})
+			r.hear(lost(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()}, &in.over))
 			err = &failure{cause: CauseLineTooLong, hard: true}
 		default: // the end
 			r.line(line)
@@ -74,6 +74,9 @@ func (r *reader) line(line []byte) error {
 		return r.hear(r.stray(line))
 	}
 	m, err := jsonrpc.Parse(line, r.rules)
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason == jsonrpc.InvalidUTF8 {
+		m, err = jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")), r.rules)
+	}
 	if err != nil {
 		return r.hear(r.refused(line, err))
 	}
@@ -82,11 +85,7 @@ func (r *reader) line(line []byte) error {
 
 func (r *reader) message(m jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Malformed {
-		n := Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}
-		if !m.Has(jsonrpc.Method) { // what has one counts in ids of the server's own
-			n.ID = m.Get(jsonrpc.ID)
-		}
-		return r.hear(n)
+		return r.hear(lost(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}, skimmed(m.Raw)))
 	}
 	taken, up, err := r.c.talk.answer(&m)
 	switch {
@@ -150,35 +149,21 @@ func (r *reader) stray(line []byte) Noise {
 	return Noise{Reason: string(jsonrpc.Batch), Head: head(line)}
 }
 
-// refused is a line that begins like a message and is none. If only its text
-// is broken, the id of the answer it was meant to be can still be told.
+// refused is a line that begins like a message and is none. The id of the answer
+// it was meant to be can often still be told.
 func (r *reader) refused(line []byte, err error) Noise {
-	n := Noise{Reason: CauseGarbage, Detail: err.Error(), Head: head(line)}
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || e.Reason == jsonrpc.Syntax || e.Reason == jsonrpc.TrailingData {
-		return n
-	}
-	n.Reason = string(e.Reason)
-	if e.Reason == jsonrpc.InvalidUTF8 {
-		mended, err := jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("?")), r.rules)
-		if err == nil && mended.Class() == jsonrpc.Response {
-			n.ID = mended.Get(jsonrpc.ID)
-		}
+	n := lost(Noise{Reason: CauseGarbage, Detail: err.Error(), Head: head(line)}, skimmed(line))
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason != jsonrpc.Syntax && e.Reason != jsonrpc.TrailingData {
+		n.Reason = string(e.Reason)
 	}
 	return n
 }
 
-// answers is the id of the answer that begins like this, nil if it cannot be
-// told: messages that are answers have their id in front as a rule. What ends
-// with the head may go on behind it.
-func answers(head []byte, rules jsonrpc.Rules) []byte {
-	var at [jsonrpc.Fields]jsonrpc.Span
-	_ = jsonrpc.Scan(head, rules, jsonrpc.MessageShape, at[:]) // it fails, having noted what it came by
-	id := at[jsonrpc.ID]
-	if at[jsonrpc.Method].End != 0 || id.End == 0 || id.End == len(head) {
-		return nil
-	}
-	return bytes.Clone(head[id.Start:id.End])
+// lost notes whose answer a line would have been. What has a method counts in
+// ids of the server's own.
+func lost(n Noise, k *skim) Noise {
+	n.ID, n.Answer = k.answer()
+	return n
 }
 
 func head(line []byte) []byte { return bytes.Clone(line[:min(len(line), headSize)]) }

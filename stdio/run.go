@@ -63,7 +63,7 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 		return c.why.exit(c), time.Since(c.born), nil
 	}
 	c.talk.begin(way.plan)
-	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine}}
+	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
 	r.run()
 	<-c.gone
 	x := c.why.exit(c)

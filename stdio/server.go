@@ -131,9 +131,10 @@ type Noise struct {
 	Head   []byte // at most the first 200 bytes, as they came: escape before showing
 	Count  int    // lines of noise of this process so far, this one included
 
-	// ID is the raw id of the response the line would have been, nil if that
+	// Answer: the line would have been a response. ID is its raw id, nil if that
 	// cannot be told. Whoever waits for it need not wait any longer.
-	ID []byte
+	Answer bool
+	ID     []byte
 }
 
 // Causes of an Exit.

@@ -100,7 +100,7 @@ var frameShape = jsonrpc.Shape{
 // answers are the rules for a response. It is passed on and not judged, so what
 // a server may say inside it is let through; where an envelope and the message
 // in it would be read in two ways they are refused like any other.
-var answers = jsonrpc.Rules{Depth: jsonrpc.MaxServerDepth + 1, Size: jsonrpc.MaxSize}
+var answers = jsonrpc.Rules{Depth: jsonrpc.MaxServerDepth + 1, Size: jsonrpc.MaxSize, Halves: true}
 
 func (r *reading) scan() error {
 	return jsonrpc.Scan(r.frame, jsonrpc.Judged, frameShape, r.at[:])
@@ -110,7 +110,7 @@ func (r *reading) scan() error {
 // for otherwise would be refused again.
 func (r *reading) scanLoosely(err error) error {
 	var e *jsonrpc.Error
-	if !errors.As(err, &e) || e.Reason != jsonrpc.TooDeep && e.Reason != jsonrpc.DuplicateKey && e.Reason != jsonrpc.TooLarge {
+	if !errors.As(err, &e) || e.Reason != jsonrpc.TooDeep && e.Reason != jsonrpc.DuplicateKey && e.Reason != jsonrpc.TooLarge && e.Reason != jsonrpc.InvalidUTF8 {
 		return err
 	}
 	if jsonrpc.Scan(r.frame, answers, frameShape, r.at[:]) != nil {

@@ -495,7 +495,7 @@ func (s fromServer) ServerMessage(m jsonrpc.Message) {
 }
 
 func (s fromServer) ServerNoise(n stdio.Noise) {
-	s.b.sidecar.Handle(bridge.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count, ID: n.ID})
+	s.b.sidecar.Handle(bridge.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count, Answer: n.Answer, ID: n.ID})
 }
 
 func (s fromServer) ServerDown(x stdio.Exit) {

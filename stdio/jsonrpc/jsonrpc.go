@@ -29,6 +29,10 @@ type Rules struct {
 	// the objects named by the Shape are held to that.
 	EveryLevel bool
 
+	// Halves lets half of a surrogate pair, written as an escape, stand in a
+	// string: an emoji that was cut in two. It is what it was when it is passed on.
+	Halves bool
+
 	// TopOnly narrows what is asked of the objects named by the Shape to the
 	// outermost one. Duplicate keys and case variants further in are let
 	// through; of duplicates the last is found, as most parsers read it.
@@ -39,7 +43,7 @@ type Rules struct {
 // server answers, which is passed on and not judged.
 var (
 	Judged = Rules{Depth: MaxDepth, Size: MaxSize, Values: MaxValues, EveryLevel: true}
-	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize, TopOnly: true}
+	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize, TopOnly: true, Halves: true}
 )
 
 // A Span is where a member stands in the text it was scanned from. The zero

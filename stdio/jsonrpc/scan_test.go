@@ -140,7 +140,35 @@ func TestValues(t *testing.T) {
 			text = `{"a":` + c.text // never closed
 		}
 		refuses(t, text, jsonrpc.Judged, c.reason, c.offset+len(`{"a":`))
-		refuses(t, text, jsonrpc.Passed, c.reason, c.offset+len(`{"a":`))
+		whole := jsonrpc.Passed
+		whole.Halves = false
+		refuses(t, text, whole, c.reason, c.offset+len(`{"a":`))
+	}
+}
+
+// What a server answers may hold an emoji that was cut in two (DESIGN 4).
+func TestHalvesOfPairsPassWhereTheyMay(t *testing.T) {
+	for _, text := range []string{`"\ud83d"`, `"\ude00\ud83d"`, `"\ud83d\ud83d\ude00"`, `"\ud83dx"`, `"\ud83d\n"`, `{"\ud83d":1,"b":"\udc00"}`} {
+		refuses(t, `{"a":`+text+`}`, jsonrpc.Judged, jsonrpc.InvalidUTF8, 5+strings.Index(text, `\u`))
+		accepts(t, `{"a":`+text+`}`, jsonrpc.Passed)
+	}
+	for _, text := range []string{`"\ud83d\u12"`, `"\ud83"`, "\"\xff\"", "\"\xed\xa0\xbd\""} {
+		if err := jsonrpc.Scan([]byte(`{"a":`+text+`}`), jsonrpc.Passed, nil, nil); err == nil {
+			t.Errorf("%s was accepted", text)
+		}
+	}
+	refuses(t, `{"\ud83d":1,"\ufffd":2}`, jsonrpc.Rules{Depth: 1, Size: 99, EveryLevel: true, Halves: true}, jsonrpc.DuplicateKey, 12)
+}
+
+func TestMend(t *testing.T) {
+	for text, want := range map[string]string{
+		``: ``, `{}`: `{}`, `"\ud83d\ude00"`: `"\ud83d\ude00"`, `"\ud83d"`: `"\ufffd"`, `"\\ud83d\uD83D\\"`: `"\\ud83d\ufffd\\"`,
+		`"\ude00\ud83d\ude00"`: `"\ufffd\ud83d\ude00"`, `"\ud83d\ud83d\ude00\u"`: `"\ufffd\ud83d\ude00\u"`, "\"a\xff\xfeb\\udc00\"": "\"a\ufffdb\\ufffd\"", `\`: `\`,
+	} {
+		given := []byte(text)
+		if got := string(jsonrpc.Mend(given)); got != want || string(given) != text {
+			t.Errorf("%s: %s, want %s; the text is %s now", text, got, want, given)
+		}
 	}
 }
 

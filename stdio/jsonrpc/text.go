@@ -41,10 +41,59 @@ func appendDecoded(dst, inner []byte) []byte {
 		r := hex4(inner, i+2)
 		inner = inner[i+6:]
 		if utf16.IsSurrogate(r) {
-			r = utf16.DecodeRune(r, hex4(inner, 2))
-			inner = inner[6:]
+			if r = pair(r, inner); r != utf8.RuneError {
+				inner = inner[6:]
+			}
 		}
 		dst = utf8.AppendRune(dst, r)
+	}
+}
+
+// pair is what the escape of a surrogate makes with what follows it, U+FFFD if
+// that is not its other half.
+func pair(first rune, after []byte) rune {
+	if len(after) < 6 || after[0] != '\\' || after[1] != 'u' {
+		return utf8.RuneError
+	}
+	return utf16.DecodeRune(first, hex4(after, 2))
+}
+
+// Mend returns a text of JSON in which bytes that are not UTF-8 and halves of
+// surrogate pairs are U+FFFD. It returns text itself where there are none, and
+// changes nothing else, so text that is no JSON becomes none.
+func Mend(text []byte) []byte {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	whole := text
+	for i := 0; ; {
+		next := bytes.IndexByte(text[i:], '\\')
+		if next < 0 {
+			return text
+		}
+		i += next
+		if i+1 >= len(text) || text[i+1] != 'u' {
+			i += 2
+			if i >= len(text) {
+				return text
+			}
+			continue
+		}
+		r := hex4(text, i+2)
+		switch {
+		case r < 0:
+			i += 2
+		case !utf16.IsSurrogate(r):
+			i += 6
+		case pair(r, text[i+6:]) != utf8.RuneError:
+			i += 12
+		default:
+			if &whole[0] == &text[0] {
+				text = bytes.Clone(text)
+			}
+			copy(text[i+2:], "fffd")
+			i += 6
+		}
 	}
 }
 

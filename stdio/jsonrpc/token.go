@@ -88,15 +88,23 @@ func (s *scanner) escape(i int) int {
 	case first < 0xD800 || first > 0xDFFF:
 		return i + 6
 	case first > 0xDBFF || s.peek(i+6) != '\\' || s.peek(i+7) != 'u':
-		return s.fail(InvalidUTF8, i)
+		return s.half(i)
 	}
 	switch second := hex4(s.data, i+8); {
 	case second < 0:
 		return s.fail(Syntax, i+6)
 	case second < 0xDC00 || second > 0xDFFF:
-		return s.fail(InvalidUTF8, i)
+		return s.half(i)
 	}
 	return i + 12
+}
+
+// half is the escape of a surrogate without its other half.
+func (s *scanner) half(i int) int {
+	if !s.rules.Halves {
+		return s.fail(InvalidUTF8, i)
+	}
+	return i + 6
 }
 
 // hex4 returns the value of the four hex digits at i, or -1.

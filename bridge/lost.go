@@ -1,0 +1,82 @@
+package bridge
+
+import "slices"
+
+// An answer that cannot be read is an answer still (DESIGN 4): whoever made the
+// call hears at once that its outcome is unknown, or as soon as it can be told
+// whose answer it was.
+
+// A lostAnswer is one of which it is not known whose it was.
+type lostAnswer struct {
+	reason string
+	among  []uint64 // the calls that were at the server then and still are, in order
+}
+
+// lostMost bounds how many lost answers are remembered. Beyond it the oldest is
+// forgotten, and whose it was has to wait out its time.
+const lostMost = 8
+
+// answerLost: the server has answered one of the calls it has, and nobody knows
+// which.
+func (e *Engine) answerLost(reason string) {
+	l := lostAnswer{reason: reason}
+	for _, c := range e.calls.inOrder() {
+		if !c.host {
+			l.among = append(l.among, c.number)
+		}
+	}
+	if len(l.among) == 0 {
+		return
+	}
+	if len(e.calls.lost) == lostMost {
+		e.calls.lost = e.calls.lost[1:]
+	}
+	e.calls.lost = append(e.calls.lost, l)
+	e.attribute()
+}
+
+// stillLost: one call less that a lost answer may have been for.
+func (e *Engine) stillLost(number uint64) {
+	for i := range e.calls.lost {
+		l := &e.calls.lost[i]
+		l.among = slices.DeleteFunc(slices.Clone(l.among), func(n uint64) bool { return n == number })
+	}
+	e.attribute()
+}
+
+// attribute ends the calls of which it is certain by now that a lost answer was
+// theirs: those of a set for which as many were lost as are in it.
+func (e *Engine) attribute() {
+	for _, l := range e.calls.lost {
+		within := func(other lostAnswer) bool {
+			return !slices.ContainsFunc(other.among, func(n uint64) bool { return !slices.Contains(l.among, n) })
+		}
+		certain := 0
+		for _, other := range e.calls.lost {
+			if within(other) {
+				certain++
+			}
+		}
+		if certain < len(l.among) {
+			continue
+		}
+		e.calls.lost = slices.DeleteFunc(slices.Clone(e.calls.lost), within)
+		for _, n := range l.among {
+			if c := e.calls.byNumber[n]; c != nil {
+				e.unreadable(c, l.reason)
+			}
+		}
+		return // to end a call is to look again
+	}
+}
+
+// unreadable ends a call whose answer came and cannot be read.
+func (e *Engine) unreadable(c *call, reason string) {
+	if c.then != nil {
+		e.remove(c)
+		c.then(nil)
+		return
+	}
+	e.finishUnanswered(c, answerUnreadable(reason))
+	e.idleIfDone()
+}

@@ -1,0 +1,93 @@
+package bridge
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Seen before the mend: the caller waited a minute and was told of a time-out
+// (FINDINGS P4, P11).
+func TestAnAnswerOfWhichNoIDIsKnownEndsTheOneCallThereIs(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	s.do(ServerNoise{Reason: "child_stdout_garbage", Count: 1}) // a banner
+	s.nothing("noise that is no answer")
+	s.do(ServerNoise{Reason: "child_stdout_garbage", Answer: true, Count: 2})
+	s.has(s.only(), `"code":-31008`, `"executed":"unknown"`, `"e1"`)
+}
+
+func TestALostAnswerIsTheOneThatIsLeft(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	var ids []string
+	for _, n := range []string{"1", "2", "3"} {
+		s.call("bob", "e"+n, n, "read_file", `{"path":"a"}`)
+		ids = append(ids, s.lastID())
+	}
+	s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: 1})
+	s.nothing("three may have been answered")
+	s.call("bob", "e4", "4", "read_file", `{"path":"a"}`) // which came after it
+	s.said(`{"jsonrpc":"2.0","id":` + ids[0] + `,"result":{}}`)
+	s.has(s.only(), `"result":{}`)
+	s.said(`{"jsonrpc":"2.0","id":` + ids[2] + `,"result":{}}`)
+	if len(s.frames) != 2 || !strings.Contains(s.frames[0], `-31008`) || !strings.Contains(s.frames[0], `"e2"`) || !strings.Contains(s.frames[1], `"e3"`) {
+		t.Errorf("sent: %q", s.frames)
+	}
+	s.frames = nil
+	s.pass(time.Second)
+	s.nothing("the call that came after the lost answer")
+}
+
+func TestAsManyLostAnswersAsCallsEndThemAll(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	for _, n := range []string{"1", "2"} {
+		s.call("bob", "e"+n, n, "read_file", `{"path":"a"}`)
+	}
+	s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: 1})
+	s.nothing("two may have been answered")
+	s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: 2})
+	if len(s.frames) != 2 || !strings.Contains(s.frames[0], "-31008") || !strings.Contains(s.frames[1], "-31008") {
+		t.Errorf("sent: %q", s.frames)
+	}
+	if len(s.engine.calls.lost) != 0 {
+		t.Error("the lost answers are remembered")
+	}
+}
+
+// The bridge's own question was waited for just as long.
+func TestAnUnreadableListOfToolsIsNotWaitedFor(t *testing.T) {
+	s := emptyStage(t, "mcpx/v0.1")
+	s.seat()
+	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.do(ServerNoise{Reason: "json_depth", ID: []byte(s.lastID()), Answer: true, Count: 1})
+	if len(s.restarts) != 1 || !s.noted("warning", "tools_unknown") {
+		t.Errorf("restarts: %q", s.restarts)
+	}
+}
+
+// One emoji cut in two in one description, and the server was never ready
+// (FINDINGS P10).
+func TestHalfACharacterInADescriptionHidesNoTool(t *testing.T) {
+	s := emptyStage(t, "mcpx/v0.1")
+	s.seat()
+	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.answerListing(`{"tools":[{"name":"read_file","description":"\ud83d","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"\ude00"}},"required":["path"]}},` +
+		`{"name":"write_file"},{"name":"bad\ud83d"},{"name":7}]}`)
+	if n := len(s.engine.server.tools.tools); n != 2 || s.serving != 1 {
+		t.Fatalf("%d tools are known", n)
+	}
+	if !s.noted("warning", "tool_name_charset") || !s.noted("warning", "tool_unreadable") {
+		t.Error("the two that are not offered are not told")
+	}
+	s.frames = nil
+	s.call("bob", "e1", "1", "read_file", `{}`)
+	s.has(s.only(), "-32602")
+	s.call("bob", "e2", "2", "read_file", `{"path":"a"}`)
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"content":[{"type":"text","text":"\udc00"}]}}`)
+	s.has(s.only(), `"text":"\udc00"`)
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"e3","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":3,"method":"tools/list"}}`)
+	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"tools":[{"name":"read_file","description":"\ud83d"},{"name":"bad\ud83d"}]}}`)
+	if got := s.only(); !strings.Contains(got, `"tools":[{"name":"read_file","description":"\ud83d"}]`) {
+		t.Errorf("the list is %s", got)
+	}
+}

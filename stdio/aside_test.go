@@ -1,0 +1,106 @@
+package stdio
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+// unclear are questions for a person which some client finds in a line, and which
+// came through to it during a stranger's call (FINDINGS P6, P15).
+func unclear() map[string]string {
+	deep := strings.Repeat("[", 1200) + strings.Repeat("]", 1200)
+	const rest = `"id":"q","jsonrpc":"2.0","params":{"message":"PERSON"}`
+	return map[string]string{
+		"method twice":      `{"method":"ping","method":"elicitation/create",` + rest + `}`,
+		"the other first":   `{"method":"elicitation/create","method":"ping",` + rest + `}`,
+		"Method":            `{"Method":"elicitation/create",` + rest + `}`,
+		"long s":            `{"method":"ping","method":"` + "\u017f" + `ampling/createMessage",` + rest + `}`,
+		"escaped key":       `{"m\u0065thod":"ping","METHOD":"elicit\u0061tion/create",` + rest + `}`,
+		"other case":        `{"method":"Elicitation/Create",` + rest + `}`,
+		"white space":       `{"method":" elicitation/create\n",` + rest + `}`,
+		"NUL":               `{"method":"elicitation/create\u0000x",` + rest + `}`,
+		"NUL in the key":    `{"method\u0000x":"elicitation/create",` + rest + `}`,
+		"id twice":          `{"method":"sampling/createMessage","id":1,` + rest + `}`,
+		"params twice":      `{"method":"sampling\/create\u004dessage","params":{},` + rest + `}`,
+		"batch":             `[{"method":"elicitation/create",` + rest + `}]`,
+		"byte order mark":   "\ufeff" + `{"method":"elicitation/create",` + rest + `}`,
+		"invalid byte":      `{"method":"elicitation/create","x":"` + "\xff" + `",` + rest + `}`,
+		"byte in the name":  `{"method":"elicit` + "\xff" + `ation/create",` + rest + `}`,
+		"too deep":          `{"method":"elicitation/create","x":` + deep + `,` + rest + `}`,
+		"a result too":      `{"method":"elicitation/create","result":{},` + rest + `}`,
+		"notification":      `{"method":"elicitation/create","jsonrpc":"2.0","params":{"message":"PERSON"}}`,
+		"no id but null":    `{"method":"elicitation/create","id":null,"params":{"message":"PERSON"}}`,
+		"two in one":        `{"jsonrpc":"2.0","method":"x"}{"method":"elicitation/create",` + rest + `}`,
+		"comma at the end":  `{"method":"elicitation/create",` + rest + `,}`,
+		"comment":           `{/*"*/"method":"elicitation/create",` + rest + `}`,
+		"over-long":         `{"method":"elicitation/create","x":"` + strings.Repeat("x", 700<<10) + `",` + rest + `}`,
+		"long and behind":   `{"x":"` + strings.Repeat("\\\"", 350<<10) + `","m\u0065thod":"elicitation/create",` + rest + `}`,
+	}
+}
+
+// raw has the server write something, the bytes of which are encoded.
+const raw = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"raw","arguments":{"b64":%q}}}`
+
+func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+func TestNoUnclearQuestionReachesThePersonDuringAStrangersCall(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), func(o *Options) { o.MaxLine = 256 << 10 })
+	c.greets()
+	c.up()
+	c.occupied.Store(true)
+	for name, line := range unclear() {
+		c.say(fmt.Sprintf(raw, encoded(line+"\nEND\n")) + "\n")
+		for {
+			got, err := c.lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got == "END\n" {
+				break
+			}
+			if strings.Contains(got, "PERSON") {
+				t.Errorf("%s: the client heard %.200q", name, got)
+			}
+		}
+		if n := c.next("noise").noise; n.Reason != questionRefused {
+			t.Errorf("%s: noise is %+v", name, n)
+		}
+	}
+}
+
+func TestAnswersPassDuringAStrangersCallWhateverTheyMention(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), func(o *Options) { o.MaxLine = 256 << 10 })
+	c.greets()
+	c.up()
+	c.occupied.Store(true)
+	deep := strings.Repeat("[", 1200) + strings.Repeat("]", 1200)
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"text":"elicitation/create","method":"elicitation/create"}}`,
+		`{"jsonrpc":"2.0","result":{"text":"sampling"},"result":{},"id":1}`,
+		`{"jsonrpc":"2.0","result":{"text":"elicit\u0061tion"},"x":` + deep + `,"id":1}`,
+		"{\"jsonrpc\":\"2.0\",\"result\":{\"text\":\"sampling \xff\\ud83d\"},\"id\":1}",
+		`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"1"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"roots/list","params":{"x":"elicitation/create"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":"sampling ` + strings.Repeat("x", 700<<10) + `"}`,
+	} {
+		c.say(fmt.Sprintf(raw, encoded(line+"\n")) + "\n")
+		c.hears(line)
+	}
+}
+
+// An answer to us over the limit with the id behind it was waited for in vain.
+func TestAnOverlongAnswerToUsIsKnownByAnIDAtItsEnd(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), func(o *Options) { o.MaxLine = 256 << 10 })
+	c.greets()
+	c.up()
+	c.put(`{"jsonrpc":"2.0","id":"` + mark + `3","method":"tools/call","params":{"name":"raw","arguments":{"text":` +
+		quoted(t, `{"result":"`+strings.Repeat("x", 700<<10)+`","jsonrpc":"2.0","id":$ID}`+"\n") + `}}}`)
+	go c.lines.ReadString('\n')
+	if got := c.next("noise").noise; string(got.ID) != `"`+mark+`3"` || !got.Answer {
+		t.Errorf("noise is %+v", got)
+	}
+}
