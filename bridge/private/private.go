@@ -6,9 +6,17 @@
 package private
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 )
+
+// ErrForeign is in the error of what belongs to somebody else: another mode would
+// not help, another owner would.
+var ErrForeign = errors.New("belongs to another user")
+
+// ErrOpen is in the error of what others may read or change: another mode helps.
+var ErrOpen = errors.New("others can get at")
 
 // Open opens a file for flag, and makes it with mode 0600 if flag says so. It
 // follows no symbolic link, and waits for nobody where path is a pipe. Whether

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A setting's value comes from the command line, else from the environment,
@@ -128,11 +129,14 @@ const maxConfig = 1 << 20
 // command does not have are left for the commands that do; keys that no
 // command has are errors.
 func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.Flag) error {
-	text, err := os.ReadFile(file)
+	text, err := private.Read(file, maxConfig+1, private.Care{Check: private.Authored, Above: true})
 	if err == nil && len(text) > maxConfig {
 		err = fmt.Errorf("%s has over %d bytes", file, maxConfig)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, private.ErrForeign):
+		return misused("it may name a command that is run in your name: give it to yourself (chown), or copy it to a folder of yours", "--config: %w", err)
+	case err != nil:
 		return misused("it is a YAML file, whose keys are the names of flags", "--config: %w", err)
 	}
 	entries, err := readYAML(file, text)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 func (p *program) gatewayCommand() *cobra.Command {
@@ -106,11 +107,26 @@ func (p *program) checkGateway() (*tls.Config, error) {
 		}
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(p.s.TLSCert, p.s.TLSKey)
+	cert, err := keyPair(p.s.TLSCert, p.s.TLSKey)
 	if err != nil {
 		return nil, misused("both are PEM files, and the key is the one of the certificate", "--tls-cert, --tls-key: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// maxPEM is the most bytes that a certificate or a key may have.
+const maxPEM = 1 << 20
+
+func keyPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := private.Read(certFile, maxPEM, private.Care{})
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := private.Read(keyFile, maxPEM, private.Care{})
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // hosts are the names this gateway answers to: those given, and the address

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -127,12 +126,11 @@ func (r *rulebook) read() (*policy.Policy, error) {
 		return r.bare, nil
 	}
 	r.seen = looksOf(r.file)
-	if info, err := os.Stat(r.file); err == nil { // if not, loading says why
-		if err := private.Authored(r.file, info); err != nil {
-			return nil, err
-		}
+	text, err := private.Read(r.file, policy.MaxFile+1, private.Care{Check: private.Authored, Above: true})
+	if err != nil {
+		return nil, err
 	}
-	p, err := loadPolicy(r.file)
+	p, err := policy.Load(r.file, text)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +140,7 @@ func (r *rulebook) read() (*policy.Policy, error) {
 // readPolicy reads a file no further than [policy.Load] needs to see that it is
 // too long.
 func readPolicy(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, policy.MaxFile+1))
+	return private.Read(file, policy.MaxFile+1, private.Care{})
 }
 
 // policyError is exit 2 with the place and what was probably meant.
@@ -165,6 +158,8 @@ func policyError(err error) error {
 		err = errors.New(problems[0].where())
 	case errors.Is(err, os.ErrNotExist):
 		hint = "mcpx-bridge policy init -- CMD drafts one"
+	case errors.Is(err, private.ErrForeign):
+		hint = "who can change it decides what runs: give it to the user that runs the bridge (chown), or copy it to a folder of that user"
 	}
 	return misused(hint, "policy: %w", err)
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/google/shlex"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
@@ -116,16 +115,13 @@ const (
 // tokenFromFile refuses a file that others can read: what they can read they
 // can use in our name.
 func tokenFromFile(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", misused(tokenFileHint, "--token-file: %w", err)
-	}
-	defer f.Close()
-	if err := yoursAlone(f); err != nil {
+	text, err := private.Read(file, maxToken+1, private.Care{Check: private.Closed})
+	switch {
+	case errors.Is(err, private.ErrForeign):
+		return "", misused("give it to yourself: chown \"$USER\" "+file, "--token-file: %w", err)
+	case errors.Is(err, private.ErrOpen):
 		return "", misused("chmod 600 "+file, "--token-file: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err != nil {
+	case err != nil:
 		return "", misused(tokenFileHint, "--token-file: %w", err)
 	}
 	return tidyToken("--token-file", text, false)

@@ -1,0 +1,73 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A pipe that nobody writes to held the program past two signals (FINDINGS C12).
+func TestAPipeInPlaceOfAFileHoldsNobody(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pem := filepath.Join(t.TempDir(), "pem")
+	if err := os.WriteFile(pem, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, "is no regular file but a pipe", [][]string{
+		{"run", "--token-file", pipe, "--gateway", "ws://127.0.0.1:1", "--", "x"}, {"who", "--token-file", pipe, "--gateway", "ws://127.0.0.1:1"},
+		{"run", "--policy", pipe, "--", "x"}, {"run", "--config", pipe, "--", "x"}, {"policy", "check", pipe}, {"policy", "test", pipe},
+		{"policy", "explain", "--policy", pipe, "tool"},
+		{"gateway", "--tls-cert", pipe, "--tls-key", pem}, {"gateway", "--tls-cert", pem, "--tls-key", pipe},
+	})
+}
+
+// What a configuration says is run in our name, and a policy decides what runs
+// (FINDINGS M5).
+func TestAFileThatOthersCanChangeIsNotTaken(t *testing.T) {
+	open := filepath.Join(t.TempDir(), "open")
+	if err := os.Mkdir(open, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string, mode os.FileMode) string {
+		t.Helper()
+		file := filepath.Join(open, name)
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	config, loose := write("config.yaml", "topic: lobby\n", 0o644), write("loose.yaml", "token-command: touch stolen\n", 0o666)
+	rules := write("policy.yaml", "version: 1\ndefault: deny\n", 0o644)
+	refuses(t, "anybody can write to "+loose, [][]string{{"who", "--config", loose}, {"run", "--config", loose, "--", "x"}})
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, "anybody can write to the directory "+open, [][]string{{"who", "--config", config}, {"run", "--policy", rules, "--", "x"}})
+	if os.Getuid() != 0 {
+		return // nothing can be given away
+	}
+	for _, err := range []error{os.Chmod(open, 0o755), os.Chown(open, 65534, -1)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuses(t, "belongs to another user", [][]string{{"who", "--config", config}, {"run", "--policy", rules, "--", "x"}})
+	token := write("token", "t\n", 0o600)
+	if err := os.Chown(token, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	_, _, errs := typed(t, t.TempDir(), "who", "--gateway", "ws://127.0.0.1:1", "--token-file", token)
+	if !strings.Contains(errs, "hint: give it to yourself: chown") || strings.Contains(errs, "chmod") {
+		t.Errorf("%s", errs)
+	}
+}
