@@ -20,8 +20,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// maxElicited is how many questions of one participant we keep open.
-const maxElicited = 100
+// What we keep open of the questions of one participant, so that nobody fills our
+// memory, and nobody another's share of it (FINDINGS L3). What one of our bridges
+// asks has some 20 KiB at most.
+const (
+	maxElicited      = 100     // questions
+	maxElicitedBytes = 1 << 20 // bytes of their params as they came
+)
 
 // An elicited is what others in a topic ask us, as elicitations that want leave
 // for a tool call (seed 003). It is a prompt.Source.
@@ -42,6 +47,7 @@ type asked struct {
 	from  string
 	env   string
 	rpc   []byte
+	bytes int // of its params
 	timer *time.Timer
 }
 
@@ -222,12 +228,16 @@ var errTooMany = errors.New("too many questions of yours are open already")
 // asks takes a question. The same one, put again, takes the place of the first:
 // an answer counts only for what was put last (RELIABILITY AI-22).
 func (s *elicited) asks(e *wire.Envelope, id []byte) error {
-	q, err := approval.Elicit(time.Now(), e.From, e.To[0], e.Message.Get(jsonrpc.Params))
+	params := e.Message.Get(jsonrpc.Params)
+	if len(params) > maxElicitedBytes {
+		return fmt.Errorf("a question may have %d bytes", maxElicitedBytes)
+	}
+	q, err := approval.Elicit(time.Now(), e.From, e.To[0], params)
 	if err != nil {
 		return err
 	}
 	q.View.ID = uuid.NewString()
-	a := &asked{Elicited: *q, from: e.From, env: e.ID, rpc: id}
+	a := &asked{Elicited: *q, from: e.From, env: e.ID, rpc: id, bytes: len(params)}
 	is := func(other *asked) bool { return other.View.ID == a.View.ID }
 	s.end("it was put again", func(other *asked) bool { return other.Key == a.Key })
 	if !s.add(a, is) {
@@ -244,13 +254,13 @@ func (s *elicited) asks(e *wire.Envelope, id []byte) error {
 func (s *elicited) add(a *asked, is func(*asked) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
+	n, bytes := 0, a.bytes
 	for _, other := range s.open {
 		if other.from == a.from {
-			n++
+			n, bytes = n+1, bytes+other.bytes
 		}
 	}
-	if n >= maxElicited {
+	if n >= maxElicited || bytes > maxElicitedBytes {
 		return false
 	}
 	a.timer = time.AfterFunc(time.Until(a.View.Deadline), func() { s.end("time is up", is) })

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,4 +107,34 @@ func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 			t.Errorf("%d are still open", len(all))
 		}
 	})
+}
+
+// Fifteen questions of 8 MiB were 313 MB here (FINDINGS L3).
+func TestQuestionsOfOneParticipantFillTheirOwnShareAlone(t *testing.T) {
+	s := &elicited{}
+	ask := func(from, id string, size int) error {
+		t.Helper()
+		e := frame(t, `{"protocol":"mcpx/v0.1","id":"env-%[2]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:elicitation/create",`+
+			`"payload":{"jsonrpc":"2.0","id":"%[2]s","method":"elicitation/create","params":{"message":"m%[3]s","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}}},`+
+			`"metadata":{"elicitationType":"tool_approval","timeout":60,"originalRequest":{"from":"bob","tool":"rm","arguments":{},"envelopeId":"%[2]s"}}}}}`, from, id, strings.Repeat("x", size))
+		return s.asks(e, []byte(`"`+id+`"`))
+	}
+	if err := ask("fs", "huge", maxElicitedBytes); err == nil {
+		t.Error("one question has more than there is room for")
+	}
+	for i := range 3 {
+		if err := ask("fs", fmt.Sprint("a", i), maxElicitedBytes/4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ask("fs", "b", maxElicitedBytes/4); !errors.Is(err, errTooMany) {
+		t.Errorf("the fourth quarter, with what stands around it: %v", err)
+	}
+	if err := ask("other", "c", maxElicitedBytes/2); err != nil {
+		t.Errorf("somebody else's: %v", err)
+	}
+	s.end("done", func(a *asked) bool { return a.from == "fs" })
+	if err := ask("fs", "d", maxElicitedBytes/4); err != nil {
+		t.Errorf("after one has ended: %v", err)
+	}
 }
