@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -12,12 +13,12 @@ func never(side) bool             { return false }
 func whereItTightens(s side) bool { return bool(s) }
 
 func isTest(literals []literal) test {
-	return test{of: func(v *value, _ side) (Match, error) { return oneOf(literals, v) }, absent: never}
+	return test{of: func(j *judgement, v *value, _ side) (Match, error) { return oneOf(j, literals, v) }, absent: never}
 }
 
 func notTest(literals []literal) test {
-	return test{absent: whereItTightens, of: func(v *value, _ side) (Match, error) {
-		m, err := oneOf(literals, v)
+	return test{absent: whereItTightens, of: func(j *judgement, v *value, _ side) (Match, error) {
+		m, err := oneOf(j, literals, v)
 		return not(m), err
 	}}
 }
@@ -26,16 +27,19 @@ func not(m Match) Match {
 	return [...]Match{No: Yes, Yes: No, Unclear: Unclear}[m]
 }
 
-// textTest is a test of strings, which holds when it does for one of n
-// patterns.
-func textTest(n int, one func(i int, text string, s side) (Match, error)) test {
-	return test{absent: never, of: func(v *value, s side) (Match, error) {
+// textTest is a test of strings up to some length, which holds when it does for
+// one of n patterns.
+func textTest(n, longest int, one func(j *judgement, i int, v *value, s side) (Match, error)) test {
+	return test{absent: never, of: func(j *judgement, v *value, s side) (Match, error) {
 		if v.kind != isString {
 			return Unclear, wrongKind(v)
 		}
+		if len(v.text) > longest {
+			return Unclear, errTooLong
+		}
 		best, problem := No, error(nil)
 		for i := range n {
-			switch m, err := one(i, v.text, s); m {
+			switch m, err := one(j, i, v, s); m {
 			case Yes:
 				return Yes, nil
 			case Unclear:
@@ -49,14 +53,14 @@ func textTest(n int, one func(i int, text string, s side) (Match, error)) test {
 var errNoPort = errors.New("its port is not known")
 
 func underTest(directories []directory) test {
-	return textTest(len(directories), func(i int, text string, _ side) (Match, error) {
-		return directories[i].holds(text)
+	return textTest(len(directories), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
+		return directories[i].holds(j, v)
 	})
 }
 
 func globTest(globs []glob) test {
-	return textTest(len(globs), func(i int, text string, _ side) (Match, error) {
-		return globs[i].holds(text)
+	return textTest(len(globs), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
+		return globs[i].holds(j, v)
 	})
 }
 
@@ -64,33 +68,64 @@ func globTest(globs []glob) test {
 // against the whole value. A dot stands for a line break only where it
 // tightens, so that no break hides what a deny is after, nor smuggles a second
 // line past an allow.
-type expressions map[side]*regexp.Regexp
+type expressions struct {
+	loose, tight *regexp.Regexp
+	perByte      int // work for each byte of a text
+}
 
 func newExpressions(pattern string) (expressions, error) {
 	if _, err := regexp.Compile(pattern); err != nil {
-		return nil, err
+		return expressions{}, err
 	}
 	loose, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {
-		return nil, errOpenQuote // all else that would swallow what is put behind it is an error by itself
+		return expressions{}, errOpenQuote // all else that would swallow what is put behind it is an error by itself
 	}
-	return expressions{
-		loosens:  loose,
-		tightens: regexp.MustCompile(`(?s)\A(?:` + pattern + `)\z`),
-	}, nil
+	tight := regexp.MustCompile(`(?s)\A(?:` + pattern + `)\z`)
+	return expressions{loose, tight, regexWork(tight.String())}, nil
 }
 
 var errOpenQuote = errors.New(`what follows \Q has no end: write \E behind it`)
 
 func regexTest(patterns []expressions) test {
-	return textTest(len(patterns), func(i int, text string, s side) (Match, error) {
-		return matchIf(patterns[i][s].MatchString(text)), nil
+	return textTest(len(patterns), maxText, func(j *judgement, i int, v *value, s side) (Match, error) {
+		if !j.spend(patterns[i].perByte * len(v.text)) {
+			return Unclear, errTooMuch
+		}
+		if s == tightens {
+			return matchIf(patterns[i].tight.MatchString(v.text)), nil
+		}
+		return matchIf(patterns[i].loose.MatchString(v.text)), nil
 	})
 }
 
+// regexWork is what a pattern that compiles takes for each byte of a text: as many
+// of its places can be open at a time as there are instructions that read one.
+func regexWork(pattern string) int {
+	work := 20
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return maxText
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return maxText
+	}
+	for _, i := range program.Inst {
+		switch i.Op {
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			work += 5
+		}
+	}
+	return work
+}
+
 func hostTest(patterns []hostPattern) test {
-	return textTest(len(patterns), func(i int, text string, _ side) (Match, error) {
-		e, err := endpointOf(text)
+	return textTest(len(patterns), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
+		if !j.spend(200 * len(v.text)) {
+			return Unclear, errTooMuch
+		}
+		e, err := endpointOf(v.text)
 		if err != nil {
 			return Unclear, err
 		}
@@ -101,8 +136,8 @@ func hostTest(patterns []hostPattern) test {
 // boundTest is max and min: the order of value and bound must not be the
 // forbidden one.
 func boundTest(bound literal, forbidden int) test {
-	return test{absent: never, of: func(v *value, _ side) (Match, error) {
-		order, err := compare(v, bound.number)
+	return test{absent: never, of: func(j *judgement, v *value, _ side) (Match, error) {
+		order, err := compare(j, v, bound.number)
 		if err != nil {
 			return Unclear, err
 		}
@@ -111,22 +146,22 @@ func boundTest(bound literal, forbidden int) test {
 }
 
 func maxlenTest(longest int) test {
-	return test{absent: never, of: func(v *value, _ side) (Match, error) {
-		n, err := size(v)
+	return test{absent: never, of: func(j *judgement, v *value, _ side) (Match, error) {
+		over, err := longer(j, v, longest)
 		if err != nil {
 			return Unclear, err
 		}
-		return matchIf(n <= longest), nil
+		return matchIf(!over), nil
 	}}
 }
 
 func hasTest(literals []literal) test {
-	return test{absent: never, of: func(v *value, _ side) (Match, error) { return holdsOne(literals, v) }}
+	return test{absent: never, of: func(j *judgement, v *value, _ side) (Match, error) { return holdsOne(j, literals, v) }}
 }
 
 func lacksTest(literals []literal) test {
-	return test{absent: whereItTightens, of: func(v *value, _ side) (Match, error) {
-		m, err := holdsOne(literals, v)
+	return test{absent: whereItTightens, of: func(j *judgement, v *value, _ side) (Match, error) {
+		m, err := holdsOne(j, literals, v)
 		return not(m), err
 	}}
 }
@@ -137,9 +172,12 @@ var (
 )
 
 // holdsOne looks for one of the literals in a list, an object's keys or a text.
-func holdsOne(literals []literal, v *value) (Match, error) {
+func holdsOne(j *judgement, literals []literal, v *value) (Match, error) {
+	if !j.spend(len(literals) * (len(v.text) + len(v.keys))) {
+		return Unclear, errTooMuch
+	}
 	if v.kind == isArray {
-		return elementOf(literals, v)
+		return elementOf(j, literals, v)
 	}
 	inside := func(s string) bool { return strings.Contains(v.text, s) }
 	switch {
@@ -160,17 +198,22 @@ func holdsOne(literals []literal, v *value) (Match, error) {
 	return result, problem
 }
 
-func elementOf(literals []literal, v *value) (Match, error) {
+func elementOf(j *judgement, literals []literal, v *value) (Match, error) {
 	result, problem := No, error(nil)
 	for i := range v.items {
+		if !j.spend(10) {
+			return Unclear, errTooMuch
+		}
 		element := &v.items[i]
 		if element.kind == isArray || element.kind == isObject {
 			result, problem = Unclear, errNested
 			continue
 		}
-		switch m, err := oneOf(literals, element); {
+		switch m, err := oneOf(j, literals, element); {
 		case m == Yes:
 			return Yes, nil
+		case errors.Is(err, errTooMuch):
+			return Unclear, err
 		case errors.Is(err, errHugeNumber):
 			result, problem = Unclear, err
 		}
@@ -182,14 +225,14 @@ func elementOf(literals []literal, v *value) (Match, error) {
 func typeTest(types []string) test {
 	return test{
 		absent: func(side) bool { return slices.Contains(types, "absent") },
-		of: func(v *value, _ side) (Match, error) {
+		of: func(j *judgement, v *value, _ side) (Match, error) {
 			if slices.Contains(types, v.kind.String()) {
 				return Yes, nil
 			}
 			if v.kind != isNumber || !slices.Contains(types, "integer") {
 				return No, nil
 			}
-			r, err := decimal(v.text)
+			r, err := j.decimal(v.text)
 			if err != nil {
 				return Unclear, err
 			}

@@ -53,41 +53,52 @@ var errNoWay = errors.New("its parent has no members")
 
 // find gives what stands at the steps: one finding, or with * any number of
 // them, and one without a value where * has nothing to stand for.
-func find(v *value, steps, way []string) ([]finding, error) {
+func (j *judgement) find(v *value, steps, way []string) ([]finding, error) {
 	switch {
+	case !j.spend(50):
+		return nil, errTooMuch
 	case len(steps) == 0 || v == nil:
 		return []finding{{v, way}}, nil
 	case v.kind != isObject && v.kind != isArray:
 		return nil, errNoWay
 	case steps[0] == "*" && len(v.items) > 0:
-		return findAll(v, steps, way)
+		return j.findAll(v, steps, way)
+	case v.kind == isObject && !j.spend(len(v.keys)):
+		return nil, errTooMuch
 	case v.kind == isObject:
-		return find(v.member(steps[0]), steps[1:], append(way, steps[0]))
+		return j.find(v.member(steps[0]), steps[1:], append(way, steps[0]))
 	}
 	i, err := strconv.ParseUint(steps[0], 10, 31)
 	if err != nil && steps[0] != "*" {
 		return nil, errNoWay
 	}
 	if err != nil || i >= uint64(len(v.items)) {
-		return find(nil, nil, append(way, steps[0]))
+		return j.find(nil, nil, append(way, steps[0]))
 	}
-	return find(&v.items[i], steps[1:], append(way, steps[0]))
+	return j.find(&v.items[i], steps[1:], append(way, steps[0]))
 }
 
-func findAll(v *value, steps, way []string) ([]finding, error) {
+func (j *judgement) findAll(v *value, steps, way []string) ([]finding, error) {
 	var all []finding
 	for i := range v.items {
-		step := strconv.Itoa(i)
-		if v.kind == isObject {
-			step = v.keys[i]
+		if !j.spend(250) {
+			return nil, errTooMuch
 		}
-		found, err := find(&v.items[i], steps[1:], append(slices.Clip(way), step))
+		found, err := j.find(&v.items[i], steps[1:], append(slices.Clip(way), v.step(i)))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// step is the way to the i-th of what v holds.
+func (v *value) step(i int) string {
+	if v.kind == isObject {
+		return v.keys[i]
+	}
+	return strconv.Itoa(i)
 }
 
 // An argument is an address and the tests that its value has to pass, all of
@@ -102,7 +113,7 @@ type test struct {
 	words string // "under /srv/docs"
 
 	// of reads a value that is there. An error says why it cannot.
-	of func(v *value, s side) (Match, error)
+	of func(j *judgement, v *value, s side) (Match, error)
 
 	// On an absent value a test holds never, always, or only where it tightens
 	// (DESIGN 6).
@@ -114,33 +125,53 @@ func (a argument) holds(j *judgement, s side) (Match, string) {
 	if err != nil {
 		return Unclear, a.label + ": cannot be told, " + err.Error()
 	}
-	found, err := find(args, a.steps, nil)
+	found, err := j.find(args, a.steps, nil)
 	if err != nil {
 		return Unclear, a.label + ": cannot be told, " + err.Error()
 	}
 	// Where it loosens every value has to pass, where it tightens one is enough.
-	answers := [Unclear + 1]string{}
-	for _, f := range found {
-		m, why := a.passes(f, j.p.redact.hides(f.way), s)
-		answers[m] = why
-	}
 	one, all := No, Yes
 	if s == tightens {
 		one, all = Yes, No
 	}
-	for _, m := range []Match{one, Unclear} {
-		if answers[m] != "" {
-			return m, answers[m]
+	if len(found) == 1 {
+		return a.words(j, found[0], s)
+	}
+	result, decided := all, found[0]
+	for _, f := range found {
+		m := a.passes(j, f, s)
+		if m == one || m == Unclear && result == all {
+			result, decided = m, f
+		}
+		if m == one {
+			break
 		}
 	}
-	return all, answers[all]
+	_, why := a.words(j, decided, s)
+	return result, why
 }
 
-func (a argument) passes(f finding, hidden bool, s side) (Match, string) {
+// passes reports whether a value passes all tests.
+func (a argument) passes(j *judgement, f finding, s side) Match {
+	result := Yes
+	for _, t := range a.tests {
+		switch m, _ := t.result(j, f.value, s); {
+		case m == No:
+			return No
+		case m == Unclear:
+			result = Unclear
+		}
+	}
+	return result
+}
+
+// words are what passes says, and how the tests come out as far as that decides.
+func (a argument) words(j *judgement, f finding, s side) (Match, string) {
+	shown := a.label + " " + f.show(j.p.redact.hides(f.way)) + " "
 	result, why := Yes, ""
 	for _, t := range a.tests {
-		m, problem := t.result(f.value, s)
-		words := a.label + " " + f.show(hidden) + " " + t.words + ": " + m.String()
+		m, problem := t.result(j, f.value, s)
+		words := shown + t.words + ": " + m.String()
 		if problem != nil {
 			words += ", " + problem.Error()
 		}
@@ -158,11 +189,14 @@ func (a argument) passes(f finding, hidden bool, s side) (Match, string) {
 	return result, why
 }
 
-func (t test) result(v *value, s side) (Match, error) {
+func (t test) result(j *judgement, v *value, s side) (Match, error) {
 	if v == nil {
 		return matchIf(t.absent(s)), nil
 	}
-	return t.of(v, s)
+	if !j.spend(200) {
+		return Unclear, errTooMuch
+	}
+	return t.of(j, v, s)
 }
 
 func (f finding) show(hidden bool) string {
@@ -223,14 +257,17 @@ func (l literal) json() string {
 
 // oneOf compares with values of the same type only: "5" is neither 5 nor
 // something else than 5. Null can be told from everything.
-func oneOf(literals []literal, v *value) (Match, error) {
+func oneOf(j *judgement, literals []literal, v *value) (Match, error) {
+	if !j.spend(2 * len(literals)) {
+		return Unclear, errTooMuch
+	}
 	comparable := !slices.ContainsFunc(literals, func(l literal) bool { return l.kind != isNull })
 	for _, l := range literals {
 		if l.kind != v.kind {
 			continue
 		}
 		comparable = true
-		m, err := l.equals(v)
+		m, err := l.equals(j, v)
 		if m != No {
 			return m, err
 		}
@@ -242,11 +279,11 @@ func oneOf(literals []literal, v *value) (Match, error) {
 }
 
 // equals compares with a value of the literal's own type.
-func (l literal) equals(v *value) (Match, error) {
+func (l literal) equals(j *judgement, v *value) (Match, error) {
 	if l.kind != isNumber {
 		return matchIf(l.text == v.text), nil
 	}
-	order, err := compare(v, l.number)
+	order, err := compare(j, v, l.number)
 	if err != nil {
 		return Unclear, err
 	}
@@ -254,24 +291,38 @@ func (l literal) equals(v *value) (Match, error) {
 }
 
 // compare orders a value and a number.
-func compare(v *value, with *big.Rat) (int, error) {
+func compare(j *judgement, v *value, with *big.Rat) (int, error) {
 	if v.kind != isNumber {
 		return 0, wrongKind(v)
 	}
-	r, err := decimal(v.text)
+	r, err := j.decimal(v.text)
 	if err != nil {
 		return 0, err
 	}
 	return r.Cmp(with), nil
 }
 
-// size is what maxlen measures: characters, elements or members.
-func size(v *value) (int, error) {
-	switch v.kind {
-	case isString:
-		return utf8.RuneCountInString(v.text), nil
-	case isArray, isObject:
-		return len(v.items), nil
+// longer reports whether v has more characters, elements or members than n.
+func longer(j *judgement, v *value, n int) (bool, error) {
+	switch {
+	case v.kind == isArray, v.kind == isObject:
+		return len(v.items) > n, nil
+	case v.kind != isString:
+		return false, wrongKind(v)
+	case len(v.text) <= n:
+		return false, nil
+	case len(v.text)/utf8.UTFMax > n:
+		return true, nil
+	case !j.spend(len(v.text)):
+		return false, errTooMuch
 	}
-	return 0, wrongKind(v)
+	return utf8.RuneCountInString(v.text) > n, nil
+}
+
+// decimal is [decimal], charged.
+func (j *judgement) decimal(text string) (*big.Rat, error) {
+	if !j.spend(numberWork(text)) {
+		return nil, errTooMuch
+	}
+	return decimal(text)
 }

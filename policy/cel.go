@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,15 +16,23 @@ import (
 )
 
 // maxCost bounds one evaluation, in CEL's own unit, which is about one step
-// (a comparison, a call, ten bytes of text).
-const maxCost = 100_000
+// (a comparison, a call, ten bytes of text); celStep is the work of one. What
+// texts and lists cost is said in celcost.go, since CEL's own count decodes each
+// text anew to learn how long it is.
+const (
+	maxCost = 100_000
+	celStep = 100
+)
 
 // An expression is the CEL text behind when (DESIGN 6).
 type expression struct {
 	source   string // on one line, cut
 	program  cel.Program
 	usesArgs bool
+	whole    bool     // it may look at any of the arguments, else at those of these names
+	names    []string // of the top level, each once
 	usesNow  bool
+	longest  int // bytes of a text among the arguments that its patterns may be held against
 }
 
 var celEnv = sync.OnceValue(func() *cel.Env {
@@ -60,17 +69,50 @@ func newExpression(source string) (*expression, error) {
 	if err := bounded(ast); err != nil {
 		return nil, err
 	}
-	program, err := env.Program(ast, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize))
+	c := costs(patternsOf(ast))
+	program, err := env.Program(ast, cel.CostLimit(maxCost), cel.CostTracking(c), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return nil, &expressionError{1, 1, err.Error()}
 	}
-	e := &expression{source: oneLine(source), program: program}
+	e := &expression{source: oneLine(source), program: program, longest: c.longest()}
+	e.looksAt(ast)
 	for _, ref := range ast.NativeRep().ReferenceMap() {
-		e.usesArgs = e.usesArgs || ref.Name == "args"
 		e.usesNow = e.usesNow || ref.Name == "now"
 	}
 	return e, nil
 }
+
+// mostUses is how often an expression may speak of the arguments.
+const mostUses = 100
+
+// looksAt finds which arguments an expression can see, so that no other has to be
+// converted, nor its length to matter.
+func (e *expression) looksAt(a *cel.Ast) {
+	uses := 0
+	isArgs := func(x celast.Expr) bool { return x.Kind() == celast.IdentKind && x.AsIdent() == "args" }
+	name := func(s string) {
+		if uses--; !slices.Contains(e.names, s) {
+			e.names = append(e.names, s)
+		}
+	}
+	celast.PreOrderVisit(a.NativeRep().Expr(), celast.NewExprVisitor(func(x celast.Expr) {
+		switch {
+		case isArgs(x):
+			e.usesArgs = true
+			uses++
+		case x.Kind() == celast.SelectKind && isArgs(x.AsSelect().Operand()):
+			name(x.AsSelect().FieldName())
+		case x.Kind() == celast.CallKind && slices.Contains(indexing, x.AsCall().FunctionName()) && isArgs(x.AsCall().Args()[0]) &&
+			x.AsCall().Args()[1].Kind() == celast.LiteralKind:
+			if s, ok := literalText(x.AsCall().Args()[1]); ok {
+				name(s)
+			}
+		}
+	}))
+	e.whole = uses > 0
+}
+
+var indexing = []string{"_[_]", "_[?_]", "_?._"}
 
 // oneLine is the author's own text, fit for a reason.
 func oneLine(s string) string {
@@ -84,12 +126,29 @@ func oneLine(s string) string {
 // Some functions cost far more than the limit sees in time when the caller
 // chooses what they work with: a pattern, a format, a replacement.
 var literalOperands = map[string]struct{ target, arguments bool }{
-	"matches": {false, true}, "replace": {false, true}, "join": {false, true}, "format": {true, false},
+	"matches": {false, true}, "indexOf": {false, true}, "lastIndexOf": {false, true}, "replace": {false, true}, "join": {false, true}, "format": {true, false},
+}
+
+// maxOperand is how long such a text may be.
+const maxOperand = 1024
+
+func literalText(e celast.Expr) (string, bool) {
+	if e.Kind() != celast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().Value().(string)
+	return s, ok
 }
 
 func bounded(a *cel.Ast) error {
 	var wrong error
+	uses := 0
 	celast.PreOrderVisit(a.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		if e.Kind() == celast.IdentKind && e.AsIdent() == "args" {
+			if uses++; uses > mostUses {
+				wrong = &expressionError{1, 1, fmt.Sprintf("the expression speaks of args over %d times", mostUses)}
+			}
+		}
 		if e.Kind() != celast.CallKind {
 			return
 		}
@@ -106,6 +165,9 @@ func bounded(a *cel.Ast) error {
 			operands = append(operands, call.Target())
 		}
 		for _, o := range operands {
+			if s, _ := literalText(o); len(s) > maxOperand {
+				wrong = &expressionError{1, 1, fmt.Sprintf("%s is given a text of over %d bytes", call.FunctionName(), maxOperand)}
+			}
 			if o.Kind() != celast.LiteralKind {
 				at := a.NativeRep().SourceInfo().GetStartLocation(e.ID())
 				wrong = &expressionError{at.Line(), at.Column() + 1, call.FunctionName() + " has to be given a literal text here, not one of the call's"}
@@ -133,20 +195,27 @@ var (
 )
 
 func (e *expression) eval(j *judgement) (bool, error) {
+	if !j.spend(20 * celStep) {
+		return false, errTooMuch
+	}
+	if len(j.Tool) > maxName {
+		return false, errTooLong
+	}
 	vars := map[string]any{"caller": j.From, "tool": j.Tool, "via": j.Via, "now": j.Now, "hints": j.facts.byName()}
 	if e.usesNow && j.Now.IsZero() {
 		return false, errNoTime
 	}
 	if e.usesArgs {
-		args, err := j.arguments()
+		seen, err := e.sees(j)
 		if err != nil {
 			return false, err
 		}
-		if vars["args"], err = args.native(); err != nil {
-			return false, err
-		}
+		vars["args"] = seen
 	}
-	result, _, err := e.program.Eval(vars)
+	result, details, err := e.program.Eval(vars)
+	if !j.spend(celStep * int(costOf(details))) {
+		return false, errTooMuch
+	}
 	if err != nil {
 		return false, e.plain(err)
 	}
@@ -174,41 +243,111 @@ func (e *expression) plain(err error) error {
 	return errors.New("it failed")
 }
 
-// native is v as CEL takes it. A number that no CEL type holds exactly is an
-// error: rounded, it could pass where it should not.
-func (v *value) native() (any, error) {
-	switch v.kind {
-	case isNull:
-		return types.NullValue, nil
-	case isBoolean:
-		return v.text == "true", nil
-	case isString:
-		return v.text, nil
-	case isNumber:
-		return nativeNumber(v.text)
-	case isArray:
-		return v.nativeList()
-	}
-	object := make(map[string]any, len(v.items))
-	for i := range v.items {
-		member, err := v.items[i].native()
-		if err != nil {
-			return nil, err
-		}
-		object[v.keys[i]] = member
-	}
-	return object, nil
+// A native is one argument as CEL takes it.
+type native struct {
+	it      any
+	longest int // bytes of the longest text in it
+	err     error
 }
 
-func (v *value) nativeList() ([]any, error) {
-	elements := make([]any, len(v.items))
-	for i := range v.items {
-		var err error
-		if elements[i], err = v.items[i].native(); err != nil {
-			return nil, err
+// sees are the arguments as far as the expression can look at them, each converted
+// once for all expressions. A number that no CEL type holds exactly is an error:
+// rounded, it could pass where it should not.
+func (e *expression) sees(j *judgement) (map[string]any, error) {
+	args, err := j.arguments()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]any{}
+	see := func(name string, v *value) error {
+		n := j.native(v)
+		if n.err == nil && max(n.longest, len(name)) > e.longest {
+			return errTooLong
+		}
+		seen[name] = n.it
+		return n.err
+	}
+	if e.whole {
+		for i := range args.items {
+			if err := see(args.keys[i], &args.items[i]); err != nil {
+				return nil, err
+			}
+		}
+		return seen, nil
+	}
+	for _, name := range e.names {
+		if !j.spend(100 + len(args.keys)) {
+			return nil, errTooMuch
+		}
+		if v := args.member(name); v != nil {
+			if err := see(name, v); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return elements, nil
+	return seen, nil
+}
+
+func (j *judgement) native(v *value) *native {
+	if n := j.inCEL[v]; n != nil {
+		return n
+	}
+	n := &native{}
+	n.it = n.of(j, v)
+	if j.inCEL == nil {
+		j.inCEL = map[*value]*native{}
+	}
+	j.inCEL[v] = n
+	return n
+}
+
+func (n *native) of(j *judgement, v *value) any {
+	switch {
+	case n.err != nil:
+		return nil
+	case !j.spend(150):
+		n.err = errTooMuch
+		return nil
+	}
+	switch v.kind {
+	case isNull:
+		return types.NullValue
+	case isBoolean:
+		return v.text == "true"
+	case isString:
+		n.longest = max(n.longest, len(v.text))
+		return v.text
+	case isNumber:
+		return n.number(j, v.text)
+	case isArray:
+		elements := make([]any, len(v.items))
+		for i := range v.items {
+			elements[i] = n.of(j, &v.items[i])
+		}
+		return elements
+	}
+	return n.object(j, v)
+}
+
+func (n *native) object(j *judgement, v *value) map[string]any {
+	object := map[string]any{}
+	for i := range v.items {
+		n.longest = max(n.longest, len(v.keys[i]))
+		object[v.keys[i]] = n.of(j, &v.items[i])
+	}
+	return object
+}
+
+func (n *native) number(j *judgement, text string) any {
+	if !j.spend(numberWork(text)) {
+		n.err = errTooMuch
+		return nil
+	}
+	number, err := nativeNumber(text)
+	if err != nil {
+		n.err = err
+	}
+	return number
 }
 
 func nativeNumber(text string) (any, error) {

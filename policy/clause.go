@@ -81,12 +81,25 @@ type judgement struct {
 	args    *value
 	argsErr error
 	facts   facts // hints as far as they are believed
+
+	left  int  // work that may still be done
+	spent bool // there was not enough: nothing that costs any is looked at
+	paths map[*value]*readings
+	inCEL map[*value]*native
+}
+
+func (p *Policy) judgement(c *Call) *judgement {
+	return &judgement{Call: c, p: p, facts: c.Hints.facts(p.Server.TrustHints), left: mostWork}
 }
 
 func (j *judgement) arguments() (*value, error) {
+	if j.spent {
+		return nil, errTooMuch
+	}
 	if !j.read {
 		j.read = true
 		j.args, j.argsErr = readObject(j.Args)
+		j.spend(len(j.Args) / 2)
 	}
 	return j.args, j.argsErr
 }
@@ -100,6 +113,11 @@ type toolClause struct {
 func newToolClause(g globs) toolClause { return toolClause{g, "the tool is none of " + g.String()} }
 
 func (t toolClause) holds(j *judgement, _ side) (Match, string) {
+	if len(j.Tool) > maxName && !slices.Contains(t.globs, "*") {
+		return Unclear, "the name " + show(j.Tool) + " is too long to be looked at"
+	} else if len(j.Tool) > maxName {
+		return Yes, "tool " + show(j.Tool) + " fits *"
+	}
 	pattern, ok := t.match(j.Tool)
 	switch {
 	case !ok:

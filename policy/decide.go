@@ -58,11 +58,9 @@ func (p *Policy) Decide(c Call, used Usage) Decision {
 	if used == nil {
 		used = unused{}
 	}
-	j := &judgement{Call: &c, p: p, facts: c.Hints.facts(p.Server.TrustHints)}
-	rulings := make([]ruling, len(p.rules))
+	rulings := p.rulings(p.judgement(&c), used)
 	d.Reasons = make([]Reason, len(p.rules))
-	for i, r := range p.rules {
-		rulings[i] = r.judge(j, used)
+	for i := range rulings {
 		d.Reasons[i] = rulings[i].Reason
 	}
 	d.settle(p, rulings, c.Method)
@@ -73,6 +71,21 @@ func (p *Policy) Decide(c Call, used Usage) Decision {
 		d.Ask = d.Ask.without(c.From)
 	}
 	return d
+}
+
+// rulings are what each rule makes of the call. Where the work for them is more
+// than there may be, whatever costs any is unclear, to all rules alike: which of
+// them came first must not matter.
+func (p *Policy) rulings(j *judgement, used Usage) []ruling {
+	all := make([]ruling, len(p.rules))
+	for i := 0; i < len(all); i++ {
+		before := j.spent
+		all[i] = p.rules[i].judge(j, used)
+		if j.spent && !before {
+			i = -1
+		}
+	}
+	return all
 }
 
 // settle takes the strictest of what applies. The default stands where no rule

@@ -75,12 +75,16 @@ var (
 	errNegative = errors.New("it is negative")
 )
 
+// longestAmount bounds what is summed, in bits above and below the line: some 70
+// digits. What is in a ledger is added up again for every call.
+const longestAmount = 240
+
 func (l *limit) amount(j *judgement) (*big.Rat, error) {
 	args, err := j.arguments()
 	if err != nil {
 		return nil, err
 	}
-	found, err := find(args, l.sumOf.steps, nil)
+	found, err := j.find(args, l.sumOf.steps, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +96,12 @@ func (l *limit) amount(j *judgement) (*big.Rat, error) {
 		if f.kind != isNumber {
 			return nil, wrongKind(f.value)
 		}
-		r, err := decimal(f.text)
+		r, err := j.decimal(f.text)
 		if err != nil {
 			return nil, err
+		}
+		if r.Num().BitLen() > longestAmount || r.Denom().BitLen() > longestAmount {
+			return nil, errHugeNumber
 		}
 		if r.Sign() < 0 {
 			return nil, errNegative

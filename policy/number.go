@@ -11,6 +11,36 @@ import (
 // numeral is JSON's grammar of numbers.
 var numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
+// isNumeral is numeral for texts of any length.
+func isNumeral(text []byte) bool {
+	at := 0
+	digits := func() bool {
+		from := at
+		for at < len(text) && '0' <= text[at] && text[at] <= '9' {
+			at++
+		}
+		return at > from
+	}
+	is := func(these string) bool {
+		ok := at < len(text) && strings.IndexByte(these, text[at]) >= 0
+		if ok {
+			at++
+		}
+		return ok
+	}
+	is("-")
+	if !is("0") && !digits() || is(".") && !digits() {
+		return false
+	}
+	if is("eE") {
+		is("+-")
+		if !digits() {
+			return false
+		}
+	}
+	return at == len(text)
+}
+
 // Numbers are compared exactly, so a short text with a huge exponent would
 // cost memory without bound: beyond this many digits nothing is compared.
 const maxDigits = 400
@@ -19,6 +49,9 @@ var errHugeNumber = errors.New("its number is too long to compare")
 
 // decimal is the exact value of a JSON number.
 func decimal(text string) (*big.Rat, error) {
+	if len(text) > 2*maxDigits {
+		return nil, errHugeNumber
+	}
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
 	e := 0
 	if scientific {

@@ -1,13 +1,14 @@
 package policy
 
 import (
+	"encoding/hex"
 	"errors"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -73,6 +74,9 @@ func segments(s string) []string {
 // Windows and macOS ignore case, how Unicode spells a character, zero-width
 // characters, dots and spaces at the end, and what follows a colon.
 func fold(name string) string {
+	if simple(name) {
+		return strings.TrimRight(strings.ToLower(name), ". ")
+	}
 	if i := strings.IndexByte(name, ':'); i > 0 {
 		name = name[:i]
 	}
@@ -88,6 +92,16 @@ func fold(name string) string {
 	return strings.TrimRight(name, ". ")
 }
 
+// simple reports whether a name is ASCII and has no stream behind a colon.
+func simple(name string) bool {
+	for i := 0; i < len(name); i++ {
+		if name[i] >= utf8.RuneSelf || name[i] == ':' {
+			return false
+		}
+	}
+	return true
+}
+
 func (p place) fold() place {
 	names := make([]string, len(p.segments))
 	for i, name := range p.segments {
@@ -96,28 +110,85 @@ func (p place) fold() place {
 	return place{p.root, names}
 }
 
-var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
-
-// readings are the paths that a server could make of s: it may cut white space
+// spellings are the paths that a server could make of s: it may cut white space
 // off, decode % escapes, and take a backslash for a separator. They are not
 // complete when s is escaped too many times over.
-func readings(s string) (all []string, complete bool) {
+func spellings(s string) (all []string, complete bool) {
 	all = []string{s, strings.TrimSpace(s)}
 	if all[0] == all[1] && !strings.ContainsAny(s, `%\`) {
 		return all[:1], true
 	}
 	for range 3 {
-		s = percent.ReplaceAllStringFunc(s, func(escape string) string {
-			b, _ := strconv.ParseUint(escape[1:], 16, 8)
-			return string([]byte{byte(b)})
-		})
+		s = unescape(s)
 		all = append(all, s)
 	}
 	for _, r := range all {
 		all = append(all, strings.ReplaceAll(r, `\`, "/"))
 	}
 	slices.Sort(all)
-	return slices.Compact(all), !percent.MatchString(s)
+	return slices.Compact(all), unescape(s) == s
+}
+
+// unescape decodes %2e and the like, once.
+func unescape(s string) string {
+	at := strings.IndexByte(s, '%')
+	if at < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for from := 0; ; {
+		b = append(b, s[from:at]...)
+		if c, err := hex.DecodeString(s[min(at+1, len(s)):min(at+3, len(s))]); err == nil && len(c) == 1 {
+			b, from = append(b, c[0]), at+3
+		} else {
+			b, from = append(b, '%'), at+1
+		}
+		next := strings.IndexByte(s[from:], '%')
+		if next < 0 {
+			return string(append(b, s[from:]...))
+		}
+		at = from + next
+	}
+}
+
+// Readings are what a text could be as a path, taken apart once for all tests that
+// look at it.
+type readings struct {
+	exact, folded []place
+	bytes         int // of all of them
+	unsure        bool
+}
+
+// readingsOf are those of a value, nil where there is too much to look at.
+func (j *judgement) readingsOf(v *value) *readings {
+	if r := j.paths[v]; r != nil {
+		return r
+	}
+	all, complete := spellings(v.text)
+	r := &readings{unsure: !complete}
+	for _, s := range all {
+		if work := pathWork(s); !j.spend(work) {
+			return nil
+		}
+		p := placeOf(s)
+		r.exact, r.folded = append(r.exact, p), append(r.folded, p.fold())
+		r.bytes += len(s)
+		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0
+	}
+	if j.paths == nil {
+		j.paths = map[*value]*readings{}
+	}
+	j.paths[v] = r
+	return r
+}
+
+// pathWork is what it takes to take a path apart and to fold its names.
+func pathWork(s string) int {
+	names := 1 + strings.Count(s, "/") + strings.Count(s, `\`)
+	if simple(s) {
+		return 500 + 20*len(s) + 80*names
+	}
+	return 500 + 300*len(s) + 3000*names
 }
 
 var (
@@ -127,19 +198,21 @@ var (
 
 // comparePaths asks a question of every reading of a path; where the answers
 // differ there is none. What holds only for names that look alike to some file
-// systems is unclear too.
-func comparePaths(s string, holds func(p place, folded bool) Match) (Match, error) {
+// systems is unclear too. work is what one byte of a reading takes.
+func comparePaths(j *judgement, v *value, work int, holds func(p place, folded bool) Match) (Match, error) {
+	all := j.readingsOf(v)
+	if all == nil || !j.spend(50*len(all.exact)+work*all.bytes) {
+		return Unclear, errTooMuch
+	}
 	var answers [Unclear + 1]bool
-	all, complete := readings(s)
 	alike := false
-	for _, r := range all {
-		p := placeOf(r)
+	for i, p := range all.exact {
 		m := holds(p, false)
 		answers[m] = true
-		alike = alike || m == No && holds(p.fold(), true) != No
+		alike = alike || m == No && holds(all.folded[i], true) != No
 	}
 	switch {
-	case answers[Yes] && answers[No], !complete, alike, strings.ContainsRune(strings.Join(all, ""), 0):
+	case answers[Yes] && answers[No], all.unsure, alike:
 		return Unclear, errTwoWays
 	case answers[Unclear]:
 		return Unclear, errElsewhere
@@ -157,8 +230,8 @@ func newDirectory(s string) directory {
 	return directory{p, p.fold()}
 }
 
-func (d directory) holds(s string) (Match, error) {
-	return comparePaths(s, func(p place, folded bool) Match {
+func (d directory) holds(j *judgement, v *value) (Match, error) {
+	return comparePaths(j, v, 0, func(p place, folded bool) Match {
 		base := d.exact
 		if folded {
 			base = d.folded
@@ -179,15 +252,16 @@ func (d directory) holds(s string) (Match, error) {
 type glob struct {
 	anywhere      bool
 	exact, folded place
+	work          int // for each byte of a path: with stars, each may be looked at for each of the pattern's
 }
 
 func newGlob(s string) glob {
 	p := placeOf(s)
-	return glob{strings.HasPrefix(s, "**"), p, p.fold()}
+	return glob{strings.HasPrefix(s, "**"), p, p.fold(), 1 + 2*len(s)}
 }
 
-func (g glob) holds(s string) (Match, error) {
-	return comparePaths(s, func(p place, folded bool) Match {
+func (g glob) holds(j *judgement, v *value) (Match, error) {
+	return comparePaths(j, v, g.work, func(p place, folded bool) Match {
 		pattern := g.exact
 		if folded {
 			pattern = g.folded

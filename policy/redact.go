@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,15 +17,26 @@ var usualSecrets = redaction{keys: globs{"*token*", "*password*", "*secret*"}}
 
 // hides reports whether the way leads to, or through, something hidden.
 func (r redaction) hides(way []string) bool {
-	for i, step := range way {
-		if _, ok := r.keys.match(strings.ToLower(step)); ok {
-			return true
-		}
-		if slices.ContainsFunc(r.pointers, func(p []string) bool { return leads(p, way[:i+1]) }) {
+	for i := range way {
+		if r.stops(way[:i+1]) {
 			return true
 		}
 	}
 	return false
+}
+
+// stops reports whether what stands at the end of the way is hidden, whatever is
+// before it. A key that is longer than any name is hidden too, since looking for
+// patterns in it takes long.
+func (r redaction) stops(way []string) bool {
+	last := way[len(way)-1]
+	if len(last) > maxName {
+		return len(r.keys) > 0
+	}
+	if _, ok := r.keys.match(strings.ToLower(last)); ok {
+		return true
+	}
+	return slices.ContainsFunc(r.pointers, func(p []string) bool { return leads(p, way) })
 }
 
 func leads(pointer, way []string) bool {
@@ -61,14 +71,11 @@ func (p *Policy) Redact(args []byte) []byte {
 	return append(out, args[from:]...)
 }
 
-// walk calls hide for the outermost hidden values, from left to right.
+// walk calls hide for the outermost hidden values, from left to right. The way
+// is only good until the next step.
 func (r redaction) walk(v *value, way []string, hide func(*value)) {
 	for i := range v.items {
-		step := strconv.Itoa(i)
-		if v.kind == isObject {
-			step = v.keys[i]
-		}
-		if here := append(slices.Clip(way), step); r.hides(here) {
+		if here := append(way, v.step(i)); r.stops(here) {
 			hide(&v.items[i])
 		} else {
 			r.walk(&v.items[i], here, hide)

@@ -15,8 +15,8 @@ import (
 // Arguments are taken apart within these bounds; what is beyond them cannot be
 // judged by its arguments.
 const (
-	maxDepth  = 64      // DESIGN 4
-	maxValues = 200_000 // so that 16 MiB of {} do not become a gigabyte
+	maxDepth  = 64     // DESIGN 4
+	maxValues = 50_000 // so that 16 MiB of {} take neither a gigabyte nor long
 )
 
 // kind is a JSON type.
@@ -115,8 +115,10 @@ func (s *scanner) value(depth int) (v value, err error) {
 	v.start = s.at
 	s.count++
 	switch c := s.next(); {
-	case depth > maxDepth || s.count > maxValues:
-		return v, s.wrong("too deep or too many values")
+	case s.count > maxValues:
+		return v, errTooMuch
+	case depth > maxDepth:
+		return v, s.wrong("too deep")
 	case c == '{':
 		v.kind = isObject
 		seen := keyset{}
@@ -226,15 +228,22 @@ var jsonWords = []value{{kind: isBoolean, text: "true"}, {kind: isBoolean, text:
 
 func (s *scanner) number() (string, error) {
 	from := s.at
-	for s.at < len(s.raw) && strings.IndexByte("+-.0123456789eE", s.raw[s.at]) >= 0 {
+	for s.at < len(s.raw) && numberByte[s.raw[s.at]] {
 		s.at++
 	}
-	text := string(s.raw[from:s.at])
-	if !numeral.MatchString(text) {
-		return "", s.wrong(fmt.Sprintf("%.40q is no number, which ends", text))
+	if !isNumeral(s.raw[from:s.at]) {
+		return "", s.wrong(fmt.Sprintf("%.40q is no number, which ends", s.raw[from:s.at]))
 	}
-	return text, nil
+	return string(s.raw[from:s.at]), nil
 }
+
+// numberByte marks what numbers are made of.
+var numberByte = func() (marks [256]bool) {
+	for _, c := range []byte("+-.0123456789eE") {
+		marks[c] = true
+	}
+	return marks
+}()
 
 // string reads a string, mute without what it says, and leaves the scanner behind
 // its closing quote.
@@ -249,24 +258,37 @@ func (s *scanner) string(mute bool) (string, error) {
 		}
 		return string(s.raw[from : s.at-1]), nil
 	}
+	return s.decoded(from, mute)
+}
+
+// decoded goes on with a string that has an escape in it, or is none.
+func (s *scanner) decoded(from int, mute bool) (string, error) {
 	var b strings.Builder
 	for {
-		b.Write(s.raw[from:s.at])
-		switch s.next() {
-		case '"':
-			s.at++
-			return b.String(), nil
-		case '\\':
+		if !mute {
+			b.Write(s.raw[from:s.at])
+		}
+		for s.next() == '\\' {
 			r, err := s.escape()
 			if err != nil {
 				return "", err
 			}
-			b.WriteRune(r)
-		default:
-			return "", s.wrong("a string has no end or a bare control character")
+			switch {
+			case mute:
+			case r < utf8.RuneSelf:
+				b.WriteByte(byte(r))
+			default:
+				b.WriteRune(r)
+			}
 		}
 		from = s.at
-		s.plain()
+		if s.next() == '"' {
+			s.at++
+			return b.String(), nil
+		}
+		if s.plain(); s.at == from {
+			return "", s.wrong("a string has no end or a bare control character")
+		}
 	}
 }
 
@@ -293,17 +315,19 @@ func (s *scanner) plain() {
 
 func (s *scanner) escape() (rune, error) {
 	s.at++
-	c := s.next()
-	if c == 'u' {
+	r := escaped[s.next()]
+	switch {
+	case r != 0:
+		s.at++
+		return r, nil
+	case s.next() == 'u':
 		return s.unicode()
 	}
-	i := strings.IndexByte(`"\/bfnrt`, c)
-	if i < 0 {
-		return 0, s.wrong("no such escape")
-	}
-	s.at++
-	return rune("\"\\/\b\f\n\r\t"[i]), nil
+	return 0, s.wrong("no such escape")
 }
+
+// escaped is what a byte behind a backslash stands for, 0 for nothing.
+var escaped = [256]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 func (s *scanner) unicode() (rune, error) {
 	r, ok := s.hex4()
@@ -329,11 +353,14 @@ func (s *scanner) hex4() (r rune, ok bool) {
 		return 0, false
 	}
 	for _, c := range s.raw[s.at+1 : s.at+5] {
-		i := strings.IndexByte("0123456789abcdef", c|0x20)
-		if i < 0 || c < '0' {
+		switch {
+		case '0' <= c && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
 			return 0, false
 		}
-		r = r<<4 | rune(i)
 	}
 	s.at += 5
 	return r, true
