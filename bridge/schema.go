@@ -30,7 +30,8 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(lenientRegexp)
-	if err := c.AddResource("tool:schema", value(schema)); err != nil {
+	root := value(schema)
+	if err := c.AddResource("tool:schema", root); err != nil {
 		return check, err
 	}
 	compiled, err := c.Compile("tool:schema")
@@ -39,11 +40,17 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	}
 	mute := deaf(schema) // large arguments are large strings as a rule, and each would be copied twice
 	plain := readPlain(schema)
+	named, words := anchors(root, map[string]any{}), map[string]int{}
 	return func(arguments []byte) error {
 		if plain != nil && plain.fits(arguments) {
 			return nil
 		}
-		return misfit(compiled.Validate(values{arguments, mute}.value()))
+		s := scale{root, named, words, maxCheck}
+		v, ok := values{arguments, mute, &s.left}.counted()
+		if !ok || !s.weigh(root, v) {
+			return errTooMuchToCheck
+		}
+		return misfit(compiled.Validate(v))
 	}, nil
 }
 

@@ -14,11 +14,19 @@ import (
 // text.
 func value(text []byte) any { return values{text: text}.value() }
 
+// counted is value as long as there is work for it left. What it gives otherwise
+// is not all there is.
+func (b values) counted() (any, bool) {
+	v := b.value()
+	return v, *b.left >= 0
+}
+
 // A values builds a value. mute: strings are left empty, but for keys. That is
 // for a schema to which it makes no difference; see [deaf].
 type values struct {
 	text []byte
 	mute bool
+	left *int // work; nil: as much as it takes
 }
 
 func (b values) value() any {
@@ -28,6 +36,11 @@ func (b values) value() any {
 
 func (b values) at(i int) (v any, next int) {
 	text := b.text
+	if b.left != nil {
+		if *b.left -= workValue; *b.left < 0 {
+			return nil, len(text)
+		}
+	}
 	switch text[i] {
 	case '{':
 		return b.object(i)
@@ -48,7 +61,7 @@ func (b values) at(i int) (v any, next int) {
 		return nil, i + len("null")
 	}
 	end := i
-	for end < len(text) && !bytes.ContainsRune([]byte(" \t\r\n,]}"), rune(text[end])) {
+	for end < len(text) && bytes.IndexByte([]byte(" \t\r\n,]}"), text[end]) < 0 {
 		end++
 	}
 	return numeral(text[i:end]), end
@@ -91,6 +104,9 @@ func (b values) object(i int) (map[string]any, int) {
 		key, _ := jsonrpc.Unquote(text[i:end])
 		colon := skipSpace(text, end)
 		o[key], i = b.at(skipSpace(text, colon+1))
+		if i == len(text) {
+			return o, i // no work is left: else the object ends before the text does
+		}
 	}
 	return o, i + 1
 }
@@ -104,6 +120,9 @@ func (b values) array(i int) ([]any, int) {
 		var v any
 		v, i = b.at(i)
 		a = append(a, v)
+		if i == len(text) {
+			return a, i
+		}
 	}
 	return a, i + 1
 }

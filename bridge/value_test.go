@@ -81,7 +81,7 @@ func FuzzDeaf(f *testing.F) {
 		if compiled == nil {
 			t.Skip()
 		}
-		whole, mute := compiled.Validate(value(arguments)), compiled.Validate(values{arguments, true}.value())
+		whole, mute := compiled.Validate(value(arguments)), compiled.Validate(values{text: arguments, mute: true}.value())
 		if (whole == nil) != (mute == nil) {
 			t.Errorf("%s\nwith strings: %v\nwithout: %v", arguments, whole, mute)
 		}

@@ -28,7 +28,7 @@ func patternsOf(a *cel.Ast) costs {
 		}
 		args := e.AsCall().Args()
 		if pattern, ok := literalText(args[len(args)-1]); ok {
-			c[pattern] = regexWork(pattern)
+			c[pattern] = MatchWork(pattern)
 		}
 	}))
 	return c
