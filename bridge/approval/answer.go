@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -11,7 +12,7 @@ type Answer struct {
 
 	// How an answer from the topic says what it answers.
 	Corr   []string // the envelopes it names
-	ID     []byte   // its JSON-RPC id, raw; nil if it has none
+	ID     []byte   // its JSON-RPC id, raw; nil if it has none. It may name nothing, but no other question
 	Linked bool     // its dialect requires it to name an envelope; else the id may do (WIRE 7.2)
 	Method string   // what its kind says it answers; "" if that says nothing
 
@@ -36,32 +37,41 @@ func (d *Desk) Answer(now time.Time, a Answer) []Act {
 	return d.out
 }
 
-// fromTopic: the sender, the envelope, the JSON-RPC id and the kind must agree
-// (RELIABILITY AI-3).
+// fromTopic: the sender, the envelope and the kind must agree, and the JSON-RPC id must
+// name no other question (RELIABILITY AI-3). It need not name this one: the stock client
+// of mcpx/v0.1 answers everything under 0 (FINDINGS D6), and an answer that links one
+// question alone, from whom that was put to, leaves no doubt. Without a link the id must
+// name it.
 func (d *Desk) fromTopic(a *Answer) {
-	var linked, named string
-	for _, id := range a.Corr {
-		if d.knows(id) {
-			linked = id
-			break
-		}
+	linked, several := d.linked(a.Corr)
+	named := askOf(a.ID)
+	if !d.knows(named) {
+		named = ""
 	}
-	if id := askOf(a.ID); d.knows(id) {
-		named = id
-	}
-	id := linked
-	if id == "" {
-		id = named
-	}
+	id := cmp.Or(linked, named)
 	switch {
 	case id == "":
-	case linked == "" && (len(a.Corr) > 0 || a.Linked), len(a.ID) > 0 && named != id:
+	case linked == "" && (len(a.Corr) > 0 || a.Linked), named != "" && named != id, several:
 		d.foreign(id, a, "bad_correlation")
 	case a.Method != "" && a.Method != "elicitation/create":
 		d.foreign(id, a, "wrong_kind")
 	default:
 		d.toAsk(id, a)
 	}
+}
+
+// linked returns the question of ours that links name, the first one if they name several.
+func (d *Desk) linked(links []string) (id string, several bool) {
+	for _, l := range links {
+		switch {
+		case !d.knows(l) || l == id:
+		case id != "":
+			return id, true
+		default:
+			id = l
+		}
+	}
+	return id, false
 }
 
 func (d *Desk) knows(id string) bool {

@@ -119,9 +119,12 @@ func TestAI03AnAnswerMustAgreeInEveryPlace(t *testing.T) {
 		{"from somebody called like a door", func(a *Answer) { a.Who = Participant("local") }, "wrong_sender"},
 		{"apr-005 correlation to the caller's request", func(a *Answer) { a.Corr = []string{"e7"} }, "bad_correlation"},
 		{"apr-006 no correlation where the dialect has one", func(a *Answer) { a.Corr, a.Linked = nil, true }, "bad_correlation"},
-		{"another id than the correlation's", func(a *Answer) { a.ID = []byte(`"elicit-00000000000000000000000000000000"`) }, "bad_correlation"},
-		{"the caller's id", func(a *Answer) { a.ID = []byte("7") }, "bad_correlation"},
-		{"the id in other letters", func(a *Answer) { a.ID = []byte(`"\u0065licit-` + string(a.ID[8:])) }, "bad_correlation"},
+		{"D6 the id 0 of stock clients", func(a *Answer) { a.ID = []byte("0") }, ""},
+		{"an id that was never asked under", func(a *Answer) { a.ID = []byte(`"elicit-00000000000000000000000000000000"`) }, ""},
+		{"the caller's id", func(a *Answer) { a.ID = []byte("7") }, ""},
+		{"the id in other letters", func(a *Answer) { a.ID = []byte(`"\u0065licit-` + string(a.ID[8:])) }, ""},
+		{"D6 the id 0 and no correlation", func(a *Answer) { a.Corr, a.ID = nil, []byte("0") }, "-"},
+		{"the id 0 and somebody else", func(a *Answer) { a.ID, a.Who = []byte("0"), Participant("mallory") }, "wrong_sender"},
 		{"kind of another method", func(a *Answer) { a.Method = "tools/call" }, "wrong_kind"},
 		{"nothing agrees", func(a *Answer) { a.Corr, a.ID = []string{"e7"}, []byte("7") }, "-"},
 		{"nothing is said", func(a *Answer) { a.Corr, a.ID = nil, nil }, "-"},
@@ -150,6 +153,29 @@ func TestAI03AnAnswerMustAgreeInEveryPlace(t *testing.T) {
 			s.wantEnd(Allowed, "")
 		})
 	}
+}
+
+// An answer that points to two questions answers neither (FINDINGS D6).
+func TestAnAnswerThatPointsToTwoQuestionsAnswersNeither(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(writeFile("alice"))
+	first := s.shown("alice")
+	s.open(writeFile("alice"))
+	second := s.shown("alice")
+	if first.Ask == second.Ask {
+		t.Fatal("one question was put twice")
+	}
+	for _, a := range []Answer{
+		{Corr: []string{first.Ask}, ID: second.RPC},
+		{Corr: []string{first.Ask, second.Ask}, ID: first.RPC},
+		{Corr: []string{second.Ask, "x", first.Ask}, ID: []byte("0")},
+	} {
+		a.Who, a.Result = Participant("alice"), []byte(approves)
+		s.answer(a)
+		s.wantNoted("foreign_answer", "bad_correlation")
+	}
+	s.answer(Answer{Who: Participant("alice"), Corr: []string{second.Ask, second.Ask}, ID: []byte("0"), Result: []byte(approves)})
+	s.wantEnd(Allowed, "")
 }
 
 // The other doors name the question and the digest they showed.

@@ -351,7 +351,7 @@ func (p *person) answer(l *letter, text string) {
 		case 0:
 			s.corr = []string{p.w.check.someEnvelope(p.mind)}
 		case 1:
-			s.rpc = []byte(pick(p.mind, "1", `"elicit-"`, `"`+l.ID+`"`))
+			s.rpc = []byte(pick(p.mind, "0", `"elicit-"`, `"`+l.ID+`"`, p.w.check.someQuestion(p.mind)))
 		case 2:
 			s.method, s.tool = "tools/call", "read"
 		}

@@ -294,8 +294,8 @@ func (c *checker) meant(s *said) *asked {
 	if s.method != "elicitation/create" && c.w.o.Protocol == "mcpx/v0.1" {
 		return nil
 	}
-	for _, id := range s.corr {
-		if a := c.asks[id]; a != nil && bytes.Equal(a.rpc, s.rpc) {
+	for _, id := range s.corr { // of which there is one
+		if a := c.asks[id]; a != nil && !c.namesAnother(s.rpc, a) {
 			return a
 		}
 	}
@@ -308,6 +308,11 @@ func (c *checker) meant(s *said) *asked {
 		}
 	}
 	return nil
+}
+
+// namesAnother: the id of an answer is that of a question beside the one it links.
+func (c *checker) namesAnother(rpc []byte, linked *asked) bool {
+	return slices.ContainsFunc(c.askOrder, func(a *asked) bool { return a != linked && bytes.Equal(a.rpc, rpc) })
 }
 
 func (c *checker) showedLocally(s shown) {
@@ -347,6 +352,14 @@ func (c *checker) someEnvelope(d dice) string {
 		return pick(d, c.order...).id
 	}
 	return "none"
+}
+
+// someQuestion is the id of a question that was put to somebody.
+func (c *checker) someQuestion(d dice) string {
+	if a := c.someAsk(d); a != nil {
+		return string(a.rpc)
+	}
+	return "1"
 }
 
 func (c *checker) envelopeOf(question string) string {
