@@ -3,7 +3,8 @@
 // any mixture of dialects (DESIGN section 11).
 //
 // A topic is public. Every frame goes to every other participant, whoever it
-// is addressed to; the sender gets a copy only where `to` names it. Between
+// is addressed to; the sender gets a copy only where `to` names it, in mew always. An
+// answer of somebody who was not asked goes to nobody. Between
 // participants of the same dialect a frame passes byte for byte, between
 // others it is spelled anew by package wire. Frames are never changed in
 // place: recipients share their bytes.

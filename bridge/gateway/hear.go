@@ -19,6 +19,7 @@ const (
 	reservedNamespace   = "reserved_namespace"
 	capabilityViolation = "capability_violation"
 	streamsNotOffered   = "stream_not_offered"
+	notAsked            = "not_asked"
 )
 
 // The codes of the faults that go with them.
@@ -52,7 +53,7 @@ func (g *Gateway) hear(s *seat, frame []byte) error {
 	}
 	p := &post{seat: s, env: env, dialect: s.dialect, frame: frame, at: time.Now()}
 	s.topic.recall(p)
-	if reason, f := judge(s, &p.env); reason != "" {
+	if reason, f := judge(s, p); reason != "" {
 		g.fault(s, reason, f)
 		return nil
 	}
@@ -65,19 +66,44 @@ func (g *Gateway) hear(s *seat, frame []byte) error {
 		s.topic.flush()
 		p.crowded.eased()
 	}
-	if len(gone) > 0 {
-		g.tell(s, wire.Fault{Code: codeAbsent, Message: "nobody here goes by " + strings.Join(gone, ", "), Trigger: []string{p.env.ID}})
-	}
-	if len(p.mute) > 0 {
-		g.tell(s, wire.Fault{Code: codeNoWord, Message: "there is no word for this in the dialect of " + strings.Join(p.mute, ", "), Trigger: []string{p.env.ID}})
-	}
+	g.comment(s, p, gone)
 	return nil
+}
+
+// comment says what became of a frame that was passed on: to who said it, and where it is
+// an answer that somebody cannot read, to him too, who would wait for what has run already
+// (FINDINGS S2). gone are the addressees who are not here.
+func (g *Gateway) comment(s *seat, p *post, gone []string) {
+	trigger := []string{p.env.ID}
+	if len(gone) > 0 {
+		g.tell(s, wire.Fault{Code: codeAbsent, Message: "nobody here goes by " + strings.Join(gone, ", "), Trigger: trigger})
+	}
+	if p.doubt != "" {
+		g.tell(s, wire.Fault{Code: codeInvalid, Message: p.doubt, Trigger: trigger})
+	}
+	if len(p.mute) == 0 {
+		return
+	}
+	why := "there is no word for this in the dialect of " + strings.Join(p.mute, ", ")
+	if p.env.Kind == wire.Response && len(p.env.Corr) == 0 {
+		why += ": it needs a correlation_id"
+	}
+	g.tell(s, wire.Fault{Code: codeNoWord, Message: why, Trigger: trigger})
+	if p.env.Kind != wire.Response || len(p.env.Corr) == 0 {
+		return
+	}
+	for _, id := range p.mute {
+		if asker := s.topic.seatOf(id); asker != nil {
+			g.tell(asker, wire.Fault{Code: codeNoWord, Message: s.id + " has answered, but there is no word for it in your dialect", Trigger: p.env.Corr})
+		}
+	}
 }
 
 // judge looks at a frame that can be read, which one that speaks for the
 // gateway cannot: is its sender who it says, and may it say this? An empty
 // reason lets it pass.
-func judge(s *seat, e *wire.Envelope) (reason string, f wire.Fault) {
+func judge(s *seat, p *post) (reason string, f wire.Fault) {
+	e := &p.env
 	f.Trigger = []string{e.ID}
 	switch {
 	case e.From != s.id:
@@ -90,6 +116,9 @@ func judge(s *seat, e *wire.Envelope) (reason string, f wire.Fault) {
 		f.Code, f.AttemptedKind, f.Caps = capabilityViolation, e.Spelled, s.caps
 		f.Message = "the token does not permit frames of that kind"
 		return capabilityViolation, f
+	case p.unasked: // some agents answer every request in the room, and some callers take anybody's answer
+		f.Code, f.Message = notAsked, "this answers a request that was put to somebody else"
+		return notAsked, f
 	}
 	return "", f
 }
@@ -147,16 +176,30 @@ func (s *seat) give(frame []byte) {
 	}
 }
 
-// recall completes a response with what its request said, if that is still
-// remembered: what the response itself claims to answer is not checked by
-// anybody else.
+// recall completes a response with what its request said, if that is still remembered,
+// and looks whether the two go together: what the response itself claims to answer is not
+// checked by anybody else.
 func (t *topic) recall(p *post) {
-	if p.env.Kind != wire.Response {
+	e := &p.env
+	if e.Kind != wire.Response {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c, ok := t.asked.find(&p.env); ok {
-		p.env.Method, p.env.Key, p.rpcID = c.method, c.key, c.rpcID
+	if len(e.Corr) == 0 {
+		if env, ok := t.posed.find(e); ok {
+			e.Corr = []string{env}
+		} else if p.dialect.MustLink() {
+			p.doubt = "an answer names the request in its correlation_id; without that it counts for nobody"
+		}
 	}
+	c, ok := t.asked.find(e)
+	if !ok {
+		return
+	}
+	if e.Method != "" && e.Method != c.method {
+		p.doubt = "the kind says that this answers " + e.Method + ", the request was " + c.method
+	}
+	p.unasked = !c.asks(e.From)
+	e.Method, e.Key, p.rpcID = c.method, c.key, c.rpcID
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -26,6 +27,8 @@ type post struct {
 	frame   []byte
 	at      time.Time
 	rpcID   []byte // of a response: the id its request had, nil if not known
+	unasked bool   // a response to a request that was put to somebody else
+	doubt   string // what is odd about it though it is passed on, for who said it; "" if nothing
 
 	mute      []string   // addressees whose dialect has no word for it
 	crowded   *Local     // an addressee in this process that does not keep up
@@ -67,6 +70,12 @@ func (p *post) as(d wire.Dialect) []byte {
 		return p.frame
 	}
 	e := p.env.Complete(d, p.rpcID)
+	if e.Kind == wire.Response {
+		if len(e.Corr) == 0 && d.MustLink() {
+			return nil // nobody there would take it for an answer
+		}
+		e.Method = cmp.Or(e.Method, "tools/call") // forgotten; who asked goes by the link, and what ran must be told
+	}
 	body, err := d.Append(nil, &e, everything)
 	if err != nil || len(body) > maxFrame {
 		return nil

@@ -301,6 +301,11 @@ func TestLocal(t *testing.T) {
 			if e := bob.kind(wire.Request); !strings.Contains(string(e.Payload), hard) {
 				t.Errorf("bob got %s", e.Payload)
 			}
+			if d.Echoes() {
+				if e := read(); e.ID != "q" || e.From != "inside" {
+					t.Errorf("its own frame came back as %+v", e)
+				}
+			}
 			bob.send(say("mcpx/v0.1", "r", "bob", `["inside"]`, answerKind("mcpx/v0.1"), `{"jsonrpc":"2.0","id":1,"result":{}}`, link("mcpx/v0.1", "q")))
 			if e := read(); e.Kind != wire.Response {
 				t.Errorf("third is %s", e.Spelled)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // These tests play what the public reference clients do with what we send, as far as it
@@ -206,6 +207,200 @@ func TestTheWelcomeListsTheWordsOfTheSeeds(t *testing.T) {
 		got, err := g.d.Spelling(&wire.Envelope{Kind: wire.Proposal, Method: "tools/call", Key: "echo", Style: how}, told.You.Caps)
 		if err != nil || got != want {
 			t.Errorf("as %s a proposal is called %q, %v; want %q", style, got, err, want)
+		}
+	}
+}
+
+// An approver that answers as seed 003 writes it, lines 83 to 102: in mcp-x/v0, without a
+// correlation. The bridge speaks whatever it likes (FINDINGS S1).
+func TestSeed003sOwnAnswerIsHeardInEveryDialect(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p, func(t *testing.T) {
+			h := open(t, gateway.Options{})
+			bridge, user, other := h.join(p, "agent-b"), h.join("mcp-x/v0", "user-1"), h.join(p, "agent-c")
+			kind, payload := kindOf(p, "elicitation/create"), `{"jsonrpc":"2.0","id":"elicit-123","method":"elicitation/create","params":{"message":"?"}}`
+			bridge.send(say(p, "msg-456", "agent-b", `["user-1"]`, kind, payload))
+			user.until("msg-456")
+			other.send(say(p, "msg-9", "agent-c", `["user-1"]`, kind, payload)) // the same id, from somebody else
+			user.until("msg-9")
+			user.mustRejoin(h) // what was asked outlives a session
+			user.send(`{"protocol":"mcp-x/v0","id":"msg-457","ts":"2024-01-01T12:00:30Z","from":"user-1","to":["agent-b"],"kind":"mcp",` +
+				`"payload":{"jsonrpc":"2.0","id":"elicit-123","result":{"action":"accept","content":{"approve":true,"reason":"Approved for scheduled maintenance"}}}}`)
+			e := bridge.kind(wire.Response)
+			if e.From != "user-1" || p != "mcp-x/v0" && (len(e.Corr) != 1 || e.Corr[0] != "msg-456") || string(e.Message.Get(jsonrpc.ID)) != `"elicit-123"` {
+				t.Errorf("the bridge got %s", bridge.last())
+			}
+			if p == "mcpx/v0.1" && e.Spelled != "mcp/response:elicitation/create" {
+				t.Errorf("the answer is called %s", e.Spelled)
+			}
+			if p == "mcp-x/v0" {
+				return // any id may mean something there
+			}
+			user.send(say("mcp-x/v0", "msg-458", "user-1", `["agent-b"]`, "mcp", `{"jsonrpc":"2.0","id":"elicit-124","result":{}}`))
+			if f, _ := user.kind(wire.Failure).Fault(); f.Code != "not_expressible" || !strings.Contains(f.Message, "correlation_id") {
+				t.Errorf("who answers what nobody asked is told %s", user.last())
+			}
+		})
+	}
+}
+
+// mustRejoin takes the same seat again, after having left it.
+func (g *guest) mustRejoin(h *house) {
+	g.t.Helper()
+	g.ws.Close()
+	again := h.join(g.d.Protocol, g.id)
+	g.ws = again.ws
+}
+
+// A participant that asks a thousand things makes nobody else's question forgotten.
+func TestAFloodOfQuestionsPushesOutItsOwnFirst(t *testing.T) {
+	h := open(t, gateway.Options{})
+	bridge, flood, user := h.join("mcpx/v0.1", "fs"), h.join("mcpx/v0.1", "flood"), h.join("mcp-x/v0", "user")
+	ask := func(g *guest, id string) {
+		g.send(say("mcpx/v0.1", id, g.id, `["user"]`, "mcp/request:ping", `{"jsonrpc":"2.0","id":"`+id+`","method":"ping"}`))
+		user.until(`"` + id + `"`)
+	}
+	ask(bridge, "mine")
+	for i := range 300 {
+		ask(flood, fmt.Sprint("f", i))
+	}
+	user.send(say("mcp-x/v0", "a", "user", `["fs"]`, "mcp", `{"jsonrpc":"2.0","id":"mine","result":{}}`))
+	if e := bridge.kind(wire.Response); e.Corr[0] != "mine" {
+		t.Errorf("%s", bridge.last())
+	}
+	user.send(say("mcp-x/v0", "b", "user", `["flood"]`, "mcp", `{"jsonrpc":"2.0","id":"f299","result":{}}`))
+	if frame := flood.until(`"b"`); !strings.Contains(frame, `"correlation_id":"f299"`) {
+		t.Errorf("%s", frame)
+	}
+}
+
+// Who fulfils a proposal asks itself and answers the proposer, in mew with two links. The
+// proposer hears what ran in each pair of dialects (FINDINGS S2, seed 001 line 14).
+func TestWhatRanIsToldToWhoeverProposed(t *testing.T) {
+	for _, runs := range protocols[1:] {
+		for _, proposes := range protocols[1:] {
+			t.Run(runs+" for "+proposes, func(t *testing.T) {
+				h := open(t, gateway.Options{})
+				fs, bob := h.join(runs, "fs"), h.join(proposes, "bob")
+				kind := "mcp/proposal"
+				if proposes == "mcpx/v0.1" {
+					kind += ":tools/call:echo"
+				}
+				bob.send(say(proposes, "p", "bob", `["fs"]`, kind, `{"method":"tools/call","params":{"name":"echo"}}`))
+				fs.kind(wire.Proposal)
+				fs.send(say(runs, "self", "fs", `["fs"]`, callKind(runs), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`, link(runs, "p")))
+				links := link(runs, "self")
+				if runs != "mcpx/v0.1" {
+					links = `"correlation_id":["self","p"]`
+				}
+				result := `{"jsonrpc":"2.0","id":1,"result":` + hard + `}`
+				fs.send(say(runs, "done", "fs", `["bob"]`, answerKind(runs), result, links))
+				e := bob.kind(wire.Response)
+				if e.Corr[0] != "self" || string(e.Payload) != result {
+					t.Errorf("bob got %s", bob.last())
+				}
+				if runs == "mcpx/v0.1" {
+					return
+				}
+				fs.send(say(runs, "direct", "fs", `["bob"]`, "mcp/response", result, link(runs, "p"))) // some answer the proposal itself
+				if e := bob.kind(wire.Response); e.Corr[0] != "p" || string(e.Payload) != result || proposes == "mcpx/v0.1" && e.Spelled != "mcp/response:tools/call:echo" {
+					t.Errorf("bob got %s", bob.last())
+				}
+			})
+		}
+	}
+}
+
+// An answer that cannot be spelled for who asked, here because it grows beyond what a frame
+// may hold, leaves nobody waiting: both are told (FINDINGS S2).
+func TestAnAnswerThatCannotBeSpelledIsToldToWhoAsked(t *testing.T) {
+	h := open(t, gateway.Options{})
+	now, mew := h.join("mcpx/v0.1", "now"), h.join("mew/v0.4", "mew")
+	now.send(say("mcpx/v0.1", "q", "now", `["mew"]`, callKind("mcpx/v0.1"), `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}`))
+	mew.kind(wire.Request)
+	frame := func(text string) string {
+		return say("mew/v0.4", "huge", "mew", `["now"]`, "mcp/response", `{"result":"`+text+`"}`, link("mew/v0.4", "q"))
+	}
+	mew.send(frame(strings.Repeat("x", 16<<20-len(frame("")))))
+	for _, g := range []*guest{mew, now} {
+		want := map[*guest]string{mew: "huge", now: "q"}[g]
+		if f, _ := g.kind(wire.Failure).Fault(); f.Code != "not_expressible" || len(f.Trigger) != 1 || f.Trigger[0] != want {
+			t.Errorf("%s is told %.300s", g.id, g.last())
+		}
+	}
+}
+
+// A stock agent answers every request in the room, and stock callers take anybody's answer:
+// what was put to somebody else is answered by him alone, and the other is told.
+func TestAnAnswerOfWhoWasNotAskedGoesToNobody(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p, func(t *testing.T) {
+			h := open(t, gateway.Options{})
+			asker, server, busybody := h.join("mcpx/v0.1", "asker"), h.join(p, "server"), h.join(p, "busybody")
+			asker.send(say("mcpx/v0.1", "q", "asker", `["server"]`, callKind("mcpx/v0.1"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
+			server.kind(wire.Request)
+			busybody.kind(wire.Request) // the topic is public
+			busybody.send(say(p, "wrong", "busybody", `["asker"]`, answerKind(p), `{"jsonrpc":"2.0","id":1,"result":"wrong"}`, link(p, "q")))
+			if f, _ := busybody.kind(wire.Failure).Fault(); f.Code != "not_asked" || f.Trigger[0] != "wrong" {
+				t.Errorf("the busybody is told %s", busybody.last())
+			}
+			server.send(say(p, "right", "server", `["asker"]`, answerKind(p), `{"jsonrpc":"2.0","id":1,"result":"right"}`, link(p, "q")))
+			if e := asker.kind(wire.Response); e.ID != "right" || e.From != "server" {
+				t.Errorf("the asker got %s", asker.last())
+			}
+			asker.send(say("mcpx/v0.1", "all", "asker", "", callKind("mcpx/v0.1"), `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}`))
+			busybody.until(`"all"`) // put to nobody, so anybody may
+			busybody.send(say(p, "may", "busybody", `["asker"]`, answerKind(p), `{"jsonrpc":"2.0","id":2,"result":"may"}`, link(p, "all")))
+			if e := asker.kind(wire.Response); e.ID != "may" {
+				t.Errorf("the asker got %s", asker.last())
+			}
+		})
+	}
+}
+
+// Who answers in a way that counts for nobody hears it (FINDINGS D6, S1).
+func TestWhoAnswersWronglyIsTold(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, p := range protocols[1:] {
+		asker, alice := h.join("mcpx/v0.1", "asker"), h.join(p, "alice")
+		asker.send(say("mcpx/v0.1", "q", "asker", `["alice"]`, "mcp/request:elicitation/create", `{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{}}`))
+		alice.kind(wire.Request)
+		kind := "mcp/response"
+		if p == "mcpx/v0.1" {
+			kind += ":elicitation/create"
+		}
+		alice.send(say(p, "a1", "alice", `["asker"]`, kind, `{"jsonrpc":"2.0","id":"e1","result":{}}`))
+		if f, _ := alice.kind(wire.Failure).Fault(); !strings.Contains(f.Message, "correlation_id") || f.Trigger[0] != "a1" {
+			t.Errorf("%s without a link: %s", p, alice.last())
+		}
+		if p != "mcpx/v0.1" {
+			continue
+		}
+		alice.send(say(p, "a2", "alice", `["asker"]`, answerKind(p), `{"jsonrpc":"2.0","id":"e1","result":{}}`, link(p, "q")))
+		if f, _ := alice.kind(wire.Failure).Fault(); !strings.Contains(f.Message, "elicitation/create") || f.Trigger[0] != "a2" {
+			t.Errorf("%s of another kind: %s", p, alice.last())
+		}
+		alice.send(say(p, "a3", "alice", `["asker"]`, kind, `{"jsonrpc":"2.0","id":0,"result":{}}`, link(p, "q"))) // as stock clients do
+		alice.mark(asker)
+		if strings.Contains(strings.Join(alice.seen, "\n"), `"a3"`) {
+			t.Errorf("what counts is complained of: %s", alice.seen)
+		}
+	}
+}
+
+// Stock clients of mew count on hearing what they said themselves; those of the others
+// do not.
+func TestAMewSpeakerHearsItself(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, p := range protocols {
+		g, other := h.join(p, "ann"), h.join("mcpx/v0.1", "bob")
+		frame := say(p, "own", "ann", `["bob"]`, kindOf(p, "notifications/x"), `{"jsonrpc":"2.0","method":"notifications/x"}`)
+		g.send(frame)
+		other.until(`"own"`)
+		if g.d.Echoes() {
+			if got := g.until(`"own"`); got != frame {
+				t.Errorf("%s: got %s, want %s", p, got, frame)
+			}
 		}
 	}
 }

@@ -82,6 +82,7 @@ type topic struct {
 	seats []*seat // in the order of joining; never changed in place
 	past  history
 	asked memory
+	posed register
 	last  ask
 
 	awaited atomic.Pointer[socket] // who is likely to speak next; set by deliver, taken by the next flush
@@ -94,6 +95,7 @@ func newTopic(g *Gateway, name string) *topic {
 		byID:  map[string]*seat{},
 		past:  history{frames: g.opt.HistoryLimit, size: g.opt.HistoryBytes},
 		asked: memory{limit: rememberCalls},
+		posed: register{most: 2 * g.opt.MaxParticipants},
 	}
 }
 
@@ -208,6 +210,13 @@ func (t *topic) absent(ids []string) (gone []string) {
 	return gone
 }
 
+// seatOf returns the seat of a participant, nil if it has none here.
+func (t *topic) seatOf(id string) *seat {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byID[id]
+}
+
 // roster returns who is in the topic, in the order of joining.
 func (t *topic) roster() []*seat {
 	t.mu.Lock()
@@ -270,7 +279,8 @@ func (t *topic) cutAll(code int, reason string) {
 }
 
 // deliver gives a post to everybody here but its sender, who gets a copy only
-// where `to` names it. One lock makes the order the same for all. It also notes for
+// where `to` names it, or where its dialect's gateways return everything. One lock makes
+// the order the same for all. It also notes for
 // whom flush is to stay awake.
 func (t *topic) deliver(p *post) {
 	t.mu.Lock()
@@ -280,20 +290,24 @@ func (t *topic) deliver(p *post) {
 	}
 	t.foresee(p)
 	p.seat = nil // the history outlives sessions
-	t.asked.add(&p.env)
+	t.asked.add(&p.env, t.byID)
 	t.past.add(p)
 	var lost []*seat
 	for _, s := range t.seats {
-		if s.id == p.env.From && !slices.Contains(p.env.To, s.id) {
+		named := slices.Contains(p.env.To, s.id)
+		if s.id == p.env.From && !named && !s.dialect.Echoes() {
 			continue
 		}
 		f := p.in(s.dialect)
 		if f == nil {
 			t.g.count.inexpressible.Add(1)
-			if slices.Contains(p.env.To, s.id) {
+			if named {
 				p.mute = append(p.mute, s.id)
 			}
 			continue
+		}
+		if named && !s.dialect.MustLink() {
+			t.posed.add(s.id, &p.env)
 		}
 		t.g.count.out.Add(1)
 		if !s.put(f) {

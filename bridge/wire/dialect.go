@@ -46,6 +46,7 @@ type grammar struct {
 	verified     bool // gateways make sure who a frame is from (WIRE 1.2)
 	mustLink     bool // an answer that names no envelope is none (WIRE 3.6, 5.8)
 	openRequests bool // a request that serves a proposal may lack its addressee (WIRE W-9)
+	echoes       bool // gateways return what a participant says to it as well (WIRE 1.2)
 	tellsBoth    bool // what serves a proposal is answered to its proposer as well (WIRE 3.2)
 
 	caps capsForm // how capabilities are written
@@ -141,6 +142,7 @@ var mew = grammar{
 	caps:      capsObjects,
 
 	openRequests: true,
+	echoes:       true,
 }
 
 // Lookup returns the dialect with a protocol string. Later versions of the mew
@@ -183,6 +185,10 @@ func (d Dialect) Proposes() bool { return d.grammar != nil && d.words[Proposal] 
 // OpenRequests reports whether a request that names a proposal is made to whom
 // the proposal is addressed, where it names nobody itself (WIRE W-9).
 func (d Dialect) OpenRequests() bool { return d.grammar != nil && d.openRequests }
+
+// Echoes reports whether participants count on hearing what they said themselves, as the
+// clients of mew do, whose gateways return it.
+func (d Dialect) Echoes() bool { return d.grammar != nil && d.echoes }
 
 // TellsBoth reports whether the answer to a request that serves a proposal goes
 // to the proposer as well as to whoever made the request (WIRE 3.2). Elsewhere
