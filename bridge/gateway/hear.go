@@ -43,7 +43,7 @@ type refusals struct{ n atomic.Int64 }
 // is errNotText.
 func (g *Gateway) hear(s *seat, frame []byte) error {
 	g.count.in.Add(1)
-	env, err := s.dialect.Decode(frame)
+	env, whole, err := s.dialect.Accept(frame, s.id, fresh)
 	if err != nil {
 		if !utf8.Valid(frame) {
 			return errNotText
@@ -51,7 +51,7 @@ func (g *Gateway) hear(s *seat, frame []byte) error {
 		g.unreadable(s, err)
 		return nil
 	}
-	p := &post{seat: s, env: env, dialect: s.dialect, frame: frame, at: time.Now()}
+	p := &post{seat: s, env: env, dialect: s.dialect, frame: whole, at: time.Now()}
 	s.topic.recall(p)
 	if reason, f := judge(s, p); reason != "" {
 		g.fault(s, reason, f)
@@ -69,6 +69,9 @@ func (g *Gateway) hear(s *seat, frame []byte) error {
 	g.comment(s, p, gone)
 	return nil
 }
+
+// fresh makes the id and the time of a frame that came without.
+func fresh() (id, ts string) { return uuid.NewString(), wire.Stamp(time.Now()) }
 
 // comment says what became of a frame that was passed on: to who said it, and where it is
 // an answer that somebody cannot read, to him too, who would wait for what has run already

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -401,6 +402,43 @@ func TestAMewSpeakerHearsItself(t *testing.T) {
 			if got := g.until(`"own"`); got != frame {
 				t.Errorf("%s: got %s, want %s", p, got, frame)
 			}
+		}
+	}
+}
+
+// Participants of mew leave out what their gateway fills in, and one that answers writes
+// its correlation as a string: stock receivers, who read the first letter of that, get a
+// list (FINDINGS D4, D8, D18).
+func TestOurGatewayFillsInWhatOnlyItCanVouchFor(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, p := range protocols[2:] {
+		agent, twin, now := h.join(p, "agent"), h.join(p, "twin"), h.join("mcpx/v0.1", "now")
+		agent.send(`{"kind":"mcp/response","to":["twin"],"correlation_id":"quest","payload":{}}`)
+		var f struct {
+			Protocol, ID, TS, From string
+			Corr                   []string `json:"correlation_id"`
+			Payload                json.RawMessage
+		}
+		frame := twin.until(`"quest"`)
+		if err := json.Unmarshal([]byte(frame), &f); err != nil || f.Protocol != p || f.ID == "" || f.From != "agent" || len(f.Corr) != 1 || f.Corr[0] != "quest" || string(f.Payload) != `{}` {
+			t.Errorf("%v: a stock receiver gets %s", err, frame)
+		}
+		if _, err := time.Parse(time.RFC3339, f.TS); err != nil {
+			t.Errorf("the time is %q", f.TS)
+		}
+		if got := now.until(`"quest"`); !strings.Contains(got, `"result":{}`) || !strings.Contains(got, `"correlation_id":"quest"`) {
+			t.Errorf("in another dialect it is %s", got)
+		}
+		agent.send(`{"from":"twin","kind":"chat","payload":{"text":"x"}}`)
+		if fault, _ := agent.kind(wire.Failure).Fault(); fault.Code != "auth_violation" {
+			t.Errorf("in the name of another: %s", agent.last())
+		}
+	}
+	for _, p := range protocols[:2] {
+		ann, twin := h.join(p, "ann"), h.join(p, "twin")
+		ann.send(`{"id":"bare","from":"ann","kind":"` + kindOf(p, "notifications/x") + `","payload":{"jsonrpc":"2.0","method":"notifications/x"}}`)
+		if got := twin.until(`"bare"`); !strings.Contains(got, `"protocol":"`+p+`"`) {
+			t.Errorf("a stock client of %s rejects %s", p, got)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -65,6 +67,9 @@ func (r *reading) message(e *Envelope, ref reference) error {
 		return err
 	}
 	class := m.Class()
+	if class == jsonrpc.Malformed && r.void(e, ref) {
+		class = jsonrpc.Response
+	}
 	if class == jsonrpc.Malformed {
 		return refuse(KindPayloadMismatch, "the payload is neither a call nor an answer")
 	}
@@ -86,6 +91,30 @@ func (r *reading) message(e *Envelope, ref reference) error {
 		return nil
 	}
 	return r.call(e, class)
+}
+
+// void reports whether the message is the answer of a function that returned nothing: what
+// clients make of that has neither result nor error, as {} (FINDINGS D17). It is read as an
+// empty result, the one that MCP has for it; the payload keeps its bytes.
+func (r *reading) void(e *Envelope, ref reference) bool {
+	m := &e.Message
+	says := func(f jsonrpc.Field) bool { v := m.Get(f); return v != nil && v[0] != 'n' }
+	if m.Has(jsonrpc.Method) || m.Has(jsonrpc.Result) || says(jsonrpc.Err) || ref.kind != Response && (!r.byPayload || len(e.Corr) == 0) {
+		return false
+	}
+	bare := true // anything else could be a result in some other form
+	if !members(m.Raw, func(name string, _ jsontext.Value) {
+		bare = bare && (name == "jsonrpc" || name == "id" || name == "error")
+	}) || !bare {
+		return false
+	}
+	raw := m.Append(make([]byte, 0, len(m.Raw)+16), jsonrpc.Edit{Field: jsonrpc.Result, Value: []byte("{}")})
+	again, err := jsonrpc.Parse(raw, answers)
+	if err != nil || again.Class() != jsonrpc.Response {
+		return false
+	}
+	e.Message = again
+	return true
 }
 
 // call tells requests and notifications apart (WIRE W-6).

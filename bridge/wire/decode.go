@@ -47,10 +47,11 @@ func streamOf(frame []byte) (stream string, data []byte, ok bool) {
 // A reading is one frame being read.
 type reading struct {
 	*grammar
-	frame []byte
-	loose bool // scanned under the rules for answers
-	nulls bool // a null stood in a list of ids
-	at    [places]jsonrpc.Span
+	frame   []byte
+	loose   bool // scanned under the rules for answers
+	scanned bool // at is filled
+	nulls   bool // a null stood in a list of ids
+	at      [places]jsonrpc.Span
 }
 
 // Where the members of a frame are noted.
@@ -195,6 +196,7 @@ func (r *reading) envelope(d Dialect) (Envelope, error) {
 			return Envelope{}, err
 		}
 	}
+	r.scanned = true
 	if r.bare() {
 		return Envelope{Kind: Failure, Payload: r.frame}, nil
 	}

@@ -49,7 +49,8 @@ type grammar struct {
 	echoes       bool // gateways return what a participant says to it as well (WIRE 1.2)
 	tellsBoth    bool // what serves a proposal is answered to its proposer as well (WIRE 3.2)
 
-	caps capsForm // how capabilities are written
+	caps  capsForm // how capabilities are written
+	fills gaps     // what gateways put in for who left it out
 }
 
 var mcpx0 = grammar{
@@ -67,6 +68,7 @@ var mcpx0 = grammar{
 	handshake: true,
 	verified:  true,
 	caps:      capsUnsaid,
+	fills:     gapProtocol,
 }
 
 var mcpx1 = grammar{
@@ -106,6 +108,7 @@ var mcpx1 = grammar{
 	mustLink:     true,
 	tellsBoth:    true,
 	caps:         capsStrings,
+	fills:        gapProtocol,
 }
 
 var mew = grammar{
@@ -140,6 +143,7 @@ var mew = grammar{
 	context:   true,
 	streams:   true,
 	caps:      capsObjects,
+	fills:     gapProtocol | gapID | gapTS | gapFrom | gapList,
 
 	openRequests: true,
 	echoes:       true,

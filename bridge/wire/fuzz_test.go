@@ -36,6 +36,23 @@ func seeds(f *testing.F) {
 	f.Add(uint8(4), []byte(`#s#x`))
 }
 
+// accepted: a gateway reads what a participant reads, and what it fills in makes a frame
+// that lacks nothing, for everybody the same.
+func accepted(t *testing.T, d wire.Dialect, frame []byte, read bool) {
+	t.Helper()
+	got, whole, err := d.Accept(frame, "ann", newNames)
+	if err != nil {
+		if read && bytes.Equal(whole, frame) {
+			t.Fatalf("%v: a participant reads it, a gateway does not", err)
+		}
+		return
+	}
+	again, kept, err := d.Accept(whole, "nobody", newNames)
+	if err != nil || !bytes.Equal(kept, whole) || again.ID != got.ID || again.From != got.From || again.Kind != got.Kind || !slices.Equal(again.Corr, got.Corr) {
+		t.Fatalf("%v: filled in to %s, which is filled in to %s", err, whole, kept)
+	}
+}
+
 // FuzzDecode: what is read keeps the grammar of ids, and can be said again. In
 // each dialect the frame is written or is inexpressible, and what is written
 // is read there as the same thing.
@@ -46,6 +63,7 @@ func FuzzDecode(f *testing.F) {
 		wire.Detect(frame)
 		wire.ReadJoin(frame)
 		e, err := d.Decode(frame)
+		accepted(t, d, frame, err == nil)
 		if err != nil {
 			if r := err.(*wire.Refused); r.Reason == "" {
 				t.Fatalf("refused for no reason: %+v", r)

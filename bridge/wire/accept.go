@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// gaps are members of a frame that the gateways of a dialect put in for who left them out.
+type gaps uint8
+
+const (
+	gapProtocol gaps = 1 << iota
+	gapID
+	gapTS
+	gapFrom
+	gapList // correlation_id is one string where the dialect has a list
+)
+
+// Accept is [Dialect.Decode] for a gateway, which knows who has sent the frame. It returns
+// the frame as it is to be passed on: whole is frame itself unless something is missing
+// that the gateways of the dialect fill in (WIRE 5.1, FINDINGS D4, D8, D18), and then a
+// copy with it. from is put in for a sender that is not named; one that is named stands,
+// and is for the caller to hold against who has sent it. fresh makes the id and the time
+// of a frame that has none; it is called for those alone.
+//
+// Nothing is filled in for a null, or for a member of the wrong type.
+func (d Dialect) Accept(frame []byte, from string, fresh func() (id, ts string)) (e Envelope, whole []byte, err error) {
+	if d.grammar == nil {
+		e, err = d.Decode(frame)
+		return e, frame, err
+	}
+	if stream, data, ok := streamOf(frame); ok && d.streams {
+		return Envelope{Kind: Stream, Key: stream, Payload: data}, frame, nil
+	}
+	r := reading{grammar: d.grammar, frame: frame}
+	e, err = r.envelope(d)
+	missing := r.missing()
+	switch {
+	case missing != 0:
+		whole = r.filled(d, missing, from, fresh)
+		e, err = d.Decode(whole)
+		return e, whole, err
+	case err != nil:
+		return Envelope{}, frame, r.refused(err)
+	}
+	return e, frame, nil
+}
+
+// missing returns what is to be filled in, nothing for what cannot be read or has no kind.
+func (r *reading) missing() (m gaps) {
+	if !r.scanned || !r.has(atKind) {
+		return 0
+	}
+	for _, g := range [...]struct {
+		place int
+		gap   gaps
+	}{{atProtocol, gapProtocol}, {atID, gapID}, {atTS, gapTS}, {atFrom, gapFrom}} {
+		if !r.has(g.place) {
+			m |= g.gap
+		}
+	}
+	if link := r.raw(atLink); link != nil && link[0] == '"' {
+		m |= gapList
+	}
+	return m & r.fills
+}
+
+// filled returns the frame with what is missing.
+func (r *reading) filled(d Dialect, missing gaps, from string, fresh func() (id, ts string)) []byte {
+	var id, ts string
+	if missing&(gapID|gapTS) != 0 {
+		id, ts = fresh()
+	}
+	start := bytes.IndexByte(r.frame, '{') + 1
+	out := append(make([]byte, 0, len(r.frame)+256), r.frame[:start]...)
+	for _, m := range [...]struct {
+		gap         gaps
+		name, value string
+	}{{gapProtocol, "protocol", d.Protocol}, {gapID, "id", id}, {gapTS, "ts", ts}, {gapFrom, "from", from}} {
+		if missing&m.gap != 0 {
+			out = append(jsonrpc.AppendQuote(out, m.name), ':')
+			out = append(jsonrpc.AppendQuote(out, m.value), ',')
+		}
+	}
+	if missing&gapList == 0 {
+		return append(out, r.frame[start:]...)
+	}
+	link := r.at[atLink]
+	out = append(append(out, r.frame[start:link.Start]...), '[')
+	out = append(append(out, r.frame[link.Start:link.End]...), ']')
+	return append(out, r.frame[link.End:]...)
+}
