@@ -35,8 +35,12 @@ type call struct {
 
 	life *proposal.Life // the proposal it serves; nil if none
 	ours bool           // and nobody requested it: we serve the proposal of our own accord
-	self string         // then: the envelope of the request to ourselves that says so; "" before it starts
-	asks bool           // the request is a proposal in the words of a dialect that has none
+	self string         // then: the envelope of the request to ourselves that says so; "" before that is made
+	won  bool           // and it came before anybody else's, so that we serve it
+
+	rival *proposal.Run // whose claim was seen before the echo of ours, at a gateway that may return none
+
+	asks bool // the request is a proposal in the words of a dialect that has none
 
 	decision  policy.Decision
 	hold      policy.Hold // what it takes from limits
@@ -351,7 +355,11 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 		e.note(r)
 		e.sendOf(wire.Reply, e.passedOn(c, m), c.name)
 	}
-	e.served(c, outcome(m) == "ok", Yes)
+	how := proposal.Spoilt
+	if outcome(m) == "ok" {
+		how = proposal.Served
+	}
+	e.served(c, how, Yes)
 	e.idleIfDone()
 }
 
@@ -437,11 +445,15 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	default:
 		e.ledger.Commit(c.hold)
 	}
-	if c.ours && c.self == "" {
+	if c.ours && !c.won {
 		e.declined(c, r)
 		return
 	}
 	e.noteRefusal(c.record(), r)
 	e.reply(c, e.refusal(c.from, c.id, r))
-	e.served(c, false, r.Executed)
+	how := proposal.Spoilt
+	if r.Executed == No {
+		how = proposal.Unserved
+	}
+	e.served(c, how, r.Executed)
 }

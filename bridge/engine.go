@@ -136,7 +136,7 @@ func NewEngine(c Config) *Engine {
 	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
 	e.desk = approval.NewDesk(c.Desk)
 	e.book = proposal.NewBook(c.Proposals)
-	e.offers = offers{calls: map[*proposal.Life]*call{}, status: c.ProposalStatus,
+	e.offers = offers{calls: map[*proposal.Life]*call{}, claims: map[string]*call{}, status: c.ProposalStatus,
 		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
 	e.book.SetRules(e.rulesOfProposals())
 	for _, s := range c.Seen {
@@ -267,6 +267,7 @@ func (e *Engine) giveUp() {
 		e.unstarted(e.calls.syncing[ticket], shuttingDown())
 	}
 	clear(e.calls.syncing)
+	e.claimsLost()
 	e.release()
 	e.idleIfDone()
 }
@@ -302,6 +303,7 @@ func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	if ok {
 		if answer && env.Kind == wire.Request {
 			e.room.held.leaving = append(e.room.held.leaving, env.ID)
+			e.claimLeaves(env.ID)
 		}
 		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}

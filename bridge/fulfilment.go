@@ -16,7 +16,7 @@ func (e *Engine) linked(env *wire.Envelope) *proposal.Life {
 	if len(env.Corr) == 0 || !e.book.Knows(env.Corr) {
 		return nil
 	}
-	return e.book.Linked(env.Corr, env.Method, sumOf(env))
+	return e.book.Linked(env.Corr, env.Method, env.Key, sumOf(env))
 }
 
 // meantForUs: where the dialect allows it, a request without an addressee is
@@ -37,8 +37,14 @@ func (e *Engine) observe(env *wire.Envelope, l *proposal.Life) {
 	case len(env.To) == 0 && e.room.dialect.OpenRequests():
 		runner = l.Sole
 	}
-	if runner != "" {
-		e.live(e.book.Taken(l, proposal.Run{ID: strings.Clone(env.ID), By: strings.Clone(env.From), Runner: strings.Clone(runner)}))
+	if !e.mayTake(runner, env.From) {
+		e.drop(env, "nobody_there", "the proposal is requested of a participant who is not here, so it stays as it is")
+		return
+	}
+	e.noteDifference(env, l)
+	run := proposal.Run{ID: strings.Clone(env.ID), By: strings.Clone(env.From), Runner: strings.Clone(runner)}
+	if c := e.offers.calls[l]; c == nil || !e.rivals(c, run) {
+		e.live(e.book.Taken(l, run))
 	}
 }
 

@@ -45,6 +45,16 @@ func (s *shelf) put(h held) {
 	s.bytes += size(h.env)
 }
 
+// remove takes an envelope out that need not leave any more.
+func (s *shelf) remove(envelope string) {
+	s.answers = slices.DeleteFunc(s.answers, func(h held) bool {
+		if h.env.ID == envelope {
+			s.bytes -= size(h.env)
+		}
+		return h.env.ID == envelope
+	})
+}
+
 // delays reports whether one of these envelopes is held: what answers it must not
 // overtake it.
 func (s *shelf) delays(envelopes []string) bool {

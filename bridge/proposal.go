@@ -25,6 +25,7 @@ type offers struct {
 	lenient, toolsRequest bool // as Config says
 	style                 wire.Style
 	calls                 map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
+	claims                map[string]*call         // those of them whose requests are out, by these, until it is known who came first
 	status                bool
 	said                  []rejection // the last few rejects, the oldest first
 }
@@ -48,7 +49,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
 	}
 	e.live(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
-		Lacks: e.lacks(offer.Needs), Sum: sumOf(env)}))
+		Lacks: e.lacks(offer.Needs), Here: func(who string) bool { return e.room.peers[who] != nil }, Sum: sumOf(env)}))
 }
 
 // sumOf is equal for those that ask for the same, however it is spelled.
@@ -80,6 +81,8 @@ func (e *Engine) live(acts []proposal.Act) {
 		switch a := a.(type) {
 		case proposal.Consider:
 			e.consider(a.Life)
+		case proposal.Waits:
+			e.foresee(a.Life)
 		case proposal.Refused:
 			e.refused(a)
 		case proposal.Noted:
@@ -88,8 +91,8 @@ func (e *Engine) live(acts []proposal.Act) {
 	}
 }
 
-// consider judges a proposal as if it were a request.
-func (e *Engine) consider(l *proposal.Life) {
+// proposed is what a proposal asks for as a request, and whether that is refused.
+func (e *Engine) proposed(l *proposal.Life) (*wire.Envelope, Refusal, bool) {
 	env, refusal, refused := e.asRequest(l.Envelope)
 	if !refused {
 		refusal, refused = e.judged(env)
@@ -97,6 +100,30 @@ func (e *Engine) consider(l *proposal.Life) {
 	if !refused && treatments[env.Method] != forward {
 		refusal, refused = unknownMethod(env.Method), true
 	}
+	return env, refusal, refused
+}
+
+// foresee refuses at once what it will not be able to serve when its turn comes.
+func (e *Engine) foresee(l *proposal.Life) {
+	if !l.Targeted {
+		return
+	}
+	env, r, refused := e.proposed(l)
+	if !refused {
+		c := call{method: env.Method, key: shortKey(env.Key), request: env}
+		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.arguments()), &e.ledger)
+		r, refused = policyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
+	}
+	if refused && r.Code != codeBusy && r.Code != codeServerUnavailable {
+		e.live(e.book.Refuse(l, r.word(), r.exactly()))
+		return
+	}
+	e.stands(l, "defer", "queued", "")
+}
+
+// consider judges a proposal as if it were a request.
+func (e *Engine) consider(l *proposal.Life) {
+	env, refusal, refused := e.proposed(l)
 	if refused {
 		e.live(e.book.Refuse(l, refusal.word(), refusal.exactly()))
 		return
@@ -188,6 +215,13 @@ func (e *Engine) allowed(c *call) {
 // from now on. It reports false where that is too late; then the caller has
 // heard so.
 func (e *Engine) takesUp(c *call) bool {
+	if c.won {
+		return true // it was said when it contended for it
+	}
+	if c.ours && c.life.Contested {
+		e.contend(c)
+		return false
+	}
 	run := proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}
 	if c.ours {
 		run.ID, run.By = e.newID(), e.room.me
@@ -200,17 +234,18 @@ func (e *Engine) takesUp(c *call) bool {
 	}
 	e.live(acts)
 	if c.ours {
-		c.self = run.ID
+		c.self, c.won = run.ID, true
 		c.id = jsonrpc.AppendQuote(nil, c.self)
+		e.stands(c.life, "accept", "processing", "")
 		e.requestOurselves(c)
 	}
 	return true
 }
 
 // requestOurselves shows who serves a proposal, and with which parameters. Its
-// echo is nothing to us (WIRE W-9).
+// echo runs nothing (WIRE W-9); it says whose request came first, where others may
+// serve it as well.
 func (e *Engine) requestOurselves(c *call) {
-	e.stands(c.life, "accept", "processing", "")
 	m := &c.request.Message
 	payload := m.Append(nil, c.edited([]jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}})...)
 	e.send(wire.Reply, &wire.Envelope{ID: c.self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.life.ID},
@@ -245,7 +280,7 @@ func (c *call) links() []string {
 
 // served tells the Book how a call has ended that serves a proposal. Where
 // nobody knows whether it ran, it counts as running: it must not run twice.
-func (e *Engine) served(c *call, fulfilled bool, executed Executed) {
+func (e *Engine) served(c *call, how proposal.Upshot, executed Executed) {
 	if c.life == nil {
 		return
 	}
@@ -257,7 +292,7 @@ func (e *Engine) served(c *call, fulfilled bool, executed Executed) {
 	if c.ours {
 		run = c.self
 	}
-	e.live(e.book.Ended(c.life, run, fulfilled))
+	e.live(e.book.Ended(c.life, run, how))
 }
 
 // declined ends a call of our own accord that never began: its proposal is
@@ -331,7 +366,18 @@ func (e *Engine) noted(a proposal.Noted) {
 func (e *Engine) moot(l *proposal.Life, why string) {
 	if c := e.offers.calls[l]; c != nil {
 		delete(e.offers.calls, l)
+		claimed := e.contending(c)
+		if claimed {
+			e.endClaim(c)
+			e.ledger.GiveBack(c.hold)
+		}
 		e.abandon(c, "proposal_"+why)
+		if why == "taken" {
+			e.book.Lent(l, c.request)
+		}
+		if claimed && why != "withdrawn" && why != "expired" {
+			e.cameSecond(c)
+		}
 	}
 	if l.State != proposal.Withdrawn || l.Run == "" {
 		return

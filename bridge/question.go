@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -192,7 +193,7 @@ func (e *Engine) settled(s approval.Settled) {
 			e.note(leftBehind(c))
 		}
 		e.settle(c)
-		e.served(c, false, No)
+		e.served(c, proposal.Unserved, No)
 	} else {
 		e.answerFor(c, e.unapproved(c, s))
 	}

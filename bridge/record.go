@@ -187,7 +187,7 @@ var onAudit = map[string]string{
 	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
 	"reloaded": "reloaded", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
 	"grant_unused": "grant_unused", "revoked": "revoked",
-	"proposed": "proposed", "taken": "taken", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired", "left": "left",
+	"proposed": "proposed", "taken": "taken", "reopened": "reopened", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired", "left": "left",
 	"proposal_diff": "proposal_diff",
 }
 

@@ -76,6 +76,27 @@ func (e *Engine) rejectAgain(f wire.Fault) {
 	}
 }
 
+// unheard: a frame of ours that puts a question to somebody did not get there, or a
+// request that others made for a proposal (FINDINGS D13, M9). Who is merely away is
+// left to the roster: they may be back in a moment.
+func (e *Engine) unheard(f wire.Fault) {
+	absent := f.Code == "recipient_absent"
+	for _, id := range f.Trigger {
+		if absent {
+			e.live(e.book.Nobody(id))
+		} else {
+			e.act(e.desk.Unreachable(e.now, id))
+		}
+	}
+	if f.Code != "capability_violation" || len(f.Trigger) > 0 {
+		return
+	}
+	env := &wire.Envelope{Kind: wire.Request, Method: elicitation}
+	if kind, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && kind == f.AttemptedKind {
+		e.act(e.desk.UnreachableAll(e.now))
+	}
+}
+
 // word is a refusal as a proposer hears it (WIRE 7.3, 7.8).
 func (r *Refusal) word() string {
 	switch r.Code {

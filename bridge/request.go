@@ -34,7 +34,7 @@ var treatments = map[string]treatment{
 // arrived takes a frame from the topic.
 func (e *Engine) arrived(env *wire.Envelope) {
 	if env.From == e.room.me {
-		if env.Kind == wire.Request && e.forUs(env) {
+		if !e.echoed(env) && env.Kind == wire.Request && e.forUs(env) {
 			e.drop(env, "from_self", "an echo or a forgery of our own id")
 		}
 		return
@@ -48,7 +48,7 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	case wire.Request:
 		e.request(env)
 	case wire.Response:
-		e.live(e.book.Answered(env.From, env.Corr, outcome(&env.Message) == "ok", e.room.dialect.OpenRequests()))
+		e.live(e.book.Answered(env.From, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
 		e.responded(env)
 	case wire.Proposal:
 		e.offered(env)

@@ -24,6 +24,7 @@ type room struct {
 	seated  bool
 	peers   map[string]*peer
 	held    shelf
+	echoes  bool // the gateway has returned a request of ours to us, in this stay
 
 	paused   *alarm    // set while a participant has asked us to be quiet
 	pausedAt time.Time // when that was asked first
@@ -110,6 +111,9 @@ func (e *Engine) unseated(ev Unseated) {
 	}
 	e.room.seated = false
 	e.endPause()
+	e.room.echoes = false
+	e.book.Away()
+	e.claimsLost()
 	e.seatLost()
 	e.idleIfDone()
 	r := Record{Event: "disconnected"}
@@ -186,6 +190,7 @@ func (e *Engine) fault(env *wire.Envelope) {
 	if f.Code == "capability_violation" {
 		e.rejectAgain(f)
 	}
+	e.unheard(f)
 }
 
 // grant adds to what we may send (WIRE 7.9). It changes nothing but our own

@@ -94,7 +94,7 @@ func TestSeed000Q2TheFirstToServeItWins(t *testing.T) {
 // How a proposal stands is kept here and not in the gateway, for 15 minutes.
 func TestSeed000Q3HowItStandsIsKeptHere(t *testing.T) {
 	s := proposalStage(t, "mew/v0.4", "fulfil: ask")
-	s.proposes("bob", "p1", "fs", "write_file", path, "")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
 	s.withdraws("bob", "p1")
 	s.frames = nil
 	request := func(env string) {

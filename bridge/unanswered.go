@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -82,7 +83,7 @@ func (e *Engine) takenBack(c *call) {
 	}
 	e.note(r)
 	e.settle(c)
-	e.served(c, false, Executed(r.Executed))
+	e.served(c, proposal.Unserved, Executed(r.Executed))
 	if c.number != 0 {
 		e.ledger.Commit(c.hold)
 		e.cancelAtServer(c, "the caller cancelled it")
@@ -103,7 +104,7 @@ func (e *Engine) withdrawFor(who string) {
 		if c.from == who && !c.silent {
 			e.note(leftBehind(c))
 			e.settle(c)
-			e.served(c, false, No)
+			e.served(c, proposal.Unserved, No)
 		}
 	}
 	e.idleIfDone()

@@ -318,3 +318,19 @@ func (d *Desk) Waiting(id string) (names []string) {
 	}
 	return names
 }
+
+// UnreachableAll: no elicitation gets out any more.
+func (d *Desk) UnreachableAll(now time.Time) []Act {
+	d.begin(now)
+	for _, p := range d.inOrder() {
+		for _, s := range p.seats {
+			if s.who.Door == Topic && s.state == beingAsked {
+				d.lose(p, s, failed, "not_sent")
+			}
+			if !p.wake.Stands() {
+				break // it is settled
+			}
+		}
+	}
+	return d.out
+}

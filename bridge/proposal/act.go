@@ -8,6 +8,9 @@ type (
 	// until Refuse, Leave, Asked or Start says what came of that.
 	Consider struct{ *Life }
 
+	// Waits says that a proposal is ours to judge later, when it is our turn.
+	Waits struct{ *Life }
+
 	// Refused: we do not serve it. Told says whether its proposer is to hear so;
 	// otherwise that goes on record only.
 	Refused struct {
@@ -37,6 +40,7 @@ type (
 )
 
 func (Consider) act() {}
+func (Waits) act()    {}
 func (Refused) act()  {}
 func (Noted) act()    {}
 

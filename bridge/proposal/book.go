@@ -115,6 +115,7 @@ func (b *Book) wait(l *Life) {
 	default:
 		l.waits = until
 		b.bytes += l.size()
+		b.do(Waits{l})
 	}
 }
 
@@ -199,7 +200,7 @@ func (b *Book) Left(who string) []Act {
 			b.do(Noted{Life: l, Event: "withdrawn", Reason: "proposer_left", Moot: true})
 		}
 		if l.State == Running && l.Runner == who {
-			b.end(l, false)
+			b.end(l, Unserved) // as far as can be known (FINDINGS M9)
 		}
 		b.free(l, who)
 	}
@@ -209,6 +210,13 @@ func (b *Book) Left(who string) []Act {
 func (b *Book) free(l *Life, who string) {
 	if l.freed(who) && b.move(l, due) {
 		b.consider(l)
+	}
+}
+
+// Away: what others make of proposals is not heard for a while.
+func (b *Book) Away() {
+	for _, l := range b.lives {
+		l.Missed = l.Missed || l.Contested && !l.State.Over()
 	}
 }
 

@@ -81,11 +81,14 @@ var us = []string{"me"}
 // The table, written down once more: where each event leads from each state.
 // What is not in it changes nothing.
 func TestEveryEventInEveryState(t *testing.T) {
-	const live = "watched waiting pending asking"
+	const live = "watched waiting pending asking contending"
 	want := map[event]string{
 		due:       "waiting>pending",
 		passed:    "waiting,pending,asking>watched",
-		refused:   "waiting,pending,asking>rejected",
+		refused:   "waiting,pending,asking,contending>rejected",
+		contends:  "pending,asking>contending",
+		reopened:  "running,claimed>pending",
+		requeued:  "running,claimed>waiting",
 		asked:     "pending>asking",
 		claimed:   live + " rejected failed>claimed",
 		started:   live + " claimed rejected failed>running",
@@ -97,7 +100,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 		abandoned: live + ">withdrawn",
 		overdue:   live + ">expired",
 	}
-	for ev := due; ev <= overdue; ev++ {
+	for ev := due; ev <= requeued; ev++ {
 		from, to, _ := strings.Cut(want[ev], ">")
 		states := strings.FieldsFunc(from, func(r rune) bool { return r == ' ' || r == ',' })
 		for s := Watched; s < Expired+1; s++ {
@@ -112,7 +115,9 @@ func TestEveryEventInEveryState(t *testing.T) {
 	}
 }
 
-// Once over, a life never becomes ours to judge again, whatever comes.
+// Once over, a life never becomes ours to judge again, whatever comes. (What somebody
+// else has taken from us and did not do is not over; it is reopened, and nothing else
+// is: see TestWhatOthersTakeAndDoNotDoComesBack.)
 func TestNothingLeadsBack(t *testing.T) {
 	for s := Watched; s <= Expired; s++ {
 		seen := map[State]bool{}
@@ -360,7 +365,7 @@ func TestWhatRunsIsNotForgotten(t *testing.T) {
 	d.pass(90 * time.Minute)
 	d.book.Started(l, Run{"s1", "me", "me"})
 	d.pass(59 * time.Minute)
-	if d.book.Linked([]string{"p1"}, "tools/call", l.Sum) != l || d.book.Bars(l) != BarAlready {
+	if d.book.Linked([]string{"p1"}, "tools/call", "t", l.Sum) != l || d.book.Bars(l) != BarAlready {
 		t.Error("somebody else may have it run again")
 	}
 	d.pass(2 * time.Minute)
@@ -376,10 +381,11 @@ func TestARequestFindsItsProposal(t *testing.T) {
 	mallory := d.offer("mallory", "p1", us, sum(1)) // a copy of bob's
 	for _, c := range []struct {
 		method string
+		key    string
 		sum    byte
 		want   *Life
-	}{{"tools/call", 1, bob}, {"tools/call", 2, carol}, {"tools/call", 3, bob}, {"prompts/get", 1, nil}} {
-		if got := d.book.Linked([]string{"x", "p1"}, c.method, [32]byte{c.sum}); got != c.want || got == mallory {
+	}{{"tools/call", "t", 1, bob}, {"tools/call", "t", 2, carol}, {"tools/call", "t", 3, bob}, {"tools/call", "u", 1, nil}, {"prompts/get", "t", 1, nil}} {
+		if got := d.book.Linked([]string{"x", "p1"}, c.method, c.key, [32]byte{c.sum}); got != c.want || got == mallory {
 			t.Errorf("%s %d finds %+v", c.method, c.sum, got)
 		}
 	}
@@ -397,15 +403,15 @@ func TestWhatBarsARequest(t *testing.T) {
 	bar(Open)
 	d.book.Claimed(p, Run{"r1", "alice", "me"})
 	bar(BarAlready)
-	d.book.Ended(p, "r1", false)
+	d.book.Ended(p, "r1", Spoilt)
 	bar(Open)
 	if _, ok := d.book.Started(p, Run{"r2", "carol", "me"}); !ok {
 		t.Fatal("it does not start")
 	}
 	bar(BarAlready)
-	d.book.Ended(p, "r1", false) // the one before
+	d.book.Ended(p, "r1", Spoilt) // the one before
 	bar(BarAlready)
-	d.book.Ended(p, "r2", false)
+	d.book.Ended(p, "r2", Spoilt)
 	bar(Open)
 	d.pass(time.Minute)
 	bar(BarExpired)
@@ -421,18 +427,18 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	p := d.offer("bob", "p", []string{"a", "me"}, nil)
 	d.said = nil
-	d.do(d.book.Answered("mallory", []string{"p"}, true, true))
-	d.do(d.book.Answered("a", []string{"p"}, true, false)) // the dialect knows no such answers
-	d.do(d.book.Answered("a", []string{"p"}, false, true)) // of no request: it may be anything
+	d.do(d.book.Answered("mallory", []string{"p"}, Served, true))
+	d.do(d.book.Answered("a", []string{"p"}, Served, false)) // the dialect knows no such answers
+	d.do(d.book.Answered("a", []string{"p"}, Spoilt, true))  // of no request: it may be anything
 	d.expect()
 	d.do(d.book.Taken(p, Run{"r1", "alice", "a"}))
 	d.expect("taken p")
-	d.do(d.book.Answered("mallory", []string{"r1"}, true, true))
-	d.do(d.book.Answered("me", []string{"r1"}, true, true))
+	d.do(d.book.Answered("mallory", []string{"r1"}, Served, true))
+	d.do(d.book.Answered("me", []string{"r1"}, Served, true))
 	d.expect()
-	d.do(d.book.Answered("a", []string{"r1"}, false, true))
+	d.do(d.book.Answered("a", []string{"r1"}, Spoilt, true))
 	d.expect("unfulfilled p")
-	d.do(d.book.Answered("a", []string{"p"}, true, true))
+	d.do(d.book.Answered("a", []string{"p"}, Served, true))
 	d.expect("fulfilled p")
 
 	// A runner that leaves has not served it.
@@ -451,7 +457,35 @@ func TestTheSameTwiceIsADuplicate(t *testing.T) {
 	d.offer("carol", "p3", us, nil)
 	d.offer("bob", "p44", us, nil) // another sum
 	d.expect("consider p1", "reject p2 duplicate", "consider p3", "consider p44")
-	d.book.Ended(p, "r1", true)
+	d.book.Ended(p, "r1", Served)
 	d.offer("bob", "p5", us, nil)
 	d.expect("consider p5")
+}
+
+// What was ours, and somebody else took and did not do, is ours again; nothing else
+// that failed is, and not for ever.
+func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{Broadcast: true})
+	env := &wire.Envelope{Payload: []byte(`{}`)}
+	p := d.offer("bob", "p", nil, nil)
+	d.expect("consider p")
+	for i := range reopenedMost + 1 {
+		run := fmt.Sprint("r", i)
+		d.do(d.book.Taken(p, Run{run, "mallory", "a"}))
+		d.book.Lent(p, env)
+		d.do(d.book.Answered("a", []string{run}, Unserved, true))
+		if i == reopenedMost {
+			d.expect("taken p", "unfulfilled p")
+		} else {
+			d.expect("taken p", "reopened p", "consider p")
+		}
+	}
+	if d.book.bytes != 0 {
+		t.Errorf("%d bytes are held for nothing", d.book.bytes)
+	}
+	q := d.offer("bob", "qq", us, func(p *Proposed) { p.Lacks = "git" })
+	d.expect("reject qq incapable")
+	d.do(d.book.Taken(q, Run{"s1", "mallory", "me"}))
+	d.do(d.book.Nobody("s1"))
+	d.expect("taken qq", "unfulfilled qq")
 }

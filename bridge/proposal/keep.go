@@ -61,6 +61,9 @@ func (b *Book) move(l *Life, ev event) bool {
 		b.bytes -= l.size()
 		l.waits = time.Time{}
 	}
+	if to != Running && to != Claimed {
+		b.unlend(l)
+	}
 	l.State = to
 	l.slim()
 	if to.Over() {
@@ -121,6 +124,7 @@ func (b *Book) inOrder() []*Life {
 func (b *Book) forget(l *Life) {
 	delete(b.lives, key{l.Proposer, l.ID})
 	b.forgetRun(l)
+	b.unlend(l)
 	b.byID[l.ID] = slices.DeleteFunc(b.byID[l.ID], func(o *Life) bool { return o == l })
 	if len(b.byID[l.ID]) == 0 {
 		delete(b.byID, l.ID)

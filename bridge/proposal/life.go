@@ -33,14 +33,25 @@ type Life struct {
 	WantsResponse bool      // the proposer asked to be told whether we serve it
 	Until         time.Time // when the proposer loses interest; zero: never
 
+	// Contested: others may serve it too, so that the room's order decides who does.
+	Contested bool
+	// Missed: we were away while somebody may have taken it up.
+	Missed bool
+
 	offer    wire.Offer
 	to       []string // whom it is addressed to, or who is preferred; nobody: everybody
+	before   []string // those preferred whose turn comes before ours
+	turn     int      // and how many there were in the list
+	only     bool     // nobody but those in to may serve it
 	wrong    error    // why it cannot be read
 	lacks    string   // the first of its required_capabilities that we do not offer, in quotes
 	order    uint64
 	since    time.Time       // of receipt
 	waits    time.Time       // while it waits for others
 	refusing map[string]bool // those of the preferred who will not serve it
+	lent     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
+	turnAt   time.Time       // while lent: until when it waits for others
+	reopened int             // how often it did
 	taken    time.Time       // when the request that counts was made
 	ended    time.Time       // when it was over
 }
@@ -49,10 +60,13 @@ type Life struct {
 type Proposed struct {
 	Envelope *wire.Envelope
 	Offer    wire.Offer
-	Wrong    error    // of reading the Offer; such a proposal is refused where it is addressed to us
-	Me       string   // our participant id
-	Lacks    string   // the first of its required_capabilities that we do not offer, in quotes; "" if we offer all
-	Sum      [32]byte // of what is proposed: equal for those, and only those, that ask for the same
+	Wrong    error  // of reading the Offer; such a proposal is refused where it is addressed to us
+	Me       string // our participant id
+	Lacks    string // the first of its required_capabilities that we do not offer, in quotes; "" if we offer all
+
+	Here func(who string) bool // reports whether somebody is in the topic; nil: everybody is
+
+	Sum [32]byte // of what is proposed: equal for those, and only those, that ask for the same
 }
 
 // keyMax is how many bytes of a tool's name or a resource's URI are kept.
@@ -91,15 +105,54 @@ func newLife(p Proposed, now time.Time) *Life {
 	if len(l.to) == 1 {
 		l.Sole = l.to[0]
 	}
+	l.only = len(env.To) > 0 || p.Offer.Exclusive && !p.Offer.FallbackToBroadcast
+	l.Contested = !l.only || l.Sole == ""
+	if len(env.To) == 0 && l.Targeted {
+		l.queue(p)
+	}
 	if p.Offer.TTL > 0 {
 		l.Until = now.Add(p.Offer.TTL)
 	}
 	return l
 }
 
+// queue finds out whose turn comes before ours: a list of those who are preferred is
+// an order. Who is not here does not count.
+func (l *Life) queue(p Proposed) {
+	l.turn = slices.Index(p.Offer.Preferred, p.Me)
+	for _, id := range p.Offer.Preferred[:l.turn] {
+		if p.Here == nil || p.Here(id) {
+			l.before = append(l.before, id)
+		}
+	}
+}
+
+// Before reports whether one of two who would serve it comes before the other,
+// where nothing else tells: in the order of its list, else of their ids.
+func (l *Life) Before(one, other string) bool {
+	x, y := slices.Index(l.to, one), slices.Index(l.to, other)
+	if x < 0 {
+		x = len(l.to)
+	}
+	if y < 0 {
+		y = len(l.to)
+	}
+	return x < y || x == y && one < other
+}
+
+// able are those who alone may serve it; nil for everybody.
+func (l *Life) able() []string {
+	if l.only {
+		return l.to
+	}
+	return nil
+}
+
 // begins is the state a proposal starts in, as far as that depends on it alone.
 func (l *Life) begins() State {
 	switch {
+	case l.Targeted && len(l.before) > 0 && l.wrong == nil && l.lacks == "":
+		return Waiting
 	case l.Targeted:
 		return Pending
 	case len(l.Envelope.To) > 0:
@@ -126,7 +179,17 @@ func (l *Life) size() int { return len(l.Envelope.Payload) }
 // hinders is when others than the preferred may serve it, and whether they may
 // at all. Until then an exclusive one waits in any case; another one until all
 // who are preferred have refused.
+//
+// Those who are preferred come in their order and have, together, the time before
+// others may: of three each waits a third of it longer than the one before.
 func (l *Life) hinders() (time.Time, bool) {
+	if l.Targeted {
+		share := l.offer.FallbackAfter
+		if l.offer.Exclusive {
+			share = l.offer.ExclusiveFor
+		}
+		return l.since.Add(share / time.Duration(len(l.to)) * time.Duration(l.turn)), true
+	}
 	if l.offer.Exclusive {
 		return l.since.Add(l.offer.ExclusiveFor), l.offer.FallbackToBroadcast
 	}
@@ -136,6 +199,10 @@ func (l *Life) hinders() (time.Time, bool) {
 // freed notes that a participant will not serve it, and reports whether nobody
 // is left to wait for.
 func (l *Life) freed(who string) bool {
+	if len(l.before) > 0 {
+		l.before = slices.DeleteFunc(l.before, func(id string) bool { return id == who })
+		return l.State == Waiting && len(l.before) == 0
+	}
 	if l.State != Waiting || l.offer.Exclusive || !slices.Contains(l.offer.Preferred, who) {
 		return false
 	}
@@ -151,7 +218,7 @@ func (l *Life) next() time.Time {
 	switch l.State {
 	case Waiting:
 		return earliest(l.waits, l.Until)
-	case Watched, Pending, Asking:
+	case Watched, Pending, Asking, Contending:
 		return l.Until
 	}
 	return time.Time{}

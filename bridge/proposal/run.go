@@ -13,6 +13,15 @@ type Run struct {
 	Runner string // whom it is addressed to
 }
 
+// An Upshot is what came of a request for a proposal.
+type Upshot uint8
+
+const (
+	Unserved Upshot = iota // nothing ran: it was refused, taken back, or nobody was there
+	Spoilt                 // it ran, or may have, and there is no result
+	Served                 // its answer is a result
+)
+
 // A Bar is why a participant's request for a proposal must not run.
 type Bar uint8
 
@@ -50,14 +59,18 @@ func (b *Book) Knows(ids []string) bool {
 func (b *Book) Holds(who, id string) bool { return b.lives[key{who, id}] != nil }
 
 // Linked finds the proposal that a request refers to by its id alone; nil if
-// there is none. method must be the proposal's: any other request serves
-// something else. Where several proposers use one id it is the one whose
-// proposal is just what is requested, else the oldest.
-func (b *Book) Linked(ids []string, method string, sum [32]byte) *Life {
+// there is none. method and key must be the proposal's: any other request serves
+// something else, whatever it claims. Arguments may differ, as whoever makes the
+// request may have changed them (WIRE 7.8). Where several proposers use one id it
+// is the one whose proposal is just what is requested, else the oldest.
+func (b *Book) Linked(ids []string, method, key string, sum [32]byte) *Life {
+	if len(key) > keyMax {
+		key = ""
+	}
 	var found *Life
 	for _, id := range ids {
 		for _, l := range b.byID[id] {
-			if l.Method == method && (found == nil || l.Sum == sum && found.Sum != sum) {
+			if l.Method == method && l.Key == key && (found == nil || l.Sum == sum && found.Sum != sum) {
 				found = l
 			}
 		}
@@ -70,17 +83,33 @@ func (b *Book) Linked(ids []string, method string, sum [32]byte) *Life {
 func (b *Book) Claimed(l *Life, r Run) []Act { return b.takes(l, claimed, r) }
 
 // Taken: a participant requests it of another. Whether that comes to anything,
-// Answered says.
-func (b *Book) Taken(l *Life, r Run) []Act { return b.takes(l, taken, r) }
+// Answered says. What is put to some alone is taken by them alone: else anybody
+// could end it with a request to somebody who will not answer.
+func (b *Book) Taken(l *Life, r Run) []Act {
+	if able := l.able(); able != nil && !slices.Contains(able, r.Runner) {
+		b.begin()
+		return b.out
+	}
+	return b.takes(l, taken, r)
+}
 
 func (b *Book) takes(l *Life, ev event, r Run) []Act {
 	b.begin()
+	if l.State == Waiting {
+		b.lend(l, l.Envelope)
+		l.turnAt = l.waits
+	}
 	if b.move(l, ev) {
 		b.runs(l, r)
 		b.do(Noted{Life: l, Event: "taken", By: r.By, Moot: true})
 	}
 	return b.out
 }
+
+// Contends: our own request for it, made of our own accord, goes out to all, and
+// is not served before it is known that it came first. It reports false if it
+// must not go out any more.
+func (b *Book) Contends(l *Life) bool { return b.move(l, contends) }
 
 // Started: the request for it goes to our server, now. It reports false if it
 // must not; then nothing may be written.
@@ -111,21 +140,22 @@ func (b *Book) forgetRun(l *Life) {
 	}
 }
 
-// Ended: the request for it that was served here has come to an end. fulfilled
-// says whether its answer is a result.
-func (b *Book) Ended(l *Life, run string, fulfilled bool) []Act {
+// Ended: the request for it that was served here has come to an end.
+func (b *Book) Ended(l *Life, run string, how Upshot) []Act {
 	b.begin()
 	if l.Run == run {
-		b.end(l, fulfilled)
+		b.end(l, how)
 	}
 	return b.out
 }
 
-func (b *Book) end(l *Life, fulfilled bool) {
+func (b *Book) end(l *Life, how Upshot) {
 	switch {
-	case fulfilled && b.move(l, served):
+	case how == Served && b.move(l, served):
 		b.do(Noted{Life: l, Event: "fulfilled", By: l.Runner})
-	case !fulfilled && b.move(l, failed):
+	case how == Unserved && b.mayReopen(l):
+		b.reopen(l)
+	case how != Served && b.move(l, failed):
 		b.do(Noted{Life: l, Event: "unfulfilled", By: l.Runner})
 	}
 }
@@ -134,17 +164,17 @@ func (b *Book) end(l *Life, fulfilled bool) {
 // or, where the dialect knows such answers (direct), to a proposal itself (WIRE
 // 7.8). It counts from whom the request was made to, or whom the proposal was
 // addressed to; the others could claim anything.
-func (b *Book) Answered(who string, refers []string, fulfilled, direct bool) []Act {
+func (b *Book) Answered(who string, refers []string, how Upshot, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
 		if l := b.byRun[key{who, id}]; l != nil {
-			b.end(l, fulfilled)
+			b.end(l, how)
 			return b.out
 		}
 	}
 	for _, id := range refers {
 		for _, l := range b.byID[id] {
-			if direct && fulfilled && l.isFor(who) && b.move(l, settled) {
+			if direct && how == Served && l.isFor(who) && b.move(l, settled) {
 				b.forgetRun(l)
 				l.Run, l.By, l.Runner = "", "", who
 				b.do(Noted{Life: l, Event: "fulfilled", By: who, Moot: true})

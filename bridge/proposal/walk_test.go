@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // Whatever happens in whatever order, the Book keeps its own accounts, stays
@@ -26,7 +28,7 @@ func walk(t *testing.T, r *rand.Rand) {
 		return d.offer("b0", "p0", us, nil)
 	}
 	for range 3000 {
-		switch r.IntN(12) {
+		switch r.IntN(15) {
 		case 0, 1, 2:
 			to := [][]string{us, nil, {"other"}, {"b1", "me"}}[r.IntN(4)]
 			d.offer(who(), id(), to, func(p *Proposed) {
@@ -56,9 +58,17 @@ func walk(t *testing.T, r *rand.Rand) {
 			}
 		case 10:
 			l := any()
-			d.do(d.book.Ended(l, l.Run, r.IntN(2) == 0))
+			d.do(d.book.Ended(l, l.Run, Upshot(r.IntN(3))))
 		case 11:
-			d.do(d.book.Answered(who(), []string{id()}, true, true))
+			d.do(d.book.Answered(who(), []string{id()}, Served, true))
+		case 12:
+			d.book.Contends(any())
+		case 13:
+			l := any()
+			d.do(d.book.Taken(l, Run{id(), who(), who()}))
+			d.book.Lent(l, &wire.Envelope{Payload: []byte(`{}`)})
+		case 14:
+			d.do(d.book.Nobody(id()))
 		}
 		d.balanced()
 	}
@@ -72,6 +82,9 @@ func (d *desk) balanced() {
 	for k, l := range b.lives {
 		if l.State == Waiting {
 			bytes += l.size()
+		}
+		if l.lent != nil {
+			bytes += len(l.lent.Payload)
 		}
 		each[k.who]++
 		if next := l.next(); !next.IsZero() && (b.wake.IsZero() || next.Before(b.wake)) {

@@ -38,6 +38,7 @@ type checker struct {
 	books      []*rulebook     // in force, one after the other
 	listedLife int             // of the server that listed its tools last
 	notTakenAt time.Duration   // when a line could not be written last
+	lostAt     time.Duration   // the seat was lost last
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
@@ -158,6 +159,9 @@ func (c *checker) heard(p *process, f *frame) {
 	case s.broken:
 		c.mayBeNo(f.raw)
 	case s.from == us:
+		c.cameBack(s)
+	case s.rivals():
+		c.rivalled(s)
 	case s.kind == wire.Request:
 		c.concerns(s)
 		c.request(p, s)
@@ -346,6 +350,7 @@ func (c *checker) seen(id string) {
 
 // unseated: nobody can be reached.
 func (c *checker) unseated() {
+	c.lostAt = c.w.now
 	for _, q := range c.w.people {
 		c.absent(q.id, c.absences[q.id] != nil && c.absences[q.id].gone, true)
 	}

@@ -56,11 +56,15 @@ type claim struct {
 	outcome     string // as it was put on record
 	executed    string
 
-	again   bool   // it was heard once more when it could have been forgotten, so this may be about that one
-	earlier *claim // the same, when it had been forgotten
-	serves  *claim // of a proposal: what started last for its sake
-	self    string // of a proposal: the request that we made of ourselves
-	shown   bool   // and that it was made in public
+	again    bool   // it was heard once more when it could have been forgotten, so this may be about that one
+	earlier  *claim // the same, when it had been forgotten
+	serves   *claim // of a proposal: what started last for its sake
+	self     string // of a proposal: the request that we made of ourselves
+	shown    bool   // and that it was made in public
+	shownAt  time.Duration
+	echoed   bool   // and has come back to us
+	lostTo   string // of a proposal: who claimed it before that
+	rivalled bool   // somebody else claimed it at some time
 }
 
 // A vote is a yes that was said to a question.

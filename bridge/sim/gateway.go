@@ -18,6 +18,8 @@ type topic struct {
 	dice dice
 	caps wire.Caps
 
+	echoes bool // who speaks hears itself, where it is among those it speaks to
+
 	up       bool
 	dialling bool
 	frozen   bool          // half open: nothing gets through
@@ -204,7 +206,7 @@ func (t *topic) gone() {
 // send brings what a participant says to the bridge, and to whoever listens.
 func (t *topic) send(f *frame) {
 	t.w.mallory.saw(f)
-	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal {
+	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal && !f.said.rivals() {
 		return
 	}
 	switch {
@@ -280,6 +282,9 @@ func (t *topic) fromUs(raw []byte) {
 		return
 	}
 	t.w.mallory.overheard(f)
+	if t.echoes && len(f.To) == 1 && f.To[0] == us {
+		t.send(&frame{bytes.Clone(raw), said{id: f.ID, from: us, to: f.To, kind: wire.Request, corr: f.Corr}})
+	}
 	for _, p := range t.w.people {
 		if slices.Contains(f.To, p.id) {
 			t.w.after(t.dice.between(0, 5*time.Millisecond), func() { p.got(f) })

@@ -136,6 +136,15 @@ func (s *said) forUsAlone() bool {
 	return s.toUs() || len(s.to) == 0 && len(s.hints.preferred) == 1 && s.hints.preferred[0] == us
 }
 
+// contested: others may serve a proposal as well, so that the order of the room says
+// who does.
+func (s *said) contested() bool {
+	return !s.toUs() && !(len(s.to) == 0 && s.hints.never && len(s.hints.preferred) == 1)
+}
+
+// awaySince: the bridge had no seat for a while since it heard a proposal.
+func (c *checker) awaySince(cl *claim) bool { return c.lostAt >= cl.heardAt && c.lostAt > 0 }
+
 // tooEarly: others are to serve a proposal first, or alone.
 func (c *checker) tooEarly(cl *claim) bool {
 	h := &cl.hints

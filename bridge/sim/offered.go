@@ -73,7 +73,12 @@ func (c *checker) startsFor(cl *claim) {
 		}
 		of = all[0]
 	}
+	alone := len(c.offersOf([]string{cl.id})) == 1
 	switch {
+	case cl.offer() && alone && cl.surelyContested() && !cl.echoed && (!cl.shown || c.w.now-cl.shownAt < echoWait):
+		c.blame("S3", "%v starts before anybody could know who claimed it first", cl)
+	case cl.offer() && cl.lostTo != "" && alone:
+		c.blame("S3", "%v starts, and %s was the first to say that it would serve it", cl, cl.lostTo)
 	case of.cancelled:
 		c.blame("I6", "%v starts for %v, which its proposer took back", cl, of)
 	case of.serves != nil && !of.serves.failed():
@@ -96,6 +101,8 @@ func (c *checker) ofOffer(cl *claim, r bridge.Record) {
 			}
 		}
 	case cl == nil:
+	case r.Event == "reopened":
+		c.comesBack(cl)
 	case r.Executed != "":
 		cl.outcome, cl.executed = r.Outcome, r.Executed
 	case cl.offer() && (r.Event == "expired" || r.Event == "left"):
@@ -129,7 +136,7 @@ func (c *checker) takesUp(l *letter) {
 		return
 	}
 	all[i].itself(l.ID)
-	all[i].shown = true
+	all[i].shown, all[i].shownAt = true, c.w.now
 }
 
 // mayShow: a proposal is served by this request, which leaves before its answer,
@@ -162,7 +169,7 @@ func (c *checker) rejects(l *letter) {
 	if cl.started {
 		c.blame("I10", "%v is rejected after it started", cl)
 	}
-	if !cl.targeted() || cl.hints.mute {
+	if (!cl.targeted() || cl.hints.mute) && !cl.shown { // who has seen that we would serve it hears that we do not
 		c.blame("W-4", "%v is rejected, and was not addressed to us or wants no reject", cl)
 	}
 	cl.told = "no"
@@ -194,7 +201,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 	}
 	var served []*claim
 	for _, cl := range c.order {
-		if cl.offer() && cl.proc == c.proc.number && cl.from == l.To[0] && cl.started {
+		if cl.offer() && cl.proc == c.proc.number && cl.from == l.To[0] && (cl.started || cl.shown) {
 			served = append(served, cl)
 		}
 	}
@@ -223,4 +230,16 @@ func (c *checker) mistaken(cl *claim, self string) bool {
 		}
 	}
 	return false
+}
+
+// comesBack: what somebody else took and did not do is ours to judge again, from the
+// beginning. Who runs it in the end startsFor sees.
+func (c *checker) comesBack(cl *claim) {
+	if !cl.rivalled && !slices.ContainsFunc(c.order, func(other *claim) bool { return other.proc == cl.proc && slices.Contains(other.corr, cl.id) }) {
+		c.blame("WIRE 7.8", "%v comes back, and nobody had taken it", cl)
+	}
+	cl.question, cl.votes, cl.digests, cl.noes = "", nil, nil, 0
+	cl.allowed, cl.denied, cl.over, cl.refused, cl.shown, cl.self = false, false, false, false, false, ""
+	c.judgedByNow(cl)
+	cl.executed, cl.outcome, cl.lostTo, cl.echoed = "", "", "", false
 }

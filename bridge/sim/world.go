@@ -68,7 +68,7 @@ func newWorld(o Options, t *Tally) *world {
 	w.drawer = drawer{w: w, gone: map[string]bool{}}
 	w.disk = disk{w: w, dice: newDice(o.Seed, "disk")}
 	w.child = child{w: w, dice: newDice(o.Seed, "server")}
-	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}
+	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol), echoes: newDice(o.Seed, "echo").chance(.8)}
 	w.mallory = attacker{w: w, dice: newDice(o.Seed, "attacker")}
 	w.local = desk{w: w, dice: newDice(o.Seed, "local")}
 	w.populate()

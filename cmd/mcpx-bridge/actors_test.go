@@ -189,6 +189,25 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// counts N PATTERN ACTOR… holds the lines that they have said, together, to a number.
+func counts(ts *testscript.TestScript, neg bool, args []string) {
+	n, all := 0, ""
+	for _, name := range args[2:] {
+		a := actorOf(ts, name)
+		a.mu.Lock()
+		for _, line := range a.lines {
+			if regexp.MustCompile(args[1]).MatchString(line) {
+				n++
+			}
+		}
+		all += strings.Join(a.lines, "\n")
+		a.mu.Unlock()
+	}
+	if fmt.Sprint(n) != args[0] {
+		ts.Fatalf("%d lines say %s, not %s:\n%s", n, args[1], args[0], all)
+	}
+}
+
 func sayTo(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := io.WriteString(actorOf(ts, args[0]).in, strings.Join(args[1:], " ")+"\n")
 	ts.Check(err)

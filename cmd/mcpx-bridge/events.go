@@ -190,7 +190,7 @@ func inWords(r *bridge.Record) string {
 		return "from now on somebody is asked again: may " + r.From + " call " + what + "?"
 	case "withdrawn":
 		return r.From + " withdrew " + what
-	case "proposed", "rejected", "left", "taken", "fulfilled", "unfulfilled", "expired":
+	case "proposed", "rejected", "left", "taken", "reopened", "fulfilled", "unfulfilled", "expired":
 		return proposalInWords(r, what)
 	case "server_up":
 		return fmt.Sprintf("the server is up, with %d tools", r.Tools)
@@ -244,6 +244,8 @@ func proposalInWords(r *bridge.Record, what string) string {
 		return its + " is left to others"
 	case "taken":
 		return by + " takes up " + its
+	case "reopened":
+		return by + " did nothing about " + its + ", which is ours again"
 	case "fulfilled":
 		return by + " fulfilled " + its
 	case "unfulfilled":

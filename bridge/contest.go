@@ -1,0 +1,206 @@
+package bridge
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A proposal that others may serve as well is served by one (DESIGN 8). Our
+// request to ourselves is the claim, and the room's order decides: it must have
+// come back to us before we have seen anybody else's.
+//
+//	start -> contend: the claim goes out -> its echo -> wins -> allowed, agreed -> start
+//	                                     -> another's came first -> yields
+//	                                     -> claimWindow is over: this gateway returns nothing,
+//	                                        and who comes first is settled by who it is
+//
+// A proposal that nobody but we may serve needs none of that and starts at once.
+
+const (
+	// claimWindow is how long the echo of a claim, or another's claim, is waited for
+	// at a gateway that has returned none yet.
+	claimWindow = 2 * time.Second
+
+	// claimPatience is the same at one that has. A claim that does not come back
+	// there was seen by nobody, and is given up.
+	claimPatience = 10 * time.Second
+)
+
+// contend lets everybody see that we would serve a proposal.
+func (e *Engine) contend(c *call) {
+	switch {
+	case c.life.Missed || !e.room.seated:
+		e.unstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
+	case e.room.paused != nil:
+		e.unstarted(c, busy("the bridge was asked to pause"))
+	case !e.book.Contends(c.life):
+		e.unstarted(c, e.barred(c.life))
+	default:
+		c.self = e.newID()
+		c.id = jsonrpc.AppendQuote(nil, c.self)
+		c.life.Announced = true
+		e.offers.claims[c.self] = c
+		e.requestOurselves(c)
+		e.awaitEcho(c)
+	}
+}
+
+// claimLeaves: perhaps after it was held, so that the window begins now.
+func (e *Engine) claimLeaves(id string) {
+	if c := e.offers.claims[id]; c != nil {
+		e.awaitEcho(c)
+	}
+}
+
+func (e *Engine) awaitEcho(c *call) {
+	window := claimWindow
+	if e.room.echoes {
+		window = claimPatience
+	}
+	e.alarms.stop(c.alarm)
+	c.alarm = e.alarms.set(e.now.Add(window), func() { e.unechoed(c) })
+}
+
+// contending reports whether a call waits for the order of claims.
+func (e *Engine) contending(c *call) bool {
+	return c != nil && c.self != "" && e.offers.claims[c.self] == c
+}
+
+// echoed: a frame of our own has come back. It reports whether it is a claim.
+func (e *Engine) echoed(env *wire.Envelope) bool {
+	c := e.offers.claims[env.ID]
+	if c == nil || env.Kind != wire.Request || !e.forUs(env) {
+		return false
+	}
+	e.room.echoes = true
+	if c.rival != nil {
+		e.yields(c)
+	} else {
+		e.wins(c)
+	}
+	return true
+}
+
+// unechoed: nothing has come back in time.
+func (e *Engine) unechoed(c *call) {
+	switch {
+	case !e.contending(c):
+	case e.room.held.delays([]string{c.self}):
+		e.awaitEcho(c) // it has not even left
+	case e.room.echoes:
+		e.endClaim(c)
+		e.unstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
+	case c.rival != nil && c.life.Before(c.rival.By, e.room.me):
+		e.yields(c)
+	default:
+		e.wins(c)
+	}
+	e.idleIfDone()
+}
+
+// rivals notes that somebody else claims what we do, before our claim has come
+// back. It reports false where that settles it already.
+func (e *Engine) rivals(c *call, r proposal.Run) bool {
+	if e.room.echoes || !e.contending(c) || r.By != r.Runner {
+		return false
+	}
+	if c.rival == nil || c.life.Before(r.By, c.rival.By) {
+		c.rival = &r
+	}
+	return true
+}
+
+func (e *Engine) wins(c *call) {
+	e.alarms.stop(c.alarm)
+	delete(e.offers.claims, c.self)
+	acts, ok := e.book.Started(c.life, proposal.Run{ID: c.self, By: e.room.me, Runner: e.room.me})
+	if !ok {
+		e.unstarted(c, e.barred(c.life))
+		return
+	}
+	c.won = true
+	e.live(acts)
+	e.stands(c.life, "accept", "processing", "")
+	if c.agreed != nil {
+		e.agreed(c)
+	} else {
+		e.allowed(c)
+	}
+	e.idleIfDone()
+}
+
+// yields leaves a proposal to whoever came first.
+func (e *Engine) yields(c *call) {
+	e.live(e.book.Taken(c.life, *c.rival)) // which ends the call as moot
+}
+
+// endClaim: it leaves no more, if it has not yet.
+func (e *Engine) endClaim(c *call) {
+	e.alarms.stop(c.alarm)
+	delete(e.offers.claims, c.self)
+	e.room.held.remove(c.self)
+}
+
+// cameSecond tells the proposer, who has seen our claim, that it is none any more.
+func (e *Engine) cameSecond(c *call) {
+	l := c.life
+	detail := "already_taken: the request of " + l.By + " came first"
+	r := about(l)
+	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = "rejected", proposal.Duplicate, detail, "told", []string{l.By}, c.name
+	e.note(r)
+	e.stands(l, "reject", "unable", proposal.Duplicate)
+	e.reject(l, proposal.Duplicate, detail)
+}
+
+// claimsLost: with the seat, nobody knows any more whose claim came first.
+func (e *Engine) claimsLost() {
+	for _, id := range sorted(e.offers.claims) {
+		c := e.offers.claims[id]
+		e.endClaim(c)
+		e.unstarted(c, unclaimed("the link to the gateway was lost before it was known whose request came first"))
+	}
+}
+
+// unclaimed is for a proposal of which nobody can tell whether another serves it.
+func unclaimed(why string) Refusal {
+	return Refusal{Code: codeBusy, Reason: "unclaimed", Executed: No, Retryable: true, Message: why}
+}
+
+// mayTake reports whether somebody is there to serve what is requested of them.
+func (e *Engine) mayTake(runner, by string) bool {
+	return runner != "" && (runner == by || e.room.peers[runner] != nil)
+}
+
+// upshot is what an answer says of the request it is for. Whoever says that it did
+// not run it leaves it to others.
+func upshot(m *jsonrpc.Message) proposal.Upshot {
+	if outcome(m) == "ok" {
+		return proposal.Served
+	}
+	if !m.Has(jsonrpc.Err) {
+		return proposal.Spoilt
+	}
+	code, executed := refusedWith(m.Get(jsonrpc.Err))
+	unrun := []int{codeInvalidRequest, codeUnknownMethod, codeInvalidParams}
+	if executed == string(No) || slices.Contains(unrun, code) && executed == "" {
+		return proposal.Unserved
+	}
+	return proposal.Spoilt
+}
+
+// refusedWith reads the code of a JSON-RPC error, and whether it says that it ran.
+func refusedWith(raw []byte) (code int, executed string) {
+	shape := jsonrpc.Shape{{Name: "code", Slot: 0}, {Name: "data", Slot: 1, Inside: jsonrpc.Shape{{Name: "executed", Slot: 2}}}}
+	var at [3]jsonrpc.Span
+	if jsonrpc.Scan(raw, jsonrpc.Passed, shape, at[:]) != nil {
+		return 0, ""
+	}
+	executed, _ = jsonrpc.Unquote(raw[at[2].Start:at[2].End])
+	code, _ = strconv.Atoi(string(raw[at[0].Start:at[0].End]))
+	return code, executed
+}

@@ -1,0 +1,281 @@
+package bridge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+const forAll = "fulfil: policy, broadcast: true"
+
+// claim is the last request to ourselves that went out, which would serve proposal.
+func (s *stage) claim(proposal string) *wire.Envelope {
+	s.t.Helper()
+	for i := len(s.sends) - 1; i >= 0; i-- {
+		if e := s.sends[i].Envelope; e.Kind == wire.Request && len(e.To) == 1 && e.To[0] == "fs" && len(e.Corr) == 1 && e.Corr[0] == proposal {
+			return e
+		}
+	}
+	s.t.Fatalf("nothing claims %s: %q", proposal, s.frames)
+	return nil
+}
+
+// echo is the gateway that returns a frame of ours to us.
+func (s *stage) echo(e *wire.Envelope) {
+	s.t.Helper()
+	frame, err := s.dialect.Append(nil, e, wire.Caps{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.arrive(string(frame))
+}
+
+// claims is another bridge that would serve a proposal.
+func (s *stage) claims(who, env, proposal string) {
+	s.t.Helper()
+	s.frameTo(who, who, env, proposal, "read_file", path)
+}
+
+// frameTo is a request that from makes of to for a proposal.
+func (s *stage) frameTo(from, to, env, proposal, tool, arguments string) {
+	s.t.Helper()
+	s.echo(&wire.Envelope{ID: env, TS: "2026-01-01T00:00:00Z", From: from, To: []string{to}, Kind: wire.Request, Corr: []string{proposal}, Method: "tools/call", Key: tool,
+		Payload: []byte(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`)})
+}
+
+var contested = map[string]struct{ to, more string }{
+	"to all":       {"", ""},
+	"to several":   {"fs,carol", ""},
+	"preferred":    {"", `,"preferred":["fs","carol"]`},
+	"one of many":  {"", `,"targeting":{"preferred":["fs","carol"],"exclusive":true,"fallback_to_broadcast":false}`},
+	"not the only": {"", `,"fulfiller":"fs"`},
+}
+
+func (s *stage) offersRead(id, to, more string) {
+	s.t.Helper()
+	e := wire.Envelope{ID: id, TS: "2026-01-01T00:00:00Z", From: "bob", Kind: wire.Proposal, Method: "tools/call", Key: "read_file",
+		Payload: []byte(`{"method":"tools/call","params":{"name":"read_file","arguments":` + path + `}` + more + `}`)}
+	if to != "" {
+		e.To = strings.Split(to, ",")
+	}
+	s.echo(&e)
+}
+
+func inBoth(t *testing.T, proposals string, f func(t *testing.T, s *stage, to, more string)) {
+	for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+		for name, c := range contested {
+			t.Run(protocol+" "+name, func(t *testing.T) { f(t, proposalStage(t, protocol, proposals), c.to, c.more) })
+		}
+	}
+}
+
+// Two bridges that may both serve a proposal both ran it: each started as soon as it
+// had said that it would.
+func TestAProposalThatSeveralMayServeRunsAtTheFirstOfThem(t *testing.T) {
+	inBoth(t, forAll, func(t *testing.T, s *stage, to, more string) {
+		s.offersRead("p1", to, more)
+		ours := s.claim("p1")
+		if s.asked() != 0 {
+			t.Fatal("it ran before anybody could know who was first")
+		}
+		s.echo(ours)
+		if s.asked() != 1 {
+			t.Fatalf("it ran %d times after its claim came back", s.asked())
+		}
+		s.claims("carol", "c1", "p1")
+		s.echo(ours)
+		s.pass(time.Minute / 2)
+		if s.asked() != 1 {
+			t.Errorf("it ran %d times", s.asked())
+		}
+	})
+}
+
+func TestWhoComesSecondSaysSoAndDoesNotRun(t *testing.T) {
+	inBoth(t, forAll, func(t *testing.T, s *stage, to, more string) {
+		s.offersRead("p1", to, more)
+		ours := s.claim("p1")
+		s.frames = nil
+		s.claims("carol", "c1", "p1")
+		s.echo(ours)
+		s.rejected("duplicate")
+		s.pass(time.Minute)
+		if s.asked() != 0 || !s.noted("rejected", "duplicate") || !s.noted("taken", "") || s.engine.calls.foreign != 0 {
+			t.Errorf("it ran %d times, %d are open, notes %+v", s.asked(), s.engine.calls.foreign, s.notes)
+		}
+	})
+}
+
+// At a gateway that returns nothing the window decides, and of two that claim in it
+// both find the same one first.
+func TestWhereNothingComesBackTheWindowDecides(t *testing.T) {
+	for by, ran := range map[string]int{"": 1, "zoe": 1, "alice": 0} {
+		s := proposalStage(t, "mcpx/v0.1", forAll)
+		s.comes("zoe")
+		s.offersRead("p1", "", "")
+		s.claim("p1")
+		if by != "" {
+			s.claims(by, "c1", "p1")
+		}
+		s.pass(claimWindow - time.Millisecond)
+		if s.asked() != 0 {
+			t.Fatalf("%q: it ran too soon", by)
+		}
+		s.pass(time.Millisecond)
+		if s.asked() != ran {
+			t.Errorf("%q: it ran %d times, want %d", by, s.asked(), ran)
+		}
+	}
+}
+
+// Where claims come back, one that does not was seen by nobody.
+func TestAClaimThatTheGatewayLostRunsNothing(t *testing.T) {
+	s := proposalStage(t, "mcpx/v0.1", forAll)
+	s.offersRead("p1", "", "")
+	s.echo(s.claim("p1"))
+	s.proposes("bob", "p2", "", "read_file", `{"path":"/b"}`, "")
+	s.claim("p2")
+	s.pass(claimPatience)
+	if s.asked() != 1 || s.engine.calls.foreign != 1 {
+		t.Errorf("%d ran, %d are open", s.asked(), s.engine.calls.foreign)
+	}
+	s.rejected("busy")
+}
+
+// While we were away somebody may have taken it up.
+func TestAfterALostLinkNothingRunsThatOthersMayHaveServed(t *testing.T) {
+	for name, lose := range map[string]func(s *stage, q ask){
+		"before the yes": func(s *stage, q ask) {
+			s.do(Unseated{})
+			s.seatWith("alice", "bob", "carol")
+			q = s.question()
+			s.answers("alice", q, true, yes)
+		},
+		"after the claim": func(s *stage, q ask) {
+			s.answers("alice", q, true, yes)
+			s.claim("p1")
+			s.do(Unseated{})
+			s.seatWith("alice", "bob", "carol")
+		},
+	} {
+		s := proposalStage(t, "mcpx/v0.1", "fulfil: ask, broadcast: true")
+		s.offersRead("p1", "", "")
+		lose(s, s.question())
+		s.pass(time.Minute)
+		if s.asked() != 0 || s.engine.calls.foreign != 0 {
+			t.Errorf("%s: it ran %d times, %d are open", name, s.asked(), s.engine.calls.foreign)
+		}
+	}
+}
+
+// Two people at two bridges say yes: one of the two runs.
+func TestTwoYesesAtTwoBridgesAreOneRun(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+	s.offersRead("p1", "", "")
+	s.answers("alice", s.question(), true, yes)
+	ours := s.claim("p1")
+	s.claims("carol", "c1", "p1")
+	s.echo(ours)
+	if s.asked() != 0 {
+		t.Error("it ran here too")
+	}
+	s.rejected("duplicate")
+}
+
+// A list of those who are preferred is an order.
+func TestWhoIsPreferredSecondWaitsItsTurn(t *testing.T) {
+	const second = `,"targeting":{"preferred":["carol","fs"],"fallback_timeout":4000}`
+	for name, c := range map[string]struct {
+		before func(s *stage)
+		at     time.Duration
+	}{
+		"its turn": {func(*stage) {}, 2 * time.Second},
+		"the first will not": {func(s *stage) {
+			s.echo(&wire.Envelope{ID: "x1", TS: "2026-01-01T00:00:00Z", From: "carol", To: []string{"bob"}, Kind: wire.Reject, Corr: []string{"p1"}, Payload: []byte(`{"reason":"busy"}`)})
+		}, 0},
+		"the first leaves": {func(s *stage) { s.leaves("carol") }, 0},
+	} {
+		s := proposalStage(t, "mcpx/v0.1", "fulfil: policy")
+		s.offersRead("p1", "", second)
+		s.nothing(name)
+		c.before(s)
+		if c.at > 0 {
+			s.pass(c.at - time.Millisecond)
+			s.nothing(name)
+			s.pass(time.Millisecond)
+		}
+		s.claim("p1")
+	}
+	s := proposalStage(t, "mcpx/v0.1", "fulfil: policy")
+	s.offersRead("p1", "", `,"preferred":["nobody","fs"]`)
+	s.claim("p1") // who is not here has no turn
+	s.proposes("bob", "p2", "", "nope", `{}`, second)
+	s.rejected("incapable") // and what cannot be served is refused at once
+}
+
+// Anybody could end anybody's proposal with a request of another tool, or of somebody
+// who is not there (FINDINGS M9).
+func TestARequestOfSomethingElseEndsNobodysProposal(t *testing.T) {
+	for name, c := range map[string]struct {
+		to        string
+		request   func(s *stage)
+		withdrawn bool
+	}{
+		"another tool, of somebody here":      {"", func(s *stage) { s.frameTo("mallory", "carol", "r1", "p1", "delete_file", `{}`) }, false},
+		"another tool, of nobody":             {"fs", func(s *stage) { s.frameTo("mallory", "ghost", "r1", "p1", "delete_file", `{}`) }, false},
+		"the same, of nobody":                 {"", func(s *stage) { s.frameTo("mallory", "ghost", "r1", "p1", "write_file", path) }, false},
+		"the same, of whom it is not put to":  {"fs", func(s *stage) { s.frameTo("mallory", "carol", "r1", "p1", "write_file", path) }, false},
+		"the same, of somebody here":          {"", func(s *stage) { s.frameTo("mallory", "carol", "r1", "p1", "write_file", path) }, true},
+		"changed by whoever agreed, and here": {"", func(s *stage) { s.frameTo("mallory", "carol", "r1", "p1", "write_file", `{"path":"/b"}`) }, true},
+	} {
+		for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+			s := proposalStage(t, protocol, "fulfil: ask, broadcast: true")
+			s.proposes("bob", "p1", c.to, "write_file", path, "")
+			s.question()
+			c.request(s)
+			if (len(s.engine.Pending(0, 0)) == 0) != c.withdrawn {
+				t.Errorf("%s, %s: the question is withdrawn: %v", protocol, name, !c.withdrawn)
+			}
+		}
+	}
+}
+
+// What somebody else took up and did not do is put to our people again.
+func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
+	for name, end := range map[string]func(s *stage){
+		"the gateway says that nobody was there": func(s *stage) {
+			s.arrive(`{"protocol":"mew/v0.4","id":"g1","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system/error","correlation_id":["r1"],"payload":{"error":"recipient_absent","message":"gone"}}`)
+		},
+		"the runner leaves": func(s *stage) { s.leaves("carol") },
+		"the runner refuses": func(s *stage) {
+			s.says("carol", "a1", wire.Response, "tools/call", "write_file", "r1", `{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}`)
+		},
+		"the runner does not know it": func(s *stage) {
+			s.says("carol", "a1", wire.Response, "tools/call", "write_file", "r1", `{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}}`)
+		},
+	} {
+		s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+		s.proposes("bob", "p1", "", "write_file", path, "")
+		s.question()
+		s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+		if _, is := s.maybeQuestion(); is || !s.noted("taken", "") {
+			t.Fatalf("%s: it is not taken", name)
+		}
+		end(s)
+		s.answers("alice", s.question(), true, yes)
+		s.echo(s.claim("p1"))
+		if s.asked() != 1 || !s.noted("reopened", "") {
+			t.Errorf("%s: it ran %d times", name, s.asked())
+		}
+	}
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+	s.proposes("bob", "p1", "", "write_file", path, "")
+	s.question()
+	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+	s.says("carol", "a1", wire.Response, "tools/call", "write_file", "r1", `{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"half done"}}`)
+	if _, is := s.maybeQuestion(); is {
+		t.Error("what may have run is asked again")
+	}
+}
