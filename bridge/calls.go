@@ -50,7 +50,9 @@ type call struct {
 	agreed    *approval.Settled // what was said to it; nil if nobody was asked
 	reminders int               // how often its caller was told to wait
 
-	unrecorded bool // its start could not be put on record, so it never left
+	quit       bool   // the server was told a while ago that nobody wants it
+	reread     uint64 // the listing that it waits for before it starts; 0: none yet
+	unrecorded bool   // its start could not be put on record, so it never left
 
 	line   uint64                   // how many lines had been written with it
 	then   func(m *jsonrpc.Message) // for a request of our own; m is nil if it was not answered in time
@@ -307,6 +309,11 @@ func (e *Engine) tellServer(line []byte) {
 
 // ask makes a request of our own. then gets the answer, or nil.
 func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) {
+	e.asks(method, params, then)
+}
+
+// asks is ask, and returns the request.
+func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message)) *call {
 	c := &call{began: e.now, method: method, then: then}
 	e.calls.add(c)
 	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
@@ -317,6 +324,7 @@ func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) 
 		}
 	}
 	e.write(c, line)
+	return c
 }
 
 // answered takes the server's answer to one of our numbers.
@@ -328,6 +336,9 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 	}
 	e.calls.timeouts = 0
 	e.remove(c)
+	if len(e.asides) > 0 {
+		e.answeredBeside(c.number)
+	}
 	switch {
 	case c.then != nil:
 		c.then(m)
@@ -429,6 +440,7 @@ func (e *Engine) remove(c *call) {
 // finishUnanswered ends a call that will get no answer from the server.
 func (e *Engine) finishUnanswered(c *call, r Refusal) {
 	e.remove(c)
+	e.endedBeside(c.number)
 	e.answerFor(c, r)
 }
 

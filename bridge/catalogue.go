@@ -102,18 +102,20 @@ func (e *Engine) listTools() {
 		return
 	}
 	e.server.listing = true
-	e.listPage(&listing{so: catalogue{tools: map[string]*tool{}, withheld: map[string]bool{}}}, []byte("{}"))
+	e.server.begun++
+	e.listPage(&listing{so: catalogue{tools: map[string]*tool{}, withheld: map[string]bool{}}, ttl: -1}, []byte("{}"))
 }
 
 // A listing is a list of tools being read.
 type listing struct {
 	so          catalogue
 	page, bytes int // read so far
+	ttl         time.Duration
 }
 
 func (e *Engine) listPage(l *listing, params []byte) {
 	e.ask("tools/list", params, func(m *jsonrpc.Message) {
-		next, err := e.readPage(l.so, m)
+		next, err := e.readPage(l, m)
 		if err != nil {
 			e.listed(e.server.tools.orEmpty(), err)
 			return
@@ -126,6 +128,7 @@ func (e *Engine) listPage(l *listing, params []byte) {
 			next = ""
 		}
 		if next == "" {
+			e.server.listens.ttl = l.ttl
 			e.listed(l.so, nil)
 			return
 		}
@@ -146,7 +149,7 @@ var (
 	errUnanswered = errors.New("tools/list was not answered")
 )
 
-func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err error) {
+func (e *Engine) readPage(l *listing, m *jsonrpc.Message) (next string, err error) {
 	if m == nil {
 		return "", errUnanswered
 	}
@@ -156,12 +159,16 @@ func (e *Engine) readPage(into catalogue, m *jsonrpc.Message) (next string, err 
 	var page struct {
 		Tools      []jsontext.Value `json:"tools"`
 		NextCursor string           `json:"nextCursor"`
+		TTL        jsontext.Value   `json:"ttlMs"`
 	}
 	if err := json.Unmarshal(jsonrpc.Mend(m.Get(jsonrpc.Result)), &page, lenient); err != nil {
 		return "", fmt.Errorf("tools/list cannot be read: %w", err)
 	}
+	if ttl := timeToLive(page.TTL); ttl >= 0 && (l.ttl < 0 || ttl < l.ttl) {
+		l.ttl = ttl
+	}
 	for _, raw := range page.Tools {
-		if why := into.add(raw); why != "" {
+		if why := l.so.add(raw); why != "" {
 			e.note(Record{Event: "warning", Reason: why, Detail: shortfalls[why] + string(raw[:min(len(raw), 120)])})
 		}
 	}
@@ -210,6 +217,7 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 // listed ends a listing. err tells why the list is not a new one.
 func (e *Engine) listed(c catalogue, err error) {
 	e.server.listing = false
+	e.server.read = e.server.begun
 	if err != nil && !errors.Is(err, errNoTools) {
 		e.note(Record{Event: "warning", Reason: "tools_unknown", Detail: err.Error()})
 		if !e.server.up && e.hosted {
@@ -225,22 +233,29 @@ func (e *Engine) listed(c catalogue, err error) {
 		}
 	}
 	first := !e.server.up
+	news := first || e.server.changed || !e.server.hello.Modern || !c.same(e.server.tools)
 	c.changedSince(e.server.tools)
-	e.server.tools, e.server.up = c, true
+	e.server.tools, e.server.up, e.server.changed = c, true, false
 	if first {
 		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
 		e.do(Serving{Tools: len(c.tools), PID: e.server.hello.PID})
 	}
-	e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	if news { // not each time that we look
+		e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	}
 	if e.server.listAgain {
 		e.server.listAgain = false
 		e.listTools()
 	}
 	e.toolsChanged()
 	if first {
+		e.listen()
 		e.startParked()
 		e.noLongerEarly()
+	} else {
+		e.startReread(err != nil)
 	}
+	e.rereadLater()
 }
 
 // changedSince marks the tools that are not what they were when they were

@@ -98,6 +98,7 @@ type Engine struct {
 	seen     seen
 	stopping bool
 	early    []*early // in the order in which they came
+	asides   []*aside // the same
 
 	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
@@ -243,6 +244,8 @@ func (e *Engine) stop() {
 	e.endPause()
 	e.release()
 	e.note(Record{Event: "stopping", Count: e.calls.foreign})
+	e.listenNoMore()
+	e.refuseAsides(func(*aside) bool { return true })
 	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.noLongerEarly()
 	e.idleIfDone()

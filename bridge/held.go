@@ -235,6 +235,8 @@ func (e *Engine) lookBy(at time.Time) {
 // takeLeave is the last chance; what cannot leave now is given up, as is what comes
 // back for want of room, and an answer whose request leaves only now.
 func (e *Engine) takeLeave() {
+	e.listenNoMore()
+	e.refuseAsides(func(*aside) bool { return true })
 	e.release()
 	s := &e.room.held
 	e.alarms.stop(s.look)

@@ -88,10 +88,10 @@ func (e *Engine) unsubscribed(env *wire.Envelope) {
 }
 
 // Occupied reports whether the server is at work for a participant, or may be:
-// what nobody waits for any more counts as long as it may be answered.
+// what nobody waits for any more counts for quitGrace.
 func (e *Engine) Occupied() bool {
 	for _, c := range e.calls.byNumber {
-		if c.then == nil && !c.host {
+		if c.occupies() {
 			return true
 		}
 	}

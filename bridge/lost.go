@@ -21,7 +21,7 @@ const lostMost = 8
 func (e *Engine) answerLost(reason string) {
 	l := lostAnswer{reason: reason}
 	for _, c := range e.calls.inOrder() {
-		if !c.host {
+		if !c.host && c != e.server.listens.call {
 			l.among = append(l.among, c.number)
 		}
 	}

@@ -308,6 +308,7 @@ func (e *Engine) agreed(c *call) {
 		c.alarm = e.alarms.set(s.StartBy, func() { e.unpark(c) })
 	case !e.server.up:
 		e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
+	case e.readsFirst(c):
 	default:
 		e.startAgreed(c)
 	}
@@ -335,7 +336,11 @@ func (e *Engine) unpark(c *call) {
 	for i, p := range e.calls.parked {
 		if p == c {
 			e.calls.parked = append(e.calls.parked[:i:i], e.calls.parked[i+1:]...)
-			e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
+			r := serverUnavailable(e.server.why, e.server.retry)
+			if e.server.up {
+				r = notReread()
+			}
+			e.unstarted(c, r)
 			e.idleIfDone()
 			return
 		}
@@ -347,6 +352,7 @@ func (e *Engine) startParked() {
 	parked := e.calls.parked
 	e.calls.parked = nil
 	for _, c := range parked {
+		c.reread = e.server.read // the tools were read after it was agreed to
 		e.alarms.stop(c.alarm)
 		if c.silent {
 			e.ledger.GiveBack(c.hold)

@@ -33,6 +33,7 @@ type room struct {
 type peer struct {
 	caps    wire.Caps
 	leaving *alarm
+	missed  bool // a roster did not have them, and nobody said that they left
 }
 
 func (e *Engine) seated(ev Seated) {
@@ -78,6 +79,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 	for _, id := range sorted(e.room.peers) {
 		if !here[id] {
 			e.left(id)
+			e.room.peers[id].missed = true
 		}
 	}
 	for _, p := range present {
@@ -94,6 +96,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 
 // gone forgets somebody who has left.
 func (e *Engine) gone(id string) {
+	missed := e.room.peers[id].missed
 	delete(e.room.peers, id)
 	e.room.held.list(id, false)
 	e.note(Record{Event: "peer", ID: id, State: "left"})
@@ -103,6 +106,17 @@ func (e *Engine) gone(id string) {
 	e.act(e.desk.Left(e.now, approval.Participant(id)))
 	e.live(e.book.Left(id))
 	e.withdrawFor(id)
+	if !missed {
+		e.cancelFor(id)
+		return
+	}
+	// The link was cut, theirs perhaps too: their answers wait a minute, and so does
+	// what they are of.
+	e.alarms.set(e.now.Add(heldFor), func() {
+		if e.room.peers[id] == nil {
+			e.cancelFor(id)
+		}
+	})
 }
 
 func (e *Engine) unseated(ev Unseated) {
@@ -133,7 +147,7 @@ func (e *Engine) heardFrom(id string) {
 	switch p := e.room.peers[id]; {
 	case p != nil && p.leaving != nil:
 		e.alarms.stop(p.leaving)
-		p.leaving = nil
+		p.leaving, p.missed = nil, false
 		e.release()
 	case p == nil && e.room.held.list(id, true): // no roster lists them, and they are here
 		e.release()
@@ -167,7 +181,7 @@ func (e *Engine) enlist(who wire.Participant, how string) {
 		e.note(Record{Event: "peer", ID: who.ID, State: how})
 	}
 	e.alarms.stop(p.leaving)
-	p.caps, p.leaving = who.Caps, nil
+	p.caps, p.leaving, p.missed = who.Caps, nil, false
 	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
 }
 

@@ -25,10 +25,14 @@ type server struct {
 	subscribers map[string]map[string]bool // resource URI -> participants
 	told        burst                      // its notifications
 	gathered    map[string]*gathering      // of its lists other than tools, by the method that says so
+	begun, read uint64                     // listings that were begun, and the last of them that was read or given up
+	changed     bool                       // it said that its tools have changed, and the topic does not know yet
+	listens     listens
 }
 
 func (e *Engine) serverUp(h Hello) {
 	e.server.hello = h
+	e.server.listens = listens{ttl: -1}
 	e.server.why, e.server.retry = "is just starting", 250*time.Millisecond
 	e.calls.timeouts = 0
 	e.listTools()
@@ -42,6 +46,8 @@ func (e *Engine) serverUp(h Hello) {
 func (e *Engine) serverDown(ev ServerDown) {
 	e.server.up, e.server.listing, e.server.listAgain = false, false, false
 	e.calls.lost = nil
+	e.alarms.stop(e.server.listens.again)
+	e.server.listens = listens{ttl: -1}
 	e.server.why, e.server.retry = ev.Cause, ev.Retry
 	e.note(Record{Event: "server_exit", Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
@@ -140,7 +146,16 @@ func (e *Engine) serverAsked(m *jsonrpc.Message) {
 		e.tellServer(jsonrpc.AppendResult(nil, id, []byte("{}")))
 		return
 	}
-	e.tellServer(jsonrpc.AppendError(nil, id, codeUnknownMethod, "a bridge offers no "+method, nil))
+	if e.setAside(m) {
+		return
+	}
+	e.refuseServer(m)
+}
+
+// refuseServer answers a question of the server's that nobody else will.
+func (e *Engine) refuseServer(m *jsonrpc.Message) {
+	method := m.Text(jsonrpc.Method)
+	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), codeUnknownMethod, "a bridge offers no "+method, nil))
 	e.note(Record{Event: "warning", Reason: "server_request_refused", Method: method})
 }
 
@@ -155,9 +170,18 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	}
 	switch method {
 	case "notifications/tools/list_changed":
+		e.server.changed = true
 		e.listTools()
 	case "notifications/resources/list_changed", "notifications/prompts/list_changed":
+		if e.server.hello.Modern { // what it says beside that is about what we asked
+			e.gather(method, jsonrpc.AppendNotification(nil, method, nil))
+			return
+		}
 		e.gather(method, m.Raw)
+	case "notifications/cancelled":
+		e.forgetAside(m)
+	case "notifications/subscriptions/acknowledged":
+		e.acknowledged(m)
 	case "notifications/progress":
 		e.progress(m)
 	case "notifications/resources/updated":

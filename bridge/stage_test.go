@@ -27,6 +27,7 @@ type stage struct {
 	restarts []string
 	serving  int
 	idle     int
+	toldHost []string
 	sends    []Send
 	writes   []Write
 	shown    []approval.Show
@@ -126,6 +127,8 @@ func (s *stage) do(ev Event) {
 			s.writes = append(s.writes, f)
 		case Note:
 			s.notes = append(s.notes, *f.Record)
+		case TellHost:
+			s.toldHost = append(s.toldHost, string(f.Line))
 		case Restart:
 			s.restarts = append(s.restarts, f.Why)
 		case Serving:

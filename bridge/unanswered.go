@@ -18,6 +18,7 @@ import (
 func (e *Engine) linger(c *call) {
 	e.alarms.stop(c.alarm)
 	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.remove(c) })
+	e.quitsSoon(c)
 }
 
 // notWritten: the call never left us.

@@ -104,3 +104,21 @@ func TestAnOverlongAnswerToUsIsKnownByAnIDAtItsEnd(t *testing.T) {
 		t.Errorf("noise is %+v", got)
 	}
 }
+
+// What a server of 2026-07-28 tells us because we listen is not for its client.
+func TestWhatWeListenToIsNotForTheHost(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), nil)
+	c.greets()
+	c.up()
+	for id, mine := range map[string]bool{`"` + mark + `9"`: true, `7`: false, `"` + mark[1:] + `"`: false} {
+		line := `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}}}`
+		c.say(fmt.Sprintf(raw, encoded(line+"\nEND\n")) + "\n")
+		if !mine {
+			c.hears(line)
+		}
+		c.hears("END")
+		if got := c.next("message").text; got != line {
+			t.Errorf("ours: %s", got)
+		}
+	}
+}

@@ -303,11 +303,16 @@ func (r *relay) ours(line []byte) bool {
 		r.noise(n)
 		return true
 	}
-	about := jsonrpc.ID
-	if m.Class() == jsonrpc.Notification && m.Text(jsonrpc.Method) == "notifications/progress" {
-		about = jsonrpc.Token
+	about := m.Get(jsonrpc.ID)
+	switch {
+	case m.Class() == jsonrpc.Request:
+		return false
+	case m.Class() == jsonrpc.Notification && m.Text(jsonrpc.Method) == "notifications/progress":
+		about = m.Get(jsonrpc.Token)
+	case m.Class() == jsonrpc.Notification:
+		about = subscription(&m) // what we listen to is not for the host
 	}
-	if m.Class() != jsonrpc.Response && about == jsonrpc.ID || !r.marked(m.Get(about)) {
+	if !r.marked(about) {
 		return false
 	}
 	switch {
@@ -317,6 +322,19 @@ func (r *relay) ours(line []byte) bool {
 		r.tell(m)
 	}
 	return true
+}
+
+var subscriptionShape = jsonrpc.Shape{{Name: "io.modelcontextprotocol/subscriptionId", Slot: 0}}
+
+// subscription is the raw id of the request that a notification of 2026-07-28
+// belongs to, nil if it says none.
+func subscription(m *jsonrpc.Message) []byte {
+	var at [1]jsonrpc.Span
+	meta := m.Get(jsonrpc.Meta)
+	if len(meta) == 0 || jsonrpc.Scan(meta, jsonrpc.Passed, subscriptionShape, at[:]) != nil || at[0].End == 0 {
+		return nil
+	}
+	return meta[at[0].Start:at[0].End]
 }
 
 // relay passes on a line of the host's, or a part of one, and waits for room.
