@@ -20,7 +20,9 @@ func besideStage(t *testing.T) *stage {
 const asksPerson = `{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"ok?"}}`
 
 // notAsked counts the questions of the server that were answered with an error.
-func (s *stage) notAsked() int { return strings.Count(strings.Join(s.lines, "\n"), `"id":"q1","error"`) }
+func (s *stage) notAsked() int {
+	return strings.Count(strings.Join(s.lines, "\n"), `"id":"q1","error"`)
+}
 
 // Seen before the mend: the client's own dialogs stayed off for a minute after a
 // stranger took its call back (FINDINGS P3).
