@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -44,6 +45,9 @@ func (e *Engine) offered(env *wire.Envelope) {
 		env = &lenient
 	}
 	offer, err := env.Offer()
+	if err == nil && env.Wrong != nil {
+		err = errors.New(ambiguous(env.Wrong).Message)
+	}
 	if e.offers.style != wire.Auto {
 		offer.Style = e.offers.style
 		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
@@ -137,7 +141,7 @@ func (e *Engine) consider(l *proposal.Life) {
 // else the proposal says is not for the server.
 func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
 	raw := jsonrpc.AppendRequest(nil, []byte("0"), env.Method, env.Message.Get(jsonrpc.Params))
-	m, err := jsonrpc.Parse(raw, jsonrpc.Judged)
+	m, err := jsonrpc.Parse(raw, jsonrpc.Called)
 	if err != nil {
 		return nil, invalidParams(clip(err.Error())), true
 	}

@@ -85,6 +85,12 @@ func invalidParams(why string) Refusal {
 	return Refusal{Code: codeInvalidParams, Reason: "invalid_params", Executed: No, Message: why}
 }
 
+// ambiguous is for parameters that a lenient server reads otherwise than we do
+// (FINDINGS H1).
+func ambiguous(why error) Refusal {
+	return invalidParams("the parameters can be read in two ways: " + why.Error())
+}
+
 func policyDenied(what, rule string) Refusal {
 	return Refusal{Code: codePolicyDenied, Reason: "policy_denied", Executed: No, Rule: rule,
 		Message: "the owner's policy does not allow " + what}

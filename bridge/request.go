@@ -69,7 +69,13 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	}
 }
 
+// garbled takes a frame that is none to us. One that is a request or proposal with
+// nothing wrong but keys that a lenient server takes for one is refused in words.
 func (e *Engine) garbled(r *wire.Refused) {
+	if r.Asked != nil && (r.Asked.Kind == wire.Proposal || e.forUs(r.Asked)) {
+		e.arrived(r.Asked)
+		return
+	}
 	e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
 }
 
@@ -90,7 +96,14 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.observe(env, life)
 		return
 	}
-	if e.repeated(env) || e.tooEarly(env) {
+	if e.repeated(env) {
+		return
+	}
+	if env.Wrong != nil {
+		e.refuse(env, ambiguous(env.Wrong))
+		return
+	}
+	if e.tooEarly(env) {
 		return
 	}
 	e.serve(env, life)

@@ -15,7 +15,7 @@ func (e *Engine) asksForTool(env *wire.Envelope) (call *wire.Envelope, asks bool
 		return env, false
 	}
 	raw := env.Message.Append(nil, jsonrpc.Edit{Field: jsonrpc.Method, Value: []byte(`"tools/call"`)})
-	m, err := jsonrpc.Parse(raw, jsonrpc.Judged)
+	m, err := jsonrpc.Parse(raw, jsonrpc.Called)
 	if err != nil {
 		return env, false
 	}

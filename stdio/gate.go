@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -86,10 +87,10 @@ var errReturn = errors.New("a carriage return stands inside the line, and to som
 var errCareless = errors.New("this is tools/call to a careless reader; spell it exactly")
 
 // resemblesCall reports whether a method is tools/call to a reader that ignores
-// case or white space, or stops at a NUL.
+// case, form or white space, or stops at a NUL.
 func resemblesCall(method string) bool {
 	method, _, _ = strings.Cut(method, "\x00")
-	return strings.EqualFold(strings.TrimSpace(method), "tools/call")
+	return fold.Same(strings.TrimSpace(method), "tools/call")
 }
 
 // requestID is the raw id of a request, nil of what is none.
@@ -134,7 +135,7 @@ func (r *relay) sealed(id []byte) bool {
 
 // called hands on a tools/call, if there is but one way to read it.
 func (r *relay) called(line, text []byte, loose *jsonrpc.Message) {
-	m, err := jsonrpc.Parse(text, jsonrpc.Judged)
+	m, err := jsonrpc.Parse(text, jsonrpc.Called)
 	switch {
 	case err != nil:
 		r.refuse(loose.Get(jsonrpc.ID), err)

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -91,7 +92,7 @@ func TestGateHasNoHole(t *testing.T) {
 	}
 	c.say(`{"jsonrpc":"2.0","id":9,"method":"ping","params":` + "\r" + `{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"HOLE"}}` + "\r}\n")
 	c.hears(`{"jsonrpc":"2.0","id":9,"error":{"code":-32600,"message":"a carriage return stands inside the line, and to some servers ends it"}}`)
-	for _, method := range []string{"Tools/Call", "tool\\u017f/call", "tools/call\\u0000", " tools/call\\n"} {
+	for _, method := range []string{"Tools/Call", "tool\\u017f/call", "tools/call\\u0000", " tools/call\\n", "ｔools/ｃall"} {
 		c.say(`{"jsonrpc":"2.0","id":11,"method":"` + method + `","params":{"name":"HOLE"}}` + "\n")
 		c.hears(`{"jsonrpc":"2.0","id":11,"error":{"code":-32600,"message":"this is tools/call to a careless reader; spell it exactly"}}`)
 	}
@@ -112,6 +113,33 @@ func TestGateHasNoHole(t *testing.T) {
 		if !g.saw(want) {
 			t.Errorf("the gate never saw %s", want)
 		}
+	}
+}
+
+// FINDINGS H1, for the client beside us: the same arguments are refused as from
+// the topic.
+func TestASiblingKeyOfTheClientsReachesNoServer(t *testing.T) {
+	g := &turnstile{}
+	c, got := gated(t, g)
+	for arguments, keys := range map[string]string{
+		`{"path":"/a","HOLE":1,"hole":2}`:    `key \"hole\" beside \"HOLE\"`,
+		`{"x":[{"path":"HOLE","ｐath":"b"}]}`: `key \"\\uff50ath\" beside \"path\"`,
+	} {
+		line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":` + arguments + `}}`
+		c.say(line + "\n")
+		at := strings.Index(line, `"hole"`)
+		if at < 0 {
+			at = strings.Index(line, `"ｐath"`)
+		}
+		c.hears(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"json_keys_alike at byte %d, %s: two keys of one object are one to readers that ignore case or form; keep one of them"}}`, at, keys))
+	}
+	c.in.Close()
+	c.down()
+	if text := contents(t, got); strings.Contains(text, "HOLE") {
+		t.Errorf("the server got %q", text)
+	}
+	if g.saw("HOLE") || !g.saw("json_keys_alike") {
+		t.Error("the gate was handed it, or was not told of it")
 	}
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -24,6 +25,8 @@ const (
 // and is for the caller to hold against who has sent it. fresh makes the id and the time
 // of a frame that has none; it is called for those alone.
 //
+// What is wrong with parameters, whoever they are for says (see [Refused] Asked).
+//
 // Nothing is filled in for a null, or for a member of the wrong type.
 func (d Dialect) Accept(frame []byte, from string, fresh func() (id, ts string)) (e Envelope, whole []byte, err error) {
 	if d.grammar == nil {
@@ -35,16 +38,17 @@ func (d Dialect) Accept(frame []byte, from string, fresh func() (id, ts string))
 	}
 	r := reading{grammar: d.grammar, frame: frame}
 	e, err = r.envelope(d)
-	missing := r.missing()
-	switch {
-	case missing != 0:
+	if missing := r.missing(); missing != 0 {
 		whole = r.filled(d, missing, from, fresh)
 		e, err = d.Decode(whole)
-		return e, whole, err
-	case err != nil:
-		return Envelope{}, frame, r.refused(err)
+	} else {
+		whole = frame
+		e, err = r.outcome(e, err)
 	}
-	return e, frame, nil
+	if refused, ok := errors.AsType[*Refused](err); ok && refused.Asked != nil {
+		return *refused.Asked, whole, nil
+	}
+	return e, whole, err
 }
 
 // missing returns what is to be filled in, nothing for what cannot be read or has no kind.

@@ -28,11 +28,25 @@ func (d Dialect) Decode(frame []byte) (Envelope, error) {
 		return Envelope{Kind: Stream, Key: stream, Payload: data}, nil
 	}
 	r := reading{grammar: d.grammar, frame: frame}
-	e, err := r.envelope(d)
-	if err != nil {
+	return r.outcome(r.envelope(d))
+}
+
+// outcome is what is said of a frame that was read as e, or not.
+func (r *reading) outcome(e Envelope, err error) (Envelope, error) {
+	asks := e.Kind == Request || e.Kind == Proposal
+	switch {
+	case err != nil:
 		return Envelope{}, r.refused(err)
+	case r.wrong == nil || !asks && isReason(r.wrong, jsonrpc.KeysAlike):
+		return e, nil
 	}
-	return e, nil
+	refused := r.refused(r.wrong)
+	if asks {
+		e.Wrong = r.wrong
+		refused.Asked = new(Envelope)
+		*refused.Asked = e
+	}
+	return Envelope{}, refused
 }
 
 // streamOf splits raw stream data, #STREAM#DATA.
@@ -48,9 +62,10 @@ func streamOf(frame []byte) (stream string, data []byte, ok bool) {
 type reading struct {
 	*grammar
 	frame   []byte
-	loose   bool // scanned under the rules for answers
-	scanned bool // at is filled
-	nulls   bool // a null stood in a list of ids
+	loose   bool  // scanned under the rules for answers
+	scanned bool  // at is filled
+	nulls   bool  // a null stood in a list of ids
+	wrong   error // keys that are one to a lenient reader, where nothing else is wrong
 	at      [places]jsonrpc.Span
 }
 
@@ -103,15 +118,35 @@ var frameShape = jsonrpc.Shape{
 // in it would be read in two ways they are refused like any other.
 var answers = jsonrpc.Rules{Depth: jsonrpc.MaxServerDepth + 1, Size: jsonrpc.MaxSize, Halves: true}
 
+// called are the rules for what is to be judged, strict ones those for the same
+// without what only the one whom it is for has to say.
+var called, strict = jsonrpc.Called, func() jsonrpc.Rules {
+	r := jsonrpc.Judged
+	r.Variants = 3 // an envelope, its payload, its params
+	return r
+}()
+
 func (r *reading) scan() error {
-	return jsonrpc.Scan(r.frame, jsonrpc.Judged, frameShape, r.at[:])
+	err := jsonrpc.Scan(r.frame, called, frameShape, r.at[:])
+	if r.wrong = nil; !isReason(err, jsonrpc.KeysAlike) && !isReason(err, jsonrpc.KeyCase) {
+		return err
+	}
+	wrong := err
+	if err = jsonrpc.Scan(r.frame, strict, frameShape, r.at[:]); err == nil {
+		r.wrong = wrong
+	}
+	return err
+}
+
+func isReason(err error, reason jsonrpc.Reason) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && e.Reason == reason
 }
 
 // scanLoosely tries a frame again that could be a response. What it was refused
 // for otherwise would be refused again.
 func (r *reading) scanLoosely(err error) error {
-	var e *jsonrpc.Error
-	if !errors.As(err, &e) || e.Reason != jsonrpc.TooDeep && e.Reason != jsonrpc.DuplicateKey && e.Reason != jsonrpc.TooLarge && e.Reason != jsonrpc.InvalidUTF8 {
+	if !isReason(err, jsonrpc.TooDeep) && !isReason(err, jsonrpc.DuplicateKey) && !isReason(err, jsonrpc.TooLarge) && !isReason(err, jsonrpc.InvalidUTF8) {
 		return err
 	}
 	if jsonrpc.Scan(r.frame, answers, frameShape, r.at[:]) != nil {

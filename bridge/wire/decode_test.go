@@ -56,6 +56,10 @@ func TestRefused(t *testing.T) {
 		{"a key twice at the top of an answer", v1, "json_duplicate_key", frame1("request", "response", `"method":"tools/call"`, `"result":{},"result":{}`)},
 		{"another case in the envelope", v1, "json_key_case", frame1(`"from"`, `"From"`)},
 		{"another case in params", v1, "json_key_case", frame1(`"name":`, `"Name":"read_file","name":`)},
+		{"arguments in two cases", v1, "json_keys_alike", frame1(`"path":`, `"path":"/a","PATH":`)},
+		{"params in two cases", v1, "json_keys_alike", frame1(`"name":`, `"x":1,"X":2,"name":`)},
+		{"a full-width name in params", v1, "json_key_case", frame1(`"name":`, `"ｎame":"read_file","name":`)},
+		{"a full-width sender", v1, "json_key_case", frame1(bob, bob+`,"ｆrom":"alice"`)},
 		{"a long s", v1, "json_key_case", frame1(`"params"`, "\"param\u017f\"")},
 		{"invalid UTF-8", v1, "invalid_utf8", frame1("/tmp/x", "\xff")},
 		{"half a surrogate pair", v1, "invalid_utf8", frame1("/tmp/x", `\ud800`)},
@@ -218,7 +222,7 @@ func TestAccepted(t *testing.T) {
 		{"no time", v1, wire.Request, frame1(`"ts":"2026-01-01T00:00:00Z",`, "")},
 		{"a time far off", v1, wire.Request, frame1("2026", "9999")},
 		{"members nobody knows", v1, wire.Request, frame1(bob, bob+`,"priority":9,"x":{"y":[]}`)},
-		{"tools may name their arguments as they like", v1, wire.Request, frame1(`"path"`, `"Path":1,"PATH":2,"path"`)},
+		{"tools may name their arguments as they like", v1, wire.Request, frame1(`"path"`, `"Name":1,"PATH":2`, `:"/tmp/x"`, `,"Arguments":3`)},
 		{"depth just within", v1, wire.Request, frame1(`"/tmp/x"`, strings.Repeat("[", 60)+strings.Repeat("]", 60))},
 		{"a megabyte", v1, wire.Request, frame1("/tmp/x", strings.Repeat("x", 1<<20))},
 		{"white space everywhere", v1, wire.Request, strings.NewReplacer(":{", " : {\n", `["fs"]`, `[ "fs" ]`, `,"kind"`, ` , "kind"`).Replace(frame1())},
@@ -306,4 +310,35 @@ func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
+}
+
+// FINDINGS H1: whoever is asked can say what is wrong with a request whose
+// parameters alone are read in two ways; nobody else gets it for one.
+func TestARequestWithKeysThatAreAlikeCanBeAnswered(t *testing.T) {
+	for _, c := range []struct {
+		name, frame string
+		asked       bool
+	}{
+		{"arguments", frame1(`"path":`, `"path":"/a","PATH":`), true},
+		{"deep in them", frame1(`"path":`, `"x":[{"y":{"a":1,"Ａ":2}}],"path":`), true},
+		{"a variant of a name in params", frame1(`"name":`, `"Name":"read_file","name":`), true},
+		{"the message", frame1(`"payload":{`, `"payload":{"METHOD":"ping",`), false},
+		{"the envelope", frame1(bob, bob+`,"From":"alice"`), false},
+		{"and a key twice", frame1(`"path":`, `"path":"/a","PATH":1,"path":`), false},
+		{"and another sender than any", frame1(`"path":`, `"path":"/a","PATH":`, bob, `"from":"system:x"`), false},
+	} {
+		e, err := lookup(t, "mcpx/v0.1").Decode([]byte(c.frame))
+		refused, ok := errors.AsType[*wire.Refused](err)
+		if !ok || e.Kind != wire.Unknown {
+			t.Errorf("%s: %+v, %v", c.name, e, err)
+			continue
+		}
+		if asked := refused.Asked; (asked != nil) != c.asked || asked != nil && (asked.Kind != wire.Request || asked.Wrong == nil || asked.Key != "write_file" || asked.From != "bob") {
+			t.Errorf("%s: %+v, %v", c.name, refused.Asked, refused)
+		}
+	}
+	answer := frame1("request", "response", `"method":"tools/call"`, `"result":{"x":{"a":1,"A":2}}`)
+	if e, err := lookup(t, "mcpx/v0.1").Decode([]byte(answer)); err != nil || e.Kind != wire.Response || e.Loose {
+		t.Errorf("what a server answers is not judged: %v", err)
+	}
 }

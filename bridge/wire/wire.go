@@ -67,6 +67,10 @@ type Envelope struct {
 	// of Payload, which saves a copy of what may be large. nil: Payload.
 	Edits []jsonrpc.Edit
 
+	// Wrong says why parameters cannot be judged that others read in two ways.
+	// It is set in what [Refused] Asked holds, and nowhere else.
+	Wrong error
+
 	// Loose says that the payload is a response which keeps only the rules
 	// for what is passed on (jsonrpc.Passed): it may be deeper than 64 or
 	// hold a duplicate key below its top level. Whoever judges something
@@ -96,6 +100,12 @@ type Refused struct {
 	ID     string
 	From   string
 	Kind   string // what the frame is called, where the dialect does not know that word; else ""
+
+	// Asked is the frame itself if it is a request or a proposal with nothing
+	// wrong but that a lenient reader takes two keys in it for one, below the
+	// message (FINDINGS H1): whoever it is for says so, and a gateway, which
+	// looks into no payload, passes it on. nil otherwise.
+	Asked *Envelope
 }
 
 func (r *Refused) Error() string {

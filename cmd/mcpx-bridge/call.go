@@ -128,7 +128,7 @@ func (p *program) readArguments(args []string) (callArguments, error) {
 // jsonArguments checks an object as strictly as the topic will.
 func jsonArguments(source string, text []byte) (callArguments, error) {
 	text = bytes.TrimSpace(text)
-	rules := jsonrpc.Judged
+	rules := jsonrpc.Called
 	rules.Depth -= 4 // an envelope, a message and its params go around it
 	if err := jsonrpc.Scan(text, rules, nil, nil); err != nil {
 		return callArguments{}, misused("arguments are one JSON object: '{\"key\": \"value\"}'", "%s: %w", source, err)

@@ -29,7 +29,7 @@ var may = map[string]string{
 	"bridge/audit":           "bridge/private",
 	"bridge/desktop/install": "",
 
-	"stdio":           "stdio/jsonrpc stdio/linger stdio/outbox",
+	"stdio":           "stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
 	"stdio/stdiotest": "stdio stdio/jsonrpc",
 	"bridge/wire":     "stdio/jsonrpc",
 	"bridge/approval": "bridge/timetable policy stdio/jsonrpc",

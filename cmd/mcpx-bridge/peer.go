@@ -241,7 +241,7 @@ func (q *peer) cancel(to, env, why string) {
 
 // send spells one message in the topic's dialect and puts it on its way.
 func (q *peer) send(class wire.Class, env, to string, kind wire.Kind, payload []byte) error {
-	m, err := jsonrpc.Parse(payload, jsonrpc.Judged)
+	m, err := jsonrpc.Parse(payload, jsonrpc.Called)
 	if err != nil {
 		return misused("", "the request cannot be sent: %w", err)
 	}

@@ -19,7 +19,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -48,7 +47,7 @@ func Append[T Text](dst []byte, name T) []byte {
 			break
 		}
 		if c >= utf8.RuneSelf {
-			return append(dst[:start], wide(string(name))...)
+			return wide(dst[:start], string(name))
 		}
 		dst = append(dst, lower(c))
 	}
@@ -89,31 +88,50 @@ func lower(c byte) byte {
 	return c
 }
 
-// rounds bounds how often a name is folded: what a round makes of a character, the
-// next one takes for another. Two are enough for every character there is (a test
-// goes through them), the third is for what Unicode may bring.
-const rounds = 3
-
-func wide(name string) string {
+// wide folds a name beyond ASCII. Marks are brought into one order across what
+// normalising and folding read differently: U+0345 is a mark to the one and the letter
+// iota to the other, so an iota takes its place among the marks around it; and
+// U+0130 is an i with a dot to the one and an i to the other, so an i has no dot.
+func wide(dst []byte, name string) []byte {
 	name, _, _ = strings.Cut(name, "\x00")
-	for range rounds {
-		was := name
-		name = norm.NFKD.String(name)
-		name = cases.Fold().String(strings.Map(oneCase, name))
-		if name == was {
-			break
+	var room [64]byte
+	dotless, marks := false, false // what the marks stand on is an i; some have to be ordered
+	start := len(dst)
+	last := uint8(0)
+	for _, r := range string(norm.NFKD.AppendString(room[:0], name)) {
+		r = oneCase(r)
+		n := rank(r)
+		if n == 0 {
+			dotless = r == 'i'
 		}
+		if r == joiner || dotless && r == dot {
+			continue
+		}
+		marks = marks || n > 0 && n < last
+		last = n
+		if whole := wholes[r]; r >= 'ß' && whole != "" {
+			dst = append(dst, whole...)
+			continue
+		}
+		dst = utf8.AppendRune(dst, r)
 	}
-	return inOrder(norm.NFKD.String(name))
+	if marks {
+		order(dst[start:])
+	}
+	return dst
 }
 
-// oneCase is for readers that compare letters in upper or lower case one by one.
+// oneCase is for readers that compare letters in upper or lower case one by one. The
+// case that Unicode folds to is another one for some letters, but as good.
 func oneCase(r rune) rune {
-	if r == joiner {
-		return -1
+	if r < utf8.RuneSelf {
+		return rune(lower(byte(r)))
 	}
 	return unicode.ToLower(unicode.ToUpper(r))
 }
+
+// wholes are the letters of which full folding makes several, and normalising none.
+var wholes = map[rune]string{'ß': "ss", 'և': "եւ"}
 
 const (
 	joiner        = '\u034F' // which normalising puts into long runs of marks
@@ -121,21 +139,9 @@ const (
 	ypogegrammeni = 'ι'
 )
 
-// inOrder brings marks into one order across what normalising and folding read
-// differently. U+0345 is a mark to the one and the letter iota to the other, so an
-// iota takes its place among the marks around it; and U+0130 is an i with a dot to
-// the one and an i to the other, so an i has no dot.
-func inOrder(name string) string {
-	runes := make([]rune, 0, len(name))
-	dotless := false // what the marks stand on is an i
-	for _, r := range name {
-		if r == 'i' || rank(r) == 0 {
-			dotless = r == 'i'
-		}
-		if r != joiner && !(dotless && r == dot) {
-			runes = append(runes, r)
-		}
-	}
+// order sorts each run of marks in text.
+func order(text []byte) {
+	runes := []rune(string(text))
 	for from := 0; from < len(runes); {
 		to := from
 		for to < len(runes) && rank(runes[to]) > 0 {
@@ -144,7 +150,7 @@ func inOrder(name string) string {
 		slices.SortStableFunc(runes[from:to], func(a, b rune) int { return cmp.Compare(rank(a), rank(b)) })
 		from = to + 1
 	}
-	return string(runes)
+	copy(text, string(runes))
 }
 
 // rank is where a mark stands among others on one letter (Unicode's combining

@@ -14,8 +14,9 @@ const (
 	Syntax       Reason = "json_syntax"
 	TrailingData Reason = "json_trailing_data"
 	DuplicateKey Reason = "json_duplicate_key"
-	KeyCase      Reason = "json_key_case" // a case variant of a key we act on
-	InvalidUTF8  Reason = "invalid_utf8"  // also a lone surrogate
+	KeyCase      Reason = "json_key_case"   // a variant of a key we act on, by case or look
+	KeysAlike    Reason = "json_keys_alike" // two keys of one object that a lenient reader takes for one
+	InvalidUTF8  Reason = "invalid_utf8"    // also a lone surrogate
 	TooDeep      Reason = "json_depth"
 	TooLarge     Reason = "message_too_large"
 	NotObject    Reason = "not_an_object"
@@ -29,6 +30,7 @@ var sentences = map[Reason]string{
 	TrailingData: "something follows the end of the message; send one message at a time",
 	DuplicateKey: "a key stands twice in one object; keep one of them",
 	KeyCase:      "a key differs from one with a meaning only by case or look; spell it exactly",
+	KeysAlike:    "two keys of one object are one to readers that ignore case or form; keep one of them",
 	InvalidUTF8:  "the text is not valid UTF-8, or holds half of a surrogate pair",
 	TooDeep:      "values are nested too deeply",
 	TooLarge:     "the message is larger than the limit",
@@ -42,23 +44,32 @@ var sentences = map[Reason]string{
 type Error struct {
 	Reason Reason
 	Offset int    // byte offset in the text
-	Key    string // of DuplicateKey and KeyCase: the key, decoded, at most 64 bytes of it
+	Key    string // of DuplicateKey, KeyCase and KeysAlike: the key, decoded, at most 64 bytes of it
+	Beside string // of KeyCase and KeysAlike: the key that Key may be taken for, as Key is
 }
 
 // Error returns one line in plain ASCII, whatever the text held.
 func (e *Error) Error() string {
-	if e.Key == "" {
+	switch {
+	case e.Reason == KeysAlike:
+		return fmt.Sprintf("%s at byte %d, key %s beside %s: %s", e.Reason, e.Offset, strconv.QuoteToASCII(e.Key), strconv.QuoteToASCII(e.Beside), sentences[e.Reason])
+	case e.Reason == KeyCase:
+		return fmt.Sprintf("%s at byte %d, key %s for %s: %s", e.Reason, e.Offset, strconv.QuoteToASCII(e.Key), strconv.QuoteToASCII(e.Beside), sentences[e.Reason])
+	case e.Key == "":
 		return fmt.Sprintf("%s at byte %d: %s", e.Reason, e.Offset, sentences[e.Reason])
 	}
 	return fmt.Sprintf("%s at byte %d, key %s: %s", e.Reason, e.Offset, strconv.QuoteToASCII(e.Key), sentences[e.Reason])
 }
 
 // Code returns the JSON-RPC error code to answer with: -32700 for what is no
-// JSON, -32600 for JSON that is no message we take.
+// JSON, -32602 for parameters that can be read in two ways, -32600 for JSON that is
+// no message we take.
 func (e *Error) Code() int {
 	switch e.Reason {
 	case Syntax, TrailingData, InvalidUTF8:
 		return -32700
+	case KeysAlike:
+		return -32602
 	}
 	return -32600
 }

@@ -33,16 +33,28 @@ type Rules struct {
 	// string: an emoji that was cut in two. It is what it was when it is passed on.
 	Halves bool
 
+	// Alike refuses also two keys of one object that a lenient reader takes for
+	// one (package fold; FINDINGS H1), wherever duplicate keys are refused, and
+	// over 256 KiB of keys beyond ASCII, as it takes its time to fold them.
+	Alike bool
+
 	// TopOnly narrows what is asked of the objects named by the Shape to the
 	// outermost one. Duplicate keys and case variants further in are let
 	// through; of duplicates the last is found, as most parsers read it.
 	TopOnly bool
+
+	// Variants is the depth from which on case variants alone are let through;
+	// 0: nowhere. Who answers a message for what is wrong with its parameters
+	// reads the rest of it so.
+	Variants int
 }
 
-// Judged are the rules for what arrives from a topic; Passed those for what a
-// server answers, which is passed on and not judged.
+// Judged are the rules for what arrives from a topic; Called, stricter, those for
+// what reaches a server, whose reader may be lenient; Passed those for what a server
+// answers, which is passed on and not judged.
 var (
 	Judged = Rules{Depth: MaxDepth, Size: MaxSize, Values: MaxValues, EveryLevel: true}
+	Called = Rules{Depth: MaxDepth, Size: MaxSize, Values: MaxValues, EveryLevel: true, Alike: true}
 	Passed = Rules{Depth: MaxServerDepth, Size: MaxSize, TopOnly: true, Halves: true}
 )
 

@@ -1,10 +1,11 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"hash/maphash"
 	"slices"
 	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
 // few is how many keys of one object are compared one by one. From there on
@@ -15,8 +16,9 @@ const few = 16
 // An object is the state of one object that is being read.
 type object struct {
 	shape  Shape
-	strict bool // refuse what resembles a key of the shape
+	exact  bool // refuse what resembles a key of the shape
 	unique bool // refuse duplicate keys
+	alike  bool // and keys that are one to a lenient reader
 
 	refs, decoded int    // where its part of the keyring begins
 	seen          uint64 // a bit for every key among the first few
@@ -25,7 +27,7 @@ type object struct {
 // A ref is where a key stands.
 type ref struct {
 	at       uint32 // its opening quote in the text
-	off, len uint32 // the key itself: in the text, or, with inRing set in off, decoded
+	off, len uint32 // the key itself: in the text, or, with inRing set in off, decoded, or folded (see folded)
 }
 
 const inRing = 1 << 31
@@ -34,7 +36,8 @@ const inRing = 1 << 31
 // a stack.
 type keyring struct {
 	refs    []ref
-	decoded []byte   // keys that were written with escapes
+	decoded []byte   // keys that were written with escapes, or are folded
+	wide    int      // bytes of keys that were folded beyond their case
 	table   []uint32 // index in refs, plus one
 	err     *Error   // why the Scan failed
 }
@@ -51,7 +54,7 @@ func (r *keyring) release() {
 	if cap(r.refs) > maxKept || cap(r.decoded) > maxKept || cap(r.table) > maxKept {
 		*r = keyring{}
 	}
-	r.refs, r.decoded, r.err = r.refs[:0], r.decoded[:0], nil
+	r.refs, r.decoded, r.wide, r.err = r.refs[:0], r.decoded[:0], 0, nil
 	pool.Put(r)
 }
 
@@ -77,28 +80,71 @@ func (r *keyring) text(data []byte, k ref) []byte {
 	return data[k.off : k.off+k.len]
 }
 
-// add notes a key and reports whether it stands among the object's first few.
-func (r *keyring) add(data []byte, k ref, text []byte, o *object) bool {
+// maxWide bounds, in bytes, what one Scan folds beyond case: that takes a hundred
+// times as long as to read it, and can make eleven bytes of one.
+const maxWide = 256 << 10
+
+// folded returns k as [fold.Name] has it, but for the case of what is written in
+// plain ASCII: that is passed over where two keys are compared. It reports false
+// where there is too much to fold.
+func (r *keyring) folded(k ref, text []byte) (ref, bool) {
+	if !fold.Plain(text) {
+		if r.wide += len(text); r.wide > maxWide {
+			return k, false
+		}
+	}
+	off := len(r.decoded)
+	r.decoded = fold.Append(r.decoded, text)
+	return ref{at: k.at, off: uint32(off) | inRing, len: uint32(len(r.decoded) - off)}, true
+}
+
+// same compares keys that were folded as o has it.
+func (o *object) same(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] && (!o.alike || small(a[i]) != small(b[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func small(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
+// add notes a key and returns the one among the object's first few that is the
+// same, if there is one.
+func (r *keyring) add(data []byte, k ref, text []byte, o *object) (twin ref, found bool) {
 	if mine := r.refs[o.refs:]; len(mine) < few {
 		bit := uint64(1)
-		if n := len(text); n > 0 {
-			bit <<= (uint(n) + uint(text[0])*3 + uint(text[n-1])*7) & 63
+		if n := len(text); n > 0 { // letters of another case have the same bit
+			bit <<= (uint(n) + uint(text[0]|0x20)*3 + uint(text[n-1]|0x20)*7) & 63
 		}
-		if o.seen&bit != 0 && slices.ContainsFunc(mine, func(m ref) bool { return bytes.Equal(r.text(data, m), text) }) {
-			return true
+		if o.seen&bit != 0 {
+			for _, m := range mine {
+				if o.same(r.text(data, m), text) {
+					return m, true
+				}
+			}
 		}
 		o.seen |= bit
 	}
 	r.refs = append(r.refs, k)
-	return false
+	return ref{}, false
 }
 
-// repeated returns the index of the first key of a large object that stands in
-// it a second time, or -1. The hash is seeded, so nobody can aim at it.
-func (r *keyring) repeated(data []byte, o *object) int {
+// repeated returns the first key of a large object that stands in it a second
+// time, and the one that it repeats. The hash is seeded, so nobody can aim at it.
+func (r *keyring) repeated(data []byte, o *object) (k, twin ref, found bool) {
 	mine := r.refs[o.refs:]
 	if len(mine) <= few {
-		return -1
+		return ref{}, ref{}, false
 	}
 	size := 64
 	for size < 2*len(mine) {
@@ -108,15 +154,29 @@ func (r *keyring) repeated(data []byte, o *object) int {
 	clear(r.table)
 	for i, k := range mine {
 		text := r.text(data, k)
-		at := maphash.Bytes(seed, text) & uint64(size-1)
+		at := r.hash(text, o) & uint64(size-1)
 		for ; r.table[at] != 0; at = (at + 1) & uint64(size-1) {
-			if bytes.Equal(r.text(data, mine[r.table[at]-1]), text) {
-				return o.refs + i
+			if twin := mine[r.table[at]-1]; o.same(r.text(data, twin), text) {
+				return k, twin, true
 			}
 		}
 		r.table[at] = uint32(i + 1)
 	}
-	return -1
+	return ref{}, ref{}, false
+}
+
+// hash is equal for keys that are the same to o.
+func (r *keyring) hash(text []byte, o *object) uint64 {
+	if !o.alike || !slices.ContainsFunc(text, func(c byte) bool { return c != small(c) }) {
+		return maphash.Bytes(seed, text)
+	}
+	n := len(r.decoded)
+	for _, c := range text {
+		r.decoded = append(r.decoded, small(c))
+	}
+	h := maphash.Bytes(seed, r.decoded[n:])
+	r.decoded = r.decoded[:n]
+	return h
 }
 
 func (s Shape) find(key []byte) *Member {
@@ -128,22 +188,13 @@ func (s Shape) find(key []byte) *Member {
 	return nil
 }
 
-// resembles reports whether a key that is none of the Shape's would be taken
-// for one by a reader that ignores case (simple folding, so U+017F is an s and
-// U+212A a k) or stops at a NUL.
-func (s Shape) resembles(key []byte, l look) bool {
-	if l != 0 {
-		if nul := bytes.IndexByte(key, 0); nul >= 0 {
-			key = key[:nul]
-		}
-	}
+// resembles returns the Member that a lenient reader takes a folded key for, nil if
+// there is none. The key is none of the Shape's.
+func (s Shape) resembles(folded []byte) *Member {
 	for i := range s {
-		if l == 0 && len(key) != len(s[i].Name) {
-			continue
-		}
-		if bytes.EqualFold(key, []byte(s[i].Name)) {
-			return true
+		if len(folded) == len(s[i].Name) && fold.Same(folded, s[i].Name) {
+			return &s[i]
 		}
 	}
-	return false
+	return nil
 }

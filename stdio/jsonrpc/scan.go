@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // Scan reads data, which must be one JSON object, once and whole. It checks it
 // under r and stores the spans of the members named by s in slots, which must
@@ -42,9 +45,24 @@ func (s *scanner) fail(r Reason, at int) int {
 	return -1
 }
 
-func (s *scanner) failKey(r Reason, at int, key []byte) int {
-	s.keys.err = &Error{Reason: r, Offset: at, Key: cutKey(key)}
+func (s *scanner) failKey(r Reason, at int, key []byte, beside string) int {
+	s.keys.err = &Error{Reason: r, Offset: at, Key: cutKey(key), Beside: beside}
 	return -1
+}
+
+// failTwin fails for a key that is the same as another one of its object.
+func (s *scanner) failTwin(k, twin ref) int {
+	text, before := s.written(k), s.written(twin)
+	if bytes.Equal(text, before) {
+		return s.failKey(DuplicateKey, int(k.at), text, "")
+	}
+	return s.failKey(KeysAlike, int(k.at), text, cutKey(before))
+}
+
+// written returns a key as it stands in the text, its escapes resolved.
+func (s *scanner) written(k ref) []byte {
+	end, _ := s.str(int(k.at))
+	return appendDecoded(nil, s.data[k.at+1:end-1])
 }
 
 // peek returns the byte at i, 0 at the end. A NUL in the text is an error
@@ -143,7 +161,8 @@ func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 		return s.fail(TooDeep, i)
 	}
 	strict := named && (depth == 1 || !s.rules.TopOnly)
-	o := object{shape: shape, strict: strict, unique: strict || s.rules.EveryLevel}
+	o := object{shape: shape, unique: strict || s.rules.EveryLevel, alike: s.rules.Alike}
+	o.exact = strict && (s.rules.Variants == 0 || depth < s.rules.Variants)
 	i = s.space(i + 1)
 	if s.peek(i) == '}' {
 		return i + 1
@@ -166,9 +185,8 @@ func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 }
 
 func (s *scanner) closeObject(i int, o *object) int {
-	if at := s.keys.repeated(s.data, o); at >= 0 {
-		k := s.keys.refs[at]
-		return s.failKey(DuplicateKey, int(k.at), s.keys.text(s.data, k))
+	if k, twin, found := s.keys.repeated(s.data, o); found {
+		return s.failTwin(k, twin)
 	}
 	o.forget(s.keys)
 	return i + 1
@@ -198,7 +216,7 @@ func (s *scanner) member(i, depth int, o *object) int {
 	if found == nil {
 		return s.value(start, depth+1, nil)
 	}
-	if !o.strict {
+	if !o.unique {
 		s.clear(found.Inside) // of an earlier value under the same key
 	}
 	if end = s.value(start, depth+1, found.Inside); end > 0 && found.Slot >= 0 {
@@ -212,13 +230,29 @@ func (s *scanner) member(i, depth int, o *object) int {
 func (s *scanner) key(i, end int, look look, o *object) (*Member, bool) {
 	k := s.keys.ref(s.data, i, end, look)
 	text := s.keys.text(s.data, k)
-	if o.unique && s.keys.add(s.data, k, text, o) {
-		s.failKey(DuplicateKey, i, text)
-		return nil, false
-	}
 	found := o.shape.find(text)
-	if found == nil && o.strict && o.shape.resembles(text, look) {
-		s.failKey(KeyCase, i, text)
+	folded := k
+	if look != 0 && (o.alike || found == nil && o.exact) {
+		var ok bool
+		if folded, ok = s.keys.folded(k, text); !ok {
+			s.fail(TooLarge, i)
+			return nil, false
+		}
+	}
+	if found == nil && o.exact {
+		if meant := o.shape.resembles(s.keys.text(s.data, folded)); meant != nil {
+			s.failKey(KeyCase, i, text, meant.Name)
+			return nil, false
+		}
+	}
+	if !o.unique {
+		return found, true
+	}
+	if o.alike {
+		k, text = folded, s.keys.text(s.data, folded)
+	}
+	if twin, again := s.keys.add(s.data, k, text, o); again {
+		s.failTwin(k, twin)
 		return nil, false
 	}
 	return found, true

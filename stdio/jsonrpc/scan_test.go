@@ -285,6 +285,8 @@ func TestKeyCase(t *testing.T) {
 		{"{\"params\":{\"argument\u017f\":{}}}", judged, 11},
 		{"{\"params\":{\"_meta\":{\"progressTo\u212aen\":1}}}", judged, 20}, // Kelvin sign
 		{`{"params":{"_meta":{"progresstoken":1}}}`, judged, 20},
+		{`{"params":{"ｕri":1}}`, judged, 11}, // full width
+		{`{"ıd":1}`, both, 1},                // an i to who compares in upper case
 	} {
 		refuses(t, c.text, jsonrpc.Judged, jsonrpc.KeyCase, c.offset)
 		if c.by == both {
@@ -296,7 +298,7 @@ func TestKeyCase(t *testing.T) {
 	for _, text := range []string{
 		`{"params":{"arguments":{"Name":1,"name":2,"NAME":3}}}`, // a tool's own arguments
 		`{"result":{"Method":1,"method":2}}`,
-		`{"idx":1,"i":2,"_id":3,"\u0000id":4,"ıd":5}`,
+		`{"idx":1,"i":2,"_id":3,"\u0000id":4,"íd":5}`,
 		`{"NAME":1,"progresstoken":2}`, // mean something further in only
 		`{"params":[{"Name":1}]}`,
 	} {
@@ -391,7 +393,7 @@ func TestErrors(t *testing.T) {
 		{`[]`, -32600, "batch at byte 0: "},
 		{`1`, -32600, "not_an_object at byte 0: "},
 		{`{"a":1,"a":2}`, -32600, `json_duplicate_key at byte 7, key "a": `},
-		{`{"ID":1}`, -32600, `json_key_case at byte 1, key "ID": `},
+		{`{"ID":1}`, -32600, `json_key_case at byte 1, key "ID" for "id": `},
 		{"{\"\u017f\\u001b\":1,\"\u017f\\u001b\":1}", -32600, `json_duplicate_key at byte 14, key "\u017f\x1b": `},
 		{`{"id":{}}`, -32600, "rpc_invalid_id at byte 6: "},
 		{`{"method":1}`, -32600, "rpc_invalid_method at byte 10: "},
