@@ -42,13 +42,14 @@ type checker struct {
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
+	unreads    map[envelopeKey]int // frames that could be read in no or two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 
 func newChecker(w *world) *checker {
-	c := &checker{w: w, claims: map[envelopeKey]*claim{}}
+	c := &checker{w: w, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}}
 	c.forget()
 	return c
 }
@@ -182,13 +183,6 @@ func (c *checker) heard(p *process, f *frame) {
 	case s.kind == wire.Presence && s.method == "leave":
 		c.absent(s.tool, true, false) // not by the bridge's own word, which would excuse it
 		c.leaves(s.tool)
-	}
-}
-
-// unread sees a frame that the bridge's seat cannot read.
-func (c *checker) unread(_ *process, f *frame) {
-	if f.said.perfect {
-		c.blame("must serve", "a frame that is right cannot be read: %s", f.raw)
 	}
 }
 

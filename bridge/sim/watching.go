@@ -45,6 +45,9 @@ func (c *checker) put(p *process, raw []byte) {
 
 // response is the one answer that a request gets.
 func (c *checker) response(l *letter) {
+	if c.ambiguous(l) {
+		return
+	}
 	cl := c.isAnswered(l)
 	if cl == nil {
 		c.blame("I8", "an answer is for no request: %s", l.raw)

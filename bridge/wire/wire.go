@@ -68,7 +68,7 @@ type Envelope struct {
 	Edits []jsonrpc.Edit
 
 	// Wrong says why parameters cannot be judged that others read in two ways.
-	// It is set in what [Refused] Asked holds, and nowhere else.
+	// It is set in what [Refused] Asked holds, and for a gateway by Accept.
 	Wrong error
 
 	// Loose says that the payload is a response which keeps only the rules

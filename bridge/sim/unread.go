@@ -1,0 +1,39 @@
+package sim
+
+import "encoding/json"
+
+// unread sees a frame that the bridge's seat cannot read. What can be read in two
+// ways it may refuse in words, once for each time that it came, and do nothing else.
+func (c *checker) unread(_ *process, f *frame) {
+	if f.said.perfect {
+		c.blame("must serve", "a frame that is right cannot be read: %s", f.raw)
+	}
+	var e struct {
+		ID   json.RawMessage `json:"id"`
+		From json.RawMessage `json:"from"`
+	}
+	if json.Unmarshal(f.raw, &e) == nil {
+		c.unreads[envelopeKey{word(e.From), word(e.ID)}]++
+	}
+}
+
+func word(raw json.RawMessage) (s string) {
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// ambiguous reports whether a letter is no more than the word that a frame which
+// could be read in two ways is refused, and takes note of it.
+func (c *checker) ambiguous(l *letter) bool {
+	if len(l.To) == 0 || len(l.Corr) != 1 || c.claimOf(l.To[0], l.Corr[0]) != nil {
+		return false
+	}
+	if e := l.Payload.Error; e == nil || e.Code != -32602 || e.Data.Executed != "no" {
+		return false
+	}
+	of := envelopeKey{l.To[0], l.Corr[0]}
+	c.unreads[of]--
+	return c.unreads[of] >= 0
+}
