@@ -1,6 +1,9 @@
 package sim
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // unread sees a frame that the bridge's seat cannot read. What can be read in two
 // ways it may refuse in words, once for each time that it came, and do nothing else.
@@ -27,8 +30,11 @@ func word(raw json.RawMessage) (s string) {
 // ambiguous reports whether a letter is no more than the word that a frame which
 // could be read in two ways is refused, and takes note of it.
 func (c *checker) ambiguous(l *letter) bool {
-	if len(l.To) == 0 || len(l.Corr) != 1 || c.claimOf(l.To[0], l.Corr[0]) != nil {
+	if len(l.To) == 0 || len(l.Corr) != 1 {
 		return false
+	}
+	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < 15*time.Minute {
+		return false // what comes again then is dropped
 	}
 	if e := l.Payload.Error; e == nil || e.Code != -32602 || e.Data.Executed != "no" {
 		return false
