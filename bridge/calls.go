@@ -249,13 +249,9 @@ func (c *call) named() string {
 	return c.tool()
 }
 
-// what names the call to people.
-func (c *call) what() string {
-	if tool := c.tool(); tool != "" {
-		return tool
-	}
-	return c.method
-}
+// what names the call to people, as something that somebody does: see
+// [approval.Doing].
+func (c *call) what() string { return approval.Doing(c.method, clip(c.key)) }
 
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
@@ -277,6 +273,10 @@ func (e *Engine) start(c *call) {
 		r.Took = e.policy.ForRecord(c.took, c.runsWith())
 	}
 	e.note(r)
+	if e.staysHere(c) {
+		e.unsubscribed(c, e.calls.id(c))
+		return
+	}
 	line := e.server.line(c, e.calls.id(c), &c.request.Message)
 	c.request = nil
 	e.write(c, line)

@@ -336,9 +336,10 @@ func TestAnAnswerTheSeatRefusedIsNotLost(t *testing.T) {
 	s.has(s.only(), `"to":["bob"]`, `"correlation_id":"e1"`)
 }
 
-func TestReadsPassUnlessARuleNamesThem(t *testing.T) {
+func TestARuleThatNamesAReadDecides(t *testing.T) {
 	read := `{"protocol":"mcpx/v0.1","id":"r%d","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:resources/read","payload":{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///a"}}}`
 	s := newStage(t, "mcpx/v0.1")
+	s.do(Reloaded{rules(t, allowsSome+" - {name: files, allow: ['*'], methods: [resources/read]}\n")})
 	s.arrive(fmt.Sprintf(read, 1))
 	s.has(s.lines[0], `"resources/read"`)
 	s.do(Reloaded{rules(t, allowsSome+" - {name: no-files, deny: ['*'], methods: [resources/read]}\n")})
@@ -351,7 +352,7 @@ func TestReadsPassUnlessARuleNamesThem(t *testing.T) {
 
 func TestRulesKnowAPromptByItsName(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
-	s.do(Reloaded{rules(t, allowsSome+" - {name: no-jokes, deny: ['joke*'], methods: [prompts/get]}\n")})
+	s.do(Reloaded{rules(t, allowsSome+" - {name: prompts, allow: ['*'], methods: [prompts/get]}\n - {name: no-jokes, deny: ['joke*'], methods: [prompts/get]}\n")})
 	for i, prompt := range []string{"joke_1", "story"} {
 		s.arrive(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"p%d","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:prompts/get","payload":{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":%q}}}`, i, prompt))
 	}
@@ -475,6 +476,7 @@ func TestMethodsOfClientsAreNotServed(t *testing.T) {
 
 func TestSubscribersAloneHearOfAResource(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
+	s.allowMethods()
 	for i, from := range []string{"carol", "bob"} {
 		s.arrive(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"s%d","ts":"2026-01-01T00:00:00Z","from":%q,"to":["fs"],"kind":"mcp/request:resources/subscribe:file:///a","payload":{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}}`, i, from))
 		s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)

@@ -76,15 +76,24 @@ func (e *Engine) earlyTakenBack(from string, id []byte) (some bool) {
 	return some
 }
 
-// unsubscribed ends a participant's subscription without a word to the server:
-// its client may have one too, and to the server both are one.
-func (e *Engine) unsubscribed(env *wire.Envelope) {
-	if who := e.server.subscribers[env.Key]; who != nil {
-		if delete(who, env.From); len(who) == 0 {
-			delete(e.server.subscribers, env.Key)
+// staysHere reports whether a call that has started is done without a word to the
+// server: the end of a subscription, for the client of the server may have one too,
+// and to the server both are one. It is judged as everywhere.
+func (e *Engine) staysHere(c *call) bool { return e.hosted && c.method == "resources/unsubscribe" }
+
+// unsubscribed ends a participant's subscription.
+func (e *Engine) unsubscribed(c *call, id []byte) {
+	if who := e.server.subscribers[c.key]; who != nil {
+		if delete(who, c.from); len(who) == 0 {
+			delete(e.server.subscribers, c.key)
 		}
 	}
-	e.answer(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), nil))
+	done, err := jsonrpc.Parse(jsonrpc.AppendResult(nil, id, nil), jsonrpc.Passed)
+	if err != nil {
+		panic(err) // it is our own, with an id of our own
+	}
+	e.remove(c)
+	e.deliver(c, &done)
 }
 
 // Occupied reports whether the server is at work for a participant, or may be:

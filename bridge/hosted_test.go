@@ -73,6 +73,7 @@ func TestWaitingRequestsHearThatWeStop(t *testing.T) {
 func TestNobodyEndsASubscriptionOfTheHost(t *testing.T) {
 	s := hostedStage(t)
 	s.startServer()
+	s.allowMethods()
 	s.frames, s.lines = nil, nil
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"e1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:resources/subscribe:mem://a","payload":{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"mem://a"}}}`)
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)

@@ -107,6 +107,7 @@ func TestARefusalIsShortWhateverTheRequest(t *testing.T) {
 // however large its frame.
 func TestWhatIsRememberedOfARequestIsBounded(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
+	s.allowMethods()
 	ask := func(env, method, params string) {
 		t.Helper()
 		s.arrive(`{"protocol":"mcpx/v0.1","id":"` + env + `","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:` + method +
@@ -131,6 +132,7 @@ func TestWhatIsRememberedOfARequestIsBounded(t *testing.T) {
 // fits: what does not is never heard of.
 func TestTheLargestAnswerFitsWithTheLargestKind(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
+	s.allowMethods()
 	uri := strings.Repeat(`\u0001`, 4000)
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"` + strings.Repeat(`\\`, 256) + `","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:resources/read","payload":` +
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + uri + `"}}}`)

@@ -222,7 +222,7 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 		r.Code, r.Message = codeBusy, "too many questions about calls of "+c.from
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
 		if s.Reason == approval.Cooldown {
-			r.Message = "this very call of " + c.what() + " was refused several times in a row, so nobody is asked about it for a while"
+			r.Message = "this very request, " + c.what() + ", was refused several times in a row, so nobody is asked about it for a while"
 		}
 	case s.Reason == approval.PolicyDenied:
 		r = policyDenied(c.what(), c.decision.Rule)
@@ -237,7 +237,10 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 	case s.Reason == auditReason:
 		r = auditUnavailable()
 	default:
-		r.Code, r.Message = codeDenied, "the call of "+c.what()+" "+refusedBy(s)
+		r.Code, r.Message = codeDenied, c.what()+" "+refusedBy(s)
+		if c.tool() != "" {
+			r.Message = "the call of " + r.Message
+		}
 	}
 	return r
 }

@@ -124,10 +124,6 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 		e.answerHere(env)
 		return
 	}
-	if e.hosted && env.Method == "resources/unsubscribe" {
-		e.unsubscribed(env)
-		return
-	}
 	e.noteDifference(env, life)
 	c := e.newCall(env, life, false)
 	c.asks = asks

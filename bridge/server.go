@@ -250,7 +250,7 @@ func (e *Engine) noteSubscription(c *call, m *jsonrpc.Message) {
 	case "resources/subscribe":
 		e.server.subscribe(c.key, c.from)
 	case "resources/unsubscribe":
-		if who := e.server.subscribers[c.key]; who != nil {
+		if who := e.server.subscribers[c.key]; who != nil && !e.staysHere(c) {
 			delete(who, c.from)
 			e.keepOthersSubscribed(c.key)
 		}

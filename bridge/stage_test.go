@@ -71,6 +71,13 @@ func rules(t *testing.T, text string) *policy.Policy {
 	return p
 }
 
+// allowMethods allows whatever is no tool call, too.
+func (s *stage) allowMethods() {
+	s.t.Helper()
+	s.do(Reloaded{rules(s.t, allowsSome+" - {name: methods, allow: ['*'], methods: ['*']}\n")})
+	s.notes = nil
+}
+
 func stageWith(t *testing.T, d wire.Dialect, c Config) *stage {
 	n := 0
 	c.NewID = func() string { n++; return fmt.Sprintf("out-%d", n) }

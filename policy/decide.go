@@ -162,13 +162,13 @@ func (p *Policy) Pinned(d Decision) Decision {
 }
 
 // Passes reports whether a method is let through unless a rule names it: those
-// that list, read, subscribe, complete or look at tasks (DESIGN 14).
+// that list what a server offers, and those that the bridge answers itself. All that
+// gives away content, tasks of others included, is judged (DESIGN 14, FINDINGS H2).
 func Passes(method string) bool { return slices.Contains(passing, method) }
 
 var passing = []string{
-	"tools/list", "resources/list", "resources/templates/list", "resources/read",
-	"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get",
-	"completion/complete", "tasks/list", "tasks/get", "tasks/result",
+	"tools/list", "resources/list", "resources/templates/list", "prompts/list",
+	"initialize", "ping", "server/discover",
 }
 
 // A rule is one of the file, or one that a flag stands for.

@@ -89,8 +89,12 @@ rules:
 rules:
   ask   ask t (line 3): args.x "5" max 5: cannot be told, it is a string
 `},
-		{policy.Default().Decide(policy.Call{From: "x", Method: "prompts/get", Tool: "hello"}, nil), `ALLOW: prompts/get hello from x
-  because prompts/get passes unless a rule names it
+		{policy.Default().Decide(policy.Call{From: "x", Method: "prompts/get", Tool: "hello"}, nil), `ASK: prompts/get hello from x
+  because no rule matches, and the default is ask
+  asked: local (the person at the bridge), within 5m
+`},
+		{policy.Default().Decide(policy.Call{From: "x", Method: "prompts/list"}, nil), `ALLOW: prompts/list from x
+  because prompts/list passes unless a rule names it
 `},
 		{policy.Decision{}, `DENY: "" from ""
   because no rule matches, and the default is deny

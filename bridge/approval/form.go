@@ -129,11 +129,14 @@ func canonicalFor(args []byte) []byte {
 // and delegateTo; then what may be changed; then the person's own words.
 func (p *pending) schema(v *View) []byte {
 	var schema, properties object
-	required := "approve"
+	required, title := "approve", "Approve this tool call?"
+	if p.q.Method != toolsCall {
+		title = "Approve this request?"
+	}
 	if p.q.Terms.Delegate == nil {
 		var approve object
 		approve.str("type", "boolean")
-		approve.str("title", "Approve this tool call?")
+		approve.str("title", title)
 		approve.str("description", v.description())
 		properties.put("approve", approve)
 	} else {

@@ -119,7 +119,7 @@ func TestQuestionAboutAnotherMethod(t *testing.T) {
 	q.Method, q.Tool, q.Args = "logging/setLevel", "", []byte(`{"level":"debug"}`)
 	s.open(q)
 	f := s.form(s.shown("alice"))
-	if !strings.HasPrefix(f.Message, "bob requests permission to send logging/setLevel on fs") || string(f.Metadata.OriginalRequest["method"]) != `"logging/setLevel"` {
+	if !strings.HasPrefix(f.Message, "bob requests permission to set the log level on fs") || string(f.Metadata.OriginalRequest["method"]) != `"logging/setLevel"` {
 		t.Errorf("%s", s.shown("alice").Params)
 	}
 }

@@ -117,22 +117,23 @@ func (p *pending) view(now, till time.Time, args []byte, server string) View {
 // headline holds nothing of the caller's but its id, which the gateway gave.
 func (p *pending) headline(m *Marks) string {
 	text := append(m.appendText(nil, p.q.Caller), " requests permission to "...)
-	if p.q.Method == "tools/call" {
-		text = m.appendText(append(text, "execute "...), p.q.Tool)
-	} else {
-		text = m.appendText(append(text, "send "...), p.q.Method)
-	}
-	return string(text)
+	return string(m.appendText(text, p.q.wants()))
 }
 
 // facts are what the view says besides the arguments (RELIABILITY AI-16).
 func (p *pending) facts(now, till time.Time, server string) []Fact {
 	q := &p.q
-	facts := []Fact{{"Tool", Text(cmp.Or(q.Tool, q.Method))}, {"Caller", Text(q.Caller)}}
+	facts := []Fact{{"Tool", Text(q.Tool)}, {"Caller", Text(q.Caller)}}
+	if q.Method != toolsCall {
+		facts[0] = Fact{"Method", Text(q.Method)}
+	}
 	add := func(name, text string) {
 		if text != "" {
 			facts = append(facts, Fact{name, text})
 		}
+	}
+	if what, name := q.about(); name != "" {
+		add(strings.ToUpper(what[:1])+what[1:], shortText(name))
 	}
 	if q.Unverified {
 		add("Warning", "this gateway does not verify who sends what")
@@ -326,7 +327,7 @@ func (d *Desk) Pending(skip, limit int) []Summary {
 	}
 	list := make([]Summary, len(all))
 	for i, p := range all {
-		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: Text(p.q.Bridge), From: Text(p.q.Caller), Tool: Text(p.q.Tool),
+		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: Text(p.q.Bridge), From: Text(p.q.Caller), Tool: shortText(p.q.title()),
 			Args: p.args, Rule: Text(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
 			Have: p.count(agreed), Asking: d.Waiting(p.id)}
 	}

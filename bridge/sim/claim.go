@@ -109,7 +109,11 @@ func (cl *claim) ownWord() bool { return cl.method == "ping" || cl.method == "in
 // way is how a policy treats the claim.
 func (c *claim) way(b *rulebook) way {
 	w := b.ways[c.tool]
-	if c.method != "tools/call" {
+	switch c.method {
+	case "tools/call":
+	case reads:
+		w = b.ways[reads]
+	default:
 		w = way{verdict: allow}
 	}
 	switch {
@@ -134,8 +138,10 @@ func content(method, tool string, args []byte) string {
 // content of the claim as it may run.
 func (c *claim) content() string {
 	switch c.method {
-	case "tools/call", "resources/read":
+	case "tools/call":
 		return content(c.method, c.tool, c.expect)
+	case reads:
+		return content(c.method, c.tool, nil)
 	}
 	return content(c.method, "", c.expect)
 }
@@ -200,7 +206,7 @@ func readAnswer(text []byte, w way) (a answer) {
 		return answer{delegates: true, to: word("delegateTo")}
 	}
 	a.yes = approve == "true" && (action == "" || action == "approve") || w.to != nil && action == "approve" && approve != "false"
-	if _, strange := r.Content["n"]; strange || r.Content["digest"] != nil {
+	if _, strange := r.Content["n"]; strange && !w.reads || r.Content["digest"] != nil {
 		a.yes = false
 	}
 	a.edit, a.keep = word("amount"), word("remember")

@@ -65,7 +65,7 @@ func (c *checker) served() {
 	for _, cl := range c.order {
 		runs, code := true, 0
 		switch w := cl.way(cl.book); {
-		case cl.method != "tools/call":
+		case cl.method != "tools/call" && cl.method != reads:
 			continue
 		case w.verdict == deny:
 			runs, code = false, policyDenied

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -67,6 +68,9 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	}
 	if s.args == nil && m.Params.X != "" {
 		s.args = []byte(m.Params.X)
+	}
+	if s.method == reads {
+		s.args = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool)
 	}
 	loose := protocol == "mew/v0.4" // a request may lack its id there
 	head, about, _ := strings.Cut(e.Kind, ":")

@@ -16,6 +16,9 @@ const policies = 96
 // tools are those of the server; the last is only sometimes there.
 var tools = []string{"read", "write", "pay", "wipe", "note", "deploy"}
 
+// ruled are the tools, and what else the policies have rules for.
+var ruled = append(slices.Clone(tools), reads)
+
 // A verdict is what a policy says of a tool, in the world's own words.
 type verdict uint8
 
@@ -24,6 +27,9 @@ const (
 	ask
 	allow
 )
+
+// reads stands among the tools for resources/read.
+const reads = "resources/read"
 
 // A way is how a policy treats one tool: the world's own idea of it, which the
 // checker goes by and the Engine never sees.
@@ -36,6 +42,7 @@ type way struct {
 	to         []string // to whom it may be passed on
 	edit       bool     // the amount may be changed, 1 to 100
 	remember   []string
+	reads      bool // it is about reads, which have no argument n that an answer could mean to change
 }
 
 // A rulebook is one policy, twice: as the world knows it and as the Engine
@@ -66,6 +73,7 @@ func newRulebook(n int) *rulebook {
 	for _, tool := range tools {
 		b.ways[tool] = newWay(d, tool)
 	}
+	b.ways[reads] = newWay(newDice(uint64(n), reads), reads)
 	d = newDice(uint64(n), "proposals")
 	b.fulfil, b.open = pick(d, "ask", "policy", "policy", "never"), d.chance(.6)
 	b.write()
@@ -76,12 +84,12 @@ func newRulebook(n int) *rulebook {
 // is asked about or denied, what was asked about is denied.
 func (b *rulebook) stricter(d dice) *rulebook {
 	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open}
-	for _, tool := range tools {
+	for _, tool := range ruled {
 		w := b.ways[tool]
 		if d.chance(.5) {
 			switch w.verdict {
 			case allow:
-				w = way{verdict: ask, of: []string{"alice", "bob"}, need: 1, within: time.Minute}
+				w = way{verdict: ask, of: []string{"alice", "bob"}, need: 1, within: time.Minute, reads: w.reads}
 			case ask:
 				w = way{verdict: deny}
 			}
@@ -94,8 +102,8 @@ func (b *rulebook) stricter(d dice) *rulebook {
 
 func newWay(d dice, tool string) way {
 	usual := map[string][]verdict{"read": {allow, allow, ask}, "write": {ask, ask, allow}, "pay": {ask}, "wipe": {deny, deny, ask},
-		"note": {ask, ask, ask, allow}, "deploy": {ask, ask, deny}}[tool]
-	w := way{verdict: pick(d, usual...)}
+		"note": {ask, ask, ask, allow}, "deploy": {ask, ask, deny}, reads: {allow, allow, ask, deny}}[tool]
+	w := way{verdict: pick(d, usual...), reads: tool == reads}
 	if w.verdict != ask {
 		return w
 	}
@@ -119,19 +127,12 @@ func newWay(d dice, tool string) way {
 func (b *rulebook) write() {
 	var s strings.Builder
 	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s}\nproposals: {fulfil: %s, broadcast: %t}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin, b.fulfil, b.open)
-	for _, tool := range tools {
+	for _, tool := range ruled {
 		b.ways[tool].writeAsk(&s, tool)
 	}
 	s.WriteString("rules:\n")
-	for _, tool := range tools {
-		switch w := b.ways[tool]; w.verdict {
-		case allow:
-			fmt.Fprintf(&s, "  - {name: rule-%s, allow: [%s]}\n", tool, tool)
-		case ask:
-			fmt.Fprintf(&s, "  - {name: rule-%s, ask: [%s], as: how-%s}\n", tool, tool, tool)
-		case deny:
-			fmt.Fprintf(&s, "  - {name: rule-%s, deny: [%s]}\n", tool, tool)
-		}
+	for _, tool := range ruled {
+		b.ways[tool].writeRule(&s, tool)
 	}
 	b.text = s.String()
 	loaded, err := policy.Load("policy.yaml", []byte(b.text))
@@ -139,6 +140,22 @@ func (b *rulebook) write() {
 		panic(fmt.Sprintf("the world's own policy: %v\n%s", err, b.text))
 	}
 	b.loaded = loaded
+}
+
+// writeRule leaves a deny of reads to the default, which is what has to deny them.
+func (w way) writeRule(s *strings.Builder, tool string) {
+	about := fmt.Sprintf("[%s]", tool)
+	if tool == reads {
+		about = `["*"], methods: [resources/read]`
+	}
+	switch {
+	case w.verdict == allow:
+		fmt.Fprintf(s, "  - {name: rule-%s, allow: %s}\n", tool, about)
+	case w.verdict == ask:
+		fmt.Fprintf(s, "  - {name: rule-%s, ask: %s, as: how-%s}\n", tool, about, tool)
+	case tool != reads:
+		fmt.Fprintf(s, "  - {name: rule-%s, deny: %s}\n", tool, about)
+	}
 }
 
 func (w way) writeAsk(s *strings.Builder, tool string) {

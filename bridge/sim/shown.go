@@ -87,7 +87,7 @@ func (c *checker) viewed(v approval.View) {
 		c.legible(s)
 	}
 	cl := c.questions[v.ID]
-	if cl == nil || cl.method != "tools/call" {
+	if cl == nil || cl.method != "tools/call" && cl.method != reads {
 		return
 	}
 	real := leaves(cl.expect)

@@ -139,7 +139,7 @@ func (c *checker) puts(p *process, l *letter) {
 		c.blame("I7", "%v is put before %s, though anybody could answer in their name", cl, to)
 	case len(l.Corr) > 0:
 		c.blame("W-5", "a question names a request, as if it answered it")
-	case o.Tool != cl.tool:
+	case cl.method == "tools/call" && o.Tool != cl.tool:
 		c.blame("I2", "%v is shown as %s", cl, o.Tool)
 	case cl.settled != nil:
 		c.blame("AI-18", "%v is put before %s, though %v agreed for always", cl, to, cl.settled.by)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
@@ -72,8 +73,8 @@ func (e *events) say(r *bridge.Record) {
 	}
 }
 
-// begin emits ready and what was held for it.
-func (e *events) begin(ready any, text string) {
+// begin emits ready, in words with a line for each text, and what was held for it.
+func (e *events) begin(ready any, text ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ready {
@@ -82,7 +83,9 @@ func (e *events) begin(ready any, text string) {
 	e.ready = true
 	go startIsOver() // calls do not wait for it
 	if e.out == nil {
-		e.log.Info(text)
+		for _, line := range text {
+			e.log.Info(line)
+		}
 	} else {
 		e.out.Write(jsonLine(ready))
 	}
@@ -181,13 +184,13 @@ func inWords(r *bridge.Record) string {
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome
 	case "asked":
-		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " call " + what + "?"
+		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " " + wanted(r) + "?"
 	case "answer":
 		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
 	case "decided":
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
 	case "revoked":
-		return "from now on somebody is asked again: may " + r.From + " call " + what + "?"
+		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case "withdrawn":
 		return r.From + " withdrew " + what
 	case "proposed", "rejected", "left", "taken", "reopened", "fulfilled", "unfulfilled", "expired":
@@ -213,6 +216,14 @@ func inWords(r *bridge.Record) string {
 		return strings.ReplaceAll(r.Reason, "_", " ")
 	}
 	return strings.ReplaceAll(r.Event, "_", " ")
+}
+
+// wanted says what a caller wants to do.
+func wanted(r *bridge.Record) string {
+	if r.Tool == "" {
+		return approval.Wanting(r.Method)
+	}
+	return "call " + r.Tool
 }
 
 // deciders says by whom a call was decided, now or some time ago.

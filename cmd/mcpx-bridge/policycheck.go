@@ -24,6 +24,10 @@ answer, tests of its own that fail. With the command of a server, also rules
 that fit none of its tools, and arguments that none of them has. The server is
 started, asked for its tools, and stopped.
 
+Who can read the server's resources and get its prompts is said in a line each:
+rules are about tools unless they name methods, and what no rule names follows
+the default. Only lists pass by themselves.
+
 A name under "of" or "to" that is no group is taken for a participant's id. They
 are listed, with the members of the groups named there, because a misspelt one
 would be waited for in vain.
@@ -48,7 +52,9 @@ type lint struct {
 	Rules        int       `json:"rules"`
 	Tests        int       `json:"tests"`
 	Failing      int       `json:"failing"`
-	Tools        *int      `json:"tools,omitempty"` // of the server, if one was asked
+	Tools        *int      `json:"tools,omitempty"`     // of the server, if one was asked
+	Resources    string    `json:"resources,omitempty"` // who can read them, in words
+	Prompts      string    `json:"prompts,omitempty"`   // who can get them
 	Participants []string  `json:"participants,omitempty"`
 	Warnings     []string  `json:"warnings,omitempty"`
 	Errors       []problem `json:"errors,omitempty"`
@@ -142,6 +148,7 @@ func (p *program) lint(file string, tools []policy.Tool) (lint, error) {
 			l.Failing++
 		}
 	}
+	l.Resources, l.Prompts = now.Reach("resources/read"), now.Reach("prompts/get")
 	l.Participants = now.Participants()
 	l.Warnings = now.Warnings(tools)
 	if l.Failing > 0 {
@@ -162,6 +169,7 @@ func (p *program) showLint(l lint) {
 		return
 	}
 	text := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, counted(l.Rules, "rule"), l.Default, counted(l.Tests, "test"))
+	text = fmt.Appendf(text, "resources: %s\nprompts: %s\n", visible(l.Resources), visible(l.Prompts))
 	if len(l.Participants) > 0 {
 		text = fmt.Appendf(text, "asks these participants: %s\n", strings.Join(l.Participants, ", "))
 	}

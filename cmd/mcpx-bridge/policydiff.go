@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -160,6 +161,9 @@ func (all *past) add(r pastRecord) {
 	if bytes.Contains(r.Args, []byte(`"[redacted]"`)) {
 		all.hidden++
 	}
+	if r.Method == "prompts/get" {
+		r.Tool = nameIn(r.Args) // records name tools alone
+	}
 	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Now: r.TS})
 	if len(all.calls) == 2*mostPast {
 		all.forget()
@@ -255,6 +259,9 @@ func (g *group) words() string {
 		way = "LOOSER"
 	}
 	what := cmp.Or(g.Call.Tool, g.Call.Method) + " from " + g.Call.From
+	if g.Call.Method != "tools/call" {
+		what = strings.TrimSuffix(g.Call.Method+" "+g.Call.Tool, " ") + " from " + g.Call.From
+	}
 	if g.Call.Via == "proposal" {
 		what += ", as a proposal"
 	}

@@ -20,7 +20,8 @@ func (p *program) policyInitCommand() *cobra.Command {
 		Long: `Draft a policy from the tools of a server, and print it.
 
 The server is started, asked for its tools, and stopped; no tool is called. The
-draft asks about every call. What the server says about its own tools stands in
+draft asks about every call, and about reading resources, getting prompts and all
+else that is no list; a rule for each says so. What the server says about its own tools stands in
 comments beside their names: it is the server's word, so it loosens nothing.
 Move a tool to the rule that allows when you have read what it does.`,
 		Example: `  mcpx-bridge policy init --from -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
@@ -70,15 +71,19 @@ func draft(server string, tools []tool) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, draftHead, comment(server), counted(len(tools), "tool"))
 	reading, others := byTheirWord(tools)
-	if len(tools) == 0 {
-		b.WriteString("rules: []\n")
-		return b.Bytes()
-	}
 	b.WriteString("rules:\n")
 	draftRule(&b, draftReading, "The server says that these only read. Change ask to allow where you agree.", reading)
 	draftRule(&b, draftOthers, "These may change something, as far as the server says.", others)
+	b.WriteString("  # What is no tool call: lists pass, all else has to be named here or follows the default.\n")
+	for _, m := range draftMethods {
+		fmt.Fprintf(&b, "  - {name: %s, ask: [\"*\"], methods: [%s]}\n", m.name, strings.Join(m.methods, ", "))
+	}
 	b.WriteString(draftFoot)
-	fmt.Fprintf(&b, "tests:\n  - {call: {tool: %s}, want: ask}\n", quotedPattern(tools[0].Name))
+	b.WriteString("tests:\n  - {call: {method: resources/read, args: {uri: \"file:///etc/passwd\"}}, want: ask, by: resources}\n")
+	if len(tools) == 0 {
+		return b.Bytes()
+	}
+	fmt.Fprintf(&b, "  - {call: {tool: %s}, want: ask}\n", quotedPattern(tools[0].Name))
 	fmt.Fprintf(&b, "  - {call: {tool: %s}, want: ask, by: default}\n", unlisted(tools))
 	return b.Bytes()
 }
@@ -119,6 +124,16 @@ const (
 	draftReading = "says-it-reads"
 	draftOthers  = "the-rest"
 )
+
+// draftMethods are the rules for what is no tool call.
+var draftMethods = []struct {
+	name    string
+	methods []string
+}{
+	{"resources", []string{"resources/read", "resources/subscribe", "resources/unsubscribe"}},
+	{"prompts", []string{"prompts/get", "completion/complete"}},
+	{"tasks", []string{`"tasks/*"`}},
+}
 
 const draftHead = `# A first policy for: %s
 #
@@ -217,8 +232,9 @@ type drafted struct {
 }
 
 type draftedRule struct {
-	Name string   `json:"name"`
-	Ask  []string `json:"ask"`
+	Name    string   `json:"name"`
+	Ask     []string `json:"ask"`
+	Methods []string `json:"methods,omitempty"`
 }
 
 func newDrafted(tools []tool) drafted {
@@ -235,6 +251,13 @@ func newDrafted(tools []tool) drafted {
 		if r.Ask != nil {
 			d.Rules = append(d.Rules, r)
 		}
+	}
+	for _, m := range draftMethods {
+		r := draftedRule{Name: m.name, Ask: []string{"*"}}
+		for _, method := range m.methods {
+			r.Methods = append(r.Methods, strings.Trim(method, `"`))
+		}
+		d.Rules = append(d.Rules, r)
 	}
 	return d
 }

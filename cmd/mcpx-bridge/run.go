@@ -432,11 +432,14 @@ type readyEvent struct {
 	PID       int    `json:"pid"`
 	ServerPID int    `json:"server_pid,omitempty"`
 	Control   string `json:"control"`
+	Resources string `json:"resources"` // who can read them, in words
+	Prompts   string `json:"prompts"`   // who can get them
 }
 
 func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 	at, hosted := b.door.where()
-	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path()}
+	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path(),
+		b.opt.Engine.Policy.Reach("resources/read"), b.opt.Engine.Policy.Reach("prompts/get")}
 	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
 	if b.opt.Engine.Hosted && r.Tools == 0 {
 		text = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
@@ -444,7 +447,7 @@ func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 	if hosted {
 		text += ", hosted here"
 	}
-	b.events.begin(r, text)
+	b.events.begin(r, text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
 }
 
 // seatOf makes the seat's errors those that package bridge asks for.
