@@ -46,7 +46,7 @@ func TestRealClientsOfServe(t *testing.T) {
 	if err := os.WriteFile(policy, []byte(clientPolicy), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	serving(t, s, "run", "--json", "--listen", "127.0.0.1:0", "--id", "everything", "--allow", "*", "--", command(t, "everything"), "stdio")
+	serving(t, s, "run", "--json", "--listen", "127.0.0.1:0", "--id", "everything", "--policy", openPolicy(t), "--", command(t, "everything"), "stdio")
 	serving(t, s, "run", "--json", "--id", "files", "--policy", policy, "--", command(t, "filesystem"), dir)
 	for which, revision := range map[string]string{"v1": "2025-11-25", "v2-legacy": "2025-11-25", "v2-auto": "2026-07-28"} {
 		t.Run(which, func(t *testing.T) { playClient(t, s, which).check(t, revision) })

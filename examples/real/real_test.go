@@ -131,6 +131,7 @@ func thinking(string) []call {
 
 func TestReal(t *testing.T) {
 	s := set(t)
+	open := openPolicy(t)
 	gateway := serving(t, s, "gateway", "--json", "--listen", "127.0.0.1:0").URL
 	for _, srv := range servers {
 		t.Run(srv.name, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestReal(t *testing.T) {
 				t.Run(strings.ReplaceAll(d.protocol, "/", " "), func(t *testing.T) {
 					furnish(t, dir)
 					topic := srv.name + "-" + strings.ReplaceAll(d.protocol, "/", "-")
-					args := []string{"run", "--json", "--topic", topic, "--id", "server", "--allow", "*"}
+					args := []string{"run", "--json", "--topic", topic, "--id", "server", "--policy", open}
 					for _, kv := range srv.env(dir) {
 						args = append(args, "--env", kv)
 					}
@@ -152,6 +153,17 @@ func TestReal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openPolicy is a file that allows everything, reading and prompts included: flags
+// are about tools.
+func openPolicy(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "open.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ndefault: allow\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // command is where npm has put a server.
