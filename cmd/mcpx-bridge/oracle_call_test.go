@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -333,11 +331,7 @@ func (p play) o37(t *testing.T) {
 
 // Cases about kinds that name the method: mcpx/v0.1 alone.
 func TestOraclesOfKinds(t *testing.T) {
-	reading := filepath.Join(t.TempDir(), "reading.yaml")
-	if err := os.WriteFile(reading, []byte("version: 1\ndefault: ask\nrules:\n  - {allow: [\"*\"], methods: [resources/read]}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	g, s := perform(t, d1, launch{rules: append([]string{"--policy", reading}, openRules...)})
+	g, s := perform(t, d1, launch{rules: append(openMethods(t), openRules...)})
 	p := play{g, s}
 	p.oracle(t, "O23 a kind that names another tool than the call is not believed", func(*testing.T) {
 		g.send(d1.frame("e23", "bob", "fs", "mcp/request:tools/call:read_file", "", call("1", "delete_file", `{"path":"/a"}`)))

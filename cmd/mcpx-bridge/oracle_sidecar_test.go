@@ -82,6 +82,17 @@ func (l launch) args(t *testing.T, url, record string) []string {
 	return append(append(args, "--"), server...)
 }
 
+// openMethods is a policy under which all that is no tool call runs, and no tool but
+// what --allow names.
+func openMethods(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "methods.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ndefault: deny\nrules:\n  - {allow: [\"*\"], methods: [\"*\"], except: {methods: [tools/call]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--policy", file}
+}
+
 // closedList is a policy under which nothing runs but what --allow names.
 func closedList(t *testing.T) []string {
 	t.Helper()

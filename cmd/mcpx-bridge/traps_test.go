@@ -193,7 +193,7 @@ func TestServerErrorsKeepCodeAndData(t *testing.T) {
 
 func TestEveryMethodOfTheServerCanBeReached(t *testing.T) {
 	each(t, func(t *testing.T, d tongue) {
-		g, s := perform(t, d, launch{script: stdiotest.Script{Name: "the-server", Instructions: "read <me>"}})
+		g, s := perform(t, d, launch{rules: openMethods(t), script: stdiotest.Script{Name: "the-server", Instructions: "read <me>"}})
 		for i, c := range []struct{ method, params, result string }{
 			{"initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`,
 				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"the-server"},"instructions":"read <me>"}`},
@@ -219,7 +219,7 @@ func TestEveryMethodOfTheServerCanBeReached(t *testing.T) {
 // list_changed is O36, progress O37.
 func TestNotificationsOfTheServerAreRoutedAndNoneVanishes(t *testing.T) {
 	each(t, func(t *testing.T, d tongue) {
-		g, s := perform(t, d, launch{rules: openRules})
+		g, s := perform(t, d, launch{rules: append(openMethods(t), openRules...)})
 		subscribe := func(env, who, method string) {
 			g.request(env, who, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"uri":"mem://a"}}`, method))
 			g.next() // this server has no subscriptions and says so
