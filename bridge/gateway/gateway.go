@@ -58,6 +58,9 @@ type Options struct {
 	MaxQueueBytes   int // bytes waiting for one reader before it is cut; 0 = 32 MiB
 	MaxParticipants int // in one topic; 0 = 256
 	MaxTopics       int // 0 = 1024
+	MaxConns        int // connections of a Server, seated or not; 0 = any number
+	MaxUnseated     int // of them, without a seat; 0 = 256
+	MaxFromAddress  int // of those, from one address; 0 = half of MaxUnseated, negative = any number
 
 	JoinTimeout time.Duration // for the first frame where the client speaks first; 0 = 10 s
 	PingEvery   time.Duration // 0 = 30 s
@@ -75,6 +78,8 @@ func (o Options) withDefaults() Options {
 	o.MaxQueueBytes = cmp.Or(o.MaxQueueBytes, 32<<20)
 	o.MaxParticipants = cmp.Or(o.MaxParticipants, 256)
 	o.MaxTopics = cmp.Or(o.MaxTopics, 1024)
+	o.MaxUnseated = cmp.Or(o.MaxUnseated, 256)
+	o.MaxFromAddress = cmp.Or(o.MaxFromAddress, max(1, o.MaxUnseated/2))
 	o.JoinTimeout = cmp.Or(o.JoinTimeout, 10*time.Second)
 	o.PingEvery = cmp.Or(o.PingEvery, 30*time.Second)
 	o.DeadAfter = cmp.Or(o.DeadAfter, 75*time.Second)
@@ -98,6 +103,7 @@ type Gateway struct {
 	upgrader websocket.Upgrader
 	bus      bus
 	count    counters
+	crowd    crowd
 	started  time.Time
 	tickets  atomic.Int64
 
@@ -119,6 +125,8 @@ func New(o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("the gateway's secret has %d bytes, it needs at least %d", len(o.Secret), minSecret)
 	}
 	g := &Gateway{opt: o.withDefaults(), bus: here{}, started: time.Now(), topics: map[string]*topic{}, sockets: map[*socket]bool{}}
+	g.crowd.most, g.crowd.mostFrom, g.crowd.all = g.opt.MaxUnseated, g.opt.MaxFromAddress, g.opt.MaxConns
+	g.crowd.turned = func() { g.count.refuse("crowded") }
 	g.drain, g.hurry = context.WithCancel(context.Background())
 	g.upgrader = websocket.Upgrader{
 		ReadBufferSize: readBuffer,

@@ -65,7 +65,9 @@ func open(t testing.TB, o gateway.Options) *house {
 	if h.Gateway, err = gateway.New(o); err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(h.Gateway)
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = h.Gateway.Server()
+	s.Start()
 	h.http = s.URL
 	t.Cleanup(func() { h.Gateway.Close(); s.Close(); http.DefaultClient.CloseIdleConnections() })
 	return h

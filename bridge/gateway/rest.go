@@ -180,6 +180,7 @@ func (g *Gateway) metrics(w http.ResponseWriter, _ *http.Request) {
 	}
 	write("topics", "gauge", "Topics somebody is in.", int64(topics))
 	write("sockets", "gauge", "Open WebSocket sessions.", int64(sockets))
+	write("unseated", "gauge", "Connections without a seat.", int64(g.crowd.size()))
 	write("joins_total", "counter", "Seats taken.", g.count.joins.Load())
 	write("frames_received_total", "counter", "Frames received from participants.", g.count.in.Load())
 	write("frames_delivered_total", "counter", "Frames queued for participants.", g.count.out.Load())

@@ -55,6 +55,9 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
 	l := &line{every: g.opt.PingEvery, dead: g.opt.DeadAfter, joinBy: time.Now().Add(g.opt.JoinTimeout)}
 	ws, err := g.upgrader.Upgrade(hijacker{w, l}, r, nil)
 	if err != nil {
+		if l.Conn != nil {
+			g.crowd.gone(l.Conn)
+		}
 		return nil
 	}
 	s := &socket{g: g, ticket: ticket, ws: ws, line: l, linger: linger.On(l.Conn), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
@@ -91,6 +94,7 @@ func (s *socket) await() bool { return !s.flushing.Load() && s.linger.Wait() }
 // sit takes a seat for the session, until its token expires.
 func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
 	s.seat = &seat{id: p.id, caps: grant(p.caps, d), dialect: d, link: s, ticket: s.ticket}
+	s.g.crowd.sit(s.line.Conn) // before its client hears that it is welcome
 	if err := s.g.take(topic, s.seat); err != nil {
 		s.seat = nil
 		return &turnedAway{reason: err.Error(), late: errors.Is(err, errLate)}
@@ -214,6 +218,7 @@ func (s *socket) cut(code int, reason string) { s.line.stop(code, reason) }
 // finish says goodbye, gives the peer a while to read it, and closes the
 // connection. A peer that reads loses nothing that was put before.
 func (s *socket) finish(why error, code int, reason string) {
+	defer s.g.crowd.gone(s.line.Conn)
 	defer s.line.Conn.Close()
 	if code != 0 && !s.line.closed {
 		s.line.Write(closeFrame(code, reason))

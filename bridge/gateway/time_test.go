@@ -52,7 +52,7 @@ func bubble(t *testing.T, f func(t *testing.T, dial func(path, token string) *we
 			t.Fatal(err)
 		}
 		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-		s := &http.Server{Handler: g}
+		s := g.Server()
 		served := make(chan error)
 		go func() { served <- s.Serve(l) }()
 		defer func() {

@@ -33,6 +33,7 @@ import (
 //	exits NAME CODE             waits until it ends
 //	[!] alive PID               there is such a process
 //	hosting HOST OTHER A B      tells which of two actors hosts the local gateway
+//	crowd URL N                 opens N connections that say nothing, until the script ends
 //	mode FILE OCTAL             checks, or with =OCTAL sets, permission bits
 type actorsKey struct{}
 

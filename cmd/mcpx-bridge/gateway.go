@@ -56,7 +56,11 @@ func (p *program) runGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := l.serveByHand(ctx, gateway.Options{OpenTokens: p.s.OpenTokens, Hosts: p.hosts(), Log: p.log}, tlsConfig)
+	o := gateway.Options{OpenTokens: p.s.OpenTokens, Hosts: p.hosts(), Log: p.log}
+	if p.s.BehindProxy {
+		o.MaxFromAddress = -1 // all come from the proxy
+	}
+	h, err := l.serveByHand(ctx, o, tlsConfig)
 	if err != nil {
 		return err
 	}

@@ -211,16 +211,35 @@ func (l *local) openPort(before string) (net.Listener, error) {
 
 // serveGateway serves a new gateway on a listener, which it takes over.
 func serveGateway(listener net.Listener, scheme string, o gateway.Options) (*hosting, error) {
+	o.MaxConns = connsFor(fileLimit())
+	if o.MaxConns > 0 {
+		o.MaxUnseated = min(256, o.MaxConns/2)
+	}
 	g, err := gateway.New(o)
 	if err != nil {
 		listener.Close()
 		return nil, err
 	}
-	h := &hosting{gateway: g, url: scheme + "://" + reachable(listener.Addr()), done: make(chan error, 1),
-		server: &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug), Protocols: new(http.Protocols)}}
-	h.server.Protocols.SetHTTP1(true) // a WebSocket needs no other, and HTTP/2 is long in getting ready
+	h := &hosting{gateway: g, url: scheme + "://" + reachable(listener.Addr()), done: make(chan error, 1), server: g.Server()}
+	h.server.ErrorLog = slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)
 	go func() { h.done <- h.server.Serve(listener) }()
 	return h, nil
+}
+
+// keptFiles are the descriptors that the connections of a gateway leave to the rest of the
+// process: its server, record, state, and the local door, through which people answer.
+const keptFiles = 64
+
+// connsFor is how many connections a gateway may have where a process may have so many
+// files open; 0, any number, where that is not known.
+func connsFor(files uint64) int {
+	switch {
+	case files == 0:
+		return 0
+	case files <= 2*keptFiles:
+		return max(1, int(files/2))
+	}
+	return int(min(files, 1<<30) - keptFiles)
 }
 
 // reachable is how this machine's programs reach an address that is listened

@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Setup:         privateState,
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"start": start, "entry": startEntry, "await": await, "said": said, "counts": counts, "says": sayTo, "closes": closeStdin, "field": field, "only": onlyAbout, "signal": signalActor, "exits": exits, "alive": alive, "mode": mode, "hosting": whoHosts,
+			"start": start, "entry": startEntry, "await": await, "said": said, "counts": counts, "says": sayTo, "closes": closeStdin, "field": field, "only": onlyAbout, "signal": signalActor, "exits": exits, "alive": alive, "mode": mode, "hosting": whoHosts, "crowd": crowd,
 		},
 	})
 }
