@@ -9,11 +9,15 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
+
+// A requestKey names a request of a participant.
+type requestKey struct{ from, env string }
 
 // A call is a request at the server. Its number is what the server knows it
 // by, and its progress token; ids and tokens of callers never reach the
@@ -31,6 +35,7 @@ type call struct {
 	token   []byte // its progress token, raw; nil if it had none
 	method  string
 	key     string
+	body    replay.Digest  // of the request; zero where none came over the topic
 	request *wire.Envelope // as it came; nil once the server has it
 
 	life *proposal.Life // the proposal it serves; nil if none
@@ -97,16 +102,16 @@ type calls struct {
 	mark     string // begins their ids at the server; see id
 	last     uint64
 	named    uint64
-	byNumber map[uint64]*call    // at the server
-	open     map[seenKey]*call   // by envelope: those whose callers await an answer
-	byCaller map[callerKey]*call // the same as their callers refer to them; the newest where one id serves for several
-	asked    map[string]*call    // by the question that is open about them
-	syncing  map[uint64]*call    // agreed to, but not yet on disk
-	parked   []*call             // agreed to, and waiting for the server
-	foreign  int                 // those of participants who still await an answer
-	running  int                 // those of them at the server
-	timeouts int                 // in a row
-	lost     []lostAnswer        // of them
+	byNumber map[uint64]*call     // at the server
+	open     map[requestKey]*call // by envelope: those whose callers await an answer
+	byCaller map[callerKey]*call  // the same as their callers refer to them; the newest where one id serves for several
+	asked    map[string]*call     // by the question that is open about them
+	syncing  map[uint64]*call     // agreed to, but not yet on disk
+	parked   []*call              // agreed to, and waiting for the server
+	foreign  int                  // those of participants who still await an answer
+	running  int                  // those of them at the server
+	timeouts int                  // in a row
+	lost     []lostAnswer         // of them
 }
 
 // add gives a call its number at the server.
@@ -121,7 +126,7 @@ func (cs *calls) add(c *call) {
 
 // byQuestion finds the call that a question is about, nil if it is over.
 func (cs *calls) byQuestion(q *approval.Question) *call {
-	return cs.open[seenKey{q.Caller, q.Envelope}]
+	return cs.open[requestKey{q.Caller, q.Envelope}]
 }
 
 // enter takes a call into the books. Participants use ids again as they like
@@ -130,7 +135,7 @@ func (cs *calls) enter(c *call) {
 	key := c.caller()
 	c.elder = cs.byCaller[key]
 	cs.byCaller[key] = c
-	cs.open[seenKey{c.from, c.env}] = c
+	cs.open[requestKey{c.from, c.env}] = c
 	cs.foreign++
 }
 
@@ -149,7 +154,7 @@ func (cs *calls) meant(from, id string, envelopes []string) (all []*call) {
 
 // leave takes a call that was entered out of what its caller can refer to.
 func (cs *calls) leave(c *call) {
-	delete(cs.open, seenKey{c.from, c.env})
+	delete(cs.open, requestKey{c.from, c.env})
 	key := c.caller()
 	switch younger := cs.byCaller[key]; {
 	case younger != c:
@@ -208,6 +213,9 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *ca
 	e.calls.named++
 	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
 		life: life, ours: ours, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env, host: e.isHost(env.From)}
+	if !ours && !c.host {
+		c.body = e.replay.DigestOf(env.From, env.ID, env.Payload)
+	}
 	e.calls.enter(c)
 	return c
 }
@@ -262,7 +270,7 @@ func (e *Engine) start(c *call) {
 	e.calls.add(c)
 	c.began = e.now
 	if c.question != "" && !c.host {
-		e.seen.renew(e.now, c.from, c.env)
+		e.replay.Renew(e.now, c.from, c.env)
 	}
 	if !c.host { // the client has patience of its own, and the server's answer goes past us
 		c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
@@ -419,7 +427,7 @@ func (e *Engine) settle(c *call) {
 // have written its line long after it began.
 func (e *Engine) keepInMind(c *call) {
 	if c.number != 0 && c.from != "" && !c.host && e.now.Sub(c.began) > soonOver {
-		e.seen.renew(e.now, c.from, c.env)
+		e.replay.Renew(e.now, c.from, c.env)
 	}
 }
 

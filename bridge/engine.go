@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -58,6 +59,7 @@ type Config struct {
 
 	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
 	Seen      []Seen
+	Share     int      // requests of one participant that are known again at one time; default [replay.DefaultShare]
 	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
 }
 
@@ -95,7 +97,7 @@ type Engine struct {
 	room     room
 	server   server
 	calls    calls
-	seen     seen
+	replay   *replay.Cache
 	stopping bool
 	early    []*early // in the order in which they came
 	asides   []*aside // the same
@@ -126,8 +128,8 @@ func NewEngine(c Config) *Engine {
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
-			open: map[seenKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
-		seen:   newSeen(c.DigestKey),
+			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
+		replay: replay.New(c.DigestKey, c.Share),
 		policy: c.Policy, ledger: c.Ledger,
 	}
 	if e.policy == nil {
@@ -141,7 +143,7 @@ func NewEngine(c Config) *Engine {
 		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
 	e.book.SetRules(e.rulesOfProposals())
 	for _, s := range c.Seen {
-		e.seen.before(s)
+		e.replay.Inherit(replay.Request(s))
 	}
 	return e
 }
@@ -342,8 +344,16 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
-	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.seen.onRecord(env.From, env.ID)}, r)
+	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	e.answer(env.From, env.ID, env.Method, env.Key, e.refusal(env.From, env.Message.Get(jsonrpc.ID), r))
+}
+
+// bodyOnRecord is the digest of a participant's request as it goes on record.
+func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
+	if e.isHost(env.From) {
+		return ""
+	}
+	return e.replay.DigestOf(env.From, env.ID, env.Payload).String()
 }
 
 func (e *Engine) noteRefusal(of Record, r Refusal) {

@@ -157,11 +157,30 @@ func TestADuplicateRunsOnceAndASwappedBodyNever(t *testing.T) {
 	if s.asked() != 2 {
 		t.Error("a duplicate ran after a reconnect")
 	}
-	s.pass(seenFor + 3*time.Minute) // from when they were given up
+}
+
+// A flood of another participant's makes nothing run twice, and one's own is
+// refused instead of forgotten (FINDINGS M2).
+func TestAFloodBetweenAFrameAndItsRepeatRunsNothingTwice(t *testing.T) {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, allowsSome), Share: 50})
+	s.seatWith("bob", "mallory")
+	s.startServer()
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	for i := range 200 {
+		s.arrive(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"f%d","ts":"2026-01-01T00:00:00Z","from":"mallory","to":["fs"],"kind":"mcp/request:ping","payload":{"jsonrpc":"2.0","id":1,"method":"ping"}}`, i))
+	}
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	if s.asked() != 1 {
+		t.Errorf("the server was asked %d times", s.asked())
+	}
 	s.frames = nil
-	s.call("bob", "e9", "1", "read_file", `{"path":"a"}`)
-	if len(s.engine.seen.known) != 1 {
-		t.Errorf("%d requests are remembered beyond their time", len(s.engine.seen.known)-1)
+	s.call("mallory", "g", "1", "read_file", `{"path":"a"}`)
+	if s.asked() != 1 || !s.noted("answered", "busy") {
+		t.Error("what cannot be known again was taken")
+	}
+	s.call("bob", "e2", "1", "read_file", `{"path":"a"}`)
+	if s.asked() != 2 {
+		t.Error("bob has to pay for what mallory sent")
 	}
 }
 

@@ -48,7 +48,7 @@ func (e *Engine) question(c *call) {
 	e.calls.asked[id] = c
 	r := c.record()
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
-	r.Body = e.seen.onRecord(c.from, c.env)
+	r.Body = c.body.String()
 	r.Digest = c.digest
 	r.about(e.policy, q.Args)
 	e.note(r)

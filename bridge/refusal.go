@@ -100,6 +100,13 @@ func busy(what string) Refusal {
 	return Refusal{Code: codeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
 }
 
+// shareIsFull is for who sent more in a quarter of an hour than can be known again.
+func shareIsFull() Refusal {
+	r := busy("you sent more requests within 15 minutes than can be told from repeated ones")
+	r.RetryAfter = time.Minute
+	return r
+}
+
 func atCapacity() Refusal { return busy("the server has as many calls as it may have at one time") }
 
 func shuttingDown() Refusal {

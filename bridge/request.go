@@ -3,6 +3,7 @@ package bridge
 import (
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -130,17 +131,21 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 	e.admit(c)
 }
 
-// repeated drops a frame that was seen before: a gateway may deliver one again.
+// repeated drops a frame that was seen before: a gateway may deliver one again. One
+// that could not be known again is refused.
 func (e *Engine) repeated(env *wire.Envelope) bool {
-	if before, same := e.seen.again(e.now, env.From, env.ID, env.Payload); before {
-		reason := "duplicate_envelope"
-		if !same {
-			reason = "duplicate_id_different_body"
-		}
-		e.drop(env, reason, "")
+	switch e.replay.Take(e.now, env.From, env.ID, env.Payload) {
+	case replay.Repeated:
+		e.drop(env, "duplicate_envelope", "")
+		return true
+	case replay.Altered:
+		e.drop(env, "duplicate_id_different_body", "")
+		return true
+	case replay.Full:
+		e.refuse(env, shareIsFull())
 		return true
 	}
-	if e.calls.open[seenKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
+	if e.calls.open[requestKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
 		e.drop(env, "duplicate_envelope", "")
 		return true
 	}
@@ -245,7 +250,7 @@ func overLimit(d *policy.Decision) bool {
 func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
-	r.Body = e.seen.onRecord(c.from, c.env)
+	r.Body = c.body.String()
 	r.about(e.policy, c.arguments())
 	e.note(r)
 }

@@ -53,11 +53,16 @@ func newStage(t *testing.T, protocol string) *stage {
 
 func emptyStage(t *testing.T, protocol string) *stage {
 	t.Helper()
+	return stageWith(t, lookup(t, protocol), Config{Policy: rules(t, allowsSome)})
+}
+
+func lookup(t *testing.T, protocol string) wire.Dialect {
+	t.Helper()
 	d, ok := wire.Lookup(protocol)
 	if !ok {
 		t.Fatalf("no dialect %s", protocol)
 	}
-	return stageWith(t, d, Config{Policy: rules(t, allowsSome)})
+	return d
 }
 
 const allowsSome = "version: 1\ndefault: deny\nrules:\n - {name: some, allow: ['read_*', 'write_*']}\n"

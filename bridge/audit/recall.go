@@ -41,8 +41,13 @@ type Call struct {
 	Ended   bool // it has had its last word
 }
 
-// most is how many calls that ended are found at most, newest first.
-const most = 1 << 16
+// How many calls that ended are found of one participant, newest first: of those
+// that ran, which must not run again, and of those that did not. Nobody's are left
+// out for what another sent (FINDINGS M2).
+const (
+	mostRun     = 1 << 18
+	mostRefused = 1 << 12
+)
 
 // recall reads what is there, as far back as it matters.
 func recall(path string, since time.Time, noted Head) (Found, error) {
@@ -252,9 +257,29 @@ func (r *recollection) found() Found {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Env, b.Env))
 	}
 	slices.SortFunc(ended, older)
-	f.Calls = append(f.Calls, ended[max(0, len(ended)-most):]...)
+	f.Calls = append(f.Calls, newestOfEach(ended)...)
 	slices.SortFunc(f.Calls, older)
 	return f
+}
+
+// newestOfEach are the newest of each participant, in the order in which they were.
+func newestOfEach(ended []Call) (kept []Call) {
+	type share struct {
+		from string
+		ran  bool
+	}
+	taken := map[share]int{}
+	for _, c := range slices.Backward(ended) {
+		s, most := share{c.From, c.Started}, mostRefused
+		if c.Started {
+			most = mostRun
+		}
+		if taken[s]++; taken[s] <= most {
+			kept = append(kept, c)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }
 
 // openCalls are the calls that have started and not ended.

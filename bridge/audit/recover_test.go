@@ -305,3 +305,26 @@ func TestACallIsFoundByItsStart(t *testing.T) {
 		t.Errorf("%+v, started after %v", found.Calls, before)
 	}
 }
+
+// 67 000 refused calls of another participant, a restart, and the same frame ran
+// again (FINDINGS M2).
+func TestNobodyPushesACallOutOfTheMemoryOfTheLog(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	flood := make([]string, 1000)
+	for i := range 67 {
+		for j := range flood {
+			flood[j] = fmt.Sprintf(`{"event":"rejected","env":"m-%d-%d","from":"mallory","reason":"busy"}`, i, j)
+		}
+		mustAppend(t, l, flood...)
+	}
+	abandon(t, l)
+	_, found := open(t, path, Options{})
+	if !slices.ContainsFunc(found.Calls, func(c Call) bool { return c.From == "ana" && c.Env == "e-1" && c.Started }) {
+		t.Error("the call that ran is forgotten")
+	}
+	if n := len(found.Calls); n != 1+mostRefused {
+		t.Errorf("%d calls are remembered", n)
+	}
+}

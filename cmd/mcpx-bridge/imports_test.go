@@ -39,7 +39,9 @@ var may = map[string]string{
 	"bridge/gateway":  "bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 	"bridge/control":  "bridge/approval bridge/private stdio/jsonrpc",
 
-	"bridge":         "bridge/approval bridge/audit bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
+	"bridge/engine/replay": "",
+
+	"bridge":         "bridge/approval bridge/audit bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control",
 	"bridge/desktop": "stdio/jsonrpc stdio/outbox",
