@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/linger"
@@ -53,6 +54,7 @@ type child struct {
 	why       failure          // set before gone is closed, like the two below
 	unsent    int
 	survivors []int
+	swept     []int
 }
 
 // pipes are one end of each of the three that a process has.
@@ -164,7 +166,11 @@ func (c *child) shepherd(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	c.group.prepare(c.cmd)
-	if err := c.cmd.Start(); err != nil {
+	start := c.cmd.Start
+	if c.s.o.Sweep {
+		start = func() error { return startKin(c.cmd) }
+	}
+	if err := start(); err != nil {
 		c.group.close()
 		started <- err
 		return
@@ -189,6 +195,7 @@ func (c *child) reap() {
 		c.group.mu.Lock()
 	}
 	defer c.group.mu.Unlock()
+	lostKin(c.pid)
 	c.group.reaped = true
 	c.group.close()
 	c.state = c.cmd.ProcessState
@@ -243,8 +250,16 @@ func (c *child) watch(ctx context.Context) {
 	c.s.child.CompareAndSwap(c, nil)
 	c.linger.End()
 	c.stop(c.why)
+	if c.sweeps() {
+		if c.swept = c.sweep(); len(c.swept) > 0 {
+			c.s.log.Warn("ended what the server had left running", "event", "swept", "pids", c.swept)
+		}
+	}
 	c.drain()
 }
+
+// sweeps reports whether what the process leaves behind is ended.
+func (c *child) sweeps() bool { return c.s.o.Sweep && c.cmd != nil }
 
 func (c *child) reason(ctx context.Context) failure {
 	probe, limit := time.NewTimer(c.s.o.ProbeAfter), time.NewTimer(c.s.o.StartTimeout)
@@ -321,10 +336,12 @@ func (c *child) stop(f failure) {
 		return
 	}
 	c.group.terminate()
+	c.signalFled(syscall.SIGTERM)
 	if c.ended(t.Term) {
 		return
 	}
 	c.s.log.Warn("server killed", "event", "child_killed", "pid", c.pid)
+	c.signalFled(syscall.SIGKILL)
 	c.group.kill()
 	if !c.ended(unkillable) {
 		c.s.log.Error("server cannot be killed", "pid", c.pid)
@@ -338,6 +355,7 @@ func (c *child) kill() {
 		c.ours.stdout.Close()
 		return
 	}
+	c.signalFled(syscall.SIGKILL)
 	c.group.kill()
 }
 

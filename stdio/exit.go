@@ -128,7 +128,7 @@ type failure struct {
 }
 
 func (f failure) exit(c *child) Exit {
-	x := Exit{PID: c.pid, Code: -1, Status: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors}
+	x := Exit{PID: c.pid, Code: -1, Status: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors, Swept: c.swept}
 	if c.cmd == nil && (x.Cause == CauseExit || x.Cause == CauseStdoutEOF || x.Cause == CauseStdinClosed) {
 		x.Cause = CauseHungUp
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,11 +23,37 @@ import (
 // its arguments, until it is killed.
 const playParent = "stdio-parent"
 
+// playSweeper makes it one that sweeps, until it gets a TERM. A HUP has it start
+// the server again.
+const playSweeper = "stdio-sweeper"
+
+func sweeper(argv []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	o := quick(argv)
+	o.Sweep = true
+	s := New(o)
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	go func() {
+		for range again {
+			s.Restart("told to")
+		}
+	}()
+	if s.Run(ctx, &diary{}) != nil {
+		return 1
+	}
+	return 0
+}
+
 func TestMain(m *testing.M) {
 	stdiotest.Main()
 	if len(os.Args) > 2 && os.Args[1] == playParent {
 		New(Options{Args: os.Args[2:]}).Run(context.Background(), &diary{})
 		os.Exit(1)
+	}
+	if len(os.Args) > 2 && os.Args[1] == playSweeper {
+		os.Exit(sweeper(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -58,6 +58,9 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 	}
 	defer c.over()
 	go c.watch(ctx)
+	if c.sweeps() {
+		go c.adopts()
+	}
 	if s.o.Host != nil {
 		s.newRelay(ctx, c, h).run()
 		return c.why.exit(c), time.Since(c.born), nil

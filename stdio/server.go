@@ -41,6 +41,12 @@ type Options struct {
 	// not go together with Endpoint.
 	Host *Host
 
+	// Sweep: what the server started and that has left its process group is ended
+	// too when it ends. For that this process adopts it: Sweep is for processes
+	// that run one Server at a time, and start whatever else they start with
+	// [Beside]. Linux only.
+	Sweep bool
+
 	Dir string   // working directory of the server; default ours
 	Env []string // the whole environment of the server; nil means ours
 
@@ -178,6 +184,10 @@ type Exit struct {
 	// Survivors are processes that fled the group and still held the server's
 	// pipes after it was gone. They are reported and let be. Linux only.
 	Survivors []int
+
+	// Swept are processes that had left the group and were ended, where
+	// Options.Sweep says so.
+	Swept []int
 
 	Restarting bool          // false: Run is about to return
 	In         time.Duration // until the next launch

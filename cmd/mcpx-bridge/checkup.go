@@ -40,7 +40,7 @@ func newCheckup(p *program, argv, env []string) *checkup {
 	return &checkup{
 		listed: fail(exitFailed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %v", listingTime),
 		server: stdio.New(stdio.Options{Args: argv, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
-			Restart: stdio.Budget{Restarts: -1}, Version: version(), Log: slog.New(hushed{p.log.Handler()}), Trace: trace}),
+			Sweep: p.alone, Restart: stdio.Budget{Restarts: -1}, Version: version(), Log: slog.New(hushed{p.log.Handler()}), Trace: trace}),
 	}
 }
 
@@ -133,6 +133,9 @@ func (c *checkup) noisy() error {
 }
 
 func (c *checkup) left() error {
+	if n := len(c.exit.Swept); n > 0 {
+		return fail(exitFailed, "it started something that left its process group, and that did not end with it", "%d processes had to be ended: %v", n, c.exit.Swept)
+	}
 	if n := len(c.exit.Survivors); n > 0 {
 		return fail(exitFailed, "it started something that left its process group", "%d processes live on: %v", n, c.exit.Survivors)
 	}

@@ -30,14 +30,19 @@ type env struct {
 	// reload is sent to when the person wants settings read again; nobody need
 	// listen. Nil means never.
 	reload <-chan struct{}
+
+	// alone: nothing else runs in this process, so that every child that nobody
+	// here waits for is one that the server has left behind.
+	alone bool
 }
 
 func main() {
+	keepToOurselves()
 	collectLess()
 	wakeFewer(os.Args[1:])
 	reload := make(chan struct{})
 	ctx, hurry := untilSignalled(reload)
-	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload}))
+	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
 }
 
 // collectLess has garbage collected when the heap has grown fivefold instead of

@@ -262,7 +262,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 		return nil, err
 	}
 	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: cmp.Or(dir, p.s.Cwd), Env: env, StartTimeout: p.s.StartTimeout,
-		Version: version(), Log: p.log, Trace: trace}
+		Version: version(), Log: p.log, Trace: trace, Sweep: p.alone}
 	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))
 	if !ok {
 		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // maxToken is the most bytes a token may have.
@@ -135,7 +136,10 @@ func (p *program) tokenFromCommand(ctx context.Context, argv []string) (string, 
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stderr = p.stdin, p.stderr
 	cmd.WaitDelay = time.Second
-	text, err := cmd.Output()
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := stdio.Beside(cmd)
+	text := out.Bytes()
 	if ctx.Err() == context.DeadlineExceeded {
 		return "", misused("run it by hand to see what it waits for", "--token-command: %s gave no token within 30 s", argv[0])
 	}

@@ -1,0 +1,111 @@
+package stdio
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+// sweeping begins a process of ours that runs a server and sweeps behind it. The
+// server writes the pids of all that it is and starts to a file.
+func sweeping(t *testing.T, command string) (us *exec.Cmd, pids func() []int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pids")
+	server := strings.Join(stdiotest.Command(t, stdiotest.Script{}), "' '")
+	us = exec.Command(os.Args[0], playSweeper, "sh", "-c", strings.ReplaceAll(command, "PIDS", file)+"\necho $$ >> "+file+"\nexec '"+server+"'")
+	us.Stderr = os.Stderr
+	if err := us.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		us.Process.Kill()
+		us.Wait()
+		for _, pid := range stdiotest.Pids(t, file) {
+			syscall.Kill(pid, syscall.SIGKILL) // a test that failed leaves nothing either
+		}
+	})
+	return us, func() []int { return stdiotest.Pids(t, file) }
+}
+
+// fleeing are ways in which something that a server starts gets away from it.
+var fleeing = map[string]string{
+	"a session of its own":         `setsid sh -c 'echo $$ >> PIDS; exec sleep 1000' &`,
+	"a daemon":                     `(setsid sh -c 'echo $$ >> PIDS; exec sleep 1000' &) &`,
+	"a daemon without environment": `(setsid env -i PATH="$PATH" sh -c 'echo $$ >> PIDS; exec sleep 1000' </dev/null >/dev/null 2>&1 &) &`,
+	"one that ignores TERM":        `(setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1000; done' &) &`,
+	"a family":                     `(setsid sh -c 'echo $$ >> PIDS; setsid sh -c "echo \$\$ >> PIDS; exec sleep 1000" & exec sleep 1000' &) &`,
+}
+
+// Seen before the mend: each outlived a clean stop (FINDINGS M10).
+func TestWhatFledTheServerIsEndedWithIt(t *testing.T) {
+	for name, command := range fleeing {
+		t.Run(name, func(t *testing.T) {
+			us, pids := sweeping(t, command)
+			many := 2 + strings.Count(name, "family")
+			poll(t, "all processes", func() bool { return len(pids()) == many })
+			us.Process.Signal(syscall.SIGTERM)
+			if err := us.Wait(); err != nil {
+				t.Error(err)
+			}
+			wantGone(t, pids()...)
+		})
+	}
+}
+
+func TestWhatFledTheServerIsEndedWhenItStartsAgain(t *testing.T) {
+	us, pids := sweeping(t, fleeing["a daemon"])
+	poll(t, "both processes", func() bool { return len(pids()) == 2 })
+	first := pids()
+	us.Process.Signal(syscall.SIGHUP)
+	poll(t, "both processes again", func() bool { return len(pids()) == 4 })
+	wantGone(t, first...)
+	for _, pid := range pids()[2:] {
+		if !stdiotest.Alive(pid) {
+			t.Errorf("%d of the second server is gone", pid)
+		}
+	}
+	us.Process.Signal(syscall.SIGTERM)
+	us.Wait()
+	wantGone(t, pids()...)
+}
+
+// Who ends by itself, adopted, stays no zombie of ours.
+func TestAdoptedChildrenAreReaped(t *testing.T) {
+	us, pids := sweeping(t, `for i in 1 2 3; do (setsid sh -c 'echo $$ >> PIDS' &) ; done`)
+	poll(t, "all processes", func() bool { return len(pids()) == 4 })
+	poll(t, "no zombie", func() bool {
+		for _, p := range processes() {
+			if p.parent == us.Process.Pid && p.ended {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestAProcessIsReadWhateverItsNameIs(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a) Z 1 (b")
+	if err := os.Symlink("/bin/sleep", name); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(name, "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	p, ok := processAt(strconv.Itoa(cmd.Process.Pid))
+	if !ok || p.parent != os.Getpid() || p.ended || p.began == 0 {
+		t.Errorf("read %+v, %v", p, ok)
+	}
+	if got := fmt.Sprint(descendants([]relative{{pid: 1}, {pid: 2, parent: 1}, {pid: 3, parent: 2, ended: true}, {pid: 4, parent: 3}, {pid: 5}}, []relative{{pid: 2}})); got != fmt.Sprint([]relative{{pid: 2, parent: 1}, {pid: 4, parent: 3}}) {
+		t.Errorf("the family is %s", got)
+	}
+}
