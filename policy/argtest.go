@@ -194,6 +194,10 @@ func holdsOne(j *judgement, literals []literal, v *value) (Match, error) {
 			result, problem = Unclear, errNoText
 		case inside(l.text):
 			return Yes, nil
+		case v.kind == isObject:
+			if err := j.alike(v, l.text); err != nil {
+				result, problem = Unclear, err
+			}
 		}
 	}
 	return result, problem

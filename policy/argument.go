@@ -66,7 +66,7 @@ func (j *judgement) find(v *value, steps, way []string) ([]finding, error) {
 	case v.kind == isObject && !j.spend(len(v.keys)):
 		return nil, errTooMuch
 	case v.kind == isObject:
-		return j.find(v.member(steps[0]), steps[1:], append(way, steps[0]))
+		return j.findMember(v, steps, way)
 	}
 	i, err := strconv.ParseUint(steps[0], 10, 31)
 	if err != nil && steps[0] != "*" {
@@ -76,6 +76,16 @@ func (j *judgement) find(v *value, steps, way []string) ([]finding, error) {
 		return j.find(nil, nil, append(way, steps[0]))
 	}
 	return j.find(&v.items[i], steps[1:], append(way, steps[0]))
+}
+
+func (j *judgement) findMember(v *value, steps, way []string) ([]finding, error) {
+	m := v.member(steps[0])
+	if m == nil {
+		if err := j.alike(v, steps[0]); err != nil {
+			return nil, err
+		}
+	}
+	return j.find(m, steps[1:], append(way, steps[0]))
 }
 
 func (j *judgement) findAll(v *value, steps, way []string) ([]finding, error) {

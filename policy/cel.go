@@ -31,6 +31,7 @@ type expression struct {
 	usesArgs bool
 	whole    bool     // it may look at any of the arguments, else at those of these names
 	names    []string // of the top level, each once
+	inner    []string // of members further in, or of whatever is not args itself
 	usesNow  bool
 	longest  int // bytes of a text among the arguments that its patterns may be held against
 }
@@ -102,14 +103,28 @@ func (e *expression) looksAt(a *cel.Ast) {
 			uses++
 		case x.Kind() == celast.SelectKind && isArgs(x.AsSelect().Operand()):
 			name(x.AsSelect().FieldName())
+		case x.Kind() == celast.SelectKind:
+			e.innerName(x.AsSelect().FieldName())
 		case x.Kind() == celast.CallKind && slices.Contains(indexing, x.AsCall().FunctionName()) && isArgs(x.AsCall().Args()[0]) &&
 			x.AsCall().Args()[1].Kind() == celast.LiteralKind:
 			if s, ok := literalText(x.AsCall().Args()[1]); ok {
 				name(s)
 			}
+		case x.Kind() == celast.CallKind && (slices.Contains(indexing, x.AsCall().FunctionName()) || x.AsCall().FunctionName() == "@in"):
+			for _, operand := range x.AsCall().Args() {
+				if s, ok := literalText(operand); ok {
+					e.innerName(s)
+				}
+			}
 		}
 	}))
 	e.whole = uses > 0
+}
+
+func (e *expression) innerName(s string) {
+	if !slices.Contains(e.inner, s) {
+		e.inner = append(e.inner, s)
+	}
 }
 
 var indexing = []string{"_[_]", "_[?_]", "_?._"}
@@ -260,6 +275,11 @@ func (e *expression) sees(j *judgement) (map[string]any, error) {
 	}
 	seen := map[string]any{}
 	see := func(name string, v *value) error {
+		if len(e.inner) > 0 {
+			if err := j.alikeWithin(v, e.inner); err != nil {
+				return err
+			}
+		}
 		n := j.native(v)
 		if n.err == nil && max(n.longest, len(name)) > e.longest {
 			return errTooLong
@@ -268,6 +288,9 @@ func (e *expression) sees(j *judgement) (map[string]any, error) {
 		return n.err
 	}
 	if e.whole {
+		if err := j.alikeWithin(args, slices.Concat(e.names, e.inner)); err != nil {
+			return nil, err
+		}
 		for i := range args.items {
 			if err := see(args.keys[i], &args.items[i]); err != nil {
 				return nil, err
@@ -279,10 +302,15 @@ func (e *expression) sees(j *judgement) (map[string]any, error) {
 		if !j.spend(100 + len(args.keys)) {
 			return nil, errTooMuch
 		}
-		if v := args.member(name); v != nil {
-			if err := see(name, v); err != nil {
+		v := args.member(name)
+		if v == nil {
+			if err := j.alike(args, name); err != nil {
 				return nil, err
 			}
+			continue
+		}
+		if err := see(name, v); err != nil {
+			return nil, err
 		}
 	}
 	return seen, nil

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
 // policy reads the whole file. Groups and asks come first, whatever their
@@ -87,7 +89,9 @@ func (l *loader) redaction(at item) {
 	l.each(at, "redact", func(v item) {
 		pattern := l.text(v, "redact")
 		if !strings.Contains(pattern, "/") {
-			r.keys = append(r.keys, strings.ToLower(pattern))
+			if r.keys = append(r.keys, strings.ToLower(pattern)); fold.Name(pattern) != strings.ToLower(pattern) {
+				r.keys = append(r.keys, fold.Name(pattern))
+			}
 			return
 		}
 		steps, err := pointer(pattern)

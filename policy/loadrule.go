@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // rule reads one rule and adds it.
@@ -145,13 +146,22 @@ func checkGlob(s string) error {
 	if s == "" || oddGlob.MatchString(s) {
 		return errGlob
 	}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !strings.ContainsRune(nameBytes, r) }); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return fmt.Errorf("it fits nothing: %U stands in no name of a tool or method, which are made of letters A to Z, digits, _, ., / and -", r)
+	}
 	return nil
 }
+
+// nameBytes are what patterns of names are made of. Tools of other names are not
+// offered, since they could be taken for others; so a deny that holds such a letter
+// would stand there and deny nothing (FINDINGS L4).
+const nameBytes = idBytes + "/*?"
 
 func (l *loader) globs(at item, what string) (all globs) {
 	for _, v := range l.texts(at, what) {
 		if err := checkGlob(v.text); err != nil {
-			l.wrong(v, "regular expressions are for args; ? can stand for an odd character", "%s: %q: %v", what, v.text, err)
+			l.wrong(v, "regular expressions are for args; ? can stand for an odd character", "%s: %+q: %v", what, v.text, err)
 		}
 		all = append(all, v.text)
 	}

@@ -70,10 +70,10 @@ func segments(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, "/"), func(name string) bool { return name == "" || name == "." })
 }
 
-// fold makes names equal that some file system takes for the same: those of
+// foldFile makes names equal that some file system takes for the same: those of
 // Windows and macOS ignore case, how Unicode spells a character, zero-width
 // characters, dots and spaces at the end, and what follows a colon.
-func fold(name string) string {
+func foldFile(name string) string {
 	if simple(name) {
 		return strings.TrimRight(strings.ToLower(name), ". ")
 	}
@@ -105,7 +105,7 @@ func simple(name string) bool {
 func (p place) fold() place {
 	names := make([]string, len(p.segments))
 	for i, name := range p.segments {
-		names[i] = fold(name)
+		names[i] = foldFile(name)
 	}
 	return place{p.root, names}
 }
@@ -173,7 +173,7 @@ func (j *judgement) readingsOf(v *value) *readings {
 		p := placeOf(s)
 		r.exact, r.folded = append(r.exact, p), append(r.folded, p.fold())
 		r.bytes += len(s)
-		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0
+		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)
 	}
 	if j.paths == nil {
 		j.paths = map[*value]*readings{}
@@ -181,6 +181,31 @@ func (j *judgement) readingsOf(v *value) *readings {
 	j.paths[v] = r
 	return r
 }
+
+// leadsElsewhere reports whether a path is another one to who brings characters into
+// their usual form first: two full-width dots, or a slash of full width (FINDINGS L5).
+func leadsElsewhere(s string) bool {
+	usual := norm.NFKC.String(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+			return -1
+		}
+		return r
+	}, s))
+	was, is := separated(s), separated(usual)
+	if len(was) != len(is) || drive.MatchString(s) != drive.MatchString(usual) ||
+		strings.HasPrefix(s, "~") != strings.HasPrefix(usual, "~") || unescape(s) == s && unescape(usual) != usual {
+		return true
+	}
+	for i, name := range is {
+		if name = strings.TrimSpace(name); name != was[i] && (name == "." || name == "..") {
+			return true
+		}
+	}
+	return false
+}
+
+// separated are the names between slashes and backslashes.
+func separated(s string) []string { return strings.Split(strings.ReplaceAll(s, `\`, "/"), "/") }
 
 // pathWork is what it takes to take a path apart and to fold its names.
 func pathWork(s string) int {

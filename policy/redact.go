@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
 // redaction is which arguments are hidden on the topic and in the audit.
 type redaction struct {
-	keys     globs      // lower case; a key at any depth
+	keys     globs      // folded; a key at any depth
 	pointers [][]string // steps, * for any
 }
 
@@ -36,11 +38,16 @@ func (r redaction) stops(way []string) bool {
 	if _, ok := r.keys.match(strings.ToLower(last)); ok {
 		return true
 	}
+	if folded := fold.Name(last); !fold.Plain(last) {
+		if _, ok := r.keys.match(folded); ok {
+			return true
+		}
+	}
 	return slices.ContainsFunc(r.pointers, func(p []string) bool { return leads(p, way) })
 }
 
 func leads(pointer, way []string) bool {
-	return slices.EqualFunc(pointer, way, func(p, w string) bool { return p == "*" || p == w })
+	return slices.EqualFunc(pointer, way, func(p, w string) bool { return p == "*" || p == w || fold.Same(p, w) })
 }
 
 var (

@@ -50,7 +50,8 @@ var (
 	noArguments = &value{kind: isObject}
 )
 
-// readObject reads one JSON object strictly: no duplicate keys, no bad UTF-8,
+// readObject reads one JSON object strictly: no keys that are one, be it to a
+// lenient reader only, no bad UTF-8,
 // no lone surrogates, nothing behind it. Nothing at all stands for {}.
 func readObject(raw []byte) (*value, error) {
 	if len(raw) == 0 {
@@ -61,7 +62,7 @@ func readObject(raw []byte) (*value, error) {
 }
 
 // readShape reads an object as readObject does, but leaves strings empty that are
-// no keys.
+// no keys, and takes keys for one only if they are equal: it is for what is shown.
 func readShape(raw []byte) (*value, error) {
 	s := scanner{raw: raw, mute: true}
 	return s.object()
@@ -121,7 +122,7 @@ func (s *scanner) value(depth int) (v value, err error) {
 		return v, s.wrong("too deep")
 	case c == '{':
 		v.kind = isObject
-		seen := keyset{}
+		seen := keyset{exact: s.mute}
 		err = s.list('}', func() error { return s.member(&v, &seen, depth) })
 	case c == '[':
 		v.kind = isArray
@@ -168,33 +169,6 @@ func (s *scanner) element(v *value, depth int) error {
 	return err
 }
 
-// A keyset holds the keys of an object so far.
-type keyset struct {
-	few  []string
-	many map[string]bool // all of them, once few would take long to look through
-}
-
-// again reports whether key was added before, and adds it.
-func (k *keyset) again(key string) bool {
-	switch {
-	case k.many != nil:
-		if k.many[key] {
-			return true
-		}
-		k.many[key] = true
-	case slices.Contains(k.few, key):
-		return true
-	case len(k.few) < 16:
-		k.few = append(k.few, key)
-	default:
-		k.many = map[string]bool{key: true}
-		for _, key := range k.few {
-			k.many[key] = true
-		}
-	}
-	return false
-}
-
 func (s *scanner) member(v *value, seen *keyset, depth int) error {
 	if s.skip(); s.next() != '"' {
 		return s.wrong("a key is missing")
@@ -203,8 +177,10 @@ func (s *scanner) member(v *value, seen *keyset, depth int) error {
 	if err != nil {
 		return err
 	}
-	if seen.again(key) {
+	if twin, again := seen.again(key); again && twin == key {
 		return s.wrong(fmt.Sprintf("the key %.40q stands twice", key))
+	} else if again {
+		return fmt.Errorf("the arguments hold two keys that many servers take for one: %s and %s", visible(twin), visible(key))
 	}
 	if s.skip(); s.next() != ':' {
 		return s.wrong("a colon is missing")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -94,6 +95,25 @@ func readable(data []byte) *LoadError {
 		return &LoadError{Message: "the file is not UTF-8"}
 	case deepest > maxNesting || manyDashes.Match(data):
 		return &LoadError{Message: "the file is nested too deeply"}
+	}
+	return OneBreak(data)
+}
+
+// OneBreak refuses, with its place, what ends a line to some readers of YAML and some
+// editors only: a carriage return alone, U+0085, U+2028, U+2029. Behind it a comment
+// ends for the one and goes on for the other (FINDINGS L4). It is nil where there is
+// none.
+func OneBreak(data []byte) *LoadError {
+	line, column := 1, 1
+	for i, r := range string(data) {
+		alone := r == '\r' && !bytes.HasPrefix(data[i+1:], []byte("\n"))
+		if alone || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+			return &LoadError{Line: line, Column: column, Suggestion: "end lines with a line feed; within quotes \\r, \\N, \\L and \\P stand for such characters",
+				Message: fmt.Sprintf("%U ends a line for some readers and not for others", r)}
+		}
+		if column++; r == '\n' {
+			line, column = line+1, 1
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A setting's value comes from the command line, else from the environment,
@@ -186,6 +187,9 @@ type entry struct {
 
 // readYAML reads a mapping of keys to scalars or lists of scalars.
 func readYAML(file string, text []byte) ([]entry, error) {
+	if refused := policy.OneBreak(text); refused != nil {
+		return nil, misused(refused.Suggestion, "%s:%d:%d: %s", file, refused.Line, refused.Column, refused.Message)
+	}
 	doc, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, notYAML(file, err)

@@ -90,7 +90,11 @@ func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Cal
 	if err != nil {
 		return c, err
 	}
-	c.Args = given.guessed()
+	checked, err := jsonArguments("the arguments", given.guessed())
+	if err != nil {
+		return c, err
+	}
+	c.Args = checked.object
 	if c.Method == "prompts/get" {
 		c.Tool = nameIn(c.Args)
 	}
