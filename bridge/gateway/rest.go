@@ -139,15 +139,19 @@ func (t *topic) latest(f face, before string, limit int) []json.RawMessage {
 
 // health answers in the form by which clients detect what is spoken here: of
 // the dialects this gateway speaks, mcpx/v0.1 says most about a frame, so that
-// is what it names (WIRE 1.4).
-func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, map[string]any{
+// is what it names (WIRE 1.4). To a challenge it adds the [Proof].
+func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
+	said := map[string]any{
 		"status":    "healthy",
 		"timestamp": wire.Stamp(time.Now()),
 		"uptime":    time.Since(g.started).Seconds(),
 		"protocol":  v01.Protocol,
 		"server":    "mcpx-bridge",
-	})
+	}
+	if proof := g.prove(r); proof != "" {
+		said["proof"] = proof
+	}
+	reply(w, http.StatusOK, said)
 }
 
 // counters are what /metrics shows. By in a topic also knows whether anything was

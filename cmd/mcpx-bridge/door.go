@@ -195,7 +195,7 @@ func (d *door) dialLocal(ctx context.Context) (topic.Conn, error) {
 		return d.attach(own)
 	}
 	o := d.opt
-	o.URL = at
+	o.URL, o.NetDial = at, d.local.dial
 	return topic.Dial(ctx, o, token)
 }
 

@@ -83,7 +83,7 @@ func (l *local) find(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := health(ctx, at.URL); err != nil {
+	if err := l.alive(ctx, at.URL); err != nil {
 		return "", fmt.Errorf("%w: %w", errNobody, err)
 	}
 	return at.URL, nil
@@ -287,18 +287,17 @@ func (l *local) mint(c gateway.Claims) (string, error) {
 	return g.Mint(c)
 }
 
-// health asks a gateway whether it is one of ours, and alive.
-func health(ctx context.Context, at string) error {
-	var said struct {
-		Server string `json:"server"`
-	}
-	if err := ask(ctx, at, "/health", "", &said); err != nil {
+// alive reports whether what answers there is this machine's gateway.
+func (l *local) alive(ctx context.Context, at string) error {
+	u, err := url.Parse(at)
+	if err != nil {
 		return err
 	}
-	if said.Server != "mcpx-bridge" {
-		return fmt.Errorf("what answers at %s is no gateway of ours", at)
+	conn, err := l.dial(ctx, "tcp", u.Host)
+	if err != nil {
+		return err
 	}
-	return nil
+	return conn.Close()
 }
 
 // present lists who is in a topic of the local gateway.
@@ -312,7 +311,7 @@ func (l *local) present(ctx context.Context, at, topic string) ([]string, error)
 			ID string `json:"id"`
 		} `json:"participants"`
 	}
-	err = ask(ctx, at, "/v0.1/topics/"+url.PathEscape(topic)+"/participants", token, &said)
+	err = l.ask(ctx, at, "/v0.1/topics/"+url.PathEscape(topic)+"/participants", token, &said)
 	var ids []string
 	for _, p := range said.Participants {
 		ids = append(ids, p.ID)
@@ -320,8 +319,8 @@ func (l *local) present(ctx context.Context, at, topic string) ([]string, error)
 	return ids, err
 }
 
-// ask reads the JSON with which a gateway answers a GET.
-func ask(ctx context.Context, at, path, token string, into any) error {
+// ask reads the JSON with which this machine's gateway answers a GET.
+func (l *local) ask(ctx context.Context, at, path, token string, into any) error {
 	u, err := url.Parse(at)
 	if err != nil {
 		return err
@@ -333,10 +332,8 @@ func ask(ctx context.Context, at, path, token string, into any) error {
 	if err != nil {
 		return err
 	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	req.Header.Set("Authorization", "Bearer "+token)
+	client := http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
