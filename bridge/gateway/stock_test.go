@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -439,6 +441,37 @@ func TestOurGatewayFillsInWhatOnlyItCanVouchFor(t *testing.T) {
 		ann.send(`{"id":"bare","from":"ann","kind":"` + kindOf(p, "notifications/x") + `","payload":{"jsonrpc":"2.0","method":"notifications/x"}}`)
 		if got := twin.until(`"bare"`); !strings.Contains(got, `"protocol":"`+p+`"`) {
 			t.Errorf("a stock client of %s rejects %s", p, got)
+		}
+	}
+}
+
+// Rooms are called at our gateway as they are at stock ones (FINDINGS D12), in addresses,
+// tokens, joins and over REST; what could be read as something else is no name.
+func TestRoomsAreCalledAsAtStockGateways(t *testing.T) {
+	h := open(t, gateway.Options{})
+	for _, topic := range []string{"room:general", "#general", "a@b+c~d=e,f", "T.1_-"} {
+		in := url.QueryEscape(topic)
+		token := h.mint("ann", topic)
+		for path, d := range map[string]string{"/v0/ws?topic=": "mcp-x/v0", "/ws?topic=": "mcpx/v0.1", "/?space=": "mew/v0.4"} {
+			g := h.dial(path+in, http.Header{"Authorization": {"Bearer " + token}})
+			g.id, g.d = "ann", dialect(t, d)
+			if d == "mew/v0.4" {
+				frame, _ := json.Marshal(map[string]any{"kind": "system/join", "participantId": "ann", "space": topic, "token": token})
+				g.send(string(frame))
+			}
+			g.kind(wire.Greeting)
+			if status, body := h.get("GET", "/v0.1/topics/"+url.PathEscape(topic)+"/participants", token, nil, ""); status != 200 || !strings.Contains(body, `"ann"`) {
+				t.Errorf("%s, %s: %d %s", topic, d, status, body)
+			}
+			if status, body := h.get("GET", "/participants?space="+in, token, nil, ""); status != 200 || !strings.Contains(body, `"ann"`) {
+				t.Errorf("%s, %s: %d %s", topic, d, status, body)
+			}
+			g.ws.Close()
+		}
+	}
+	for _, topic := range []string{"", ".", "..", "*", "a b", "a\nb", "a\x00", `a"b`, `a\b`, "a/b", "a%b", "a?b", "a&b", "<b>", "räum", "a\u202eb", strings.Repeat("x", 129)} {
+		if gateway.ValidTopic(topic) {
+			t.Errorf("%q is taken for a topic", topic)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // TestWelcomeTimeout: gwy-022, a gateway that takes the upgrade and says
@@ -152,15 +154,18 @@ func TestGhost(t *testing.T) {
 					}
 				}}
 				s := sit(t, g.bubble(t, Options{Token: token("s3cret")}))
-				s.want("taken", "lost")
-				if asked.Load() != 0 {
-					t.Error("asked after the first connect")
+				s.want("taken")
+				if n := s.want("lost"); strings.Contains(n.what, "does not list us") != (c.lost == 40*time.Second) {
+					t.Error("a list that never had us is taken for one of those who are here")
+				}
+				if n := asked.Swap(0); n != 2 {
+					t.Errorf("asked %d times in the first minute, want 2", n)
 				}
 				again := s.want("taken").at
 				if c.lost == 0 {
 					s.quiet(time.Hour)
-					if n := asked.Load(); n != 2 {
-						t.Errorf("asked %d times, want 2", n)
+					if n := asked.Load(); n < 55 || n > 65 {
+						t.Errorf("asked %d times in an hour, want one a minute", n)
 					}
 					return
 				}
@@ -296,6 +301,97 @@ func TestPacing(t *testing.T) {
 				if got := c.take(); len(got) != 200 || time.Since(start) > 0 {
 					t.Errorf("%d frames arrived in %v", len(got), time.Since(start))
 				}
+			})
+		})
+	}
+}
+
+// A gateway of mew forgets us, and leaves our socket open, when somebody joins under our
+// id and leaves: that is noticed within a minute, and at once where it says so (FINDINGS
+// D5).
+func TestASeatThatIsLostWithAnOpenSocketIsNoticed(t *testing.T) {
+	const us, nobody = `{"participants":[{"id":"bob"},{"id":"fs"}]}`, `{"participants":[{"id":"bob"}]}`
+	for protocol, welcome := range map[string]string{"mcp-x/v0": welcomeD0, "mcpx/v0.1": welcomeD1, "mew/v0.4": welcomeD2("mew/v0.4")} {
+		for _, tells := range []bool{false, true} {
+			t.Run(fmt.Sprint(protocol, tells), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var list atomic.Pointer[string]
+					here, gone := us, nobody
+					list.Store(&here)
+					path := rests[protocol] + "/topics/t1/participants"
+					if rests[protocol] == "" {
+						path = "/participants"
+					}
+					g := &script{rest: map[string]http.HandlerFunc{path: func(w http.ResponseWriter, _ *http.Request) { reply(w, *list.Load()) }}, play: func(n int, p *player) {
+						p.say(welcome)
+						if n > 1 {
+							list.Store(&here)
+							p.stay()
+							return
+						}
+						d, _ := wire.Lookup(protocol)
+						time.AfterFunc(10*time.Minute+time.Second, func() {
+							list.Store(&gone)
+							if tells {
+								p.say(string(d.AppendPresence(nil, "x", "", "leave", wire.Participant{ID: "fs"})))
+							}
+						})
+						p.stay()
+					}}
+					s := sit(t, g.bubble(t, Options{}))
+					s.want("taken")
+					if tells {
+						s.want("got")
+					}
+					n := s.want("lost the gateway does not list us")
+					if after := n.at - 10*time.Minute - time.Second; after > listedEvery || tells && after != rumour {
+						t.Errorf("noticed after %v", after)
+					}
+					s.want("taken")
+					s.quiet(time.Hour)
+				})
+			})
+		}
+	}
+}
+
+// Nobody waits for the first word of a gateway that waits for ours, where that is known:
+// by the dialect that we were told, by what it says of itself, by what it did the last time
+// (FINDINGS D14).
+func TestNobodyWaitsForAGatewayThatWaitsForUs(t *testing.T) {
+	for _, c := range []struct {
+		name, dialect, path, health string
+		first, again                time.Duration
+	}{
+		{"told", "mew/v0.4", "", "", 0, 0},
+		{"it says so", "", "", `{"status":"ok","spaces":1,"clients":0,"features":["mcp-proposals"]}`, 0, 0},
+		{"nobody says so", "", "", "", firstFrameGrace, 0},
+		{"it says something else", "", "", `{"status":"healthy","protocol":"mcpx/v0.1","features":[]}`, firstFrameGrace, 0},
+		{"one that speaks first", "mew/v0.4", "/spaces/t1", "", firstFrameGrace, firstFrameGrace},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want := []time.Duration{c.first, c.again}
+				g := &script{play: func(n int, p *player) {
+					start := time.Now()
+					p.hear()
+					if d := time.Since(start); n <= 2 && d != want[n-1] {
+						t.Errorf("connection %d: joined after %v, want %v", n, d, want[n-1])
+					}
+					p.say(welcomeD2("mew/v0.4"))
+					if n == 1 {
+						p.end(1001, "")
+						return
+					}
+					p.stay()
+				}}
+				if c.health != "" {
+					g.rest = map[string]http.HandlerFunc{"/health": answers(c.health)}
+				}
+				o := g.bubble(t, Options{Dialect: c.dialect})
+				o.URL += c.path
+				s := sit(t, o)
+				s.want("taken", "lost", "taken")
 			})
 		})
 	}

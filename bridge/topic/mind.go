@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -20,19 +22,27 @@ const (
 	askTimeout      = 2 * time.Second // for one answer of a REST endpoint
 )
 
-// ghostChecks are the times after a re-connect at which the gateway has to
+// ghostChecks are the times after a connect at which the gateway has to
 // list us: the reference gateways forget a participant when its former socket
-// closes (WIRE 1.5).
+// closes (WIRE 1.5). Then it is asked every minute: those of mew forget us, and leave our
+// socket open, when somebody joins under our id and leaves (FINDINGS D5).
 var ghostChecks = []time.Duration{2 * time.Second, 40 * time.Second}
+
+const (
+	listedEvery = time.Minute
+	rumour      = time.Second // from hearing that somebody under our id came or left
+)
 
 // mind does what a session owes to the clock, until ctx ends.
 func (s *session) mind(ctx context.Context) {
-	grace, welcome := time.NewTimer(firstFrameGrace), time.NewTimer(welcomeTimeout)
+	grace, welcome := time.NewTimer(s.grace()), time.NewTimer(welcomeTimeout)
 	ping, ghost := time.NewTimer(pingEvery), time.NewTimer(time.Hour)
 	defer stopAll(grace, welcome, ping, ghost)
 	ghost.Stop()
 	heard, seated, checks := s.heard, s.seated, ghostChecks
-	asked := false
+	asked, looks := false, s.seat.opt.Dial == nil
+	waits, probed := s.probe(ctx)
+	defer probed.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -40,6 +50,8 @@ func (s *session) mind(ctx context.Context) {
 		case <-heard:
 			heard = nil
 			grace.Stop()
+		case <-waits:
+			grace.Reset(0)
 		case <-grace.C:
 			s.join()
 			welcome.Reset(welcomeTimeout)
@@ -49,8 +61,12 @@ func (s *session) mind(ctx context.Context) {
 			seated = nil
 			welcome.Stop()
 			s.settlePace(ctx)
-			if s.rejoin && s.seat.opt.Dial == nil {
+			if looks {
 				ghost.Reset(checks[0] - time.Since(s.since))
+			}
+		case <-s.rumour:
+			if looks && seated == nil {
+				ghost.Reset(rumour)
 			}
 		case <-ping.C:
 			asked = s.ping(ping, asked)
@@ -58,11 +74,44 @@ func (s *session) mind(ctx context.Context) {
 			if s.ghost(ctx) {
 				s.drop(errGhost)
 			}
-			if checks = checks[1:]; len(checks) > 0 {
-				ghost.Reset(checks[0] - time.Since(s.since))
+			next := listedEvery
+			if checks = checks[min(1, len(checks)):]; len(checks) > 0 {
+				next = checks[0] - time.Since(s.since)
 			}
+			ghost.Reset(next)
 		}
 	}
+}
+
+// grace is how long the gateway has to speak first: no time where it is known to wait for
+// us, by the dialect that we were told or by what it did the last time.
+func (s *session) grace() time.Duration {
+	switch at := s.seat.at.url; {
+	case at != nil && strings.HasPrefix(at.Path, "/spaces/"): // where one of mew speaks first (WIRE 5.3)
+	case s.seat.fixed.Joins(), s.seat.joins.Load():
+		return 0
+	}
+	return firstFrameGrace
+}
+
+// probe asks the gateway, while it may speak, whether it is one that waits for us (WIRE
+// 1.4), where nobody has said so. waits then has something to read.
+func (s *session) probe(ctx context.Context) (waits <-chan struct{}, done *sync.WaitGroup) {
+	done = &sync.WaitGroup{}
+	if s.seat.opt.Dial != nil || s.seat.fixed.Protocol != "" || s.seat.joins.Load() {
+		return nil, done
+	}
+	said := make(chan struct{}, 1)
+	done.Go(func() {
+		var health struct {
+			Protocol string
+			Features []any
+		}
+		if s.ask(ctx, s.seat.at.rest("/health", nil), &health) && health.Protocol == "" && health.Features != nil {
+			said <- struct{}{}
+		}
+	})
+	return said, done
 }
 
 func stopAll(timers ...*time.Timer) {
@@ -85,6 +134,7 @@ func (s *session) join() {
 	if t := s.tracer(); t != nil {
 		t("send", wire.AppendJoin(nil, o.ID, o.Topic, blotted))
 	}
+	s.joined.Store(true)
 	if err := s.conn.Put(wire.AppendJoin(nil, o.ID, o.Topic, s.token)); err != nil {
 		s.drop(fmt.Errorf("send the join: %w", err))
 	}
@@ -143,7 +193,8 @@ func (s *session) topicRest(name string) string {
 }
 
 // ghost reports whether the gateway answers and does not list us. No answer
-// is no verdict.
+// is no verdict, and where it has never listed us its list is not of those who are here,
+// unless we have just come back.
 func (s *session) ghost(ctx context.Context) bool {
 	at := s.topicRest("participants")
 	if rests[s.dialect.Protocol] == "" {
@@ -155,10 +206,11 @@ func (s *session) ghost(ctx context.Context) bool {
 	}
 	for _, p := range list.Participants {
 		if p.id == s.you {
+			s.seat.listed.Store(true)
 			return false
 		}
 	}
-	return true
+	return s.rejoin || s.seat.listed.Load()
 }
 
 // A participant in a list is an object with an id, or the id alone.

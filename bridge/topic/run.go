@@ -101,7 +101,7 @@ func (r *runner) once(ctx context.Context) ending {
 	}
 	s := &session{
 		seat: r.seat, h: r.h, conn: conn, url: url, token: token, rejoin: r.welcomed, log: r.seat.log,
-		heard: make(chan struct{}), seated: make(chan struct{}),
+		heard: make(chan struct{}), seated: make(chan struct{}), rumour: make(chan struct{}, 1),
 	}
 	e := s.run(ctx)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -52,6 +53,8 @@ type session struct {
 
 	heard  chan struct{} // closed by the first frame
 	seated chan struct{} // closed by the welcome
+	rumour chan struct{} // somebody came or left under our id; holds one
+	joined atomic.Bool   // we said who we are before we were welcomed
 
 	// Of the reader; where the Conn serves, of whoever is served.
 	first   bool // a frame came
@@ -205,9 +208,25 @@ func (s *session) take(frame []byte) error {
 	case s.you == "":
 		s.keep(e, len(frame))
 	default:
+		s.overhear(&e)
 		s.h.Received(&e)
 	}
 	return nil
+}
+
+// overhear has the gateway asked whether we are still here when it says that somebody
+// under our id came or left.
+func (s *session) overhear(e *wire.Envelope) {
+	if e.Kind != wire.Presence {
+		return
+	}
+	if _, who, err := e.Presence(); err != nil || who.ID != s.you {
+		return
+	}
+	select {
+	case s.rumour <- struct{}{}:
+	default: // it will be
+	}
 }
 
 func (s *session) refuse(err error) {
@@ -329,6 +348,7 @@ func (s *session) settle(d wire.Dialect, w wire.Welcome) {
 		p.pacer = newPacer(n, p, s.log)
 	}
 	s.seat.place.Store(p)
+	s.seat.joins.Store(s.joined.Load())
 	close(s.seated)
 	s.h.SeatTaken(d, w)
 	for i := range s.early {

@@ -172,7 +172,9 @@ type Seat struct {
 	fixed wire.Dialect // zero: find it out
 	log   *slog.Logger
 
-	place atomic.Pointer[place] // nil between sessions
+	place  atomic.Pointer[place] // nil between sessions
+	joins  atomic.Bool           // the gateway waits for us to join: it welcomed us after we did
+	listed atomic.Bool           // the gateway has listed us among the participants
 }
 
 // New checks the options. Its errors are *UsageErrors. It does no I/O.

@@ -46,6 +46,7 @@ type grammar struct {
 	verified     bool // gateways make sure who a frame is from (WIRE 1.2)
 	mustLink     bool // an answer that names no envelope is none (WIRE 3.6, 5.8)
 	openRequests bool // a request that serves a proposal may lack its addressee (WIRE W-9)
+	joins        bool // who connects speaks first (WIRE 5.3)
 	echoes       bool // gateways return what a participant says to it as well (WIRE 1.2)
 	tellsBoth    bool // what serves a proposal is answered to its proposer as well (WIRE 3.2)
 
@@ -146,6 +147,7 @@ var mew = grammar{
 	fills:     gapProtocol | gapID | gapTS | gapFrom | gapList,
 
 	openRequests: true,
+	joins:        true,
 	echoes:       true,
 }
 
@@ -189,6 +191,10 @@ func (d Dialect) Proposes() bool { return d.grammar != nil && d.words[Proposal] 
 // OpenRequests reports whether a request that names a proposal is made to whom
 // the proposal is addressed, where it names nobody itself (WIRE W-9).
 func (d Dialect) OpenRequests() bool { return d.grammar != nil && d.openRequests }
+
+// Joins reports whether a participant says who it is before the gateway says anything,
+// as nearly all gateways of mew expect.
+func (d Dialect) Joins() bool { return d.grammar != nil && d.joins }
 
 // Echoes reports whether participants count on hearing what they said themselves, as the
 // clients of mew do, whose gateways return it.

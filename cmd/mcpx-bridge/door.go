@@ -151,7 +151,7 @@ func checkTopic(name string) error {
 	if gateway.ValidTopic(name) {
 		return nil
 	}
-	return misused("use 1 to 128 letters, digits, _ . -", "--topic: %q is no name for a topic", name)
+	return misused("use 1 to 128 letters, digits, _ . - : @ # + ~ = ,", "--topic: %q is no name for a topic", name)
 }
 
 // seat makes the seat that goes through this door.
