@@ -89,7 +89,21 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 		return
 	}
 	for _, of := range env.Corr {
-		e.live(e.book.Withdrawn(env.From, of, clip(end.Reason)))
+		if end.Lapsed {
+			e.live(e.book.Lapsed(env.From, of, clip(end.Reason)))
+		} else {
+			e.live(e.book.Withdrawn(env.From, of, clip(end.Reason)))
+		}
+	}
+}
+
+// stood takes what somebody else says of how it stands with a proposal. A no in such
+// words is a no (FINDINGS S5).
+func (e *Engine) stood(env *wire.Envelope) {
+	if _, no := env.AsReject(); no {
+		for _, of := range env.Corr {
+			e.live(e.book.Rejected(env.From, of))
+		}
 	}
 }
 

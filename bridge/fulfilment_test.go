@@ -279,7 +279,7 @@ func TestAProposerHearsHowItStands(t *testing.T) {
 	}
 	propose("p1", "mcp.proposal.tools/call", "write_file", "")
 	q := s.question()
-	s.has(s.only(), `"kind":"mcpx.status.proposal"`, `"status":"queued"`, `"correlationId":"p1"`)
+	s.has(s.only(), `"kind":"mcpx.status.proposal"`, `"status":"considering"`, `"correlationId":"p1"`)
 	s.answers("alice", q, true, yes)
 	s.has(s.frames[0], `"status":"processing"`)
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"content":[]}}`)

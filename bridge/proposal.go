@@ -154,7 +154,8 @@ func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
 
 func (e *Engine) rulesOfProposals() proposal.Rules {
 	p := e.policy.Proposals
-	return proposal.Rules{Broadcast: p.Broadcast, RejectUntargeted: p.RejectUntargeted == "always"}
+	return proposal.Rules{Broadcast: p.Broadcast, RejectUntargeted: p.RejectUntargeted == "always",
+		RejectWhereItHelps: p.RejectUntargeted != "never"}
 }
 
 // fulfils reports whether we serve a proposal at all, if its call may be made.
@@ -175,6 +176,10 @@ func (e *Engine) mayRequest(method, key string) bool {
 // leave leaves a proposal to others that we could serve.
 func (e *Engine) leave(l *proposal.Life) {
 	delete(e.offers.calls, l)
+	if e.policy.Proposals.Fulfil != "never" && !e.book.MayServe(l) && e.book.Tells(l) {
+		e.live(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
+		return
+	}
 	why := "it is addressed to nobody"
 	switch {
 	case e.policy.Proposals.Fulfil == "never":
@@ -357,6 +362,15 @@ func (e *Engine) noted(a proposal.Noted) {
 	r.Event, r.Reason, r.Detail, r.State = a.Event, a.Reason, a.Detail, a.State.String()
 	if a.By != "" {
 		r.By = []string{a.By}
+	}
+	switch a.Event {
+	case "proposed":
+		o := Offered{a.Terms.Preferred, a.Terms.Exclusive, a.Terms.TTL.Milliseconds(), e.policy.RedactText(a.Why)}
+		if len(o.Preferred) > 0 || o.Exclusive || o.TTLMS > 0 || o.Why != "" {
+			r.Offer = &o
+		}
+	case "withdrawn", "expired":
+		r.Reason = e.policy.RedactText(r.Reason)
 	}
 	if !a.Quiet {
 		e.note(r)

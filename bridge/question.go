@@ -35,6 +35,10 @@ func (e *Engine) question(c *call) {
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.verified(),
 		Until: e.interestIn(c),
 	}
+	if c.ours {
+		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
+		q.Reason = e.policy.RedactText(c.life.Why)
+	}
 	if c.host {
 		q.Until = e.untilClientTires(c)
 		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged

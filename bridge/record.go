@@ -62,8 +62,19 @@ type Record struct {
 	Head     string   `json:"head,omitempty"`     // and its hash
 	Stderr   []string `json:"stderr,omitempty"`
 
+	Offer *Offered `json:"offer,omitempty"` // of a proposal that is made
+
 	started bool // there is a record that the call it is about went to the server
 	known   bool // there is some record of it
+}
+
+// Offered is what a proposal says of who should serve it, until when and why (seed 000,
+// "express why, not just who").
+type Offered struct {
+	Preferred []string `json:"preferred,omitempty"` // the first 16
+	Exclusive bool     `json:"exclusive,omitempty"`
+	TTLMS     int64    `json:"ttl_ms,omitempty"`
+	Why       string   `json:"why,omitempty"` // in the proposer's words, less what the policy hides
 }
 
 // argsMax is how many bytes of arguments are kept with a decision.
@@ -134,6 +145,9 @@ func (r *Record) appendAs(dst []byte, event string) []byte {
 	}
 	dst = appendText(dst, `,"head":`, r.Head)
 	dst = appendList(dst, `,"stderr":`, r.Stderr)
+	if r.Offer != nil {
+		dst = appendValue(dst, `,"offer":`, r.Offer)
+	}
 	return append(dst, '}')
 }
 
@@ -156,6 +170,10 @@ func appendList[T any](dst []byte, name string, value []T) []byte {
 	if len(value) == 0 {
 		return dst
 	}
+	return appendValue(dst, name, value)
+}
+
+func appendValue(dst []byte, name string, value any) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // lists of strings and of our own plain structs cannot fail

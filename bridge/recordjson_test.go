@@ -71,6 +71,9 @@ func fill(t *testing.T, v reflect.Value) {
 			field.SetBool(true)
 		case reflect.Slice:
 			fillSlice(t, field)
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+			fill(t, field.Elem())
 		default:
 			t.Fatalf("a record has a field of kind %s: say here how to fill it", field.Kind())
 		}

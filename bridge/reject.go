@@ -13,7 +13,7 @@ import (
 // defers tells a proposer that wants to know that people decide.
 func (e *Engine) defers(c *call) {
 	if c.ours && e.calls.asked[c.question] == c {
-		e.stands(c.life, "defer", "queued", "")
+		e.stands(c.life, "defer", "considering", "")
 	}
 }
 
@@ -22,8 +22,9 @@ func (e *Engine) defers(c *call) {
 func (e *Engine) stands(l *proposal.Life, response, status, reason string) {
 	if l.WantsResponse {
 		e.standing(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
+		return
 	}
-	if e.offers.status && l.Style == wire.Seed001 && (l.Targeted || response != "reject") {
+	if e.offers.status && (l.Targeted || response != "reject") {
 		e.standing(wire.Status, l, wire.Standing{State: status, Reason: reason})
 	}
 }

@@ -55,6 +55,8 @@ func (e *Engine) arrived(env *wire.Envelope) {
 		e.offered(env)
 	case wire.Withdraw, wire.Reject:
 		e.proposalEnds(env)
+	case wire.Status, wire.ProposalResponse:
+		e.stood(env)
 	case wire.Notification:
 		e.notified(env)
 	case wire.Presence:

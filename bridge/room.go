@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -60,8 +61,22 @@ func (e *Engine) seated(ev Seated) {
 
 // maySend reports whether the gateway lets us send something, in any spelling.
 func (e *Engine) maySend(op, method string) bool {
-	caps := &e.room.caps
+	return mayBe(&e.room.caps, op, method)
+}
+
+func mayBe(caps *wire.Caps, op, method string) bool {
 	return caps.Predicts("mcp/"+op+":"+method) || caps.Predicts("mcp/"+op) || caps.Predicts("mcp")
+}
+
+// alone reports whether nobody in the topic could serve a proposal but we: could answer
+// such a request, or make it of somebody who can.
+func (e *Engine) alone(l *proposal.Life) bool {
+	for id, p := range e.room.peers {
+		if id != l.Proposer && p.leaving == nil && (!p.caps.Stated() || mayBe(&p.caps, "response", l.Method) || mayBe(&p.caps, "request", l.Method)) {
+			return false
+		}
+	}
+	return true
 }
 
 // renewRoster takes the welcome's word for who is here. Those who are not on it

@@ -10,7 +10,7 @@ import (
 func Default() *Policy {
 	return &Policy{
 		Default:   Ask,
-		Proposals: Proposals{Fulfil: "ask", RejectUntargeted: "never"},
+		Proposals: Proposals{Fulfil: "ask", RejectUntargeted: "auto"},
 		Server:    Server{Pin: "ask"},
 		redact:    usualSecrets,
 		source:    []byte("default"),

@@ -58,7 +58,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: deny\nproposals: {broadcast: [true]}", "broadcast is true or false"},
 		{"default: deny\nproposals: {fulfill: ask}", "did you mean fulfil?"},
 		{"default: deny\nproposals: {fulfil: always}", "fulfil is one of ask, policy, never"},
-		{"default: deny\nproposals: {reject_untargeted: no}", "reject_untargeted is one of never, always"},
+		{"default: deny\nproposals: {reject_untargeted: no}", "reject_untargeted is one of auto, always, never"},
 		{"default: deny\nproposals: ask", "proposals is a mapping of broadcast, fulfil, reject_untargeted, not a single value"},
 		{"default: deny\nserver: {pin: false}", "pin is one of off, warn, ask, block"},
 		{"default: deny\nserver: {trust_hints: 1}", "trust_hints is true or false"},

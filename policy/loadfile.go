@@ -13,7 +13,7 @@ import (
 // place, because rules speak of them.
 func (l *loader) policy(root item) *Policy {
 	l.p = &Policy{
-		Proposals: Proposals{Fulfil: "ask", RejectUntargeted: "never"},
+		Proposals: Proposals{Fulfil: "ask", RejectUntargeted: "auto"},
 		Server:    Server{Pin: "ask"},
 		redact:    usualSecrets,
 	}
@@ -72,7 +72,7 @@ func (l *loader) proposals(at item) {
 	l.fields(at, "proposals", map[string]func(item){
 		"fulfil":            func(v item) { p.Fulfil = l.word(v, "fulfil", "ask", "policy", "never") },
 		"broadcast":         func(v item) { p.Broadcast = l.boolean(v, "broadcast") },
-		"reject_untargeted": func(v item) { p.RejectUntargeted = l.word(v, "reject_untargeted", "never", "always") },
+		"reject_untargeted": func(v item) { p.RejectUntargeted = l.word(v, "reject_untargeted", "auto", "always", "never") },
 	})
 }
 

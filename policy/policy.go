@@ -95,7 +95,7 @@ type Policy struct {
 type Proposals struct {
 	Fulfil           string // "ask": never without somebody's leave; "policy": as the rules say; "never"
 	Broadcast        bool   // also those addressed to nobody
-	RejectUntargeted string // "never" or "always"
+	RejectUntargeted string // "auto": where nobody else could serve it, or the proposer counts rejects; "always" or "never"
 }
 
 // Server says how far the wrapped server is believed.

@@ -3,6 +3,8 @@ package approval
 import (
 	"slices"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // maxDepth is how often one question can be passed on, whatever a policy says.
@@ -47,7 +49,7 @@ func (d *Desk) delegate(p *pending, s *seat, name string) (to Who, problem strin
 	switch {
 	case name == "" || !slices.Contains(terms.To, name):
 		return to, "a question like this cannot be passed on to " + quote(name)
-	case len(s.chain) >= min(max(terms.Depth, 1), maxDepth):
+	case len(s.chain) >= depth(terms):
 		return to, "it was passed on as often as it may be"
 	case to == s.who || slices.ContainsFunc(s.chain, func(h Hop) bool { return h.By == to }):
 		return to, quote(name) + " has had this question already"
@@ -63,6 +65,9 @@ func (d *Desk) delegate(p *pending, s *seat, name string) (to Who, problem strin
 	}
 	return to, ""
 }
+
+// depth is how often a question may be passed on.
+func depth(t *policy.Delegate) int { return min(max(t.Depth, 1), maxDepth) }
 
 func quote(name string) string {
 	var m Marks

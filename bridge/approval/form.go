@@ -56,6 +56,7 @@ func list(words ...string) []byte {
 func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	args := d.public(p.args)
 	v := p.view(d.now, s.till, args, p.q.Program)
+	v.DelegateTo = p.delegates(s)
 	var message strings.Builder
 	message.WriteString(v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
@@ -105,6 +106,9 @@ func (p *pending) metadata(s *seat, args []byte, seconds int) []byte {
 	if p.q.Proposer != "" {
 		original.str("proposer", p.q.Proposer)
 	}
+	if p.q.Reason != "" {
+		original.str("reason", p.q.Reason)
+	}
 	m.str("elicitationType", "tool_approval")
 	m.num("timeout", seconds)
 	if p.q.Terms.Priority != "" {
@@ -133,7 +137,7 @@ func (p *pending) schema(v *View) []byte {
 	if p.q.Method != toolsCall {
 		title = "Approve this request?"
 	}
-	if p.q.Terms.Delegate == nil {
+	if len(v.DelegateTo) == 0 {
 		var approve object
 		approve.str("type", "boolean")
 		approve.str("title", title)

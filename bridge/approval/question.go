@@ -17,6 +17,7 @@ type Question struct {
 	Caller   string // participant id, as the gateway gave it
 	Via      string // "request" or "proposal"
 	Proposer string // whose proposal the call fulfils, where that is not the caller; else ""
+	Reason   string // why, in the proposer's own words; "" if it says nothing
 	Method   string // "tools/call", or any other method that is judged
 	Tool     string
 

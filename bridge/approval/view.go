@@ -106,12 +106,21 @@ func (p *pending) view(now, till time.Time, args []byte, server string) View {
 		}
 		v.People = append(v.People, person)
 	}
-	if t := p.q.Terms.Delegate; t != nil {
-		for _, name := range t.To {
-			v.DelegateTo = append(v.DelegateTo, Text(name))
-		}
-	}
+	v.DelegateTo = p.delegates(p.find(Who{Door: Local}))
 	return v
+}
+
+// delegates are those to whom somebody may pass the question on, nil if to nobody,
+// as where it was passed on as often as it may be. s is nil for whoever has no seat.
+func (p *pending) delegates(s *seat) (names []string) {
+	t := p.q.Terms.Delegate
+	if t == nil || s != nil && len(s.chain) >= depth(t) {
+		return nil
+	}
+	for _, name := range t.To {
+		names = append(names, Text(name))
+	}
+	return names
 }
 
 // headline holds nothing of the caller's but its id, which the gateway gave.
@@ -142,6 +151,10 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 		add("Warning", "the server has changed this tool since the bridge first saw it")
 	}
 	add("Proposed by", Text(q.Proposer))
+	if q.Reason != "" {
+		var m Marks
+		add("The proposer says", string(m.appendQuoted(nil, q.Reason)))
+	}
 	bridge := Text(q.Bridge)
 	if server != "" {
 		bridge += " (" + Text(server) + ")"

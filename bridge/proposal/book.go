@@ -7,9 +7,10 @@ import (
 
 // Options bound a Book.
 type Options struct {
-	Max      int           // proposals remembered at one time; default 1024, a quarter of them of one proposer
-	MaxBytes int           // bytes of those that wait for others; default 32 MiB
-	Keep     time.Duration // how long one that is over is remembered; default 15 min
+	Max      int              // proposals remembered at one time; default 1024, a quarter of them of one proposer
+	MaxBytes int              // bytes of those that wait for others; default 32 MiB
+	Alone    func(*Life) bool // reports whether nobody else in the topic could serve it; nil: somebody could
+	Keep     time.Duration    // how long one that is over is remembered; default 15 min
 }
 
 // How long a proposal is remembered that others may serve, or do; and how often
@@ -22,8 +23,9 @@ const (
 // Rules are what the owner's policy says about proposals. They may change; what
 // waits is held against those of the moment at which its wait is over.
 type Rules struct {
-	Broadcast        bool // those that are addressed to nobody are ours as well
-	RejectUntargeted bool // we refuse aloud what is not addressed to us, too
+	Broadcast          bool // those that are addressed to nobody are ours as well
+	RejectUntargeted   bool // we refuse aloud what is not addressed to us, too
+	RejectWhereItHelps bool // the same where nobody else could serve it, or its proposer counts rejects
 }
 
 // A Book keeps the lives of proposals. The times it is given must not run
@@ -98,8 +100,20 @@ func (b *Book) Offered(p Proposed) []Act {
 
 // concerned reports whether we would serve a proposal, or refuse it aloud.
 func (b *Book) concerned(l *Life) bool {
-	return l.Targeted || b.rules.Broadcast || b.rules.RejectUntargeted
+	return l.Targeted || b.rules.Broadcast || b.rejectsUntargeted(l)
 }
+
+// rejectsUntargeted: whoever proposes it hears our no though it names nobody.
+func (b *Book) rejectsUntargeted(l *Life) bool { return b.rules.RejectUntargeted || b.helps(l) }
+
+// helps reports whether our no is no harm: stock proposers take the first for the last
+// (WIRE 7.8), which it is where nobody else could serve it.
+func (b *Book) helps(l *Life) bool {
+	return b.rules.RejectWhereItHelps && !l.Named && (l.CountsRejects || b.o.Alone != nil && b.o.Alone(l))
+}
+
+// Tells reports whether its proposer is to hear that we will not serve what we could.
+func (b *Book) Tells(l *Life) bool { return l.offer.QuickReject && !l.Targeted && b.helps(l) }
 
 // MayServe reports whether the rules let us serve a proposal at all.
 func (b *Book) MayServe(l *Life) bool { return l.Targeted || b.rules.Broadcast }
@@ -156,7 +170,7 @@ func (b *Book) Refuse(l *Life, reason, detail string) []Act {
 // refuse speaks up only where that is wanted: stock proposers give up at the
 // first reject, whoever it comes from (WIRE 7.8).
 func (b *Book) refuse(l *Life, reason, detail string) {
-	told := l.offer.QuickReject && (l.Targeted || b.rules.RejectUntargeted) || l.Announced
+	told := l.offer.QuickReject && (l.Targeted || b.rejectsUntargeted(l)) || l.Announced
 	how := passed
 	if told {
 		how = refused
@@ -224,10 +238,19 @@ func (b *Book) Away() {
 // is all that must be checked, since id and sender name it together. It comes
 // too late for what is running, which is no error (seed 002).
 func (b *Book) Withdrawn(who, id, reason string) []Act {
+	return b.ends(who, id, reason, false)
+}
+
+// Lapsed: a participant says that the time of its proposal is over.
+func (b *Book) Lapsed(who, id, reason string) []Act { return b.ends(who, id, reason, true) }
+
+func (b *Book) ends(who, id, reason string, lapsed bool) []Act {
 	b.begin()
 	l := b.lives[key{who, id}]
 	loud := b.chat.hears(who, b.now)
 	switch {
+	case l != nil && lapsed && b.move(l, overdue):
+		b.do(Noted{Life: l, Event: "expired", Reason: reason, Moot: true, Quiet: !loud})
 	case l != nil && b.move(l, withdrawn):
 		b.do(Noted{Life: l, Event: "withdrawn", Reason: reason, Moot: true, Quiet: !loud})
 	case l != nil || !loud:

@@ -16,6 +16,7 @@ type Life struct {
 	Style        wire.Style
 	State        State
 	Targeted     bool     // addressed to us: by the envelope, or by preference
+	Named        bool     // addressed to somebody by the envelope
 	Sole         string   // the only one it is addressed to; "" if there are several, or nobody
 	Sum          [32]byte // see Proposed
 
@@ -30,6 +31,9 @@ type Life struct {
 	// silence would not do any more. The Engine sets it.
 	Announced bool
 
+	Why           string    // the proposer wants it, in its own words
+	Terms         Terms     // what it says of who should serve it, and until when
+	CountsRejects bool      // the proposer hears a reject as one of many
 	WantsResponse bool      // the proposer asked to be told whether we serve it
 	Until         time.Time // when the proposer loses interest; zero: never
 
@@ -55,6 +59,16 @@ type Life struct {
 	taken    time.Time       // when the request that counts was made
 	ended    time.Time       // when it was over
 }
+
+// Terms are what a proposal says of who should serve it, for the record.
+type Terms struct {
+	Preferred []string // the first few
+	Exclusive bool
+	TTL       time.Duration // 0: no end
+}
+
+// preferredShown is how many of those who are preferred stand on record.
+const preferredShown = 16
 
 // A Proposed is a proposal as it arrives.
 type Proposed struct {
@@ -93,9 +107,10 @@ func newLife(p Proposed, now time.Time) *Life {
 	}
 	p.Offer.Method, p.Offer.Key = strings.Clone(p.Offer.Method), strings.Clone(p.Offer.Key)
 	l := &Life{Proposer: strings.Clone(env.From), ID: strings.Clone(env.ID), Method: p.Offer.Method, Key: p.Offer.Key,
-		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, WantsResponse: p.Offer.WantsResponse, wrong: p.Wrong, lacks: p.Lacks, since: now}
+		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, WantsResponse: p.Offer.WantsResponse, CountsRejects: p.Offer.CountsRejects, Why: strings.Clone(p.Offer.Reason), wrong: p.Wrong, lacks: p.Lacks, since: now}
 	l.to = p.Offer.Preferred
-	if len(env.To) > 0 {
+	l.Named = len(env.To) > 0
+	if l.Named {
 		l.to = nil
 		for _, id := range env.To {
 			l.to = append(l.to, strings.Clone(id))
@@ -104,6 +119,10 @@ func newLife(p Proposed, now time.Time) *Life {
 	l.Targeted = slices.Contains(l.to, p.Me)
 	if len(l.to) == 1 {
 		l.Sole = l.to[0]
+	}
+	l.Terms = Terms{Exclusive: p.Offer.Exclusive, TTL: p.Offer.TTL}
+	for _, id := range p.Offer.Preferred[:min(len(p.Offer.Preferred), preferredShown)] {
+		l.Terms.Preferred = append(l.Terms.Preferred, strings.Clone(id))
 	}
 	l.only = len(env.To) > 0 || p.Offer.Exclusive && !p.Offer.FallbackToBroadcast
 	l.Contested = !l.only || l.Sole == ""

@@ -140,6 +140,9 @@ func (e *Envelope) Complete(b Dialect, rpcID []byte) Envelope {
 		out.Payload = n.Payload()
 		return out
 	}
+	if no, ok := e.AsReject(); ok && b.grammar != nil && b.words[e.Kind] == "" {
+		return no // the dialect has no other word for it
+	}
 	calls := e.Kind == Request || e.Kind == Notification
 	if b.grammar == nil || e.Message.Raw == nil || !calls && e.Kind != Response || b.looseRPC && (calls || len(rpcID) == 0) {
 		return out

@@ -53,6 +53,8 @@ type Ending struct {
 	Of     string // the proposal
 	Reason string // a word of WIRE 5.7 or any other; "" if none was given
 	Detail string
+
+	Lapsed bool // its proposer says that its time is over, not that it takes it back (seed 002)
 }
 
 // Ending reads a Withdraw or a Reject, in any spelling; the exact reason that
@@ -77,6 +79,7 @@ func (e *Envelope) Ending() (Ending, error) {
 	}
 	n := Ending{Of: e.Corr[0], Detail: shortText(p.Detail),
 		Reason: cmp.Or(shortText(p.Reason), shortText(p.Params.Reason), shortText(p.Status))}
+	n.Lapsed = e.Spelled == "proposal/status" && shortText(p.Status) == "expired"
 	if e.Spelled == "proposal-reject" && slices.Contains(reasons, n.Detail) {
 		n.Reason, n.Detail = n.Detail, ""
 	}
@@ -110,6 +113,22 @@ func (e *Envelope) Standing() (Standing, error) {
 		return Standing{Of: e.Corr[0]}, nil
 	}
 	return Standing{Of: e.Corr[0], State: shortText(p.Status), Reason: shortText(p.Reason)}, nil
+}
+
+// No reports whether it says that its sender will not serve the proposal: a reject in
+// other words (seeds 000 and 001).
+func (s Standing) No() bool { return s.State == "reject" || s.State == "unable" }
+
+// AsReject returns a Status or ProposalResponse that is a no as the Reject that it
+// stands for, and anything else as it is. ok reports whether it is such a no.
+func (e *Envelope) AsReject() (reject Envelope, ok bool) {
+	s, err := e.Standing()
+	if err != nil || !s.No() {
+		return *e, false
+	}
+	reject = *e
+	reject.Kind, reject.Spelled, reject.Payload = Reject, "", Ending{Reason: s.Reason}.Payload()
+	return reject, true
 }
 
 // Payload returns the payload of a Status or ProposalResponse. Of goes into

@@ -110,7 +110,7 @@ func TestEnding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := e.Ending(); err != nil || got != (wire.Ending{Of: "p1", Reason: c.reason, Detail: c.detail}) || !utf8.ValidString(got.Reason) {
+		if got, err := e.Ending(); err != nil || got != (wire.Ending{Of: "p1", Reason: c.reason, Detail: c.detail, Lapsed: c.reason == "expired"}) || !utf8.ValidString(got.Reason) {
 			t.Errorf("%s %.80s: %+v, %v", c.kind, c.payload, got, err)
 		}
 	}

@@ -38,6 +38,12 @@ type Offer struct {
 	ExclusiveFor        time.Duration // 3 s unless said
 	TTL                 time.Duration // from receipt; 0: no end. All times are at most 10 minutes
 
+	// Reason is why the proposer wants it, in its own words; of more than 256 bytes the
+	// rest is left out. CountsRejects says that it hears a reject as one of many, and not as
+	// the end: a member of ours, counts_rejects, beside those of the seeds.
+	Reason        string
+	CountsRejects bool
+
 	Needs         []string // required_capabilities
 	WantsResponse bool     // asks for a ProposalResponse, which comes at once, whatever its response_timeout
 }
@@ -61,6 +67,8 @@ type offerBody struct {
 	Fulfiller     jsontext.Value `json:"fulfiller"`
 	Needs         jsontext.Value `json:"required_capabilities"`
 	WantsResponse jsontext.Value `json:"request_response"`
+	Reason        jsontext.Value `json:"reason"`
+	CountsRejects jsontext.Value `json:"counts_rejects"`
 	TTL           jsontext.Value `json:"ttl"`
 	Params        struct {
 		Tool jsontext.Value `json:"tool"`
@@ -134,6 +142,7 @@ func (p *offerBody) fill(o *Offer) error {
 		readBool(&o.Exclusive, "exclusive", first(p.Exclusive)),
 		readBool(&o.QuickReject, "quick_reject", first(p.QuickReject)),
 		readBool(&o.FallbackToBroadcast, "fallback_to_broadcast", first(p.FallbackToBroadcast)),
+		readBool(&o.CountsRejects, "counts_rejects", first(p.CountsRejects)),
 		readBool(&o.WantsResponse, "request_response", first(p.WantsResponse)),
 		readWait(&o.FallbackAfter, "fallback_timeout", first(p.FallbackAfter)),
 		readWait(&o.ExclusiveFor, "exclusive_timeout", first(p.ExclusiveFor)),
@@ -143,6 +152,7 @@ func (p *offerBody) fill(o *Offer) error {
 			wrong = append(wrong, err.Error())
 		}
 	}
+	o.Reason = shortText(p.Reason)
 	if wrong == nil {
 		return nil
 	}
@@ -245,6 +255,10 @@ func (o Offer) Payload() []byte {
 	}
 	if o.TTL > 0 {
 		dst = number(dst, `,"ttl":`, o.TTL)
+	}
+	dst = member(dst, `,"reason":`, o.Reason)
+	if o.CountsRejects {
+		dst = append(dst, `,"counts_rejects":true`...)
 	}
 	return append(dst, '}')
 }

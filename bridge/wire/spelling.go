@@ -36,7 +36,11 @@ var spellings = [kinds][]spelling{
 		{style: Seed001, word: "mcpx.reject.proposal", camel: true, names: "proposal_id"},
 		{style: Seed000, word: "proposal-reject", names: "proposal_id", closed: true},
 	},
-	Status:           {{style: Seed001, word: "mcpx.status.proposal", camel: true, names: "proposal_id"}},
+	Status: {
+		{style: Seed001, word: "mcpx.status.proposal", camel: true, names: "proposal_id"},
+		{style: Seed002, word: "proposal/status", names: "proposalId"},
+		{style: Seed000, word: "proposal/status", names: "proposalId"}, // its proposals are spelled alike
+	},
 	ProposalResponse: {{style: Seed000, word: "proposal-response", names: "proposal_id"}},
 }
 
@@ -144,6 +148,9 @@ func (how spelling) payload(e *Envelope) []byte {
 	of := e.Corr[0]
 	if e.Kind == Status || e.Kind == ProposalResponse {
 		s, _ := e.Standing()
+		if how.word == "proposal/status" && (s.State == "considering" || s.State == "queued" || s.State == "processing") {
+			s.State, s.Reason = "pending", s.State // it knows that word alone for one that nothing has ended
+		}
 		return object(nil, how.names, of, "status", s.State, "reason", s.Reason)
 	}
 	n, _ := e.Ending()

@@ -75,13 +75,22 @@ func TestToolsRequest(t *testing.T) {
 	})
 }
 
-// In a dialect that has proposals nobody needs another word for them.
-func TestToolsRequestWhereThereAreProposals(t *testing.T) {
-	g, s := perform(t, d1, ruled(t, proposalRules(fulfils), "--tools-request"))
-	p := play{g, s}
-	p.request("e1", "bob", toolsRequest("9", "read_file", readArguments))
-	p.expect(`{"to":["bob"],"correlation_id":"e1","payload":{"id":9,"error":{"code":-32601}}}`)
-	p.runs(0, 0)
+// A bridge that speaks a dialect with proposals sits beside callers who speak the
+// one without, and has only their request to tell that they propose (FINDINGS D10).
+func TestToolsRequestOfThoseWhoHaveNoOtherWord(t *testing.T) {
+	for _, d := range []tongue{d1, mew4} {
+		g, s := perform(t, d, ruled(t, proposalRules(fulfils), "--tools-request"))
+		p := play{g, s}
+		p.request("e1", "bob", toolsRequest("9", "read_file", readArguments))
+		p.expect(`{"to":["bob"],"payload":{"id":9,"!error":0}}`)
+		p.runs(0, 1)
+
+		g, s = perform(t, d, ruled(t, proposalRules(fulfils)))
+		p = play{g, s}
+		p.request("e1", "bob", toolsRequest("9", "read_file", readArguments))
+		p.expect(`{"to":["bob"],"payload":{"id":9,"error":{"code":-32601}}}`)
+		p.runs(0, 0)
+	}
 }
 
 // The samples of seed 000 call the tool tool. That is malformed unless the owner

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -26,7 +27,8 @@ type offerSettings struct {
 	TTL       time.Duration
 	Timeout   time.Duration
 	Style     string
-	Reason    string
+	Reason    string // of withdraw
+	Why       string // of propose
 }
 
 func (p *program) proposeCommand() *cobra.Command {
@@ -45,7 +47,7 @@ with the reason; the proposal's id stands there too. An interrupt, --timeout
 or --ttl withdraws the proposal. What has begun by then is not undone.
 
 Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER will not do it (or
-all who alone were to), 9 nobody did it in time.`,
+all who alone were to, or everybody here who could), 9 nobody did it in time.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
@@ -59,8 +61,16 @@ all who alone were to), 9 nobody did it in time.`,
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
 	f.DurationVar(&p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
 	f.DurationVar(&p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
+	f.StringVar(&p.s.Offer.Why, "reason", "", "why, a `SENTENCE` for whoever decides; all in the topic read it")
 	p.s.Offer.styleFlag(f)
 	return cmd
+}
+
+// warnOfSecret: all in the topic read a reason, and bridges put it on record.
+func (p *program) warnOfSecret(reason string) {
+	if policy.LooksSecret(reason) {
+		p.log.Warn("--reason looks as if a secret were in it, and all in the topic read it")
+	}
 }
 
 func (s *offerSettings) styleFlag(f *pflag.FlagSet) {
@@ -89,7 +99,7 @@ func splitTarget(args []string) (to, name string, rest []string) {
 func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.Style, err error) {
 	s := &p.s.Offer
 	o = wire.Offer{Method: "tools/call", Preferred: s.Preferred, Exclusive: s.Exclusive, FallbackAfter: s.Fallback, ExclusiveFor: s.Fallback,
-		FallbackToBroadcast: f.Changed("fallback"), TTL: s.TTL}
+		FallbackToBroadcast: f.Changed("fallback"), TTL: s.TTL, Reason: s.Why, CountsRejects: to == ""}
 	if style, err = s.style(); err != nil {
 		return o, style, err
 	}
@@ -124,8 +134,9 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
+	p.warnOfSecret(o.Reason)
 	w := newPursuit(p, to, name, o)
-	q, err := p.takeSeat(ctx, func(q *peer) { w.peer, q.onFrame, q.onMove = q, w.heard, p.saysOf(to) })
+	q, err := p.takeSeat(ctx, func(q *peer) { w.peer, q.onFrame, q.onMove = q, w.heard, w.moves(p.saysOf(to)) })
 	if err != nil {
 		return err
 	}
@@ -228,6 +239,7 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 	case proposal == "" || len(proposal) > 256 || visible(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
+	p.warnOfSecret(p.s.Offer.Reason)
 	q, err := p.takeSeat(ctx, nil)
 	if err != nil {
 		return err

@@ -152,6 +152,26 @@ func beginWith(t *testing.T, caps string, args ...string) (*stage, *sidecar) {
 	return g, g.side
 }
 
+// One for all ends with the no of the last who could do it, in whatever words: whoever
+// proposed it waited its whole time (FINDINGS S5, S18).
+func TestProposeToAllEndsWithTheLastNo(t *testing.T) {
+	spoken(t, func(t *testing.T, d tongue) {
+		t.Parallel()
+		g, s := begin(t, d, "echo", `{"text":"x"}`, "--reason", "the tests are red")
+		g.expect(d.proposalOf("", d.proposal(), `,"counts_rejects":true,"reason":"the tests are red"`))
+		p := g.proposalID()
+		for i, who := range []string{"fs", "alice", "carol"} {
+			g.send(d.frame(fmt.Sprint("j", i), who, "bob", "mcp/reject", p, `{"reason":"incapable"}`))
+		}
+		if d == d1 {
+			g.send(d.frame("j9", "mallory", "bob", "proposal-response", p, `{"status":"reject","reason":"busy"}`))
+		} else {
+			g.send(d.frame("j9", "mallory", "bob", "mcp/reject", p, `{"reason":"busy"}`))
+		}
+		s.exits(8, "mallory will not: busy", "nobody here will do echo")
+	})
+}
+
 // One for all goes on when some will not, until the time is over; then it is
 // taken back, and that in the style in which it was made.
 func TestProposeToAllOutlastsRejects(t *testing.T) {
@@ -160,11 +180,11 @@ func TestProposeToAllOutlastsRejects(t *testing.T) {
 		g, s := begin(t, d, "echo", `{"text":"x"}`, "--timeout", "4s")
 		g.expect(d.proposalOf("", d.proposal(), ""))
 		p := g.proposalID()
-		for i, who := range []string{"fs", "alice", "carol", "mallory", "fs"} {
+		for i, who := range []string{"fs", "alice", "carol", "fs"} {
 			g.send(d.frame(fmt.Sprint("j", i), who, "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 		}
 		g.expect(fmt.Sprintf(`{"!to":0,"kind":"mcp/withdraw","correlation_id":%s,"payload":{"reason":"timeout"}}`, d.link(p)))
-		s.exits(9, "mallory will not: incapable", "nobody did echo in time", "hint: a bridge leaves alone what names nobody")
+		s.exits(9, "carol will not: incapable", "nobody did echo in time", "hint: a bridge leaves alone what names nobody")
 		if n := strings.Count(s.stderr.text(), "fs will not"); n != 1 {
 			t.Errorf("fs will not, %d times", n)
 		}

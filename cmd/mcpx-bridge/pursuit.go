@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -169,12 +170,19 @@ func (w *pursuit) heard(e *wire.Envelope) {
 		w.answered(e)
 	case wire.Failure:
 		w.faulted(e)
-	case wire.Status, wire.ProposalResponse, wire.Chat:
+	case wire.Status, wire.ProposalResponse:
+		if no, is := e.AsReject(); is {
+			w.rejected(&no) // a no in other words (FINDINGS S5)
+		} else {
+			w.told(e)
+		}
+	case wire.Chat:
 		w.told(e)
 	}
 }
 
-// rejected counts only where those will not who alone could: others may still.
+// rejected counts only where those will not who alone could, or all who are here:
+// others may still.
 func (w *pursuit) rejected(e *wire.Envelope) {
 	n, err := e.Ending()
 	if err != nil || !slices.Contains(e.Corr, w.id) {
@@ -187,10 +195,16 @@ func (w *pursuit) rejected(e *wire.Envelope) {
 	}
 	r := rejection{e.From, n.Reason, n.Detail}
 	w.refused = append(w.refused, r)
+	maps.DeleteFunc(w.tries, func(_ tryKey, t try) bool { return t.by == e.From && t.at == e.From }) // it began, and came second
 	if !w.hopeless() {
 		w.log.Info(r.words())
 		return
 	}
+	w.refuse(r)
+}
+
+// refuse ends the wait: nobody is left who might do it. It is called with the lock held.
+func (w *pursuit) refuse(r rejection) {
 	if w.s.JSON {
 		w.print(jsonLine(struct {
 			Proposal string      `json:"proposal"`
@@ -201,6 +215,9 @@ func (w *pursuit) rejected(e *wire.Envelope) {
 	if w.to == "" {
 		w.log.Info(r.words())
 		last = fail(exitRefused, "--fallback lets others do it", "all who alone might do %s will not", w.tool)
+		if w.able() == nil {
+			last = fail(exitRefused, "", "nobody here will do %s", w.tool)
+		}
 	}
 	w.end(upshot{err: last})
 }
@@ -209,6 +226,9 @@ func (w *pursuit) rejected(e *wire.Envelope) {
 // called with the lock held.
 func (w *pursuit) hopeless() bool {
 	able := w.able()
+	if able == nil {
+		able = w.present()
+	}
 	for _, id := range able {
 		if !slices.ContainsFunc(w.refused, func(r rejection) bool { return r.From == id }) {
 			return false
@@ -226,6 +246,34 @@ func (w *pursuit) able() []string {
 		return w.offer.Preferred
 	}
 	return nil
+}
+
+// present are those in the topic who could do it: who may answer such a request, or
+// make it of somebody who can.
+func (w *pursuit) present() (ids []string) {
+	for _, p := range w.peer.others() {
+		c := &p.Caps
+		if !c.Stated() || c.Predicts("mcp/response:tools/call") || c.Predicts("mcp/response") || c.Predicts("mcp/request:tools/call") || c.Predicts("mcp/request") {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// moves sees who leaves: nobody waits for what they began, or for their word.
+func (w *pursuit) moves(also func(id, event string)) func(id, event string) {
+	return func(id, event string) {
+		also(id, event)
+		if event != "leave" {
+			return
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		maps.DeleteFunc(w.tries, func(_ tryKey, t try) bool { return t.at == id })
+		if n := len(w.refused); !w.over && n > 0 && w.able() == nil && w.hopeless() {
+			w.refuse(w.refused[n-1])
+		}
+	}
 }
 
 func (r rejection) words() string {
@@ -252,9 +300,13 @@ func (w *pursuit) tried(e *wire.Envelope) {
 	if _, had := w.tries[key]; had || w.over || w.triesBy(e.From) == maxTries {
 		return
 	}
-	if able := w.able(); able != nil && !slices.Contains(able, t.at) {
-		return
+	if able := w.able(); able != nil && !slices.Contains(able, t.at) || e.Method != w.offer.Method || e.Key != w.tool {
+		return // it serves something else (FINDINGS M9)
 	}
+	if t.at != t.by && t.at != "" && w.peer.here(t.at) != nil {
+		return // nobody is there to do it
+	}
+	w.refused = slices.DeleteFunc(w.refused, func(r rejection) bool { return r.From == t.at })
 	w.tries[key] = t
 	words := t.by + " does it"
 	if t.by != t.at {

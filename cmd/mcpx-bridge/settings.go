@@ -167,7 +167,7 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers that understand it how it stands with their proposals (mcpx.status.proposal)")
 	f.StringVar(&s.ProposalStyle, "proposal-style", "auto", "how to spell rejects in mcpx/v0.1, as a `STYLE`: auto (as the proposal), v2, seed000, seed001, chat or off")
 	f.BoolVar(&s.LenientParams, "lenient-params", false, "read proposals that call the tool tool, where MCP says name")
-	f.BoolVar(&s.ToolsRequest, "tools-request", false, "take tools/request for a proposal where the topic has no word for one (mcp-x/v0)")
+	f.BoolVar(&s.ToolsRequest, "tools-request", false, "take tools/request for a proposal: those who speak mcp-x/v0 have no other word for one")
 	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
 }
 
