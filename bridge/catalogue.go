@@ -84,6 +84,9 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
 const maxToolName = 128
 
+// ToolName reports whether a tool of this name is offered to anybody.
+func ToolName(name string) bool { return len(name) <= maxToolName && toolName.MatchString(name) }
+
 // relistAfter is when a listing is tried again that never reached the server.
 const relistAfter = 5 * time.Second
 
@@ -190,7 +193,7 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 	if err := json.Unmarshal(raw, &t, lenient); err != nil {
 		return "tool_unreadable"
 	}
-	if len(t.Name) > maxToolName || !toolName.MatchString(t.Name) {
+	if !ToolName(t.Name) {
 		c.withheld[t.Name] = true
 		return "tool_name_charset"
 	}
@@ -376,7 +379,7 @@ func (c catalogue) pick(all []jsontext.Value) (offered [][]byte) {
 	var names []string
 	for _, raw := range all {
 		var t definition
-		if json.Unmarshal(jsonrpc.Mend(raw), &t, lenient) != nil || len(t.Name) > maxToolName || !toolName.MatchString(t.Name) || c.withheld[t.Name] {
+		if json.Unmarshal(jsonrpc.Mend(raw), &t, lenient) != nil || !ToolName(t.Name) || c.withheld[t.Name] {
 			continue
 		}
 		print := t.fingerprint()

@@ -41,6 +41,20 @@ func TestOneBadDefinitionSpoilsNoList(t *testing.T) {
 	}
 }
 
+// Half a character, a key twice or 70 levels in one tool hid all of that peer's
+// (FINDINGS P10, P14). What is cut in two is whole to whoever reads it.
+func TestOneToolThatCannotBeReadHidesNoOther(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70)
+	s := newStage(t, desktop.Config{})
+	s.join(map[string][]string{"fs": {`{"name":"a","description":"cut \ud83d","inputSchema":{"type":"object"}}`,
+		`{"name":"b","inputSchema":{"type":"object","x":1,"x":2}}`, `{"name":"c","inputSchema":{"type":"object","x":` + deep + `}}`, `{"name":"d","inputSchema":{"type":"object"}}`}})
+	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	line := s.one(`"fs__a"`)
+	if !strings.Contains(line, "cut \ufffd") || !strings.Contains(line, `"fs__d"`) || strings.Contains(line, `"fs__b"`) || strings.Contains(line, `"fs__c"`) {
+		t.Errorf("the list is %s", line)
+	}
+}
+
 // Clients refuse a whole list for one member that is null, or without what it
 // must have, so one participant could hide what all the others offer.
 func TestOneBadMemberSpoilsNoList(t *testing.T) {

@@ -124,7 +124,7 @@ func elements(raw []byte) (all [][]byte, err error) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, errors.New("there is no list in it")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}

@@ -306,7 +306,7 @@ func (f *Face) noticed(from, method string) {
 // readPage adds a page to the list. What is wrong with one entry does not hide
 // the others.
 func (f *Face) readPage(p *peer, k int, result []byte) (cursor string, err error) {
-	at, err := pick(result, kinds[k].member, "nextCursor")
+	at, err := peek(jsonrpc.Mend(result), kinds[k].member, "nextCursor") // it is each entry that is held to more
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 )
 
@@ -260,10 +262,27 @@ func (d *doctor) server(ctx context.Context, argv []string) []tool {
 		d.report("server", "", err)
 		return nil
 	}
-	d.report("tools", fmt.Sprintf("%d tools: %s", len(c.tools), brieflyNamed(c.tools)), c.listed)
+	d.report("tools", fmt.Sprintf("%d tools: %s", len(c.tools), brieflyNamed(c.tools)), c.listed, unoffered(c.tools)...)
 	d.report("stdout", "nothing but messages", c.noisy())
 	d.report("stop", "stopped, and nothing is left of it", c.left())
 	return c.tools
+}
+
+// unoffered says which tools "run" would not offer, and why.
+func unoffered(tools []tool) (warnings []string) {
+	twins := map[string][]byte{}
+	for _, t := range tools {
+		switch twin, there := twins[t.Name]; {
+		case !bridge.ToolName(t.Name):
+			warnings = append(warnings, fmt.Sprintf("the tool %q is not offered: a name has up to 128 of A-Z a-z 0-9 _ . / -, so that it can be told from others", t.Name))
+		case there && twin != nil && !bytes.Equal(twin, t.Raw):
+			warnings = append(warnings, fmt.Sprintf("two tools called %s that differ are not offered: nobody knows which of them would run", t.Name))
+			twins[t.Name] = nil // which is said once
+		case !there:
+			twins[t.Name] = t.Raw
+		}
+	}
+	return warnings
 }
 
 func brieflyNamed(tools []tool) string {
