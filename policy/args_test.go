@@ -269,3 +269,43 @@ func TestBrokenArguments(t *testing.T) {
 	}
 	expect(t, `args: {x: {is: "\"/\b\f\n\r\té\U0001F600A\\"}}`, call(`{"x":"\"\/\b\f\n\r\t\u00E9\ud83D\ude00\u0041\\"}`), "yes")
 }
+
+// ** is every string of the arguments: one is enough where it tightens, all have to
+// pass where it loosens, and where there is none it is absent.
+func TestEveryStringOfTheArguments(t *testing.T) {
+	for _, c := range []struct{ test, args, loosens, tightens string }{
+		{`glob: "**/.env"`, `{"source":"/srv/.env","destination":"/srv/x"}`, "no", "yes"},
+		{`glob: "**/.env"`, `{"paths":["/srv/a",{"deep":["/srv/.env"]}]}`, "no", "yes"},
+		{`under: /srv`, `{"paths":["/srv/a","/srv/b"],"n":5}`, "yes", "yes"},
+		{`under: /srv`, `{"paths":["/srv/a","/etc/b"]}`, "no", "yes"},
+		{`under: /srv`, `{"paths":["/srv/a","b"]}`, "unclear", "yes"},
+		{`under: /srv`, `{"paths":["/etc/a","b"]}`, "no", "unclear"},
+		{`under: /srv`, `{"n":5,"l":[],"/srv/a":true}`, "no", "no"},
+		{`not: x`, `{}`, "no", "yes"},
+		{`lacks: x`, `{"a":"x","b":"y"}`, "no", "yes"},
+		{`regex: ".*x"`, `{"a":"x","b":"yx"}`, "yes", "yes"},
+		{`has: secret`, `{"a":{"b":"a secret"}}`, "yes", "yes"},
+		{`maxlen: 3`, `{"a":"abcd","b":"a"}`, "no", "yes"},
+		{`host: a.example`, `{"a":"https://a.example/","b":["https://b.example"]}`, "no", "yes"},
+		{`is: x`, `{"a":"` + strings.Repeat("x", 300) + `"}`, "no", "no"},
+	} {
+		loosening, tightening := judged(t, `args: {"**": {`+c.test+`}}`, call(c.args))
+		for side, got := range map[string]struct {
+			got  policy.Match
+			want string
+		}{"loosens": {loosening.Match, c.loosens}, "tightens": {tightening.Match, c.tightens}} {
+			if word := map[policy.Match]string{policy.No: "no", policy.Yes: "yes", policy.Unclear: "unclear"}[got.got]; word != got.want {
+				t.Errorf("%s of %s: %s: %s, want %s", c.test, c.args, side, word, got.want)
+			}
+		}
+	}
+	_, why := judged(t, `args: {"**": {glob: "**/.env"}}`, call(`{"paths":["/srv/a",{"deep":["/srv/.env"]}]}`))
+	if !strings.Contains(why.Why, `args /paths/1/deep/0 "/srv/.env" glob **/.env: yes`) {
+		t.Error(why.Why)
+	}
+	for _, bad := range []string{`"**": {max: 5}`, `"**": {type: string}`, `"/a/**": {is: x}`} {
+		if _, err := policy.Load("p", []byte("default: ask\nrules:\n- {deny: t, args: {"+bad+"}}")); err == nil {
+			t.Errorf("%s loads", bad)
+		}
+	}
+}

@@ -12,20 +12,32 @@ import (
 )
 
 // An address says where in the arguments a value stands: a name of the top
-// level, or a JSON pointer in which * stands for every element or member.
+// level, or a JSON pointer in which * stands for every element or member. ** is
+// every string, at any depth; names of members are none.
 type address struct {
 	label string // "args.path", "args/target/*"
 	steps []string
 	wild  bool
+	deep  bool // **; there are no steps
 }
+
+const everyString = "**"
+
+var errEveryString = errors.New("** stands alone: it is every string of the arguments")
 
 var errAddress = errors.New("a JSON pointer is made of /step/step, with ~1 for / and ~0 for ~")
 
 func newAddress(s string) (address, error) {
+	if s == everyString {
+		return address{label: "args." + s, deep: true}, nil
+	}
 	if !strings.HasPrefix(s, "/") {
 		return address{label: "args." + show(s), steps: []string{s}}, nil
 	}
 	steps, err := pointer(s)
+	if err == nil && slices.Contains(steps, everyString) {
+		err = errEveryString
+	}
 	return address{label: "args" + s, steps: steps, wild: slices.Contains(steps, "*")}, err
 }
 
@@ -103,6 +115,30 @@ func (j *judgement) findAll(v *value, steps, way []string) ([]finding, error) {
 	return all, nil
 }
 
+// strings gives all strings of the arguments, or one finding without a value.
+func (j *judgement) strings(args *value) ([]finding, error) {
+	var all []finding
+	var walk func(v *value, way []string) bool
+	walk = func(v *value, way []string) bool {
+		if v.kind == isString {
+			all = append(all, finding{v, way})
+		}
+		for i := range v.items {
+			if !j.spend(250) || !walk(&v.items[i], append(slices.Clip(way), v.step(i))) {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case !walk(args, nil):
+		return nil, errTooMuch
+	case all == nil:
+		return []finding{{}}, nil
+	}
+	return all, nil
+}
+
 // step is the way to the i-th of what v holds.
 func (v *value) step(i int) string {
 	if v.kind == isObject {
@@ -136,6 +172,9 @@ func (a argument) holds(j *judgement, s side) (Match, string) {
 		return Unclear, a.label + ": cannot be told, " + err.Error()
 	}
 	found, err := j.find(args, a.steps, nil)
+	if a.deep {
+		found, err = j.strings(args)
+	}
 	if err != nil {
 		return Unclear, a.label + ": cannot be told, " + err.Error()
 	}
@@ -177,7 +216,11 @@ func (a argument) passes(j *judgement, f finding, s side) Match {
 
 // words are what passes says, and how the tests come out as far as that decides.
 func (a argument) words(j *judgement, f finding, s side) (Match, string) {
-	shown := a.label + " " + f.show(j.p.redact.hides(f.way)) + " "
+	label := a.label
+	if a.deep && f.value != nil {
+		label = "args " + show("/"+strings.Join(f.way, "/"))
+	}
+	shown := label + " " + f.show(j.p.redact.hides(f.way)) + " "
 	result, why := Yes, ""
 	for _, t := range a.tests {
 		m, problem := t.result(j, f.value, s)

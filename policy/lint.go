@@ -69,7 +69,7 @@ func (p *Policy) Warnings(tools []Tool) []string {
 			all = append(all, r.fitting(tools)...)
 		}
 	}
-	return all
+	return append(all, p.Unreached(tools)...)
 }
 
 func (r *rule) title() string { return Reason{Rule: "rule " + r.name, Line: r.line}.title() }
@@ -90,7 +90,7 @@ func (r *rule) fitting(tools []Tool) []string {
 	}
 	var all []string
 	for _, a := range r.arguments() {
-		if !slices.ContainsFunc(fits, func(t Tool) bool { return t.mayHave(a.steps[0]) }) {
+		if !a.deep && !slices.ContainsFunc(fits, func(t Tool) bool { return t.mayHave(a.steps[0]) }) {
 			all = append(all, fmt.Sprintf("%s tests %s, which none of the tools it fits has", r.title(), a.label))
 		}
 	}

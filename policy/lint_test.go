@@ -8,6 +8,36 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
+// A deny by path missed the tools that call it paths or source, and nothing said so.
+func TestADenyMissedToolsThatCallTheArgumentSomethingElse(t *testing.T) {
+	schema := func(names string) []byte {
+		return []byte(`{"type":"object","properties":{` + names + `}}`)
+	}
+	tools := []policy.Tool{
+		{Name: "read_file", InputSchema: schema(`"path":{"type":"string"}`)},
+		{Name: "move_file", InputSchema: schema(`"source":{"type":"string"},"destination":{"type":"string"}`)},
+		{Name: "read_multiple_files", InputSchema: schema(`"paths":{"type":"array","items":{"type":"string"}},"head":{"type":"number"}`)},
+		{Name: "wait", InputSchema: schema(`"seconds":{"type":"integer"}`)},
+		{Name: "list_roots", InputSchema: schema(``)},
+	}
+	for _, c := range []struct{ rules, want string }{
+		{`- {name: n, deny: ["*"], args: {path: {glob: "**/.env"}}}`,
+			`n (line 3) denies by args.path, which these tools do not have: move_file (destination, source), read_multiple_files (paths); ` +
+				`what becomes of their calls is left to: ask by default. args: {"**": …} tests every string of the arguments`},
+		{"- {name: n, deny: ['*'], args: {path: {glob: '**/.env'}}}\n- {name: m, allow: [move_file]}\n- {deny: [read_multiple_files], args: {/paths/*: {glob: '**/.env'}}}",
+			"do not have: move_file (destination, source); what becomes of their calls is left to: allow by rule m (line 4), ask by default."},
+		{`- {name: n, deny: ["*"], args: {"**": {glob: "**/.env"}}}`, ""},
+		{`- {name: n, deny: ["*"], args: {path: {not: x}}}`, ""},
+		{`- {name: n, deny: [read_file, wait], args: {path: {glob: "**/.env"}}}`, ""},
+		{"- {name: n, deny: ['*'], args: {path: {glob: '**/.env'}}}\n- {deny: [move_file, read_multiple_files]}", ""},
+	} {
+		got := strings.Join(load(t, "default: ask\nrules:\n"+c.rules).Unreached(tools), "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s\ngot  %q\nwant %q", c.rules, got, c.want)
+		}
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	tools := []policy.Tool{
 		{Name: "read_file", InputSchema: []byte(`{"type":"object","properties":{"path":{}}}`)},

@@ -19,6 +19,9 @@ func (l *loader) arguments(at item, c *clauses) {
 		known := map[string]func(item){}
 		for name, read := range testReaders {
 			known[name] = func(v item) {
+				if a.deep && slices.Contains([]string{"max", "min", "type"}, name) {
+					l.wrong(v, "", "%s: ** is every string of the arguments, which %s says nothing about", what, name)
+				}
 				t := read(l, v, what+" "+name)
 				t.words = name + " " + words(v)
 				a.tests = append(a.tests, t)

@@ -326,6 +326,9 @@ func (l *loader) sum(at item, m *limit) {
 		"max":    func(v item) { said |= 2; m.sum = l.number(v, "max").number },
 		"window": func(v item) { m.sumWindow = l.window(v) },
 	})
+	if m.sumOf.deep {
+		l.wrong(at, "", "sum adds up numbers, and ** is every string")
+	}
 	if said != 3 || m.sum.Sign() < 0 {
 		l.wrong(at, "write sum: {arg: /amount, max: 500}", "sum adds up one argument to a max of at least 0")
 	}

@@ -42,7 +42,9 @@ func (d dice) conditions(in string) string {
 	add(0.2, `hours: "08:00-18:00 UTC"`)
 	add(0.1, "until: 2026-06-01")
 	add(0.2, "when: '"+d.one(`args.a == "x"`, `args.b > 3`, `caller == "ann"`, `has(args.c)`, `args.e.all(x, x == 5)`)+"'")
-	if d.Float64() < 0.7 {
+	if d.Float64() < 0.15 {
+		c = append(c, `args: {"**": {`+d.one(`is: x`, `not: x`, `under: /srv`, `glob: "**/x"`, `regex: "x|/srv/.*"`, `maxlen: 2`, `host: a.com`, `has: x`, `lacks: x`)+`}}`)
+	} else if d.Float64() < 0.7 {
 		c = append(c, fmt.Sprintf("args: {%s: {%s}}", argNames[d.IntN(len(argNames))], d.argTest()))
 	}
 	if in == "except" && len(c) == 0 {

@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Unreached are the warnings about denies by an argument that some of the server's
+// tools do not have, and about what becomes of calls to those.
+func (p *Policy) Unreached(tools []Tool) []string {
+	var all []string
+	for _, r := range p.rules {
+		if r.effect == Deny && r.aboutTools() {
+			all = append(all, p.missing(r, tools)...)
+		}
+	}
+	return all
+}
+
+// missing finds the tools that a deny names and, by the argument that it tests,
+// never reaches: those call it something else (FINDINGS U2).
+func (p *Policy) missing(r *rule, tools []Tool) []string {
+	var all []string
+	for _, each := range r.where {
+		a, ok := each.(argument)
+		if !ok || a.deep || a.steps[0] == "*" || a.holdsAbsent(tightens) {
+			continue
+		}
+		var missed []string
+		left := map[string]bool{}
+		for _, t := range tools {
+			if _, fits := r.tools.match(t.Name); !fits || t.mayHave(a.steps[0]) {
+				continue
+			}
+			if others := p.untested(t); len(others) > 0 {
+				missed = append(missed, t.Name+" ("+strings.Join(others, ", ")+")")
+				left[p.elsewhere(r, t)] = true
+			}
+		}
+		if len(missed) == 0 {
+			continue
+		}
+		slices.Sort(missed)
+		more := ""
+		if n := len(missed) - mostMissed; n > 0 {
+			missed, more = missed[:mostMissed], fmt.Sprintf(" and %d more", n)
+		}
+		all = append(all, fmt.Sprintf("%s denies by %s, which these tools do not have: %s%s; %s. args: {\"**\": …} tests every string of the arguments",
+			r.title(), a.label, strings.Join(missed, ", "), more, outcomes(left)))
+	}
+	return all
+}
+
+// mostMissed is how many tools one warning names.
+const mostMissed = 12
+
+// holdsAbsent reports whether one of the tests could hold without the argument.
+func (a argument) holdsAbsent(s side) bool {
+	return slices.ContainsFunc(a.tests, func(t test) bool { return t.absent(s) })
+}
+
+// untested are the arguments of a tool that could hold a text, and that no deny
+// which names the tool tests.
+func (p *Policy) untested(t Tool) []string {
+	schema, err := readObject(t.InputSchema)
+	if err != nil || schema.member("properties") == nil {
+		return nil
+	}
+	properties := schema.member("properties")
+	var names []string
+	for i, name := range properties.keys {
+		if properties.items[i].mayHoldText() && !p.denies(t, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mayHoldText reports whether what a schema describes may be or hold a string.
+func (schema *value) mayHoldText() bool {
+	of := schema.member("type")
+	return of == nil || of.kind != isString || !slices.Contains([]string{"number", "integer", "boolean", "null"}, of.text)
+}
+
+func (p *Policy) denies(t Tool, name string) bool {
+	return slices.ContainsFunc(p.rules, func(r *rule) bool {
+		if _, fits := r.tools.match(t.Name); !fits || r.effect != Deny || !r.aboutTools() {
+			return false
+		}
+		return r.plain || slices.ContainsFunc(r.where, func(each clause) bool {
+			a, ok := each.(argument)
+			return ok && (a.deep || a.steps[0] == name || a.steps[0] == "*")
+		})
+	})
+}
+
+// elsewhere says what becomes of a tool's calls that r does not reach.
+func (p *Policy) elsewhere(r *rule, t Tool) string {
+	var titles []string
+	for _, o := range p.rules {
+		if _, fits := o.tools.match(t.Name); fits && o != r && o.aboutTools() {
+			titles = append(titles, o.effect.String()+" by "+o.title())
+		}
+	}
+	return strings.Join(append(titles, p.Default.String()+" by default"), ", ")
+}
+
+func outcomes(left map[string]bool) string {
+	var all []string
+	for words := range left {
+		all = append(all, words)
+	}
+	slices.Sort(all)
+	if len(all) > 4 {
+		all = append(all[:4], "…")
+	}
+	return "what becomes of their calls is left to: " + strings.Join(all, "; or ")
+}
