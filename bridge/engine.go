@@ -104,6 +104,7 @@ type Engine struct {
 
 	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
+	waiting   *waiting // a looser one that nobody has agreed to; nil if there is none
 	ledger    policy.Ledger
 	desk      *approval.Desk
 	book      *proposal.Book
@@ -160,6 +161,8 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	switch ev := ev.(type) {
 	case Reloaded: // what is due is judged by the new rules
 		e.reload(ev.Policy)
+	case Saved:
+		e.saved(ev)
 	case Unrecorded: // a result that is let out now says that its end is not on record
 		e.markHeld(ev.Ends)
 	}
@@ -215,7 +218,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.giveUp()
 	case Leaving:
 		e.takeLeave()
-	case Tick, Reloaded:
+	case Tick, Reloaded, Saved:
 	}
 	return e.out
 }

@@ -122,6 +122,13 @@ type (
 	// Reloaded: another policy is in force.
 	Reloaded struct{ Policy *policy.Policy }
 
+	// Saved: the policy file says another one now. What lets more through than
+	// the policy in force waits for a yes at this machine.
+	Saved struct {
+		Policy *policy.Policy
+		File   string // for people
+	}
+
 	// Checkpoint: the head of the audit is to be witnessed by the topic.
 	Checkpoint struct {
 		Seq  uint64
@@ -164,6 +171,7 @@ func (Synced) event()     {}
 func (Unrecorded) event() {}
 func (AuditUp) event()    {}
 func (Reloaded) event()   {}
+func (Saved) event()      {}
 func (Checkpoint) event() {}
 
 func (Tick) event()     {}

@@ -163,6 +163,10 @@ func (e *Engine) verified() bool { return e.trustUnverified || e.room.dialect.Ve
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
 	c := e.calls.asked[s.ID]
+	if s.Question != nil && s.Question.Method == reloadQuestion {
+		e.reloadSettled(s)
+		return
+	}
 	if c == nil {
 		return
 	}
@@ -283,6 +287,10 @@ func (e *Engine) sync(c *call, s *approval.Settled) {
 // synced: the decision is on disk, or could not be put there.
 func (e *Engine) synced(ev Synced) {
 	c := e.calls.syncing[ev.Ticket]
+	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
+		e.reloadSynced(ev)
+		return
+	}
 	if c == nil {
 		return
 	}

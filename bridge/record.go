@@ -203,8 +203,9 @@ var onAudit = map[string]string{
 	"asked": "asked", "answer": "answered", "delegated": "delegated", "modified": "modified", "decided": "decided",
 	"call": "start", "answered": "end", "dropped": "dropped", "rejected": "rejected", "withdrawn": "withdrawn",
 	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
-	"reloaded": "reloaded", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
+	"reloaded": "reloaded", "reload_waiting": "reload_waiting", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
 	"grant_unused": "grant_unused", "revoked": "revoked",
+	"reload_decided": "reload_decided",
 	"proposed": "proposed", "taken": "taken", "reopened": "reopened", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired", "left": "left",
 	"proposal_diff": "proposal_diff",
 }

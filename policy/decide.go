@@ -182,7 +182,8 @@ type rule struct {
 	limit  *limit
 	say    string
 
-	plain bool // nothing but the tool decides, for warnings
+	said  string // what decides whether it applies, as the file says it, to compare files
+	plain bool   // nothing but the tool decides, for warnings
 	tools globs
 }
 

@@ -48,6 +48,7 @@ func (l *loader) rule(at item) {
 	l.fitting(at, r)
 	r.where = append(condition{parts.method, newToolClause(r.tools)}, parts.rest...)
 	r.plain = len(parts.rest)+len(r.except) == 0 && parts.method.globs == nil && r.limit == nil
+	r.said = l.saying(at)
 	l.name(at, r)
 	l.p.rules = append(l.p.rules, r)
 	if l.grants {

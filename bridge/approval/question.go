@@ -11,6 +11,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
+// PolicyReload is the method of a question that is about no call: whether a policy
+// file that lets more through than the one in force may count (FINDINGS M1).
+const PolicyReload = "policy/reload"
+
 // A Question is a call that somebody must agree to. It does not change once it
 // is open.
 type Question struct {

@@ -125,6 +125,9 @@ func (p *pending) delegates(s *seat) (names []string) {
 
 // headline holds nothing of the caller's but its id, which the gateway gave.
 func (p *pending) headline(m *Marks) string {
+	if p.q.Method == PolicyReload {
+		return "The policy file was changed and lets more through. Shall it count?"
+	}
 	text := append(m.appendText(nil, p.q.Caller), " requests permission to "...)
 	return string(m.appendText(text, p.q.wants()))
 }

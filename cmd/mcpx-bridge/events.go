@@ -142,7 +142,7 @@ func logLinesLost(n int) []byte {
 // logged already is a detail.
 func levelOf(r *bridge.Record) slog.Level {
 	switch r.Event {
-	case "dropped", "warning":
+	case "dropped", "warning", "reload_waiting":
 		return slog.LevelWarn
 	case "disconnected":
 		if !left(r) {
@@ -167,6 +167,13 @@ func levelOf(r *bridge.Record) slog.Level {
 	return slog.LevelInfo
 }
 
+func andMore(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n)
+}
+
 // left reports whether a link is down because we left.
 func left(r *bridge.Record) bool { return r.Detail == topic.ErrLeft.Error() }
 
@@ -189,6 +196,10 @@ func inWords(r *bridge.Record) string {
 		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
 	case "decided":
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
+	case "reload_waiting":
+		return fmt.Sprintf("the policy file lets more through than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): %s", r.Detail) + andMore(r.Count-1)
+	case "reload_decided":
+		return "the policy file that lets more through: " + r.Verdict + deciders(r)
 	case "revoked":
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case "withdrawn":

@@ -196,7 +196,7 @@ func (b *bridging) keepRules(ctx context.Context) error {
 	b.rules.watch(ctx, b.p.reload,
 		func(p *policy.Policy) {
 			b.attendance.policyWrong(nil)
-			b.sidecar.Handle(bridge.Reloaded{Policy: p})
+			b.sidecar.Handle(bridge.Saved{Policy: p, File: b.rules.file})
 			b.sidecar.Flush()
 		},
 		func(err error) {

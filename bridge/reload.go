@@ -1,0 +1,125 @@
+package bridge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A tool that is let write files may write the policy too, and a reload would
+// switch the gate off (FINDINGS M1). So a file that lets more through than the
+// policy in force waits for a yes at this machine, as a question that looks like
+// any other there; one that is only stricter counts at once. Nothing else of a
+// waiting file counts either. A start takes the file as it stands.
+
+// reloadQuestion is the method of that question. No server knows it.
+const reloadQuestion = approval.PolicyReload
+
+// reloadAgain is when it is asked again that could not be.
+const reloadAgain = time.Minute
+
+// A waiting policy is one that nobody has agreed to yet.
+type waiting struct {
+	policy *policy.Policy
+	file   string
+	looser []string
+	id     string // of the question; "" while it cannot be put
+	ticket uint64 // of the sync after the yes; 0 before
+	again  *alarm
+}
+
+// saved takes a policy file that was changed.
+func (e *Engine) saved(ev Saved) {
+	e.dropWaiting("replaced")
+	looser := policy.Looser(e.policy, ev.Policy)
+	switch {
+	case len(looser) == 0:
+		e.reload(ev.Policy)
+		return
+	case e.stopping:
+		return
+	}
+	e.waiting = &waiting{policy: ev.Policy, file: ev.File, looser: looser}
+	e.askToReload()
+}
+
+// dropWaiting forgets the file that waits.
+func (e *Engine) dropWaiting(reason string) {
+	w := e.waiting
+	if w == nil {
+		return
+	}
+	e.waiting = nil
+	e.alarms.stop(w.again)
+	if w.id != "" {
+		e.act(e.desk.Abort(e.now, w.id, reason))
+	}
+}
+
+// askToReload puts the question to the person at this machine.
+func (e *Engine) askToReload() {
+	w := e.waiting
+	q := approval.Question{Caller: "the policy file", Via: "request", Method: reloadQuestion, Args: w.arguments(),
+		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: 24 * time.Hour, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
+		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
+		PolicyHash: e.policy.Hash()}
+	id, acts := e.desk.Open(e.now, q)
+	w.id = id
+	e.note(Record{Event: "reload_waiting", Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
+	e.act(slices.Clone(acts))
+}
+
+// arguments are what the person reads before saying yes.
+func (w *waiting) arguments() []byte {
+	b := jsonrpc.AppendQuote([]byte(`{"file":`), w.file)
+	b = append(b, `,"looser":[`...)
+	const most = 100
+	for i, each := range w.looser[:min(len(w.looser), most)] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsonrpc.AppendQuote(b, each)
+	}
+	b = jsonrpc.AppendQuote(append(b, `],"sha256":`...), w.policy.Hash())
+	return append(b, '}')
+}
+
+// reloadSettled takes the end of the question.
+func (e *Engine) reloadSettled(s approval.Settled) {
+	w := e.waiting
+	e.do(Told{s})
+	if w == nil || w.id != s.ID {
+		return // it has been replaced
+	}
+	r := Record{Event: "reload_decided", Verdict: "deny", Question: s.ID, Reason: s.Reason, Detail: s.Said, By: names(s.By),
+		Outcome: s.Outcome.String(), Digest: s.Digest.Short()}
+	switch {
+	case s.Outcome == approval.Allowed:
+		r.Verdict = "allow"
+		e.note(r)
+		e.tickets++
+		w.ticket = e.tickets
+		e.do(Sync{w.ticket})
+		return
+	case s.Outcome == approval.Denied:
+		e.waiting = nil // until the file is changed again
+	case e.stopping:
+		e.waiting = nil
+	default: // nobody could be asked, or nobody answered within a day: it goes on waiting
+		w.id = ""
+		w.again = e.alarms.set(e.now.Add(max(s.Retry, reloadAgain)), e.askToReload)
+	}
+	e.note(r)
+}
+
+// reloadSynced: the yes is on disk, or could not be put there.
+func (e *Engine) reloadSynced(ev Synced) {
+	w := e.waiting
+	e.waiting = nil
+	if ev.Err == nil && !e.stopping {
+		e.reload(w.policy)
+	}
+}

@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Looser says in words what after may let through that before does not. It
+// compares what the two say, not what they make of some calls: where that does not
+// tell which is the looser one, after is. Nothing means that no call fares better
+// under after.
+func Looser(before, after *Policy) []string {
+	var all []string
+	add := func(looser bool, format string, a ...any) {
+		if looser {
+			all = append(all, fmt.Sprintf(format, a...))
+		}
+	}
+	add(after.Default > before.Default, "the default is %s, and was %s", after.Default, before.Default)
+	for _, r := range after.rules {
+		add(r.opens(after) && !before.hasAsLoose(r, after), "%s is new or changed, and lets calls through: %s %s", r.title(), r.effect, r.tools)
+	}
+	for _, r := range before.rules {
+		add(r.closes() && !after.hasAsStrict(r, before), "%s is gone or changed, and held calls back: %s %s", r.title(), r.effect, r.tools)
+	}
+	all = append(all, looserTerms("the default", before.defaultTerms(), after.defaultTerms())...)
+	fulfil := []string{"never", "ask", "policy"}
+	was, is := before.Proposals, after.Proposals
+	add(slices.Index(fulfil, is.Fulfil) > slices.Index(fulfil, was.Fulfil), "proposals: fulfil is %s, and was %s", is.Fulfil, was.Fulfil)
+	add(is.Broadcast && !was.Broadcast, "proposals: broadcast is true now")
+	pins := []string{"block", "ask", "warn", "off"}
+	add(slices.Index(pins, after.Server.Pin) > slices.Index(pins, before.Server.Pin), "server: pin is %s, and was %s", after.Server.Pin, before.Server.Pin)
+	rest := after.Server
+	rest.Pin = before.Server.Pin
+	add(!reflect.DeepEqual(rest, before.Server), "server is changed")
+	for _, hidden := range before.redact.keys {
+		add(!slices.Contains(after.redact.keys, hidden), "redact does not hide %s any more", hidden)
+	}
+	for _, hidden := range before.redact.pointers {
+		kept := slices.ContainsFunc(after.redact.pointers, func(p []string) bool { return slices.Equal(p, hidden) })
+		add(!kept, "redact does not hide /%s any more", strings.Join(hidden, "/"))
+	}
+	return all
+}
+
+// opens reports whether a rule can let a call through that would be stopped
+// without it: an ask can where the default denies.
+func (r *rule) opens(p *Policy) bool {
+	return r.effect == Allow || r.effect == Ask && p.Default == Deny
+}
+
+// closes reports whether a rule can stop a call: an allow can by its limit.
+func (r *rule) closes() bool { return r.effect != Allow || r.limit != nil }
+
+// hasAsLoose reports whether p has a rule that lets through what r of q does.
+func (p *Policy) hasAsLoose(r *rule, q *Policy) bool {
+	return slices.ContainsFunc(p.rules, func(o *rule) bool {
+		return o.effect == r.effect && o.said == r.said && within(r.tools, o.tools) && len(looserTerms("", p.termsOf(o), q.termsOf(r))) == 0
+	})
+}
+
+// hasAsStrict reports whether p has a rule that stops what r of q does.
+func (p *Policy) hasAsStrict(r *rule, q *Policy) bool {
+	return slices.ContainsFunc(p.rules, func(o *rule) bool {
+		switch {
+		case !within(r.tools, o.tools) || o.effect > r.effect:
+			return false
+		case r.limit != nil && o.name != r.name && o.effect == r.effect: // what was used of a limit is known by the rule's name
+			return false
+		case o.plain && o.effect == Deny && r.aboutTools():
+			return true
+		}
+		return o.said == r.said && (o.effect == Deny || len(looserTerms("", q.termsOf(r), p.termsOf(o))) == 0)
+	})
+}
+
+// termsOf are those of the questions that a rule may lead to.
+func (p *Policy) termsOf(r *rule) *Terms { return cmp.Or(r.terms, p.defaultTerms()) }
+
+// within reports whether each of the patterns stands among others too.
+func within(patterns, others globs) bool {
+	return !slices.ContainsFunc(patterns, func(s string) bool { return !slices.Contains(others, s) })
+}
+
+// looserTerms says what makes it easier to get a yes.
+func looserTerms(whose string, before, after *Terms) []string {
+	var all []string
+	add := func(looser bool, what string) {
+		if looser {
+			all = append(all, whose+" asks "+what)
+		}
+	}
+	subset := func(a, b []string) bool { return len(both(a, b)) == len(a) }
+	add(!subset(after.Of, before.Of), "more people: "+strings.Join(after.Of, ", "))
+	add(after.Need < before.Need, fmt.Sprintf("%d to agree, and asked %d", after.Need, before.Need))
+	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", after.Within.Round(time.Second), before.Within.Round(time.Second)))
+	add(after.Mode != before.Mode && after.Mode == "parallel", "all at once")
+	add(!subset(after.Remember, before.Remember), "for a yes that lasts longer: "+strings.Join(after.Remember, ", "))
+	if to := after.Delegate; to != nil {
+		add(before.Delegate == nil || !subset(to.To, before.Delegate.To) || to.Depth > before.Delegate.Depth, "people who may pass it on to more")
+	}
+	edits := map[string]Edit{}
+	for _, e := range before.Edit {
+		edits[e.Field] = e
+	}
+	for _, e := range after.Edit {
+		add(!reflect.DeepEqual(edits[e.Field], e), "people who may change "+e.Field)
+	}
+	return all
+}
+
+// saying is all of a rule that decides whether it applies, in one spelling: not its
+// name, its words to the caller, the tools that it names, nor how it asks. The
+// groups stand for their members.
+func (l *loader) saying(at item) string {
+	rest := item{form: mapping}
+	for i, key := range at.keys {
+		if !slices.Contains([]string{"name", "say", "allow", "ask", "deny", "as", "granted"}, key.text) {
+			rest.keys, rest.values = append(rest.keys, key), append(rest.values, at.values[i])
+		}
+	}
+	said := rest.spelling()
+	for _, name := range slices.Sorted(maps.Keys(l.groups)) {
+		if strings.Contains(said, name) {
+			said += fmt.Sprintf(" %s=%q", name, l.groups[name])
+		}
+	}
+	return said
+}

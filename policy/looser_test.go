@@ -1,0 +1,101 @@
+package policy_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+func TestWhatIsLooser(t *testing.T) {
+	const base = `
+default: deny
+approvers: {ops: [ann, bob]}
+asks: {default: {of: ops, need: 2, within: 5m}, one: {of: [ann], within: 5m}}
+rules:
+- {name: reads, allow: ["read_*", list], args: {path: {under: /srv}}}
+- {name: never, deny: ["*"], args: {path: {glob: "**/.env"}}, say: No.}
+- {name: writes, ask: [write], as: one}
+- {name: pays, allow: [pay], from: [ops], limit: {count: 3/day, over: ask}}
+proposals: {fulfil: ask}
+redact: ["*token*", /a/b]
+`
+	for _, c := range []struct{ name, old, new, want string }{
+		{"nothing", "", "", ""},
+		{"words", "say: No.", "say: Never.", ""},
+		{"a name", "name: never", "name: secrets", ""},
+		{"one tool less", `["read_*", list]`, `["read_*"]`, ""},
+		{"a rule for reading less", `- {name: reads, allow: ["read_*", list], args: {path: {under: /srv}}}`, "", ""},
+		{"an ask becomes a deny", `ask: [write], as: one`, `deny: [write]`, ""},
+		{"another deny", "rules:", "rules:\n- {deny: [x]}", ""},
+		{"fewer people", "ops: [ann, bob]}\nasks: {default: {of: ops, need: 2, within: 5m}, one: {of: [ann]", "ops: [ann, bob]}\nasks: {default: {of: ops, need: 2, within: 1m}, one: {of: [ann]", ""},
+		{"more hidden", "/a/b]", `/a/b, "*key*"]`, ""},
+		{"never", "fulfil: ask", "fulfil: never", ""},
+		{"a deny of all tools instead", `- {name: writes, ask: [write], as: one}`, `- {deny: [write]}`, ""},
+
+		{"the default", "default: deny", "default: ask", "the default is ask, and was deny"},
+		{"one tool more", `list]`, `list, move]`, "rule reads (line 6) is new or changed, and lets calls through: allow read_*, list, move"},
+		{"another directory", "under: /srv", "under: /", "rule reads"},
+		{"a deny is gone", `- {name: never, deny: ["*"], args: {path: {glob: "**/.env"}}, say: No.}`, "", "rule never (line 7) is gone or changed, and held calls back: deny *"},
+		{"a deny of less", `glob: "**/.env"`, `glob: "/x/.env"`, "rule never"},
+		{"an ask becomes an allow", "ask: [write], as: one", "allow: [write]", "rule writes"},
+		{"an ask under a default that denies", "rules:", "rules:\n- {ask: [x]}", "rule ask x"},
+		{"who may be asked", "one: {of: [ann]", "one: {of: [ann, eve]", "rule writes"},
+		{"how many", "need: 2", "need: 1", "the default asks 1 to agree, and asked 2"},
+		{"a member of a group", "ops: [ann, bob]", "ops: [ann, bob, eve]", "rule pays"},
+		{"a limit", "3/day", "4/day", "rule pays"},
+		{"a limit that is gone", ", limit: {count: 3/day, over: ask}", "", "rule pays"},
+		{"an except", "say: No.", "except: {from: ann}", "rule never"},
+		{"proposals", "fulfil: ask", "fulfil: policy", "proposals: fulfil is policy, and was ask"},
+		{"broadcasts", "fulfil: ask", "fulfil: ask, broadcast: true", "broadcast"},
+		{"hints", "redact:", "server: {trust_hints: true}\nredact:", "server is changed"},
+		{"pins", "redact:", "server: {pin: off}\nredact:", "pin is off"},
+		{"hidden", ", /a/b]", "]", "redact does not hide /a/b any more"},
+		{"remembered", "need: 2, within: 5m", "need: 2, within: 5m, remember: [once, always]", "the default asks for a yes that lasts longer"},
+		{"changed", "need: 2, within: 5m", "need: 2, within: 5m, edit: {f: {arg: /f}}", "people who may change f"},
+	} {
+		if !strings.Contains(base, c.old) {
+			t.Fatal(c.name)
+		}
+		got := strings.Join(policy.Looser(load(t, base), load(t, strings.Replace(base, c.old, c.new, 1))), "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s\ngot  %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+// No call fares better under a policy that is not said to be looser.
+func TestNothingIsLooserThatIsNotSaidToBe(t *testing.T) {
+	quiet := 0
+	for seed := range uint64(rounds) {
+		d := newDice(seed)
+		rules := d.rules()
+		before := load(t, file(d.fallback(), rules))
+		changed := slices.Clone(rules)
+		switch n := len(changed); {
+		case n > 0 && d.IntN(3) == 0:
+			changed = slices.Delete(changed, 0, 1)
+		case n > 0 && d.IntN(3) == 0:
+			changed[d.IntN(n)] = d.rule(d.one("allow", "ask", "deny"))
+		default:
+			changed = append(changed, d.rule(d.one("ask", "deny", "deny")))
+		}
+		after := load(t, file(before.Default.String(), changed))
+		if len(policy.Looser(before, after)) > 0 {
+			continue
+		}
+		quiet++
+		dice := dice{rand.New(rand.NewPCG(seed, 11))}
+		for range 50 {
+			c := dice.call(dice.args())
+			if x, y := before.Decide(c, nil), after.Decide(c, nil); y.Verdict > x.Verdict {
+				t.Fatalf("seed %d: %s before, %s after\n%s\n%s", seed, x, y, strings.Join(rules, ""), strings.Join(changed, ""))
+			}
+		}
+	}
+	if quiet < rounds/10 {
+		t.Errorf("only %d of %d are tighter", quiet, rounds)
+	}
+}
