@@ -242,6 +242,7 @@ func (e *Engine) listed(c catalogue, err error) {
 	if first {
 		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
 		e.do(Serving{Tools: len(c.tools), PID: e.server.hello.PID})
+		e.doubt()
 	}
 	if news { // not each time that we look
 		e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))

@@ -468,6 +468,7 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 func (e *Engine) reload(p *policy.Policy) {
 	e.policy = p
 	e.note(Record{Event: "reloaded", Detail: p.Hash()})
+	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
 	e.act(e.desk.Reload(e.now, e.decideAgain))
 }

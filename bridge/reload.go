@@ -123,3 +123,15 @@ func (e *Engine) reloadSynced(ev Synced) {
 		e.reload(w.policy)
 	}
 }
+
+// doubt warns of denies that some of the server's tools slip past (FINDINGS U2).
+func (e *Engine) doubt() {
+	var all []policy.Tool
+	for _, name := range sorted(e.server.tools.tools) {
+		t := e.server.tools.tools[name]
+		all = append(all, policy.Tool{Name: name, InputSchema: t.schema, Hints: t.hints})
+	}
+	for _, w := range e.policy.Unreached(all) {
+		e.note(Record{Event: "warning", Reason: "deny_unreached", Detail: w})
+	}
+}

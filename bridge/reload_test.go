@@ -129,3 +129,17 @@ func TestNobodyAtThisMachineLetsALooserPolicyWait(t *testing.T) {
 		t.Error("it counts")
 	}
 }
+
+func TestADenyThatToolsSlipPastIsWarnedOf(t *testing.T) {
+	s := reloadStage(t)
+	const slips = "version: 1\ndefault: deny\nrules:\n - {name: some, allow: ['read_*', 'write_*']}\n - {name: env, deny: ['*'], args: {file: {glob: '**/.env'}}}\n"
+	s.saves(slips)
+	if !s.noted("warning", "deny_unreached") {
+		t.Errorf("%+v", s.notes)
+	}
+	s.notes = nil
+	s.saves(strings.Replace(slips, "file:", "'**':", 1) + " - {deny: ['*'], args: {file: {glob: '**/.env'}}}\n")
+	if s.noted("warning", "deny_unreached") {
+		t.Errorf("%+v", s.notes)
+	}
+}

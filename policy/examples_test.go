@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -46,6 +47,22 @@ func TestExamples(t *testing.T) {
 		}
 		for _, w := range p.Warnings(nil) {
 			t.Errorf("%s: %s", name, w)
+		}
+	}
+}
+
+// How many must agree to a merge hung on an argument that the caller chose and the
+// server did not read.
+func TestTheCallerDidNotChooseHowManyMustAgree(t *testing.T) {
+	p, err := policy.Load("git-hosting.yaml", examples(t)["git-hosting.yaml"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"", `,"base":"main"`, `,"base":"release/2.0"`, `,"head":"x"`} {
+		c := policy.Call{From: "dev-agent", Via: "request", Method: "tools/call", Tool: "merge_pull_request",
+			Args: []byte(`{"owner":"acme","repo":"engine","pullNumber":7` + more + `}`), Now: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}
+		if d := p.Decide(c, nil); d.Verdict != policy.Ask || d.Ask.Need != 2 {
+			t.Errorf("with %s: %s", more, d)
 		}
 	}
 }

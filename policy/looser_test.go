@@ -99,3 +99,29 @@ func TestNothingIsLooserThatIsNotSaidToBe(t *testing.T) {
 		t.Errorf("only %d of %d are tighter", quiet, rounds)
 	}
 }
+
+func TestAnAskThatNobodyCouldEverAnswer(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		host bool
+		want string // "" for none
+	}{
+		{"default: deny\nasks: {own: {of: [fs]}}\nrules:\n- {name: w, ask: [x], as: own}\nproposals: {fulfil: policy}", false, "p:4:1: rule w asks for 1 who agree, of fs, and fs is this bridge itself: nobody could ever answer it"},
+		{"default: ask\nasks: {default: {of: [ann, fs], need: 2}}", false, "p: the default asks for 2 who agree, of ann, fs, and fs is this bridge itself"},
+		{"default: deny\nasks: {default: {of: [fs]}}", false, "the default asks"},
+		{"default: ask\nasks: {default: {of: [host]}}", false, "host is nobody without --stdio and --gate-host"},
+		{"default: ask\nasks: {default: {of: [host]}}", true, ""},
+		{"default: ask\nasks: {default: {of: [host, local, fs], need: 1}}", false, ""},
+		{"default: deny\nasks: {own: {of: [fs]}}\nproposals: {fulfil: never}\nrules:\n- {name: w, allow: [x], limit: {count: 1/day, over: ask}, as: own}", false, "rule w asks"},
+		{"default: deny\nasks: {own: {of: [fs]}}\nproposals: {fulfil: never}", false, ""},
+	} {
+		got := ""
+		if wrong := load(t, c.text).Unanswerable("fs", c.host); wrong != nil {
+			wrong.File = "p"
+			got = wrong.Error()
+		}
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s\ngot  %q\nwant %q", c.text, got, c.want)
+		}
+	}
+}

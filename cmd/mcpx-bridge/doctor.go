@@ -228,7 +228,7 @@ func (p *program) workDir() string {
 
 // policy looks at what would be in force, and who would be asked.
 func (d *doctor) policy(tools []tool) {
-	rules, now, err := d.p.newRulebook()
+	rules, now, err := d.p.newRulebook(d.p.s.ID)
 	if err != nil {
 		d.report("policy", "", err)
 		return

@@ -56,7 +56,7 @@ func TestADraftIsMadeOfAnyTools(t *testing.T) {
 	checkDraft(t, nil)
 	var all []tool
 	for _, raw := range []string{
-		`{"name":"plain"}`,
+		`{"name":"plain"}`, `{"name":"re:x"}`, `{"name":"re:(a|b)*"}`, `{"name":"[a-z]"}`, `{"name":"re:"}`,
 		`{"name":"yes","annotations":{"readOnlyHint":true,"destructiveHint":true}}`,
 		`{"name":"123"}`, `{"name":"null"}`, `{"name":"*"}`, `{"name":"delete_*"}`,
 		`{"name":"a\"b"}`, `{"name":"a\nallow: [\"*\"]"}`, `{"name":"a # b: c"}`, `{"name":"ünïcode"}`, `{"name":"\u202egpj"}`,

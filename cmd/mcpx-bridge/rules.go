@@ -26,6 +26,9 @@ type rulebook struct {
 	flags *policy.Policy // --allow and --deny
 	bare  *policy.Policy // in force without a file
 	seen  looks          // of the file when it was last read
+
+	self string // our participant id, who is never asked
+	host bool   // whether the client's own calls are judged, so that its person can be asked
 }
 
 // Looks tell whether a file may have changed.
@@ -45,12 +48,12 @@ func looksOf(file string) looks {
 
 // newRulebook reads the flags and the file, and refuses what is wrong in them
 // before anything is started.
-func (p *program) newRulebook() (*rulebook, *policy.Policy, error) {
+func (p *program) newRulebook(self string) (*rulebook, *policy.Policy, error) {
 	flags, err := policy.Flags(p.s.Allow, p.s.Deny)
 	if err != nil {
 		return nil, nil, misused("--allow 'read_*'", "%w", err)
 	}
-	r := &rulebook{file: p.s.Policy, flags: flags}
+	r := &rulebook{file: p.s.Policy, flags: flags, self: self, host: p.s.GateHost}
 	if r.bare, err = p.barePolicy(flags); err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +137,12 @@ func (r *rulebook) read() (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.With(r.flags), nil
+	now := p.With(r.flags)
+	if wrong := now.Unanswerable(r.self, r.host); wrong != nil {
+		wrong.File = r.file
+		return nil, wrong
+	}
+	return now, nil
 }
 
 // readPolicy reads a file no further than [policy.Load] needs to see that it is

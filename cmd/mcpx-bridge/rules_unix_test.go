@@ -17,7 +17,7 @@ func TestAPolicyThatAnybodyCanWriteIsNotTaken(t *testing.T) {
 	}
 	p := &program{}
 	p.s.Policy = file
-	r, _, err := p.newRulebook()
+	r, _, err := p.newRulebook("fs")
 	if err != nil {
 		t.Fatal(err)
 	}

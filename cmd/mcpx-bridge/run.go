@@ -267,7 +267,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 	if !ok {
 		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
 	}
-	rules, now, err := p.newRulebook()
+	rules, now, err := p.newRulebook(id)
 	if err != nil {
 		return nil, err
 	}
