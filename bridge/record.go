@@ -206,7 +206,7 @@ var onAudit = map[string]string{
 	"reloaded": "reloaded", "reload_waiting": "reload_waiting", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
 	"grant_unused": "grant_unused", "revoked": "revoked",
 	"reload_decided": "reload_decided",
-	"proposed": "proposed", "taken": "taken", "reopened": "reopened", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired", "left": "left",
+	"proposed":       "proposed", "taken": "taken", "reopened": "reopened", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired", "left": "left",
 	"proposal_diff": "proposal_diff",
 }
 
