@@ -230,7 +230,7 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 		r.Code, r.Message = codeBusy, "too many questions about calls of "+c.from
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
 		if s.Reason == approval.Cooldown {
-			r.Message = "this very request, " + c.what() + ", was refused several times in a row, so nobody is asked about it for a while"
+			r.Message = "people refused you " + c.what() + " several times in a row, so nobody is asked about it for a while"
 		}
 	case s.Reason == approval.PolicyDenied:
 		r = policyDenied(c.what(), c.decision.Rule)

@@ -16,7 +16,7 @@ const refusalsInARow = 3
 // (RELIABILITY AI-17).
 type flood struct {
 	callers  map[string]*asker
-	refusals map[[32]byte]*streak
+	refusals map[nag]*streak
 	events   int // since the last sweep
 }
 
@@ -25,14 +25,21 @@ type asker struct {
 	recent  []time.Time // of the questions opened in the last minute, oldest first
 }
 
-// A streak counts how often people refused one call of one caller in a row.
+// A nag is what a cool-down is about: whatever else differs between two calls, the
+// caller chose it, and one argument more must not bring the next question (FINDINGS
+// L2).
+type nag struct{ caller, method, tool string }
+
+func nagOf(p *pending) nag { return nag{p.q.Caller, p.q.Method, p.q.Tool} }
+
+// A streak counts how often people refused one caller one tool in a row.
 type streak struct {
 	n     int
 	until time.Time // until then it counts; and once it is long enough, nobody is asked
 }
 
 func newFlood() flood {
-	return flood{callers: map[string]*asker{}, refusals: map[[32]byte]*streak{}}
+	return flood{callers: map[string]*asker{}, refusals: map[nag]*streak{}}
 }
 
 // keyOf says which calls are the same: caller, way, tool and arguments, however
@@ -49,8 +56,8 @@ func keyOf(q *Question) (key [32]byte) {
 
 // admit says why a question may not be put, "" if it may.
 func (d *Desk) admit(p *pending) (reason, detail string, retry time.Duration) {
-	if s := d.flood.refusals[p.key]; s != nil && s.n >= refusalsInARow && s.until.After(d.now) {
-		return Cooldown, "people refused this very call " + strconv.Itoa(s.n) + " times in a row", s.until.Sub(d.now)
+	if s := d.flood.refusals[nagOf(p)]; s != nil && s.n >= refusalsInARow && s.until.After(d.now) {
+		return Cooldown, "people refused " + strconv.Itoa(s.n) + " such calls of this caller in a row", s.until.Sub(d.now)
 	}
 	o := &d.o
 	if len(d.pending) >= o.MaxPending {
@@ -101,12 +108,12 @@ func (f *flood) closed(caller string) { f.callers[caller].pending-- }
 func (f *flood) settled(p *pending, how Outcome, now time.Time, coolDown time.Duration) {
 	switch how {
 	case Allowed:
-		delete(f.refusals, p.key)
+		delete(f.refusals, nagOf(p))
 	case Denied:
-		s := f.refusals[p.key]
+		s := f.refusals[nagOf(p)]
 		if s == nil || !s.until.After(now) {
 			s = &streak{}
-			f.refusals[p.key] = s
+			f.refusals[nagOf(p)] = s
 		}
 		s.n++
 		s.until = now.Add(coolDown)

@@ -63,7 +63,7 @@ func TestAI17NewPromptsPerMinute(t *testing.T) {
 	}
 	for i := range 10 {
 		s.wantPending(open(i))
-		s.says("local", declines)
+		s.says("local", approves)
 		s.pass(time.Second)
 	}
 	open(10)
@@ -91,9 +91,16 @@ func TestAI17CoolDown(t *testing.T) {
 		t.Errorf("retry in %v; %s", e.Retry, s.story())
 	}
 
+	for _, dodge := range []string{`{"path":"/b","text":"x"}`, `{"path":"/a","text":"x","x":1}`} { // L2: with an argument more
+		other := q
+		other.Args = []byte(dodge)
+		s.open(other)
+		s.wantEnd(Refused, Cooldown)
+	}
 	other := q
-	other.Args = []byte(`{"path":"/b","text":"x"}`)
-	s.wantPending(s.open(other))
+	other.Via = "proposal"
+	s.open(other)
+	s.wantEnd(Refused, Cooldown)
 	other = q
 	other.Caller = "dave"
 	s.wantPending(s.open(other))
