@@ -22,7 +22,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
 // drainTime is how long calls that have begun may take after we were told to
@@ -163,6 +162,8 @@ type bridging struct {
 	serving chan struct{} // closed when the tools are known
 	once    sync.Once
 	tools   atomic.Int64
+
+	unverified sync.Once // said that nobody verifies who speaks
 }
 
 func (p *program) runServer(ctx context.Context, args []string) error {
@@ -448,30 +449,6 @@ func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 		text += ", hosted here"
 	}
 	b.events.begin(r, text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
-}
-
-// seatOf makes the seat's errors those that package bridge asks for.
-type seatOf struct{ *topic.Seat }
-
-func (s seatOf) Send(c wire.Class, frame []byte) error {
-	err := s.Seat.Send(c, frame)
-	if err == nil || errors.Is(err, outbox.ErrFull) || errors.Is(err, topic.ErrTooLarge) {
-		return err
-	}
-	return bridge.ErrNoSeat // a link that is breaking is no seat either
-}
-
-// fromTopic is the sidecar as the seat's handler, which also sees the moment
-// from which calls are served.
-type fromTopic struct {
-	*bridge.Sidecar
-	b *bridging
-}
-
-func (t fromTopic) SeatTaken(d wire.Dialect, w wire.Welcome) {
-	t.Sidecar.SeatTaken(d, w)
-	t.b.attendance.seatedAs(d, w)
-	t.b.ready(d, w)
 }
 
 // TopicIdle stays awake for the answer to a single call. Where there are several,
