@@ -306,13 +306,13 @@ func (e *Engine) allowance(c *call) time.Duration {
 func (e *Engine) write(c *call, line []byte) {
 	e.server.lines++
 	c.line = e.server.lines
-	e.do(Write{c.number, line})
+	e.do(Write{c.number, jsonrpc.EscapeBreaks(line)})
 }
 
 // tellServer writes a line that is no request.
 func (e *Engine) tellServer(line []byte) {
 	e.server.lines++
-	e.do(Write{0, line})
+	e.do(Write{0, jsonrpc.EscapeBreaks(line)})
 }
 
 // ask makes a request of our own. then gets the answer, or nil.

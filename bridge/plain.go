@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
 // A plainSchema is what most tools want of their arguments: certain members, each
@@ -15,6 +17,8 @@ type plainSchema struct {
 	members  map[string]plainMember
 	required int  // how many of the members are
 	closed   bool // no other members than the listed
+
+	folded map[string]bool // what members are called, as package fold has it
 }
 
 type plainMember struct {
@@ -45,7 +49,7 @@ func readPlain(schema []byte) *plainSchema {
 	if json.Unmarshal(schema, &s, json.RejectUnknownMembers(true)) != nil || s.Type != "object" {
 		return nil
 	}
-	p := &plainSchema{members: map[string]plainMember{}, closed: s.Additional != nil && !*s.Additional}
+	p := &plainSchema{members: map[string]plainMember{}, folded: map[string]bool{}, closed: s.Additional != nil && !*s.Additional}
 	for name, text := range s.Properties {
 		var m struct {
 			notes
@@ -60,6 +64,9 @@ func readPlain(schema []byte) *plainSchema {
 		m := p.members[name]
 		m.required = true
 		p.members[name] = m
+	}
+	for name := range p.members {
+		p.folded[fold.Name(name)] = true
 	}
 	p.required = len(s.Required) // of which none is there twice: the validator would not have taken it
 	return p
@@ -80,7 +87,10 @@ func (p *plainSchema) fits(object []byte) bool {
 		end := stringEnd(object, i)
 		key := object[i+1 : end-1]
 		at := skipSpace(object, skipSpace(object, end)+1)
-		m := p.members[string(key)]
+		m, named := p.members[string(key)]
+		if !named && p.resembles(key) {
+			return false
+		}
 		if i = scalarEnd(object, at); i < 0 || bytes.IndexByte(key, '\\') >= 0 || !p.takes(m, object[at:i]) {
 			return false
 		}
@@ -89,6 +99,12 @@ func (p *plainSchema) fits(object []byte) bool {
 		}
 	}
 	return missing == 0
+}
+
+// resembles reports whether a key that is none of the members' may be taken for one.
+func (p *plainSchema) resembles(key []byte) bool {
+	var room [64]byte
+	return p.folded[string(fold.Append(room[:0], key))]
 }
 
 // takes reports whether a member may have this value for certain.

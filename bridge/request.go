@@ -166,7 +166,7 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if e.auditDown && treatments[env.Method] == forward {
 		return auditUnavailable(), true
 	}
-	if treatments[env.Method] == wrong {
+	if treatments[env.Method] == wrong || resemblesMethod(env.Method) {
 		return unknownMethod(env.Method), true
 	}
 	if !e.server.up {
@@ -174,6 +174,9 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	}
 	if treatments[env.Method] == answer {
 		return Refusal{}, false
+	}
+	if err := e.server.hello.clash(m.Get(jsonrpc.Meta)); err != nil {
+		return ambiguous(err), true
 	}
 	if len(m.Get(jsonrpc.ProgressToken)) > tokenMax {
 		return invalidParams("the progress token is longer than " + strconv.Itoa(tokenMax) + " bytes"), true

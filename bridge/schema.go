@@ -41,6 +41,7 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	mute := deaf(schema) // large arguments are large strings as a rule, and each would be copied twice
 	plain := readPlain(schema)
 	named, words := anchors(root, map[string]any{}), map[string]int{}
+	names := map[*jsonschema.Schema]map[string]string{}
 	return func(arguments []byte) error {
 		if plain != nil && plain.fits(arguments) {
 			return nil
@@ -50,7 +51,10 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 		if !ok || !s.weigh(root, v) {
 			return errTooMuchToCheck
 		}
-		return misfit(compiled.Validate(v))
+		if err := compiled.Validate(v); err != nil {
+			return misfit(err)
+		}
+		return spelled(compiled, names, v)
 	}, nil
 }
 

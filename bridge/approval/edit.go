@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"errors"
 	"math/big"
 	"slices"
 	"strconv"
@@ -56,6 +57,12 @@ func (c *change) set(pointer string, raw []byte) (problem string) {
 	args, ok := put(c.args, pointer, raw)
 	if !ok {
 		return "stands for an argument that has no place in this call"
+	}
+	if was == nil { // a new key: it is judged like one that arrived (FINDINGS H5)
+		alike, _ := errors.AsType[*jsonrpc.Error](jsonrpc.Scan(args, jsonrpc.Called, nil, nil))
+		if alike != nil {
+			return "would stand beside an argument that many servers take for it: " + alike.Error()
+		}
 	}
 	c.args, c.modified = args, append(c.modified, pointer)
 	return ""

@@ -41,7 +41,7 @@ var may = map[string]string{
 
 	"bridge/engine/replay": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control",
 	"bridge/desktop": "stdio/jsonrpc stdio/outbox",
