@@ -97,6 +97,11 @@ type details struct {
 	Head    string           `json:"head"`
 	Last    uint64           `json:"last_call"`
 	Open    []jsontext.Value `json:"open"`
+	Allowed []jsontext.Value `json:"allowed"`
+	Log     string           `json:"log"`
+	Bridge  string           `json:"bridge"`
+	Reason  string           `json:"reason"`
+	LastSeq uint64           `json:"last_seq"`
 }
 
 func readDetails(text []byte) (details, error) {

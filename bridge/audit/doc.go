@@ -35,14 +35,24 @@
 //
 // # Records of the log's own
 //
-//	opened, closed    a process began and ended to write here
+//	opened, closed    a process began and ended to write here; what opened, recovered or file_lost begins with says which log it is, and whose (log, bridge)
 //	recovered         the log goes on after a crash (torn: bytes of a half-written line that were cut off) or a failure (reason)
 //	rotated           the file before this one is full
 //	file_lost         the file, or the end of it, was taken away or changed by somebody else (reason)
+//	removed           a full file was taken away, as told: records first_seq to last_seq, of which the last had the hash head
 //	clock_jump        the wall clock moved by_ms against the other
 //
-// The first record of every file after the first carries last_call and the
-// calls that were open.
+// The first record of every file after the first carries last_call, the calls that
+// were open, and those that were allowed to start and had not.
+//
+// # What a power cut leaves
+//
+// Whatever [Log.Sync] has said to be on the disk is there, and the log verifies once
+// it has been opened again: what was not synced is cut off where it is torn, or has
+// holes. So each thing is synced before another needs it: the directory above ours,
+// the note before the first record, a full file and its name before the next takes
+// its place, a file that was cut before it is written to again. The tests cut the
+// power after each step, and leave out each of these syncs in turn.
 //
 // # What it proves
 //
@@ -51,8 +61,9 @@
 // was cut off. Two witnesses do:
 //
 //   - The file PATH.head beside the log holds the newest record that had been
-//     synced. It is for accidents and careless hands: whoever can write the
-//     log can write it too.
+//     synced, and the log's id and bridge as the log's first record has them. A log
+//     without it is not whole. It is for accidents and careless hands: whoever
+//     can write the log can write it too.
 //   - A [Head] that was told to somebody else, as a checkpoint in a topic's
 //     history. Given to [Verify] it proves that the log still has that record,
 //     and all before it, as they were then, against the log's owner too. It

@@ -356,7 +356,7 @@ func TestTheFileIsTakenAway(t *testing.T) {
 		"deleted":   {func(t *testing.T, path string) { must(t, os.Remove(path)) }, "deleted", 1, "begins with record 5: those before are missing"},
 		"all of it": {func(t *testing.T, path string) { must(t, os.RemoveAll(filepath.Dir(path))) }, "deleted", 1, "begins with record 5: those before are missing"},
 		"replaced":  {replaced, "replaced", 1, "not a line of this log"},
-		"cut":       {func(t *testing.T, path string) { must(t, os.Truncate(path, 300)) }, "cut", 2, "not valid JSON"},
+		"cut":       {func(t *testing.T, path string) { must(t, os.Truncate(path, 380)) }, "cut", 2, "not valid JSON"},
 		"written":   {written, "written to", 5, "not a line of this log"},
 		"link":      {linked, "", 0, ""},
 	} {

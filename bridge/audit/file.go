@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
@@ -42,12 +43,12 @@ var (
 
 // disk is the real File.
 type disk struct {
-	*os.File
+	private.File
 	path string // which it will have, if it has not
 
-	// For the goroutine that syncs alone, in bytes from the beginning:
-	synced int64 // how much of it is on the disk
-	freed  int64 // and how much of that the kernel was told to keep no longer
+	mu     sync.Mutex // of syncs; in bytes from the beginning:
+	synced int64      // how much of it is on the disk
+	freed  int64      // and how much of that the kernel was told to keep no longer
 }
 
 func (d *disk) Truncate(size int64) error { return truncate(d.File, d.path, size) }
@@ -55,6 +56,8 @@ func (d *disk) Truncate(size int64) error { return truncate(d.File, d.path, size
 // Sync puts on the disk what was written before it, and lets go of the memory in
 // which the kernel keeps what the syncs before this one have put there.
 func (d *disk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	info, err := d.Stat() // before: others write on meanwhile
 	if err != nil {
 		return err
@@ -82,7 +85,7 @@ func (d *disk) free() {
 // openFile opens a log's file for appending, and makes it if flag says so. It
 // refuses what others could have put there or can change.
 func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
-	f, err := private.Open(path, os.O_RDWR|os.O_APPEND|flag)
+	f, err := l.o.Disk.Open(path, os.O_RDWR|os.O_APPEND|flag)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +104,7 @@ func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
 }
 
 // ours refuses a file that is none, or that somebody else can get at.
-func ours(f *os.File) (fs.FileInfo, error) {
+func ours(f private.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -116,7 +119,7 @@ func ours(f *os.File) (fs.FileInfo, error) {
 }
 
 // lock holds f for us until it is closed, or we are dead.
-func lock(f *os.File) error {
+func lock(f private.File) error {
 	ok, err := private.Lock(f, true)
 	if err == nil && !ok {
 		return fmt.Errorf("%s: %w", f.Name(), ErrLocked)
@@ -130,9 +133,9 @@ func irregular(name string) error {
 
 // makeHome makes the directory of path (0700), and refuses one in which
 // somebody else could exchange our files.
-func makeHome(path string) error {
+func makeHome(d private.Disk, path string) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.MakeDir(d, dir); err != nil {
 		return err
 	}
 	info, err := os.Stat(dir)

@@ -1,8 +1,10 @@
 package audit
 
-import "os"
+import (
+	"os"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+)
 
 // truncate goes by the name: a handle for appending may not shorten.
-func truncate(_ *os.File, path string, size int64) error { return os.Truncate(path, size) }
-
-func syncDir(string) error { return nil }
+func truncate(_ private.File, path string, size int64) error { return os.Truncate(path, size) }

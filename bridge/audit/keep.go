@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,11 +44,16 @@ func (l *Log) round(tried *time.Time) time.Duration {
 		l.retry()
 		return l.o.RetryEvery
 	}
-	if wait := l.untilFlush(); wait > 0 {
-		return wait
+	if wait := l.untilFlush(); wait <= 0 {
+		turned := l.turned()
+		if l.flush(); turned {
+			l.prune()
+		}
 	}
-	l.flush()
-	return l.untilFlush()
+	if l.untilPrune() <= 0 {
+		l.prune()
+	}
+	return min(l.untilFlush(), max(l.untilPrune(), 0))
 }
 
 // untilRetry lets a file that is merely gone be replaced at once.
@@ -141,6 +145,9 @@ func (l *Log) flush() {
 	}
 	closeAll(d.full)
 	once.Do(func() { tell(d.waiting, err) })
+	if err == nil {
+		l.memo.settle(false)
+	}
 }
 
 // sync syncs files, unless the mode leaves it to the operating system.
@@ -157,7 +164,7 @@ func (l *Log) sync(files []File) error {
 		}
 	}
 	if len(files) > 1 {
-		if err := syncDir(filepath.Dir(l.path)); err != nil {
+		if err := l.syncNames(); err != nil {
 			return err
 		}
 	}
@@ -201,7 +208,10 @@ func (l *Log) retry() error {
 	began := time.Now()
 	file, undo, err := l.mend(f)
 	if err == nil {
-		if err = l.sync(append(l.full(), file)); err == nil && time.Since(began) > patience {
+		if err = l.sync(append(l.full(), file)); err == nil {
+			err = l.syncNames() // it may be another file than before
+		}
+		if err == nil && time.Since(began) > patience {
 			err = ErrSlow
 		}
 		if err != nil {
@@ -214,6 +224,7 @@ func (l *Log) retry() error {
 	}
 	closeAll(l.full())
 	l.memo.write(l.recovered())
+	l.memo.settle(true)
 	l.herald.say(l.Err)
 	return nil
 }
@@ -299,6 +310,9 @@ func (l *Log) repair() error {
 		return err
 	}
 	l.set(file, info, l.size)
+	if err := l.sync([]File{file}); err != nil { // what was cut off must not come back below what is written next
+		return err
+	}
 	l.over = 0
 	if l.unsure && l.size > 0 {
 		return l.newFile()
@@ -310,7 +324,7 @@ func (l *Log) repair() error {
 // is not what it should be, [Verify] will find.
 func (l *Log) adopt(why string) error {
 	l.letGo()
-	if err := makeHome(l.path); err != nil {
+	if err := makeHome(l.o.Disk, l.path); err != nil {
 		return err
 	}
 	file, info, err := l.openFile(l.path, os.O_CREATE)
@@ -355,55 +369,6 @@ func endsRagged(path string) (bool, error) {
 	var b [1]byte
 	_, err = f.ReadAt(b[:], info.Size()-1)
 	return b[0] != '\n', err
-}
-
-// turnOver begins a new file, if it can; else the old one grows on.
-func (l *Log) turnOver(now time.Time) bool {
-	if now.Before(l.rest) {
-		return false
-	}
-	if err := l.newFile(); err != nil {
-		l.o.Log.Warn("the audit log cannot begin a new file", "error", err)
-		l.rest = now.Add(time.Minute)
-		return false
-	}
-	return true
-}
-
-// newFile names the file after its first record and puts an empty one in its
-// place.
-func (l *Log) newFile() error {
-	fresh, full := l.path+".new", fullName(l.path, l.first)
-	os.Remove(fresh)
-	file, info, err := l.openFile(fresh, os.O_CREATE|os.O_EXCL)
-	if err != nil {
-		return err
-	}
-	if err := l.exchange(fresh, full); err != nil {
-		file.Close()
-		os.Remove(fresh)
-		return err
-	}
-	l.mu.Lock()
-	l.retired = append(l.retired, l.file)
-	l.mu.Unlock()
-	l.set(file, info, 0)
-	l.first = l.head.Seq + 1
-	return nil
-}
-
-func (l *Log) exchange(fresh, full string) error {
-	if _, err := os.Lstat(full); err == nil {
-		return fmt.Errorf("%s exists already", full)
-	}
-	if err := os.Rename(l.path, full); err != nil {
-		return err
-	}
-	err := os.Rename(fresh, l.path)
-	if err != nil {
-		os.Rename(full, l.path)
-	}
-	return err
 }
 
 // Close writes a last record, syncs and lets go of the files. Nothing is

@@ -15,11 +15,11 @@ import (
 // hands that on keeps it back.
 type Key [32]byte
 
-// takeKey reads the key beside a log, or makes one. Whoever calls it has the
-// log to itself. A key that is lost, or half written, costs no more than that
-// what is on record is not known again.
-func takeKey(path string) (Key, error) {
-	f, err := private.Open(path, os.O_RDWR|os.O_CREATE)
+// takeKey reads the key beside a log, or makes one, and has it on the disk, its
+// name apart. Whoever calls it has the log to itself. A key that is lost, or half
+// written, costs no more than that what is on record is not known again.
+func takeKey(d private.Disk, path string) (Key, error) {
+	f, err := d.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return Key{}, err
 	}
@@ -36,6 +36,8 @@ func takeKey(path string) (Key, error) {
 	if err := f.Truncate(0); err != nil {
 		return Key{}, err
 	}
-	_, err = f.WriteAt(key[:], 0)
-	return key, err
+	if _, err := f.WriteAt(key[:], 0); err != nil {
+		return Key{}, err
+	}
+	return key, f.Sync()
 }

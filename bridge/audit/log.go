@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A Mode says what is synced to the disk, and when.
@@ -52,6 +54,25 @@ type Options struct {
 	// 0: 1 s. Negative: only [Log.Retry] does.
 	RetryEvery time.Duration
 
+	// Bridge is who writes to the log; "" says nobody. It stands in the first
+	// record of a log and of each file, and in the note beside it.
+	Bridge string
+
+	// About are further members of the first record that a process writes, as
+	// a JSON object; nil: none.
+	About []byte
+
+	// KeepSize and KeepFor say what is removed of full files, oldest first:
+	// those that make the log larger than so many bytes, and those whose
+	// records are all older. 0: nothing is. A file with records younger than
+	// Least is not removed, whatever that costs; 0: Memory.
+	KeepSize int64
+	KeepFor  time.Duration
+	Least    time.Duration
+
+	// Disk is what the files are on; nil: the operating system's.
+	Disk private.Disk
+
 	// OnChange is told of a failure when it happens, and with nil when the
 	// log goes on. It is called from goroutines of the log, one call at a
 	// time, and must not call Retry or Close.
@@ -91,7 +112,9 @@ type Log struct {
 	writes atomic.Int64 // likewise when the write under way began
 	wary   atomic.Int64 // until when, by mono
 	herald herald
-	memo   memo // the .head file; keep alone uses it after Open
+	id     string    // of the log; it does not change after Open
+	memo   memo      // the .head file; keep alone uses it after Open
+	pruned time.Time // when keep last looked for files to remove
 
 	// Who has put something into turn may write, and has these to itself.
 	// It is no mutex because those who wait for it must not wait for ever.
@@ -191,16 +214,19 @@ func (l *Log) append(recs [][]byte, last bool) error {
 		return l.fail(err)
 	}
 	b := l.batch(now, recs)
-	if l.size > 0 && l.size+int64(len(b.text)) > l.o.MaxSize && l.turnOver(now) {
-		b = l.batch(now, recs)
+	if l.size > 0 && l.size+int64(len(b.text)) > l.o.MaxSize {
+		turned, err := l.turnOver(now)
+		if err != nil {
+			return l.fail(err)
+		}
+		if turned {
+			b = l.batch(now, recs)
+		}
 	}
 	if err := l.write(b); err != nil {
 		return l.fail(err)
 	}
-	for _, rec := range recs {
-		event, call, _ := subjectOf(rec)
-		l.calls.note(event, call)
-	}
+	l.calls.take(recs)
 	return nil
 }
 
@@ -452,43 +478,4 @@ func (l *Log) Sync(done func(error)) {
 	}
 	l.waiting = append(l.waiting, done)
 	l.nudge()
-}
-
-// A herald tells OnChange what it does not know yet.
-type herald struct {
-	tell func(error)
-
-	mu   sync.Mutex
-	told bool // of a failure
-}
-
-func (h *herald) say(now func() error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := now(); (err != nil) != h.told {
-		h.told = err != nil
-		h.tell(err)
-	}
-}
-
-// clocks are the wall clock and the one that never jumps, at one moment.
-type clocks struct {
-	wall time.Time
-	mono time.Duration
-}
-
-// jump takes the time now, and says by how much the wall clock was put forward
-// or back since it last did; 0 if by two seconds at most (RELIABILITY
-// section 3).
-func (c *clocks) jump(wall time.Time, mono time.Duration) time.Duration {
-	before := *c
-	*c = clocks{wall.Round(0), mono}
-	if before.wall.IsZero() {
-		return 0
-	}
-	by := c.wall.Sub(before.wall) - (mono - before.mono)
-	if by.Abs() <= 2*time.Second {
-		return 0
-	}
-	return by
 }

@@ -19,7 +19,7 @@ func TestALineIsWrittenAsDocumented(t *testing.T) {
 	mustAppend(t, l, `{"event":"start","call":3,"args":{"a":"<&>\u2028"},`+"\n"+`"n":9007199254740993}`)
 	mustClose(t, l)
 	lines := strings.Split(string(read(t, path)), "\n")
-	first := regexp.MustCompile(`^\{"seq":1,"ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","mono_ms":\d+,"prev":"0{64}","event":"opened"\}$`)
+	first := regexp.MustCompile(`^\{"seq":1,"ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","mono_ms":\d+,"prev":"0{64}","event":"opened","log":"[0-9a-f]{32}"\}$`)
 	if !first.MatchString(lines[0]) {
 		t.Errorf("first line: %s", lines[0])
 	}

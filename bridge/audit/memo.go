@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,86 +11,196 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
-// A memo is the file PATH.head: which record of the log was the newest that
-// had been synced. Without it a log whose end was cut off would look whole.
-// Whoever holds it has the log to itself.
+// A Note is what the file PATH.head says of the log beside it.
+type Note struct {
+	Head   Head   // the newest record that is known to have been synced; zero: none
+	Log    string // the id of the log; "" in notes of earlier builds
+	Bridge string // who wrote to it last, as Options.Bridge has it
+	There  bool   // the file is there and can be read
+}
+
+// A memo is the file PATH.head: which record of which log was the newest that
+// had been synced. Without it a log whose end was cut off would look whole, and
+// so would another log in its place (FINDINGS L1). Whoever holds it has the log to
+// itself.
+//
+// It has two slots, of which one is on the disk while the other is written to: a
+// power cut may leave half of the latter, which its sum shows, and then the former
+// still says something true. The place where it is does not change either, as it
+// would if the file were replaced each time.
 type memo struct {
 	path string
 	log  *slog.Logger
-	file *os.File
-	info fs.FileInfo
+	disk private.Disk
+	lazy bool // the operating system decides when it is on the disk
+
+	file  private.File
+	info  fs.FileInfo
+	slot  int       // where the next note goes
+	kept  time.Time // when the other slot was put on the disk
+	fresh bool      // the note in slot is not
+	note  Note      // the newest
 }
 
-// memoWidth is the length of the file, so that it is overwritten whole.
-const memoWidth = 128
+const (
+	slotWidth = 256
+	memoSync  = time.Second // how old what is on the disk of it may be, while there is something new
+)
 
 type memoText struct {
-	Seq  uint64 `json:"seq"`
-	Hash string `json:"hash"`
+	Seq    uint64 `json:"seq"`
+	Hash   string `json:"hash"`
+	Log    string `json:"log"`
+	Bridge string `json:"bridge"`
+	Sum    string `json:"sum"` // of what is before it; notes of earlier builds have none
 }
 
-// open takes the file and what it says; the zero Head if that is nothing.
-func (m *memo) open() (Head, error) {
-	f, err := private.Open(m.path, os.O_RDWR|os.O_CREATE)
+// open takes the file and what it says. If there was none, it is empty until the
+// first note.
+func (m *memo) open() (Note, error) {
+	f, err := m.disk.Open(m.path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return Head{}, err
+		return Note{}, err
 	}
 	info, err := ours(f)
 	if err == nil {
 		err = lock(f)
 	}
+	var slot int
+	var note Note
+	if err == nil {
+		note, slot, err = readMemo(f)
+	}
+	if err == nil && note.There && !m.lazy {
+		err = f.Sync() // who wrote it may have been killed since
+	}
 	if err != nil {
 		f.Close()
-		return Head{}, err
+		return Note{}, err
 	}
-	m.file, m.info = f, info
-	return readMemo(f)
+	m.file, m.info, m.slot, m.kept, m.fresh = f, info, 1-slot, time.Now(), false
+	return note, nil
 }
 
-// readMemo takes what cannot be read for an empty file: a power cut may have
-// emptied it, and the log itself is there to be looked at.
-func readMemo(r io.Reader) (Head, error) {
-	text, err := io.ReadAll(io.LimitReader(r, 2*memoWidth))
+// readMemo takes the newer of the two slots that can be read, and says which it is.
+func readMemo(r io.Reader) (Note, int, error) {
+	text, err := io.ReadAll(io.LimitReader(r, 2*slotWidth))
 	if err != nil {
-		return Head{}, err
+		return Note{}, 1, err
 	}
+	best, which := Note{}, 1
+	for slot := range 2 {
+		part := text[min(slot*slotWidth, len(text)):min((slot+1)*slotWidth, len(text))]
+		if n := readSlot(part); n.There && (!best.There || n.Head.Seq > best.Head.Seq) {
+			best, which = n, slot
+		}
+	}
+	return best, which, nil
+}
+
+func readSlot(text []byte) Note {
+	text, _, _ = bytes.Cut(text, []byte{'\n'})
 	var m memoText
-	h := Head{}
+	n := Note{There: true}
 	if json.Unmarshal(text, &m) != nil || len(m.Hash) != prevWidth {
-		return h, nil
+		return Note{}
 	}
-	if _, err := hex.Decode(h.Hash[:], []byte(m.Hash)); err != nil {
-		return Head{}, nil
+	if _, err := hex.Decode(n.Head.Hash[:], []byte(m.Hash)); err != nil {
+		return Note{}
 	}
-	h.Seq = m.Seq
-	return h, nil
+	if before, _, summed := bytes.Cut(text, []byte(`,"sum":`)); (summed || m.Log != "") && m.Sum != sumOf(before) {
+		return Note{}
+	}
+	n.Head.Seq, n.Log, n.Bridge = m.Seq, m.Log, m.Bridge
+	return n
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func (n Note) text() []byte {
+	text := fmt.Appendf(make([]byte, 0, slotWidth), `{"seq":%d,"hash":"%x"`, n.Head.Seq, n.Head.Hash)
+	if n.Log != "" {
+		text = fmt.Appendf(text, `,"log":"%s"`, n.Log)
+	}
+	if n.Bridge != "" && len(n.Bridge) <= 64 {
+		text = appendText(append(text, `,"bridge":`...), n.Bridge)
+	}
+	if len(text) > slotWidth-32 { // an id whose characters had to be escaped
+		return Note{Head: n.Head, Log: n.Log}.text()
+	}
+	text = fmt.Appendf(text, `,"sum":"%s"}`, sumOf(text))
+	return append(append(text, bytes.Repeat([]byte{' '}, slotWidth-1-len(text))...), '\n')
+}
+
+// begin makes the file say of what log it is, before that has its first record:
+// from then on one without the other is not as it should be.
+func (m *memo) begin(n Note) error {
+	m.note = n
+	if m.file == nil {
+		return fs.ErrClosed
+	}
+	text := n.text()
+	if _, err := m.file.WriteAt(append(bytes.Clone(text), text...), 0); err != nil {
+		return err
+	}
+	if m.lazy {
+		return nil
+	}
+	if err := m.file.Sync(); err != nil {
+		return err
+	}
+	return m.disk.SyncDir(filepath.Dir(m.path))
 }
 
 // write notes h. That it fails is no reason to stop: the log is well.
 func (m *memo) write(h Head) {
-	if err := m.put(h); err != nil {
-		m.log.Warn("the newest record of the audit log could not be noted beside it", "error", err)
+	m.note.Head = h
+	if err := m.put(); err != nil {
+		m.complain(err)
 	}
 }
 
-func (m *memo) put(h Head) error {
+func (m *memo) complain(err error) {
+	m.log.Warn("the newest record of the audit log could not be noted beside it", "error", err)
+}
+
+func (m *memo) put() error {
 	if info, err := os.Lstat(m.path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, m.info) {
 		m.close()
 		if _, err := m.open(); err != nil {
 			return err
 		}
+		return m.begin(m.note)
 	}
 	if m.file == nil {
 		return fs.ErrClosed
 	}
-	text := fmt.Appendf(make([]byte, 0, memoWidth), `{"seq":%d,"hash":"%x"}`, h.Seq, h.Hash)
-	text = append(text, bytes.Repeat([]byte{' '}, memoWidth-1-len(text))...)
-	_, err := m.file.WriteAt(append(text, '\n'), 0)
+	_, err := m.file.WriteAt(m.note.text(), int64(m.slot*slotWidth))
+	m.fresh = m.fresh || err == nil
 	return err
+}
+
+// settle puts the newest note on the disk, if that has not been done for a while,
+// or now at once; then the other slot is written to.
+func (m *memo) settle(now bool) {
+	if m.file == nil || m.lazy || !m.fresh || !now && time.Since(m.kept) < memoSync {
+		return
+	}
+	m.kept = time.Now()
+	if err := m.file.Sync(); err != nil {
+		m.complain(err)
+		return
+	}
+	m.slot, m.fresh = 1-m.slot, false
 }
 
 func (m *memo) close() {
@@ -99,16 +210,17 @@ func (m *memo) close() {
 	}
 }
 
-// Memo is the newest record of the log at path that is known to have been
-// synced, as the file beside it says; the zero Head if there is none.
-func Memo(path string) (Head, error) {
+// Memo is what the file beside the log at path says; the zero Note if there is
+// none, or one that cannot be read.
+func Memo(path string) (Note, error) {
 	f, err := os.Open(path + ".head")
 	if errors.Is(err, fs.ErrNotExist) {
-		return Head{}, nil
+		return Note{}, nil
 	}
 	if err != nil {
-		return Head{}, err
+		return Note{}, err
 	}
 	defer f.Close()
-	return readMemo(f)
+	note, _, err := readMemo(f)
+	return note, err
 }

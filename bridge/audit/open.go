@@ -1,12 +1,17 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // Open opens the log at path, or begins one, and goes on where it ended. It
@@ -47,13 +52,20 @@ func prepare(path string, o Options) (*Log, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.KeepSize > 0 {
+		o.MaxSize = min(o.MaxSize, max(o.KeepSize/4, 1<<10))
+	}
+	o.Least = cmp.Or(o.Least, o.Memory)
+	if o.Disk == nil {
+		o.Disk = private.OS{}
+	}
 	if o.OnChange == nil {
 		o.OnChange = func(error) {}
 	}
 	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, turn: make(chan struct{}, 1), poke: make(chan struct{}, 1),
 		asked: make(chan chan error), quit: make(chan struct{}), kept: make(chan struct{}),
-		herald: herald{tell: o.OnChange}, memo: memo{path: path + ".head", log: o.Log},
-		calls: openCalls{started: map[string]struct{}{}}}
+		herald: herald{tell: o.OnChange}, memo: memo{path: path + ".head", log: o.Log, disk: o.Disk, lazy: o.Mode == Never},
+		calls: newOpenCalls()}
 	l.watch = time.AfterFunc(time.Hour, l.look)
 	l.watch.Stop()
 	return l, nil
@@ -61,7 +73,7 @@ func prepare(path string, o Options) (*Log, error) {
 
 // enter takes possession of the log, reads it, and writes the first record.
 func (l *Log) enter() (Found, error) {
-	if err := makeHome(l.path); err != nil {
+	if err := makeHome(l.o.Disk, l.path); err != nil {
 		return Found{}, err
 	}
 	if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
@@ -74,7 +86,7 @@ func (l *Log) enter() (Found, error) {
 	if l.file, l.info, err = l.openFile(l.path, os.O_CREATE); err != nil {
 		return Found{}, err
 	}
-	key, err := takeKey(l.path + ".key")
+	key, err := takeKey(l.o.Disk, l.path+".key")
 	if err != nil {
 		return Found{}, err
 	}
@@ -84,15 +96,16 @@ func (l *Log) enter() (Found, error) {
 	}
 	found.Key = key
 	l.size = l.info.Size() - found.Torn
-	if found.Torn > 0 {
-		if err := l.file.Truncate(l.size); err != nil {
-			return Found{}, err
-		}
+	if err := l.cutOff(found.Torn); err != nil {
+		return Found{}, err
 	}
 	l.head, l.first = found.Head, cmp.Or(found.first, found.Head.Seq+1)
 	l.calls = found.calls
 	rec := l.greeting(&found, noted)
-	if err := l.write(l.batch(l.wall(), [][]byte{rec})); err != nil {
+	if err := l.name(&found, noted); err != nil {
+		return Found{}, err
+	}
+	if err := l.write(l.batch(l.wall(), [][]byte{l.signed(rec)})); err != nil {
 		return Found{}, err
 	}
 	if err := l.secure(); err != nil {
@@ -100,7 +113,54 @@ func (l *Log) enter() (Found, error) {
 	}
 	l.synced, l.dirty, found.Head = l.head, time.Time{}, l.head
 	l.memo.write(l.head)
+	l.memo.settle(true)
 	return found, nil
+}
+
+// cutOff takes away what is half written, for good: else a power cut could bring it
+// back below what is written next.
+func (l *Log) cutOff(torn int64) error {
+	if torn == 0 {
+		return nil
+	}
+	if err := l.file.Truncate(l.size); err != nil {
+		return err
+	}
+	return l.sync([]File{l.file})
+}
+
+// name finds out the id of the log, and gives one to a log that has none. The note
+// of a new log is on the disk before its first record is written.
+func (l *Log) name(found *Found, noted Note) error {
+	l.id = cmp.Or(noted.Log, found.log)
+	if l.id == "" {
+		var id [16]byte
+		rand.Read(id[:])
+		l.id = hex.EncodeToString(id[:])
+	}
+	l.memo.note = Note{Head: noted.Head, Log: l.id, Bridge: l.o.Bridge}
+	if found.Head.Seq > 0 {
+		return nil // the note follows when its first record of this process is on the disk
+	}
+	return l.memo.begin(l.memo.note)
+}
+
+// signed is the first record of this process with what it says about itself.
+func (l *Log) signed(rec []byte) []byte {
+	rec = append(l.ownedBy(rec[:len(rec)-1]), '}')
+	if about := bytes.TrimSpace(l.o.About); len(about) > 2 {
+		rec = append(append(rec[:len(rec)-1], ','), about[1:]...)
+	}
+	return rec
+}
+
+// ownedBy adds which log it is, and whose, to a record without its closing brace.
+func (l *Log) ownedBy(rec []byte) []byte {
+	rec = fmt.Appendf(rec, `,"log":"%s"`, l.id)
+	if l.o.Bridge != "" {
+		rec = appendText(append(rec, `,"bridge":`...), l.o.Bridge)
+	}
+	return rec
 }
 
 // secure makes the names of the files last, and what is in them.
@@ -111,25 +171,41 @@ func (l *Log) secure() error {
 	if err := l.sync([]File{l.file}); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(l.path))
+	return l.syncNames()
 }
+
+func (l *Log) syncNames() error {
+	if l.o.Mode == Never {
+		return nil
+	}
+	return l.o.Disk.SyncDir(filepath.Dir(l.path))
+}
+
+// noteGone is why nothing proves that a log has not lost its end. [Verify] knows it.
+const noteGone = "the note of its newest record was gone: nothing shows whether records before this one were cut off"
 
 // greeting is the first record of this process. Where the file is not what
 // had been noted beside it, the chain goes on from what was noted, so that the
 // place shows.
-func (l *Log) greeting(found *Found, noted Head) []byte {
+func (l *Log) greeting(found *Found, noted Note) []byte {
 	switch {
-	case noted.Seq > l.head.Seq:
-		found.Lost = fmt.Sprintf("records %d to %d are gone", l.head.Seq+1, noted.Seq)
-		l.head = noted
+	case noted.Head.Seq > l.head.Seq:
+		found.Lost = fmt.Sprintf("records %d to %d are gone", l.head.Seq+1, noted.Head.Seq)
+		l.head = noted.Head
 		if l.size == 0 {
 			l.first = l.head.Seq + 1
 		}
 		return l.carried("file_lost", found.Lost)
 	case found.forged:
-		found.Lost = fmt.Sprintf("record %d is not the one that was written", noted.Seq)
-		l.head.Hash = noted.Hash
+		found.Lost = fmt.Sprintf("record %d is not the one that was written", noted.Head.Seq)
+		l.head.Hash = noted.Head.Hash
 		return l.carried("file_lost", found.Lost)
+	case noted.Log != "" && found.log != noted.Log && found.Head.Seq > 0:
+		found.Lost = "it is another log than the one that was written here"
+		return l.carried("file_lost", found.Lost)
+	case !noted.There && found.Head.Seq > 0:
+		found.Lost = noteGone
+		return l.carried("file_lost", noteGone)
 	case found.Torn > 0 || !found.closed || found.Fault != nil:
 		return l.recovery(found)
 	}
@@ -150,6 +226,7 @@ func (l *Log) recovery(found *Found) []byte {
 
 // carried is a record of the log's own with what a reader of this file alone
 // must know of those before.
+// With an id it says of which log, too.
 func (l *Log) carried(event, reason string) []byte {
 	rec := fmt.Appendf(nil, `{"event":"%s"`, event)
 	if reason != "" {
@@ -157,13 +234,24 @@ func (l *Log) carried(event, reason string) []byte {
 		rec = appendText(rec, reason)
 	}
 	rec = fmt.Appendf(rec, `,"last_call":%d,"open":[`, l.calls.last)
-	for i, call := range l.calls.inOrder() {
+	for i, call := range inOrder(l.calls.started) {
 		if i > 0 {
 			rec = append(rec, ',')
 		}
 		rec = append(rec, call...)
 	}
-	return append(rec, ']', '}')
+	rec = append(rec, `],"allowed":[`...)
+	for i, call := range inOrder(l.calls.allowed) {
+		if i > 0 {
+			rec = append(rec, ',')
+		}
+		rec = append(rec, call...)
+	}
+	rec = append(rec, ']')
+	if l.id != "" {
+		rec = l.ownedBy(rec)
+	}
+	return append(rec, '}')
 }
 
 // carries reports whether a batch begins with such a record.

@@ -15,6 +15,7 @@ const onceFor = 15 * time.Minute
 type order struct {
 	calls map[string]*stage
 	runs  map[string]time.Time // when the envelope of a participant was last started
+	blind bool                 // calls that began before the first record are not known
 }
 
 // A stage is how far a call has come.
@@ -24,7 +25,34 @@ type stage struct {
 	started bool
 }
 
-func newOrder() order { return order{map[string]*stage{}, map[string]time.Time{}} }
+func newOrder() order { return order{calls: map[string]*stage{}, runs: map[string]time.Time{}} }
+
+// late is for a log whose files before were put elsewhere: what began there is no
+// fault of this part (FINDINGS C4). Its first record says which calls had started, and
+// which were allowed to. complete: one of an earlier build does not say the latter,
+// so any call may begin in the middle. That no line is missing within the part, the
+// chain shows.
+func (o *order) late(complete bool, d details) {
+	o.blind = !complete
+	for _, call := range d.Open {
+		o.calls[string(call)] = &stage{judged: true, allowed: true, started: true}
+	}
+	for _, call := range d.Allowed {
+		o.calls[string(call)] = &stage{judged: true, allowed: true}
+	}
+}
+
+// found is how far a call has come as far as this log tells.
+func (o *order) found(id string, event string) *stage {
+	if s := o.calls[id]; s != nil {
+		return s
+	}
+	s := &stage{}
+	if o.blind {
+		s.judged, s.allowed, s.started = true, true, event == "end"
+	}
+	return s
+}
 
 // next says what is wrong with the record at this place; "" if nothing is.
 func (o *order) next(h header, d details) string {
@@ -35,10 +63,7 @@ func (o *order) next(h header, d details) string {
 		return ""
 	}
 	id := string(h.call)
-	s := o.calls[id]
-	if s == nil {
-		s = &stage{}
-	}
+	s := o.found(id, string(h.event))
 	switch string(h.event) {
 	case "decided":
 		if s.started {
@@ -71,6 +96,7 @@ func (o *order) start(id string, s *stage, h header, d details) string {
 		return fmt.Sprintf("call %s started, but the decision was no", id)
 	}
 	s.started = true
+	o.calls[id] = s
 	if d.Env == "" || d.From == "" {
 		return ""
 	}

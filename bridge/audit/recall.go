@@ -20,8 +20,9 @@ type Found struct {
 	Key      Key    // what PATH.key holds, the same for as long as that file is there
 	Calls    []Call // those without a last word, and others that came within Options.Memory; oldest first
 
-	forged bool // the record that had been noted beside the log is another now
-	closed bool // the last record is closed, or there is none
+	log    string // the id of the log that records name; "" if none does
+	forged bool   // the record that had been noted beside the log is another now
+	closed bool   // the last record is closed, or there is none
 	first  uint64
 	calls  openCalls
 }
@@ -50,7 +51,7 @@ const (
 )
 
 // recall reads what is there, as far back as it matters.
-func recall(path string, since time.Time, noted Head) (Found, error) {
+func recall(path string, since time.Time, noted Note) (Found, error) {
 	all, err := Files(path)
 	if err != nil {
 		return Found{}, err
@@ -60,7 +61,7 @@ func recall(path string, since time.Time, noted Head) (Found, error) {
 		return Found{}, err
 	}
 	r := recollection{since: since, noted: noted, calls: map[string]*Call{}}
-	r.open.started = map[string]struct{}{}
+	r.open = newOpenCalls()
 	for _, file := range recent {
 		if err := r.read(file, file == path); err != nil {
 			return Found{}, err
@@ -122,9 +123,10 @@ func beginning(file string) (header, details, error) {
 // A recollection gathers what records say of calls.
 type recollection struct {
 	since time.Time
-	noted Head
+	noted Note
 
 	chain  chain
+	log    string
 	fault  *Fault
 	forged bool
 	event  string // of the newest record
@@ -138,17 +140,30 @@ type recollection struct {
 // when the process died.
 func (r *recollection) read(file string, last bool) error {
 	r.first = 0
+	at := int64(0)
 	for line, err := range Lines(file) {
 		if err != nil {
 			return err
 		}
-		if line.Torn && last {
-			r.torn = int64(len(line.Text))
+		if last && (line.Torn || r.holed(line)) {
+			info, err := os.Stat(file)
+			if err != nil {
+				return err
+			}
+			r.torn = info.Size() - at
 			break
 		}
+		at += int64(len(line.Text)) + 1
 		r.take(line)
 	}
 	return nil
+}
+
+// holed reports whether the power failed while this line, or one that it took the end
+// from, was on its way to the disk: of what had not been synced some blocks may
+// be there, and others not, which read as zeros. Nobody was told that it was there.
+func (r *recollection) holed(line Line) bool {
+	return r.noted.There && r.chain.head.Seq >= r.noted.Head.Seq && bytes.IndexByte(line.Text, 0) >= 0
 }
 
 // take goes on after a fault, as well as it can: a log that somebody has
@@ -168,7 +183,7 @@ func (r *recollection) take(line Line) {
 	if r.first == 0 {
 		r.first = r.chain.head.Seq
 	}
-	if r.chain.head.Seq == r.noted.Seq && r.chain.head != r.noted {
+	if r.chain.head.Seq == r.noted.Head.Seq && r.chain.head != r.noted.Head {
 		r.forged = true
 	}
 	if h.seq > 0 {
@@ -192,6 +207,7 @@ func (r *recollection) note(h header, text []byte) {
 		return
 	}
 	r.open.last = max(r.open.last, d.Last)
+	r.log = cmp.Or(d.Log, r.log)
 	for _, call := range d.Open {
 		r.open.started[string(call)] = struct{}{}
 		r.call(string(call), h).Started = true
@@ -242,7 +258,7 @@ func (r *recollection) found() Found {
 	if s := r.chain.suspect; s != nil && r.fault == nil {
 		r.fault = s
 	}
-	f := Found{Head: r.chain.head, Torn: r.torn, Fault: r.fault, LastCall: r.open.last,
+	f := Found{Head: r.chain.head, log: r.log, Torn: r.torn, Fault: r.fault, LastCall: r.open.last,
 		forged: r.forged, closed: r.event == "" || r.event == "closed", first: r.first, calls: r.open}
 	var ended []Call
 	for _, c := range r.calls {
@@ -285,7 +301,37 @@ func newestOfEach(ended []Call) (kept []Call) {
 // openCalls are the calls that have started and not ended.
 type openCalls struct {
 	started map[string]struct{}
-	last    uint64 // the highest number a call had
+	allowed map[string]struct{} // those that may start and have not, as their line is not in the same batch
+	last    uint64              // the highest number a call had
+}
+
+func newOpenCalls() openCalls {
+	return openCalls{started: map[string]struct{}{}, allowed: map[string]struct{}{}}
+}
+
+// take notes a batch. Most calls are allowed and start in one, which costs nothing
+// here.
+func (c *openCalls) take(recs [][]byte) {
+	for i, rec := range recs {
+		event, call, _ := subjectOf(rec)
+		if string(event) == "decided" && !(i+1 < len(recs) && starts(recs[i+1], call)) {
+			c.decide(rec, call)
+		} else {
+			c.note(event, call)
+		}
+	}
+}
+
+func starts(rec, call []byte) bool {
+	event, of, _ := subjectOf(rec)
+	return string(event) == "start" && bytes.Equal(of, call)
+}
+
+func (c *openCalls) decide(rec, call []byte) {
+	c.note([]byte("decided"), call)
+	if call != nil && bytes.Contains(rec, []byte(`"verdict":"allow"`)) {
+		c.allowed[string(call)] = struct{}{}
+	}
 }
 
 func (c *openCalls) note(event, call []byte) {
@@ -300,15 +346,18 @@ func (c *openCalls) note(event, call []byte) {
 	switch string(event) {
 	case "start":
 		c.started[string(call)] = struct{}{}
+		delete(c.allowed, string(call))
 	case "end":
 		delete(c.started, string(call))
+	case "rejected", "withdrawn":
+		delete(c.allowed, string(call))
 	}
 }
 
 // inOrder are the raw tokens; shorter ones first, so that numbers are sorted.
-func (c *openCalls) inOrder() []string {
-	all := make([]string, 0, len(c.started))
-	for call := range c.started {
+func inOrder(calls map[string]struct{}) []string {
+	all := make([]string, 0, len(calls))
+	for call := range calls {
 		all = append(all, call)
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })

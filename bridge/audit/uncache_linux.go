@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // uncache lets go of the memory in which the kernel keeps f between two offsets,
@@ -12,10 +14,10 @@ import (
 // get the same pages instead of ones that were never touched: in a virtual
 // machine the host has to find each of those first, which takes longer than all
 // else that a write does.
-func uncache(f *os.File, from, to int64) int64 {
+func uncache(f private.File, from, to int64) int64 {
 	to -= to % int64(os.Getpagesize())
-	if to > from { // a length of 0 would be all there is
-		unix.Fadvise(int(f.Fd()), from, to-from, unix.FADV_DONTNEED) // a hint: that it is not taken harms nobody
+	if raw, err := f.SyscallConn(); err == nil && to > from { // a length of 0 would be all there is
+		raw.Control(func(fd uintptr) { unix.Fadvise(int(fd), from, to-from, unix.FADV_DONTNEED) }) // a hint: that it is not taken harms nobody
 	}
 	return to
 }

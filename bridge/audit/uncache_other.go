@@ -2,7 +2,7 @@
 
 package audit
 
-import "os"
+import "github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 
 // uncache does nothing, and calls it done: there is no such hint everywhere.
-func uncache(_ *os.File, _, to int64) int64 { return to }
+func uncache(_ private.File, _, to int64) int64 { return to }

@@ -24,6 +24,10 @@ type Checks struct {
 	// Partial accepts that the log does not begin with record 1, because
 	// the files before were put elsewhere.
 	Partial bool
+
+	// Bridge is whose log it must be; "": anybody's. Logs of earlier builds
+	// do not say.
+	Bridge string
 }
 
 // A Report is what [Verify] has read, up to the fault if there is one.
@@ -45,6 +49,10 @@ type Report struct {
 	Losses     int       `json:"losses,omitempty"`      // times a file, or its end, was gone
 	Jumps      int       `json:"clock_jumps,omitempty"` // times the wall clock was put forward or back
 	Closed     bool      `json:"closed"`                // the last process that wrote to it closed it
+	Log        string    `json:"log,omitempty"`         // its id; "": made by an earlier build
+	Bridge     string    `json:"bridge,omitempty"`      // who wrote to it last
+	Removed    uint64    `json:"removed,omitempty"`     // records before First whose removal is on record
+	Noted      bool      `json:"noted"`                 // the note beside it was there, and agrees
 }
 
 // VerifyLog verifies the log at path with all its files, and against the
@@ -56,15 +64,15 @@ func VerifyLog(path string, c Checks) (Report, error) {
 			return Report{}, err
 		}
 		files, err := Files(path)
-		if err == nil && len(files) == 0 && noted.Seq == 0 {
+		if err == nil && len(files) == 0 && noted.Head.Seq == 0 {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
 			return Report{}, err
 		}
 		all := c
-		all.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted, filepath.Base(path) + ".head"})
-		r, err := VerifyFiles(files, all)
+		all.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted.Head, filepath.Base(path) + ".head"})
+		r, err := verifyFiles(files, all, func(v *verifier) { v.beside(path, noted) })
 		if len(files) == 0 && r.Fault != nil {
 			r.Fault.File = path // where it was
 		}
@@ -80,16 +88,23 @@ func VerifyLog(path string, c Checks) (Report, error) {
 // VerifyFiles is [Verify] over the files of one log, oldest first, as [Files]
 // lists them. A process may be writing to the last of them.
 func VerifyFiles(files []string, c Checks) (Report, error) {
+	return verifyFiles(files, c, func(*verifier) {})
+}
+
+func verifyFiles(files []string, c Checks, more func(*verifier)) (Report, error) {
 	v := newVerifier(c)
 	for _, file := range files {
 		if err := v.file(file); err != nil {
 			return v.report, err
 		}
-		if v.report.Fault != nil {
-			return v.report, nil
+		if v.report.Fault != nil && !v.seeking() {
+			break
 		}
 	}
-	return v.finish(), nil
+	if v.ended().OK {
+		more(v)
+	}
+	return v.report, nil
 }
 
 func (v *verifier) file(name string) error {
@@ -110,10 +125,10 @@ func (v *verifier) file(name string) error {
 func Verify(r io.Reader, c Checks) (Report, error) {
 	v := newVerifier(c)
 	v.report.Files = 1
-	if err := v.read("", r); err != nil || v.report.Fault != nil {
+	if err := v.read("", r); err != nil {
 		return v.report, err
 	}
-	return v.finish(), nil
+	return v.ended(), nil
 }
 
 // A verifier takes one line after the other. It stops at the first fault.
@@ -124,6 +139,7 @@ type verifier struct {
 	order  order
 	known  map[uint64][]Witness
 	recent hashes
+	origin
 }
 
 func newVerifier(c Checks) *verifier {
@@ -138,7 +154,7 @@ func newVerifier(c Checks) *verifier {
 
 func (v *verifier) read(name string, r io.Reader) error {
 	lines := newLineReader(name, r)
-	for v.report.Fault == nil {
+	for v.report.Fault == nil || v.seeking() {
 		line, err := lines.next()
 		if err == io.EOF {
 			return nil
@@ -146,9 +162,34 @@ func (v *verifier) read(name string, r io.Reader) error {
 		if err != nil {
 			return err
 		}
+		if v.report.Fault != nil {
+			v.seek(line)
+			continue
+		}
 		v.report.Fault = v.line(line)
 	}
 	return nil
+}
+
+// ended is the report when all was read that matters.
+func (v *verifier) ended() Report {
+	switch {
+	case v.report.Fault == nil:
+		return v.finish()
+	case v.seeking():
+		v.report.Fault = v.late
+	}
+	return v.report
+}
+
+// seeking: the log begins late and has a fault, and which of the two comes first
+// hangs on whether it says that its beginning was removed.
+func (v *verifier) seeking() bool { return v.report.Fault != nil && v.late != nil && !v.c.Partial }
+
+func (v *verifier) seek(line Line) {
+	if h, err := readHeader(line.Text); err == nil && string(h.event) == "removed" {
+		v.ofItself(line, h)
+	}
 }
 
 func (v *verifier) line(line Line) *Fault {
@@ -178,12 +219,15 @@ func (v *verifier) line(line Line) *Fault {
 
 func (v *verifier) beginning(line Line, h header) *Fault {
 	v.report.First = h.seq
-	switch {
-	case h.seq == 1 && string(h.prev) != fmt.Sprintf("%x", Head{}.Hash):
+	if h.seq == 1 && string(h.prev) != fmt.Sprintf("%x", Head{}.Hash) {
 		return faultAt(line, "the first record names one before it")
-	case h.seq > 1 && !v.c.Partial:
-		return faultAt(line, "the log begins with record %d: those before are missing", h.seq)
 	}
+	if h.seq == 1 {
+		return nil
+	}
+	v.begins(line, h)
+	d, err := readDetails(line.Text)
+	v.order.late(err == nil && d.Allowed != nil, d)
 	return nil
 }
 
@@ -225,6 +269,8 @@ func (v *verifier) witnessed(line Line) *Fault {
 func (v *verifier) meaning(line Line, h header) *Fault {
 	switch string(h.event) {
 	case "decided", "start", "end", "rejected", "withdrawn", "checkpoint":
+	case "opened", "recovered", "rotated", "file_lost", "removed":
+		return v.ofItself(line, h)
 	default:
 		return nil
 	}
@@ -282,6 +328,9 @@ func (v *verifier) finish() Report {
 			r.Unchecked++
 		}
 	}
+	if r.Fault = v.origin.fault(r, v.c); r.Fault != nil {
+		return *r
+	}
 	r.Unfinished = v.order.unfinished()
 	r.OK = true
 	return *r
@@ -300,45 +349,4 @@ func (v *verifier) seqs() []uint64 {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// hashes are those of the records that a checkpoint may be of: the newest.
-type hashes struct{ heads []Head }
-
-const mostHashes = 1 << 14
-
-func (h *hashes) add(head Head) {
-	if len(h.heads) == 2*mostHashes {
-		h.heads = append(h.heads[:0], h.heads[mostHashes:]...)
-	}
-	h.heads = append(h.heads, head)
-}
-
-func (h *hashes) of(seq uint64) (Head, bool) {
-	if len(h.heads) == 0 || seq < h.heads[0].Seq || seq-h.heads[0].Seq >= uint64(len(h.heads)) {
-		return Head{}, false
-	}
-	return h.heads[seq-h.heads[0].Seq], true
-}
-
-// patient reads a file that may be written to at the same time: half of a line
-// at its end is looked at again for a while.
-type patient struct {
-	f     *os.File
-	last  byte
-	tries int
-}
-
-func (p *patient) Read(b []byte) (int, error) {
-	for {
-		n, err := p.f.Read(b)
-		if n > 0 {
-			p.last = b[n-1]
-		}
-		if n > 0 || err != io.EOF || p.last == '\n' || p.last == 0 || p.tries == 20 {
-			return n, err
-		}
-		p.tries++
-		time.Sleep(10 * time.Millisecond)
-	}
 }

@@ -303,7 +303,9 @@ func TestTheHeadFileKnows(t *testing.T) {
 	if err := os.Remove(path + ".head"); err != nil {
 		t.Fatal(err)
 	}
-	verified(t, path) // nobody knows better
+	verified(t, path) // it is empty: that something was cut off, nobody can know
+	write(t, path, bytes.Join(all[:3], nil))
+	broken(t, path, 4, "x.jsonl.head is gone, or cannot be read")
 }
 
 func TestVerifyWhileItIsWritten(t *testing.T) {

@@ -39,4 +39,4 @@ func Authored(name string, info fs.FileInfo) error { return authored(name, info)
 // Lock takes a lock on f without waiting, and reports whether it got it: alone,
 // or together with others who do not want it alone. It ends when f is closed, or
 // we are dead. What is in f can be read by others all the same.
-func Lock(f *os.File, alone bool) (bool, error) { return lock(f, alone) }
+func Lock(f File, alone bool) (bool, error) { return lock(f, alone) }

@@ -80,7 +80,20 @@ func authored(name string, info fs.FileInfo) error {
 	return nil
 }
 
-func lock(f *os.File, alone bool) (bool, error) {
+// syncDir makes the names in dir last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) { // some file systems know no such thing
+		return err
+	}
+	return nil
+}
+
+func lock(f File, alone bool) (bool, error) {
 	how := unix.LOCK_SH
 	if alone {
 		how = unix.LOCK_EX

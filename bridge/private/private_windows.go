@@ -36,13 +36,27 @@ func sheltered(string, fs.FileInfo) error { return nil }
 
 func authored(string, fs.FileInfo) error { return nil }
 
+// syncDir: there is nothing to sync a directory with; NTFS keeps names in a
+// journal, in order.
+func syncDir(string) error { return nil }
+
 // lock locks bytes far behind all others, because nobody else could read those.
-func lock(f *os.File, alone bool) (bool, error) {
+func lock(f File, alone bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	var locked error
+	if err := raw.Control(func(fd uintptr) {
+		locked = windows.LockFileEx(windows.Handle(fd), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
+	}); err != nil {
+		return false, err
+	}
+	err = locked
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return false, nil
 	}

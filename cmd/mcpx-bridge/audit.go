@@ -76,9 +76,10 @@ func (p *program) auditVerifyCommand() *cobra.Command {
 		Long: `Check that nothing is missing from a log or was altered.
 
 It reads every line and checks that each names the hash of the one before, that
-no call started without leave or twice, and that the newest record noted beside
-the log is still there, which shows when the end was cut off. Whoever can write
-the log can forge that note too. What nobody here can forge is what the topic
+no call started without leave or twice, that the newest record noted beside the
+log (in LOG.head) is still there, which shows when the end was cut off, and that
+both are of the bridge that is named. A log without its note is not whole: copy
+both. Whoever can write the log can forge that note too. What nobody here can forge is what the topic
 was told: each "notifications/mcpx/checkpoint" there has a seq and a hash. Give
 it as --witness, and the log up to there is as it was then.
 
@@ -164,7 +165,7 @@ func (p *program) auditVerify(args []string) error {
 	if err != nil {
 		return err
 	}
-	checks := audit.Checks{Partial: p.s.Partial}
+	checks := audit.Checks{Partial: p.s.Partial, Bridge: p.whoseLog(path)}
 	for _, text := range p.s.Witness {
 		head, err := audit.ParseHead(text)
 		if err != nil {
@@ -194,6 +195,10 @@ func verifyHint(r audit.Report) string {
 	switch why := r.Fault.Why; {
 	case strings.Contains(why, "torn"):
 		return "if a crash did that, the bridge cuts it off and says so when it next starts"
+	case strings.Contains(why, ".head is gone"):
+		return "if you keep the log elsewhere, put what was beside it there too; else compare with a copy, or with what the topic was told (--witness)"
+	case strings.Contains(why, "another log"), strings.Contains(why, "record of the bridge"):
+		return "somebody has put another log, or another note, in its place: compare with a copy"
 	case strings.Contains(why, "log begins with record"):
 		return "if you keep the files before elsewhere, put them back beside it, or give --partial"
 	case strings.Contains(why, "end was cut off"):
@@ -215,6 +220,9 @@ func reportWords(path string, r audit.Report) []byte {
 			out = fmt.Appendf(out, "  "+format+"\n", args...)
 		}
 	}
+	say(r.Bridge != "", "it is the record of %s, log %s", visible(r.Bridge), r.Log)
+	say(r.Log == "", "it was made by an earlier build: no id says which log it is")
+	say(r.Removed > 0, "records 1 to %d were removed as told, which is on record", r.Removed)
 	say(r.Files > 1, "it has %d files", r.Files)
 	say(r.Checked > 0, "it agrees with %s", counted(r.Checked, "checkpoint"))
 	say(r.Unchecked > 0, "%s could not be checked: the record is in an older file", counted(r.Unchecked, "checkpoint"))
@@ -226,6 +234,20 @@ func reportWords(path string, r audit.Report) []byte {
 	say(len(r.Unfinished) > 0, "without a last word: %s", visible(strings.Join(r.Unfinished, " ")))
 	say(true, "head %s", r.Head)
 	return out
+}
+
+// whoseLog is the bridge whose log is kept at a path in the state directory; "" for
+// other places, whose names say nothing.
+func (p *program) whoseLog(path string) string {
+	home, err := stateHome(p.getenv)
+	if err != nil || filepath.Dir(path) != filepath.Join(string(home), "audit") {
+		return ""
+	}
+	id, is := strings.CutSuffix(filepath.Base(path), ".jsonl")
+	if !is {
+		return ""
+	}
+	return id
 }
 
 // auditLog finds the log that args name: a file, or a bridge that keeps its
@@ -258,8 +280,8 @@ func (p *program) auditLog(args []string) (string, error) {
 // wasThere reports whether a log is gone of which the note about its end is left: that
 // it is missing is not to go unseen.
 func wasThere(path string) bool {
-	head, err := audit.Memo(path)
-	return err != nil || head.Seq > 0 // what is wrong with the note, verify says
+	note, err := audit.Memo(path)
+	return err != nil || note.Head.Seq > 0 // what is wrong with the note, verify says
 }
 
 // onlyLog is the log where none is named: the one that run was told of in the

@@ -38,7 +38,7 @@ func (p *program) openAudit(id string, o *bridge.Options, changed func(error)) (
 	if err != nil {
 		return nil, err
 	}
-	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log})
+	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log, Bridge: id})
 	if err != nil {
 		return nil, fail(exitAudit, auditHint(err), "%w", err)
 	}

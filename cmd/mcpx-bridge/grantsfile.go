@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // What of the yeses of a run is to outlast it.
@@ -161,10 +161,7 @@ func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) 
 	}
 	kept = change(kept)
 	if len(kept) == 0 {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return private.Delete(nil, file)
 	}
 	text := []byte(approval.RulesHead)
 	for i := range kept {
@@ -173,10 +170,10 @@ func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) 
 	if _, _, err := approval.ReadGrants(file, text); err != nil {
 		return fmt.Errorf("what was to be written cannot be read: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := private.MakeDir(nil, filepath.Dir(file)); err != nil {
 		return err
 	}
-	return writeWhole(file, text)
+	return private.Replace(nil, file, text)
 }
 
 // dropGrant takes one rule out of the file.
@@ -187,20 +184,4 @@ func (b *bridging) dropGrant(id string) (found bool, err error) {
 		return rest
 	})
 	return found, err
-}
-
-// writeWhole writes a file so that it is there whole or as it was.
-func writeWhole(file string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err = f.Write(text); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }

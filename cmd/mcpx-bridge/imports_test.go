@@ -18,16 +18,17 @@ const module = "github.com/mcpx-protocol/mcpx-bridge"
 // that is not in the table has no place yet: give it one, at a level, before
 // anything else. Some rows wait for their rooms.
 var may = map[string]string{
-	"stdio/fold":             "",
-	"policy":                 "stdio/fold",
-	"stdio/jsonrpc":          "stdio/fold",
-	"stdio/inbox":            "",
-	"stdio/linger":           "",
-	"stdio/outbox":           "",
-	"bridge/private":         "",
-	"bridge/timetable":       "",
-	"bridge/audit":           "bridge/private",
-	"bridge/desktop/install": "",
+	"stdio/fold":              "",
+	"policy":                  "stdio/fold",
+	"stdio/jsonrpc":           "stdio/fold",
+	"stdio/inbox":             "",
+	"stdio/linger":            "",
+	"stdio/outbox":            "",
+	"bridge/private":          "",
+	"bridge/timetable":        "",
+	"bridge/audit":            "bridge/private",
+	"bridge/private/powercut": "bridge/private",
+	"bridge/desktop/install":  "",
 
 	"stdio":           "stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
 	"stdio/stdiotest": "stdio stdio/jsonrpc",

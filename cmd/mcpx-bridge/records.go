@@ -171,7 +171,7 @@ func (m member) goesWithoutSaying(r *auditRecord) bool {
 	switch m.name {
 	case "env":
 		return r.Call != "" // for machines
-	case "last_call", "open", "body":
+	case "last_call", "open", "allowed", "body", "log", "bridge":
 		return true // for the log itself
 	case "via", "executed":
 		text := bare(m.value)

@@ -51,7 +51,7 @@ func stateHome(getenv func(string) string) (stateDir, error) {
 
 // open makes the directory if need be and refuses one that others can get into.
 func (d stateDir) open() error {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
+	if err := private.MakeDir(nil, string(d)); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	f, err := os.Open(string(d))
@@ -106,26 +106,7 @@ func (d stateDir) readSecret() ([]byte, error) {
 func (d stateDir) makeSecret() error {
 	secret := make([]byte, 32)
 	rand.Read(secret) // cannot fail
-	tmp, err := d.draft(append(hex.AppendEncode(nil, secret), '\n'))
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp)
-	return os.Link(tmp, d.file("secret"))
-}
-
-// draft writes text into a new file (0600) beside the others.
-func (d stateDir) draft(text []byte) (name string, err error) {
-	f, err := os.CreateTemp(string(d), ".new-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
+	return private.Create(nil, d.file("secret"), append(hex.AppendEncode(nil, secret), '\n'))
 }
 
 // read returns a file of the directory, if nobody else can read it.
@@ -165,11 +146,7 @@ func (d stateDir) list(l listing) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := d.draft(append(text, '\n'))
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp, d.file("gateway.json"))
+	return private.Replace(nil, d.file("gateway.json"), append(text, '\n'))
 }
 
 // hostLock is the lock of the process that hosts the local gateway.

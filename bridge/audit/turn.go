@@ -1,0 +1,111 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// How a file that is full makes room for the next one. Each step is on the disk
+// before the one that needs it: whatever of them a power cut undoes, the files that
+// are left make one log (FINDINGS T1).
+
+// errUnsynced says that what is in the full file may be lost.
+var errUnsynced = errors.New("the full file could not be put on the disk")
+
+// turnOver begins a new file, if it can; else the old one grows on. An error is why
+// nothing more can be written.
+func (l *Log) turnOver(now time.Time) (bool, error) {
+	if now.Before(l.rest) {
+		return false, nil
+	}
+	err := l.watched(l.newFile)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, errUnsynced), errors.Is(err, ErrSlow):
+		l.mu.Lock()
+		l.unsure = true
+		l.mu.Unlock()
+		return false, err
+	}
+	l.o.Log.Warn("the audit log cannot begin a new file", "error", err)
+	l.rest = now.Add(time.Minute)
+	return false, nil
+}
+
+// watched does what may take as long as the disk likes, and fails the log when that
+// is too long.
+func (l *Log) watched(do func() error) error {
+	began := max(l.mono(), 1)
+	l.writes.Store(int64(began))
+	l.watchOver()
+	err := do()
+	l.writes.Store(0)
+	took := l.mono() - began
+	if took > sluggish {
+		l.beWary()
+	}
+	if took >= patience && err == nil {
+		err = ErrSlow
+	}
+	return err
+}
+
+// newFile names the file after its first record and puts an empty one in its
+// place.
+func (l *Log) newFile() error {
+	if err := l.syncFull(); err != nil {
+		return err
+	}
+	fresh, full := l.path+".new", fullName(l.path, l.first)
+	l.o.Disk.Remove(fresh)
+	file, info, err := l.openFile(fresh, os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	if err := l.exchange(fresh, full); err != nil {
+		file.Close()
+		l.o.Disk.Remove(fresh)
+		return err
+	}
+	l.mu.Lock()
+	l.retired = append(l.retired, l.file)
+	l.mu.Unlock()
+	l.set(file, info, 0)
+	l.first = l.head.Seq + 1
+	return nil
+}
+
+// syncFull puts the file on the disk: what follows in the next one would not fit to
+// what a power cut left of this one.
+func (l *Log) syncFull() error {
+	if l.o.Mode == Never {
+		return nil
+	}
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", errUnsynced, err)
+	}
+	return nil
+}
+
+// exchange gives the full file its own name for good before the new one takes its
+// place: else a power cut could undo the first and not the second, and nothing would
+// be left that names the full one.
+func (l *Log) exchange(fresh, full string) error {
+	if _, err := os.Lstat(full); err == nil {
+		return fmt.Errorf("%s exists already", full)
+	}
+	if err := l.o.Disk.Rename(l.path, full); err != nil {
+		return err
+	}
+	err := l.syncNames()
+	if err == nil {
+		err = l.o.Disk.Rename(fresh, l.path)
+	}
+	if err != nil {
+		l.o.Disk.Rename(full, l.path)
+	}
+	return err
+}
