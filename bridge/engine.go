@@ -51,6 +51,7 @@ type Config struct {
 	Local           bool // somebody at this machine can be asked
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
+	Provides       []string         // what the server is for, beside what the policy says
 	Proposals      proposal.Options // bounds of the Book
 	ProposalStyle  wire.Style       // in which words what becomes of proposals is said; Auto: those of the proposal
 	LenientParams  bool             // read params.tool of a proposal as params.name (seed 000)
@@ -89,6 +90,7 @@ type Engine struct {
 	seal            string
 	local           bool
 	trustUnverified bool
+	provided        []string
 
 	now    time.Time // of the event in hand
 	out    []Effect  // of the event in hand
@@ -131,7 +133,7 @@ func NewEngine(c Config) *Engine {
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		replay: replay.New(c.DigestKey, c.Share),
-		policy: c.Policy, ledger: c.Ledger,
+		policy: c.Policy, ledger: c.Ledger, provided: c.Provides,
 	}
 	if e.policy == nil {
 		e.policy = &policy.Policy{}

@@ -72,11 +72,18 @@ func sumOf(env *wire.Envelope) [32]byte {
 func (e *Engine) lacks(needs []string) string {
 	for _, need := range needs {
 		caps := &e.room.caps
-		if e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
+		if !slices.Contains(e.provides(), need) && e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
 			return strconv.Quote(clip(need))
 		}
 	}
 	return ""
+}
+
+// provides is what the server is for, by the word of its owner.
+func (e *Engine) provides() []string {
+	all := slices.Concat(e.policy.Provides, e.provided)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // live carries out what the Book says.

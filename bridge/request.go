@@ -275,7 +275,7 @@ func (e *Engine) answerHere(env *wire.Envelope) {
 	result := []byte("{}")
 	switch env.Method {
 	case "initialize":
-		result = e.server.hello.initializeResult(&env.Message)
+		result = withProvides(e.server.hello.initializeResult(&env.Message), e.provides())
 	case "server/discover":
 		if !e.server.hello.Modern {
 			e.refuse(env, unknownMethod(env.Method))

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ func (l *loader) policy(root item) *Policy {
 		"proposals": l.proposals,
 		"server":    l.server,
 		"redact":    l.redaction,
+		"provides":  l.provides,
 		"tests":     keep(&tests),
 	})
 	if !ok {
@@ -82,6 +84,31 @@ func (l *loader) server(at item) {
 		"pin":         func(v item) { s.Pin = l.word(v, "pin", "off", "warn", "ask", "block") },
 		"trust_hints": func(v item) { s.TrustHints = l.boolean(v, "trust_hints") },
 	})
+}
+
+// provides reads what the server is for.
+func (l *loader) provides(at item) {
+	for _, v := range l.texts(at, "provides") {
+		if err := CheckWord(v.text); err != nil {
+			l.wrong(v, "", "provides: %q: %v", v.text, err)
+		}
+		l.p.Provides = append(l.p.Provides, v.text)
+	}
+	if len(l.p.Provides) > mostProvided {
+		l.wrong(at, "", "provides has over %d words", mostProvided)
+	}
+}
+
+const mostProvided = 32
+
+var errWord = errors.New("a word of provides has 1 to 64 letters, digits, _, ., -, / and :")
+
+// CheckWord says what is wrong with a word that says what a server is for.
+func CheckWord(word string) error {
+	if word == "" || len(word) > 64 || strings.Trim(word, idBytes+"/:") != "" {
+		return errWord
+	}
+	return nil
 }
 
 func (l *loader) redaction(at item) {

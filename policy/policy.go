@@ -81,6 +81,7 @@ type Policy struct {
 	Default   Verdict // for what no rule matches
 	Proposals Proposals
 	Server    Server
+	Provides  []string // what the server is for, in words that proposers may ask for (seed 000, option 3)
 
 	rules    []*rule
 	terms    *Terms // how the default asks

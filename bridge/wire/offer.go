@@ -242,8 +242,7 @@ func (e *Envelope) Lenient() Envelope {
 }
 
 // Payload returns the payload of a Proposal that makes this offer. What is as
-// it is where nothing is said is left out; bids, needs and responses are not
-// asked for.
+// it is where nothing is said is left out; bids and responses are not asked for.
 func (o Offer) Payload() []byte {
 	dst := append(jsonrpc.AppendQuote([]byte(`{"method":`), o.Method), `,"params":`...)
 	if len(o.Params) == 0 {
@@ -259,6 +258,9 @@ func (o Offer) Payload() []byte {
 	dst = member(dst, `,"reason":`, o.Reason)
 	if o.CountsRejects {
 		dst = append(dst, `,"counts_rejects":true`...)
+	}
+	if len(o.Needs) > 0 {
+		dst = list(append(dst, `,"required_capabilities":`...), o.Needs)
 	}
 	return append(dst, '}')
 }

@@ -299,13 +299,17 @@ func (q *peer) greet(ctx context.Context, to string) error {
 	if done {
 		return nil
 	}
-	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":` + string(jsonrpc.AppendQuote(nil, version())) + `}}`
-	if _, err := q.ask(ctx, to, "initialize", []byte(params), nil); err != nil {
+	if _, err := q.ask(ctx, to, "initialize", helloParams(), nil); err != nil {
 		return err
 	}
 	// An error answer is taken too: some servers of this dialect know tools/list
 	// and tools/call alone.
 	return q.send(wire.Notice, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
+}
+
+// helloParams are the params of our initialize.
+func helloParams() []byte {
+	return append(jsonrpc.AppendQuote([]byte(`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":`), version()), "}}"...)
 }
 
 // SeatTaken and the following are what a seat calls.

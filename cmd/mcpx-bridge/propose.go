@@ -22,6 +22,7 @@ const maxTTL = 10 * time.Minute
 // offerSettings are the flags of propose and withdraw.
 type offerSettings struct {
 	Preferred []string
+	Requires  []string
 	Exclusive bool
 	Fallback  time.Duration
 	TTL       time.Duration
@@ -58,6 +59,7 @@ all who alone were to, or everybody here who could), 9 nobody did it in time.`,
 	p.s.roomFlags(f)
 	f.DurationVar(&p.s.Offer.Timeout, "timeout", 5*time.Minute, "how long to wait for the result, as a `TIME` like 90s")
 	f.StringArrayVar(&p.s.Offer.Preferred, "preferred", nil, "the participant `ID` that should do it; repeatable")
+	f.StringArrayVar(&p.s.Offer.Requires, "requires", nil, "only who provides `WORD` can do it: a word of --provides, or a tool's name; repeatable")
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
 	f.DurationVar(&p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
 	f.DurationVar(&p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
@@ -98,7 +100,7 @@ func splitTarget(args []string) (to, name string, rest []string) {
 // hints checks the flags and makes the offer of them.
 func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.Style, err error) {
 	s := &p.s.Offer
-	o = wire.Offer{Method: "tools/call", Preferred: s.Preferred, Exclusive: s.Exclusive, FallbackAfter: s.Fallback, ExclusiveFor: s.Fallback,
+	o = wire.Offer{Method: "tools/call", Preferred: s.Preferred, Needs: s.Requires, Exclusive: s.Exclusive, FallbackAfter: s.Fallback, ExclusiveFor: s.Fallback,
 		FallbackToBroadcast: f.Changed("fallback"), TTL: s.TTL, Reason: s.Why, CountsRejects: to == ""}
 	if style, err = s.style(); err != nil {
 		return o, style, err

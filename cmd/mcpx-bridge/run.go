@@ -20,6 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -250,6 +251,11 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 	if err := p.checkRun(); err != nil {
 		return nil, err
 	}
+	for _, word := range p.s.Provides {
+		if err := policy.CheckWord(word); err != nil {
+			return nil, misused("--provides filesystem", "--provides: %q: %w", word, err)
+		}
+	}
 	env, err := p.childEnv()
 	if err != nil {
 		return nil, err
@@ -291,6 +297,7 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 
 			Local:           true,
 			TrustUnverified: p.s.TrustUnverified || p.s.Gateway == "",
+			Provides:        p.s.Provides,
 			ProposalStatus:  p.s.ProposalStatus,
 			ProposalStyle:   style,
 			LenientParams:   p.s.LenientParams,

@@ -42,6 +42,7 @@ type settings struct {
 	MaxCalls     int
 	MaxPending   int
 	Answers      string
+	Provides     []string
 	Allow, Deny  []string
 
 	// what may run, and the record of it
@@ -164,6 +165,7 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 	f.Lookup("policy").Usage += ", and again whenever it is saved"
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
+	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")
 	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers that understand it how it stands with their proposals (mcpx.status.proposal)")
 	f.StringVar(&s.ProposalStyle, "proposal-style", "auto", "how to spell rejects in mcpx/v0.1, as a `STYLE`: auto (as the proposal), v2, seed000, seed001, chat or off")
 	f.BoolVar(&s.LenientParams, "lenient-params", false, "read proposals that call the tool tool, where MCP says name")
