@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -135,6 +136,10 @@ func (p *player) toolList() []byte {
 	list := append([]string(nil), toolTexts...)
 	if p.Tools != nil {
 		list = append([]string(nil), p.Tools...)
+	}
+	if p.ToolsFile != "" {
+		text, _ := os.ReadFile(p.ToolsFile)
+		list = strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	for _, name := range p.grown {
 		list = append(list, fmt.Sprintf(`{"name":%q,"description":"Grown","inputSchema":{"type":"object"}}`, name))

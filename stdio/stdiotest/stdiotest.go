@@ -93,6 +93,10 @@ type Script struct {
 
 	Tools []string // shown by tools/list instead of those above, one JSON object each
 
+	// ToolsFile names a file whose lines are shown by tools/list instead, as it is
+	// when that is asked: so they can change without a word.
+	ToolsFile string
+
 	Record string // file to which every byte read from stdin is appended
 	Pids   string // file to which our pid, and every grandchild's, is appended, one per line
 
