@@ -25,7 +25,7 @@ var personal = map[string]bool{"elicitation/create": true, "sampling/createMessa
 // (DESIGN 4: what a server asks is read as the strictest reader would), but the
 // handler gets it only if every reader does.
 func (r *relay) asksSomebodyElse(line []byte) bool {
-	if r.host.Occupied == nil || !mentions(line) || !r.host.Occupied() {
+	if r.host.Occupied == nil || !r.host.Occupied() || !mentions(line) {
 		return false
 	}
 	m, err := jsonrpc.Parse(bytes.TrimSpace(line), jsonrpc.Rules{Depth: r.rules.Depth, Size: r.rules.Size, TopOnly: true, Halves: true})

@@ -21,6 +21,8 @@ type reader struct {
 	noise noiseMeter
 	first bool // no line has been read yet
 	told  bool // the handler has heard something since it was last idle
+
+	mended bool // bytes were replaced, which has been said
 }
 
 // run reads to the end of stdout. It returns when there is nothing more to
@@ -75,12 +77,26 @@ func (r *reader) line(line []byte) error {
 	}
 	m, err := jsonrpc.Parse(line, r.rules)
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason == jsonrpc.InvalidUTF8 {
-		m, err = jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")), r.rules)
+		if m, err = jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")), r.rules); err == nil {
+			r.replaced(line)
+		}
 	}
 	if err != nil {
 		return r.hear(r.refused(line, err))
 	}
 	return r.message(m)
+}
+
+// replaced says, once for each process, that what is read differs from what was
+// written.
+func (r *reader) replaced(line []byte) {
+	if r.mended {
+		return
+	}
+	r.mended, r.told = true, true
+	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: r.noise.count}
+	r.c.s.log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", printable(string(n.Head)), "detail", n.Detail)
+	r.h.ServerNoise(n)
 }
 
 func (r *reader) message(m jsonrpc.Message) error {

@@ -83,7 +83,14 @@ var serverOutput = map[string]func(*testing.T, badInput){
 		g.expect(d1.reply("agent-a", "r", "tools/call", "t", `{"id":42,"error":{"code":-32602,"message":"Unknown tool: t"}}`))
 	},
 	"chd-001": answeredAfterNoise, "chd-002": answeredAfterNoise, "chd-003": answeredAfterNoise, "chd-009": answeredAfterNoise,
-	"chd-006": answerLost, "chd-010": answerLost, "chd-016": answerLost,
+	"chd-006": func(t *testing.T, c badInput) { // it can be told whose it was, so its caller does not wait (DESIGN 4)
+		g, s := withServer(t, launch{script: stdiotest.Script{Answer: c.text(t)}})
+		g.read("a")
+		g.expect(g.unknown("a", "read_file"))
+		s.await(fmt.Sprintf(`{"event":"server_noise","reason":%q}`, c.Expect.Audit))
+		g.quiet()
+	},
+	"chd-010": answerLost, "chd-016": answerLost,
 	"chd-014": func(t *testing.T, c badInput) {
 		var in struct{ B64 []byte }
 		if err := json.Unmarshal(c.Input, &in); err != nil {
@@ -91,7 +98,7 @@ var serverOutput = map[string]func(*testing.T, badInput){
 		}
 		g, s := withServer(t, launch{})
 		g.request("u", "agent-a", call("42", "raw", fmt.Sprintf(`{"b64":%s}`, mustJSON(t, in.B64))))
-		g.expect(g.unknown("u", "raw"))
+		g.expect(d1.reply("agent-a", "u", "tools/call", "raw", `{"id":42,"result":{"content":[{"type":"text","text":"\ufffd"}]}}`)) // replaced, and said so (DESIGN 4)
 		s.await(`{"event":"server_noise","reason":"invalid_utf8"}`)
 		g.quiet()
 	},
@@ -224,7 +231,7 @@ func TestBadServerOutput(t *testing.T) {
 			continue
 		}
 		t.Run(c.ID, func(t *testing.T) {
-			if c.ID == "chd-006" || c.ID == "chd-010" || c.ID == "chd-016" {
+			if c.ID == "chd-010" || c.ID == "chd-016" {
 				t.Parallel() // they wait for a time-out
 			}
 			f(t, c)
