@@ -137,3 +137,191 @@ func (s *stage) agreeHere() {
 	v, _ := s.engine.View(s.now, open[0].ID, true)
 	s.do(Decided{approval.Answer{Who: approval.Who{Door: approval.Local}, Question: v.ID, Digest: v.Digest, Result: []byte(yes)}})
 }
+
+// besides are members of params beside name and arguments that nobody has judged
+// (FINDINGS H3), with the names under which the owner could list them.
+var besides = []struct{ members, beside, name string }{
+	{`"override":{"amount":1000000},`, `{"override":{"amount":1000000}}`, "override"},
+	{`"task":{"ttl":60000},`, `{"task":{"ttl":60000}}`, "task"},
+	{`"_meta":{"account":"x"},`, `{"_meta":{"account":"x"}}`, "_meta.account"},
+	{`"_meta":{"progressToken":7,"vendor/a.b":[1, 2],"traceparent":"00-1"},`, `{"_meta":{"vendor/a.b":[1, 2]}}`, "_meta.vendor/a.b"},
+	{`"_meta":{"traceparent":{"account":"x"}},`, `{"_meta":{"traceparent":{"account":"x"}}}`, ""},
+	{`"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}},`, `{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`, "_meta.io.modelcontextprotocol/related-task"},
+	{`"_meta":"x",`, `{"_meta":"x"}`, ""},
+	{`"requestState":"s","inputResponses":{},`, `{"requestState":"s","inputResponses":{}}`, ""},
+	{`"uri":"file:///a",`, `{"uri":"file:///a"}`, ""},
+	{`"progressToken":1,`, `{"progressToken":1}`, "progressToken"},
+}
+
+const asksHere = "version: 1\ndefault: deny\nredact: []\nasks: {default: {of: [alice], within: 1m, remember: [once, session]}}\nrules:\n - {name: reads, allow: ['read_*']}\n - {name: files, allow: ['*'], methods: [resources/read]}\n"
+
+func TestMembersBesideTheArgumentsAreShownHashedRecordedAndAskedAbout(t *testing.T) {
+	digests := map[string]bool{}
+	for _, c := range besides {
+		everyDialect(t, asksHere, func(s *stage) {
+			s.asksFor("bob", "e1", "7", "read_file", `{"path":"/a"}`, c.members)
+			a := s.question()
+			s.has(a.params, "Beside the arguments: ", `"beside":`, besideWords)
+			open := s.engine.Pending(0, 0)[0]
+			v, _ := s.engine.View(s.now, open.ID, true)
+			s.has(v.Text(), "params/")
+			asked := s.notes[len(s.notes)-1]
+			if asked.Event != "asked" || string(asked.Beside) != c.beside || string(open.Beside) != c.beside || string(asked.Args) != `{"path":"/a"}` || asked.Rule != "server.pass" {
+				t.Errorf("on record: %s; want %s", asked.JSON(), c.beside)
+			}
+			digests[c.members+asked.Digest] = true
+			s.answers("alice", a, true, yes)
+			m := s.parse(s.lines[len(s.lines)-1])
+			want := strings.TrimSuffix(strings.Replace(c.members, `"_meta":{"progressToken":7`, `"_meta":{"progressToken":`+s.lastID(), 1), ",")
+			if got := string(m.Get(jsonrpc.Params)); !strings.Contains(got, want) {
+				t.Errorf("the server got %s", got)
+			}
+		})
+	}
+}
+
+const besideWords = "it brings more than arguments"
+
+// What the protocol itself puts into params needs no leave, whoever calls.
+func TestWhatTheProtocolPutsBesideTheArgumentsNeedsNoLeave(t *testing.T) {
+	const own = `"_meta":{"progressToken":"t","traceparent":"00-1","tracestate":"a=b","baggage":"k=v","io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug"},`
+	everyDialect(t, asksHere, func(s *stage) {
+		for i, members := range []string{own, `"_meta":null,`, `"_meta":{},`, ``} {
+			s.asksFor("bob", fmt.Sprint("e", i), "7", "read_file", `{"path":"/a"}`, members)
+			if s.asked() != i+1 {
+				t.Fatalf("%s: somebody is asked: %q", members, s.frames)
+			}
+			if r := s.decided(); r.Verdict != "allow" || r.Beside != nil {
+				t.Errorf("on record: %s", r.JSON())
+			}
+			s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)
+		}
+		s.lines = nil
+		s.sends1("r1", "resources/read", "file:///a", `{`+own+`"uri":"file:///a"}`)
+		if r := s.decided(); len(s.lines) != 1 || string(r.Args) != `{"uri":"file:///a"}` || r.Beside != nil {
+			t.Errorf("%q; on record: %s", s.lines, r.JSON())
+		}
+	})
+	for _, members := range []string{own, `"_meta":{"progressToken":3},`} {
+		s := gatedStage(t)
+		s.hostSays(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + members + `"name":"read_file","arguments":{"path":"/a"}}}`)
+		if s.asked() != 1 {
+			t.Errorf("the client's own call with %s is asked about", members)
+		}
+	}
+}
+
+func (s *stage) hostSays(line string) {
+	s.t.Helper()
+	m, err := jsonrpc.Parse([]byte(line), jsonrpc.Judged)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.do(HostCalled{[]byte(line), m})
+}
+
+func TestMembersBesideTheArgumentsOfAGatedClientAreAskedAbout(t *testing.T) {
+	s := gatedStage(t)
+	s.hostSays(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":3,"account":"x"},"name":"read_file","arguments":{"path":"/a"}}}`)
+	if s.asked() != 0 {
+		t.Fatal("it ran unasked")
+	}
+	s.agreeHere()
+	s.lastLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":3,"account":"x"},"name":"read_file","arguments":{"path":"/a"}}}`)
+}
+
+func TestMembersBesideTheParamsOfAReadAreAskedAbout(t *testing.T) {
+	everyDialect(t, asksHere, func(s *stage) {
+		s.sends1("r1", "resources/read", "file:///a", `{"uri":"file:///a","_meta":{"account":"x","progressToken":1}}`)
+		a := s.question()
+		if r := s.notes[len(s.notes)-1]; string(r.Args) != `{"uri":"file:///a"}` || string(r.Beside) != `{"_meta":{"account":"x"}}` {
+			t.Errorf("on record: %s", r.JSON())
+		}
+		s.answers("alice", a, true, yes)
+		s.lastLine(`{"jsonrpc":"2.0","id":%s,"method":"resources/read","params":{"uri":"file:///a","_meta":{"account":"x","progressToken":%s}}}`)
+		s.frames = nil
+		s.sends1("r2", "resources/read", "", `["file:///a"]`)
+		s.has(s.frames[len(s.frames)-1], "-32602", "must be an object")
+	})
+}
+
+func TestWhatTheOwnerListsBesideTheArgumentsPasses(t *testing.T) {
+	for _, c := range besides {
+		if c.name == "" {
+			continue
+		}
+		s := askingStage(t, wire.Dialects[1], asksHere+"server: {pass: ['"+c.name+"']}\n")
+		s.asksFor("bob", "e1", "7", "read_file", `{"path":"/a"}`, c.members)
+		if r := s.decided(); s.asked() != 1 || r.Verdict != "allow" || string(r.Beside) != c.beside {
+			t.Errorf("%s: on record: %s", c.name, r.JSON())
+		}
+		s.asksFor("bob", "e2", "8", "read_file", `{"path":"/a"}`, `"other":1,`)
+		if s.asked() != 1 {
+			t.Errorf("%s passes something else, too", c.name)
+		}
+	}
+}
+
+// A yes for the session holds for what was shown, all of it.
+func TestAYesThatIsRememberedHoldsForNothingElseBesideTheArguments(t *testing.T) {
+	everyDialect(t, asksHere, func(s *stage) {
+		const keep = `{"action":"accept","content":{"approve":true,"remember":"session"}}`
+		s.asksFor("bob", "e1", "1", "read_file", `{"path":"/a"}`, `"_meta":{"account":"x","progressToken":1},`)
+		s.answers("alice", s.question(), true, keep)
+		s.frames = nil
+		s.asksFor("bob", "e2", "2", "read_file", `{"path":"/a"}`, `"_meta":{"progressToken":2, "account" : "x"},`)
+		if s.asked() != 2 {
+			t.Fatalf("the same again is asked about: %q", s.frames)
+		}
+		for i, members := range []string{`"_meta":{"account":"y"},`, `"_meta":{"account":"x"},"task":{},`, `"account":"x",`} {
+			s.frames = nil
+			s.asksFor("bob", fmt.Sprint("o", i), "3", "read_file", `{"path":"/a"}`, members)
+			s.question()
+			if s.asked() != 2 {
+				t.Errorf("%s ran unasked", members)
+			}
+		}
+	})
+}
+
+// Who edits the arguments leaves what stands beside them as it is.
+func TestAnEditKeepsWhatStandsBesideTheArguments(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.asksFor("bob", "e1", "7", "deploy", `{"target":"production"}`, `"task":{"ttl":1},"_meta":{"account":"x","progressToken":9},`)
+		s.answers("alice", s.question(), true, `{"action":"accept","content":{"action":"approve","modifiedTarget":"staging"}}`)
+		s.lastLine(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"task":{"ttl":1},"_meta":{"account":"x","progressToken":%s},"name":"deploy","arguments":{"target":"staging"}}}`)
+	})
+}
+
+// An edit of a read changes the read, and puts nothing beside it.
+func TestAnEditOfAReadChangesItsParams(t *testing.T) {
+	const edits = "version: 1\ndefault: deny\nasks: {default: {of: [alice], within: 1m, edit: {file: {arg: /uri, title: File}}}}\nrules:\n - {name: files, ask: ['*'], methods: [resources/read]}\n"
+	everyDialect(t, edits, func(s *stage) {
+		s.sends1("r1", "resources/read", "file:///a", `{"uri":"file:///a","_meta":{"account":"x","progressToken":1}}`)
+		s.answers("alice", s.question(), true, `{"action":"accept","content":{"approve":true,"file":"file:///b"}}`)
+		m := s.parse(s.lines[len(s.lines)-1])
+		if uri, meta, args := m.Text(jsonrpc.URI), string(m.Get(jsonrpc.Meta)), m.Has(jsonrpc.Arguments); uri != "file:///b" || args || !strings.Contains(meta, `"account":"x"`) || !strings.Contains(meta, s.lastID()) {
+			t.Errorf("the server got %s", m.Raw)
+		}
+	})
+}
+
+func TestMembersBesideTheArgumentsOfAProposalAreAskedAbout(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.arrive(mewHead + `"id":"p1","from":"bob","kind":"mcp/proposal","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/a"},"override":{"amount":1}}}}`)
+	if s.asked() != 0 {
+		t.Fatal("it ran unasked")
+	}
+	s.has(s.question().params, "Beside the arguments: ", `override`)
+}
+
+// Somebody else's request for a proposal that brings other members is another call.
+func TestARequestForAProposalWithOtherMembersBesideIsNoted(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: never")
+	s.proposes("bob", "p1", "fs", "read_file", `{"path":"/a"}`, "")
+	s.says("carol", "r1", wire.Request, "tools/call", "read_file", "p1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/a"},"override":1}}`)
+	if !strings.Contains(s.recorded("proposal_diff"), `"p1"`) || s.asked() != 0 {
+		t.Errorf("it is not, or ran: %q", s.lines)
+	}
+}

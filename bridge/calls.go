@@ -36,7 +36,9 @@ type call struct {
 	method  string
 	key     string
 	body    replay.Digest  // of the request; zero where none came over the topic
-	request *wire.Envelope // as it came; nil once the server has it
+	request *wire.Envelope // as it came; nil once the server has it, as the next two are
+
+	args, beside []byte // what is judged of it; see partsOf
 
 	life *proposal.Life // the proposal it serves; nil if none
 	ours bool           // and nobody requested it: we serve the proposal of our own accord
@@ -216,6 +218,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *ca
 	if !ours && !c.host {
 		c.body = e.replay.DigestOf(env.From, env.ID, env.Payload)
 	}
+	c.args, c.beside = partsOf(m, env.Method)
 	e.calls.enter(c)
 	return c
 }
@@ -239,15 +242,7 @@ func (c *call) via() string {
 }
 
 // arguments are what the call is judged by; see policy.Call.
-func (c *call) arguments() []byte {
-	if c.method == "tools/call" {
-		return c.request.Message.Get(jsonrpc.Arguments)
-	}
-	if params := c.request.Message.Get(jsonrpc.Params); len(params) > 0 && params[0] == '{' {
-		return params
-	}
-	return nil
-}
+func (c *call) arguments() []byte { return c.args }
 
 // named is what rules know the call by: its tool, or the prompt it gets.
 func (c *call) named() string {
@@ -285,8 +280,8 @@ func (e *Engine) start(c *call) {
 		e.unsubscribed(c, e.calls.id(c))
 		return
 	}
-	line := e.server.line(c, e.calls.id(c), &c.request.Message)
-	c.request = nil
+	line := e.server.line(c, e.calls.id(c), c.asAgreed())
+	c.request, c.args, c.beside = nil, nil, nil
 	e.write(c, line)
 }
 

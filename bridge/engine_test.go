@@ -290,6 +290,8 @@ func TestTooManyCallsAreRefusedAtOnce(t *testing.T) {
 
 func TestProgressGoesToTheOwnerOfTheTokenAlone(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
+	s.do(Reloaded{rules(t, allowsSome+"server: {pass: [_meta.other]}\n")})
+	s.frames, s.lines = nil, nil
 	for i, from := range []string{"bob", "carol"} {
 		s.arrive(fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"p%d","ts":"2026-01-01T00:00:00Z","from":%q,"to":["fs"],"kind":"mcp/request:tools/call","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"p","other":1},"name":"read_file","arguments":{"path":"a"}}}}`, i, from))
 	}

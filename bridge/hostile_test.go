@@ -243,6 +243,7 @@ func TestWhatTheCallerSaysOfItselfStandsOnce(t *testing.T) {
 	s.do(ServerUp{Hello{PID: 1, Revision: "2026-07-28", Modern: true, Result: []byte(`{}`),
 		Meta: []byte(`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"b"}`)}})
 	s.answerListing(tools)
+	s.do(Reloaded{rules(t, allowsSome+"server: {pass: [_meta.a, _meta.b]}\n")})
 	for i, meta := range []string{
 		`{"io.modelcontextprotocol\/protocolVersion":"x"}`,
 		`{"io.modelcontextprotocol/clientInfo":{"name":"c"}}`,

@@ -58,12 +58,9 @@ func (e *Engine) offered(env *wire.Envelope) {
 
 // sumOf is equal for those that ask for the same, however it is spelled.
 func sumOf(env *wire.Envelope) [32]byte {
-	args := env.Message.Get(jsonrpc.Params)
-	if env.Method == "tools/call" {
-		args = env.Message.Get(jsonrpc.Arguments)
-	}
+	args, beside := partsOf(&env.Message, env.Method)
 	text := jsonrpc.AppendQuote(jsonrpc.AppendQuote(nil, env.Method), env.Key)
-	return sha256.Sum256(append(text, approval.Canonical(args)...))
+	return sha256.Sum256(slices.Concat(text, approval.Canonical(args), approval.Canonical(beside)))
 }
 
 // lacks is the first of the capabilities a proposer requires that we do not
@@ -122,7 +119,7 @@ func (e *Engine) foresee(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if !refused {
 		c := call{method: env.Method, key: shortKey(env.Key), request: env}
-		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.arguments()), &e.ledger)
+		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.arguments(), c.beside), &e.ledger)
 		r, refused = policyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != codeBusy && r.Code != codeServerUnavailable {
@@ -210,7 +207,7 @@ func (e *Engine) allow(c *call) {
 // allowed starts what a rule has allowed, if it still does.
 func (e *Engine) allowed(c *call) {
 	e.ledger.GiveBack(c.hold)
-	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
+	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments(), c.beside), &e.ledger)
 	e.pinned(c)
 	e.reserve(c, c.decision)
 	refusal, refused := e.judged(c.request)
@@ -262,8 +259,7 @@ func (e *Engine) takesUp(c *call) bool {
 // echo runs nothing (WIRE W-9); it says whose request came first, where others may
 // serve it as well.
 func (e *Engine) requestOurselves(c *call) {
-	m := &c.request.Message
-	payload := m.Append(nil, c.edited([]jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}})...)
+	payload := c.asAgreed().AppendCall(nil, c.id, c.method)
 	e.send(wire.Reply, &wire.Envelope{ID: c.self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.life.ID},
 		Method: c.method, Key: c.key, Payload: payload})
 }

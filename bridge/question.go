@@ -29,7 +29,7 @@ const (
 // question puts a call before those who may agree to it.
 func (e *Engine) question(c *call) {
 	q := approval.Question{
-		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(),
+		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(), Beside: c.beside,
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.verified(),
@@ -54,7 +54,7 @@ func (e *Engine) question(c *call) {
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = c.body.String()
 	r.Digest = c.digest
-	r.about(e.policy, q.Args)
+	r.about(e.policy, q.Args, q.Beside)
 	e.note(r)
 	e.isAsked(c)
 	e.act(acts)
@@ -185,7 +185,7 @@ func (e *Engine) settled(s approval.Settled) {
 	}
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
-		r.about(e.policy, s.Args)
+		r.about(e.policy, s.Args, s.Question.Beside)
 	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"
@@ -415,15 +415,6 @@ func (c *call) runsWith() []byte {
 		return c.agreed.Args
 	}
 	return c.arguments()
-}
-
-// edited is the request as it may run: with other arguments where somebody
-// changed them, else as it came.
-func (c *call) edited(edits []jsonrpc.Edit) []jsonrpc.Edit {
-	if c.agreed == nil || len(c.agreed.Modified) == 0 {
-		return edits
-	}
-	return append(edits, jsonrpc.Edit{Field: jsonrpc.Arguments, Value: c.agreed.Args})
 }
 
 // unrecorded ends calls whose decision could not be put on record. Nothing of

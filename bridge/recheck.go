@@ -44,7 +44,7 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.ledger.GiveBack(c.hold)
 	}
-	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments), &e.ledger)
+	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
 	if c != nil {
 		e.reserve(c, d)
 	}

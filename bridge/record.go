@@ -37,6 +37,9 @@ type Record struct {
 	Args      json.RawMessage `json:"args,omitempty"`
 	ArgsBytes int             `json:"args_bytes,omitempty"`
 
+	// Beside are the members of params beside the arguments, under the same rules.
+	Beside json.RawMessage `json:"beside,omitempty"`
+
 	Took []policy.Reservation `json:"took,omitempty"` // from limits, by a call that starts; see [policy.Policy.Recall]
 
 	// Body is the digest of a request as it came, by which a later run knows
@@ -82,12 +85,12 @@ const argsMax = 8 << 10
 
 // about puts on record what was decided about. args are JSON that was read
 // strictly, nil for none.
-func (r *Record) about(p *policy.Policy, args []byte) {
-	if len(args) > argsMax {
-		r.ArgsBytes = len(args)
+func (r *Record) about(p *policy.Policy, args, beside []byte) {
+	if size := len(args) + len(beside); size > argsMax {
+		r.ArgsBytes = size
 		return
 	}
-	r.Args = p.Redact(args)
+	r.Args, r.Beside = p.Redact(args), p.Redact(beside)
 }
 
 // JSON is the record on one line, without a newline.
@@ -123,6 +126,9 @@ func (r *Record) appendAs(dst []byte, event string) []byte {
 		dst = appendOneLine(append(dst, `,"args":`...), r.Args)
 	}
 	dst = appendNumber(dst, `,"args_bytes":`, int64(r.ArgsBytes))
+	if len(r.Beside) > 0 {
+		dst = appendOneLine(append(dst, `,"beside":`...), r.Beside)
+	}
 	dst = appendList(dst, `,"took":`, r.Took)
 	dst = appendText(dst, `,"body":`, r.Body)
 	dst = appendText(dst, `,"ran":`, r.Ran)

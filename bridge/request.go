@@ -184,6 +184,9 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if subscription := env.Method == "resources/subscribe" || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
 		return invalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
 	}
+	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
+		return invalidParams("the params must be an object"), true // else nobody could judge them
+	}
 	if env.Method == "tools/call" {
 		if r, refused := e.server.tools.check(&env.Message); refused {
 			return r, true
@@ -216,7 +219,7 @@ func (e *Engine) full() bool {
 // admit decides what becomes of a request, or of a proposal, that could be
 // served: it starts, is refused, or is put before somebody.
 func (e *Engine) admit(c *call) {
-	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments()), &e.ledger)
+	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments(), c.beside), &e.ledger)
 	e.pinned(c)
 	refusal, noRoom := e.noRoom(c)
 	switch {
@@ -256,13 +259,13 @@ func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
 	r.Body = c.body.String()
-	r.about(e.policy, c.arguments())
+	r.about(e.policy, c.arguments(), c.beside)
 	e.note(r)
 }
 
 // described is a call as the policy sees it.
-func (e *Engine) described(from, via, method, tool string, arguments []byte) policy.Call {
-	call := policy.Call{From: from, Via: via, Method: method, Tool: tool, Args: arguments, Now: e.now}
+func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
+	call := policy.Call{From: from, Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
 	if t := e.server.tools.tools[tool]; t != nil && method == "tools/call" {
 		call.Hints = t.hints
 	}

@@ -77,7 +77,7 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 // client's own keeps its id and token. The params are otherwise as they came, but
 // for what somebody changed.
 func (s *server) line(c *call, id []byte, m *jsonrpc.Message) []byte {
-	edits := c.edited(make([]jsonrpc.Edit, 0, 4))
+	edits := make([]jsonrpc.Edit, 0, 4)
 	if c.host {
 		id = c.id
 	}

@@ -64,8 +64,9 @@ func (p *Policy) Decide(c Call, used Usage) Decision {
 		d.Reasons[i] = rulings[i].Reason
 	}
 	d.settle(p, rulings, c.Method)
+	d.besides(p, c.Beside)
 	if c.Via == "proposal" && d.Verdict == Allow && p.Proposals.Fulfil == "ask" {
-		d.raise(p)
+		d.raise(p, "proposals.fulfil", "a proposal is fulfilled only when somebody agrees (fulfil: ask)")
 	}
 	if d.Ask != nil {
 		d.Ask = d.Ask.without(c.From)
@@ -138,13 +139,11 @@ func (r ruling) asks(p *Policy) *Terms {
 	return &terms
 }
 
-// raise asks before a proposal is fulfilled, though the call itself is allowed.
-func (d *Decision) raise(p *Policy) {
-	const name = "proposals.fulfil"
+// raise asks, though the rules allow the call, for a reason that has a name in the file.
+func (d *Decision) raise(p *Policy, name, why string) {
 	d.Verdict, d.Rule, d.Line, d.Say = Ask, name, 0, ""
 	d.Ask = p.defaultTerms()
-	d.Reasons = append(d.Reasons, Reason{Rule: name, Effect: Ask, Match: Yes, Applies: true,
-		Why: "a proposal is fulfilled only when somebody agrees (fulfil: ask)"})
+	d.Reasons = append(d.Reasons, Reason{Rule: name, Effect: Ask, Match: Yes, Applies: true, Why: why})
 }
 
 // Pinned makes of a decision about a call what server.pin says where the tool is

@@ -72,7 +72,7 @@ func TestDesignedFile(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if p.Default != policy.Ask || p.Proposals != (policy.Proposals{Fulfil: "ask", RejectUntargeted: "never"}) || p.Server != (policy.Server{Pin: "ask"}) {
+	if p.Default != policy.Ask || p.Proposals != (policy.Proposals{Fulfil: "ask", RejectUntargeted: "never"}) || !reflect.DeepEqual(p.Server, policy.Server{Pin: "ask"}) {
 		t.Errorf("%+v", p)
 	}
 	if got := p.Participants(); !slices.Equal(got, []string{"alice", "bob", "carol"}) || !p.AsksOthers() {

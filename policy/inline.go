@@ -76,7 +76,7 @@ func (l *loader) test(at item) {
 
 // tested checks that a test waits for a rule that exists.
 func (l *loader) tested(by item) {
-	known := []string{"default", "proposals.fulfil"}
+	known := []string{"default", "proposals.fulfil", passRule}
 	for _, r := range l.p.rules {
 		known = append(known, r.name)
 	}
@@ -93,6 +93,7 @@ func (l *loader) call(at item, c *Call) {
 		"via":    func(v item) { c.Via = l.word(v, "via", roads...) },
 		"method": func(v item) { c.Method = l.text(v, "method") },
 		"args":   func(v item) { c.Args = l.json(v) },
+		"beside": func(v item) { c.Beside = l.json(v) },
 		"hints":  func(v item) { c.Hints = l.annotations(v) },
 		"now":    func(v item) { c.Now = l.instant(v) },
 	})

@@ -82,6 +82,7 @@ func (l *loader) server(at item) {
 	s := &l.p.Server
 	l.fields(at, "server", map[string]func(item){
 		"pin":         func(v item) { s.Pin = l.word(v, "pin", "off", "warn", "ask", "block") },
+		"pass":        l.pass,
 		"trust_hints": func(v item) { s.TrustHints = l.boolean(v, "trust_hints") },
 	})
 }

@@ -64,6 +64,11 @@ type Call struct {
 	// cannot be read are an error in every rule that looks at them.
 	Args []byte
 
+	// Beside is one raw JSON object of the members of params that stand beside what
+	// Args are, without those of the protocol itself (see [OfProtocol]); nil if there
+	// are none. No rule looks at them: they raise an allow to an ask.
+	Beside []byte
+
 	Hints Hints     // what the server says about the tool
 	Now   time.Time // for hours, until, limit and CEL's now; zero is an error in rules that need it
 }
@@ -101,8 +106,9 @@ type Proposals struct {
 
 // Server says how far the wrapped server is believed.
 type Server struct {
-	Pin        string // when a tool's definition changes: "off", "warn", "ask" or "block"
-	TrustHints bool   // whether its hints may loosen anything
+	Pin        string   // when a tool's definition changes: "off", "warn", "ask" or "block"
+	TrustHints bool     // whether its hints may loosen anything
+	Pass       []string // members beside the arguments that need no leave: names of params, or _meta.KEY
 }
 
 // Rules is how many rules there are.

@@ -206,11 +206,11 @@ func (d *Desk) drop(p *pending) {
 	d.clock.Drop(p.wake)
 }
 
-func (p *pending) size() int { return len(p.q.Args) }
+func (p *pending) size() int { return len(p.q.Args) + len(p.q.Beside) }
 
 // take makes a pending of a question: frozen, with all it is bound to.
 func (d *Desk) take(q Question) *pending {
-	q.Args, q.RPC = bytes.Clone(q.Args), bytes.Clone(q.RPC)
+	q.Args, q.Beside, q.RPC = bytes.Clone(q.Args), bytes.Clone(q.Beside), bytes.Clone(q.RPC)
 	if len(q.Args) == 0 {
 		q.Args = []byte("{}")
 	}
@@ -232,6 +232,11 @@ func (p *pending) unreadable() string {
 	if err := jsonrpc.Scan(p.args, jsonrpc.Judged, nil, nil); err != nil {
 		return err.Error()
 	}
+	if len(p.q.Beside) > 0 {
+		if err := jsonrpc.Scan(p.q.Beside, jsonrpc.Judged, nil, nil); err != nil {
+			return err.Error()
+		}
+	}
 	p.key = keyOf(&p.q)
 	return ""
 }
@@ -239,7 +244,7 @@ func (p *pending) unreadable() string {
 func (p *pending) bind() Digest {
 	q := &p.q
 	b := Binding{Bridge: q.Bridge, Dialect: q.Dialect, Topic: q.Topic, Caller: q.Caller, Proposer: q.Proposer, Envelope: q.Envelope,
-		Method: q.Method, Tool: q.Tool, Fingerprint: q.Fingerprint, Args: p.args, Timeout: p.timeout, PolicyHash: q.PolicyHash,
+		Method: q.Method, Tool: q.Tool, Fingerprint: q.Fingerprint, Args: p.args, Beside: q.Beside, Timeout: p.timeout, PolicyHash: q.PolicyHash,
 		Nonce: p.nonce, Expiry: p.deadline}
 	return b.Digest()
 }

@@ -53,6 +53,7 @@ type claims struct {
 		Method   string         `json:"method"`
 		Args     jsontext.Value `json:"arguments"`
 		Bytes    int            `json:"argumentsBytes"`
+		Beside   jsontext.Value `json:"beside"`
 		Envelope string         `json:"envelopeId"`
 		Proposer string         `json:"proposer"`
 	} `json:"originalRequest"`
@@ -104,6 +105,10 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	}
 	v.Facts = e.facts(asker, &m)
 	v.Banner = m.Banner()
+	if beside := e.Metadata.Original.Beside; len(beside) > 0 && jsonrpc.Scan(beside, jsonrpc.Judged, nil, nil) == nil {
+		v.setBeside(beside, beside)
+		v.Facts = append(v.Facts, Fact{"Beside the arguments", v.Beside})
+	}
 	return q, nil
 }
 

@@ -42,7 +42,7 @@ func newFlood() flood {
 	return flood{callers: map[string]*asker{}, refusals: map[nag]*streak{}}
 }
 
-// keyOf says which calls are the same: caller, way, tool and arguments, however
+// keyOf says which calls are the same: caller, way, tool, arguments and what stands beside them, however
 // those are spelled.
 func keyOf(q *Question) (key [32]byte) {
 	h := sha256.New()
@@ -50,6 +50,7 @@ func keyOf(q *Question) (key [32]byte) {
 		hashField(h, []byte(s))
 	}
 	hashField(h, canonical(q.Args, jsonrpc.AppendQuote))
+	hashField(h, Canonical(q.Beside))
 	h.Sum(key[:0])
 	return key
 }

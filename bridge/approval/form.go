@@ -57,6 +57,11 @@ func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	args := d.public(p.args)
 	v := p.view(d.now, s.till, args, p.q.Program)
 	v.DelegateTo = p.delegates(s)
+	var beside []byte
+	if len(p.q.Beside) > 0 {
+		beside = d.public(p.q.Beside)
+		v.setBeside(p.q.Beside, beside)
+	}
 	var message strings.Builder
 	message.WriteString(v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
@@ -65,7 +70,7 @@ func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	if problem != "" {
 		message.WriteString(". Please answer again: " + Text(problem))
 	}
-	meta := p.metadata(s, args, int(s.till.Sub(d.now)/time.Second))
+	meta := p.metadata(s, args, beside, int(s.till.Sub(d.now)/time.Second))
 	var mirror, params object
 	mirror.raw("mcpx/approval", meta)
 	params.str("message", message.String())
@@ -87,7 +92,7 @@ func (d *Desk) public(args []byte) []byte {
 	return redacted
 }
 
-func (p *pending) metadata(s *seat, args []byte, seconds int) []byte {
+func (p *pending) metadata(s *seat, args, beside []byte, seconds int) []byte {
 	var m, original object
 	original.str("from", p.q.Caller)
 	original.str("tool", p.q.Tool)
@@ -98,6 +103,11 @@ func (p *pending) metadata(s *seat, args []byte, seconds int) []byte {
 		original.num("argumentsBytes", len(text))
 	} else if text != nil {
 		original.raw("arguments", text)
+	}
+	if text := canonicalFor(beside); len(text) > maxOriginal {
+		original.num("besideBytes", len(text))
+	} else if text != nil {
+		original.raw("beside", text)
 	}
 	if p.q.RPC != nil {
 		original.raw("requestId", p.q.RPC)

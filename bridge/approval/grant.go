@@ -21,6 +21,7 @@ type Grant struct {
 	Unverified                bool   // nobody there vouches for who the caller is
 	Fingerprint               string // of the tool's definition
 	Args                      []byte // canonical
+	Beside                    []byte // what stood beside them, canonical; nil for nothing
 	By                        []Who
 	Made, Until               time.Time
 	Rules                     []string // which rules had asked
@@ -93,6 +94,9 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	q := &p.q
 	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Gateway: q.Gateway, Server: q.Server, Dir: q.Dir, Command: q.Command, Unverified: q.Unverified, Fingerprint: q.Fingerprint,
 		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
+	if len(q.Beside) > 0 {
+		g.Beside = Canonical(q.Beside)
+	}
 	if keep == "always" && !g.writable() {
 		g.Keep = "session"
 	}
@@ -107,7 +111,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 // restore takes over what an earlier run had remembered.
 func (d *Desk) restore(kept []Grant) {
 	for _, g := range kept[:min(len(kept), maxGrants)] {
-		g.key = keyOf(&Question{Caller: g.Caller, Via: g.Via, Method: g.Method, Tool: g.Tool, Args: g.Args})
+		g.key = keyOf(&Question{Caller: g.Caller, Via: g.Via, Method: g.Method, Tool: g.Tool, Args: g.Args, Beside: g.Beside})
 		d.grants = append(d.grants, &g)
 	}
 }

@@ -29,6 +29,10 @@ type Question struct {
 	// strictly before. Nil stands for {}. Open keeps a copy.
 	Args []byte
 
+	// Beside is one JSON object of the members of params that stand beside Args and
+	// reach the server too, scanned strictly before; nil for none. Open keeps a copy.
+	Beside []byte
+
 	Terms       policy.Terms // who must agree and how; the Desk never changes what it refers to
 	Fingerprint string       // of the tool's definition
 	Changed     bool         // it is not what the bridge first saw (DESIGN 6, server.pin), which people are told
@@ -60,7 +64,7 @@ type Binding struct {
 	Envelope               string
 	Method, Tool           string
 	Fingerprint            string
-	Args                   []byte // what the server will read, byte for byte
+	Args, Beside           []byte // what the server will read, byte for byte
 	Timeout                time.Duration
 	PolicyHash             string
 	Nonce                  [16]byte
@@ -76,11 +80,12 @@ type Digest [sha256.Size]byte
 // expiry decimal nanoseconds since 1970. No two Bindings have the same text.
 func (b *Binding) Digest() (d Digest) {
 	h := sha256.New()
-	h.Write([]byte("mcpx-bridge approval 1\n"))
+	h.Write([]byte("mcpx-bridge approval 2\n"))
 	for _, s := range [...]string{b.Bridge, b.Dialect, b.Topic, b.Caller, b.Proposer, b.Envelope, b.Method, b.Tool, b.Fingerprint} {
 		hashField(h, []byte(s))
 	}
 	hashField(h, b.Args)
+	hashField(h, b.Beside)
 	hashField(h, strconv.AppendInt(nil, int64(b.Timeout), 10))
 	hashField(h, []byte(b.PolicyHash))
 	hashField(h, b.Nonce[:])

@@ -110,7 +110,7 @@ var (
 
 // writable reports whether Rule can say what the grant means and no more.
 func (g *Grant) writable() bool {
-	if g.Proposer != "" || g.Unverified || g.Topic == "" || g.Dir == "" || g.Command == "" || !utf8.ValidString(g.Dir) || g.Fingerprint == "" || len(g.By) == 0 {
+	if len(g.Beside) > 0 || g.Proposer != "" || g.Unverified || g.Topic == "" || g.Dir == "" || g.Command == "" || !utf8.ValidString(g.Dir) || g.Fingerprint == "" || len(g.By) == 0 {
 		return false
 	}
 	if g.Method != "tools/call" || len(g.Tool) > 128 || !ruleTool.MatchString(g.Tool) || strings.HasPrefix(g.Tool, "re:") {

@@ -24,6 +24,7 @@ type View struct {
 	Arguments         []Leaf   // in the order in which they were written
 	More              int      // arguments beyond those; 0 in a whole View
 	Compact           string   // all arguments on one line, cut to 2 KiB
+	Beside            string   // the same of what stands beside them and reaches the server too; "" for nothing
 
 	Asked, Deadline time.Time
 	Priority        string
@@ -83,6 +84,8 @@ func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
 	}
 	v := p.view(now, p.deadline, p.args, p.q.Server)
 	v.Arguments, v.More = leaves(p.args, whole)
+	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
+	v.setBeside(p.q.Beside, p.q.Beside)
 	for _, word := range v.Remember {
 		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
 	}
@@ -207,6 +210,9 @@ func (v *View) description() string {
 		b.WriteString(f.Name + ": " + f.Text + "\n")
 		if i == 1 {
 			b.WriteString("Arguments: " + v.Compact + "\n")
+			if v.Beside != "" {
+				b.WriteString("Beside the arguments: " + v.Beside + "\n")
+			}
 		}
 	}
 	for _, line := range v.Banner {
@@ -326,7 +332,7 @@ func compact(args []byte, m *Marks) string {
 // A Summary is a pending question in a list.
 type Summary struct {
 	ID, Digest, Bridge, From, Tool string // the last three fit to be shown
-	Args                           []byte // raw, not to be changed
+	Args, Beside                   []byte // raw, not to be changed
 	Rule                           string
 	Asked, Deadline                time.Time
 	Need, Have                     int
@@ -344,7 +350,7 @@ func (d *Desk) Pending(skip, limit int) []Summary {
 	list := make([]Summary, len(all))
 	for i, p := range all {
 		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: Text(p.q.Bridge), From: Text(p.q.Caller), Tool: shortText(p.q.title()),
-			Args: p.args, Rule: Text(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
+			Args: p.args, Beside: p.q.Beside, Rule: Text(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
 			Have: p.count(agreed), Asking: d.Waiting(p.id)}
 	}
 	return list

@@ -63,7 +63,8 @@ type Question struct {
 	Bridge   string          `json:"bridge"`
 	From     string          `json:"from"`
 	Tool     string          `json:"tool"`
-	Args     json.RawMessage `json:"args,omitempty"` // whole; not in a brief list
+	Args     json.RawMessage `json:"args,omitempty"`   // whole; not in a brief list
+	Beside   json.RawMessage `json:"beside,omitempty"` // members of params beside them; likewise
 	Rule     string          `json:"rule"`
 	Asked    time.Time       `json:"asked"`
 	Deadline time.Time       `json:"deadline"`
@@ -73,10 +74,10 @@ type Question struct {
 }
 
 func questionOf(s approval.Summary, brief bool) Question {
-	q := Question{ID: s.ID, Digest: s.Digest, Bridge: s.Bridge, From: s.From, Tool: s.Tool, Args: s.Args, Rule: s.Rule,
+	q := Question{ID: s.ID, Digest: s.Digest, Bridge: s.Bridge, From: s.From, Tool: s.Tool, Args: s.Args, Beside: s.Beside, Rule: s.Rule,
 		Asked: s.Asked, Deadline: s.Deadline, Need: s.Need, Have: s.Have, Asking: s.Asking}
 	if brief {
-		q.Args = nil
+		q.Args, q.Beside = nil, nil
 	}
 	return q
 }

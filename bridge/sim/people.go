@@ -94,7 +94,7 @@ func (p *person) request() said {
 	switch p.dice.IntN(12) {
 	case 0:
 		s.method, s.tool = reads, "note://"+s.id
-		s.args, s.token = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool), nil
+		s.args = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool)
 	case 1:
 		s.method, s.args = pick(p.dice, "ping", "initialize", "tools/list"), []byte(s.id)
 		s.token = nil

@@ -125,6 +125,7 @@ type pastRecord struct {
 	Tool      string          `json:"tool"`
 	Args      json.RawMessage `json:"args"`
 	ArgsBytes int             `json:"args_bytes"`
+	Beside    json.RawMessage `json:"beside"`
 }
 
 func (all *past) take(line []byte) {
@@ -164,7 +165,7 @@ func (all *past) add(r pastRecord) {
 	if r.Method == "prompts/get" {
 		r.Tool = nameIn(r.Args) // records name tools alone
 	}
-	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Now: r.TS})
+	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Beside: r.Beside, Now: r.TS})
 	if len(all.calls) == 2*mostPast {
 		all.forget()
 	}

@@ -27,6 +27,10 @@ pairs 3, 2.5, true and false are what they look like and everything else is a
 string; KEY:=JSON says it exactly. Limits count as unused. What the file hides
 is not shown.
 
+Members of params that are neither name nor arguments reach the server as well.
+With --beside it is said what they do: they raise an allow to an ask, unless the
+file lists them under server: {pass: [task, _meta.account]}.
+
 The exit code is 0 whatever the verdict.`,
 		Example: `  mcpx-bridge policy explain --policy policy.yaml read_file path=/srv/docs/plan.md
   mcpx-bridge policy explain --policy policy.yaml --from support-1 create_refund '{"amount":30,"currency":"EUR"}'
@@ -41,6 +45,7 @@ The exit code is 0 whatever the verdict.`,
 	f.StringVar(&p.s.Via, "via", "request", "how the call comes, `WAY`: request or proposal")
 	f.StringVar(&p.s.Method, "method", "tools/call", "ask about another `METHOD` than tools/call; then no TOOL is given, but the params")
 	f.StringVar(&p.s.At, "at", "", "when the call comes, `TIME` like 2026-03-01T23:00:00+01:00 (default: now)")
+	f.StringVar(&p.s.Beside, "beside", "", "what stands beside the arguments in the params, `JSON` like '{\"_meta\":{\"account\":\"x\"}}'")
 	f.StringSliceVar(&p.s.Hint, "hint", nil, "what the server says of the tool, `NAME[=false]`: readOnly, destructive, idempotent, openWorld; repeatable")
 	return cmd
 }
@@ -95,6 +100,13 @@ func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Cal
 		return c, err
 	}
 	c.Args = checked.object
+	if p.s.Beside != "" {
+		beside, err := jsonArguments("--beside", []byte(p.s.Beside))
+		if err != nil {
+			return c, err
+		}
+		c.Beside = beside.object
+	}
 	if c.Method == "prompts/get" {
 		c.Tool = nameIn(c.Args)
 	}

@@ -105,6 +105,7 @@ type settings struct {
 	Method string
 	At     string
 	Hint   []string
+	Beside string
 }
 
 // commonFlags are those of every command.
