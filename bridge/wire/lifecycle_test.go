@@ -160,3 +160,33 @@ func TestParseStyle(t *testing.T) {
 		t.Errorf("seed003 is %v", s)
 	}
 }
+
+// A no that only drafts of mcpx/v0.1 have a word for is a reject to those who speak another
+// dialect; anything else they say of how it stands has no word there (FINDINGS S5).
+func TestANoInTheWordsOfADraftIsARejectElsewhere(t *testing.T) {
+	mew := lookup(t, "mew/v0.4")
+	everything, err := wire.ParseCaps([]byte(`["*"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		kind, payload string
+		no            bool
+	}{
+		{"proposal-response", `{"status":"reject","reason":"busy"}`, true},
+		{"mcpx.status.proposal", `{"status":"unable","reason":"busy"}`, true},
+		{"proposal-response", `{"status":"accept","reason":"busy"}`, false},
+		{"mcpx.status.proposal", `{"status":"queued","reason":"busy"}`, false},
+	} {
+		e, err := lookup(t, "mcpx/v0.1").Decode([]byte(`{"id":"x","ts":"t","from":"carol","to":["bob"],"kind":"` + c.kind + `","correlation_id":"p1","payload":` + c.payload + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := e.Complete(mew, nil)
+		frame, err := mew.Append(nil, &out, everything)
+		said := string(frame)
+		if c.no != (err == nil) || c.no && !(strings.Contains(said, `"kind":"mcp/reject"`) && strings.Contains(said, `"correlation_id":["p1"]`) && strings.Contains(said, `"reason":"busy"`)) {
+			t.Errorf("%s %s becomes %s, %v", c.kind, c.payload, said, err)
+		}
+	}
+}
