@@ -346,37 +346,6 @@ func (e *Engine) startAgreed(c *call) {
 	e.start(c)
 }
 
-// unpark gives up on a server that did not come back in time.
-func (e *Engine) unpark(c *call) {
-	for i, p := range e.calls.parked {
-		if p == c {
-			e.calls.parked = append(e.calls.parked[:i:i], e.calls.parked[i+1:]...)
-			r := serverUnavailable(e.server.why, e.server.retry)
-			if e.server.up {
-				r = notReread()
-			}
-			e.unstarted(c, r)
-			e.idleIfDone()
-			return
-		}
-	}
-}
-
-// startParked starts what waited for the server.
-func (e *Engine) startParked() {
-	parked := e.calls.parked
-	e.calls.parked = nil
-	for _, c := range parked {
-		c.reread = e.server.read // the tools were read after it was agreed to
-		e.alarms.stop(c.alarm)
-		if c.silent {
-			e.ledger.GiveBack(c.hold)
-		} else {
-			e.agreed(c)
-		}
-	}
-}
-
 // unstarted ends a call that was never written.
 func (e *Engine) unstarted(c *call, r Refusal) {
 	e.ledger.GiveBack(c.hold)
