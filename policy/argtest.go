@@ -53,9 +53,11 @@ func textTest(n, longest int, one func(j *judgement, i int, v *value, s side) (M
 var errNoPort = errors.New("its port is not known")
 
 func underTest(directories []directory) test {
-	return textTest(len(directories), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
+	t := textTest(len(directories), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
 		return directories[i].holds(j, v)
 	})
+	t.under = directories
+	return t
 }
 
 func globTest(globs []glob) test {

@@ -161,6 +161,8 @@ type test struct {
 	// of reads a value that is there. An error says why it cannot.
 	of func(j *judgement, v *value, s side) (Match, error)
 
+	under []directory // of the test under; nil for others
+
 	// On an absent value a test holds never, always, or only where it tightens
 	// (DESIGN 6).
 	absent func(side) bool

@@ -83,6 +83,13 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 			n := len(tools)
 			l.Tools = &n
 		}
+		if now, err := loadPolicy(file); err == nil {
+			command := argv
+			if asked && len(argv) == 0 {
+				command, _ = p.command(nil) // which has been started, so it can be read
+			}
+			l.Warnings = append(l.Warnings, p.exposed(now, file, command, p.s.Cwd, tools)...)
+		}
 		p.showLint(l)
 		bad = bad || !l.OK
 	}

@@ -279,6 +279,9 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 		return nil, err
 	}
 	b.rules = rules
+	for _, w := range p.exposed(now, p.s.Policy, t.argv, p.s.Cwd, nil) {
+		p.log.Warn(w)
+	}
 	b.opt = bridge.Options{
 		Engine: bridge.Config{
 			Policy:   now,

@@ -163,7 +163,7 @@ func (s *settings) startFlag(f *pflag.FlagSet) {
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
 	s.ruleFlags(f)
-	f.Lookup("policy").Usage += ", and again whenever it is saved"
+	f.Lookup("policy").Usage += ", and again whenever it is saved; what lets more through waits for your yes then"
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")
