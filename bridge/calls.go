@@ -40,6 +40,8 @@ type call struct {
 
 	args, beside []byte // what is judged of it; see partsOf
 
+	summedUp bool // refused at once, and counted in the record instead of listed
+
 	life *proposal.Life // the proposal it serves; nil if none
 	ours bool           // and nobody requested it: we serve the proposal of our own accord
 	self string         // then: the envelope of the request to ourselves that says so; "" before that is made
@@ -464,7 +466,9 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 		e.declined(c, r)
 		return
 	}
-	e.noteRefusal(c.record(), r)
+	if !c.summedUp {
+		e.noteRefusal(c.record(), r)
+	}
 	e.reply(c, e.refusal(c.from, c.id, r))
 	how := proposal.Spoilt
 	if r.Executed == No {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -100,6 +101,8 @@ type Engine struct {
 	server   server
 	calls    calls
 	replay   *replay.Cache
+	quota    quota.Records
+	summing  bool // a time to sum up is set
 	stopping bool
 	early    []*early // in the order in which they came
 	asides   []*aside // the same
@@ -253,6 +256,7 @@ func (e *Engine) stop() {
 	e.release()
 	e.note(Record{Event: "stopping", Count: e.calls.foreign})
 	e.listenNoMore()
+	e.sumUp()
 	e.refuseAsides(func(*aside) bool { return true })
 	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.noLongerEarly()
@@ -350,7 +354,9 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
-	e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+	if e.itemised(env.From) {
+		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+	}
 	e.answer(env.From, env.ID, env.Method, env.Key, e.refusal(env.From, env.Message.Get(jsonrpc.ID), r))
 }
 
@@ -375,6 +381,9 @@ func (r *Refusal) on(of Record) Record {
 }
 
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
+	if !e.itemised(env.From) {
+		return
+	}
 	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Reason: reason, Detail: detail})
 }
 

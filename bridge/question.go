@@ -50,16 +50,37 @@ func (e *Engine) question(c *call) {
 	acts = slices.Clone(acts) // isAsked may speak to the desk
 	c.question, c.digest = id, approval.DigestOf(acts).Short()
 	e.calls.asked[id] = c
+	turnedAway := refusedAtOnce(acts)
+	c.summedUp = turnedAway && !e.itemised(c.from)
 	r := c.record()
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = c.body.String()
 	r.Digest = c.digest
+<<<<<<< HEAD
 	r.about(e.policy, q.Args, q.Beside)
 	e.note(r)
+=======
+	if turnedAway {
+		r.ArgsBytes = len(q.Args)
+	} else {
+		r.about(e.policy, q.Args)
+	}
+	if !c.summedUp {
+		e.note(r)
+	}
+>>>>>>> e3e2840 (engine/quota: what leads to nothing is listed up to a share and summed up beyond: refused calls filled the disk, which stops everybody's (M7))
 	e.isAsked(c)
 	e.act(acts)
 	e.remind(c)
 	e.defers(c)
+}
+
+// refusedAtOnce: the desk puts the question to nobody, and nothing runs.
+func refusedAtOnce(acts []approval.Act) bool {
+	return slices.ContainsFunc(acts, func(a approval.Act) bool {
+		s, ok := a.(approval.Settled)
+		return ok && s.Outcome != approval.Allowed
+	})
 }
 
 // act carries out what the desk says. What the desk says to that in turn comes
@@ -194,7 +215,9 @@ func (e *Engine) settled(s approval.Settled) {
 		e.sync(c, &s)
 		return
 	}
-	e.note(r)
+	if !c.summedUp {
+		e.note(r)
+	}
 	e.ledger.GiveBack(c.hold)
 	if s.Outcome == approval.Withdrawn {
 		if s.Reason == approval.CallerLeft {

@@ -79,7 +79,9 @@ func (e *Engine) garbled(r *wire.Refused) {
 		e.arrived(r.Asked)
 		return
 	}
-	e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
+	if e.itemised(r.From) {
+		e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
+	}
 }
 
 // forUs: addressed to exactly us. A request to several would run several
@@ -227,6 +229,7 @@ func (e *Engine) admit(c *call) {
 		e.settle(c)
 		e.leave(c.life)
 	case c.decision.Verdict != policy.Deny && noRoom:
+		c.summedUp = !e.itemised(c.from)
 		e.answerFor(c, refusal)
 		e.idleIfDone()
 	case c.decision.Verdict == policy.Allow:
@@ -237,6 +240,7 @@ func (e *Engine) admit(c *call) {
 		e.reserve(c, c.decision)
 		e.question(c)
 	default:
+		c.summedUp = !e.itemised(c.from)
 		e.noteDecision(c)
 		r := policyDenied(c.what(), c.decision.Rule)
 		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
@@ -256,10 +260,21 @@ func overLimit(d *policy.Decision) bool {
 }
 
 func (e *Engine) noteDecision(c *call) {
+	if c.summedUp {
+		return
+	}
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
 	r.Body = c.body.String()
+<<<<<<< HEAD
 	r.about(e.policy, c.arguments(), c.beside)
+=======
+	if args := c.arguments(); c.decision.Verdict == policy.Deny && len(args) > refusedArgs {
+		r.ArgsBytes = len(args)
+	} else {
+		r.about(e.policy, args)
+	}
+>>>>>>> e3e2840 (engine/quota: what leads to nothing is listed up to a share and summed up beyond: refused calls filled the disk, which stops everybody's (M7))
 	e.note(r)
 }
 

@@ -40,9 +40,10 @@ var may = map[string]string{
 	"bridge/gateway":  "bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 	"bridge/control":  "bridge/approval bridge/private stdio/jsonrpc",
 
+	"bridge/engine/quota":  "",
 	"bridge/engine/replay": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control",
 	"bridge/desktop": "stdio/jsonrpc stdio/outbox",

@@ -1,0 +1,37 @@
+package bridge
+
+import "time"
+
+const (
+	// sumEvery is how long refusals beyond a participant's share are counted before
+	// their number goes on record.
+	sumEvery = 10 * time.Second
+
+	// refusedArgs is how many bytes of the arguments of a denied call go on record;
+	// of longer ones only how many they were. What ran, or was asked about, has more
+	// room (argsMax).
+	refusedArgs = 512
+)
+
+// itemised reports whether a refusal of a participant's, or a frame of theirs that is
+// dropped, goes on record by itself. Beyond a share they are counted: refused calls
+// must not fill the disk, for a full disk stops everybody's (FINDINGS M7).
+func (e *Engine) itemised(from string) bool {
+	if e.isHost(from) || e.quota.Take(e.now, from) {
+		return true
+	}
+	if !e.summing {
+		e.summing = true
+		e.alarms.set(e.now.Add(sumEvery), e.sumUp)
+	}
+	return false
+}
+
+// sumUp puts on record how many refusals were not listed.
+func (e *Engine) sumUp() {
+	e.summing = false
+	for _, s := range e.quota.Sums(e.now) {
+		e.note(Record{Event: "dropped", From: s.From, Reason: "summed_up", Count: s.Count,
+			Detail: "refusals and dropped frames of this participant that are not listed one by one"})
+	}
+}
