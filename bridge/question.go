@@ -56,19 +56,14 @@ func (e *Engine) question(c *call) {
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = c.body.String()
 	r.Digest = c.digest
-<<<<<<< HEAD
-	r.about(e.policy, q.Args, q.Beside)
-	e.note(r)
-=======
 	if turnedAway {
 		r.ArgsBytes = len(q.Args)
 	} else {
-		r.about(e.policy, q.Args)
+		r.about(e.policy, q.Args, q.Beside)
 	}
 	if !c.summedUp {
 		e.note(r)
 	}
->>>>>>> e3e2840 (engine/quota: what leads to nothing is listed up to a share and summed up beyond: refused calls filled the disk, which stops everybody's (M7))
 	e.isAsked(c)
 	e.act(acts)
 	e.remind(c)

@@ -266,15 +266,11 @@ func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
 	r.Body = c.body.String()
-<<<<<<< HEAD
-	r.about(e.policy, c.arguments(), c.beside)
-=======
-	if args := c.arguments(); c.decision.Verdict == policy.Deny && len(args) > refusedArgs {
+	if args := c.arguments(); c.decision.Verdict == policy.Deny && len(args)+len(c.beside) > refusedArgs {
 		r.ArgsBytes = len(args)
 	} else {
-		r.about(e.policy, args)
+		r.about(e.policy, args, c.beside)
 	}
->>>>>>> e3e2840 (engine/quota: what leads to nothing is listed up to a share and summed up beyond: refused calls filled the disk, which stops everybody's (M7))
 	e.note(r)
 }
 
