@@ -34,7 +34,7 @@ func TestASiblingKeyInAnotherCaseReachesNoServer(t *testing.T) {
 		s.asksFor("bob", "name", "7", "read_file", `{"path":"/a"}`, `"Name":"write_file",`)
 		s.refused(-32602, `\"Name\" for \"name\"`)
 		if s.noted("asked", "") || len(s.shown) > 0 {
-			t.Errorf("somebody was bothered: %+v", s.notes)
+			s.t.Errorf("somebody was bothered: %+v", s.notes)
 		}
 		s.asksFor("bob", "good", "7", "read_file", `{"path":"/a"}`, "")
 		s.crossed(`{"path":"/a"}`)
@@ -60,7 +60,7 @@ func TestASiblingKeyOfAnyMethodReachesNoServer(t *testing.T) {
 			s.says("bob", method, wire.Request, method, key, "", `{"jsonrpc":"2.0","id":3,"method":"`+method+`","params":`+params+`}`)
 			s.refused(-32602, "can be read in two ways")
 			if len(s.lines) > 0 {
-				t.Fatalf("%s: %q", method, s.lines)
+				s.t.Fatalf("%s: %q", method, s.lines)
 			}
 		}
 	})
@@ -185,7 +185,7 @@ func TestAMethodThatIsAnotherToACarelessServerIsUnknown(t *testing.T) {
 			}
 			s.arrive(head + kind + `,"payload":{"jsonrpc":"2.0","id":1,"method":` + quoted + `,"params":{"name":"read_file","arguments":{}}}}`)
 			if len(s.lines) > 0 {
-				t.Fatalf("%+q reached the server: %q", method, s.lines)
+				s.t.Fatalf("%+q reached the server: %q", method, s.lines)
 			}
 		}
 	})
