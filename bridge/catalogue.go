@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -331,7 +332,7 @@ func (c catalogue) check(m *jsonrpc.Message) (Refusal, bool) {
 		return invalidArguments(name, "params.arguments must be an object"), true
 	}
 	if err := t.fits(arguments); err != nil {
-		return invalidArguments(name, clip(err.Error())), true
+		return invalidArguments(name, text.Cut(err.Error(), clipped)), true
 	}
 	return Refusal{}, false
 }

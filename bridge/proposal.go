@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -70,7 +70,7 @@ func (e *Engine) lacks(needs []string) string {
 	for _, need := range needs {
 		caps := &e.room.caps
 		if !slices.Contains(e.provides(), need) && e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
-			return strconv.Quote(clip(need))
+			return text.Quote(need, clipped)
 		}
 	}
 	return ""
@@ -147,7 +147,7 @@ func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
 	raw := jsonrpc.AppendRequest(nil, []byte("0"), env.Method, env.Message.Get(jsonrpc.Params))
 	m, err := jsonrpc.Parse(raw, jsonrpc.Called)
 	if err != nil {
-		return nil, invalidParams(clip(err.Error())), true
+		return nil, invalidParams(text.Cut(err.Error(), clipped)), true
 	}
 	if len(raw) > jsonrpc.MaxSize-envelopeRoom {
 		return nil, proposalTooLarge(len(raw)), true

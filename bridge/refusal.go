@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -68,12 +69,12 @@ func invalidRequest(why string) Refusal {
 
 func unknownMethod(method string) Refusal {
 	return Refusal{Code: codeUnknownMethod, Reason: "unknown_method", Executed: No,
-		Message: "the method " + strconv.Quote(method) + " is not one a server can be asked"}
+		Message: "the method " + text.Quote(method, clipped) + " is not one a server can be asked"}
 }
 
 func unknownTool(name string) Refusal {
 	return Refusal{Code: codeInvalidParams, Reason: "unknown_tool", Executed: No,
-		Message: "unknown tool " + strconv.Quote(clip(name)) + "; tools/list names those there are"}
+		Message: "unknown tool " + text.Quote(name, clipped) + "; tools/list names those there are"}
 }
 
 func invalidArguments(tool, why string) Refusal {
@@ -203,8 +204,11 @@ func (r Refusal) data() []byte {
 
 // clipped is the most that is repeated of what a stranger wrote. An answer must
 // not grow with the question: what is quoted grows, and might fit no frame.
+// In words it is shown through [text.Quote] and [text.Cut].
 const clipped = 300
 
+// clip is for records, which keep what arrived as it was: who shows them makes it
+// fit to be seen.
 func clip(s string) string {
 	if len(s) <= clipped {
 		return s

@@ -2,10 +2,10 @@ package policy
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a type here
 )
 
 // A Match says how far conditions hold for a call.
@@ -204,17 +204,8 @@ func show(s string) string {
 	return quote(s, longest)
 }
 
-// quote cuts between characters, if s has any: a tool's name may be just bytes.
-func quote(s string, longest int) string {
-	if len(s) <= longest {
-		return strconv.Quote(s)
-	}
-	cut := longest
-	for cut > longest-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strconv.Quote(s[:cut]) + "… (" + strconv.Itoa(len(s)) + " bytes)"
-}
+// quote shows what comes from outside, in quotes and cut (RELIABILITY AI-15).
+func quote(s string, longest int) string { return shown.Quote(s, longest) }
 
 const idBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 

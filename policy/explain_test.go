@@ -67,7 +67,7 @@ rules:
   -     deploys (line 24): the tool is none of deploy
   -     refunds (line 25): the tool is none of create_refund
 `},
-		{unanswerable.Decide(policy.Call{From: "ann", Via: "proposal", Method: "tools/call", Tool: "a b\u202e"}, nil), `ASK: "a b\u202e" from ann, as a proposal
+		{unanswerable.Decide(policy.Call{From: "ann", Via: "proposal", Method: "tools/call", Tool: "a b\u202e"}, nil), `ASK: "a b\u{202e}" from ann, as a proposal
   because no rule matches, and the default is ask
   nobody can agree: it takes 2, and 1 may
 `},
@@ -113,9 +113,9 @@ rules:
 // move a cursor or turn the text around.
 func TestReasonsAreTame(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{`{"a":"\u001b[2J\u202e\ue000"}`, `args.a "\x1b[2J\u202e\ue000" is 5: cannot be told, it is a string`},
-		{`{"a":"` + many("é", 60) + `"}`, `args.a "` + many("é", 40) + `"… (120 bytes) is 5: cannot be told, it is a string`},
-		{`{"a":"x` + many("é", 60) + `"}`, `args.a "x` + many("é", 39) + `"… (121 bytes) is 5: cannot be told, it is a string`},
+		{`{"a":"\u001b[2J\u202e\ue000"}`, `args.a "\u{1b}[2J\u{202e}\u{e000}" is 5: cannot be told, it is a string`},
+		{`{"a":"` + many("é", 100) + `"}`, `args.a "` + many("é", 80) + `"… (200 bytes, sha256 f42ec48e) is 5: cannot be told, it is a string`},
+		{`{"a":"x` + many("é", 100) + `"}`, `args.a "x` + many("é", 79) + `"… (201 bytes, sha256 47326d88) is 5: cannot be told, it is a string`},
 		{`{"a":[1,2]}`, `args.a (a list of 2) is 5: cannot be told, it is an array`},
 		{`{"a":{"x":1}}`, `args.a (an object of 1) is 5: cannot be told, it is an object`},
 		{`{"a":null}`, `args.a null is 5: cannot be told, it is null`},
@@ -130,10 +130,10 @@ func TestReasonsAreTame(t *testing.T) {
 }
 
 // A tool's name may be any bytes where no frame has checked them: one that is cut
-// has no place between characters.
+// is cut between bytes.
 func TestANameThatIsJustBytes(t *testing.T) {
 	c := policy.Call{From: "ann", Method: "tools/call", Tool: many("\x80", 81)}
-	want := `DENY: "` + many(`\x80`, 76) + `"… (81 bytes) from ann` + "\n"
+	want := `DENY: "` + many(`\u{80}`, 80) + `"… (81 bytes, sha256 b03b5da6) from ann` + "\n"
 	if got := policy.Explain(load(t, "default: deny\n").Decide(c, nil), ""); !strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A StartError says that the server could not be started or kept up.
@@ -25,7 +27,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 func (e *StartError) Error() string {
 	name := command(e.Args)
 	if e.Endpoint != (Endpoint{}) {
-		name = "at " + printable(e.Endpoint.String())
+		name = "at " + text.Line(e.Endpoint.String())
 	}
 	text := "server " + name + " " + e.Exit.String()
 	if e.Launches > 1 {
@@ -82,11 +84,11 @@ func command(args []string) string {
 			words[i] = strconv.Quote(a)
 		}
 	}
-	text := strings.Join(words, " ")
-	if len(text) > 160 {
-		text = strings.ToValidUTF8(text[:160], "") + "…"
+	all := strings.Join(words, " ")
+	if len(all) > 160 {
+		all = strings.ToValidUTF8(all[:160], "") + "…"
 	}
-	return printable(text)
+	return text.Line(all)
 }
 
 // launchError makes the error of a failed launch say what was not found.

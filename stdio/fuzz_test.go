@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
@@ -26,23 +25,6 @@ func FuzzEndpoint(f *testing.F) {
 		}
 		if back, err := ParseEndpoint(e.String()); err != nil || back != e {
 			t.Errorf("%q is %+v, written %q, which is %+v, %v", text, e, e.String(), back, err)
-		}
-	})
-}
-
-// Whatever a server writes to stderr, what is logged moves no cursor, and is
-// shown the same a second time.
-func FuzzPrintable(f *testing.F) {
-	for _, text := range []string{"plain\ttab", "\x1b]0;title\a", "\u202e\u200b", "\xff\xfe", `\u{1b}`, "\U000e0041"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		shown := printable(text)
-		if strings.ContainsFunc(shown, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }) {
-			t.Errorf("%q is shown as %q", text, shown)
-		}
-		if again := printable(shown); again != shown {
-			t.Errorf("%q is shown as %q, and that as %q", text, shown, again)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -228,7 +229,7 @@ func readHello(m *jsonrpc.Message, discover bool, version string) (Hello, string
 // cut shows the beginning of raw text in a message to people.
 func cut(raw []byte) string {
 	if raw = bytes.TrimSpace(raw); len(raw) > headSize {
-		return printable(strings.ToValidUTF8(string(raw[:headSize]), "")) + "…"
+		return text.Line(strings.ToValidUTF8(string(raw[:headSize]), "")) + "…"
 	}
-	return printable(string(raw))
+	return text.Line(string(raw))
 }

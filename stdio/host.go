@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
@@ -285,7 +286,7 @@ func (r *relay) tell(m jsonrpc.Message) {
 
 func (r *relay) noise(n Noise) {
 	r.told = true
-	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", printable(string(n.Head)), "detail", n.Detail)
+	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
 	r.h.ServerNoise(n)
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // cutAll reads all lines; too long ones are shown as "!" and their head.
@@ -250,14 +252,14 @@ func TestTailKeepsTheEndInBoundedMemory(t *testing.T) {
 
 func TestPrintable(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain, tab\tand ü€":      "plain, tab\tand ü€",
+		"plain, tab\tand ü€":      `plain, tab\u{9}and ü€`,
 		"\x1b[31m\r\n":            `\u{1b}[31m\u{d}\u{a}`,
 		"bidi \u202e zero \u200b": `bidi \u{202e} zero \u{200b}`,
-		"bad \xff\xfe \ufffd":     `bad \xff\xfe ` + "\ufffd",
+		"bad \xff\xfe \ufffd":     `bad \u{ff}\u{fe} ` + "\ufffd",
 		"\u2028\u009b":            `\u{2028}\u{9b}`,
 	} {
-		if got := printable(in); got != want {
-			t.Errorf("printable(%q) is %q, want %q", in, got, want)
+		if got := text.Line(in); got != want {
+			t.Errorf("text.Line(%q) is %q, want %q", in, got, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -95,7 +96,7 @@ func (r *reader) replaced(line []byte) {
 	}
 	r.mended, r.told = true, true
 	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: r.noise.count}
-	r.c.s.log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", printable(string(n.Head)), "detail", n.Detail)
+	r.c.s.log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
 	r.h.ServerNoise(n)
 }
 
@@ -144,7 +145,7 @@ func (r *reader) rise() {
 func (r *reader) hear(n Noise) error {
 	tooMany := r.noise.add(time.Now())
 	n.Count = r.noise.count
-	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", printable(string(n.Head)), "detail", n.Detail, "count", n.Count)
+	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail, "count", n.Count)
 	r.told = true
 	r.h.ServerNoise(n)
 	if tooMany {

@@ -2,14 +2,13 @@ package stdio
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 const (
@@ -87,7 +86,7 @@ func (t *tail) line(line []byte) {
 		t.suppressed++
 		return
 	}
-	t.log.Info("server stderr", "line", printable(string(line[:min(len(line), shownLine)])))
+	t.log.Info("server stderr", "line", text.Line(string(line[:min(len(line), shownLine)])))
 }
 
 // turn begins a new second.
@@ -105,30 +104,8 @@ func (t *tail) last(n int) []string {
 	var out []string
 	for line := range strings.Lines(string(t.ring[max(0, len(t.ring)-tailSize):])) {
 		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, printable(line[:min(len(line), shownLine)]))
+			out = append(out, text.Line(line[:min(len(line), shownLine)]))
 		}
 	}
 	return out[max(0, len(out)-n):]
-}
-
-// printable shows what a terminal or a log might act on as \u{…}.
-func printable(s string) string {
-	plain := func(r rune) bool { return unicode.IsPrint(r) || r == '\t' }
-	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case plain(r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
-		s = s[n:]
-	}
-	return b.String()
 }

@@ -1,5 +1,7 @@
 package approval
 
+import "github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+
 // Members of params beside the arguments reach the server as well, so people see
 // them wherever they see the arguments: as leaves whose names begin with params/,
 // which no pointer into the arguments does, and before these, so that no number of
@@ -29,7 +31,7 @@ func (v *View) setBeside(beside, shown []byte) {
 	if len(beside) == 0 {
 		return
 	}
-	var m Marks
+	var m text.Marks
 	v.Beside = compact(shown, &m)
 	v.Banner = append(append(v.Banner, besideNote), m.Banner()...)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -69,10 +70,4 @@ func (d *Desk) delegate(p *pending, s *seat, name string) (to Who, problem strin
 // depth is how often a question may be passed on.
 func depth(t *policy.Delegate) int { return min(max(t.Depth, 1), maxDepth) }
 
-func quote(name string) string {
-	var m Marks
-	if runes := []rune(name); len(runes) > 64 {
-		name = string(runes[:64]) + "…"
-	}
-	return string(m.appendQuoted(nil, name))
-}
+func quote(name string) string { return text.Quote(name, 64) }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -32,7 +33,7 @@ func (p *pending) edit(values []value) (c change, problem string) {
 	for _, v := range values {
 		e := &p.q.Terms.Edit[v.edit]
 		if problem = unfit(e, v.raw); problem != "" {
-			return change{}, Text(e.Field) + " " + problem
+			return change{}, text.Line(e.Field) + " " + problem
 		}
 		if e.Arg == timeoutArg {
 			problem = c.setTimeout(v.raw)
@@ -40,7 +41,7 @@ func (p *pending) edit(values []value) (c change, problem string) {
 			problem = c.set(e.Arg, v.raw)
 		}
 		if problem != "" {
-			return change{}, Text(e.Field) + " " + problem
+			return change{}, text.Line(e.Field) + " " + problem
 		}
 	}
 	return c, ""

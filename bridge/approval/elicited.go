@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -91,11 +92,11 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		e.Metadata.Digest = hex.EncodeToString(sum[:])
 	}
 	q := &Elicited{Key: asker + "\x00" + cmp.Or(e.Metadata.Original.Envelope, e.Metadata.Digest)}
-	var m Marks
+	var m text.Marks
 	v := &q.View
-	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], Text(e.Metadata.Priority)
+	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], text.Line(e.Metadata.Priority)
 	v.Asked, v.Deadline, v.Need = now, now.Add(e.timeout()), 1
-	v.People = []Person{{Who: Text(me), State: stateNames[beingAsked]}}
+	v.People = []Person{{Who: text.Line(me), State: stateNames[beingAsked]}}
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
@@ -144,22 +145,22 @@ func (e *elicitation) args() []byte {
 	return args
 }
 
-func (e *elicitation) headline(m *Marks) string {
+func (e *elicitation) headline(m *text.Marks) string {
 	o := &e.Metadata.Original
 	if o.From == "" || o.Tool == "" && o.Method == "" {
-		return string(m.appendText(nil, e.Message))
+		return string(m.AppendLine(nil, e.Message))
 	}
-	return string(m.appendText(append(m.appendText(nil, o.From), " requests permission to execute "...), cmp.Or(o.Tool, o.Method)))
+	return string(m.AppendLine(append(m.AppendLine(nil, o.From), " requests permission to execute "...), cmp.Or(o.Tool, o.Method)))
 }
 
 // maxDescribed is how many lines of a description are shown.
 const maxDescribed = 40
 
-func (e *elicitation) facts(asker string, m *Marks) (facts []Fact) {
+func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 	o := &e.Metadata.Original
 	add := func(name, text string) {
 		if text != "" {
-			facts = append(facts, Fact{name, string(m.appendText(nil, text))})
+			facts = append(facts, Fact{name, string(m.AppendLine(nil, text))})
 		}
 	}
 	add("Asked by", asker)
@@ -244,7 +245,7 @@ func isWord(word string) func(jsontext.Value) bool {
 }
 
 func (p *property) field(name string) (f Field, ok bool) {
-	f = Field{Field: name, Title: Text(cmp.Or(p.Title, name)), Type: p.Type, Now: string(p.Default)}
+	f = Field{Field: name, Title: text.Line(cmp.Or(p.Title, name)), Type: p.Type, Now: string(p.Default)}
 	switch p.Type {
 	case "string":
 		f.Min, f.Max = string(p.MinLength), string(p.MaxLength)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -97,7 +98,7 @@ func FuzzElicit(f *testing.F) {
 			return
 		}
 		for line := range strings.Lines(q.View.Text()) {
-			if got := approval.Text(strings.TrimSuffix(line, "\n")); got != strings.TrimSuffix(line, "\n") {
+			if got := text.Line(strings.TrimSuffix(line, "\n")); got != strings.TrimSuffix(line, "\n") {
 				t.Errorf("%q is shown", line)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -34,7 +35,7 @@ var wants = map[string]string{
 // Typed is the value that a field has now, as a person would type it; "" if it
 // is unknown.
 func (f *Field) Typed() string {
-	if s, ok := jsonrpc.Unquote([]byte(f.Now)); ok && f.Type == "string" && Text(s) == s && !strings.HasPrefix(s, `"`) && strings.TrimSpace(s) == s {
+	if s, ok := jsonrpc.Unquote([]byte(f.Now)); ok && f.Type == "string" && text.Line(s) == s && !strings.HasPrefix(s, `"`) && strings.TrimSpace(s) == s {
 		return s
 	}
 	return f.Now
@@ -48,7 +49,7 @@ func (f *Field) Choices() (typed []string) {
 	}
 	for _, raw := range f.Enum {
 		one := Field{Type: f.Type, Now: raw}
-		typed = append(typed, Text(one.Typed()))
+		typed = append(typed, text.Line(one.Typed()))
 	}
 	return slices.Compact(typed)
 }

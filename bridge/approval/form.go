@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -26,7 +27,7 @@ func (o *object) raw(name string, value []byte) {
 	*o = append(*o, value...)
 }
 
-func (o *object) str(name, value string) { o.raw(name, appendEscaped(nil, value)) }
+func (o *object) str(name, value string) { o.raw(name, text.AppendJSONString(nil, value)) }
 
 func (o *object) num(name string, n int) { o.raw(name, strconv.AppendInt(nil, int64(n), 10)) }
 
@@ -63,12 +64,12 @@ func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 		v.setBeside(p.q.Beside, beside)
 	}
 	var message strings.Builder
-	message.WriteString(v.Headline + " on " + Text(p.q.Bridge) + " [" + v.Short + "]")
+	message.WriteString(v.Headline + " on " + text.Line(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
 		message.WriteString("; it " + line)
 	}
 	if problem != "" {
-		message.WriteString(". Please answer again: " + Text(problem))
+		message.WriteString(". Please answer again: " + text.Line(problem))
 	}
 	meta := p.metadata(s, args, beside, int(s.till.Sub(d.now)/time.Second))
 	var mirror, params object
@@ -136,7 +137,7 @@ func canonicalFor(args []byte) []byte {
 	if args == nil {
 		return nil
 	}
-	return canonical(args, appendEscaped)
+	return canonical(args, text.AppendJSONString)
 }
 
 // schema is the form: approve or, where the question may be passed on, action
@@ -205,10 +206,10 @@ func (p *pending) fields(args []byte) (fields []Field) {
 		if title == "" {
 			title = e.Field
 		}
-		f := Field{Field: e.Field, Title: Text(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
+		f := Field{Field: e.Field, Title: text.Line(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
 		now := p.current(e, args)
 		if now != nil && unfit(e, now) == "" {
-			f.Now = string(canonical(now, appendEscaped))
+			f.Now = string(canonical(now, text.AppendJSONString))
 		}
 		fields = append(fields, f)
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -86,16 +87,16 @@ func FuzzAI15Render(f *testing.F) {
 		f.Add("x", string(jsonrpc.AppendQuote([]byte(`{"content":`), seed))+"}")
 	}
 	f.Add("x", `{"a":{"b":[1,2.50,"x",null,true,{}, []]},"":"","long":"`+strings.Repeat("ab\u202e", 900)+`"}`)
-	f.Fuzz(func(t *testing.T, text, args string) {
-		if bad, ok := fit(Text(text), false); !ok {
-			t.Errorf("Text(%q) shows %U", text, bad)
+	f.Fuzz(func(t *testing.T, said, args string) {
+		if bad, ok := fit(text.Line(said), false); !ok {
+			t.Errorf("text.Line(%q) shows %U", said, bad)
 		}
 		if !readable(args) {
 			t.Skip()
 		}
 		s := newStage(t, Options{})
 		q := writeFile("alice", "local")
-		q.Args, q.Tool, q.Server, q.Terms.Rules = []byte(args), text, text, []string{text}
+		q.Args, q.Tool, q.Server, q.Terms.Rules = []byte(args), said, said, []string{said}
 		s.open(q)
 		if _, settled := last[Settled](s, nil); settled {
 			t.Fatalf("%s", s.story())
@@ -109,7 +110,7 @@ func FuzzAI15Render(f *testing.F) {
 			everyLeaf(t, &v, []byte(args), whole)
 		}
 		if bad, ok := fit(shown.String(), true); !ok {
-			t.Errorf("shows %U for %q %q", bad, text, args)
+			t.Errorf("shows %U for %q %q", bad, said, args)
 		}
 		if raw := s.shown("alice").Params; !utf8.Valid(raw) {
 			t.Errorf("params are no UTF-8")

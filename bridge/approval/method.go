@@ -3,6 +3,7 @@ package approval
 import (
 	"unicode/utf8"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -89,9 +90,9 @@ func (q *Question) about() (what, name string) {
 func shortText(s string) string {
 	n := utf8.RuneCountInString(s)
 	if n <= shownHead+shownTail {
-		return Text(s)
+		return text.Line(s)
 	}
-	return Text(s[:offset(s, shownHead)]) + "…" + Text(s[offset(s, n-shownTail):]) + measure(n, []byte(s))
+	return text.Line(s[:offset(s, shownHead)]) + "…" + text.Line(s[offset(s, n-shownTail):]) + measure(n, []byte(s))
 }
 
 // title is what a list shows of a question: the tool, or the method and what it is about.

@@ -12,39 +12,6 @@ var renderSeeds = []string{
 	"\\u{202e}", "\"quoted\"", "\u0085\u009b31m", "\x7f\x00",
 }
 
-func TestAI15Text(t *testing.T) {
-	for _, c := range []struct{ in, want, banner string }{
-		{"plain text, with ~ and \\", "plain text, with ~ and \\", ""},
-		{"\x1b[8m", `\u{1b}[8m`, `contains 1 control character, shown as \u{…}`},
-		{"\u009b8m\x00", `\u{9b}8m\u{0}`, "2 control characters"},
-		{"a\nb", `a\u{a}b`, "1 control"},
-		{"safe\u202e txt.exe\u202c", `safe\u{202e} txt.exe\u{202c}`, "2 direction-control characters"},
-		{"\u200e\u061c\u2066", `\u{200e}\u{61c}\u{2066}`, "3 direction-control characters"},
-		{"a\u200bb\u200dc\ufeff\u00ad", `a\u{200b}b\u{200d}c\u{feff}\u{ad}`, "4 invisible characters"},
-		{"\u3164\u2800\u034f", `\u{3164}\u{2800}\u{34f}`, "3 invisible characters"},
-		{"hi\U000E0041\U000E007F", `hi\u{e0041}\u{e007f}`, "2 tag characters"},
-		{"a\ufe0f\U000E0100", `a\u{fe0f}\u{e0100}`, "2 variation-selector characters"},
-		{"\u2028\u00a0", `\u{2028}\u{a0}`, "2 line-separator or odd space"},
-		{"\ue000\U0010FFFD", `\u{e000}\u{10fffd}`, "2 private-use"},
-		{"\u0378\uffff", `\u{378}\u{ffff}`, "2 unassigned"},
-		{"e\u0301\u0301\u0301\u0301", "e\u0301\u0301\u0301\u0301", ""},
-		{"e\u0301\u0301\u0301\u0301\u0301\u0302", "e\u0301\u0301\u0301\u0301" + `\u{301}\u{302}`, "2 stacked combining"},
-		{"\u0301", `\u{301}`, "1 stacked combining"},
-		{"x\u20dd", `x\u{20dd}`, "1 stacked combining"},
-		{"a\xffb", `a\u{ff}b`, "1 undecodable"},
-		{"\ufffd", "\ufffd", ""},
-		{"שלום नमस्ते 中文 é", "שלום नमस्ते 中文 é", ""},
-	} {
-		var m Marks
-		if got := string(m.appendText(nil, c.in)); got != c.want {
-			t.Errorf("%q is shown as %s, want %s", c.in, got, c.want)
-		}
-		if banner := strings.Join(m.Banner(), "; "); !strings.Contains(banner, c.banner) || (banner == "") != (c.banner == "") {
-			t.Errorf("%q: banner %q, want %q", c.in, banner, c.banner)
-		}
-	}
-}
-
 // The corpus: how a question looks whose arguments were made to deceive.
 func TestUICorpus(t *testing.T) {
 	for _, c := range []struct{ id, content, shown, banner string }{

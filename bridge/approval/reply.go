@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -94,7 +95,7 @@ func (p *pending) read(raw []byte) reply {
 	}
 	why := ""
 	if s, ok := r.text(atReason); ok && r.has(atReason) {
-		why = strip(s, maxSaid)
+		why = text.Strip(s, maxSaid)
 	}
 	read := p.choose(&r)
 	read.why = why
@@ -178,7 +179,7 @@ func (p *pending) withEdits(r *result, read reply) reply {
 		}
 	}
 	if name := p.notOffered(r); name != "" {
-		return reply{reason: InvalidModification, detail: "the question did not offer to change " + Text(name)}
+		return reply{reason: InvalidModification, detail: "the question did not offer to change " + text.Line(name)}
 	}
 	if len(p.offersToKeep()) > 0 && r.has(atKeep) {
 		keep, _ := r.text(atKeep)

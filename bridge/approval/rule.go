@@ -188,9 +188,15 @@ func plainList(all []string) string {
 func plain(s string) string {
 	b := []byte{'"'}
 	for _, r := range s {
-		switch c := short(r); {
-		case c != 0:
-			b = append(b, '\\', c)
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
 		case r < unicode.MaxASCII && r >= ' ':
 			b = append(b, byte(r))
 		case r <= 0xFFFF:

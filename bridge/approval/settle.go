@@ -3,6 +3,8 @@ package approval
 import (
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // What is remembered of settled questions, so that what comes late is known
@@ -78,18 +80,18 @@ func (s *Settled) sentence() string {
 }
 
 func names(people []Who) string {
-	var text strings.Builder
+	var out strings.Builder
 	for i, w := range people {
 		switch {
 		case i == 0:
 		case i == len(people)-1:
-			text.WriteString(" and ")
+			out.WriteString(" and ")
 		default:
-			text.WriteString(", ")
+			out.WriteString(", ")
 		}
-		text.WriteString(Text(w.String()))
+		out.WriteString(text.Line(w.String()))
 	}
-	return text.String()
+	return out.String()
 }
 
 // archive keeps what is needed to tell a late answer from a foreign one.

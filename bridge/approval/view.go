@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -95,17 +96,17 @@ func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
 // view shows the question with the arguments given, nil if they are hidden, and
 // without the list of them. server is what may be said of that to whom it is shown.
 func (p *pending) view(now, till time.Time, args []byte, server string) View {
-	var m Marks
+	var m text.Marks
 	v := View{ID: p.id, Digest: p.digest.String(), Short: p.digest.Short(), Asked: p.asked, Deadline: till,
-		Priority: Text(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: p.fields(args), Remember: p.offersToKeep()}
+		Priority: text.Line(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: p.fields(args), Remember: p.offersToKeep()}
 	v.Headline = p.headline(&m)
 	v.Compact = compact(args, &m)
 	v.Banner = m.Banner()
 	v.Facts = p.facts(now, till, server)
 	for _, s := range p.seats {
-		person := Person{Who: Text(s.who.String()), State: stateNames[s.state]}
+		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}
 		if n := len(s.chain); n > 0 {
-			person.From = Text(s.chain[n-1].By.String())
+			person.From = text.Line(s.chain[n-1].By.String())
 		}
 		v.People = append(v.People, person)
 	}
@@ -121,26 +122,26 @@ func (p *pending) delegates(s *seat) (names []string) {
 		return nil
 	}
 	for _, name := range t.To {
-		names = append(names, Text(name))
+		names = append(names, text.Line(name))
 	}
 	return names
 }
 
 // headline holds nothing of the caller's but its id, which the gateway gave.
-func (p *pending) headline(m *Marks) string {
+func (p *pending) headline(m *text.Marks) string {
 	if p.q.Method == PolicyReload {
 		return "The policy file was changed and lets more through. Shall it count?"
 	}
-	text := append(m.appendText(nil, p.q.Caller), " requests permission to "...)
-	return string(m.appendText(text, p.q.wants()))
+	text := append(m.AppendLine(nil, p.q.Caller), " requests permission to "...)
+	return string(m.AppendLine(text, p.q.wants()))
 }
 
 // facts are what the view says besides the arguments (RELIABILITY AI-16).
 func (p *pending) facts(now, till time.Time, server string) []Fact {
 	q := &p.q
-	facts := []Fact{{"Tool", Text(q.Tool)}, {"Caller", Text(q.Caller)}}
+	facts := []Fact{{"Tool", text.Line(q.Tool)}, {"Caller", text.Line(q.Caller)}}
 	if q.Method != toolsCall {
-		facts[0] = Fact{"Method", Text(q.Method)}
+		facts[0] = Fact{"Method", text.Line(q.Method)}
 	}
 	add := func(name, text string) {
 		if text != "" {
@@ -156,26 +157,26 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	if q.Changed {
 		add("Warning", "the server has changed this tool since the bridge first saw it")
 	}
-	add("Proposed by", Text(q.Proposer))
+	add("Proposed by", text.Line(q.Proposer))
 	if q.Reason != "" {
-		var m Marks
-		add("The proposer says", string(m.appendQuoted(nil, q.Reason)))
+		var m text.Marks
+		add("The proposer says", string(m.AppendQuoted(nil, q.Reason)))
 	}
-	bridge := Text(q.Bridge)
+	bridge := text.Line(q.Bridge)
 	if server != "" {
-		bridge += " (" + Text(server) + ")"
+		bridge += " (" + text.Line(server) + ")"
 	}
 	add("Bridge", bridge)
-	add("Topic", Text(q.Topic))
-	add("Gateway", Text(q.Gateway))
-	add("Rule", Text(strings.Join(q.Terms.Rules, ", ")))
+	add("Topic", text.Line(q.Topic))
+	add("Gateway", text.Line(q.Gateway))
+	add("Rule", text.Line(strings.Join(q.Terms.Rules, ", ")))
 	if p.need > 1 {
 		add("Needs", fmt.Sprintf("%d who agree; %d so far", p.need, p.count(agreed)))
 	}
 	for _, s := range p.seats {
 		if s.state == beingAsked && len(s.chain) > 0 {
 			h := s.chain[len(s.chain)-1]
-			add("Passed on", "by "+Text(h.By.String())+" to "+Text(h.To.String()))
+			add("Passed on", "by "+text.Line(h.By.String())+" to "+text.Line(h.To.String()))
 		}
 	}
 	add("Decide by", fmt.Sprintf("%s (in %s)", till.UTC().Format("2006-01-02 15:04:05 UTC"), till.Sub(now).Round(time.Second)))
@@ -252,12 +253,12 @@ func leaves(args []byte, whole bool) (all []Leaf, more int) {
 }
 
 func leaf(pointer string, raw []byte, whole bool) Leaf {
-	var m Marks
-	l := Leaf{Name: string(m.appendText(nil, pointer))}
+	var m text.Marks
+	l := Leaf{Name: string(m.AppendLine(nil, pointer))}
 	if s, ok := jsonrpc.Unquote(raw); ok {
-		text, cut := m.appendCut(nil, s)
-		if l.Text, l.Cut = string(text), cut; cut && whole {
-			l.Whole = string(m.appendQuoted(nil, s))
+		shown, cut := appendCut(&m, nil, s)
+		if l.Text, l.Cut = string(shown), cut; cut && whole {
+			l.Whole = string(m.AppendQuoted(nil, s))
 		}
 		return l
 	}
@@ -275,15 +276,15 @@ func leaf(pointer string, raw []byte, whole bool) Leaf {
 
 // appendCut appends a string as JSON; of a long one the head and the tail, with
 // its length and digest.
-func (m *Marks) appendCut(dst []byte, s string) (text []byte, cut bool) {
+func appendCut(m *text.Marks, dst []byte, s string) (shown []byte, cut bool) {
 	n := utf8.RuneCountInString(s)
 	if n <= shownHead+shownTail {
-		return m.appendQuoted(dst, s), false
+		return m.AppendQuoted(dst, s), false
 	}
 	head, tail := offset(s, shownHead), offset(s, n-shownTail)
-	dst = append(m.appendQuoted(dst, s[:head]), "…"...)
-	m.count(s[head:tail])
-	dst = m.appendQuoted(dst, s[tail:])
+	dst = append(m.AppendQuoted(dst, s[:head]), "…"...)
+	m.Count(s[head:tail])
+	dst = m.AppendQuoted(dst, s[tail:])
 	return append(dst, measure(n, []byte(s))...), true
 }
 
@@ -304,12 +305,12 @@ func measure(n int, whole []byte) string {
 }
 
 // compact puts all arguments on one line of limited length.
-func compact(args []byte, m *Marks) string {
+func compact(args []byte, m *text.Marks) string {
 	if args == nil {
 		return "(not shown here)"
 	}
 	line := canonical(args, func(dst []byte, s string) []byte {
-		dst, _ = m.appendCut(dst, s)
+		dst, _ = appendCut(m, dst, s)
 		return dst
 	})
 	if len(line) <= compactBytes {
@@ -349,8 +350,8 @@ func (d *Desk) Pending(skip, limit int) []Summary {
 	}
 	list := make([]Summary, len(all))
 	for i, p := range all {
-		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: Text(p.q.Bridge), From: Text(p.q.Caller), Tool: shortText(p.q.title()),
-			Args: p.args, Beside: p.q.Beside, Rule: Text(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
+		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
+			Args: p.args, Beside: p.q.Beside, Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
 			Have: p.count(agreed), Asking: d.Waiting(p.id)}
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A Bridge is what a Door opens to. Its methods are called from many
@@ -150,7 +151,7 @@ func (r *Refusal) Error() string {
 	case r.Reason == Unknown:
 		return "there is no such question any more"
 	case r.Reason == AlreadyDecided && r.By != "":
-		return "it was decided already, by " + approval.Text(r.By)
+		return "it was decided already, by " + text.Line(r.By)
 	case r.Reason == AlreadyDecided:
 		return "it was decided already"
 	case r.Reason == DigestMismatch:
@@ -160,7 +161,7 @@ func (r *Refusal) Error() string {
 	case r.Reason == AnswersElsewhere:
 		return "the answer does not count: this bridge takes answers at the terminal it was started from, and nowhere else (--answers terminal)"
 	case r.Reason == approval.InvalidDelegation:
-		return "it cannot be passed on: " + approval.Text(cmp.Or(r.Detail, "not to them")) + "; you are asked again, and a second time is a no"
+		return "it cannot be passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; you are asked again, and a second time is a no"
 	}
-	return fmt.Sprintf("the answer does not count (%s)", approval.Text(r.Reason))
+	return fmt.Sprintf("the answer does not count (%s)", text.Line(r.Reason))
 }

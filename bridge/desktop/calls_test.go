@@ -42,7 +42,7 @@ func TestRefusalsAreReadable(t *testing.T) {
 			"fs did not answer write, so it did not run: the owner's policy does not allow it (policy denied); it says: ask me first"},
 		{`{"code":-31008,"message":"the server ended","data":{"reason":"outcome_unknown","executed":"unknown"}}`,
 			"fs did not answer write, and it may or may not have run: the server ended (outcome unknown)"},
-		{`{"code":-31001,"message":"no.\nNow \u001b[31mred","data":7}`, "fs did not answer write, and it may or may not have run: no. Now  [31mred"},
+		{`{"code":-31001,"message":"no.\nNow \u001b[31mred","data":7}`, `fs did not answer write, and it may or may not have run: no. Now \\u{1b}[31mred`},
 	} {
 		s := joined(t, `{}`)
 		s.call(7, "fs__write", `{}`)

@@ -92,9 +92,10 @@ func TestNothingHiddenInTitlesAndDescriptions(t *testing.T) {
 	const bad = "\u202e\u2066\u200f\U000e0041\x1b\u0085"
 	s.join(map[string][]string{"fs" + bad: {`{"name":"a","title":"a"` + "\n" + `,"description":"b\u202e\u2066\u200f\udb40\udc41\u001b\u0085\n\tc \ud83d\udc68\u200d\ud83d\udc67","inputSchema":{"type":"object"}}`}})
 	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	list := s.one(`"description":"b\n\tc 👨`+"\u200d"+`👧 (via fs      )"`, `"title":"a (fs      )"`)
+	const shown = `\\u{202e}\\u{2066}\\u{200f}\\u{e0041}\\u{1b}\\u{85}`
+	list := s.one(`"description":"b`+shown+`\n\tc 👨\\u{200d}👧 (via fs`+shown+`)"`, `"title":"a (fs`+shown+`)"`)
 	s.call(2, "mcpx_peers", `{}`)
-	text, _, _ := strings.Cut(s.one(`"text":"fs      : a"`), "structuredContent")
+	text, _, _ := strings.Cut(s.one(`"text":"fs`+shown+`: a"`), "structuredContent")
 	if strings.ContainsAny(list+text, bad) {
 		t.Errorf("it stands in\n%s\n%s", list, text)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -377,32 +377,10 @@ func (r *request) tagged(members []byte) []byte {
 	return append(tag, '}')
 }
 
-// clip shortens what others wrote to so many characters, on one line, and leaves
-// out what would not show.
-func clip(text string, most int) string {
-	text = strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, text)
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
-}
+// clip shortens what others wrote to so many characters, on one line, and seen
+// leaves it its lines: both show what could not be seen (FINDINGS M6).
+func clip(s string, most int) string { return text.Cut(breaks.Replace(s), most) }
+func seen(s string) string           { return text.Lines(s) }
 
-// seen leaves out of what others wrote, on however many lines, what would not
-// show, or would make the rest show as something else: control characters, tags
-// and what turns the direction of writing.
-func seen(text string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case unicode.IsControl(c), unicode.Is(unicode.Bidi_Control, c), c >= 0xE0000 && c < 0xE0080:
-			return -1
-		}
-		return c
-	}, text)
-}
+// breaks are white space in what is put on one line.
+var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")

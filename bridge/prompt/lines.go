@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Lines asks a person, or a program, that writes lines. Every answer repeats
@@ -99,14 +100,14 @@ func (l *Lines) show(ctx context.Context, it *item) {
 	l.shown[it.q.Digest] = v
 	if err != nil {
 		if !gone(err) {
-			l.say("%s cannot be shown: %s", it.what(), approval.Text(err.Error()))
+			l.say("%s cannot be shown: %s", it.what(), text.Line(err.Error()))
 		}
 		return
 	}
-	l.say("\n%s\n%s", approval.Text(it.src.Label()), v.Text())
+	l.say("\n%s\n%s", text.Line(it.src.Label()), v.Text())
 	for i := range v.Edits {
 		f := &v.Edits[i]
-		l.say("May be changed: %s (%s), now %s %s", approval.Text(f.Field), f.Title, approval.Text(f.Typed()), strings.Join(f.Choices(), " | "))
+		l.say("May be changed: %s (%s), now %s %s", text.Line(f.Field), f.Title, text.Line(f.Typed()), strings.Join(f.Choices(), " | "))
 	}
 	if len(v.DelegateTo) > 0 {
 		l.say("May be passed on to: %s", strings.Join(v.DelegateTo, ", "))
@@ -133,7 +134,7 @@ func (l *Lines) obey(ctx context.Context, line string) {
 	it, v := l.named(words[1])
 	switch {
 	case it == nil:
-		l.say("no question of that digest is open: %s", approval.Text(words[1]))
+		l.say("no question of that digest is open: %s", text.Line(words[1]))
 	case words[0] == "show":
 		l.show(ctx, it)
 	default:
@@ -167,7 +168,7 @@ func (l *Lines) answer(ctx context.Context, it *item, v *approval.View, verb str
 	case "allow":
 		r.Allow = true
 		if err := Set(&r, v, rest); err != nil {
-			l.say("%s", approval.Text(err.Error()))
+			l.say("%s", text.Line(err.Error()))
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A mode is what the keys mean.
@@ -39,7 +40,7 @@ func (it *item) ref() ref { return ref{it.src.Name(), it.q.ID} }
 
 // what says in a few words what an item is about.
 func (it *item) what() string {
-	return fmt.Sprintf("%s for %s on %s [%s]", it.q.Tool, it.q.From, approval.Text(it.src.Label()), it.q.Digest)
+	return fmt.Sprintf("%s for %s on %s [%s]", it.q.Tool, it.q.From, text.Line(it.src.Label()), it.q.Digest)
 }
 
 // A model is what the person sees and is doing. It is used by one goroutine.
@@ -202,7 +203,7 @@ func (m *model) closed(src Source, e control.Event) {
 		delete(m.mine, r)
 		return
 	}
-	m.say("%s: %s", it.what(), approval.Text(cmp.Or(e.Because, "it is not open any more")))
+	m.say("%s: %s", it.what(), text.Line(cmp.Or(e.Because, "it is not open any more")))
 }
 
 // lost: a source has gone away.
@@ -213,7 +214,7 @@ func (m *model) lost(src Source, err error) {
 	delete(m.sources, src.Name())
 	delete(m.lists, src.Name())
 	if !m.resident {
-		m.say("%s is gone", approval.Text(src.Label()))
+		m.say("%s is gone", text.Line(src.Label()))
 	}
 	m.arrange()
 }
@@ -225,7 +226,7 @@ func (m *model) shown(r ref, v approval.View, err error) {
 	}
 	if err != nil {
 		if !gone(err) {
-			m.hint = "it cannot be shown: " + approval.Text(err.Error())
+			m.hint = "it cannot be shown: " + text.Line(err.Error())
 		}
 		return
 	}
@@ -270,12 +271,12 @@ func (m *model) answered(it item, r approval.Reply, o control.Outcome, err error
 		m.say("%s: %s", what, refusal)
 	case err != nil:
 		delete(m.mine, it.ref())
-		m.say("%s: it is not known whether your answer arrived: %s", what, approval.Text(err.Error()))
+		m.say("%s: it is not known whether your answer arrived: %s", what, text.Line(err.Error()))
 	case o.Outcome == Sent:
 		m.say("%s: your answer was sent", what)
 	case o.Outcome == control.Pending && r.To != "":
 		delete(m.mine, it.ref())
-		m.say("%s: passed on to %s", what, approval.Text(r.To))
+		m.say("%s: passed on to %s", what, text.Line(r.To))
 	case o.Outcome == control.Pending:
 		delete(m.mine, it.ref())
 		m.say("%s: you agreed; others must agree too", what)

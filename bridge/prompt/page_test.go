@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // AI-16: who asks, which bridge and server, tool, arguments, rule, digest.
@@ -59,7 +60,7 @@ func FuzzWrap(f *testing.F) {
 	f.Add("a語b́ text", 7)
 	f.Fuzz(func(t *testing.T, s string, columns int) {
 		columns = max(columns%200, 8)
-		s = approval.Text(s)
+		s = text.Line(s)
 		var back strings.Builder
 		for i, line := range wrap(s, columns) {
 			if widthOf(line) > columns {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A wish is what a key makes the program do.
@@ -201,7 +202,7 @@ func (m *model) confirm(at time.Time) {
 	if len(m.entries) > 0 {
 		var changes []string
 		for _, e := range m.entries {
-			changes = append(changes, approval.Text(e.Field+" = "+string(e.Raw)))
+			changes = append(changes, text.Line(e.Field+" = "+string(e.Raw)))
 		}
 		what += " with " + strings.Join(changes, ", ")
 	}
@@ -245,7 +246,7 @@ func (m *model) fill(i int) {
 	case f.Min != "" || f.Max != "":
 		ask += " (" + f.Min + " to " + f.Max + ")"
 	}
-	m.mode, m.field, m.line = filling, i, newEditor(approval.Text(ask)+": ", approval.Text(f.Typed()), f.Choices())
+	m.mode, m.field, m.line = filling, i, newEditor(text.Line(ask)+": ", text.Line(f.Typed()), f.Choices())
 }
 
 // pressInLine takes the keys of the line at the bottom.
@@ -277,10 +278,10 @@ func (m *model) pressInLine(k key) (wish, approval.Reply) {
 // that is left as it is is not sent.
 func (m *model) filled(typed string, at time.Time) {
 	f := &m.view.Edits[m.field]
-	if typed != approval.Text(f.Typed()) {
+	if typed != text.Line(f.Typed()) {
 		raw, problem := f.Value(typed)
 		if problem != "" {
-			m.hint = approval.Text(f.Title) + " " + problem
+			m.hint = text.Line(f.Title) + " " + problem
 			return
 		}
 		m.entries = append(m.entries, approval.Entry{Field: f.Field, Raw: raw})

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Options are what a Prompt is made with.
@@ -164,7 +164,7 @@ func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 			return known[name]
 		})
 		if err != nil {
-			p.post(ctx, func() { p.m.hint = approval.Text(err.Error()) })
+			p.post(ctx, func() { p.m.hint = text.Line(err.Error()) })
 		}
 		for _, src := range found {
 			mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -104,12 +105,12 @@ func inQuery(at, token string) string {
 func refusal(answer *http.Response, token string) error {
 	e := &wire.CloseError{Code: answer.StatusCode}
 	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
-		e.Reason = fmt.Sprintf("it redirects to %q, and redirects are not followed", blot(clip(to, 200), token))
+		e.Reason = fmt.Sprintf("it redirects to %s, and redirects are not followed", text.Quote(blot(to, token), 200))
 		return e
 	}
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1024))
 	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	e.Reason = cmp.Or(printable(blot(clip(line, 200), token)), http.StatusText(answer.StatusCode))
+	e.Reason = cmp.Or(text.Cut(blot(line, token), 200), http.StatusText(answer.StatusCode))
 	return e
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -330,7 +331,7 @@ func (s *session) checkID(you string) error {
 	o := &s.seat.opt
 	switch {
 	case !wire.ValidID(you):
-		return &FatalError{Exit: 4, Err: fmt.Errorf("the gateway welcomes us as %q, which cannot be a participant id", clip(you, 100)), Hint: "check which gateway this is"}
+		return &FatalError{Exit: 4, Err: fmt.Errorf("the gateway welcomes us as %s, which cannot be a participant id", text.Quote(you, 100)), Hint: "check which gateway this is"}
 	case you == o.ID:
 	case o.PinID:
 		return &FatalError{Exit: 4, Err: fmt.Errorf("the gateway welcomes us as %q, not as %q", you, o.ID), Hint: "get a token for this id, or leave out --pin-id"}

@@ -3,7 +3,6 @@ package topic
 import (
 	"regexp"
 	"strings"
-	"unicode"
 )
 
 const blotted = "[redacted]"
@@ -27,14 +26,4 @@ func blot(s, token string) string {
 		return s
 	}
 	return strings.ReplaceAll(s, token, blotted)
-}
-
-// printable takes control characters out of what a stranger wrote.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return '?'
-		}
-		return r
-	}, s)
 }

@@ -44,7 +44,7 @@ var invariants = []struct {
 	{"AI-13", "", "TestOnAFullDiskNothingRunsUntilThereIsRoom"},
 	{"AI-14", "bridge/approval", "TestAI14ReloadTightens"},
 	{"AI-14", "bridge", "TestAI14TheStricterPolicyHolds"},
-	{"AI-15", "bridge/approval", "TestAI15Text"},
+	{"AI-15", "bridge/text", "TestAI15Text"},
 	{"AI-15", "bridge/approval", "TestAI15LongValues"},
 	{"AI-15", "bridge/prompt", "TestAI15LongAndHiddenTextMustBeReadToTheEnd"},
 	{"AI-15", "bridge/prompt", "TestAI15WrappedTextIsMarked"},

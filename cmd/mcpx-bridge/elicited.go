@@ -68,7 +68,7 @@ func (s *elicited) List(context.Context) ([]control.Question, error) {
 	list := []control.Question{}
 	for _, a := range s.all() {
 		v := &a.View
-		list = append(list, control.Question{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
+		list = append(list, control.Question{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
 			Asked: v.Asked, Deadline: v.Deadline, Need: 1})
 	}
 	return list, nil
@@ -100,8 +100,8 @@ func (s *elicited) others(a *asked) (ids []string) {
 		return nil
 	}
 	for _, p := range s.q.others() {
-		if p.ID != a.from && approval.Text(p.ID) != a.fact("Caller") {
-			ids = append(ids, approval.Text(p.ID))
+		if p.ID != a.from && visible(p.ID) != a.fact("Caller") {
+			ids = append(ids, visible(p.ID))
 		}
 	}
 	return ids

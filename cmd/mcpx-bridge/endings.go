@@ -58,5 +58,5 @@ func ending(s approval.Settled) string {
 	if s.Said != "" {
 		text += ", who said: " + s.Said
 	}
-	return approval.Text(text)
+	return visible(text)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
@@ -47,7 +48,7 @@ func (e *events) emit(r *bridge.Record) {
 		r = &again
 	}
 	if e.out != nil && !e.ready {
-		e.hold(append(r.JSON(), '\n'))
+		e.hold(append(text.EscapeJSON(r.JSON()), '\n'))
 		return
 	}
 	e.say(r)
@@ -64,7 +65,7 @@ func (e *events) hold(line []byte) {
 func (e *events) say(r *bridge.Record) {
 	if e.out != nil {
 		e.line = append(r.Append(e.line[:0]), '\n')
-		e.out.Write(e.line)
+		e.out.Write(text.EscapeJSON(e.line))
 		return
 	}
 	ctx, level := context.Background(), levelOf(r)
@@ -123,12 +124,13 @@ func (p *program) newEvents(to io.Writer) *events {
 	return e
 }
 
+// jsonLine is a value on one line, fit for a terminal.
 func jsonLine(v any) []byte {
 	line, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // only our own structs of strings and numbers come here
 	}
-	return append(line, '\n')
+	return append(text.EscapeJSON(line), '\n')
 }
 
 func eventsLost(n int) []byte {

@@ -19,34 +19,35 @@ const module = "github.com/mcpx-protocol/mcpx-bridge"
 // anything else. Some rows wait for their rooms.
 var may = map[string]string{
 	"stdio/fold":              "",
-	"policy":                  "stdio/fold",
+	"policy":                  "bridge/text stdio/fold",
 	"stdio/jsonrpc":           "stdio/fold",
 	"stdio/inbox":             "",
 	"stdio/linger":            "",
 	"stdio/outbox":            "",
 	"bridge/private":          "",
 	"bridge/timetable":        "",
+	"bridge/text":             "",
 	"bridge/audit":            "bridge/private",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "",
 
-	"stdio":           "stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
+	"stdio":           "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
 	"stdio/stdiotest": "stdio stdio/jsonrpc",
 	"bridge/wire":     "stdio/jsonrpc",
-	"bridge/approval": "bridge/timetable policy stdio/jsonrpc",
+	"bridge/approval": "bridge/text bridge/timetable policy stdio/jsonrpc",
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
-	"bridge/topic":    "bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
+	"bridge/topic":    "bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
-	"bridge/control":  "bridge/approval bridge/private stdio/jsonrpc",
+	"bridge/control":  "bridge/approval bridge/private bridge/text stdio/jsonrpc",
 
 	"bridge/engine/quota":  "",
 	"bridge/engine/replay": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
-	"bridge/prompt":  "bridge/approval bridge/control stdio/jsonrpc",
-	"bridge/inbox":   "bridge/approval bridge/control",
-	"bridge/desktop": "stdio/jsonrpc stdio/outbox",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
+	"bridge/prompt":  "bridge/approval bridge/control bridge/text stdio/jsonrpc",
+	"bridge/inbox":   "bridge/approval bridge/control bridge/text",
+	"bridge/desktop": "bridge/text stdio/jsonrpc stdio/outbox",
 
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",
@@ -86,7 +87,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 

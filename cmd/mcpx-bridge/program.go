@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A program is one invocation: the world it may touch, its settings and its
@@ -136,8 +137,12 @@ func (p *program) prepare(cmd *cobra.Command) error {
 
 // print writes to stdout. Its first failure is how the program ends, whether or
 // not the caller passes it on. That nobody reads any more is no news to anybody.
-func (p *program) print(text []byte) error {
-	_, err := p.stdout.Write(text)
+// Of JSON, every character that a terminal would act upon is escaped (FINDINGS L8).
+func (p *program) print(out []byte) error {
+	if p.s.JSON {
+		out = text.EscapeJSON(out)
+	}
+	_, err := p.stdout.Write(out)
 	if err == nil {
 		return nil
 	}

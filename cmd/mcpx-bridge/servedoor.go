@@ -47,7 +47,7 @@ func (l localAsked) Status() control.Status {
 func (l localAsked) Questions() (all []approval.Summary) {
 	for _, a := range l.s.asked.all() {
 		v := a.View
-		all = append(all, approval.Summary{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
+		all = append(all, approval.Summary{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
 			Args: a.Args, Asked: v.Asked, Deadline: v.Deadline, Need: 1, Asking: []string{l.s.asked.Me()}})
 	}
 	return all

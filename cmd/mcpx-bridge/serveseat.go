@@ -96,8 +96,8 @@ func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 
 func (s *serving) question(a *asked) desktop.Question {
 	v := a.View
-	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: approval.Text(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
-		Text: v.Text() + "Topic: " + approval.Text(s.q.door.opt.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n", DelegateTo: s.asked.others(a), Deadline: v.Deadline}
+	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
+		Text: v.Text() + "Topic: " + visible(s.q.door.opt.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n", DelegateTo: s.asked.others(a), Deadline: v.Deadline}
 }
 
 // SeatTaken and the following are what the seat calls, after the peer has heard

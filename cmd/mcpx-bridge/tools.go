@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -223,7 +224,7 @@ func toolsJSON(all []tool) []byte {
 		out = append(out, `{"peer":`...)
 		out = append(out, bytes.TrimSuffix(jsonLine(t.Peer), []byte("\n"))...)
 		out = append(out, `,"tool":`...)
-		out = append(out, oneLine(t.Raw)...)
+		out = append(out, text.EscapeJSON(oneLine(t.Raw))...)
 		out = append(out, '}', '\n')
 	}
 	return out
@@ -308,5 +309,5 @@ func indented(v any) []byte {
 	if err := e.Encode(v); err != nil {
 		panic(err) // raw parts were valid JSON when they were read
 	}
-	return b.Bytes()
+	return text.EscapeJSON(b.Bytes())
 }

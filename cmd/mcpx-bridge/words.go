@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Words to people, all on stderr:
@@ -81,39 +82,10 @@ func complain(w io.Writer, err error) int {
 	return f.Exit
 }
 
-// visible shows every character of s that a terminal would act upon, or that
-// cannot be seen, as \u{…}. It leaves ordinary text and spaces alone.
-func visible(s string) string {
-	if !strings.ContainsFunc(s, unseen) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unseen(r) {
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func unseen(r rune) bool {
-	return r != ' ' && !unicode.IsGraphic(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
-}
-
-// visibleLines is [visible] for text that may have lines and tabs.
-func visibleLines(s string) string {
-	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
-	for i, line := range lines {
-		cells := strings.Split(line, "\t")
-		for j := range cells {
-			cells[j] = visible(cells[j])
-		}
-		lines[i] = strings.Join(cells, "\t")
-	}
-	return strings.Join(lines, "\n")
-}
+// visible and visibleLines show what came from outside: the one room that says
+// what may be seen is bridge/text.
+func visible(s string) string      { return text.Line(s) }
+func visibleLines(s string) string { return text.Lines(s) }
 
 // nearest returns the candidate that word was probably meant to be, or "".
 func nearest(word string, candidates []string) string {
