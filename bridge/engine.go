@@ -246,7 +246,10 @@ func (e *Engine) Next() (soonest time.Time) {
 }
 
 func (e *Engine) do(f Effect)   { e.out = append(e.out, f) }
-func (e *Engine) note(r Record) { e.do(Note{&r}) }
+func (e *Engine) note(r Record) {
+	r.Unverified = unverified(r.From != "" && r.From != hostID && e.room.dialect.Protocol != "" && !e.room.dialect.Verified())
+	e.do(Note{&r})
+}
 
 // stop admits nothing more. What the server is working on may finish, and nobody
 // can keep us from saying how it ended: a pause ends here.

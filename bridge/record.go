@@ -12,10 +12,15 @@ import (
 // A Record is one event as the owner sees it: a line of --json output and of
 // the log (DESIGN sections 5 and 10). Fields that say nothing are left out.
 type Record struct {
-	Event    string   `json:"event"`
-	Call     string   `json:"call,omitempty"` // our name for the call
-	Env      string   `json:"env,omitempty"`  // envelope id
-	From     string   `json:"from,omitempty"`
+	Event string `json:"event"`
+	Call  string `json:"call,omitempty"` // our name for the call
+	Env   string `json:"env,omitempty"`  // envelope id
+	From  string `json:"from,omitempty"`
+
+	// Unverified: the gateway does not make sure who a frame is from, so From is
+	// what the frame says (WIRE 7.2). It is written as "from_verified": false.
+	Unverified unverified `json:"from_verified,omitzero"`
+
 	Method   string   `json:"method,omitempty"`
 	Tool     string   `json:"tool,omitempty"`
 	Via      string   `json:"via,omitempty"`
@@ -80,6 +85,11 @@ type Offered struct {
 	Why       string   `json:"why,omitempty"` // in the proposer's words, less what the policy hides
 }
 
+// unverified is written as false when it holds: what is said is that nobody verified.
+type unverified bool
+
+func (unverified) MarshalJSON() ([]byte, error) { return []byte("false"), nil }
+
 // argsMax is how many bytes of arguments are kept with a decision.
 const argsMax = 8 << 10
 
@@ -107,6 +117,9 @@ func (r *Record) appendAs(dst []byte, event string) []byte {
 	dst = appendText(dst, `,"call":`, r.Call)
 	dst = appendText(dst, `,"env":`, r.Env)
 	dst = appendText(dst, `,"from":`, r.From)
+	if r.Unverified {
+		dst = append(dst, `,"from_verified":false`...)
+	}
 	dst = appendText(dst, `,"method":`, r.Method)
 	dst = appendText(dst, `,"tool":`, r.Tool)
 	dst = appendText(dst, `,"via":`, r.Via)

@@ -24,8 +24,8 @@ const (
 )
 
 // openAudit opens the record of this bridge; nil if there is to be none. What
-// it says of earlier runs goes into o.
-func (p *program) openAudit(id string, o *bridge.Options, changed func(error)) (*audit.Log, error) {
+// it says of earlier runs goes into o; about is what its first record is to say of this one.
+func (p *program) openAudit(id string, o *bridge.Options, about []byte, changed func(error)) (*audit.Log, error) {
 	c := &o.Engine
 	if p.s.Audit == "off" {
 		return nil, nil
@@ -38,7 +38,12 @@ func (p *program) openAudit(id string, o *bridge.Options, changed func(error)) (
 	if err != nil {
 		return nil, err
 	}
-	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log, Bridge: id})
+	size, age, err := p.s.auditKeep()
+	if err != nil {
+		return nil, err
+	}
+	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log, Bridge: id, About: about,
+		KeepSize: size, KeepFor: age, Least: neededFor(c.Policy.Memory())})
 	if err != nil {
 		return nil, fail(exitAudit, auditHint(err), "%w", err)
 	}

@@ -329,7 +329,7 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 		return err
 	}
 	b.opt.Told, b.opt.Remember = b.attendance.told, b.attendance.remember
-	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.auditChanged); err != nil {
+	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.about(), b.auditChanged); err != nil {
 		return err
 	}
 	if b.audit != nil {
@@ -361,6 +361,9 @@ func (p *program) checkRun() error {
 		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
 	}
 	if err := p.s.checkTimeout(); err != nil {
+		return err
+	}
+	if _, _, err := p.s.auditKeep(); err != nil {
 		return err
 	}
 	return checkDir(p.s.Cwd)

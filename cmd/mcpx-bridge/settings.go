@@ -49,6 +49,8 @@ type settings struct {
 	Policy          string
 	Audit           string
 	AuditSync       string
+	AuditKeepSize   string  // as in 1GB; "": all of it
+	AuditKeepDays   float64 // 0: for ever
 	Approver        []string
 	Within          time.Duration
 	TrustUnverified bool
@@ -167,6 +169,8 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")
+	f.StringVar(&s.AuditKeepSize, "audit-keep-size", "", "remove the oldest files of the record when it is larger than this `SIZE`, as 1GB (default: keep all)")
+	f.Float64Var(&s.AuditKeepDays, "audit-keep-days", 0, "remove the files of the record that are older than this many `DAYS` (default: keep all)")
 	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers that understand it how it stands with their proposals (mcpx.status.proposal)")
 	f.StringVar(&s.ProposalStyle, "proposal-style", "auto", "how to spell rejects in mcpx/v0.1, as a `STYLE`: auto (as the proposal), v2, seed000, seed001, chat or off")
 	f.BoolVar(&s.LenientParams, "lenient-params", false, "read proposals that call the tool tool, where MCP says name")

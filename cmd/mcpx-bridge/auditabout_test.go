@@ -1,0 +1,51 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
+	for text, want := range map[string]int64{"1GB": 1 << 30, "1 gb": 1 << 30, "1048576": 1 << 20, "20MB": 20 << 20, "1024KB": 1 << 20, "1TB": 1 << 40,
+		"1": -1, "1023KB": -1, "-1GB": -1, "1.5GB": -1, "GB": -1, "1GiB": -1, "9999999999TB": -1, "0": -1} {
+		s := settings{AuditKeepSize: text, AuditKeepDays: .5}
+		size, age, err := s.auditKeep()
+		if want < 0 && err == nil || want > 0 && (err != nil || size != want || age != 12*time.Hour) {
+			t.Errorf("%s: %d, %v, %v", text, size, age, err)
+		}
+	}
+	for days, good := range map[float64]bool{0: true, 90: true, -1: false, 1e9: false} {
+		s := settings{AuditKeepDays: days}
+		if _, _, err := s.auditKeep(); good != (err == nil) {
+			t.Errorf("%v days: %v", days, err)
+		}
+	}
+	if neededFor(0) != 15*time.Minute || neededFor(time.Hour) != time.Hour {
+		t.Error("what limits and the memory of calls need may be removed")
+	}
+}
+
+// The program is the file that runs: found where names without a folder are looked for,
+// else beside where the server is started.
+func TestTheProgramThatIsStartedIsKnownByItsHash(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "tool.exe")
+	if err := os.WriteFile(file, []byte("a program"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("a program"))
+	want := hex.EncodeToString(sum[:])
+	t.Setenv("PATH", dir)
+	for _, name := range []string{"tool.exe", "." + string(filepath.Separator) + "tool.exe", file} {
+		if got, hash := programFile(name, dir); got != file || hash != want {
+			t.Errorf("%s: %s %s", name, got, hash)
+		}
+	}
+	if got, hash := programFile("there-is-none", dir); got != "" || hash != "" {
+		t.Errorf("%s %s", got, hash)
+	}
+}
