@@ -98,7 +98,8 @@ type Grant struct {
 	Fingerprint string          `json:"fingerprint,omitempty"` // of the tool's definition
 }
 
-func grantOf(g approval.Grant) Grant {
+// GrantOf is how a yes that is remembered is shown.
+func GrantOf(g approval.Grant) Grant {
 	out := Grant{ID: g.ID, Keep: g.Keep, Caller: g.Caller, Via: g.Via, Tool: g.Tool, Args: g.Args, Made: g.Made, Until: g.Until,
 		Rules: g.Rules, Fingerprint: g.Fingerprint, By: []string{}}
 	if out.Tool == "" {

@@ -274,7 +274,7 @@ func (g *guest) grants(raw []byte) (any, error) {
 	}
 	out := grantsResult{Grants: []Grant{}}
 	for _, one := range g.d.o.Bridge.Grants() {
-		out.Grants = append(out.Grants, grantOf(one))
+		out.Grants = append(out.Grants, GrantOf(one))
 	}
 	return out, nil
 }

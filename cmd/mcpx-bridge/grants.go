@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +34,7 @@ What is to last is kept in a file under the state directory.`,
 	cmd.AddCommand(&cobra.Command{
 		Use:     "list [FLAGS]",
 		Short:   "List what is remembered",
-		Long:    "List what the bridges on this machine remember: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
+		Long:    "List what the bridges on this machine remember, those too that are stopped: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +43,7 @@ What is to last is kept in a file under the state directory.`,
 	}, &cobra.Command{
 		Use:     "revoke [FLAGS] ID…",
 		Short:   "Ask again from now on",
-		Long:    "Forget an answer, so that the same call is asked about again. What runs already is not stopped.",
+		Long:    "Forget an answer, so that the same call is asked about again. What runs already is not stopped. While the bridge is stopped, its file is changed, and its next start puts that on record.",
 		Example: "  mcpx-bridge grants revoke 9c01d2ee",
 		Args:    arguments(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,27 +57,72 @@ What is to last is kept in a file under the state directory.`,
 type grantLine struct {
 	Bridge string `json:"bridge"`
 	control.Grant
+	Running bool `json:"running"` // the bridge is; what is kept of one that is not counts when it starts
+}
+
+// A grantAt is a yes that is remembered, and where: by a bridge that runs, else in a file.
+type grantAt struct {
+	grantLine
+	client *control.Client
+	book   grantBook
+}
+
+// allGrants are those of the bridges that run, and those in the files of the others.
+func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, err error) {
+	var running []string
+	for _, c := range all {
+		running = append(running, c.Status.ID)
+		grants, err := c.Grants(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Status.ID, err)
+		}
+		for _, g := range grants {
+			found = append(found, grantAt{grantLine{c.Status.ID, g, true}, c, grantBook{}})
+		}
+	}
+	books, err := p.grantBooks(running)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range books {
+		kept, _, revoked, err := k.look()
+		if err != nil {
+			return nil, policyError(err)
+		}
+		for _, g := range kept {
+			if g.Until.After(time.Now()) && !revokedIn(revoked, g.ID) {
+				found = append(found, grantAt{grantLine{k.id(), control.GrantOf(g), false}, nil, k})
+			}
+		}
+	}
+	return found, nil
+}
+
+func revokedIn(revoked []revocation, id string) bool {
+	return slices.ContainsFunc(revoked, func(r revocation) bool { return r.Grant == id })
 }
 
 func (p *program) listGrants(ctx context.Context, all bridges) error {
+	found, err := p.allGrants(ctx, all)
+	if err != nil {
+		return err
+	}
 	rows := [][]string{{"ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY"}}
-	for _, c := range all {
-		grants, err := c.Grants(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Status.ID, err)
+	for _, g := range found {
+		if p.s.JSON {
+			p.print(jsonLine(g.grantLine))
+			continue
 		}
-		for _, g := range grants {
-			if p.s.JSON {
-				p.print(jsonLine(grantLine{c.Status.ID, g}))
-				continue
-			}
-			args := []rune(string(g.Args))
-			if len(args) > 40 {
-				args = append(args[:39], '…')
-			}
-			rows = append(rows, []string{g.ID, c.Status.ID, g.Caller, g.Tool, string(args), g.Keep,
-				g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), strings.Join(g.By, ", ")})
+		args := []rune(string(g.Args))
+		if len(args) > 40 {
+			args = append(args[:39], '…')
 		}
+		bridge := g.Bridge
+		if !g.Running {
+			bridge += " (stopped)"
+		}
+		rows = append(rows, []string{g.ID, bridge, g.Caller, g.Tool, string(args), g.Keep,
+			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), strings.Join(g.By, ", ")})
 	}
 	if p.s.JSON {
 		return nil
@@ -90,25 +137,16 @@ func (p *program) listGrants(ctx context.Context, all bridges) error {
 // revokeGrants takes back those whose ids begin with what is named. All are
 // found before the first is taken back.
 func (p *program) revokeGrants(ctx context.Context, all bridges, named []string) error {
-	if err := all.none(); err != nil {
+	there, err := p.allGrants(ctx, all)
+	if err != nil {
 		return err
 	}
-	type one struct {
-		at *control.Client
-		control.Grant
-	}
-	var chosen []one
+	var chosen []grantAt
 	for _, prefix := range named {
-		var found []one
-		for _, c := range all {
-			grants, err := c.Grants(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.Status.ID, err)
-			}
-			for _, g := range grants {
-				if strings.HasPrefix(g.ID, prefix) {
-					found = append(found, one{c, g})
-				}
+		var found []grantAt
+		for _, g := range there {
+			if strings.HasPrefix(g.ID, prefix) {
+				found = append(found, g)
 			}
 		}
 		if len(found) != 1 || prefix == "" {
@@ -117,16 +155,34 @@ func (p *program) revokeGrants(ctx context.Context, all bridges, named []string)
 		chosen = append(chosen, found...)
 	}
 	for _, g := range chosen {
-		ok, err := g.at.Revoke(ctx, g.ID)
+		ok, err := g.revoke(ctx)
 		switch {
 		case err != nil:
 			return err
-		case ok:
+		case ok && g.Running:
 			p.log.Info("revoked " + g.ID + ": " + g.Tool + " for " + g.Caller)
+		case ok:
+			p.log.Info("revoked " + g.ID + ": " + g.Tool + " for " + g.Caller + ", of " + g.Bridge + ", which is stopped; its next start puts that on record")
 		}
 		if p.s.JSON {
-			p.print(jsonLine(map[string]any{"id": g.ID, "revoked": ok}))
+			p.print(jsonLine(map[string]any{"id": g.ID, "bridge": g.Bridge, "revoked": ok}))
 		}
 	}
 	return nil
+}
+
+// revoke takes one back, where it is.
+func (g grantAt) revoke(ctx context.Context) (bool, error) {
+	if g.Running {
+		return g.client.Revoke(ctx, g.ID)
+	}
+	lock, err := g.book.hold(true)
+	if errors.Is(err, errHeld) {
+		return false, fail(exitFailed, "it is starting or ending, or its door does not answer: try again", "the bridge %s is not reached, and has what it remembers in use", g.Bridge)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	return true, g.book.revoke([]string{g.ID}, time.Now())
 }

@@ -5,16 +5,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // What of the yeses of a run is to outlast it.
@@ -22,11 +20,16 @@ import (
 // grantsFile is where yeses that are to last are kept, as rules that anybody
 // can read (DESIGN 7).
 func (b *bridging) grantsFile() (string, error) {
+	k, err := b.grantBook()
+	return k.path, err
+}
+
+func (b *bridging) grantBook() (grantBook, error) {
 	home, err := stateHome(b.p.getenv)
 	if err != nil {
-		return "", err
+		return grantBook{}, err
 	}
-	return filepath.Join(home.file("grants"), b.id+".yaml"), nil
+	return grantBook{path: filepath.Join(home.file("grants"), b.id+".yaml")}, nil
 }
 
 // takeGrants gives the Engine what an earlier run was told to keep, and what such a yes
@@ -36,8 +39,30 @@ func (b *bridging) takeGrants() (err error) {
 	if c.Command, err = b.startedAs(); err != nil {
 		return err
 	}
-	if c.Desk.Grants, err = b.readGrants(); err != nil {
+	k, err := b.grantBook()
+	if err != nil {
+		return err
+	}
+	if b.holding, err = k.hold(false); err != nil {
+		return fail(exitFailed, "\"mcpx-bridge grants revoke\" needs a moment for that: try again", "what is remembered cannot be read: %w", err)
+	}
+	kept, unbound, revoked, err := k.current()
+	if err != nil {
 		return policyError(err)
+	}
+	b.tellUnbound(k, unbound)
+	c.Desk.Grants, b.unrecorded = kept, revoked
+	return nil
+}
+
+// recordRevoked puts into the record what was taken back before this run.
+func (b *bridging) recordRevoked() error {
+	k, err := b.grantBook()
+	if err == nil {
+		err = k.recordRevoked(b.audit, b.unrecorded)
+	}
+	if err != nil {
+		return fail(exitAudit, "", "what was revoked while the bridge was stopped could not be put on record: %w", err)
 	}
 	return nil
 }
@@ -80,28 +105,28 @@ func (b *bridging) startedAs() (string, error) {
 
 // readGrants is what an earlier run was told to keep.
 func (b *bridging) readGrants() ([]approval.Grant, error) {
-	file, err := b.grantsFile()
+	k, err := b.grantBook()
 	if err != nil {
 		return nil, err
 	}
-	text, err := readPolicy(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	kept, unbound, err := approval.ReadGrants(file, text)
+	kept, unbound, err := k.read()
+	b.tellUnbound(k, unbound)
+	return kept, err
+}
+
+func (b *bridging) tellUnbound(k grantBook, unbound []policy.Granted) {
 	for _, g := range unbound {
-		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say all that such a yes is bound to", file, g.Line, g.Rule))
+		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say all that such a yes is bound to", k.path, g.Line, g.Rule))
 		b.p.log.Warn("hint: the call is asked about again, and whoever agrees may have that remembered")
 	}
-	return kept, err
 }
 
 // keepGrants writes down the yeses that are to last, those too that came just
 // before the end.
 func (b *bridging) keepGrants(ctx context.Context) error {
+	if b.holding != nil {
+		defer b.holding.Close() // from now on the file may be changed from outside
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -151,7 +176,7 @@ func (b *bridging) addGrant(g approval.Grant) error {
 // changeGrants writes the file anew, whole. What was taken out of it by hand
 // stays out.
 func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) error {
-	file, err := b.grantsFile()
+	k, err := b.grantBook()
 	if err != nil {
 		return err
 	}
@@ -159,21 +184,7 @@ func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) 
 	if err != nil {
 		return err
 	}
-	kept = change(kept)
-	if len(kept) == 0 {
-		return private.Delete(nil, file)
-	}
-	text := []byte(approval.RulesHead)
-	for i := range kept {
-		text = append(text, kept[i].Rule()...)
-	}
-	if _, _, err := approval.ReadGrants(file, text); err != nil {
-		return fmt.Errorf("what was to be written cannot be read: %w", err)
-	}
-	if err := private.MakeDir(nil, filepath.Dir(file)); err != nil {
-		return err
-	}
-	return private.Replace(nil, file, text)
+	return k.write(change(kept))
 }
 
 // dropGrant takes one rule out of the file.

@@ -152,6 +152,7 @@ type bridging struct {
 
 	rewriting sync.Mutex // held while the file of grants is written anew
 	revoked   []string   // grants of this run that must not be written any more
+	grantStart
 
 	audit  *audit.Log     // nil if no record is kept
 	launch stdio.Options  // of the server
@@ -310,35 +311,6 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 		Serving: b.serves,
 	}
 	return b, nil
-}
-
-// takePlace finds the gateway and who we are there, opens the record that is
-// kept under that name, and joins the parts.
-func (b *bridging) takePlace(ctx context.Context) (err error) {
-	if err := b.door.ready(ctx); err != nil {
-		return err
-	}
-	if b.seat, err = b.door.seat(); err != nil {
-		return err
-	}
-	b.id = b.door.opt.ID
-	if err := b.openDoor(b.id); err != nil {
-		return err
-	}
-	if err := b.takeGrants(); err != nil {
-		return err
-	}
-	b.opt.Told, b.opt.Remember = b.attendance.told, b.attendance.remember
-	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.about(), b.auditChanged); err != nil {
-		return err
-	}
-	if b.audit != nil {
-		b.opt.Audit = b.audit
-	}
-	b.sidecar = bridge.New(b.opt)
-	b.sidecar.Bind(seatOf{b.seat}, b.server)
-	close(b.joined)
-	return nil
 }
 
 func (p *program) checkRun() error {

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// What is remembered while its bridge is stopped (FINDINGS C2).
+
+// A grantBook is the file of yeses that are to last, and what belongs to it: beside
+// ID.yaml there are ID.lock, which a bridge holds with others of its id as long as it
+// lives, and who changes the file while there is none holds alone; and ID.revoked, what
+// was taken back meanwhile and the record does not say yet.
+type grantBook struct {
+	path string       // of ID.yaml
+	disk private.Disk // nil: the operating system's
+}
+
+func (k grantBook) beside(ext string) string { return strings.TrimSuffix(k.path, ".yaml") + ext }
+
+// id is the bridge that it belongs to.
+func (k grantBook) id() string { return strings.TrimSuffix(filepath.Base(k.path), ".yaml") }
+
+// errHeld says that somebody has the file who does not share it.
+var errHeld = errors.New("it is being changed by another process")
+
+// hold takes the lock until the file that it returns is closed. Who changes the file
+// alone needs a moment, for which the others wait.
+func (k grantBook) hold(alone bool) (private.File, error) {
+	dir := filepath.Dir(k.path)
+	if err := private.MakeDir(k.disk, dir); err != nil {
+		return nil, err
+	}
+	f, err := private.Open(k.beside(".lock"), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		got, err := private.Lock(f, alone)
+		if got {
+			return f, nil
+		}
+		if err != nil || alone || try == 100 {
+			f.Close()
+			if err == nil {
+				err = fmt.Errorf("%s: %w", k.path, errHeld)
+			}
+			return nil, err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// read is what the file says; unbound are those that do not count any more.
+func (k grantBook) read() (kept []approval.Grant, unbound []policy.Granted, err error) {
+	text, err := readPolicy(k.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return approval.ReadGrants(k.path, text)
+}
+
+// write makes the file say what is kept, whole, or takes it away.
+func (k grantBook) write(kept []approval.Grant) error {
+	if len(kept) == 0 {
+		return private.Delete(k.disk, k.path)
+	}
+	text := []byte(approval.RulesHead)
+	for i := range kept {
+		text = append(text, kept[i].Rule()...)
+	}
+	if _, _, err := approval.ReadGrants(k.path, text); err != nil {
+		return fmt.Errorf("what was to be written cannot be read: %w", err)
+	}
+	if err := private.MakeDir(k.disk, filepath.Dir(k.path)); err != nil {
+		return err
+	}
+	return private.Replace(k.disk, k.path, text)
+}
+
+// A revocation is a yes that was taken back while its bridge was stopped.
+type revocation struct {
+	Event  string    `json:"event"`
+	From   string    `json:"from"`
+	Method string    `json:"method"`
+	Tool   string    `json:"tool,omitempty"`
+	Grant  string    `json:"grant"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"revoked_at"`
+}
+
+// A grantStart is what a run has of the file of grants from its start on.
+type grantStart struct {
+	holding    private.File // its lock
+	unrecorded []revocation // of the time before
+}
+
+// pending are the revocations that the record does not say yet. A line that cannot be
+// read is an error: what it took back must not count again.
+func (k grantBook) pending() (all []revocation, err error) {
+	text, err := private.Read(k.beside(".revoked"), 16<<20, private.Care{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var r revocation
+		if err := json.Unmarshal(line, &r); err != nil || r.Grant == "" || r.Event != "revoked" {
+			return nil, fmt.Errorf("%s cannot be read: %q", k.beside(".revoked"), line)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// revoke takes yeses back while the bridge is stopped. That they are is on the disk
+// before they are out of the file: whichever of the two a start finds, they count no
+// more. The caller holds the lock alone.
+func (k grantBook) revoke(ids []string, now time.Time) error {
+	kept, _, err := k.read()
+	if err != nil {
+		return err
+	}
+	pending, err := k.pending()
+	if err != nil {
+		return err
+	}
+	for _, g := range kept {
+		if slices.Contains(ids, g.ID) {
+			pending = append(pending, revocation{"revoked", g.Caller, g.Method, g.Tool, g.ID, "the bridge was stopped", now.UTC().Truncate(time.Second)})
+		}
+	}
+	var text []byte
+	for _, r := range pending {
+		text = append(text, jsonLine(r)...)
+	}
+	if err := private.Replace(k.disk, k.beside(".revoked"), text); err != nil {
+		return err
+	}
+	return k.write(without(kept, ids))
+}
+
+func without(kept []approval.Grant, ids []string) []approval.Grant {
+	return slices.DeleteFunc(slices.Clone(kept), func(g approval.Grant) bool { return slices.Contains(ids, g.ID) })
+}
+
+// look is what the file says, and what was taken back; nothing is changed.
+func (k grantBook) look() (kept []approval.Grant, unbound []policy.Granted, revoked []revocation, err error) {
+	if revoked, err = k.pending(); err == nil {
+		kept, unbound, err = k.read()
+	}
+	return kept, unbound, revoked, err
+}
+
+// current is what counts at a start: what the file says, less what was taken back.
+func (k grantBook) current() (kept []approval.Grant, unbound []policy.Granted, revoked []revocation, err error) {
+	if kept, unbound, revoked, err = k.look(); err != nil || len(revoked) == 0 {
+		return kept, unbound, revoked, err
+	}
+	var ids []string
+	for _, r := range revoked {
+		ids = append(ids, r.Grant)
+	}
+	if rest := without(kept, ids); len(rest) < len(kept) {
+		return rest, unbound, revoked, k.write(rest)
+	}
+	return kept, unbound, revoked, nil
+}
+
+// recordRevoked puts into the record what was taken back while the bridge was stopped,
+// and forgets it only when that is on the disk. log may be nil: there is no record.
+func (k grantBook) recordRevoked(log *audit.Log, revoked []revocation) error {
+	if len(revoked) == 0 {
+		return nil
+	}
+	if log != nil {
+		var recs [][]byte
+		for _, r := range revoked {
+			recs = append(recs, bytes.TrimSpace(jsonLine(r)))
+		}
+		if err := log.Append(recs...); err != nil {
+			return err
+		}
+		done := make(chan error, 1)
+		log.Sync(func(err error) { done <- err })
+		if err := <-done; err != nil {
+			return err
+		}
+	}
+	return private.Delete(k.disk, k.beside(".revoked"))
+}
+
+// grantBooks are those of all bridges that ever kept a yes here, but for those named.
+func (p *program) grantBooks(but []string) (all []grantBook, err error) {
+	home, err := stateHome(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(home.file("grants"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		k := grantBook{path: filepath.Join(home.file("grants"), e.Name())}
+		if strings.HasSuffix(e.Name(), ".yaml") && e.Type().IsRegular() && !slices.Contains(but, k.id()) {
+			all = append(all, k)
+		}
+	}
+	return all, nil
+}
