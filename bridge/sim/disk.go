@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private/powercut"
 )
 
 // A disk holds the audit log as bytes, and loses of it what disks lose.
@@ -17,8 +18,9 @@ type disk struct {
 	w    *world
 	dice dice
 
-	text      []byte // of the log
-	synced    int    // bytes that will be there after a power cut
+	drive     *powercut.Drive // has the log too, in files, of which the full ones have names of their own
+	text      []byte          // of the log
+	synced    int             // bytes that will be there after a power cut
 	seq       uint64
 	prev      [sha256.Size]byte
 	err       error // why it takes nothing
@@ -52,6 +54,8 @@ func (d *disk) append(p *process, records [][]byte) error {
 	for _, r := range records {
 		d.write(r)
 	}
+	d.drive.Write(logFile, -1, d.text[before:])
+	d.turnOver()
 	if d.w.strikes(killedInWrite) {
 		d.writing = len(d.text) - before
 		panic(crash{power: d.w.o.Faults[lostTail] && d.dice.chance(.5)})
@@ -134,6 +138,8 @@ func (d *disk) sync(p *process, done func(error)) {
 			done(errSync)
 		} else {
 			d.synced = max(d.synced, size)
+			d.drive.Sync(logFile)
+			d.drive.SyncDir("")
 			done(nil)
 		}
 		p.settle()
@@ -143,6 +149,10 @@ func (d *disk) sync(p *process, done func(error)) {
 // crash leaves what a killed process or a machine without power leaves.
 func (d *disk) crash(power bool) {
 	d.err = nil
+	if power && d.w.o.Faults[powerCut] {
+		d.cut()
+		return
+	}
 	keep := len(d.text)
 	if power && d.synced < len(d.text) {
 		keep = d.synced + d.dice.IntN(len(d.text)-d.synced+1)
@@ -155,6 +165,9 @@ func (d *disk) crash(power bool) {
 // open reads the log, cuts off half a line, and gives the calls that were cut
 // short their last word. It is what a start of the program does.
 func (d *disk) open() (seen []bridge.Seen) {
+	if hole := bytes.IndexByte(d.text, 0); hole >= 0 {
+		d.text = d.text[:hole]
+	}
 	whole := bytes.LastIndexByte(d.text, '\n') + 1
 	d.text = d.text[:whole]
 	d.seq, d.prev = 0, [sha256.Size]byte{}
@@ -170,7 +183,54 @@ func (d *disk) open() (seen []bridge.Seen) {
 		}
 	}
 	d.synced = len(d.text)
+	d.lay()
 	return seen
+}
+
+// The file that is written to, and how many bytes make it full.
+const (
+	logFile  = "log"
+	fullSize = 8 << 10
+)
+
+// lay puts the log on a drive where all of it is on the disk, as it is after a start.
+func (d *disk) lay() {
+	d.drive = powercut.New()
+	d.drive.Create(logFile)
+	d.drive.Write(logFile, -1, d.text)
+	d.drive.Sync(logFile)
+	d.drive.SyncDir("")
+}
+
+// turnOver begins a new file when this one is full, in the order that the log has
+// (bridge/audit/turn.go): each step is on the disk before the next needs it.
+func (d *disk) turnOver() {
+	text, _ := d.drive.Read(logFile)
+	if len(text) < fullSize {
+		return
+	}
+	d.drive.Sync(logFile)
+	d.drive.Rename(logFile, fmt.Sprintf("%s.%012d", logFile, d.seq))
+	d.drive.SyncDir("")
+	d.drive.Create(logFile)
+}
+
+// cut takes the power away. What was said to be on the disk must be there.
+func (d *disk) cut() {
+	said := d.text[:d.synced]
+	d.drive.Cut(d.dice.IntN)
+	d.text, d.writing = nil, 0
+	for _, name := range d.drive.Names("") {
+		if name != logFile {
+			part, _ := d.drive.Read(name)
+			d.text = append(d.text, part...)
+		}
+	}
+	part, _ := d.drive.Read(logFile)
+	d.text = append(d.text, part...)
+	if !bytes.HasPrefix(d.text, said) {
+		d.w.check.blame("I4", "of %d bytes that were said to be on the disk a power cut has left %d, or others", len(said), len(d.text))
+	}
 }
 
 // A remnant is a call as the log knows it.

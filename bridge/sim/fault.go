@@ -66,6 +66,7 @@ const (
 	withdrawOther              // somebody else does
 	takeUp                     // somebody requests what was proposed
 	refuseOther                // somebody who need not refuse it does
+	powerCut                   // the power fails: blocks and names that had not been synced are lost, each alone
 	faults                     // how many there are
 )
 
@@ -136,6 +137,7 @@ var kinds = [faults]struct {
 	withdrawOther: {"withdraw_other", .3},
 	takeUp:        {"take_up", .5},
 	refuseOther:   {"refuse_other", .3},
+	powerCut:      {"power_cut", .7},
 }
 
 func (f Fault) String() string { return kinds[f].name }

@@ -34,10 +34,11 @@ func Draw(seed uint64) Options {
 	}
 	o.Notes = d.chance(.2)
 	few := d.chance(.3)
-	for f := range faults {
+	for f := range powerCut {
 		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))
 	}
 	o.Offers = !o.Calm && d.chance(.4)
+	o.Faults[powerCut] = newDice(seed, "power").chance(.2)         // dice of its own: the other faults stay where they are
 	o.Faults[revoke] = o.Faults[revoke] || o.Notes && d.chance(.5) // that is where a yes lasts
 	if o.Calm {
 		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")

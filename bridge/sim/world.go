@@ -151,7 +151,7 @@ func (w *world) step(do func()) {
 func (w *world) plan() {
 	d := newDice(w.o.Seed, "plan")
 	for _, f := range []Fault{kick, halfOpen, welcome, absent, leave, die, changeTools, removeTool, killed, lostTail, stopped, wallStep,
-		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise} {
+		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise, powerCut} {
 		if !w.o.Faults[f] {
 			continue
 		}
@@ -199,8 +199,8 @@ func (w *world) befall(f Fault) {
 		}
 	case full:
 		w.disk.fill(w.luck.between(time.Second, 20*time.Second))
-	case killed, lostTail:
-		w.crashed(f == lostTail)
+	case killed, lostTail, powerCut:
+		w.crashed(f != killed)
 	case stopped:
 		w.stopBusy()
 	case wallStep:
@@ -237,7 +237,7 @@ func (w *world) vain(f Fault) bool {
 		return w.proc == nil || w.disk.err != nil
 	case killed:
 		return w.proc == nil
-	case lostTail:
+	case lostTail, powerCut:
 		return w.proc == nil || w.disk.synced == len(w.disk.text)
 	case stopped, reload:
 		return w.proc == nil || w.proc.stopping
