@@ -245,7 +245,7 @@ func (e *Engine) Next() (soonest time.Time) {
 	return soonest
 }
 
-func (e *Engine) do(f Effect)   { e.out = append(e.out, f) }
+func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
 func (e *Engine) note(r Record) {
 	r.Unverified = unverified(r.From != "" && r.From != hostID && e.room.dialect.Protocol != "" && !e.room.dialect.Verified())
 	e.do(Note{&r})
