@@ -28,7 +28,9 @@ func Looser(before, after *Policy) []string {
 	for _, r := range before.rules {
 		add(r.closes() && !after.hasAsStrict(r, before), "%s is gone or changed, and held calls back: %s %s", r.title(), r.effect, r.tools)
 	}
-	all = append(all, looserTerms("the default", before.defaultTerms(), after.defaultTerms())...)
+	if after.asksByDefault() {
+		all = append(all, looserTerms("the default", before.defaultTerms(), after.defaultTerms())...)
+	}
 	fulfil := []string{"never", "ask", "policy"}
 	was, is := before.Proposals, after.Proposals
 	add(slices.Index(fulfil, is.Fulfil) > slices.Index(fulfil, was.Fulfil), "proposals: fulfil is %s, and was %s", is.Fulfil, was.Fulfil)
@@ -46,6 +48,13 @@ func Looser(before, after *Policy) []string {
 		add(!kept, "redact does not hide /%s any more", strings.Join(hidden, "/"))
 	}
 	return all
+}
+
+// asksByDefault reports whether calls that no rule asks about may be asked about:
+// by the default, or as proposals of what is allowed. Rules that ask are compared
+// each by itself.
+func (p *Policy) asksByDefault() bool {
+	return p.Default == Ask || p.Proposals.Fulfil == "ask" && (p.Default == Allow || slices.ContainsFunc(p.rules, func(r *rule) bool { return r.effect == Allow }))
 }
 
 // opens reports whether a rule can let a call through that would be stopped

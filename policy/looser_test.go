@@ -35,6 +35,8 @@ redact: ["*token*", /a/b]
 		{"never", "fulfil: ask", "fulfil: never", ""},
 		{"a deny of all tools instead", `- {name: writes, ask: [write], as: one}`, `- {deny: [write]}`, ""},
 
+		{"nothing is asked any more", base, "default: deny", ""},
+
 		{"the default", "default: deny", "default: ask", "the default is ask, and was deny"},
 		{"one tool more", `list]`, `list, move]`, "rule reads (line 6) is new or changed, and lets calls through: allow read_*, list, move"},
 		{"another directory", "under: /srv", "under: /", "rule reads"},
