@@ -25,8 +25,10 @@ func Looser(before, after *Policy) []string {
 	for _, r := range after.rules {
 		add(r.opens(after) && !before.hasAsLoose(r, after), "%s is new or changed, and lets calls through: %s %s", r.title(), r.effect, r.tools)
 	}
+	// Where nothing is let through, nothing has to be held back.
+	shut := after.Default == Deny && !slices.ContainsFunc(after.rules, func(r *rule) bool { return r.effect != Deny })
 	for _, r := range before.rules {
-		add(r.closes() && !after.hasAsStrict(r, before), "%s is gone or changed, and held calls back: %s %s", r.title(), r.effect, r.tools)
+		add(r.closes() && !(shut && r.aboutTools()) && !after.hasAsStrict(r, before), "%s is gone or changed, and held calls back: %s %s", r.title(), r.effect, r.tools)
 	}
 	if after.asksByDefault() {
 		all = append(all, looserTerms("the default", before.defaultTerms(), after.defaultTerms())...)

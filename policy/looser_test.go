@@ -35,7 +35,7 @@ redact: ["*token*", /a/b]
 		{"never", "fulfil: ask", "fulfil: never", ""},
 		{"a deny of all tools instead", `- {name: writes, ask: [write], as: one}`, `- {deny: [write]}`, ""},
 
-		{"nothing is asked any more", base, "default: deny", ""},
+		{"nothing is let through any more", base, "default: deny\nredact: ['*token*', /a/b]", ""},
 
 		{"the default", "default: deny", "default: ask", "the default is ask, and was deny"},
 		{"one tool more", `list]`, `list, move]`, "rule reads (line 6) is new or changed, and lets calls through: allow read_*, list, move"},
