@@ -170,7 +170,7 @@ func TestAHundredParallelApprovals(t *testing.T) {
 	for ref, a := range s.asks {
 		if a.Method == "tools/call" {
 			delete(s.asks, ref)
-			s.step(desktop.Answered{Ref: ref, Result: a.Params})
+			s.step(desktop.Answered{Ref: ref, Result: fmt.Appendf(nil, `{"content":[],"params":%s}`, a.Params)})
 		}
 	}
 	answered := map[string]bool{}
@@ -178,7 +178,7 @@ func TestAHundredParallelApprovals(t *testing.T) {
 		answered[line] = true
 	}
 	for i := range 100 {
-		if !answered[fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"name":"write","arguments":{"n":%d}}}`, i, i)] {
+		if !answered[fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[],"params":{"name":"write","arguments":{"n":%d}}}}`, i, i)] {
 			t.Errorf("call %d has not its own answer", i)
 		}
 	}
@@ -196,7 +196,7 @@ func TestTheModernRevision(t *testing.T) {
 	s.one(`"resultType":"complete"`, `"ttlMs":0`, "fs__read")
 	s.modernCall(3, "fs__read", `{}`, "")
 	s.answer(s.open("tools/call"), `{ "content":[] }`)
-	s.one(`"result":{"resultType":"complete","content":[] }`)
+	s.one(`"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mcpx-bridge","title":"MCPx topic","version":"test"}},"content":[] }`)
 	s.line(`{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{%s}}`, strings.ReplaceAll(modernMeta, "2026-07-28", "2031-01-01"))
 	s.one(`-32022`, `"requested":"2031-01-01"`, `"supported":["2026-07-28"`)
 

@@ -1,6 +1,8 @@
 package desktop
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -200,9 +202,15 @@ func (f *Face) giveAnswer(r *request, c *call) {
 }
 
 // passResult answers with a peer's result, byte for byte. It may be nothing but
-// a result: no peer asks this client for anything by way of it.
+// a result: no peer asks this client for anything by way of it. What a native
+// participant's function returned is shown as text (FINDINGS D9).
 func (f *Face) passResult(r *request, result []byte, from Pair) {
-	at, err := peek(result, "resultType")
+	called := r.method == "tools/call"
+	if called && !isObject(result) {
+		f.reply(r, r.native(result, from))
+		return
+	}
+	at, err := peek(result, "resultType", "content", "structuredContent", "isError")
 	if err != nil {
 		f.sorry(r, unreadable, from.Peer+" answered with something that is no result; "+from.Name+" has run")
 		return
@@ -211,7 +219,37 @@ func (f *Face) passResult(r *request, result []byte, from Pair) {
 		f.sorry(r, outcomeUnknown, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
 		return
 	}
+	if listed := len(at[1]) > 0 && at[1][0] == '['; called && !listed && at[2] == nil && at[3] == nil {
+		result = r.native(result, from)
+	}
 	f.reply(r, result)
+}
+
+// native is a value that is no result of a tool, as one: some participants answer
+// with whatever a function returned. A client that was promised an answer of a
+// certain form gets an object as that, and anything else as an error, for it takes
+// nothing else.
+func (r *request) native(value []byte, from Pair) []byte {
+	shown, isText := jsonrpc.Unquote(value)
+	if !isText {
+		shown = string(bytes.TrimSpace(value))
+	}
+	note := clip(from.Peer, 80) + " answered " + clip(from.Name, 80) + " with a bare value, which is shown as text"
+	if shown == "{}" || shown == "null" || shown == "" {
+		shown, note = "", clip(from.Peer, 80)+" answered "+clip(from.Name, 80)+" without a value"
+	}
+	content := words(note)
+	if shown != "" {
+		content = append(words(shown), content...)
+	}
+	answer := map[string]any{"content": content}
+	switch {
+	case r.promised && isObject(value):
+		answer["structuredContent"] = json.RawMessage(value)
+	case r.promised:
+		answer["isError"] = true
+	}
+	return compose(answer)
 }
 
 // passFault answers with a peer's error, byte for byte. It may be nothing but an

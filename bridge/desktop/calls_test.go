@@ -54,7 +54,7 @@ func TestRefusalsAreReadable(t *testing.T) {
 func TestNoPeerAsksTheClientByWayOfAResult(t *testing.T) {
 	for _, result := range []string{
 		`{"resultType":"input_required","inputRequests":{"x":{"method":"sampling/createMessage","params":{}}},"requestState":"s"}`,
-		`{"resultType":"task","task":{}}`, `{"resultType":7}`, `7`, `[]`, `{"resultType":"complete","resultType":"task"}`,
+		`{"resultType":"task","task":{}}`, `{"resultType":7}`, `{"resultType":"complete","resultType":"task"}`,
 	} {
 		s := joined(t, `{}`)
 		s.modernCall(7, "fs__read", `{}`, "")

@@ -33,10 +33,10 @@ func TestOneBadDefinitionSpoilsNoList(t *testing.T) {
 	}})
 	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	line := s.one(`{"name":"fs__kept","inputSchema":{"type":"object"},"description":"(via fs)"}`)
-	if n := strings.Count(line, `"fs__`); n != 2 {
+	if n := strings.Count(line, `"fs__`); n != 3 || !strings.Contains(line, `"name":"fs__a","inputSchema":{"type":"object"}`) {
 		t.Errorf("%d tools are shown: %s", n, line)
 	}
-	if len(s.notes) != 1 || !strings.HasPrefix(s.notes[0], "7 of the tools that fs lists are left out") {
+	if len(s.notes) != 6 || s.notes[1] != "fs: the tool b is not offered: its inputSchema is not of type object" {
 		t.Errorf("%d notes: %q", len(s.notes), s.notes)
 	}
 }

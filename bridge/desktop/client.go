@@ -16,7 +16,7 @@ import (
 // request says of itself what its client can do, and is answered with
 // input_required where the client is to be asked.
 var (
-	handshaking = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+	handshaking = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} // newest first
 	modern      = "2026-07-28"
 )
 
@@ -31,6 +31,7 @@ const (
 const (
 	metaRevision     = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServer       = "io.modelcontextprotocol/serverInfo"
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
@@ -226,10 +227,10 @@ func (f *Face) initialize(r *request) {
 	}
 	revision, _ := jsonrpc.Unquote(at[0])
 	if !slices.Contains(handshaking, revision) {
-		revision = handshaking[len(handshaking)-1]
+		revision = handshaking[0]
 	}
 	f.client = client{elicits: elicits(at[1])}
-	f.reply(r, slices.Concat([]byte(`{"protocolVersion":`), jsonrpc.AppendQuote(nil, revision), []byte(","), f.self(), []byte("}")))
+	f.reply(r, slices.Concat([]byte(`{"protocolVersion":`), jsonrpc.AppendQuote(nil, revision), []byte(","), f.self(), []byte(`,"serverInfo":`), f.info(), []byte("}")))
 }
 
 func (f *Face) discover(r *request) {
@@ -242,11 +243,15 @@ const instructions = "The tools of other participants in an MCPx topic, named pe
 	"an answer with a ticket means that it is not decided yet: call mcpx_result with the ticket, or the same tool with the same arguments again. " +
 	"mcpx_peers lists who is here, mcpx_call calls any tool of theirs."
 
-// self are the members that tell who we are.
+// self are the members that tell what there is here.
 func (f *Face) self() []byte {
-	return slices.Concat([]byte(`"capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true}},`+
-		`"serverInfo":{"name":"mcpx-bridge","title":"MCPx topic","version":`), jsonrpc.AppendQuote(nil, f.c.Version),
-		[]byte(`},"instructions":`), jsonrpc.AppendQuote(nil, instructions))
+	return append([]byte(`"capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true}},"instructions":`),
+		jsonrpc.AppendQuote(nil, instructions)...)
+}
+
+// info is who we are. In the modern revision every result says so in its _meta.
+func (f *Face) info() []byte {
+	return slices.Concat([]byte(`{"name":"mcpx-bridge","title":"MCPx topic","version":`), jsonrpc.AppendQuote(nil, f.c.Version), []byte("}"))
 }
 
 func (f *Face) notification(m *jsonrpc.Message) {
@@ -279,7 +284,7 @@ func (f *Face) reply(r *request, result []byte) {
 	if r.ended {
 		return
 	}
-	f.say(jsonrpc.AppendResult(nil, r.id, r.completed(result)))
+	f.say(jsonrpc.AppendResult(nil, r.id, f.completed(r, result)))
 	f.end(r)
 }
 
@@ -292,11 +297,11 @@ var cached = []string{"tools/list", "prompts/list", "resources/list", "resources
 
 // completed adds what a result must say in the modern revision, unless it says
 // so itself.
-func (r *request) completed(result []byte) []byte {
+func (f *Face) completed(r *request, result []byte) []byte {
 	if !r.modern {
 		return result
 	}
-	at, err := peek(result, "resultType", "ttlMs", "cacheScope")
+	at, err := peek(result, "resultType", "ttlMs", "cacheScope", "_meta")
 	if err != nil {
 		return result
 	}
@@ -307,7 +312,26 @@ func (r *request) completed(result []byte) []byte {
 	if slices.Contains(cached, r.method) && at[1] == nil && at[2] == nil {
 		more = append(more, stale)
 	}
+	switch own := `"` + metaServer + `":` + string(f.info()); {
+	case at[3] == nil:
+		more = append(more, `"_meta":{`+own+`}`)
+	case isObject(at[3]):
+		result = withMeta(result, own)
+	}
 	return withMembers(result, strings.Join(more, ","))
+}
+
+// withMeta puts a member into the _meta of a result, unless it has that.
+func withMeta(result []byte, own string) []byte {
+	var at [1]jsonrpc.Span
+	if jsonrpc.Scan(result, jsonrpc.Passed, jsonrpc.Shape{{Name: "_meta"}}, at[:]) != nil {
+		return result
+	}
+	meta := result[at[0].Start:at[0].End]
+	if said, err := peek(meta, metaServer); err != nil || said[0] != nil {
+		return result
+	}
+	return slices.Concat(result[:at[0].Start], withMembers(meta, own), result[at[0].End:])
 }
 
 // withMembers puts members at the start of an object.
@@ -377,10 +401,8 @@ func (r *request) tagged(members []byte) []byte {
 	return append(tag, '}')
 }
 
-// clip shortens what others wrote to so many characters, on one line, and seen
-// leaves it its lines: both show what could not be seen (FINDINGS M6).
+// clip shows what others wrote on one line, at most so many characters of it.
 func clip(s string, most int) string { return text.Cut(breaks.Replace(s), most) }
-func seen(s string) string           { return text.Lines(s) }
 
 // breaks are white space in what is put on one line.
 var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")

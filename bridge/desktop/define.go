@@ -23,6 +23,9 @@ type kind struct {
 	change string // the notification that says that there are others
 }
 
+// one is what a thing of a kind is called.
+func (k kind) one() string { return strings.TrimSuffix(k.member, "s") }
+
 var kinds = [...]kind{
 	tools:     {"tools/list", "tools", "name", "notifications/tools/list_changed"},
 	prompts:   {"prompts/list", "prompts", "name", "notifications/prompts/list_changed"},
@@ -46,7 +49,7 @@ type definition struct {
 
 // define reads what a peer lists. Clients refuse a whole list for one entry
 // that is not as they want it, so what would spoil it is left out, or is an
-// error.
+// error, and that entry is not offered. Text is shown as [visible] has it.
 func define(k int, raw []byte) (d definition, err error) {
 	if len(raw) > maxDefinition {
 		return d, fmt.Errorf("its definition has over %d KiB", maxDefinition>>10)
@@ -62,6 +65,7 @@ func define(k int, raw []byte) (d definition, err error) {
 		return d, errors.New("it has no name")
 	}
 	if k == tools {
+		d.giveSchema()
 		if err := checkSchema(d.get("inputSchema")); err != nil {
 			return d, fmt.Errorf("its inputSchema %w", err)
 		}
@@ -71,7 +75,28 @@ func define(k int, raw []byte) (d definition, err error) {
 		return known && !fine(f.value)
 	})
 	d.answers = d.get("outputSchema") != nil
-	return d, nil
+	return d, d.show(k)
+}
+
+// giveSchema gives a tool a schema that says nothing where it has none, or one
+// that says nothing: arguments are an object in any case (FINDINGS P14).
+func (d *definition) giveSchema() {
+	const anything = `{"type":"object"}`
+	raw := d.get("inputSchema")
+	if raw == nil {
+		d.fields = append(d.fields, field{"inputSchema", []byte(anything)})
+		return
+	}
+	for i := range d.fields {
+		if f := &d.fields[i]; f.name == "inputSchema" {
+			switch at, err := pick(raw, "type"); {
+			case string(raw) == "true" || string(raw) == "null":
+				f.value = []byte(anything)
+			case isObject(raw) && err == nil && at[0] == nil:
+				f.value = withMembers(raw, `"type":"object"`)
+			}
+		}
+	}
 }
 
 func (d *definition) get(name string) []byte {
@@ -177,14 +202,13 @@ func checkSchema(raw []byte) error {
 }
 
 // of is the definition as the client sees it: under another name, and saying
-// whose it is, in a title and a description of which a person sees all that the
-// model does. All else, schemas above all, is as the peer wrote it.
+// whose it is, in title and description.
 func (d *definition) of(peer, key, name string) []byte {
 	out, peer := slices.Clone(d.fields), clip(peer, 80)
 	described := false
 	for i, f := range out {
 		text, _ := jsonrpc.Unquote(f.value)
-		switch text = seen(text); f.name {
+		switch f.name {
 		case key:
 			out[i].value = jsonrpc.AppendQuote(nil, name)
 		case "title":

@@ -30,6 +30,7 @@ const (
 	stayTime    = 30 * time.Second       // how long a departed peer's tools stay (WIRE 9.3)
 	leaveTime   = 5 * time.Second        // after which a peer that left will not answer any more
 	listTime    = 15 * time.Second       // most for one page of a list
+	greetTime   = 2 * time.Second        // after which who does not answer initialize is asked what it has
 	freshTime   = 5 * time.Minute        // after which a list is asked for again
 	gatherTime  = 250 * time.Millisecond // in which changes of one peer become one request
 	batchTime   = 500 * time.Millisecond // in which changes of many become one notification
@@ -41,7 +42,9 @@ const (
 // Bounds on what others can make us keep.
 const (
 	maxPages    = 50       // of one list
+	maxTools    = 512      // tools of one participant
 	maxListed   = 1000     // definitions of one list
+	maxTold     = 20       // of one list that are not offered, told by name
 	maxListSize = 4 << 20  // bytes of them
 	maxCalls    = 1000     // calls under way, or answered and not fetched
 	maxOpen     = 2000     // requests of the client under way

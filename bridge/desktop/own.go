@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // ownTools are the tools that are always there, for clients that do not hear of
 // changes. None of them decides anything, whatever its arguments are.
 var ownTools = [...][]byte{
 	[]byte(`{"name":"mcpx_peers","title":"Who is here","description":"Lists the participants of the topic and their tools.",` +
-		`"inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}}`),
+		`"inputSchema":{"type":"object","properties":{"capability":{"type":"string","description":"list only participants with a tool whose name or description has this in it"}}},"annotations":{"readOnlyHint":true}}`),
 	[]byte(`{"name":"mcpx_call","title":"Call a participant's tool","description":"Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",` +
 		`"inputSchema":{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
 		`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}}`),
@@ -33,27 +36,43 @@ func init() { // which would be a cycle without it
 
 // A present is one peer in the answer of mcpx_peers.
 type present struct {
-	Peer  string   `json:"peer"`
-	Here  bool     `json:"here"`
-	Tools []string `json:"tools"`
+	Peer   string     `json:"peer"`
+	Here   bool       `json:"here"`
+	Tools  []string   `json:"tools"`
+	Hidden []omission `json:"notOffered,omitempty"`
+	More   int        `json:"notOfferedBeside,omitempty"`
 }
 
-func (f *Face) callPeers(r *request, _ []byte) {
+// callPeers lists who is here, or with capability only who has a tool that it
+// stands in (seed 004).
+func (f *Face) callPeers(r *request, args []byte) {
+	at, err := pick(args, "capability")
+	wanted, ok := jsonrpc.Unquote(at[0])
+	if err != nil || at[0] != nil && !ok {
+		f.refuse(r, codeInvalidParams, "mcpx_peers takes capability, which is a string, or nothing", nil)
+		return
+	}
 	f.whenOpen(tools, r, func() {
 		list := []present{}
 		var text strings.Builder
 		for _, id := range f.ids() {
-			p := f.peers[id]
-			one := present{Peer: id, Here: p.here && f.seated, Tools: []string{}}
-			for _, d := range p.lists[tools].all {
-				if f.shows(Pair{id, d.key}) {
-					one.Tools = append(one.Tools, d.key)
-				}
+			one, fits := f.present(id, strings.ToLower(wanted))
+			if !fits {
+				continue
 			}
 			list = append(list, one)
 			fmt.Fprintf(&text, "%s: %s\n", clip(id, 80), clip(strings.Join(one.Tools, ", "), 2000))
+			for _, o := range one.Hidden {
+				fmt.Fprintf(&text, "  %s %s is not offered: %s\n", o.Kind, o.Name, o.Why)
+			}
+			if one.More > 0 {
+				fmt.Fprintf(&text, "  %d more are not offered\n", one.More)
+			}
 		}
-		if len(list) == 0 {
+		switch {
+		case len(list) == 0 && wanted != "":
+			fmt.Fprintf(&text, "nobody here has a tool for %s\n", clip(wanted, 80))
+		case len(list) == 0:
 			text.WriteString("nobody else is here\n")
 		}
 		if !f.seated {
@@ -62,6 +81,29 @@ func (f *Face) callPeers(r *request, _ []byte) {
 		f.reply(r, compose(map[string]any{"content": words(strings.TrimSuffix(text.String(), "\n")),
 			"structuredContent": map[string]any{"me": f.me, "topic": f.topic, "connected": f.seated, "peers": list}}))
 	})
+}
+
+// present is what mcpx_peers says of a peer; fits is false if none of its tools is
+// wanted. A participant whose id cannot be seen is named as it is shown: its tools
+// are called by the names in the list.
+func (f *Face) present(id, wanted string) (one present, fits bool) {
+	p := f.peers[id]
+	one = present{Peer: text.Line(id), Here: p.here && f.seated, Tools: []string{}}
+	for i := range p.lists[tools].all {
+		d := &p.lists[tools].all[i]
+		said, _ := jsonrpc.Unquote(d.get("description"))
+		if f.shows(Pair{id, d.key}) && strings.Contains(strings.ToLower(d.key+" "+said), wanted) {
+			one.Tools = append(one.Tools, d.key)
+		}
+	}
+	if wanted != "" {
+		return one, len(one.Tools) > 0
+	}
+	for k := range kinds {
+		one.Hidden = append(one.Hidden, p.lists[k].left...)
+		one.More += p.lists[k].more
+	}
+	return one, true
 }
 
 func (f *Face) callAny(r *request, args []byte) {

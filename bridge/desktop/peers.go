@@ -15,6 +15,8 @@ type peer struct {
 	here    bool
 	greeted bool
 	lists   [len(kinds)]listing
+	hello   uint64 // the handshake under way, 0 for none
+	slow    *alarm // when it is not waited for any more
 	gone    *alarm // when its tools go
 	silent  *alarm // when it will not answer any more
 }
@@ -22,6 +24,8 @@ type peer struct {
 // A listing is what a peer offers of one kind.
 type listing struct {
 	all     []definition // as it said last
+	left    []omission   // what of it is not offered
+	more    int          // and so many more
 	settled bool         // it has said so once, or will not
 	ref     uint64       // the request under way, 0 for none
 	late    *alarm       // when that takes too long
@@ -37,8 +41,24 @@ type page struct {
 	all  []definition
 	size int
 	seen map[string]bool // cursors
-	bad  int             // entries that are left out, the last of them because of why
-	why  error
+	left []omission
+	more int // that are left out beside those
+}
+
+// An omission is something that a peer lists and that is not offered. Its name is
+// fit to be seen.
+type omission struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+func (g *page) leaveOut(o omission) {
+	if len(g.left) == maxTold {
+		g.more++
+		return
+	}
+	g.left = append(g.left, o)
 }
 
 func (f *Face) sit(ev Seated) {
@@ -130,6 +150,9 @@ func (f *Face) forget(id string) {
 
 // dropLists ends what is being asked of a peer that is not there now.
 func (f *Face) dropLists(p *peer) {
+	p.slow.stop()
+	f.unask(p.hello, "no longer wanted")
+	p.hello = 0
 	for k := range kinds {
 		l := &p.lists[k]
 		l.due.stop()
@@ -139,7 +162,9 @@ func (f *Face) dropLists(p *peer) {
 	}
 }
 
-// meet shakes hands where that has to come first, and asks what there is.
+// meet shakes hands where that has to come first, and asks what there is. Native
+// participants of some dialects never answer a handshake: after a short wait they
+// are asked all the same, and an answer that comes yet is taken (FINDINGS D3).
 func (f *Face) meet(p *peer) {
 	if !f.greets || p.greeted {
 		f.listKinds(p, [len(kinds)]bool{true, true, true, true})
@@ -147,23 +172,26 @@ func (f *Face) meet(p *peer) {
 	}
 	p.greeted = true
 	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":` + string(jsonrpc.AppendQuote(nil, f.c.Version)) + `}}`
-	l := &p.lists[tools] // until it is known what there is, that is what keeps us waiting
-	l.ref = f.ask(p.ID, "initialize", []byte(params), asking{done: func(a Answered) { f.met(p, a) }})
-	ref := l.ref
-	l.late = f.clock.after(listTime, func() {
-		f.unask(ref, "it took too long")
-		f.met(p, Answered{Failed: "it took too long"})
+	waiting := true
+	p.hello = f.ask(p.ID, "initialize", []byte(params), asking{done: func(a Answered) {
+		p.slow.stop()
+		p.hello = 0
+		f.met(p, a, waiting)
+	}})
+	p.slow = f.clock.after(greetTime, func() {
+		waiting = false
+		f.listKinds(p, [len(kinds)]bool{true, true, true, true})
 	})
 }
 
 // met: an error is taken too, for some servers know tools/list and tools/call
-// alone.
-func (f *Face) met(p *peer, a Answered) {
-	p.lists[tools].late.stop()
-	p.lists[tools].ref = 0
+// alone. Who was not waited for was asked what it has already.
+func (f *Face) met(p *peer, a Answered, waited bool) {
 	if a.Failed != "" {
-		p.greeted = false
-		f.listFailed(p, tools, a.Failed, true)
+		if waited {
+			p.greeted = false
+			f.listFailed(p, tools, a.Failed, true)
+		}
 		return
 	}
 	f.do(Tell{p.ID, "notifications/initialized"})
@@ -173,7 +201,15 @@ func (f *Face) met(p *peer, a Answered) {
 			has[prompts], has[resources], has[templates] = at[0] != nil, at[1] != nil, at[1] != nil
 		}
 	}
-	f.listKinds(p, has)
+	if waited {
+		f.listKinds(p, has)
+		return
+	}
+	for k := range kinds {
+		if has[k] {
+			f.relist(p, k) // it may have refused before
+		}
+	}
 }
 
 func (f *Face) listKinds(p *peer, has [len(kinds)]bool) {
@@ -234,11 +270,23 @@ func (f *Face) listed(p *peer, k int, a Answered) {
 		f.listPage(p, k, append(jsonrpc.AppendQuote([]byte(`{"cursor":`), cursor), '}'))
 		return
 	}
-	if l.next.bad > 0 {
-		f.note(fmt.Sprintf("%d of the %s that %s lists are left out; of one %.200s", l.next.bad, kinds[k].member, p.ID, l.next.why))
-	}
-	l.all, l.next = l.next.all, page{}
+	f.tellOmissions(p, k)
+	l.all, l.left, l.more, l.next = l.next.all, l.next.left, l.next.more, page{}
 	f.listSettled(p, k)
+}
+
+// tellOmissions notes what of a list is not offered and why, unless it has.
+func (f *Face) tellOmissions(p *peer, k int) {
+	l := &p.lists[k]
+	if slices.Equal(l.left, l.next.left) && l.more == l.next.more {
+		return
+	}
+	for _, o := range l.next.left {
+		f.note(fmt.Sprintf("%s: the %s %s is not offered: %s", clip(p.ID, 80), o.Kind, o.Name, o.Why))
+	}
+	if l.next.more > 0 {
+		f.note(fmt.Sprintf("%s: %d more of its %s are not offered", clip(p.ID, 80), l.next.more, kinds[k].member))
+	}
 }
 
 func (f *Face) listSettled(p *peer, k int) {
@@ -319,16 +367,30 @@ func (f *Face) readPage(p *peer, k int, result []byte) (cursor string, err error
 		d, err := define(k, raw)
 		switch {
 		case err != nil:
-			l.bad, l.why = l.bad+1, err
+			l.leaveOut(omission{kinds[k].one(), nameIn(raw, kinds[k].key), clip(err.Error(), 200)})
+		case slices.ContainsFunc(l.all, func(have definition) bool { return have.key == d.key }):
+		case k == tools && len(l.all) == maxTools:
+			l.leaveOut(omission{kinds[k].one(), clip(d.key, 80), fmt.Sprintf("at most %d tools of one participant are", maxTools)})
 		case len(l.all) == maxListed || l.size+len(raw) > maxListSize:
-			f.note(p.ID + " lists more than is taken; the rest is left out")
+			l.leaveOut(omission{kinds[k].one(), clip(d.key, 80), "the list is longer than is taken; the rest is left out too"})
 			return "", nil
-		case !slices.ContainsFunc(l.all, func(have definition) bool { return have.key == d.key }):
+		default:
 			l.all, l.size = append(l.all, d), l.size+len(raw)
 		}
 	}
 	cursor, _ = jsonrpc.Unquote(at[1])
 	return cursor, nil
+}
+
+// nameIn is how something that is not offered is called, as far as that can be
+// told.
+func nameIn(raw []byte, key string) string {
+	at, err := peek(raw, key)
+	name, ok := jsonrpc.Unquote(at[0])
+	if err != nil || !ok {
+		return "(no name)"
+	}
+	return clip(name, 80)
 }
 
 // absent says why a peer cannot be asked, "" if it can.

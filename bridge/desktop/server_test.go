@@ -55,7 +55,7 @@ func (h *hall) ask(a desktop.Ask) desktop.Event {
 	case "tools/list":
 		return desktop.Answered{Ref: a.Ref, Result: []byte(list(tool("echo")))}
 	case "tools/call":
-		return desktop.Answered{Ref: a.Ref, Result: a.Params}
+		return desktop.Answered{Ref: a.Ref, Result: fmt.Appendf(nil, `{"content":[],"params":%s}`, a.Params)}
 	}
 	return desktop.Answered{Ref: a.Ref, Err: []byte(`{"code":-32601,"message":"no"}`)}
 }
@@ -127,7 +127,7 @@ func TestAServerAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
 	l := connect(t, "")
 	fmt.Fprint(l.in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fs__echo","arguments":{"n":1.0}}}`) // and no newline
 	l.in.Close()
-	if got := l.next(t); got != `{"jsonrpc":"2.0","id":1,"result":{"name":"echo","arguments":{"n":1.0}}}`+"\n" {
+	if got := l.next(t); got != `{"jsonrpc":"2.0","id":1,"result":{"content":[],"params":{"name":"echo","arguments":{"n":1.0}}}}`+"\n" {
 		t.Errorf("answered %s", got)
 	}
 	l.over(t)

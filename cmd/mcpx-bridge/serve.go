@@ -32,7 +32,10 @@ The tools of everybody in the topic are called peer__tool there. What cannot be
 written so without loss, or not in --max-name bytes, gets a short digest behind
 it; a name never changes and never means another tool. Prompts are named the
 same way, a resource is mcpx://PEER/URI. For clients that do not notice changes
-there are always mcpx_peers, mcpx_call, mcpx_approvals and mcpx_result.
+there are always mcpx_peers, mcpx_call, mcpx_approvals and mcpx_result. What
+cannot be offered (a schema that no client takes, names nobody could see, more
+than 512 tools of one participant) is left out by itself; mcpx_peers and the log
+say why.
 
 A call that waits for somebody's approval says so in its progress. After
 --patience it is answered with a ticket, and mcpx_result or the same call again
