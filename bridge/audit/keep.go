@@ -18,6 +18,7 @@ func (l *Log) keep() {
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	var tried time.Time
+	l.prune()
 	for {
 		select {
 		case <-l.quit:

@@ -148,12 +148,24 @@ var lives = map[string]struct {
 		f.sync(l)
 		f.close(l)
 	}},
-	"remove": {Options{MaxSize: 1200, KeepSize: 4000, Least: time.Nanosecond}, func(f *life) {
+	"remove": {Options{MaxSize: 1200, Least: time.Nanosecond}, func(f *life) {
 		l := f.open()
-		for call := range 9 {
+		for call := range 6 {
 			mustAppend(f.t, l, whole(call+1)...) // they may be removed: no promise
-			syncNow(f.t, l)
 		}
+		mustClose(f.t, l)
+		files, err := Files(f.path)
+		must(f.t, err)
+		_, total, err := sizesOf(files)
+		must(f.t, err)
+		f.o.KeepSize = total - 2200 // two files less
+		l = f.open()
+		gone := fullName(f.path, firstOf(f.path, filepath.Base(files[1])))
+		eventually(f.t, "two files are removed", func() bool {
+			trace := f.disk.Trace()
+			i := slices.Index(trace, "remove state/audit/"+filepath.Base(gone))
+			return i >= 0 && slices.Contains(trace[i:], "sync state/audit/")
+		})
 		f.append(l, decided(10, "allow"))
 		f.sync(l)
 		f.append(l, started(10))
@@ -303,7 +315,7 @@ func TestAForgottenSyncIsNoticed(t *testing.T) {
 		"of the note before its other slot":     {"head", "write state/audit/x.jsonl", head},
 		"of a file that was cut after failure":  {"recover", "truncate state/audit/x.jsonl", file},
 		"of the name of a file begun anew":      {"lost", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", names + " 2"},
-		"of the removal of one file before two": {"remove", "remove state/audit/x.jsonl.000000000005", names},
+		"of the removal of one file before two": {"remove", "remove state/audit/x.jsonl.000000000001", names},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := lived(t, c.life)
