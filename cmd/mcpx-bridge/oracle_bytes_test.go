@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,13 +16,30 @@ var theArguments = []string{
 	`{"html":"<script>&amp;</script>","sep":"` + "\u2028\u2029" + `","esc":"\u2028\u003c\/","bom":"` + "\ufeff" + `"}`,
 	`{"emoji":"🚀","pair":"\ud83d\ude80","nul":"\u0000","path":"C:\\x\"y"}`,
 	`{ "spaced" : [ 1 , 2 ,  { } ] , "empty" : { } , "t" : true , "n" : null }`,
-	`{"Name":"not ours to judge","name":"echo","_meta":{"progressToken":"not ours either"}}`,
+	`{"name":"echo","_meta":{"progressToken":"not ours either"}}`,
 	`{"big":"` + strings.Repeat("0123456789abcdef", 6<<10) + `"}`, // 96 KiB
 }
 
+// passesLater is a policy under which a member that the owner lists stands beside the
+// arguments of what --allow names.
+func passesLater(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "later.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ndefault: deny\nserver: {pass: [later]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--policy", file}
+}
+
+// oneLine is a text as the server is given it.
+var oneLine = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
+
+// The params that were judged are what the server reads, byte for byte, but for the
+// two characters at which some servers break a line (FINDINGS L6); nothing that
+// stands beside them reaches it (H4).
 func TestBytesArriveAsTheyWereSent(t *testing.T) {
 	each(t, func(t *testing.T, d tongue) {
-		g, s := perform(t, d, launch{rules: openRules})
+		g, s := perform(t, d, launch{rules: append(passesLater(t), openRules...)})
 		for i, arguments := range theArguments {
 			env := fmt.Sprintf("b%d", i)
 			params := fmt.Sprintf(`{"later":{"z":1.0},"arguments":%s,"name":"echo"}`, arguments)
@@ -28,7 +47,8 @@ func TestBytesArriveAsTheyWereSent(t *testing.T) {
 			frame := g.expect(d.reply("bob", env, "tools/call", "echo", `{"id":1.0,"result":"*"}`))
 			given := s.given("tools/call")
 			line := given[len(given)-1]
-			if !strings.Contains(line, `"params":`+params) || !strings.Contains(line, `"unknown":[9007199254740993]`) {
+			params = oneLine.Replace(params)
+			if !strings.Contains(line, `"params":`+params) || strings.Contains(line, `"unknown"`) {
 				t.Errorf("the server was given\n%s\ninstead of\n%s", cut(line), cut(params))
 			}
 			if !strings.Contains(frame, `"structuredContent":{"params":`+params+`}`) {
@@ -51,7 +71,7 @@ func TestEightMebibytesCrossBothWays(t *testing.T) {
 			if !strings.Contains(frame, `"contents of `+path+`"`) || !strings.Contains(frame, `"id":"8"`) {
 				g.fail("%d bytes came back, changed", len(frame))
 			}
-			if given := recorded(s.record); strings.Count(given, `"arguments":{"path":"`+path+`"}`) != 1 {
+			if given := recorded(s.record); strings.Count(given, `"arguments":{"path":"`+oneLine.Replace(path)+`"}`) != 1 {
 				t.Errorf("the server was given %d bytes, but not the path", len(given))
 			}
 		})
