@@ -31,8 +31,8 @@ func passesLater(t *testing.T) []string {
 	return []string{"--policy", file}
 }
 
-// oneLine is a text as the server is given it.
-var oneLine = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
+// asOneLine is a text as the server is given it.
+var asOneLine = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
 
 // The params that were judged are what the server reads, byte for byte, but for the
 // two characters at which some servers break a line (FINDINGS L6); nothing that
@@ -47,7 +47,7 @@ func TestBytesArriveAsTheyWereSent(t *testing.T) {
 			frame := g.expect(d.reply("bob", env, "tools/call", "echo", `{"id":1.0,"result":"*"}`))
 			given := s.given("tools/call")
 			line := given[len(given)-1]
-			params = oneLine.Replace(params)
+			params = asOneLine.Replace(params)
 			if !strings.Contains(line, `"params":`+params) || strings.Contains(line, `"unknown"`) {
 				t.Errorf("the server was given\n%s\ninstead of\n%s", cut(line), cut(params))
 			}
@@ -71,7 +71,7 @@ func TestEightMebibytesCrossBothWays(t *testing.T) {
 			if !strings.Contains(frame, `"contents of `+path+`"`) || !strings.Contains(frame, `"id":"8"`) {
 				g.fail("%d bytes came back, changed", len(frame))
 			}
-			if given := recorded(s.record); strings.Count(given, `"arguments":{"path":"`+oneLine.Replace(path)+`"}`) != 1 {
+			if given := recorded(s.record); strings.Count(given, `"arguments":{"path":"`+asOneLine.Replace(path)+`"}`) != 1 {
 				t.Errorf("the server was given %d bytes, but not the path", len(given))
 			}
 		})
