@@ -169,7 +169,7 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 }
 
 // mayBeTooMuch: there are more calls or questions than there may be at one time,
-// or people have said no to the same thrice.
+// or people have said no to the caller about the tool thrice.
 func (c *checker) mayBeTooMuch(cl *claim) bool {
 	running, hanging, asking, lately, noes := 0, 0, 0, 0, 0
 	for _, other := range c.order {
@@ -191,7 +191,7 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if !other.allowed && !other.denied && !other.over {
 			asking++
 		}
-		if other.denied && other.content() == cl.content() {
+		if other.denied && other.method == cl.method && other.tool == cl.tool {
 			noes++
 		}
 	}
