@@ -44,6 +44,12 @@ func TestOnAFullDiskNothingRunsUntilThereIsRoom(t *testing.T) {
 		// It is refused, and so is what waits for alice.
 		wanted := []string{p.refusalOf(d1, env, "1", "read_file"), full, p.withdrawn(open)}
 		for len(wanted) > 0 {
+			if strings.Contains(frame, `"audit":"incomplete"`) && g.names.mismatch(d1.reply("bob", env, "tools/call", "read_file", `{"result":"*"}`), frame) == "" {
+				served++ // it was the end of a call for which there was no room: its start is on record
+				wanted[0] = p.refusalOf(d1, "last", "1", "read_file")
+				p.request("last", "bob", call("1", "read_file", `{"path":"/a"}`))
+				frame = g.next()
+			}
 			rest := wanted[:0:0]
 			for _, w := range wanted {
 				if g.names.mismatch(w, frame) != "" {
