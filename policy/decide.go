@@ -98,6 +98,7 @@ func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 	if !slices.ContainsFunc(rulings, func(r ruling) bool { return r.Match == Yes }) {
 		d.Verdict = p.fallback(method)
 	}
+	byDefault := d.Verdict == Ask
 	for _, r := range rulings {
 		d.Verdict = min(d.Verdict, r.Effect)
 	}
@@ -116,6 +117,9 @@ func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 		if d.Verdict == Ask {
 			asks = append(asks, r.asks(p))
 		}
+	}
+	if byDefault && asks != nil { // the terms of what is only unclear do not stand in for the default's either
+		asks = append(asks, p.defaultTerms())
 	}
 	switch {
 	case d.Verdict == Ask && asks == nil:

@@ -25,6 +25,10 @@ func Looser(before, after *Policy) []string {
 	for _, r := range after.rules {
 		add(r.opens(after) && !before.hasAsLoose(r, after), "%s is new or changed, and lets calls through: %s %s", r.title(), r.effect, r.tools)
 	}
+	for _, r := range after.rules { // a rule that asks stands in for the default, and so for whom that would ask
+		eased := r.effect == Ask && !r.opens(after) && len(looserTerms("", before.defaultTerms(), after.termsOf(r))) > 0
+		add(eased && !before.hasAsLoose(r, after), "%s is new or changed, and asks on easier terms than the default did: %s %s", r.title(), r.effect, r.tools)
+	}
 	// Where nothing is let through, nothing has to be held back.
 	shut := after.Default == Deny && !slices.ContainsFunc(after.rules, func(r *rule) bool { return r.effect != Deny })
 	for _, r := range before.rules {
@@ -53,10 +57,10 @@ func Looser(before, after *Policy) []string {
 }
 
 // asksByDefault reports whether calls that no rule asks about may be asked about:
-// by the default, or as proposals of what is allowed. Rules that ask are compared
-// each by itself.
+// by the default, or, of what is allowed, proposals, tools that have changed and
+// what stands beside the arguments. Rules that ask are compared each by itself.
 func (p *Policy) asksByDefault() bool {
-	return p.Default == Ask || p.Proposals.Fulfil == "ask" && (p.Default == Allow || slices.ContainsFunc(p.rules, func(r *rule) bool { return r.effect == Allow }))
+	return p.Default != Deny || slices.ContainsFunc(p.rules, func(r *rule) bool { return r.effect == Allow })
 }
 
 // opens reports whether a rule can let a call through that would be stopped
