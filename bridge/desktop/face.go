@@ -88,7 +88,7 @@ type Face struct {
 // there is none yet.
 func New(c Config) *Face {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
-	c.MaxName = cmp.Or(c.MaxName, 46)
+	c.MaxName = cmp.Or(c.MaxName, UsualName)
 	f := &Face{c: c, asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, why: "it has not joined yet",
 		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*dialog{}}
 	f.in, f.out = patterns(c.Include), patterns(c.Exclude)

@@ -12,6 +12,7 @@ import (
 // (WIRE 9.1), and LeastName the shortest limit that leaves room for a digest.
 const (
 	MaxName   = 64
+	UsualName = 46 // what is exported anywhere, if nothing else is said: some clients put their own name before it
 	LeastName = 32
 )
 

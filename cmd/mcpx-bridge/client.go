@@ -90,6 +90,7 @@ The client then starts mcpx-bridge run --stdio, which starts the server as the
 client did, and lets the client talk to it as if nothing stood between. At the
 same time the server sits in the topic, under your rules. Variables and other
 settings of the entry stay where they are. Flags of run are put into the entry.
+Without --id the server goes by the entry's name there.
 
 A server that the client reaches by an address cannot be wrapped.`,
 		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
@@ -103,6 +104,9 @@ A server that the client reaches by an address cannot be wrapped.`,
 				}
 				if err := start.checkRun(p, target{argv: []string{args[1]}}); err != nil {
 					return nil, err
+				}
+				if start.apart.s.ID == "" { // two servers of one package are two participants
+					flags = append([]string{"--id=" + tidyID(args[1])}, flags...)
 				}
 				change, err := at.Wrap(exe, flags, args[1])
 				if err == nil {

@@ -31,6 +31,7 @@ type door struct {
 	bears  bool          // joins the local gateway too with the token that was given, which may permit less than ours
 
 	waits   bool     // our id is to be ours alone, or the way is closed
+	yields  bool     // it was waited for; another that nobody has will do if nobody chose ours
 	derived bool     // nobody chose our id, so another may do
 	lock    *os.File // on our id, while we have it
 

@@ -10,14 +10,32 @@ import (
 // errTaken says that another bridge on this machine goes by our id.
 var errTaken = errors.New("another bridge on this machine goes by the same id")
 
-// takeID makes our id ours alone on this machine, or fails with errTaken.
+// takeID makes our id ours alone on this machine, or fails with errTaken. An id
+// that was only derived gets a number behind it once it was waited for: two servers
+// of one package beside two clients were one participant by turns, and a call
+// reached the other's directory (FINDINGS P2).
 func (d *door) takeID() error {
-	lock, err := d.local.state.lock("seat-" + d.opt.ID + ".lock")
-	if err == nil && lock == nil {
-		err = errTaken
+	for n := 1; ; n++ {
+		id := numbered(d.opt.ID, n)
+		lock, err := d.local.state.lock("seat-" + id + ".lock")
+		switch {
+		case err != nil:
+			return err
+		case lock != nil:
+			if n > 1 {
+				d.sayNumbered(id)
+			}
+			d.opt.ID, d.lock = id, lock
+			return nil
+		case !d.derived || !d.yields:
+			return errTaken
+		}
 	}
-	d.lock = lock
-	return err
+}
+
+func (d *door) sayNumbered(id string) {
+	d.local.log.Warn("another participant is called " + d.opt.ID + " already, so this one is " + id)
+	d.local.log.Warn("hint: --id gives it a name of its own")
 }
 
 // freeID settles who we are at this machine's gateway. An id that was asked for
@@ -49,8 +67,7 @@ func (d *door) freeID(ctx context.Context, at string) error {
 			continue
 		}
 		if n > 1 {
-			d.local.log.Warn("another participant is called " + d.opt.ID + " already, so this one is " + id)
-			d.local.log.Warn("hint: --id gives it a name of its own")
+			d.sayNumbered(id)
 		}
 		d.opt.ID, d.lock = id, lock
 		return nil

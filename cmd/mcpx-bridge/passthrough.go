@@ -29,6 +29,8 @@ type passthrough struct {
 	mark   string     // begins the ids of all our requests
 	exit   stdio.Exit // how the server ended; set before its Run returns
 	turns  int        // how many places there were
+	alone  bool       // there is no directory for what being in the topic takes
+	since  time.Time  // when our id was first found to be another's; zero if it is not
 	seal   string     // begins the ids of what we ask the client; "" if its calls are not judged
 
 	launched chan struct{} // closed when the server is there
@@ -51,7 +53,9 @@ const (
 // passThrough checks everything, then starts the server, then sees to the topic.
 func (p *program) passThrough(ctx context.Context, t target) error {
 	checked, err := p.newBridging(t)
-	if f, ok := errors.AsType[*failure](err); checked == nil || ok && f.Exit == exitMisused {
+	stateless := err
+	alone := errors.Is(err, errNoState) && checked != nil && !p.s.GateHost // which no client's call could be judged without
+	if f, ok := errors.AsType[*failure](err); checked == nil || ok && f.Exit == exitMisused && !alone {
 		return err // else it is trouble with the topic, of which the client shall hear nothing
 	}
 	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(p.stdout), launched: make(chan struct{})}
@@ -64,7 +68,12 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	p.hintAllow()
+	if pt.alone = alone; alone {
+		p.log.Warn("the client has its server, but the server is not in the topic: " + stateless.Error())
+		p.log.Warn("hint: set XDG_STATE_HOME to an absolute path, or HOME, in the client's entry")
+	} else {
+		p.hintAllow()
+	}
 	return pt.run(ctx)
 }
 
@@ -163,6 +172,10 @@ func (pt *passthrough) keepPlace(ctx context.Context) {
 		return
 	case <-pt.launched:
 	}
+	if pt.alone {
+		<-ctx.Done()
+		return
+	}
 	said, wait := "", freeAgain
 	for {
 		began := time.Now()
@@ -173,6 +186,9 @@ func (pt *passthrough) keepPlace(ctx context.Context) {
 		if text := err.Error(); text != said {
 			said = text
 			pt.p.log.Warn("not in the topic, trying again", "error", text)
+			if errors.Is(err, errTaken) && pt.p.s.ID != "" {
+				pt.p.log.Warn("hint: another client may have the same --id=" + pt.p.s.ID + "; give each of them its own")
+			}
 		}
 		if time.Since(began) > placeAgain {
 			wait = freeAgain
@@ -199,13 +215,18 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 	}
 	pt.turns++
 	b.server, b.events, b.door.waits = pt.server, pt.events, true
+	b.door.yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
 	b.pid.Store(pt.pid)
 	b.opt.Engine.Hosted, b.opt.Engine.Mark = true, pt.mark+strconv.Itoa(pt.turns)+"k"
 	b.opt.Engine.HostSeal, b.opt.TellHost = pt.seal, pt.server.Tell
 	if err := b.takePlace(ctx); err != nil {
+		if errors.Is(err, errTaken) && pt.since.IsZero() {
+			pt.since = time.Now()
+		}
 		b.abandon()
 		return err
 	}
+	pt.since = time.Time{}
 	defer b.door.close()
 	defer b.closeAudit(errSignalled) // how we end is the server's to say
 	pt.enter(b)

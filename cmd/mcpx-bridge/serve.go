@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,6 +99,7 @@ func (p *program) serve(ctx context.Context) error {
 	defer restore()
 	s.server = desktop.NewServer(p.face(), s, desktop.Options{Out: out, Log: p.log, Ready: s.ready})
 	defer s.events.close()
+	s.claim(ctx)
 	if err := s.q.sit(ctx); err != nil {
 		return err
 	}
@@ -146,6 +149,18 @@ func (p *program) checkServe() error {
 		return misused("--max-name 46", "--max-name must be from %d to %d", desktop.LeastName, desktop.MaxName)
 	case p.s.Limit != 0 && p.s.Limit < desktop.LeastLimit:
 		return misused("--limit 100", "--limit must be %d or more: four tools are always there", desktop.LeastLimit)
+	}
+	return cmp.Or(checkPatterns("include", p.s.Include), checkPatterns("exclude", p.s.Exclude))
+}
+
+// checkPatterns refuses a pattern that can fit nothing, which showed nothing, or
+// excluded nothing, without a word (FINDINGS P18).
+func checkPatterns(flag string, all []string) error {
+	for _, pattern := range all {
+		if !strings.ContainsAny(pattern, "/*") {
+			return misused(fmt.Sprintf("--%s '%s/*' is for all of that participant, --%s '*/%s' for a tool of that name", flag, pattern, flag, pattern),
+				"--%s: %q fits nothing: a pattern is for PEER/NAME", flag, pattern)
+		}
 	}
 	return nil
 }

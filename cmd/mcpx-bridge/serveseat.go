@@ -1,8 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -31,8 +37,10 @@ func (s *serving) Carry(a desktop.Act) desktop.Event {
 
 func (s *serving) ask(a desktop.Ask) desktop.Event {
 	env := uuid.NewString()
+	began := time.Now()
 	w := &wait{to: a.To, done: func(got answer) {
 		s.take(a.Ref)
+		s.logAnswer(a, got, time.Since(began))
 		ev := desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err}
 		if got.Fault != nil {
 			ev.Failed = got.Fault.Error()
@@ -50,6 +58,24 @@ func (s *serving) ask(a desktop.Ask) desktop.Event {
 		return desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: " + err.Error(), Unsent: true}
 	}
 	return nil
+}
+
+// logAnswer says of a call what became of it, never what was in it (seed 004).
+// Lists and handshakes are our own.
+func (s *serving) logAnswer(a desktop.Ask, got answer, took time.Duration) {
+	level, outcome := slog.LevelInfo, "ok"
+	switch {
+	case got.Fault != nil:
+		outcome = "unknown"
+	case got.Err != nil:
+		outcome = "error"
+	}
+	if strings.HasSuffix(a.Method, "/list") || a.Method == "initialize" {
+		level = slog.LevelDebug
+	}
+	var named struct{ Name, URI string }
+	_ = json.Unmarshal(a.Params, &named)
+	s.p.log.Log(context.Background(), level, "asked "+a.To, "method", a.Method, "name", cmp.Or(named.Name, named.URI), "outcome", outcome, "took", took.Round(time.Millisecond))
 }
 
 func (s *serving) take(ref uint64) sent {
@@ -107,8 +133,8 @@ func (s *serving) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	for _, p := range w.Peers {
 		seated.Peers = append(seated.Peers, peerOf(p))
 	}
+	s.events.emit(&bridge.Record{Event: "connected", ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)}) // before Step says ready, or it was another time
 	s.server.Step(seated)
-	s.events.emit(&bridge.Record{Event: "connected", ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)})
 }
 
 func (s *serving) SeatLost(err error) {
@@ -137,13 +163,14 @@ func (s *serving) presence(e *wire.Envelope) {
 	if err != nil {
 		return
 	}
-	if event == "leave" {
+	switch event { // another word, as that somebody was invited, is no joining (FINDINGS D11)
+	case "join":
+		s.server.Step(desktop.Came{Peer: peerOf(who)})
+		s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "joined"})
+	case "leave":
 		s.server.Step(desktop.Left{ID: who.ID})
 		s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "left"})
-		return
 	}
-	s.server.Step(desktop.Came{Peer: peerOf(who)})
-	s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "joined"})
 }
 
 func (s *serving) Refused(*wire.Refused) {}

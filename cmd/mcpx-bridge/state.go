@@ -27,11 +27,25 @@ import (
 // security rests on: who can read the secret is the same user.
 type stateDir string
 
-// stateHome finds the directory's path; it makes nothing.
+// errNoState says that there is no directory to keep anything in.
+var errNoState = errors.New("no state directory")
+
+// noState is misuse that is errNoState too.
+func noState(hint, format string, args ...any) error {
+	f := misused(hint, format, args...)
+	f.Err = stateless{f.Err}
+	return f
+}
+
+type stateless struct{ error }
+
+func (stateless) Is(target error) bool { return target == errNoState }
+
+// stateHome finds the directory's path; it makes nothing. Its errors are errNoState.
 func stateHome(getenv func(string) string) (stateDir, error) {
 	if home := getenv("XDG_STATE_HOME"); home != "" {
 		if !filepath.IsAbs(home) {
-			return "", misused("write it from the root on, or unset it", "XDG_STATE_HOME is %q, it must be an absolute path", home)
+			return "", noState("write it from the root on, or unset it", "XDG_STATE_HOME is %q, it must be an absolute path", home)
 		}
 		return stateDir(filepath.Join(home, "mcpx-bridge")), nil
 	}
@@ -44,7 +58,7 @@ func stateHome(getenv func(string) string) (stateDir, error) {
 	}
 	home := getenv(key)
 	if home == "" {
-		return "", misused("set XDG_STATE_HOME, or name a gateway with --gateway", "there is no %s to keep the local gateway's state in", key)
+		return "", noState("set XDG_STATE_HOME, or name a gateway with --gateway", "there is no %s to keep the local gateway's state in", key)
 	}
 	return stateDir(filepath.Join(home, below, "mcpx-bridge")), nil
 }

@@ -289,7 +289,7 @@ func exported(all []tool) []tool {
 // exportedNames gives every tool its name, in an order that does not depend on
 // who answered first.
 func exportedNames(all []tool) *desktop.Names {
-	names := desktop.NewNames(desktop.MaxName)
+	names := desktop.NewNames(desktop.UsualName)
 	pairs := make([]desktop.Pair, len(all))
 	for i, t := range all {
 		pairs[i] = desktop.Pair{Peer: t.Peer, Name: t.Name}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// claimTime is how long an id that another process of this machine has is waited
+// for: some clients start a command twice in a row, and the first is about to end.
+const claimTime = 3 * time.Second
+
+// claim makes the id that serve was given ours alone on this machine. Two clients
+// with one --id put each other out of the topic every half minute, for ever, and
+// nobody said so (FINDINGS P18). At this machine's own gateway the second gets a
+// number behind it; elsewhere a token may be for this very id, so it is told.
+func (s *serving) claim(ctx context.Context) {
+	d := s.q.door
+	if s.p.s.ID == "" {
+		return // one at random is nobody's
+	}
+	state, err := stateHome(s.p.getenv)
+	if err == nil {
+		err = state.open()
+	}
+	if err != nil {
+		return // the door says so
+	}
+	free := func(id string) bool {
+		lock, err := state.lock("seat-" + id + ".lock")
+		d.lock = lock
+		return err != nil || lock != nil
+	}
+	id := d.opt.ID
+	for began := time.Now(); !free(id); {
+		if time.Since(began) > claimTime || !pause(ctx, freeAgain) {
+			break
+		}
+	}
+	if d.lock != nil {
+		return
+	}
+	s.p.log.Warn("another program on this machine goes by the id " + id + " already")
+	if d.local == nil || d.bears {
+		s.p.log.Warn("hint: each puts the other out of the topic; give each client an --id of its own")
+		return
+	}
+	for n := 2; ; n++ {
+		if next := numbered(id, n); free(next) {
+			d.opt.ID = next
+			s.p.log.Warn("so this client is " + next + ", and what is asked of " + id + " is not asked here")
+			s.p.log.Warn("hint: --id gives it a name of its own")
+			return
+		}
+	}
+}
