@@ -336,13 +336,18 @@ func (p play) o59(*testing.T) {
 
 func (p play) o60(*testing.T) {
 	before := p.s.ran()
-	p.send(p.d.presence("o60-comes", "join", "o60"))
+	for _, caller := range []string{"o60", "o60-too"} { // nobody is asked after the third no to one of them
+		p.send(p.d.presence(caller+"-comes", "join", caller))
+	}
 	for i, whom := range []string{"o60", "alice", "nobody", "mallory", "fs"} {
-		env := fmt.Sprintf("e-o60-%d", i)
-		p.request(env, "o60", call("7", "echo", fmt.Sprintf(`{"n":%d}`, i)))
+		env, caller := fmt.Sprintf("e-o60-%d", i), "o60"
+		if i > 2 {
+			caller = "o60-too"
+		}
+		p.request(env, caller, call("7", "echo", fmt.Sprintf(`{"n":%d}`, i)))
 		p.decides("alice", p.poses("alice", choice), passTo(whom))
 		p.decides("alice", p.poses("alice", choice), passTo(whom))
-		p.expect(p.d.reply("o60", env, "tools/call", "echo", `{"id":7,"error":{"code":-31001,"data":{"reason":"invalid_delegation","executed":"no"}}}`))
+		p.expect(p.d.reply(caller, env, "tools/call", "echo", `{"id":7,"error":{"code":-31001,"data":{"reason":"invalid_delegation","executed":"no"}}}`))
 	}
 	p.runs(before, 0)
 }

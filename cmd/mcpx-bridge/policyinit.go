@@ -214,18 +214,11 @@ func comment(text string) string { return visible(strings.Join(strings.Fields(te
 
 // oddInPattern are characters that have no place, or a meaning of their own, in
 // a pattern of tools. A question mark stands for any one.
-var oddInPattern = regexp.MustCompile(`[^A-Za-z0-9_./:@~+=%-]`)
+var oddInPattern = regexp.MustCompile(`[^A-Za-z0-9_./-]`)
 
 // toolPattern is a pattern that fits a tool's name, and where the name is odd at
-// most names very like it. A pattern may not begin with re:, which elsewhere is a
-// regular expression.
-func toolPattern(name string) string {
-	pattern := oddInPattern.ReplaceAllString(name, "?")
-	if rest, ok := strings.CutPrefix(pattern, "re:"); ok {
-		return "re?" + rest
-	}
-	return pattern
-}
+// most names very like it.
+func toolPattern(name string) string { return oddInPattern.ReplaceAllString(name, "?") }
 
 func quotedPattern(name string) string {
 	return string(jsonrpc.AppendQuote(nil, toolPattern(name)))
