@@ -63,7 +63,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
 	defer cancel()
-	if err := q.greet(ctx, to); err != nil {
+	if err := q.greet(ctx, to, withOne.greet); err != nil {
 		return noAnswer(to, name, err)
 	}
 	object, err := q.typed(ctx, to, name, given)
@@ -143,7 +143,12 @@ func (q *peer) typed(ctx context.Context, to, name string, given callArguments) 
 	}
 	types := map[string][]string{}
 	if slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
-		tools, err := q.tools(ctx, to)
+		listing, cancel := context.WithTimeoutCause(ctx, listTime, errNoAnswer)
+		defer cancel()
+		tools, err := q.tools(listing, to, withOne)
+		if errors.Is(err, errNoAnswer) {
+			return nil, fail(exitNoAnswer, "give them as JSON: '{\"key\":\"value\"}'", "%s does not say what arguments %s takes: it did not answer tools/list in time", to, name)
+		}
 		if err != nil {
 			return nil, noAnswer(to, "tools/list", err)
 		}
@@ -271,11 +276,16 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		}
 		return rpcError(to, name, a.Err)
 	}
-	var r toolResult
-	if err := json.Unmarshal(a.Result, &r); err != nil && !p.s.JSON {
-		return fail(exitFailed, "--json shows it", "%s answers something that is no tool result: %w", to, err)
-	}
+	r, bare := readResult(a.Result)
 	out := r.text()
+	if bare {
+		out = bareText(a.Result)
+		words := " with a bare value, which is shown as text"
+		if len(out) == 0 {
+			words = " without a value"
+		}
+		p.log.Info(visible(to) + " answered " + visible(name) + words)
+	}
 	if p.s.JSON {
 		out = append(oneLine(a.Result), '\n')
 	}
@@ -286,6 +296,35 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		return fail(exitFailed, "", "%s says that %s failed", to, name)
 	}
 	return nil
+}
+
+// readResult reads the result of a tool. A bare one is none: native participants
+// answer with whatever a function returned (FINDINGS D9).
+func readResult(raw []byte) (r toolResult, bare bool) {
+	var at map[string]json.RawMessage
+	if json.Unmarshal(raw, &at) != nil || json.Unmarshal(raw, &r) != nil {
+		return toolResult{}, true
+	}
+	for _, name := range []string{"structuredContent", "isError", "resultType"} {
+		if at[name] != nil {
+			return r, false
+		}
+	}
+	list := bytes.TrimSpace(at["content"])
+	return r, len(list) == 0 || list[0] != '['
+}
+
+// bareText is a bare value for people: a string as it reads, anything else as JSON.
+func bareText(raw []byte) []byte {
+	raw = bytes.TrimSpace(raw)
+	switch string(raw) {
+	case "", "{}", "null", `""`:
+		return nil
+	}
+	if s, is := jsonrpc.Unquote(raw); is {
+		return []byte(visibleLines(strings.TrimSuffix(s, "\n")) + "\n")
+	}
+	return []byte(visible(string(oneLine(raw))) + "\n")
 }
 
 // A toolResult is what is read of a result to show it to people.
@@ -353,6 +392,9 @@ func rpcError(to, what string, raw []byte) error {
 	case exitNoAnswer:
 		return fail(exit, said, "%s gave no answer to %s: %s (%s)", to, what, e.Message, e.Data.Reason)
 	default:
+		if e.Code == -32601 && what == "tools/list" {
+			return fail(exit, "", "%s %w: %s (%d)", to, errServesNone, e.Message, e.Code)
+		}
 		return fail(exit, "", "%s answers %s with an error: %s (%d)", to, what, e.Message, e.Code)
 	}
 }

@@ -289,29 +289,6 @@ func wordFor(e *wire.Envelope) string {
 	return cmp.Or(e.Method, "an answer")
 }
 
-// greet shakes hands with a peer once, where the dialect asks for that before
-// any other request (WIRE 2.6, 5.5).
-func (q *peer) greet(ctx context.Context, to string) error {
-	q.mu.Lock()
-	done := q.greeted[to] || !q.dialect.Handshake()
-	q.greeted[to] = true
-	q.mu.Unlock()
-	if done {
-		return nil
-	}
-	if _, err := q.ask(ctx, to, "initialize", helloParams(), nil); err != nil {
-		return err
-	}
-	// An error answer is taken too: some servers of this dialect know tools/list
-	// and tools/call alone.
-	return q.send(wire.Notice, uuid.NewString(), to, wire.Notification, jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
-}
-
-// helloParams are the params of our initialize.
-func helloParams() []byte {
-	return append(jsonrpc.AppendQuote([]byte(`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":`), version()), "}}"...)
-}
-
 // SeatTaken and the following are what a seat calls.
 func (q *peer) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	q.mu.Lock()

@@ -154,6 +154,9 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil { // nobody could begin it any more (FINDINGS D7)
+		return noAnswer("the topic", "what arguments "+name+" takes", context.Cause(ctx))
+	}
 	if err := w.begin(object, style); err != nil {
 		return err
 	}
@@ -166,15 +169,19 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	if to != "" || !slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
 		return q.typed(ctx, to, name, given)
 	}
-	tools, err := p.everybodysTools(ctx, q)
+	c, err := p.everybodysTools(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
+	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
-		return nil, fail(exitFailed, "give them as JSON: '{\"key\":\"value\"}'", "nobody here says what arguments %q takes", name)
+		hint := "give them as JSON: '{\"key\":\"value\"}'"
+		if silent := c.absentees(); silent != "" {
+			hint = silent + "\n" + hint
+		}
+		return nil, fail(exitFailed, hint, "nobody here says what arguments %q takes", name)
 	}
-	return given.withTypes(schemaTypes(tools[i].InputSchema))
+	return given.withTypes(schemaTypes(c.tools[i].InputSchema))
 }
 
 // begin sends the proposal.

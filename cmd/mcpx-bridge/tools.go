@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// listTime is how long a participant may take to list its tools when everybody
-// is asked: most of those who do not answer never will.
+// listTime is how long a participant may take to list its tools, once it has begun.
 const listTime = 10 * time.Second
 
 func (p *program) toolsCommand() *cobra.Command {
@@ -71,16 +73,18 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	defer q.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
 	defer cancel()
-	var all []tool
 	if len(args) == 1 {
-		all, err = q.toolsOf(ctx, args[0])
-	} else {
-		all, err = p.everybodysTools(ctx, q)
+		all, err := q.toolsOf(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return p.print(write(all))
 	}
+	c, err := p.everybodysTools(ctx, q)
 	if err != nil {
 		return err
 	}
-	return p.print(write(all))
+	return cmp.Or(p.print(write(c.tools)), p.tellAbsentees(&c))
 }
 
 // toolsOf lists the tools of somebody who must be here.
@@ -88,35 +92,76 @@ func (q *peer) toolsOf(ctx context.Context, of string) ([]tool, error) {
 	if err := q.here(of); err != nil {
 		return nil, err
 	}
-	tools, err := q.tools(ctx, of)
+	tools, err := q.tools(ctx, of, withOne)
 	return tools, noAnswer(of, "tools/list", err)
 }
 
-// everybodysTools asks all at once. Who serves nothing says so or keeps
-// silent; that is only worth a word.
-func (p *program) everybodysTools(ctx context.Context, q *peer) ([]tool, error) {
+// A census is what everybody said of their tools when all were asked.
+type census struct {
+	tools  []tool
+	heard  int      // how many answered
+	silent []string // who did not
+}
+
+// everybodysTools asks all at once, and waits a short time for each. Who serves
+// nothing says so.
+func (p *program) everybodysTools(ctx context.Context, q *peer) (census, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTime, errNoAnswer)
 	defer cancel()
-	others := q.others()
-	lists := make([][]tool, len(others))
+	others := slices.DeleteFunc(q.others(), func(other wire.Participant) bool {
+		return !other.Caps.Permits(&wire.Envelope{Kind: wire.Response, Method: "tools/list"}) // it could not answer (WIRE 9.3)
+	})
+	lists, errs := make([][]tool, len(others)), make([]error, len(others))
 	var asking sync.WaitGroup
 	for i, other := range others {
-		if !other.Caps.Permits(&wire.Envelope{Kind: wire.Response, Method: "tools/list"}) {
-			continue // it could not answer (WIRE 9.3)
-		}
-		asking.Go(func() {
-			tools, err := q.tools(ctx, other.ID)
-			if err != nil {
-				p.log.Debug("no tools from "+other.ID, "why", err)
-			}
-			lists[i] = tools
-		})
+		asking.Go(func() { lists[i], errs[i] = q.tools(ctx, other.ID, withAll) })
 	}
 	asking.Wait()
 	if err := context.Cause(ctx); err != nil && err != errNoAnswer {
-		return nil, err
+		return census{}, err
 	}
-	return slices.Concat(lists...), nil
+	c := census{tools: slices.Concat(lists...)}
+	for i, err := range errs {
+		if errors.Is(err, errNoAnswer) {
+			c.silent = append(c.silent, others[i].ID)
+			continue
+		}
+		c.heard++
+		if err != nil && !errors.Is(err, errServesNone) {
+			p.log.Warn("no tools from "+others[i].ID, "why", err)
+		}
+	}
+	return c, nil
+}
+
+// mostNamed is how many of those who keep silent are named.
+const mostNamed = 20
+
+// absentees names who did not answer, "" if everybody did (FINDINGS D20).
+func (c *census) absentees() string {
+	if len(c.silent) == 0 {
+		return ""
+	}
+	words := strings.Join(c.silent[:min(len(c.silent), mostNamed)], ", ")
+	if more := len(c.silent) - mostNamed; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return words + " did not answer tools/list"
+}
+
+// tellAbsentees says who did not answer. That nobody did is an error.
+func (p *program) tellAbsentees(c *census) error {
+	const hint = "mcpx-bridge tools PEER waits longer; who serves nothing may never answer"
+	words := c.absentees()
+	switch {
+	case words == "":
+		return nil
+	case c.heard == 0:
+		return fail(exitNoAnswer, hint, "%s", words)
+	}
+	p.log.Warn(words)
+	p.log.Info("hint: " + hint)
+	return nil
 }
 
 // A tool is one of a peer's, with the bytes of its definition.
@@ -131,24 +176,29 @@ type tool struct {
 // maxPages ends a list that never does.
 const maxPages = 200
 
-// tools lists a peer's tools, all pages of them.
-func (q *peer) tools(ctx context.Context, of string) ([]tool, error) {
-	if err := q.greet(ctx, of); err != nil {
+// errServesNone is why somebody who answers lists no tools.
+var errServesNone = errors.New("serves no tools")
+
+// tools lists a peer's tools, all pages of them. With an error come those of the
+// pages before.
+func (q *peer) tools(ctx context.Context, of string, as askTimes) ([]tool, error) {
+	if err := q.greet(ctx, of, as.greet); err != nil {
 		return nil, err
 	}
 	var all []tool
 	params, seen := []byte(nil), map[string]bool{}
 	for range maxPages {
-		a, err := q.ask(ctx, of, "tools/list", params, nil)
+		a, err := q.askWithin(ctx, as.first, of, "tools/list", params)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
+		as.first = 0 // who has begun is waited for
 		if a.Err != nil {
-			return nil, rpcError(of, "tools/list", a.Err)
+			return all, rpcError(of, "tools/list", a.Err)
 		}
 		page, next, err := readTools(of, a.Result)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		all = append(all, page...)
 		if next == "" || seen[next] {
@@ -158,6 +208,16 @@ func (q *peer) tools(ctx context.Context, of string) ([]tool, error) {
 		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
 	}
 	return all, nil
+}
+
+// askWithin is ask with a time of its own, 0 for none.
+func (q *peer) askWithin(ctx context.Context, most time.Duration, to, method string, params []byte) (answer, error) {
+	if most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, errNoAnswer)
+		defer cancel()
+	}
+	return q.ask(ctx, to, method, params, nil)
 }
 
 func readTools(of string, result []byte) (tools []tool, next string, err error) {
