@@ -91,7 +91,7 @@ func (a *attacker) mutate(f *frame) {
 	raw := bytes.Clone(f.raw)
 	change := func(old, new string) { raw = bytes.Replace(raw, []byte(old), []byte(new), 1) }
 	change(string(text(f.said.from)), string(text(a.name(f.said.from))))
-	switch a.dice.IntN(11) {
+	switch a.dice.IntN(14) {
 	case 0: // the very same under its own name
 	case 1: // under its own name and a new id
 		change(string(text(f.said.id)), string(text(a.fresh())))
@@ -118,6 +118,12 @@ func (a *attacker) mutate(f *frame) {
 		change(`"kind":"mcp/request`, `"kind":"mcp/response`)
 	case 10: // a tool in the kind that is not the one in the payload
 		change(`"name":"`+f.said.tool, `"name":"`+pick(a.dice, "read", "wipe"))
+	case 11: // a key that some servers take for the one before it
+		change(`"amount": 50`, pick(a.dice, `"amount": 50, "AMOUNT": 51`, `"amount": 50, "k":1, "\u212a":2`))
+	case 12: // and further down, where the call has anything there
+		change(`"empty":{}`, `"empty":{"path":"a","PATH":"b"}`)
+	case 13: // more than arguments
+		change(`"params":{`, pick(a.dice, `"params":{"task":{"ttl":9},`, `"params":{"Task":1,`, `"x":1,"params":{"_meta":{"vendor/x":"0","y":{}},`))
 	}
 	said, ok := readSaid(a.w.o.Protocol, raw)
 	if !ok {

@@ -42,7 +42,8 @@ type checker struct {
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
-	unreads    map[envelopeKey]int // frames that could be read in no or two ways, as often as each came
+	streaks    map[streakKey]*streak // of refusals
+	unreads    map[envelopeKey]int   // frames that could be read in no or two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
@@ -59,6 +60,7 @@ func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
+	c.streaks = map[streakKey]*streak{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 }
 
@@ -222,6 +224,9 @@ func (c *checker) enter(p *process, s *said) *claim {
 	case c.claims[s.key()] != nil:
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
+	if _, spent := c.unreads[s.key()]; spent && cl.excused == "" {
+		cl.excused = "its id was used for a frame that could be read in two ways"
+	}
 	cl.order = len(c.order)
 	c.claims[s.key()] = cl
 	c.order = append(c.order, cl)
@@ -268,6 +273,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 		return
 	}
 	c.refused(cl, r)
+	c.besideRecorded(cl, r)
 	switch r.Event {
 	case "asked":
 		c.wasAsked(cl, r)
@@ -368,6 +374,7 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	if cl.question != "" || cl.over {
 		c.blame("AI-5", "%v is asked about twice, or after its end", cl)
 	}
+	cl.refusals = c.inARow(cl)
 	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
 	c.questions[r.Question] = cl
 	if cl.offer() && !cl.targeted() || cl.again {
@@ -394,6 +401,7 @@ func (c *checker) decided(cl *claim, r bridge.Record) {
 	if cl.started || late {
 		c.blame("I4", "%v is decided after it began or ended", cl)
 	}
+	c.counts(cl, r)
 	if r.Verdict != "allow" {
 		cl.denied = true
 		return

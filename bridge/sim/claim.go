@@ -51,6 +51,7 @@ type claim struct {
 	answers     int
 	told        string // "executed" in the answer it got
 	code        int
+	refusals    int    // of its caller and tool in a row, when it was asked about
 	excused     string // why nobody is owed an answer
 	cancelled   bool   // by its caller, before it started
 	outcome     string // as it was put on record
@@ -123,6 +124,9 @@ func (c *claim) way(b *rulebook) way {
 	case w.verdict == allow && b.fulfil == "ask":
 		return way{verdict: ask, of: []string{"local"}, need: 1, within: time.Minute}
 	}
+	if w.verdict == allow && !b.passes(c.beside) {
+		return way{verdict: ask, of: []string{"local"}, need: 1, within: time.Minute, reads: w.reads}
+	}
 	return w
 }
 
@@ -131,19 +135,19 @@ func (c *claim) String() string {
 }
 
 // content is what of a request the server must see unchanged.
-func content(method, tool string, args []byte) string {
-	return method + "\x00" + tool + "\x00" + string(args)
+func content(method, tool string, args []byte, beside string) string {
+	return method + "\x00" + tool + "\x00" + string(args) + "\x00" + beside
 }
 
 // content of the claim as it may run.
 func (c *claim) content() string {
 	switch c.method {
 	case "tools/call":
-		return content(c.method, c.tool, c.expect)
+		return content(c.method, c.tool, c.expect, c.beside)
 	case reads:
-		return content(c.method, c.tool, nil)
+		return content(c.method, c.tool, nil, c.beside)
 	}
-	return content(c.method, "", c.expect)
+	return content(c.method, "", c.expect, c.beside)
 }
 
 // content of a line, and the progress token in it.
@@ -163,11 +167,11 @@ func (l *line) content() string {
 	l.Token = p.Meta.Token
 	switch l.Method {
 	case "tools/call":
-		return content(l.Method, p.Name, p.Arguments)
+		return content(l.Method, p.Name, p.Arguments, besideIn(l.Method, l.Params))
 	case "resources/read":
-		return content(l.Method, p.URI, nil)
+		return content(l.Method, p.URI, nil, besideIn(l.Method, l.Params))
 	}
-	return content(l.Method, "", []byte(p.X))
+	return content(l.Method, "", []byte(p.X), besideIn(l.Method, l.Params))
 }
 
 // edited is the arguments with another amount in them.

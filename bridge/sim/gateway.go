@@ -57,6 +57,8 @@ type said struct {
 	asks     bool          // a request that is a proposal, in the dialect that has no other
 	draft    bool          // spelled as in a draft, which the checker cannot read
 	flaw     string        // of a call: why it cannot be served
+	beside   string        // what stands in its params beside the arguments, canonical; "" for nothing
+	stray    string        // what its message has beside params
 }
 
 func capsOf(protocol string) wire.Caps {

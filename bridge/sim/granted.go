@@ -12,7 +12,7 @@ import (
 // A grant is a yes that was to last.
 type grant struct {
 	id, caller, tool, keep, version string
-	args                            string
+	args, beside                    string
 	vias                            []string
 	by                              []string
 }
@@ -53,7 +53,7 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 		}
 	}
 	same := g.version == cl.version || c.listedLate && g.version == c.listedSure[cl.tool]
-	return same && g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
+	return same && g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && g.beside == cl.beside && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
 		slices.Contains(w.remember, g.keep) && n >= w.need
 }
 
@@ -72,7 +72,7 @@ func (c *checker) sure(cl *claim, w way) *grant {
 
 // remember takes down what those who agreed want remembered.
 func (c *checker) remember(cl *claim, r bridge.Record) {
-	g := grant{id: r.Digest, caller: cl.from, tool: cl.tool, keep: "always", version: cl.version, args: string(cl.args), vias: cl.vias}
+	g := grant{id: r.Digest, caller: cl.from, tool: cl.tool, keep: "always", version: cl.version, args: string(cl.args), beside: cl.beside, vias: cl.vias}
 	for _, v := range cl.votes {
 		switch {
 		case !slices.Contains(r.By, v.who): // a yes that came too late, or that a no went before

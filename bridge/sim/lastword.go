@@ -92,7 +92,7 @@ func (c *checker) lastReject(cl *claim, word string) {
 // proposedTwice: its proposer has proposed the same in another proposal.
 func (c *checker) proposedTwice(cl *claim) bool {
 	return slices.ContainsFunc(c.order, func(of *claim) bool {
-		return of.offer() && of != cl && of.from == cl.from && content(of.method, of.tool, of.args) == content(cl.method, cl.tool, cl.args)
+		return of.offer() && of != cl && of.from == cl.from && content(of.method, of.tool, of.args, of.beside) == content(cl.method, cl.tool, cl.args, cl.beside)
 	})
 }
 

@@ -38,6 +38,7 @@ type original struct {
 	Tool           string          `json:"tool"`
 	Arguments      json.RawMessage `json:"arguments"`
 	ArgumentsBytes int             `json:"argumentsBytes"`
+	Beside         json.RawMessage `json:"beside"`
 	EnvelopeID     string          `json:"envelopeId"`
 }
 

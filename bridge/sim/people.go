@@ -95,6 +95,8 @@ func (p *person) request() said {
 	case 0:
 		s.method, s.tool = reads, "note://"+s.id
 		s.args = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool)
+		s.withBeside(p.w.o)
+		s.beside = besideIn(reads, []byte(s.beside))
 	case 1:
 		s.method, s.args = pick(p.dice, "ping", "initialize", "tools/list"), []byte(s.id)
 		s.token = nil
@@ -113,10 +115,11 @@ func (p *person) pickTool(s *said) {
 	if s.tool == "note" {
 		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
 	}
+	s.withBeside(p.w.o)
 	if !p.w.strikes(badCall) {
 		return
 	}
-	s.flaw = pick(p.dice, "unknown tool", "bad arguments", "no object")
+	s.flaw = pick(p.dice, "unknown tool", "bad arguments", "no object", "keys alike")
 	switch s.flaw {
 	case "unknown tool":
 		s.tool = "reboot"
@@ -124,6 +127,8 @@ func (p *person) pickTool(s *said) {
 		s.args = []byte(`{"amount":5000}`)
 	case "no object":
 		s.args = []byte(`[1]`)
+	case "keys alike": // with one that the tool has, or that somebody puts there
+		s.args = fmt.Appendf(nil, `{"n":"%s","Amount":50}`, s.id)
 	}
 }
 
@@ -140,14 +145,12 @@ func (s *said) payload() []byte {
 	default:
 		params = fmt.Appendf(nil, `{"x":"%s"`, s.args)
 	}
-	if s.token != nil {
-		params = fmt.Appendf(params, `,"_meta":{"progressToken":%s}`, s.token)
-	}
+	params = s.furnish(params)
 	method := s.method
 	if s.asks {
 		method = "tools/request"
 	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}}`, s.rpc, method, params)
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}%s}`, s.rpc, method, params, s.stray)
 }
 
 // takeBack cancels a call.

@@ -64,7 +64,8 @@ func (p *person) spellProposal(d dice, s said, payload []byte) *frame {
 
 // proposal is its payload.
 func (s *said) proposal(hints string) []byte {
-	payload := fmt.Appendf(nil, `{"method":"tools/call","params":{"name":"%s","arguments":%s}`, s.tool, s.args)
+	payload := fmt.Appendf(nil, `{"method":"tools/call","params":{"name":"%s","arguments":%s`, s.tool, s.args)
+	payload = append(s.furnish(payload), '}')
 	if s.ttl > 0 {
 		payload = fmt.Appendf(payload, `,"ttl":%d`, s.ttl.Milliseconds())
 	}

@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -63,6 +62,10 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	}
 	s := said{id: e.ID, from: e.From, to: e.To, corr: e.Corr, rpc: m.ID, method: m.Method, tool: m.Params.Name, args: m.Params.Arguments,
 		ref: m.Params.RequestID, token: m.Params.Meta.Token}
+	var in struct {
+		Params json.RawMessage `json:"params"`
+	}
+	json.Unmarshal(e.Payload, &in)
 	if s.tool == "" {
 		s.tool = m.Params.URI
 	}
@@ -70,13 +73,14 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 		s.args = []byte(m.Params.X)
 	}
 	if s.method == reads {
-		s.args = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool)
+		s.args = withoutMeta(in.Params)
 	}
 	loose := protocol == "mew/v0.4" // a request may lack its id there
 	head, about, _ := strings.Cut(e.Kind, ":")
 	if s.asks = protocol == "mcp-x/v0" && m.Method == "tools/request"; s.asks {
 		s.method = "tools/call"
 	}
+	s.beside = besideIn(s.method, in.Params)
 	switch head = strings.Replace(head, ".", "/", 1); {
 	case e.From == wire.Gateway && (m.Event == "join" || m.Event == "leave"): // one that lets itself be forged
 		s.kind, s.method, s.tool = wire.Presence, m.Event, m.Participant.ID

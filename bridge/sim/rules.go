@@ -50,8 +50,9 @@ type way struct {
 type rulebook struct {
 	ways   map[string]way
 	pin    string
-	fulfil string // what becomes of proposals that may run: ask, policy, never
-	open   bool   // those to nobody are ours too
+	fulfil string   // what becomes of proposals that may run: ask, policy, never
+	open   bool     // those to nobody are ours too
+	pass   []string // what may stand beside the arguments
 	text   string
 	loaded *policy.Policy
 }
@@ -76,6 +77,7 @@ func newRulebook(n int) *rulebook {
 	b.ways[reads] = newWay(newDice(uint64(n), reads), reads)
 	d = newDice(uint64(n), "proposals")
 	b.fulfil, b.open = pick(d, "ask", "policy", "policy", "never"), d.chance(.6)
+	b.pass = passing(newDice(uint64(n), "pass"))
 	b.write()
 	return b
 }
@@ -83,7 +85,7 @@ func newRulebook(n int) *rulebook {
 // stricter is the rulebook with tools treated more strictly: what was allowed
 // is asked about or denied, what was asked about is denied.
 func (b *rulebook) stricter(d dice) *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open}
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass}
 	for _, tool := range ruled {
 		w := b.ways[tool]
 		if d.chance(.5) {
@@ -126,7 +128,11 @@ func newWay(d dice, tool string) way {
 // write spells the rulebook as the owner would.
 func (b *rulebook) write() {
 	var s strings.Builder
-	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s}\nproposals: {fulfil: %s, broadcast: %t}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin, b.fulfil, b.open)
+	pass := ""
+	if b.pass != nil {
+		pass = ", pass: [" + strings.Join(b.pass, ", ") + "]"
+	}
+	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s%s}\nproposals: {fulfil: %s, broadcast: %t}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin, pass, b.fulfil, b.open)
 	for _, tool := range ruled {
 		b.ways[tool].writeAsk(&s, tool)
 	}

@@ -112,7 +112,7 @@ func (c *child) serve(l *line) {
 	case l.Method == "tools/call":
 		c.work(l, id)
 	default:
-		c.say(c.dice.between(0, time.Second), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"of":%s}}`, id, quoted(l.Params)))
+		c.say(c.dice.between(0, time.Second), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"of":%s}}`, id, quoted(bytes.ReplaceAll(l.Params, []byte("SECRET"), []byte("secret")))))
 	}
 }
 

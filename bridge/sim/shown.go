@@ -63,6 +63,11 @@ func unbraced(text string) string {
 	})
 }
 
+func unquotedName(name string) string {
+	name, _ = strconv.Unquote(`"` + strings.ReplaceAll(unbraced(name), `"`, `\"`) + `"`)
+	return name
+}
+
 // sameValue: a text shows a value, or says that it is cut.
 func sameValue(text, value string) bool {
 	if strings.Contains(text, " (cut: ") {
@@ -75,14 +80,10 @@ func sameValue(text, value string) bool {
 // viewed sees a question as the local person does: whole.
 func (c *checker) viewed(v approval.View) {
 	texts := []string{v.Headline, v.Compact}
-	shown := map[string]string{}
 	for _, leaf := range v.Arguments {
 		texts = append(texts, leaf.Name, leaf.Text, leaf.Whole)
-		name, _ := strconv.Unquote(`"` + strings.ReplaceAll(unbraced(leaf.Name), `"`, `\"`) + `"`)
-		if shown[name] = leaf.Text; leaf.Cut {
-			shown[name] = leaf.Whole
-		}
 	}
+	shown := viewedLeaves(v)
 	for _, s := range texts {
 		c.legible(s)
 	}
@@ -90,6 +91,7 @@ func (c *checker) viewed(v approval.View) {
 	if cl == nil || cl.method != "tools/call" && cl.method != reads {
 		return
 	}
+	c.besideViewed(cl, shown)
 	real := leaves(cl.expect)
 	for at, value := range real {
 		if text, ok := shown[at]; !ok || strings.Contains(text, " (cut: ") || !sameValue(text, value) {
@@ -104,12 +106,8 @@ func (c *checker) viewed(v approval.View) {
 // tellsAll: a question shows all arguments to the topic, but for those that are
 // secret, or says how much it leaves out.
 func (c *checker) tellsAll(cl *claim, l *letter) {
-	real := leaves(cl.expect)
-	for at, value := range real {
-		if strings.Contains(value, "SECRET") {
-			real[at] = `"[redacted]"`
-		}
-	}
+	c.besideTold(cl, l)
+	real := hidden(leaves(cl.expect))
 	o := l.original()
 	if o.Arguments == nil && o.ArgumentsBytes == 0 || o.Arguments != nil && !maps.Equal(leaves(o.Arguments), real) {
 		c.blame("I16", "%v is shown as %s, and is %s", cl, o.Arguments, cl.expect)

@@ -84,6 +84,7 @@ func (c *checker) line(p *process, raw []byte) *line {
 		c.blame("I2", "a line for the server is none: %q", raw)
 		return l
 	}
+	c.sound(raw)
 	if !l.own() {
 		l.claim = c.due(l.content())
 	}

@@ -33,7 +33,7 @@ func (c *checker) ambiguous(l *letter) bool {
 	if len(l.To) == 0 || len(l.Corr) != 1 {
 		return false
 	}
-	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < 15*time.Minute {
+	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < 15*time.Minute && c.known(cl) {
 		return false // what comes again then is dropped
 	}
 	if e := l.Payload.Error; e == nil || e.Code != -32602 || e.Data.Executed != "no" {
@@ -42,4 +42,10 @@ func (c *checker) ambiguous(l *letter) bool {
 	of := envelopeKey{l.To[0], l.Corr[0]}
 	c.unreads[of]--
 	return c.unreads[of] >= 0
+}
+
+// known: the bridge of now took a call itself, or found it on record when it began.
+// What an earlier life refused because it could not record it is nowhere on record.
+func (c *checker) known(cl *claim) bool {
+	return cl.proc == c.proc.number || !cl.recAt.IsZero()
 }

@@ -146,6 +146,7 @@ func (c *checker) puts(p *process, l *letter) {
 	case cl.over || cl.denied || cl.allowed:
 		c.blame("AI-5", "%v is put before %s after it was settled", cl, to)
 	}
+	c.inStreak(cl)
 	c.legible(l.params.Message)
 	c.tellsAll(cl, l)
 	if !slices.Contains(cl.digests, l.params.Metadata.Digest) {
@@ -321,6 +322,9 @@ func (c *checker) namesAnother(rpc []byte, linked *asked) bool {
 func (c *checker) showedLocally(s shown) {
 	if cl := c.questions[s.id]; cl != nil && cl.settled != nil {
 		c.blame("AI-18", "%v is shown to us, though %v agreed for always", cl, cl.settled.by)
+	}
+	if cl := c.questions[s.id]; cl != nil {
+		c.inStreak(cl)
 	}
 	c.local[s.id] = s.digest
 }
