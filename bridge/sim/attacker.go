@@ -119,9 +119,9 @@ func (a *attacker) mutate(f *frame) {
 	case 10: // a tool in the kind that is not the one in the payload
 		change(`"name":"`+f.said.tool, `"name":"`+pick(a.dice, "read", "wipe"))
 	case 11: // a key that some servers take for the one before it
-		change(`"amount": 50`, pick(a.dice, `"amount": 50, "AMOUNT": 51`, `"amount": 50, "k":1, "\u212a":2`))
-	case 12: // and further down, where the call has anything there
-		change(`"empty":{}`, `"empty":{"path":"a","PATH":"b"}`)
+		change(`"arguments":{`, pick(a.dice, `"arguments":{"path":"a","PATH":"b",`, `"arguments":{"k":1,"\u212a":2,`))
+	case 12: // and further down
+		change(`"arguments":{`, `"arguments":{"in":[{"path":"a","PATH":"b"}],`)
 	case 13: // more than arguments
 		change(`"params":{`, pick(a.dice, `"params":{"task":{"ttl":9},`, `"params":{"Task":1,`, `"x":1,"params":{"_meta":{"vendor/x":"0","y":{}},`))
 	}
