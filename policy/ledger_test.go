@@ -166,3 +166,35 @@ func TestLimitsRecalledUnderAnotherPolicy(t *testing.T) {
 	k.try(policy.Allow, "b", "shared", "0", now)
 	k.try(policy.Deny, "b", "shared", "0", now) // it was one caller's, and is everybody's now
 }
+
+// Calls of one 1024th of the window are one entry, and it counts as long as its last call
+// does: over the seam of two entries a limit never lets one call more through (FINDINGS T2).
+func TestALimitHoldsAcrossTheSeamOfTwoEntries(t *testing.T) {
+	const window = 1024 * time.Second
+	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		first, second time.Duration // calls
+		looked        time.Duration // after the first has been too old for
+		want          int
+	}{
+		{0, 900 * time.Millisecond, 0, 2},                      // one entry, and its last call counts
+		{0, 900 * time.Millisecond, 899 * time.Millisecond, 2}, // still
+		{0, 900 * time.Millisecond, 900 * time.Millisecond, 0}, // not any more
+		{0, 999 * time.Millisecond, 998 * time.Millisecond, 2}, // the last moment of one entry
+		{0, time.Second, 0, 1},                                 // two entries
+		{0, time.Second, 999 * time.Millisecond, 1},            // of which the second counts
+		{0, time.Second, time.Second, 0},                       // nor that
+		{900 * time.Millisecond, 0, 899 * time.Millisecond, 2}, // the clock was set back between
+		{900 * time.Millisecond, 0, 900 * time.Millisecond, 0}, // and the later call counts
+	} {
+		var l policy.Ledger
+		took := policy.Reservation{Rule: "r", Caller: "a", Amount: "1.5", Window: window}
+		for _, at := range []time.Duration{c.first, c.second} {
+			l.Commit(l.Reserve(policy.Decision{Limits: []policy.Reservation{took}}, start.Add(at)))
+		}
+		count, sum := l.Used("r", "a", window, start.Add(window+c.looked))
+		if count != c.want || sum.Cmp(big.NewRat(int64(3*c.want), 2)) != 0 {
+			t.Errorf("calls at %s and %s, %s after the window: %d, sum %s; want %d", c.first, c.second, c.looked, count, sum, c.want)
+		}
+	}
+}

@@ -279,7 +279,10 @@ func TestLateAnswersAreForgottenAfterAWhile(t *testing.T) {
 	s := newStage(t, Options{})
 	s.open(writeFile("alice"))
 	s.says("alice", declines)
-	s.pass(16 * time.Minute)
+	s.pass(15*time.Minute - time.Nanosecond)
+	s.says("alice", approves)
+	s.wantNoted("late_answer", "already_answered")
+	s.pass(time.Nanosecond)
 	if acts := s.says("alice", approves); len(acts) != 0 {
 		t.Errorf("%v", acts)
 	}

@@ -256,3 +256,54 @@ func TestAYesHoldsWhereItWasGiven(t *testing.T) {
 		}
 	}
 }
+
+// Of two who do not say the same the one who would have it remembered for less time is
+// heard, whoever spoke last (FINDINGS T2).
+func TestOfTwoMemoriesTheShorterCountsInEitherOrder(t *testing.T) {
+	length := map[string]int{"": 0, "once": 0, "session": 1, "always": 2}
+	for first := range length {
+		for second := range length {
+			s := newStage(t, Options{})
+			q := rememberable("alice", "carol")
+			q.Terms.Need = 2
+			s.open(q)
+			for i, what := range []string{first, second} {
+				answer := keeps(what)
+				if what == "" {
+					answer = approves
+				}
+				s.says(q.Terms.Of[i], answer)
+			}
+			got := ""
+			if made := s.wantEnd(Allowed, "").Made; made != nil {
+				got = made.Keep
+			}
+			if length[got] != min(length[first], length[second]) {
+				t.Errorf("%q and %q make %q", first, second, got)
+			}
+		}
+	}
+}
+
+// What an earlier run had remembered with members beside the arguments counts for a
+// call with the same, and for none without or with others (FINDINGS T2).
+func TestAYesOfAnEarlierRunIsForWhatStoodBesideToo(t *testing.T) {
+	with := func(beside string) Question {
+		q := rememberable("alice")
+		q.Beside = []byte(beside)
+		return q
+	}
+	for _, was := range []string{"", `{"task":{"ttl":1}}`} {
+		first := newStage(t, Options{})
+		first.open(with(was))
+		first.says("alice", keeps("always"))
+		made := *first.wantEnd(Allowed, "").Made
+		for _, is := range []string{"", `{"task":{"ttl":1}}`, `{"task":{"ttl":2}}`} {
+			s := newStage(t, Options{Grants: []Grant{made}})
+			id := s.open(with(is))
+			if _, asked := s.d.pending[id]; asked == (was == is) {
+				t.Errorf("beside %q was agreed to, beside %q is asked about: %t", was, is, asked)
+			}
+		}
+	}
+}

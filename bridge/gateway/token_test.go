@@ -246,6 +246,7 @@ func TestREST(t *testing.T) {
 		{"GET", "/health", "", 200, `"protocol":"mcpx/v0.1","server":"mcpx-bridge","status":"healthy"`},
 		{"GET", "/metrics", "", 200, "\nmcpx_gateway_topics 2\n"},
 		{"GET", "/v0.1/topics/t/history?token=" + token, "", 401, ``},
+		{"GET", "/v0.1/topics/t/history?access_token=" + token, token, 401, `in the address`},
 		{"DELETE", "/v0/topics", token, 404, ``},
 	} {
 		status, body := h.get(c.method, c.path, c.token, nil, "")

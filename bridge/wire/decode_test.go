@@ -342,3 +342,20 @@ func TestARequestWithKeysThatAreAlikeCanBeAnswered(t *testing.T) {
 		t.Errorf("what a server answers is not judged: %v", err)
 	}
 }
+
+// A frame names at most 256 recipients and 256 links, and that many it may name
+// (FINDINGS T3).
+func TestAFrameMayNameAsManyAsTheBound(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	names := func(n int) string { return `["fs"` + strings.Repeat(`,"fs"`, n-1) + `]` }
+	for n, fits := range map[int]bool{1: true, 255: true, 256: true, 257: false} {
+		e, err := d.Decode([]byte(frame1(`["fs"]`, names(n))))
+		if fits != (err == nil) || fits && len(e.To) != n {
+			t.Errorf("to %d: %d, %v", n, len(e.To), err)
+		}
+		e, err = d.Decode([]byte(frame1(`"from":"bob"`, `"from":"bob","correlation_id":`+names(n))))
+		if fits != (err == nil) || fits && len(e.Corr) != n {
+			t.Errorf("%d links: %d, %v", n, len(e.Corr), err)
+		}
+	}
+}

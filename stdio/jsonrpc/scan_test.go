@@ -2,10 +2,12 @@ package jsonrpc_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -431,5 +433,31 @@ func TestFoundBeforeRefusal(t *testing.T) {
 	}
 	if jsonrpc.Scan(nil, jsonrpc.Judged, jsonrpc.MessageShape, slots[:]); slots[jsonrpc.ID].End != 0 {
 		t.Error("slots were not cleared")
+	}
+}
+
+// Both ends of both ranges of surrogates: two escapes are one character if and only if the
+// first is a high and the second a low one, as package encoding/json has it too (FINDINGS T3).
+func TestBothEndsOfBothRangesOfSurrogates(t *testing.T) {
+	edges := []rune{0x41, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff}
+	for _, first := range edges {
+		for _, second := range edges {
+			text := fmt.Sprintf(`"\u%04x\u%04X"`, first, second)
+			var want, mended string
+			if err := json.Unmarshal([]byte(text), &want); err != nil {
+				t.Fatal(err)
+			}
+			whole := !strings.ContainsRune(want, utf8.RuneError)
+			if got, ok := jsonrpc.Unquote([]byte(text)); ok != whole || ok && got != want {
+				t.Errorf("%s: %q %t, want %q %t", text, got, ok, want, whole)
+			}
+			out := jsonrpc.Mend([]byte(text))
+			if err := json.Unmarshal(out, &mended); err != nil || mended != want || whole && string(out) != text {
+				t.Errorf("%s is mended to %s, want what reads %q", text, out, want)
+			}
+			if got, ok := jsonrpc.Unquote(out); !ok || got != want {
+				t.Errorf("%s was %s: %q %t", out, text, got, ok)
+			}
+		}
 	}
 }
