@@ -229,6 +229,24 @@ func TestStderrGoesToTheLogAtAHundredLinesASecond(t *testing.T) {
 	})
 }
 
+// One long line is shown cut, once, and the lines after it are shown again, however it came
+// in pieces (FINDINGS T4).
+func TestTheLogGoesOnAfterOneLongLine(t *testing.T) {
+	long := strings.Repeat("x", 3*shownLine) + "tail of it"
+	for name, r := range map[string]io.Reader{
+		"at once":      strings.NewReader("before\n" + long + "\nafter\n"),
+		"in pieces":    io.MultiReader(strings.NewReader("before\n"+long[:2000]), strings.NewReader(long[2000:]), strings.NewReader("\nafter"), strings.NewReader("\n")),
+		"byte by byte": iotest.OneByteReader(strings.NewReader("before\n" + long + "\nafter\n")),
+	} {
+		log, text := logged()
+		tail := tail{log: log}
+		tail.drain(r)
+		if strings.Count(text(), "server stderr\" line=") != 3 || !strings.Contains(text(), "line=after") || strings.Contains(text(), "tail of it") {
+			t.Errorf("%s: %s", name, text())
+		}
+	}
+}
+
 func TestTailKeepsTheEndInBoundedMemory(t *testing.T) {
 	log, text := logged()
 	tail := tail{log: log}

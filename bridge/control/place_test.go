@@ -168,3 +168,36 @@ func dial(t *testing.T, path string) *control.Client {
 	t.Cleanup(c.Close)
 	return c
 }
+
+// Ids that are alike for as long as a socket's name may be have a socket each, and a door that
+// was closed gives its name back.
+func TestLongIdsHaveASocketEachAndGiveItBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	alike := strings.Repeat("a", 24)
+	paths := map[string]string{}
+	for range 2 { // the second time the same names are free again
+		var doors []*control.Door
+		for _, id := range []string{alike, alike + "b", alike + "c", alike[:23]} {
+			d, err := control.Open(control.Options{Dir: dir, ID: id, Bridge: controltest.New("x")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			doors = append(doors, d)
+			for other, path := range paths {
+				if (other == id) != (path == d.Path()) {
+					t.Errorf("%s is at %s, and %s at %s", id, d.Path(), other, path)
+				}
+			}
+			paths[id] = d.Path()
+			if strings.HasSuffix(d.Path(), "~2.sock") {
+				t.Errorf("%s is taken for the second of its id: %s", id, d.Path())
+			}
+		}
+		for _, d := range doors {
+			d.Close()
+			if _, err := os.Stat(d.Path()); err == nil {
+				t.Errorf("%s is still there", d.Path())
+			}
+		}
+	}
+}

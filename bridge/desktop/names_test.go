@@ -76,3 +76,19 @@ func TestNamesAreValidDistinctAndTheSameInEveryOrder(t *testing.T) {
 		}
 	}
 }
+
+// A readable name as long as the limit stands as it is, and one byte more is shortened
+// (FINDINGS T3).
+func TestANameOfExactlyTheLimitStandsAsItIs(t *testing.T) {
+	for _, most := range []int{desktop.LeastName, 46, desktop.MaxName} {
+		for _, peer := range []string{"f", "fs-0123456789"} {
+			for over := range 2 {
+				p := desktop.Pair{Peer: peer, Name: strings.Repeat("t", most-len(peer)-2+over)}
+				got := p.Export(most)
+				if whole := got == p.Peer+"__"+p.Name; whole != (over == 0) || len(got) != most {
+					t.Errorf("%d over %d: %q has %d bytes", over, most, got, len(got))
+				}
+			}
+		}
+	}
+}

@@ -265,6 +265,25 @@ func TestPacing(t *testing.T) {
 			}
 		})
 	})
+	t.Run("half of the burst is kept for answers, and what was dropped is counted once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var c counter
+			g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
+			s := sit(t, g.bubble(t, Options{Pace: 50})) // a burst of ten
+			s.want("taken")
+			for range 20 {
+				s.Send(Progress, []byte("progress"))
+			}
+			for i := range 5 {
+				s.Send(Reply, fmt.Append(nil, i))
+			}
+			s.Flush()
+			synctest.Wait()
+			if got := strings.Join(c.take(), " "); got != "progress progress progress progress progress 0 1 2 3 4" {
+				t.Errorf("at once arrived %s", got)
+			}
+		})
+	})
 	t.Run("what waits is said before we leave", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c counter

@@ -44,3 +44,16 @@ func TestWhoseShareIsWholeAgainTakesNoRoom(t *testing.T) {
 		t.Errorf("%d shares are kept", len(r.shares))
 	}
 }
+
+// At one moment a share is so many records, and not one more.
+func TestAShareIsExactlyItsBurst(t *testing.T) {
+	var r Records
+	for i := range Burst + 2 {
+		if got := r.Take(start, "mallory"); got != (i < Burst) {
+			t.Errorf("record %d at once: %t", i+1, got)
+		}
+	}
+	if got, want := r.Sums(start), []Sum{{"mallory", 2}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
