@@ -17,8 +17,14 @@ import (
 // server writes the pids of all that it is and starts to a file.
 func sweeping(t *testing.T, command string) (us *exec.Cmd, pids func() []int) {
 	t.Helper()
+	return sweepingBehind(t, stdiotest.Script{}, command)
+}
+
+// sweepingBehind is sweeping with a server that behaves as the script has it.
+func sweepingBehind(t *testing.T, script stdiotest.Script, command string) (us *exec.Cmd, pids func() []int) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "pids")
-	server := strings.Join(stdiotest.Command(t, stdiotest.Script{}), "' '")
+	server := strings.Join(stdiotest.Command(t, script), "' '")
 	us = exec.Command(os.Args[0], playSweeper, "sh", "-c", strings.ReplaceAll(command, "PIDS", file)+"\necho $$ >> "+file+"\nexec '"+server+"'")
 	us.Stderr = os.Stderr
 	if err := us.Start(); err != nil {
@@ -56,6 +62,32 @@ func TestWhatFledTheServerIsEndedWithIt(t *testing.T) {
 			}
 			wantGone(t, pids()...)
 		})
+	}
+}
+
+// Whatever a server started is asked to stop before it is killed, as the server is: each
+// writes down the TERM that reached it. It is so if the server goes by itself, and if
+// nothing but a KILL ends it (FINDINGS T4).
+func TestWhatFledTheServerIsAskedBeforeItIsKilled(t *testing.T) {
+	for name, script := range map[string]stdiotest.Script{
+		"of one that goes":  {},
+		"of one that stays": {IgnoreEOF: true, IgnoreTerm: true},
+	} {
+		for way, start := range map[string]string{"a session of its own": "%s &", "a daemon": "(%s &) &"} {
+			t.Run(name+", "+way, func(t *testing.T) {
+				asked := filepath.Join(t.TempDir(), "asked")
+				us, pids := sweepingBehind(t, script, fmt.Sprintf(start, `setsid sh -c 'trap "echo asked > `+asked+`; exit" TERM; echo $$ >> PIDS; while :; do sleep 1000 & wait; done'`))
+				poll(t, "both processes", func() bool { return len(pids()) == 2 })
+				us.Process.Signal(syscall.SIGTERM)
+				if err := us.Wait(); err != nil {
+					t.Error(err)
+				}
+				wantGone(t, pids()...)
+				if text, err := os.ReadFile(asked); err != nil || string(text) != "asked\n" {
+					t.Errorf("it was killed and not asked before: %q, %v", text, err)
+				}
+			})
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func sweeper(argv []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	o := quick(argv)
-	o.Sweep = true
+	o.Sweep, o.Stop.Term = true, 2*time.Second // long enough for who is asked to write that down
 	s := New(o)
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
