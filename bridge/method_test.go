@@ -103,3 +103,15 @@ func TestAProposalToReadIsJudgedAsARead(t *testing.T) {
 		t.Errorf("the server got %q", s.lines)
 	}
 }
+
+// A prompt whose name is too long to be kept was judged as one without a name.
+func TestAPromptWithALongNameIsNotOneWithoutAName(t *testing.T) {
+	const rules = "version: 1\ndefault: deny\nrules:\n- {name: all, allow: ['*'], methods: [prompts/get]}\n- {name: never, deny: ['secret*'], methods: [prompts/get]}\n"
+	everyDialect(t, rules, func(s *stage) {
+		s.sends1("e1", "prompts/get", "", `{"name":"secret`+strings.Repeat(" ", keyMax)+`"}`)
+		if len(s.lines) > 0 {
+			t.Fatalf("the server got %.80q", s.lines)
+		}
+		s.has(s.frames[len(s.frames)-1], "-32602", "the name of the prompt is longer than 4096 bytes")
+	})
+}

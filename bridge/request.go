@@ -186,6 +186,9 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if subscription := env.Method == "resources/subscribe" || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
 		return invalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
 	}
+	if env.Method == "prompts/get" && len(env.Key) > keyMax {
+		return invalidParams("the name of the prompt is longer than " + strconv.Itoa(keyMax) + " bytes"), true // else rules would see none
+	}
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
 		return invalidParams("the params must be an object"), true // else nobody could judge them
 	}

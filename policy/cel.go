@@ -118,7 +118,22 @@ func (e *expression) looksAt(a *cel.Ast) {
 			}
 		}
 	}))
-	e.whole = uses > 0
+	if e.whole = uses > 0; iterates(a) { // then keys may be compared with any text that it holds
+		celast.PreOrderVisit(a.NativeRep().Expr(), celast.NewExprVisitor(func(x celast.Expr) {
+			if s, ok := literalText(x); ok {
+				e.innerName(s)
+			}
+		}))
+	}
+}
+
+// iterates reports whether an expression goes through the members of something, as
+// exists and all do: their names are values to it.
+func iterates(a *cel.Ast) (found bool) {
+	celast.PreOrderVisit(a.NativeRep().Expr(), celast.NewExprVisitor(func(x celast.Expr) {
+		found = found || x.Kind() == celast.ComprehensionKind
+	}))
+	return found
 }
 
 func (e *expression) innerName(s string) {

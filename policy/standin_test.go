@@ -37,3 +37,20 @@ func TestAnArgumentOfAnotherTypeChoseWhoIsAsked(t *testing.T) {
 		t.Error("one is enough")
 	}
 }
+
+// Names that an expression goes through were compared as they are spelled.
+func TestAKeyThatIsGoneThroughIsKnownInAnotherCase(t *testing.T) {
+	for _, when := range []string{`args.exists(k, k == "secret")`, `args.exists(k, k in ["other", "secret"])`, `has(args.opts) && args.opts.exists(k, k == "secret")`} {
+		p := load(t, "default: allow\nrules:\n- {name: never, deny: [x], when: '"+when+"'}\n")
+		for _, args := range []string{`{"SECRET":1,"opts":{"\u017fecret":1}}`, `{"secret":1,"opts":{"secret":1}}`} {
+			d := p.Decide(policy.Call{From: "x", Via: "request", Method: "tools/call", Tool: "x", Args: []byte(args), Now: time.Unix(0, 0)}, nil)
+			if d.Verdict != policy.Deny {
+				t.Errorf("%s of %s: %s", when, args, d)
+			}
+		}
+		d := p.Decide(policy.Call{From: "x", Via: "request", Method: "tools/call", Tool: "x", Args: []byte(`{"plain":1,"opts":{"a":1}}`), Now: time.Unix(0, 0)}, nil)
+		if d.Verdict != policy.Allow {
+			t.Errorf("%s: %s", when, d)
+		}
+	}
+}
