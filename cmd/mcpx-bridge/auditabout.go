@@ -68,15 +68,15 @@ func programFile(name, dir string) (file, sum string) {
 	if file, err = filepath.Abs(file); err != nil {
 		return "", ""
 	}
+	info, err := os.Stat(file) // before it is opened: a pipe would hold us
+	if err != nil || !info.Mode().IsRegular() || info.Size() > hashMost {
+		return file, ""
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return file, ""
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > hashMost {
-		return file, ""
-	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return file, ""
