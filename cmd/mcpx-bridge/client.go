@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -71,7 +72,7 @@ entry mcpx that starts another program is left alone.`,
 		Args:      arguments(1, -1),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.clientInstall(start, cmd.ArgsLenAtDash(), args)
+			return p.clientInstall(cmd.Context(), start, cmd.ArgsLenAtDash(), args)
 		},
 	}
 	p.scopeFlags(cmd)
@@ -97,7 +98,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 		Args:      arguments(2, 2),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.editClient(args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
+			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 				flags, err := p.carried(start.run)
 				if err != nil {
 					return nil, err
@@ -132,7 +133,7 @@ back the very bytes they had, whatever else in the file has changed.`,
 		Args:      arguments(2, 2),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.editClient(args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
+			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
 				return at.Unwrap(exe, args[1], h)
 			})
 		},
@@ -154,7 +155,7 @@ If somebody else changed it since, the difference is shown and nothing happens;
 		Args:      arguments(1, 1),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.editClient(args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {
+			return p.editClient(cmd.Context(), args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {
 				return h.Undo(at, p.s.Force)
 			})
 		},
@@ -171,7 +172,7 @@ func (p *program) scopeFlags(cmd *cobra.Command) {
 }
 
 // clientInstall is told where the -- was; -1 means that there was none.
-func (p *program) clientInstall(start starters, dash int, args []string) error {
+func (p *program) clientInstall(ctx context.Context, start starters, dash int, args []string) error {
 	server := args[1:]
 	switch {
 	case len(server) > 0 && dash != 1:
@@ -179,7 +180,7 @@ func (p *program) clientInstall(start starters, dash int, args []string) error {
 	case len(server) == 0 && dash >= 0:
 		return misused("without -- the client gets the tools of the topic", "install: no command of a server stands behind --")
 	}
-	return p.editClient(args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
+	return p.editClient(ctx, args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 		e, err := p.ourEntry(start, exe, server)
 		if err != nil {
 			return nil, err
@@ -190,7 +191,7 @@ func (p *program) clientInstall(start starters, dash int, args []string) error {
 
 // editClient thinks a change through, and shows it or makes it so. Only one of
 // our processes does so at a time.
-func (p *program) editClient(name string, think func(exe string, at install.Place, h install.History) (*install.Change, error)) error {
+func (p *program) editClient(ctx context.Context, name string, think func(exe string, at install.Place, h install.History) (*install.Change, error)) error {
 	at, err := p.clientPlace(name)
 	if err != nil {
 		return err
@@ -204,7 +205,7 @@ func (p *program) editClient(name string, think func(exe string, at install.Plac
 		return err
 	}
 	if !p.s.DryRun {
-		unlock, err := state.lockClients()
+		unlock, err := state.lockClients(ctx)
 		if err != nil {
 			return err
 		}
@@ -297,19 +298,27 @@ func sameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// lockClients makes us the only process that edits clients' files.
-func (d stateDir) lockClients() (unlock func() error, err error) {
+// clientWait is how long an edit waits for another that is under way.
+const clientWait = 10 * time.Second
+
+// lockClients makes us the only process that edits clients' files. Two commands at
+// once run one after the other.
+func (d stateDir) lockClients(ctx context.Context) (unlock func() error, err error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	f, err := d.lock("client.lock")
-	if err != nil {
-		return nil, err
+	for began := time.Now(); ; {
+		f, err := d.lock("client.lock")
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			return f.Close, nil
+		}
+		if time.Since(began) > clientWait || !pause(ctx, freeAgain) {
+			return nil, fail(exitFailed, "try again when it is done", "another mcpx-bridge client is at work")
+		}
 	}
-	if f == nil {
-		return nil, fail(exitFailed, "try again when it is done", "another mcpx-bridge client is at work")
-	}
-	return f.Close, nil
 }
 
 // clientFailure words what package install found, and shows the difference if

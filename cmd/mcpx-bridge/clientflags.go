@@ -168,8 +168,40 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 		return e, err
 	}
 	command, err := fromAnywhere(server[0])
-	e.Args = slices.Concat([]string{"run", "--stdio"}, flags, []string{"--", command}, server[1:])
-	return e, err
+	if err != nil {
+		return e, err
+	}
+	words := []string{command}
+	for _, word := range server[1:] {
+		abs := hereOnly(word)
+		if abs != word {
+			p.log.Info(word + " is written as " + abs + ": the client starts the server in a directory of its own choice")
+		}
+		words = append(words, abs)
+	}
+	e.Args = slices.Concat([]string{"run", "--stdio"}, flags, []string{"--"}, words)
+	return e, nil
+}
+
+// hereOnly is an argument that names something in this directory as it is named
+// from anywhere: a file that is there, as in node server.js, or a path that begins
+// with a dot. All else is an argument of whose meaning we know nothing.
+func hereOnly(word string) string {
+	if word == "" || strings.HasPrefix(word, "-") || filepath.IsAbs(word) {
+		return word
+	}
+	abs, err := filepath.Abs(word)
+	if err != nil {
+		return word
+	}
+	slashed := filepath.ToSlash(word)
+	if slashed == "." || slashed == ".." || strings.HasPrefix(slashed, "./") || strings.HasPrefix(slashed, "../") {
+		return abs
+	}
+	if info, err := os.Stat(abs); err != nil || !info.Mode().IsRegular() {
+		return word
+	}
+	return abs
 }
 
 // fromAnywhere is a command that means the same in every directory. One without

@@ -164,6 +164,10 @@ func (p Place) lookup(v Verb, server string) (*Change, document, *slot, error) {
 		return nil, d, nil, p.at(d, s, server+" is not started by the client: it has an address", hint)
 	case s.wrong != "":
 		return nil, d, nil, p.at(d, s, server+": "+s.wrong, hint)
+	case v == Wrap && s.remote:
+		return nil, d, nil, p.at(d, s, server+" has a command and an address, and which of them counts is its client's to say", "take one of the two out first")
+	case strings.TrimSpace(s.entry.Command) == "":
+		return nil, d, nil, p.at(d, s, server+": its command is empty", hint)
 	}
 	return c, d, s, nil
 }

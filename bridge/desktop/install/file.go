@@ -61,8 +61,11 @@ func load(name string) (target, content, error) {
 // they are there.
 func resolve(name string) (string, error) {
 	path, err := filepath.EvalSymlinks(name)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return path, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", &Error{File: name, Msg: "the links and directories of its path cannot be followed: " + err.Error(), Hint: "a link may lead back to itself"}
+	}
+	if err == nil {
+		return path, nil
 	}
 	if _, err := os.Lstat(name); err == nil {
 		return "", &Error{File: name, Msg: "it is a symbolic link that leads nowhere", Hint: "make the file it leads to, or take the link out"}

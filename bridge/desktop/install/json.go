@@ -30,6 +30,9 @@ func readJSON(text []byte, key string) (page, error) {
 		return p, nil
 	}
 	root, err := hujson.Parse(text)
+	if whole, ok := hujson.Parse(ended(text)); err != nil && ok == nil {
+		root, err = whole, nil
+	}
 	if err != nil {
 		return nil, notJSON(err)
 	}
@@ -50,6 +53,10 @@ func readJSON(text []byte, key string) (page, error) {
 	}
 	return p, nil
 }
+
+// ended is a copy of a text that ends in a newline: the parser takes no comment at
+// the end without one. Nothing is added where anything is edited.
+func ended(text []byte) []byte { return append(bytes.Clone(text), '\n') }
 
 // notJSON takes the place out of the parser's words.
 func notJSON(err error) error {
@@ -88,7 +95,7 @@ func (p *jsonPage) slot(m *hujson.ObjectMember) slot {
 		s.wrong = "it should be an object, { … }"
 		return s
 	}
-	for _, key := range []string{"url", "serverUrl", "httpUrl"} {
+	for _, key := range []string{"url", "uri", "serverUrl", "httpUrl"} {
 		if at, _ := member(p.text, &m.Value, key); at != nil {
 			s.remote = true
 		}
@@ -270,7 +277,7 @@ func treeJSON(text []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return tree, nil
 	}
-	plain, err := hujson.Standardize(bytes.Clone(text))
+	plain, err := hujson.Standardize(ended(text))
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (p *tomlPage) field(s *slot, key string, kv *unstable.Node, inline bool) {
 	last := lastKey(kv)
 	whole := span{int(kv.Raw.Offset), int(kv.Raw.Offset + kv.Raw.Length)}
 	switch key {
-	case "url":
+	case "url", "uri", "serverUrl", "httpUrl":
 		s.remote = true
 	case "command":
 		if v.Kind != unstable.String {

@@ -22,6 +22,7 @@ type yamlPage struct {
 
 	table *ast.MappingValueNode // nil: there are no servers
 	next  int                   // where what follows the servers begins: the next key, or the end
+	end   int                   // where the document ends
 	empty bool                  // the table is there, with nothing in it
 	flow  bool                  // the table is written in braces
 	open  int                   // with flow, or empty: behind the brace, or behind the key's colon
@@ -31,7 +32,7 @@ type yamlPage struct {
 func (p *yamlPage) slots() []slot { return p.all }
 
 func readYAML(text []byte, key string) (page, error) {
-	p := &yamlPage{text: text, key: key, next: len(text), lines: lineStarts(text)}
+	p := &yamlPage{text: text, key: key, next: len(text), end: len(text), lines: lineStarts(text)}
 	if at := loneReturn(text); at >= 0 {
 		return nil, wrongAt(text, at, "a line ends in a carriage return alone here")
 	}
@@ -45,7 +46,7 @@ func readYAML(text []byte, key string) (page, error) {
 		if d.Body == nil {
 			continue
 		}
-		if body != nil || d.End != nil {
+		if body != nil || d.End != nil && !p.ends(d.End.Position.Line) {
 			return nil, wrongAt(text, p.offset(d.Body), "there is more than one document in the file")
 		}
 		body = d.Body
@@ -58,6 +59,19 @@ func readYAML(text []byte, key string) (page, error) {
 		return nil, wrongAt(text, p.offset(body), "there should be keys, each in a line of its own")
 	}
 	return p, p.find(pairs)
+}
+
+// ends reports whether the ... of a line ends the whole file, with comments behind
+// it at most. Nothing is put behind it then.
+func (p *yamlPage) ends(line int) bool {
+	at := p.offsetOf(line, 1)
+	for rest := range bytes.Lines(p.text[min(at+len("..."), len(p.text)):]) {
+		if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
+			return false
+		}
+	}
+	p.next, p.end = at, at
+	return true
 }
 
 func unix(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
@@ -141,8 +155,16 @@ func (p *yamlPage) find(pairs []*ast.MappingValueNode) error {
 	if p.table == nil {
 		return nil
 	}
-	if _, ok := p.table.Value.(*ast.NullNode); ok {
+	if n, ok := p.table.Value.(*ast.NullNode); ok {
 		p.empty, p.open = true, p.offset(p.table)+1
+		p.shut = p.open
+		if at := p.offset(n); at >= p.open { // it may be written, as ~ or null, or not
+			for _, word := range []string{"~", "null", "Null", "NULL"} {
+				if bytes.HasPrefix(p.text[at:], []byte(word)) {
+					p.shut = at + len(word)
+				}
+			}
+		}
 		return nil
 	}
 	servers, flow, ok := mapping(p.table.Value)
@@ -170,7 +192,7 @@ func (p *yamlPage) slot(m *ast.MappingValueNode) slot {
 	var args *ast.MappingValueNode
 	for _, f := range members {
 		switch keyText(f) {
-		case "uri", "url":
+		case "uri", "url", "serverUrl", "httpUrl":
 			s.remote = true
 		case "cmd":
 			p.command(&s, f, flow)
@@ -281,17 +303,17 @@ func (p *yamlPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 	case p.empty && p.flow:
 		return []edit{{span{p.open - 1, p.shut}, end + block}}, nil
 	case p.empty:
-		return []edit{insert(p.open, end+block)}, nil
+		return []edit{{span{p.open, p.shut}, end + block}}, nil
 	}
 	return []edit{p.behind(block + end)}, nil
 }
 
 // append puts lines at the end of the file.
 func (p *yamlPage) append(lines string) edit {
-	if len(p.text) > 0 && !bytes.HasSuffix(p.text, []byte("\n")) {
+	if p.end > 0 && !bytes.HasSuffix(p.text[:p.end], []byte("\n")) {
 		lines = newline(p.text) + lines
 	}
-	return insert(len(p.text), lines)
+	return insert(p.end, lines)
 }
 
 // behind puts lines behind the last server, before the blank lines and the
