@@ -319,7 +319,9 @@ func (e *Engine) declined(c *call, r Refusal) {
 	if slices.ContainsFunc(acts, told) {
 		of.State = "told"
 	}
-	e.note(of)
+	if !c.summedUp {
+		e.note(of)
+	}
 	e.live(acts)
 	delete(e.offers.calls, c.life)
 }
@@ -338,10 +340,10 @@ func about(l *proposal.Life) Record {
 	return r
 }
 
-// refused puts a refusal on record, unless that of its call is there already,
-// and tells the proposer.
+// refused puts a refusal on record, unless that of its call is there already or the
+// proposer's share is spent, and tells the proposer.
 func (e *Engine) refused(a proposal.Refused) {
-	if e.offers.calls[a.Life] == nil {
+	if e.offers.calls[a.Life] == nil && e.itemised(a.Life.Proposer) {
 		r := about(a.Life)
 		r.Event, r.Reason, r.Detail, r.State = "rejected", a.Reason, a.Detail, "untold"
 		if told(a) {
@@ -375,12 +377,19 @@ func (e *Engine) noted(a proposal.Noted) {
 	case "withdrawn", "expired":
 		r.Reason = e.policy.RedactText(r.Reason)
 	}
-	if !a.Quiet {
+	if !a.Quiet && (!bareWord(a.Event) || e.itemised(a.Life.Proposer)) {
 		e.note(r)
 	}
 	if a.Moot {
 		e.moot(a.Life, a.Event)
 	}
+}
+
+// bareWord reports whether a proposer can have such a record written as often as it
+// likes, and nothing need come of it. What is asked or runs for a proposal has records
+// of its own.
+func bareWord(event string) bool {
+	return event == "proposed" || event == "withdrawn" || event == "expired"
 }
 
 // moot ends what is under way about a proposal and has not started.

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"sync/atomic"
 	"unicode"
 )
 
@@ -54,9 +55,56 @@ func Hidden(r rune) bool {
 	return hidden
 }
 
+// What is known of a character, in one byte: its sort, and whether it is of any or
+// stands on the one before it.
+const (
+	isHidden = 0x80
+	stacks   = 0x40
+)
+
+// known holds what was found out of 256 characters each, when one of them was first
+// seen: to ask the tables about each of 15 MiB of them took a second and a half, and
+// everybody waited. All pages are 1.1 MiB.
+var known [(unicode.MaxRune + 1) / 256]atomic.Pointer[[256]uint8]
+
+// look is sortOf, and whether a character combines with the one before it (M).
+func look(r rune) (sort mark, hidden, combines bool) {
+	page := known[r>>8].Load()
+	if page == nil {
+		page = new([256]uint8)
+		for i := range page {
+			page[i] = describe(r&^0xFF + rune(i))
+		}
+		known[r>>8].Store(page)
+	}
+	is := page[r&0xFF]
+	return mark(is &^ (isHidden | stacks)), is&isHidden != 0, is&stacks != 0
+}
+
+func describe(r rune) uint8 {
+	sort, hidden := lookUp(r)
+	is := uint8(sort)
+	if hidden {
+		is |= isHidden
+	}
+	if unicode.Is(unicode.M, r) {
+		is |= stacks
+	}
+	return is
+}
+
 // sortOf says of what sort a character is, and whether it is of any: those
 // that are not are the ones that may be seen.
 func sortOf(r rune) (mark, bool) {
+	if r >= ' ' && r < 0x7F {
+		return 0, false
+	}
+	sort, hidden, _ := look(r)
+	return sort, hidden
+}
+
+// lookUp asks the tables.
+func lookUp(r rune) (mark, bool) {
 	switch {
 	case r >= ' ' && r < 0x7F:
 		return 0, false

@@ -182,11 +182,18 @@ const maxStack = 4
 func (m *Marks) append(dst []byte, s string, escape func([]byte, rune) []byte, quoted bool) []byte {
 	stack := maxStack // nothing to stand on yet
 	for len(s) > 0 {
+		if n := run(s); n > 0 {
+			dst, s, stack = append(dst, s[:n]...), s[n:], maxStack
+			if last := dst[len(dst)-1] | 0x20; last >= 'a' && last <= 'z' || last >= '0' && last <= '9' {
+				stack = 0
+			}
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s)
 		bad := r == utf8.RuneError && n == 1
 		was := s[0]
 		s = s[n:]
-		switch sort, hidden := sortOf(r); {
+		switch sort, hidden, combines := look(r); {
 		case bad:
 			m[broken]++
 			dst, stack = escape(dst, rune(was)), maxStack
@@ -195,7 +202,7 @@ func (m *Marks) append(dst []byte, s string, escape func([]byte, rune) []byte, q
 		case hidden:
 			m[sort]++
 			dst, stack = escape(dst, r), maxStack
-		case unicode.Is(unicode.M, r):
+		case combines:
 			if stack++; stack > maxStack {
 				m[combining]++
 				dst = escape(dst, r)
@@ -211,6 +218,17 @@ func (m *Marks) append(dst []byte, s string, escape func([]byte, rune) []byte, q
 		}
 	}
 	return dst
+}
+
+// run is how many bytes at the beginning of s are letters and the like in ASCII, which
+// are copied as they are. Quotes and backslashes are none.
+func run(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7F || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // short is how a character is escaped inside quotes, where people know it so.
