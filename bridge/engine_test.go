@@ -620,3 +620,17 @@ func TestTheSameEventsGiveTheSameEffects(t *testing.T) {
 		}
 	}
 }
+
+// A proposal is no request, and is not answered like one (seen in a simulated world
+// with small shares).
+func TestAProposalBeyondTheShareIsNotAnsweredAsARequest(t *testing.T) {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, allowsSome), Share: 1})
+	s.seatWith("bob")
+	s.startServer()
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	s.frames = nil
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"p1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/proposal:tools/call","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
+	if len(s.frames) != 0 || s.asked() != 1 || !s.noted("dropped", "share_full") {
+		t.Errorf("%d frames, %d calls, %+v", len(s.frames), s.asked(), s.notes)
+	}
+}

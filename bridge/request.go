@@ -146,7 +146,11 @@ func (e *Engine) repeated(env *wire.Envelope) bool {
 		e.drop(env, "duplicate_id_different_body", "")
 		return true
 	case replay.Full:
-		e.refuse(env, shareIsFull())
+		if env.Kind == wire.Request { // to a proposal nobody owes an answer, and a response is none
+			e.refuse(env, shareIsFull())
+		} else {
+			e.drop(env, "share_full", shareIsFull().Message)
+		}
 		return true
 	}
 	if e.calls.open[requestKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
