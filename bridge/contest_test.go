@@ -250,10 +250,10 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 		},
 		"the runner leaves": func(s *stage) { s.leaves("carol") },
 		"the runner refuses": func(s *stage) {
-			s.says("carol", "a1", wire.Response, "tools/call", "write_file", "r1", `{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}`)
+			s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}}`)
 		},
 		"the runner does not know it": func(s *stage) {
-			s.says("carol", "a1", wire.Response, "tools/call", "write_file", "r1", `{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}}`)
+			s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}}}`)
 		},
 	} {
 		s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
@@ -274,7 +274,7 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 	s.proposes("bob", "p1", "", "write_file", path, "")
 	s.question()
 	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
-	s.says("carol", "a1", wire.Response, "tools/call", "write_file", "r1", `{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"half done"}}`)
+	s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"half done"}}}`)
 	if _, is := s.maybeQuestion(); is {
 		t.Error("what may have run is asked again")
 	}

@@ -427,18 +427,18 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	p := d.offer("bob", "p", []string{"a", "me"}, nil)
 	d.said = nil
-	d.do(d.book.Answered("mallory", []string{"p"}, Served, true))
-	d.do(d.book.Answered("a", []string{"p"}, Served, false)) // the dialect knows no such answers
-	d.do(d.book.Answered("a", []string{"p"}, Spoilt, true))  // of no request: it may be anything
+	d.do(d.book.Answered("mallory", nil, []string{"p"}, Served, true))
+	d.do(d.book.Answered("a", nil, []string{"p"}, Served, false)) // the dialect knows no such answers
+	d.do(d.book.Answered("a", nil, []string{"p"}, Spoilt, true))  // of no request: it may be anything
 	d.expect()
 	d.do(d.book.Taken(p, Run{"r1", "alice", "a"}))
 	d.expect("taken p")
-	d.do(d.book.Answered("mallory", []string{"r1"}, Served, true))
-	d.do(d.book.Answered("me", []string{"r1"}, Served, true))
+	d.do(d.book.Answered("mallory", nil, []string{"r1"}, Served, true))
+	d.do(d.book.Answered("me", nil, []string{"r1"}, Served, true))
 	d.expect()
-	d.do(d.book.Answered("a", []string{"r1"}, Spoilt, true))
+	d.do(d.book.Answered("a", nil, []string{"r1"}, Spoilt, true))
 	d.expect("unfulfilled p")
-	d.do(d.book.Answered("a", []string{"p"}, Served, true))
+	d.do(d.book.Answered("a", nil, []string{"p"}, Served, true))
 	d.expect("fulfilled p")
 
 	// A runner that leaves has not served it.
@@ -473,7 +473,7 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 		run := fmt.Sprint("r", i)
 		d.do(d.book.Taken(p, Run{run, "mallory", "a"}))
 		d.book.Lent(p, env)
-		d.do(d.book.Answered("a", []string{run}, Unserved, true))
+		d.do(d.book.Answered("a", nil, []string{run}, Unserved, true))
 		if i == reopenedMost {
 			d.expect("taken p", "unfulfilled p")
 		} else {
@@ -488,4 +488,20 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	d.do(d.book.Taken(q, Run{"s1", "mallory", "me"}))
 	d.do(d.book.Nobody("s1"))
 	d.expect("taken qq", "unfulfilled qq")
+}
+
+// A refusal of another request that had the envelope id of the one that serves a
+// proposal was taken for that one's, and the proposal was served twice.
+func TestARefusalToSomebodyElseReopensNothing(t *testing.T) {
+	for _, how := range []Upshot{Unserved, Spoilt} {
+		d := newDesk(t, Options{}, Rules{Broadcast: true})
+		p := d.offer("bob", "p", nil, nil)
+		d.do(d.book.Taken(p, Run{"r1", "alice", "carol"}))
+		d.book.Lent(p, &wire.Envelope{Payload: []byte(`{}`)})
+		d.do(d.book.Answered("carol", []string{"mallory"}, []string{"r1"}, how, true))
+		d.expect("consider p", "taken p")
+		if p.State != Running {
+			t.Errorf("it is %v", p.State)
+		}
+	}
 }

@@ -163,11 +163,16 @@ func (b *Book) end(l *Life, how Upshot) {
 // Answered: an answer of another participant was seen that refers to requests,
 // or, where the dialect knows such answers (direct), to a proposal itself (WIRE
 // 7.8). It counts from whom the request was made to, or whom the proposal was
-// addressed to; the others could claim anything.
-func (b *Book) Answered(who string, refers []string, how Upshot, direct bool) []Act {
+// addressed to; the others could claim anything. It counts only where it goes to who
+// made the request or the proposal, or to nobody: anybody may make another request of
+// the same id, and have that refused.
+func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
 		if l := b.byRun[key{who, id}]; l != nil {
+			if len(to) > 0 && !slices.Contains(to, l.By) && !slices.Contains(to, l.Proposer) {
+				continue
+			}
 			b.end(l, how)
 			return b.out
 		}

@@ -60,7 +60,7 @@ func walk(t *testing.T, r *rand.Rand) {
 			l := any()
 			d.do(d.book.Ended(l, l.Run, Upshot(r.IntN(3))))
 		case 11:
-			d.do(d.book.Answered(who(), []string{id()}, Served, true))
+			d.do(d.book.Answered(who(), nil, []string{id()}, Served, true))
 		case 12:
 			d.book.Contends(any())
 		case 13:
