@@ -159,18 +159,26 @@ func (s *serving) Received(e *wire.Envelope) {
 }
 
 func (s *serving) presence(e *wire.Envelope) {
-	event, who, err := e.Presence()
-	if err != nil {
+	state, who := moved(e)
+	switch state {
+	case "joined":
+		s.server.Step(desktop.Came{Peer: peerOf(who)})
+	case "left":
+		s.server.Step(desktop.Left{ID: who.ID})
+	default:
 		return
 	}
-	switch event { // another word, as that somebody was invited, is no joining (FINDINGS D11)
-	case "join":
-		s.server.Step(desktop.Came{Peer: peerOf(who)})
-		s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "joined"})
-	case "leave":
-		s.server.Step(desktop.Left{ID: who.ID})
-		s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: "left"})
+	s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: state})
+}
+
+// moved reads who joined or left; "" for any other word, as that somebody was
+// invited, which is no joining (FINDINGS D11).
+func moved(e *wire.Envelope) (state string, who wire.Participant) {
+	event, who, err := e.Presence()
+	if err != nil {
+		return "", who
 	}
+	return map[string]string{"join": "joined", "leave": "left"}[event], who
 }
 
 func (s *serving) Refused(*wire.Refused) {}
