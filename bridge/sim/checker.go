@@ -42,6 +42,9 @@ type checker struct {
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
+	filed      *rulebook             // what the file says that is not in force, as far as is known
+	filedAs    string                // the question whether it may be
+	filedYes   bool                  // which the person at this machine has said yes to
 	streaks    map[streakKey]*streak // of refusals
 	unreads    map[envelopeKey]int   // frames that could be read in no or two ways, as often as each came
 	absences   map[string]*absence
@@ -60,6 +63,7 @@ func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
+	c.filed, c.filedAs, c.filedYes = nil, "", false
 	c.streaks = map[streakKey]*streak{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 }
@@ -267,6 +271,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	if r.Event == "modified" {
 		c.amended(r.Question)
 	}
+	c.ofFile(r)
 	cl := c.claimOf(r.From, r.Env)
 	c.ofOffer(cl, r)
 	if cl == nil || r.Event == "dropped" && !slices.Contains([]string{"outbox_full", "caller_gone", "shutting_down"}, r.Reason) {

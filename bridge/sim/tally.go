@@ -65,6 +65,9 @@ func (t *Tally) remembered(lasted bool) {
 func (t *Tally) met(p *process, ev bridge.Event) {
 	t.Events++
 	name := reflect.TypeOf(ev).Name()
+	if name == "Saved" {
+		name = "Reloaded"
+	}
 	if a, ok := ev.(bridge.Arrived); ok {
 		name = frameName(a.Envelope.Kind)
 	}

@@ -333,6 +333,7 @@ func (c *checker) showedLocally(s shown) {
 func (c *checker) localAnswer(_ *process, a approval.Answer) {
 	cl := c.questions[a.Question]
 	digest, ok := c.local[a.Question]
+	c.filedAnswer(a, digest)
 	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] {
 		return
 	}

@@ -261,8 +261,12 @@ func (w *world) leaver() *person {
 
 func (w *world) reload() {
 	w.owner.now++
-	w.check.reloaded(w.book())
-	w.proc.tell(reloadedTo(w.book()))
+	if w.o.Local && newDice(w.o.Seed, fmt.Sprint("saved", w.owner.now)).chance(.6) {
+		w.save(w.book())
+	} else if w.check.filed == nil { // which nobody but the world does
+		w.check.reloaded(w.book())
+		w.proc.tell(reloadedTo(w.book()))
+	}
 	w.relyAll()
 }
 
@@ -294,6 +298,9 @@ func (w *world) heal() {
 		if !p.here {
 			p.comeBack()
 		}
+	}
+	if w.check.filed != nil {
+		w.save(w.check.inForce()) // nobody need agree to that
 	}
 	w.after(healing-time.Minute, w.people[0].probe)
 }

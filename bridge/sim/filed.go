@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// A policy file that anybody may have written, a tool among them: what lets more
+// through than the policy in force counts only when the person at this machine has
+// said yes to it (DESIGN 7).
+
+// save changes the file under a running bridge.
+func (w *world) save(b *rulebook) {
+	w.check.filed, w.check.filedAs, w.check.filedYes = b, "", false
+	w.proc.tell(bridge.Saved{Policy: b.loaded, File: "policy.yaml"})
+}
+
+// inForce is the policy that calls are judged by.
+func (c *checker) inForce() *rulebook { return c.books[len(c.books)-1] }
+
+// surelyLooser: some tool is let through, or asked about, that was not.
+func (b *rulebook) surelyLooser(than *rulebook) bool {
+	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].verdict > than.ways[tool].verdict })
+}
+
+// ofFile sees what becomes of a changed file.
+func (c *checker) ofFile(r bridge.Record) {
+	switch {
+	case r.Event == "reload_waiting":
+		c.filedAs = r.Question
+	case r.Event == "reload_decided" && r.Verdict == "allow" && !c.filedYes:
+		c.blame("M1", "the policy file is agreed to, and nobody said yes")
+	case r.Event == "reloaded" && c.filed != nil:
+		if c.filed.surelyLooser(c.inForce()) && !c.filedYes {
+			c.blame("M1", "a looser policy is in force, and nobody said yes")
+		}
+		c.reloaded(c.filed)
+		c.filed = nil
+	}
+}
+
+// filedAnswer takes what the person at this machine says to the file.
+func (c *checker) filedAnswer(a approval.Answer, digest string) {
+	if a.Question == c.filedAs && digest != "" && (a.Digest == digest || a.Digest == digest[:8]) {
+		c.filedYes = c.filedYes || readAnswer(a.Result, way{}).yes
+	}
+}
