@@ -67,6 +67,7 @@ var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "inval
 func (c *checker) refused(cl *claim, r bridge.Record) {
 	switch {
 	case r.Event != "rejected" && r.Event != "end":
+	case cl.proc != c.proc.number && c.unreads[cl.key()] > 0: // an earlier life had it, and this is a frame of its id that can be read in two ways
 	case cl.offer() && !cl.started && r.Event == "rejected":
 		c.lastReject(cl, r.Reason)
 	case r.Code != 0 && r.Executed != "yes":

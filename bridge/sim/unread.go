@@ -47,5 +47,5 @@ func (c *checker) ambiguous(l *letter) bool {
 // known: the bridge of now took a call itself, or found it on record when it began.
 // What an earlier life refused because it could not record it is nowhere on record.
 func (c *checker) known(cl *claim) bool {
-	return cl.proc == c.proc.number || !cl.recAt.IsZero()
+	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.proc.now().Sub(cl.recAt) < 15*time.Minute
 }
