@@ -120,7 +120,7 @@ func (s *said) furnish(params []byte) []byte {
 // hidden is a value as those are shown it who must not see secrets.
 func hidden(leaves map[string]string) map[string]string {
 	for at, value := range leaves {
-		if strings.Contains(value, "SECRET") {
+		if strings.Contains(value, "SECRET") || strings.Contains(strings.ToLower(at), "token") { // the attacker makes such names of progressToken
 			leaves[at] = `"[redacted]"`
 		}
 	}
