@@ -75,17 +75,18 @@ func bubble(t *testing.T, f func(t *testing.T, dial func(path, token string) *we
 	})
 }
 
-// readAll reads to the end and returns how the gateway closed.
+// readAll reads to the end, for a day at most, and returns how the gateway closed.
 func readAll(t *testing.T, ws *websocket.Conn) *websocket.CloseError {
 	t.Helper()
 	defer ws.Close()
+	ws.SetReadDeadline(time.Now().Add(24 * time.Hour))
 	for {
 		_, _, err := ws.ReadMessage()
 		if c, ok := err.(*websocket.CloseError); ok {
 			return c
 		}
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("waited for the gateway to close the session: %v", err)
 		}
 	}
 }

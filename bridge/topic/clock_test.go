@@ -265,7 +265,7 @@ func TestPacing(t *testing.T) {
 			}
 		})
 	})
-	t.Run("half of the burst is kept for answers, and what was dropped is counted once", func(t *testing.T) {
+	t.Run("half of the burst is kept for answers", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c counter
 			g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
