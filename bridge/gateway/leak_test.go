@@ -43,3 +43,20 @@ func TestTheHistoryKeepsNoSessionAlive(t *testing.T) {
 		}
 	}
 }
+
+// What is forgotten counts no more: however many posts have passed through a history, its
+// bytes are those of what it keeps, and it keeps as much as fits (FINDINGS T6).
+func TestAHistoryCountsNothingThatItHasForgotten(t *testing.T) {
+	for _, h := range []history{{frames: 3, size: 1 << 20}, {frames: 1000, size: 10 * (perFrame + 100)}} {
+		for i := range 5000 {
+			h.add(&post{frame: make([]byte, i%200)})
+			sum := 0
+			for _, p := range h.posts {
+				sum += len(p.frame) + perFrame
+			}
+			if h.bytes != sum || sum > h.size || i >= 10 && len(h.posts) < min(h.frames, 9) {
+				t.Fatalf("after %d posts: %d bytes are counted, %d posts of %d bytes are kept", i+1, h.bytes, len(h.posts), sum)
+			}
+		}
+	}
+}
