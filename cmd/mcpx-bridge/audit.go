@@ -79,9 +79,9 @@ It reads every line and checks that each names the hash of the one before, that
 no call started without leave or twice, that the newest record noted beside the
 log (in LOG.head) is still there, which shows when the end was cut off, and that
 both are of the bridge that is named. A log without its note is not whole: copy
-both. Whoever can write the log can forge that note too. What nobody here can forge is what the topic
-was told: each "notifications/mcpx/checkpoint" there has a seq and a hash. Give
-it as --witness, and the log up to there is as it was then.
+both. Whoever can write the log can forge that note too. What nobody here can
+forge is what the topic was told: each "notifications/mcpx/checkpoint" there has
+a seq and a hash. Give it as --witness, and the log up to there is as it was then.
 
 Exit code 6 means that the log is not whole; the first bad line is named.`,
 		Example: "  mcpx-bridge audit verify\n  mcpx-bridge audit verify filesystem --witness 256:9f86d081884c7d65…",

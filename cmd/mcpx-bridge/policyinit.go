@@ -21,9 +21,9 @@ func (p *program) policyInitCommand() *cobra.Command {
 
 The server is started, asked for its tools, and stopped; no tool is called. The
 draft asks about every call, and about reading resources, getting prompts and all
-else that is no list; a rule for each says so. What the server says about its own tools stands in
-comments beside their names: it is the server's word, so it loosens nothing.
-Move a tool to the rule that allows when you have read what it does.`,
+else that is no list; a rule for each says so. What the server says about its own
+tools stands in comments beside their names: it is the server's word, so it
+loosens nothing. Move a tool to the rule that allows when you have read what it does.`,
 		Example: `  mcpx-bridge policy init --from -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
 		Args: arguments(0, -1),
