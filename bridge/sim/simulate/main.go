@@ -87,11 +87,12 @@ func run(s *season, strict bool) int {
 		fmt.Println(r)
 	}
 	fmt.Printf("\n%d violations in %v\n", len(s.bad), time.Since(began).Round(time.Second))
+	verdict := s.verdict()
 	if strict && len(rare) > 0 {
 		fmt.Println("too little happened")
 		return 1
 	}
-	return s.verdict()
+	return verdict
 }
 
 // live lets the worlds be, several at one time.
