@@ -40,18 +40,20 @@ func (d *Desk) Answer(now time.Time, a Answer) []Act {
 // fromTopic: the sender, the envelope and the kind must agree, and the JSON-RPC id must
 // name no other question (RELIABILITY AI-3). It need not name this one: the stock client
 // of mcpx/v0.1 answers everything under 0 (FINDINGS D6), and an answer that links one
-// question alone, from whom that was put to, leaves no doubt. Without a link the id must
-// name it.
+// question alone, from whom that was put to, leaves no doubt. But an id of the
+// form that ours have may be that of a question that is forgotten by now: what names two
+// answers neither, however late it comes. Without a link the id must name it.
 func (d *Desk) fromTopic(a *Answer) {
 	linked, several := d.linked(a.Corr)
 	named := askOf(a.ID)
+	astray := linked != "" && named != "" && named != linked
 	if !d.knows(named) {
 		named = ""
 	}
 	id := cmp.Or(linked, named)
 	switch {
 	case id == "":
-	case linked == "" && (len(a.Corr) > 0 || a.Linked), named != "" && named != id, several:
+	case linked == "" && (len(a.Corr) > 0 || a.Linked), astray, several:
 		d.foreign(id, a, "bad_correlation")
 	case a.Method != "" && a.Method != "elicitation/create":
 		d.foreign(id, a, "wrong_kind")

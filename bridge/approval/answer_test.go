@@ -120,7 +120,7 @@ func TestAI03AnAnswerMustAgreeInEveryPlace(t *testing.T) {
 		{"apr-005 correlation to the caller's request", func(a *Answer) { a.Corr = []string{"e7"} }, "bad_correlation"},
 		{"apr-006 no correlation where the dialect has one", func(a *Answer) { a.Corr, a.Linked = nil, true }, "bad_correlation"},
 		{"D6 the id 0 of stock clients", func(a *Answer) { a.ID = []byte("0") }, ""},
-		{"an id that was never asked under", func(a *Answer) { a.ID = []byte(`"elicit-00000000000000000000000000000000"`) }, ""},
+		{"the id of a question that is not known", func(a *Answer) { a.ID = []byte(`"elicit-00000000000000000000000000000000"`) }, "bad_correlation"},
 		{"the caller's id", func(a *Answer) { a.ID = []byte("7") }, ""},
 		{"the id in other letters", func(a *Answer) { a.ID = []byte(`"\u0065licit-` + string(a.ID[8:])) }, ""},
 		{"D6 the id 0 and no correlation", func(a *Answer) { a.Corr, a.ID = nil, []byte("0") }, "-"},
@@ -175,6 +175,30 @@ func TestAnAnswerThatPointsToTwoQuestionsAnswersNeither(t *testing.T) {
 		s.wantNoted("foreign_answer", "bad_correlation")
 	}
 	s.answer(Answer{Who: Participant("alice"), Corr: []string{second.Ask, second.Ask}, ID: []byte("0"), Result: []byte(approves)})
+	s.wantEnd(Allowed, "")
+}
+
+// The ids of ended questions are forgotten in time, and what an answer means must not
+// change with that: one that links an open question of alice's under the id of an older
+// one counted as soon as the older one was forgotten (seed 16015).
+func TestAnAnswerToTwoQuestionsCountedWhenOneWasForgotten(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(writeFile("alice"))
+	older := s.shown("alice")
+	s.answer(s.to(older, approves))
+	s.wantEnd(Allowed, "")
+	s.pass(keepLate)
+	s.open(writeFile("alice"))
+	a := s.to(s.shown("alice"), approves)
+	if s.d.knows(older.Ask) {
+		t.Fatal("the older question is not forgotten")
+	}
+	right := a.ID
+	a.ID = older.RPC
+	s.answer(a)
+	s.wantNoted("foreign_answer", "bad_correlation")
+	a.ID = right
+	s.answer(a)
 	s.wantEnd(Allowed, "")
 }
 
