@@ -97,6 +97,9 @@ func (c *checker) remembered(calls []*remnant) {
 	for _, r := range calls {
 		if cl := c.claimOf(r.from, r.env); cl != nil && c.w.wall().Sub(cl.recAt) >= 15*time.Minute {
 			cl.recAt = r.at
+			if now := c.w.wall(); r.at.After(now) { // the clock was put back since
+				cl.recAt = now
+			}
 		}
 	}
 }

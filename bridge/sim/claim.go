@@ -91,13 +91,14 @@ type line struct {
 
 // An asked is one question before one participant.
 type asked struct {
-	id, to string
-	rpc    []byte
-	claim  *claim
-	at     time.Duration
-	used   bool // answered by whom it was put to
-	closed bool // taken away, or put anew
-	gone   bool // and whom it was put to has been told so
+	id, to   string
+	rpc      []byte
+	claim    *claim
+	question string // about the claim; one that came back has another
+	at       time.Duration
+	used     bool // answered by whom it was put to
+	closed   bool // taken away, or put anew
+	gone     bool // and whom it was put to has been told so
 }
 
 type envelopeKey struct{ from, env string }

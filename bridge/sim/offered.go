@@ -156,6 +156,8 @@ func (c *checker) rejects(l *letter) {
 	all := c.offersOf(l.Corr)
 	i := slices.IndexFunc(all, func(cl *claim) bool { return len(l.To) == 1 && cl.from == l.To[0] })
 	switch {
+	case i >= 0 && c.ambiguousOffer(all[i], l):
+		return
 	case i < 0 && bytes.Contains(l.raw, []byte(`:"invalid"`)):
 		return // of what can be read in no or two ways
 	case i < 0:

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -48,4 +49,14 @@ func (c *checker) ambiguous(l *letter) bool {
 // What an earlier life refused because it could not record it is nowhere on record.
 func (c *checker) known(cl *claim) bool {
 	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.proc.now().Sub(cl.recAt) < 15*time.Minute
+}
+
+// ambiguousOffer reports whether a reject is of a frame that can be read in two ways
+// and has the id of a proposal which may be forgotten by now, and takes note of it.
+func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
+	if c.w.now-cl.since < 15*time.Minute || c.unreads[cl.key()] == 0 || !bytes.Contains(l.raw, []byte(`:"invalid"`)) {
+		return false
+	}
+	c.unreads[cl.key()]--
+	return true
 }

@@ -152,7 +152,7 @@ func (c *checker) puts(p *process, l *letter) {
 	if !slices.Contains(cl.digests, l.params.Metadata.Digest) {
 		cl.digests = append(cl.digests, l.params.Metadata.Digest)
 	}
-	a := &asked{id: l.ID, to: to, rpc: bytes.Clone(l.Payload.ID), claim: cl, at: c.w.now}
+	a := &asked{id: l.ID, to: to, rpc: bytes.Clone(l.Payload.ID), claim: cl, question: cl.question, at: c.w.now}
 	if c.asks[l.ID] != nil {
 		c.blame("AI-4", "two questions have one id")
 	}
@@ -225,7 +225,7 @@ func (c *checker) left(raw []byte) *letter {
 // vote takes what somebody answers to a question.
 func (c *checker) vote(_ *process, s *said) {
 	a := c.meant(s)
-	if a == nil || a.to != s.from || a.claim.question == "" || len(s.to) != 1 || s.to[0] != us {
+	if a == nil || a.to != s.from || a.claim.question == "" || a.claim.question != a.question || len(s.to) != 1 || s.to[0] != us {
 		return
 	}
 	cl := a.claim
@@ -334,7 +334,7 @@ func (c *checker) localAnswer(_ *process, a approval.Answer) {
 	cl := c.questions[a.Question]
 	digest, ok := c.local[a.Question]
 	c.filedAnswer(a, digest)
-	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] {
+	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] || cl.question != a.Question { // of one that came back another question is open
 		return
 	}
 	if said := readAnswer(a.Result, cl.way(cl.book)); said.yes {
