@@ -47,6 +47,9 @@ type call struct {
 	self string         // then: the envelope of the request to ourselves that says so; "" before that is made
 	won  bool           // and it came before anybody else's, so that we serve it
 
+	claimed    bool // the request to ourselves has left, so that everybody may have seen it
+	toldBefore bool // and its proposer had been told before that we may serve it
+
 	rival *proposal.Run // whose claim was seen before the echo of ours, at a gateway that may return none
 
 	asks bool // the request is a proposal in the words of a dialect that has none

@@ -43,17 +43,25 @@ func (e *Engine) contend(c *call) {
 	default:
 		c.self = e.newID()
 		c.id = jsonrpc.AppendQuote(nil, c.self)
-		c.life.Announced = true
 		e.offers.claims[c.self] = c
 		e.requestOurselves(c)
 		e.awaitEcho(c)
 	}
 }
 
-// claimLeaves: perhaps after it was held, so that the window begins now.
+// claimLeaves: perhaps after it was held, so that the window begins now. From now on
+// the proposer may see it, and hears of it when nothing comes of it.
 func (e *Engine) claimLeaves(id string) {
 	if c := e.offers.claims[id]; c != nil {
+		c.toldBefore, c.claimed, c.life.Announced = c.life.Announced, true, true
 		e.awaitEcho(c)
+	}
+}
+
+// claimReturns: the way out was full, so nobody has seen it (seed 40085).
+func (e *Engine) claimReturns(id string) {
+	if c := e.offers.claims[id]; c != nil && c.claimed {
+		c.claimed, c.life.Announced = false, c.toldBefore
 	}
 }
 

@@ -144,6 +144,40 @@ func TestAClaimThatTheGatewayLostRunsNothing(t *testing.T) {
 	s.rejected("busy")
 }
 
+// A claim that found the way out full, and was taken back before it left, was rejected to
+// a proposer who had seen none, and who takes the first reject for the last word (seed 40085).
+func TestWhoHasSeenNoClaimIsToldNothingOfItsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		more string
+		ends func(s *stage)
+	}{
+		"taken":     {"", func(s *stage) { s.claims("carol", "c1", "p1") }},
+		"requested": {"", func(s *stage) { s.frameTo("bob", "fs", "r1", "p1", "read_file", path) }},
+		"overdue":   {`,"ttl":100`, func(s *stage) { s.pass(time.Second) }},
+		"seat lost": {"", func(s *stage) { s.do(Unseated{}); s.seatWith("alice", "bob", "carol") }},
+	} {
+		for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+			for _, full := range []bool{true, false} {
+				s := proposalStage(t, protocol, forAll)
+				s.proposes("bob", "p0", "", "read_file", `{"path":"/b"}`, "")
+				s.echo(s.claim("p0")) // the gateway returns claims: the first is whose it is
+				s.offersRead("p1", "", c.more)
+				s.claim("p1")
+				if full {
+					s.notTaken()
+				}
+				s.frames = nil
+				c.ends(s)
+				if got := s.rejects(); full && len(got) > 0 {
+					t.Errorf("%s, %s: rejected as %q to who has seen no claim", protocol, name, got)
+				} else if !full && len(got) != 1 {
+					t.Errorf("%s, %s: who has seen the claim hears %q of its end", protocol, name, got)
+				}
+			}
+		}
+	}
+}
+
 // While we were away somebody may have taken it up.
 func TestAfterALostLinkNothingRunsThatOthersMayHaveServed(t *testing.T) {
 	for name, lose := range map[string]func(s *stage, q ask){

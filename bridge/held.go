@@ -97,6 +97,7 @@ func (e *Engine) keepBounds() {
 func (e *Engine) notSent(ev NotSent) {
 	switch {
 	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
+		e.claimReturns(ev.Send.Envelope.ID)
 		e.hold(ev.Send.Envelope, "") // its end is on record: it was on its way
 		if e.room.seated {
 			e.lookBy(e.now.Add(resendAfter))

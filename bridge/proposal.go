@@ -405,7 +405,7 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 		if why == "taken" {
 			e.book.Lent(l, c.request)
 		}
-		if claimed && why != "withdrawn" && why != "expired" {
+		if claimed && c.claimed && why != "withdrawn" && why != "expired" {
 			e.cameSecond(c)
 		}
 	}
