@@ -39,6 +39,7 @@ type checker struct {
 	listedLife int             // of the server that listed its tools last
 	notTakenAt time.Duration   // when a line could not be written last
 	lostAt     time.Duration   // the seat was lost last
+	echoAt     time.Duration   // a claim of ours came back last; 0: none has, in this life
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
@@ -63,7 +64,7 @@ func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
-	c.filed, c.filedAs, c.filedYes = nil, "", false
+	c.filed, c.filedAs, c.filedYes, c.echoAt = nil, "", false, 0
 	c.streaks = map[streakKey]*streak{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 }

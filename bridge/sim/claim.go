@@ -63,7 +63,8 @@ type claim struct {
 	self     string // of a proposal: the request that we made of ourselves
 	shown    bool   // and that it was made in public
 	shownAt  time.Duration
-	echoed   bool   // and has come back to us
+	echoed   bool // and has come back to us
+	echoedAt time.Duration
 	lostTo   string // of a proposal: who claimed it before that
 	rivalled bool   // somebody else claimed it at some time
 }

@@ -40,14 +40,33 @@ func (p *person) claim(of said) {
 // echoWait is how long a claim is waited for at a gateway that may return nothing.
 const echoWait = 2 * time.Second
 
+// echoPatience is how long one is waited for at a gateway that has returned one.
+const echoPatience = 10 * time.Second
+
 // surelyContested: whoever reads it finds that others may serve it as well.
 func (s *said) surelyContested() bool { return len(s.to) == 0 && !s.hints.never }
 
 // cameBack: the bridge hears itself.
 func (c *checker) cameBack(s *said) {
 	for _, cl := range c.offersOf(s.corr) {
-		cl.echoed = cl.echoed || cl.self == s.id
+		if cl.self != s.id {
+			continue
+		}
+		c.echoAt = c.w.now
+		if !cl.echoed {
+			cl.echoed, cl.echoedAt = true, c.w.now
+		}
 	}
+}
+
+// claimLost: the gateway has returned another claim on this seat, and has not in time
+// returned that for a proposal, which the bridge gives up (seeds 7041, 10948, 16939, 20333).
+func (c *checker) claimLost(cl *claim) bool {
+	returned := c.w.now
+	if cl.echoed {
+		returned = cl.echoedAt
+	}
+	return c.echoAt > c.lostAt && cl.shown && returned-cl.shownAt >= echoPatience
 }
 
 // rivalled: the bridge hears that somebody else would serve a proposal.

@@ -84,7 +84,7 @@ func (c *checker) lastWord(cl *claim, code int) {
 func (c *checker) lastReject(cl *claim, word string) {
 	codes, known := rejectWords[word]
 	switch {
-	case word == "duplicate" && (cl.shown || c.proposedTwice(cl)), word == "busy" && cl.contested() && c.awaySince(cl), word == "busy" && c.w.o.Faults[pause]:
+	case word == "duplicate" && (cl.shown || c.proposedTwice(cl)), word == "busy" && cl.contested() && (c.awaySince(cl) || c.claimLost(cl)), word == "busy" && c.w.o.Faults[pause]:
 	case !known || !slices.ContainsFunc(codes, func(code int) bool { return refusals[code](c, cl) }):
 		c.blame("last word", "%v is rejected as %q, and nothing that was seen is a reason", cl, word)
 	}
