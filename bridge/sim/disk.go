@@ -17,6 +17,7 @@ import (
 type disk struct {
 	w    *world
 	dice dice
+	late dice // of what comes while it promises late
 
 	drive     *powercut.Drive // has the log too, in files, of which the full ones have names of their own
 	text      []byte          // of the log
@@ -104,6 +105,16 @@ func (d *disk) fill(length time.Duration) {
 	}
 }
 
+// fillsMeanwhile fills it while it promises late, until after that. The dice are its own:
+// the other faults stay where they are.
+func (d *disk) fillsMeanwhile(wait time.Duration) {
+	if d.w.healed || !d.w.o.Faults[full] || d.err != nil || d.w.proc == nil || !d.late.chance(.05) {
+		return
+	}
+	d.w.fired(full)
+	d.fill(wait)
+}
+
 // mend makes it well again.
 func (d *disk) mend() {
 	if d.err == nil {
@@ -126,6 +137,7 @@ func (d *disk) sync(p *process, done func(error)) {
 		if d.w.joins(stopped, .1) {
 			d.w.after(wait/2, d.w.stop)
 		}
+		d.w.after(wait/2, func() { d.fillsMeanwhile(wait) })
 	}
 	failed := d.w.strikes(syncFails)
 	d.w.after(wait, func() {

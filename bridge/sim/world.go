@@ -66,7 +66,7 @@ func newWorld(o Options, t *Tally) *world {
 	}
 	w.check = newChecker(w)
 	w.drawer = drawer{w: w, gone: map[string]bool{}}
-	w.disk = disk{w: w, dice: newDice(o.Seed, "disk")}
+	w.disk = disk{w: w, dice: newDice(o.Seed, "disk"), late: newDice(o.Seed, "late")}
 	w.child = child{w: w, dice: newDice(o.Seed, "server")}
 	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol), echoes: newDice(o.Seed, "echo").chance(.8)}
 	w.mallory = attacker{w: w, dice: newDice(o.Seed, "attacker")}
