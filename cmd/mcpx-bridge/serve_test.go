@@ -65,8 +65,14 @@ func TestAHundredApprovalsByWayOfAClient(t *testing.T) {
 	for i := range guests * each {
 		alice.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"fs__read_file","arguments":{"path":"/%d"}}}`, i, i))
 	}
-	alice.serveUntil(guests*each, guests*each)
+	served := make(chan struct{})
+	go func() {
+		alice.serveUntil(guests*each, guests*each)
+		close(served)
+		alice.serveOn() // a question may be put twice, where the call that showed it ended first
+	}()
 	answered.Wait()
+	<-served
 	if n := bridges[0].ran() + bridges[1].ran(); n != 2*guests*each {
 		t.Errorf("the servers were given %d calls", n)
 	}
@@ -154,6 +160,31 @@ func (c *desktopClient) serveUntil(asked, answered int) {
 		}
 	}
 	c.t.Fatalf("serve says nothing more; %d questions and %d answers are to come", asked, answered)
+}
+
+// serveOn allows what the client is asked until serve ends.
+func (c *desktopClient) serveOn() {
+	ask := func(turn int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":"more-%d","method":"tools/call","params":{"name":"mcpx_approvals"}}`, turn) + "\n"
+	}
+	turn := 0
+	c.in.WriteString(ask(turn))
+	for c.out.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(c.out.Bytes(), &m) != nil {
+			return
+		}
+		if m.Method == "elicitation/create" {
+			c.in.WriteString(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"decision":"allow"}}}`, m.ID) + "\n")
+		}
+		if string(m.ID) == fmt.Sprintf(`"more-%d"`, turn) {
+			turn++
+			c.in.WriteString(ask(turn))
+		}
+	}
 }
 
 // close ends the client's input, upon which serve must end.
