@@ -181,11 +181,10 @@ func TestWhoHasSeenNoClaimIsToldNothingOfItsEnd(t *testing.T) {
 // While we were away somebody may have taken it up.
 func TestAfterALostLinkNothingRunsThatOthersMayHaveServed(t *testing.T) {
 	for name, lose := range map[string]func(s *stage, q ask){
-		"before the yes": func(s *stage, q ask) {
+		"before the yes": func(s *stage, _ ask) {
 			s.do(Unseated{})
 			s.seatWith("alice", "bob", "carol")
-			q = s.question()
-			s.answers("alice", q, true, yes)
+			s.answers("alice", s.question(), true, yes)
 		},
 		"after the claim": func(s *stage, q ask) {
 			s.answers("alice", q, true, yes)

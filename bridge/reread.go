@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,13 +44,14 @@ func (e *Engine) listen() {
 		return
 	}
 	s.listens.tried = true
-	filter := `{"toolsListChanged":true`
+	var filter strings.Builder
+	filter.WriteString(`{"toolsListChanged":true`)
 	for _, of := range []string{"prompts", "resources"} {
 		if s.hello.announces(of) {
-			filter += `,"` + of + `ListChanged":true`
+			filter.WriteString(`,"` + of + `ListChanged":true`)
 		}
 	}
-	s.listens.call = e.asks("subscriptions/listen", []byte(`{"notifications":`+filter+`}}`), func(*jsonrpc.Message) {
+	s.listens.call = e.asks("subscriptions/listen", []byte(`{"notifications":`+filter.String()+`}}`), func(*jsonrpc.Message) {
 		s.listens.call, s.listens.heard = nil, false
 		e.rereadLater()
 	})

@@ -102,7 +102,7 @@ func (l *loader) provides(at item) {
 
 const mostProvided = 32
 
-var errWord = errors.New("a word of provides has 1 to 64 letters, digits, _, ., -, / and :")
+var errWord = errors.New("a word of provides has 1 to 64 of the characters A-Z a-z 0-9 : / - . _")
 
 // CheckWord says what is wrong with a word that says what a server is for.
 func CheckWord(word string) error {
