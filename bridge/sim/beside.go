@@ -90,10 +90,13 @@ func besideIn(method string, params []byte) string {
 	return string(text)
 }
 
-// withoutMeta is what is judged as the arguments of what is no call of a tool.
+// withoutMeta is what is judged as the arguments of what is no call of a tool: {}
+// when it has no params, or null for them (seed 18127).
 func withoutMeta(params []byte) []byte {
-	var all map[string]json.RawMessage
-	json.Unmarshal(params, &all)
+	all := map[string]json.RawMessage{}
+	if len(params) > 0 && string(params) != "null" {
+		json.Unmarshal(params, &all)
+	}
 	delete(all, "_meta")
 	text, _ := json.Marshal(all)
 	return text

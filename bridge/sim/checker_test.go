@@ -110,3 +110,26 @@ func TestARequestOfOursMayWaitWithItsAnswer(t *testing.T) {
 		t.Error(c.violations)
 	}
 }
+
+// Somebody changed the arguments of a proposal that another then took: when it comes
+// back, what was proposed is asked about, and a question that still shows the change
+// is blamed (seeds 13992 and 14936, where the right one was).
+func TestWhatComesBackIsAskedAboutAsItWasProposed(t *testing.T) {
+	c := aChecker()
+	args := []byte(`{"amount": 50, "n":"p"}`)
+	cl := &claim{said: said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", args: args}, proc: 1, book: c.books[0],
+		expect: edited(args, "7"), modified: true, rivalled: true}
+	c.comesBack(cl)
+	if string(cl.expect) != string(args) || cl.modified {
+		t.Errorf("it is expected to run with %s, and was proposed with %s", cl.expect, args)
+	}
+}
+
+// A request without params, or with null for them, is shown with no arguments (seed 18127).
+func TestNoParamsAreShownAsNone(t *testing.T) {
+	for params, want := range map[string]string{"": `{}`, "null": `{}`, `{"_meta":{"a":1}}`: `{}`, `{"uri":"u"}`: `{"uri":"u"}`} {
+		if got := string(withoutMeta([]byte(params))); got != want {
+			t.Errorf("params %q are judged as %s, want %s", params, got, want)
+		}
+	}
+}

@@ -241,6 +241,7 @@ func (c *checker) comesBack(cl *claim) {
 		c.blame("WIRE 7.8", "%v comes back, and nobody had taken it", cl)
 	}
 	cl.question, cl.votes, cl.digests, cl.noes = "", nil, nil, 0
+	cl.expect, cl.modified = cl.args, false // what somebody changed before that is judged no more (seeds 13992 and 14936)
 	cl.allowed, cl.denied, cl.over, cl.refused, cl.shown, cl.self = false, false, false, false, false, ""
 	c.judgedByNow(cl)
 	cl.executed, cl.outcome, cl.lostTo, cl.echoed = "", "", "", false
