@@ -32,15 +32,16 @@ func sweeper(argv []string) int {
 	defer stop()
 	o := quick(argv)
 	o.Sweep, o.Stop.Term = true, 2*time.Second // long enough for who is asked to write that down
-	s := New(o)
+	s, d := New(o), &diary{}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	go func() {
 		for range again {
+			d.awaitUp() // one that is just starting is not started again
 			s.Restart("told to")
 		}
 	}()
-	if s.Run(ctx, &diary{}) != nil {
+	if s.Run(ctx, d) != nil {
 		return 1
 	}
 	return 0
@@ -78,6 +79,23 @@ type diary struct {
 	inside  bool          // a method is running
 	overlap bool          // two were
 	mute    string        // what is not written down
+}
+
+// awaitUp waits until a server has been up.
+func (d *diary) awaitUp() {
+	for {
+		d.mu.Lock()
+		up := slices.ContainsFunc(d.entries, func(e entry) bool { return e.what == "up" })
+		if d.more == nil {
+			d.more = make(chan struct{})
+		}
+		more := d.more
+		d.mu.Unlock()
+		if up {
+			return
+		}
+		<-more
+	}
 }
 
 func (d *diary) add(e entry) {
