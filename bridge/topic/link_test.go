@@ -204,13 +204,14 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A tally counts writes. It hides the descriptor, so that they can be counted.
+// A tally counts the writes of all connections together. It hides their descriptors, so
+// that these can be counted.
 type tally struct {
 	net.Conn
-	writes atomic.Int32
+	writes *atomic.Int32
 }
 
-func (c *tally) Write(p []byte) (int, error) {
+func (c tally) Write(p []byte) (int, error) {
 	c.writes.Add(1)
 	return c.Conn.Write(p)
 }
@@ -226,14 +227,13 @@ func TestManySendsFewWrites(t *testing.T) {
 		close(all)
 		p.stay()
 	}}
-	var c *tally
+	var writes atomic.Int32 // the seat's questions to the gateway over HTTP among them
 	s := sit(t, Options{URL: g.real(t), NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		c = &tally{Conn: conn}
-		return c, err
+		return tally{conn, &writes}, err
 	}})
 	s.want("taken")
-	before := c.writes.Load()
+	before := writes.Load()
 	for range 1000 {
 		if err := s.Send(Reply, make([]byte, 100)); err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestManySendsFewWrites(t *testing.T) {
 	}
 	s.Flush()
 	<-all
-	if n := c.writes.Load() - before; n > 20 {
+	if n := writes.Load() - before; n > 20 {
 		t.Errorf("%d writes for 1000 frames", n)
 	}
 }
