@@ -245,7 +245,7 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 		r.Code, r.Message = codeNoApprover, "nobody who may decide about "+c.what()+" can be asked now"
 		r.Tool, r.Requester, r.Retryable = c.tool(), c.from, true
 	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
-		r.Code, r.Message = codeBusy, "too many questions about calls of "+c.from
+		r.Code, r.Message = codeBusy, "people have too many questions before them now"
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
 		if s.Reason == approval.Cooldown {
 			r.Message = "people refused you " + c.what() + " several times in a row, so nobody is asked about it for a while"
