@@ -22,8 +22,9 @@ import (
 //
 //	start NAME PROGRAM ARG…     starts a process
 //	entry NAME FILE SERVER      starts a server as the client with this FILE does
-//	await NAME REGEXP [VAR]     waits until it prints a matching line that was
-//	                            not awaited before; VAR gets the first group
+//	await NAME REGEXP [VAR]     waits until it prints a matching line, on stdout or
+//	                            stderr, after what was awaited there; VAR gets the
+//	                            first group
 //	[!] said NAME REGEXP        everything it printed so far has a match
 //	says NAME WORD…             writes a line to its stdin
 //	closes NAME                 closes its stdin
@@ -52,11 +53,22 @@ type actor struct {
 	done chan struct{} // closed when it has ended and its output is read
 	code int           // then
 
-	mu    sync.Mutex
-	more  *sync.Cond
+	mu     sync.Mutex
+	more   *sync.Cond
+	lines  []string // of both streams, as they came
+	stream []stream // stdout and stderr, whose order towards each other is nobody's promise
+	late   bool
+}
+
+type stream struct {
 	lines []string
-	seen  int // lines that were awaited
+	seen  int // lines up to the one that was awaited last
 	ended bool
+}
+
+// over reports whether nothing more comes; the caller holds a.mu.
+func (a *actor) over() bool {
+	return a.late || a.stream[0].ended && a.stream[1].ended
 }
 
 func actorOf(ts *testscript.TestScript, name string) *actor {
@@ -74,18 +86,21 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	a := &actor{cmd: exec.Command(path, args[2:]...), done: make(chan struct{})}
 	a.more = sync.NewCond(&a.mu)
 	a.cmd.Dir, a.cmd.Env = ts.MkAbs("."), environment(ts, all.env)
-	out, in := io.Pipe()
-	a.cmd.Stdout, a.cmd.Stderr = in, in
+	out, stdout := io.Pipe()
+	errs, stderr := io.Pipe()
+	a.cmd.Stdout, a.cmd.Stderr, a.stream = stdout, stderr, make([]stream, 2)
 	a.cmd.WaitDelay = time.Second
 	a.in, err = a.cmd.StdinPipe()
 	ts.Check(err)
 	ts.Check(a.cmd.Start())
-	read := make(chan struct{})
-	go a.read(out, read)
+	var read sync.WaitGroup
+	read.Go(func() { a.read(out, &a.stream[0]) })
+	read.Go(func() { a.read(errs, &a.stream[1]) })
 	go func() {
 		a.cmd.Wait()
-		in.Close()
-		<-read
+		stdout.Close()
+		stderr.Close()
+		read.Wait()
 		a.code = a.cmd.ProcessState.ExitCode()
 		close(a.done)
 	}()
@@ -94,18 +109,18 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // read collects lines; who awaits one is woken.
-func (a *actor) read(out io.Reader, read chan struct{}) {
-	defer close(read)
+func (a *actor) read(out io.Reader, s *stream) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		a.mu.Lock()
 		a.lines = append(a.lines, lines.Text())
+		s.lines = append(s.lines, lines.Text())
 		a.mu.Unlock()
 		a.more.Broadcast()
 	}
 	a.mu.Lock()
-	a.ended = true
+	s.ended = true
 	a.mu.Unlock()
 	a.more.Broadcast()
 }
@@ -156,7 +171,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	a, pattern := actorOf(ts, args[0]), regexp.MustCompile(args[1])
 	late := time.AfterFunc(patience, func() {
 		a.mu.Lock()
-		a.ended = true
+		a.late = true
 		a.mu.Unlock()
 		a.more.Broadcast()
 	})
@@ -164,20 +179,30 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for {
-		for a.seen < len(a.lines) {
-			a.seen++
-			if m := pattern.FindStringSubmatch(a.lines[a.seen-1]); m != nil {
+		for i := range a.stream {
+			if m := a.stream[i].find(pattern); m != nil {
 				if len(args) > 2 {
 					ts.Setenv(args[2], m[1])
 				}
 				return
 			}
 		}
-		if a.ended {
+		if a.over() {
 			ts.Fatalf("%s never said %s; it said\n%s", args[0], args[1], strings.Join(a.lines, "\n"))
 		}
 		a.more.Wait()
 	}
+}
+
+// find is the first match after what was awaited before.
+func (s *stream) find(pattern *regexp.Regexp) []string {
+	for i := s.seen; i < len(s.lines); i++ {
+		if m := pattern.FindStringSubmatch(s.lines[i]); m != nil {
+			s.seen = i + 1
+			return m
+		}
+	}
+	return nil
 }
 
 func said(ts *testscript.TestScript, neg bool, args []string) {
