@@ -45,7 +45,7 @@ func TestLinesThatAreNoMessagesAreNoiseAndHarmless(t *testing.T) {
 		"no class":      {`{"jsonrpc":"2.0","id":$ID}`, "child_stdout_garbage", true},
 		"of its own":    {`{"jsonrpc":"2.0","id":$ID,"method":"ping","result":{}}`, "child_stdout_garbage", false},
 		"batch":         {"[ " + good + "]", "batch", false},
-		"duplicate id":  {`{"jsonrpc":"2.0","id":$ID,"id":2,"result":{}}`, "json_duplicate_key", false},
+		"duplicate id":  {`{"jsonrpc":"2.0","id":$ID,"id":"another","result":{}}`, "json_duplicate_key", false},
 		"result twice":  {`{"jsonrpc":"2.0","result":{},"result":{},"id":$ID}`, "json_duplicate_key", true},
 		"deep, id last": {`{"jsonrpc":"2.0","result":` + deep + `,"id":$ID}`, "json_depth", true},
 		"too deep":      {`{"jsonrpc":"2.0","id":$ID,"result":` + deep + `}`, "json_depth", true},
