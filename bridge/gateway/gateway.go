@@ -104,6 +104,7 @@ type Gateway struct {
 	bus      bus
 	count    counters
 	crowd    crowd
+	journal  journal
 	started  time.Time
 	tickets  atomic.Int64
 
@@ -127,6 +128,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{opt: o.withDefaults(), bus: here{}, started: time.Now(), topics: map[string]*topic{}, sockets: map[*socket]bool{}}
 	g.crowd.most, g.crowd.mostFrom, g.crowd.all = g.opt.MaxUnseated, g.opt.MaxFromAddress, g.opt.MaxConns
 	g.crowd.turned = func() { g.count.refuse("crowded") }
+	g.journal.to = g.opt.Log
 	g.drain, g.hurry = context.WithCancel(context.Background())
 	g.upgrader = websocket.Upgrader{
 		ReadBufferSize: readBuffer,
@@ -165,6 +167,7 @@ func (g *Gateway) Close() {
 	g.sessions.Wait()
 	late.Stop()
 	g.hurry()
+	g.journal.sumUp()
 }
 
 var (

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -160,11 +161,11 @@ func (g *Gateway) fault(s *seat, reason string, f wire.Fault) {
 // note puts a refusal on record.
 func (g *Gateway) note(s *seat, reason, kind string) {
 	g.count.refuse(reason)
-	level := g.opt.Log.Debug
+	level := slog.LevelDebug
 	if s.refused.n.Add(1) == 1 {
-		level = g.opt.Log.Warn
+		level = slog.LevelWarn
 	}
-	level("frame refused", "topic", s.topic.name, "id", s.id, "reason", reason, "kind", kind)
+	g.journal.say(level, s.source(), "frame refused", "reason", reason, "kind", kind)
 }
 
 // tell says something about a frame to the occupant of s, whose frame it was.

@@ -122,14 +122,14 @@ func (s *socket) run(join func() error) {
 // log puts the end of the session on record.
 func (s *socket) log(err error, code int, reason string) {
 	if s.seat == nil {
-		s.g.opt.Log.Warn("turned away", "code", code, "reason", reason, "error", err)
+		s.g.journal.say(slog.LevelWarn, addressOf(s.line.Conn), "turned away", "code", code, "reason", reason, "error", err)
 		return
 	}
 	level := slog.LevelInfo
 	if reason == slowReason {
 		level = slog.LevelWarn
 	}
-	s.g.opt.Log.Log(context.Background(), level, "left", "topic", s.seat.topic.name, "id", s.seat.id, "code", code, "reason", reason, "error", err)
+	s.g.journal.say(level, s.seat.source(), "left", "code", code, "reason", reason, "error", err)
 }
 
 func (s *socket) read() error {

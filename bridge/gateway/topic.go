@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -56,6 +57,8 @@ type seat struct {
 	topic   *topic
 	refused refusals
 }
+
+func (s *seat) source() source { return source{topic: s.topic.name, id: s.id} }
 
 func (s *seat) participant() wire.Participant {
 	return wire.Participant{ID: s.id, Name: s.id, Caps: s.caps}
@@ -111,7 +114,7 @@ func (g *Gateway) take(name string, s *seat) error {
 		return fmt.Errorf("topic %s: %w", name, err)
 	}
 	t.flush()
-	g.opt.Log.Info("joined", "topic", name, "id", s.id, "dialect", s.dialect.Protocol)
+	g.journal.say(slog.LevelInfo, s.source(), "joined", "dialect", s.dialect.Protocol)
 	return nil
 }
 
