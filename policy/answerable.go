@@ -20,7 +20,7 @@ func (p *Policy) Unanswerable(self string, host bool) *LoadError {
 			return &LoadError{Line: r.line, Column: 1, Message: fmt.Sprintf("rule %s asks %s", r.name, why), Suggestion: "name somebody else; local is you, at this machine"}
 		}
 	}
-	if p.Default != Ask && p.Proposals.Fulfil != "ask" {
+	if !p.asksByDefault() && p.Proposals.Fulfil != "ask" {
 		return nil
 	}
 	if why := p.defaultTerms().never(self, host); why != "" {

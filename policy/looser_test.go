@@ -116,6 +116,10 @@ func TestAnAskThatNobodyCouldEverAnswer(t *testing.T) {
 		{"default: ask\nasks: {default: {of: [host, local, fs], need: 1}}", false, ""},
 		{"default: deny\nasks: {own: {of: [fs]}}\nproposals: {fulfil: never}\nrules:\n- {name: w, allow: [x], limit: {count: 1/day, over: ask}, as: own}", false, "rule w asks"},
 		{"default: deny\nasks: {own: {of: [fs]}}\nproposals: {fulfil: never}", false, ""},
+		// a tool that has changed is asked about, and so is what stands beside the arguments
+		{"default: deny\nasks: {default: {of: [fs]}}\nproposals: {fulfil: never}\nrules:\n- {allow: [x]}", false, "the default asks"},
+		{"default: allow\nasks: {default: {of: [fs]}}\nproposals: {fulfil: never}", false, "the default asks"},
+		{"default: deny\nasks: {default: {of: [fs]}}\nproposals: {fulfil: never}\nrules:\n- {deny: [x]}", false, ""},
 	} {
 		got := ""
 		if wrong := load(t, c.text).Unanswerable("fs", c.host); wrong != nil {
