@@ -1,0 +1,54 @@
+package topic
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// However pacing ends, be it that the seat is left or that the gateway turns out not to
+// count, the progress that was dropped for it is told once, and all of it.
+func TestDroppedProgressIsToldOnceWhenPacingEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		pace  int
+		lifts bool
+	}{"we leave": {pace: 5}, "it was lifted before we leave": {lifts: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				asked := make(chan struct{})
+				g := &script{
+					rest: map[string]http.HandlerFunc{"/health": func(w http.ResponseWriter, _ *http.Request) {
+						<-asked
+						reply(w, `{"server":"mcpx-bridge"}`)
+					}},
+					play: func(_ int, p *player) { p.say(welcomeD0); p.stay() },
+				}
+				s := sit(t, g.bubble(t, Options{Pace: c.pace, Log: slog.New(slog.NewTextHandler(&log, nil))}))
+				s.want("taken")
+				for range 30 {
+					s.Send(Progress, []byte("progress"))
+				}
+				s.Flush()
+				close(asked)
+				synctest.Wait()
+				if told := strings.Count(log.String(), "progress frames dropped"); c.lifts != (told == 1) {
+					t.Errorf("told %d times before we leave", told)
+				}
+				s.Send(Reply, []byte("last"))
+				s.stop()
+				s.ended <- <-s.ended
+				want := "count=29" // of a burst of one; of one of ten, half is kept for answers
+				if c.lifts {
+					want = "count=25"
+				}
+				if told := strings.Count(log.String(), "progress frames dropped"); told != 1 || !strings.Contains(log.String(), want) {
+					t.Errorf("told %d times, want once with %s:\n%s", told, want, log.String())
+				}
+			})
+		})
+	}
+}
