@@ -85,11 +85,13 @@ func TestToolsRequestOfThoseWhoHaveNoOtherWord(t *testing.T) {
 		p.expect(`{"to":["bob"],"payload":{"id":9,"!error":0}}`)
 		p.runs(0, 1)
 
-		g, s = perform(t, d, ruled(t, proposalRules(fulfils)))
-		p = play{g, s}
-		p.request("e1", "bob", toolsRequest("9", "read_file", readArguments))
-		p.expect(`{"to":["bob"],"payload":{"id":9,"error":{"code":-32601}}}`)
-		p.runs(0, 0)
+		for _, off := range []launch{ruled(t, proposalRules(fulfils)), ruled(t, proposalRules(observes), "--tools-request")} {
+			g, s = perform(t, d, off)
+			p = play{g, s}
+			p.request("e1", "bob", toolsRequest("9", "read_file", readArguments))
+			p.expect(`{"to":["bob"],"payload":{"id":9,"error":{"code":-32601}}}`)
+			p.runs(0, 0)
+		}
 	}
 }
 
