@@ -16,7 +16,9 @@ func (p *program) tokenCommand() *cobra.Command {
 		Long: `Make a token for this machine's gateway, and print it.
 
 Whoever has it can join the topic as ID until it runs out, so --token-file takes
-no file that others can read: set umask 077 before you write one. Without a role
+no file that others can read: set umask 077 before you write one. When it runs
+out its bearer has to leave the topic; one whose --token-file has a newer token
+by then, or whose --token-command prints one, comes back by itself. Without a role
 its bearer may send what is usual in the dialect it speaks: everything among
 participants, but nothing that has power over them. Roles are
 ` + roleHelp + `
@@ -59,10 +61,12 @@ func (p *program) mintToken() error {
 	if err != nil {
 		return err
 	}
-	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: time.Now().Add(p.s.TTL)})
+	until := time.Now().Add(p.s.TTL)
+	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: until})
 	if err != nil {
 		return err
 	}
+	p.log.Info("good until " + until.Format(time.DateTime) + ", and no longer; --ttl says how long")
 	if p.s.JSON {
 		return p.print(jsonLine(struct {
 			Token string `json:"token"`

@@ -54,7 +54,7 @@ func (t *tokenSource) Token(ctx context.Context, again bool) (string, error) {
 	defer t.mu.Unlock()
 	if again && t.given[token] {
 		return "", &topic.FatalError{Exit: exitGateway, Err: errors.New("the gateway does not take our token"),
-			Hint: "get a new one for this topic and this participant id"}
+			Hint: "get a new one for this topic and this participant id; one that has run out is replaced without a stop where --token-file has the next, or --token-command prints it"}
 	}
 	if t.given == nil {
 		t.given = map[string]bool{}
