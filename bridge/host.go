@@ -29,7 +29,11 @@ const (
 )
 
 // A dialog is a question that the client has before its person.
-type dialog struct{ question, digest string }
+type dialog struct {
+	question, digest string
+	form             approval.Dialog
+	choice           bool // the question may be passed on
+}
 
 // gated reports whether the client's own calls are judged.
 func (e *Engine) gated() bool { return e.seal != "" }
@@ -148,27 +152,26 @@ func (e *Engine) showHost(a approval.Show) {
 		return // it has ended since
 	}
 	e.closeDialog(a.ID, "asked anew")
-	v, ok := e.desk.View(e.now, a.ID, true)
-	text := inDialog(&v)
-	if !ok || len(text) > dialogMax {
-		e.act(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: a.Digest.String(), Failed: true}))
+	v, ok := e.desk.ViewOf(e.now, a.ID, a.To, true)
+	d := dialog{a.ID, a.Digest.String(), approval.Dialog{Edits: v.Edits, DelegateTo: v.DelegateTo}, len(v.DelegateTo) > 0}
+	text, schema := inDialog(&v, a.Problem), d.form.Schema()
+	if !ok || max(len(text), len(schema)) > dialogMax {
+		e.act(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
 		return
 	}
 	id := e.seal + e.newID()
-	e.dialogs[id] = dialog{a.ID, a.Digest.String()}
-	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), text), `,"requestedSchema":`+dialogSchema+`}`...)
-	e.do(TellHost{jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), elicitation, params)})
+	e.dialogs[id] = d
+	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), text), `,"requestedSchema":`...)
+	e.do(TellHost{jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), elicitation, append(append(params, schema...), '}'))})
 }
 
-// dialogSchema has no default: what is decided must be chosen, for some clients
-// accept what nobody saw.
-const dialogSchema = `{"type":"object","properties":{` +
-	`"decision":{"type":"string","title":"Decision","enum":["allow","deny"],"enumNames":["Allow this call","Deny this call"]},` +
-	`"reason":{"type":"string","title":"Reason","maxLength":500}},"required":["decision"]}`
-
-// inDialog is a whole View as plain text.
-func inDialog(v *approval.View) string {
+// inDialog is a whole View as plain text. problem is what was wrong with the answer
+// before, "" if there was none.
+func inDialog(v *approval.View, problem string) string {
 	var text strings.Builder
+	if problem != "" {
+		fmt.Fprintf(&text, "Please answer again: %s\n", problem)
+	}
 	fmt.Fprintf(&text, "%s [%s]\n", v.Headline, v.Short)
 	for _, line := range v.Banner {
 		fmt.Fprintf(&text, "It %s\n", line)
@@ -211,34 +214,24 @@ func (e *Engine) hostReplied(m *jsonrpc.Message) {
 	case m.Class() != jsonrpc.Response:
 		a.Result = []byte("{}") // which is no yes
 	case m.Has(jsonrpc.Result):
-		a.Result = decisionIn(m.Get(jsonrpc.Result))
+		a.Result = d.decided(m.Get(jsonrpc.Result))
 	default:
 		a.Failed = true
 	}
 	e.act(e.desk.Answer(e.now, a))
 }
 
-var dialogShape = jsonrpc.Shape{{Name: "action", Slot: 0}, {Name: "content", Slot: 1, Inside: jsonrpc.Shape{
-	{Name: "decision", Slot: 2}, {Name: "reason", Slot: 3}}}}
-
-// decisionIn is the answer to a dialog in the words of the desk. What is not a
-// choice of those offered becomes an accept without a decision, which is a no.
-func decisionIn(result []byte) []byte {
-	var at [4]jsonrpc.Span
-	if jsonrpc.Scan(result, jsonrpc.Judged, dialogShape, at[:]) != nil {
-		return []byte("{}")
+// decided is the answer to a dialog in the words of the desk. What is not a choice of
+// those offered becomes an accept without a decision, which is a no.
+func (d *dialog) decided(result []byte) []byte {
+	r, dismissed, problem := d.form.Read(result)
+	switch {
+	case problem != "":
+		return append(jsonrpc.AppendQuote([]byte(`{"action":"accept","content":{"reason":`), problem), "}}"...)
+	case dismissed:
+		return []byte(`{"action":"cancel"}`)
 	}
-	text := func(slot int) (s string, ok bool) { return jsonrpc.Unquote(result[at[slot].Start:at[slot].End]) }
-	if action, _ := text(0); action != "accept" {
-		return append(jsonrpc.AppendQuote([]byte(`{"action":`), action), '}')
-	}
-	content := map[string]string{"allow": `"approve":true`, "deny": `"approve":false`}
-	decision, _ := text(2)
-	said := content[decision]
-	if reason, ok := text(3); ok && said != "" {
-		said += `,"reason":` + string(jsonrpc.AppendQuote(nil, reason))
-	}
-	return []byte(`{"action":"accept","content":{` + said + `}}`)
+	return r.Result(d.choice)
 }
 
 // untilClientTires is when a question about the client's own call must be over,

@@ -25,7 +25,12 @@ func (f *Field) Value(typed string) (raw []byte, problem string) {
 	if !json.Valid(raw) {
 		return nil, wants[f.Type]
 	}
-	return raw, unfit(&policy.Edit{Type: f.Type, Enum: f.Enum, Min: f.Min, Max: f.Max}, raw)
+	return raw, f.unfit(raw)
+}
+
+// unfit says why the field does not take a value, "" if it does.
+func (f *Field) unfit(raw []byte) string {
+	return unfit(&policy.Edit{Type: f.Type, Enum: f.Enum, Min: f.Min, Max: f.Max}, raw)
 }
 
 var wants = map[string]string{

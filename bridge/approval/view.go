@@ -79,6 +79,12 @@ var stateNames = map[state]string{
 // View shows a pending question to somebody at this machine: nothing is
 // redacted. A whole View holds every value at full length, however long.
 func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
+	return d.ViewOf(now, id, Who{Door: Local}, whole)
+}
+
+// ViewOf is View for whoever answers by one of our own doors: to whom the question may
+// be passed on depends on that.
+func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool) {
 	p := d.pending[id]
 	if p == nil {
 		return View{}, false
@@ -87,6 +93,7 @@ func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
 	v.setBeside(p.q.Beside, p.q.Beside)
+	v.DelegateTo = slices.DeleteFunc(p.delegates(p.find(who)), func(name string) bool { return named(name) == who })
 	for _, word := range v.Remember {
 		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
 	}
@@ -110,7 +117,6 @@ func (p *pending) view(now, till time.Time, args []byte, server string) View {
 		}
 		v.People = append(v.People, person)
 	}
-	v.DelegateTo = p.delegates(p.find(Who{Door: Local}))
 	return v
 }
 

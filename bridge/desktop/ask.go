@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -30,7 +31,7 @@ type round struct {
 // asked takes a question. One that is too long for a client's dialog is not cut:
 // it is answered where it can be read.
 func (f *Face) asked(q Question) {
-	long := len(q.Text) > maxShown
+	long := len(q.Text)+len(q.dialog().Schema()) > maxShown
 	if long {
 		f.note("a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest)
 	}
@@ -71,21 +72,14 @@ func (f *Face) openDialog(q *question) {
 	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), "elicitation/create", q.form()))
 }
 
-// form are the parameters of the elicitation. What is decided has no default
-// and must be chosen: an accept alone says nothing, for some clients accept
-// what nobody saw.
+// dialog is the form in which a client puts the question.
+func (q *Question) dialog() *approval.Dialog {
+	return &approval.Dialog{Edits: q.Edits, DelegateTo: q.DelegateTo}
+}
+
+// form are the parameters of the elicitation.
 func (q *question) form() []byte {
-	choices, names := []string{"allow", "deny"}, []string{"Allow this call", "Deny this call"}
-	properties := `{"decision":`
-	extra := ""
-	if len(q.DelegateTo) > 0 {
-		choices, names = append(choices, "delegate"), append(names, "Let somebody else decide")
-		extra = `,"delegateTo":` + string(compose(map[string]any{"type": "string", "title": "Who decides instead", "enum": q.DelegateTo}))
-	}
-	properties += string(compose(map[string]any{"type": "string", "title": "Decision", "enum": choices, "enumNames": names})) + extra +
-		`,"reason":{"type":"string","title":"Reason","maxLength":500}}`
-	return slices.Concat([]byte(`{"message":`), jsonrpc.AppendQuote(nil, q.Text),
-		[]byte(`,"requestedSchema":{"type":"object","properties":`+properties+`,"required":["decision"]}}`))
+	return slices.Concat([]byte(`{"message":`), jsonrpc.AppendQuote(nil, q.Text), []byte(`,"requestedSchema":`), q.dialog().Schema(), []byte("}"))
 }
 
 func (f *Face) dialogAnswered(m *jsonrpc.Message) {
@@ -122,31 +116,25 @@ func (f *Face) endQuestion(q *question, how string) {
 	}
 }
 
+// read is the answer, and what is said of it to the model, which is nothing that a
+// stranger wrote.
 func (q *question) read(result []byte) (d Decision, said string) {
-	at, err := pick(result, "action", "content")
-	action, _ := jsonrpc.Unquote(at[0])
+	r, dismissed, problem := q.dialog().Read(result)
 	switch {
-	case err != nil:
-		return Decision{Reason: "the answer could not be read"}, "the answer could not be read, so it is a no"
-	case action == "decline":
-		return Decision{}, "denied"
-	case action == "cancel":
+	case problem != "":
+		return Decision{Reason: problem}, "the answer was no valid one, so it is a no"
+	case dismissed:
 		return Decision{Dismiss: true}, "closed without an answer, so it is a no"
+	case r.To != "":
+		said = "passed on to " + clip(r.To, 80)
+	case len(r.Fields) > 0:
+		said = "allowed with changes"
+	case r.Allow:
+		said = "allowed"
+	default:
+		said = "denied"
 	}
-	in, err := pick(at[1], "decision", "delegateTo", "reason")
-	decision, _ := jsonrpc.Unquote(in[0])
-	to, _ := jsonrpc.Unquote(in[1])
-	reason, _ := jsonrpc.Unquote(in[2])
-	switch {
-	case err != nil || action != "accept":
-	case decision == "allow":
-		return Decision{Allow: true, Reason: reason}, "allowed"
-	case decision == "deny":
-		return Decision{Reason: reason}, "denied"
-	case decision == "delegate" && slices.Contains(q.DelegateTo, to):
-		return Decision{To: to, Reason: reason}, "passed on to " + clip(to, 80)
-	}
-	return Decision{Reason: "the answer held no decision"}, "the answer held no decision, so it is a no"
+	return Decision{Allow: r.Allow, Changes: r.Fields, To: r.To, Reason: r.Reason}, said
 }
 
 // settled: a question is none any more.

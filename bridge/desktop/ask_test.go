@@ -3,6 +3,7 @@ package desktop_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestAQuestionIsPutInsideACallOnly(t *testing.T) {
 	s.call(1, "fs__read", `{}`)
 	id := dialogIn(t, s.one("bob wants rm q1"))
 	s.line(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"decision":"allow","reason":"fine"}}}`, id)
-	if len(s.decided) != 1 || s.decided[0] != (desktop.Decide{ID: "q1", Decision: desktop.Decision{Allow: true, Reason: "fine"}}) {
+	if len(s.decided) != 1 || !reflect.DeepEqual(s.decided[0], desktop.Decide{ID: "q1", Decision: desktop.Decision{Allow: true, Reason: "fine"}}) {
 		t.Errorf("decided: %v", s.decided)
 	}
 	s.silent()

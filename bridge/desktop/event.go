@@ -1,6 +1,10 @@
 package desktop
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
 
 // An Event is something that happened. Byte fields belong to the Face from then
 // on.
@@ -83,8 +87,9 @@ type Peer struct {
 type Question struct {
 	ID                         string
 	Digest, Bridge, From, Tool string
-	Text                       string   // all of it, as a person must see it
-	DelegateTo                 []string // to whom it may be passed on; nil if to nobody
+	Text                       string           // all of it, as a person must see it
+	DelegateTo                 []string         // to whom it may be passed on; nil if to nobody
+	Edits                      []approval.Field // what of the call may be changed
 	Deadline                   time.Time
 }
 
@@ -144,7 +149,8 @@ func (Ready) act()  {}
 // A Decision is what a person chose.
 type Decision struct {
 	Allow   bool
-	To      string // whom to ask instead
+	Changes []approval.Entry // what of the call is to be changed, if it is allowed
+	To      string           // whom to ask instead
 	Reason  string
 	Dismiss bool // a no of somebody who closed the question without answering
 }

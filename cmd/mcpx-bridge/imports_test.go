@@ -47,7 +47,7 @@ var may = map[string]string{
 	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/control bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control bridge/text",
-	"bridge/desktop": "bridge/text stdio/jsonrpc stdio/outbox",
+	"bridge/desktop": "bridge/approval bridge/text stdio/jsonrpc stdio/outbox",
 
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",

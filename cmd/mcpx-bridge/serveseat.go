@@ -101,7 +101,7 @@ func (s *serving) decide(a desktop.Decide) desktop.Event {
 		if d.Dismiss {
 			return []byte(`{"action":"cancel"}`)
 		}
-		r := approval.Reply{Allow: d.Allow, To: d.To, Reason: d.Reason}
+		r := approval.Reply{Allow: d.Allow, To: d.To, Reason: d.Reason, Fields: d.Changes}
 		return r.Result(q.Choice)
 	})
 	if err != nil && open != nil {
@@ -123,7 +123,8 @@ func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 func (s *serving) question(a *asked) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
-		Text: v.Text() + "Topic: " + visible(s.q.door.opt.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n", DelegateTo: s.asked.others(a), Deadline: v.Deadline}
+		Text:       v.Text() + "Topic: " + visible(s.q.door.opt.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
+		DelegateTo: s.asked.others(a), Edits: v.Edits, Deadline: v.Deadline}
 }
 
 // SeatTaken and the following are what the seat calls, after the peer has heard

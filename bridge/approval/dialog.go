@@ -1,0 +1,224 @@
+package approval
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A Dialog is a question as an MCP client puts it to its person by an elicitation of
+// its own: one required choice, and beside it what of the call may be changed and to
+// whom the question may be passed on (seed 003, patterns 2 and 3). Whoever wrote the
+// question named the fields, so none of them can stand for the choice.
+type Dialog struct {
+	Edits      []Field
+	DelegateTo []string
+}
+
+const (
+	maxOffers = 32  // fields in one dialog
+	maxNow    = 100 // characters of the value that one has now
+)
+
+// An offer is a field as it stands in a dialog.
+type offer struct {
+	*Field
+	key   string   // the property
+	words []string // what can be chosen, nil if it is typed in
+}
+
+var (
+	plainKey    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	numberedKey = regexp.MustCompile(`(?i)^edit[0-9]+$`)
+)
+
+// offers are the fields that a client's form can show. One whose values cannot be seen
+// as they would be sent back is left to the other surfaces.
+func (d *Dialog) offers() (all []offer) {
+	taken := map[string]bool{"decision": true, "delegateto": true, "reason": true}
+	for i := range d.Edits[:min(len(d.Edits), maxOffers)] {
+		o := offer{Field: &d.Edits[i], key: d.Edits[i].Field}
+		if len(o.key) > 64 || !plainKey.MatchString(o.key) || numberedKey.MatchString(o.key) || taken[strings.ToLower(o.key)] {
+			o.key = "edit" + strconv.Itoa(i+1)
+		}
+		taken[strings.ToLower(o.key)] = true
+		if o.choose() {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// choose makes a choice between words of what has an enum, for MCP knows no other, and
+// of a boolean whose value is unknown: a box that nobody touched says false. It reports
+// false if nothing can be chosen.
+func (o *offer) choose() bool {
+	enum := o.Enum
+	if o.Type == "boolean" && len(enum) == 0 && o.Now == "" {
+		enum = []string{"true", "false"}
+	}
+	for _, raw := range enum {
+		word := raw
+		if s, quoted := jsonrpc.Unquote([]byte(raw)); quoted {
+			word = s
+		}
+		if o.unfit([]byte(raw)) != "" || !text.Plain(word) {
+			return false
+		}
+		if word != "" && !slices.Contains(o.words, word) { // nothing chosen is no change
+			o.words = append(o.words, word)
+		}
+	}
+	return len(enum) == 0 || len(o.words) > 0
+}
+
+// Schema is the requestedSchema of the elicitation. What is decided has no default and
+// must be chosen: an accept alone says nothing, for some clients accept what nobody saw.
+func (d *Dialog) Schema() []byte {
+	var schema, properties, decision, reason object
+	choices, names := []string{"allow", "deny"}, []string{"Allow this call", "Deny this call"}
+	if len(d.DelegateTo) > 0 {
+		choices, names = append(choices, "delegate"), append(names, "Let somebody else decide")
+	}
+	decision.str("type", "string")
+	decision.str("title", "Decision")
+	decision.raw("enum", list(choices...))
+	decision.raw("enumNames", list(names...))
+	properties.put("decision", decision)
+	if len(d.DelegateTo) > 0 {
+		var to object
+		to.str("type", "string")
+		to.str("title", "Who decides instead")
+		to.raw("enum", list(d.DelegateTo...))
+		properties.put("delegateTo", to)
+	}
+	for _, o := range d.offers() {
+		properties.put(o.key, o.property())
+	}
+	reason.str("type", "string")
+	reason.str("title", "Reason")
+	reason.num("maxLength", maxSaid)
+	properties.put("reason", reason)
+	schema.str("type", "object")
+	schema.put("properties", properties)
+	schema.raw("required", list("decision"))
+	return schema.end()
+}
+
+// property has a default for a boolean alone, which is what a box shows: elsewhere
+// nothing in a field means that nothing changes.
+func (o *offer) property() (p object) {
+	kind, low, high := o.Type, "minimum", "maximum"
+	if o.words != nil {
+		kind = "string"
+	}
+	p.str("type", kind)
+	p.str("title", o.Title)
+	hint := "Left empty, it stays as it is."
+	if o.Now != "" {
+		hint = "Now " + text.Cut(o.Now, maxNow) + ". " + hint
+	}
+	p.str("description", hint)
+	switch {
+	case o.words != nil:
+		p.raw("enum", list(o.words...))
+		return p
+	case kind == "boolean":
+		p.raw("default", []byte(o.Now))
+		return p
+	case kind == "string":
+		low, high = "minLength", "maxLength"
+	}
+	if _, ok := number([]byte(o.Min)); ok {
+		p.raw(low, []byte(o.Min))
+	}
+	if _, ok := number([]byte(o.Max)); ok {
+		p.raw(high, []byte(o.Max))
+	}
+	return p
+}
+
+// Slots of an answer to a dialog, after those of its action and content.
+const (
+	atDecision = atContent + 1 + iota
+	atOther    // delegateTo
+	atWhy      // reason
+	atOffers
+)
+
+// Read takes the result of the elicitation, which need not even be JSON. problem says
+// why it is no decision, "" if it is one; with a problem r is a no. dismissed is a no of
+// somebody who closed the dialog.
+func (d *Dialog) Read(raw []byte) (r Reply, dismissed bool, problem string) {
+	offers := d.offers()
+	inside := jsonrpc.Shape{{Name: "decision", Slot: atDecision}, {Name: "delegateTo", Slot: atOther}, {Name: "reason", Slot: atWhy}}
+	for i, o := range offers {
+		inside = append(inside, jsonrpc.Member{Name: o.key, Slot: atOffers + i})
+	}
+	in := result{raw, make([]jsonrpc.Span, atOffers+len(offers))}
+	top := jsonrpc.Shape{{Name: "action", Slot: atAction}, {Name: "content", Slot: atContent, Inside: inside}}
+	if jsonrpc.Scan(raw, jsonrpc.Judged, top, in.slots) != nil || raw[space(raw, 0)] != '{' {
+		return r, false, "the answer could not be read"
+	}
+	switch action, _ := in.text(atAction); action {
+	case "accept":
+	case "decline":
+		return r, false, ""
+	case "cancel":
+		return r, true, ""
+	default:
+		return r, false, "the answer held no decision"
+	}
+	reason, _ := in.text(atWhy)
+	to, _ := in.text(atOther)
+	decision, _ := in.text(atDecision)
+	switch {
+	case decision == "deny":
+		return Reply{Reason: reason}, false, ""
+	case decision == "delegate" && slices.Contains(d.DelegateTo, to):
+		return Reply{To: to, Reason: reason}, false, ""
+	case decision != "allow":
+		return r, false, "the answer held no decision"
+	}
+	fields, problem := in.changes(offers, inside)
+	if problem != "" {
+		return r, false, problem
+	}
+	return Reply{Allow: true, Reason: reason, Fields: fields}, false, ""
+}
+
+// changes are the fields that were filled in. What was not offered is a problem, for to
+// run the call without it may not be what they agreed to.
+func (in *result) changes(offers []offer, known jsonrpc.Shape) (all []Entry, problem string) {
+	for m := range members(in.raw, in.slots[atContent].Start) {
+		if !slices.ContainsFunc(known, func(k jsonrpc.Member) bool { return k.Name == m.name }) {
+			return nil, "the answer holds " + text.Quote(m.name, 64) + ", which was not asked for"
+		}
+	}
+	for i, o := range offers {
+		raw := in.get(atOffers + i)
+		if !in.has(atOffers+i) || string(raw) == `""` {
+			continue
+		}
+		value, problem := o.value(raw)
+		if problem != "" {
+			return nil, o.Title + " " + problem
+		}
+		if o.Now == "" || !same([]byte(o.Now), value) {
+			all = append(all, Entry{o.Field.Field, value})
+		}
+	}
+	return all, ""
+}
+
+// value is what was put into a field, as JSON of the field's type.
+func (o *offer) value(raw []byte) (value []byte, problem string) {
+	if word, ok := jsonrpc.Unquote(raw); ok && o.words != nil && o.Type != "string" {
+		raw = []byte(word)
+	}
+	return raw, o.unfit(raw)
+}
