@@ -120,3 +120,36 @@ func TestNobodyWithoutASeatStaysForEver(t *testing.T) {
 		})
 	}
 }
+
+// Who asks for something and does not take the answer keeps neither it nor the connection.
+func TestNobodyWithoutASeatLeavesAnAnswerForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, err := gateway.New(gateway.Options{Secret: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		s, served := g.Server(), make(chan error)
+		go func() { served <- s.Serve(l) }()
+		conn, _ := l.dial(context.Background(), "", "")
+		io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		time.Sleep(time.Minute + time.Second)
+		if n, _ := io.Copy(io.Discard, conn); n > 0 {
+			t.Errorf("after a minute %d bytes of the answer were still there", n)
+		}
+		conn.Close()
+		g.Close()
+		s.Close()
+		<-served
+	})
+}
+
+// A head that no token needs is not read to its end.
+func TestALongHeadIsNotRead(t *testing.T) {
+	h := open(t, gateway.Options{})
+	conn := h.call("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 100<<10) + "\r\n\r\n")
+	conn.SetReadDeadline(time.Now().Add(patience))
+	if status, err := bufio.NewReader(conn).ReadString('\n'); !strings.Contains(status, " 431 ") {
+		t.Errorf("answered with %q, %v", status, err)
+	}
+}
