@@ -9,6 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 const (
@@ -47,23 +48,34 @@ func (e *Engine) seated(ev Seated) {
 		return
 	}
 	e.note(Record{Event: "connected", ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
-	if !e.maySend("response", "tools/call") {
-		e.note(Record{Event: "warning", Reason: "cannot_respond",
-			Detail: "the gateway does not let " + e.room.me + " send mcp/response, so callers will get no answers"})
-	}
-	if e.policy.AsksOthers() && !e.maySend("request", elicitation) {
-		e.note(Record{Event: "warning", Reason: "cannot_ask",
-			Detail: "the gateway does not let " + e.room.me + " send mcp/request:" + elicitation + ", so participants can approve nothing"})
+	for _, m := range Muted(ev.Welcome.You, e.policy) {
+		e.note(Record{Event: "warning", Reason: m.Reason, Detail: m.Detail})
 	}
 	e.release()
 	e.act(e.desk.Reask(e.now))
 }
 
-// maySend reports whether the gateway lets us send something, in any spelling.
-func (e *Engine) maySend(op, method string) bool {
-	return mayBe(&e.room.caps, op, method)
+// A Mute is something that a seat may not send and that the work needs.
+type Mute struct{ Reason, Detail string }
+
+// Muted are those of a seat under a policy, as far as they can be told from what the
+// gateway says that it may send.
+func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
+	if !mayBe(&you.Caps, "response", "tools/call") {
+		all = append(all, Mute{"cannot_respond", "the gateway does not let " + you.ID + " send mcp/response, so callers will get no answers"})
+	}
+	if p.AsksOthers() && !mayBe(&you.Caps, "request", elicitation) {
+		all = append(all, Mute{"cannot_ask", "the gateway does not let " + you.ID + " send mcp/request:" + elicitation + ", so participants can approve nothing"})
+	}
+	return all
 }
 
+// MayAnswer reports whether a participant's questions can be answered by p, as far as
+// the gateway says what p may send.
+func MayAnswer(p wire.Participant) bool { return mayBe(&p.Caps, "response", elicitation) }
+
+// mayBe reports whether a gateway lets through what these are the capabilities for, in
+// any spelling.
 func mayBe(caps *wire.Caps, op, method string) bool {
 	return caps.Predicts("mcp/"+op+":"+method) || caps.Predicts("mcp/"+op) || caps.Predicts("mcp")
 }

@@ -73,28 +73,10 @@ func prepare(path string, o Options) (*Log, error) {
 
 // enter takes possession of the log, reads it, and writes the first record.
 func (l *Log) enter() (Found, error) {
-	if err := makeHome(l.o.Disk, l.path); err != nil {
-		return Found{}, err
-	}
-	if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
-		return Found{}, irregular(l.path)
-	}
-	noted, err := l.memo.open()
+	found, noted, err := l.possess()
 	if err != nil {
 		return Found{}, err
 	}
-	if l.file, l.info, err = l.openFile(l.path, os.O_CREATE); err != nil {
-		return Found{}, err
-	}
-	key, err := takeKey(l.o.Disk, l.path+".key")
-	if err != nil {
-		return Found{}, err
-	}
-	found, err := recall(l.path, time.Now().Add(-l.o.Memory), noted)
-	if err != nil {
-		return Found{}, err
-	}
-	found.Key = key
 	l.size = l.info.Size() - found.Torn
 	if err := l.cutOff(found.Torn); err != nil {
 		return Found{}, err
@@ -115,6 +97,31 @@ func (l *Log) enter() (Found, error) {
 	l.memo.write(l.head)
 	l.memo.settle(true)
 	return found, nil
+}
+
+// possess takes the log and the files beside it, making those that are not there, and
+// reads what they say.
+func (l *Log) possess() (Found, Note, error) {
+	if err := makeHome(l.o.Disk, l.path); err != nil {
+		return Found{}, Note{}, err
+	}
+	if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
+		return Found{}, Note{}, irregular(l.path)
+	}
+	noted, err := l.memo.open()
+	if err != nil {
+		return Found{}, Note{}, err
+	}
+	if l.file, l.info, err = l.openFile(l.path, os.O_CREATE); err != nil {
+		return Found{}, Note{}, err
+	}
+	key, err := takeKey(l.o.Disk, l.path+".key")
+	if err != nil {
+		return Found{}, Note{}, err
+	}
+	found, err := recall(l.path, time.Now().Add(-l.o.Memory), noted)
+	found.Key = key
+	return found, noted, err
 }
 
 // cutOff takes away what is half written, for good: else a power cut could bring it

@@ -27,23 +27,12 @@ const (
 // it says of earlier runs goes into o; about is what its first record is to say of this one.
 func (p *program) openAudit(id string, o *bridge.Options, about []byte, changed func(error)) (*audit.Log, error) {
 	c := &o.Engine
-	if p.s.Audit == "off" {
-		return nil, nil
-	}
-	mode, err := audit.ParseMode(p.s.AuditSync)
-	if err != nil {
-		return nil, misused("--audit-sync decisions", "--audit-sync: %w", err)
-	}
-	path, err := p.auditPath(id)
-	if err != nil {
+	path, how, err := p.auditOptions(id, c, about)
+	if err != nil || path == "" {
 		return nil, err
 	}
-	size, age, err := p.s.auditKeep()
-	if err != nil {
-		return nil, err
-	}
-	log, found, err := audit.Open(path, audit.Options{Mode: mode, OnChange: changed, Log: p.log, Bridge: id, About: about,
-		KeepSize: size, KeepFor: age, Least: neededFor(c.Policy.Memory())})
+	how.OnChange = changed
+	log, found, err := audit.Open(path, how)
 	if err != nil {
 		return nil, fail(exitAudit, auditHint(err), "%w", err)
 	}
@@ -51,13 +40,44 @@ func (p *program) openAudit(id string, o *bridge.Options, about []byte, changed 
 		log.Close()
 		return nil, fail(exitAudit, "", "%w", err)
 	}
-	o.SyncAll = mode.Waits(false)
+	o.SyncAll = how.Mode.Waits(false)
 	c.Seen, c.DigestKey = seenIn(found), found.Key
 	if err := p.recallLimits(log.Path(), c); err != nil {
 		log.Close()
-		return nil, fail(exitAudit, "audit verify says whether the log was altered; --audit FILE begins another, and limits with it", "what limits were used cannot be told: %w", err)
+		return nil, err
 	}
 	return log, nil
+}
+
+// auditOptions says where the record of a bridge is, and how it is kept; "" if there is
+// to be none.
+func (p *program) auditOptions(id string, c *bridge.Config, about []byte) (path string, o audit.Options, err error) {
+	if p.s.Audit == "off" {
+		return "", o, nil
+	}
+	mode, err := audit.ParseMode(p.s.AuditSync)
+	if err != nil {
+		return "", o, misused("--audit-sync decisions", "--audit-sync: %w", err)
+	}
+	if path, err = p.auditPath(id); err != nil {
+		return "", o, err
+	}
+	size, age, err := p.s.auditKeep()
+	return path, audit.Options{Mode: mode, Log: p.log, Bridge: id, About: about,
+		KeepSize: size, KeepFor: age, Least: neededFor(c.Policy.Memory())}, err
+}
+
+// tryAudit finds out what would keep openAudit from opening the record, and leaves that
+// as it is. It returns where the record would be.
+func (p *program) tryAudit(id string, c *bridge.Config) (string, error) {
+	path, how, err := p.auditOptions(id, c, nil)
+	if err != nil || path == "" {
+		return "", err
+	}
+	if err := audit.Try(path, how); err != nil {
+		return path, fail(exitAudit, auditHint(err), "%w", err)
+	}
+	return path, p.recallLimits(path, c)
 }
 
 // recallMost is how many bytes of a log are read for the sake of limits, in
@@ -74,7 +94,7 @@ func (p *program) recallLimits(path string, c *bridge.Config) error {
 	since := time.Now().Add(-far)
 	runs, reached, err := audit.Runs(path, since, recallMost)
 	if err != nil {
-		return err
+		return limitsUnknown(err)
 	}
 	if reached.After(since) {
 		p.log.Warn("limits do not count what ran before "+reached.Local().Format(time.DateTime)+": the audit log has more than is read back", "bytes", recallMost)
@@ -82,11 +102,15 @@ func (p *program) recallLimits(path string, c *bridge.Config) error {
 	for _, r := range runs {
 		var took []policy.Reservation
 		if err := json.Unmarshal(r.Took, &took); err != nil {
-			return fmt.Errorf("what call %s took cannot be read: %w", r.Call, err)
+			return limitsUnknown(fmt.Errorf("what call %s took cannot be read: %w", r.Call, err))
 		}
 		c.Policy.Recall(&c.Ledger, r.At, took)
 	}
 	return nil
+}
+
+func limitsUnknown(err error) error {
+	return fail(exitAudit, "audit verify says whether the log was altered; --audit FILE begins another, and limits with it", "what limits were used cannot be told: %w", err)
 }
 
 func auditHint(err error) string {

@@ -42,7 +42,7 @@ func (b *bridging) openDoor(id string) error {
 	b.attendance = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
 	b.attendance.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.attendance, OwnAnswers: b.p.s.Answers == "terminal", Log: b.p.log})
 	if err != nil {
-		return fail(exitFailed, "another bridge with this id may be running: give this one another --id", "control socket: %w", err)
+		return fail(exitFailed, "it takes a directory that is yours alone at "+home.file("control")+": move away what is there instead", "control socket: %w", err)
 	}
 	return nil
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -23,24 +23,24 @@ func (p *program) doctorCommand() *cobra.Command {
 		Use:   "doctor [FLAGS] [-- CMD [ARG…]]",
 		Short: "Prove that what a bridge needs works here",
 		Long: `Prove that what a bridge needs works here: the state directory, a gateway, a
-token, a seat in the topic, the policy and, if one is given, the server. The
-server is started, asked for its tools, and stopped; no tool is called. The flags
-that say what may run are those of run; doctor says who would be asked, and
-warns, as policy check does, of what is hardly meant.
+token, the local door through which you answer, what is remembered, the record, a
+seat in the topic, those who may be asked, the policy and, if one is given, the
+server. The server is started, asked for its tools, and stopped; no tool is called,
+and nothing is put on record. All flags of run can be given: put doctor in the
+place of run to find out what run would stumble over. doctor says who would be
+asked, and warns, as policy check does, of what is hardly meant.
 
 Each check is one line, with a hint where it fails. One that fails makes the
 exit code 1.`,
 		Example: `  mcpx-bridge doctor
   mcpx-bridge doctor -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcpx-bridge doctor --policy policy.yaml --id notes -- uvx mcp-server-notes
   mcpx-bridge doctor --gateway wss://gateway.example --token-file ~/.mcpx-token`,
 		Args: arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.doctor(cmd.Context(), args) },
 	}
-	f := cmd.Flags()
-	f.SetInterspersed(false)
-	p.s.roomFlags(f)
-	p.s.serverFlags(f)
-	p.s.ruleFlags(f)
+	p.runFlags(cmd.Flags())
+	cmd.Flags().Lookup("id").Usage = "our participant `ID` (default: taken from the command, or made up)"
 	return cmd
 }
 
@@ -53,10 +53,13 @@ type finding struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A doctor runs checks and prints each finding as it comes.
+// A doctor runs checks and prints each finding as it comes. What run would do it tries
+// with the very functions of run.
 type doctor struct {
 	p    *program
-	door *door // nil until the settings were found good
+	b    *bridging // the run that is tried; nil until the settings were found good
+	made bool      // our id is made up, and nobody needs what is kept under it
+	used bool      // another bridge goes by our id just now
 	sick bool
 }
 
@@ -71,18 +74,19 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	if err := checkDir(p.s.Cwd); err != nil {
 		return err
 	}
-	d := &doctor{p: p}
-	if d.settings() && d.state() && d.gateway(ctx) {
-		d.seat(ctx)
+	d := &doctor{p: p, made: p.s.ID == "" && argv == nil}
+	if d.made {
+		p.s.ID = randomID()
 	}
-	if d.door != nil {
-		d.door.close()
+	if d.settings(argv) {
+		d.place(ctx)
+		d.b.door.close()
 	}
 	var tools []tool
 	if argv != nil && d.command(argv) {
 		tools = d.server(ctx, argv)
 	}
-	d.policy(tools)
+	d.policy(argv, tools)
 	if d.sick {
 		return &failure{Exit: exitFailed}
 	}
@@ -119,83 +123,29 @@ func (d *doctor) report(check, detail string, err error, warnings ...string) boo
 }
 
 // settings checks what can be checked without going anywhere.
-func (d *doctor) settings() bool {
-	id := d.p.s.ID
-	if id == "" {
-		id = randomID()
+func (d *doctor) settings(argv []string) bool {
+	if d.p.s.Answers == "terminal" && terminal(d.p.stdin) != nil && terminal(d.p.stderr) != nil {
+		d.p.s.Answers = "any" // run would have a terminal here
 	}
-	err := checkID("--id", id)
+	b, err := d.p.bareBridging(runs(argv))
 	if err == nil {
-		d.door, err = d.p.newDoor(id, true)
+		if _, err := b.takeRules(); err != nil { // which is said with the policy
+			b.opt.Engine.Policy, _ = policy.Flags(nil, nil)
+		}
+		err = b.chooseDoor()
+	}
+	if err == nil {
+		d.b = b
 	}
 	return d.report("settings", "version "+version()+", topic "+d.p.s.Topic, err)
 }
 
-func (d *doctor) state() bool {
-	if d.door.local == nil {
-		return true
+// runs is what run would start, or stands for it.
+func runs(argv []string) target {
+	if argv == nil {
+		argv = []string{"server"}
 	}
-	_, err := d.door.local.state.secret()
-	return d.report("state", string(d.door.local.state)+" is ours alone", err)
-}
-
-// gateway finds one, or proves that one can be hosted.
-func (d *doctor) gateway(ctx context.Context) bool {
-	if d.door.local == nil {
-		if err := d.door.source.first(ctx); err != nil {
-			return d.report("token", "", err)
-		}
-		return true // the seat will show whether it is there
-	}
-	at, err := d.door.local.findSoon(ctx)
-	if err == nil {
-		d.door.hosts = false
-		return d.report("gateway", "this machine's gateway is at "+at, nil)
-	}
-	if !errors.Is(err, errNobody) {
-		return d.report("gateway", "", err)
-	}
-	h, err := d.rehearse()
-	if err != nil {
-		return d.report("gateway", "", err)
-	}
-	d.door.local.host = h
-	detail := "none is running; one can be hosted"
-	if l, err := net.Listen("tcp", defaultListen); err == nil {
-		l.Close()
-	} else {
-		detail += " (not at " + defaultListen + ", which is taken)"
-	}
-	return d.report("gateway", detail, nil)
-}
-
-// rehearse hosts a gateway that nobody else is told of.
-func (d *doctor) rehearse() (*hosting, error) {
-	secret, err := d.door.local.state.secret()
-	if err != nil {
-		return nil, err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fail(exitFailed, "does something forbid listening on loopback?", "%w", err)
-	}
-	return serveGateway(listener, "ws", gateway.Options{Secret: secret, Log: d.p.log})
-}
-
-// seat joins the topic over the network, as callers do.
-func (d *doctor) seat(ctx context.Context) {
-	q := newPeer(d.door)
-	d.door.overNetwork = true
-	if err := q.take(ctx); err != nil {
-		d.report("seat", "", err)
-		return
-	}
-	defer q.close()
-	at, _ := d.door.where()
-	q.mu.Lock()
-	who, dialect := q.you.ID, q.dialect.Protocol
-	q.mu.Unlock()
-	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, who, dialect, len(q.others())), nil)
+	return target{argv: argv}
 }
 
 // command finds the program before it is started, to say more than "not found".
@@ -227,22 +177,19 @@ func (p *program) workDir() string {
 }
 
 // policy looks at what would be in force, and who would be asked.
-func (d *doctor) policy(tools []tool) {
-	rules, now, err := d.p.newRulebook(d.p.s.ID)
+func (d *doctor) policy(argv []string, tools []tool) {
+	_, now, err := d.p.newRulebook(cmp.Or(d.p.s.ID, runs(argv).id()))
 	if err != nil {
 		d.report("policy", "", err)
 		return
 	}
-	detail := "no file"
-	if rules.file != "" {
-		detail = rules.file
-	}
+	detail := cmp.Or(d.p.s.Policy, "no file")
 	deciders := "nobody is asked"
 	if who := now.Deciders(); len(who) > 0 {
 		deciders = "who may be asked: " + strings.Join(who, ", ")
 	}
 	detail += fmt.Sprintf(", %s, default %s; %s", counted(now.Rules(), "rule"), now.Default, deciders)
-	d.report("policy", detail, nil, now.Warnings(forPolicy(tools))...)
+	d.report("policy", detail, nil, append(now.Warnings(forPolicy(tools)), d.p.exposed(now, d.p.s.Policy, argv, d.p.s.Cwd, forPolicy(tools))...)...)
 }
 
 // server starts the server, lists its tools and stops it.

@@ -82,14 +82,18 @@ others are asked as always. All else passes as before.`,
 		Args: arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runServer(cmd.Context(), args) },
 	}
-	f := cmd.Flags()
+	p.runFlags(cmd.Flags())
+	return cmd
+}
+
+// runFlags are those of run, and of doctor, which tries what run would do with them.
+func (p *program) runFlags(f *pflag.FlagSet) {
 	f.SetInterspersed(false)
 	p.s.serverFlags(f)
 	p.bridgingFlags(f)
 	f.BoolVar(&p.s.Stdio, "stdio", false, "be the server to the MCP client that starts us: it talks to the server over our stdin and stdout")
 	f.BoolVar(&p.s.GateHost, "gate-host", false, "with --stdio: the tool calls of that client wait for your rules and your yes too, as those of \"host\"")
 	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
-	return cmd
 }
 
 // bridgingFlags are those of all who bridge a server.
@@ -201,16 +205,46 @@ func (p *program) newBridging(t target) (*bridging, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.door, err = p.newDoor(cmp.Or(p.s.ID, t.id()), true); err != nil {
-		return b, err
+	return b, b.chooseDoor()
+}
+
+// chooseDoor finds the way to the topic, and who we would like to be there.
+func (b *bridging) chooseDoor() (err error) {
+	if b.door, err = b.p.newDoor(cmp.Or(b.p.s.ID, b.target.id()), true); err == nil {
+		b.door.derived = b.p.s.ID == ""
 	}
-	b.door.derived = p.s.ID == ""
-	return b, nil
+	return err
 }
 
 // checkedBridging is a bridging without a door, and touches nothing yet. Its
 // errors are usage errors.
 func (p *program) checkedBridging(t target) (*bridging, error) {
+	b, err := p.bareBridging(t)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := b.takeRules()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		p.log.Warn(w)
+	}
+	return b, nil
+}
+
+// takeRules reads what may run, and returns what is hardly meant about where it is kept.
+func (b *bridging) takeRules() (warnings []string, err error) {
+	rules, now, err := b.p.newRulebook(cmp.Or(b.p.s.ID, b.target.id()))
+	if err != nil {
+		return nil, err
+	}
+	b.rules, b.opt.Engine.Policy = rules, now
+	return b.p.exposed(now, b.p.s.Policy, b.target.argv, b.p.s.Cwd, nil), nil
+}
+
+// bareBridging is a checkedBridging that has no rules yet.
+func (p *program) bareBridging(t target) (*bridging, error) {
 	b := &bridging{p: p, target: t, serving: make(chan struct{}), joined: make(chan struct{})}
 	id := cmp.Or(p.s.ID, t.id())
 	if err := cmp.Or(checkID("--id", id), p.checkApprovers(id)); err != nil {
@@ -242,17 +276,8 @@ func (p *program) checkedBridging(t target) (*bridging, error) {
 	if !ok {
 		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
 	}
-	rules, now, err := p.newRulebook(id)
-	if err != nil {
-		return nil, err
-	}
-	b.rules = rules
-	for _, w := range p.exposed(now, p.s.Policy, t.argv, p.s.Cwd, nil) {
-		p.log.Warn(w)
-	}
 	b.opt = bridge.Options{
 		Engine: bridge.Config{
-			Policy:   now,
 			NewID:    uuid.NewString,
 			Random:   fresh128,
 			Timeout:  p.s.Timeout,

@@ -11,21 +11,30 @@ import (
 
 // warnUnverified says, at the first welcome, that the gateway does not make sure who
 // speaks, and what that means for what the rules ask about: otherwise every ask would end
-// in -31003, or forged answers count, without a word (WIRE 7.2, FINDINGS C3). This
-// machine's own gateway verifies, whatever it speaks.
+// in -31003, or forged answers count, without a word (WIRE 7.2, FINDINGS C3).
 func (b *bridging) warnUnverified(d wire.Dialect) {
-	if d.Verified() || b.door.local != nil {
+	warning, hint := b.unverifiedIn(d)
+	if warning == "" {
 		return
 	}
 	b.unverified.Do(func() {
-		b.p.log.Warn("gateways that speak " + d.Protocol + " do not verify who speaks: anybody in the topic can call, and answer, in anybody's name")
-		if b.p.s.TrustUnverified {
-			b.p.log.Warn("hint: --trust-unverified-from is given, so approvers in the topic are asked, and a forged answer counts as theirs; leave it out to ask at this machine alone")
-			return
-		}
-		b.p.log.Warn("hint: so approvers in the topic are not asked; what the rules ask about is for the person at this machine (of: [local]), or else refused with -31003; " +
-			"--trust-unverified-from asks them all the same, where everybody in the topic is trusted")
+		b.p.log.Warn(warning)
+		b.p.log.Warn("hint: " + hint)
 	})
+}
+
+// unverifiedIn is what warnUnverified says; "" where the gateway makes sure who speaks.
+// This machine's own does, whatever it speaks.
+func (b *bridging) unverifiedIn(d wire.Dialect) (warning, hint string) {
+	if d.Verified() || b.door.local != nil {
+		return "", ""
+	}
+	warning = "gateways that speak " + d.Protocol + " do not verify who speaks: anybody in the topic can call, and answer, in anybody's name"
+	if b.p.s.TrustUnverified {
+		return warning, "--trust-unverified-from is given, so approvers in the topic are asked, and a forged answer counts as theirs; leave it out to ask at this machine alone"
+	}
+	return warning, "so approvers in the topic are not asked; what the rules ask about is for the person at this machine (of: [local]), or else refused with -31003; " +
+		"--trust-unverified-from asks them all the same, where everybody in the topic is trusted"
 }
 
 // seatOf makes the seat's errors those that package bridge asks for.

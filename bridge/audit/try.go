@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Try finds out whether [Open] could open the log at path, the way Open does, and has
+// written nothing into it when it returns: files that were not there are gone again, their
+// directory stays. A record of the usual size is written and synced beside the log, so
+// that a disk that is full or read-only is an error here too.
+func Try(path string, o Options) error {
+	l, err := prepare(path, o)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	var made []string
+	for _, name := range []string{l.path, l.path + ".head", l.path + ".key"} {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			made = append(made, name)
+		}
+	}
+	_, _, err = l.possess()
+	if err == nil {
+		err = tryWrite(l.path)
+	}
+	if l.memo.file != nil { // the lock: what is removed is still ours
+		for _, name := range made {
+			os.Remove(name)
+		}
+	}
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.memo.close()
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+// tryWrite writes as much as the first record of a run takes to the disk that path is on.
+func tryWrite(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".try-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 4<<10))
+	return errors.Join(err, f.Sync(), f.Close())
+}

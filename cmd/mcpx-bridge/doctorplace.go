@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// place tries what takePlace does, in its order, and then to be in the topic.
+func (d *doctor) place(ctx context.Context) {
+	state := d.state()
+	there := state && d.gateway(ctx)
+	if state {
+		d.keeps()
+	}
+	if there {
+		d.seat(ctx)
+	}
+}
+
+func (d *doctor) state() bool {
+	local := d.b.door.local
+	if local == nil {
+		return true
+	}
+	_, err := local.state.secret()
+	return d.report("state", string(local.state)+" is ours alone", err)
+}
+
+// gateway finds one, or proves that one can be hosted, and settles who we are there.
+func (d *doctor) gateway(ctx context.Context) bool {
+	door := d.b.door
+	if door.local == nil {
+		if err := door.source.first(ctx); err != nil {
+			return d.report("token", "", err)
+		}
+		return true // the seat will show whether it is there
+	}
+	at, err := door.local.findSoon(ctx)
+	detail := "this machine's gateway is at " + at
+	if door.hosts = errors.Is(err, errNobody); door.hosts {
+		detail, err = d.rehearse()
+	}
+	if err == nil && !d.made {
+		err = door.freeID(ctx, at)
+		d.used = door.lock == nil
+	}
+	return d.report("gateway", detail, err)
+}
+
+// rehearse hosts a gateway that nobody else is told of, having tried what it takes to
+// host the one that others are.
+func (d *doctor) rehearse() (string, error) {
+	local := d.b.door.local
+	lock, err := local.state.lock(hostLock)
+	if err != nil {
+		return "", err
+	}
+	lock.Close() // at once, and be it nil: a run that begins now shall not wait for us
+	listed := local.state.file("gateway.json")
+	if info, err := os.Lstat(listed); err == nil && info.IsDir() {
+		return "", fail(exitFailed, "remove it", "%s is a directory, and where the gateway is must be written there", listed)
+	}
+	before, _ := local.state.listing() // only for its port
+	port, err := local.openPort(before.URL)
+	if err != nil {
+		return "", err
+	}
+	detail := "none is running; one can be hosted"
+	if at := port.Addr().String(); !local.asked && before.URL == "" && at != defaultListen {
+		detail += " (not at " + defaultListen + ", which is taken)"
+	}
+	port.Close()
+	secret, err := local.state.secret()
+	if err != nil {
+		return "", err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fail(exitFailed, "does something forbid listening on loopback?", "%w", err)
+	}
+	local.host, err = serveGateway(listener, "ws", gateway.Options{Secret: secret, Log: slog.New(hushed{d.p.log.Handler()})})
+	return detail, err
+}
+
+// keeps tries what is kept on this machine under our id.
+func (d *doctor) keeps() {
+	id := d.b.door.opt.ID
+	d.b.id = id
+	socket := ""
+	err := d.b.openDoor(id)
+	if err == nil {
+		socket = d.b.attendance.door.Path()
+		d.b.attendance.door.Close()
+	}
+	d.report("control", "you would answer questions through "+d.named(socket), err)
+	if err = d.b.takeGrants(); err == nil {
+		d.b.holding.Close()
+	}
+	if !d.made || err != nil {
+		d.report("grants", counted(len(d.b.opt.Engine.Desk.Grants), "answer")+" remembered for "+id, err)
+	}
+	path, err := d.p.tryAudit(id, &d.b.opt.Engine)
+	d.used = d.used || errors.Is(err, audit.ErrLocked)
+	detail := "off, no record is kept"
+	if path != "" {
+		detail = "the record can be kept in " + d.named(path)
+	}
+	d.report("audit", detail, err)
+	if home, err := stateHome(d.p.getenv); err == nil && d.made {
+		os.Remove(filepath.Join(home.file("control"), id+".lock"))
+		os.Remove(filepath.Join(home.file("grants"), id+".lock"))
+	}
+}
+
+// named is a file as a person is to know it: one with an id that is made up is none that
+// there will be.
+func (d *doctor) named(file string) string {
+	if d.made && d.p.s.Audit != file {
+		return filepath.Dir(file)
+	}
+	return file
+}
+
+// seat joins the topic over the network, as callers do.
+func (d *doctor) seat(ctx context.Context) {
+	if d.used {
+		d.report("seat", "not tried: "+d.b.door.opt.ID+" is in use by another bridge here, which would lose it for a moment", nil)
+		return
+	}
+	d.b.door.overNetwork = true
+	q := newPeer(d.b.door)
+	if err := q.take(ctx); err != nil {
+		d.report("seat", "", err)
+		return
+	}
+	defer q.close()
+	at, _ := d.b.door.where()
+	q.mu.Lock()
+	you, dialect := q.you, q.dialect
+	q.mu.Unlock()
+	var warnings []string
+	if warning, hint := d.b.unverifiedIn(dialect); warning != "" {
+		warnings = append(warnings, warning+"; "+hint)
+	}
+	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.others())), nil, warnings...)
+	for _, m := range bridge.Muted(you, d.b.opt.Engine.Policy) {
+		d.report("may send", "", fail(exitFailed, "a token of the role bridge may: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
+	}
+	d.approvers(q.others(), dialect)
+}
+
+// approvers looks for those in the topic who may be asked.
+func (d *doctor) approvers(others []wire.Participant, dialect wire.Dialect) {
+	asked := d.b.opt.Engine.Policy.Deciders()
+	abroad := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == "local" || name == "host" })
+	if len(abroad) == 0 {
+		return
+	}
+	detail, names := "", strings.Join(abroad, ", ")
+	if warning, _ := d.b.unverifiedIn(dialect); warning != "" && !d.b.opt.Engine.TrustUnverified {
+		if len(abroad) == len(asked) {
+			d.report("approvers", "", fail(exitFailed, "let the rules ask local, which is you; or --trust-unverified-from, where everybody in the topic is trusted",
+				"%s cannot be asked, for this gateway does not verify who speaks, and nobody else may: what the rules ask about would be refused", names))
+			return
+		}
+		d.report("approvers", "those at this machine", nil, names+" will not be asked, for this gateway does not verify who speaks")
+		return
+	}
+	var warnings, here []string
+	for _, name := range abroad {
+		i := slices.IndexFunc(others, func(p wire.Participant) bool { return p.ID == name })
+		switch {
+		case i < 0:
+			warnings = append(warnings, name+" may be asked, and is not in the topic now")
+		case !bridge.MayAnswer(others[i]):
+			warnings = append(warnings, name+" may be asked, but the gateway does not let "+name+" send mcp/response, so no answer will come")
+		default:
+			here = append(here, name)
+		}
+	}
+	detail = "none of " + names + " could answer now"
+	if len(here) > 0 {
+		detail = strings.Join(here, ", ") + " can be asked"
+	}
+	d.report("approvers", detail, nil, warnings...)
+}
