@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,12 @@ type approvals struct {
 	n      int
 }
 
-const clockServer = "MCPX_BENCH_CLOCK"
+// What tells this program that it is the server, and how it lists one more tool, which
+// it never answers.
+const (
+	clockServer = "MCPX_BENCH_CLOCK"
+	largeTool   = "MCPX_BENCH_LARGE"
+)
 
 // The server of these measurements is this program itself: its answer to a call
 // is the time at which it read it.
@@ -60,7 +66,7 @@ func tellTheTime() {
 		case "initialize":
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"clock","version":"1"}}`
 		case "tools/list":
-			result = `{"tools":[{"name":"clock","inputSchema":{"type":"object"}},{"name":"hold","inputSchema":{"type":"object"}}]}`
+			result = `{"tools":[{"name":"clock","inputSchema":{"type":"object"}},` + cmp.Or(os.Getenv(largeTool), holdTool) + `]}`
 		case "tools/call":
 			if bytes.Contains(line, []byte(`"name":"hold"`)) {
 				continue // never answered
@@ -70,6 +76,8 @@ func tellTheTime() {
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
 }
+
+const holdTool = `{"name":"hold","inputSchema":{"type":"object"}}`
 
 const clockRules = "version: 1\ndefault: deny\nasks: {alice: {of: [alice], within: 60s}}\nrules: [{ask: [clock], as: alice}]\n"
 
@@ -153,7 +161,7 @@ func hear(ws *websocket.Conn, kind, to string) (h heard, err error) {
 			return h, err
 		}
 		h = heard{}
-		if json.Unmarshal(frame, &h) == nil && h.Kind == kind && (to == "" || slices.Contains(h.To, to)) {
+		if len(frame) <= wholeFrame && json.Unmarshal(frame, &h) == nil && h.Kind == kind && (to == "" || slices.Contains(h.To, to)) {
 			return h, nil
 		}
 	}

@@ -9,7 +9,8 @@
 // system calls resident, of the parts between caller and server.
 //
 // Beside that: run --stdio on a client's way to its own server, what one says to
-// a topic of a hundred, approvals, proposals, starts, and allocations per call.
+// a topic of a hundred, approvals, proposals, the inputs that take longest to judge,
+// starts, and allocations per call.
 // BENCH.md says how, and has the figures.
 package main
 
@@ -71,6 +72,10 @@ type plan struct {
 	crowdRate int   // frames a second that it is told
 	crowdFill int   // bytes that it is told before: more than two kernels keep for one who does not read
 	allocs    int   // calls over which allocations are counted; 0 for not at all
+
+	strains []strain
+	holds   int // how often one that takes long is judged
+	waits   int // rounds in which somebody waits beside the worst
 }
 
 // Turns are how often, and for how long, each contender has its turn.
@@ -94,9 +99,9 @@ func (c cell) headline() bool {
 var (
 	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: cells(
 		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000}
+		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 5, waits: 5}
 	brief = plan{goals: turns{5, 300}, others: turns{3, 150}, starts: 5, warmup: 10_000, cells: full.cells,
-		callers: 16, proposals: 1000, flows: 30, crowd: turns{7, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000}
+		callers: 16, proposals: 1000, flows: 30, crowd: turns{7, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 3, waits: 3}
 )
 
 func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
@@ -145,6 +150,9 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 		return err
 	}
 	r.proposals(proposed)
+	if err := measureHeld(ctx, s, p, &r); err != nil {
+		return err
+	}
 	if p.allocs > 0 {
 		counted, err := countAllocations(ctx, p.allocs)
 		if err != nil {

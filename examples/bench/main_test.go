@@ -3,20 +3,24 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // TestBench runs all contenders and prints the whole report; how fast they
 // were is no matter.
 func TestBench(t *testing.T) {
 	var out strings.Builder
-	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, crowdFill: 1 << 20, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
+	few := slices.DeleteFunc(strains(), func(s strain) bool { return len(s.payload()) > 1<<20 })
+	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, crowdFill: 1 << 20, strains: few, holds: 1, waits: 1, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
 	if err := bench(t.Context(), p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "logged : wrapper", "hosting : logged, 1 KiB, calls/s at 64 in flight", "asleep : ours", "a dead reader, p99 of 100 others",
+		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "logged : wrapper", "hosting : logged, 1 KiB, calls/s at 64 in flight", "asleep : ours", "the worst input holds the Engine", "a dead reader, p99 of 100 others",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, out.String())
@@ -24,6 +28,25 @@ func TestBench(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "NaN") {
 		t.Errorf("a contender has no figures:\n%s", out.String())
+	}
+}
+
+// An input whose policy does not load, or that no frame holds, measures nothing.
+func TestEachInputFitsAFrameAndItsPolicyLoads(t *testing.T) {
+	subjects := map[string]bool{}
+	for _, s := range strains() {
+		subjects[s.of] = true
+		if _, err := s.hold(0); err != nil {
+			t.Error(err)
+		}
+		if n := len(s.frame("mallory", "large-1", s.payload())); n > jsonrpc.MaxSize {
+			t.Errorf("%s, %s: no frame holds %d bytes", s.of, s.name, n)
+		}
+	}
+	for _, of := range []string{"paths", "globs", "regex", "CEL", "schema", "redaction", "asked", "long number"} {
+		if !subjects[of] {
+			t.Errorf("nothing strains %s", of)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type report struct {
 	contenders []*contender
 	goals      []goal
 	slowest    map[string]float64 // by contender, over all cells
+	overheld   []held             // inputs that held the Engine for too long
 }
 
 // A goal is a figure of DESIGN section 13 and what was measured.

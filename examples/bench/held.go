@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// mostHeld is how long one input may hold the Engine (DESIGN 13), in ms.
+const mostHeld = 50
+
+// A held is how long one input held the Engine, and what a bystander saw of that.
+type held struct {
+	strain
+	read, step float64 // to read the frame, and for the Engine to judge it, in ns: medians
+	worst      float64 // of the steps
+	bytes      int
+	waits      waits
+}
+
+// measureHeld has the Engine judge each strain, and puts the worst of each subject
+// before real bridges, while somebody else makes small calls.
+func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+	var worst []held
+	for _, each := range p.strains {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h, err := each.hold(1)
+		if err != nil {
+			return err
+		}
+		if h.step > mostHeld*1e6 {
+			if h, err = each.hold(p.holds); err != nil {
+				return err
+			}
+		}
+		r.over(h)
+		switch last := len(worst) - 1; {
+		case last < 0 || worst[last].of != h.of:
+			worst = append(worst, h)
+		case worst[last].step < h.step:
+			worst[last] = h
+		}
+	}
+	if err := measureWaits(s, worst, p.waits); err != nil {
+		return err
+	}
+	r.held(worst)
+	return nil
+}
+
+// policyText is what a bridge has for rules while it is strained.
+func (s strain) policyText() string {
+	rules := ", " + s.rules
+	if s.rules == "" {
+		rules = ""
+	}
+	return "version: 1\ndefault: deny\nasks: {alice: {of: [alice], within: 60s}}\nrules: [{allow: clock}" + rules + "]\n" + s.top + "\n"
+}
+
+// tool is how the server lists it.
+func (s strain) tool() string {
+	if s.schema == "" {
+		return `{"name":"large"}`
+	}
+	return `{"name":"large","inputSchema":` + s.schema + `}`
+}
+
+// frame is the input as somebody says it to fs.
+func (s strain) frame(from, id, payload string) []byte {
+	kind, body := "mcp/request:tools/call:large", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":`+payload+`}}`
+	switch s.kind {
+	case "uri":
+		kind, body = "mcp/request:resources/read", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"`+payload+`"}}`
+	case "proposal":
+		kind, body = "mcp/proposal:tools/call:large", `{"method":"tools/call","params":{"name":"large","arguments":`+payload+`}}`
+	case "reason":
+		kind, body = "mcp/proposal:tools/call:large", `{"method":"tools/call","params":{"name":"large","arguments":{}},"reason":"`+payload+`"}`
+	}
+	return []byte(`{"protocol":"mcpx/v0.1","id":"` + id + `","ts":"2026-01-01T00:00:00Z","from":"` + from + `","to":["fs"],"kind":"` + kind + `","payload":` + body + `}`)
+}
+
+// engine is one with the strain's policy, a seat, and a server that lists the tool.
+func (s strain) engine(now time.Time) (*bridge.Engine, error) {
+	p, err := policy.Load("policy.yaml", []byte(s.policyText()))
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	e := bridge.NewEngine(bridge.Config{Policy: p, NewID: func() string { n++; return "out-" + strconv.Itoa(n) },
+		Random: func() (r [16]byte) { n++; copy(r[:], strconv.Itoa(n)); return r }})
+	d, _ := wire.Lookup("mcpx/v0.1")
+	caps, err := wire.ParseCaps([]byte(`["mcp/*"]`))
+	if err != nil {
+		return nil, err
+	}
+	e.Step(now, bridge.Seated{Dialect: d, Welcome: wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps}, Peers: []wire.Participant{{ID: "alice"}, {ID: "mallory"}}}})
+	e.Step(now, bridge.ServerUp{Hello: bridge.Hello{Result: []byte(`{"capabilities":{"tools":{}}}`)}})
+	listing, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[`+s.tool()+`]}}`), jsonrpc.Passed)
+	if err != nil {
+		return nil, err
+	}
+	e.Step(now, bridge.ServerSaid{Message: listing})
+	return e, nil
+}
+
+// hold has an Engine judge the input so many times, as the program would: on one
+// thread, with its garbage collected as seldom.
+func (s strain) hold(times int) (h held, err error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	now := time.Now()
+	e, err := s.engine(now)
+	if err != nil {
+		return h, fmt.Errorf("%s, %s: %w", s.of, s.name, err)
+	}
+	d, _ := wire.Lookup("mcpx/v0.1")
+	payload := s.payload()
+	h = held{strain: s, bytes: len(payload)}
+	var reads, steps []float64
+	for i := range times {
+		now = now.Add(2 * time.Minute) // what was asked before is over
+		e.Step(now, bridge.Tick{})
+		frame := s.frame("mallory", "large-"+strconv.Itoa(i), payload)
+		runtime.GC()
+		began := time.Now()
+		env, err := d.Decode(frame)
+		reads = append(reads, float64(time.Since(began)))
+		var event bridge.Event = bridge.Arrived{Envelope: &env}
+		if err != nil {
+			refused, _ := errors.AsType[*wire.Refused](err)
+			event = bridge.Garbled{Refused: refused}
+		}
+		began = time.Now()
+		e.Step(now, event)
+		steps = append(steps, float64(time.Since(began)))
+	}
+	if times > 0 {
+		h.worst = slices.Max(steps)
+		h.read, h.step = median(reads), median(steps)
+	}
+	return h, nil
+}
+
+// over keeps what held the Engine for longer than anything may.
+func (r *report) over(h held) {
+	if h.step > mostHeld*1e6 {
+		r.overheld = append(r.overheld, h)
+	}
+}
+
+// held prints a line for each subject, then what was too long, and keeps the goal.
+func (r *report) held(worst []held) {
+	fmt.Fprint(r.out, `
+The worst input that is known for each part of the judgement, under a policy that has rules for it: read, before anybody else is kept
+from anything; judged by the Engine, which does nothing else meanwhile; and the longest that a bystander's small call waits:
+alone, beside an input as large under a policy that judges nothing (unjudged), and beside this one (judged)
+
+`)
+	fmt.Fprintf(r.out, "%-46s %9s %9s %9s %9s   %9s %9s %9s\n", "", "size", "read", "judged", "longest", "alone", "unjudged", "judged")
+	most := worst[0]
+	for _, h := range worst {
+		fmt.Fprintf(r.out, "  %-11s %-32s %9s %9s %9s %9s   %9s %9s %9s\n", h.of, h.name, kilobytes(h.bytes), micros(h.read), micros(h.step), micros(h.worst),
+			micros(h.waits.alone), micros(h.waits.unjudged), micros(h.waits.judged))
+		if h.step > most.step {
+			most = h
+		}
+	}
+	for _, h := range r.overheld {
+		fmt.Fprintf(r.out, "over %d ms             %-11s %-32s %29s\n", mostHeld, h.of, h.name, micros(h.step))
+	}
+	r.goals = append(r.goals, goal{what: "the worst input holds the Engine (" + most.of + ")", got: most.step / 1e6, want: mostHeld, unit: " ms"})
+}
+
+func kilobytes(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", mib(int64(n)))
+}
