@@ -56,9 +56,13 @@ func (e *Engine) offered(env *wire.Envelope) {
 		Lacks: e.lacks(offer.Needs), Here: func(who string) bool { return e.room.peers[who] != nil }, Sum: sumOf(env)}))
 }
 
-// sumOf is equal for those that ask for the same, however it is spelled.
+// sumOf is equal for those that ask for the same, however it is spelled; of what is
+// more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func sumOf(env *wire.Envelope) [32]byte {
 	args, beside := partsOf(&env.Message, env.Method)
+	if len(args)+len(beside) > approval.MaxAsked {
+		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
+	}
 	text := jsonrpc.AppendQuote(jsonrpc.AppendQuote(nil, env.Method), env.Key)
 	return sha256.Sum256(slices.Concat(text, approval.Canonical(args), approval.Canonical(beside)))
 }

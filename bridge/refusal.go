@@ -157,6 +157,12 @@ func proposalTooLarge(size int) Refusal {
 		Message: "the request would have " + strconv.Itoa(size) + " bytes, and a topic carries " + strconv.Itoa(jsonrpc.MaxSize) + " with what is around them"}
 }
 
+// tooMuchToAsk is for a call that somebody would have to agree to.
+func tooMuchToAsk(what, why string) Refusal {
+	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
+		Message: "nobody can be asked about " + what + " with such arguments: " + why}
+}
+
 // proposalWithdrawn is for a request that comes too late for its proposal.
 func proposalWithdrawn(id string) Refusal {
 	return Refusal{Code: codeWithdrawn, Reason: "withdrawn", Executed: No, Proposal: id,

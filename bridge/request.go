@@ -3,6 +3,7 @@ package bridge
 import (
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -244,8 +245,7 @@ func (e *Engine) admit(c *call) {
 		e.reserve(c, c.decision)
 		e.allow(c)
 	case c.decision.Verdict == policy.Ask:
-		e.reserve(c, c.decision)
-		e.question(c)
+		e.ifReadable(c)
 	default:
 		c.summedUp = !e.itemised(c.from)
 		e.noteDecision(c)
@@ -254,6 +254,18 @@ func (e *Engine) admit(c *call) {
 		e.answerFor(c, r)
 		e.idleIfDone()
 	}
+}
+
+// ifReadable puts a call before somebody, unless nobody could read it (FINDINGS M3).
+func (e *Engine) ifReadable(c *call) {
+	if why := approval.Beyond(c.arguments(), c.beside); why != "" {
+		c.summedUp = !e.itemised(c.from)
+		e.answerFor(c, tooMuchToAsk(c.what(), why))
+		e.idleIfDone()
+		return
+	}
+	e.reserve(c, c.decision)
+	e.question(c)
 }
 
 // overLimit reports whether a call is denied because a limit is used up.

@@ -61,7 +61,7 @@ func (b values) at(i int) (v any, next int) {
 		return nil, i + len("null")
 	}
 	end := i
-	for end < len(text) && bytes.IndexByte([]byte(" \t\r\n,]}"), text[end]) < 0 {
+	for end < len(text) && (text[end] > ',' || text[end] == '+') && text[end] != ']' && text[end] != '}' {
 		end++
 	}
 	return numeral(text[i:end]), end
@@ -80,6 +80,9 @@ const (
 type vastNumber string
 
 func numeral(text []byte) any {
+	if len(text) > maxDigits {
+		return vastNumber(text)
+	}
 	exponent := 0
 	if e := bytes.IndexAny(text, "eE"); e >= 0 {
 		n, err := strconv.Atoi(string(text[e+1:]))
@@ -88,7 +91,7 @@ func numeral(text []byte) any {
 		}
 		exponent = n
 	}
-	if len(text) > maxDigits || exponent < -maxExponent || exponent > maxExponent {
+	if exponent < -maxExponent || exponent > maxExponent {
 		return vastNumber(text)
 	}
 	return json.Number(text)
@@ -99,6 +102,9 @@ func (b values) object(i int) (map[string]any, int) {
 	for i = skipSpace(text, i+1); text[i] != '}'; i = skipSpace(text, i) {
 		if text[i] == ',' {
 			i = skipSpace(text, i+1)
+		}
+		if b.left != nil {
+			*b.left -= workMember
 		}
 		end := stringEnd(text, i)
 		key, _ := jsonrpc.Unquote(text[i:end])

@@ -22,6 +22,7 @@ var errTooMuchToCheck = errors.New("there is too much in them to be checked agai
 // Work for one thing that the validator does.
 const (
 	workValue   = 120 // to make a value of JSON text
+	workMember  = 480 // to find it a place in an object, and to hold its name against those of the schema
 	workVisit   = 600 // to hold a value against a schema
 	workCompare = 200 // to compare two values that hold no others
 )

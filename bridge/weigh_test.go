@@ -11,6 +11,15 @@ import (
 // times is n times one, with commas between.
 func times(one string, n int) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
 
+// manyNames are n members with names of their own.
+func manyNames(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, `"k%d":1,`, i)
+	}
+	return strings.TrimSuffix(all.String(), ",")
+}
+
 // Each of these held everybody up while the validator worked (FINDINGS M3).
 func TestASchemaHeldEverybodyUp(t *testing.T) {
 	alternatives := []string{}
@@ -27,6 +36,7 @@ func TestASchemaHeldEverybodyUp(t *testing.T) {
 		{"a long list of words", `{"properties":{"a":{"items":{"enum":[` + times(`1.5`, 5000) + `]}}}}`, `{"a":[` + times(`2`, 20_000) + `]}`},
 		{"large twins", `{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[` + times(twin, 19) + `]}`},
 		{"a reference to itself, twice", `{"$defs":{"n":{"anyOf":[{"properties":{"x":{"$ref":"#/$defs/n"}},"required":["a"]},{"properties":{"x":{"$ref":"#/$defs/n"}},"required":["b"]}]}},"$ref":"#/$defs/n"}`, deep},
+		{"many members of which nothing is said", `{"properties":{"a":{"minProperties":1}}}`, `{"a":{` + manyNames(60_000) + `}}`},
 		{"many things", `{"properties":{"a":{"items":{"type":"integer"}}}}`, `{"a":[` + times(`1`, 250_000) + `]}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

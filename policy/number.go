@@ -14,31 +14,39 @@ var numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)
 // isNumeral is numeral for texts of any length.
 func isNumeral(text []byte) bool {
 	at := 0
-	digits := func() bool {
-		from := at
-		for at < len(text) && '0' <= text[at] && text[at] <= '9' {
-			at++
-		}
-		return at > from
+	if at < len(text) && text[at] == '-' {
+		at++
 	}
-	is := func(these string) bool {
-		ok := at < len(text) && strings.IndexByte(these, text[at]) >= 0
-		if ok {
-			at++
-		}
-		return ok
-	}
-	is("-")
-	if !is("0") && !digits() || is(".") && !digits() {
+	whole := digits(text, at)
+	if whole == at || text[at] == '0' && whole > at+1 {
 		return false
 	}
-	if is("eE") {
-		is("+-")
-		if !digits() {
+	at = whole
+	if at < len(text) && text[at] == '.' {
+		from := at + 1
+		if at = digits(text, from); at == from {
+			return false
+		}
+	}
+	if at < len(text) && text[at]|0x20 == 'e' {
+		at++
+		if at < len(text) && (text[at] == '+' || text[at] == '-') {
+			at++
+		}
+		from := at
+		if at = digits(text, from); at == from {
 			return false
 		}
 	}
 	return at == len(text)
+}
+
+// digits is the offset after the digits that begin at i, of which there may be millions.
+func digits(text []byte, i int) int {
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
+	}
+	return i
 }
 
 // Numbers are compared exactly, so a short text with a huge exponent would

@@ -98,7 +98,7 @@ func (s *scanner) wrong(what string) error {
 }
 
 func (s *scanner) skip() {
-	for s.at < len(s.raw) && strings.IndexByte(" \t\r\n", s.raw[s.at]) >= 0 {
+	for s.at < len(s.raw) && (s.raw[s.at] == ' ' || s.raw[s.at] == '\t' || s.raw[s.at] == '\r' || s.raw[s.at] == '\n') {
 		s.at++
 	}
 }

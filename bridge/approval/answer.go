@@ -199,7 +199,7 @@ const maxAmended = 3
 // amend makes an approver's edit what the question is about. Whoever else must
 // agree is asked about that: what people agree to is what runs.
 func (d *Desk) amend(p *pending, by *seat, c change) bool {
-	p.args, p.timeout = c.args, c.timeout
+	p.args, p.timeout, p.published = c.args, c.timeout, nil
 	for _, m := range c.modified {
 		if !slices.Contains(p.modified, m) {
 			p.modified = append(p.modified, m)

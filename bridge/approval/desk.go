@@ -129,6 +129,8 @@ type pending struct {
 	first    Digest // before any change
 	nonce    [16]byte
 	amended  int
+
+	published *published // nil before anybody was asked over the topic
 }
 
 // begin starts an event: what is overdue comes before anything else, so that a

@@ -55,14 +55,9 @@ func list(words ...string) []byte {
 // participant (seed 003, patterns 1 to 3). The topic is public, so they hold
 // only what may be seen there.
 func (d *Desk) params(p *pending, s *seat, problem string) []byte {
-	args := d.public(p.args)
-	v := p.view(d.now, s.till, args, p.q.Program)
+	shown := d.publish(p)
+	v := p.view(d.now, s.till, shown.sight, p.q.Program)
 	v.DelegateTo = p.delegates(s)
-	var beside []byte
-	if len(p.q.Beside) > 0 {
-		beside = d.public(p.q.Beside)
-		v.setBeside(p.q.Beside, beside)
-	}
 	var message strings.Builder
 	message.WriteString(v.Headline + " on " + text.Line(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
@@ -71,7 +66,7 @@ func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	if problem != "" {
 		message.WriteString(". Please answer again: " + text.Line(problem))
 	}
-	meta := p.metadata(s, args, beside, int(s.till.Sub(d.now)/time.Second))
+	meta := p.metadata(s, shown, int(s.till.Sub(d.now)/time.Second))
 	var mirror, params object
 	mirror.raw("mcpx/approval", meta)
 	params.str("message", message.String())
@@ -79,6 +74,49 @@ func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	params.raw("metadata", meta)
 	params.put("_meta", mirror)
 	return params.end()
+}
+
+// A published is what everybody asked over the topic is shown of the arguments of a
+// question. It is made once, however many are asked and however often: that takes long
+// where there are many arguments (FINDINGS M3).
+type published struct {
+	sight
+	args, beside []byte // for the metadata: in one spelling; nil if hidden or too long to be in it
+	sizes        [2]int // of those that are too long
+}
+
+// publish makes it, unless it was made of the arguments as they are. Whoever changes
+// them, or what may be seen of them or edited, forgets it.
+func (d *Desk) publish(p *pending) *published {
+	if p.published != nil {
+		return p.published
+	}
+	args := d.public(p.args)
+	var beside []byte
+	if len(p.q.Beside) > 0 {
+		beside = d.public(p.q.Beside)
+	}
+	p.published = &published{sight: p.look(args, beside)}
+	p.published.args, p.published.sizes[0] = original(args)
+	p.published.beside, p.published.sizes[1] = original(beside)
+	return p.published
+}
+
+// original is one of two things that stand in the metadata: arguments in one spelling,
+// or, where they are long, how many bytes that is; where they are very long, how many
+// they have as they came.
+func original(args []byte) (spelled []byte, size int) {
+	switch {
+	case args == nil:
+		return nil, 0
+	case len(args) > 8*maxOriginal:
+		return nil, len(args)
+	}
+	spelled = canonical(args, text.AppendJSONString)
+	if len(spelled) > maxOriginal {
+		return nil, len(spelled)
+	}
+	return spelled, 0
 }
 
 // public is what the topic may see of arguments, nil if nothing.
@@ -93,22 +131,22 @@ func (d *Desk) public(args []byte) []byte {
 	return redacted
 }
 
-func (p *pending) metadata(s *seat, args, beside []byte, seconds int) []byte {
+func (p *pending) metadata(s *seat, shown *published, seconds int) []byte {
 	var m, original object
 	original.str("from", p.q.Caller)
 	original.str("tool", p.q.Tool)
 	if p.q.Method != "tools/call" {
 		original.str("method", p.q.Method)
 	}
-	if text := canonicalFor(args); len(text) > maxOriginal {
-		original.num("argumentsBytes", len(text))
-	} else if text != nil {
-		original.raw("arguments", text)
+	if shown.sizes[0] > 0 {
+		original.num("argumentsBytes", shown.sizes[0])
+	} else if shown.args != nil {
+		original.raw("arguments", shown.args)
 	}
-	if text := canonicalFor(beside); len(text) > maxOriginal {
-		original.num("besideBytes", len(text))
-	} else if text != nil {
-		original.raw("beside", text)
+	if shown.sizes[1] > 0 {
+		original.num("besideBytes", shown.sizes[1])
+	} else if shown.beside != nil {
+		original.raw("beside", shown.beside)
 	}
 	if p.q.RPC != nil {
 		original.raw("requestId", p.q.RPC)
@@ -131,13 +169,6 @@ func (p *pending) metadata(s *seat, args, beside []byte, seconds int) []byte {
 	}
 	m.str("digest", p.digest.String())
 	return m.end()
-}
-
-func canonicalFor(args []byte) []byte {
-	if args == nil {
-		return nil
-	}
-	return canonical(args, text.AppendJSONString)
 }
 
 // schema is the form: approve or, where the question may be passed on, action

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"strconv"
 	"time"
@@ -54,6 +55,47 @@ type Question struct {
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never
 	Host       bool          // the call is the desktop client's own, so the person behind that may be asked
 	Unverified bool          // the gateway does not verify who sends a frame (WIRE 7.2)
+}
+
+// What one question may be about, in bytes and in values. Nobody reads more than that
+// before saying yes, and all of it is gone through whenever the question is put.
+const (
+	MaxAsked       = 1 << 20
+	MaxAskedValues = 1 << 14
+)
+
+// Beyond says why nobody can be asked about a call with these arguments and with what
+// stands beside them, "" if somebody can. Both must have been scanned strictly before.
+func Beyond(args, beside []byte) string {
+	if size := len(args) + len(beside); size > MaxAsked {
+		return fmt.Sprintf("they have %d bytes, and people are asked about %d at most", size, MaxAsked)
+	}
+	if countValues(args)+countValues(beside) > MaxAskedValues {
+		return fmt.Sprintf("they have more than %d values, which are more than people are asked about", MaxAskedValues)
+	}
+	return ""
+}
+
+// countValues is how many values there are in JSON, those that hold others included.
+func countValues(t []byte) (n int) {
+	for i := 0; i < len(t); {
+		switch t[i] {
+		case '{', '[':
+			n++
+			i++
+		case '}', ']', ',', ':', ' ', '\n', '\r', '\t':
+			i++
+		case '"':
+			i = stringEnd(t, i)
+			if at := space(t, i); at == len(t) || t[at] != ':' {
+				n++
+			}
+		default:
+			i = wordEnd(t, i)
+			n++
+		}
+	}
+	return n
 }
 
 // A Binding is all that an agreement is bound to (RELIABILITY AI-6). One

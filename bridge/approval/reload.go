@@ -15,6 +15,7 @@ import (
 func (d *Desk) Reload(now time.Time, judge func(q *Question, args []byte) policy.Decision) []Act {
 	d.begin(now)
 	for _, p := range d.inOrder() {
+		p.published = nil // another policy hides other arguments
 		switch v := judge(&p.q, p.args); {
 		case v.Verdict == policy.Allow:
 		case v.Verdict == policy.Ask && v.Ask != nil:

@@ -79,6 +79,9 @@ func invalid(detail string) reply { return reply{reason: InvalidAnswer, detail: 
 // read is the truth table of WIRE 7.2. Nothing is coerced, and what can be
 // read in two ways is no yes.
 func (p *pending) read(raw []byte) reply {
+	if len(raw) > MaxAsked {
+		return invalid("it is longer than any question")
+	}
 	shape := append(jsonrpc.Shape(nil), reserved...)
 	for i, e := range p.q.Terms.Edit {
 		if p.offers(e.Field) {
@@ -199,18 +202,22 @@ func (p *pending) withEdits(r *result, read reply) reply {
 // what they agreed to. Other members are passed over (WIRE 7.2).
 func (p *pending) notOffered(r *result) string {
 	content := r.get(atContent)
+	arguments := map[string]bool{}
+	for m := range members(p.args, space(p.args, 0)) {
+		arguments[m.name] = true
+	}
 	for m := range members(content, 0) {
 		if isReserved(m.name) || p.offers(m.name) || m.name == digestField {
 			continue
 		}
-		if p.isArgument(m.name) || p.offeredOnce(m.name, content[m.start:m.end]) {
+		if arguments[m.name] || p.offeredOnce(m.name, content[m.start:m.end]) {
 			return m.name
 		}
 		if content[m.start] != '{' {
 			continue
 		}
 		for inner := range members(content, m.start) {
-			if p.isArgument(inner.name) {
+			if arguments[inner.name] {
 				return m.name
 			}
 		}
@@ -228,11 +235,6 @@ func (p *pending) offeredOnce(field string, raw []byte) bool {
 		}
 	}
 	return false
-}
-
-func (p *pending) isArgument(name string) bool {
-	_, ok := child(p.args, space(p.args, 0), name)
-	return ok
 }
 
 // offers reports whether the question's form has a field of that name.

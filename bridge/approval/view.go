@@ -89,10 +89,9 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	if p == nil {
 		return View{}, false
 	}
-	v := p.view(now, p.deadline, p.args, p.q.Server)
+	v := p.view(now, p.deadline, p.look(p.args, p.q.Beside), p.q.Server)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
-	v.setBeside(p.q.Beside, p.q.Beside)
 	v.DelegateTo = slices.DeleteFunc(p.delegates(p.find(who)), func(name string) bool { return named(name) == who })
 	for _, word := range v.Remember {
 		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
@@ -100,15 +99,32 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	return v, true
 }
 
-// view shows the question with the arguments given, nil if they are hidden, and
-// without the list of them. server is what may be said of that to whom it is shown.
-func (p *pending) view(now, till time.Time, args []byte, server string) View {
+// A sight is what there is to see of the arguments of a question.
+type sight struct {
+	headline, compact, beside string
+	banner                    []string
+	edits                     []Field
+}
+
+// look makes the sight of arguments, and of what stands beside them, as they may be
+// shown; nil if they are hidden.
+func (p *pending) look(args, beside []byte) sight {
 	var m text.Marks
-	v := View{ID: p.id, Digest: p.digest.String(), Short: p.digest.Short(), Asked: p.asked, Deadline: till,
-		Priority: text.Line(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: p.fields(args), Remember: p.offersToKeep()}
-	v.Headline = p.headline(&m)
-	v.Compact = compact(args, &m)
-	v.Banner = m.Banner()
+	s := sight{headline: p.headline(&m), compact: compact(args, &m), edits: p.fields(args)}
+	s.banner = m.Banner()
+	if len(p.q.Beside) > 0 {
+		var of text.Marks
+		s.beside = compact(beside, &of)
+		s.banner = append(append(s.banner, besideNote), of.Banner()...)
+	}
+	return s
+}
+
+// view shows the question by a sight of its arguments, without the list of them. server
+// is what may be said of that to whom it is shown.
+func (p *pending) view(now, till time.Time, s sight, server string) View {
+	v := View{ID: p.id, Digest: p.digest.String(), Short: p.digest.Short(), Headline: s.headline, Banner: s.banner, Compact: s.compact, Beside: s.beside,
+		Asked: p.asked, Deadline: till, Priority: text.Line(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: s.edits, Remember: p.offersToKeep()}
 	v.Facts = p.facts(now, till, server)
 	for _, s := range p.seats {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}

@@ -58,7 +58,8 @@ type targeting struct {
 	FallbackToBroadcast jsontext.Value `json:"fallback_to_broadcast"`
 }
 
-// offerBody is the payload of a proposal, less what is in its message.
+// offerBody is the payload of a proposal, less what is in its message and in its params,
+// which may be long and were read before.
 type offerBody struct {
 	targeting
 	Targeting     jsontext.Value `json:"targeting"`
@@ -70,9 +71,6 @@ type offerBody struct {
 	Reason        jsontext.Value `json:"reason"`
 	CountsRejects jsontext.Value `json:"counts_rejects"`
 	TTL           jsontext.Value `json:"ttl"`
-	Params        struct {
-		Tool jsontext.Value `json:"tool"`
-	} `json:"params"`
 }
 
 // Offer reads a Proposal. Where the error is not nil the proposal is malformed
@@ -93,7 +91,7 @@ func (e *Envelope) Offer() (Offer, error) {
 		return o, errPayload
 	}
 	var p offerBody
-	if !decode(e.Payload, &p) {
+	if len(o.Params) > 0 && o.Params[0] != '{' && o.Params[0] != 'n' || !decode(e.Message.Append(nil, jsonrpc.Edit{Field: jsonrpc.Params}), &p) {
 		return o, errPayload
 	}
 	if p.Targeting != nil && p.Targeting.Kind() != 'n' {
@@ -105,7 +103,7 @@ func (e *Envelope) Offer() (Offer, error) {
 	}
 	err := p.fill(&o)
 	if err == nil && keyed[o.Method] != 0 && o.Key == "" {
-		err = nameless(o.Method, p.Params.Tool)
+		err = nameless(o.Method, o.Params)
 	}
 	return o, err
 }
@@ -201,12 +199,16 @@ func readWait(into *time.Duration, name string, raw jsontext.Value) error {
 
 // nameless says what is wrong with a proposal that does not say what it is
 // about. The samples of seed 000 say tool where MCP says name (WIRE 4.3).
-func nameless(method string, tool jsontext.Value) error {
+func nameless(method string, params []byte) error {
+	inWords := false
+	members(params, func(name string, v jsontext.Value) {
+		inWords = inWords || name == "tool" && v.Kind() == '"'
+	})
 	param := "name"
 	if keyed[method] == jsonrpc.URI {
 		param = "uri"
 	}
-	if method == "tools/call" && tool.Kind() == '"' {
+	if method == "tools/call" && inWords {
 		return errors.New("params name the tool as tool, where MCP says name")
 	}
 	return fmt.Errorf("params have no %s", param)

@@ -163,26 +163,20 @@ func appendEscape(dst []byte, c byte) []byte {
 // shown, is the same, and a digest is that of the bytes as they came. Where there are
 // none, message itself comes back.
 func EscapeBreaks(message []byte) []byte {
-	var out []byte
-	done := 0
-	for from := 0; ; {
-		i := bytes.Index(message[from:], []byte("\xe2\x80"))
-		if i < 0 {
-			break
-		}
-		if i, from = from+i, from+i+2; from == len(message) || message[from]&^1 != 0xa8 {
-			continue
-		}
-		if out == nil {
-			out = make([]byte, 0, len(message)+64)
-		}
-		out = append(append(out, message[done:i]...), `\u202`...)
-		out = append(out, '8'+message[from]&1)
-		from++
-		done = from
-	}
-	if done == 0 {
+	line, paragraph := bytes.Index(message, []byte("\u2028")), bytes.Index(message, []byte("\u2029"))
+	if line < 0 && paragraph < 0 {
 		return message
+	}
+	out := make([]byte, 0, len(message)+len(message)/8+64)
+	done := 0
+	for i := max(0, min(line, paragraph)); i+2 < len(message); i++ {
+		// Byte by byte: a text may be full of characters that begin alike (FINDINGS M3).
+		if message[i] == 0xe2 && message[i+1] == 0x80 && message[i+2]&^1 == 0xa8 {
+			out = append(append(out, message[done:i]...), `\u202`...)
+			out = append(out, '8'+message[i+2]&1)
+			done = i + 3
+			i += 2
+		}
 	}
 	return append(out, message[done:]...)
 }

@@ -1,0 +1,59 @@
+package approval
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// What the topic may see was made anew for each of those who were asked, and again
+// whenever the link came back: with long arguments, everybody waited (FINDINGS M3).
+func TestWhatTheTopicSeesIsMadeOnceForAll(t *testing.T) {
+	s := newStage(t, Options{})
+	made := 0
+	s.hide = func(args []byte) []byte { made++; return args }
+	names := []string{}
+	for i := range 20 {
+		names = append(names, fmt.Sprint("p", i))
+		s.here[Participant(names[i])] = true
+	}
+	q := deploy(names...)
+	q.Terms.Need = 2
+	s.open(q)
+	s.did(s.d.Reask(s.now))
+	s.did(s.d.Joined(s.now, Participant("p3")))
+	if made != 1 {
+		t.Errorf("it was made %d times", made)
+	}
+	for who, how := range map[string]string{"p3": "rejoined", "p4": "reconnected"} {
+		if a := s.shown(who); a.Why != how || !bytes.Contains(a.Params, []byte(`"arguments":{"target":"production"}`)) {
+			t.Errorf("%s was shown %s", who, a.Params)
+		}
+	}
+}
+
+// It is made anew when the arguments are others, or others of them are hidden.
+func TestWhatTheTopicSeesIsNeverThatOfBefore(t *testing.T) {
+	s := newStage(t, Options{})
+	q := deploy("alice", "carol", "dave")
+	q.Terms.Need = 2
+	id := s.open(q)
+	s.says("alice", `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`)
+	if a := s.shown("carol"); a.Why != "edited" || bytes.Contains(a.Params, []byte(`"target":"production"`)) || !bytes.Contains(a.Params, []byte(`"target":"staging"`)) {
+		t.Errorf("carol was shown %s", a.Params)
+	}
+	s.hide = func([]byte) []byte { return []byte(`{"target":"[redacted]"}`) }
+	s.did(s.d.Reload(s.now, verdict(policy.Allow)))
+	s.now = s.now.Add(time.Second)
+	s.did(s.d.Reask(s.now))
+	if a := s.shown("carol"); a.Why != "reconnected" || bytes.Contains(a.Params, []byte(`"target":"staging"`)) || !bytes.Contains(a.Params, []byte(`[redacted]`)) {
+		t.Errorf("carol was shown %s", a.Params)
+	}
+	if v, ok := s.d.View(s.now, id, true); !ok || !strings.Contains(v.Compact, "staging") {
+		t.Error("the person at this machine does not see what it is now")
+	}
+}
