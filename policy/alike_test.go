@@ -134,6 +134,12 @@ func TestAPathThatBecomesAnotherInItsUsualFormIsUnclear(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range []string{"C：/x", "Ｃ:/x", "～/x"} { // a drive, and a home directory, to some alone
+		d := load(t, "default: ask\nrules:\n- {allow: t, args: {path: {glob: '*/x'}}}\n").Decide(call(`{"path":"`+path+`"}`), nil)
+		if r := d.Reasons[0]; r.Match != policy.Unclear {
+			t.Errorf("%+q: %s (%s)", path, r.Match, r.Why)
+		}
+	}
 	for _, path := range []string{"/srv/docs/é.txt", "/srv/docs/日本語/．bashrc", "/srv/docs/more…", "/srv/docs/100％", "/srv/docs/a：b"} {
 		if d := load(t, "default: ask\nrules:\n- {allow: t, args: {path: {under: /srv/docs}}}\n").Decide(call(`{"path":"`+path+`"}`), nil); d.Verdict != policy.Allow {
 			t.Errorf("%s: %+v", path, d.Reasons)
