@@ -161,3 +161,32 @@ func TestAServerOfOursIsRefusedAtOnce(t *testing.T) {
 		t.Errorf("the server got %q", s.lines)
 	}
 }
+
+// What serves a proposal goes on when whoever began it is gone: others heard that it
+// was begun, and wait for what comes of it.
+func TestWhatServesAProposalGoesOnWithoutWhoAskedForIt(t *testing.T) {
+	for name, begin := range map[string]func(s *stage) (gone string){
+		"the proposer":  func(s *stage) string { return "bob" },
+		"the requester": func(s *stage) string { s.requests("carol", "r1", "p1", "read_file"); return "carol" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fulfil := "fulfil: policy"
+			if name == "the requester" {
+				fulfil = "fulfil: never"
+			}
+			s := proposalStage(t, "mew/v0.4", fulfil)
+			s.proposes("bob", "p1", "fs", "read_file", path, "")
+			gone := begin(s)
+			id := s.lastID()
+			s.lines, s.frames = nil, nil
+			s.leaves(gone)
+			if len(s.lines) != 0 {
+				t.Fatalf("the server got %q", s.lines)
+			}
+			s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+			if !s.noted("answered", "") {
+				t.Errorf("its end is not on record")
+			}
+		})
+	}
+}
