@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,5 +90,27 @@ func TestHalfACharacterInADescriptionHidesNoTool(t *testing.T) {
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"tools":[{"name":"read_file","description":"\ud83d"},{"name":"bad\ud83d"}]}}`)
 	if got := s.only(); !strings.Contains(got, `"tools":[{"name":"read_file","description":"\ud83d"}]`) {
 		t.Errorf("the list is %s", got)
+	}
+}
+
+// Our own standing request for word of changes has no answer but its end: what is lost is
+// another's.
+func TestALostAnswerIsNotTheEndOfOurListening(t *testing.T) {
+	s := modernStage(t, allowsSome, `{"tools":{"listChanged":true}}`)
+	s.call("bob", "e1", "1", "read_file", `{"path":"/a"}`)
+	s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: 1})
+	s.has(s.only(), `"code":-31008`, `"e1"`)
+}
+
+func TestLostAnswersHaveABound(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	for i := range 2 * lostMost {
+		s.call("bob", "e"+strconv.Itoa(i), strconv.Itoa(i), "read_file", `{"path":"a"}`)
+	}
+	for i := range 2*lostMost - 1 {
+		s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: i + 1})
+	}
+	if n := len(s.engine.calls.lost); n > lostMost {
+		t.Errorf("%d are remembered", n)
 	}
 }
