@@ -68,8 +68,8 @@ vuln: .cache/bin/$(GOVULNCHECK) ## vulnerabilities that are known in what is cal
 .cache/bin/$(GOVULNCHECK):
 	GOBIN=$(CURDIR)/$@ $(GO) install $(GOVULNCHECK)
 
-bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: three minutes)
-	@$(GO) run ./examples/bench $(BENCH)
+bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: three minutes), or against an earlier build alone (AGAINST=path)
+	@$(GO) run ./examples/bench $(BENCH) $(if $(AGAINST),-against $(AGAINST))
 
 bench-md: ## the same, and what it prints goes into BENCH.md and README.md
 	@$(GO) run ./examples/bench $(BENCH) -into examples/bench/BENCH.md -into README.md

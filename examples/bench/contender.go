@@ -51,15 +51,9 @@ type contender struct {
 func contend(s *stage.Stage) ([]*contender, error) {
 	var cs []*contender
 	for _, start := range []func(*stage.Stage) (*contender, []string, error){startOurs, startBare, startHosting, startWrapper, startDirect} {
-		c, where, err := start(s)
+		c, err := withLoad(s, start)
 		if err != nil {
 			return nil, err
-		}
-		if c.load, err = s.Start(stage.Load, where...); err != nil {
-			return nil, err
-		}
-		if _, err := c.load.Line(); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		cs = append(cs, c)
 	}
@@ -68,6 +62,21 @@ func contend(s *stage.Stage) ([]*contender, error) {
 		c.idle = resident(c.parts)
 	}
 	return cs, nil
+}
+
+// withLoad starts a contender and its load.
+func withLoad(s *stage.Stage, start func(*stage.Stage) (*contender, []string, error)) (*contender, error) {
+	c, where, err := start(s)
+	if err != nil {
+		return nil, err
+	}
+	if c.load, err = s.Start(stage.Load, where...); err == nil {
+		_, err = c.load.Line()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return c, nil
 }
 
 // turn measures once.

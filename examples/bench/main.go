@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,7 +37,12 @@ func main() {
 		files = append(files, name)
 		return nil
 	})
+	against := flag.String("against", "", "measure nothing but this tree beside an earlier build of mcpx-bridge, this `file`: three minutes, -quick one")
 	flag.Parse()
+	if *against != "" && len(files) > 0 {
+		fmt.Fprintln(os.Stderr, "bench: what -against measures goes into no file")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	p := full
@@ -44,7 +50,11 @@ func main() {
 		p = brief
 	}
 	var text strings.Builder
-	err := bench(ctx, p, io.MultiWriter(os.Stdout, &text))
+	measure := bench
+	if *against != "" {
+		measure = func(ctx context.Context, p plan, out io.Writer) error { return compare(ctx, *against, p, out) }
+	}
+	err := measure(ctx, p, io.MultiWriter(os.Stdout, &text))
 	for _, name := range files {
 		if err == nil {
 			err = rewrite(name, text.String())
@@ -76,6 +86,8 @@ type plan struct {
 	strains []strain
 	holds   int // how often one that takes long is judged
 	waits   int // rounds in which somebody waits beside the worst
+
+	pairs turns // in which an earlier build takes part
 }
 
 // Turns are how often, and for how long, each contender has its turn.
@@ -99,9 +111,9 @@ func (c cell) headline() bool {
 var (
 	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: cells(
 		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 5, waits: 5}
+		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 5, waits: 5, pairs: turns{41, 300}}
 	brief = plan{goals: turns{5, 300}, others: turns{3, 150}, starts: 5, warmup: 10_000, cells: full.cells,
-		callers: 16, proposals: 1000, flows: 30, crowd: turns{7, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 3, waits: 3}
+		callers: 16, proposals: 1000, flows: 30, crowd: turns{7, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 3, waits: 3, pairs: turns{11, 300}}
 )
 
 func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
@@ -192,19 +204,28 @@ func takeTurns(ctx context.Context, cs []*contender, at cell, p plan) ([]round, 
 	var rounds []round
 	turns := p.turns(at)
 	for i := range turns.rounds {
-		r := round{}
-		for j := range cs {
-			c := cs[(i+j)%len(cs)] // nobody is always first
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			got, err := c.turn(order{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: turns.ms})
-			if err != nil {
-				return nil, err
-			}
-			r[c.name] = got
+		first := i % len(cs) // nobody is always first
+		r, err := takeTurn(ctx, slices.Concat(cs[first:], cs[:first]), at, turns.ms)
+		if err != nil {
+			return nil, err
 		}
 		rounds = append(rounds, r)
 	}
 	return rounds, nil
+}
+
+// takeTurn lets every contender run a cell, in this order.
+func takeTurn(ctx context.Context, cs []*contender, at cell, ms int) (round, error) {
+	r := round{}
+	for _, c := range cs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		got, err := c.turn(order{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: ms})
+		if err != nil {
+			return nil, err
+		}
+		r[c.name] = got
+	}
+	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -28,6 +29,28 @@ func TestBench(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "NaN") {
 		t.Errorf("a contender has no figures:\n%s", out.String())
+	}
+}
+
+// An earlier build takes part under its own name; here it is this tree again.
+func TestAnEarlierBuildTakesPart(t *testing.T) {
+	s, err := stage.Set(stage.Bridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Strike() })
+	var out strings.Builder
+	p := plan{warmup: 100, pairs: turns{2, 20}}
+	if err := compare(t.Context(), s.Bin(stage.Bridge), p, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{"old      " + s.Bin(stage.Bridge), "start to ready", "hosting, 1 KiB, 64 in flight", "new : old, ours, 1 KiB, 1 in flight, median", "new : old, hosting, 96 KiB, 1 in flight, calls/s"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "NaN") {
+		t.Errorf("a build has no figures:\n%s", out.String())
 	}
 }
 

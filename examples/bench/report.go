@@ -120,6 +120,10 @@ func (r *report) foot(took time.Duration) {
 	fmt.Fprintf(r.out, "slowest call           ours %s, bare %s, hosting %s, wrapper %s\n",
 		micros(r.slowest[ours]), micros(r.slowest[bare]), micros(r.slowest[hosting]), micros(r.slowest[wrapper]))
 	r.memory()
+	r.listGoals(took)
+}
+
+func (r *report) listGoals(took time.Duration) {
 	fmt.Fprintln(r.out, "\n"+goalsHead)
 	for _, g := range r.goals {
 		fmt.Fprintln(r.out, g.line())

@@ -33,6 +33,8 @@ type Stage struct {
 	Dir string
 	bin string
 
+	instead map[string]string // files that take the place of programs; not changed once shared
+
 	mu      sync.Mutex
 	started []*Process // in the order they were started
 	apart   []*Stage
@@ -54,8 +56,17 @@ func Set(programs ...string) (*Stage, error) {
 	return s, nil
 }
 
+// Instead has a file take the place of a program on this stage. It must be called
+// before anything is started there.
+func (s *Stage) Instead(program, file string) {
+	s.instead = map[string]string{program: file}
+}
+
 // Bin is the path of a program that was built, named by its import path.
 func (s *Stage) Bin(program string) string {
+	if file := s.instead[program]; file != "" {
+		return file
+	}
 	name := program[strings.LastIndex(program, "/")+1:]
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -66,7 +77,7 @@ func (s *Stage) Bin(program string) string {
 // Apart is a stage with the same programs and a state directory of its own,
 // so that bridges on one do not find those on the other. It is struck with s.
 func (s *Stage) Apart(name string) (*Stage, error) {
-	a := &Stage{Dir: filepath.Join(s.Dir, name), bin: s.bin}
+	a := &Stage{Dir: filepath.Join(s.Dir, name), bin: s.bin, instead: s.instead}
 	s.mu.Lock()
 	s.apart = append(s.apart, a)
 	s.mu.Unlock()

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+)
+
+// What an earlier build is called in the tables.
+const (
+	oldOurs    = "old"
+	oldHosting = "old hosting"
+)
+
+// mostWorse is by how much this tree may be behind an earlier build (as a ratio).
+const mostWorse = 1.03
+
+var pairedCells = cells([]int{1 << 10}, []int{1, 64}, []int{96 << 10}, []int{1})
+
+// compare measures this tree beside an earlier build, in turns.
+func compare(ctx context.Context, against string, p plan, out io.Writer) (err error) {
+	if against, err = filepath.Abs(against); err != nil {
+		return err
+	}
+	s, err := stage.Set(stage.Bridge, stage.Echo, stage.Load)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Strike()) }()
+	began := time.Now()
+	r := report{out: out, plan: p}
+	r.pairHead(against)
+	stages, err := oldAndNew(s, "starts", against)
+	if err != nil {
+		return err
+	}
+	if err := r.startPairs(ctx, stages); err != nil {
+		return err
+	}
+	if stages, err = oldAndNew(s, "calls", against); err != nil {
+		return err
+	}
+	cs, err := paired(stages)
+	if err != nil {
+		return err
+	}
+	r.idlePairs(cs)
+	for _, c := range cs {
+		if err := c.warmUp(p.warmup); err != nil {
+			return err
+		}
+	}
+	for _, at := range pairedCells {
+		rounds, err := takePairs(ctx, cs, at, p.pairs)
+		if err != nil {
+			return err
+		}
+		r.pairCell(at, rounds)
+	}
+	r.listGoals(time.Since(began))
+	return nil
+}
+
+// oldAndNew sets a stage for this tree and one for the earlier build.
+func oldAndNew(s *stage.Stage, name, against string) (stages [2]*stage.Stage, err error) {
+	for i, which := range []string{"-new", "-old"} {
+		if stages[i], err = s.Apart(name + which); err != nil {
+			return stages, err
+		}
+	}
+	stages[1].Instead(stage.Bridge, against)
+	return stages, nil
+}
+
+// paired starts gateway and bridge, and a bridge that hosts, of both; each beside
+// its counterpart.
+func paired(stages [2]*stage.Stage) (cs []*contender, err error) {
+	for _, of := range []struct {
+		start func(*stage.Stage) (*contender, []string, error)
+		names [2]string
+	}{{startOurs, [2]string{ours, oldOurs}}, {startHosting, [2]string{hosting, oldHosting}}} {
+		for i, s := range stages {
+			c, err := withLoad(s, of.start)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", of.names[i], err)
+			}
+			c.name = of.names[i]
+			cs = append(cs, c)
+		}
+	}
+	return cs, nil
+}
+
+// takePairs is takeTurns with the two of a pair right after each other, each as often
+// first as second.
+func takePairs(ctx context.Context, cs []*contender, at cell, turns turns) ([]round, error) {
+	var rounds []round
+	cs = slices.Clone(cs)
+	for range turns.rounds {
+		for i := 0; i+1 < len(cs); i += 2 {
+			cs[i], cs[i+1] = cs[i+1], cs[i]
+		}
+		r, err := takeTurn(ctx, cs, at, turns.ms)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, r)
+	}
+	return rounds, nil
+}
+
+// startPairs times how long a hosting bridge of each takes to serve, and how much
+// memory it holds a second later.
+func (r *report) startPairs(ctx context.Context, stages [2]*stage.Stage) error {
+	var took, idle [2][]float64
+	for round := range max(r.plan.pairs.rounds/3, 1) {
+		var up [2]*stage.Process
+		for i := range stages {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			i = (i + round) % 2
+			s := stages[i]
+			began := time.Now()
+			p, err := s.Start(stage.Bridge, "run", "--json", "--listen", "127.0.0.1:0", "--allow", "echo", "--", s.Bin(stage.Echo))
+			if err == nil {
+				_, err = p.Line()
+			}
+			if err != nil {
+				return err
+			}
+			took[i], up[i] = append(took[i], float64(time.Since(began))), p
+			p.Ignore()
+			time.Sleep(time.Second) // what a start leaves behind is cleared away by then
+			idle[i] = append(idle[i], float64(resident([]*stage.Process{p})))
+		}
+		if err := errors.Join(up[0].Stop(), up[1].Stop()); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(r.out, "\n%-32s %12s %12s %12s\n", "hosting", "new", "old", "new : old")
+	r.pair("start to ready", micros, took[0], took[1], false)
+	if idle[0][0] > 0 { // where the system says so
+		r.pair("resident, nobody connected", mibs, idle[0], idle[1], false)
+	}
+	return nil
+}
+
+// idlePairs prints how much memory each holds a second after a caller has connected.
+func (r *report) idlePairs(cs []*contender) {
+	time.Sleep(time.Second)
+	for i := 0; i+1 < len(cs); i += 2 {
+		if now := resident(cs[i].parts); now > 0 {
+			r.pair("resident, "+cs[i].name+" and a caller", mibs, []float64{float64(now)}, []float64{float64(resident(cs[i+1].parts))}, false)
+		}
+	}
+}
+
+func mibs(bytes float64) string { return fmt.Sprintf("%.1f MiB", mib(int64(bytes))) }
+
+func (r *report) pairHead(against string) {
+	fmt.Fprintf(r.out, `%s/%s, %d CPUs, %s; this tree (new) and an earlier build (old) take turns, in %d rounds of %d ms
+
+old      %s
+
+Figures are medians over the rounds; new : old is the median of the ratios within a round, and behind it are its quartiles.
+`, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.pairs.rounds, r.plan.pairs.ms, against)
+}
+
+func (r *report) pairCell(at cell, rounds []round) {
+	for _, pair := range [][2]string{{ours, oldOurs}, {hosting, oldHosting}} {
+		name := fmt.Sprintf("%s, %s, %d in flight", pair[0], sizeText(at.size), at.inFlight)
+		fmt.Fprintf(r.out, "\n%-32s %12s %12s %12s\n", name, "new", "old", "new : old")
+		for _, m := range measures {
+			of := func(who string) []float64 { return each(rounds, func(r round) float64 { return m.of(r[who]) }) }
+			r.pair(name+", "+m.name, m.show, of(pair[0]), of(pair[1]), m.name == "calls/s")
+		}
+	}
+}
+
+// pair prints a line and keeps its goal.
+func (r *report) pair(what string, show func(float64) string, now, was []float64, most bool) {
+	ratios := make([]float64, len(now))
+	for i := range now {
+		ratios[i] = now[i] / was[i]
+	}
+	held := median(ratios) // sorted by now
+	n := len(ratios)
+	short := what
+	if strings.Contains(what, "in flight") { // the heading has the rest
+		short = what[strings.LastIndex(what, " ")+1:]
+	}
+	fmt.Fprintf(r.out, "  %-30s %12s %12s %12.3f  (%.3f to %.3f)\n", short, show(median(slices.Clone(now))), show(median(slices.Clone(was))), held, ratios[n/4], ratios[(3*n-1)/4])
+	g := goal{what: "new : old, " + what, got: held, want: mostWorse}
+	if most {
+		g.want, g.least = 0.97, true
+	}
+	r.goals = append(r.goals, g)
+}
