@@ -197,13 +197,12 @@ func (t *topic) recall(p *post) {
 			p.doubt = "an answer names the request in its correlation_id; without that it counts for nobody"
 		}
 	}
-	c, ok := t.asked.find(e)
-	if !ok {
+	a := t.asked.find(e)
+	if p.unasked, p.misled = a.unasked, a.misled; !a.found {
 		return
 	}
-	if e.Method != "" && e.Method != c.method {
-		p.doubt = "the kind says that this answers " + e.Method + ", the request was " + c.method
+	if e.Method != "" && e.Method != a.call.method {
+		p.doubt = "the kind says that this answers " + e.Method + ", the request was " + a.call.method
 	}
-	p.unasked = !c.asks(e.From)
-	e.Method, e.Key, p.rpcID = c.method, c.key, c.rpcID
+	e.Method, e.Key, p.rpcID = a.call.method, a.call.key, a.call.rpcID
 }

@@ -19,10 +19,12 @@ const longKey = 1024
 // A call is what is remembered of a request, or of a proposal, which some answer
 // directly.
 type call struct {
+	from        string // who asked
 	method, key string
 	rpcID       []byte   // nil if the request had none
 	to          string   // whom it was put to; "": whoever likes may answer
 	others      []string // and whom else
+	alike       []call   // what others have asked under the same id
 }
 
 // asks reports whether an answer of id to the call is wanted.
@@ -35,7 +37,7 @@ type question struct{ from, id string }
 // A memory holds the latest requests and proposals of a topic and forgets the oldest first.
 type memory struct {
 	limit int
-	calls map[question]call
+	calls map[string]call // by the id of the frame
 	order []question
 	next  int // where the oldest stands, once order is full
 }
@@ -47,19 +49,13 @@ func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
 		return
 	}
 	if m.calls == nil {
-		m.calls = map[question]call{}
+		m.calls = map[string]call{}
 	}
-	q := question{e.From, e.ID}
-	c := call{method: e.Method}
+	c := call{from: kept(e.From, seats), method: e.Method}
 	if e.Kind == wire.Request {
 		c.rpcID = bytes.Clone(e.Message.Get(jsonrpc.ID))
 		for i, to := range e.To {
-			if s := seats[to]; s != nil {
-				to = s.id
-			} else {
-				to = strings.Clone(to)
-			}
-			if i == 0 {
+			if to = kept(to, seats); i == 0 {
 				c.to = to
 			} else {
 				c.others = append(c.others, to)
@@ -69,39 +65,117 @@ func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
 	if len(e.Key) <= longKey {
 		c.key = e.Key
 	}
-	_, known := m.calls[q]
-	if !known { // without the rest of the frame's head
-		q = question{strings.Clone(e.From), strings.Clone(e.ID)}
-	}
-	m.calls[q] = c
+	_, known := m.by(e.ID, e.From)
+	q := question{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
+	m.put(q.id, c)
 	switch {
 	case known:
 	case len(m.order) < m.limit:
 		m.order = append(m.order, q)
 	default:
-		delete(m.calls, m.order[m.next])
+		m.forget(m.order[m.next])
 		m.order[m.next] = q
 		m.next = (m.next + 1) % m.limit
 	}
 }
 
-// find returns the request that e responds to, one that was put to its sender if there
-// is one. A response to a fulfilment may go to the proposer alone, so each addressee may
-// be the one who asked, and the sender too: who fulfils asks itself (WIRE 7.8).
-func (m *memory) find(e *wire.Envelope) (c call, found bool) {
+// kept is a participant's id without the frame that it stands in.
+func kept(id string, seats map[string]*seat) string {
+	if s := seats[id]; s != nil {
+		return s.id
+	}
+	return strings.Clone(id)
+}
+
+// by returns what somebody has asked under an id; ok is false if that is not remembered.
+func (m *memory) by(id, asker string) (c call, ok bool) {
+	first, ok := m.calls[id]
+	if !ok || first.from == asker {
+		return first, ok
+	}
+	i := slices.IndexFunc(first.alike, func(c call) bool { return c.from == asker })
+	if i < 0 {
+		return call{}, false
+	}
+	return first.alike[i], true
+}
+
+// put notes what c.from has asked under an id, in place of what he has asked under it before.
+func (m *memory) put(id string, c call) {
+	first, ok := m.calls[id]
+	if !ok || first.from == c.from {
+		c.alike = first.alike
+		m.calls[id] = c
+		return
+	}
+	first.alike = slices.DeleteFunc(first.alike, func(o call) bool { return o.from == c.from })
+	first.alike = append(first.alike, c)
+	m.calls[id] = first
+}
+
+func (m *memory) forget(q question) {
+	first := m.calls[q.id]
+	switch {
+	case first.from != q.from:
+		first.alike = slices.DeleteFunc(first.alike, func(o call) bool { return o.from == q.from })
+		m.calls[q.id] = first
+	case len(first.alike) == 0:
+		delete(m.calls, q.id)
+	default:
+		next := first.alike[0]
+		next.alike = first.alike[1:]
+		m.calls[q.id] = next
+	}
+}
+
+// An answered is what a memory knows of the requests that a response names.
+type answered struct {
+	call    call // one that it may answer
+	found   bool // there is one
+	unasked bool // one that it names was put to somebody else
+
+	misled []string // who would take it for an answer to what they have asked somebody else
+}
+
+// find looks up what e responds to. A response to a fulfilment may go to the proposer
+// alone, so each addressee may be the one who asked, and the sender too: who fulfils asks
+// itself (WIRE 7.8). Where none of them has, it is whoever has asked under that id: stock
+// callers take what names their request, whoever it is addressed to (WIRE W-5).
+func (m *memory) find(e *wire.Envelope) (a answered) {
 	for _, id := range e.Corr {
-		for i := range len(e.To) + 1 {
-			asker := e.From
-			if i < len(e.To) {
-				asker = e.To[i]
-			}
-			if one, ok := m.calls[question{asker, id}]; ok && (!found || one.asks(e.From)) {
-				c, found = one, true
-				if c.asks(e.From) {
-					return c, true
-				}
-			}
+		c, ok := m.calls[id]
+		if !ok {
+			continue
+		}
+		if len(c.alike) > 0 {
+			c = a.choose(e, append([]call{c}, c.alike...))
+		}
+		if !c.asks(e.From) {
+			a.unasked = true
+		} else if !a.found {
+			a.call, a.found = c, true
 		}
 	}
-	return c, found
+	return a
+}
+
+// choose returns, of what several have asked under one id, what e answers, if it answers any
+// of it. Whoever has put his to somebody else is to be spared e.
+func (a *answered) choose(e *wire.Envelope, all []call) (c call) {
+	rank := -1
+	for _, one := range all {
+		n, wanted := 0, one.asks(e.From)
+		if slices.Contains(e.To, one.from) || one.from == e.From && wanted {
+			n = 2
+		}
+		if wanted {
+			n++
+		} else if one.from != e.From {
+			a.misled = append(a.misled, one.from)
+		}
+		if n > rank {
+			rank, c = n, one
+		}
+	}
+	return c
 }

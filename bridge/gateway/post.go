@@ -26,9 +26,10 @@ type post struct {
 	dialect wire.Dialect // of frame
 	frame   []byte
 	at      time.Time
-	rpcID   []byte // of a response: the id its request had, nil if not known
-	unasked bool   // a response to a request that was put to somebody else
-	doubt   string // what is odd about it though it is passed on, for who said it; "" if nothing
+	rpcID   []byte   // of a response: the id its request had, nil if not known
+	unasked bool     // a response to a request that was put to somebody else
+	misled  []string // who would take it for an answer to what they have asked somebody else
+	doubt   string   // what is odd about it though it is passed on, for who said it; "" if nothing
 
 	mute      []string   // addressees whose dialect has no word for it
 	crowded   *Local     // an addressee in this process that does not keep up

@@ -301,6 +301,9 @@ func (t *topic) deliver(p *post) {
 		if s.id == p.env.From && !named && !s.dialect.Echoes() {
 			continue
 		}
+		if len(p.misled) > 0 && slices.Contains(p.misled, s.id) {
+			continue
+		}
 		f := p.in(s.dialect)
 		if f == nil {
 			t.g.count.inexpressible.Add(1)
