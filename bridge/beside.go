@@ -15,10 +15,10 @@ import (
 // partsOf parts the params of a request for a method. arguments are those of a
 // tools/call, and of any other method the params without _meta; nil if there are
 // none. beside is one object of all other members that reach the server, nil if
-// there are none. Both may refer to the message.
-func partsOf(m *jsonrpc.Message, method string) (arguments, beside []byte) {
+// there are none; modern says of which era that is. Both may refer to the message.
+func partsOf(m *jsonrpc.Message, method string, modern bool) (arguments, beside []byte) {
 	if method == "tools/call" {
-		return m.Get(jsonrpc.Arguments), besideOf(m, true)
+		return m.Get(jsonrpc.Arguments), besideOf(m, true, modern)
 	}
 	params := m.Get(jsonrpc.Params)
 	switch {
@@ -27,16 +27,16 @@ func partsOf(m *jsonrpc.Message, method string) (arguments, beside []byte) {
 	case !m.Has(jsonrpc.Meta):
 		return params, nil
 	}
-	return m.AppendParams(nil, jsonrpc.Edit{Field: jsonrpc.Meta}), besideOf(m, false)
+	return m.AppendParams(nil, jsonrpc.Edit{Field: jsonrpc.Meta}), besideOf(m, false, modern)
 }
 
 // besideOf gathers what stands beside the arguments: of a call of a tool all members
 // of params but name and arguments, else those of _meta alone.
-func besideOf(m *jsonrpc.Message, call bool) (beside []byte) {
+func besideOf(m *jsonrpc.Message, call, modern bool) (beside []byte) {
 	for e := range m.Entries(jsonrpc.Params) {
 		switch {
 		case e.Field == jsonrpc.Meta:
-			beside = appendMeta(beside, m, e)
+			beside = appendMeta(beside, m, e, modern)
 		case call && e.Field != jsonrpc.Name && e.Field != jsonrpc.Arguments:
 			beside = appendEntry(beside, e)
 		}
@@ -48,7 +48,7 @@ func besideOf(m *jsonrpc.Message, call bool) (beside []byte) {
 }
 
 // appendMeta appends _meta without what the protocol puts there, if anything is left.
-func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry) []byte {
+func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry, modern bool) []byte {
 	switch meta.Value[0] {
 	case 'n':
 		return beside
@@ -58,7 +58,7 @@ func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry) []byte {
 	}
 	var inner []byte
 	for e := range m.Entries(jsonrpc.Meta) {
-		if !policy.OfProtocol(unquoted(e.Key), e.Value) {
+		if !policy.OfProtocol(unquoted(e.Key), e.Value, modern) {
 			inner = appendEntry(inner, e)
 		}
 	}
@@ -86,6 +86,14 @@ func appendEntry(object []byte, e jsonrpc.Entry) []byte {
 		object = append(object, ',')
 	}
 	return append(append(append(object, e.Key...), ':'), e.Value...)
+}
+
+// besideNow is what stands beside the arguments to the server that there is now. One
+// that has come back in another era may not know for the protocol's own what the one
+// before did (FINDINGS A5).
+func (e *Engine) besideNow(c *call) []byte {
+	_, beside := partsOf(&c.request.Message, c.method, e.server.hello.Modern)
+	return beside
 }
 
 // asAgreed is a call's request as it may run: as it came, or with the arguments that

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -144,7 +145,7 @@ var besides = []struct{ members, beside, name string }{
 	{`"override":{"amount":1000000},`, `{"override":{"amount":1000000}}`, "override"},
 	{`"task":{"ttl":60000},`, `{"task":{"ttl":60000}}`, "task"},
 	{`"_meta":{"account":"x"},`, `{"_meta":{"account":"x"}}`, "_meta.account"},
-	{`"_meta":{"progressToken":7,"vendor/a.b":[1, 2],"traceparent":"00-1"},`, `{"_meta":{"vendor/a.b":[1, 2]}}`, "_meta.vendor/a.b"},
+	{`"_meta":{"progressToken":7,"vendor/a.b":[1, 2],"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},`, `{"_meta":{"vendor/a.b":[1, 2]}}`, "_meta.vendor/a.b"},
 	{`"_meta":{"traceparent":{"account":"x"}},`, `{"_meta":{"traceparent":{"account":"x"}}}`, ""},
 	{`"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}},`, `{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`, "_meta.io.modelcontextprotocol/related-task"},
 	{`"_meta":"x",`, `{"_meta":"x"}`, ""},
@@ -184,10 +185,12 @@ const besideWords = "it brings more than arguments"
 
 // What the protocol itself puts into params needs no leave, whoever calls.
 func TestWhatTheProtocolPutsBesideTheArgumentsNeedsNoLeave(t *testing.T) {
-	const own = `"_meta":{"progressToken":"t","traceparent":"00-1","tracestate":"a=b","baggage":"k=v","io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	const traces = `"progressToken":"t","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b","baggage":"k=v"`
+	const own = `"_meta":{` + traces + `,"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug"},`
 	everyDialect(t, asksHere, func(s *stage) {
-		for i, members := range []string{own, `"_meta":null,`, `"_meta":{},`, ``} {
+		s.speaks2026()
+		for i, members := range []string{own, `"_meta":{` + traces + `},`, `"_meta":null,`, `"_meta":{},`, ``} {
 			s.asksFor("bob", fmt.Sprint("e", i), "7", "read_file", `{"path":"/a"}`, members)
 			if s.asked() != i+1 {
 				t.Fatalf("%s: somebody is asked: %q", members, s.frames)
@@ -205,11 +208,90 @@ func TestWhatTheProtocolPutsBesideTheArgumentsNeedsNoLeave(t *testing.T) {
 	})
 	for _, members := range []string{own, `"_meta":{"progressToken":3},`} {
 		s := gatedStage(t)
+		s.speaks2026()
 		s.hostSays(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + members + `"name":"read_file","arguments":{"path":"/a"}}}`)
 		if s.asked() != 1 {
 			t.Errorf("the client's own call with %s is asked about", members)
 		}
 	}
+}
+
+// speaks2026 has the server come back as one of 2026-07-28, with the same tools.
+func (s *stage) speaks2026() {
+	s.t.Helper()
+	s.do(ServerDown{Cause: "exited", Retry: time.Second})
+	s.do(ServerUp{Hello{PID: 8, Revision: "2026-07-28", Modern: true, Result: []byte(`{}`)}})
+	s.answerListing(moreTools)
+	s.frames, s.lines, s.notes = nil, nil, nil
+}
+
+// posing are keys of the protocol's with what it puts there, and with something else.
+var posing = []struct {
+	beside string
+	modern bool // a server of 2026-07-28 knows it for the protocol's own
+}{
+	{`{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"c"}}}`, true},
+	{`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, true},
+	{`{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}`, true},
+	{`{"_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`, true},
+	{`{"_meta":{"io.modelcontextprotocol/clientInfo":{"account":"x"}}}`, false},
+	{`{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"experimental":{"override":{"amount":1000000}}}}}`, false},
+	{`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28; account=x"}}`, false},
+	{`{"_meta":{"io.modelcontextprotocol/logLevel":"account x"}}`, false},
+	{`{"_meta":{"traceparent":"account x"}}`, false},
+	{`{"_meta":{"baggage":"let it pass"}}`, false},
+}
+
+// A key of the protocol's with any content reached the server unshown, whichever
+// revision that spoke (FINDINGS A5).
+func TestAKeyOfTheProtocolsWithAnythingInItIsAskedAbout(t *testing.T) {
+	for _, c := range posing {
+		members := c.beside[1:len(c.beside)-1] + ","
+		for _, modern := range []bool{false, true} {
+			unshown := modern && c.modern
+			roads := map[string]func(s *stage){
+				"a call": func(s *stage) { s.asksFor("bob", "e1", "7", "read_file", `{"path":"/a"}`, members) },
+				"a read": func(s *stage) { s.sends1("e1", "resources/read", "file:///a", `{`+members+`"uri":"file:///a"}`) },
+			}
+			for road, take := range roads {
+				everyDialect(t, asksHere, func(s *stage) {
+					if modern {
+						s.speaks2026()
+					}
+					take(s)
+					if ran := len(s.lines) == 1; ran != unshown {
+						s.t.Fatalf("%s with %s, modern %v: it ran unasked: %v", road, c.beside, modern, ran)
+					}
+					if _, asked := s.maybeQuestion(); asked == unshown {
+						s.t.Errorf("%s with %s, modern %v: alice is asked: %v", road, c.beside, modern, asked)
+					}
+				})
+			}
+			s := gatedStage(t)
+			if modern {
+				s.speaks2026()
+			}
+			s.hostSays(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + members + `"name":"read_file","arguments":{"path":"/a"}}}`)
+			if ran := s.asked() == 1; ran != unshown {
+				t.Errorf("the client's own call with %s, modern %v: it ran unasked: %v", c.beside, modern, ran)
+			}
+		}
+	}
+}
+
+// A server that comes back in another era while people decide makes of what was
+// nobody's business something that they were not shown.
+func TestWhatWasAgreedToDoesNotRunAtAServerOfAnotherEra(t *testing.T) {
+	everyDialect(t, asksHere+" - {name: writes, ask: ['write_*']}\n", func(s *stage) {
+		s.speaks2026()
+		s.asksFor("bob", "e1", "7", "write_file", `{"path":"/a"}`, `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"c"}},`)
+		a := s.question()
+		s.do(ServerDown{Cause: "exited", Retry: time.Second})
+		s.answers("alice", a, true, yes)
+		s.do(ServerUp{Hello{PID: 9, Revision: "2025-06-18", Result: []byte(`{}`)}})
+		s.answerListing(moreTools)
+		s.refused(-31011)
+	})
 }
 
 func (s *stage) hostSays(line string) {

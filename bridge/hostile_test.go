@@ -245,7 +245,7 @@ func TestWhatTheCallerSaysOfItselfStandsOnce(t *testing.T) {
 	s.answerListing(tools)
 	s.do(Reloaded{rules(t, allowsSome+"server: {pass: [_meta.a, _meta.b]}\n")})
 	for i, meta := range []string{
-		`{"io.modelcontextprotocol\/protocolVersion":"x"}`,
+		`{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}`,
 		`{"io.modelcontextprotocol/clientInfo":{"name":"c"}}`,
 		`{"a":"\"io.modelcontextprotocol/protocolVersion\"","b":{"io.modelcontextprotocol/protocolVersion":1}}`,
 	} {

@@ -59,7 +59,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 // sumOf is equal for those that ask for the same, however it is spelled; of what is
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func sumOf(env *wire.Envelope) [32]byte {
-	args, beside := partsOf(&env.Message, env.Method)
+	args, beside := partsOf(&env.Message, env.Method, true)
 	if len(args)+len(beside) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
 	}
@@ -211,6 +211,7 @@ func (e *Engine) allow(c *call) {
 // allowed starts what a rule has allowed, if it still does.
 func (e *Engine) allowed(c *call) {
 	e.ledger.GiveBack(c.hold)
+	c.beside = e.besideNow(c)
 	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments(), c.beside), &e.ledger)
 	e.pinned(c)
 	e.reserve(c, c.decision)

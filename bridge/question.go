@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -351,7 +352,11 @@ func (e *Engine) agreed(c *call) {
 // such that it may, and there is room.
 func (e *Engine) startAgreed(c *call) {
 	s := c.agreed
-	if reason := e.recheck(s.Question, s.Args); reason != "" {
+	reason := e.recheck(s.Question, s.Args)
+	if !bytes.Equal(e.besideNow(c), c.beside) {
+		reason = approval.ToolChanged
+	}
+	if reason != "" {
 		e.unstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
 		return
 	}

@@ -9,32 +9,8 @@ import (
 // What stands in the params of a request beside what is judged as its arguments
 // reaches the server as well. It is shown, hashed and recorded like an argument, and
 // raises an allow to an ask, unless the owner lists it under server: {pass: […]}
-// (DESIGN 4, FINDINGS H3). This file says what needs no leave: what the protocol
-// itself puts there.
-
-// protocolMeta are the members of params._meta that the protocol defines, and the
-// characters with which their values may begin:
-//
-//   - progressToken: MCP, all revisions, "Progress"; a string or a number
-//   - traceparent, tracestate, baggage: MCP 2026-07-28, "_meta" (W3C Trace Context
-//     and Baggage); strings
-//   - io.modelcontextprotocol/…: MCP 2026-07-28, "Per-request metadata"
-//
-// related-task of 2025-11-25 is none of them: it names a task, and so is judged.
-var protocolMeta = map[string]string{
-	"progressToken": `"-0123456789`,
-	"traceparent":   `"`, "tracestate": `"`, "baggage": `"`,
-	"io.modelcontextprotocol/protocolVersion":    `"`,
-	"io.modelcontextprotocol/clientInfo":         `{`,
-	"io.modelcontextprotocol/clientCapabilities": `{`,
-	"io.modelcontextprotocol/logLevel":           `"`,
-}
-
-// OfProtocol reports whether a member of params._meta is one that the protocol
-// defines. key is the name without quotes and escapes, value raw JSON.
-func OfProtocol(key, value []byte) bool {
-	return len(value) > 0 && strings.IndexByte(protocolMeta[string(key)], value[0]) >= 0
-}
+// (DESIGN 4, FINDINGS H3). What the protocol itself puts there needs no leave: see
+// [OfProtocol].
 
 const (
 	metaKey  = "_meta"
@@ -106,7 +82,7 @@ func (l *loader) pass(at item) {
 			l.wrong(v, hint, "pass: %s as a whole cannot pass", metaKey)
 		case !inMeta && slices.Contains([]string{"name", "arguments", "uri"}, name):
 			l.wrong(v, hint, "pass: %s is what rules judge, so it never stands beside it", name)
-		case inMeta && protocolMeta[strings.TrimPrefix(name, metaKey+".")] != "":
+		case name == metaKey+".progressToken":
 			l.wrong(v, "leave it out", "pass: %s is the protocol's own and passes anyway", name)
 		case bytes.ContainsAny([]byte(name), "\x00\n\r"):
 			l.wrong(v, hint, "pass: %q is no name", name)
