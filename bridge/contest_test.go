@@ -144,6 +144,21 @@ func TestAClaimThatTheGatewayLostRunsNothing(t *testing.T) {
 	s.rejected("busy")
 }
 
+// There a slow gateway has more time than one that returns nothing.
+func TestAClaimThatComesBackLateStillCounts(t *testing.T) {
+	s := proposalStage(t, "mcpx/v0.1", forAll)
+	s.offersRead("p1", "", "")
+	s.echo(s.claim("p1"))
+	s.proposes("bob", "p2", "", "read_file", `{"path":"/b"}`, "")
+	claim := s.claim("p2")
+	s.pass(claimPatience - time.Millisecond)
+	s.rejected()
+	s.echo(claim)
+	if s.asked() != 2 {
+		t.Errorf("%d ran", s.asked())
+	}
+}
+
 // A claim that found the way out full, and was taken back before it left, was rejected to
 // a proposer who had seen none, and who takes the first reject for the last word (seed 40085).
 func TestWhoHasSeenNoClaimIsToldNothingOfItsEnd(t *testing.T) {

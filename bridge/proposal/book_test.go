@@ -350,7 +350,7 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 	if d.book.Holds("bob", "over") || !d.book.Holds("bob", "watched") {
 		t.Error("after 16 minutes the one that is over should be gone, and only that")
 	}
-	d.pass(time.Hour)
+	d.pass(2 * time.Minute)
 	if len(d.book.lives)+len(d.book.byID)+len(d.book.byRun)+len(d.book.each) != 0 {
 		t.Errorf("something is left: %+v", d.book)
 	}
@@ -488,6 +488,24 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	d.do(d.book.Taken(q, Run{"s1", "mallory", "me"}))
 	d.do(d.book.Nobody("s1"))
 	d.expect("taken qq", "unfulfilled qq")
+}
+
+// It does not where its time is over by then, or where there is no room to keep it.
+func TestWhatComesBackTooLateIsOver(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{Broadcast: true})
+	p := d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.TTL = time.Minute })
+	d.do(d.book.Taken(p, Run{"r1", "mallory", "a"}))
+	d.book.Lent(p, &wire.Envelope{Payload: []byte(`{}`)})
+	d.pass(2 * time.Minute)
+	d.do(d.book.Answered("a", nil, []string{"r1"}, Unserved, true))
+	d.expect("consider p", "taken p", "reopened p", "expired p ttl")
+
+	d = newDesk(t, Options{MaxBytes: 10}, Rules{Broadcast: true})
+	p = d.offer("bob", "p", nil, nil)
+	d.do(d.book.Taken(p, Run{"r1", "mallory", "a"}))
+	d.book.Lent(p, &wire.Envelope{Payload: []byte(`{"method":"tools/call"}`)})
+	d.do(d.book.Nobody("r1"))
+	d.expect("consider p", "taken p", "unfulfilled p")
 }
 
 // A refusal of another request that had the envelope id of the one that serves a
