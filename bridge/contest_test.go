@@ -159,6 +159,20 @@ func TestAClaimThatComesBackLateStillCounts(t *testing.T) {
 	}
 }
 
+// Who was asked to be quiet claims nothing, also for what people agree to meanwhile.
+func TestNothingIsClaimedDuringAPause(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+	s.proposes("bob", "p1", "", "write_file", path, "")
+	q := s.question()
+	s.pausesFor(60)
+	s.frames = nil
+	s.answers("alice", q, true, yes)
+	s.pass(61 * time.Second)
+	if s.asked() != 0 || !s.noted("rejected", "busy") {
+		t.Errorf("%d ran; sent %q", s.asked(), s.frames)
+	}
+}
+
 // A claim that found the way out full, and was taken back before it left, was rejected to
 // a proposer who had seen none, and who takes the first reject for the last word (seed 40085).
 func TestWhoHasSeenNoClaimIsToldNothingOfItsEnd(t *testing.T) {
