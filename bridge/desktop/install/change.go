@@ -188,7 +188,7 @@ func (p Place) read(v Verb, server string) (*Change, document, error) {
 	if c.file, c.before, err = load(p.File); err != nil {
 		return nil, document{}, err
 	}
-	d, err := p.Client.open(c.before.raw)
+	d, err := p.Client.open(c.before.raw, p.keys())
 	return c, d, p.named(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // A Scope says whose servers a file lists.
@@ -12,6 +13,7 @@ type Scope string
 const (
 	User    Scope = "user"    // those of one person, wherever the client is used
 	Project Scope = "project" // those of one directory, often shared with others
+	Local   Scope = "local"   // those of one person in one directory; Claude Code has it, in the file of User
 )
 
 // A Machine says where files are. Nothing of it is looked up here.
@@ -19,6 +21,8 @@ type Machine struct {
 	GOOS string // as in runtime.GOOS
 	Home string // the person's home, absolute
 	Dir  string // the project, absolute; "" if there is none
+
+	RealDir string // Dir without links; "": it has none
 
 	AppData      string // %APPDATA% on Windows; "" means Home/AppData/Roaming
 	ConfigHome   string // $XDG_CONFIG_HOME elsewhere; "" means Home/.config
@@ -57,7 +61,7 @@ type Client struct {
 	user    func(Machine) string
 }
 
-var userOnly, userFirst, projectFirst = []Scope{User}, []Scope{User, Project}, []Scope{Project, User}
+var userOnly, userFirst, claudeCode = []Scope{User}, []Scope{User, Project}, []Scope{Project, Local, User}
 
 var (
 	typed   = []pair{{"type", `"stdio"`}}
@@ -72,7 +76,7 @@ func Clients() []Client {
 	return []Client{
 		{Name: "claude-desktop", Title: "Claude Desktop", After: restart, Scope: userOnly, form: jsonc, table: "mcpServers",
 			user: func(m Machine) string { return filepath.Join(m.appData(), "Claude", "claude_desktop_config.json") }},
-		{Name: "claude-code", Title: "Claude Code", After: session, Scope: projectFirst, form: jsonc, table: "mcpServers", marks: typed, project: ".mcp.json",
+		{Name: "claude-code", Title: "Claude Code", After: session, Scope: claudeCode, form: jsonc, table: "mcpServers", marks: typed, project: ".mcp.json",
 			user: func(m Machine) string { return filepath.Join(cmp.Or(m.ClaudeConfig, m.Home), ".claude.json") }},
 		{Name: "cursor", Title: "Cursor", After: itself, Scope: userFirst, form: jsonc, table: "mcpServers", project: ".cursor/mcp.json",
 			user: func(m Machine) string { return filepath.Join(m.Home, ".cursor", "mcp.json") }},
@@ -112,20 +116,60 @@ func gooseFile(m Machine) string {
 type Place struct {
 	Client Client
 	Scope  Scope
-	File   string // as the client names it; it need not be there
-	root   string // must be there for the file to be made in or below it
+	File   string   // as the client names it; it need not be there
+	root   string   // must be there for the file to be made in or below it
+	names  []string // of the directory, for Local: by which of them it is known in the file, its reader finds out
+}
+
+// keys lead to the servers in the file.
+func (p Place) keys() keys {
+	if p.Scope == Local {
+		return keys{{projects}, p.names, {p.Client.table}}
+	}
+	return keys{{p.Client.table}}
+}
+
+// dir is whose servers they are, with Local.
+func (p Place) dir() string {
+	if p.Scope != Local {
+		return ""
+	}
+	return p.names[0]
+}
+
+// projects is the key under which Claude Code keeps what belongs to one directory.
+const projects = "projects"
+
+// names are those that Claude Code may know the directory by: as it is without links, for
+// new ones, and with slashes on Windows too, in either case of the drive's letter.
+func (m Machine) names() []string {
+	var all []string
+	for _, dir := range []string{cmp.Or(m.RealDir, m.Dir), m.Dir} {
+		if m.GOOS != "windows" {
+			all = append(all, dir)
+			continue
+		}
+		for _, name := range []string{strings.ReplaceAll(dir, `\`, "/"), strings.ReplaceAll(dir, "/", `\`)} {
+			all = append(all, name, strings.ToLower(name[:1])+name[1:], strings.ToUpper(name[:1])+name[1:])
+		}
+	}
+	return all
 }
 
 // Place returns the file of a scope; "" is the client's usual one. It reports
 // whether the client has such a file on this machine.
 func (c Client) Place(m Machine, s Scope) (Place, bool) {
 	s = cmp.Or(s, c.Scope[0])
-	if !slices.Contains(c.Scope, s) || s == Project && m.Dir == "" {
+	if !slices.Contains(c.Scope, s) || s != User && m.Dir == "" {
 		return Place{}, false
 	}
 	if s == Project {
-		return Place{c, s, filepath.Join(m.Dir, filepath.FromSlash(c.project)), m.Dir}, true
+		return Place{c, s, filepath.Join(m.Dir, filepath.FromSlash(c.project)), m.Dir, nil}, true
 	}
 	file := c.user(m)
-	return Place{c, s, file, filepath.Dir(file)}, true
+	p := Place{c, s, file, filepath.Dir(file), nil}
+	if s == Local {
+		p.names = m.names()
+	}
+	return p, true
 }

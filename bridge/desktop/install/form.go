@@ -13,11 +13,24 @@ import (
 type form struct {
 	// read finds the servers in a text that is valid UTF-8 without a byte order
 	// mark.
-	read func(text []byte, table string) (page, error)
+	read func(text []byte, way keys) (page, error)
 	// tree returns what the text says, for comparison.
 	tree func(text []byte) (map[string]any, error)
 	// assign is how a key is written before its value.
 	assign func(key string) string
+}
+
+// keys lead from the top of a text to its servers: at each step the first of the names
+// that is there, and the first of all where none is.
+type keys [][]string
+
+// exactly is a way without a choice.
+func exactly(way []string) keys {
+	var k keys
+	for _, key := range way {
+		k = append(k, []string{key})
+	}
+	return k
 }
 
 // A pair is a key and its value as it is written.
@@ -26,6 +39,8 @@ type pair struct{ key, value string }
 // A page is a text in which the servers have been found.
 type page interface {
 	slots() []slot
+	// way are the keys that lead to the servers, there or not.
+	way() []string
 	// add returns what makes a new entry, which stands behind all others.
 	add(name string, marks []pair, e Entry) ([]edit, error)
 }
@@ -164,7 +179,7 @@ type document struct {
 }
 
 // open reads a file's bytes. The error is an [*Error] without a file name.
-func (c Client) open(raw []byte) (document, error) {
+func (c Client) open(raw []byte, way keys) (document, error) {
 	d := document{client: c}
 	if bytes.HasPrefix(raw, []byte("\xff\xfe")) || bytes.HasPrefix(raw, []byte("\xfe\xff")) {
 		return d, &Error{Line: 1, Column: 1, Msg: "it is UTF-16", Hint: "save it as UTF-8"}
@@ -177,7 +192,7 @@ func (c Client) open(raw []byte) (document, error) {
 		return d, wrongAt(d.text, at, "it is not UTF-8 here")
 	}
 	var err error
-	d.page, err = c.form.read(d.text, c.table)
+	d.page, err = c.form.read(d.text, way)
 	return d, err
 }
 
@@ -197,7 +212,7 @@ func invalid(text []byte) int {
 // `name` must be e, and nothing else may say anything else than before.
 func (d document) with(edits []edit, name string, e Entry) ([]byte, error) {
 	raw := append(d.mark[:len(d.mark):len(d.mark)], splice(d.text, edits)...)
-	after, err := d.client.open(raw)
+	after, err := d.client.open(raw, exactly(d.page.way()))
 	if err != nil {
 		return nil, fmt.Errorf("what would be written cannot be read: %w", err)
 	}
@@ -226,15 +241,22 @@ func (d document) rest(name string, fresh bool) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("it cannot be read back: %w", err)
 	}
-	servers, _ := tree[d.client.table].(map[string]any)
+	levels := []map[string]any{tree}
+	for _, key := range d.page.way() {
+		next, _ := levels[len(levels)-1][key].(map[string]any)
+		levels = append(levels, next)
+	}
+	servers := levels[len(levels)-1]
 	if fresh {
 		delete(servers, name)
 	}
 	if entry, ok := servers[name].(map[string]any); ok {
 		strip(entry)
 	}
-	if len(servers) == 0 {
-		delete(tree, d.client.table)
+	for i, key := range slices.Backward(d.page.way()) { // what holds nothing says nothing
+		if len(levels[i+1]) == 0 {
+			delete(levels[i], key)
+		}
 	}
 	return fmt.Sprintf("%#v", tree), nil
 }

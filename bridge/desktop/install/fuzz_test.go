@@ -23,9 +23,9 @@ func subsequence(sub, text []byte) bool {
 
 // try holds what must hold of any bytes in a file of c: they cannot be read, and
 // then it is said where, or what is not meant stays what it is.
-func try(t *testing.T, c Client, raw []byte) {
+func try(t *testing.T, c Client, way keys, raw []byte) {
 	t.Helper()
-	d, err := c.open(raw)
+	d, err := c.open(raw, way)
 	if err != nil {
 		if e, ok := err.(*Error); !ok || e.Msg == "" {
 			t.Fatalf("%s: %q: %v", c.Name, raw, err)
@@ -58,7 +58,7 @@ func tryAdd(t *testing.T, d document, raw []byte) {
 	if braces := c.form.assign("") == ": " && bytes.Contains(raw, []byte("{")); !braces && !subsequence(raw, after) {
 		t.Fatalf("%s: %q: something was taken away: %q", c.Name, raw, after)
 	}
-	again, err := c.open(after)
+	again, err := c.open(after, exactly(d.page.way()))
 	if err != nil {
 		t.Fatalf("%s: %q became %q: %v", c.Name, raw, after, err)
 	}
@@ -76,7 +76,7 @@ func tryWrap(t *testing.T, d document, raw []byte, s slot) {
 		return
 	}
 	was := s.stretch()
-	w, _ := c.open(wrapped)
+	w, _ := c.open(wrapped, exactly(d.page.way()))
 	ws := find(w.page, s.name)
 	is := ws.stretch()
 	if !bytes.Equal(d.text[:was.from], w.text[:is.from]) || !bytes.Equal(d.text[was.to:], w.text[is.to:]) {
@@ -94,6 +94,11 @@ func tryWrap(t *testing.T, d document, raw []byte, s slot) {
 		t.Fatalf("%s: %q: unwrapping without memory: %v", c.Name, wrapped, err)
 	}
 }
+
+func usual(name string) keys { return keys{{client(name).table}} }
+
+// ofOneDirectory leads to the servers of a directory with two names.
+var ofOneDirectory = keys{{projects}, {"/p", "/q"}, {"mcpServers"}}
 
 func client(name string) Client {
 	for _, c := range Clients() {
@@ -128,14 +133,19 @@ func FuzzJSON(f *testing.F) {
 		seeds(f, name)
 	}
 	f.Add([]byte(`{"mcpServers":{"a":{"command":"x","args":["b",/*c*/]}, "a b":{"command":"y"},},}//`))
-	f.Fuzz(func(t *testing.T, raw []byte) { try(t, client("cursor"), raw) })
+	f.Add([]byte(`{"projects": {"/q": {"x": [1]}, "/p": {"mcpServers": {"a": {"command": "x"}}}}, "mcpServers": {"a": {"command": "y"}}}`))
+	f.Add([]byte(`{"projects":{"/q":{"mcpServers":{"a":{"command":"x","args":["b"]}},},/*c*/}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		try(t, client("cursor"), usual("cursor"), raw)
+		try(t, client("claude-code"), ofOneDirectory, raw)
+	})
 }
 
 func FuzzTOML(f *testing.F) {
 	seeds(f, "codex")
 	f.Add([]byte("mcp_servers = {a = {command = 'x'}}"))
 	f.Add([]byte("[[mcp_servers.a]]\ncommand=\"x\"\n[mcp_servers]\n"))
-	f.Fuzz(func(t *testing.T, raw []byte) { try(t, client("codex"), raw) })
+	f.Fuzz(func(t *testing.T, raw []byte) { try(t, client("codex"), usual("codex"), raw) })
 }
 
 func FuzzYAML(f *testing.F) {
@@ -143,7 +153,7 @@ func FuzzYAML(f *testing.F) {
 	f.Add([]byte("extensions: {a: {cmd: x, args: [b, 'c']}, b: {cmd: \"y\"}}"))
 	f.Add([]byte("a: 1\nextensions:\n  # none\n"))
 	f.Add([]byte("extensions: {}\r\nx: y\r\n"))
-	f.Fuzz(func(t *testing.T, raw []byte) { try(t, client("goose"), raw) })
+	f.Fuzz(func(t *testing.T, raw []byte) { try(t, client("goose"), usual("goose"), raw) })
 }
 
 // A writer makes up configuration that is right, in the oddest of layouts.
@@ -218,19 +228,37 @@ func (w *writer) file() {
 	w.gap()
 }
 
+// directories is a file of Claude Code's, with servers for each of several directories.
+func (w *writer) directories() {
+	w.gap()
+	w.list("{", "}", 1+w.IntN(2), func(i int) {
+		if i > 0 {
+			w.member("n", func() { w.WriteString("12345678901234567890") })
+			return
+		}
+		names := []string{"/a", "/q"}
+		w.member("projects", func() { w.list("{", "}", len(names), func(i int) { w.member(names[i], w.file) }) })
+	})
+	w.gap()
+}
+
 // What is right can be read, edited and given back, whatever it looks like: here
 // no check may come to the rescue.
 func TestAnyLayout(t *testing.T) {
-	for name, write := range map[string]func(*writer){"cursor": (*writer).file, "codex": (*writer).toml, "goose": (*writer).yaml} {
+	for name, write := range map[string]func(*writer){"cursor": (*writer).file, "claude-code": (*writer).directories, "codex": (*writer).toml, "goose": (*writer).yaml} {
+		way := usual(name)
+		if name == "claude-code" {
+			way = ofOneDirectory
+		}
 		wrapped := 0
 		for seed := range uint64(1000) {
 			w := &writer{Rand: rand.New(rand.NewPCG(seed, 1))}
 			write(w)
 			text := w.String()
-			if name != "cursor" && seed%2 == 1 {
+			if client(name).table != "mcpServers" && seed%2 == 1 {
 				text = strings.ReplaceAll(text, "\n", "\r\n")
 			}
-			wrapped += editAll(t, client(name), []byte(text))
+			wrapped += editAll(t, client(name), way, []byte(text))
 		}
 		if wrapped < 400 {
 			t.Errorf("%s: only %d servers were wrapped", name, wrapped)
@@ -240,9 +268,9 @@ func TestAnyLayout(t *testing.T) {
 
 // editAll adds our entry and wraps every server, each for itself, and returns
 // how many there were.
-func editAll(t *testing.T, c Client, raw []byte) (wrapped int) {
+func editAll(t *testing.T, c Client, way keys, raw []byte) (wrapped int) {
 	t.Helper()
-	d, err := c.open(raw)
+	d, err := c.open(raw, way)
 	if err != nil {
 		t.Fatalf("%s: %q: %v", c.Name, raw, err)
 	}
@@ -264,6 +292,6 @@ func editAll(t *testing.T, c Client, raw []byte) (wrapped int) {
 			t.Fatalf("%s: %q: %s: %v", c.Name, raw, s.name, err)
 		}
 	}
-	try(t, c, raw)
+	try(t, c, way, raw)
 	return wrapped
 }

@@ -33,6 +33,7 @@ type step struct {
 	File   string    `json:"file"`
 	Client string    `json:"client"`
 	Scope  Scope     `json:"scope"`
+	Dir    string    `json:"dir,omitempty"` // with Local
 	Verb   Verb      `json:"verb"`
 	Server string    `json:"server"`
 	At     time.Time `json:"at"`
@@ -46,6 +47,24 @@ type step struct {
 func (s step) before() content { return content{!s.Made, s.Before} }
 
 func (s step) after() content { return content{true, s.After} }
+
+// of reports whether a step changed what a place is about: in one file there may be
+// servers of several scopes.
+func (s step) of(p Place) bool {
+	return s.Scope == p.Scope && s.Dir == p.dir() || s.Scope != Local && p.Scope != Local
+}
+
+// named says which step it was.
+func (s step) named() string {
+	return "the " + string(s.Verb) + " of " + s.Server + " in scope " + string(s.Scope) + s.where()
+}
+
+func (s step) where() string {
+	if s.Dir == "" {
+		return ""
+	}
+	return " in " + s.Dir
+}
 
 // Apply makes the change, having kept what it takes to undo it. Nothing is
 // written if the file is not what it was when the change was thought of. A
@@ -125,7 +144,7 @@ func (h History) keep(c *Change, now time.Time) (string, error) {
 		}
 		next++
 	}
-	text, err := json.Marshal(step{c.file.path, c.Place.Client.Name, c.Place.Scope, c.Verb, c.Server, now, !c.before.there, c.before.raw, c.after.raw, ""})
+	text, err := json.Marshal(step{c.file.path, c.Place.Client.Name, c.Place.Scope, c.Place.dir(), c.Verb, c.Server, now, !c.before.there, c.before.raw, c.after.raw, ""})
 	if err != nil {
 		return "", err
 	}
@@ -204,10 +223,13 @@ func (h History) Undo(p Place, force bool) (*Change, error) {
 		passed = append(passed, s.name)
 		c := &Change{Place: p, Verb: Undo, Undone: s.Verb, Server: s.Server, file: file, before: now, after: s.before(), steps: passed}
 		switch {
-		case now.equal(s.after()):
-			return c, nil
 		case now.equal(s.before()):
 			continue
+		case !s.of(p):
+			return nil, &Error{File: p.File, Msg: "its last change was " + s.named() + ", and steps are taken back one after the other",
+				Hint: "mcpx-bridge client undo " + p.Client.Name + " --scope " + string(s.Scope) + s.where() + " takes that one back"}
+		case now.equal(s.after()):
+			return c, nil
 		case force:
 			c.forced = true
 			return c, nil
@@ -225,11 +247,11 @@ func (h History) unwrapped(c *Change, d document, s slot) (string, bool) {
 		return "", false // they are a nicety here
 	}
 	for _, kept := range slices.Backward(steps) {
-		if kept.Verb != Wrap || kept.Server != s.name {
+		if kept.Verb != Wrap || kept.Server != s.name || !kept.of(c.Place) {
 			continue
 		}
-		was, text, ok := c.Place.Client.stretch(kept.Before, s.name)
-		left, leftText, ok2 := c.Place.Client.stretch(kept.After, s.name)
+		was, text, ok := c.Place.stretch(kept.Before, s.name)
+		left, leftText, ok2 := c.Place.stretch(kept.After, s.name)
 		if ok && ok2 && left.of(leftText) == s.stretch().of(d.text) {
 			return was.of(text), true
 		}
@@ -237,8 +259,8 @@ func (h History) unwrapped(c *Change, d document, s slot) (string, bool) {
 	return "", false
 }
 
-func (c Client) stretch(raw []byte, name string) (span, []byte, bool) {
-	d, err := c.open(raw)
+func (p Place) stretch(raw []byte, name string) (span, []byte, bool) {
+	d, err := p.Client.open(raw, p.keys())
 	if err != nil {
 		return span{}, nil, false
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -15,17 +16,23 @@ import (
 var jsonc = form{read: readJSON, tree: treeJSON, assign: func(key string) string { return quoted(key) + ": " }}
 
 type jsonPage struct {
-	text  []byte
-	root  *hujson.Value // nil: there is nothing in the file
-	table *hujson.Value // nil: there are no servers
-	key   string
-	all   []slot
+	text []byte
+	root *hujson.Value // nil: there is nothing in the file
+	last *hujson.Value // the innermost object of those that lead to the servers
+	keys []string      // that lead to them
+	had  int           // how many of the keys are there
+	all  []slot
 }
 
 func (p *jsonPage) slots() []slot { return p.all }
 
-func readJSON(text []byte, key string) (page, error) {
-	p := &jsonPage{text: text, key: key}
+func (p *jsonPage) way() []string { return p.keys }
+
+func readJSON(text []byte, way keys) (page, error) {
+	p := &jsonPage{text: text}
+	for _, names := range way {
+		p.keys = append(p.keys, names[0])
+	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return p, nil
 	}
@@ -40,18 +47,36 @@ func readJSON(text []byte, key string) (page, error) {
 	if _, ok := root.Value.(*hujson.Object); !ok {
 		return nil, wrongAt(text, root.StartOffset, "there should be an object, { … }")
 	}
-	m, err := member(text, &root, key)
-	if err != nil || m == nil {
-		return p, err
+	p.last = &root
+	for i, names := range way {
+		found, err := p.step(names)
+		if err != nil || found == nil {
+			return p, err
+		}
+		p.keys[i], p.last, p.had = keyOf(found), &found.Value, i+1
 	}
-	p.table = &m.Value
-	if _, ok := p.table.Value.(*hujson.Object); !ok {
-		return nil, wrongAt(text, p.table.StartOffset, "%s should be an object, { … }", key)
-	}
-	for i := range object(p.table) {
-		p.all = append(p.all, p.slot(&object(p.table)[i]))
+	for i := range object(p.last) {
+		p.all = append(p.all, p.slot(&object(p.last)[i]))
 	}
 	return p, nil
+}
+
+// step finds the next object on the way to the servers; nil means that it is not there.
+func (p *jsonPage) step(names []string) (*hujson.ObjectMember, error) {
+	for _, name := range names {
+		m, err := member(p.text, p.last, name)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			continue
+		}
+		if _, ok := m.Value.Value.(*hujson.Object); !ok {
+			return nil, wrongAt(p.text, m.Value.StartOffset, "%s should be an object, { … }", name)
+		}
+		return m, nil
+	}
+	return nil, nil
 }
 
 // ended is a copy of a text that ends in a newline: the parser takes no comment at
@@ -160,17 +185,16 @@ func (p *jsonPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 	if len(e.Env) > 0 {
 		members = append(members, pair{"env", envJSON(e.Env)})
 	}
-	ours := func(l layout) string { return quoted(name) + ": " + l.object(members) }
-	switch l := p.layout(); {
-	case p.root == nil:
-		return []edit{insert(0, l.file(p.key, ours))}, nil
-	case p.table == nil:
-		return l.into(p.text, p.root, func(l layout) string {
-			return quoted(p.key) + ": " + l.around(ours)
-		}), nil
-	default:
-		return l.into(p.text, p.table, ours), nil
+	put := func(l layout) string { return quoted(name) + ": " + l.object(members) }
+	for _, key := range slices.Backward(p.keys[p.had:]) {
+		inner := put
+		put = func(l layout) string { return quoted(key) + ": " + l.around(inner) }
 	}
+	l := p.layout()
+	if p.root == nil {
+		return []edit{insert(0, l.around(put)+l.end)}, nil
+	}
+	return l.into(p.text, p.last, put), nil
 }
 
 func envJSON(env []string) string {
@@ -233,12 +257,6 @@ func (l layout) around(member func(layout) string) string {
 		return "{" + member(l) + "}"
 	}
 	return "{" + l.end + l.in + l.unit + member(l.deeper()) + l.end + l.in + "}"
-}
-
-// file is a whole file with one table in it.
-func (l layout) file(key string, member func(layout) string) string {
-	l.in = ""
-	return l.around(func(l layout) string { return quoted(key) + ": " + l.around(member) }) + l.end
 }
 
 // into puts a member behind all others of an object, and behind the comments

@@ -1,5 +1,10 @@
 package install
 
+import (
+	"bytes"
+	"slices"
+)
+
 // A Found says what there is of a client on a machine.
 type Found struct {
 	Place   Place
@@ -8,6 +13,8 @@ type Found struct {
 	Ours    bool // our entry is in it
 	Servers []Server
 	Err     error // why the file cannot be read
+
+	Elsewhere []string // with Local: other directories that have servers, as the file names them
 }
 
 // A Server is an entry of a client's that is not ours.
@@ -51,5 +58,25 @@ func (p Place) survey(m Machine, exe string) Found {
 		}
 		f.Servers = append(f.Servers, Server{s.name, s.entry.front(exe) > 0, s.remote, s.wrong})
 	}
+	if p.Scope == Local {
+		f.Elsewhere = p.Client.elsewhere(c.before.raw, d.page.way()[1])
+	}
 	return f
+}
+
+// elsewhere are the directories but one that have servers of their own.
+func (c Client) elsewhere(raw []byte, but string) (dirs []string) {
+	tree, err := c.form.tree(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
+	if err != nil {
+		return nil
+	}
+	all, _ := tree[projects].(map[string]any)
+	for dir, of := range all {
+		of, _ := of.(map[string]any)
+		if servers, _ := of[c.table].(map[string]any); len(servers) > 0 && dir != but {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
 }

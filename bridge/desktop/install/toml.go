@@ -41,7 +41,10 @@ func (p *tomlPage) slot(name string, at int) *slot {
 	return p.all[len(p.all)-1]
 }
 
-func readTOML(text []byte, key string) (page, error) {
+func (p *tomlPage) way() []string { return []string{p.key} }
+
+func readTOML(text []byte, way keys) (page, error) {
+	key := way[0][0]
 	p := &tomlPage{text: text, key: key}
 	tree, err := treeTOML(text) // the whole of TOML's rules, such as nothing being there twice
 	if err != nil {

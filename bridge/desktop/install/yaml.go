@@ -31,8 +31,10 @@ type yamlPage struct {
 
 func (p *yamlPage) slots() []slot { return p.all }
 
-func readYAML(text []byte, key string) (page, error) {
-	p := &yamlPage{text: text, key: key, next: len(text), end: len(text), lines: lineStarts(text)}
+func (p *yamlPage) way() []string { return []string{p.key} }
+
+func readYAML(text []byte, way keys) (page, error) {
+	p := &yamlPage{text: text, key: way[0][0], next: len(text), end: len(text), lines: lineStarts(text)}
 	if at := loneReturn(text); at >= 0 {
 		return nil, wrongAt(text, at, "a line ends in a carriage return alone here")
 	}
