@@ -61,8 +61,9 @@ func (p *program) clientInstallCommand(start starters) *cobra.Command {
 
 The client gets the tools of everybody in the topic: it starts mcpx-bridge
 serve. With a server's command behind -- it gets that server, which then sits in
-the topic too: it starts mcpx-bridge run --stdio. Flags of these two are put
-into the entry, files among them with their full path.
+the topic too: it starts mcpx-bridge run --stdio, whose rules are for the others
+in the topic, and with --gate-host for the client's own tool calls too. Flags of
+these two are put into the entry, files among them with their full path.
 
 A client that has no directory here is an error, unless --force makes one. An
 entry mcpx that starts another program is left alone.`,
@@ -93,12 +94,17 @@ same time the server sits in the topic, under your rules. Variables and other
 settings of the entry stay where they are. Flags of run are put into the entry.
 Without --id the server goes by the entry's name there.
 
+The rules, those of --policy too, are for what others in the topic ask of the
+server. What the client itself asks for, none of them judges, and it is not on
+record. With --gate-host they are for the client's own tool calls as well, as those
+of "host": a policy can name it.
+
 A server that the client reaches by an address cannot be wrapped.`,
-		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
+		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
 		Args:      arguments(2, 2),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
+			err := p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 				flags, err := p.carried(start.run)
 				if err != nil {
 					return nil, err
@@ -110,11 +116,16 @@ A server that the client reaches by an address cannot be wrapped.`,
 					flags = append([]string{"--id=" + tidyID(args[1])}, flags...)
 				}
 				change, err := at.Wrap(exe, flags, args[1])
-				if err == nil {
-					p.warnOfState()
+				if err != nil {
+					return nil, p.inOtherScope(err, at, exe, args[1])
 				}
-				return change, err
+				p.warnOfState()
+				return change, nil
 			})
+			if err != nil {
+				return err
+			}
+			return start.sayUngated(p, args[0])
 		},
 	}
 	p.scopeFlags(cmd)
@@ -134,7 +145,8 @@ back the very bytes they had, whatever else in the file has changed.`,
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
-				return at.Unwrap(exe, args[1], h)
+				change, err := at.Unwrap(exe, args[1], h)
+				return change, p.inOtherScope(err, at, exe, args[1])
 			})
 		},
 	}
@@ -156,7 +168,8 @@ If somebody else changed it since, the difference is shown and nothing happens;
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {
-				return h.Undo(at, p.s.Force)
+				change, err := h.Undo(at, p.s.Force)
+				return change, p.undoneElsewhere(err, at, h)
 			})
 		},
 	}
@@ -167,7 +180,7 @@ If somebody else changed it since, the difference is shown and nothing happens;
 
 func (p *program) scopeFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.s.Scope, "scope", "", "whose file, `SCOPE`: user, or project for the directory we are in (default: user, for claude-code project)")
+	f.StringVar(&p.s.Scope, "scope", "", "whose servers, `SCOPE`: user, project for the file of the directory we are in, or local for what claude-code keeps of that directory for you alone (default: user, for claude-code project)")
 	f.BoolVar(&p.s.DryRun, "dry-run", false, "print the difference with the lines around it, change nothing")
 }
 
@@ -180,13 +193,17 @@ func (p *program) clientInstall(ctx context.Context, start starters, dash int, a
 	case len(server) == 0 && dash >= 0:
 		return misused("without -- the client gets the tools of the topic", "install: no command of a server stands behind --")
 	}
-	return p.editClient(ctx, args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
+	err := p.editClient(ctx, args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 		e, err := p.ourEntry(start, exe, server)
 		if err != nil {
 			return nil, err
 		}
 		return at.Install(e, p.s.Force)
 	})
+	if err != nil || len(server) == 0 {
+		return err
+	}
+	return start.sayUngated(p, args[0])
 }
 
 // editClient thinks a change through, and shows it or makes it so. Only one of
@@ -268,7 +285,9 @@ func (p *program) machine() (install.Machine, error) {
 		return m, misused("set "+key, "there is no %s to look for the files of clients in", key)
 	}
 	var err error
-	m.Dir, err = os.Getwd()
+	if m.Dir, err = os.Getwd(); err == nil {
+		m.RealDir, err = filepath.EvalSymlinks(m.Dir)
+	}
 	return m, err
 }
 

@@ -31,7 +31,7 @@ func (p *program) starters() starters {
 // checkRun reports what run would say of its flags when the client starts it, for
 // there nobody sees it.
 func (s starters) checkRun(p *program, t target) error {
-	s.apart.log = p.log
+	s.apart.log, s.apart.s.Stdio = p.log, true
 	if _, err := s.apart.checkedBridging(t); err != nil {
 		return err
 	}
@@ -144,6 +144,23 @@ func (p *program) warnOfState() {
 		p.log.Warn("the client does not have the XDG_STATE_HOME of this shell, so the bridge will keep its state elsewhere")
 		p.log.Warn("hint: put it among the variables of the server's entry too")
 	}
+}
+
+// sayUngated says whose calls the rules of a wrapped server are for: who gives --policy
+// believes that it is for the client's own too (FINDINGS U5).
+func (s starters) sayUngated(p *program, client string) error {
+	at, err := p.clientPlace(client)
+	if err != nil {
+		return err
+	}
+	title := at.Client.Title
+	if s.apart.s.GateHost {
+		p.log.Info("the rules judge the tool calls of " + title + " itself too, as those of \"host\"; what else it asks the server for passes unasked")
+		return nil
+	}
+	p.log.Info("the rules, those of --policy too, judge what others in the topic ask of the server; what " + title + " itself asks of it passes unasked")
+	p.log.Info("hint: with --gate-host they judge the tool calls of " + title + " too")
+	return nil
 }
 
 // ourEntry is what a client starts as mcpx: the topic, or a server in it.

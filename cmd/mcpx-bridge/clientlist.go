@@ -14,7 +14,8 @@ func (p *program) clientListCommand() *cobra.Command {
 		Short: "List the clients that are here, and their servers",
 		Long: `List the clients that are here, and the servers in their files: whether the
 bridge is there as mcpx, what it is in front of, and what it could be put in
-front of. Files of the directory we are in are listed too.
+front of. Files of the directory we are in are listed too, and what Claude Code
+keeps of it in its own file (scope local).
 
 With --json there is a line for every file that a client here could have.`,
 		Example: "  mcpx-bridge client list\n  mcpx-bridge client list --json",
@@ -32,7 +33,7 @@ func (p *program) listClients() error {
 	if err != nil {
 		exe = "" // then those of our name are enough
 	}
-	rows := [][]string{{"CLIENT", "SCOPE", "MCPX", "BRIDGED", "OTHERS", "FILE"}}
+	rows, elsewhere := [][]string{{"CLIENT", "SCOPE", "MCPX", "BRIDGED", "OTHERS", "FILE"}}, []string(nil)
 	for _, f := range install.Survey(m, exe) {
 		switch {
 		case p.s.JSON:
@@ -41,6 +42,7 @@ func (p *program) listClients() error {
 			p.log.Warn(f.Err.Error())
 		case f.Here:
 			rows = append(rows, foundRow(f))
+			elsewhere = append(elsewhere, f.Elsewhere...)
 		}
 	}
 	if p.s.JSON {
@@ -49,6 +51,10 @@ func (p *program) listClients() error {
 	if len(rows) == 1 {
 		p.log.Info("no client was found", "known", strings.Join(clientNames(), ", "))
 		return nil
+	}
+	if len(elsewhere) > 0 {
+		p.log.Info("claude-code keeps servers of scope local for other directories too: " + strings.Join(elsewhere, ", "))
+		p.log.Info("hint: they are listed, wrapped and unwrapped there")
 	}
 	return p.print(table(rows))
 }
@@ -97,7 +103,9 @@ func foundLine(f install.Found) any {
 		MCPX    bool          `json:"mcpx"`
 		Servers []foundServer `json:"servers"`
 		Error   string        `json:"error,omitempty"`
-	}{f.Place.Client.Name, string(f.Place.Scope), f.Place.File, f.Here, f.There, f.Ours, []foundServer{}, ""}
+
+		Elsewhere []string `json:"elsewhere,omitempty"` // with scope local: other directories that have servers
+	}{f.Place.Client.Name, string(f.Place.Scope), f.Place.File, f.Here, f.There, f.Ours, []foundServer{}, "", f.Elsewhere}
 	for _, s := range f.Servers {
 		line.Servers = append(line.Servers, foundServer{s.Name, s.Wrapped, s.Remote, s.Wrong})
 	}

@@ -157,8 +157,8 @@ func (p *program) checkServe() error {
 // excluded nothing, without a word (FINDINGS P18).
 func checkPatterns(flag string, all []string) error {
 	for _, pattern := range all {
-		if !strings.ContainsAny(pattern, "/*") {
-			return misused(fmt.Sprintf("--%s '%s/*' is for all of that participant, --%s '*/%s' for a tool of that name", flag, pattern, flag, pattern),
+		if word := strings.Trim(pattern, "/"); !strings.ContainsAny(pattern, "/*") || len(word) < len(pattern) {
+			return misused(fmt.Sprintf("--%s '%s/*' is for all of that participant, --%s '*/%s' for a tool of that name", flag, word, flag, word),
 				"--%s: %q fits nothing: a pattern is for PEER/NAME", flag, pattern)
 		}
 	}

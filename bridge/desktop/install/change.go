@@ -109,7 +109,7 @@ func (p Place) Wrap(exe string, flags []string, server string) (*Change, error) 
 	}
 	if front := s.entry.front(exe); front > 0 {
 		if !s.entry.freed(front).behind(exe, flags).equal(s.entry) {
-			return nil, p.at(d, s, server+" has a bridge in front of it already", "take it away first: mcpx-bridge client unwrap "+p.Client.Name+" "+server)
+			return nil, p.at(d, s, server+" has a bridge in front of it already", "take it away first: mcpx-bridge client unwrap "+p.Client.Name+" "+server+p.scoped())
 		}
 		return c.edited(d, nil, s.entry)
 	}
@@ -153,13 +153,13 @@ func (p Place) lookup(v Verb, server string) (*Change, document, *slot, error) {
 		return nil, d, nil, err
 	}
 	if !c.before.there {
-		return nil, d, nil, &Error{File: p.File, Msg: "there is no such file", Hint: "mcpx-bridge client list says which files there are"}
+		return nil, d, nil, &Error{File: p.File, Msg: "there is no such file", Hint: "mcpx-bridge client list says which files there are", Absent: true}
 	}
 	s := find(d.page, server)
 	const hint = "only a server with a command can have a bridge in front of it"
 	switch {
 	case s == nil:
-		return nil, d, nil, &Error{File: p.File, Msg: fmt.Sprintf("there is no server %q", server), Hint: listed(d.page)}
+		return nil, d, nil, p.absent(c, d, server)
 	case s.wrong != "" && s.remote:
 		return nil, d, nil, p.at(d, s, server+" is not started by the client: it has an address", hint)
 	case s.wrong != "":
@@ -170,6 +170,27 @@ func (p Place) lookup(v Verb, server string) (*Change, document, *slot, error) {
 		return nil, d, nil, p.at(d, s, server+": its command is empty", hint)
 	}
 	return c, d, s, nil
+}
+
+// absent is the error about a server that is not there.
+func (p Place) absent(c *Change, d document, server string) error {
+	e := &Error{File: p.File, Msg: fmt.Sprintf("there is no server %q", server), Hint: listed(d.page), Absent: true}
+	if p.Scope == Local {
+		here := d.page.way()[1]
+		e.Msg += " for " + here
+		if dirs := p.Client.elsewhere(c.before.raw, here); len(dirs) > 0 {
+			e.Hint += "; it has servers for " + strings.Join(dirs, ", ") + " too, which are wrapped there"
+		}
+	}
+	return e
+}
+
+// scoped is the flag that means the scope, "" where none is needed.
+func (p Place) scoped() string {
+	if p.Scope == p.Client.Scope[0] {
+		return ""
+	}
+	return " --scope " + string(p.Scope)
 }
 
 // listed is a hint at what there is.

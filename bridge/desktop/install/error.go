@@ -8,6 +8,7 @@ type Error struct {
 	Line, Column int // from 1, columns in characters; 0 if it is about the whole file
 	Msg          string
 	Hint         string // what to do about it; may be ""
+	Absent       bool   // what is meant is not there, and may be elsewhere
 }
 
 func (e *Error) Error() string {

@@ -227,7 +227,7 @@ func (h History) Undo(p Place, force bool) (*Change, error) {
 			continue
 		case !s.of(p):
 			return nil, &Error{File: p.File, Msg: "its last change was " + s.named() + ", and steps are taken back one after the other",
-				Hint: "mcpx-bridge client undo " + p.Client.Name + " --scope " + string(s.Scope) + s.where() + " takes that one back"}
+				Hint: "mcpx-bridge client undo " + p.Client.Name + " --scope " + string(s.Scope) + " takes that one back" + s.where()}
 		case now.equal(s.after()):
 			return c, nil
 		case force:
@@ -236,7 +236,7 @@ func (h History) Undo(p Place, force bool) (*Change, error) {
 		}
 		return nil, &ChangedError{File: p.File, Diff: difference(p.File, s.after(), now)}
 	}
-	return nil, &Error{File: p.File, Msg: "there is nothing to undo", Hint: "only what client install, wrap and unwrap did to this very file can be undone"}
+	return nil, &Error{File: p.File, Msg: "there is nothing to undo", Hint: "only what client install, wrap and unwrap did to this very file can be undone", Absent: true}
 }
 
 // unwrapped returns the bytes that command and arguments of a server had before
