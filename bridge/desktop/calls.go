@@ -64,13 +64,13 @@ func (f *Face) callTool(r *request) {
 // whenKnown looks a name up, at first when those present have said what they
 // offer.
 func (f *Face) whenKnown(k int, r *request, name string, then func(Pair, *definition)) {
-	if pair, d := f.find(k, name); d != nil {
+	if pair, d := f.find(k, name); d != nil && (r.apps || !d.appOnly) {
 		then(pair, d)
 		return
 	}
 	f.whenOpen(k, r, func() {
 		f.compile(k) // which gives names to what is new
-		if pair, d := f.find(k, name); d != nil {
+		if pair, d := f.find(k, name); d != nil && (r.apps || !d.appOnly) {
 			then(pair, d)
 			return
 		}

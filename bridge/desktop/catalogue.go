@@ -14,8 +14,9 @@ import (
 type catalogue struct {
 	names *Names // of tools and prompts
 
-	list    []byte // as the client gets it; nil if it has to be made anew
-	count   int
+	list    []byte            // as a client that shows apps gets it; nil if it has to be made anew
+	plain   []byte            // as others get it: without what is for apps alone
+	count   int               // of the latter
 	told    [sha256.Size]byte // of what the client knows
 	telling *alarm            // when it is told of changes
 	omitted int               // how many the limit left out
@@ -129,7 +130,7 @@ func (f *Face) entries(k int) (all []entry) {
 		defs := f.peers[id].lists[k].all
 		from := len(all)
 		for i := range defs {
-			if p := (Pair{id, defs[i].key}); f.shows(p) {
+			if p := (Pair{id, defs[i].key}); f.choice.Shows(p) {
 				all = append(all, entry{p, &defs[i]})
 			}
 		}
@@ -144,53 +145,50 @@ func (f *Face) compile(k int) {
 	if c.list != nil {
 		return
 	}
-	c.count = 0
 	c.names.Keep(func(p Pair) bool { return f.definition(k, p) != nil })
 	parts := [][]byte{}
 	if k == tools {
 		parts = append(parts, ownTools[:]...)
 	}
-	for _, e := range f.chosen(k) {
-		if name := f.outward(k, e.pair); name != "" {
-			parts = append(parts, e.def.of(e.pair.Peer, kinds[k].key, name))
-			c.count++
-		}
+	own := len(parts)
+	shown, forApps := f.chosen(k)
+	for _, e := range shown {
+		parts = f.appendEntry(parts, k, e)
 	}
-	c.list = slices.Concat([]byte(`{"`+kinds[k].member+`":[`), bytes.Join(parts, []byte(",")), []byte("]}"))
+	c.count = len(parts) - own
+	c.plain = listOfKind(k, parts)
+	for _, e := range forApps {
+		parts = f.appendEntry(parts, k, e)
+	}
+	c.list = listOfKind(k, parts)
+}
+
+func (f *Face) appendEntry(parts [][]byte, k int, e entry) [][]byte {
+	if name := f.outward(k, e.pair); name != "" {
+		parts = append(parts, e.def.of(e.pair.Peer, kinds[k].key, name))
+	}
+	return parts
+}
+
+func listOfKind(k int, parts [][]byte) []byte {
+	return slices.Concat([]byte(`{"`+kinds[k].member+`":[`), bytes.Join(parts, []byte(",")), []byte("]}"))
 }
 
 // chosen are the entries that are shown: all, or as many tools as the limit
-// leaves room for, peer by peer in turn (WIRE 9.4).
-func (f *Face) chosen(k int) []entry {
+// leaves room for, peer by peer in turn (WIRE 9.4). What is for apps alone takes no
+// room: no model gets it.
+func (f *Face) chosen(k int) (shown, forApps []entry) {
 	all := f.entries(k)
 	room := f.c.Limit - len(ownTools)
+	forApps = slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return !e.def.appOnly })
+	all = slices.DeleteFunc(all, func(e entry) bool { return e.def.appOnly })
 	if k != tools || f.c.Limit == 0 || len(all) <= room {
 		f.omit(k, nil)
-		return all
+		return all, forApps
 	}
-	var turns [][]entry
-	for _, e := range all {
-		if n := len(turns); n > 0 && turns[n-1][0].pair.Peer == e.pair.Peer {
-			turns[n-1] = append(turns[n-1], e)
-		} else {
-			turns = append(turns, []entry{e})
-		}
-	}
-	var in, out []entry
-	for round := 0; len(in)+len(out) < len(all); round++ {
-		for _, turn := range turns {
-			switch {
-			case round >= len(turn):
-			case len(in) < room:
-				in = append(in, turn[round])
-			default:
-				out = append(out, turn[round])
-			}
-		}
-	}
+	in, out := Fair(all, room, func(e entry) Pair { return e.pair })
 	f.omit(k, out)
-	slices.SortStableFunc(in, func(a, b entry) int { return a.pair.Compare(b.pair) })
-	return in
+	return in, forApps
 }
 
 // omit says which tools the limit leaves out, once.
@@ -219,7 +217,7 @@ func (f *Face) outward(k int, p Pair) string {
 // unknown.
 func (f *Face) find(k int, name string) (Pair, *definition) {
 	pair, ok := f.catalogue[k].names.Pair(name)
-	if !ok || f.peers[pair.Peer] == nil || !f.shows(pair) {
+	if !ok || f.peers[pair.Peer] == nil || !f.choice.Shows(pair) {
 		return Pair{}, nil
 	}
 	return pair, f.definition(k, pair)
@@ -239,18 +237,31 @@ func (f *Face) definition(k int, pair Pair) *definition {
 }
 
 // A resource of a peer's is mcpx://PEER/URI, with its own URI as it stands, so
-// that templates can still be filled in. A peer's id has no slash.
+// that templates can still be filled in. A peer's id has no slash. That of an app keeps
+// its scheme, without which no client shows it: ui://PEER/…
 const scheme = "mcpx://"
 
-func outwardURI(p Pair) string { return scheme + escapeID(p.Peer) + "/" + p.Name }
+func outwardURI(p Pair) string {
+	if page, ok := strings.CutPrefix(p.Name, appScheme); ok {
+		return appScheme + escapeID(p.Peer) + "/" + page
+	}
+	return scheme + escapeID(p.Peer) + "/" + p.Name
+}
 
 // inwardURI finds whose a resource is. What it gives back is in the form that
 // was given out, or it is none of ours.
 func (f *Face) inwardURI(uri string) (p Pair, ok bool) {
 	rest, ours := strings.CutPrefix(uri, scheme)
+	page, isApp := strings.CutPrefix(uri, appScheme)
+	if isApp {
+		rest = page
+	}
 	id, uri, cut := strings.Cut(rest, "/")
-	if !ours || !cut || uri == "" {
+	if !ours && !isApp || !cut || uri == "" {
 		return p, false
+	}
+	if isApp {
+		uri = appScheme + uri
 	}
 	for _, peer := range f.ids() {
 		if escapeID(peer) == id {
@@ -278,7 +289,11 @@ func (f *Face) answerList(k int, r *request) {
 	f.whenOpen(k, r, func() {
 		f.compile(k)
 		f.catalogue[k].told = sha256.Sum256(f.catalogue[k].list)
-		f.reply(r, f.catalogue[k].list)
+		if r.apps {
+			f.reply(r, f.catalogue[k].list)
+			return
+		}
+		f.reply(r, f.catalogue[k].plain)
 	})
 }
 

@@ -39,6 +39,7 @@ const (
 type client struct {
 	ready   bool // it shook hands, so it is told of changes
 	elicits bool // it said that it puts questions to its person
+	apps    bool // it said that it shows apps
 }
 
 // A request is one of the client's, under way.
@@ -50,6 +51,7 @@ type request struct {
 	token   []byte // raw; nil if it does not want to hear of progress
 	modern  bool
 	elicits bool // its client puts questions to its person
+	apps    bool // its client shows apps, and keeps from models what is for these alone
 	ended   bool
 	away    func() // undoes what waits for it, when it ends or is cancelled; may be nil
 
@@ -148,7 +150,8 @@ func orNull(id []byte) []byte {
 func (f *Face) say(line []byte) { f.do(Say{Line: line}) }
 
 func (f *Face) request(m *jsonrpc.Message) {
-	r := &request{id: m.Get(jsonrpc.ID), method: m.Text(jsonrpc.Method), params: m.Get(jsonrpc.Params), token: m.Get(jsonrpc.ProgressToken), elicits: f.client.elicits}
+	r := &request{id: m.Get(jsonrpc.ID), method: m.Text(jsonrpc.Method), params: m.Get(jsonrpc.Params), token: m.Get(jsonrpc.ProgressToken),
+		elicits: f.client.elicits, apps: f.client.apps}
 	if len(r.token) > 0 && !strings.ContainsRune(`"-0123456789`, rune(r.token[0])) {
 		r.token = nil
 	}
@@ -201,7 +204,7 @@ func (f *Face) revise(r *request, meta []byte) bool {
 		f.refuse(r, codeWrongRevision, "this revision of MCP is not spoken here", data)
 		return false
 	}
-	r.modern, r.elicits = true, elicits(at[1])
+	r.modern, r.elicits, r.apps = true, elicits(at[1]), showsApps(at[1])
 	return true
 }
 
@@ -229,7 +232,7 @@ func (f *Face) initialize(r *request) {
 	if !slices.Contains(handshaking, revision) {
 		revision = handshaking[0]
 	}
-	f.client = client{elicits: elicits(at[1])}
+	f.client = client{elicits: elicits(at[1]), apps: showsApps(at[1])}
 	f.reply(r, slices.Concat([]byte(`{"protocolVersion":`), jsonrpc.AppendQuote(nil, revision), []byte(","), f.self(), []byte(`,"serverInfo":`), f.info(), []byte("}")))
 }
 

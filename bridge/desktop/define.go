@@ -45,6 +45,7 @@ type definition struct {
 	key     string // by which the peer knows it
 	fields  []field
 	answers bool // a tool that promises an answer of a certain form
+	appOnly bool // a tool that is not for models
 }
 
 // define reads what a peer lists. Clients refuse a whole list for one entry
@@ -75,6 +76,7 @@ func define(k int, raw []byte) (d definition, err error) {
 		return known && !fine(f.value)
 	})
 	d.answers = d.get("outputSchema") != nil
+	d.appOnly = k == tools && AppOnly(raw)
 	return d, d.show(k)
 }
 
@@ -204,7 +206,7 @@ func checkSchema(raw []byte) error {
 // of is the definition as the client sees it: under another name, and saying
 // whose it is, in title and description.
 func (d *definition) of(peer, key, name string) []byte {
-	out, peer := slices.Clone(d.fields), clip(peer, 80)
+	out, whose := slices.Clone(d.fields), clip(peer, 80)
 	described := false
 	for i, f := range out {
 		text, _ := jsonrpc.Unquote(f.value)
@@ -212,14 +214,16 @@ func (d *definition) of(peer, key, name string) []byte {
 		case key:
 			out[i].value = jsonrpc.AppendQuote(nil, name)
 		case "title":
-			out[i].value = jsonrpc.AppendQuote(nil, text+" ("+peer+")")
+			out[i].value = jsonrpc.AppendQuote(nil, text+" ("+whose+")")
+		case "_meta":
+			out[i].value = withApp(f.value, peer)
 		case "description":
 			described = true
-			out[i].value = jsonrpc.AppendQuote(nil, strings.TrimSpace(text+" (via "+peer+")"))
+			out[i].value = jsonrpc.AppendQuote(nil, strings.TrimSpace(text+" (via "+whose+")"))
 		}
 	}
 	if !described {
-		out = append(out, field{"description", jsonrpc.AppendQuote(nil, "(via "+peer+")")})
+		out = append(out, field{"description", jsonrpc.AppendQuote(nil, "(via "+whose+")")})
 	}
 	return appendObject(nil, out)
 }

@@ -2,9 +2,7 @@ package desktop
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -57,7 +55,7 @@ const (
 // several goroutines at one time.
 type Face struct {
 	c        Config
-	in, out  []*regexp.Regexp
+	choice   Choice
 	clock    clock
 	acts     []Act
 	lastRef  uint64
@@ -89,26 +87,12 @@ type Face struct {
 func New(c Config) *Face {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
 	c.MaxName = cmp.Or(c.MaxName, UsualName)
-	f := &Face{c: c, asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, why: "it has not joined yet",
+	f := &Face{c: c, choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, why: "it has not joined yet",
 		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*dialog{}}
-	f.in, f.out = patterns(c.Include), patterns(c.Exclude)
 	for k := range f.catalogue {
 		f.catalogue[k].names = NewNames(c.MaxName)
 	}
 	return f
-}
-
-func patterns(globs []string) (all []*regexp.Regexp) {
-	for _, g := range globs {
-		all = append(all, regexp.MustCompile(`(?s)^`+strings.ReplaceAll(regexp.QuoteMeta(g), `\*`, `.*`)+`$`))
-	}
-	return all
-}
-
-// shows reports whether something of a peer's is to be seen and used at all.
-func (f *Face) shows(p Pair) bool {
-	is := func(re *regexp.Regexp) bool { return re.MatchString(p.Peer + "/" + p.Name) }
-	return (f.in == nil || slices.ContainsFunc(f.in, is)) && !slices.ContainsFunc(f.out, is)
 }
 
 // Step tells the Face what happened, and returns what is to be done, in order.

@@ -39,7 +39,7 @@ func (f *Face) readResource(r *request) {
 	}
 	f.whenOpen(resources, r, func() {
 		pair, ok := f.inwardURI(uri)
-		if !ok || !f.shows(pair) {
+		if !ok || !f.choice.Shows(pair) {
 			f.refuse(r, codeInvalidParams, "Unknown resource: "+clip(uri, 200), compose(map[string]string{"uri": clip(uri, 200)}))
 			return
 		}

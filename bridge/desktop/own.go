@@ -92,7 +92,7 @@ func (f *Face) present(id, wanted string) (one present, fits bool) {
 	for i := range p.lists[tools].all {
 		d := &p.lists[tools].all[i]
 		said, _ := jsonrpc.Unquote(d.get("description"))
-		if f.shows(Pair{id, d.key}) && strings.Contains(strings.ToLower(d.key+" "+said), wanted) {
+		if f.choice.Shows(Pair{id, d.key}) && !d.appOnly && strings.Contains(strings.ToLower(d.key+" "+said), wanted) {
 			one.Tools = append(one.Tools, d.key)
 		}
 	}
@@ -122,8 +122,12 @@ func (f *Face) callAny(r *request, args []byte) {
 	}
 	pair := Pair{given[0], given[1]}
 	f.whenOpen(tools, r, func() {
-		if !f.shows(pair) {
+		if !f.choice.Shows(pair) {
 			f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is not shown here; the call was not made")
+			return
+		}
+		if d := f.definition(tools, pair); d != nil && d.appOnly {
+			f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is for that participant's app alone; the call was not made")
 			return
 		}
 		f.call(r, pair, at[2])

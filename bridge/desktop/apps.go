@@ -1,0 +1,66 @@
+package desktop
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// An app is a page of a server's that a client shows (MCP Apps, the extension named
+// appExtension): a resource at an address that the _meta of a tool announces. Some tools
+// are for such a page alone.
+
+const (
+	appExtension = "io.modelcontextprotocol/ui"
+	appScheme    = "ui://" // of a page's address, which a client insists on
+)
+
+// AppOnly reports whether a tool's definition says that it is for its app, and not for
+// models: what it says of its visibility has no "model" in it. One that cannot be read
+// has none.
+func AppOnly(definition []byte) bool {
+	at := definition
+	for _, name := range []string{"_meta", "ui", "visibility"} {
+		inner, err := peek(at, name)
+		if err != nil {
+			return true
+		}
+		if at = inner[0]; at == nil || name != "visibility" && !isObject(at) || string(at) == "null" {
+			return false
+		}
+	}
+	seen, err := elements(at)
+	return err != nil || !slices.ContainsFunc(seen, oneOf("model"))
+}
+
+// withApp is the _meta of a peer's tool which announces a page under the address that it
+// has here: two peers may have one address (FINDINGS P17).
+func withApp(meta []byte, peer string) []byte {
+	shape := jsonrpc.Shape{{Name: "ui", Slot: 0, Inside: jsonrpc.Shape{{Name: "resourceUri", Slot: 1}}}, {Name: "ui/resourceUri", Slot: 2}}
+	var at [3]jsonrpc.Span
+	if jsonrpc.Scan(meta, jsonrpc.Passed, shape, at[:]) != nil {
+		return meta
+	}
+	pages := at[1:]
+	slices.SortFunc(pages, func(a, b jsonrpc.Span) int { return b.Start - a.Start }) // from the end, so that the others stay where they are
+	for _, s := range pages {
+		if uri, ok := jsonrpc.Unquote(meta[s.Start:s.End]); ok && strings.HasPrefix(uri, appScheme) {
+			meta = slices.Concat(meta[:s.Start], jsonrpc.AppendQuote(nil, outwardURI(Pair{peer, uri})), meta[s.End:])
+		}
+	}
+	return meta
+}
+
+// showsApps reads from a client's capabilities whether it shows apps.
+func showsApps(capabilities []byte) bool {
+	if !isObject(capabilities) {
+		return false
+	}
+	at, err := pick(capabilities, "extensions")
+	if err != nil || !isObject(at[0]) {
+		return false
+	}
+	ui, err := pick(at[0], appExtension)
+	return err == nil && isObject(ui[0])
+}
