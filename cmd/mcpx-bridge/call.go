@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +18,17 @@ import (
 
 func (p *program) callCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "call [FLAGS] PEER TOOL [JSON | - | KEY=VALUE…]",
+		Use:   "call [FLAGS] (PEER TOOL | NAME) [JSON | - | KEY=VALUE…]",
 		Short: "Call a participant's tool",
 		Long: `Call a participant's tool, and print what it answers.
 
 Arguments are one JSON object, - to read that from stdin, or KEY=VALUE pairs.
 A value is a string unless the tool's schema says number, integer, boolean,
 object or array; KEY:=JSON forces JSON.
+
+NAME is a tool as tools --format openai or anthropic and serve name it, peer__tool.
+So what a model asks for can be called as it stands: arguments may also be a JSON
+text that holds the object, as OpenAI's API sends them.
 
 Prints the text of the answer, or with --json the whole answer as it came.
 Progress goes to stderr. An interrupt cancels the call.
@@ -33,9 +37,16 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 9 nobody answered in time.`,
 		Example: `  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt
   mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'
-  mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json`,
-		Args: inUTF8(arguments(2, -1)),
+  mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json
+  mcpx-bridge call weather__forecast '"{\"city\":\"Oslo\",\"days\":3}"'`,
+		Args: inUTF8(arguments(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if name, rest, ok := exportedWords(args); ok {
+				return p.callNamed(cmd.Context(), name, rest)
+			}
+			if err := arguments(2, -1)(cmd, args); err != nil {
+				return err
+			}
 			return p.call(cmd.Context(), args[0], args[1], args[2:])
 		},
 	}
@@ -53,7 +64,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	if err != nil {
 		return err
 	}
-	q, err := p.takeSeat(ctx, func(q *peer) { q.onMove = p.saysOf(to) })
+	q, err := p.takeSeat(ctx, func(q *peer) { q.onMove = p.saysOf(func() string { return to }) })
 	if err != nil {
 		return err
 	}
@@ -70,183 +81,54 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	if err != nil {
 		return err
 	}
-	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), object, []byte(`}`))
+	return p.callWith(ctx, q, to, name, object)
+}
+
+// callNamed is call for what has an exported name.
+func (p *program) callNamed(ctx context.Context, name string, args []string) error {
+	given, err := p.readArguments(args)
+	if err == nil {
+		err = p.s.checkTimeout()
+	}
+	if err != nil {
+		return err
+	}
+	var asked atomic.Pointer[string] // nobody yet
+	q, err := p.takeSeat(ctx, func(q *peer) {
+		q.onMove = p.saysOf(func() string {
+			if to := asked.Load(); to != nil {
+				return *to
+			}
+			return ""
+		})
+	})
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
+	defer cancel()
+	t, err := p.named(ctx, q, name)
+	if err != nil {
+		return noAnswer("the topic", name, err)
+	}
+	object := given.object
+	if object == nil {
+		if object, err = given.withTypes(schemaTypes(t.InputSchema)); err != nil {
+			return err
+		}
+	}
+	asked.Store(&t.Peer)
+	return p.callWith(ctx, q, t.Peer, t.Name, object)
+}
+
+func (p *program) callWith(ctx context.Context, q *peer, to, name string, arguments []byte) error {
+	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), arguments, []byte(`}`))
 	a, err := q.ask(ctx, to, "tools/call", params, p.showProgress)
 	if err != nil {
 		return noAnswer(to, name, err)
 	}
 	return p.showAnswer(to, name, a)
-}
-
-// A pair is one argument given as KEY=VALUE, or as KEY:=JSON.
-type pair struct {
-	key, value string
-	raw        bool
-}
-
-// callArguments are the arguments of a call as they were given: a JSON object,
-// or pairs whose types only the tool's schema knows.
-type callArguments struct {
-	object []byte
-	pairs  []pair
-}
-
-func (p *program) readArguments(args []string) (callArguments, error) {
-	switch {
-	case len(args) == 0:
-		return callArguments{object: []byte("{}")}, nil
-	case args[0] == "-" && len(args) == 1:
-		text, err := io.ReadAll(io.LimitReader(p.stdin, jsonrpc.MaxSize+1))
-		if err != nil {
-			return callArguments{}, fail(exitFailed, "", "stdin: %w", err)
-		}
-		return jsonArguments("stdin", text)
-	case strings.HasPrefix(strings.TrimSpace(args[0]), "{") && len(args) == 1:
-		return jsonArguments("the arguments", []byte(args[0]))
-	}
-	var given callArguments
-	for _, a := range args {
-		key, value, ok := strings.Cut(a, "=")
-		one := pair{key: key, value: value}
-		if bare, forced := strings.CutSuffix(key, ":"); forced {
-			one.key, one.raw = bare, true
-		}
-		if !ok || one.key == "" {
-			return given, misused("write KEY=VALUE, KEY:=JSON, one JSON object, or - for stdin", "%q is no argument", a)
-		}
-		if slices.ContainsFunc(given.pairs, func(have pair) bool { return have.key == one.key }) {
-			return given, misused("give it once; a list is "+one.key+":='[…]'", "%s is given twice", one.key)
-		}
-		if one.raw && !json.Valid([]byte(value)) {
-			return given, misused("a string is "+one.key+"=…, without the colon", "%s: what stands behind := is no JSON", one.key)
-		}
-		given.pairs = append(given.pairs, one)
-	}
-	return given, nil
-}
-
-// jsonArguments checks an object as strictly as the topic will.
-func jsonArguments(source string, text []byte) (callArguments, error) {
-	text = bytes.TrimSpace(text)
-	rules := jsonrpc.Called
-	rules.Depth -= 4 // an envelope, a message and its params go around it
-	if err := jsonrpc.Scan(text, rules, nil, nil); err != nil {
-		return callArguments{}, misused("arguments are one JSON object: '{\"key\": \"value\"}'", "%s: %w", source, err)
-	}
-	return callArguments{object: text}, nil
-}
-
-// typed makes one JSON object of the arguments. Only pairs need the schema.
-func (q *peer) typed(ctx context.Context, to, name string, given callArguments) ([]byte, error) {
-	if given.object != nil {
-		return given.object, nil
-	}
-	types := map[string][]string{}
-	if slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
-		listing, cancel := context.WithTimeoutCause(ctx, listTime, errNoAnswer)
-		defer cancel()
-		tools, err := q.tools(listing, to, withOne)
-		if errors.Is(err, errNoAnswer) {
-			return nil, fail(exitNoAnswer, "give them as JSON: '{\"key\":\"value\"}'", "%s does not say what arguments %s takes: it did not answer tools/list in time", to, name)
-		}
-		if err != nil {
-			return nil, noAnswer(to, "tools/list", err)
-		}
-		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
-		if i < 0 {
-			return nil, noSuchTool(to, name, tools)
-		}
-		types = schemaTypes(tools[i].InputSchema)
-	}
-	return given.withTypes(types)
-}
-
-// withTypes makes one JSON object of the pairs, with the types of a schema.
-func (given callArguments) withTypes(types map[string][]string) ([]byte, error) {
-	object := []byte{'{'}
-	for i, p := range given.pairs {
-		if i > 0 {
-			object = append(object, ',')
-		}
-		value, err := p.json(types[p.key])
-		if err != nil {
-			return nil, err
-		}
-		object = append(append(jsonrpc.AppendQuote(object, p.key), ':'), value...)
-	}
-	checked, err := jsonArguments("the arguments", append(object, '}'))
-	return checked.object, err
-}
-
-func noSuchTool(to, name string, tools []tool) error {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
-	}
-	hint := "mcpx-bridge tools " + to + " lists them"
-	if meant := nearest(name, names); meant != "" {
-		hint = "did you mean " + meant + "?"
-	}
-	return fail(exitFailed, hint, "%s has no tool %q", to, name)
-}
-
-// schemaTypes are the types of a schema's properties, as far as it says them
-// outright.
-func schemaTypes(schema []byte) map[string][]string {
-	var s struct {
-		Properties map[string]struct{ Type json.RawMessage }
-	}
-	types := map[string][]string{}
-	if json.Unmarshal(schema, &s) != nil {
-		return types
-	}
-	for name, property := range s.Properties {
-		var one string
-		var many []string
-		if json.Unmarshal(property.Type, &one) == nil {
-			many = []string{one}
-		} else if json.Unmarshal(property.Type, &many) != nil {
-			continue
-		}
-		types[name] = many
-	}
-	return types
-}
-
-// json is the argument as JSON of one of the types. A string stays one
-// wherever the schema allows it.
-func (p pair) json(types []string) ([]byte, error) {
-	if p.raw {
-		return []byte(p.value), nil
-	}
-	if len(types) == 0 || slices.Contains(types, "string") {
-		return jsonrpc.AppendQuote(nil, p.value), nil
-	}
-	if !json.Valid([]byte(p.value)) || !slices.Contains(types, jsonType(p.value)) && !(slices.Contains(types, "number") && jsonType(p.value) == "integer") {
-		return nil, misused("force a value with "+p.key+":=JSON", "%s should be %s, and %q is not", p.key, strings.Join(types, " or "), p.value)
-	}
-	return []byte(strings.TrimSpace(p.value)), nil
-}
-
-// jsonType is the schema's word for a JSON value.
-func jsonType(value string) string {
-	value = strings.TrimSpace(value)
-	switch value[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	if strings.ContainsAny(value, ".eE") {
-		return "number"
-	}
-	return "integer"
 }
 
 // showProgress prints one line on stderr.

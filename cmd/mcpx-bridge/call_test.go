@@ -49,7 +49,7 @@ func TestArgumentsGetTheTypesOfTheSchema(t *testing.T) {
 }
 
 func TestArgumentsThatAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"word"}, {"=x"}, {":=1"}, {"a=1", "a=2"}, {"a:=x"}, {"[1]"}, {`{"a":1`}, {`{"a":1,"a":2}`}, {`{"a":1}`, "b=2"},
+	for _, args := range [][]string{{"word"}, {"=x"}, {":=1"}, {"a=1", "a=2"}, {"a:=x"}, {"[1]"}, {`{"a":1`}, {`{"a":1,"a":2}`}, {`{"a":1}`, "b=2"}, {`"[1]"`}, {`"7"`}, {`"{}`}, {`"{\"a\":1,\"a\":2}"`}, {`"{\"a\":\"\ud83d\"}"`}, {`"\"{}\""`}, {`"{}"`, "b=2"},
 		{strings.Repeat(`{"a":`, 61) + "1" + strings.Repeat("}", 61)}} {
 		if _, err := (&program{}).readArguments(args); err == nil {
 			t.Errorf("%q was taken", args)

@@ -369,9 +369,10 @@ func (q *peer) presence(e *wire.Envelope) {
 
 // saysOf says when the one who is asked leaves and comes back. That is no end: who
 // comes back may bring an answer along. What it returns is for onMove.
-func (p *program) saysOf(asked string) func(id, event string) {
+func (p *program) saysOf(whom func() string) func(id, event string) {
 	away := false
 	return func(id, event string) {
+		asked := whom()
 		switch {
 		case id != asked || asked == "":
 		case event == "leave":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -91,7 +90,7 @@ func (s *offerSettings) style() (wire.Style, error) {
 // splitTarget tells PEER TOOL ARGUMENTS from TOOL ARGUMENTS: what is an argument
 // cannot be the name of a tool.
 func splitTarget(args []string) (to, name string, rest []string) {
-	if len(args) == 1 || args[1] == "-" || strings.HasPrefix(strings.TrimSpace(args[1]), "{") || strings.Contains(args[1], "=") {
+	if len(args) == 1 || isArgument(args[1]) {
 		return "", args[0], args[1:]
 	}
 	return args[0], args[1], args[2:]
@@ -138,7 +137,9 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	}
 	p.warnOfSecret(o.Reason)
 	w := newPursuit(p, to, name, o)
-	q, err := p.takeSeat(ctx, func(q *peer) { w.peer, q.onFrame, q.onMove = q, w.heard, w.moves(p.saysOf(to)) })
+	q, err := p.takeSeat(ctx, func(q *peer) {
+		w.peer, q.onFrame, q.onMove = q, w.heard, w.moves(p.saysOf(func() string { return to }))
+	})
 	if err != nil {
 		return err
 	}

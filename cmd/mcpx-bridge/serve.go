@@ -33,11 +33,11 @@ stdout. It takes a seat in the topic and ends when the client closes its input.
 The tools of everybody in the topic are called peer__tool there. What cannot be
 written so without loss, or not in --max-name bytes, gets a short digest behind
 it; a name never changes and never means another tool. Prompts are named the
-same way, a resource is mcpx://PEER/URI. For clients that do not notice changes
-there are always mcpx_peers, mcpx_call, mcpx_approvals and mcpx_result. What
-cannot be offered (a schema that no client takes, names nobody could see, more
-than 512 tools of one participant) is left out by itself; mcpx_peers and the log
-say why.
+same way, a resource is mcpx://PEER/URI, and the page of an app ui://PEER/….
+For clients that do not notice changes there are always mcpx_peers, mcpx_call,
+mcpx_approvals and mcpx_result. What cannot be offered (a schema that no client
+takes, names nobody could see, more than 512 tools of one participant) is left
+out by itself; mcpx_peers and the log say why.
 
 A call that waits for somebody's approval says so in its progress. After
 --patience it is answered with a ticket, and mcpx_result or the same call again
@@ -45,7 +45,8 @@ gets the answer: it never runs twice. What is refused is an answer with isError,
 which says in words why.
 
 Questions that bridges put to --id are put to the person at the client, while a
-call of the client's is under way, and mcpx-bridge approve shows them too.
+call of the client's is under way, with what may be changed of the call and to
+whom they may be passed on; mcpx-bridge approve shows them too.
 Nothing that the model says answers them.
 
 In --include and --exclude, PATTERN is for PEER/NAME, and * stands for any
@@ -61,8 +62,7 @@ characters. stdout is the client's; all else, --json events too, is on stderr.`,
 	f.DurationVar(&p.s.Patience, "patience", 50*time.Second, "how long a call may take before it is answered with a ticket, as a `TIME` like 50s")
 	f.IntVar(&p.s.MaxName, "max-name", 46, "the most `BYTES` a name may have, 32 to 64")
 	f.IntVar(&p.s.Limit, "limit", 0, "show at most `N` tools, the four mcpx_ tools included (default: all)")
-	f.StringArrayVar(&p.s.Include, "include", nil, "show only what this `PATTERN` matches; repeatable")
-	f.StringArrayVar(&p.s.Exclude, "exclude", nil, "never show what this `PATTERN` matches; repeatable")
+	p.s.choiceFlags(f, "show")
 	return cmd
 }
 
@@ -150,7 +150,11 @@ func (p *program) checkServe() error {
 	case p.s.Limit != 0 && p.s.Limit < desktop.LeastLimit:
 		return misused("--limit 100", "--limit must be %d or more: four tools are always there", desktop.LeastLimit)
 	}
-	return cmp.Or(checkPatterns("include", p.s.Include), checkPatterns("exclude", p.s.Exclude))
+	return p.s.checkChoice()
+}
+
+func (s *settings) checkChoice() error {
+	return cmp.Or(checkPatterns("include", s.Include), checkPatterns("exclude", s.Exclude))
 }
 
 // checkPatterns refuses a pattern that can fit nothing, which showed nothing, or

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -36,14 +35,23 @@ Formats:
   anthropic  the same for Anthropic's API
 
 A name that cannot be written as peer__tool without loss gets a short digest
-behind it. It stays the same as long as peer and tool keep their names.`,
-		Example: "  mcpx-bridge tools\n  mcpx-bridge tools filesystem --json\n  mcpx-bridge tools --format openai > tools.json",
-		Args:    arguments(0, 1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.listTools(cmd.Context(), args) },
+behind it. It stays the same as long as peer and tool keep their names; it is the
+one that serve shows, and call takes it. The last two leave out what a server says
+is for its app and not for models.
+
+In --include and --exclude, PATTERN is for PEER/NAME, and * stands for any
+characters. How many tools are left out stands on stderr.`,
+		Example: `  mcpx-bridge tools
+  mcpx-bridge tools filesystem --json
+  mcpx-bridge tools --format openai --limit 128 --exclude '*/delete_*' > tools.json`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.listTools(cmd.Context(), args) },
 	}
 	p.s.roomFlags(cmd.Flags())
 	p.s.callFlags(cmd.Flags())
 	cmd.Flags().StringVar(&p.s.Format, "format", "table", "the `FORMAT`: table, json, openai or anthropic")
+	cmd.Flags().IntVar(&p.s.Limit, "limit", 0, "list at most `N` tools, peer by peer in turn (default: all)")
+	p.s.choiceFlags(cmd.Flags(), "list")
 	return cmd
 }
 
@@ -63,8 +71,11 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if write == nil {
 		return misused("it is one of "+strings.Join(sortedKeys(formats), ", "), "--format: there is no format %q", p.s.Format)
 	}
-	if err := p.s.checkTimeout(); err != nil {
+	if err := cmp.Or(p.s.checkTimeout(), p.s.checkChoice()); err != nil {
 		return err
+	}
+	if p.s.Limit < 0 {
+		return misused("--limit 128", "--limit must be 1 or more, or 0 for all")
 	}
 	q, err := p.takeSeat(ctx, nil)
 	if err != nil {
@@ -78,13 +89,13 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return p.print(write(all))
+		return p.print(write(p.chosen(all)))
 	}
 	c, err := p.everybodysTools(ctx, q)
 	if err != nil {
 		return err
 	}
-	return cmp.Or(p.print(write(c.tools)), p.tellAbsentees(&c))
+	return cmp.Or(p.print(write(p.chosen(c.tools))), p.tellAbsentees(&c))
 }
 
 // toolsOf lists the tools of somebody who must be here.
@@ -298,67 +309,6 @@ func oneLine(raw []byte) []byte {
 		}
 		return r
 	}, raw)
-}
-
-func toolsOpenAI(all []tool) []byte {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
-	type entry struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	list := []entry{}
-	for _, t := range exported(all) {
-		list = append(list, entry{"function", function{t.Name, t.Description, t.InputSchema}})
-	}
-	return indented(list)
-}
-
-func toolsAnthropic(all []tool) []byte {
-	type entry struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"input_schema"`
-	}
-	list := []entry{}
-	for _, t := range exported(all) {
-		list = append(list, entry{t.Name, t.Description, t.InputSchema})
-	}
-	return indented(list)
-}
-
-// exported are tools as a model's API takes them: named peer__tool, with the
-// peer in the description and an object as their schema (WIRE 9.2).
-func exported(all []tool) []tool {
-	names := exportedNames(all)
-	out := slices.Clone(all)
-	for i, t := range all {
-		out[i].Name = names.Of(desktop.Pair{Peer: t.Peer, Name: t.Name})
-		out[i].Description = strings.TrimSpace(t.Description + " (via " + t.Peer + ")")
-		var root struct{ Type string }
-		if json.Unmarshal(t.InputSchema, &root) != nil || root.Type != "object" {
-			out[i].InputSchema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-	}
-	return out
-}
-
-// exportedNames gives every tool its name, in an order that does not depend on
-// who answered first.
-func exportedNames(all []tool) *desktop.Names {
-	names := desktop.NewNames(desktop.UsualName)
-	pairs := make([]desktop.Pair, len(all))
-	for i, t := range all {
-		pairs[i] = desktop.Pair{Peer: t.Peer, Name: t.Name}
-	}
-	slices.SortFunc(pairs, desktop.Pair.Compare)
-	for _, p := range pairs {
-		names.Of(p)
-	}
-	return names
 }
 
 func indented(v any) []byte {
