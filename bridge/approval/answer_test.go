@@ -158,9 +158,9 @@ func TestAI03AnAnswerMustAgreeInEveryPlace(t *testing.T) {
 // An answer that points to two questions answers neither (FINDINGS D6).
 func TestAnAnswerThatPointsToTwoQuestionsAnswersNeither(t *testing.T) {
 	s := newStage(t, Options{})
-	s.open(writeFile("alice"))
+	older := s.open(writeFile("alice"))
 	first := s.shown("alice")
-	s.open(writeFile("alice"))
+	newer := s.open(writeFile("alice"))
 	second := s.shown("alice")
 	if first.Ask == second.Ask {
 		t.Fatal("one question was put twice")
@@ -171,8 +171,12 @@ func TestAnAnswerThatPointsToTwoQuestionsAnswersNeither(t *testing.T) {
 		{Corr: []string{second.Ask, "x", first.Ask}, ID: []byte("0")},
 	} {
 		a.Who, a.Result = Participant("alice"), []byte(approves)
-		s.answer(a)
+		if acts := s.answer(a); len(acts) != 1 {
+			t.Errorf("%q: %v", a.Corr, acts)
+		}
 		s.wantNoted("foreign_answer", "bad_correlation")
+		s.wantPending(older)
+		s.wantPending(newer)
 	}
 	s.answer(Answer{Who: Participant("alice"), Corr: []string{second.Ask, second.Ask}, ID: []byte("0"), Result: []byte(approves)})
 	s.wantEnd(Allowed, "")
