@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -332,12 +334,29 @@ func (d stateDir) lockClients(ctx context.Context) (unlock func() error, err err
 			return nil, err
 		}
 		if f != nil {
-			return f.Close, nil
+			return holdClients(f), nil
 		}
 		if time.Since(began) > clientWait || !pause(ctx, freeAgain) {
-			return nil, fail(exitFailed, "try again when it is done", "another mcpx-bridge client is at work")
+			return nil, fail(exitFailed, "try again when it is done, or end it", "another mcpx-bridge client is at work%s", d.holdsClients())
 		}
 	}
+}
+
+// holdClients writes into the lock whose it is, for those who wait in vain.
+func holdClients(f *os.File) (unlock func() error) {
+	if f.Truncate(0) == nil {
+		fmt.Fprintf(f, "%d\n", os.Getpid()) // who cannot write it holds the lock all the same
+	}
+	return f.Close
+}
+
+// holdsClients says who has the lock, if that is known.
+func (d stateDir) holdsClients() string {
+	text, err := d.read("client.lock")
+	if pid, wrong := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && wrong == nil {
+		return fmt.Sprintf(": process %d", pid)
+	}
+	return ""
 }
 
 // clientFailure words what package install found, and shows the difference if

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,4 +23,19 @@ func TestASecondClientCommandWaitsForTheFirst(t *testing.T) {
 		t.Fatalf("the second is refused: %v", err)
 	}
 	second()
+}
+
+// Who waited in vain was not told for whom (FINDINGS, what a desktop user feels).
+func TestWhoWaitsInVainForAnotherClientCommandIsToldForWhom(t *testing.T) {
+	state := stateDir(filepath.Join(t.TempDir(), "state"))
+	first, err := state.lockClients(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := state.lockClients(ctx); err == nil || !strings.Contains(err.Error(), fmt.Sprint("another mcpx-bridge client is at work: process ", os.Getpid())) {
+		t.Error(err)
+	}
 }

@@ -35,8 +35,10 @@ func (s starters) checkRun(p *program, t target) error {
 	if _, err := s.apart.checkedBridging(t); err != nil {
 		return err
 	}
-	_, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, t.id()), true)
-	return err
+	if _, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, t.id()), true); err != nil {
+		return err
+	}
+	return s.sayTokenEnd(p)
 }
 
 // checkServe is the same for serve.
@@ -45,8 +47,10 @@ func (s starters) checkServe(p *program) error {
 	if err := s.apart.checkServe(); err != nil {
 		return err
 	}
-	_, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, randomID()), false)
-	return err
+	if _, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, randomID()), false); err != nil {
+		return err
+	}
+	return s.sayTokenEnd(p)
 }
 
 // notCarried are flags that an entry says in another way: the server stands
@@ -191,8 +195,12 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	words := []string{command}
 	for _, word := range server[1:] {
 		abs := hereOnly(word)
-		if abs != word {
+		switch {
+		case abs != word:
 			p.log.Info(word + " is written as " + abs + ": the client starts the server in a directory of its own choice")
+		case !filepath.IsAbs(word) && isDir(word):
+			p.log.Warn(word + " is a directory here, and written as it stands: it may be a word of the command's")
+			p.log.Warn("hint: ./" + filepath.ToSlash(word) + " means the directory, which the client would not find")
 		}
 		words = append(words, abs)
 	}
@@ -202,8 +210,12 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 
 // hereOnly is an argument that names something in this directory as it is named
 // from anywhere: a file that is there, as in node server.js, or a path that begins
-// with a dot. All else is an argument of whose meaning we know nothing.
+// with a dot, behind the = of a flag too. All else is an argument of whose meaning we
+// know nothing.
 func hereOnly(word string) string {
+	if flag, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+		return flag + "=" + hereOnly(value)
+	}
 	if word == "" || strings.HasPrefix(word, "-") || filepath.IsAbs(word) {
 		return word
 	}

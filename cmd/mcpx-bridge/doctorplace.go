@@ -45,6 +45,11 @@ func (d *doctor) gateway(ctx context.Context) bool {
 		if err := door.source.first(ctx); err != nil {
 			return d.report("token", "", err)
 		}
+		if until, then := d.p.tokenEnds(door.source.peek()); then != "" {
+			d.report("token", until, nil, then)
+		} else if until != "" {
+			d.report("token", until, nil)
+		}
 		return true // the seat will show whether it is there
 	}
 	at, err := door.local.findSoon(ctx)
