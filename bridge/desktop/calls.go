@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -22,14 +21,11 @@ type call struct {
 	pair    Pair
 	ref     uint64
 	waiting []*request
-	ticket  string // "" until somebody needs one
-	note    string // what the peer says it waits for
-	at      float64
-	moving  bool     // at is something
+	ticket  string   // "" until somebody needs one
+	note    string   // what the peer says it waits for
 	answer  Answered // once done
 	done    bool
-	idle    *alarm // when it is given up, or its answer forgotten
-	shaken  bool   // the link was lost while it was under way
+	course  // whose alarm is also for when the answer is forgotten
 }
 
 func (f *Face) callTool(r *request) {
@@ -102,27 +98,27 @@ func (f *Face) call(r *request, pair Pair, args []byte) {
 	f.join(r, c)
 }
 
-// listenFor gives a call up when nothing is heard of it. A bridge of ours that
-// waits for people says so four times a minute.
+// listenFor gives a call up when nothing is heard of it.
 func (f *Face) listenFor(c *call) {
-	c.idle.stop()
-	wait, why := silenceTime, c.pair.Peer+" was not heard of for an hour"
-	if c.shaken {
-		wait, why = lostTime, "the link to the topic was lost meanwhile, and the answer with it"
-	}
-	c.idle = f.clock.after(wait, func() {
+	f.follow(&c.course, c.pair.Peer, func(why string) {
 		f.unask(c.ref, "it was not heard of for too long")
 		f.called(c, Answered{Failed: why})
 	})
 }
 
-// shake: the answers to all calls under way may have been on the link that
+// shake: the answers to all that is under way may have been on the link that
 // broke.
 func (f *Face) shake() {
 	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
 		if c := f.calls[key]; !c.done {
 			c.shaken = true
 			f.listenFor(c)
+		}
+	}
+	for _, r := range f.inOrder() {
+		if r.sent != nil {
+			r.sent.shaken = true
+			f.listenForSent(r)
 		}
 	}
 }
@@ -262,21 +258,14 @@ func (f *Face) passFault(r *request, raw []byte, from Pair) {
 	f.passError(r, raw)
 }
 
-// moved passes progress on. It must go forward (MCP), so what does not is left
-// out.
+// moved passes progress on.
 func (f *Face) moved(c *call, params []byte) {
-	at, err := pick(params, "progressToken", "progress", "message")
-	if err != nil {
+	note, ok := c.moves(params)
+	if !ok {
 		return
 	}
-	n, err := strconv.ParseFloat(string(at[1]), 64)
-	if err != nil || c.moving && n <= c.at {
-		return
-	}
-	c.at, c.moving = n, true
 	f.listenFor(c)
-	text, _ := jsonrpc.Unquote(at[2])
-	c.note = clip(text, 200)
+	c.note = clip(note, 200)
 	for _, r := range c.waiting {
 		f.progress(r, params)
 	}

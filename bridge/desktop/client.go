@@ -58,6 +58,7 @@ type request struct {
 	what     string   // which tool, with which arguments
 	promised bool     // the client expects an answer of a certain form
 	call     *call    // that it waits for
+	sent     *sending // the same for what is no call
 	answers  bool     // it waits until there are no questions to us
 	settled  []string // what became of questions meanwhile
 	listens  []string // notifications that it wants

@@ -47,22 +47,48 @@ func (f *Face) readResource(r *request) {
 	})
 }
 
+// A sending is what a peer was asked for one request, beside tools.
+type sending struct {
+	ref  uint64
+	pair Pair
+	course
+}
+
 // forward asks a peer what the client asked, and passes on what it answers.
 func (f *Face) forward(r *request, pair Pair, params []byte) {
 	if why := f.absent(pair.Peer); why != "" {
 		f.sorry(r, unavailable, why)
 		return
 	}
-	a := asking{done: func(a Answered) { f.forwarded(r, pair, a) }}
+	w := &sending{pair: pair}
+	a := asking{done: func(a Answered) { f.forwarded(r, a) }}
 	if r.token != nil {
-		a.progress = func(params []byte) { f.progress(r, params) }
+		a.progress = func(params []byte) {
+			if _, ok := w.moves(params); ok {
+				f.listenForSent(r)
+				f.progress(r, params)
+			}
+		}
 	}
-	ref := f.ask(pair.Peer, r.method, params, a)
-	r.away = func() { f.unask(ref, "the caller cancelled it") }
+	w.ref = f.ask(pair.Peer, r.method, params, a)
+	r.sent = w
+	r.away = func() {
+		w.idle.stop()
+		f.unask(w.ref, "the caller cancelled it")
+	}
+	f.listenForSent(r)
 }
 
-func (f *Face) forwarded(r *request, pair Pair, a Answered) {
-	switch {
+// listenForSent gives a request up when nothing is heard of it.
+func (f *Face) listenForSent(r *request) {
+	f.follow(&r.sent.course, r.sent.pair.Peer, func(why string) {
+		f.unask(r.sent.ref, "it was not heard of for too long")
+		f.forwarded(r, Answered{Failed: why})
+	})
+}
+
+func (f *Face) forwarded(r *request, a Answered) {
+	switch pair := r.sent.pair; {
 	case a.Failed != "":
 		f.sorry(r, outcomeUnknown, a.Failed)
 	case a.Err != nil:
