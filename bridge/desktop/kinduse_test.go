@@ -2,6 +2,7 @@ package desktop_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,12 +135,12 @@ func TestProgressAndCancellationWhateverIsAskedFor(t *testing.T) {
 		for _, n := range []int{1, 2, 2, 1, 3} { // MCP: it goes forward
 			s.step(desktop.Progressed{Ref: a.Ref, Params: fmt.Appendf(nil, `{"progressToken":"ours","progress":%d,"x":1.0}`, n)})
 		}
-		want := ""
+		var want []string
 		for _, n := range []int{1, 2, 3} {
-			want += fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":%d,"x":1.0}}`, n)
+			want = append(want, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":%d,"x":1.0}}`, n))
 		}
-		if said := strings.Join(s.heard(), ""); said != want {
-			t.Errorf("progress: %s", said)
+		if said := s.heard(); !slices.Equal(said, want) {
+			t.Errorf("progress: %q", said)
 		}
 		s.line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		if len(s.cancels) != 1 || s.cancels[0].Ref != a.Ref {
