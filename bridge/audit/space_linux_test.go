@@ -15,6 +15,7 @@ import (
 
 func init() {
 	children["full"] = onFullDisk
+	children["try"] = tryOnFullDisk
 	children["limit"] = underLimit
 }
 
@@ -37,17 +38,58 @@ func play(t *testing.T, what, dir string, attr *syscall.SysProcAttr) string {
 
 // TestAFullDisk is a disk of 32 KiB that fills up, and is full at the start.
 func TestAFullDisk(t *testing.T) {
+	playMounted(t, "full")
+}
+
+// A disk that is full is found before the log is opened, where that was there already.
+func TestATryFindsAFullDisk(t *testing.T) { playMounted(t, "try") }
+
+// playMounted runs it where it may mount.
+func playMounted(t *testing.T, what string) {
+	t.Helper()
 	self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 	group := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	out := play(t, "full", t.TempDir(), &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: self, GidMappings: group})
+	out := play(t, what, t.TempDir(), &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: self, GidMappings: group})
 	if strings.Contains(out, "SKIP") {
 		t.Skip(out)
 	}
 }
 
-func onFullDisk(args []string) int {
-	if err := syscall.Mount("none", args[0], "tmpfs", 0, "size=32k,mode=0700"); err != nil {
+func tryOnFullDisk(args []string) int {
+	if !mountTiny(args[0]) {
+		return 0
+	}
+	path := filepath.Join(args[0], "x.jsonl")
+	l, _, err := Open(path, Options{})
+	if err == nil {
+		err = l.Close()
+	}
+	if err == nil {
+		err = Try(path, Options{})
+	}
+	if err != nil {
+		return complain(err)
+	}
+	if err := os.WriteFile(filepath.Join(args[0], "ballast"), make([]byte, 32<<10), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		return complain(fmt.Errorf("there is room: %v", err))
+	}
+	if err := Try(path, Options{}); !errors.Is(err, syscall.ENOSPC) {
+		return complain(fmt.Errorf("a try on a full disk: %v", err))
+	}
+	return 0
+}
+
+// mountTiny mounts it, or says why it cannot be.
+func mountTiny(dir string) bool {
+	err := syscall.Mount("none", dir, "tmpfs", 0, "size=32k,mode=0700")
+	if err != nil {
 		fmt.Println("SKIP:", err)
+	}
+	return err == nil
+}
+
+func onFullDisk(args []string) int {
+	if !mountTiny(args[0]) {
 		return 0
 	}
 	ballast := filepath.Join(args[0], "ballast")

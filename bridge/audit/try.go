@@ -9,20 +9,28 @@ import (
 )
 
 // Try finds out whether [Open] could open the log at path, the way Open does, and has
-// written nothing into it when it returns: files that were not there are gone again, their
-// directory stays. A record of the usual size is written and synced beside the log, so
+// written nothing into it when it returns: files and directories that were not there are
+// gone again. A record of the usual size is written and synced beside the log, so
 // that a disk that is full or read-only is an error here too.
 func Try(path string, o Options) error {
 	l, err := prepare(path, o)
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	var made []string
+	var made, dirs []string
 	for _, name := range []string{l.path, l.path + ".head", l.path + ".key"} {
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if missing(name) {
 			made = append(made, name)
 		}
 	}
+	for dir := filepath.Dir(l.path); missing(dir); dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	defer func() {
+		for _, dir := range dirs {
+			os.Remove(dir) // in vain if somebody keeps something there by then
+		}
+	}()
 	_, _, err = l.possess()
 	if err == nil {
 		err = tryWrite(l.path)
@@ -40,6 +48,11 @@ func Try(path string, o Options) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
+}
+
+func missing(name string) bool {
+	_, err := os.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // tryWrite writes as much as the first record of a run takes to the disk that path is on.

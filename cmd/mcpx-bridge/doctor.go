@@ -160,6 +160,8 @@ func (d *doctor) command(argv []string) bool {
 		hint = "make it executable: chmod +x " + argv[0]
 	case strings.ContainsRune(argv[0], filepath.Separator):
 		hint = "is the path right? it is taken from " + d.p.workDir()
+	case argv[0] == "run" && len(argv) > 1:
+		hint = "doctor takes the place of run: mcpx-bridge doctor [FLAGS] -- CMD"
 	case argv[0] == "npx" || argv[0] == "node":
 		hint = "install Node.js, or put its folder into PATH"
 	case argv[0] == "uvx" || argv[0] == "uv":

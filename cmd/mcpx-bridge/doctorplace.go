@@ -195,7 +195,7 @@ func (d *doctor) approvers(others []wire.Participant, dialect wire.Dialect) {
 			here = append(here, name)
 		}
 	}
-	detail = "none of " + names + " could answer now"
+	detail = names + " cannot be asked now"
 	if len(here) > 0 {
 		detail = strings.Join(here, ", ") + " can be asked"
 	}
