@@ -277,6 +277,23 @@ func TestWhoIsPreferredSecondWaitsItsTurn(t *testing.T) {
 	s.rejected("incapable") // and what cannot be served is refused at once
 }
 
+// A proposal that waits its turn was judged without its arguments: what only lacks of
+// them are denied was refused, what only some of them are was left to wait.
+func TestAProposalThatWaitsIsJudgedByItsArguments(t *testing.T) {
+	const text = "version: 1\ndefault: allow\nproposals: {fulfil: policy}\nrules:\n - {name: nowhere, deny: ['read_*'], args: {path: {type: absent}}}\n - {name: there, deny: ['read_*'], args: {path: {is: /etc}}}\n"
+	const second = `,"targeting":{"preferred":["carol","fs"],"fallback_timeout":4000}`
+	for args, reasons := range map[string][]string{`{"path":"/a"}`: nil, `{"path":"/etc"}`: {"policy"}} {
+		s := proposalStage(t, "mcpx/v0.1", "fulfil: policy")
+		s.do(Reloaded{rules(t, text)})
+		s.frames = nil
+		s.proposes("bob", "p1", "", "read_file", args, second)
+		s.rejected(reasons...)
+		if s.pass(5 * time.Second); reasons == nil {
+			s.claim("p1")
+		}
+	}
+}
+
 // Anybody could end anybody's proposal with a request of another tool, or of somebody
 // who is not there (FINDINGS M9).
 func TestARequestOfSomethingElseEndsNobodysProposal(t *testing.T) {

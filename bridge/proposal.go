@@ -123,6 +123,7 @@ func (e *Engine) foresee(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if !refused {
 		c := call{method: env.Method, key: shortKey(env.Key), request: env}
+		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.Modern)
 		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.arguments(), c.beside), &e.ledger)
 		r, refused = policyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
