@@ -325,6 +325,7 @@ func TestARequestOfSomethingElseEndsNobodysProposal(t *testing.T) {
 func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 	for name, end := range map[string]func(s *stage){
 		"the gateway says that nobody was there": func(s *stage) {
+			s.goes("carol")
 			s.arrive(`{"protocol":"mew/v0.4","id":"g1","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system/error","correlation_id":["r1"],"payload":{"error":"recipient_absent","message":"gone"}}`)
 		},
 		"the runner leaves": func(s *stage) { s.leaves("carol") },

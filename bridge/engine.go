@@ -101,6 +101,7 @@ type Engine struct {
 	server   server
 	calls    calls
 	replay   *replay.Cache
+	others   *replay.Cache // requests made of others, by whom and under which ids
 	quota    quota.Records
 	summing  bool // a time to sum up is set
 	stopping bool
@@ -135,7 +136,7 @@ func NewEngine(c Config) *Engine {
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
-		replay: replay.New(c.DigestKey, c.Share),
+		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
 		policy: c.Policy, ledger: c.Ledger, provided: c.Provides,
 	}
 	if e.policy == nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -25,8 +26,23 @@ func (e *Engine) meantForUs(env *wire.Envelope, l *proposal.Life) bool {
 	return l != nil && len(env.To) == 0 && l.Sole == e.room.me && e.room.dialect.OpenRequests()
 }
 
+// othersShare is how many requests made of others are known of one participant. Where
+// it makes more, each counts for one of an id that was used before.
+const othersShare = 1 << 14
+
+// usesID takes down that a participant uses an envelope id for a request of others, or
+// for a frame that we cannot read and others perhaps can; and says whether it was used
+// before.
+func (e *Engine) usesID(from, id string) proposal.Reuse {
+	e.book.Requested(from, id)
+	return proposal.Reuse{
+		Same: e.others.Take(e.now, from, id, nil) != replay.Fresh || e.replay.Knows(e.now, from, id),
+		Any:  e.others.Take(e.now, "", id, nil) != replay.Fresh,
+	}
+}
+
 // observe notes that somebody requests a proposal of somebody else.
-func (e *Engine) observe(env *wire.Envelope, l *proposal.Life) {
+func (e *Engine) observe(env *wire.Envelope, l *proposal.Life, reused proposal.Reuse) {
 	if l == nil {
 		return
 	}
@@ -42,7 +58,10 @@ func (e *Engine) observe(env *wire.Envelope, l *proposal.Life) {
 		return
 	}
 	e.noteDifference(env, l)
-	run := proposal.Run{ID: strings.Clone(env.ID), By: strings.Clone(env.From), Runner: strings.Clone(runner)}
+	run := proposal.Run{ID: strings.Clone(env.ID), By: strings.Clone(env.From), Runner: strings.Clone(runner), Reused: reused}
+	if by := l.Proposer; by != env.From && (e.others.Knows(e.now, by, env.ID) || e.replay.Knows(e.now, by, env.ID)) {
+		run.Reused.Same = true
+	}
 	if c := e.offers.calls[l]; c == nil || !e.rivals(c, run) {
 		e.live(e.book.Taken(l, run))
 	}

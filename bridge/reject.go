@@ -79,17 +79,18 @@ func (e *Engine) rejectAgain(f wire.Fault) {
 
 // unheard: a frame of ours that puts a question to somebody did not get there, or a
 // request that others made for a proposal (FINDINGS D13, M9). Who is merely away is
-// left to the roster: they may be back in a moment.
-func (e *Engine) unheard(f wire.Fault) {
+// left to the roster: they may be back in a moment. ours: it was said to us.
+func (e *Engine) unheard(f wire.Fault, ours bool) {
 	absent := f.Code == "recipient_absent"
 	for _, id := range f.Trigger {
-		if absent {
-			e.live(e.book.Nobody(id))
-		} else {
+		switch {
+		case absent:
+			e.live(e.book.Nobody(id, e.here))
+		case ours:
 			e.act(e.desk.Unreachable(e.now, id))
 		}
 	}
-	if f.Code != "capability_violation" || len(f.Trigger) > 0 {
+	if !ours || f.Code != "capability_violation" || len(f.Trigger) > 0 {
 		return
 	}
 	env := &wire.Envelope{Kind: wire.Request, Method: elicitation}

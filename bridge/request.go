@@ -80,6 +80,9 @@ func (e *Engine) garbled(r *wire.Refused) {
 		e.arrived(r.Asked)
 		return
 	}
+	if r.From != "" && r.ID != "" {
+		e.usesID(r.From, r.ID)
+	}
 	if e.itemised(r.From) {
 		e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
 	}
@@ -99,9 +102,10 @@ func (e *Engine) request(env *wire.Envelope) {
 		if len(env.To) == 0 && life == nil {
 			e.drop(env, "request_not_addressed", "requests go to exactly one participant")
 		}
-		e.observe(env, life)
+		e.observe(env, life, e.usesID(env.From, env.ID))
 		return
 	}
+	e.book.Requested(env.From, env.ID)
 	if e.repeated(env) {
 		return
 	}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -228,10 +229,12 @@ func (e *Engine) fault(env *wire.Envelope) {
 		return
 	}
 	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message)})
-	if f.Code == "capability_violation" {
+	// One that goes to somebody else is about a frame of theirs, whichever id that has.
+	ours := len(env.To) == 0 || slices.Contains(env.To, e.room.me) || slices.Contains(env.To, "")
+	if ours && f.Code == "capability_violation" {
 		e.rejectAgain(f)
 	}
-	e.unheard(f)
+	e.unheard(f, ours)
 }
 
 // grant adds to what we may send (WIRE 7.9). It changes nothing but our own

@@ -42,6 +42,7 @@ type Book struct {
 	lives map[key]*Life
 	byID  map[string][]*Life // oldest first
 	byRun map[key]*Life      // by who serves it, and the request
+	runs  map[string][]*Life // by the request alone
 	each  map[string]int     // lives of each proposer
 	bytes int                // of the envelopes that wait
 	wake  time.Time          // time alone changes none before; zero: none ever
@@ -54,7 +55,7 @@ type key struct{ who, id string }
 // NewBook returns an empty Book.
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
-	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, each: map[string]int{},
+	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{},
 		chat: chatter{}}
 }
 

@@ -351,7 +351,7 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 		t.Error("after 16 minutes the one that is over should be gone, and only that")
 	}
 	d.pass(2 * time.Minute)
-	if len(d.book.lives)+len(d.book.byID)+len(d.book.byRun)+len(d.book.each) != 0 {
+	if len(d.book.lives)+len(d.book.byID)+len(d.book.byRun)+len(d.book.runs)+len(d.book.each) != 0 {
 		t.Errorf("something is left: %+v", d.book)
 	}
 }
@@ -363,7 +363,7 @@ func TestWhatRunsIsNotForgotten(t *testing.T) {
 	l := d.offer("bob", "p1", us, nil)
 	d.book.Asked(l)
 	d.pass(90 * time.Minute)
-	d.book.Started(l, Run{"s1", "me", "me"})
+	d.book.Started(l, Run{ID: "s1", By: "me", Runner: "me"})
 	d.pass(59 * time.Minute)
 	if d.book.Linked([]string{"p1"}, "tools/call", "t", l.Sum) != l || d.book.Bars(l) != BarAlready {
 		t.Error("somebody else may have it run again")
@@ -401,11 +401,11 @@ func TestWhatBarsARequest(t *testing.T) {
 		}
 	}
 	bar(Open)
-	d.book.Claimed(p, Run{"r1", "alice", "me"})
+	d.book.Claimed(p, Run{ID: "r1", By: "alice", Runner: "me"})
 	bar(BarAlready)
 	d.book.Ended(p, "r1", Spoilt)
 	bar(Open)
-	if _, ok := d.book.Started(p, Run{"r2", "carol", "me"}); !ok {
+	if _, ok := d.book.Started(p, Run{ID: "r2", By: "carol", Runner: "me"}); !ok {
 		t.Fatal("it does not start")
 	}
 	bar(BarAlready)
@@ -417,7 +417,7 @@ func TestWhatBarsARequest(t *testing.T) {
 	bar(BarExpired)
 	q := d.offer("bob", "qq", us, nil)
 	d.book.Withdrawn("bob", "qq", "")
-	if _, ok := d.book.Started(q, Run{"r3", "carol", "me"}); ok || d.book.Bars(q) != BarWithdrawn {
+	if _, ok := d.book.Started(q, Run{ID: "r3", By: "carol", Runner: "me"}); ok || d.book.Bars(q) != BarWithdrawn {
 		t.Error("what was withdrawn starts")
 	}
 }
@@ -431,7 +431,7 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	d.do(d.book.Answered("a", nil, []string{"p"}, Served, false)) // the dialect knows no such answers
 	d.do(d.book.Answered("a", nil, []string{"p"}, Spoilt, true))  // of no request: it may be anything
 	d.expect()
-	d.do(d.book.Taken(p, Run{"r1", "alice", "a"}))
+	d.do(d.book.Taken(p, Run{ID: "r1", By: "alice", Runner: "a"}))
 	d.expect("taken p")
 	d.do(d.book.Answered("mallory", nil, []string{"r1"}, Served, true))
 	d.do(d.book.Answered("me", nil, []string{"r1"}, Served, true))
@@ -444,7 +444,7 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	// A runner that leaves has not served it.
 	q := d.offer("bob", "qq", []string{"a", "me"}, nil)
 	d.said = nil
-	d.do(d.book.Taken(q, Run{"r2", "alice", "a"}))
+	d.do(d.book.Taken(q, Run{ID: "r2", By: "alice", Runner: "a"}))
 	d.do(d.book.Left("a"))
 	d.expect("taken qq", "unfulfilled qq")
 }
@@ -452,7 +452,7 @@ func TestWhoseAnswerCounts(t *testing.T) {
 func TestTheSameTwiceIsADuplicate(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	p := d.offer("bob", "p1", us, nil)
-	d.book.Started(p, Run{"r1", "me", "me"})
+	d.book.Started(p, Run{ID: "r1", By: "me", Runner: "me"})
 	d.offer("bob", "p2", us, nil)
 	d.offer("carol", "p3", us, nil)
 	d.offer("bob", "p44", us, nil) // another sum
@@ -471,7 +471,7 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	d.expect("consider p")
 	for i := range reopenedMost + 1 {
 		run := fmt.Sprint("r", i)
-		d.do(d.book.Taken(p, Run{run, "mallory", "a"}))
+		d.do(d.book.Taken(p, Run{ID: run, By: "mallory", Runner: "a"}))
 		d.book.Lent(p, env)
 		d.do(d.book.Answered("a", nil, []string{run}, Unserved, true))
 		if i == reopenedMost {
@@ -485,8 +485,8 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	}
 	q := d.offer("bob", "qq", us, func(p *Proposed) { p.Lacks = "git" })
 	d.expect("reject qq incapable")
-	d.do(d.book.Taken(q, Run{"s1", "mallory", "me"}))
-	d.do(d.book.Nobody("s1"))
+	d.do(d.book.Taken(q, Run{ID: "s1", By: "mallory", Runner: "me"}))
+	d.do(d.book.Nobody("s1", func(string) bool { return false }))
 	d.expect("taken qq", "unfulfilled qq")
 }
 
@@ -514,7 +514,7 @@ func TestARefusalToSomebodyElseReopensNothing(t *testing.T) {
 	for _, how := range []Upshot{Unserved, Spoilt} {
 		d := newDesk(t, Options{}, Rules{Broadcast: true})
 		p := d.offer("bob", "p", nil, nil)
-		d.do(d.book.Taken(p, Run{"r1", "alice", "carol"}))
+		d.do(d.book.Taken(p, Run{ID: "r1", By: "alice", Runner: "carol"}))
 		d.book.Lent(p, &wire.Envelope{Payload: []byte(`{}`)})
 		d.do(d.book.Answered("carol", []string{"mallory"}, []string{"r1"}, how, true))
 		d.expect("consider p", "taken p")

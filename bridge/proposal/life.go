@@ -57,6 +57,8 @@ type Life struct {
 	turnAt   time.Time       // while lent: until when it waits for others
 	reopened int             // how often it did
 	taken    time.Time       // when the request that counts was made
+	reused   Reuse           // its id is that of others too
+	doubted  bool            // and an answer came that may be to one of those, which is on record
 	ended    time.Time       // when it was over
 }
 

@@ -1,6 +1,10 @@
 package proposal
 
-import "github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
 
 // What somebody else takes up, and which comes to nothing, is ours to serve again
 // if it was before: else whoever knows an id could end the proposal behind it
@@ -66,11 +70,13 @@ func (b *Book) reopen(l *Life) {
 	b.consider(l)
 }
 
-// Nobody: the gateway says that nobody was there for a request.
-func (b *Book) Nobody(run string) []Act {
+// Nobody: the gateway says that nobody was there for a request. It may speak of another
+// frame of that id, so that says nothing of whom it knows to be here (here), nor of who
+// makes the request of themselves (FINDINGS A8).
+func (b *Book) Nobody(run string, here func(who string) bool) []Act {
 	b.begin()
-	for _, l := range b.inOrder() {
-		if l.Run == run && (l.State == Running || l.State == Claimed) {
+	for _, l := range slices.Clone(b.runs[run]) {
+		if (l.State == Running || l.State == Claimed) && l.Runner != l.By && !here(l.Runner) {
 			b.end(l, Unserved)
 		}
 	}

@@ -11,6 +11,14 @@ type Run struct {
 	ID     string // of its envelope
 	By     string // who makes it
 	Runner string // whom it is addressed to
+	Reused Reuse  // whether its ID was that of another request before
+}
+
+// A Reuse says that an envelope id is that of several requests. Anybody may use one
+// again, and an answer says no more of which it is for (FINDINGS A9).
+type Reuse struct {
+	Same bool // of those who made the request or the proposal
+	Any  bool // of anybody
 }
 
 // An Upshot is what came of a request for a proposal.
@@ -100,7 +108,7 @@ func (b *Book) takes(l *Life, ev event, r Run) []Act {
 		l.turnAt = l.waits
 	}
 	if b.move(l, ev) {
-		b.runs(l, r)
+		b.runsAs(l, r)
 		b.do(Noted{Life: l, Event: "taken", By: r.By, Moot: true})
 	}
 	return b.out
@@ -119,16 +127,17 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 	if !b.move(l, started) {
 		return nil, false
 	}
-	b.runs(l, r)
+	b.runsAs(l, r)
 	if r.By != r.Runner && before != Claimed {
 		b.do(Noted{Life: l, Event: "taken", By: r.By, Moot: true})
 	}
 	return b.out, true
 }
 
-func (b *Book) runs(l *Life, r Run) {
+func (b *Book) runsAs(l *Life, r Run) {
 	b.forgetRun(l)
-	l.Run, l.By, l.Runner, l.taken = r.ID, r.By, r.Runner, b.now
+	l.Run, l.By, l.Runner, l.taken, l.reused, l.doubted = r.ID, r.By, r.Runner, b.now, r.Reused, false
+	b.runs[r.ID] = append(b.runs[r.ID], l)
 	if k := (key{l.Runner, l.Run}); b.byRun[k] == nil { // two callers may use one id
 		b.byRun[k] = l
 	}
@@ -137,6 +146,19 @@ func (b *Book) runs(l *Life, r Run) {
 func (b *Book) forgetRun(l *Life) {
 	if k := (key{l.Runner, l.Run}); b.byRun[k] == l {
 		delete(b.byRun, k)
+	}
+	b.runs[l.Run] = slices.DeleteFunc(b.runs[l.Run], func(o *Life) bool { return o == l })
+	if len(b.runs[l.Run]) == 0 {
+		delete(b.runs, l.Run)
+	}
+}
+
+// Requested: a participant makes a request of anybody. If a proposal is being served
+// under its id, what an answer to that says is for either.
+func (b *Book) Requested(who, id string) {
+	for _, l := range b.runs[id] {
+		l.reused.Any = true
+		l.reused.Same = l.reused.Same || who == l.By || who == l.Proposer
 	}
 }
 
@@ -165,7 +187,7 @@ func (b *Book) end(l *Life, how Upshot) {
 // 7.8). It counts from whom the request was made to, or whom the proposal was
 // addressed to; the others could claim anything. It counts only where it goes to who
 // made the request or the proposal, or to nobody: anybody may make another request of
-// the same id, and have that refused.
+// the same id, and have that refused. So may they, and then a refusal may be of that.
 func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
@@ -173,7 +195,12 @@ func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool
 			if len(to) > 0 && !slices.Contains(to, l.By) && !slices.Contains(to, l.Proposer) {
 				continue
 			}
-			b.end(l, how)
+			if how == Served || !l.reused.Same && (len(to) > 0 || !l.reused.Any) {
+				b.end(l, how)
+			} else if l.State == Running && !l.doubted {
+				l.doubted = true
+				b.do(Noted{Life: l, Event: "security", Reason: "answer_to_one_of_several", By: who})
+			}
 			return b.out
 		}
 	}

@@ -28,7 +28,7 @@ func walk(t *testing.T, r *rand.Rand) {
 		return d.offer("b0", "p0", us, nil)
 	}
 	for range 3000 {
-		switch r.IntN(15) {
+		switch r.IntN(16) {
 		case 0, 1, 2:
 			to := [][]string{us, nil, {"other"}, {"b1", "me"}}[r.IntN(4)]
 			d.offer(who(), id(), to, func(p *Proposed) {
@@ -53,7 +53,7 @@ func walk(t *testing.T, r *rand.Rand) {
 		case 9:
 			l := any()
 			before := l.State
-			if _, ok := d.book.Started(l, Run{id(), who(), "me"}); ok && (before == Withdrawn || before == Expired || before == Fulfilled || before == Running) {
+			if _, ok := d.book.Started(l, Run{ID: id(), By: who(), Runner: "me"}); ok && (before == Withdrawn || before == Expired || before == Fulfilled || before == Running) {
 				t.Fatalf("what was %s starts", before)
 			}
 		case 10:
@@ -65,10 +65,13 @@ func walk(t *testing.T, r *rand.Rand) {
 			d.book.Contends(any())
 		case 13:
 			l := any()
-			d.do(d.book.Taken(l, Run{id(), who(), who()}))
+			d.do(d.book.Taken(l, Run{ID: id(), By: who(), Runner: who()}))
 			d.book.Lent(l, &wire.Envelope{Payload: []byte(`{}`)})
+		case 15:
+			d.book.Requested(who(), id())
+			d.do(d.book.Answered(who(), nil, []string{id()}, Upshot(r.IntN(3)), true))
 		case 14:
-			d.do(d.book.Nobody(id()))
+			d.do(d.book.Nobody(id(), func(string) bool { return r.IntN(2) == 0 }))
 		}
 		d.balanced()
 	}
@@ -97,6 +100,13 @@ func (d *desk) balanced() {
 	for k, l := range b.byRun {
 		if b.lives[key{l.Proposer, l.ID}] != l || l.Run != k.id || l.Runner != k.who {
 			d.t.Fatalf("a run of a forgotten proposal is kept: %s", k.id)
+		}
+	}
+	for id, all := range b.runs {
+		for _, l := range all {
+			if b.lives[key{l.Proposer, l.ID}] != l || l.Run != id {
+				d.t.Fatalf("a run of a forgotten proposal is kept by its id: %s", id)
+			}
 		}
 	}
 	if bytes != b.bytes || ids != len(b.lives) || len(b.lives) > b.o.Max || bytes > b.o.MaxBytes {

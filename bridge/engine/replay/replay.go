@@ -123,6 +123,16 @@ func (c *Cache) Take(now time.Time, from, env string, body []byte) Verdict {
 	return Fresh
 }
 
+// Knows reports whether a participant has sent a request in such an envelope.
+func (c *Cache) Knows(now time.Time, from, env string) bool {
+	g := c.generation(now)
+	if c.senders[from] == nil {
+		return false
+	}
+	_, known := c.sender(from, g).find(c.name(from, env))
+	return known
+}
+
 // Renew lets the time of a known request begin anew: the time that people took to
 // agree to it, or that it ran, must not shorten how long it is known.
 func (c *Cache) Renew(now time.Time, from, env string) {
