@@ -22,7 +22,8 @@ import (
 // keeps its number until we have reaped it.
 //
 // It ends with us. After a SIGKILL of ours the server itself goes (attributes), and
-// what it left goes to init, which nobody short of a cgroup can keep it from.
+// what it left goes to init, which nobody short of a cgroup can keep it from. It is found
+// by the next start, by the mark in its environment ([Marked]).
 
 // kin are the children of this process, as far as they are known.
 var kin struct {

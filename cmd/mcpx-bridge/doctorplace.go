@@ -15,11 +15,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // place tries what takePlace does, in its order, and then to be in the topic.
 func (d *doctor) place(ctx context.Context) {
 	state := d.state()
+	d.leftovers()
 	there := state && d.gateway(ctx)
 	if state {
 		d.keeps()
@@ -36,6 +38,22 @@ func (d *doctor) state() bool {
 	}
 	_, err := local.state.secret()
 	return d.report("state", string(local.state)+" is ours alone", err)
+}
+
+// leftovers tells of what the servers of bridges that were killed have left running.
+func (d *doctor) leftovers() {
+	home, err := stateHome(d.p.getenv)
+	if err != nil {
+		return
+	}
+	for _, f := range home.families("") {
+		pids, _ := stdio.Marked(f.mark)
+		f.close()
+		if len(pids) > 0 {
+			d.report("leftovers", "a bridge "+f.id+" was killed, and what its server had started still runs", nil,
+				fmt.Sprintf("the next start of %s ends it, or you do: kill %s", f.id, strings.Trim(fmt.Sprint(pids), "[]")))
+		}
+	}
 }
 
 // gateway finds one, or proves that one can be hosted, and settles who we are there.

@@ -22,6 +22,7 @@ import (
 //	gateway.json  where it listens
 //	gateway.lock  held by the process that hosts it, as long as it does
 //	seat-ID.lock  held by the bridge that goes by that id
+//	family-….lock see family
 //
 // It is ours alone (0700, files 0600), which is what the local gateway's
 // security rests on: who can read the secret is the same user.

@@ -1,0 +1,97 @@
+package stdio
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// FindsMarked says that [Marked] can find what bears a mark here.
+const FindsMarked = true
+
+// Marked returns the processes whose environment bears this mark, set with [MarkVar]: what a
+// server has started, and what that has, unless it has taken another environment. What we may
+// not look into is not among them. within says that this process descends from one of them.
+func Marked(mark string) (pids []int, within bool) {
+	all, within := marked(mark)
+	for _, p := range all {
+		pids = append(pids, p.pid)
+	}
+	return pids, within
+}
+
+func marked(mark string) (bearing []relative, within bool) {
+	own, all := []byte(MarkVar+"="+mark), processes()
+	parent := map[int]int{}
+	for _, p := range all {
+		parent[p.pid] = p.parent
+		if !p.ended && bears(p.pid, own) {
+			bearing = append(bearing, p)
+		}
+	}
+	for pid := os.Getpid(); pid > 0; pid = parent[pid] {
+		within = within || slices.ContainsFunc(bearing, func(p relative) bool { return p.pid == pid })
+	}
+	return bearing, within
+}
+
+// bears reports whether a process was started with a variable of its environment.
+func bears(pid int, variable []byte) bool {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for one := range bytes.SplitSeq(environ, []byte{0}) {
+		if bytes.Equal(one, variable) {
+			return true
+		}
+	}
+	return false
+}
+
+// EndMarked ends what is [Marked], with a TERM first, and returns who that was. The mark
+// must be a random one of a bridge that has ended: whoever bears it was started by its
+// server. Nobody is ended if this process is within, for then somebody works there.
+func EndMarked(mark string) (ended []int) {
+	who := map[int]bool{}
+	for _, how := range []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{{syscall.SIGTERM, sweepWait}, {syscall.SIGKILL, unkillable}} {
+		told := map[relative]bool{}
+		for late := time.Now().Add(how.wait); ; {
+			left, within := marked(mark)
+			if within {
+				left = nil
+			}
+			for _, p := range left {
+				who[p.pid] = true
+				if !told[p] {
+					told[p] = true
+					p.signal(how.signal)
+				}
+			}
+			if len(left) == 0 || !time.Now().Before(late) {
+				break
+			}
+			left[0].await(min(time.Until(late), 20*time.Millisecond))
+		}
+	}
+	return slices.Sorted(maps.Keys(who))
+}
+
+// await waits until a process has ended, which need be no child of ours, for so long at most.
+func (p relative) await(most time.Duration) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(most.Milliseconds())+1)
+}
