@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
 // playParent makes this binary a bridge that keeps the server in the rest of
@@ -56,6 +57,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == playSweeper {
 		os.Exit(sweeper(os.Args[2:]))
 	}
+	watchdog.Start()
 	goleak.VerifyTestMain(m)
 }
 

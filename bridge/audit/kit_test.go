@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
 func TestMain(m *testing.M) {
 	if play := os.Getenv("AUDIT_TEST_CHILD"); play != "" {
 		os.Exit(children[play](os.Args[1:]))
 	}
+	watchdog.Start()
 	goleak.VerifyTestMain(m)
 }
 

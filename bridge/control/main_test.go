@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
 // TestMain plays a bridge when it is told to, so that one can be killed.
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		_, err := control.Dial(context.Background(), os.Getenv("TEST_KNOCK_AT"))
 		fmt.Println(err)
 	default:
+		watchdog.Start()
 		goleak.VerifyTestMain(m)
 	}
 }

@@ -10,9 +10,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	watchdog.Start()
+	goleak.VerifyTestMain(m)
+}
 
 // A stage plays client and topic to a Face, and keeps the time.
 type stage struct {

@@ -19,9 +19,13 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	watchdog.Start()
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long a test waits for something that is due at once.
 const patience = 20 * time.Second
@@ -119,17 +123,22 @@ func (h *house) join(protocol, id string, caps ...string) *guest {
 // knock connects, and joins where that is up to the client.
 func (h *house) knock(protocol, id, token string) *guest {
 	h.t.Helper()
-	path, header := "/ws?topic=t", http.Header{"Authorization": {"Bearer " + token}}
+	return h.knockAt("t", protocol, id, token)
+}
+
+func (h *house) knockAt(topic, protocol, id, token string) *guest {
+	h.t.Helper()
+	path, header := "/ws?topic="+topic, http.Header{"Authorization": {"Bearer " + token}}
 	switch {
 	case protocol == "mcp-x/v0":
-		path = "/v0/ws?topic=t"
+		path = "/v0/ws?topic=" + topic
 	case strings.HasPrefix(protocol, "me"):
-		path, header = "/?space=t", nil
+		path, header = "/?space="+topic, nil
 	}
 	g := h.dial(path, header)
 	g.id, g.d = id, dialect(h.t, protocol)
 	if header == nil {
-		g.send(`{"protocol":"` + protocol + `","kind":"system/join","id":"j","payload":{"participantId":"` + id + `","space":"t","token":"` + token + `"}}`)
+		g.send(`{"protocol":"` + protocol + `","kind":"system/join","id":"j","payload":{"participantId":"` + id + `","space":"` + topic + `","token":"` + token + `"}}`)
 	}
 	return g
 }

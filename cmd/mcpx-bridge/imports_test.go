@@ -31,10 +31,11 @@ var may = map[string]string{
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "",
 
-	"stdio":           "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
-	"stdio/stdiotest": "stdio stdio/jsonrpc",
-	"bridge/wire":     "stdio/jsonrpc",
-	"bridge/approval": "bridge/text bridge/timetable policy stdio/jsonrpc",
+	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
+	"stdio/stdiotest":          "stdio stdio/jsonrpc",
+	"stdio/stdiotest/watchdog": "",
+	"bridge/wire":              "stdio/jsonrpc",
+	"bridge/approval":          "bridge/text bridge/timetable policy stdio/jsonrpc",
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",

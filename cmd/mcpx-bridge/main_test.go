@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
 // The scripts run the program itself, as a process of its own, and a server
@@ -31,6 +32,7 @@ func (l leakless) Run() int {
 	if signal.Ignored(syscall.SIGHUP) { // we run under nohup; what the scripts start must not
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	watchdog.Start()
 	code := l.M.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

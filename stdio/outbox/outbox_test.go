@@ -19,9 +19,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	watchdog.Start()
+	goleak.VerifyTestMain(m)
+}
 
 // A link is a way from a writer to a reader.
 type link struct {
