@@ -40,21 +40,22 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	}
 	mute := deaf(schema) // large arguments are large strings as a rule, and each would be copied twice
 	plain := readPlain(schema)
-	named, words := anchors(root, map[string]any{}), map[string]int{}
+	tree := newSchemaTree(c, compiled, root)
+	patternWork, enumWork := map[string]int{}, map[*jsonschema.Schema]int{}
 	names := map[*jsonschema.Schema]map[string]string{}
 	return func(arguments []byte) error {
 		if plain != nil && plain.fits(arguments) {
 			return nil
 		}
-		s := scale{root, named, words, maxCheck}
-		v, ok := values{arguments, mute, &s.left}.counted()
-		if !ok || !s.weigh(root, v) {
+		w := scale{tree: tree, patternWork: patternWork, enumWork: enumWork, left: maxCheck}
+		v, ok := values{arguments, mute, &w.left}.counted()
+		if !ok || tree == nil || !w.weigh(compiled, v) {
 			return errTooMuchToCheck
 		}
 		if err := compiled.Validate(v); err != nil {
 			return misfit(err)
 		}
-		return spelled(compiled, names, v)
+		return spelled(tree, names, v)
 	}, nil
 }
 

@@ -17,13 +17,14 @@ import (
 // server (package fold) is not seen by what the schema says of that one: whether the
 // arguments fit cannot be told (FINDINGS H1).
 type speller struct {
+	tree  *schemaTree
 	names map[*jsonschema.Schema]map[string]string // what each names, as it is folded
 	left  int                                      // work that may still be done
 }
 
 // spelled returns an error for arguments with such a key. They fit otherwise.
-func spelled(s *jsonschema.Schema, names map[*jsonschema.Schema]map[string]string, arguments any) error {
-	return (&speller{names, maxCheck}).value(arguments, []*jsonschema.Schema{s})
+func spelled(tree *schemaTree, names map[*jsonschema.Schema]map[string]string, arguments any) error {
+	return (&speller{tree, names, maxCheck}).value(arguments, []*jsonschema.Schema{tree.root})
 }
 
 // value looks at a value that some schemas are about.
@@ -31,8 +32,7 @@ func (p *speller) value(v any, about []*jsonschema.Schema) error {
 	if len(about) == 0 {
 		return nil
 	}
-	about = inPlace(about)
-	if p.left -= workVisit * len(about); p.left < 0 {
+	if about = p.together(about); p.left < 0 {
 		return errTooMuchToCheck
 	}
 	switch v := v.(type) {
@@ -40,7 +40,11 @@ func (p *speller) value(v any, about []*jsonschema.Schema) error {
 		return p.object(v, about)
 	case []any:
 		for i, item := range v {
-			if err := p.value(item, elements(about, i)); err != nil {
+			var under []*jsonschema.Schema
+			for _, s := range about {
+				under = append(under, elements(s, i)...)
+			}
+			if err := p.value(item, under); err != nil {
 				return err
 			}
 		}
@@ -56,19 +60,9 @@ func (p *speller) object(v map[string]any, about []*jsonschema.Schema) error {
 		var under []*jsonschema.Schema
 		named := false
 		for _, s := range about {
-			one, listed := s.Properties[key]
-			if named = named || listed || slices.Contains(s.Required, key); listed {
-				under = append(under, one)
-				continue
-			}
-			for pattern, one := range s.PatternProperties {
-				if pattern.MatchString(key) {
-					under = append(under, one)
-				}
-			}
-			if one, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
-				under = append(under, one)
-			}
+			more, listed := members(s, key, func(p jsonschema.Regexp) bool { return p.MatchString(key) })
+			under = append(under, more...)
+			named = named || listed || slices.Contains(s.Required, key)
 		}
 		if meant, ok := p.meant(key, about); ok && !named {
 			return fmt.Errorf("many servers take the key %s for %s; spell it exactly", strconv.QuoteToASCII(clip(key)), strconv.QuoteToASCII(clip(meant)))
@@ -104,50 +98,33 @@ func (p *speller) folded(s *jsonschema.Schema) map[string]string {
 	return names
 }
 
-// inPlace are all schemas that say something of the same value, each once.
-func inPlace(about []*jsonschema.Schema) []*jsonschema.Schema {
-	all := slices.Clone(about)
+// together are all schemas that may say something of the same value, each once.
+func (p *speller) together(about []*jsonschema.Schema) (all []*jsonschema.Schema) {
+	known := map[*jsonschema.Schema]bool{}
 	add := func(more ...*jsonschema.Schema) {
 		for _, s := range more {
-			if s != nil && !slices.Contains(all, s) {
+			if !known[s] {
+				known[s] = true
 				all = append(all, s)
 			}
 		}
 	}
+	add(about...)
 	for i := 0; i < len(all); i++ {
 		s := all[i]
-		add(s.Ref, s.RecursiveRef, s.If, s.Then, s.Else)
-		add(slices.Concat(s.AllOf, s.AnyOf, s.OneOf)...)
-		if s.DynamicRef != nil {
-			add(s.DynamicRef.Ref)
+		if p.left -= workVisit; p.left < 0 {
+			return all
 		}
+		add(p.tree.inPlace[s]...)
+		add(p.tree.meant(s)...)
 		for _, name := range sorted(s.DependentSchemas) {
 			add(s.DependentSchemas[name])
 		}
+		for _, name := range sorted(s.Dependencies) {
+			add(dependent(s, name)...)
+		}
 	}
 	return all
-}
-
-// elements are the schemas of one element of a list.
-func elements(about []*jsonschema.Schema, i int) (under []*jsonschema.Schema) {
-	for _, s := range about {
-		switch items := s.Items.(type) {
-		case *jsonschema.Schema:
-			under = append(under, items)
-		case []*jsonschema.Schema:
-			if i < len(items) {
-				under = append(under, items[i])
-			} else if rest, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
-				under = append(under, rest)
-			}
-		}
-		if i < len(s.PrefixItems) {
-			under = append(under, s.PrefixItems[i])
-		} else if s.Items2020 != nil {
-			under = append(under, s.Items2020)
-		}
-	}
-	return under
 }
 
 // methods are those of MCP that a server may be asked for, as they are folded.

@@ -3,9 +3,10 @@ package bridge
 import (
 	"encoding/json"
 	"errors"
-	"net/url"
-	"strconv"
+	"slices"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -25,214 +26,175 @@ const (
 	workMember  = 480 // to find it a place in an object, and to hold its name against those of the schema
 	workVisit   = 600 // to hold a value against a schema
 	workCompare = 200 // to compare two values that hold no others
+	workPass    = 5   // to go past one thing
+	workLookup  = 50  // to ask a schema for a name
 )
 
 // A scale weighs how much the validator would have to do, by going the ways that
 // it would go, without looking whether anything fits.
 type scale struct {
-	root  any
-	named map[string]any // by anchor or $id
-	words map[string]int // patterns, with their work for a byte
-	left  int
+	tree        *schemaTree
+	patternWork map[string]int             // for a byte of text
+	enumWork    map[*jsonschema.Schema]int // to compare a value with all that are listed
+	way         []*jsonschema.Schema       // that led here, from the first
+	here        int                        // where in it those about the present value begin
+	left        int
 }
 
-// weigh reports whether there is work enough left to hold v against schema.
-func (s *scale) weigh(schema, v any) bool {
-	o, ok := schema.(map[string]any)
-	if s.left -= workVisit; s.left < 0 || !ok {
-		return s.left >= 0
+// weigh reports whether there is work enough left to hold v against s.
+func (w *scale) weigh(s *jsonschema.Schema, v any) bool {
+	w.left -= workVisit + workPass*(len(w.way)-w.here)
+	if w.left < 0 || s.Bool != nil || slices.Contains(w.way[w.here:], s) { // the validator refuses what leads to itself
+		return w.left >= 0
 	}
-	s.scalars(o, v)
-	for _, word := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
-		if o[word] != nil && !s.refer(o[word], v) {
+	w.way = append(w.way, s)
+	defer func() { w.way = w.way[:len(w.way)-1] }()
+	w.scalars(s, v)
+	if !w.all(w.tree.inPlace[s], v) {
+		return false
+	}
+	if s.DynamicRef != nil || s.RecursiveRef != nil {
+		w.left -= workLookup * len(w.way) // it asks each what the name means there
+		if !w.all(w.tree.meant(s), v) {
 			return false
-		}
-	}
-	for _, word := range []string{"not", "if", "then", "else"} {
-		if o[word] != nil && !s.weigh(o[word], v) {
-			return false
-		}
-	}
-	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
-		all, _ := o[word].([]any)
-		for _, each := range all {
-			if !s.weigh(each, v) {
-				return false
-			}
 		}
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return s.object(o, v)
+		return w.object(s, v)
 	case []any:
-		return s.array(o, v)
+		return w.array(s, v)
 	}
-	return s.left >= 0
+	return w.left >= 0
 }
 
-// scalars weighs the words that look at a value as a whole.
-func (s *scale) scalars(o map[string]any, v any) {
-	if all, ok := o["enum"].([]any); ok {
-		s.left -= workCompare * len(all) * things(v)
+func (w *scale) all(schemas []*jsonschema.Schema, v any) bool {
+	for _, each := range schemas {
+		if !w.weigh(each, v) {
+			return false
+		}
 	}
-	if o["const"] != nil {
-		s.left -= workCompare * things(v)
+	return w.left >= 0
+}
+
+// inside weighs schemas of a value within the present one.
+func (w *scale) inside(schemas []*jsonschema.Schema, v any) bool {
+	here := w.here
+	w.here = len(w.way)
+	defer func() { w.here = here }()
+	return w.all(schemas, v)
+}
+
+// scalars weighs what looks at a value as a whole.
+func (w *scale) scalars(s *jsonschema.Schema, v any) {
+	if s.Enum != nil {
+		each, known := w.enumWork[s]
+		if !known {
+			each = comparing(s.Enum.Values)
+			w.enumWork[s] = each
+		}
+		w.left -= each + comparing(v)*len(s.Enum.Values)
+	}
+	if s.Const != nil {
+		w.left -= comparing(v) + comparing(*s.Const)
 	}
 	if text, ok := v.(string); ok {
-		s.left -= len(text)
-		s.match(o["pattern"], text)
-		if o["format"] != nil {
-			s.left -= 50 * len(text)
-		}
-		if o["contentEncoding"] != nil || o["contentMediaType"] != nil {
-			s.left -= 100 * len(text)
+		w.left -= len(text)
+		w.match(s.Pattern, text)
+		if s.Format != nil {
+			w.left -= 50 * len(text)
 		}
 	}
 	if n, ok := v.(json.Number); ok {
-		s.left -= 50 * len(n)
-		if strings.ContainsAny(string(n), "eE") {
-			s.left -= 50 * maxExponent
-		}
+		w.left -= reading(n)
 	}
 }
 
 // match weighs a pattern.
-func (s *scale) match(pattern any, text string) {
-	p, ok := pattern.(string)
-	if !ok {
+func (w *scale) match(pattern jsonschema.Regexp, text string) {
+	if pattern == nil {
 		return
 	}
-	perByte, known := s.words[p]
+	p := pattern.String()
+	perByte, known := w.patternWork[p]
 	if !known {
 		perByte = policy.MatchWork(p)
-		s.words[p] = perByte
+		w.patternWork[p] = perByte
 	}
-	s.left -= perByte * len(text)
+	w.left -= perByte * len(text)
 }
 
-func (s *scale) object(o, v map[string]any) bool {
-	properties, _ := o["properties"].(map[string]any)
-	patterns, _ := o["patternProperties"].(map[string]any)
-	required, _ := o["required"].([]any)
-	s.left -= 20 * len(required)
+func (w *scale) object(s *jsonschema.Schema, v map[string]any) bool {
+	w.left -= workPass * (4*len(s.Required) + w.passed(len(v)) + len(s.Dependencies) + len(s.DependentSchemas) + len(s.DependentRequired))
 	for key, each := range v {
-		if schema, ok := properties[key]; ok && !s.weigh(schema, each) {
+		under, _ := members(s, key, func(p jsonschema.Regexp) bool { w.match(p, key); return true })
+		if !w.inside(under, each) || !w.all(dependent(s, key), v) {
 			return false
 		}
-		for pattern, schema := range patterns {
-			if s.match(pattern, key); !s.weigh(schema, each) {
-				return false
-			}
-		}
-		for _, word := range []string{"additionalProperties", "unevaluatedProperties"} {
-			if _, listed := properties[key]; o[word] != nil && !listed && !s.weigh(o[word], each) {
-				return false
-			}
-		}
-		if o["propertyNames"] != nil && !s.weigh(o["propertyNames"], key) {
+		if s.PropertyNames != nil && !w.inside([]*jsonschema.Schema{s.PropertyNames}, key) {
 			return false
 		}
-	}
-	for _, word := range []string{"dependencies", "dependentSchemas", "dependentRequired"} {
-		depending, _ := o[word].(map[string]any)
-		for key, schema := range depending {
-			if _, ok := v[key]; ok && !s.weigh(schema, v) {
-				return false
-			}
+		for _, names := range [][]string{s.DependentRequired[key], dependentNames(s, key)} {
+			w.left -= 4 * workPass * len(names)
 		}
 	}
-	return s.left >= 0
+	return w.left >= 0
 }
 
-func (s *scale) array(o map[string]any, v []any) bool {
-	if o["uniqueItems"] == true {
+// passed is how many steps it takes to go through n members or elements, and to keep
+// account of those that no schema has looked at.
+func (w *scale) passed(n int) int {
+	if w.tree.unevaluated {
+		return 40 * n
+	}
+	return 6 * n
+}
+
+func dependentNames(s *jsonschema.Schema, key string) []string {
+	names, _ := s.Dependencies[key].([]string)
+	return names
+}
+
+func (w *scale) array(s *jsonschema.Schema, v []any) bool {
+	if s.UniqueItems {
 		// Up to 20 are compared each with each, more by their hashes.
-		s.left -= workCompare * things(v) * min(max(len(v), 1), 20)
+		w.left -= comparing(v) * min(max(len(v), 1), 20)
+	}
+	if w.tree.unevaluated {
+		w.left -= workPass * w.passed(len(v))
 	}
 	for i, each := range v {
-		for _, word := range []string{"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"} {
-			schema := o[word]
-			if list, ok := schema.([]any); ok {
-				if i >= len(list) {
-					continue
-				}
-				schema = list[i]
-			}
-			if schema != nil && !s.weigh(schema, each) {
-				return false
-			}
+		if under := elements(s, i); len(under) == 0 && i >= len(s.PrefixItems) {
+			break // nor are there any of those behind it
+		} else if !w.inside(under, each) {
+			return false
 		}
 	}
-	return s.left >= 0
+	return w.left >= 0
 }
 
-// refer weighs what a reference leads to. One that leads nowhere within the schema
-// has no work: the validator has not taken it.
-func (s *scale) refer(ref any, v any) bool {
-	name, ok := ref.(string)
-	if !ok {
-		return s.left >= 0
-	}
-	if named := s.named[name]; named != nil {
-		return s.weigh(named, v)
-	}
-	at, pointer := s.root, strings.TrimPrefix(name, "#")
-	for step := range strings.SplitSeq(strings.Trim(pointer, "/"), "/") {
-		if decoded, err := url.PathUnescape(step); err == nil {
-			step = decoded
-		}
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch o := at.(type) {
-		case map[string]any:
-			if step != "" {
-				at = o[step]
-			}
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(o) {
-				return s.left >= 0
-			}
-			at = o[i]
-		}
-	}
-	return s.weigh(at, v)
-}
-
-// anchors finds what is referred to by another name than its place.
-func anchors(schema any, into map[string]any) map[string]any {
-	switch schema := schema.(type) {
-	case map[string]any:
-		for _, word := range []string{"$anchor", "$dynamicAnchor"} {
-			if name, ok := schema[word].(string); ok {
-				into["#"+name] = schema
-			}
-		}
-		if name, ok := schema["$id"].(string); ok {
-			into[name] = schema
-		}
-		for _, each := range schema {
-			anchors(each, into)
-		}
-	case []any:
-		for _, each := range schema {
-			anchors(each, into)
-		}
-	}
-	return into
-}
-
-// things is how many values there are in v, itself included.
-func things(v any) int {
-	count := 1
+// comparing is the work of comparing v with another.
+func comparing(v any) int {
+	work := workCompare
 	switch v := v.(type) {
 	case map[string]any:
 		for _, each := range v {
-			count += things(each)
+			work += comparing(each)
 		}
 	case []any:
 		for _, each := range v {
-			count += things(each)
+			work += comparing(each)
 		}
+	case json.Number:
+		work += reading(v)
 	}
-	return count
+	return work
+}
+
+// reading is the work of making a fraction of a number.
+func reading(n json.Number) int {
+	if strings.ContainsAny(string(n), "eE") {
+		return 50 * (len(n) + maxExponent)
+	}
+	return 50 * len(n)
 }

@@ -105,11 +105,13 @@ func schemaStrains() []strain {
 		alternatives = append(alternatives, fmt.Sprintf(`{"type":"object","required":["k%d"]}`, i))
 	}
 	oneOf := `{"properties":{"a":{"items":{"oneOf":[` + strings.Join(alternatives, ",") + `]}}}}`
+	byAddress := `{"$id":"https://x/r","$ref":"r#/$defs/n","$defs":{"n":{"anyOf":[{"properties":{"x":{"$ref":"r#/$defs/n"}},"required":["a"]},{"properties":{"x":{"$ref":"r#/$defs/n"}},"required":["b"]}]}}}`
 	return []strain{
 		{of: "schema", name: "a pattern, 4 MB", schema: `{"properties":{"a":{"pattern":".*A[0-9A-Z]{30}b"}}}`, payload: func() string { return text("a", strings.Repeat("A", 4<<20)) }},
 		{of: "schema", name: "a pattern, 140 KB", schema: `{"properties":{"a":{"pattern":".*A[0-9A-Z]{30}b"}}}`, payload: func() string { return text("a", strings.Repeat("A", 140_000)) }},
 		{of: "schema", name: "200 alternatives, 20 000 things", schema: oneOf, payload: func() string { return list("a", times(`{}`, 20_000)) }},
 		{of: "schema", name: "200 alternatives, 230 things", schema: oneOf, payload: func() string { return list("a", times(`{}`, 230)) }},
+		{of: "schema", name: "leads to itself by its address, twice", schema: byAddress, payload: func() string { return strings.Repeat(`{"x":`, 20) + "{}" + strings.Repeat("}", 20) }},
 		{of: "schema", name: "250 000 numbers", schema: `{"properties":{"a":{"items":{"type":"integer"}}}}`, payload: func() string { return list("a", times(`1`, 250_000)) }},
 		{of: "schema", name: "40 000 numbers", schema: `{"properties":{"a":{"items":{"type":"integer"}}}}`, payload: func() string { return list("a", times(`1`, 40_000)) }},
 		{of: "schema", name: "15 MiB of escapes", schema: `{"properties":{"a":{"maxLength":9}}}`, payload: func() string { return text("a", strings.Repeat(`\u00e9`, room/6)) }},
