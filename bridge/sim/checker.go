@@ -31,6 +31,7 @@ type checker struct {
 	expecting  map[string][]*claim
 	lines      map[string]*line // those the server of now has read or will read, by id
 	answersOf  map[string][][]byte
+	untaken    map[string]bool   // ids of lines that could not be written
 	versions   map[string]string // of tools as last listed
 	first      map[string]string // and as first listed
 	grants     []grant
@@ -47,6 +48,7 @@ type checker struct {
 	filedAs    string                // the question whether it may be
 	filedYes   bool                  // which the person at this machine has said yes to
 	streaks    map[streakKey]*streak // of refusals
+	missing    map[string]bool       // who was not on a roster, and has not been heard of since
 	unreads    map[envelopeKey]int   // frames that could be read in no or two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
@@ -65,8 +67,9 @@ func (c *checker) forget() {
 	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.filed, c.filedAs, c.filedYes, c.echoAt = nil, "", false, 0
-	c.streaks = map[streakKey]*streak{}
+	c.streaks, c.missing = map[streakKey]*streak{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
+	c.untaken = map[string]bool{}
 }
 
 // blame says that a promise was broken. Only the first few are kept.
@@ -136,6 +139,7 @@ func (c *checker) seated(p *process, here []wire.Participant) {
 		if !listed {
 			c.refuses(q.id, nil)
 		}
+		c.missing[q.id] = c.missing[q.id] || !listed
 		c.absent(q.id, !listed, false)
 	}
 	for _, cl := range c.order {
@@ -257,6 +261,10 @@ func (c *checker) cancel(s *said) {
 			cl.excused = "its caller took it back"
 		}
 		cl.cancelled = cl.cancelled || !cl.started && cl.name != "" && len(s.corr) == 0
+		cl.tookBack = true
+		if len(s.corr) == 0 {
+			c.moot(cl)
+		}
 	}
 }
 
@@ -270,6 +278,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 	if r.Event == "peer" && r.State == "left" {
 		c.leaves(r.ID)
+		c.callerGone(r.ID)
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
 	}
 	if r.Event == "modified" {
@@ -308,63 +317,6 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 }
 
-// givenUp: an answer is kept for a minute in which there is no seat, or its caller
-// is not here; and there are never so many in a world that the bridge cannot keep
-// them all.
-func (c *checker) givenUp(cl *claim, why string) {
-	a := c.absences[cl.from]
-	gone := a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
-	switch {
-	case !cl.perfect, why == "caller_gone" && gone, why == "shutting_down" && c.leaving:
-	default:
-		c.blame("I12", "the answer to %v is given up as %s, and its caller was not away for a minute", cl, why)
-	}
-}
-
-// An absence is what the bridge was told of when somebody could not be reached.
-type absence struct {
-	gone, seatless bool
-	since          time.Duration // when that began
-	longTill       time.Duration // the end of the last one of a minute or more; -1: there was none
-	goneAt         time.Duration // when they were last seen to have gone; -1: never
-}
-
-func (a *absence) is() bool { return a.gone || a.seatless }
-
-// absent notes that somebody is gone or not, and that the bridge has a seat or not.
-func (c *checker) absent(id string, gone, seatless bool) {
-	a := c.absences[id]
-	if a == nil {
-		a = &absence{longTill: -1, goneAt: -1}
-		c.absences[id] = a
-	}
-	was := a.is()
-	a.gone, a.seatless = gone, seatless
-	switch {
-	case !was && a.is():
-		a.since = c.w.now
-	case was && !a.is() && c.w.now-a.since >= time.Minute:
-		a.longTill = c.w.now
-	}
-	if gone {
-		a.goneAt = c.w.now
-	}
-}
-
-// seen: somebody is here, though that may have been read from a seat that is lost
-// by now.
-func (c *checker) seen(id string) {
-	c.absent(id, false, c.absences[id] != nil && c.absences[id].seatless)
-}
-
-// unseated: nobody can be reached.
-func (c *checker) unseated() {
-	c.lostAt = c.w.now
-	for _, q := range c.w.people {
-		c.absent(q.id, c.absences[q.id] != nil && c.absences[q.id].gone, true)
-	}
-}
-
 // amended: what somebody said changes what is asked. It was the last who said
 // anything.
 func (c *checker) amended(question string) {
@@ -389,8 +341,9 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	if cl.offer() && !cl.targeted() || cl.again {
 		c.judgedByNow(cl) // it waited for others, and is judged when that is over; or it was forgotten, and is judged when it comes again
 	}
-	w := cl.way(c.books[len(c.books)-1])
+	w := cl.way(c.inForce())
 	cl.pinned = w.verdict == allow
+	w = cl.terms(c.inForce())
 	cl.settled = c.sure(cl, w)
 	if c.tooEarly(cl) {
 		c.blame("WIRE 7.8", "%v is asked about while others are to serve it", cl)
@@ -399,7 +352,7 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 		c.blame("I7", "%v is asked about, though the policy denies it", cl)
 	}
 	for _, who := range r.Of {
-		if !cl.pinned && !w.mayDecide(who, cl.from) || cl.pinned && who != "local" {
+		if !w.mayDecide(who, cl.from) {
 			c.blame("I7", "%v is asked of %s, who may not decide", cl, who)
 		}
 	}
@@ -456,11 +409,7 @@ func (c *checker) agreedEnough(cl *claim) {
 		c.blame("AI-5", "%v is allowed after somebody said no", cl)
 	}
 	for _, b := range c.booksSince(cl) {
-		w := cl.way(b)
-		if cl.pinned && w.verdict != deny {
-			w = way{verdict: ask, of: []string{"local"}, need: 1, within: 5 * time.Minute}
-		}
-		switch {
+		switch w := cl.terms(b); {
 		case w.verdict == deny:
 			c.blame("AI-14", "%v is allowed under a policy that denies it", cl)
 		case w.verdict == ask && c.agreed(cl, w) < w.need && !c.granted(cl, w):

@@ -54,6 +54,7 @@ type claim struct {
 	refusals    int    // of its caller and tool in a row, when it was asked about
 	excused     string // why nobody is owed an answer
 	cancelled   bool   // by its caller, before it started
+	tookBack    bool   // by its caller, at any time
 	outcome     string // as it was put on record
 	executed    string
 
@@ -88,6 +89,9 @@ type line struct {
 	at     time.Duration
 	runs   int
 	said   bool // it was answered
+	moot   bool // nobody waits for it any more
+	mootAt time.Duration
+	quit   bool // the server has been told so
 }
 
 // An asked is one question before one participant.
@@ -124,10 +128,22 @@ func (c *claim) way(b *rulebook) way {
 	case b.fulfil == "never", !c.asks && !b.open && !c.targeted():
 		return way{verdict: deny}
 	case w.verdict == allow && b.fulfil == "ask":
-		return way{verdict: ask, of: []string{"local"}, need: 1, within: time.Minute}
+		return b.usual
 	}
 	if w.verdict == allow && !b.passes(c.beside) {
-		return way{verdict: ask, of: []string{"local"}, need: 1, within: time.Minute, reads: w.reads}
+		usual := b.usual
+		usual.reads = w.reads
+		return usual
+	}
+	return w
+}
+
+// terms are how a policy treats the claim, which was asked about as its tool had
+// changed: what the policy allows then, it asks about as about all else (FINDINGS C1).
+func (c *claim) terms(b *rulebook) way {
+	w := c.way(b)
+	if c.pinned && w.verdict == allow && b.pin == "ask" {
+		return b.usual
 	}
 	return w
 }

@@ -79,10 +79,28 @@ func (c *checker) lastWord(cl *claim, code int) {
 	if rule := refusals[code]; rule == nil || !rule(c, cl) {
 		c.blame("last word", "%v is refused with %d, and nothing that was seen is a reason", cl, code)
 	}
+	if (code == busy || code == stoppingNow && c.serverKnown()) && c.forbidden(cl) {
+		c.blame("S4", "%v is refused with %d, as if it were worth another try, and the policy denies it", cl, code)
+	}
+}
+
+// serverKnown: the server runs, and the bridge knows its tools; without that nothing is
+// judged, and who stops says so instead.
+func (c *checker) serverKnown() bool {
+	return c.w.child.alive && c.listedLife == c.w.child.life && !c.listedLate
+}
+
+// forbidden: all policies since a claim was heard deny it, so that there is no use in
+// coming again.
+func (c *checker) forbidden(cl *claim) bool {
+	return cl.perfect && !c.everWay(cl, func(w way) bool { return w.verdict != deny })
 }
 
 func (c *checker) lastReject(cl *claim, word string) {
 	codes, known := rejectWords[word]
+	if word == "busy" && c.serverKnown() && c.forbidden(cl) {
+		c.blame("S4", "%v is rejected as busy, as if it were worth another try, and the policy denies it", cl)
+	}
 	switch {
 	case word == "duplicate" && (cl.shown || c.proposedTwice(cl)), word == "busy" && cl.contested() && (c.awaySince(cl) || c.claimLost(cl)), word == "busy" && c.w.o.Faults[pause]:
 	case !known || !slices.ContainsFunc(codes, func(code int) bool { return refusals[code](c, cl) }):
@@ -134,7 +152,7 @@ func (c *checker) surelyChanged(tool string) bool {
 func (c *checker) mayBeLate(cl *claim) bool {
 	waited := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
 	turn, asks := c.shortestTurn(cl)
-	late := asks && waited >= turn || cl.pinned && waited >= 5*time.Minute || cl.allowed && waited >= 30*time.Second
+	late := asks && waited >= turn || cl.allowed && waited >= 30*time.Second
 	return cl.question != "" && late || cl.ttl > 0 || len(cl.corr) > 0 || !cl.perfect
 }
 
@@ -144,7 +162,7 @@ func (c *checker) mayBeLate(cl *claim) bool {
 func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 	turns := 1
 	for _, b := range c.booksSince(cl) {
-		w := cl.way(b)
+		w := cl.terms(b)
 		if w.verdict != ask {
 			continue
 		}
@@ -166,7 +184,7 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 	w := c.offered(cl)
 	disturbed := slices.ContainsFunc([]Fault{absent, leave, errorAnswer, reload, halfOpen, kick, slow, wayFull}, func(f Fault) bool { return c.w.o.Faults[f] })
 	unheard := !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4"
-	return disturbed || unheard || !c.answerable(cl, w) || cl.pinned && !c.w.o.Local || cl.noes > 0
+	return disturbed || unheard || !c.answerable(cl, w) || cl.noes > 0
 }
 
 // mayBeTooMuch: there are more calls or questions than there may be at one time,

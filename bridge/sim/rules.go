@@ -53,6 +53,7 @@ type rulebook struct {
 	fulfil string   // what becomes of proposals that may run: ask, policy, never
 	open   bool     // those to nobody are ours too
 	pass   []string // what may stand beside the arguments
+	usual  way      // how is asked about what no rule asks about
 	text   string
 	loaded *policy.Policy
 }
@@ -78,6 +79,7 @@ func newRulebook(n int) *rulebook {
 	d = newDice(uint64(n), "proposals")
 	b.fulfil, b.open = pick(d, "ask", "policy", "policy", "never"), d.chance(.6)
 	b.pass = passing(newDice(uint64(n), "pass"))
+	b.usual = newUsual(newDice(uint64(n), "usual"))
 	b.write()
 	return b
 }
@@ -85,7 +87,7 @@ func newRulebook(n int) *rulebook {
 // stricter is the rulebook with tools treated more strictly: what was allowed
 // is asked about or denied, what was asked about is denied.
 func (b *rulebook) stricter(d dice) *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass}
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
 	for _, tool := range ruled {
 		w := b.ways[tool]
 		if d.chance(.5) {
@@ -100,6 +102,16 @@ func (b *rulebook) stricter(d dice) *rulebook {
 	}
 	s.write()
 	return s
+}
+
+// newUsual is what stands under asks: {default: …}.
+func newUsual(d dice) way {
+	w := way{verdict: ask, of: pick(d, []string{"local"}, []string{"local"}, []string{"alice", "bob"}, []string{"local", "alice"}, []string{"bob"}), need: 1,
+		within: pick(d, 30*time.Second, time.Minute, 2*time.Minute)}
+	if len(w.of) > 1 && d.chance(.5) {
+		w.need = 2
+	}
+	return w
 }
 
 func newWay(d dice, tool string) way {
@@ -132,7 +144,8 @@ func (b *rulebook) write() {
 	if b.pass != nil {
 		pass = ", pass: [" + strings.Join(b.pass, ", ") + "]"
 	}
-	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s%s}\nproposals: {fulfil: %s, broadcast: %t}\nredact: [\"*token*\"]\nasks:\n  default: {of: [local], need: 1, within: 60s}\n", b.pin, pass, b.fulfil, b.open)
+	fmt.Fprintf(&s, "version: 1\ndefault: deny\nserver: {pin: %s%s}\nproposals: {fulfil: %s, broadcast: %t}\nredact: [\"*token*\"]\nasks:\n  default: {of: [%s], need: %d, within: %v}\n", b.pin, pass, b.fulfil, b.open,
+		strings.Join(b.usual.of, ", "), b.usual.need, b.usual.within)
 	for _, tool := range ruled {
 		b.ways[tool].writeAsk(&s, tool)
 	}

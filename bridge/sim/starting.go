@@ -34,11 +34,8 @@ func (c *checker) starts(p *process, cl *claim) {
 	case cl.question != "" && cl.method == "tools/call" && !c.listedLate && cl.version != c.versions[cl.tool]:
 		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
 	}
-	if w := cl.way(b); len(cl.votes) > 0 && w.verdict == ask {
-		w.within = cl.way(cl.book).within
-		if cl.pinned {
-			w.within = 5 * time.Minute
-		}
+	if w := cl.terms(b); len(cl.votes) > 0 && w.verdict == ask {
+		w.within = cl.terms(cl.book).within
 		if c.agreed(cl, w) < w.need {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
 		}
@@ -95,6 +92,7 @@ func (c *checker) line(p *process, raw []byte) *line {
 	default:
 		c.blame("I1", "the server is to get what no record says it may: %s", raw)
 	}
+	c.quits(raw, false)
 	if l.Method != "" { // an answer to the server's own request has an id of the server's
 		c.lines[string(l.ID)] = l
 	}
@@ -104,8 +102,13 @@ func (c *checker) line(p *process, raw []byte) *line {
 // notTaken: a line could not be written. Nobody waits for it any more.
 func (c *checker) notTaken(raw []byte) {
 	c.notTakenAt = c.w.now
+	c.quits(raw, true)
 	var l line
-	if json.Unmarshal(raw, &l) == nil && !l.own() {
+	if json.Unmarshal(raw, &l) != nil {
+		return
+	}
+	c.untaken[string(l.ID)] = true
+	if !l.own() {
 		c.due(l.content())
 	}
 }

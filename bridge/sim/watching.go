@@ -72,6 +72,8 @@ func (c *checker) response(l *letter) {
 // Codes of answers (WIRE 7.3).
 const (
 	policyDenied = -31004
+	busy         = -31005
+	stoppingNow  = -31006
 	timedOut     = -31010
 )
 
@@ -131,7 +133,7 @@ func (c *checker) puts(p *process, l *letter) {
 		return
 	}
 	to := l.To[0]
-	w := cl.way(cl.book)
+	w := cl.terms(cl.book)
 	switch {
 	case len(l.To) != 1 || !w.mayDecide(to, cl.from):
 		c.blame("I7", "%v is put before %v, who may not decide", cl, l.To)
@@ -229,11 +231,11 @@ func (c *checker) vote(_ *process, s *said) {
 		return
 	}
 	cl := a.claim
-	w := cl.way(cl.book)
+	w := cl.terms(cl.book)
 	first := !a.used
 	a.used = true
 	said, clear := readAnswer(s.result, w), true
-	for _, w := range []way{cl.way(c.books[len(c.books)-1]), c.offered(cl)} {
+	for _, w := range []way{cl.terms(c.inForce()), c.offered(cl)} {
 		clear = clear && readAnswer(s.result, w).yes
 		if !said.yes && !said.delegates {
 			said = readAnswer(s.result, w) // by what is offered since the policy changed
@@ -267,9 +269,9 @@ func (c *checker) mayBeNo(raw []byte) {
 // offered is how a claim may be answered: as all policies since it was asked
 // about have it. What is offered no more is passed over in an answer.
 func (c *checker) offered(cl *claim) way {
-	w := cl.way(cl.book)
+	w := cl.terms(cl.book)
 	for _, b := range c.booksSince(cl) {
-		now := cl.way(b)
+		now := cl.terms(b)
 		if now.verdict != ask {
 			continue
 		}
@@ -283,7 +285,7 @@ func (c *checker) offered(cl *claim) way {
 func (c *checker) binding(a *asked) bool {
 	cl := a.claim
 	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.wentAfter(a) && !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 &&
-		!cl.way(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
+		!cl.terms(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
 }
 
 // wentAfter: whom a question was put to has gone since.
@@ -337,9 +339,9 @@ func (c *checker) localAnswer(_ *process, a approval.Answer) {
 	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] || cl.question != a.Question { // of one that came back another question is open
 		return
 	}
-	if said := readAnswer(a.Result, cl.way(cl.book)); said.yes {
+	if said := readAnswer(a.Result, cl.terms(cl.book)); said.yes {
 		cl.votes = append(cl.votes, vote{"local", c.w.now, said.edit, said.keep})
-	} else if cl.noes++; !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 && !cl.way(cl.book).sequential {
+	} else if cl.noes++; !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 && !cl.terms(cl.book).sequential {
 		cl.refused = true
 	}
 }

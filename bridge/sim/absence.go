@@ -1,0 +1,61 @@
+package sim
+
+import "time"
+
+// givenUp: an answer is kept for a minute in which there is no seat, or its caller
+// is not here; and there are never so many in a world that the bridge cannot keep
+// them all.
+func (c *checker) givenUp(cl *claim, why string) {
+	a := c.absences[cl.from]
+	gone := a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
+	switch {
+	case !cl.perfect, why == "caller_gone" && gone, why == "shutting_down" && c.leaving:
+	default:
+		c.blame("I12", "the answer to %v is given up as %s, and its caller was not away for a minute", cl, why)
+	}
+}
+
+// An absence is what the bridge was told of when somebody could not be reached.
+type absence struct {
+	gone, seatless bool
+	since          time.Duration // when that began
+	longTill       time.Duration // the end of the last one of a minute or more; -1: there was none
+	goneAt         time.Duration // when they were last seen to have gone; -1: never
+}
+
+func (a *absence) is() bool { return a.gone || a.seatless }
+
+// absent notes that somebody is gone or not, and that the bridge has a seat or not.
+func (c *checker) absent(id string, gone, seatless bool) {
+	a := c.absences[id]
+	if a == nil {
+		a = &absence{longTill: -1, goneAt: -1}
+		c.absences[id] = a
+	}
+	was := a.is()
+	a.gone, a.seatless = gone, seatless
+	switch {
+	case !was && a.is():
+		a.since = c.w.now
+	case was && !a.is() && c.w.now-a.since >= time.Minute:
+		a.longTill = c.w.now
+	}
+	if gone {
+		a.goneAt = c.w.now
+	}
+}
+
+// seen: somebody is here, though that may have been read from a seat that is lost
+// by now.
+func (c *checker) seen(id string) {
+	delete(c.missing, id)
+	c.absent(id, false, c.absences[id] != nil && c.absences[id].seatless)
+}
+
+// unseated: nobody can be reached.
+func (c *checker) unseated() {
+	c.lostAt = c.w.now
+	for _, q := range c.w.people {
+		c.absent(q.id, c.absences[q.id] != nil && c.absences[q.id].gone, true)
+	}
+}

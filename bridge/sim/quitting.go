@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// A server hears it when nobody waits for a call any more: its caller took it back, or
+// is gone for good, or it has had its time (FINDINGS P3, P12). It hears it at once, and
+// of no other call.
+
+// soon is how long that may take on a bridge whose flush or timer is late.
+const soon = 5 * time.Second
+
+// moot: nobody waits for what the server has of a claim.
+func (c *checker) moot(cl *claim) {
+	l := cl.line
+	if l == nil || l.moot || l.said || !cl.open() || l.life != c.w.child.life || c.proc == nil || cl.proc != c.proc.number {
+		return
+	}
+	l.moot, l.mootAt = true, c.w.now
+	c.mustHear(l, 2)
+}
+
+// mustHear looks in a while whether the server has heard that a line is moot, and once
+// more: a machine that slept has its timers due before what it has to say.
+func (c *checker) mustHear(l *line, tries int) {
+	p := c.proc
+	c.w.after(soon, func() {
+		switch {
+		case l.quit || l.said || !p.alive() || c.w.child.life != l.life || !c.w.child.alive:
+		case c.w.disk.err != nil || c.w.disk.troubleAt+belated >= l.mootAt: // what could not be put on record takes this along
+		case tries > 1:
+			c.mustHear(l, tries-1)
+		default:
+			c.blame("P12", "nobody waits for %v any more, and the server was not told", l.claim)
+		}
+	})
+}
+
+// callerGone: the bridge counts somebody as gone, who said so. It waits longer for whom
+// a roster merely did not have.
+func (c *checker) callerGone(id string) {
+	if c.missing[id] {
+		return
+	}
+	for _, cl := range c.order {
+		if cl.from == id && !cl.offer() && len(cl.corr) == 0 { // of what serves a proposal others hear too
+			c.moot(cl)
+		}
+	}
+}
+
+// quits: the server is told that nobody waits for a call any more. lost: it could not be.
+func (c *checker) quits(raw []byte, lost bool) {
+	var m struct {
+		Method string
+		Params struct{ RequestID json.RawMessage }
+	}
+	if json.Unmarshal(raw, &m) != nil || m.Method != "notifications/cancelled" {
+		return
+	}
+	l := c.lines[string(bytes.TrimSpace(m.Params.RequestID))]
+	switch {
+	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.disk.err == nil && c.w.disk.troubleAt+belated < c.w.now:
+		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
+	case l == nil || l.claim == nil || lost:
+	case !l.moot && !l.claim.tookBack && c.w.now-l.claim.since < callTime:
+		c.blame("P12", "the server is told to stop %v, for which somebody waits", l.claim)
+	}
+	if l != nil {
+		l.quit = true
+	}
+}
