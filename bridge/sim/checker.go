@@ -31,6 +31,7 @@ type checker struct {
 	expecting  map[string][]*claim
 	lines      map[string]*line // those the server of now has read or will read, by id
 	answersOf  map[string][][]byte
+	looking    looking
 	untaken    map[string]bool   // ids of lines that could not be written
 	versions   map[string]string // of tools as last listed
 	first      map[string]string // and as first listed
@@ -44,19 +45,20 @@ type checker struct {
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
-	filed      *rulebook             // what the file says that is not in force, as far as is known
-	filedAs    string                // the question whether it may be
-	filedYes   bool                  // which the person at this machine has said yes to
-	streaks    map[streakKey]*streak // of refusals
-	missing    map[string]bool       // who was not on a roster, and has not been heard of since
-	unreads    map[envelopeKey]int   // frames that could be read in no or two ways, as often as each came
+	filed      *rulebook                  // what the file says that is not in force, as far as is known
+	filedAs    string                     // the question whether it may be
+	filedYes   bool                       // which the person at this machine has said yes to
+	streaks    map[streakKey]*streak      // of refusals
+	fill       map[string]map[string]bool // what was heard of each participant, by envelope
+	missing    map[string]bool            // who was not on a roster, and has not been heard of since
+	unreads    map[envelopeKey]int        // frames that could be read in no or two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 
 func newChecker(w *world) *checker {
-	c := &checker{w: w, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}}
+	c := &checker{w: w, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}, fill: map[string]map[string]bool{}}
 	c.forget()
 	return c
 }
@@ -170,11 +172,14 @@ func (c *checker) heard(p *process, f *frame) {
 	if !s.broken {
 		c.seen(s.from)
 	}
+	c.fills(s)
 	switch {
 	case s.broken:
 		c.mayBeNo(f.raw)
 	case s.from == us:
 		c.cameBack(s)
+	case s.lures:
+		c.lured(s)
 	case s.rivals():
 		c.rivalled(s)
 	case s.kind == wire.Request:
@@ -218,7 +223,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 
 // enter takes what is asked for into the books; nil if it was heard before.
 func (c *checker) enter(p *process, s *said) *claim {
-	if old := c.claims[s.key()]; old != nil {
+	if old := c.claims[s.key()]; old != nil && !old.unkept {
 		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended && !old.ownWord() && old.serves == nil) {
 			old.again = c.w.now-old.since >= 15*time.Minute
 			return nil
@@ -286,12 +291,14 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 	c.ofFile(r)
 	cl := c.claimOf(r.From, r.Env)
+	c.ofShare(cl, r)
 	c.ofOffer(cl, r)
 	if cl == nil || r.Event == "dropped" && !slices.Contains([]string{"outbox_full", "caller_gone", "shutting_down"}, r.Reason) {
 		return
 	}
 	c.refused(cl, r)
 	c.besideRecorded(cl, r)
+	c.inShare(cl, r)
 	switch r.Event {
 	case "asked":
 		c.wasAsked(cl, r)
@@ -372,6 +379,8 @@ func (c *checker) decided(cl *claim, r bridge.Record) {
 		c.blame("AI-5", "%v is decided twice", cl)
 	}
 	cl.allowed, cl.allowedAt = true, c.w.now
+	c.looking.count++
+	cl.allowedOrder = c.looking.count
 	if c.tooEarly(cl) {
 		c.blame("WIRE 7.8", "%v is allowed while others are to serve it", cl)
 	}

@@ -37,26 +37,28 @@ type claim struct {
 	settled  *grant          // because of which nobody should be asked
 	digests  []string        // that were shown for it
 
-	name        string // on record
-	allowed     bool
-	allowedAt   time.Duration
-	decidedSize int // bytes of the log with its decision
-	denied      bool
-	over        bool // nothing comes of it any more: withdrawn, expired or refused before it started, or its answer was dropped
-	dropped     bool // its answer could not be delivered
-	started     bool
-	life        int  // of the server it was started for
-	ended       bool // its end is on record
-	line        *line
-	answers     int
-	told        string // "executed" in the answer it got
-	code        int
-	refusals    int    // of its caller and tool in a row, when it was asked about
-	excused     string // why nobody is owed an answer
-	cancelled   bool   // by its caller, before it started
-	tookBack    bool   // by its caller, at any time
-	outcome     string // as it was put on record
-	executed    string
+	name         string // on record
+	allowed      bool
+	allowedAt    time.Duration
+	allowedOrder int // see looking
+	decidedSize  int // bytes of the log with its decision
+	denied       bool
+	unkept       bool // refused because it could not be known again, so it is not
+	over         bool // nothing comes of it any more: withdrawn, expired or refused before it started, or its answer was dropped
+	dropped      bool // its answer could not be delivered
+	started      bool
+	life         int  // of the server it was started for
+	ended        bool // its end is on record
+	line         *line
+	answers      int
+	told         string // "executed" in the answer it got
+	code         int
+	refusals     int    // of its caller and tool in a row, when it was asked about
+	excused      string // why nobody is owed an answer
+	cancelled    bool   // by its caller, before it started
+	tookBack     bool   // by its caller, at any time
+	outcome      string // as it was put on record
+	executed     string
 
 	again    bool   // it was heard once more when it could have been forgotten, so this may be about that one
 	earlier  *claim // the same, when it had been forgotten
@@ -86,6 +88,7 @@ type line struct {
 	Token  json.RawMessage `json:"-"`
 	claim  *claim
 	life   int // of the server
+	order  int // see looking
 	at     time.Duration
 	runs   int
 	said   bool // it was answered
@@ -179,17 +182,18 @@ func (l *line) content() string {
 			Token json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
 	}
-	if l.Params != nil && json.Unmarshal(l.Params, &p) != nil {
+	params := withoutOurs(l.Params)
+	if l.Params != nil && json.Unmarshal(params, &p) != nil {
 		return l.Method
 	}
 	l.Token = p.Meta.Token
 	switch l.Method {
 	case "tools/call":
-		return content(l.Method, p.Name, p.Arguments, besideIn(l.Method, l.Params))
+		return content(l.Method, p.Name, p.Arguments, besideIn(l.Method, params))
 	case "resources/read":
-		return content(l.Method, p.URI, nil, besideIn(l.Method, l.Params))
+		return content(l.Method, p.URI, nil, besideIn(l.Method, params))
 	}
-	return content(l.Method, "", []byte(p.X), besideIn(l.Method, l.Params))
+	return content(l.Method, "", []byte(p.X), besideIn(l.Method, params))
 }
 
 // edited is the arguments with another amount in them.

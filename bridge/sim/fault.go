@@ -67,6 +67,8 @@ const (
 	takeUp                     // somebody requests what was proposed
 	refuseOther                // somebody who need not refuse it does
 	powerCut                   // the power fails: blocks and names that had not been synced are lost, each alone
+	flood                      // somebody says more than can be known again
+	lure                       // somebody requests something that has nothing to do with the proposal it names, or of nobody who could do it
 	faults                     // how many there are
 )
 
@@ -138,6 +140,8 @@ var kinds = [faults]struct {
 	takeUp:        {"take_up", .5},
 	refuseOther:   {"refuse_other", .3},
 	powerCut:      {"power_cut", .7},
+	flood:         {"flood", .8},
+	lure:          {"lure", .5},
 }
 
 func (f Fault) String() string { return kinds[f].name }

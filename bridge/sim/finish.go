@@ -48,7 +48,7 @@ func (c *checker) finish() {
 	if open := c.proc.sidecar.Pending(0, 0); len(open) > 0 {
 		c.blame("I11", "%d questions are still open", len(open))
 	}
-	if next := c.proc.sidecar.Next(); !next.IsZero() {
+	if next := c.proc.sidecar.Next(); !next.IsZero() && !c.mayGoOn(next) {
 		c.blame("I11", "something is still to be done at %v", next)
 	}
 	if !c.w.topic.up || !c.w.child.alive || c.w.disk.err != nil {

@@ -59,6 +59,7 @@ type said struct {
 	flaw     string        // of a call: why it cannot be served
 	beside   string        // what stands in its params beside the arguments, canonical; "" for nothing
 	stray    string        // what its message has beside params
+	lures    bool          // a request of somebody else, that names a proposal
 }
 
 func capsOf(protocol string) wire.Caps {
@@ -208,7 +209,7 @@ func (t *topic) gone() {
 // send brings what a participant says to the bridge, and to whoever listens.
 func (t *topic) send(f *frame) {
 	t.w.mallory.saw(f)
-	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal && !f.said.rivals() {
+	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal && !f.said.rivals() && !f.said.lures {
 		return
 	}
 	switch {

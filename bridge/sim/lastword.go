@@ -23,10 +23,10 @@ var refusals = map[int]refusalRule{
 	-31002: (*checker).mayBeLate,
 	-31003: (*checker).mayHaveNobody,
 	-31004: (*checker).mayBeDenied,
-	-31005: (*checker).mayBeTooMuch,
+	-31005: func(c *checker, cl *claim) bool { return c.mayBeTooMuch(cl) || c.mayBeFull(cl) },
 	-31006: func(c *checker, _ *claim) bool { return c.proc.stopping },
 	-31007: func(c *checker, cl *claim) bool {
-		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life || c.listedLate
+		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life || c.listedLate || c.notReadAgain(cl)
 	},
 	-31008: func(_ *checker, cl *claim) bool { return cl.started },
 	-31009: func(c *checker, cl *claim) bool {
@@ -43,7 +43,7 @@ var refusals = map[int]refusalRule{
 	},
 	-31014: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.order, func(of *claim) bool {
-			return of != cl && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started)
+			return of != cl && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled)
 		})
 	},
 }
@@ -66,8 +66,8 @@ var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "inval
 // it: that it is told may take long.
 func (c *checker) refused(cl *claim, r bridge.Record) {
 	switch {
-	case r.Event != "rejected" && r.Event != "end":
-	case cl.proc != c.proc.number && c.unreads[cl.key()] > 0: // an earlier life had it, and this is a frame of its id that can be read in two ways
+	case r.Event != "rejected" && r.Event != "answered": // of which the log makes "rejected" or "end"
+	case c.unreads[cl.key()] > 0 && c.notKnown(cl): // this is a frame of its id that can be read in two ways
 	case cl.offer() && !cl.started && r.Event == "rejected":
 		c.lastReject(cl, r.Reason)
 	case r.Code != 0 && r.Executed != "yes":
@@ -93,7 +93,7 @@ func (c *checker) serverKnown() bool {
 // forbidden: all policies since a claim was heard deny it, so that there is no use in
 // coming again.
 func (c *checker) forbidden(cl *claim) bool {
-	return cl.perfect && !c.everWay(cl, func(w way) bool { return w.verdict != deny })
+	return cl.perfect && !cl.unkept && !c.everWay(cl, func(w way) bool { return w.verdict != deny })
 }
 
 func (c *checker) lastReject(cl *claim, word string) {

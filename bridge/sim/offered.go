@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // What the checker knows of proposals (WIRE 7.8): only their proposers take
@@ -26,7 +27,7 @@ func (c *checker) proposed(p *process, s *said) {
 // again when it was forgotten, the last.
 func (c *checker) offersOf(ids []string) (all []*claim) {
 	for _, cl := range c.order {
-		if cl.offer() && c.claims[cl.key()] == cl && c.proc != nil && cl.proc == c.proc.number && slices.Contains(ids, cl.id) {
+		if cl.offer() && !cl.unkept && c.claims[cl.key()] == cl && c.proc != nil && cl.proc == c.proc.number && slices.Contains(ids, cl.id) {
 			all = append(all, cl)
 		}
 	}
@@ -37,11 +38,15 @@ func (c *checker) offersOf(ids []string) (all []*claim) {
 // made it need not hear of us.
 func (c *checker) concerns(s *said) {
 	for _, cl := range c.offersOf(s.corr) {
-		if cl.excused == "" {
+		if cl.excused == "" && (s.kind != wire.Request || cl.sameAs(s)) {
 			cl.excused = "somebody else saw to it"
 		}
 	}
 }
+
+// sameAs: a request is for what is proposed, though perhaps with other arguments. Any
+// other has nothing to do with the proposal that it names (FINDINGS M9).
+func (cl *claim) sameAs(s *said) bool { return cl.method == s.method && cl.tool == s.tool }
 
 // withdrawn: its proposer takes a proposal back, which comes too late for what
 // runs or has run.

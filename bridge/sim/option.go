@@ -20,6 +20,8 @@ type Options struct {
 	Notes    bool // and nearly all are one of two
 	Noise    bool // of a calm world: mallory is there too
 	Offers   bool // proposals are made too
+	Share    int  // of each participant in what is known again; 0: large
+	Modern   bool // the server is one of 2026-07-28
 	Faults   [faults]bool
 }
 
@@ -38,10 +40,17 @@ func Draw(seed uint64) Options {
 		o.Faults[f] = d.chance(.3) && (!few || d.chance(.3))
 	}
 	o.Offers = !o.Calm && d.chance(.4)
-	o.Faults[powerCut] = newDice(seed, "power").chance(.2)         // dice of its own: the other faults stay where they are
+	o.Faults[powerCut] = newDice(seed, "power").chance(.2) // dice of its own: the other faults stay where they are
+	o.Faults[lure] = o.Offers && newDice(seed, "lure").chance(.5)
+	if d := newDice(seed, "share"); d.chance(.12) {
+		o.Share = 4 + d.IntN(8)
+	}
+	o.Faults[flood] = o.Share > 0 || newDice(seed, "flood").chance(.1)
+	o.Modern = newDice(seed, "modern").chance(.2)
 	o.Faults[revoke] = o.Faults[revoke] || o.Notes && d.chance(.5) // that is where a yes lasts
 	if o.Calm {
 		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")
+		o.Share, o.Modern = 0, false
 	}
 	return o
 }
@@ -54,6 +63,6 @@ func (o Options) String() string {
 			on = append(on, f.String())
 		}
 	}
-	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t faults=%s",
-		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, strings.Join(on, ","))
+	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t share=%d modern=%t faults=%s",
+		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, o.Share, o.Modern, strings.Join(on, ","))
 }

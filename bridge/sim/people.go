@@ -241,7 +241,7 @@ func (p *person) got(l *letter) {
 		wait = 2 * time.Second
 	}
 	if p.w.strikes(slow) {
-		wait += p.mind.between(10*time.Second, pick(p.mind, 100*time.Second, 100*time.Second, 19*time.Minute))
+		wait += p.ponder(l)
 	}
 	answer := p.decide(l)
 	p.w.after(wait, func() { p.answer(l, answer) })
@@ -253,6 +253,35 @@ func (p *person) got(l *letter) {
 		other := pick(p.mind, p.w.people...)
 		p.w.after(wait/2, func() { other.answer(l, yesTo(l, "")) })
 	}
+}
+
+// ponder is how long somebody thinks too long. Where they may take their time, the call
+// may come once more when it was heard of first long ago, and was begun not so long ago.
+func (p *person) ponder(l *letter) time.Duration {
+	wait := p.mind.between(10*time.Second, pick(p.mind, 100*time.Second, 100*time.Second, 19*time.Minute))
+	if p.w.book().ways[l.original().Tool].within < 10*time.Minute || !p.mind.chance(.6) {
+		return wait
+	}
+	wait = p.mind.between(8*time.Minute, 18*time.Minute)
+	again := p.mind.between(20*time.Minute+10*time.Second, min(wait+14*time.Minute, 25*time.Minute))
+	p.w.after(again, func() {
+		for _, f := range p.w.made(l.original()) {
+			p.w.topic.send(f)
+		}
+	})
+	return wait
+}
+
+// made finds the call that a question is about.
+func (w *world) made(o *original) (all []*frame) {
+	for _, p := range w.callers() {
+		for _, f := range p.made {
+			if p.id == o.From && f.said.id == o.EnvelopeID {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
 }
 
 // justThen is what may happen to a call while somebody decides about it: what
@@ -268,12 +297,9 @@ func (w *world) justThen(l *letter, wait time.Duration) {
 
 // takeBack lets the caller of a call that somebody was asked about take it back.
 func (w *world) takeBack(o *original) {
-	for _, p := range w.callers() {
-		for _, f := range p.made {
-			if p.id == o.From && f.said.id == o.EnvelopeID {
-				p.takeBack(f)
-			}
-		}
+	for _, f := range w.made(o) {
+		i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == o.From })
+		w.people[i].takeBack(f)
 	}
 }
 

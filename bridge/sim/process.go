@@ -41,7 +41,7 @@ func (w *world) start() {
 			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
 			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Gateway: "a gateway", Server: "a server", Dir: "/srv", Command: "c1",
 			Desk:  approval.Options{Grants: kept},
-			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers,
+			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *bridge.Record) { w.check.emitted(p, *r) },
 		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },

@@ -80,6 +80,7 @@ func (s *said) proposal(hints string) []byte {
 func (p *person) afterwards(d dice, s said) {
 	w := p.w
 	w.rival(s)
+	w.lures(s)
 	soon := func() time.Duration { return d.between(0, pick(d, 10*time.Millisecond, 3*time.Second, 15*time.Second)) }
 	if w.strikes(withdraw) {
 		w.after(soon(), func() { p.withdraw(d, s.id) })

@@ -24,6 +24,7 @@ type child struct {
 	versions  [6]int // of each tool's definition; -1: there is none
 	asked     int
 	upAt      time.Duration // when it was up again, or ended, last
+	modern    *modern       // nil: it is one of before
 	coy       bool          // does not answer when its tools are listed next, in the hope that a change is forgotten
 }
 
@@ -39,9 +40,18 @@ func (c *child) start(wait time.Duration) {
 		}
 		c.alive, c.upAt = true, c.w.now
 		c.life++
-		p.tell(bridge.ServerUp{Hello: bridge.Hello{PID: c.life, Revision: "2025-06-18",
-			Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}})
+		p.tell(bridge.ServerUp{Hello: c.hello()})
 	})
+}
+
+// hello is what the server says of itself.
+func (c *child) hello() bridge.Hello {
+	if c.modern == nil {
+		return bridge.Hello{PID: c.life, Revision: "2025-06-18",
+			Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}
+	}
+	return bridge.Hello{PID: c.life, Revision: "2026-07-28", Modern: true, Meta: []byte(ours2026), Result: []byte(`{"capabilities":` + c.modern.capabilities() + `}`),
+		Capabilities: []byte(c.modern.capabilities()), ServerInfo: []byte(`{"name":"x","version":"1"}`)}
 }
 
 // end lets the server die. Lines it had not read never ran; of the first of
@@ -69,6 +79,9 @@ func (c *child) dead() {
 	c.alive, c.coy, c.queue, c.upAt = false, false, nil, c.w.now
 	c.w.agenda.drop(c.reading)
 	c.reading = nil
+	if c.modern != nil {
+		c.modern.listening = ""
+	}
 }
 
 // orphaned: the bridge is gone. What is in the pipe may still be read.
@@ -107,6 +120,8 @@ func (c *child) serve(l *line) {
 	case id == "" || l.Method == "":
 	case l.Method == "tools/list" && c.coy && !c.w.healed:
 		c.coy = false
+	case l.Method == "subscriptions/listen":
+		c.listen(id)
 	case l.Method == "tools/list":
 		c.say(c.dice.between(0, 20*time.Millisecond), c.listing(id))
 	case l.Method == "tools/call":
@@ -195,7 +210,11 @@ func (c *child) listing(id string) string {
 			list = append(list, definition(name, v))
 		}
 	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, id, strings.Join(list, ","))
+	ttl := ""
+	if c.modern != nil {
+		ttl = c.modern.ttl
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{%s"tools":[%s]}}`, id, ttl, strings.Join(list, ","))
 }
 
 func definition(name string, version int) string {
@@ -226,8 +245,6 @@ func (c *child) change(remove bool) {
 		})
 	}
 }
-
-func (c *child) announce() { c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) }
 
 // ask has the server ask for what it should not, or say that somebody agreed.
 func (c *child) ask() {

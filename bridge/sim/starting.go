@@ -40,6 +40,7 @@ func (c *checker) starts(p *process, cl *claim) {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
 		}
 	}
+	c.startsAsRead(cl)
 	c.startsFor(cl)
 	cl.started, cl.since, cl.life = true, c.w.now, c.w.child.life
 }
@@ -82,6 +83,7 @@ func (c *checker) line(p *process, raw []byte) *line {
 		return l
 	}
 	c.sound(raw)
+	c.looks(l)
 	if !l.own() {
 		l.claim = c.due(l.content())
 	}
@@ -112,9 +114,6 @@ func (c *checker) notTaken(raw []byte) {
 		c.due(l.content())
 	}
 }
-
-// own: the bridge lists the tools for itself.
-func (l *line) own() bool { return l.Method == "tools/list" && string(l.Params) == "{}" }
 
 // due finds the claim that a line with this content is for: the first of them
 // that has started and has had no line. One whose line was dropped on the way
@@ -170,6 +169,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 	l := c.lines[string(m.ID)]
 	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said && l.life == c.w.child.life {
 		c.listed(raw)
+		c.looked(l)
 		if c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime; !c.listedLate {
 			c.listedSure = c.versions
 		}

@@ -17,6 +17,7 @@ func (c *checker) unread(_ *process, f *frame) {
 		From json.RawMessage `json:"from"`
 	}
 	if json.Unmarshal(f.raw, &e) == nil {
+		c.fills(&said{from: word(e.From), id: word(e.ID), broken: true})
 		c.unreads[envelopeKey{word(e.From), word(e.ID)}]++
 	}
 }
@@ -34,15 +35,24 @@ func (c *checker) ambiguous(l *letter) bool {
 	if len(l.To) == 0 || len(l.Corr) != 1 {
 		return false
 	}
-	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < 15*time.Minute && c.known(cl) {
+	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < 15*time.Minute && c.known(cl) && !cl.unkept {
 		return false // what comes again then is dropped
 	}
-	if e := l.Payload.Error; e == nil || e.Code != -32602 || e.Data.Executed != "no" {
+	of := envelopeKey{l.To[0], l.Corr[0]}
+	full := c.mayBeFull(&claim{said: said{from: of.from}})
+	if e := l.Payload.Error; e == nil || e.Code != -32602 && !(e.Code == busy && full) || e.Data.Executed != "no" {
 		return false
 	}
-	of := envelopeKey{l.To[0], l.Corr[0]}
+	if c.unreads[of] <= 0 {
+		return false
+	}
 	c.unreads[of]--
-	return c.unreads[of] >= 0
+	return true
+}
+
+// notKnown: the bridge of now need not know that it had a call.
+func (c *checker) notKnown(cl *claim) bool {
+	return cl.unkept || cl.proc != c.proc.number || c.w.now-cl.since >= 15*time.Minute
 }
 
 // known: the bridge of now took a call itself, or found it on record when it began.

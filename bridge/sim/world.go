@@ -67,7 +67,7 @@ func newWorld(o Options, t *Tally) *world {
 	w.check = newChecker(w)
 	w.drawer = drawer{w: w, gone: map[string]bool{}}
 	w.disk = disk{w: w, dice: newDice(o.Seed, "disk"), late: newDice(o.Seed, "late")}
-	w.child = child{w: w, dice: newDice(o.Seed, "server")}
+	w.child = child{w: w, dice: newDice(o.Seed, "server"), modern: newModern(o)}
 	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol), echoes: newDice(o.Seed, "echo").chance(.8)}
 	w.mallory = attacker{w: w, dice: newDice(o.Seed, "attacker")}
 	w.local = desk{w: w, dice: newDice(o.Seed, "local")}
@@ -151,7 +151,7 @@ func (w *world) step(do func()) {
 func (w *world) plan() {
 	d := newDice(w.o.Seed, "plan")
 	for _, f := range []Fault{kick, halfOpen, welcome, absent, leave, die, changeTools, removeTool, killed, lostTail, stopped, wallStep,
-		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise, powerCut} {
+		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise, powerCut, flood} {
 		if !w.o.Faults[f] {
 			continue
 		}
@@ -216,6 +216,8 @@ func (w *world) befall(f Fault) {
 		w.reload()
 	case revoke:
 		w.revoke()
+	case flood:
+		w.flood()
 	default:
 		w.mallory.strike(f)
 	}
@@ -228,6 +230,8 @@ func (w *world) vain(f Fault) bool {
 	case kick, halfOpen:
 		return !linked
 	case welcome:
+		return !linked || w.topic.frozen
+	case flood:
 		return !linked || w.topic.frozen
 	case mutate, impersonate, selfApprove, cancelOther, pause:
 		return !linked || w.topic.frozen || w.mallory.vain(f)
@@ -302,7 +306,7 @@ func (w *world) heal() {
 	if w.check.filed != nil {
 		w.save(w.check.inForce()) // nobody need agree to that
 	}
-	w.after(healing-time.Minute, w.people[0].probe)
+	w.after(healing-time.Minute, w.people[len(w.people)-1].probe) // who has never called
 }
 
 // A violation is a promise that was broken.

@@ -140,6 +140,7 @@ func (c *Cache) Renew(now time.Time, from, env string) {
 	s := c.sender(from, g)
 	name := c.name(from, env)
 	mark, _ := s.find(name)
+	s.drop(name) // it has one place, however often it is renewed
 	s.add(g, name, mark)
 }
 
@@ -238,6 +239,15 @@ func (s *sender) add(g int, name uint64, mark uint32) {
 		s.n++
 	}
 	s.known[i][name] = mark
+}
+
+func (s *sender) drop(name uint64) {
+	for _, known := range s.known {
+		if _, ok := known[name]; ok {
+			delete(known, name)
+			s.n--
+		}
+	}
 }
 
 // forget lets the generations go that are too old in generation now.

@@ -121,3 +121,20 @@ func TestWhoHasLongBeenSilentTakesNoRoom(t *testing.T) {
 		t.Errorf("%d participants are remembered", len(c.senders))
 	}
 }
+
+// One that takes long counted twice in its sender's share, in the generation in which
+// it came and in that in which it was renewed, so that others found it full too soon.
+func TestARequestThatTookLongFillsOnePlace(t *testing.T) {
+	c := New([32]byte{}, 2)
+	c.Take(start, "alice", "e1", []byte("pay"))
+	c.Renew(start.Add(span), "alice", "e1")
+	if got := c.Take(start.Add(span), "alice", "e2", nil); got != Fresh {
+		t.Errorf("the second of two is %v", got)
+	}
+	if got := c.Take(start.Add(span+Keep-time.Second), "alice", "e1", []byte("pay")); got != Repeated {
+		t.Errorf("the first is %v", got)
+	}
+	if got := c.Take(start.Add(span+Keep-time.Second), "alice", "e1", []byte("pay more")); got != Altered {
+		t.Errorf("with another body it is %v", got)
+	}
+}

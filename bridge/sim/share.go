@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// Each participant has a share of what is known again (FINDINGS M2): nobody's flood
+// costs another anything, and what cannot be known again is not taken.
+
+// flood is somebody who says more than their share, while others go on.
+func (w *world) flood() {
+	p := pick(w.luck, w.callers()...)
+	for range 3 + w.luck.IntN(2+2*w.o.Share) {
+		s := said{id: p.fresh("f"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "ping"}
+		s.args, s.rpc = []byte(s.id), fmt.Append(nil, p.serial)
+		w.topic.send(w.topic.spell(s, s.payload()))
+	}
+}
+
+// fills: one more frame of somebody was heard, which may have to be known again.
+func (c *checker) fills(s *said) {
+	if c.w.o.Share == 0 {
+		return
+	}
+	for _, who := range []string{s.from, attackerName} { // what is broken may be of either
+		if who != s.from && !s.broken {
+			continue
+		}
+		if c.fill[who] == nil {
+			c.fill[who] = map[string]bool{}
+		}
+		id := s.id
+		if s.broken {
+			id = fmt.Sprint(len(c.fill[who]), " broken")
+		}
+		c.fill[who][id] = true
+	}
+}
+
+// mayBeFull: so much was heard of a caller that one more may be too much.
+func (c *checker) mayBeFull(cl *claim) bool {
+	return c.w.o.Share > 0 && len(c.fill[cl.from]) > c.w.o.Share
+}
+
+// ofShare sees that something is not taken because it could not be known again.
+func (c *checker) ofShare(cl *claim, r bridge.Record) {
+	full := r.Event == "dropped" && r.Reason == "share_full" || r.Event == "answered" && r.Code == busy && r.Call == "" && c.w.o.Share > 0
+	switch {
+	case !full || cl == nil || cl.name != "" || cl.answers > 0 && c.unreads[cl.key()] > 0:
+	case !c.mayBeFull(cl):
+		c.blame("M2", "%v is not taken as one too many of %s, who has said so little", cl, cl.from)
+	default:
+		cl.unkept = true
+		if cl.offer() && cl.excused == "" {
+			cl.excused = "its proposer has said too much"
+		}
+	}
+}
+
+// inShare: something is taken, so it can be known again.
+func (c *checker) inShare(cl *claim, r bridge.Record) {
+	if c.w.o.Share == 0 || r.Event != "asked" && r.Event != "decided" {
+		return
+	}
+	taken := map[string]bool{}
+	for _, other := range c.order {
+		before := other.order < cl.order && other.from == cl.from && other.proc == cl.proc
+		if before && other.name != "" && cl.heardAt-other.heardAt < 15*time.Minute {
+			taken[other.id] = true
+		}
+	}
+	if delete(taken, cl.id); len(taken) >= c.w.o.Share {
+		c.blame("M2", "%v is taken, though its caller has had %d taken lately, and no more can be known again", cl, len(taken))
+	}
+}
