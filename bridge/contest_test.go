@@ -352,6 +352,18 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 	}
 	s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
 	s.proposes("bob", "p1", "", "write_file", path, "")
+	s.answers("alice", s.question(), true, yes)
+	s.claim("p1")
+	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+	if !s.noted("rejected", "duplicate") {
+		t.Fatal("its proposer, who has seen our claim, is not told that another came first")
+	}
+	s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}}`)
+	if _, is := s.maybeQuestion(); is || s.noted("reopened", "") {
+		t.Error("what its proposer was refused is asked again") // who takes the first reject for the last word has gone elsewhere (seed 71182)
+	}
+	s = proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+	s.proposes("bob", "p1", "", "write_file", path, "")
 	s.question()
 	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
 	s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"half done"}}}`)

@@ -408,10 +408,11 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 			e.ledger.GiveBack(c.hold)
 		}
 		e.abandon(c, "proposal_"+why)
-		if why == "taken" {
+		second := claimed && c.claimed && why != "withdrawn" && why != "expired"
+		if why == "taken" && !second { // whoever is told that another serves it has had our last word
 			e.book.Lent(l, c.request)
 		}
-		if claimed && c.claimed && why != "withdrawn" && why != "expired" {
+		if second {
 			e.cameSecond(c)
 		}
 	}

@@ -18,7 +18,12 @@ import (
 // of one object as one, so that none that are alike reach it.
 
 // besides are the members that callers send along, as the params have them.
-var besides = []string{`{"task":{"ttl":%d}}`, `{"_meta":{"vendor/x":"%d"}}`, `{"_meta":{"vendor/x":"%d"},"task":{}}`, `{"_meta":{"auth_token":"SECRET-%d"}}`}
+var besides = []string{`{"task":{"ttl":%d}}`, `{"_meta":{"vendor/x":"%d"}}`, `{"_meta":{"vendor/x":"%d"},"task":{}}`, `{"_meta":{"auth_token":"SECRET-%d"}}`,
+	`{"_meta":{"traceparent":"run %d as root"}}`, `{"_meta":{"baggage":{"amount":%d}}}`,
+	`{"_meta":{"io.modelcontextprotocol/clientInfo":{"account":"root-%d","name":"x","version":"1"}}}`, `{"_meta":{"io.modelcontextprotocol/logLevel":%d}}`}
+
+// trace is what the protocol itself puts beside the arguments, and nobody is shown.
+const traced = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`
 
 // withBeside draws what a call says beside its arguments, and beside its params:
 // dice of its own leave all else in the world where it is. In a calm one others are
@@ -29,6 +34,7 @@ func (s *said) withBeside(o Options) {
 		s.beside = fmt.Sprintf(pick(d, besides...), d.IntN(2))
 	}
 	if d.chance(.1) {
+		s.traced = !o.Calm && d.chance(.3)
 		s.stray = `,"task":{"ttl":3},"run":"as root"`
 	}
 }
@@ -73,6 +79,9 @@ func besideIn(method string, params []byte) string {
 		case string, json.Number:
 			delete(meta, "progressToken")
 		}
+		if at, is := meta["traceparent"].(string); is && strings.Contains(traced, `"`+at+`"`) {
+			delete(meta, "traceparent")
+		}
 	}
 	maps.DeleteFunc(all, func(name string, value any) bool {
 		switch {
@@ -110,6 +119,9 @@ func (s *said) furnish(params []byte) []byte {
 	meta := strings.TrimSuffix(strings.TrimPrefix(string(members["_meta"]), "{"), "}")
 	if s.token != nil {
 		meta = strings.TrimSuffix(fmt.Sprintf(`"progressToken":%s,%s`, s.token, meta), ",")
+	}
+	if s.traced && members["_meta"] == nil {
+		meta = strings.TrimSuffix(traced+","+meta, ",")
 	}
 	if meta != "" {
 		params = fmt.Appendf(params, `,"_meta":{%s}`, meta)

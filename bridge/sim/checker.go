@@ -158,6 +158,7 @@ func (cl *claim) callerLeft() {
 }
 
 func (c *checker) leaves(id string) {
+	c.goesAway(id)
 	c.refuses(id, nil)
 	for _, cl := range c.order {
 		if cl.from == id {
@@ -178,6 +179,8 @@ func (c *checker) heard(p *process, f *frame) {
 		c.mayBeNo(f.raw)
 	case s.from == us:
 		c.cameBack(s)
+	case s.turns:
+		c.turnedDown(s)
 	case s.lures:
 		c.lured(s)
 	case s.rivals():
@@ -352,6 +355,9 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	cl.pinned = w.verdict == allow
 	w = cl.terms(c.inForce())
 	cl.settled = c.sure(cl, w)
+	if cl.huge {
+		c.blame("M3", "%v is asked about, and nobody can look at all of it", cl)
+	}
 	if c.tooEarly(cl) {
 		c.blame("WIRE 7.8", "%v is asked about while others are to serve it", cl)
 	}

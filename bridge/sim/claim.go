@@ -68,6 +68,10 @@ type claim struct {
 	shownAt  time.Duration
 	echoed   bool // and has come back to us
 	echoedAt time.Duration
+	before   string // of a proposal: who claimed it before our claim has come back, if it does
+	lentTo   run    // of a proposal: who took it last
+	unclear  bool   // or who took it, nobody can say
+	returns  bool   // and did not do it, or is gone
 	lostTo   string // of a proposal: who claimed it before that
 	rivalled bool   // somebody else claimed it at some time
 }

@@ -55,6 +55,9 @@ func (c *checker) cameBack(s *said) {
 		c.echoAt = c.w.now
 		if !cl.echoed {
 			cl.echoed, cl.echoedAt = true, c.w.now
+			if cl.before != "" && !cl.started && c.w.now-cl.shownAt < echoWait {
+				cl.lostTo = cl.before
+			}
 		}
 	}
 }
@@ -79,8 +82,13 @@ func (c *checker) rivalled(s *said) {
 		if cl.excused == "" {
 			cl.excused = "another bridge serves it"
 		}
-		if !cl.echoed && !cl.started && c.w.topic.echoes && cl.surelyContested() {
+		switch {
+		case cl.echoed || cl.started || !c.w.topic.echoes || !cl.surelyContested():
+		case !cl.shown || c.echoAt > c.lostAt:
 			cl.lostTo = s.from
+		case cl.before == "": // nothing has come back on this seat, so that its order is not known yet (seed 71425)
+			cl.before = s.from
 		}
+		cl.lend(s)
 	}
 }

@@ -58,7 +58,10 @@ type said struct {
 	draft    bool          // spelled as in a draft, which the checker cannot read
 	flaw     string        // of a call: why it cannot be served
 	beside   string        // what stands in its params beside the arguments, canonical; "" for nothing
+	huge     bool          // there is more in it than anybody can look at
+	traced   bool          // it carries what the protocol puts there
 	stray    string        // what its message has beside params
+	turns    bool          // an answer to somebody else
 	lures    bool          // a request of somebody else, that names a proposal
 }
 
@@ -209,7 +212,7 @@ func (t *topic) gone() {
 // send brings what a participant says to the bridge, and to whoever listens.
 func (t *topic) send(f *frame) {
 	t.w.mallory.saw(f)
-	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal && !f.said.rivals() && !f.said.lures {
+	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal && !f.said.rivals() && !f.said.lures && !f.said.turns {
 		return
 	}
 	switch {

@@ -41,6 +41,7 @@ var refusals = map[int]refusalRule{
 	-31012: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.excused != "" || of.cancelled || of.over })
 	},
+	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.order, func(of *claim) bool {
 			return of != cl && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled)
@@ -60,7 +61,7 @@ const belated = 3 * time.Second
 // rejectWords are the words for a proposal that is not served, as such codes
 // (WIRE 7.8).
 var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "invalid": {-32600, -32602}, "policy": {-31003, -31004},
-	"busy": {-31005, -31006}, "disagree": {-31001}, "timeout": {-31002}, "other": {-31001, -31009, -31011}}
+	"busy": {-31005, -31006}, "resource_limit": {-31013}, "disagree": {-31001}, "timeout": {-31002}, "other": {-31001, -31009, -31011}}
 
 // refused holds a refusal against the model when the bridge says that it makes
 // it: that it is told may take long.

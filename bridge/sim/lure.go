@@ -37,6 +37,53 @@ func (p *person) lure(d dice, of said) {
 		s.tool = pick(d, tools...)
 	}
 	p.w.topic.send(p.w.topic.spell(s, s.payload()))
+	if i := slices.IndexFunc(p.w.people, func(q *person) bool { return q.id == s.to[0] }); i >= 0 && d.chance(.7) {
+		p.w.people[i].turnDown(d, s)
+	}
+}
+
+// turnDown says that what somebody requested is not done: to them, or to somebody else,
+// who may have made a request of the same id.
+func (p *person) turnDown(d dice, of said) {
+	for range 1 + d.IntN(2) {
+		s := said{id: p.word("t"), from: p.id, to: []string{of.from}, kind: wire.Response, method: of.method, tool: of.tool, corr: []string{of.id}, rpc: of.rpc, turns: true}
+		if d.chance(.6) {
+			s.to = []string{pick(d, "dave", "agent-a", "agent-b", attackerName)}
+		}
+		p.w.after(d.between(0, 8*time.Second), func() {
+			if p.here {
+				p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-31005,"message":"busy","data":{"reason":"busy","executed":"no"}}}`, s.rpc)))
+			}
+		})
+	}
+}
+
+// A run is a request that others made of each other for a proposal.
+type run struct{ id, by, of string }
+
+// lend: a proposal is taken by somebody, as far as can be said: of several requests
+// which one counts depends on what was under way.
+func (cl *claim) lend(s *said) {
+	next := run{s.id, s.from, s.to[0]}
+	cl.unclear = cl.unclear || cl.lentTo.of != "" && cl.lentTo != next || cl.started || cl.allowed
+	cl.lentTo = next
+}
+
+// turnedDown: somebody says that a request is not done.
+func (c *checker) turnedDown(s *said) {
+	for _, cl := range c.order {
+		r := cl.lentTo
+		if cl.offer() && r.id != "" && slices.Contains(s.corr, r.id) && r.of == s.from && (slices.Contains(s.to, r.by) || slices.Contains(s.to, cl.from)) {
+			cl.returns = true
+		}
+	}
+}
+
+// goesAway: whoever took something may not do it.
+func (c *checker) goesAway(who string) {
+	for _, cl := range c.order {
+		cl.returns = cl.returns || cl.lentTo.of == who
+	}
 }
 
 // lured: somebody requests something of somebody else, and names proposals.
@@ -46,6 +93,7 @@ func (c *checker) lured(s *said) {
 			continue
 		}
 		cl.rivalled = true
+		cl.lend(s)
 		if cl.excused == "" {
 			cl.excused = "it was requested of somebody else"
 		}

@@ -239,15 +239,24 @@ func (c *checker) mistaken(cl *claim, self string) bool {
 	return false
 }
 
+// requestedOfUs: somebody has requested a proposal of us.
+func (c *checker) requestedOfUs(cl *claim) bool {
+	return slices.ContainsFunc(c.order, func(other *claim) bool { return other.proc == cl.proc && slices.Contains(other.corr, cl.id) })
+}
+
 // comesBack: what somebody else took and did not do is ours to judge again, from the
 // beginning. Who runs it in the end startsFor sees.
 func (c *checker) comesBack(cl *claim) {
-	if !cl.rivalled && !slices.ContainsFunc(c.order, func(other *claim) bool { return other.proc == cl.proc && slices.Contains(other.corr, cl.id) }) {
+	if cl.lentTo.of != "" && !cl.returns && !cl.unclear && !c.requestedOfUs(cl) {
+		c.blame("A9", "%v comes back from %s, who has not refused it", cl, cl.lentTo.of)
+	}
+	if !cl.rivalled && !c.requestedOfUs(cl) {
 		c.blame("WIRE 7.8", "%v comes back, and nobody had taken it", cl)
 	}
 	cl.question, cl.votes, cl.digests, cl.noes = "", nil, nil, 0
 	cl.expect, cl.modified = cl.args, false // what somebody changed before that is judged no more (seeds 13992 and 14936)
 	cl.allowed, cl.denied, cl.over, cl.refused, cl.shown, cl.self = false, false, false, false, false, ""
 	c.judgedByNow(cl)
-	cl.executed, cl.outcome, cl.lostTo, cl.echoed = "", "", "", false
+	cl.executed, cl.outcome, cl.lostTo, cl.before, cl.echoed = "", "", "", "", false
+	cl.lentTo, cl.returns = run{}, false
 }

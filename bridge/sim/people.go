@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -116,6 +117,10 @@ func (p *person) pickTool(s *said) {
 		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
 	}
 	s.withBeside(p.w.o)
+	if d := newDice(p.w.o.Seed, "huge "+s.id); !p.w.o.Calm && s.tool != "note" && d.chance(.004) {
+		s.huge = true
+		s.args = fmt.Appendf(nil, `{"n":"%s", "all":[%s0]}`, s.id, strings.Repeat("0,", 16400))
+	}
 	if !p.w.strikes(badCall) {
 		return
 	}
