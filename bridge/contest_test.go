@@ -322,6 +322,28 @@ func TestARequestOfSomethingElseEndsNobodysProposal(t *testing.T) {
 }
 
 // What somebody else took up and did not do is put to our people again.
+func TestWhatItsProposerTookBackMeanwhileDoesNotComeBack(t *testing.T) {
+	for name, end := range map[string]func(s *stage){
+		"taken back": func(s *stage) {
+			s.arrive(`{"protocol":"mew/v0.4","id":"w1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/withdraw","correlation_id":["p1"],"payload":{"reason":"no_longer_needed"}}`)
+		},
+		"over": func(s *stage) {
+			s.arrive(`{"protocol":"mew/v0.4","id":"w1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/withdraw","correlation_id":["p1"],"payload":{"reason":"expired"}}`)
+		},
+		"its proposer left": func(s *stage) { s.leaves("bob") },
+	} {
+		s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+		s.proposes("bob", "p1", "", "write_file", path, "")
+		s.question()
+		s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+		end(s)
+		s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}}`)
+		if _, is := s.maybeQuestion(); is || s.noted("reopened", "") {
+			t.Errorf("%s: and is asked about when whoever took it refuses it", name) // seed 86150
+		}
+	}
+}
+
 func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 	for name, end := range map[string]func(s *stage){
 		"the gateway says that nobody was there": func(s *stage) {

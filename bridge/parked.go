@@ -24,7 +24,6 @@ func (e *Engine) startParked() {
 	parked := e.calls.parked
 	e.calls.parked = nil
 	for _, c := range parked {
-		c.reread = e.server.read // the tools were read after it was agreed to
 		e.alarms.stop(c.alarm)
 		if c.silent {
 			e.ledger.GiveBack(c.hold)

@@ -338,6 +338,7 @@ func (e *Engine) agreed(c *call) {
 		e.unstarted(c, Refusal{Code: codeExpired, Reason: "expired", Executed: No, Decision: s.ID,
 			Message: c.what() + " was approved, but could not be started in time"})
 	case !e.server.up && e.server.retry >= 0:
+		c.reread = e.server.begun + 1 // a listing that is under way may tell of what was before
 		e.calls.parked = append(e.calls.parked, c)
 		c.alarm = e.alarms.set(s.StartBy, func() { e.unpark(c) })
 	case !e.server.up:

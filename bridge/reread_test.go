@@ -76,6 +76,26 @@ func TestAListingThatBeganBeforeTheYesDoesNotDo(t *testing.T) {
 	}
 }
 
+// A server that had just come back was being asked for its tools when somebody agreed:
+// what it said to that was taken for what it says since (seed 72735).
+func TestAListingOfAStartingServerThatBeganBeforeTheYesDoesNotDo(t *testing.T) {
+	s := modernStage(t, asksAlice, `{"tools":{}}`)
+	s.write()
+	a := s.question()
+	s.do(ServerDown{Cause: "crashed", Retry: time.Second})
+	s.do(ServerUp{Hello{PID: 8, Revision: "2026-07-28", Modern: true, Meta: []byte(`"m":1`), Result: []byte(`{}`), Capabilities: []byte(`{"tools":{}}`)}})
+	before := s.listings()
+	s.answers("alice", a, true, yes)
+	s.answerListing(moreTools)
+	if s.asked() != 0 || s.listings() != before+1 {
+		t.Fatalf("the server got %q", s.lines)
+	}
+	s.answerListing(otherTools)
+	if s.asked() != 0 {
+		t.Error("it ran as another tool")
+	}
+}
+
 // Where the answer does not come, what was agreed to does not start.
 func TestAServerThatDoesNotSayWhatItsToolsAreRunsNothing(t *testing.T) {
 	s := modernStage(t, asksAlice, `{"tools":{}}`)

@@ -214,6 +214,9 @@ func (b *Book) Left(who string) []Act {
 		if l.Proposer == who && b.move(l, abandoned) {
 			b.do(Noted{Life: l, Event: "withdrawn", Reason: "proposer_left", Moot: true})
 		}
+		if l.Proposer == who {
+			b.unlend(l) // nor does it come back
+		}
 		if l.State == Running && l.Runner == who {
 			b.end(l, Unserved) // as far as can be known (FINDINGS M9)
 		}
@@ -249,6 +252,9 @@ func (b *Book) ends(who, id, reason string, lapsed bool) []Act {
 	b.begin()
 	l := b.lives[key{who, id}]
 	loud := b.chat.hears(who, b.now)
+	if l != nil {
+		b.unlend(l) // what somebody else has taken does not come back
+	}
 	switch {
 	case l != nil && lapsed && b.move(l, overdue):
 		b.do(Noted{Life: l, Event: "expired", Reason: reason, Moot: true, Quiet: !loud})

@@ -74,6 +74,7 @@ func (l *line) own() bool {
 type looking struct {
 	count int           // of what it saw
 	read  int           // when the listing that was answered last was asked for
+	last  int           // when the last one was asked for
 	asked time.Duration // when the last listing was asked for
 }
 
@@ -84,7 +85,7 @@ func (c *checker) looks(l *line) {
 	if !l.own() || l.Method != "tools/list" {
 		return
 	}
-	c.looking.asked = c.w.now
+	c.looking.asked, c.looking.last = c.w.now, l.order
 }
 
 // looked: it has been told.
@@ -111,7 +112,7 @@ func (c *checker) startsAsRead(cl *claim) {
 // notReadAgain: what was agreed to may not start, as the server has not said once more
 // what its tools are.
 func (c *checker) notReadAgain(cl *claim) bool {
-	return c.w.o.Modern && cl.allowed && c.looking.read < cl.allowedOrder
+	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last)
 }
 
 // mayGoOn: something is still to be done when all is over: the tools are read again.

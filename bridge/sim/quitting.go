@@ -65,7 +65,7 @@ func (c *checker) quits(raw []byte, lost bool) {
 	switch {
 	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.disk.err == nil && c.w.disk.troubleAt+belated < c.w.now:
 		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
-	case l == nil || l.claim == nil || lost:
+	case l == nil || l.claim == nil || l.said || lost:
 	case !l.moot && !l.claim.tookBack && c.w.now-l.claim.since < callTime:
 		c.blame("P12", "the server is told to stop %v, for which somebody waits", l.claim)
 	}
