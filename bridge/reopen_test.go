@@ -155,3 +155,88 @@ func TestAFaultToSomebodyElseEndsNoQuestion(t *testing.T) {
 		}
 	}
 }
+
+// deploysForAll has deploys asked about, which those who decide may change.
+const deploysForAll = `
+version: 1
+default: deny
+asks:
+  deploy: {of: [alice, dora], need: NEED, within: 1h, edit: {modifiedTarget: {arg: /target, title: Target, enum: [production, staging, development]}}}
+rules:
+  - {name: deploys, ask: [deploy], as: deploy}
+proposals: {fulfil: ask, broadcast: true}
+`
+
+// What comes back is asked about, and runs, as it was proposed, whatever somebody had
+// made of it before it was taken up elsewhere: agreed to in part or in whole, or in the
+// request that took it (seeds 13992 and 14936).
+func TestWhatComesBackIsAskedAboutAndRunsAsItWasProposed(t *testing.T) {
+	const edit = `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`
+	for what, c := range map[string]struct {
+		need  string
+		taken func(s *stage)
+	}{
+		"alice has changed it, and our claim came second": {"1", func(s *stage) {
+			s.answers("alice", s.questionTo("alice"), true, edit)
+			ours := s.claim("p1")
+			if !strings.Contains(string(ours.Payload), "staging") {
+				t.Fatalf("our claim shows %s", ours.Payload)
+			}
+			s.frameTo("carol", "carol", "r1", "p1", "deploy", `{"target":"production"}`)
+			s.echo(ours)
+		}},
+		"alice has changed it, and dora was asked about that": {"2", func(s *stage) {
+			s.answers("alice", s.questionTo("alice"), true, edit)
+			if q := s.questionTo("dora"); !strings.Contains(q.params, `"arguments":{"target":"staging"}`) {
+				t.Fatalf("dora is asked %s", q.params)
+			}
+			s.frameTo("mallory", "carol", "r1", "p1", "deploy", `{"target":"production"}`)
+		}},
+		"who took it has changed it": {"1", func(s *stage) {
+			s.frameTo("mallory", "carol", "r1", "p1", "deploy", `{"target":"development"}`)
+		}},
+	} {
+		for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+			s := askingStage(t, lookup(t, protocol), strings.Replace(deploysForAll, "NEED", c.need, 1))
+			s.do(Arrived{&wire.Envelope{Kind: wire.Presence, From: "system:gateway", Payload: []byte(`{"event":"join","participant":{"id":"dora"}}`)}})
+			s.proposes("bob", "p1", "", "deploy", `{"target":"production"}`, "")
+			c.taken(s)
+			s.frames, s.questions = nil, nil
+			s.refuses("mallory", "carol")
+			if !s.noted("reopened", "") {
+				t.Fatalf("%s, %s: it does not come back", protocol, what)
+			}
+			deciding := []string{"alice", "dora"}
+			if c.need == "1" {
+				deciding = deciding[:1]
+			}
+			for _, who := range deciding {
+				q := s.questionTo(who)
+				s.has(q.params, `"arguments":{"target":"production"}`)
+				if strings.Contains(q.params, `"arguments":{"target":"staging"}`) {
+					t.Errorf("%s, %s: %s is asked %s", protocol, what, who, q.params)
+				}
+				s.answers(who, q, true, yes)
+			}
+			s.echo(s.claim("p1"))
+			s.crossed(`{"target":"production"}`)
+		}
+	}
+}
+
+// questionTo is the last question that went to somebody.
+func (s *stage) questionTo(who string) (last ask) {
+	s.t.Helper()
+	for q, is := s.maybeQuestion(); is; q, is = s.maybeQuestion() {
+		s.questions = append(s.questions, q)
+	}
+	for _, q := range s.questions {
+		if q.to == who {
+			last = q
+		}
+	}
+	if last.to == "" {
+		s.t.Fatalf("%s is asked nothing", who)
+	}
+	return last
+}

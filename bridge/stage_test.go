@@ -34,6 +34,8 @@ type stage struct {
 	hidden   []approval.Close
 	synced   bool // a Sync is answered at once
 	tickets  []uint64
+
+	questions []ask // that questionTo has seen
 }
 
 const tools = `{"tools":[
