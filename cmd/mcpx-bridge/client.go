@@ -122,6 +122,8 @@ A server that the client reaches by an address cannot be wrapped.`,
 					return nil, p.inOtherScope(err, at, exe, args[1])
 				}
 				p.warnOfState()
+				p.warnOfSharing(at)
+				p.warnOfNamesakes(at, exe, args[1])
 				return change, nil
 			})
 			if err != nil {
@@ -200,6 +202,7 @@ func (p *program) clientInstall(ctx context.Context, start starters, dash int, a
 		if err != nil {
 			return nil, err
 		}
+		p.warnOfSharing(at)
 		return at.Install(e, p.s.Force)
 	})
 	if err != nil || len(server) == 0 {
@@ -265,7 +268,7 @@ func (p *program) clientPlace(name string) (install.Place, error) {
 		for _, s := range all[i].Scope {
 			has = append(has, string(s))
 		}
-		return at, misused("it has "+strings.Join(has, " and "), "--scope: %s has no scope %q", name, p.s.Scope)
+		return at, misused("it has "+strings.Join(has, ", "), "--scope: %s has no scope %q", name, p.s.Scope)
 	}
 	return at, nil
 }

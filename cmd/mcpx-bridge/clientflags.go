@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,9 +69,15 @@ var pathFlags = []string{"audit", "config", "cwd", "policy", "tls-cert", "tls-ke
 func carriedFlags(cmd *cobra.Command, of ...*cobra.Command) {
 	for _, c := range of {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if cmd.Flags().Lookup(f.Name) == nil && !slices.Contains(notCarried, f.Name) {
-				cmd.Flags().AddFlag(f)
+			if cmd.Flags().Lookup(f.Name) != nil || slices.Contains(notCarried, f.Name) {
+				return
 			}
+			if f.Name == "gate-host" { // --stdio goes without saying
+				own := *f
+				own.Usage = "the client's own tool calls wait for your rules and your yes too, as those of \"host\""
+				f = &own
+			}
+			cmd.Flags().AddFlag(f)
 		})
 	}
 }
@@ -191,6 +198,10 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	command, err := fromAnywhere(server[0])
 	if err != nil {
 		return e, err
+	}
+	if _, err := exec.LookPath(command); err != nil {
+		p.log.Warn(server[0] + " cannot be found here, and the client may not find it either")
+		p.log.Warn("hint: clients have little of a PATH; name the program with its whole path")
 	}
 	words := []string{command}
 	for _, word := range server[1:] {

@@ -55,3 +55,32 @@ func (p *program) hintScope(err error, find func(install.Machine) (install.Scope
 	there.Hint = "scope " + string(scope) + " has it: add --scope " + string(scope)
 	return &there
 }
+
+// warnOfSharing is for files that are in other people's hands too, where an entry names
+// programs and files of this machine.
+func (p *program) warnOfSharing(at install.Place) {
+	if at.Scope != install.Project {
+		return
+	}
+	other := install.User
+	if slices.Contains(at.Client.Scope, install.Local) {
+		other = install.Local
+	}
+	p.log.Info("who shares " + at.File + " gets the entry too, and it names files of this machine")
+	p.log.Info("hint: --scope " + string(other) + " is for you alone")
+}
+
+// warnOfNamesakes names other servers of the name that the client may start instead.
+func (p *program) warnOfNamesakes(at install.Place, exe, server string) {
+	m, err := p.machine()
+	if err != nil {
+		return
+	}
+	for _, f := range install.Survey(m, exe) {
+		bare := func(s install.Server) bool { return s.Name == server && !s.Wrapped }
+		if f.Place.Client.Name == at.Client.Name && f.Place.Scope != at.Scope && slices.ContainsFunc(f.Servers, bare) {
+			p.log.Warn("scope " + string(f.Place.Scope) + " has a server " + server + " too, and which of them it starts is for " + at.Client.Title + " to say")
+			p.log.Warn("hint: put the bridge in front of that one as well: --scope " + string(f.Place.Scope))
+		}
+	}
+}
