@@ -37,6 +37,8 @@
 //	starting watching       what it sees leave for the server, and for the topic
 //	letter shown            what it reads of that, and what people are shown
 //	granted offered         what it knows of yeses that last, and of proposals
+//	share lure quitting     floods, requests that name a proposal, calls that nobody waits for
+//	modern absence          a server that tells nothing, who is here
 //	lastword finish         which refusals are true, and what must be so in the end
 //	tally                   what happened how often, for whoever doubts that enough did
 //
