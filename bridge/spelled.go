@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -135,7 +134,7 @@ var methods = func() map[string]string {
 		"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
 		"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "tasks/update",
 		"sampling/createMessage", "elicitation/create", "roots/list"} {
-		all[fold.Name(method)] = method
+		all[fold.Method(method)] = method
 	}
 	return all
 }()
@@ -143,7 +142,7 @@ var methods = func() map[string]string {
 // resemblesMethod reports whether a method is not one of MCP's, but is to a careless
 // server: rules that name the one would say nothing of the other.
 func resemblesMethod(method string) bool {
-	meant := methods[fold.Name(strings.TrimSpace(method))]
+	meant := methods[fold.Method(method)]
 	return meant != "" && meant != method
 }
 

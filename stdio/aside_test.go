@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
@@ -19,6 +21,12 @@ func unclear() map[string]string {
 		"the other first":  `{"method":"elicitation/create","method":"ping",` + rest + `}`,
 		"Method":           `{"Method":"elicitation/create",` + rest + `}`,
 		"long s":           `{"method":"ping","method":"` + "\u017f" + `ampling/createMessage",` + rest + `}`,
+		"dotless i":        `{"method":"el` + "\u0131" + `citation/create",` + rest + `}`,
+		"dotted capital":   `{"method":"elici\u0130tation/create","METHOD":"el\u0130citation/create",` + rest + `}`,
+		"italic":           `{"method":"\ud835\udc52licitation/create",` + rest + `}`,
+		"circled":          `{"method":"` + "\u24e2" + `ampling/createMessage",` + rest + `}`,
+		"one is small":     `{"method":"eLICITATION/create",` + rest + `}`,
+		"a capital within": `{"method":"saMpling/createmessage",` + rest + `}`,
 		"escaped key":      `{"m\u0065thod":"ping","METHOD":"elicit\u0061tion/create",` + rest + `}`,
 		"other case":       `{"method":"Elicitation/Create",` + rest + `}`,
 		"white space":      `{"method":" elicitation/create\n",` + rest + `}`,
@@ -68,6 +76,19 @@ func TestNoUnclearQuestionReachesThePersonDuringAStrangersCall(t *testing.T) {
 		}
 		if n := c.next("noise").noise; n.Reason != questionRefused {
 			t.Errorf("%s: noise is %+v", name, n)
+		}
+	}
+}
+
+// One rule of which names are one for all that is refused by its name.
+func TestEveryCharacterThatFoldsToALetterIsFoundInAMethod(t *testing.T) {
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		folded := fold.Name(string(r))
+		if plain := strings.Trim(folded, "abcdefghijklmnopqrstuvwxyz") == ""; plain && letters([]byte(string(r))) != folded {
+			t.Errorf("%U is %q to one and %q to the other", r, folded, letters([]byte(string(r))))
+		}
+		if r >= lastWide && strings.ContainsAny(folded, "abcdefghijklmnopqrstuvwxyz") {
+			t.Errorf("%U folds to %q", r, folded)
 		}
 	}
 }

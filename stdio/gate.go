@@ -3,7 +3,6 @@ package stdio
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
@@ -88,10 +87,7 @@ var errCareless = errors.New("this is tools/call to a careless reader; spell it 
 
 // resemblesCall reports whether a method is tools/call to a reader that ignores
 // case, form or white space, or stops at a NUL.
-func resemblesCall(method string) bool {
-	method, _, _ = strings.Cut(method, "\x00")
-	return fold.Same(strings.TrimSpace(method), "tools/call")
-}
+func resemblesCall(method string) bool { return fold.Method(method) == "tools/call" }
 
 // requestID is the raw id of a request, nil of what is none.
 func requestID(m *jsonrpc.Message) []byte {

@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
 // A skim looks at the outermost members of a line that cannot be read, or is too
@@ -183,8 +188,8 @@ func resemblesPersonal(method string) bool {
 }
 
 // letters is what the most forgiving reader makes of a name: escapes are
-// resolved, case does not matter, and all but letters is passed over, be it what
-// cannot be read.
+// resolved, case and form do not matter (package fold), and all but letters is
+// passed over, be it what cannot be read.
 func letters(raw []byte) string {
 	var out strings.Builder
 	for _, r := range string(unescaped(raw)) {
@@ -193,16 +198,33 @@ func letters(raw []byte) string {
 			out.WriteRune(r)
 		case 'A' <= r && r <= 'Z':
 			out.WriteRune(r - 'A' + 'a')
-		case r == '\u017F': // the long s
-			out.WriteByte('s')
-		case 'Ａ' <= r && r <= 'Ｚ': // full width
-			out.WriteRune(r - 'Ａ' + 'a')
-		case 'ａ' <= r && r <= 'ｚ':
-			out.WriteRune(r - 'ａ' + 'a')
+		case r >= utf8.RuneSelf:
+			out.WriteString(wideLetters()[r])
 		}
 	}
 	return out.String()
 }
+
+// wideLetters are the characters beyond ASCII that fold to letters of ASCII, among
+// others. They are looked up one by one, for a line may be long.
+var wideLetters = sync.OnceValue(func() map[rune]string {
+	all := map[rune]string{}
+	for r := rune(utf8.RuneSelf); r < lastWide; r++ {
+		plain := func(r rune) rune {
+			if 'a' <= r && r <= 'z' {
+				return r
+			}
+			return -1
+		}
+		if within := strings.Map(plain, fold.Name(string(r))); within != "" {
+			all[r] = within
+		}
+	}
+	return all
+})
+
+// lastWide is behind all such characters; a test holds it against Unicode.
+const lastWide = 0x20000
 
 // unescaped resolves the escapes of ASCII in any text, whatever else it holds.
 func unescaped(text []byte) []byte {
@@ -216,18 +238,38 @@ func unescaped(text []byte) []byte {
 			continue
 		}
 		i++
-		if text[i] != 'u' || i+5 > len(text) {
+		if text[i] != 'u' {
 			continue // what \n and \/ stand for is no letter
 		}
-		var r rune
-		for _, c := range bytes.ToLower(text[i+1 : i+5]) {
-			r = r<<4 | rune(bytes.IndexByte([]byte("0123456789abcdef"), c))
+		r := hex4(text[i+1:])
+		if r < 0 {
+			continue
 		}
-		if i += 4; r >= 0 {
-			out = append(out, string(r)...)
+		i += 4
+		if low := text[i+1:]; utf16.IsSurrogate(r) && bytes.HasPrefix(low, []byte(`\u`)) {
+			if whole := utf16.DecodeRune(r, hex4(low[2:])); whole != utf8.RuneError {
+				r = whole
+				i += 6
+			}
 		}
+		out = utf8.AppendRune(out, r)
 	}
 	return out
+}
+
+// hex4 is the number that text begins with, negative if there is none.
+func hex4(text []byte) (r rune) {
+	if len(text) < 4 {
+		return -1
+	}
+	for _, c := range bytes.ToLower(text[:4]) {
+		digit := bytes.IndexByte([]byte("0123456789abcdef"), c)
+		if digit < 0 {
+			return -1
+		}
+		r = r<<4 | rune(digit)
+	}
+	return r
 }
 
 // mentions reports whether anybody can find the name of a question for a person
@@ -235,10 +277,11 @@ func unescaped(text []byte) []byte {
 // anything that could hide one.
 func mentions(line []byte) bool {
 	for _, c := range line {
-		if c == '\\' || c >= 0x80 || c < ' ' || c == 'E' || c == 'S' {
+		if c == '\\' || c >= utf8.RuneSelf || c < ' ' {
 			all := letters(line)
 			return strings.Contains(all, "elicitation") || strings.Contains(all, "sampling")
 		}
 	}
-	return bytes.Contains(line, []byte("elicitation")) || bytes.Contains(line, []byte("sampling"))
+	small := bytes.ToLower(line)
+	return bytes.Contains(small, []byte("elicitation")) || bytes.Contains(small, []byte("sampling"))
 }

@@ -37,6 +37,13 @@ func Name(name string) string {
 	return name
 }
 
+// Method is [Name] of a method, as to which readers pass over white space around it
+// too.
+func Method(name string) string {
+	name, _, _ = strings.Cut(name, "\x00")
+	return Name(strings.TrimSpace(name))
+}
+
 // Append appends what [Name] returns. For ASCII it only allocates where dst has no
 // room.
 func Append[T Text](dst []byte, name T) []byte {
