@@ -185,3 +185,17 @@ func TestDelegationToTheNextInLine(t *testing.T) {
 	s.says("carol", agrees)
 	s.wantEnd(Allowed, "")
 }
+
+// The second of a chain was offered to pass a question on, and then told that this
+// cannot be (FINDINGS S15).
+func TestWhoMayPassItOnNoFurtherIsNotOfferedThat(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(passable(writeFile("alice"), "carol", "dave"))
+	offers := func(who string) bool { return strings.Contains(string(s.shown(who).Params), "delegateTo") }
+	if !offers("alice") {
+		t.Error("alice, who may, is not offered to pass it on")
+	}
+	if s.says("alice", passTo("carol")); offers("carol") {
+		t.Error("carol, who may not, is offered to pass it on")
+	}
+}
