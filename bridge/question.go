@@ -180,7 +180,7 @@ func (e *Engine) verified() bool { return e.trustUnverified || e.room.dialect.Ve
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
 	c := e.calls.asked[s.ID]
-	if s.Question != nil && s.Question.Method == reloadQuestion {
+	if s.Question != nil && s.Question.Method == approval.PolicyReload {
 		e.reloadSettled(s)
 		return
 	}

@@ -23,7 +23,7 @@ func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string)
 			return approval.BadArguments
 		}
 	}
-	if q.Method == reloadQuestion {
+	if q.Method == approval.PolicyReload {
 		return ""
 	}
 	d := e.decideAgain(q, arguments)
@@ -37,7 +37,7 @@ func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string)
 // is given back for as long as it takes, and taken for the arguments as they
 // are now.
 func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Decision {
-	if q.Method == reloadQuestion { // which no policy decides about
+	if q.Method == approval.PolicyReload { // which no policy decides about
 		return policy.Decision{Verdict: policy.Allow}
 	}
 	c := e.calls.byQuestion(q)

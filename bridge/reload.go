@@ -1,7 +1,7 @@
 package bridge
 
 import (
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -14,9 +14,6 @@ import (
 // policy in force waits for a yes at this machine, as a question that looks like
 // any other there; one that is only stricter counts at once. Nothing else of a
 // waiting file counts either. A start takes the file as it stands.
-
-// reloadQuestion is the method of that question. No server knows it.
-const reloadQuestion = approval.PolicyReload
 
 // reloadAgain is when it is asked again that could not be.
 const reloadAgain = time.Minute
@@ -62,14 +59,14 @@ func (e *Engine) dropWaiting(reason string) {
 // askToReload puts the question to the person at this machine.
 func (e *Engine) askToReload() {
 	w := e.waiting
-	q := approval.Question{Caller: "the policy file", Via: "request", Method: reloadQuestion, Args: w.arguments(),
+	q := approval.Question{Caller: "the policy file", Via: "request", Method: approval.PolicyReload, Args: w.arguments(),
 		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: 24 * time.Hour, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash()}
 	id, acts := e.desk.Open(e.now, q)
 	w.id = id
 	e.note(Record{Event: "reload_waiting", Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
-	e.act(slices.Clone(acts))
+	e.act(acts)
 }
 
 // arguments are what the person reads before saying yes.
@@ -83,7 +80,11 @@ func (w *waiting) arguments() []byte {
 		}
 		b = jsonrpc.AppendQuote(b, each)
 	}
-	b = jsonrpc.AppendQuote(append(b, `],"sha256":`...), w.policy.Hash())
+	b = append(b, ']')
+	if more := len(w.looser) - most; more > 0 {
+		b = strconv.AppendInt(append(b, `,"more":`...), int64(more), 10)
+	}
+	b = jsonrpc.AppendQuote(append(b, `,"sha256":`...), w.policy.Hash())
 	return append(b, '}')
 }
 
@@ -108,18 +109,31 @@ func (e *Engine) reloadSettled(s approval.Settled) {
 		e.waiting = nil // until the file is changed again
 	case e.stopping:
 		e.waiting = nil
-	default: // nobody could be asked, or nobody answered within a day: it goes on waiting
-		w.id = ""
-		w.again = e.alarms.set(e.now.Add(max(s.Retry, reloadAgain)), e.askToReload)
+	default: // nobody could be asked, or nobody answered within a day
+		e.askToReloadLater(s.Retry)
 	}
 	e.note(r)
 }
 
-// reloadSynced: the yes is on disk, or could not be put there.
+// askToReloadLater has the file go on waiting.
+func (e *Engine) askToReloadLater(after time.Duration) {
+	w := e.waiting
+	w.id, w.ticket = "", 0
+	w.again = e.alarms.set(e.now.Add(max(after, reloadAgain)), e.askToReload)
+}
+
+// reloadSynced: the yes is on disk, or could not be put there. Then the file waits for
+// another one: whoever agreed would not know that it does not count.
 func (e *Engine) reloadSynced(ev Synced) {
 	w := e.waiting
-	e.waiting = nil
-	if ev.Err == nil && !e.stopping {
+	switch {
+	case e.stopping:
+		e.waiting = nil
+	case ev.Err != nil:
+		e.note(Record{Event: "reload_decided", Verdict: "deny", Question: w.id, Reason: auditReason, Detail: ev.Err.Error()})
+		e.askToReloadLater(0)
+	default:
+		e.waiting = nil
 		e.reload(w.policy)
 	}
 }

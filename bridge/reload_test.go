@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,40 @@ func TestAPolicyThatWaitsIsAskedAboutAgain(t *testing.T) {
 	v, _ := s.engine.View(s.now, ids[0], true)
 	if s.decides(v, yes); !s.mayDelete() {
 		t.Error("it does not count")
+	}
+}
+
+// The person had been told that it counts, and it did not until it was saved again.
+func TestAYesToAPolicyThatCouldNotBePutOnRecordWasSwallowed(t *testing.T) {
+	s := reloadStage(t)
+	v, _ := s.saves(looserRules)
+	s.synced = false
+	s.decides(v, yes)
+	s.do(Synced{Ticket: s.tickets[0], Err: errors.New("disk full")})
+	s.tickets, s.synced = nil, true
+	if !s.noted("reload_decided", "audit_unavailable") {
+		t.Errorf("nothing says so: %+v", s.notes)
+	}
+	s.pass(2 * time.Minute)
+	ids := s.engine.desk.Resolve("")
+	if len(ids) != 1 {
+		t.Fatalf("%d questions", len(ids))
+	}
+	v, _ = s.engine.View(s.now, ids[0], true)
+	if s.decides(v, yes); !s.mayDelete() {
+		t.Error("it does not count")
+	}
+}
+
+func TestWhatIsLooserBeyondAHundredWasLeftOutWithoutAWord(t *testing.T) {
+	s := reloadStage(t)
+	var many strings.Builder
+	for i := range 130 {
+		fmt.Fprintf(&many, " - {name: r%d, allow: [tool_%d]}\n", i, i)
+	}
+	v, _ := s.saves("version: 1\ndefault: deny\nrules:\n" + many.String())
+	if text := v.Text(); !strings.Contains(text, "tool_99") || strings.Contains(text, "tool_120") || !strings.Contains(text, "/more = 30") {
+		t.Error(text)
 	}
 }
 

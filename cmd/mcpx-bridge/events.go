@@ -201,6 +201,9 @@ func inWords(r *bridge.Record) string {
 	case "reload_waiting":
 		return fmt.Sprintf("the policy file lets more through than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): %s", r.Detail) + andMore(r.Count-1)
 	case "reload_decided":
+		if r.Reason == "audit_unavailable" {
+			return "the yes to the policy file could not be put on record (" + r.Detail + ") and does not count; somebody is asked again in a minute"
+		}
 		return "the policy file that lets more through: " + r.Verdict + deciders(r)
 	case "revoked":
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
