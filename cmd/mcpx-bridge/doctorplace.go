@@ -159,7 +159,9 @@ func (d *doctor) named(file string) string {
 // seat joins the topic over the network, as callers do.
 func (d *doctor) seat(ctx context.Context) {
 	if d.used {
-		d.report("seat", "not tried: "+d.b.door.opt.ID+" is in use by another bridge here, which would lose it for a moment", nil)
+		id := d.b.door.opt.ID
+		d.report("seat", "not tried: another program here goes by the id "+id+", and would lose its seat for a moment", nil,
+			"while both run, each puts the other out by turns; give this one another --id")
 		return
 	}
 	d.b.door.overNetwork = true
