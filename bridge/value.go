@@ -51,6 +51,15 @@ func (b values) at(i int) (v any, next int) {
 		if b.mute {
 			return "", end
 		}
+		escapes := bytes.Count(text[i:end], []byte(`\`))
+		if b.left != nil {
+			if *b.left -= 3*(end-i)/4 + workEscape*escapes; *b.left < 0 {
+				return nil, len(text)
+			}
+		}
+		if escapes == 0 {
+			return string(text[i+1 : end-1]), end
+		}
 		s, _ := jsonrpc.Unquote(text[i:end])
 		return s, end
 	case 't':

@@ -66,6 +66,7 @@ func TestASchemaHeldEverybodyUp(t *testing.T) {
 		{"many members, and which are left", `{"unevaluatedProperties":true,"anyOf":[` + strings.Join(alternatives[:80], ",") + `]}`, `{` + manyNames(20_000) + `}`},
 		{"a list of long numbers", `{"properties":{"a":{"items":{"enum":[` + times(`1.`+strings.Repeat("5", 900), 1000) + `]}}}}`, `{"a":[` + times(`2.5`, 100) + `]}`},
 		{"many members of which nothing is said", `{"properties":{"a":{"minProperties":1}}}`, `{"a":{` + manyNames(60_000) + `}}`},
+		{"escapes", `{"properties":{"a":{"maxLength":9000000}}}`, `{"a":"` + strings.Repeat(`\u00e9`, 2_500_000) + `"}`},
 		{"many things", `{"properties":{"a":{"items":{"type":"integer"}}}}`, `{"a":[` + times(`1`, 250_000) + `]}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,6 +91,7 @@ func TestASchemaHeldEverybodyUp(t *testing.T) {
 func TestWhatIsLargeButSimpleIsChecked(t *testing.T) {
 	for _, c := range []struct{ schema, arguments string }{
 		{`{"properties":{"a":{"maxLength":9000000}}}`, `{"a":"` + strings.Repeat("A", 8<<20) + `"}`},
+		{`{"properties":{"mode":{"enum":["w"]},"a":{"maxLength":16000000}}}`, `{"a":"` + strings.Repeat("A", 15<<20) + `","mode":"w"}`},
 		{`{"properties":{"a":{"pattern":"^[a-z0-9+/=]*$"}}}`, `{"a":"` + strings.Repeat("a", 256<<10) + `"}`},
 		{`{"$defs":{"n/m":{"type":"object","properties":{"x":{"$ref":"#/$defs/n~1m"}}}},"$ref":"#/$defs/n~1m"}`, strings.Repeat(`{"x":`, 40) + `{}` + strings.Repeat("}", 40)},
 		{`{"properties":{"schema":{"$ref":"https://json-schema.org/draft/2020-12/schema"}}}`, `{"schema":{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}}}}}}}`},

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -97,9 +98,10 @@ func (j *judgement) arguments() (*value, error) {
 		return nil, errTooMuch
 	}
 	if !j.read {
-		j.read = true
-		j.args, j.argsErr = readObject(j.Args)
-		j.spend(len(j.Args) / 2)
+		j.read, j.argsErr = true, errTooMuch
+		if j.spend(3*len(j.Args)/4 + 8*bytes.Count(j.Args, []byte(`\`))) { // an escape is read by itself
+			j.args, j.argsErr = readObject(j.Args)
+		}
 	}
 	return j.args, j.argsErr
 }

@@ -19,35 +19,95 @@ var usualSecrets = redaction{keys: globs{"*token*", "*password*", "*secret*"}}
 
 // hides reports whether the way leads to, or through, something hidden.
 func (r redaction) hides(way []string) bool {
+	h := newHider(r)
 	for i := range way {
-		if r.stops(way[:i+1]) {
+		if h.stops(way[:i+1]) {
 			return true
 		}
 	}
 	return false
 }
 
+// A hider goes through arguments with a redaction. To fold a name beyond ASCII takes
+// its time, so it does that once for each, and for no more than [maxFolded] bytes of
+// them: what stands behind others is hidden (FINDINGS M3).
+type hider struct {
+	redaction
+	named  map[string]bool // names beyond ASCII, and whether the keys hide them
+	folded map[string]string
+	left   int // bytes that may still be folded
+}
+
+func newHider(r redaction) *hider {
+	return &hider{redaction: r, left: maxFolded}
+}
+
 // stops reports whether what stands at the end of the way is hidden, whatever is
 // before it. A key that is longer than any name is hidden too, since looking for
 // patterns in it takes long.
-func (r redaction) stops(way []string) bool {
+func (h *hider) stops(way []string) bool {
 	last := way[len(way)-1]
 	if len(last) > maxName {
-		return len(r.keys) > 0
+		return len(h.keys) > 0
 	}
-	if _, ok := r.keys.match(strings.ToLower(last)); ok {
-		return true
-	}
-	if folded := fold.Name(last); !fold.Plain(last) {
-		if _, ok := r.keys.match(folded); ok {
-			return true
-		}
-	}
-	return slices.ContainsFunc(r.pointers, func(p []string) bool { return leads(p, way) })
+	return h.names(last) || slices.ContainsFunc(h.pointers, func(p []string) bool { return h.leads(p, way) })
 }
 
-func leads(pointer, way []string) bool {
-	return slices.EqualFunc(pointer, way, func(p, w string) bool { return p == "*" || p == w || fold.Same(p, w) })
+// names reports whether the keys hide what has this name.
+func (h *hider) names(name string) bool {
+	if len(h.keys) == 0 {
+		return false
+	}
+	if fold.Plain(name) {
+		_, ok := h.keys.match(strings.ToLower(name))
+		return ok
+	}
+	hidden, known := h.named[name]
+	if known {
+		return hidden
+	}
+	folded, ok := h.fold(name)
+	if !ok {
+		return true
+	}
+	_, lower := h.keys.match(strings.ToLower(name))
+	_, alike := h.keys.match(folded)
+	if h.named == nil {
+		h.named = map[string]bool{}
+	}
+	h.named[name] = lower || alike
+	return lower || alike
+}
+
+func (h *hider) leads(pointer, way []string) bool {
+	return slices.EqualFunc(pointer, way, func(p, w string) bool { return p == "*" || p == w || h.same(p, w) })
+}
+
+// same is [fold.Same] for a step of a pointer and one of the way, and true where that
+// cannot be told any more.
+func (h *hider) same(p, w string) bool {
+	if fold.Plain(w) {
+		return fold.Same(p, w)
+	}
+	folded, ok := h.fold(w)
+	return !ok || folded == fold.Name(p)
+}
+
+// fold is [fold.Name] of a name beyond ASCII, and false where too many were folded.
+func (h *hider) fold(name string) (string, bool) {
+	if folded, known := h.folded[name]; known {
+		return folded, true
+	}
+	if len(name) > h.left {
+		return "", false
+	}
+	h.left -= len(name)
+	if h.folded == nil {
+		h.folded = map[string]string{}
+	}
+	folded := fold.Name(name)
+	h.folded[name] = folded
+	return folded, true
 }
 
 var (
@@ -68,7 +128,7 @@ func (p *Policy) Redact(args []byte) []byte {
 	}
 	var out []byte
 	from := 0
-	p.redact.walk(root, nil, func(v *value) {
+	newHider(p.redact).walk(root, nil, func(v *value) {
 		out = append(append(out, args[from:v.start]...), hiddenValue...)
 		from = v.end
 	})
@@ -80,12 +140,12 @@ func (p *Policy) Redact(args []byte) []byte {
 
 // walk calls hide for the outermost hidden values, from left to right. The way
 // is only good until the next step.
-func (r redaction) walk(v *value, way []string, hide func(*value)) {
+func (h *hider) walk(v *value, way []string, hide func(*value)) {
 	for i := range v.items {
-		if here := append(way, v.step(i)); r.stops(here) {
+		if here := append(way, v.step(i)); h.stops(here) {
 			hide(&v.items[i])
 		} else {
-			r.walk(&v.items[i], here, hide)
+			h.walk(&v.items[i], here, hide)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (p *Policy) names(text string) bool {
 		_, size := utf8.DecodeRuneInString(text[start:])
 		text = text[start+size:]
 	}
-	return text != "" && p.redact.stops([]string{text})
+	return text != "" && newHider(p.redact).stops([]string{text})
 }
 
 // valueEnd is where a value ends: at its second quotation mark, else at white space or a mark

@@ -13,10 +13,11 @@ const mostWork = 20_000_000
 
 // What is longer is not looked at by tests whose time grows faster than the text.
 const (
-	maxPath = 32 << 10  // bytes of a text that under, glob or host compares
-	maxText = 256 << 10 // bytes of a text that a regular expression is held against
-	maxWhen = 64 << 10  // bytes of each text that an expression of CEL can see
-	maxName = 1 << 10   // bytes of what is called; only the pattern * fits what is longer
+	maxPath   = 32 << 10  // bytes of a text that under, glob or host compares
+	maxText   = 256 << 10 // bytes of a text that a regular expression is held against
+	maxWhen   = 64 << 10  // bytes of each text that an expression of CEL can see
+	maxFolded = 64 << 10  // bytes of different names beyond ASCII that redaction looks at
+	maxName   = 1 << 10   // bytes of what is called; only the pattern * fits what is longer
 )
 
 var (

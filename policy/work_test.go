@@ -20,6 +20,7 @@ var worst = []struct{ name, condition, args, why string }{
 	{"many paths", `args: {"/paths/*": {glob: ["**/.ssh/**"]}}`, `{"paths":[` + times(`"`+strings.Repeat("/aé%41", 300)+`"`, 2000) + `]}`, "too much"},
 	{"many patterns", `args: {"/paths/*": {glob: [` + times(`"**/a*b*c*d/**/e"`, 200) + `]}}`, `{"paths":[` + times(`"`+strings.Repeat("/a", 100)+`"`, 1000) + `]}`, "too much"},
 	{"many values", `args: {path: {is: x}}`, `{"a":[` + times(`{}`, 50_001) + `]}`, "too much"},
+	{"escapes", `args: {path: {is: x}}`, `{"path":"y","a":"` + strings.Repeat(`\u00e9`, 2_500_000) + `"}`, "too much"},
 	{"a long text", `args: {text: {regex: "x.*"}}`, `{"text":"` + strings.Repeat("a", 256<<10+1) + `"}`, "too long"},
 	{"dense matches", `args: {text: {regex: ".*A[0-9A-Z]{400}b.*"}}`, `{"text":"` + strings.Repeat("A", 200<<10) + `"}`, "too much"},
 	{"a text sought often", `args: {text: {has: [` + times(`aaaaaaaaaaaab`, 9) + `]}}`, `{"text":"` + strings.Repeat("a", 4<<20) + `"}`, "too much"},
@@ -95,5 +96,32 @@ func TestALongKeyMadeHidingSlow(t *testing.T) {
 	key := strings.Repeat("a", 1<<20)
 	if got := string(p.Redact([]byte(`{"` + key + `":[` + times("0", 40_000) + `],"b":1}`))); got != `{"`+key+`":"[redacted]","b":1}` {
 		t.Errorf("got %.100s … %s", got, got[len(got)-100:])
+	}
+}
+
+// Folding takes its time, and a long way was folded again for each key below it. A key
+// beyond ASCII that has not been seen before is folded once, and up to a bound; what
+// stands behind others is hidden.
+func TestKeysBeyondASCIIMadeHidingSlow(t *testing.T) {
+	below := strings.Builder{}
+	for i := range 16_000 {
+		fmt.Fprintf(&below, `,"k%d":0`, i)
+	}
+	long, many := strings.Repeat("é", 500), strings.Builder{}
+	for i := range 100 {
+		fmt.Fprintf(&many, `,"%s%d":0`, long, i)
+	}
+	p := load(t, `{default: ask, redact: ["/a/b", "/*/*/c", "/ключ"]}`)
+	for _, c := range []struct{ args, want string }{
+		{`{"` + strings.Repeat("é", 50_000) + `":{` + below.String()[1:] + `,"b":1},"b":1}`, `{"` + strings.Repeat("é", 50_000) + `":{` + below.String()[1:] + `,"b":"[redacted]"},"b":1}`},
+		{`{"l":[` + times(`{"имя":1}`, 10_000) + `],"КЛЮЧ":1}`, `{"l":[` + times(`{"имя":1}`, 10_000) + `],"КЛЮЧ":"[redacted]"}`},
+	} {
+		if got := string(p.Redact([]byte(c.args))); got != c.want {
+			t.Errorf("got %.60s … %s", got, got[len(got)-100:])
+		}
+	}
+	got := string(p.Redact([]byte("{" + many.String()[1:] + "}")))
+	if hidden := strings.Count(got, "[redacted]"); hidden < 10 || hidden > 90 {
+		t.Errorf("%d of 100 are hidden", hidden)
 	}
 }

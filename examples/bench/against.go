@@ -172,6 +172,7 @@ func (r *report) pairHead(against string) {
 old      %s
 
 Figures are medians over the rounds; new : old is the median of the ratios within a round, and behind it are its quartiles.
+Work is what all parts have had of a processor for each call: it hangs least on what else the machine does.
 `, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.pairs.rounds, r.plan.pairs.ms, against)
 }
 
@@ -179,7 +180,10 @@ func (r *report) pairCell(at cell, rounds []round) {
 	for _, pair := range [][2]string{{ours, oldOurs}, {hosting, oldHosting}} {
 		name := fmt.Sprintf("%s, %s, %d in flight", pair[0], sizeText(at.size), at.inFlight)
 		fmt.Fprintf(r.out, "\n%-32s %12s %12s %12s\n", name, "new", "old", "new : old")
-		for _, m := range measures {
+		for _, m := range append(slices.Clone(measures), measure{"work", func(r result) float64 { return r.busy }, micros}) {
+			if m.of(rounds[0][pair[0]]) == 0 {
+				continue // the system does not say
+			}
 			of := func(who string) []float64 { return each(rounds, func(r round) float64 { return m.of(r[who]) }) }
 			r.pair(name+", "+m.name, m.show, of(pair[0]), of(pair[1]), m.name == "calls/s")
 		}

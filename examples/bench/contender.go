@@ -35,6 +35,8 @@ type result struct {
 	P50       float64 `json:"p50"` // nanoseconds
 	P99       float64 `json:"p99"`
 	Max       float64 `json:"max"`
+
+	busy float64 // of the parts, for each call, in ns; 0 if that is not known
 }
 
 // A contender is one way from a caller to the server, with its load.
@@ -81,10 +83,12 @@ func withLoad(s *stage.Stage, start func(*stage.Stage) (*contender, []string, er
 
 // turn measures once.
 func (c *contender) turn(o order) (r result, err error) {
+	before := busy(c.parts)
 	if err = tell(c.load, o, &r); err != nil {
-		err = fmt.Errorf("%s: %w", c.name, err)
+		return r, fmt.Errorf("%s: %w", c.name, err)
 	}
-	return r, err
+	r.busy = (busy(c.parts) - before) / float64(r.Calls)
+	return r, nil
 }
 
 // tell gives a load an order and reads the result.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,28 @@ func resident(parts []*stage.Process) int64 {
 				return 0
 			}
 			sum += kib << 10
+		}
+	}
+	return sum
+}
+
+// busy is how many nanoseconds the threads of the parts have had a processor, 0 where
+// the system does not say so in /proc.
+func busy(parts []*stage.Process) float64 {
+	var sum float64
+	for _, p := range parts {
+		threads, _ := filepath.Glob("/proc/" + strconv.Itoa(p.PID) + "/task/*/schedstat") // the pattern is a good one
+		for _, file := range threads {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				continue // the thread has ended
+			}
+			ran, _, _ := strings.Cut(string(text), " ")
+			ns, err := strconv.ParseFloat(ran, 64)
+			if err != nil {
+				return 0
+			}
+			sum += ns
 		}
 	}
 	return sum

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
 
 // A strain is an input and what it is judged by: the two that take long together.
@@ -34,8 +36,13 @@ func rule(condition string) string {
 	return "{deny: large, " + condition + "}, {allow: large, " + condition + "}"
 }
 
-// twoPatterns take what the validator may do, within a few per cent.
-const twoPatterns = `{"properties":{"a":{"pattern":".*A[0-9A-Z]{30}b|c"},"b":{"pattern":".*A[0-9A-Z]{30}b|d"}}}`
+// twoPatterns let what is only A pass, at the end.
+const twoPatterns = `{"properties":{"a":{"pattern":".*A[0-9A-Z]{30}b|A$"},"b":{"pattern":".*A[0-9A-Z]{30}b|A$"}}}`
+
+// twice begins arguments with so much for each of them.
+func twice(n int) string {
+	return `{"a":"` + strings.Repeat("A", n) + `","b":"` + strings.Repeat("A", n) + `"`
+}
 
 // strains are what was found to take long (FINDINGS M3), and what fits just
 // within the bounds that were set to that. Each subject has several: which is the
@@ -120,20 +127,28 @@ func schemaStrains() []strain {
 	}
 }
 
+// readable is what somebody may be asked about.
+const readable = approval.MaxAsked - 16
+
 const asksAlice = "{ask: large, as: alice}"
 
 func askedStrains() []strain {
 	return []strain{
-		{of: "redaction", name: "asked, 49 000 keys", rules: asksAlice, top: `redact: ["*a*b*c*token*", "/x/*/y"]`, payload: func() string { return list("a", times(`{"`+strings.Repeat("ab", 100)+`":1}`, 24_000)) }},
-		{of: "redaction", name: "asked, secrets", rules: asksAlice, payload: func() string { return list("a", times(`{"token":"x"}`, 24_000)) }},
-		{of: "redaction", name: "asked, keys beyond ASCII", rules: asksAlice, payload: func() string { return list("a", times(`{"`+strings.Repeat("é", 5)+`":1}`, 24_000)) }},
+		{of: "redaction", name: "8000 long keys", rules: asksAlice, top: `redact: ["*a*b*c*token*", "/x/*/y"]`, payload: func() string { return list("a", times(`{"`+strings.Repeat("ab", 62)+`":1}`, 8000)) }},
+		{of: "redaction", name: "8000 secrets", rules: asksAlice, payload: func() string { return list("a", times(`{"token":"x"}`, 8000)) }},
+		{of: "redaction", name: "8000 keys beyond ASCII", rules: asksAlice, payload: func() string { return list("a", times(`{"`+strings.Repeat("é", 15)+`":1}`, 8000)) }},
 		{of: "redaction", name: "reason of a proposal", rules: asksAlice, kind: "reason", payload: func() string { return strings.Repeat("token=a ", room/8) }},
 		{of: "asked", name: "15 MiB of text", rules: asksAlice, payload: func() string { return text("a", strings.Repeat("a", room)) }},
-		{of: "asked", name: "15 MiB of escapes", rules: asksAlice, payload: func() string { return text("a", strings.Repeat(`\u00e9`, room/6)) }},
-		{of: "asked", name: "15 MiB beyond ASCII", rules: asksAlice, payload: func() string { return text("a", strings.Repeat("é", room/2)) }},
 		{of: "asked", name: "15 MiB that nobody sees", rules: asksAlice, payload: func() string { return text("a", strings.Repeat("\u200b", room/3)) }},
 		{of: "asked", name: "250 000 things", rules: asksAlice, payload: func() string { return list("a", times(`{}`, 250_000)) }},
-		{of: "asked", name: "40 000 keys", rules: asksAlice, payload: func() string { return keys("k", 40_000) }},
+		{of: "asked", name: "1 MiB of text", rules: asksAlice, payload: func() string { return text("a", strings.Repeat("a", readable)) }},
+		{of: "asked", name: "1 MiB of escapes", rules: asksAlice, payload: func() string { return text("a", strings.Repeat(`\u00e9`, readable/6)) }},
+		{of: "asked", name: "1 MiB of line breaks", rules: asksAlice, payload: func() string { return text("a", strings.Repeat(`\n`, readable/2)) }},
+		{of: "asked", name: "1 MiB beyond ASCII", rules: asksAlice, payload: func() string { return text("a", strings.Repeat("é", readable/2)) }},
+		{of: "asked", name: "1 MiB that nobody sees", rules: asksAlice, payload: func() string { return text("a", strings.Repeat("\u200b", readable/3)) }},
+		{of: "asked", name: "16 000 keys", rules: asksAlice, payload: func() string { return keys("k", 16_000) }},
+		{of: "asked", name: "16 000 keys beyond ASCII", rules: asksAlice, payload: func() string { return keys("ключ", 16_000) }},
+		{of: "asked", name: "a proposal, 1 MiB", rules: asksAlice, kind: "proposal", payload: func() string { return text("a", strings.Repeat(`\u200b`, readable/6)) }},
 		{of: "asked", name: "a proposal, 15 MiB", rules: asksAlice, kind: "proposal", payload: func() string { return text("a", strings.Repeat("a", room)) }},
 		{of: "asked", name: "a proposal, 250 000 things", rules: asksAlice, kind: "proposal", payload: func() string { return list("a", times(`{}`, 250_000)) }},
 	}
@@ -152,11 +167,14 @@ func otherStrains() []strain {
 		{of: "any rule", name: "keys beyond ASCII", rules: rule(`args: {a: {is: x}}`), payload: func() string { return keys("é", 20_000) }},
 		{of: "any rule", name: "every string, 49 000", rules: rule(`args: {"**": {has: [xyz]}}`), payload: func() string { return list("b", times(`"`+strings.Repeat("a", 300)+`"`, 49_000)) }},
 		{of: "any rule", name: "a uri of 15 MiB", rules: `{deny: "file*x*", methods: [resources/read]}, {ask: "*", methods: [resources/read], as: alice}`, kind: "uri", payload: func() string { return strings.Repeat("a", room) }},
-		{of: "together", name: "schema, regex, escapes, asked", schema: twoPatterns, rules: `{allow: large, args: {a: {regex: ".*A[0-9A-Z]{40}b.*"}}}, {ask: large, as: alice}`, payload: func() string {
-			return `{"a":"` + strings.Repeat("A", 66_000) + `","b":"` + strings.Repeat("A", 66_000) + `","c":"` + strings.Repeat(`\u00e9`, (room-132_000)/6) + `"}`
+		{of: "together", name: "schema, regex, escapes", schema: twoPatterns, rules: rule(`args: {a: {regex: ".*A[0-9A-Z]{60}b.*"}}`), payload: func() string {
+			return twice(43_000) + `,"c":"` + strings.Repeat(`\u00e9`, 700_000) + `"}`
 		}},
-		{of: "together", name: "schema, regex, beyond ASCII", schema: twoPatterns, rules: rule(`args: {a: {regex: ".*A[0-9A-Z]{40}b.*"}}`), payload: func() string {
-			return `{"a":"` + strings.Repeat("A", 66_000) + `","b":"` + strings.Repeat("A", 66_000) + `","c":"` + strings.Repeat("é", (room-132_000)/2) + `"}`
+		{of: "together", name: "schema, regex, beyond ASCII", schema: twoPatterns, rules: rule(`args: {a: {regex: ".*A[0-9A-Z]{60}b.*"}}`), payload: func() string {
+			return twice(35_000) + `,"c":"` + strings.Repeat("é", (room-70_000)/2) + `"}`
+		}},
+		{of: "together", name: "schema, regex, redaction, asked", schema: twoPatterns, rules: `{allow: large, args: {a: {regex: ".*A[0-9A-Z]{60}b.*"}}}, ` + asksAlice, payload: func() string {
+			return twice(28_000) + `,"c":[` + times(`{"`+strings.Repeat("é", 15)+`":1}`, 8000) + `]}`
 		}},
 		{of: "no rule", name: "15 MiB of text", payload: func() string { return text("a", strings.Repeat("a", room)) }},
 		{of: "no rule", name: "250 000 things", payload: func() string { return list("a", times(`{}`, 250_000)) }},
