@@ -349,3 +349,42 @@ func TestARequestForAProposalThatIsAskedAboutIsPutToo(t *testing.T) {
 	s.requests("alice", "r1", "p1", "write_file") // who alone may decide, but not about her own call
 	s.has(strings.Join(s.frames, ""), `"correlation_id":["r1"]`, "-31003")
 }
+
+// In each dialect, at any gateway: who answers under another id, or without a link
+// where there must be one, is asked again with what was wrong, and may then answer
+// (FINDINGS D6).
+func TestAnApproverWhoseAnswerNamesNothingIsToldSo(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.write()
+		first := s.question()
+		s.says("alice", "a1", wire.Response, elicitation, "", "nothing", `{"jsonrpc":"2.0","id":0,"result":`+yes+`}`)
+		again := s.question()
+		s.has(again.params, "Please answer again: an answer names its question")
+		if again.to != "alice" || again.env == first.env || s.asked() != 0 {
+			t.Fatalf("asked again: %s; it ran %d times", again.frame, s.asked())
+		}
+		s.answers("alice", again, true, yes)
+		s.crossed(`{"path":"/a","text":"x"}`)
+	})
+}
+
+// Answers of those who were not asked went on record one by one, so that anybody in the
+// topic could fill the disk (FINDINGS M7).
+func TestAnswersThatCountForNothingAreSummedUp(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.write()
+		a := s.question()
+		for i := range 1000 {
+			s.says("mallory", fmt.Sprint("m", i), wire.Response, elicitation, "", a.env, `{"jsonrpc":"2.0","id":`+a.id+`,"result":`+yes+`}`)
+		}
+		if n := s.count("foreign_answer", "wrong_sender"); n == 0 || n > 250 {
+			t.Errorf("%d are on record", n)
+		}
+		s.pass(sumEvery)
+		if !s.noted("dropped", "summed_up") {
+			t.Error("the rest is not")
+		}
+		s.answers("alice", a, true, yes)
+		s.crossed(`{"path":"/a","text":"x"}`)
+	})
+}

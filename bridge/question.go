@@ -105,6 +105,9 @@ func (e *Engine) act(acts []approval.Act) {
 			if a.Who != (approval.Who{}) {
 				r.By = []string{a.Who.String()}
 			}
+			if countsForNothing(a) && !e.itemised(a.Who.ID) {
+				continue
+			}
 			e.note(r)
 			e.do(Told{a})
 		case approval.Settled:
@@ -112,6 +115,11 @@ func (e *Engine) act(acts []approval.Act) {
 		}
 	}
 	e.acting, e.acts = false, nil
+}
+
+// countsForNothing: a participant can have such a record written as often as it likes.
+func countsForNothing(a approval.Noted) bool {
+	return a.Who.Door == approval.Topic && (a.Event == "foreign_answer" || a.Event == "late_answer")
 }
 
 func (e *Engine) show(a approval.Show) {

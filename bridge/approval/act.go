@@ -17,7 +17,7 @@ type (
 		RPC     []byte    // JSON-RPC id, raw
 		Params  []byte    // of elicitation/create
 		By      time.Time // when this person's time is up
-		Why     string    // "" the first time, else delegated, invalid_delegation, edited, rejoined, reconnected
+		Why     string    // "" the first time, else delegated, invalid_delegation, misanswered, edited, rejoined, reconnected
 		Problem string    // what was wrong with this person's last answer, in words; "" if nothing
 		Digest  Digest
 	}

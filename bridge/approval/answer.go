@@ -26,7 +26,7 @@ type Answer struct {
 }
 
 // Answer takes what somebody said. No acts: it answers nothing of ours.
-// Answers that cannot count are only noted, and no frame tells their sender.
+// Answers that cannot count are noted. Only who was asked is told, by being asked again.
 func (d *Desk) Answer(now time.Time, a Answer) []Act {
 	d.begin(now)
 	if a.Who.Door == Topic {
@@ -53,13 +53,41 @@ func (d *Desk) fromTopic(a *Answer) {
 	id := cmp.Or(linked, named)
 	switch {
 	case id == "":
+		d.correct(d.openFor(a.Who), a, "an answer names its question, as correlation_id or by the id of the request, and yours named none")
 	case linked == "" && (len(a.Corr) > 0 || a.Linked), astray, several:
 		d.foreign(id, a, "bad_correlation")
+		d.correct(d.asks[id], a, "an answer names one question, as correlation_id where the dialect has one, and yours named another too, or named it elsewhere")
 	case a.Method != "" && a.Method != "elicitation/create":
 		d.foreign(id, a, "wrong_kind")
+		d.correct(d.asks[id], a, "your answer was of another kind than that of an elicitation")
 	default:
 		d.toAsk(id, a)
 	}
+}
+
+// correct puts a question once more to whom it was put, and whose answer cannot count:
+// they would wait for what they think has been said (FINDINGS D6). Once is all, or a
+// program that always errs would be asked for ever. What they were asked before counts on.
+func (d *Desk) correct(k *ask, a *Answer, problem string) {
+	if k == nil || k.s.who != a.Who || k.s.state != beingAsked || k.s.corrected || k.s.till.Sub(d.now) < leftToPassOn {
+		return
+	}
+	k.s.corrected = true
+	d.show(k.p, k.s, "misanswered", problem)
+}
+
+// openFor is what somebody was asked last about the oldest question that they have open,
+// nil if they have none.
+func (d *Desk) openFor(w Who) *ask {
+	if d.before[w] == 0 {
+		return nil
+	}
+	for _, p := range d.inOrder() {
+		if s := p.find(w); s != nil && s.state == beingAsked && len(s.asks) > 0 {
+			return s.asks[len(s.asks)-1]
+		}
+	}
+	return nil
 }
 
 // linked returns the question of ours that links name, the first one if they name several.

@@ -140,18 +140,81 @@ func TestAI03AnAnswerMustAgreeInEveryPlace(t *testing.T) {
 				s.wantEnd(Allowed, "")
 				return
 			case "-":
-				if len(acts) > 0 {
+				if count[Noted](acts) > 0 {
 					t.Errorf("%v", acts)
 				}
 			default:
-				if n := s.wantNoted("foreign_answer", c.reason); len(acts) != 1 || n.ID != id || n.Who != a.Who {
+				if n := s.wantNoted("foreign_answer", c.reason); count[Noted](acts) != 1 || n.ID != id || n.Who != a.Who {
 					t.Errorf("%v", acts)
 				}
+			}
+			asked, again := acts[len(acts)-1].(Show)
+			if wasAsked := a.Who == Participant("alice"); count[Settled](acts) > 0 || again != wasAsked || again && (asked.Why != "misanswered" || asked.To != a.Who) {
+				t.Errorf("%v", acts)
 			}
 			s.wantPending(id)
 			s.says("alice", approves)
 			s.wantEnd(Allowed, "")
 		})
+	}
+}
+
+// An approver whose answer could not count heard nothing and waited, at any gateway but
+// ours (FINDINGS D6). A program that always errs is not asked for ever.
+func TestWhoAnswersWronglyIsAskedAgainOnce(t *testing.T) {
+	s := newStage(t, Options{})
+	id := s.open(writeFile("alice", "carol"))
+	first := s.shown("alice")
+	for i := range 3 {
+		acts := s.answer(Answer{Who: Participant("alice"), ID: []byte("0"), Linked: true, Result: []byte(approves)})
+		if again := count[Show](acts); again != max(0, 1-i) {
+			t.Errorf("answer %d: asked again %d times", i, again)
+		}
+	}
+	again := s.shown("alice")
+	if again.Ask == first.Ask || !strings.Contains(string(again.Params), "Please answer again: an answer names its question") {
+		t.Errorf("alice reads %s", again.Params)
+	}
+	s.wantPending(id)
+	s.answer(s.to(first, approves)) // which counts on
+	s.wantEnd(Allowed, "")
+
+	// Nobody else's question is put again, nor one that is over.
+	s.open(writeFile("alice"))
+	for _, who := range []string{"mallory", "carol"} {
+		if acts := s.answer(Answer{Who: Participant(who), ID: []byte("0"), Result: []byte(approves)}); len(acts) > 0 {
+			t.Errorf("%s: %v", who, acts)
+		}
+	}
+	s.says("alice", approves)
+	if acts := s.answer(Answer{Who: Participant("alice"), ID: []byte("0"), Result: []byte(approves)}); len(acts) > 0 {
+		t.Errorf("it is over: %v", acts)
+	}
+}
+
+// An answer that is no clear yes is a no, and whoever gave it is told so: it may have
+// been meant otherwise.
+func TestWhoseAnswerIsTakenForANoHearsIt(t *testing.T) {
+	for answer, says := range map[string]string{
+		`{"action":"accept","content":{"approve":"true"}}`:                          "approve is not true or false",
+		`{"action":"accept"}`:                                                       "accepted without content",
+		`{"action":"accept","content":{"approve":true,"modifiedTarget":"nowhere"}}`: "is none of the values offered",
+		`{"action":"accept","content":{"approve":false}}`:                           "",
+		`{"action":"decline"}`:                                                      "",
+	} {
+		s := newStage(t, Options{})
+		s.open(deploy("alice"))
+		ask := s.shown("alice")
+		acts := s.says("alice", answer)
+		closed := ""
+		for _, a := range acts {
+			if c, is := a.(Close); is && c.To == Participant("alice") && string(c.RPC) == string(ask.RPC) {
+				closed += c.Because
+			}
+		}
+		if says == "" && closed != "" || !strings.Contains(closed, says) {
+			t.Errorf("%s: alice hears %q", answer, closed)
+		}
 	}
 }
 
@@ -171,7 +234,7 @@ func TestAnAnswerThatPointsToTwoQuestionsAnswersNeither(t *testing.T) {
 		{Corr: []string{second.Ask, "x", first.Ask}, ID: []byte("0")},
 	} {
 		a.Who, a.Result = Participant("alice"), []byte(approves)
-		if acts := s.answer(a); len(acts) != 1 {
+		if acts := s.answer(a); count[Noted](acts) != 1 || count[Settled](acts) > 0 {
 			t.Errorf("%q: %v", a.Corr, acts)
 		}
 		s.wantNoted("foreign_answer", "bad_correlation")

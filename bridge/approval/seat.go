@@ -25,9 +25,11 @@ type seat struct {
 	state   state
 	asks    []*ask // that count; only participants have any
 	till    time.Time
-	chain   []Hop  // how the question came here
-	retried bool   // after passing it on to somebody impossible
-	keep    string // what to remember, once agreed
+	chain   []Hop // how the question came here
+	retried bool  // after passing it on to somebody impossible
+
+	corrected bool   // was asked again after an answer that named no question, or two
+	keep      string // what to remember, once agreed
 }
 
 // An ask is one elicitation: a question, once, before one participant.

@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,8 +49,28 @@ func (d *Desk) settle(p *pending, s Settled, by *seat) {
 			d.rest(seat, away)
 		}
 	}
+	if by != nil && taken(s.Reason) {
+		d.tellWhy(p, by, s.Reason, s.Detail)
+	}
 	d.archive(p, s.Outcome)
 	d.do(s)
+}
+
+// tellWhy says to somebody what was wrong with their answer, as the end of what they
+// answered; what else they have open of the question is taken away as everybody's is.
+func (d *Desk) tellWhy(p *pending, by *seat, reason, detail string) {
+	for _, a := range slices.Backward(by.asks) {
+		if a.void == "already_answered" {
+			d.do(Close{ID: p.id, To: by.who, Ask: a.id, RPC: a.rpc(), Because: "your answer was taken for a no: " + cmp.Or(detail, strings.ReplaceAll(reason, "_", " "))})
+			return
+		}
+	}
+}
+
+// taken reports whether an answer was taken for a no that need not have been meant as one;
+// then it is said to whoever gave it (FINDINGS D6).
+func taken(reason string) bool {
+	return reason == InvalidAnswer || reason == InvalidModification || reason == InvalidDelegation
 }
 
 func (p *pending) who(in state) (all []Who) {
