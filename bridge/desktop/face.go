@@ -72,6 +72,7 @@ type Face struct {
 	greets    bool
 	first     map[string]bool // who was there at the first joining; nil before
 	peers     map[string]*peer
+	known     map[string]*acquaintance // by id
 	catalogue [len(kinds)]catalogue
 
 	calls     map[string]*call   // that the same call would join, by peer, tool and arguments
@@ -87,7 +88,7 @@ type Face struct {
 func New(c Config) *Face {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
 	c.MaxName = cmp.Or(c.MaxName, UsualName)
-	f := &Face{c: c, choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, why: "it has not joined yet",
+	f := &Face{c: c, choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, known: map[string]*acquaintance{}, why: "it has not joined yet",
 		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*dialog{}}
 	for k := range f.catalogue {
 		f.catalogue[k].names = NewNames(c.MaxName)

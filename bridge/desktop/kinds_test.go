@@ -26,6 +26,7 @@ var ofKinds = map[string]ofKind{
 // lists answers every list that is asked for but those in but, of which full has something.
 func (s *stage) lists(full, but string) {
 	s.t.Helper()
+	defer s.nameless()
 	for _, k := range ofKinds {
 		for _, a := range s.asks {
 			switch {

@@ -39,6 +39,8 @@ type present struct {
 	Peer   string     `json:"peer"`
 	Here   bool       `json:"here"`
 	Tools  []string   `json:"tools"`
+	Server *identity  `json:"server,omitempty"`
+	Seat   []string   `json:"seat,omitempty"`
 	Hidden []omission `json:"notOffered,omitempty"`
 	More   int        `json:"notOfferedBeside,omitempty"`
 }
@@ -61,7 +63,14 @@ func (f *Face) callPeers(r *request, args []byte) {
 				continue
 			}
 			list = append(list, one)
-			fmt.Fprintf(&text, "%s: %s\n", clip(id, 80), clip(strings.Join(one.Tools, ", "), 2000))
+			text.WriteString(clip(id, 80))
+			if one.Server != nil {
+				fmt.Fprintf(&text, " (%s)", one.Server)
+			}
+			fmt.Fprintf(&text, ": %s\n", clip(strings.Join(one.Tools, ", "), 2000))
+			for _, line := range one.Seat {
+				fmt.Fprintf(&text, "  %s\n", line)
+			}
 			for _, o := range one.Hidden {
 				fmt.Fprintf(&text, "  %s %s is not offered: %s\n", o.Kind, o.Name, o.Why)
 			}
@@ -88,7 +97,10 @@ func (f *Face) callPeers(r *request, args []byte) {
 // are called by the names in the list.
 func (f *Face) present(id, wanted string) (one present, fits bool) {
 	p := f.peers[id]
-	one = present{Peer: text.Line(id), Here: p.here && f.seated, Tools: []string{}}
+	one = present{Peer: text.Line(id), Here: p.here && f.seated, Tools: []string{}, Seat: p.seat()}
+	if p.who.Name != "" || p.who.Version != "" || len(p.who.Provides) > 0 {
+		one.Server = &p.who
+	}
 	for i := range p.lists[tools].all {
 		d := &p.lists[tools].all[i]
 		said, _ := jsonrpc.Unquote(d.get("description"))

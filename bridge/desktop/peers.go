@@ -19,6 +19,12 @@ type peer struct {
 	slow    *alarm // when it is not waited for any more
 	gone    *alarm // when its tools go
 	silent  *alarm // when it will not answer any more
+
+	who        identity
+	identified bool      // it was asked who it is, since it came
+	fresh      bool      // it has not listed its tools since it came
+	before     *identity // who sat there before, if that was another; nil if not
+	again      time.Time // when it came, if somebody had left that seat
 }
 
 // A listing is what a peer offers of one kind.
@@ -121,6 +127,7 @@ func (f *Face) came(who Peer) {
 		return
 	}
 	p.greeted = false
+	f.returns(p)
 	for k := range kinds {
 		p.lists[k].tries = 0
 	}
@@ -133,6 +140,7 @@ func (f *Face) left(id string) {
 		return
 	}
 	p.here = false
+	f.leaves(id)
 	f.dropLists(p)
 	p.gone = f.clock.after(stayTime, func() { f.forget(id) })
 	p.silent = f.clock.after(leaveTime, func() { f.abandon(id, id+" left before it answered") })
@@ -171,9 +179,8 @@ func (f *Face) meet(p *peer) {
 		return
 	}
 	p.greeted = true
-	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":` + string(jsonrpc.AppendQuote(nil, f.c.Version)) + `}}`
 	waiting := true
-	p.hello = f.ask(p.ID, "initialize", []byte(params), asking{done: func(a Answered) {
+	p.hello = f.ask(p.ID, "initialize", f.helloParams(), asking{done: func(a Answered) {
 		p.slow.stop()
 		p.hello = 0
 		f.met(p, a, waiting)
@@ -195,6 +202,7 @@ func (f *Face) met(p *peer, a Answered, waited bool) {
 		return
 	}
 	f.do(Tell{p.ID, "notifications/initialized"})
+	f.identify(p, a.Result)
 	has := [len(kinds)]bool{tools: true}
 	if said, err := pick(a.Result, "capabilities"); err == nil && isObject(said[0]) {
 		if at, err := pick(said[0], "prompts", "resources"); err == nil {
@@ -292,6 +300,10 @@ func (f *Face) tellOmissions(p *peer, k int) {
 func (f *Face) listSettled(p *peer, k int) {
 	l := &p.lists[k]
 	l.settled, l.tries = true, 0
+	if k == tools {
+		f.compareTools(p)
+		f.askIdentity(p)
+	}
 	l.due = f.clock.after(freshTime, func() { f.list(p, k) })
 	f.changed(k)
 	if l.again {

@@ -25,6 +25,7 @@ type stage struct {
 	now  time.Time
 	ids  int
 
+	greets  bool     // peers are asked for nothing before they are greeted
 	said    []string // lines to the client that were not looked at
 	asks    map[uint64]desktop.Ask
 	cancels []desktop.Cancel
@@ -44,6 +45,9 @@ func newStage(t *testing.T, c desktop.Config) *stage {
 
 func (s *stage) step(ev desktop.Event) {
 	s.t.Helper()
+	if seated, ok := ev.(desktop.Seated); ok {
+		s.greets = seated.Greet
+	}
 	for _, a := range s.face.Step(s.now, ev) {
 		switch a := a.(type) {
 		case desktop.Say:
@@ -160,10 +164,22 @@ func tool(name string) string {
 
 func list(tools ...string) string { return `{"tools":[` + strings.Join(tools, ",") + `]}` }
 
+// nameless answers who is asked who they are, where that is no greeting, as native
+// participants do.
+func (s *stage) nameless() {
+	s.t.Helper()
+	for _, a := range s.asks {
+		if a.Method == "initialize" && !s.greets {
+			s.fault(a, `{"code":-32601,"message":"what?"}`)
+		}
+	}
+}
+
 // serveLists answers all lists that are asked for: the tools of each peer, and
 // nothing of anything else.
 func (s *stage) serveLists(tools map[string][]string) {
 	s.t.Helper()
+	defer s.nameless()
 	for again := true; again; {
 		again = false
 		for _, a := range s.asks {

@@ -380,7 +380,7 @@ func (p *program) saysOf(whom func() string) func(id, event string) {
 			p.log.Warn(asked + " has left the topic; there may be an answer if it comes back")
 		case event == "join" && away:
 			away = false
-			p.log.Info(asked + " is back in the topic")
+			p.log.Info(asked + " is back in the topic; mcpx-bridge who says which server that is")
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -19,11 +20,13 @@ func (p *program) whoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "who [FLAGS]",
 		Short: "List who is in the topic",
-		Long: `List who is in the topic, what its server is for, and what it may send there.
+		Long: `List who is in the topic, which server that is, what it is for, and what it may
+send there.
 
 It joins for a moment, as anybody does, asks each of the others for what it says
 of itself (initialize), and lists them. Who has not answered within a second may
-be there to listen only; of others than our bridges nothing says what they provide.`,
+be there to listen only; of others than our bridges nothing says what they provide.
+An id says nothing of who sits there: when one leaves, another can take it.`,
 		Example: "  mcpx-bridge who\n  mcpx-bridge who --topic team --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,11 +36,11 @@ be there to listen only; of others than our bridges nothing says what they provi
 			}
 			defer q.close()
 			all := q.others()
-			provided := q.provided(cmd.Context(), all)
+			said := q.introductions(cmd.Context(), all)
 			if p.s.JSON {
-				return p.print(whoJSON(all, provided))
+				return p.print(whoJSON(all, said))
 			}
-			return p.print(whoTable(all, provided))
+			return p.print(whoTable(all, said))
 		},
 	}
 	p.s.roomFlags(cmd.Flags())
@@ -47,50 +50,81 @@ be there to listen only; of others than our bridges nothing says what they provi
 // whoTime is how long who waits for what the others say of themselves.
 const whoTime = time.Second
 
-// provided are the words that the others say their servers are for.
-func (q *peer) provided(ctx context.Context, all []wire.Participant) map[string][]string {
+// An introduction is what a participant says of itself: its own word.
+type introduction struct {
+	Server   *serverInfo
+	Provides []string
+}
+
+type serverInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// introductions are what the others say their servers are, and are for.
+func (q *peer) introductions(ctx context.Context, all []wire.Participant) map[string]introduction {
 	ctx, cancel := context.WithTimeoutCause(ctx, whoTime, errNoAnswer)
 	defer cancel()
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	words := map[string][]string{} // guarded by mu
+	said := map[string]introduction{} // guarded by mu
 	for _, other := range all {
 		asking.Go(func() {
 			a, err := q.ask(ctx, other.ID, "initialize", helloParams(), nil)
-			var said struct {
-				Meta map[string]json.RawMessage `json:"_meta"`
-			}
-			var list []string
-			if err != nil || json.Unmarshal(a.Result, &said) != nil || json.Unmarshal(said.Meta[bridge.ProvidesKey], &list) != nil {
+			if err != nil {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			words[other.ID] = list[:min(len(list), 64)]
+			said[other.ID] = introduced(a.Result)
 		})
 	}
 	asking.Wait()
-	return words
+	return said
 }
 
-func whoTable(all []wire.Participant, provided map[string][]string) []byte {
-	rows := [][]string{{"PARTICIPANT", "PROVIDES", "MAY SEND"}}
+func introduced(result []byte) (i introduction) {
+	var said struct {
+		ServerInfo json.RawMessage            `json:"serverInfo"`
+		Meta       map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(result, &said) != nil {
+		return i
+	}
+	var server serverInfo
+	if json.Unmarshal(said.ServerInfo, &server) == nil && server != (serverInfo{}) {
+		i.Server = &server
+	}
+	if json.Unmarshal(said.Meta[bridge.ProvidesKey], &i.Provides) != nil {
+		i.Provides = nil
+	}
+	i.Provides = i.Provides[:min(len(i.Provides), 64)]
+	return i
+}
+
+func whoTable(all []wire.Participant, said map[string]introduction) []byte {
+	rows := [][]string{{"PARTICIPANT", "SERVER", "PROVIDES", "MAY SEND"}}
 	for _, p := range all {
-		rows = append(rows, []string{p.ID, strings.Join(provided[p.ID], ", "), strings.Join(capWords(p.Caps), ", ")})
+		i, server := said[p.ID], ""
+		if i.Server != nil {
+			server = text.Cut(strings.TrimSpace(i.Server.Name+" "+i.Server.Version), 80)
+		}
+		rows = append(rows, []string{p.ID, server, strings.Join(i.Provides, ", "), strings.Join(capWords(p.Caps), ", ")})
 	}
 	return table(rows)
 }
 
-func whoJSON(all []wire.Participant, provided map[string][]string) []byte {
+func whoJSON(all []wire.Participant, said map[string]introduction) []byte {
 	var out []byte
 	for _, p := range all {
 		line := struct {
 			ID           string          `json:"id"`
 			Name         string          `json:"name,omitempty"`
 			Role         string          `json:"role,omitempty"`
+			Server       *serverInfo     `json:"server,omitempty"`
 			Provides     []string        `json:"provides,omitempty"`
 			Capabilities json.RawMessage `json:"capabilities,omitempty"`
-		}{p.ID, p.Name, p.Role, provided[p.ID], p.Caps.Raw()}
+		}{p.ID, p.Name, p.Role, said[p.ID].Server, said[p.ID].Provides, p.Caps.Raw()}
 		out = append(out, jsonLine(line)...)
 	}
 	return out
