@@ -65,7 +65,7 @@ func tryOnFullDisk(args []string) int {
 		err = l.Close()
 	}
 	if err == nil {
-		err = Try(path, Options{})
+		_, err = Try(path, Options{})
 	}
 	if err != nil {
 		return complain(err)
@@ -73,7 +73,7 @@ func tryOnFullDisk(args []string) int {
 	if err := os.WriteFile(filepath.Join(args[0], "ballast"), make([]byte, 32<<10), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		return complain(fmt.Errorf("there is room: %v", err))
 	}
-	if err := Try(path, Options{}); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := Try(path, Options{}); !errors.Is(err, syscall.ENOSPC) {
 		return complain(fmt.Errorf("a try on a full disk: %v", err))
 	}
 	return 0

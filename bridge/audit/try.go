@@ -11,11 +11,12 @@ import (
 // Try finds out whether [Open] could open the log at path, the way Open does, and has
 // written nothing into it when it returns: files and directories that were not there are
 // gone again. A record of the usual size is written and synced beside the log, so
-// that a disk that is full or read-only is an error here too.
-func Try(path string, o Options) error {
+// that a disk that is full or read-only is an error here too. Found says what Open would
+// find, but for the key.
+func Try(path string, o Options) (Found, error) {
 	l, err := prepare(path, o)
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return Found{}, fmt.Errorf("audit: %w", err)
 	}
 	var made, dirs []string
 	for _, name := range []string{l.path, l.path + ".head", l.path + ".key"} {
@@ -31,8 +32,10 @@ func Try(path string, o Options) error {
 			os.Remove(dir) // in vain if somebody keeps something there by then
 		}
 	}()
-	_, _, err = l.possess()
+	found, noted, err := l.possess()
 	if err == nil {
+		l.head, l.calls = found.Head, found.calls
+		l.greeting(&found, noted) // for what it finds
 		err = tryWrite(l.path)
 	}
 	if l.memo.file != nil { // the lock: what is removed is still ours
@@ -45,9 +48,10 @@ func Try(path string, o Options) error {
 	}
 	l.memo.close()
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return Found{}, fmt.Errorf("audit: %w", err)
 	}
-	return nil
+	found.Key = Key{} // it may be gone again
+	return found, nil
 }
 
 func missing(name string) bool {

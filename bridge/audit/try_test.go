@@ -2,9 +2,11 @@ package audit
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,7 +34,7 @@ func TestATryFindsWhatOpenWouldStumbleOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := newPath(t)
 			spoil(t, path)
-			tried := Try(path, Options{})
+			_, tried := Try(path, Options{})
 			if tried == nil {
 				t.Fatal("nothing is found")
 			}
@@ -48,14 +50,14 @@ func TestATryFindsWhatOpenWouldStumbleOver(t *testing.T) {
 
 func TestATryLeavesTheLogAsItWas(t *testing.T) {
 	path := newPath(t)
-	if err := Try(path, Options{}); err != nil {
+	if _, err := Try(path, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it left a directory: %v", err)
 	}
 	deeper := filepath.Join(filepath.Dir(path), "a", "b", "x.jsonl")
-	if err := Try(deeper, Options{}); err != nil {
+	if _, err := Try(deeper, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
@@ -63,13 +65,13 @@ func TestATryLeavesTheLogAsItWas(t *testing.T) {
 	}
 	l, _ := open(t, path, Options{})
 	mustAppend(t, l, whole(1)...)
-	if err := Try(path, Options{}); !errors.Is(err, ErrLocked) {
+	if _, err := Try(path, Options{}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a log that is being written: %v", err)
 	}
 	mustAppend(t, l, whole(2)...)
 	mustClose(t, l)
 	before := read(t, path)
-	if err := Try(path, Options{}); err != nil {
+	if _, err := Try(path, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if string(read(t, path)) != string(before) {
@@ -80,4 +82,38 @@ func TestATryLeavesTheLogAsItWas(t *testing.T) {
 	}
 	open(t, path, Options{})
 	verified(t, path)
+}
+
+// What Open would have to say about a log that is not what it was, a try says too.
+func TestATryFindsWhatIsLost(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	mustClose(t, l)
+	whole := read(t, path)
+	if found, err := Try(path, Options{}); err != nil || found.Lost != "" || found.Fault != nil {
+		t.Errorf("a log that is whole: %+v, %v", found, err)
+	}
+	for name, spoil := range map[string]func(){
+		"its note is gone":  func() { os.Remove(path + ".head") },
+		"its end is gone":   func() { write(t, path, whole[:len(whole)/2]) },
+		"a record is other": func() { write(t, path, []byte(strings.Replace(string(whole), "read_file", "rEad_file", 1))) },
+	} {
+		note := read(t, path+".head")
+		spoil()
+		tried, err := Try(path, Options{})
+		if err != nil || tried.Lost == "" && tried.Fault == nil {
+			t.Errorf("%s: %+v, %v", name, tried, err)
+		}
+		l, opened, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, l)
+		if tried.Lost != opened.Lost || fmt.Sprint(tried.Fault) != fmt.Sprint(opened.Fault) {
+			t.Errorf("%s: tried %q %v, opened %q %v", name, tried.Lost, tried.Fault, opened.Lost, opened.Fault)
+		}
+		write(t, path, whole)
+		write(t, path+".head", note)
+	}
 }

@@ -68,16 +68,25 @@ func (p *program) auditOptions(id string, c *bridge.Config, about []byte) (path 
 }
 
 // tryAudit finds out what would keep openAudit from opening the record, and leaves that
-// as it is. It returns where the record would be.
-func (p *program) tryAudit(id string, c *bridge.Config) (string, error) {
+// as it is. It returns where the record would be, and what is doubtful about it.
+func (p *program) tryAudit(id string, c *bridge.Config) (path, doubt string, err error) {
 	path, how, err := p.auditOptions(id, c, nil)
 	if err != nil || path == "" {
-		return "", err
+		return "", "", err
 	}
-	if err := audit.Try(path, how); err != nil {
-		return path, fail(exitAudit, auditHint(err), "%w", err)
+	found, err := audit.Try(path, how)
+	if err != nil {
+		return path, "", fail(exitAudit, auditHint(err), "%w", err)
 	}
-	return path, p.recallLimits(path, c)
+	return path, doubtOf(found), p.recallLimits(path, c)
+}
+
+// doubtOf is what is wrong with a log that was found; "" if nothing is.
+func doubtOf(found audit.Found) string {
+	if found.Fault == nil {
+		return found.Lost
+	}
+	return cmp.Or(found.Lost, found.Fault.Error())
 }
 
 // recallMost is how many bytes of a log are read for the sake of limits, in
@@ -136,8 +145,8 @@ func (p *program) auditPath(id string) (string, error) {
 // knows what became of those that had started, and what was waiting for an
 // answer expired with us (DESIGN 7).
 func (p *program) closeOpen(log *audit.Log, found audit.Found) error {
-	if found.Fault != nil || found.Lost != "" {
-		p.log.Warn("the audit log is not what it was", "fault", cmp.Or(found.Lost, fmt.Sprint(found.Fault)))
+	if doubt := doubtOf(found); doubt != "" {
+		p.log.Warn("the audit log is not what it was", "fault", doubt)
 	}
 	for _, c := range found.Calls {
 		if c.Ended || c.ID == "" {

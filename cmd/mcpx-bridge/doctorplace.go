@@ -134,13 +134,17 @@ func (d *doctor) keeps() {
 	if !d.made || err != nil {
 		d.report("grants", counted(len(d.b.opt.Engine.Desk.Grants), "answer")+" remembered for "+id, err)
 	}
-	path, err := d.p.tryAudit(id, &d.b.opt.Engine)
+	path, doubt, err := d.p.tryAudit(id, &d.b.opt.Engine)
 	d.used = d.used || errors.Is(err, audit.ErrLocked)
 	detail := "off, no record is kept"
 	if path != "" {
 		detail = "the record can be kept in " + d.named(path)
 	}
-	d.report("audit", detail, err)
+	var warnings []string
+	if doubt != "" {
+		warnings = append(warnings, "the audit log is not what it was: "+doubt+"; mcpx-bridge audit verify says more")
+	}
+	d.report("audit", detail, err, warnings...)
 	if home, err := stateHome(d.p.getenv); err == nil && d.made {
 		os.Remove(filepath.Join(home.file("control"), id+".lock"))
 		os.Remove(filepath.Join(home.file("grants"), id+".lock"))

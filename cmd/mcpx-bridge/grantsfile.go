@@ -44,11 +44,14 @@ func (b *bridging) takeGrants() (err error) {
 		return err
 	}
 	if b.holding, err = k.hold(false); err != nil {
-		return fail(exitFailed, "\"mcpx-bridge grants revoke\" needs a moment for that: try again", "what is remembered cannot be read: %w", err)
+		return fail(exitFailed, k.holdHint(err), "what is remembered cannot be read: %w", err)
 	}
 	kept, unbound, revoked, err := k.current()
-	if err != nil {
+	if len(problemsOf(err)) > 0 {
 		return policyError(err)
+	}
+	if err != nil {
+		return misused("without "+k.path+" and "+k.beside(".revoked")+" nothing is remembered, and everything is asked again", "what is remembered cannot be read: %w", err)
 	}
 	b.tellUnbound(k, unbound)
 	c.Desk.Grants, b.unrecorded = kept, revoked

@@ -64,6 +64,14 @@ func (k grantBook) hold(alone bool) (private.File, error) {
 	}
 }
 
+// holdHint is what to do about a lock that could not be had.
+func (k grantBook) holdHint(err error) string {
+	if errors.Is(err, errHeld) {
+		return "\"mcpx-bridge grants revoke\" needs a moment for that: try again"
+	}
+	return "it takes a directory that is yours alone at " + filepath.Dir(k.path) + ": move away what is there instead"
+}
+
 // read is what the file says; unbound are those that do not count any more.
 func (k grantBook) read() (kept []approval.Grant, unbound []policy.Granted, err error) {
 	text, err := readPolicy(k.path)

@@ -67,7 +67,7 @@ func stateHome(getenv func(string) string) (stateDir, error) {
 // open makes the directory if need be and refuses one that others can get into.
 func (d stateDir) open() error {
 	if err := private.MakeDir(nil, string(d)); err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return fail(exitFailed, "set XDG_STATE_HOME to a directory of yours, or move away what is in the place of this one", "state directory: %w", err)
 	}
 	f, err := os.Open(string(d))
 	if err != nil {
@@ -124,13 +124,19 @@ func (d stateDir) makeSecret() error {
 	return private.Create(nil, d.file("secret"), append(hex.AppendEncode(nil, secret), '\n'))
 }
 
+// plainFiles is a hint at what may be in the directory.
+const plainFiles = "what is kept there are plain files that only you can read; one that is not may be removed"
+
 // read returns a file of the directory, if nobody else can read it.
 func (d stateDir) read(name string) ([]byte, error) {
 	f, err := private.Open(d.file(name), os.O_RDONLY)
 	if err != nil {
-		return nil, fail(exitFailed, "what is kept there are plain files that only you can read; one that is not may be removed", "state directory: %w", err)
+		return nil, fail(exitFailed, plainFiles, "state directory: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, fail(exitFailed, plainFiles, "state directory: %s is no plain file", f.Name())
+	}
 	if err := yoursAlone(f); err != nil {
 		return nil, fail(exitFailed, "chmod 600 "+f.Name(), "state directory: %w", err)
 	}
@@ -172,7 +178,7 @@ const hostLock = "gateway.lock"
 func (d stateDir) lock(name string) (*os.File, error) {
 	f, err := os.OpenFile(d.file(name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return nil, fail(exitFailed, plainFiles, "state directory: %w", err)
 	}
 	ok, err := private.Lock(f, true)
 	if err != nil {
