@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"slices"
@@ -383,7 +384,11 @@ func (e *Engine) noted(a proposal.Noted) {
 	case "withdrawn", "expired":
 		r.Reason = e.policy.RedactText(r.Reason)
 	}
-	if !a.Quiet && (!bareWord(a.Event) || e.itemised(a.Life.Proposer)) {
+	whose := a.Life.Proposer
+	if a.Event == "dropped" || a.Event == "security" {
+		whose = cmp.Or(a.By, whose)
+	}
+	if !a.Quiet && (!bareWord(a.Event) || e.itemised(whose)) {
 		e.note(r)
 	}
 	if a.Moot {
@@ -391,11 +396,15 @@ func (e *Engine) noted(a proposal.Noted) {
 	}
 }
 
-// bareWord reports whether a proposer can have such a record written as often as it
+// bareWord reports whether a participant can have such a record written as often as it
 // likes, and nothing need come of it. What is asked or runs for a proposal has records
 // of its own.
 func bareWord(event string) bool {
-	return event == "proposed" || event == "withdrawn" || event == "expired"
+	switch event {
+	case "proposed", "withdrawn", "expired", "dropped", "security":
+		return true
+	}
+	return false
 }
 
 // moot ends what is under way about a proposal and has not started.

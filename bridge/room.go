@@ -43,6 +43,8 @@ func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
 	e.room.seated = true
 	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
+	e.replay.Together(!e.verified())
+	e.others.Together(!e.verified())
 	e.renewRoster(ev.Welcome.Peers)
 	if again {
 		e.release()

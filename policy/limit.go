@@ -15,7 +15,7 @@ type limit struct {
 	sum         *big.Rat // nil: not summed
 	sumOf       address
 	sumWindow   time.Duration
-	shared      bool    // all callers together, not each
+	shared      bool    // all callers together, not each; so it is where nobody verifies who calls
 	over        Verdict // what the rule becomes: Ask or Deny
 }
 
@@ -46,7 +46,7 @@ func (unused) Used(string, string, time.Duration, time.Time) (int, *big.Rat) { r
 // takes if it runs nevertheless. What cannot be summed is over.
 func (l *limit) check(j *judgement, rule string, used Usage) (string, Reservation) {
 	r := Reservation{Rule: rule, Window: l.window()}
-	if !l.shared {
+	if !l.shared && !j.Unverified {
 		r.Caller = j.From
 	}
 	over := ""

@@ -51,7 +51,12 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 
 // A Call is what a decision is made about.
 type Call struct {
-	From   string // participant id of the caller, as the gateway gave it
+	From string // participant id of the caller, as the gateway gave it
+
+	// Unverified: nobody makes sure that it is From who calls. A limit that each caller has
+	// is one that all have together then: a caller could take another name for each call.
+	Unverified bool
+
 	Via    string // "request" or "proposal"; anything else is an error in a rule that names via
 	Method string // "tools/call", or any other method that is judged
 

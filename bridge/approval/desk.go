@@ -185,7 +185,7 @@ func (d *Desk) hold(p *pending) {
 	for _, s := range p.seats {
 		d.involved[s.who]++
 	}
-	d.flood.opened(p.q.Caller, d.now)
+	d.flood.opened(budgetOf(p), d.now)
 	d.parties[p.q.Caller]++
 	d.parties[p.q.Proposer]++
 	p.wake = d.clock.Set(p.nextWake(), p)
@@ -199,7 +199,7 @@ func (d *Desk) drop(p *pending) {
 			delete(d.involved, s.who)
 		}
 	}
-	d.flood.closed(p.q.Caller)
+	d.flood.closed(budgetOf(p))
 	for _, party := range [...]string{p.q.Caller, p.q.Proposer} {
 		if d.parties[party]--; d.parties[party] == 0 {
 			delete(d.parties, party)

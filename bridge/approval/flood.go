@@ -67,7 +67,7 @@ func (d *Desk) admit(p *pending) (reason, detail string, retry time.Duration) {
 	if d.bytes+p.size() > o.MaxBytes {
 		return Busy, fmt.Sprintf("the arguments of the questions that wait fill %d bytes already", d.bytes), retryBusy
 	}
-	a := d.flood.callers[p.q.Caller]
+	a := d.flood.callers[budgetOf(p)]
 	if a == nil {
 		return "", "", 0
 	}
@@ -79,6 +79,15 @@ func (d *Desk) admit(p *pending) (reason, detail string, retry time.Duration) {
 		return Busy, fmt.Sprintf("%d questions of this caller were put within a minute", len(a.recent)), a.recent[0].Add(time.Minute).Sub(d.now)
 	}
 	return "", "", 0
+}
+
+// budgetOf is whose questions count together: one caller's. All whom nobody verifies are one,
+// for each could take another name for every question.
+func budgetOf(p *pending) string {
+	if p.q.Unverified {
+		return ""
+	}
+	return p.q.Caller
 }
 
 // retryBusy is how long to wait where nobody knows better.

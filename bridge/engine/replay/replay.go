@@ -6,7 +6,8 @@
 //
 // Each participant has a share of its own: whoever sends ever so much makes nobody
 // forget what another sent, and is told that its share is full instead of being
-// forgotten (FINDINGS M2). What is held has no pointers, so that the garbage
+// forgotten (FINDINGS M2). Where nobody makes sure who speaks all have one share, see
+// [Cache.Together]. What is held has no pointers, so that the garbage
 // collector need not look at it. It does no I/O and reads no clock.
 package replay
 
@@ -74,6 +75,7 @@ type Cache struct {
 
 	epoch   time.Time // from which generations are counted; zero until the first request
 	earlier []Request // of earlier runs, until then
+	one     bool      // all have one share
 	now     int       // the generation of the last Take
 
 	last struct { // what was asked for last
@@ -103,19 +105,23 @@ func New(key [32]byte, share int) *Cache {
 // Inherit notes a request of an earlier run. Call it before the first Take.
 func (c *Cache) Inherit(r Request) { c.earlier = append(c.earlier, r) }
 
+// Together says whether all participants have one share from now on, since whoever speaks
+// may take any name, or each one of their own. What is known stays known.
+func (c *Cache) Together(one bool) { c.one = one }
+
 // Take says whether the request that a participant sent in an envelope was seen
 // before. A Fresh one is known from now on.
 func (c *Cache) Take(now time.Time, from, env string, body []byte) Verdict {
 	g := c.generation(now)
 	name, sum := c.name(from, env), c.Digest(body)
 	c.last.body = sum
-	s := c.sender(from, g)
-	if mark, ok := s.find(name); ok {
+	if _, mark, ok := c.find(from, g, name); ok {
 		if mark != 0 && mark != sum.mark() {
 			return Altered
 		}
 		return Repeated
 	}
+	s := c.sender(c.holder(from), g)
 	if s.n >= c.share {
 		return Full
 	}
@@ -125,11 +131,7 @@ func (c *Cache) Take(now time.Time, from, env string, body []byte) Verdict {
 
 // Knows reports whether a participant has sent a request in such an envelope.
 func (c *Cache) Knows(now time.Time, from, env string) bool {
-	g := c.generation(now)
-	if c.senders[from] == nil {
-		return false
-	}
-	_, known := c.sender(from, g).find(c.name(from, env))
+	_, _, known := c.find(from, c.generation(now), c.name(from, env))
 	return known
 }
 
@@ -137,11 +139,12 @@ func (c *Cache) Knows(now time.Time, from, env string) bool {
 // agree to it, or that it ran, must not shorten how long it is known.
 func (c *Cache) Renew(now time.Time, from, env string) {
 	g := c.generation(now)
-	s := c.sender(from, g)
 	name := c.name(from, env)
-	mark, _ := s.find(name)
-	s.drop(name) // it has one place, however often it is renewed
-	s.add(g, name, mark)
+	in, mark, ok := c.find(from, g, name)
+	if ok {
+		in.drop(name) // it has one place, however often it is renewed
+	}
+	c.sender(c.holder(from), g).add(g, name, mark)
 }
 
 // DigestOf is the Digest of the request that an envelope holds.
@@ -208,6 +211,28 @@ func (c *Cache) inherit(r Request) {
 	}
 	g := -int((max(age, 0) + span - 1) / span)
 	c.sender(r.From, 0).add(g, c.name(r.From, r.Env), d.mark())
+}
+
+// holder is who has the share of a participant: everybody is called "".
+func (c *Cache) holder(from string) string {
+	if c.one {
+		return ""
+	}
+	return from
+}
+
+// find looks for a request of a participant in whichever share it is.
+func (c *Cache) find(from string, g int, name uint64) (in *sender, mark uint32, ok bool) {
+	for _, holder := range [...]string{from, ""} {
+		if in = c.senders[holder]; in == nil {
+			continue
+		}
+		in.forget(g)
+		if mark, ok = in.find(name); ok {
+			return in, mark, true
+		}
+	}
+	return nil, 0, false
 }
 
 // sender is what is known of a participant in generation g.

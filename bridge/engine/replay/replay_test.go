@@ -138,3 +138,43 @@ func TestARequestThatTookLongFillsOnePlace(t *testing.T) {
 		t.Errorf("with another body it is %v", got)
 	}
 }
+
+// Where all have one share, it is full for everybody, whatever name is written; nothing that
+// was taken is fresh again for it, be it that it was taken by an earlier run, in a share of
+// one's own before, or in the common one.
+func TestOneShareForAllForgetsNothingEither(t *testing.T) {
+	c := New([32]byte{}, 10)
+	c.Inherit(Request{From: "earlier", Env: "e", At: start.Add(-time.Minute)})
+	c.Take(start, "own", "e", nil)
+	c.Together(true)
+	fresh := 0
+	for i := range 100 {
+		if c.Take(start, fmt.Sprint("name", i), "e", nil) == Fresh {
+			fresh++
+		}
+	}
+	if fresh != 10 {
+		t.Errorf("%d names were taken", fresh)
+	}
+	c.Renew(start.Add(Keep/2), "name0", "e")
+	for _, one := range []bool{true, false} {
+		c.Together(one)
+		for _, name := range []string{"earlier", "own", "name0", "name9"} {
+			if got := c.Take(start, name, "e", nil); got != Repeated {
+				t.Errorf("together %v: %s's request is %v", one, name, got)
+			}
+			if !c.Knows(start, name, "e") {
+				t.Errorf("together %v: %s's request is not known", one, name)
+			}
+		}
+	}
+	if got := c.Take(start, "name0", "new", nil); got != Fresh {
+		t.Errorf("with shares of their own again, one more of name0 is %v", got)
+	}
+	if got := c.Take(start.Add(Keep+span), "name0", "e", nil); got != Repeated {
+		t.Errorf("what was renewed is %v", got)
+	}
+	if got := c.Take(start.Add(Keep+span), "name9", "e", nil); got != Fresh {
+		t.Errorf("what has had its time is %v", got)
+	}
+}
