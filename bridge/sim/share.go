@@ -9,7 +9,16 @@ import (
 )
 
 // Each participant has a share of what is known again (FINDINGS M2): nobody's flood
-// costs another anything, and what cannot be known again is not taken.
+// costs another anything, and what cannot be known again is not taken. Where nobody makes sure
+// who speaks, all have one share.
+
+// shareOf is who has the share of a participant.
+func (c *checker) shareOf(who string) string {
+	if c.w.o.Protocol == "mew/v0.4" && !c.w.o.Trusted {
+		return "all"
+	}
+	return who
+}
 
 // flood is somebody who says more than their share, while others go on.
 func (w *world) flood() {
@@ -30,20 +39,22 @@ func (c *checker) fills(s *said) {
 		if who != s.from && !s.broken {
 			continue
 		}
-		if c.fill[who] == nil {
-			c.fill[who] = map[string]bool{}
+		fill := c.fill[c.shareOf(who)]
+		if fill == nil {
+			fill = map[string]bool{}
+			c.fill[c.shareOf(who)] = fill
 		}
-		id := s.id
+		id := who + " " + s.id
 		if s.broken {
-			id = fmt.Sprint(len(c.fill[who]), " broken")
+			id = fmt.Sprint(len(fill), " broken")
 		}
-		c.fill[who][id] = true
+		fill[id] = true
 	}
 }
 
 // mayBeFull: so much was heard of a caller that one more may be too much.
 func (c *checker) mayBeFull(cl *claim) bool {
-	return c.w.o.Share > 0 && len(c.fill[cl.from]) > c.w.o.Share
+	return c.w.o.Share > 0 && len(c.fill[c.shareOf(cl.from)]) > c.w.o.Share
 }
 
 // ofShare sees that something is not taken because it could not be known again.
@@ -68,12 +79,12 @@ func (c *checker) inShare(cl *claim, r bridge.Record) {
 	}
 	taken := map[string]bool{}
 	for _, other := range c.order {
-		before := other.order < cl.order && other.from == cl.from && other.proc == cl.proc
+		before := other.order < cl.order && c.shareOf(other.from) == c.shareOf(cl.from) && other.proc == cl.proc
 		if before && other.name != "" && cl.heardAt-other.heardAt < 15*time.Minute {
-			taken[other.id] = true
+			taken[other.from+" "+other.id] = true
 		}
 	}
-	if delete(taken, cl.id); len(taken) >= c.w.o.Share {
+	if delete(taken, cl.from+" "+cl.id); len(taken) >= c.w.o.Share {
 		c.blame("M2", "%v is taken, though its caller has had %d taken lately, and no more can be known again", cl, len(taken))
 	}
 }
