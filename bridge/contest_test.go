@@ -322,6 +322,25 @@ func TestARequestOfSomethingElseEndsNobodysProposal(t *testing.T) {
 }
 
 // What somebody else took up and did not do is put to our people again.
+// Somebody's request for a proposal was refused for want of room, and with it the bridge
+// forgot that it was asking people about the proposal itself: its proposer took it back,
+// and the question stayed (seed 50005503).
+func TestARefusedRequestForAProposalTakesNoQuestionAlong(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+	s.proposes("bob", "p1", "fs", "write_file", path, "")
+	a := s.question()
+	s.engine.maxCalls = 0 // the server is full
+	s.frameTo("mallory", "fs", "r1", "p1", "write_file", path)
+	s.has(strings.Join(s.frames, "\n"), "-31005")
+	s.withdraws("bob", "p1")
+	if n := len(s.engine.Pending(0, 9)); n != 0 {
+		t.Errorf("%d questions about what nobody wants any more", n)
+	}
+	if s.answers("alice", a, true, yes); s.noted("decided", "approved") {
+		t.Error("it is agreed to")
+	}
+}
+
 func TestWhatItsProposerTookBackMeanwhileDoesNotComeBack(t *testing.T) {
 	for name, end := range map[string]func(s *stage){
 		"taken back": func(s *stage) {

@@ -303,7 +303,9 @@ func (e *Engine) served(c *call, how proposal.Upshot, executed Executed) {
 	if c.life == nil {
 		return
 	}
-	delete(e.offers.calls, c.life)
+	if e.offers.calls[c.life] == c { // a participant's request for it is not the call that we would make of it
+		delete(e.offers.calls, c.life)
+	}
 	if executed == Perhaps {
 		return
 	}

@@ -346,6 +346,7 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 		c.blame("AI-5", "%v is asked about twice, or after its end", cl)
 	}
 	cl.refusals = c.inARow(cl)
+	cl.times++
 	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
 	c.questions[r.Question] = cl
 	if cl.offer() && !cl.targeted() || cl.again {

@@ -24,6 +24,7 @@ type claim struct {
 
 	question string
 	askedAt  time.Duration
+	times    int    // how often it was: what comes back is asked about again
 	version  string // of its tool when it was asked about
 	pinned   bool   // was asked about because the tool had changed
 	expect   []byte // the arguments with which it may run
@@ -274,6 +275,8 @@ func (cl *claim) done() bool {
 func (cl *claim) mayBeRefusedBy(l *letter, newer *claim) bool {
 	e := l.Payload.Error
 	switch {
+	case e != nil && e.Code == busy && cl.unkept:
+		return true
 	case e != nil && e.Data.Decision != "":
 		return e.Data.Decision == cl.question
 	case e == nil || e.Data.Reason == "", cl.executed != "" && cl.executed != e.Data.Executed:

@@ -70,7 +70,7 @@ func (c *checker) refused(cl *claim, r bridge.Record) {
 	case r.Event != "rejected" && r.Event != "answered": // of which the log makes "rejected" or "end"
 	case c.unreads[cl.key()] > 0 && c.notKnown(cl): // this is a frame of its id that can be read in two ways
 	case cl.offer() && !cl.started && r.Event == "rejected":
-		c.lastReject(cl, r.Reason)
+		c.lastReject(cl, r.Reason, r.Detail)
 	case r.Code != 0 && r.Executed != "yes":
 		c.lastWord(cl, r.Code)
 	}
@@ -97,7 +97,7 @@ func (c *checker) forbidden(cl *claim) bool {
 	return cl.perfect && !cl.unkept && !c.everWay(cl, func(w way) bool { return w.verdict != deny })
 }
 
-func (c *checker) lastReject(cl *claim, word string) {
+func (c *checker) lastReject(cl *claim, word, detail string) {
 	codes, known := rejectWords[word]
 	if word == "busy" && c.serverKnown() && c.forbidden(cl) {
 		c.blame("S4", "%v is rejected as busy, as if it were worth another try, and the policy denies it", cl)
@@ -105,7 +105,7 @@ func (c *checker) lastReject(cl *claim, word string) {
 	switch {
 	case word == "duplicate" && (cl.shown || c.proposedTwice(cl)), word == "busy" && cl.contested() && (c.awaySince(cl) || c.claimLost(cl)), word == "busy" && c.w.o.Faults[pause]:
 	case !known || !slices.ContainsFunc(codes, func(code int) bool { return refusals[code](c, cl) }):
-		c.blame("last word", "%v is rejected as %q, and nothing that was seen is a reason", cl, word)
+		c.blame("last word", "%v is rejected as %q (%s), and nothing that was seen is a reason", cl, word, detail)
 	}
 }
 
@@ -191,7 +191,7 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 // mayBeTooMuch: there are more calls or questions than there may be at one time,
 // or people have said no to the caller about the tool thrice.
 func (c *checker) mayBeTooMuch(cl *claim) bool {
-	running, hanging, asking, lately, noes := 0, 0, 0, 0, 0
+	running, hanging, asking, lately, noes := 0, 0, 0, max(cl.times-1, 0), 0
 	for _, other := range c.order {
 		if other.proc != cl.proc || other == cl {
 			continue
@@ -206,7 +206,7 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 			continue
 		}
 		if c.w.now-other.askedAt <= time.Minute {
-			lately++
+			lately += other.times
 		}
 		if !other.allowed && !other.denied && !other.over {
 			asking++

@@ -105,7 +105,7 @@ func (s *said) ableToServe(who string) bool {
 	switch {
 	case len(s.to) > 0:
 		return slices.Contains(s.to, who)
-	case s.hints.never:
+	case s.hints.never && len(s.hints.preferred) > 0:
 		return slices.Contains(s.hints.preferred, who)
 	}
 	return true

@@ -88,8 +88,12 @@ func (c *checker) looks(l *line) {
 	c.looking.asked, c.looking.last = c.w.now, l.order
 }
 
-// looked: it has been told.
-func (c *checker) looked(l *line) { c.looking.read = l.order }
+// looked: it has been told, and in time.
+func (c *checker) looked(l *line) {
+	if c.w.now-l.at < callTime {
+		c.looking.read = l.order
+	}
+}
 
 // longestUnread is how long the tools of a server that tells nothing may go unread: a
 // minute, or a listing without an answer and another try.

@@ -170,7 +170,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said && l.life == c.w.child.life {
 		c.listed(raw)
 		c.looked(l)
-		if c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime; !c.listedLate {
+		if c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime || c.w.now-l.at >= callTime; !c.listedLate {
 			c.listedSure = c.versions
 		}
 	}
