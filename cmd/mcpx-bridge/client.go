@@ -365,13 +365,13 @@ func (d stateDir) holdsClients() string {
 // clientFailure words what package install found, and shows the difference if
 // there is one.
 func (p *program) clientFailure(err error) error {
-	if e, ok := errors.AsType[*install.ChangedError](err); ok {
+	if e, ok := errors.AsType[*install.ChangedError](err); ok { // as Claude Code's file is at each of its starts
 		if p.s.JSON {
 			p.print(jsonLine(map[string]any{"file": e.File, "diff": string(e.Diff)}))
 		} else {
 			p.print([]byte(visibleLines(string(e.Diff))))
 		}
-		return fail(exitFailed, "--force brings back what was there before, and keeps aside what is there now", "%w", err)
+		return fail(exitFailed, e.Less+"\n--force brings back the whole file as it was before, without all that was written since, and keeps aside what is there now", "%w", err)
 	}
 	if e, ok := errors.AsType[*install.Error](err); ok {
 		return fail(exitFailed, e.Hint, "%w", err)

@@ -31,6 +31,7 @@ func wrongAt(text []byte, at int, format string, args ...any) *Error {
 type ChangedError struct {
 	File string
 	Diff []byte // from what it was left as to what it is
+	Less string // what to do instead of bringing back the whole file
 }
 
 func (e *ChangedError) Error() string { return e.File + " was changed since" }

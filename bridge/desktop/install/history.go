@@ -66,6 +66,17 @@ func (s step) where() string {
 	return " in " + s.Dir
 }
 
+// less is what takes back a step without what others wrote since.
+func (s step) less(p Place) string {
+	switch s.Verb {
+	case Wrap:
+		return "mcpx-bridge client unwrap " + p.Client.Name + " " + s.Server + p.scoped() + " takes the bridge away, and leaves the rest as it is now"
+	case Unwrap:
+		return "mcpx-bridge client wrap " + p.Client.Name + " " + s.Server + p.scoped() + " puts the bridge back, and leaves the rest as it is now"
+	}
+	return "the entry " + s.Server + " can be taken out by hand"
+}
+
 // Apply makes the change, having kept what it takes to undo it. Nothing is
 // written if the file is not what it was when the change was thought of. A
 // change that is empty does nothing; it returns where a forced undo put what it
@@ -234,7 +245,7 @@ func (h History) Undo(p Place, force bool) (*Change, error) {
 			c.forced = true
 			return c, nil
 		}
-		return nil, &ChangedError{File: p.File, Diff: difference(p.File, s.after(), now)}
+		return nil, &ChangedError{File: p.File, Diff: difference(p.File, s.after(), now), Less: s.less(p)}
 	}
 	return nil, &Error{File: p.File, Msg: "there is nothing to undo", Hint: "only what client install, wrap and unwrap did to this very file can be undone", Absent: true}
 }

@@ -18,6 +18,8 @@ claude-code    user     linux   /h/.claude.json
 claude-code    user     darwin  /h/.claude.json
 claude-code    user     windows /h/.claude.json
 claude-code    project  linux   /p/.mcp.json
+claude-code    local    linux   /h/.claude.json
+claude-code    local    windows /h/.claude.json
 cursor         user     linux   /h/.cursor/mcp.json
 cursor         user     windows /h/.cursor/mcp.json
 cursor         project  linux   /p/.cursor/mcp.json
@@ -60,6 +62,7 @@ goose          user     windows /h/AppData/Roaming/Block/goose/config/config.yam
 // Settings of the person's that move files.
 func TestPlacesThatWereMoved(t *testing.T) {
 	m := install.Machine{GOOS: "linux", Home: "/h", ConfigHome: "/c", ClaudeConfig: "/cc", CodexHome: "/x", AppData: "/a"}
+	m.Dir = "/p"
 	for name, want := range map[string]string{"claude-desktop": "/c/Claude/claude_desktop_config.json", "claude-code": "/cc/.claude.json",
 		"codex": "/x/config.toml", "goose": "/c/goose/config.yaml", "zed": "/c/zed/settings.json", "vscode": "/c/Code/User/mcp.json"} {
 		s := &stage{t: t, machine: m}
@@ -67,8 +70,12 @@ func TestPlacesThatWereMoved(t *testing.T) {
 			t.Errorf("%s: %s, wanted %s", name, got, want)
 		}
 	}
-	m.GOOS = "windows"
 	s := &stage{t: t, machine: m}
+	if got := filepath.ToSlash(s.at("claude-code", install.Local).File); got != "/cc/.claude.json" {
+		t.Errorf("claude-code, local: %s", got)
+	}
+	m.GOOS = "windows"
+	s = &stage{t: t, machine: m}
 	if got, want := filepath.ToSlash(s.at("claude-desktop", install.User).File), "/a/Claude/claude_desktop_config.json"; got != want {
 		t.Errorf("%s, wanted %s", got, want)
 	}
@@ -84,8 +91,10 @@ func TestScopes(t *testing.T) {
 		if _, ok := c.Place(m, "team"); ok {
 			t.Errorf("%s has a scope team", c.Name)
 		}
-		if _, ok := c.Place(install.Machine{GOOS: "linux", Home: "/h"}, install.Project); ok {
-			t.Errorf("%s has a project where there is none", c.Name)
+		for _, of := range []install.Scope{install.Project, install.Local} {
+			if _, ok := c.Place(install.Machine{GOOS: "linux", Home: "/h"}, of); ok {
+				t.Errorf("%s has a %s scope where there is no directory", c.Name, of)
+			}
 		}
 	}
 }
