@@ -2,18 +2,24 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // What in a command line is likely to be a secret: the value of something that
 // is called one, and a password in a URL.
 var (
 	secretName  = `(?:[\w.-]*(?:token|secret|passw|api[-_]?key|credential|authorization)[\w.-]*|(?:\w+[-_.])*(?:pass|pwd|pw|pat|key|dsn|auth|bearer|cookie)(?:[-_.]\w+)*)`
-	secretFlag  = regexp.MustCompile(`(?i)^--?` + secretName + `$`)
-	secretValue = regexp.MustCompile(`(?is)((?:^|[^\w.-])-{0,2}` + secretName + `\s*[=:]\s*).+`)
-	secretInURL = regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`)
-	secretInDSN = regexp.MustCompile(`(^|[\s='"])([^\s:@/='"]+:)[^\s@/]+@`)
-	secretShape = regexp.MustCompile(`\b(?:AKIA[0-9A-Z]{12,}|gh[a-z]_\w{8,}|github_pat_\w{8,}|sk-[\w-]{8,}|xox[a-z]-[\w-]{8,}|glpat-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)`)
+	secretFlag  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^--?` + secretName + `$`) })
+	secretValue = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?is)((?:^|[^\w.-])-{0,2}` + secretName + `\s*[=:]\s*).+`)
+	})
+	secretInURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`) })
+	secretInDSN = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[\s='"])([^\s:@/='"]+:)[^\s@/]+@`) })
+	secretShape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(?:AKIA[0-9A-Z]{12,}|gh[a-z]_\w{8,}|github_pat_\w{8,}|sk-[\w-]{8,}|xox[a-z]-[\w-]{8,}|glpat-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)`)
+	})
 )
 
 const unsaid = "[hidden]"
@@ -24,7 +30,7 @@ const unsaid = "[hidden]"
 func inPublic(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
-		if i > 0 && secretFlag.MatchString(argv[i-1]) && !strings.HasPrefix(word, "-") {
+		if i > 0 && strings.HasPrefix(argv[i-1], "-") && secretFlag().MatchString(argv[i-1]) && !strings.HasPrefix(word, "-") {
 			words[i] = unsaid
 			continue
 		}
@@ -34,8 +40,18 @@ func inPublic(argv []string) string {
 }
 
 func withoutSecrets(word string) string {
-	word = secretValue.ReplaceAllString(word, "${1}"+unsaid)
-	word = secretInURL.ReplaceAllString(word, "${1}"+unsaid+"@")
-	word = secretInDSN.ReplaceAllString(word, "${1}${2}"+unsaid+"@")
-	return secretShape.ReplaceAllString(word, unsaid)
+	if !strings.ContainsAny(word, "=:@") && !hasShape(word) {
+		return word // as most are: nothing has to be compiled for it
+	}
+	word = secretValue().ReplaceAllString(word, "${1}"+unsaid)
+	word = secretInURL().ReplaceAllString(word, "${1}"+unsaid+"@")
+	word = secretInDSN().ReplaceAllString(word, "${1}${2}"+unsaid+"@")
+	return secretShape().ReplaceAllString(word, unsaid)
+}
+
+// shapes are how what secretShape knows begins.
+var shapes = []string{"AKIA", "gh", "sk-", "xox", "glpat-", "eyJ"}
+
+func hasShape(word string) bool {
+	return slices.ContainsFunc(shapes, func(shape string) bool { return strings.Contains(word, shape) })
 }

@@ -112,7 +112,7 @@ func (l launcher) target(args []string) (what string, rest []string) {
 		case l.script != "" && a == l.script && i+1 < len(args):
 			words := scripted(args[i+1])
 			return words[0], words[1:]
-		case slices.Contains(l.values, a), secretFlag.MatchString(a):
+		case slices.Contains(l.values, a), secretFlag().MatchString(a):
 			i++
 		case strings.HasPrefix(a, "-"), slices.Contains(l.verbs, a):
 		default:
