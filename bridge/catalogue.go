@@ -237,12 +237,15 @@ func (e *Engine) listed(c catalogue, err error) {
 		}
 	}
 	first := !e.server.up
-	news := first || e.server.changed || !e.server.hello.Modern || !c.same(e.server.tools)
+	others := first || !c.same(e.server.tools)
+	news := others || e.server.changed || !e.server.hello.Modern
 	c.changedSince(e.server.tools)
 	e.server.tools, e.server.up, e.server.changed = c, true, false
 	if first {
 		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
 		e.do(Serving{Tools: len(c.tools), PID: e.server.hello.PID})
+	}
+	if others {
 		e.doubt()
 	}
 	if news { // not each time that we look

@@ -105,8 +105,9 @@ type Engine struct {
 	quota    quota.Records
 	summing  bool // a time to sum up is set
 	stopping bool
-	early    []*early // in the order in which they came
-	asides   []*aside // the same
+	doubted  map[string]bool // warnings about the policy that were said
+	early    []*early        // in the order in which they came
+	asides   []*aside        // the same
 
 	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
@@ -137,7 +138,7 @@ func NewEngine(c Config) *Engine {
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
-		policy: c.Policy, ledger: c.Ledger, provided: c.Provides,
+		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides,
 	}
 	if e.policy == nil {
 		e.policy = &policy.Policy{}

@@ -458,7 +458,7 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 // reload puts another policy in force. The stricter of the one at the request
 // and the one now holds for every open question.
 func (e *Engine) reload(p *policy.Policy) {
-	e.policy = p
+	e.policy, e.doubted = p, map[string]bool{}
 	e.note(Record{Event: "reloaded", Detail: p.Hash()})
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())

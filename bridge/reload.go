@@ -138,14 +138,27 @@ func (e *Engine) reloadSynced(ev Synced) {
 	}
 }
 
-// doubt warns of denies that some of the server's tools slip past (FINDINGS U2).
+// mostDoubts is how many warnings there may be about one policy, however often the server
+// changes its tools.
+const mostDoubts = 100
+
+// doubt warns of what the policy, held against the server's tools, hardly means (DESIGN 6),
+// denies that some of the tools slip past first (FINDINGS U2). Each is said once.
 func (e *Engine) doubt() {
 	var all []policy.Tool
 	for _, name := range sorted(e.server.tools.tools) {
 		t := e.server.tools.tools[name]
 		all = append(all, policy.Tool{Name: name, InputSchema: t.schema, Hints: t.hints})
 	}
-	for _, w := range e.policy.Unreached(all) {
-		e.note(Record{Event: "warning", Reason: "deny_unreached", Detail: w})
+	e.doubts("deny_unreached", e.policy.Unreached(all))
+	e.doubts("policy_doubtful", e.policy.Warnings(all))
+}
+
+func (e *Engine) doubts(reason string, about []string) {
+	for _, w := range about {
+		if !e.doubted[w] && len(e.doubted) < mostDoubts {
+			e.doubted[w] = true
+			e.note(Record{Event: "warning", Reason: reason, Detail: w})
+		}
 	}
 }

@@ -178,3 +178,24 @@ func TestADenyThatToolsSlipPastIsWarnedOf(t *testing.T) {
 		t.Errorf("%+v", s.notes)
 	}
 }
+
+// A policy is held against the tools when they are known, and again when they change: run
+// said nothing at the start but for denies, and nothing at all of tools that came later.
+func TestWhatAPolicyHardlyMeansIsWarnedOfOnce(t *testing.T) {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, "version: 1\ndefault: deny\nrules:\n - {allow: ['read_*']}\n - {name: typo, allow: [raed_file]}\n"+
+		" - {name: env, deny: ['*'], args: {path: {glob: '**/.env'}}}\n")})
+	s.seat()
+	s.startServer()
+	if !s.noted("warning", "policy_doubtful") || s.noted("warning", "deny_unreached") {
+		t.Errorf("at the start: %+v", s.notes)
+	}
+	s.notes = nil
+	more := strings.Replace(tools, `{"tools":[`, `{"tools":[{"name":"move","inputSchema":{"type":"object","properties":{"source":{"type":"string"}}}},`, 1)
+	for range 3 {
+		s.relists(more)
+		s.relists(tools)
+	}
+	if !s.noted("warning", "deny_unreached") || s.eventsOf("warning") != 1 {
+		t.Errorf("when a tool came: %+v", s.notes)
+	}
+}

@@ -86,7 +86,7 @@ func (r *rule) fitting(tools []Tool) []string {
 		}
 	}
 	if len(fits) == 0 {
-		return []string{fmt.Sprintf("%s fits none of the server's %d tools", r.title(), len(tools))}
+		return []string{r.title() + " fits none of the server's tools"}
 	}
 	var all []string
 	for _, a := range r.arguments() {

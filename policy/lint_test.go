@@ -50,7 +50,7 @@ func TestWarnings(t *testing.T) {
 		want string // "" for none
 	}{
 		{"default: ask\nrules:\n- {allow: 'read_*', args: {path: {under: /a}}}", ""},
-		{"default: ask\nrules:\n- {allow: 'raed_*'}", "rule allow raed_* (line 3) fits none of the server's 4 tools"},
+		{"default: ask\nrules:\n- {allow: 'raed_*'}", "rule allow raed_* (line 3) fits none of the server's tools"},
 		{"default: ask\nrules:\n- {allow: '*', methods: 'logging/*', args: {x: {is: 1}}}", ""},
 		{"default: ask\nrules:\n- {allow: read_file, args: {pth: {under: /a}}}", "rule allow read_file (line 3) tests args.pth, which none of the tools it fits has"},
 		{"default: ask\nrules:\n- {allow: read_file, except: {args: {/pth/x: {under: /a}}}}", "tests args/pth/x, which"},
