@@ -102,7 +102,7 @@ type Engine struct {
 	calls    calls
 	replay   *replay.Cache
 	others   *replay.Cache // requests made of others, by whom and under which ids
-	quota    quota.Records
+	quota    quota.Shares[string]
 	summing  bool // a time to sum up is set
 	stopping bool
 	doubted  map[string]bool // warnings about the policy that were said
@@ -138,7 +138,7 @@ func NewEngine(c Config) *Engine {
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
-		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides,
+		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(),
 	}
 	if e.policy == nil {
 		e.policy = &policy.Policy{}
@@ -359,7 +359,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
-	if e.itemised(env.From) {
+	if e.chargeRecord(env.From) {
 		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
 	e.answer(env.From, env.ID, env.Method, env.Key, e.refusal(env.From, env.Message.Get(jsonrpc.ID), r))
@@ -386,7 +386,7 @@ func (r *Refusal) on(of Record) Record {
 }
 
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
-	if !e.itemised(env.From) {
+	if !e.chargeRecord(env.From) {
 		return
 	}
 	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Reason: reason, Detail: detail})

@@ -1,10 +1,15 @@
 package bridge
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+)
 
 const (
-	// sumEvery is how long refusals beyond a participant's share are counted before
-	// their number goes on record.
+	// sumEvery is how long refusals beyond a share are counted before their number
+	// goes on record.
 	sumEvery = 10 * time.Second
 
 	// refusedArgs is how many bytes of the arguments of a denied call go on record;
@@ -13,11 +18,19 @@ const (
 	refusedArgs = 512
 )
 
-// itemised reports whether a refusal of a participant's, or a frame of theirs that is
-// dropped, goes on record by itself. Beyond a share they are counted: refused calls
-// must not fill the disk, for a full disk stops everybody's (FINDINGS M7).
-func (e *Engine) itemised(from string) bool {
-	if e.isHost(from) || e.quota.Take(e.now, e.shareOf(from)) {
+// recordLimits: at some 400 bytes each, one participant comes to 70 MB a day at the
+// most, and all together come to five times that, however many names they have.
+var recordLimits = quota.Limits{Burst: 200, Again: time.Second / 2, AllBurst: 2000, AllAgain: time.Second / 10, Names: 1024, Sums: 16}
+
+func newQuota() quota.Shares[string] {
+	return quota.Shares[string]{Limits: recordLimits, Keep: strings.Clone, Compare: strings.Compare}
+}
+
+// chargeRecord reports whether a refusal of a participant's, or a frame of theirs that
+// is dropped, is listed on record. Beyond a share they are counted: refused calls must
+// not fill the disk, for a full disk stops everybody's (FINDINGS M7).
+func (e *Engine) chargeRecord(from string) (listed bool) {
+	if e.isHost(from) || e.quota.Take(e.now, e.shareOf(from), 0) {
 		return true
 	}
 	if !e.summing {
@@ -41,10 +54,12 @@ func (e *Engine) shareOf(from string) string {
 // sumUp puts on record how many refusals were not listed.
 func (e *Engine) sumUp() {
 	e.summing = false
-	for _, s := range e.quota.Sums(e.now) {
-		r := Record{Event: "dropped", From: s.From, Reason: "summed_up", Count: s.Count,
+	for _, s := range e.quota.Draw(e.now) {
+		r := Record{Event: "dropped", From: s.By, Reason: "summed_up", Count: s.Count,
 			Detail: "refusals and dropped frames of this participant that are not listed one by one"}
-		if s.From == "" {
+		if s.By == "" && e.verified() {
+			r.Detail = "refusals and dropped frames of other participants that are not listed one by one"
+		} else if s.By == "" {
 			r.Detail = "refusals and dropped frames that are not listed one by one, of participants whom the gateway does not verify"
 		}
 		e.note(r)

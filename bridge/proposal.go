@@ -352,7 +352,7 @@ func about(l *proposal.Life) Record {
 // refused puts a refusal on record, unless that of its call is there already or the
 // proposer's share is spent, and tells the proposer.
 func (e *Engine) refused(a proposal.Refused) {
-	if e.offers.calls[a.Life] == nil && e.itemised(a.Life.Proposer) {
+	if e.offers.calls[a.Life] == nil && e.chargeRecord(a.Life.Proposer) {
 		r := about(a.Life)
 		r.Event, r.Reason, r.Detail, r.State = "rejected", a.Reason, a.Detail, "untold"
 		if told(a) {
@@ -390,7 +390,7 @@ func (e *Engine) noted(a proposal.Noted) {
 	if a.Event == "dropped" || a.Event == "security" {
 		whose = cmp.Or(a.By, whose)
 	}
-	if !a.Quiet && (!bareWord(a.Event) || e.itemised(whose)) {
+	if !a.Quiet && (!bareWord(a.Event) || e.chargeRecord(whose)) {
 		e.note(r)
 	}
 	if a.Moot {

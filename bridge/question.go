@@ -52,7 +52,7 @@ func (e *Engine) question(c *call) {
 	c.question, c.digest = id, approval.DigestOf(acts).Short()
 	e.calls.asked[id] = c
 	turnedAway := refusedAtOnce(acts)
-	c.summedUp = turnedAway && !e.itemised(c.from)
+	c.summedUp = turnedAway && !e.chargeRecord(c.from)
 	r := c.record()
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = c.body.String()
@@ -105,7 +105,7 @@ func (e *Engine) act(acts []approval.Act) {
 			if a.Who != (approval.Who{}) {
 				r.By = []string{a.Who.String()}
 			}
-			if countsForNothing(a) && !e.itemised(a.Who.ID) {
+			if countsForNothing(a) && !e.chargeRecord(a.Who.ID) {
 				continue
 			}
 			e.note(r)

@@ -83,7 +83,7 @@ func (e *Engine) garbled(r *wire.Refused) {
 	if r.From != "" && r.ID != "" {
 		e.usesID(r.From, r.ID)
 	}
-	if e.itemised(r.From) {
+	if e.chargeRecord(r.From) {
 		e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
 	}
 }
@@ -241,7 +241,7 @@ func (e *Engine) admit(c *call) {
 		e.settle(c)
 		e.leave(c.life)
 	case c.decision.Verdict != policy.Deny && noRoom:
-		c.summedUp = !e.itemised(c.from)
+		c.summedUp = !e.chargeRecord(c.from)
 		e.answerFor(c, refusal)
 		e.idleIfDone()
 	case c.decision.Verdict == policy.Allow:
@@ -251,7 +251,7 @@ func (e *Engine) admit(c *call) {
 	case c.decision.Verdict == policy.Ask:
 		e.ifReadable(c)
 	default:
-		c.summedUp = !e.itemised(c.from)
+		c.summedUp = !e.chargeRecord(c.from)
 		e.noteDecision(c)
 		r := policyDenied(c.what(), c.decision.Rule)
 		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
@@ -263,7 +263,7 @@ func (e *Engine) admit(c *call) {
 // ifReadable puts a call before somebody, unless nobody could read it (FINDINGS M3).
 func (e *Engine) ifReadable(c *call) {
 	if why := approval.Beyond(c.arguments(), c.beside); why != "" {
-		c.summedUp = !e.itemised(c.from)
+		c.summedUp = !e.chargeRecord(c.from)
 		e.answerFor(c, tooMuchToAsk(c.what(), why))
 		e.idleIfDone()
 		return

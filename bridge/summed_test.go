@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -25,7 +24,7 @@ func TestAFloodOfProposalsIsSummedUpInTheRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := proposalStage(t, "mew/v0.4", "fulfil: ask")
-			const flood = 4 * quota.Burst
+			flood := 4 * recordLimits.Burst
 			for i := range flood {
 				propose(s, fmt.Sprint("p", i))
 			}
@@ -37,7 +36,7 @@ func TestAFloodOfProposalsIsSummedUpInTheRecord(t *testing.T) {
 					counted += r.Count
 				}
 			}
-			if mallorys > 3*quota.Burst || counted < flood-quota.Burst {
+			if mallorys > 3*recordLimits.Burst || counted < flood-recordLimits.Burst {
 				t.Errorf("%d records, and %d counted", mallorys, counted)
 			}
 			s.notes = nil
@@ -51,5 +50,35 @@ func TestAFloodOfProposalsIsSummedUpInTheRecord(t *testing.T) {
 				t.Errorf("bob pays for mallory: %s", all)
 			}
 		})
+	}
+}
+
+// Each name had a share of its own, and all together had no bound: names cost nothing
+// where anybody can have a token, or where the gateway does not make sure who speaks.
+func TestInventedNamesFilledTheRecord(t *testing.T) {
+	const names = 20_000
+	for protocol, kind := range map[string]string{"mew/v0.4": "mcp/request", "mcpx/v0.1": "mcp/request:tools/call"} {
+		s := newStage(t, protocol)
+		written, counted := 0, 0
+		count := func() {
+			for i := range s.notes {
+				if r := &s.notes[i]; r.forAudit() != nil {
+					written++
+					counted += r.Count
+				}
+			}
+			s.notes, s.frames, s.shown = nil, nil, nil
+		}
+		for i := range names {
+			s.arrive(fmt.Sprintf(`{"protocol":%q,"id":"e%d","ts":"2026-01-01T00:00:00Z","from":"name%d","to":["carol"],"kind":%q,"payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"a":1,"A":2}}}}`, protocol, i, i, kind))
+			if i%1000 == 0 {
+				count()
+			}
+		}
+		s.pass(sumEvery + time.Second)
+		count()
+		if most := recordLimits.AllBurst + recordLimits.Sums + 1; written > most || written+counted < names {
+			t.Errorf("%s: %d names, one dropped frame each: %d records, and %d are counted", protocol, names, written, counted)
+		}
 	}
 }

@@ -128,7 +128,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{opt: o.withDefaults(), bus: here{}, started: time.Now(), topics: map[string]*topic{}, sockets: map[*socket]bool{}}
 	g.crowd.most, g.crowd.mostFrom, g.crowd.all = g.opt.MaxUnseated, g.opt.MaxFromAddress, g.opt.MaxConns
 	g.crowd.turned = func() { g.count.refuse("crowded") }
-	g.journal.to = g.opt.Log
+	g.journal.open(g.opt.Log)
 	g.drain, g.hurry = context.WithCancel(context.Background())
 	g.upgrader = websocket.Upgrader{
 		ReadBufferSize: readBuffer,

@@ -4,26 +4,21 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 )
 
 // What others can make a gateway log: who joins again and again must not fill the disk. Each
 // of them has a share of the log, and all together have one; what is beyond is a detail
 // (debug), and counted, and the count is what is logged.
-const (
-	logBurst    = 60               // lines by one at once
-	logAgain    = 10 * time.Second // until one of those comes back
-	logAll      = 1000             // lines by all at once
-	logAllAgain = 500 * time.Millisecond
-	logNames    = 1024 // who have shares of their own at one time
-	sumEvery    = 10 * time.Second
-	sumNames    = 16 // who are named in one sum
-)
+var logLimits = quota.Limits{Burst: 60, Again: 10 * time.Second, AllBurst: 1000, AllAgain: 500 * time.Millisecond, Names: 1024, Sums: 16}
+
+// sumEvery is how long lines are counted before their number is logged.
+const sumEvery = 10 * time.Second
 
 // A source is who causes a line: a participant in a topic, or for who has no seat an address.
 type source struct{ topic, id, address string }
@@ -46,28 +41,26 @@ func (s source) attrs() []any {
 	return []any{"topic", s.topic, "id", s.id}
 }
 
+func (s source) clone() source {
+	return source{strings.Clone(s.topic), strings.Clone(s.id), s.address}
+}
+
+func (s source) compare(o source) int {
+	return cmp.Or(strings.Compare(s.topic, o.topic), strings.Compare(s.id, o.id), strings.Compare(s.address, o.address))
+}
+
 // A journal is the log of a gateway, as far as others cause it.
 type journal struct {
 	to *slog.Logger
 
 	mu     sync.Mutex
-	shares map[source]*logShare
-	all    logShare
+	shares quota.Shares[source]
 	sums   *time.Timer // nil: nothing is counted
 }
 
-// A logShare is how much of the log somebody has used. Its zero value is whole.
-type logShare struct {
-	spent   float64 // lines, less what has come back since
-	at      time.Time
-	counted int // lines that were not listed, since the last sum
-	level   slog.Level
-}
-
-// comeBack gives back what has come back by now.
-func (s *logShare) comeBack(now time.Time, again time.Duration) {
-	s.spent = max(0, s.spent-float64(now.Sub(s.at))/float64(again))
-	s.at = now
+func (j *journal) open(to *slog.Logger) {
+	j.to = to
+	j.shares = quota.Shares[source]{Limits: logLimits, Others: others, Keep: source.clone, Compare: source.compare}
 }
 
 // say logs a line that others cause.
@@ -83,57 +76,13 @@ func (j *journal) say(level slog.Level, by source, text string, args ...any) {
 func (j *journal) listed(level slog.Level, by source) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	now := time.Now()
-	s := j.share(now, by)
-	s.comeBack(now, logAgain)
-	j.all.comeBack(now, logAllAgain)
-	if s.spent+1 > logBurst || j.all.spent+1 > logAll {
-		s.counted, s.level = s.counted+1, max(s.level, level)
-		if j.sums == nil {
-			j.sums = time.AfterFunc(sumEvery, j.sumUp)
-		}
-		return false
+	if j.shares.Take(time.Now(), by, int(level)) {
+		return true
 	}
-	s.spent++
-	j.all.spent++
-	return true
-}
-
-// share is the one of a source. Where there are too many, those that are whole again go; if
-// none is, the rest have one together. The caller holds j.mu.
-func (j *journal) share(now time.Time, by source) *logShare {
-	s := j.shares[by]
-	if s == nil && len(j.shares) >= logNames {
-		j.letGo(now)
-		if len(j.shares) >= logNames {
-			by = others
-			s = j.shares[by]
-		}
+	if j.sums == nil {
+		j.sums = time.AfterFunc(sumEvery, j.sumUp)
 	}
-	if s != nil {
-		return s
-	}
-	if j.shares == nil {
-		j.shares = map[source]*logShare{}
-	}
-	s = &logShare{at: now}
-	j.shares[source{strings.Clone(by.topic), strings.Clone(by.id), by.address}] = s
-	return s
-}
-
-// letGo forgets the shares that are whole again. The caller holds j.mu.
-func (j *journal) letGo(now time.Time) {
-	maps.DeleteFunc(j.shares, func(_ source, s *logShare) bool {
-		s.comeBack(now, logAgain)
-		return s.spent == 0 && s.counted == 0
-	})
-}
-
-// A logSum is how many lines of somebody were not listed.
-type logSum struct {
-	by    source
-	count int
-	level slog.Level
+	return false
 }
 
 // sumUp logs what was counted. When it returns, that is logged, whoever has called it.
@@ -144,30 +93,7 @@ func (j *journal) sumUp() {
 		j.sums.Stop()
 		j.sums = nil
 	}
-	for _, s := range j.take() {
-		j.to.Log(context.Background(), s.level, "joined, left or refused, and not listed one by one", append(s.by.attrs(), "count", s.count)...)
+	for _, s := range j.shares.Draw(time.Now()) {
+		j.to.Log(context.Background(), slog.Level(s.Grade), "joined, left or refused, and not listed one by one", append(s.By.attrs(), "count", s.Count)...)
 	}
-}
-
-// take returns what was counted, the most first, beyond so many by name as one. The caller
-// holds j.mu.
-func (j *journal) take() (sums []logSum) {
-	for by, s := range j.shares {
-		if s.counted > 0 {
-			sums = append(sums, logSum{by, s.counted, s.level})
-			s.counted, s.level = 0, 0
-		}
-	}
-	j.letGo(time.Now())
-	slices.SortFunc(sums, func(a, b logSum) int {
-		return cmp.Or(b.count-a.count, strings.Compare(a.by.topic, b.by.topic), strings.Compare(a.by.id, b.by.id), strings.Compare(a.by.address, b.by.address))
-	})
-	if len(sums) <= sumNames {
-		return sums
-	}
-	rest := logSum{by: others}
-	for _, s := range sums[sumNames:] {
-		rest.count, rest.level = rest.count+s.count, max(rest.level, s.level)
-	}
-	return append(sums[:sumNames:sumNames], rest)
 }

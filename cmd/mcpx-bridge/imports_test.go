@@ -39,7 +39,7 @@ var may = map[string]string{
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
-	"bridge/gateway":  "bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
+	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 	"bridge/control":  "bridge/approval bridge/private bridge/text stdio/jsonrpc",
 
 	"bridge/engine/quota":  "",

@@ -1,78 +1,130 @@
-// Package quota bounds what one participant can make a bridge write into its record
-// by what leads to nothing: refusals, and frames that are dropped. Beyond its share
-// they are counted, and the count is what goes on record (FINDINGS M7). Nobody's
-// share is spent by another. It does no I/O and reads no clock.
+// Package quota bounds what others can make us write that leads to nothing: refusals
+// and dropped frames in the record (FINDINGS M7), comings and goings in a gateway's
+// log. Each of them has a share, and all together have one, for names may cost
+// nothing. Beyond that it is counted, and the count is what is written. It does no I/O
+// and reads no clock.
 package quota
 
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
-// A participant may have Burst such records at once, and PerSecond more for each
-// second that passes: at some 400 bytes each, 70 MB a day at the most.
-const (
-	Burst     = 200
-	PerSecond = 2
-)
+// Limits are the size of shares.
+type Limits struct {
+	Burst    int           // entries by one at once
+	Again    time.Duration // until one of those comes back
+	AllBurst int           // entries by all at once
+	AllAgain time.Duration
+	Names    int // who have shares of their own at one time
+	Sums     int // who are named when sums are drawn
+}
 
-// Records are the shares of all participants. The zero value is ready. It is used by
-// one goroutine at a time; the times it is given must not run backwards.
-type Records struct {
-	shares map[string]*share
+// Shares are those of all who are known by a K. They are used by one goroutine at a
+// time; the times they are given must not run backwards.
+type Shares[K comparable] struct {
+	Limits
+	Others  K         // stands for all for whom there is no share of their own, together
+	Keep    func(K) K // a copy that may be kept; nil for what may be kept as it is
+	Compare func(a, b K) int
+
+	shares map[K]*share
+	all    share
+	swept  time.Time // when it was last looked for shares that are whole
 }
 
 type share struct {
-	spent   float64 // records, less what has come back since
+	spent   float64 // entries, less what has come back since
 	at      time.Time
-	counted int // beyond the share, since the last Sum
+	counted int // beyond the share, since sums were drawn
+	grade   int // the highest of what was counted
 }
 
-// A Sum is how many records of a participant were not written one by one.
-type Sum struct {
-	From  string
+// A Sum is how many entries of somebody were not written one by one.
+type Sum[K comparable] struct {
+	By    K
 	Count int
+	Grade int // the highest that one of them had
 }
 
-// Take reports whether there is room in the share of from for one more record. If
-// not, it is counted.
-func (r *Records) Take(now time.Time, from string) bool {
-	s := r.shares[from]
-	if s == nil {
-		if r.shares == nil {
-			r.shares = map[string]*share{}
-		}
-		s = &share{at: now}
-		r.shares[strings.Clone(from)] = s
-	}
-	s.comeBack(now)
-	if s.spent+1 > Burst {
-		s.counted++
+// Take reports whether there is room for one more entry of by. If not, it is counted.
+func (s *Shares[K]) Take(now time.Time, by K, grade int) bool {
+	one := s.of(now, by)
+	one.comeBack(now, s.Again)
+	s.all.comeBack(now, s.AllAgain)
+	if one.spent+1 > float64(s.Burst) || s.all.spent+1 > float64(s.AllBurst) {
+		one.counted, one.grade = one.counted+1, max(one.grade, grade)
 		return false
 	}
-	s.spent++
+	one.spent++
+	s.all.spent++
 	return true
 }
 
-func (s *share) comeBack(now time.Time) {
-	s.spent = max(0, s.spent-now.Sub(s.at).Seconds()*PerSecond)
+func (s *share) comeBack(now time.Time, again time.Duration) {
+	s.spent = max(0, s.spent-float64(now.Sub(s.at))/float64(again))
 	s.at = now
 }
 
-// Sums returns what was counted since it was last asked, by participant, and lets go
-// of those whose share is whole again.
-func (r *Records) Sums(now time.Time) (sums []Sum) {
-	for _, from := range slices.Sorted(maps.Keys(r.shares)) {
-		s := r.shares[from]
-		if s.counted > 0 {
-			sums = append(sums, Sum{from, s.counted})
-			s.counted = 0
+// of is the share of by. Where there are too many, those that are whole again go; if
+// none is, the rest have one together.
+func (s *Shares[K]) of(now time.Time, by K) *share {
+	one := s.shares[by]
+	if one == nil && len(s.shares) >= s.Names {
+		if now.Sub(s.swept) >= s.Again { // it takes a while, and would be done for each name
+			s.letGo(now)
 		}
-		if s.comeBack(now); s.spent == 0 {
-			delete(r.shares, from)
+		if len(s.shares) >= s.Names {
+			by = s.Others
+			one = s.shares[by]
 		}
 	}
-	return sums
+	if one != nil {
+		return one
+	}
+	if s.shares == nil {
+		s.shares = map[K]*share{}
+	}
+	if s.Keep != nil {
+		by = s.Keep(by)
+	}
+	one = &share{at: now}
+	s.shares[by] = one
+	return one
+}
+
+// letGo forgets the shares that are whole again.
+func (s *Shares[K]) letGo(now time.Time) {
+	s.swept = now
+	maps.DeleteFunc(s.shares, func(_ K, one *share) bool {
+		one.comeBack(now, s.Again)
+		return one.spent == 0 && one.counted == 0
+	})
+}
+
+// Draw returns what was counted since it was last asked, the most first, and that of
+// all but the first Limits.Sums as one.
+func (s *Shares[K]) Draw(now time.Time) (sums []Sum[K]) {
+	for by, one := range s.shares {
+		if one.counted > 0 {
+			sums = append(sums, Sum[K]{by, one.counted, one.grade})
+			one.counted, one.grade = 0, 0
+		}
+	}
+	s.letGo(now)
+	slices.SortFunc(sums, func(a, b Sum[K]) int {
+		if a.Count != b.Count {
+			return b.Count - a.Count
+		}
+		return s.Compare(a.By, b.By)
+	})
+	if len(sums) <= s.Sums {
+		return sums
+	}
+	rest := Sum[K]{By: s.Others}
+	for _, one := range sums[s.Sums:] {
+		rest.Count, rest.Grade = rest.Count+one.Count, max(rest.Grade, one.Grade)
+	}
+	return append(sums[:s.Sums:s.Sums], rest)
 }
