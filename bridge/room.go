@@ -67,14 +67,17 @@ func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
 	if !mayBe(&you.Caps, "response", "tools/call") {
 		all = append(all, Mute{"cannot_respond", "the gateway does not let " + you.ID + " send mcp/response, so callers will get no answers"})
 	}
-	if p.AsksOthers() && !mayBe(&you.Caps, "request", elicitation) {
+	if p.AsksOthers() && !MayAsk(you) {
 		all = append(all, Mute{"cannot_ask", "the gateway does not let " + you.ID + " send mcp/request:" + elicitation + ", so participants can approve nothing"})
 	}
 	return all
 }
 
-// MayAnswer reports whether a participant's questions can be answered by p, as far as
-// the gateway says what p may send.
+// MayAsk reports whether p can put questions to others, as far as the gateway says what
+// p may send.
+func MayAsk(p wire.Participant) bool { return mayBe(&p.Caps, "request", elicitation) }
+
+// MayAnswer reports whether p can answer questions, likewise.
 func MayAnswer(p wire.Participant) bool { return mayBe(&p.Caps, "response", elicitation) }
 
 // mayBe reports whether a gateway lets through what these are the capabilities for, in

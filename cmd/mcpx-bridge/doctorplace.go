@@ -183,11 +183,21 @@ func (d *doctor) seat(ctx context.Context) {
 	if warning, hint := d.b.unverifiedIn(dialect); warning != "" {
 		warnings = append(warnings, warning+"; "+hint)
 	}
+	if d.b.opt.Engine.Policy.AsksOthers() && bridge.MayAsk(you) && !permits(you.Caps) {
+		warnings = append(warnings, "what the gateway lets "+you.ID+" send is limited by what is in it, and questions to approvers seem to be outside that: they may never arrive")
+	}
 	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.others())), nil, warnings...)
 	for _, m := range bridge.Muted(you, d.b.opt.Engine.Policy) {
 		d.report("may send", "", fail(exitFailed, "a token of the role bridge may: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
 	}
 	d.approvers(q.others(), dialect)
+}
+
+// permits reports whether a question may be sent by the letter of what the gateway says,
+// which a gateway may read with less care than ours.
+func permits(caps wire.Caps) bool {
+	ask := []byte(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}`)
+	return caps.Allows("mcp/request:elicitation/create", ask) || caps.Allows("mcp/request", ask)
 }
 
 // approvers looks for those in the topic who may be asked.
