@@ -183,9 +183,11 @@ func (c *child) shepherd(started chan<- error) {
 	close(c.exited)
 }
 
-// reap waits for the end of the leader and kills what is left of the group.
+// reap waits for the end of the leader and kills what is left of the group, which is asked
+// first.
 func (c *child) reap() {
 	if awaitEnd(c.pid) {
+		c.askGroup()
 		c.group.kill()
 		c.group.mu.Lock()
 		c.cmd.Wait() // at once; the status is in ProcessState, the error says it again

@@ -36,6 +36,7 @@ var kin struct {
 // A relative is one line of /proc.
 type relative struct {
 	pid, parent int
+	group       int
 	began       uint64
 	ended       bool // and not reaped
 }
@@ -116,7 +117,7 @@ func processes() (all []relative) {
 }
 
 // processAt reads /proc/PID/stat: behind the name of the program in parentheses
-// stand the state, the parent and, as the 22nd of all fields, the beginning.
+// stand the state, the parent, the group and, as the 22nd of all fields, the beginning.
 func processAt(name string) (p relative, ok bool) {
 	stat, err := os.ReadFile("/proc/" + name + "/stat")
 	if err != nil {
@@ -128,6 +129,7 @@ func processAt(name string) (p relative, ok bool) {
 	}
 	p.pid, _ = strconv.Atoi(name)
 	p.parent, _ = strconv.Atoi(string(fields[1]))
+	p.group, _ = strconv.Atoi(string(fields[2]))
 	p.began, err = strconv.ParseUint(string(fields[19]), 10, 64)
 	p.ended = fields[0][0] == 'Z' || fields[0][0] == 'X'
 	return p, err == nil
@@ -215,6 +217,21 @@ func (c *child) signalFled(s syscall.Signal) {
 		}
 	}
 	signalAdopted(s)
+}
+
+// askGroup has what a server that has ended left in its group go by itself, before the
+// group is killed. The group is asked once.
+func (c *child) askGroup() {
+	late := time.Now().Add(min(sweepWait, c.s.o.Stop.Term))
+	for left := inGroup(c.pid); len(left) > 0 && time.Now().Before(late); left = inGroup(c.pid) {
+		c.group.terminate()
+		left[0].await(20 * time.Millisecond)
+	}
+}
+
+// inGroup are those of a process group that have not ended.
+func inGroup(leader int) []relative {
+	return slices.DeleteFunc(processes(), func(p relative) bool { return p.group != leader || p.ended })
 }
 
 // sweepWait is how long what a server has left behind has after a TERM.

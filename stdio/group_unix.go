@@ -15,14 +15,24 @@ type group struct {
 	leader int
 
 	mu     sync.Mutex
-	reaped bool // guarded by mu: the number may be somebody else's now
+	reaped bool // guarded by mu, as is asked: the number may be somebody else's now
+	asked  bool // it has got its TERM
 }
 
 func (g *group) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = attributes() }
 
 func (g *group) started(p *os.Process) { g.leader = p.Pid }
 
-func (g *group) terminate() { g.signal(syscall.SIGTERM) }
+// terminate asks the group to go, once: to some a second TERM means at once.
+func (g *group) terminate() {
+	g.mu.Lock()
+	asked := g.asked
+	g.asked = true
+	g.mu.Unlock()
+	if !asked {
+		g.signal(syscall.SIGTERM)
+	}
+}
 
 func (g *group) kill() { g.signal(syscall.SIGKILL) }
 

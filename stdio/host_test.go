@@ -103,7 +103,7 @@ func odd() string {
 func TestHostAndServerAreOneByteForByte(t *testing.T) {
 	want := odd()
 	for _, piece := range []int{1 << 30, 100 << 10, 9973} {
-		c := host(t, []string{"cat"}, func(o *Options) { o.Host.Patience, o.MaxLine = patience, 9<<20 })
+		c := host(t, []string{"cat"}, func(o *Options) { o.Host.Patience, o.Stop.Drain, o.MaxLine = patience, patience, 9<<20 }) // a mebibyte is in the pipe when cat ends
 		go func() {
 			for text := []byte(want); len(text) > 0; {
 				n := min(piece, len(text))
