@@ -147,10 +147,25 @@ func adoptedLocked(all []relative) (adopted []relative) {
 	return adopted
 }
 
+// oneEnded reports whether a child of ours has ended and is not reaped. It asks the
+// kernel, which is cheaper than to read of every process there is.
+func oneEnded() bool {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil && info.Signo != 0
+		}
+	}
+}
+
 // reapAdopted takes leave of children that have ended and that nobody waits for.
 func reapAdopted() {
 	kin.mu.Lock()
 	defer kin.mu.Unlock()
+	if !oneEnded() {
+		return
+	}
 	for _, p := range processes() {
 		if p.parent != os.Getpid() || !p.ended || kin.ours[p.pid] {
 			continue
