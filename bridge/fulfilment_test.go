@@ -281,7 +281,8 @@ func TestAProposerHearsHowItStands(t *testing.T) {
 	q := s.question()
 	s.has(s.only(), `"kind":"mcpx.status.proposal"`, `"status":"considering"`, `"correlationId":"p1"`)
 	s.answers("alice", q, true, yes)
-	s.has(s.frames[0], `"status":"processing"`)
+	s.has(s.frames[0], Approved)
+	s.has(s.frames[1], `"status":"processing"`)
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"content":[]}}`)
 	s.frames = nil
 	propose("p2", "mcp.proposal.tools/call", "nope", "")
@@ -294,7 +295,7 @@ func TestAProposerHearsHowItStands(t *testing.T) {
 	q = s.question()
 	s.has(s.only(), `"kind":"proposal-response"`, `"status":"defer"`)
 	s.answers("alice", q, true, yes)
-	s.has(s.frames[0], `"kind":"proposal-response"`, `"status":"accept"`)
+	s.has(s.frames[1], `"kind":"proposal-response"`, `"status":"accept"`)
 }
 
 // A reconnect in between loses nothing of a proposal that was agreed to.

@@ -15,6 +15,9 @@ import (
 func (c *call) withModified(payload []byte) []byte {
 	told := jsonrpc.AppendQuote([]byte(`{"by":`), strings.Join(names(c.agreed.By), ", "))
 	told = jsonrpc.AppendQuote(append(told, `,"decision_id":`...), c.agreed.ID)
+	if c.agreed.Said != "" {
+		told = jsonrpc.AppendQuote(append(told, `,"reason":`...), c.agreed.Said)
+	}
 	told = append(told, `,"modified":[`...)
 	for i, pointer := range c.agreed.Modified {
 		if i > 0 {

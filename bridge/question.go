@@ -100,7 +100,7 @@ func (e *Engine) act(acts []approval.Act) {
 			if event == "answered" {
 				event = "answer" // a person's; that of a call is the server's
 			}
-			r := Record{Event: event, Question: a.ID, Reason: a.Reason, Detail: a.Said,
+			r := Record{Event: event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
 				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.nameOf(a.ID)}
 			if a.Who != (approval.Who{}) {
 				r.By = []string{a.Who.String()}
@@ -187,6 +187,7 @@ func (e *Engine) verified() bool { return e.trustUnverified || e.room.dialect.Ve
 
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
+	s.Said = e.policy.RedactText(s.Said) // it goes to the caller, over the topic, and on record
 	c := e.calls.asked[s.ID]
 	if s.Question != nil && s.Question.Method == approval.PolicyReload {
 		e.reloadSettled(s)
@@ -284,8 +285,7 @@ func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
 func refusedBy(s approval.Settled) string {
 	who := "somebody"
 	if len(s.By) > 0 {
-		who = map[approval.Door]string{approval.Topic: s.By[0].ID, approval.Local: "the person at the bridge",
-			approval.Host: "the person at the client"}[s.By[0].Door]
+		who = person(s.By[0])
 	}
 	switch s.Reason {
 	case approval.Declined:
@@ -330,6 +330,7 @@ func (e *Engine) synced(ev Synced) {
 	case c.agreed == nil:
 		e.allowed(c)
 	default:
+		e.tellWho(c)
 		e.agreed(c)
 	}
 	e.idleIfDone()
@@ -389,25 +390,6 @@ func (e *Engine) remember(s approval.Settled) {
 	if s.Made != nil {
 		e.do(Remember{*s.Made})
 	}
-}
-
-// remind tells a caller that gave a progress token that people are deciding.
-func (e *Engine) remind(c *call) {
-	if c.token == nil || e.calls.asked[c.question] != c {
-		return
-	}
-	c.reminders++
-	progress, message := e.progressOf(c)
-	params := append([]byte(`{"progressToken":`), c.token...)
-	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
-	params = append(jsonrpc.AppendQuote(params, message), '}')
-	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
-	if c.host {
-		e.do(TellHost{note})
-	} else {
-		e.tellOne(wire.Progress, c.from, "notifications/progress", note)
-	}
-	c.alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }
 
 // runsWith are the arguments with which a call runs.

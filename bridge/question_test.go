@@ -304,8 +304,9 @@ func TestO54O55ProgressWhilePeopleDecide(t *testing.T) {
 			t.Error("a progress frame is correlated")
 		}
 		s.answers("alice", a, true, yes)
+		s.has(s.only(), `"progress":3`, `"message":"allowed by alice: ok"`)
 		s.said(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + s.lastID() + `,"progress":0.5}}`)
-		s.has(s.only(), `"progress":2.5`)
+		s.has(s.only(), `"progress":3.5`)
 		s.pass(15 * time.Second)
 		s.nothing("the call has started")
 	})

@@ -206,14 +206,14 @@ func TestWhoseAnswerIsTakenForANoHearsIt(t *testing.T) {
 		s.open(deploy("alice"))
 		ask := s.shown("alice")
 		acts := s.says("alice", answer)
-		closed := ""
+		var closed strings.Builder
 		for _, a := range acts {
 			if c, is := a.(Close); is && c.To == Participant("alice") && string(c.RPC) == string(ask.RPC) {
-				closed += c.Because
+				closed.WriteString(c.Because)
 			}
 		}
-		if says == "" && closed != "" || !strings.Contains(closed, says) {
-			t.Errorf("%s: alice hears %q", answer, closed)
+		if says == "" && closed.String() != "" || !strings.Contains(closed.String(), says) {
+			t.Errorf("%s: alice hears %q", answer, closed.String())
 		}
 	}
 }

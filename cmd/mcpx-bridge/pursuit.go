@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -178,6 +179,22 @@ func (w *pursuit) heard(e *wire.Envelope) {
 		}
 	case wire.Chat:
 		w.told(e)
+	case wire.Notification:
+		w.agreedTo(e)
+	}
+}
+
+// agreedTo says who agreed that somebody does it, and why.
+func (w *pursuit) agreedTo(e *wire.Envelope) {
+	if e.Method != bridge.Approved {
+		return
+	}
+	var said struct {
+		Proposal string `json:"proposalId"`
+		Message  string `json:"message"`
+	}
+	if json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) == nil && said.Proposal == w.id && said.Message != "" {
+		w.log.Info(e.From + ": " + visible(said.Message))
 	}
 }
 
