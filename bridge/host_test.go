@@ -72,3 +72,30 @@ func TestAnEarlyCallOfAClientThatLeavesIsOnRecord(t *testing.T) {
 		t.Errorf("it is not, or ran: %q", s.lines)
 	}
 }
+
+// A participant may have the id of the client when that is not judged, so a yes for the
+// client's calls is never kept.
+func TestAYesForTheClientIsNotRemembered(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	text := "version: 1\ndefault: deny\nasks: {default: {of: [local], within: 1m, remember: [once, session]}}\nrules:\n - {ask: ['write_*']}\n"
+	s := stageWith(t, d, Config{Policy: rules(t, text), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-", Local: true})
+	s.seat()
+	s.startServer()
+	offered := func() []string {
+		ids := s.engine.desk.Resolve("")
+		if len(ids) != 1 {
+			t.Fatalf("%d questions are open", len(ids))
+		}
+		v, _ := s.engine.View(s.now, ids[0], true)
+		return v.Remember
+	}
+	s.hostCalls(`1`, "write_file")
+	if got := offered(); len(got) != 0 {
+		t.Errorf("offered for the client: %q", got)
+	}
+	s.do(HostCancelled{[]byte(`{}`), []byte(`1`)})
+	s.call("bob", "e1", "1", "write_file", `{"path":"/a"}`)
+	if got := offered(); len(got) != 2 {
+		t.Errorf("offered for a participant: %q", got)
+	}
+}
