@@ -114,7 +114,7 @@ decided first.`,
 // answerFlags are those of every answer.
 func (s *settings) answerFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Digest, "digest", "", "answer only if this is the `DIGEST` of the question")
-	f.StringVar(&s.Reason, "reason", "", "tell the caller `WHY`; on a yes, one that gave a progress token, or the proposer")
+	f.StringVar(&s.Reason, "reason", "", "tell the caller `WHY`")
 }
 
 // bridges are those that live on this machine.
