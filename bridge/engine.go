@@ -50,6 +50,7 @@ type Config struct {
 	HostSeal string
 
 	Local           bool // somebody at this machine can be asked
+	Verified        bool // the gateway is this machine's own, which makes sure who speaks in any dialect
 	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
 
 	Provides       []string         // what the server is for, beside what the policy says
@@ -90,6 +91,7 @@ type Engine struct {
 	hosted          bool
 	seal            string
 	local           bool
+	ours            bool // the gateway is this machine's own
 	trustUnverified bool
 	provided        []string
 
@@ -132,7 +134,7 @@ func NewEngine(c Config) *Engine {
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
-		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, trustUnverified: c.TrustUnverified,
+		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
@@ -249,7 +251,7 @@ func (e *Engine) Next() (soonest time.Time) {
 
 func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
 func (e *Engine) note(r Record) {
-	r.Unverified = unverified(r.From != "" && r.From != hostID && e.room.dialect.Protocol != "" && !e.room.dialect.Verified())
+	r.Unverified = unverified(r.From != "" && r.From != hostID && e.room.dialect.Protocol != "" && !e.verified())
 	e.do(Note{&r})
 }
 

@@ -45,7 +45,7 @@ func (e *Engine) chargeRecord(from string) (listed bool) {
 // names cost nothing there, and who writes many would have as many shares. They take
 // nothing from each other that they could not take by speaking in each other's name.
 func (e *Engine) shareOf(from string) string {
-	if e.verified() {
+	if e.believed() {
 		return from
 	}
 	return ""
@@ -57,7 +57,7 @@ func (e *Engine) sumUp() {
 	for _, s := range e.quota.Draw(e.now) {
 		r := Record{Event: "dropped", From: s.By, Reason: "summed_up", Count: s.Count,
 			Detail: "refusals and dropped frames of this participant that are not listed one by one"}
-		if s.By == "" && e.verified() {
+		if s.By == "" && e.believed() {
 			r.Detail = "refusals and dropped frames of other participants that are not listed one by one"
 		} else if s.By == "" {
 			r.Detail = "refusals and dropped frames that are not listed one by one, of participants whom the gateway does not verify"

@@ -33,7 +33,7 @@ func (e *Engine) question(c *call) {
 		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(), Beside: c.beside,
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
-		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.verified(),
+		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.believed(),
 		Until: e.interestIn(c),
 	}
 	if c.ours {
@@ -178,12 +178,16 @@ func (e *Engine) present(w approval.Who) bool {
 		return e.gated() && e.server.hello.Elicits
 	case approval.Topic:
 		p := e.room.peers[w.ID]
-		return p != nil && e.verified()
+		return p != nil && e.believed()
 	}
 	return false
 }
 
-func (e *Engine) verified() bool { return e.trustUnverified || e.room.dialect.Verified() }
+// verified reports whether somebody makes sure who speaks in the topic.
+func (e *Engine) verified() bool { return e.ours || e.room.dialect.Verified() }
+
+// believed reports whether who speaks is taken for who it says it is.
+func (e *Engine) believed() bool { return e.trustUnverified || e.verified() }
 
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {

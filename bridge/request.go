@@ -299,7 +299,7 @@ func (e *Engine) noteDecision(c *call) {
 
 // described is a call as the policy sees it.
 func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
-	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.verified(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
+	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
 	if t := e.server.tools.tools[tool]; t != nil && method == "tools/call" {
 		call.Hints = t.hints
 	}

@@ -43,8 +43,8 @@ func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
 	e.room.seated = true
 	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
-	e.replay.Together(!e.verified())
-	e.others.Together(!e.verified())
+	e.replay.Together(!e.believed())
+	e.others.Together(!e.believed())
 	e.renewRoster(ev.Welcome.Peers)
 	if again {
 		e.release()
@@ -64,7 +64,7 @@ type Mute struct{ Reason, Detail string }
 // Muted are those of a seat under a policy, as far as they can be told from what the
 // gateway says that it may send.
 func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
-	if !mayBe(&you.Caps, "response", "tools/call") {
+	if !letsThrough(&you.Caps, "response", "tools/call") {
 		all = append(all, Mute{"cannot_respond", "the gateway does not let " + you.ID + " send mcp/response, so callers will get no answers"})
 	}
 	if p.AsksOthers() && !MayAsk(you) {
@@ -75,22 +75,27 @@ func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
 
 // MayAsk reports whether p can put questions to others, as far as the gateway says what
 // p may send.
-func MayAsk(p wire.Participant) bool { return mayBe(&p.Caps, "request", elicitation) }
+func MayAsk(p wire.Participant) bool { return letsThrough(&p.Caps, "request", elicitation) }
 
 // MayAnswer reports whether p can answer questions, likewise.
-func MayAnswer(p wire.Participant) bool { return mayBe(&p.Caps, "response", elicitation) }
+func MayAnswer(p wire.Participant) bool { return letsThrough(&p.Caps, "response", elicitation) }
 
-// mayBe reports whether a gateway lets through what these are the capabilities for, in
+// CouldServe reports whether somebody with these capabilities could serve a proposal of
+// such a request: could answer it, or make it of somebody who can.
+func CouldServe(caps wire.Caps, method string) bool {
+	return !caps.Stated() || letsThrough(&caps, "response", method) || letsThrough(&caps, "request", method)
+}
+
+// letsThrough reports whether a gateway lets through what these are the capabilities for, in
 // any spelling.
-func mayBe(caps *wire.Caps, op, method string) bool {
+func letsThrough(caps *wire.Caps, op, method string) bool {
 	return caps.Predicts("mcp/"+op+":"+method) || caps.Predicts("mcp/"+op) || caps.Predicts("mcp")
 }
 
-// alone reports whether nobody in the topic could serve a proposal but we: could answer
-// such a request, or make it of somebody who can.
+// alone reports whether nobody in the topic could serve a proposal but we.
 func (e *Engine) alone(l *proposal.Life) bool {
 	for id, p := range e.room.peers {
-		if id != l.Proposer && p.leaving == nil && (!p.caps.Stated() || mayBe(&p.caps, "response", l.Method) || mayBe(&p.caps, "request", l.Method)) {
+		if id != l.Proposer && p.leaving == nil && CouldServe(p.caps, l.Method) {
 			return false
 		}
 	}

@@ -30,3 +30,24 @@ func TestARecordSaysWhenNobodyVerifiedWhoSpoke(t *testing.T) {
 		}
 	}
 }
+
+// This machine's own gateway makes sure who speaks, whatever it speaks: the log said one
+// thing and the record another.
+func TestARecordAtOurOwnGatewaySaysNothingOfTheSort(t *testing.T) {
+	d, _ := wire.Lookup("mew/v0.4")
+	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), Verified: true})
+	s.seat()
+	s.startServer()
+	s.says("bob", "e1", wire.Request, "tools/call", "delete_file", "", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"delete_file","arguments":{}}}`)
+	said := false
+	for i := range s.notes {
+		r := string(s.notes[i].JSON())
+		said = said || strings.Contains(r, `"from":"bob"`)
+		if strings.Contains(r, "from_verified") {
+			t.Error(r)
+		}
+	}
+	if !said {
+		t.Error("no record is about bob")
+	}
+}

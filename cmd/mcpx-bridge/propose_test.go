@@ -172,6 +172,23 @@ func TestProposeToAllEndsWithTheLastNo(t *testing.T) {
 	})
 }
 
+// What the bridge takes for one who could serve a proposal, who proposes it does too: it
+// gave up while such a one was still there.
+func TestProposeGaveUpOnWhoMayServeUnderAPlainWord(t *testing.T) {
+	g := openStage(t, d1)
+	g.me = "bob"
+	g.side = launch{raw: true, flags: []string{"propose", "--gateway", g.url, "--topic", "t1", "--id", "bob", "--timeout", "20s", "echo"}}.start(t, g.url)
+	g.accept()
+	g.send(d1.presence("join-of-me", "join", "bob"))
+	g.send(d1.frame("welcome-bob", "system:gateway", "bob", "system/welcome", "",
+		`{"you":{"id":"bob","capabilities":["mcp/*","chat"]},"participants":[{"id":"fs","capabilities":["mcp/*"]},{"id":"carol","capabilities":["mcp"]},{"id":"alice","capabilities":["chat"]}]}`))
+	g.expect(`{"id":"$p"}`)
+	p := g.proposalID()
+	g.send(d1.frame("j1", "fs", "bob", "mcp/reject", p, `{"reason":"incapable"}`))
+	g.send(d1.frame("j2", "carol", "bob", "mcp/reject", p, `{"reason":"busy"}`))
+	g.side.exits(8, "carol will not: busy", "nobody here will do echo")
+}
+
 // One for all goes on when some will not, until the time is over; then it is
 // taken back, and that in the style in which it was made.
 func TestProposeToAllOutlastsRejects(t *testing.T) {

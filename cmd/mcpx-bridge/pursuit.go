@@ -265,12 +265,10 @@ func (w *pursuit) able() []string {
 	return nil
 }
 
-// present are those in the topic who could do it: who may answer such a request, or
-// make it of somebody who can.
+// present are those in the topic who could do it.
 func (w *pursuit) present() (ids []string) {
 	for _, p := range w.peer.others() {
-		c := &p.Caps
-		if !c.Stated() || c.Predicts("mcp/response:tools/call") || c.Predicts("mcp/response") || c.Predicts("mcp/request:tools/call") || c.Predicts("mcp/request") {
+		if bridge.CouldServe(p.Caps, "tools/call") {
 			ids = append(ids, p.ID)
 		}
 	}

@@ -293,7 +293,8 @@ func (p *program) bareBridging(t target) (*bridging, error) {
 			Mark:     t.mark(),
 
 			Local:           true,
-			TrustUnverified: p.s.TrustUnverified || p.s.Gateway == "",
+			Verified:        p.s.Gateway == "",
+			TrustUnverified: p.s.TrustUnverified,
 			Provides:        p.s.Provides,
 			ProposalStatus:  p.s.ProposalStatus,
 			ProposalStyle:   style,
