@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
@@ -26,6 +29,19 @@ func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
 	}
 	if neededFor(0) != 15*time.Minute || neededFor(time.Hour) != time.Hour {
 		t.Error("what limits and the memory of calls need may be removed")
+	}
+}
+
+// What is to be kept reaches the record.
+func TestTheRecordIsKeptAsItWasSaid(t *testing.T) {
+	rules, err := policy.Load("p", []byte("version: 1\ndefault: deny\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{s: settings{Audit: filepath.Join(t.TempDir(), "a.jsonl"), AuditSync: "always", AuditKeepSize: "20MB", AuditKeepDays: .5}}
+	_, o, err := p.auditOptions("fs", &bridge.Config{Policy: rules}, nil)
+	if err != nil || o.KeepSize != 20<<20 || o.KeepFor != 12*time.Hour || o.Least != 15*time.Minute || !o.Mode.Waits(false) {
+		t.Errorf("%+v, %v", o, err)
 	}
 }
 
