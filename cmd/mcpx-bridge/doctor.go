@@ -26,7 +26,8 @@ func (p *program) doctorCommand() *cobra.Command {
 token, the local door through which you answer, what is remembered, the record, a
 seat in the topic, those who may be asked, the policy and, if one is given, the
 server. The server is started, asked for its tools, and stopped; no tool is called,
-and nothing is put on record. All flags of run can be given: put doctor in the
+and nothing is put on record. It joins as run would, under the same id, unless
+another program here has that id just now. All flags of run can be given: put doctor in the
 place of run to find out what run would stumble over. doctor says who would be
 asked, and warns, as policy check does, of what is hardly meant.
 
