@@ -43,9 +43,10 @@ func Looser(before, after *Policy) []string {
 	add(is.Broadcast && !was.Broadcast, "proposals: broadcast is true now")
 	pins := []string{"block", "ask", "warn", "off"}
 	add(slices.Index(pins, after.Server.Pin) > slices.Index(pins, before.Server.Pin), "server: pin is %s, and was %s", after.Server.Pin, before.Server.Pin)
-	rest := after.Server
-	rest.Pin = before.Server.Pin
-	add(!reflect.DeepEqual(rest, before.Server), "server is changed")
+	add(after.Server.TrustHints && !before.Server.TrustHints, "server: trust_hints is true now")
+	for _, member := range after.Server.Pass {
+		add(!slices.Contains(before.Server.Pass, member), "server: pass lists %s now", member)
+	}
 	for _, hidden := range before.redact.keys {
 		add(!slices.Contains(after.redact.keys, hidden), "redact does not hide %s any more", hidden)
 	}

@@ -52,7 +52,8 @@ redact: ["*token*", /a/b]
 		{"an except", "say: No.", "except: {from: ann}", "rule never"},
 		{"proposals", "fulfil: ask", "fulfil: policy", "proposals: fulfil is policy, and was ask"},
 		{"broadcasts", "fulfil: ask", "fulfil: ask, broadcast: true", "broadcast"},
-		{"hints", "redact:", "server: {trust_hints: true}\nredact:", "server is changed"},
+		{"hints", "redact:", "server: {trust_hints: true}\nredact:", "server: trust_hints is true now"},
+		{"what passes", "redact:", "server: {pass: [_meta.x, _meta.y]}\nredact:", "server: pass lists _meta.y now"},
 		{"pins", "redact:", "server: {pin: off}\nredact:", "pin is off"},
 		{"hidden", ", /a/b]", "]", "redact does not hide /a/b any more"},
 		{"remembered", "need: 2, within: 5m", "need: 2, within: 5m, remember: [once, always]", "the default asks for a yes that lasts longer"},
@@ -64,6 +65,18 @@ redact: ["*token*", /a/b]
 		got := strings.Join(policy.Looser(load(t, base), load(t, strings.Replace(base, c.old, c.new, 1))), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A file that trusted the server less, or let fewer words pass, waited for a yes, with
+// "server is changed" for whoever had to give it.
+func TestAStricterServerSectionWaitedForAYes(t *testing.T) {
+	const trusting = "version: 1\ndefault: ask\nserver: {trust_hints: true, pass: [_meta.x, _meta.y], pin: warn}\n"
+	for _, stricter := range []string{"version: 1\ndefault: ask\n", "version: 1\ndefault: ask\nserver: {trust_hints: true, pass: [_meta.x], pin: warn}\n",
+		"version: 1\ndefault: ask\nserver: {trust_hints: true, pass: [_meta.y, _meta.x], pin: block}\n"} {
+		if got := policy.Looser(load(t, trusting), load(t, stricter)); len(got) > 0 {
+			t.Errorf("%s\n%q", stricter, got)
 		}
 	}
 }

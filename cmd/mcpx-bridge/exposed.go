@@ -34,7 +34,7 @@ func (p *program) exposed(now *policy.Policy, file string, argv []string, dir st
 			}
 		}
 		if len(who) > 0 {
-			all = append(all, fmt.Sprintf("%s %s may be within reach of the server's tools: %s; keep it where they do not", held.what, path, strings.Join(who, ", ")))
+			all = append(all, fmt.Sprintf("%s %s may be within reach of the server's tools: %s; move it to a directory that no rule and no argument of the server covers", held.what, path, strings.Join(who, ", ")))
 		}
 	}
 	return all
