@@ -27,9 +27,11 @@ token, the local door through which you answer, what is remembered, the record, 
 seat in the topic, those who may be asked, the policy and, if one is given, the
 server. The server is started, asked for its tools, and stopped; no tool is called,
 and nothing is put on record. It joins as run would, under the same id, unless
-another program here has that id just now. All flags of run can be given: put doctor in the
-place of run to find out what run would stumble over. doctor says who would be
-asked, and warns, as policy check does, of what is hardly meant.
+another program here has that id just now.
+
+All flags of run can be given: put doctor in the place of run to find out what run
+would stumble over. doctor says who would be asked, and warns, as policy check
+does, of what is hardly meant.
 
 Each check is one line, with a hint where it fails. One that fails makes the
 exit code 1.`,
