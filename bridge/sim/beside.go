@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ var besides = []string{`{"task":{"ttl":%d}}`, `{"_meta":{"vendor/x":"%d"}}`, `{"
 	`{"_meta":{"io.modelcontextprotocol/clientInfo":{"account":"root-%d","name":"x","version":"1"}}}`, `{"_meta":{"io.modelcontextprotocol/logLevel":%d}}`}
 
 // trace is what the protocol itself puts beside the arguments, and nobody is shown.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
 const traced = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`
 
 // withBeside draws what a call says beside its arguments, and beside its params:
@@ -79,7 +82,7 @@ func besideIn(method string, params []byte) string {
 		case string, json.Number:
 			delete(meta, "progressToken")
 		}
-		if at, is := meta["traceparent"].(string); is && strings.Contains(traced, `"`+at+`"`) {
+		if at, is := meta["traceparent"].(string); is && traceparent.MatchString(at) {
 			delete(meta, "traceparent")
 		}
 	}

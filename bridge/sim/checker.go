@@ -32,6 +32,7 @@ type checker struct {
 	lines      map[string]*line // those the server of now has read or will read, by id
 	answersOf  map[string][][]byte
 	looking    looking
+	used       map[string]int    // requests of others, by whom and under which id
 	untaken    map[string]bool   // ids of lines that could not be written
 	versions   map[string]string // of tools as last listed
 	first      map[string]string // and as first listed
@@ -71,7 +72,7 @@ func (c *checker) forget() {
 	c.filed, c.filedAs, c.filedYes, c.echoAt = nil, "", false, 0
 	c.streaks, c.missing = map[streakKey]*streak{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
-	c.untaken = map[string]bool{}
+	c.untaken, c.used = map[string]bool{}, map[string]int{}
 }
 
 // blame says that a promise was broken. Only the first few are kept.
@@ -179,6 +180,8 @@ func (c *checker) heard(p *process, f *frame) {
 		c.mayBeNo(f.raw)
 	case s.from == us:
 		c.cameBack(s)
+	case s.kind == wire.Failure:
+		c.unserved(s)
 	case s.turns:
 		c.turnedDown(s)
 	case s.lures:
@@ -227,7 +230,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 // enter takes what is asked for into the books; nil if it was heard before.
 func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil && !old.unkept {
-		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.open() && !old.ended && !old.ownWord() && old.serves == nil) {
+		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.waits()) {
 			old.again = c.w.now-old.since >= 15*time.Minute
 			return nil
 		}
@@ -251,6 +254,12 @@ func (c *checker) enter(p *process, s *said) *claim {
 	c.claims[s.key()] = cl
 	c.order = append(c.order, cl)
 	return cl
+}
+
+// waits: it may go on being known for longer, as its caller waits for its answer. What
+// was never on record was never taken (seed 60011202).
+func (cl *claim) waits() bool {
+	return cl.open() && !cl.ended && !cl.ownWord() && cl.serves == nil && (cl.name != "" || cl.offer())
 }
 
 // open: its caller has had no answer yet.

@@ -88,7 +88,7 @@ func (c *checker) lastWord(cl *claim, code int) {
 // serverKnown: the server runs, and the bridge knows its tools; without that nothing is
 // judged, and who stops says so instead.
 func (c *checker) serverKnown() bool {
-	return c.w.child.alive && c.listedLife == c.w.child.life && !c.listedLate
+	return c.w.child.alive && c.listedLife == c.w.child.life && !c.listedLate && !c.proc.gaveUp
 }
 
 // forbidden: all policies since a claim was heard deny it, so that there is no use in
@@ -202,7 +202,7 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if other.open() || other.line != nil && other.line.runs == 0 {
 			running++
 		}
-		if other.from != cl.from || other.question == "" {
+		if c.shareOf(other.from) != c.shareOf(cl.from) || other.question == "" {
 			continue
 		}
 		if c.w.now-other.askedAt <= time.Minute {

@@ -37,8 +37,53 @@ func (p *person) lure(d dice, of said) {
 		s.tool = pick(d, tools...)
 	}
 	p.w.topic.send(p.w.topic.spell(s, s.payload()))
+	p.twin(d, s)
 	if i := slices.IndexFunc(p.w.people, func(q *person) bool { return q.id == s.to[0] }); i >= 0 && d.chance(.7) {
 		p.w.people[i].turnDown(d, s)
+	}
+}
+
+// twin makes another request under an id that was used, of the same participant or of
+// nobody, so that what is said of that may be taken for a word on the first.
+func (p *person) twin(d dice, of said) {
+	if !d.chance(.4) {
+		return
+	}
+	s, by := of, p
+	s.tool = "wipe"
+	if d.chance(.5) {
+		by = pick(d, p.w.callers()...)
+		s.from, s.to = by.id, []string{nobody}
+	}
+	p.w.after(d.between(0, 3*time.Second), func() {
+		if by.here {
+			p.w.topic.send(p.w.topic.spell(s, s.payload()))
+			p.w.topic.absent(s)
+		}
+	})
+	if i := slices.IndexFunc(p.w.people, func(q *person) bool { return q.id == s.to[0] }); i >= 0 {
+		p.w.people[i].turnDown(d, s)
+	}
+}
+
+// absent: the gateway says to all, as some do, that nobody was there for a request.
+func (t *topic) absent(of said) {
+	if slices.ContainsFunc(t.w.people, func(p *person) bool { return p.here && p.id == of.to[0] }) {
+		return
+	}
+	id, ts := t.stamp()
+	raw := t.w.dialect.AppendFault(nil, id, ts, "", wire.Fault{Code: "recipient_absent", Message: "gone", Trigger: []string{of.id}})
+	t.send(&frame{raw, said{id: id, from: wire.Gateway, kind: wire.Failure, corr: []string{of.id}}})
+}
+
+// unserved: nobody was there for a request of this id, which says nothing of who is.
+func (c *checker) unserved(s *said) {
+	for _, cl := range c.order {
+		r := cl.lentTo
+		here := slices.ContainsFunc(c.w.people, func(p *person) bool { return p.here && p.id == r.of })
+		if cl.offer() && slices.Contains(s.corr, r.id) && r.of != r.by && (!here || c.absences[r.of] != nil && c.absences[r.of].gone) {
+			cl.returns = true
+		}
 	}
 }
 
@@ -73,7 +118,8 @@ func (cl *claim) lend(s *said) {
 func (c *checker) turnedDown(s *said) {
 	for _, cl := range c.order {
 		r := cl.lentTo
-		if cl.offer() && r.id != "" && slices.Contains(s.corr, r.id) && r.of == s.from && (slices.Contains(s.to, r.by) || slices.Contains(s.to, cl.from)) {
+		alone := c.used[r.by+" "+r.id] < 2 && c.used[cl.from+" "+r.id] < 2
+		if alone && cl.offer() && r.id != "" && slices.Contains(s.corr, r.id) && r.of == s.from && (slices.Contains(s.to, r.by) || slices.Contains(s.to, cl.from)) {
 			cl.returns = true
 		}
 	}
@@ -88,6 +134,7 @@ func (c *checker) goesAway(who string) {
 
 // lured: somebody requests something of somebody else, and names proposals.
 func (c *checker) lured(s *said) {
+	c.used[s.from+" "+s.id]++
 	for _, cl := range c.offersOf(s.corr) {
 		if !cl.sameAs(s) || s.to[0] == nobody || !cl.ableToServe(s.to[0]) {
 			continue

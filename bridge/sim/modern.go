@@ -116,7 +116,8 @@ func (c *checker) startsAsRead(cl *claim) {
 // notReadAgain: what was agreed to may not start, as the server has not said once more
 // what its tools are.
 func (c *checker) notReadAgain(cl *claim) bool {
-	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last)
+	unasked := c.w.disk.err != nil || c.w.disk.troubleAt+belated >= cl.allowedAt // what could not be put on record took the question along
+	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last || unasked)
 }
 
 // mayGoOn: something is still to be done when all is over: the tools are read again.

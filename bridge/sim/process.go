@@ -21,6 +21,7 @@ type process struct {
 
 	seated   bool
 	stopping bool
+	gaveUp   bool
 	tick     *plan
 	flush    *plan
 	flushing bool
@@ -182,6 +183,7 @@ func (w *world) stop() {
 		if !p.alive() {
 			return
 		}
+		p.gaveUp = true
 		p.tell(bridge.GivingUp{})
 		w.after(lingering, func() { // the timer may ring late
 			if p.alive() {
