@@ -134,7 +134,7 @@ func (d *disk) sync(p *process, done func(error)) {
 		if d.w.joins(kick, .3) {
 			d.w.topic.cut(max(0, wait-2*time.Second))
 		}
-		if d.w.joins(stopped, .1) {
+		if d.w.joins(stopped, .2) {
 			d.w.after(wait/2, d.w.stop)
 		}
 		d.w.after(wait/2, func() { d.fillsMeanwhile(wait) })
