@@ -107,3 +107,34 @@ func TestWhoIsAskedAboutAChangedToolIsToldSo(t *testing.T) {
 		}
 	}
 }
+
+// People were being asked about a changed tool, or about a call of one, when the policy
+// came to pin tools more strictly, or to want more people: the question went on as it
+// was (the stricter of the policy then and now holds, RELIABILITY AI-14).
+func TestAStricterPinHoldsForAnOpenQuestionToo(t *testing.T) {
+	const asksAll = "version: 1\ndefault: deny\nrules:\n - {name: some, ask: ['write_*'], as: default}\n"
+	pins := func(pin, of string) string {
+		return "server: {pin: " + pin + "}\nasks:\n  default: {of: [alice, bob], " + of + "}\n"
+	}
+	for name, c := range map[string]struct{ before, after, wants string }{
+		"changed, now blocked":         {allowsSome + pins("ask", "need: 1"), allowsSome + pins("block", "need: 1"), "-31004"},
+		"changed, now two":             {allowsSome + pins("ask", "need: 1"), allowsSome + pins("ask", "need: 2"), ""},
+		"asked by a rule, now blocked": {asksAll + pins("off", "need: 1"), asksAll + pins("block", "need: 1"), "-31004"},
+	} {
+		d, _ := wire.Lookup("mcpx/v0.1")
+		s := stageWith(t, d, Config{Policy: rules(t, c.before)})
+		s.seatWith("alice", "bob", "carol")
+		s.startServer()
+		s.relists(changedTools)
+		s.call("carol", "e1", "1", "write_file", `{"path":"/a"}`)
+		a := s.question()
+		s.do(Reloaded{Policy: rules(t, c.after)})
+		s.answers(a.to, a, true, yes)
+		if s.asked() != 0 {
+			t.Errorf("%s: it runs", name)
+		}
+		if c.wants != "" && !strings.Contains(strings.Join(s.frames, "\n"), c.wants) {
+			t.Errorf("%s: its caller does not hear why not: %s", name, s.frames)
+		}
+	}
+}

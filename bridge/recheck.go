@@ -45,6 +45,9 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 		e.ledger.GiveBack(c.hold)
 	}
 	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
+	if t := e.server.tools.tools[q.Tool]; q.Method == "tools/call" && t != nil && t.first != t.print {
+		d = e.policy.Pinned(d)
+	}
 	if c != nil {
 		e.reserve(c, d)
 	}

@@ -434,13 +434,27 @@ func (c *checker) agreedEnough(cl *claim) {
 		c.blame("AI-5", "%v is allowed after somebody said no", cl)
 	}
 	for _, b := range c.booksSince(cl) {
-		switch w := cl.terms(b); {
+		switch w := c.held(cl, b); {
 		case w.verdict == deny:
 			c.blame("AI-14", "%v is allowed under a policy that denies it", cl)
 		case w.verdict == ask && c.agreed(cl, w) < w.need && !c.granted(cl, w):
 			c.blame("I7", "%v is allowed by %v, of %v %d are needed", cl, cl.votes, w.of, w.need)
 		}
 	}
+}
+
+// held is how a policy treats a claim, whose tool may have changed: that was so when it
+// was asked about, for a question does not outlive a change.
+func (c *checker) held(cl *claim, b *rulebook) way {
+	w := cl.terms(b)
+	switch {
+	case cl.method != "tools/call" || !c.surelyChanged(cl.tool):
+	case b.pin == "block":
+		return way{verdict: deny}
+	case b.pin == "ask" && w.verdict == allow:
+		return b.usual
+	}
+	return w
 }
 
 // agreed counts those who agreed and may.

@@ -29,12 +29,12 @@ func (c *checker) starts(p *process, cl *claim) {
 		c.blame("AI-13", "%v starts before its decision is on disk", cl)
 	case cl.question != "" && cl.decidedSize == 0:
 		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
-	case cl.way(b).verdict == deny:
+	case cl.question != "" && c.held(cl, b).verdict == deny, cl.way(b).verdict == deny:
 		c.blame("AI-14", "%v starts under a policy that denies it", cl)
 	case cl.question != "" && cl.method == "tools/call" && !c.listedLate && cl.version != c.versions[cl.tool]:
 		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
 	}
-	if w := cl.terms(b); len(cl.votes) > 0 && w.verdict == ask {
+	if w := c.held(cl, b); len(cl.votes) > 0 && w.verdict == ask {
 		w.within = cl.terms(cl.book).within
 		if c.agreed(cl, w) < w.need {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
