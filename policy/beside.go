@@ -66,7 +66,7 @@ func (d *Decision) besides(p *Policy, beside []byte) {
 	if len(unlisted) > most {
 		names = append(names, "…")
 	}
-	d.raise(p, passRule, "beside the arguments stand "+strings.Join(names, ", ")+", which reach the server and are not listed under server: {pass: […]}")
+	d.raise(p, Ask, passRule, "beside the arguments stand "+strings.Join(names, ", ")+", which reach the server and are not listed under server: {pass: […]}")
 }
 
 // pass reads server.pass: names of members of params, or _meta.KEY for one of _meta.

@@ -66,7 +66,7 @@ func (p *Policy) Decide(c Call, used Usage) Decision {
 	d.settle(p, rulings, c.Method)
 	d.besides(p, c.Beside)
 	if c.Via == "proposal" && d.Verdict == Allow && p.Proposals.Fulfil == "ask" {
-		d.raise(p, "proposals.fulfil", "a proposal is fulfilled only when somebody agrees (fulfil: ask)")
+		d.raise(p, Ask, "proposals.fulfil", "a proposal is fulfilled only when somebody agrees (fulfil: ask)")
 	}
 	if d.Ask != nil {
 		d.Ask = d.Ask.without(c.From)
@@ -143,23 +143,26 @@ func (r ruling) asks(p *Policy) *Terms {
 	return &terms
 }
 
-// raise asks, though the rules allow the call, for a reason that has a name in the file.
-func (d *Decision) raise(p *Policy, name, why string) {
-	d.Verdict, d.Rule, d.Line, d.Say = Ask, name, 0, ""
-	d.Ask = p.defaultTerms()
-	d.Reasons = append(d.Reasons, Reason{Rule: name, Effect: Ask, Match: Yes, Applies: true, Why: why})
+// raise makes a decision stricter than the rules do, for a reason that has a name in
+// the file. Whom an ask asks, and how, is what the file says for all (asks.default).
+func (d *Decision) raise(p *Policy, to Verdict, name, why string) {
+	d.Verdict, d.Rule, d.Line, d.Say, d.Ask = to, name, 0, "", nil
+	if to == Ask {
+		d.Ask = p.defaultTerms()
+	}
+	d.Reasons = append(slices.Clip(d.Reasons), Reason{Rule: name, Effect: to, Match: Yes, Applies: true, Why: why})
 }
 
 // Pinned makes of a decision about a call what server.pin says where the tool is
-// not any more what it was at first. Whom "ask" asks, and how, is what the file
-// says for all (asks.default).
+// not any more what it was at first. What the rules deny they go on denying, in their
+// own words.
 func (p *Policy) Pinned(d Decision) Decision {
-	const name = "server.pin"
+	const name, why = "server.pin", "the server has changed the definition of this tool"
 	switch {
-	case p.Server.Pin == "block":
-		d.Verdict, d.Rule, d.Line = Deny, name, 0
+	case p.Server.Pin == "block" && d.Verdict != Deny:
+		d.raise(p, Deny, name, why)
 	case p.Server.Pin == "ask" && d.Verdict == Allow:
-		d.Verdict, d.Rule, d.Line, d.Say, d.Ask = Ask, name, 0, "", p.defaultTerms()
+		d.raise(p, Ask, name, why)
 	}
 	return d
 }

@@ -59,3 +59,25 @@ func TestPathsThatUnicodeSpellsInTwoWaysAreAlike(t *testing.T) {
 		}
 	}
 }
+
+// "block" left the words and the terms of the rule that had asked on a decision that
+// denies, and neither it nor "ask" said why.
+func TestADecisionByThePinSaysWhyAndNothingOfTheRuleThatAsked(t *testing.T) {
+	for pin, want := range map[string]Verdict{"block": Deny, "ask": Ask} {
+		p, err := Load("p.yaml", []byte("version: 1\ndefault: deny\nserver: {pin: "+pin+"}\nasks: {one: {of: [ann]}}\nrules:\n- {name: w, ask: [write], as: one, say: Use draft.}\n- {name: r, allow: [read], say: Fine.}\n- {name: n, deny: [never], say: No.}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Pinned(p.Decide(Call{From: "bob", Method: "tools/call", Tool: "read"}, nil))
+		if n := len(d.Reasons); d.Verdict != want || d.Rule != "server.pin" || d.Say != "" || n == 0 || !strings.Contains(d.Reasons[n-1].Why, "changed the definition") {
+			t.Errorf("%s: %+v", pin, d)
+		}
+		d = p.Pinned(p.Decide(Call{From: "bob", Method: "tools/call", Tool: "write"}, nil))
+		if pin == "block" && (d.Verdict != Deny || d.Say != "" || d.Ask != nil) || pin == "ask" && (d.Rule != "w" || d.Say != "Use draft.") {
+			t.Errorf("%s: %+v", pin, d)
+		}
+		if d = p.Pinned(p.Decide(Call{From: "bob", Method: "tools/call", Tool: "never"}, nil)); d.Verdict != Deny || d.Rule != "n" || d.Say != "No." {
+			t.Errorf("%s: %+v", pin, d)
+		}
+	}
+}
