@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // What of the yeses of a run is to outlast it.
@@ -94,6 +95,7 @@ func (b *bridging) startedAs() (string, error) {
 	env := b.p.s.Env
 	if b.p.s.EnvClean {
 		env = slices.Sorted(slices.Values(b.launch.Env))
+		env = slices.DeleteFunc(env, func(kv string) bool { return envKey(kv) == stdio.MarkVar }) // another one each time
 	}
 	word := hmac.New(sha256.New, secret)
 	word.Write([]byte("mcpx-bridge command 1\n"))

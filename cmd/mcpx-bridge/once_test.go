@@ -215,6 +215,7 @@ func TestAYesForGoodHoldsForTheServersCommand(t *testing.T) {
 		"a variable":                             {flags: [2][]string{{"--env", "A=1"}, {"--env", "A=2"}}},
 		"a word for a variable":                  {flags: [2][]string{{"--env", "A=1"}, nil}, words: [2][]string{nil, {"A=1"}}},
 		"a clean environment that says the same": {flags: [2][]string{{"--env", "A=1"}, {"--env-clean", "--env", "A=1"}}},
+		"the same clean environment":             {flags: [2][]string{{"--env-clean", "--env-pass", "PATH"}, {"--env-clean", "--env-pass", "PATH"}}, same: true},
 		"a clean environment":                    {flags: [2][]string{nil, {"--env-clean", "--env-pass", "PATH"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
