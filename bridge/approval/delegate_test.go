@@ -199,3 +199,20 @@ func TestWhoMayPassItOnNoFurtherIsNotOfferedThat(t *testing.T) {
 		t.Error("carol, who may not, is offered to pass it on")
 	}
 }
+
+// The form said that a question can be passed on, not to whom: people were offered all who
+// are in the topic (FINDINGS S8). Nobody is offered themselves.
+func TestTheFormSaysToWhomAQuestionMayGo(t *testing.T) {
+	for who, want := range map[string]string{"alice": `"enum":["carol","local"]`, "carol": `"enum":["local"]`} {
+		s := newStage(t, Options{})
+		s.open(passable(writeFile(who), "carol", "local"))
+		if params := string(s.shown(who).Params); !strings.Contains(params, `"description":"Only required if action is 'delegate'",`+want) {
+			t.Errorf("%s is shown %s", who, params)
+		}
+	}
+	s := newStage(t, Options{})
+	s.open(passable(writeFile("carol"), "carol"))
+	if params := string(s.shown("carol").Params); strings.Contains(params, "delegate") {
+		t.Errorf("carol is offered herself: %s", params)
+	}
+}

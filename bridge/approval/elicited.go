@@ -25,6 +25,10 @@ type Elicited struct {
 	Key      string // the same when the asker puts the same question again
 	Choice   bool   // it wants action instead of approve, see [Reply.Result]
 	Delegate bool   // it may be passed on, the asker decides to whom
+
+	// DelegateTo are those to whom, if the asker says so: our bridges do, and name local
+	// and host too, who are no participants.
+	DelegateTo []string
 }
 
 // An elicitation is what is read of the parameters of elicitation/create.
@@ -215,6 +219,13 @@ func (e *elicitation) description() string {
 func (q *Elicited) form(e *elicitation) {
 	if p, ok := e.property("action"); ok && slices.ContainsFunc(p.Enum, isWord("approve")) {
 		q.Choice, q.Delegate = true, slices.ContainsFunc(p.Enum, isWord("delegate"))
+	}
+	if p, ok := e.property("delegateTo"); ok && q.Delegate {
+		for _, raw := range p.Enum {
+			if name, ok := jsonrpc.Unquote(raw); ok && text.Plain(name) {
+				q.DelegateTo = append(q.DelegateTo, name)
+			}
+		}
 	}
 	if p, ok := e.property("remember"); ok {
 		for _, word := range []string{"once", "session", "always"} {

@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestElicitationIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := q.View
-	if v.Digest != show.Digest.String() || v.Deadline != now.Add(time.Minute) || !q.Choice || !q.Delegate || len(v.Remember) != 2 ||
+	if v.Digest != show.Digest.String() || v.Deadline != now.Add(time.Minute) || !q.Choice || !q.Delegate || !slices.Equal(q.DelegateTo, []string{"carol"}) || len(v.Remember) != 2 ||
 		len(v.Edits) != 1 || v.Edits[0].Now != `"production"` || v.People[0] != (approval.Person{Who: "alice", State: "asked"}) {
 		t.Errorf("%+v", q)
 	}

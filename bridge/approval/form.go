@@ -222,6 +222,7 @@ func (p *pending) choices(properties *object, v *View) {
 	to.str("type", "string")
 	to.str("title", "Delegate to (participant ID)")
 	to.str("description", "Only required if action is 'delegate'")
+	to.raw("enum", list(v.DelegateTo...))
 	properties.put("delegateTo", to)
 }
 

@@ -72,6 +72,9 @@ func TestPattern3(t *testing.T) { // seed 003; DESIGN 14: no approve, edit field
 	if string(enum) != `[["approve","deny","delegate"],["Approve","Deny","Delegate to another user"],["action"]]` {
 		t.Errorf("%s", enum)
 	}
+	if to, _ := json.Marshal(p["delegateTo"]["enum"]); string(to) != `["carol"]` {
+		t.Errorf("it may be passed on to %s", to)
+	}
 	if p["delegateTo"]["title"] != "Delegate to (participant ID)" || p["delegateTo"]["type"] != "string" || p["modifiedTarget"] == nil || p["reason"] == nil || p["approve"] != nil {
 		t.Errorf("%v", p)
 	}

@@ -92,7 +92,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	v := p.view(now, p.deadline, p.look(p.args, p.q.Beside), p.q.Server)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
-	v.DelegateTo = slices.DeleteFunc(p.delegates(p.find(who)), func(name string) bool { return named(name) == who })
+	v.DelegateTo = p.delegates(p.find(who))
 	for _, word := range v.Remember {
 		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
 	}
@@ -144,7 +144,9 @@ func (p *pending) delegates(s *seat) (names []string) {
 		return nil
 	}
 	for _, name := range t.To {
-		names = append(names, text.Line(name))
+		if s == nil || named(name) != s.who {
+			names = append(names, text.Line(name))
+		}
 	}
 	return names
 }

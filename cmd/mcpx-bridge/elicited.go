@@ -100,8 +100,13 @@ func (s *elicited) others(a *asked) (ids []string) {
 		return nil
 	}
 	for _, p := range s.q.others() {
-		if p.ID != a.from && visible(p.ID) != a.fact("Caller") {
+		if p.ID != a.from && visible(p.ID) != a.fact("Caller") && (len(a.DelegateTo) == 0 || slices.Contains(a.DelegateTo, p.ID)) {
 			ids = append(ids, visible(p.ID))
+		}
+	}
+	for _, name := range []string{"local", "host"} { // whom the asker alone can reach
+		if slices.Contains(a.DelegateTo, name) {
+			ids = append(ids, name)
 		}
 	}
 	return ids
