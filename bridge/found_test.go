@@ -368,6 +368,28 @@ func TestAnApproverWhoseAnswerNamesNothingIsToldSo(t *testing.T) {
 	})
 }
 
+// An answer to nobody, or to several, counts for nothing; who was asked is told so, and
+// others' answers that pass by are none of our business.
+func TestAnApproverWhoseAnswerWentAstrayIsToldSo(t *testing.T) {
+	for _, to := range [][]string{nil, {"fs", "bob"}, {"bob"}} {
+		everyDialect(t, asksAlice, func(s *stage) {
+			s.write()
+			first := s.question()
+			for i, from := range []string{"mallory", "alice", "alice"} {
+				s.echo(&wire.Envelope{ID: fmt.Sprint("a", i), TS: "2026-01-01T00:00:00Z", From: from, To: to, Kind: wire.Response, Corr: []string{first.env},
+					Method: elicitation, Payload: []byte(`{"jsonrpc":"2.0","id":` + first.id + `,"result":` + yes + `}`)})
+			}
+			again := s.question()
+			s.has(again.params, "Please answer again: an answer goes to whoever asked")
+			if _, more := s.maybeQuestion(); more || again.to != "alice" || s.asked() != 0 {
+				t.Fatalf("to %q: %q; it ran %d times", to, s.frames, s.asked())
+			}
+			s.answers("alice", again, true, yes)
+			s.crossed(`{"path":"/a","text":"x"}`)
+		})
+	}
+}
+
 // Answers of those who were not asked went on record one by one, so that anybody in the
 // topic could fill the disk (FINDINGS M7).
 func TestAnswersThatCountForNothingAreSummedUp(t *testing.T) {

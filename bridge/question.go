@@ -159,11 +159,12 @@ func (e *Engine) close(a approval.Close) {
 // responded takes an answer from a participant. The desk alone knows whose
 // question it is, and whether it counts.
 func (e *Engine) responded(env *wire.Envelope) {
-	if !e.forUs(env) {
+	astray := !e.forUs(env)
+	if astray && len(e.calls.asked) == 0 {
 		return
 	}
 	m := &env.Message
-	e.act(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID),
+	e.act(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID), Astray: astray,
 		Linked: e.room.dialect.MustLink(), Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: !m.Has(jsonrpc.Result)}))
 }
 

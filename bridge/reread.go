@@ -140,6 +140,8 @@ func (e *Engine) startReread(unread bool) {
 			continue
 		case c.silent:
 			e.ledger.GiveBack(c.hold)
+		case unread && e.auditDown: // our question did not even leave
+			e.unstarted(c, auditUnavailable())
 		case unread:
 			e.unstarted(c, notReread())
 		default:

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,17 @@ func TestWhatSomebodyAgreedToIsReadOnceMoreBeforeItStarts(t *testing.T) {
 			t.Errorf("%s: sent %s", name, all)
 		}
 	}
+}
+
+// The question what its tools are could not be put on record, and so never left: the
+// server was blamed for that (seed 2282).
+func TestTheServerIsNotBlamedForADiskThatIsFull(t *testing.T) {
+	s := modernStage(t, asksAlice, `{"tools":{}}`)
+	s.write()
+	a := s.question()
+	s.answers("alice", a, true, yes)
+	s.do(Unrecorded{Calls: []uint64{s.writes[len(s.writes)-1].Call}, Err: errors.New("disk full")})
+	s.refused(-31009)
 }
 
 // A listing that was under way when somebody agreed may tell of what was before.

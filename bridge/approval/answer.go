@@ -15,6 +15,7 @@ type Answer struct {
 	ID     []byte   // its JSON-RPC id, raw; nil if it has none. It may name nothing, but no other question
 	Linked bool     // its dialect requires it to name an envelope; else the id may do (WIRE 7.2)
 	Method string   // what its kind says it answers; "" if that says nothing
+	Astray bool     // it did not go to us alone, so it counts for nothing
 
 	// How an answer from the other doors does, and which digest was shown
 	// there, whole or short. Both are required.
@@ -52,6 +53,11 @@ func (d *Desk) fromTopic(a *Answer) {
 	}
 	id := cmp.Or(linked, named)
 	switch {
+	case a.Astray:
+		if k := d.asks[id]; k != nil && k.s.who == a.Who {
+			d.foreign(id, a, "not_addressed")
+			d.correct(k, a, "an answer goes to whoever asked, and to nobody else")
+		}
 	case id == "":
 		d.correct(d.openFor(a.Who), a, "an answer names its question, as correlation_id or by the id of the request, and yours named none")
 	case linked == "" && (len(a.Corr) > 0 || a.Linked), astray, several:
