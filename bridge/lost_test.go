@@ -115,3 +115,17 @@ func TestLostAnswersHaveABound(t *testing.T) {
 		t.Errorf("%d are remembered", n)
 	}
 }
+
+// The client has the answers to its own calls without us, also those that we cannot read:
+// what is lost was never one of them.
+func TestALostAnswerIsNoneOfTheClientsOwn(t *testing.T) {
+	s := gatedStage(t)
+	s.hostCalls(`1`, "read_file")
+	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+	s.frames, s.notes = nil, nil
+	s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: 1})
+	s.has(s.only(), `"code":-31008`, `"e1"`)
+	if !s.engine.OwnsHostCall([]byte(`1`)) {
+		t.Error("the client's call has ended with it")
+	}
+}

@@ -5,15 +5,11 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // recheck says why a call that somebody agrees to may not run after all. The
 // stricter of the policy then and now holds (RELIABILITY AI-14).
 func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string) {
-	if isReason(jsonrpc.Scan(arguments, jsonrpc.Called, nil, nil), jsonrpc.KeysAlike) {
-		return approval.BadArguments // an edit has put a key beside one that many servers take for it (FINDINGS H5)
-	}
 	if q.Method == "tools/call" && e.server.up {
 		t := e.server.tools.tools[q.Tool]
 		switch {
