@@ -246,9 +246,6 @@ func (c *call) via() string {
 	return "request"
 }
 
-// arguments are what the call is judged by; see policy.Call.
-func (c *call) arguments() []byte { return c.args }
-
 // named is what rules know the call by: its tool, or the prompt it gets.
 func (c *call) named() string {
 	if c.method == "prompts/get" {

@@ -125,7 +125,7 @@ func (e *Engine) foresee(l *proposal.Life) {
 	if !refused {
 		c := call{method: env.Method, key: shortKey(env.Key), request: env}
 		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.Modern)
-		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.arguments(), c.beside), &e.ledger)
+		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.args, c.beside), &e.ledger)
 		r, refused = policyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != codeBusy && r.Code != codeServerUnavailable {
@@ -214,7 +214,7 @@ func (e *Engine) allow(c *call) {
 func (e *Engine) allowed(c *call) {
 	e.ledger.GiveBack(c.hold)
 	c.beside = e.besideNow(c)
-	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments(), c.beside), &e.ledger)
+	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.args, c.beside), &e.ledger)
 	e.pinned(c)
 	e.reserve(c, c.decision)
 	refusal, refused := e.judged(c.request)

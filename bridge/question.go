@@ -30,7 +30,7 @@ const (
 // question puts a call before those who may agree to it.
 func (e *Engine) question(c *call) {
 	q := approval.Question{
-		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.arguments(), Beside: c.beside,
+		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.args, Beside: c.beside,
 		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.believed(),
@@ -57,11 +57,11 @@ func (e *Engine) question(c *call) {
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = c.body.String()
 	r.Digest = c.digest
+	most := argsMax
 	if turnedAway {
-		r.ArgsBytes = len(q.Args)
-	} else {
-		r.about(e.policy, q.Args, q.Beside)
+		most = 0
 	}
+	r.about(e.policy, q.Args, q.Beside, most)
 	if !c.summedUp {
 		e.note(r)
 	}
@@ -216,7 +216,7 @@ func (e *Engine) settled(s approval.Settled) {
 	}
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
-		r.about(e.policy, s.Args, s.Question.Beside)
+		r.about(e.policy, s.Args, s.Question.Beside, argsMax)
 	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"
@@ -402,7 +402,7 @@ func (c *call) runsWith() []byte {
 	if c.agreed != nil && len(c.agreed.Modified) > 0 {
 		return c.agreed.Args
 	}
-	return c.arguments()
+	return c.args
 }
 
 // unrecorded ends calls whose decision could not be put on record. Nothing of

@@ -93,10 +93,10 @@ func (unverified) MarshalJSON() ([]byte, error) { return []byte("false"), nil }
 // argsMax is how many bytes of arguments are kept with a decision.
 const argsMax = 8 << 10
 
-// about puts on record what was decided about. args are JSON that was read
-// strictly, nil for none.
-func (r *Record) about(p *policy.Policy, args, beside []byte) {
-	if size := len(args) + len(beside); size > argsMax {
+// about puts on record what was decided about, if it is of most bytes or fewer: of
+// what is longer its size alone. args are JSON that was read strictly, nil for none.
+func (r *Record) about(p *policy.Policy, args, beside []byte, most int) {
+	if size := len(args) + len(beside); size > most {
 		r.ArgsBytes = size
 		return
 	}

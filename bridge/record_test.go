@@ -41,6 +41,33 @@ func TestWhatWasDecidedAboutIsOnRecordWithoutSecrets(t *testing.T) {
 	}
 }
 
+// args_bytes was the size of the arguments alone in a record of a deny, and that of the
+// arguments with what stands beside them in others.
+func TestTheSizeOnRecordHadTwoMeanings(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	args := `{"path":"/a","text":"` + strings.Repeat("x", argsMax) + `"}`
+	sizes := map[string]int{}
+	for _, verdict := range []string{"allow", "deny"} { // what stands beside is asked about
+		s := askingStage(t, d, strings.Replace(asksAlice, `allow: ["read_*"]`, verdict+`: ["read_*"]`, 1))
+		for _, tool := range []string{"read_file", "write_file"} {
+			s.asksFor("bob", "e-"+tool, "7", tool, args, `"task":{"ttl":`+strings.Repeat("1", 900)+`},`)
+		}
+		for _, r := range s.notes {
+			if r.Event == "asked" || r.Event == "decided" && r.Question == "" {
+				sizes[r.Tool+" "+r.Event+" "+r.Verdict] = r.ArgsBytes
+			}
+		}
+	}
+	for what, size := range sizes {
+		if size < len(args)+900 {
+			t.Errorf("%s: %d bytes, and the arguments alone are %d", what, size, len(args))
+		}
+	}
+	if len(sizes) < 3 {
+		t.Errorf("only %v", sizes)
+	}
+}
+
 // What somebody changed is on record as it ran.
 func TestAnEditIsOnRecord(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")

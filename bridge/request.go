@@ -233,7 +233,7 @@ func (e *Engine) full() bool {
 // admit decides what becomes of a request, or of a proposal, that could be
 // served: it starts, is refused, or is put before somebody.
 func (e *Engine) admit(c *call) {
-	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.arguments(), c.beside), &e.ledger)
+	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.args, c.beside), &e.ledger)
 	e.pinned(c)
 	refusal, noRoom := e.noRoom(c)
 	switch {
@@ -262,7 +262,7 @@ func (e *Engine) admit(c *call) {
 
 // ifReadable puts a call before somebody, unless nobody could read it (FINDINGS M3).
 func (e *Engine) ifReadable(c *call) {
-	if why := approval.Beyond(c.arguments(), c.beside); why != "" {
+	if why := approval.Beyond(c.args, c.beside); why != "" {
 		c.summedUp = !e.chargeRecord(c.from)
 		e.answerFor(c, tooMuchToAsk(c.what(), why))
 		e.idleIfDone()
@@ -289,11 +289,11 @@ func (e *Engine) noteDecision(c *call) {
 	r := c.record()
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
 	r.Body = c.body.String()
-	if args := c.arguments(); c.decision.Verdict == policy.Deny && len(args)+len(c.beside) > refusedArgs {
-		r.ArgsBytes = len(args)
-	} else {
-		r.about(e.policy, args, c.beside)
+	most := argsMax
+	if c.decision.Verdict == policy.Deny {
+		most = refusedArgs
 	}
+	r.about(e.policy, c.args, c.beside, most)
 	e.note(r)
 }
 
