@@ -58,6 +58,7 @@ func (d *Desk) fromTopic(a *Answer) {
 			d.foreign(id, a, "not_addressed")
 			d.correct(k, a, "an answer goes to whoever asked, and to nobody else")
 		}
+	case id == "" && a.Method != "" && a.Method != "elicitation/create": // to something else
 	case id == "":
 		d.correct(d.openFor(a.Who), a, "an answer names its question, as correlation_id or by the id of the request, and yours named none")
 	case linked == "" && (len(a.Corr) > 0 || a.Linked), astray, several:

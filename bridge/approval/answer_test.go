@@ -179,8 +179,12 @@ func TestWhoAnswersWronglyIsAskedAgainOnce(t *testing.T) {
 	s.answer(s.to(first, approves)) // which counts on
 	s.wantEnd(Allowed, "")
 
-	// Nobody else's question is put again, nor one that is over.
+	// Nobody else's question is put again, nor one that is over, nor for an answer to
+	// something else.
 	s.open(writeFile("alice"))
+	if acts := s.answer(Answer{Who: Participant("alice"), ID: []byte("0"), Method: "tools/call", Result: []byte(`{}`)}); len(acts) > 0 {
+		t.Errorf("another method: %v", acts)
+	}
 	for _, who := range []string{"mallory", "carol"} {
 		if acts := s.answer(Answer{Who: Participant(who), ID: []byte("0"), Result: []byte(approves)}); len(acts) > 0 {
 			t.Errorf("%s: %v", who, acts)
