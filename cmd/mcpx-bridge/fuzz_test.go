@@ -29,7 +29,7 @@ func FuzzDeriveID(f *testing.F) {
 // What stands on the command line becomes one strict object, or an error that
 // says what to write.
 func FuzzArguments(f *testing.F) {
-	for _, line := range []string{"a=b", "a:=1\nb=c=d", `{"a":1}`, "a=1\na:=2", "=x", ":=1", "a:=", "a:={\"x\":1,\"x\":2}", "-", "n= 7 ", "n=-0", "\xff=\xfe", "a\x00=b", "n=1e400", "{\"a\":1}\nb=c"} {
+	for _, line := range []string{"a=b", "a:=1\nb=c=d", `{"a":1}`, "a=1\na:=2", "=x", ":=1", "a:=", "a:={\"x\":1,\"x\":2}", "-", "n= 7 ", "n=-0", "\xff=\xfe", "a\x00=b", "n=1e400", "{\"a\":1}\nb=c", `"{\"a\":1}"`, `"{\"a\":1,\"a\":2}"`, `""`, `"7"`, `"\ud83d"`, `"\"{}\""`} {
 		f.Add(line, `{"properties":{"a":{"type":"string"},"n":{"type":["integer","null"]}}}`)
 		f.Add(line, `{"properties":[]}`)
 	}
