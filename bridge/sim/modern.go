@@ -78,7 +78,7 @@ type looking struct {
 	asked time.Duration // when the last listing was asked for
 }
 
-// looks: the bridge asks for the tools.
+// looks takes down the order of a line, and when the tools were asked for.
 func (c *checker) looks(l *line) {
 	c.looking.count++
 	l.order = c.looking.count
