@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,8 +19,8 @@ import (
 
 // catalogue is what the server offers, as far as calls are judged by it.
 type catalogue struct {
-	tools    map[string]*tool
-	withheld map[string]bool // names that cannot be told apart from others by eye
+	tools map[string]*tool
+	sieve
 
 	gone    map[string]string // the first fingerprint of those it offers no more
 	blurred bool              // there were more of those than are remembered
@@ -78,16 +76,6 @@ func (d *definition) hints() policy.Hints {
 		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
-// toolName is what a tool may be called. Anything else could look like
-// another tool in a question or a policy (RELIABILITY 2.2, "homoglyph names").
-// Its length is looked at apart: a pattern with a count is that many patterns.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
-
-const maxToolName = 128
-
-// ToolName reports whether a tool of this name is offered to anybody.
-func ToolName(name string) bool { return len(name) <= maxToolName && toolName.MatchString(name) }
-
 // relistAfter is when a listing is tried again that never reached the server.
 const relistAfter = 5 * time.Second
 
@@ -107,7 +95,7 @@ func (e *Engine) listTools() {
 	}
 	e.server.listing = true
 	e.server.begun++
-	e.listPage(&listing{so: catalogue{tools: map[string]*tool{}, withheld: map[string]bool{}}, ttl: -1}, []byte("{}"))
+	e.listPage(&listing{so: catalogue{tools: map[string]*tool{}, sieve: newSieve(nil)}, ttl: -1}, []byte("{}"))
 }
 
 // A listing is a list of tools being read.
@@ -181,33 +169,25 @@ func (e *Engine) readPage(l *listing, m *jsonrpc.Message) (next string, err erro
 
 // shortfalls say what becomes of a tool that add finds wanting.
 var shortfalls = map[string]string{
-	"tool_unreadable":   "a tool is not offered: ",
-	"tool_name_charset": "a tool is not offered: ",
-	"tool_name_twice":   "a tool is listed twice, and offered once: ",
-	"tools_of_one_name": "two tools of one name that differ are not offered, for nobody knows which of them would run: ",
+	toolUnreadable:      "a tool is not offered: ",
+	toolCharset:         "a tool is not offered: ",
+	toolTwice:           "a tool is listed twice, and offered once: ",
+	toolsDiffer:         "two tools of one name that differ are not offered, for nobody knows which of them would run: ",
 	"schema_remote_ref": "the schema of a tool refers to another document, which is not fetched, so its arguments are not checked here: ",
 }
 
 // add takes a tool into the catalogue, or says why not, or with what reserve.
 func (c catalogue) add(raw jsontext.Value) (why string) {
-	var t definition
-	if err := json.Unmarshal(raw, &t, lenient); err != nil {
-		return "tool_unreadable"
-	}
-	if !ToolName(t.Name) {
-		c.withheld[t.Name] = true
-		return "tool_name_charset"
-	}
-	if c.withheld[t.Name] {
+	t, print, why := c.put(raw)
+	switch why {
+	case "":
+	case toolsDiffer:
+		delete(c.tools, t.Name)
+		return why
+	case toolWithheld:
 		return ""
-	}
-	print := t.fingerprint()
-	if twin := c.tools[t.Name]; twin != nil && twin.print == print {
-		return "tool_name_twice"
-	} else if twin != nil {
-		delete(c.tools, t.Name) // nobody knows which of them the server would run
-		c.withheld[t.Name] = true
-		return "tools_of_one_name"
+	default:
+		return why
 	}
 	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema), print: print, hints: t.hints()}
 	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
@@ -369,40 +349,13 @@ func (c catalogue) offered(payload []byte) []byte {
 	if json.Unmarshal(payload[at[0].Start:at[0].End], &all, lenient) != nil {
 		return payload
 	}
-	offered := c.pick(all)
+	offered := newSieve(c.withheld).sift(all)
 	if len(offered) == len(all) {
 		return payload
 	}
 	list := append(bytes.Clone(payload[:at[0].Start]), '[')
 	list = append(list, bytes.Join(offered, []byte(","))...)
 	return append(append(list, ']'), payload[at[0].End:]...)
-}
-
-// pick leaves out the tools that are not to be known of.
-func (c catalogue) pick(all []jsontext.Value) (offered [][]byte) {
-	prints := map[string]string{}
-	var names []string
-	for _, raw := range all {
-		var t definition
-		if json.Unmarshal(jsonrpc.Mend(raw), &t, lenient) != nil || !ToolName(t.Name) || c.withheld[t.Name] {
-			continue
-		}
-		print := t.fingerprint()
-		if was, twice := prints[t.Name]; twice {
-			if was != print { // of two that differ, neither
-				prints[t.Name] = ""
-			}
-			continue
-		}
-		prints[t.Name] = print
-		names, offered = append(names, t.Name), append(offered, raw)
-	}
-	for i := len(names) - 1; i >= 0; i-- {
-		if prints[names[i]] == "" {
-			offered = slices.Delete(offered, i, i+1)
-		}
-	}
-	return offered
 }
 
 // lenient: what a server lists may hold keys twice and halves of characters.

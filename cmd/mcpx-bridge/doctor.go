@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -222,16 +222,20 @@ func (d *doctor) server(ctx context.Context, argv []string) []tool {
 
 // unoffered says which tools "run" would not offer, and why.
 func unoffered(tools []tool) (warnings []string) {
-	twins := map[string][]byte{}
-	for _, t := range tools {
-		switch twin, there := twins[t.Name]; {
-		case !bridge.ToolName(t.Name):
-			warnings = append(warnings, fmt.Sprintf("the tool %q is not offered: a name has up to 128 of A-Z a-z 0-9 _ . / -, so that it can be told from others", t.Name))
-		case there && twin != nil && !bytes.Equal(twin, t.Raw):
-			warnings = append(warnings, fmt.Sprintf("two tools called %s that differ are not offered: nobody knows which of them would run", t.Name))
-			twins[t.Name] = nil // which is said once
-		case !there:
-			twins[t.Name] = t.Raw
+	listed := make([]jsontext.Value, len(tools))
+	for i, t := range tools {
+		listed[i] = jsontext.Value(t.Raw)
+	}
+	for _, u := range bridge.UnofferedOf(listed) {
+		switch u.Why {
+		case "tool_name_charset":
+			warnings = append(warnings, fmt.Sprintf("the tool %q is not offered: a name has up to 128 of A-Z a-z 0-9 _ . / -, so that it can be told from others", u.Name))
+		case "tools_of_one_name":
+			warnings = append(warnings, fmt.Sprintf("two tools called %s that differ are not offered: nobody knows which of them would run", u.Name))
+		case "tool_name_twice":
+			warnings = append(warnings, fmt.Sprintf("the tool %s is listed twice, and offered once", u.Name))
+		default:
+			warnings = append(warnings, "a tool is not offered, for its definition cannot be read")
 		}
 	}
 	return warnings
