@@ -88,7 +88,7 @@ func (c *checker) looks(l *line) {
 	c.looking.asked, c.looking.last = c.w.now, l.order
 }
 
-// looked: it has been told, and in time.
+// looked notes which listing was answered last, if in time.
 func (c *checker) looked(l *line) {
 	if c.w.now-l.at < callTime {
 		c.looking.read = l.order
