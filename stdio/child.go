@@ -261,7 +261,7 @@ func (c *child) watch(ctx context.Context) {
 }
 
 // sweeps reports whether what the process leaves behind is ended.
-func (c *child) sweeps() bool { return c.s.o.Sweep && c.cmd != nil }
+func (c *child) sweeps() bool { return c.s.o.Sweep && c.cmd != nil && adopting() }
 
 func (c *child) reason(ctx context.Context) failure {
 	probe, limit := time.NewTimer(c.s.o.ProbeAfter), time.NewTimer(c.s.o.StartTimeout)

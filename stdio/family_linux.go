@@ -46,15 +46,28 @@ type relative struct {
 func startKin(cmd *exec.Cmd) error {
 	kin.mu.Lock()
 	defer kin.mu.Unlock()
-	if !kin.reaper {
-		kin.reaper = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
-		kin.ours, kin.spared = map[int]bool{}, map[int]uint64{}
-	}
+	kin.reaper = kin.reaper || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
+	return startLocked(cmd)
+}
+
+// startLocked starts a command that whoever calls it waits for.
+func startLocked(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	if kin.ours == nil {
+		kin.ours, kin.spared = map[int]bool{}, map[int]uint64{}
+	}
 	kin.ours[cmd.Process.Pid] = true
 	return nil
+}
+
+// adopting reports whether what a server leaves behind becomes ours. Some sandboxes
+// refuse it; then every child of ours is one that somebody here has started.
+func adopting() bool {
+	kin.mu.Lock()
+	defer kin.mu.Unlock()
+	return kin.reaper
 }
 
 // lostKin: a child that startKin started was reaped.
@@ -68,18 +81,13 @@ func lostKin(pid int) {
 // running is let be when a server is swept; see [Options].Sweep.
 func Beside(cmd *exec.Cmd) error {
 	kin.mu.Lock()
-	if !kin.reaper {
-		kin.mu.Unlock()
-		return cmd.Run()
+	since, before := kin.reaper, map[int]bool{}
+	if since {
+		for _, p := range adoptedLocked(processes()) {
+			before[p.pid] = true
+		}
 	}
-	before := map[int]bool{}
-	for _, p := range adoptedLocked(processes()) {
-		before[p.pid] = true
-	}
-	err := cmd.Start()
-	if err == nil {
-		kin.ours[cmd.Process.Pid] = true
-	}
+	err := startLocked(cmd)
 	kin.mu.Unlock()
 	if err != nil {
 		return err
@@ -88,6 +96,9 @@ func Beside(cmd *exec.Cmd) error {
 	kin.mu.Lock()
 	defer kin.mu.Unlock()
 	delete(kin.ours, cmd.Process.Pid)
+	if !since { // what it has left before we adopted anybody is not ours
+		return err
+	}
 	for _, p := range adoptedLocked(processes()) {
 		if !before[p.pid] {
 			kin.spared[p.pid] = p.began
@@ -163,7 +174,7 @@ func oneEnded() bool {
 func reapAdopted() {
 	kin.mu.Lock()
 	defer kin.mu.Unlock()
-	if !oneEnded() {
+	if !kin.reaper || !oneEnded() {
 		return
 	}
 	for _, p := range processes() {
@@ -211,6 +222,9 @@ func (p relative) signal(s syscall.Signal) {
 func signalAdopted(s syscall.Signal) []relative {
 	kin.mu.Lock()
 	defer kin.mu.Unlock()
+	if !kin.reaper {
+		return nil
+	}
 	all := processes()
 	left := descendants(all, adoptedLocked(all))
 	for _, p := range left {
@@ -252,8 +266,8 @@ func inGroup(leader int) []relative {
 // sweepWait is how long what a server has left behind has after a TERM.
 const sweepWait = 500 * time.Millisecond
 
-// adopts reaps, until the process is gone, children that it has left to us.
-func (c *child) adopts() {
+// reapUntilGone reaps, until the process is gone, children that it has left to us.
+func (c *child) reapUntilGone() {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)

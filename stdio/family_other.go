@@ -14,6 +14,8 @@ func startKin(cmd *exec.Cmd) error { return cmd.Start() }
 
 func lostKin(int) {}
 
+func adopting() bool { return false }
+
 // Beside runs a command that is not the server's, as its Run does.
 func Beside(cmd *exec.Cmd) error { return cmd.Run() }
 
@@ -21,6 +23,6 @@ func (c *child) askGroup() {}
 
 func (c *child) signalFled(syscall.Signal) {}
 
-func (c *child) adopts() {}
+func (c *child) reapUntilGone() {}
 
 func (c *child) sweep() []int { return nil }

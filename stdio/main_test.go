@@ -28,11 +28,11 @@ const playParent = "stdio-parent"
 // the server again.
 const playSweeper = "stdio-sweeper"
 
-func sweeper(argv []string) int {
+func sweeper(argv []string, log *slog.Logger) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	o := quick(argv)
-	o.Sweep, o.Stop.Term = true, 2*time.Second // long enough for who is asked to write that down
+	o.Sweep, o.Log, o.Stop.Term = true, log, 2*time.Second // long enough for who is asked to write that down
 	s, d := New(o), &diary{}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if len(os.Args) > 2 && os.Args[1] == playSweeper {
-		os.Exit(sweeper(os.Args[2:]))
+		os.Exit(sweeper(os.Args[2:], nil))
 	}
 	watchdog.Start()
 	goleak.VerifyTestMain(m)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -59,7 +60,11 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 	defer c.over()
 	go c.watch(ctx)
 	if c.sweeps() {
-		go c.adopts()
+		go c.reapUntilGone()
+	} else if runtime.GOOS == "linux" && s.o.Sweep && c.cmd != nil {
+		s.unswept.Do(func() {
+			s.log.Warn("what the server starts outside its process group cannot be found when it ends: this system lets nobody adopt it (PR_SET_CHILD_SUBREAPER)", "event", "unswept")
+		})
 	}
 	if s.o.Host != nil {
 		s.newRelay(ctx, c, h).run()

@@ -14,6 +14,7 @@ package stdio
 import (
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -201,6 +202,8 @@ type Server struct {
 	last  atomic.Pointer[child] // the one launched last, whatever became of it
 	relay atomic.Pointer[relay] // to the Host, if there is one
 	hurry atomic.Bool           // Kill was called
+
+	unswept sync.Once // said that nothing can be swept
 }
 
 // New returns a server that is not running yet.
