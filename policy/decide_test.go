@@ -257,6 +257,33 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// Each time of a week at its edges: the last moment before, the first within, the last
+// within and the first after (FINDINGS T3).
+func TestHoursAtTheirEdges(t *testing.T) {
+	for hours, moments := range map[string]map[string]string{ // 2026-03-01 was a Sunday
+		"08:00-18:00 UTC":                  {"02 07:59:59": "no", "02 08:00:00": "yes", "02 17:59:59": "yes", "02 18:00:00": "no"},
+		"00:00-24:00 UTC":                  {"01 23:59:59": "yes", "02 00:00:00": "yes", "02 23:59:59": "yes"},
+		"mon 00:00-24:00 UTC":              {"01 23:59:59": "no", "02 00:00:00": "yes", "02 23:59:59": "yes", "03 00:00:00": "no"},
+		"23:59-24:00 UTC":                  {"02 23:58:59": "no", "02 23:59:00": "yes", "02 23:59:59": "yes", "03 00:00:00": "no"},
+		"sun 22:00-02:00 UTC":              {"01 01:59:59": "no", "01 21:59:59": "no", "01 22:00:00": "yes", "02 01:59:59": "yes", "02 02:00:00": "no", "02 22:00:00": "no"},
+		"sat 22:00-02:00 UTC":              {"01 00:00:00": "yes", "01 01:59:59": "yes", "01 02:00:00": "no", "01 22:00:00": "no", "07 22:00:00": "yes"},
+		"fri-mon 12:00-12:01 UTC":          {"05 12:00:00": "no", "06 12:00:00": "yes", "07 12:00:00": "yes", "01 12:00:00": "yes", "02 12:00:00": "yes", "03 12:00:00": "no"},
+		"mon-mon 12:00-13:00 UTC":          {"01 12:00:00": "no", "02 12:00:00": "yes", "03 12:00:00": "no"},
+		"SUN,tue 12:00-13:00 UTC":          {"01 12:00:00": "yes", "02 12:00:00": "no", "03 12:00:00": "yes", "04 12:00:00": "no"},
+		"mon 00:00-01:00 Pacific/Auckland": {"01 10:59:59": "no", "01 11:00:00": "yes", "01 11:59:59": "yes", "01 12:00:00": "no"}, // 13 hours before UTC
+	} {
+		for moment, want := range moments {
+			now, err := time.Parse("2006-01 02 15:04:05", "2026-03 "+moment)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(hours+" at "+moment, func(t *testing.T) {
+				expect(t, "hours: '"+hours+"'", policy.Call{From: "a", Method: "tools/call", Tool: "t", Now: now}, want)
+			})
+		}
+	}
+}
+
 // What a server says of its own tools changes nothing until it is trusted, and
 // then what it leaves out is what MCP assumes.
 func TestHints(t *testing.T) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"math"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -29,6 +30,7 @@ var defaultPorts = map[string]string{"http": "80", "ws": "80", "https": "443", "
 var (
 	errOddURL  = errors.New("it is no plain URL or host name, and programs may read it differently")
 	errOddHost = errors.New("its host is neither a plain name nor a plain address")
+	errOddPort = errors.New("its port is none from 1 to 65535 in plain digits, and programs may read it differently")
 )
 
 // endpointOf reads a URL, or a bare host with or without a port.
@@ -47,6 +49,8 @@ func endpointOf(s string) (endpoint, error) {
 	e := endpoint{port: m[2]}
 	if e.port == "" {
 		e.port = defaultPorts[scheme]
+	} else if n := atoi(e.port); n == 0 || n > math.MaxUint16 || e.port[0] == '0' {
+		return endpoint{}, errOddPort // 080 is 80 to most, and 65616 to some
 	}
 	return e.named(m[1])
 }

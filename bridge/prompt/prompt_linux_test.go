@@ -138,6 +138,37 @@ func TestAKeyThatMeansNothingLocksTheAnswersUntilThereIsSilence(t *testing.T) {
 	}
 }
 
+// What takes a confirmation back was not meant for it, so it locks the answers too.
+func TestAKeyThatTakesAConfirmationBackLocksTheAnswers(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	id := h.Ask(controltest.Write(`{}`))
+	s := sit(t, dir, prompt.Options{Silence: time.Hour}, 100, 24)
+	s.Sees("a allow")
+	s.Types("a")
+	s.Sees("type the first 2 of")
+	s.Types("z")
+	s.Sees("is this the right window?")
+	s.Types("a" + s.short(h, id)[:2])
+	s.Types("q")
+	s.leaves()
+	if _, ok := h.Question(id); !ok {
+		t.Error("it was answered")
+	}
+}
+
+// The prompt of a bridge of ours does not quit, so q in its list was meant for something else.
+func TestAQThatQuitsNothingLocksTheAnswers(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	h.Ask(controltest.Write(`{"n":1}`))
+	h.Ask(controltest.Write(`{"n":2}`))
+	s := sit(t, dir, prompt.Options{Resident: true, Silence: time.Hour}, 100, 24)
+	s.Sees("1 of 2", "a allow")
+	s.Types("l")
+	s.Sees("2 questions")
+	s.Types("q")
+	s.Sees("is this the right window?")
+}
+
 // Whoever confirms sees what is agreed to (FINDINGS U4).
 func TestTheArgumentsStayOnTheScreenWhileOneConfirms(t *testing.T) {
 	h, dir := hallIn(t, "fs")

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 func TestACommandLineInPublic(t *testing.T) {
@@ -54,6 +56,17 @@ func TestTheTopicSeesTheNameOfTheProgramAlone(t *testing.T) {
 		}
 		if id := deriveID(words); strings.Contains(id, "HUSH") {
 			t.Errorf("%s makes the id %s", argv, id)
+		}
+	}
+	for text, want := range map[string]string{
+		"unix:/home/bob/secret/notes.sock": "notes", "tcp:127.0.0.1:7000": "tcp-7000", "fifo:/home/bob/in,/home/bob/out": "in",
+	} {
+		at, err := stdio.ParseEndpoint(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (target{at: at}).program(); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
 		}
 	}
 }

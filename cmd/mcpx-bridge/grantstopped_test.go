@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,5 +120,105 @@ func TestARevocationIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 	}
 	if _, _, _, err := k.current(); err == nil {
 		t.Error("what was taken back cannot be read, and nobody says so")
+	}
+}
+
+// An unsynced is a file of the record whose disk fails at some time.
+type unsynced struct {
+	audit.File
+	broken *atomic.Bool
+}
+
+func (f unsynced) Sync() error {
+	if f.broken.Load() {
+		return errors.New("input/output error")
+	}
+	return f.File.Sync()
+}
+
+// Nor is it forgotten when its record is written, and never comes to the disk.
+func TestARevocationWhoseRecordIsNotOnTheDiskIsNotForgotten(t *testing.T) {
+	_, g := keeping(t)
+	dir := t.TempDir()
+	k := grantBook{path: filepath.Join(dir, "grants", "fs.yaml")}
+	if err := k.write([]approval.Grant{g}); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.revoke([]string{g.ID}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var broken atomic.Bool
+	log, _, err := audit.Open(filepath.Join(dir, "audit", "fs.jsonl"), audit.Options{Wrap: func(f audit.File) audit.File { return unsynced{f, &broken} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	defer log.Close()
+	_, _, revoked, err := k.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.recordRevoked(log, revoked); err == nil {
+		t.Error("it is said to be on record")
+	}
+	if again, err := k.pending(); err != nil || len(again) != 1 {
+		t.Errorf("%v %v", again, err)
+	}
+}
+
+// A machine that fails between the note that a yes was taken back and the file of those that
+// are kept leaves both: it counts no more, whoever looks (FINDINGS C2).
+func TestAYesThatWasTakenBackAndIsStillInTheFileDoesNotCount(t *testing.T) {
+	_, g := keeping(t)
+	other, ended := g, g
+	other.ID, other.Caller = "ffffffff", "carol"
+	ended.ID, ended.Caller, ended.Made, ended.Until = "eeeeeeee", "dave", g.Made.Add(-2*time.Hour), g.Made.Add(-time.Hour)
+	state := t.TempDir()
+	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.yaml")}
+	all := []approval.Grant{g, other, ended}
+	if err := k.write(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.revoke([]string{g.ID}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.write(all); err != nil { // as it was before
+		t.Fatal(err)
+	}
+	if code, out, errs := typed(t, state, "grants", "list"); code != 0 || strings.Contains(out, g.ID) || strings.Contains(out, ended.ID) || !strings.Contains(out, other.ID) {
+		t.Errorf("listed, %d: %s%s", code, out, errs)
+	}
+	for _, gone := range []string{g.ID, ended.ID} {
+		if code, _, errs := typed(t, state, "grants", "revoke", gone); code != exitFailed || !strings.Contains(errs, "0 remembered answers") {
+			t.Errorf("revoked, %d: %s", code, errs)
+		}
+	}
+	kept, _, revoked, err := k.current()
+	if err != nil || len(revoked) != 1 || slices.Contains(idsOf(kept), g.ID) || !slices.Contains(idsOf(kept), other.ID) {
+		t.Errorf("%v count, %v", idsOf(kept), err)
+	}
+	if kept, _, err := k.read(); err != nil || slices.Contains(idsOf(kept), g.ID) {
+		t.Errorf("the file still has %v, %v", idsOf(kept), err)
+	}
+}
+
+// A bridge that lives, and whose door does not answer, would write its file over ours.
+func TestTheGrantsOfABridgeThatIsNotReachedAreNotRevoked(t *testing.T) {
+	_, g := keeping(t)
+	state := t.TempDir()
+	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.yaml")}
+	if err := k.write([]approval.Grant{g}); err != nil {
+		t.Fatal(err)
+	}
+	lives, err := k.hold(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lives.Close()
+	if code, _, errs := typed(t, state, "grants", "revoke", g.ID); code != exitFailed || !strings.Contains(errs, "the bridge fs is not reached") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	if kept, _, err := k.read(); err != nil || len(kept) != 1 {
+		t.Errorf("the file has %v, %v", idsOf(kept), err)
 	}
 }
