@@ -163,7 +163,7 @@ func (c *checker) mayBeLate(cl *claim) bool {
 func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 	turns := 1
 	for _, b := range c.booksSince(cl) {
-		w := cl.terms(b)
+		w := c.held(cl, b)
 		if w.verdict != ask {
 			continue
 		}

@@ -271,7 +271,7 @@ func (c *checker) mayBeNo(raw []byte) {
 func (c *checker) offered(cl *claim) way {
 	w := cl.terms(cl.book)
 	for _, b := range c.booksSince(cl) {
-		now := cl.terms(b)
+		now := c.held(cl, b)
 		if now.verdict != ask {
 			continue
 		}
