@@ -177,6 +177,7 @@ func (p play) o41(*testing.T) {
 	q := p.poses("alice", anyQuestion)
 	p.replies("alice", q, "", `"result":`+approve)
 	if p.d.list || p.d == d1 { // their answers name what they answer, so this is none (apr-006)
+		q = p.poses("alice", anyQuestion) // once more, with what was wrong (FINDINGS D6)
 		p.runs(before, 0)
 		p.decides("alice", q, approve)
 	}
@@ -187,8 +188,14 @@ func (p play) o41(*testing.T) {
 func (p play) no(caller, result, reason string) {
 	before := p.s.ran()
 	p.writes(caller)
-	p.decides("alice", p.poses("alice", anyQuestion), result)
-	p.refuses(caller, "write_file", -31001, fmt.Sprintf(`{"reason":%q,"executed":"no"}`, reason))
+	q := p.poses("alice", anyQuestion)
+	p.decides("alice", q, result)
+	data := fmt.Sprintf(`{"reason":%q,"executed":"no"}`, reason)
+	if reason == "invalid_answer" { // alice hears that hers was taken for a no (FINDINGS D6)
+		p.expectAll(p.withdrawn(q), p.refusal(caller, "write_file", -31001, data))
+	} else {
+		p.refuses(caller, "write_file", -31001, data)
+	}
 	p.runs(before, 0)
 }
 
@@ -299,8 +306,9 @@ func (p play) o56(*testing.T) {
 
 func (p play) o57(*testing.T) {
 	before := p.s.ran()
-	p.decides("alice", p.deploys("o57"), `{"action":"accept","content":{"approve":true,"modifiedTarget":"mars"}}`)
-	p.refuses("o57", "deploy", -31001, `{"reason":"invalid_modification","executed":"no"}`)
+	q := p.deploys("o57")
+	p.decides("alice", q, `{"action":"accept","content":{"approve":true,"modifiedTarget":"mars"}}`)
+	p.expectAll(p.withdrawn(q), p.refusal("o57", "deploy", -31001, `{"reason":"invalid_modification","executed":"no"}`))
 	p.runs(before, 0)
 	p.decides("alice", p.deploys("o57-evil"), `{"action":"accept","content":{"approve":true,"evil":1}}`)
 	p.served("o57-evil", "deploy")
@@ -312,8 +320,9 @@ func (p play) o57(*testing.T) {
 
 func (p play) o58(*testing.T) {
 	before := p.s.ran()
-	p.decides("alice", p.deploys("o58"), `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`)
-	p.refuses("o58", "deploy", -31001, `{"reason":"invalid_modification","executed":"no"}`)
+	q := p.deploys("o58")
+	p.decides("alice", q, `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`)
+	p.expectAll(p.withdrawn(q), p.refusal("o58", "deploy", -31001, `{"reason":"invalid_modification","executed":"no"}`))
 	p.runs(before, 0)
 }
 
@@ -346,8 +355,9 @@ func (p play) o60(*testing.T) {
 		}
 		p.request(env, caller, call("7", "echo", fmt.Sprintf(`{"n":%d}`, i)))
 		p.decides("alice", p.poses("alice", choice), passTo(whom))
-		p.decides("alice", p.poses("alice", choice), passTo(whom))
-		p.expect(p.d.reply(caller, env, "tools/call", "echo", `{"id":7,"error":{"code":-31001,"data":{"reason":"invalid_delegation","executed":"no"}}}`))
+		again := p.poses("alice", choice)
+		p.decides("alice", again, passTo(whom))
+		p.expectAll(p.withdrawn(again), p.d.reply(caller, env, "tools/call", "echo", `{"id":7,"error":{"code":-31001,"data":{"reason":"invalid_delegation","executed":"no"}}}`))
 	}
 	p.runs(before, 0)
 }
