@@ -76,26 +76,13 @@ func (e *Engine) acknowledged(m *jsonrpc.Message) {
 	shape := jsonrpc.Shape{{Name: "notifications", Slot: -1, Inside: jsonrpc.Shape{{Name: "toolsListChanged", Slot: 0}}}}
 	var at [1]jsonrpc.Span
 	params := m.Get(jsonrpc.Params)
-	if c == nil || e.calls.find(subscription(m)) != c || jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil {
+	if c == nil || e.calls.find(m.Subscription()) != c || jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil {
 		return
 	}
 	if e.server.listens.heard = string(params[at[0].Start:at[0].End]) == "true"; e.server.listens.heard {
 		e.alarms.stop(e.server.listens.again)
 		e.listTools() // it may have changed before we listened
 	}
-}
-
-var subscriptionShape = jsonrpc.Shape{{Name: "io.modelcontextprotocol/subscriptionId", Slot: 0}}
-
-// subscription is the raw id of the request to which a notification belongs, nil
-// if it says none.
-func subscription(m *jsonrpc.Message) []byte {
-	var at [1]jsonrpc.Span
-	meta := m.Get(jsonrpc.Meta)
-	if len(meta) == 0 || jsonrpc.Scan(meta, jsonrpc.Passed, subscriptionShape, at[:]) != nil || at[0].End == 0 {
-		return nil
-	}
-	return meta[at[0].Start:at[0].End]
 }
 
 // rereadLater sees to it that the tools of a server to which we do not listen are

@@ -24,7 +24,7 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	if len(schema) == 0 {
 		return check, nil
 	}
-	if err := jsonrpc.Scan(schema, schemaRules, nil, nil); isReason(err, jsonrpc.TooDeep) || isReason(err, jsonrpc.TooLarge) {
+	if err := jsonrpc.Scan(schema, schemaRules, nil, nil); jsonrpc.Is(err, jsonrpc.TooDeep, jsonrpc.TooLarge) {
 		return check, err
 	}
 	c := jsonschema.NewCompiler()
@@ -61,11 +61,6 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 
 // schemaRules bound the schemas that are used.
 var schemaRules = jsonrpc.Rules{Depth: jsonrpc.MaxDepth, Size: 1 << 20, Values: jsonrpc.MaxValues}
-
-func isReason(err error, r jsonrpc.Reason) bool {
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	return ok && e.Reason == r
-}
 
 // noLoader refuses references that lead out of the schema: a server must not
 // make us open anything (RELIABILITY 2.2, "schema attacks").

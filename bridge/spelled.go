@@ -157,7 +157,7 @@ func (h *Hello) clash(meta []byte) error {
 		return nil
 	}
 	both := slices.Concat([]byte("{"), beside, []byte(","), meta[1:])
-	if err := jsonrpc.Scan(both, jsonrpc.Called, nil, nil); isReason(err, jsonrpc.KeysAlike) {
+	if err := jsonrpc.Scan(both, jsonrpc.Called, nil, nil); jsonrpc.Is(err, jsonrpc.KeysAlike) {
 		return err
 	}
 	return nil

@@ -143,3 +143,28 @@ func TestWhatWeListenToIsNotForTheHost(t *testing.T) {
 		}
 	}
 }
+
+// Beside a client nobody was told that what is read differs from what was written.
+func TestBytesThatAreReplacedBesideAClientAreToldOnce(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), nil)
+	c.greets()
+	c.up()
+	line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + "\xff" + `"}}`
+	for range 2 {
+		c.say(fmt.Sprintf(raw, encoded(line+"\nEND\n")) + "\n")
+		c.hears(line)
+		c.hears("END")
+	}
+	if n := c.next("noise").noise; n.Reason != "invalid_utf8" {
+		t.Errorf("noise is %+v", n)
+	}
+	for range 2 {
+		if got := c.next("message").text; strings.Contains(got, "\xff") {
+			t.Errorf("we heard %q", got)
+		}
+	}
+	c.say(fmt.Sprintf(raw, encoded(`{"jsonrpc":"2.0","id":"`+mark+`9",`+"\n")) + "\n")
+	if n := c.next("noise").noise; n.Reason == "invalid_utf8" {
+		t.Errorf("it is told twice: %+v", n)
+	}
+}

@@ -83,6 +83,8 @@ type relay struct {
 	mine bool // which is not for the host
 	over skim // of that line
 	told bool // the handler has heard something since it was last idle
+
+	mended bool // bytes were replaced, which has been said
 }
 
 func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
@@ -271,10 +273,10 @@ func (r *relay) line(line []byte) {
 
 // parse reads a line of the server's. Bytes that are no UTF-8 are U+FFFD to us.
 func (r *relay) parse(line []byte) (jsonrpc.Message, error) {
-	line = bytes.TrimSpace(line)
-	m, err := jsonrpc.Parse(line, r.rules)
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason == jsonrpc.InvalidUTF8 {
-		return jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")), r.rules)
+	m, mended, err := jsonrpc.ParseMended(bytes.TrimSpace(line), r.rules)
+	if mended && !r.mended {
+		r.mended, r.told = true, true
+		r.h.ServerNoise(replaced(r.c.s.log, line, 0))
 	}
 	return m, err
 }
@@ -311,7 +313,7 @@ func (r *relay) ours(line []byte) bool {
 	case m.Class() == jsonrpc.Notification && m.Text(jsonrpc.Method) == "notifications/progress":
 		about = m.Get(jsonrpc.Token)
 	case m.Class() == jsonrpc.Notification:
-		about = subscription(&m) // what we listen to is not for the host
+		about = m.Subscription() // what we listen to is not for the host
 	}
 	if !r.marked(about) {
 		return false
@@ -323,19 +325,6 @@ func (r *relay) ours(line []byte) bool {
 		r.tell(m)
 	}
 	return true
-}
-
-var subscriptionShape = jsonrpc.Shape{{Name: "io.modelcontextprotocol/subscriptionId", Slot: 0}}
-
-// subscription is the raw id of the request that a notification of 2026-07-28
-// belongs to, nil if it says none.
-func subscription(m *jsonrpc.Message) []byte {
-	var at [1]jsonrpc.Span
-	meta := m.Get(jsonrpc.Meta)
-	if len(meta) == 0 || jsonrpc.Scan(meta, jsonrpc.Passed, subscriptionShape, at[:]) != nil || at[0].End == 0 {
-		return nil
-	}
-	return meta[at[0].Start:at[0].End]
 }
 
 // relay passes on a line of the host's, or a part of one, and waits for room.

@@ -3,6 +3,7 @@ package stdio
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -76,11 +77,10 @@ func (r *reader) line(line []byte) error {
 	if line[0] != '{' {
 		return r.hear(r.stray(line))
 	}
-	m, err := jsonrpc.Parse(line, r.rules)
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason == jsonrpc.InvalidUTF8 {
-		if m, err = jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")), r.rules); err == nil {
-			r.replaced(line)
-		}
+	m, mended, err := jsonrpc.ParseMended(line, r.rules)
+	if mended && !r.mended {
+		r.mended, r.told = true, true
+		r.h.ServerNoise(replaced(r.c.s.log, line, r.noise.count))
 	}
 	if err != nil {
 		return r.hear(r.refused(line, err))
@@ -88,16 +88,12 @@ func (r *reader) line(line []byte) error {
 	return r.message(m)
 }
 
-// replaced says, once for each process, that what is read differs from what was
-// written.
-func (r *reader) replaced(line []byte) {
-	if r.mended {
-		return
-	}
-	r.mended, r.told = true, true
-	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: r.noise.count}
-	r.c.s.log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
-	r.h.ServerNoise(n)
+// replaced says that what is read differs from what was written, which is worth a word
+// once for each process.
+func replaced(log *slog.Logger, line []byte, count int) Noise {
+	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: count}
+	log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
+	return n
 }
 
 func (r *reader) message(m jsonrpc.Message) error {

@@ -37,7 +37,7 @@ func (r *reading) outcome(e Envelope, err error) (Envelope, error) {
 	switch {
 	case err != nil:
 		return Envelope{}, r.refused(err)
-	case r.wrong == nil || !asks && isReason(r.wrong, jsonrpc.KeysAlike):
+	case r.wrong == nil || !asks && jsonrpc.Is(r.wrong, jsonrpc.KeysAlike):
 		return e, nil
 	}
 	refused := r.refused(r.wrong)
@@ -128,7 +128,7 @@ var called, strict = jsonrpc.Called, func() jsonrpc.Rules {
 
 func (r *reading) scan() error {
 	err := jsonrpc.Scan(r.frame, called, frameShape, r.at[:])
-	if r.wrong = nil; !isReason(err, jsonrpc.KeysAlike) && !isReason(err, jsonrpc.KeyCase) {
+	if r.wrong = nil; !jsonrpc.Is(err, jsonrpc.KeysAlike, jsonrpc.KeyCase) {
 		return err
 	}
 	wrong := err
@@ -138,15 +138,10 @@ func (r *reading) scan() error {
 	return err
 }
 
-func isReason(err error, reason jsonrpc.Reason) bool {
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	return ok && e.Reason == reason
-}
-
 // scanLoosely tries a frame again that could be a response. What it was refused
 // for otherwise would be refused again.
 func (r *reading) scanLoosely(err error) error {
-	if !isReason(err, jsonrpc.TooDeep) && !isReason(err, jsonrpc.DuplicateKey) && !isReason(err, jsonrpc.TooLarge) && !isReason(err, jsonrpc.InvalidUTF8) {
+	if !jsonrpc.Is(err, jsonrpc.TooDeep, jsonrpc.DuplicateKey, jsonrpc.TooLarge, jsonrpc.InvalidUTF8) {
 		return err
 	}
 	if jsonrpc.Scan(r.frame, answers, frameShape, r.at[:]) != nil {

@@ -1,7 +1,9 @@
 package jsonrpc
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -59,6 +61,12 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s at byte %d: %s", e.Reason, e.Offset, sentences[e.Reason])
 	}
 	return fmt.Sprintf("%s at byte %d, key %s: %s", e.Reason, e.Offset, strconv.QuoteToASCII(e.Key), sentences[e.Reason])
+}
+
+// Is reports whether a text was refused for one of these reasons.
+func Is(err error, reasons ...Reason) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(reasons, e.Reason)
 }
 
 // Code returns the JSON-RPC error code to answer with: -32700 for what is no

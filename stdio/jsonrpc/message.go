@@ -1,5 +1,7 @@
 package jsonrpc
 
+import "bytes"
+
 // A Field names a member of a message that is read, or can be rewritten.
 type Field uint8
 
@@ -177,6 +179,29 @@ const (
 	Notification              // method and no id
 	Response                  // result or error, no method; the id may be null or missing
 )
+
+// ParseMended is [Parse] for a text in which bytes that are no UTF-8 are read as U+FFFD.
+// Whether there were any is what mended says.
+func ParseMended(data []byte, r Rules) (m Message, mended bool, err error) {
+	if m, err = Parse(data, r); !Is(err, InvalidUTF8) {
+		return m, false, err
+	}
+	m, err = Parse(bytes.ToValidUTF8(data, []byte("\uFFFD")), r)
+	return m, err == nil, err
+}
+
+var subscriptionShape = Shape{{Name: "io.modelcontextprotocol/subscriptionId", Slot: 0}}
+
+// Subscription is the raw id of the request that a notification of 2026-07-28
+// belongs to, nil if it says none.
+func (m *Message) Subscription() []byte {
+	var at [1]Span
+	meta := m.Get(Meta)
+	if len(meta) == 0 || Scan(meta, Passed, subscriptionShape, at[:]) != nil || at[0].End == 0 {
+		return nil
+	}
+	return meta[at[0].Start:at[0].End]
+}
 
 // Class sorts a message. A null id on a method, a method together with a result
 // or error, and a result together with an error are Malformed, and so is what
