@@ -177,9 +177,10 @@ func (p play) o41(*testing.T) {
 	q := p.poses("alice", anyQuestion)
 	p.replies("alice", q, "", `"result":`+approve)
 	if p.d.list || p.d == d1 { // their answers name what they answer, so this is none (apr-006)
-		q = p.poses("alice", anyQuestion) // once more, with what was wrong (FINDINGS D6)
+		again := p.poses("alice", anyQuestion) // with what was wrong (FINDINGS D6)
 		p.runs(before, 0)
-		p.decides("alice", q, approve)
+		p.decides("alice", again, approve)
+		p.expect(p.withdrawn(q))
 	}
 	p.served("o41", "write_file")
 	p.runs(before, 1)
