@@ -118,11 +118,11 @@ var frameShape = jsonrpc.Shape{
 // in it would be read in two ways they are refused like any other.
 var answers = jsonrpc.Rules{Depth: jsonrpc.MaxServerDepth + 1, Size: jsonrpc.MaxSize, Halves: true}
 
-// called are the rules for what is to be judged, strict ones those for the same
+// called are the rules for what is to be judged, lax ones those for the same
 // without what only the one whom it is for has to say.
-var called, strict = jsonrpc.Called, func() jsonrpc.Rules {
+var called, lax = jsonrpc.Called, func() jsonrpc.Rules {
 	r := jsonrpc.Judged
-	r.Variants = 3 // an envelope, its payload, its params
+	r.VariantsFrom = 3 // an envelope, its payload, its params
 	return r
 }()
 
@@ -132,7 +132,7 @@ func (r *reading) scan() error {
 		return err
 	}
 	wrong := err
-	if err = jsonrpc.Scan(r.frame, strict, frameShape, r.at[:]); err == nil {
+	if err = jsonrpc.Scan(r.frame, lax, frameShape, r.at[:]); err == nil {
 		r.wrong = wrong
 	}
 	return err

@@ -56,7 +56,7 @@ func Append[T Text](dst []byte, name T) []byte {
 		if c >= utf8.RuneSelf {
 			return wide(dst[:start], string(name))
 		}
-		dst = append(dst, lower(c))
+		dst = append(dst, Lower(c))
 	}
 	return dst
 }
@@ -70,7 +70,7 @@ func Same[T, U Text](a T, b U) bool {
 		return false
 	}
 	for i := range len(a) {
-		if lower(a[i]) != lower(b[i]) {
+		if Lower(a[i]) != Lower(b[i]) {
 			return false
 		}
 	}
@@ -88,7 +88,8 @@ func Plain[T Text](name T) bool {
 	return true
 }
 
-func lower(c byte) byte {
+// Lower is the small letter of a capital one of ASCII.
+func Lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c | 0x20
 	}
@@ -132,7 +133,7 @@ func wide(dst []byte, name string) []byte {
 // case that Unicode folds to is another one for some letters, but as good.
 func oneCase(r rune) rune {
 	if r < utf8.RuneSelf {
-		return rune(lower(byte(r)))
+		return rune(Lower(byte(r)))
 	}
 	return unicode.ToLower(unicode.ToUpper(r))
 }

@@ -93,7 +93,7 @@ func TestMoreToFoldThanAnybodyWritesIsRefused(t *testing.T) {
 
 func TestCaseVariantsFurtherInAreLetThroughWhereSaid(t *testing.T) {
 	r := jsonrpc.Judged
-	r.Variants = 2
+	r.VariantsFrom = 2
 	accepts(t, `{"method":"m","params":{"name":"a","NAME":"b","_meta":{"ProgressToken":1}}}`, r)
 	refuses(t, `{"METHOD":"m"}`, r, jsonrpc.KeyCase, 1)
 	refuses(t, `{"params":{"name":"a","name":"b"}}`, r, jsonrpc.DuplicateKey, 22)

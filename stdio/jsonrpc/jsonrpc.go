@@ -43,15 +43,16 @@ type Rules struct {
 	// through; of duplicates the last is found, as most parsers read it.
 	TopOnly bool
 
-	// Variants is the depth from which on case variants alone are let through;
+	// VariantsFrom is the depth from which on case variants alone are let through;
 	// 0: nowhere. Who answers a message for what is wrong with its parameters
 	// reads the rest of it so.
-	Variants int
+	VariantsFrom int
 }
 
-// Judged are the rules for what arrives from a topic; Called, stricter, those for
-// what reaches a server, whose reader may be lenient; Passed those for what a server
-// answers, which is passed on and not judged.
+// Judged are the rules for what is acted on: no key twice, at any depth. Called, for what
+// reaches a server, whose reader may be lenient, and what arrives from a topic: nor any
+// that such a reader takes for another. Passed are those for what a server answers, which
+// is passed on and not judged.
 var (
 	Judged = Rules{Depth: MaxDepth, Size: MaxSize, Values: MaxValues, EveryLevel: true}
 	Called = Rules{Depth: MaxDepth, Size: MaxSize, Values: MaxValues, EveryLevel: true, Alike: true}

@@ -15,10 +15,10 @@ const few = 16
 
 // An object is the state of one object that is being read.
 type object struct {
-	shape  Shape
-	exact  bool // refuse what resembles a key of the shape
-	unique bool // refuse duplicate keys
-	alike  bool // and keys that are one to a lenient reader
+	shape           Shape
+	refusesVariants bool // refuse what resembles a key of the shape
+	unique          bool // refuse duplicate keys
+	alike           bool // and keys that are one to a lenient reader
 
 	refs, decoded int    // where its part of the keyring begins
 	seen          uint64 // a bit for every key among the first few
@@ -104,18 +104,11 @@ func (o *object) same(a, b []byte) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] && (!o.alike || small(a[i]) != small(b[i])) {
+		if a[i] != b[i] && (!o.alike || fold.Lower(a[i]) != fold.Lower(b[i])) {
 			return false
 		}
 	}
 	return true
-}
-
-func small(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c | 0x20
-	}
-	return c
 }
 
 // add notes a key and returns the one among the object's first few that is the
@@ -167,12 +160,12 @@ func (r *keyring) repeated(data []byte, o *object) (k, twin ref, found bool) {
 
 // hash is equal for keys that are the same to o.
 func (r *keyring) hash(text []byte, o *object) uint64 {
-	if !o.alike || !slices.ContainsFunc(text, func(c byte) bool { return c != small(c) }) {
+	if !o.alike || !slices.ContainsFunc(text, func(c byte) bool { return c != fold.Lower(c) }) {
 		return maphash.Bytes(seed, text)
 	}
 	n := len(r.decoded)
 	for _, c := range text {
-		r.decoded = append(r.decoded, small(c))
+		r.decoded = append(r.decoded, fold.Lower(c))
 	}
 	h := maphash.Bytes(seed, r.decoded[n:])
 	r.decoded = r.decoded[:n]

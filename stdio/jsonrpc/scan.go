@@ -162,7 +162,7 @@ func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 	}
 	strict := named && (depth == 1 || !s.rules.TopOnly)
 	o := object{shape: shape, unique: strict || s.rules.EveryLevel, alike: s.rules.Alike}
-	o.exact = strict && (s.rules.Variants == 0 || depth < s.rules.Variants)
+	o.refusesVariants = strict && (s.rules.VariantsFrom == 0 || depth < s.rules.VariantsFrom)
 	i = s.space(i + 1)
 	if s.peek(i) == '}' {
 		return i + 1
@@ -232,14 +232,14 @@ func (s *scanner) key(i, end int, look look, o *object) (*Member, bool) {
 	text := s.keys.text(s.data, k)
 	found := o.shape.find(text)
 	folded := k
-	if look != 0 && (o.alike || found == nil && o.exact) {
+	if look != 0 && (o.alike || found == nil && o.refusesVariants) {
 		var ok bool
 		if folded, ok = s.keys.folded(k, text); !ok {
 			s.fail(TooLarge, i)
 			return nil, false
 		}
 	}
-	if found == nil && o.exact {
+	if found == nil && o.refusesVariants {
 		if meant := o.shape.resembles(s.keys.text(s.data, folded)); meant != nil {
 			s.failKey(KeyCase, i, text, meant.Name)
 			return nil, false
