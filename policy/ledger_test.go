@@ -198,3 +198,24 @@ func TestALimitHoldsAcrossTheSeamOfTwoEntries(t *testing.T) {
 		}
 	}
 }
+
+// What was booked is forgotten when it is too old, and not a moment before: the last instant
+// at which it counts, and the first at which it does not (FINDINGS T3).
+func TestWhatWasUsedIsForgottenNoMomentTooSoon(t *testing.T) {
+	took := policy.Reservation{Rule: "r", Caller: "a", Window: time.Hour}
+	start := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	for after, want := range map[time.Duration]int{time.Hour - time.Nanosecond: 2, time.Hour: 1, time.Hour + time.Nanosecond: 1} {
+		var l policy.Ledger
+		l.Add(start, took)
+		l.Add(start.Add(after), took) // which has what is too old forgotten
+		if n, _ := l.Used("r", "a", time.Hour, start.Add(after)); n != want {
+			t.Errorf("after %v %d count, want %d", after, n, want)
+		}
+		for range 256 { // and so has that, for all pages
+			l.GiveBack(l.Reserve(policy.Decision{Limits: []policy.Reservation{{Rule: "other", Window: time.Hour}}}, start.Add(after)))
+		}
+		if n, _ := l.Used("r", "a", time.Hour, start.Add(after)); n != want {
+			t.Errorf("swept after %v %d count, want %d", after, n, want)
+		}
+	}
+}

@@ -57,7 +57,7 @@ func list(words ...string) []byte {
 func (d *Desk) params(p *pending, s *seat, problem string) []byte {
 	shown := d.publish(p)
 	v := p.view(d.now, s.till, shown.sight, p.q.Program)
-	v.DelegateTo = p.delegates(s)
+	v.DelegateTo, v.RememberMeans = p.delegates(s), d.o.mean(v.Remember)
 	var message strings.Builder
 	message.WriteString(v.Headline + " on " + text.Line(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
@@ -196,7 +196,7 @@ func (p *pending) schema(v *View) []byte {
 		var keep object
 		keep.str("type", "string")
 		keep.str("title", "Remember this answer (optional)")
-		keep.str("description", "For this caller, this tool and exactly these arguments")
+		keep.str("description", "For this caller, this tool and exactly these arguments"+v.meanings())
 		keep.raw("enum", list(v.Remember...))
 		properties.put("remember", keep)
 	}

@@ -51,7 +51,7 @@ func TestPattern2(t *testing.T) { // seed 003
 	for _, want := range []string{
 		`"modifiedTarget":{"type":"string","title":"Target system","default":"production","enum":["production","staging","development"]}`,
 		`"timeout":{"type":"number","title":"Timeout (seconds)","default":30,"minimum":1,"maximum":300}`,
-		`"remember":{"type":"string","title":"Remember this answer (optional)","description":"For this caller, this tool and exactly these arguments","enum":["once","always"]}`,
+		`"remember":{"type":"string","title":"Remember this answer (optional)","description":"For this caller, this tool and exactly these arguments. once: this one call; the next is asked about again. always: the same call with exactly these arguments runs unasked for 30 days, after a restart too","enum":["once","always"]}`,
 		`"approve":{"type":"boolean"`,
 	} {
 		if !strings.Contains(string(f.RequestedSchema.Properties), want) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -57,6 +58,23 @@ func (o *Options) keeps(word string) string {
 		return "the same call with exactly these arguments runs unasked for " + inWords(o.Always) + ", after a restart too"
 	}
 	return "this one call; the next is asked about again"
+}
+
+// mean is what each of what may be remembered would do.
+func (o *Options) mean(words []string) (all []string) {
+	for _, word := range words {
+		all = append(all, o.keeps(word))
+	}
+	return all
+}
+
+// meanings are those of a View as sentences of a form.
+func (v *View) meanings() string {
+	var b strings.Builder
+	for i, means := range v.RememberMeans {
+		b.WriteString(". " + v.Remember[i] + ": " + means)
+	}
+	return b.String()
 }
 
 // inWords is a time in the largest unit that it has whole.

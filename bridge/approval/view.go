@@ -93,9 +93,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
 	v.DelegateTo = p.delegates(p.find(who))
-	for _, word := range v.Remember {
-		v.RememberMeans = append(v.RememberMeans, d.o.keeps(word))
-	}
+	v.RememberMeans = d.o.mean(v.Remember)
 	return v, true
 }
 

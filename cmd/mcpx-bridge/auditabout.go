@@ -84,9 +84,12 @@ func programFile(name, dir string) (file, sum string) {
 	return file, hex.EncodeToString(h.Sum(nil))
 }
 
+// mostDays is a century, which a time.Duration holds.
+const mostDays = 36500
+
 // auditKeep reads what of the record is to be kept; zeros: all of it.
 func (s *settings) auditKeep() (size int64, age time.Duration, err error) {
-	if s.AuditKeepDays < 0 || s.AuditKeepDays > 36500 {
+	if !(s.AuditKeepDays >= 0 && s.AuditKeepDays <= mostDays) { // which NaN is not either
 		return 0, 0, misused("--audit-keep-days 90", "--audit-keep-days: %v is no number of days", s.AuditKeepDays)
 	}
 	age = time.Duration(s.AuditKeepDays * 24 * float64(time.Hour))

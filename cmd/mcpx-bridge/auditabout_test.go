@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,7 +22,7 @@ func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
 			t.Errorf("%s: %d, %v, %v", text, size, age, err)
 		}
 	}
-	for days, good := range map[float64]bool{0: true, 90: true, -1: false, 1e9: false} {
+	for days, good := range map[float64]bool{0: true, 90: true, 36500: true, 36501: false, -1: false, 1e9: false, math.NaN(): false, math.Inf(1): false, math.Inf(-1): false} {
 		s := settings{AuditKeepDays: days}
 		if _, _, err := s.auditKeep(); good != (err == nil) {
 			t.Errorf("%v days: %v", days, err)

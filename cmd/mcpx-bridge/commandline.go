@@ -50,7 +50,7 @@ func withoutSecrets(word string) string {
 }
 
 // shapes are how what secretShape knows begins.
-var shapes = []string{"AKIA", "gh", "sk-", "xox", "glpat-", "eyJ"}
+var shapes = []string{"AKIA", "gh", "github_pat_", "sk-", "xox", "glpat-", "eyJ"}
 
 func hasShape(word string) bool {
 	return slices.ContainsFunc(shapes, func(shape string) bool { return strings.Contains(word, shape) })

@@ -63,7 +63,7 @@ func sinceWhen(text string, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 && n <= mostDays {
 			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
 		}
 	}
