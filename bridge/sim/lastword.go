@@ -121,10 +121,11 @@ func (c *checker) everWay(cl *claim, so func(way) bool) bool {
 	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return so(cl.way(b)) })
 }
 
-// mayBeWrong: there is no such tool, or it takes no such arguments.
+// mayBeWrong: there is no such tool, or none in the list before, where the last came too
+// late to be taken (seed 43224); or it takes no such arguments.
 func (c *checker) mayBeWrong(cl *claim) bool {
 	_, listed := c.versions[cl.tool]
-	return cl.flaw != "" || !cl.perfect || cl.method == "tools/call" && !listed
+	return cl.flaw != "" || !cl.perfect || cl.method == "tools/call" && (!listed || c.listedLate)
 }
 
 // mayBeDenied: a policy denies it; or its tool has changed, and a policy pins
