@@ -71,7 +71,18 @@ func (e *Engine) awaitEcho(c *call) {
 		window = claimPatience
 	}
 	e.alarms.stop(c.alarm)
-	c.alarm = e.alarms.set(e.now.Add(window), func() { e.unechoed(c) })
+	e.offers.unechoed = slices.DeleteFunc(e.offers.unechoed, func(o *call) bool { return o == c })
+	c.alarm = e.alarms.set(e.now.Add(window), func() { e.offers.unechoed = append(e.offers.unechoed, c) })
+}
+
+// endWindows settles the claims whose time to come back is over. The event in hand comes
+// first: it may take the proposal back, or be another's claim (seed 6783).
+func (e *Engine) endWindows() {
+	over := e.offers.unechoed
+	e.offers.unechoed = nil
+	for _, c := range over {
+		e.unechoed(c)
+	}
 }
 
 // contending reports whether a call waits for the order of claims.

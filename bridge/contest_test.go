@@ -130,6 +130,46 @@ func TestWhereNothingComesBackTheWindowDecides(t *testing.T) {
 	}
 }
 
+// Of a bridge that wakes late the window was over before it read what had come within it:
+// the proposal ran though its proposer had taken it back, or though another's claim comes
+// first (seed 6783).
+func TestWhatHasComeByTheEndOfTheWindowIsReadBeforeItDecides(t *testing.T) {
+	for what, comes := range map[string]func(s *stage){
+		"it is taken back":         func(s *stage) { s.withdraws("bob", "p1") },
+		"another claims it":        func(s *stage) { s.claims("alice", "c1", "p1") },
+		"the bridge is to stop":    func(s *stage) { s.do(Stopping{}) },
+		"the link is lost":         func(s *stage) { s.do(Unseated{}) },
+		"the policy denies it now": func(s *stage) { s.do(Reloaded{rules(s.t, "version: 1\ndefault: deny\n")}) },
+	} {
+		s := proposalStage(t, "mcpx/v0.1", forAll)
+		s.offersRead("p1", "", "")
+		s.claim("p1")
+		s.now = s.now.Add(2 * claimWindow)
+		if comes(s); s.asked() != 0 {
+			t.Errorf("%s, and it runs", what)
+		}
+	}
+}
+
+// The window of a claim that could not leave begins when it does, also if it had been over
+// just before.
+func TestTheWindowOfAClaimThatWasHeldBeginsWhenItLeaves(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", forAll)
+	s.offersRead("p1", "", "")
+	s.claim("p1")
+	s.notTaken()
+	s.pausesFor(60)
+	s.now = s.now.Add(2 * claimWindow)
+	s.arrive(mewHead + `"id":"resume","from":"carol","kind":"participant/resume","payload":{}}`)
+	s.claim("p1")
+	if s.asked() != 0 {
+		t.Fatal("it runs before anybody can have answered its claim")
+	}
+	if s.pass(claimWindow); s.asked() != 1 {
+		t.Errorf("it ran %d times", s.asked())
+	}
+}
+
 // Where claims come back, one that does not was seen by nobody.
 func TestAClaimThatTheGatewayLostRunsNothing(t *testing.T) {
 	s := proposalStage(t, "mcpx/v0.1", forAll)

@@ -229,6 +229,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.takeLeave()
 	case Tick, Reloaded, Saved:
 	}
+	e.endWindows()
 	return e.out
 }
 

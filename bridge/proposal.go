@@ -28,6 +28,7 @@ type offers struct {
 	style                 wire.Style
 	calls                 map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
 	claims                map[string]*call         // those of them whose requests are out, by these, until it is known who came first
+	unechoed              []*call                  // those of these whose time to come back was over before the event in hand
 	status                bool
 	said                  []rejection // the last few rejects, the oldest first
 }

@@ -238,3 +238,39 @@ func (s *stage) questionTo(who string) (last ask) {
 	}
 	return last
 }
+
+// What bob took back while it was being served is wanted by nobody when that comes to
+// nothing: who requests it then is refused, whoever it was that served it (seed 43392).
+func TestWhatWasTakenBackWhileItRanIsNotServedAfterwards(t *testing.T) {
+	for what, c := range map[string]struct{ takes, fails func(s *stage) }{
+		"elsewhere": {
+			func(s *stage) { s.frameTo("mallory", "carol", "r1", "p1", "read_file", path) },
+			func(s *stage) { s.refuses("mallory", "carol") }},
+		"elsewhere, and whoever has it leaves": {
+			func(s *stage) { s.frameTo("mallory", "carol", "r1", "p1", "read_file", path) },
+			func(s *stage) { s.goes2("carol"); s.pass(leaveGrace) }},
+		"here": {
+			func(s *stage) { s.frameTo("carol", "fs", "r1", "p1", "read_file", path) },
+			func(s *stage) {
+				s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"error":{"code":-32000,"message":"no"}}`)
+			}},
+	} {
+		for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+			s := proposalStage(t, protocol, "fulfil: ask")
+			s.proposes("bob", "p1", "carol", "read_file", path, "")
+			c.takes(s)
+			ran := s.asked()
+			s.withdraws("bob", "p1")
+			c.fails(s)
+			s.frames = nil
+			s.frameTo("mallory", "fs", "r2", "p1", "read_file", path)
+			s.has(strings.Join(s.frames, ""), `"code":-31012`)
+			if s.asked() != ran {
+				t.Errorf("%s, %s: what bob wants no more runs", protocol, what)
+			}
+			if !s.noted("withdrawn", "no_longer_needed") {
+				t.Errorf("%s, %s: it is not on record that bob took it back", protocol, what)
+			}
+		}
+	}
+}

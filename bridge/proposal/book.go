@@ -2,6 +2,7 @@ package proposal
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -240,7 +241,8 @@ func (b *Book) Away() {
 
 // Withdrawn: a participant takes a proposal back. Only its proposer can; which
 // is all that must be checked, since id and sender name it together. It comes
-// too late for what is running, which is no error (seed 002).
+// too late for what is running, which is no error (seed 002); it counts when that
+// comes to nothing.
 func (b *Book) Withdrawn(who, id, reason string) []Act {
 	return b.ends(who, id, reason, false)
 }
@@ -260,6 +262,8 @@ func (b *Book) ends(who, id, reason string, lapsed bool) []Act {
 		b.do(Noted{Life: l, Event: "expired", Reason: reason, Moot: true, Quiet: !loud})
 	case l != nil && b.move(l, withdrawn):
 		b.do(Noted{Life: l, Event: "withdrawn", Reason: reason, Moot: true, Quiet: !loud})
+	case l != nil && l.State == Running && l.unwanted == nil:
+		l.unwanted = new(strings.Clone(reason))
 	case l != nil || !loud:
 	case len(b.byID[id]) > 0:
 		b.do(Noted{Life: b.byID[id][0], Event: "security", Reason: "withdraw_not_proposer", By: who})

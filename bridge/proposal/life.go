@@ -59,6 +59,7 @@ type Life struct {
 	taken    time.Time       // when the request that counts was made
 	reused   Reuse           // its id is that of others too
 	doubted  bool            // and an answer came that may be to one of those, which is on record
+	unwanted *string         // why its proposer took it back while it ran; nil if it did not
 	ended    time.Time       // when it was over
 }
 

@@ -179,6 +179,14 @@ func (b *Book) end(l *Life, how Upshot) {
 		b.reopen(l)
 	case how != Served && b.move(l, failed):
 		b.do(Noted{Life: l, Event: "unfulfilled", By: l.Runner})
+		b.endUnwanted(l)
+	}
+}
+
+// endUnwanted: its proposer took it back while it ran, so nobody is to serve it again.
+func (b *Book) endUnwanted(l *Life) {
+	if l.unwanted != nil && b.move(l, withdrawn) {
+		b.do(Noted{Life: l, Event: "withdrawn", Reason: *l.unwanted, Moot: true})
 	}
 }
 
