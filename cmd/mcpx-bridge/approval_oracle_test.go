@@ -84,6 +84,13 @@ func (p play) decides(from string, q posed, result string) {
 	p.replies(from, q, q.env, `"result":`+result)
 }
 
+// agrees is a yes of alice's to bob's proposal, of which he hears before it is served (FINDINGS S9).
+func (p play) agrees(q posed, proposal string) {
+	p.stage.t.Helper()
+	p.decides("alice", q, approve)
+	p.expect(fmt.Sprintf(`{"to":["bob"],"payload":{"method":"notifications/mcpx/approved","params":{"proposalId":%q,"by":["alice"],"reason":"ok"}}}`, proposal))
+}
+
 const approve = `{"action":"accept","content":{"approve":true,"reason":"ok"}}`
 
 // refuses is what the caller hears instead of a result; nothing more runs.

@@ -104,7 +104,7 @@ func TestOraclesOfDraftsThatAreAsked(t *testing.T) {
 		p.send(frameOfDraft("w82", "bob", `"kind":"proposal/withdraw","correlation_id":"other"`, `{"proposalId":"p82"}`))
 		p.quiet()
 		p.s.dropped("ambiguous_reference")
-		p.decides("alice", q, approve)
+		p.agrees(q, "p82")
 		p.takes("p82", "write_file", writeArguments, anyResult)
 	})
 	p.oracle(t, "O88 a proposal answers nothing", func(*testing.T) {

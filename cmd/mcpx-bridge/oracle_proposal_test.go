@@ -264,7 +264,7 @@ func (p play) asked(env, more string) posed {
 
 func (p play) o74(*testing.T) {
 	before := p.s.ran()
-	p.decides("alice", p.asked("p4", ""), approve)
+	p.agrees(p.asked("p4", ""), "p4")
 	p.takes("p4", "write_file", writeArguments, anyResult)
 	p.decides("alice", p.asked("p4-no", ""), `{"action":"decline"}`)
 	p.expect(p.rejected("p4-no", "disagree"))
@@ -290,7 +290,7 @@ func (p play) o76(*testing.T) {
 	p.withdraws("w76", "p76", "mallory")
 	p.quiet()
 	p.s.await(`{"event":"security","reason":"withdraw_not_proposer","proposal":"p76","by":["mallory"]}`)
-	p.decides("alice", q, approve)
+	p.agrees(q, "p76")
 	p.takes("p76", "write_file", writeArguments, anyResult)
 	p.runs(before, 1)
 }
@@ -368,7 +368,7 @@ func TestAProposalIsNeverServedUnaskedByDefault(t *testing.T) {
 		p.proposes("p1", "read_file", readArguments, "")
 		q := p.poses("alice", anyQuestion)
 		p.runs(0, 0)
-		p.decides("alice", q, approve)
+		p.agrees(q, "p1")
 		p.takes("p1", "read_file", readArguments, anyResult)
 		p.runs(0, 1)
 	})

@@ -192,7 +192,7 @@ func TestAuditShowTellsAProposalsLife(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "fs.jsonl")
 	g, s := perform(t, d1, ruled(t, proposalRules(""), "--audit", log))
 	p := play{g, s}
-	p.decides("alice", p.asked("p-done", ""), approve)
+	p.agrees(p.asked("p-done", ""), "p-done")
 	p.takes("p-done", "write_file", writeArguments, anyResult)
 	p.decides("alice", p.asked("p-no", ""), `{"action":"decline"}`)
 	p.expect(p.rejected("p-no", "disagree"))
