@@ -46,7 +46,7 @@ func (p *program) auditShowCommand() *cobra.Command {
 		Long: `Show records, oldest first, one line each; those that agree with all flags.
 
 Control characters are shown as \u{…}. With --json each record is shown as it
-was written.`,
+was written, but with such characters escaped; what the hashes are of is the file.`,
 		Example: "  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
 		Args:    arguments(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditShow(args) },
