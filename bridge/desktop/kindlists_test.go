@@ -291,3 +291,39 @@ func TestWhoFailsToListAKindKeepsWhatItHad(t *testing.T) {
 		s.none(k.list)
 	})
 }
+
+// What is being asked of one who leaves is given up, and what was to be asked is not.
+func TestWhoLeavesIsAskedNoMoreWhateverKindItIsOf(t *testing.T) {
+	everyKind(t, func(t *testing.T, k ofKind) {
+		s := stageOf(t, desktop.Config{}, k)
+		s.open(k.list)
+		s.step(desktop.Left{ID: "fs"})
+		s.none(k.list)
+
+		s = stageOf(t, desktop.Config{}, k)
+		s.answer(s.open(k.list), k.full)
+		s.step(desktop.Noticed{From: "fs", Method: k.change})
+		s.step(desktop.Left{ID: "fs"})
+		s.pass(10 * time.Second)
+		s.none(k.list)
+	})
+}
+
+// Whoever failed to list a kind is asked as often as anybody when it comes back.
+func TestWhoComesBackIsAskedAsOftenWhateverKindItIsOf(t *testing.T) {
+	everyKind(t, func(t *testing.T, k ofKind) {
+		s := stageOf(t, desktop.Config{}, k)
+		for range 2 {
+			for try := range 4 {
+				s.open(k.list)
+				s.pass(15 * time.Second)
+				s.none(k.list)
+				s.pass(time.Duration(try+1) * 5 * time.Second)
+			}
+			s.none(k.list)
+			s.step(desktop.Left{ID: "fs"})
+			s.step(desktop.Came{Peer: desktop.Peer{ID: "fs"}})
+			s.lists(k.list, k.list)
+		}
+	})
+}
