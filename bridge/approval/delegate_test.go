@@ -198,6 +198,14 @@ func TestWhoMayPassItOnNoFurtherIsNotOfferedThat(t *testing.T) {
 	if s.says("alice", passTo("carol")); offers("carol") {
 		t.Error("carol, who may not, is offered to pass it on")
 	}
+
+	s = newStage(t, Options{}) // the same at one of our own doors
+	id := s.open(passable(writeFile("alice"), "local", "dave"))
+	here := Who{Door: Local}
+	s.says("alice", passTo("local"))
+	if v, ok := s.d.ViewOf(s.now, id, here, true); !ok || len(v.DelegateTo) > 0 {
+		t.Errorf("the person at the bridge, who may not, is offered %q", v.DelegateTo)
+	}
 }
 
 // The form said that a question can be passed on, not to whom: people were offered all who

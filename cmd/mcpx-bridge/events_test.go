@@ -56,3 +56,19 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// What happens before ready is held for it, and is as fit for a terminal as what comes later
+// (FINDINGS L8).
+func TestWhatIsHeldForReadyIsFitForATerminal(t *testing.T) {
+	var b strings.Builder
+	e := &events{out: newSpool(&b, eventsLost)}
+	e.emit(&bridge.Record{Event: "server_noise", Detail: "a\u009b31m\u202eb"})
+	e.begin(map[string]string{"event": "ready", "id": "c\u009b"})
+	e.emit(&bridge.Record{Event: "server_noise", Detail: "d\u009b"})
+	e.close()
+	for _, want := range []string{`a\u009b31m\u202eb`, `c\u009b`, `d\u009b`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("there is no %s in %q", want, b.String())
+		}
+	}
+}

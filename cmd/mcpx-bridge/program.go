@@ -245,10 +245,13 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 			return misused(tokenHint, "there is no flag --token")
 		}
 	}
+	hint := cmd.CommandPath() + " --help lists the flags"
 	if dashes == "-" {
+		if cmd.Flags().Lookup(name) != nil {
+			hint = "did you mean --" + name + "?"
+		}
 		name = name[:min(1, len(name))]
 	}
-	hint := cmd.CommandPath() + " --help lists the flags"
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	if meant := nearest(name, known); meant != "" && dashes == "--" {
