@@ -294,8 +294,8 @@ func (e *Engine) relist() {
 	}
 }
 
-// check refuses a tools/call that cannot work.
-func (c catalogue) check(m *jsonrpc.Message) (Refusal, bool) {
+// check refuses a tools/call that cannot work, and says why as far as the policy lets it.
+func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) == 0 || params[0] != '{' {
 		return invalidParams("tools/call needs params with a name"), true
 	}
@@ -315,7 +315,11 @@ func (c catalogue) check(m *jsonrpc.Message) (Refusal, bool) {
 		return invalidArguments(name, "params.arguments must be an object"), true
 	}
 	if err := t.fits(arguments); err != nil {
-		return invalidArguments(name, text.Cut(err.Error(), clipped)), true
+		why := err.Error()
+		if m, ok := errors.AsType[*misfit](err); ok {
+			why = m.within(p)
+		}
+		return invalidArguments(name, text.Cut(why, clipped)), true
 	}
 	return Refusal{}, false
 }

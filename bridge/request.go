@@ -202,7 +202,7 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 		return invalidParams("the params must be an object"), true // else nobody could judge them
 	}
 	if env.Method == "tools/call" {
-		if r, refused := e.server.tools.check(&env.Message); refused {
+		if r, refused := e.server.tools.check(&env.Message, e.policy); refused {
 			return r, true
 		}
 	}

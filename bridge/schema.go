@@ -1,15 +1,10 @@
 package bridge
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -53,7 +48,7 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 			return errTooMuchToCheck
 		}
 		if err := compiled.Validate(v); err != nil {
-			return misfit(err)
+			return firstMisfit(err)
 		}
 		return spelled(tree, names, v)
 	}, nil
@@ -80,30 +75,3 @@ type anyText string
 
 func (anyText) MatchString(string) bool { return true }
 func (a anyText) String() string        { return string(a) }
-
-// misfit says in one line where arguments do not fit: at the first place, as
-// the validator's order is that of a map.
-func misfit(err error) error {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return err
-	}
-	for len(v.Causes) > 0 {
-		v = slices.MinFunc(v.Causes, byPlace)
-	}
-	switch k := v.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		slices.Sort(k.Properties)
-		k.Properties = k.Properties[:min(len(k.Properties), 16)] // there may be as many as fit into a frame
-	case *kind.InvalidJsonValue:
-		return fmt.Errorf("at '/%s': a number too large to be checked", strings.Join(v.InstanceLocation, "/"))
-	}
-	lines := strings.Split(v.Error(), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	return errors.New(strings.TrimPrefix(last, "- "))
-}
-
-func byPlace(a, b *jsonschema.ValidationError) int {
-	return cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.SchemaURL, b.SchemaURL),
-		slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()))
-}

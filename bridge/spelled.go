@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -19,11 +18,12 @@ type speller struct {
 	tree  *schemaTree
 	names map[*jsonschema.Schema]map[string]string // what each names, as it is folded
 	left  int                                      // work that may still be done
+	way   []string                                 // to the value that is looked at
 }
 
 // spelled returns an error for arguments with such a key. They fit otherwise.
 func spelled(tree *schemaTree, names map[*jsonschema.Schema]map[string]string, arguments any) error {
-	return (&speller{tree, names, maxCheck}).value(arguments, []*jsonschema.Schema{tree.root})
+	return (&speller{tree: tree, names: names, left: maxCheck}).value(arguments, []*jsonschema.Schema{tree.root})
 }
 
 // value looks at a value that some schemas are about.
@@ -43,12 +43,19 @@ func (p *speller) value(v any, about []*jsonschema.Schema) error {
 			for _, s := range about {
 				under = append(under, elements(s, i)...)
 			}
-			if err := p.value(item, under); err != nil {
+			if err := p.member(strconv.Itoa(i), item, under); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// member looks at a member of the value in hand.
+func (p *speller) member(step string, v any, about []*jsonschema.Schema) error {
+	p.way = append(p.way, step)
+	defer func() { p.way = p.way[:len(p.way)-1] }()
+	return p.value(v, about)
 }
 
 func (p *speller) object(v map[string]any, about []*jsonschema.Schema) error {
@@ -64,9 +71,9 @@ func (p *speller) object(v map[string]any, about []*jsonschema.Schema) error {
 			named = named || listed || slices.Contains(s.Required, key)
 		}
 		if meant, ok := p.meant(key, about); ok && !named {
-			return fmt.Errorf("many servers take the key %s for %s; spell it exactly", strconv.QuoteToASCII(clip(key)), strconv.QuoteToASCII(clip(meant)))
+			return &misfit{way: slices.Clone(p.way), why: "many servers take the key " + strconv.QuoteToASCII(clip(key)) + " for " + strconv.QuoteToASCII(clip(meant)) + "; spell it exactly"}
 		}
-		if err := p.value(v[key], under); err != nil {
+		if err := p.member(key, v[key], under); err != nil {
 			return err
 		}
 	}

@@ -138,6 +138,9 @@ func (p *Policy) Redact(args []byte) []byte {
 	return append(out, args[from:]...)
 }
 
+// Hides reports whether the file hides what stands at the end of a way into the arguments.
+func (p *Policy) Hides(way []string) bool { return p.redact.hides(way) }
+
 // walk calls hide for the outermost hidden values, from left to right. The way
 // is only good until the next step.
 func (h *hider) walk(v *value, way []string, hide func(*value)) {
