@@ -183,6 +183,8 @@ func (d *Dialog) Read(raw []byte) (r Reply, dismissed bool, problem string) {
 		return Reply{To: to, Reason: reason}, false, ""
 	case decision != "allow":
 		return r, false, "the answer held no decision"
+	case in.named(atOther):
+		return r, false, allowsAndPassesOn
 	}
 	fields, problem := in.changes(offers, inside)
 	if problem != "" {

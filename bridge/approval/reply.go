@@ -152,8 +152,19 @@ func (p *pending) decision(r *result) reply {
 		return invalid("approve is not true or false")
 	case choice == "deny" || choice == "delegate":
 		return invalid("approve and action contradict each other")
+	case r.named(atDelegate):
+		return invalid(allowsAndPassesOn)
 	}
 	return reply{said: yes}
+}
+
+const allowsAndPassesOn = "the answer allows the call and passes the question on"
+
+// named reports whether somebody is named in a slot, or something else than nobody is: a
+// form may send what was left empty as null or as an empty text.
+func (r *result) named(slot int) bool {
+	raw := r.get(slot)
+	return r.has(slot) && string(raw) != "null" && string(raw) != `""`
 }
 
 func (p *pending) chosen(r *result, choice, approve string) reply {
@@ -163,6 +174,8 @@ func (p *pending) chosen(r *result, choice, approve string) reply {
 	case choice == "delegate" && approve != "true":
 		to, _ := r.text(atDelegate)
 		return reply{said: elsewhere, to: to}
+	case choice == "approve" && approve != "false" && r.named(atDelegate):
+		return invalid(allowsAndPassesOn)
 	case choice == "approve" && approve != "false":
 		return reply{said: yes}
 	case choice == "approve" || choice == "delegate":
