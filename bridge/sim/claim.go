@@ -54,11 +54,12 @@ type claim struct {
 	answers      int
 	told         string // "executed" in the answer it got
 	code         int
-	refusals     int    // of its caller and tool in a row, when it was asked about
-	excused      string // why nobody is owed an answer
-	cancelled    bool   // by its caller, before it started
-	tookBack     bool   // by its caller, at any time
-	outcome      string // as it was put on record
+	refusals     int           // of its caller and tool in a row, when it was asked about
+	excused      string        // why nobody is owed an answer
+	cancelled    bool          // by its caller, before it started
+	tookBack     bool          // by its caller, at any time
+	takenBackAt  time.Duration // of a proposal: when its proposer first took it back, at any time; 0 if it did not
+	outcome      string        // as it was put on record
 	executed     string
 
 	again    bool   // it was heard once more when it could have been forgotten, so this may be about that one

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -40,6 +41,31 @@ func (p *person) lure(d dice, of said) {
 	p.twin(d, s)
 	if i := slices.IndexFunc(p.w.people, func(q *person) bool { return q.id == s.to[0] }); i >= 0 && d.chance(.7) {
 		p.w.people[i].turnDown(d, s)
+		if s.tool == of.tool && p.w.joins(withdraw, .4) {
+			p.w.takesBack(of.id)
+		}
+	}
+}
+
+// takesBack lets whoever made a proposal take it back soon.
+func (w *world) takesBack(id string) {
+	for _, p := range w.callers() {
+		if strings.HasPrefix(id, p.id+"-p-") {
+			w.after(w.luck.between(0, 2*time.Second), func() { p.withdraw(w.luck, id) })
+		}
+	}
+}
+
+// turnedAway: the bridge has no room for somebody's request. If that was for a proposal,
+// whoever made it may want it no more.
+func (p *person) turnedAway(l *letter) {
+	if l.Payload.Error == nil || l.Payload.Error.Code != busy || len(l.Corr) == 0 {
+		return
+	}
+	for _, f := range p.made {
+		if f.said.id == l.Corr[0] && len(f.said.corr) == 1 && p.w.joins(withdraw, .7) {
+			p.w.takesBack(f.said.corr[0])
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -59,6 +60,7 @@ func (c *checker) withdrawn(s *said) {
 			cl.excused = "its proposer took it back"
 		}
 		cl.cancelled = cl.cancelled || cl.serves == nil || cl.serves.failed()
+		cl.takenBackAt = cmp.Or(cl.takenBackAt, c.w.now)
 	}
 }
 
@@ -84,7 +86,7 @@ func (c *checker) startsFor(cl *claim) {
 		c.blame("S3", "%v starts before anybody could know who claimed it first", cl)
 	case cl.offer() && cl.lostTo != "" && alone:
 		c.blame("S3", "%v starts, and %s was the first to say that it would serve it", cl, cl.lostTo)
-	case of.cancelled:
+	case of.cancelled || of.takenBackAt > 0 && of.serves != nil && of.serves.failed():
 		c.blame("I6", "%v starts for %v, which its proposer took back", cl, of)
 	case of.serves != nil && !of.serves.failed():
 		c.blame("I3", "%v starts for %v, which %v serves already", cl, of, of.serves)
@@ -204,7 +206,9 @@ func (c *checker) isAnswered(l *letter) *claim {
 		if len(l.To) == 1 || len(l.To) == 2 && slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == l.To[1] }) {
 			return c.answeredOf(cl, l)
 		}
-		return nil
+		if len(l.To) != 2 || l.To[1] != us { // else it is to our own request, whose id somebody has used as well (seed 16798)
+			return nil
+		}
 	}
 	var served []*claim
 	for _, cl := range c.order {
@@ -245,10 +249,14 @@ func (c *checker) requestedOfUs(cl *claim) bool {
 }
 
 // comesBack: what somebody else took and did not do is ours to judge again, from the
-// beginning. Who runs it in the end startsFor sees.
+// beginning. Who runs it in the end startsFor sees. What its proposer takes back in the
+// very moment may have come back just before.
 func (c *checker) comesBack(cl *claim) {
 	if cl.lentTo.of != "" && !cl.returns && !cl.unclear && !c.requestedOfUs(cl) {
 		c.blame("A9", "%v comes back from %s, who has not refused it", cl, cl.lentTo.of)
+	}
+	if cl.takenBackAt > 0 && cl.takenBackAt < c.w.now {
+		c.blame("I6", "%v comes back, and its proposer took it back", cl)
 	}
 	if !cl.rivalled && !c.requestedOfUs(cl) {
 		c.blame("WIRE 7.8", "%v comes back, and nobody had taken it", cl)

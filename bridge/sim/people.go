@@ -238,6 +238,7 @@ func (w *world) relyAll() {
 
 // got hears what the bridge says.
 func (p *person) got(l *letter) {
+	p.turnedAway(l)
 	if !p.here || l.Payload.Method != "elicitation/create" {
 		return
 	}

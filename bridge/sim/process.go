@@ -100,10 +100,11 @@ func (p *process) release() {
 }
 
 // dozeOff lets the machine sleep between what was decided and what is done. A
-// gateway may deliver again what it had delivered just before.
+// gateway may deliver again what it had delivered just before, also when that would be
+// forgotten by now if it were not known since it was done.
 func (w *world) dozeOff() {
 	defer func() { w.dozedAt = w.now }()
-	w.now += pick(w.luck, 2*time.Minute, 15*time.Minute+10*time.Second, 15*time.Minute+30*time.Second)
+	w.now += pick(w.luck, 2*time.Minute, 15*time.Minute+10*time.Second, 15*time.Minute+30*time.Second, 20*time.Minute+10*time.Second)
 	for _, f := range w.topic.past[max(0, len(w.topic.past)-3):] {
 		if w.luck.chance(.5) {
 			w.topic.deliver(f, w.luck.between(0, 2*time.Second))
