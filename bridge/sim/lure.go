@@ -56,15 +56,20 @@ func (w *world) takesBack(id string) {
 	}
 }
 
-// turnedAway: the bridge has no room for somebody's request. If that was for a proposal,
-// whoever made it may want it no more.
+// turnedAway: the bridge refuses somebody's request. If that was for a proposal that
+// people are asked about, whoever made it may want it no more.
 func (p *person) turnedAway(l *letter) {
-	if l.Payload.Error == nil || l.Payload.Error.Code != busy || len(l.Corr) == 0 {
+	if l.Payload.Error == nil || len(l.Corr) == 0 {
 		return
 	}
 	for _, f := range p.made {
-		if f.said.id == l.Corr[0] && len(f.said.corr) == 1 && p.w.joins(withdraw, .7) {
-			p.w.takesBack(f.said.corr[0])
+		if f.said.id != l.Corr[0] || len(f.said.corr) != 1 {
+			continue
+		}
+		for _, of := range p.w.check.offersOf(f.said.corr) {
+			if of.question != "" && !of.denied && !of.started && !p.w.healed && p.w.luck.chance(.5) {
+				p.w.takesBack(of.id)
+			}
 		}
 	}
 }
