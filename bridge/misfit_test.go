@@ -33,16 +33,17 @@ func TestWhatIsHiddenIsNotInTheReasonEither(t *testing.T) {
 			} else {
 				s.proposes("bob", "p1", "fs", "read_file", c.arguments, "")
 			}
-			said := strings.Join(s.frames, "\n")
+			var said strings.Builder
+			said.WriteString(strings.Join(s.frames, "\n"))
 			for _, r := range s.notes {
-				said += "\n" + string(r.JSON())
+				said.WriteString("\n" + string(r.JSON()))
 			}
-			if !strings.Contains(said, c.says) || s.asked() != 0 {
-				t.Errorf("%s of %s against %s, want %q:\n%s", road, c.arguments, c.schema, c.says, said)
+			if !strings.Contains(said.String(), c.says) || s.asked() != 0 {
+				t.Errorf("%s of %s against %s, want %q:\n%s", road, c.arguments, c.schema, c.says, said.String())
 			}
 			for _, hidden := range []string{"HUNTER2", "481516", "got 7"} {
-				if strings.Contains(said, hidden) {
-					t.Errorf("%s of %s against %s:\n%s", road, c.arguments, c.schema, said)
+				if strings.Contains(said.String(), hidden) {
+					t.Errorf("%s of %s against %s:\n%s", road, c.arguments, c.schema, said.String())
 				}
 			}
 		}

@@ -44,11 +44,11 @@ func newHider(r redaction) *hider {
 
 // stops reports whether what stands at the end of the way is hidden, whatever is
 // before it. A key that is longer than any name is hidden too, since looking for
-// patterns in it takes long.
+// patterns in it takes long, and some readers take it for a shorter one.
 func (h *hider) stops(way []string) bool {
 	last := way[len(way)-1]
 	if len(last) > maxName {
-		return len(h.keys) > 0
+		return len(h.keys)+len(h.pointers) > 0
 	}
 	return h.names(last) || slices.ContainsFunc(h.pointers, func(p []string) bool { return h.leads(p, way) })
 }

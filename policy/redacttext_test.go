@@ -24,6 +24,18 @@ func TestASecretInAReasonIsHidden(t *testing.T) {
 		"password: ":                        "password: ",
 		"héllo=1 pässword=2 ünsecret=3":     "héllo=1 pässword=2 ünsecret=[redacted]",
 		"token=\"never closed":              "token=[redacted]",
+		`password="a\"S3CRET" x`:            `password=[redacted] x`,
+		`password='a\\' x`:                  `password=[redacted] x`,
+		"password = Bearer  S3CRET x":       "password =[redacted] x",
+		"token: Basic\tS3CRET x":            "token:[redacted] x",
+		"token:\nBearer\r\n S3CRET x":       "token:[redacted] x",
+		"password=\nS3CRET":                 "password=[redacted]",
+		"password=\u00a0S3CRET":             "password=[redacted]",
+		"password＝S3CRET":                   "password＝[redacted]",
+		"ＰＡＳＳＷＯＲＤ： S3CRET x":                "ＰＡＳＳＷＯＲＤ：[redacted] x",
+		"password﹦S3CRET﹕x":                 "password﹦[redacted]",
+		"password: =S3CRET":                 "password:[redacted]",
+		"password :\n":                      "password :\n",
 	} {
 		if got := p.RedactText(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
