@@ -436,7 +436,7 @@ func (p play) o54(*testing.T) {
 	p.expect(progress("1"))
 	p.expect(progress("2")) // after 15 s
 	p.decides("alice", q, approve)
-	p.expect(`{"to":["o54"],"!correlation_id":0,"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":3,"message":"allowed by alice"}}}`)
+	p.expect(`{"to":["o54"],"!correlation_id":0,"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":3,"message":"allowed by alice: ok"}}}`)
 	p.expect(`{"to":["o54"],"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":4}}}`) // the server's first
 	p.served("o54", "progress")
 }
