@@ -112,6 +112,7 @@ func TestNothingButAnAnswerDecides(t *testing.T) {
 		g.send(d.frame("note", "alice", "fs", d.kind("request", "notifications/elicitation/complete", ""), q.env,
 			`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":`+q.id+`,"action":"accept","content":{"approve":true}}}`))
 		g.send(d.frame("other", "alice", "fs", d.kind("response", "tools/call", "write_file"), "e-bob", `{"jsonrpc":"2.0","id":`+q.id+`,"result":`+approve+`}`))
+		first, q := q, p.poses("alice", anyQuestion) // who answers in a way that does not count is asked once more (D6)
 		for i, method := range []string{"approvals/allow", "elicitation/create", "tasks/result"} {
 			g.request(fmt.Sprint("ask-", i), "alice", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, q.id, method, approve))
 			g.expect(`{"to":["alice"],"payload":{"!result":0,"error":"*"}}`)
@@ -122,6 +123,7 @@ func TestNothingButAnAnswerDecides(t *testing.T) {
 		}
 		p.runs(before, 0)
 		p.decides("alice", q, approve)
+		g.expect(p.withdrawn(first))
 		p.served("bob", "write_file")
 		p.runs(before, 1)
 	})
