@@ -20,6 +20,12 @@ import (
 
 const handshakeTimeout = 10 * time.Second
 
+// maxAnswer is after how many bytes of an answer to an upgrade no more are read. The last
+// read may go beyond it, with frames that came right behind the head.
+const maxAnswer = 64 << 10
+
+var errAnswer = fmt.Errorf("its answer to the upgrade has no end within %d KiB", maxAnswer>>10)
+
 // A dialer opens connections to one gateway.
 type dialer struct {
 	opt  Options

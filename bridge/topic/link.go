@@ -37,13 +37,18 @@ type cork struct {
 	net.Conn
 	out   *outbox.Outbox // nil during the handshake
 	in    io.Reader      // of the connection, after it
+	head  int            // bytes read during the handshake
 	idle  func()
 	heard atomic.Bool
 }
 
 func (c *cork) Read(p []byte) (int, error) {
 	in := io.Reader(c.Conn)
-	if c.out != nil {
+	if c.out == nil {
+		if c.head >= maxAnswer {
+			return 0, errAnswer
+		}
+	} else {
 		if c.idle != nil {
 			c.idle()
 		}
@@ -51,6 +56,9 @@ func (c *cork) Read(p []byte) (int, error) {
 		in = c.in
 	}
 	n, err := in.Read(p)
+	if c.out == nil {
+		c.head += n
+	}
 	if n > 0 {
 		c.heard.Store(true)
 	}
