@@ -40,7 +40,8 @@ type pursuit struct {
 	mu      sync.Mutex
 	tries   map[tryKey]try // requests that were made for it
 	refused []rejection
-	sayings int // how often somebody said something about it
+	sayings int               // how often somebody said something about it
+	agreed  map[string]string // that people agreed, by the word of participants that have not begun
 	over    bool
 }
 
@@ -69,7 +70,7 @@ type upshot struct {
 }
 
 func newPursuit(p *program, to, tool string, o wire.Offer) *pursuit {
-	return &pursuit{program: p, id: uuid.NewString(), to: to, tool: tool, offer: o, done: make(chan upshot, 1), tries: map[tryKey]try{}}
+	return &pursuit{program: p, id: uuid.NewString(), to: to, tool: tool, offer: o, done: make(chan upshot, 1), tries: map[tryKey]try{}, agreed: map[string]string{}}
 }
 
 // wait ends with the first upshot. Whoever gives up first takes the proposal
@@ -184,7 +185,9 @@ func (w *pursuit) heard(e *wire.Envelope) {
 	}
 }
 
-// agreedTo says who agreed that somebody does it, and why.
+// agreedTo says who agreed that somebody does it, and why: by the word of whom it is put
+// to, or of who does it, for anybody can send such a notification. Who does it begins
+// after that.
 func (w *pursuit) agreedTo(e *wire.Envelope) {
 	if e.Method != bridge.Approved {
 		return
@@ -193,9 +196,37 @@ func (w *pursuit) agreedTo(e *wire.Envelope) {
 		Proposal string `json:"proposalId"`
 		Message  string `json:"message"`
 	}
-	if json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) == nil && said.Proposal == w.id && said.Message != "" {
-		w.log.Info(e.From + ": " + visible(said.Message))
+	if json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) != nil || said.Proposal != w.id || said.Message == "" {
+		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	words := e.From + ": " + shown([]byte(said.Message))
+	switch {
+	case e.From == w.to || slices.Contains(w.offer.Preferred, e.From) || w.does(e.From):
+		w.say(words)
+	case w.able() == nil && len(w.agreed) < maxSayings:
+		w.agreed[e.From] = words
+	}
+}
+
+// does reports whether somebody has begun to do it.
+func (w *pursuit) does(who string) bool {
+	for _, t := range w.tries {
+		if t.by == who && t.at == who {
+			return true
+		}
+	}
+	return false
+}
+
+// say passes on what somebody says, up to a bound. It is called with the lock held.
+func (w *pursuit) say(words string) {
+	if words == "" || w.over || w.sayings == maxSayings {
+		return
+	}
+	w.sayings++
+	w.log.Info(words)
 }
 
 // rejected counts only where those will not who alone could, or all who are here:
@@ -323,6 +354,10 @@ func (w *pursuit) tried(e *wire.Envelope) {
 	}
 	w.refused = slices.DeleteFunc(w.refused, func(r rejection) bool { return r.From == t.at })
 	w.tries[key] = t
+	if t.by == t.at {
+		w.say(w.agreed[t.by])
+		delete(w.agreed, t.by)
+	}
 	words := t.by + " does it"
 	if t.by != t.at {
 		words = t.by + " has it done by " + cmp.Or(t.at, "whoever can")
@@ -423,11 +458,9 @@ func (w *pursuit) told(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if words == "" || w.over || w.sayings == maxSayings {
-		return
+	if words != "" {
+		w.say(e.From + " says: " + shown([]byte(words)))
 	}
-	w.sayings++
-	w.log.Info(e.From + " says: " + shown([]byte(words)))
 }
 
 // end is called with the lock held, and once.
