@@ -23,6 +23,7 @@ type checker struct {
 	order      []*claim
 	asks       map[string]*asked // by the id of the envelope
 	askOrder   []*asked
+	everAsked  map[string]bool   // by the JSON-RPC ids, in any life
 	newest     map[string]string // the newest ask, by question and person
 	questions  map[string]*claim
 	names      map[string]*claim
@@ -59,7 +60,7 @@ type checker struct {
 }
 
 func newChecker(w *world) *checker {
-	c := &checker{w: w, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}, fill: map[string]map[string]bool{}}
+	c := &checker{w: w, everAsked: map[string]bool{}, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}, fill: map[string]map[string]bool{}}
 	c.forget()
 	return c
 }

@@ -160,6 +160,7 @@ func (c *checker) puts(p *process, l *letter) {
 	}
 	c.asks[l.ID] = a
 	c.askOrder = append(c.askOrder, a)
+	c.everAsked[string(a.rpc)] = true
 	c.newest[cl.question+to] = l.ID
 }
 
@@ -316,9 +317,10 @@ func (c *checker) meant(s *said) *asked {
 	return nil
 }
 
-// namesAnother: the id of an answer is that of a question beside the one it links.
+// namesAnother: the id of an answer is that of a question beside the one it links, be it
+// one of an earlier life (seed 90000974).
 func (c *checker) namesAnother(rpc []byte, linked *asked) bool {
-	return slices.ContainsFunc(c.askOrder, func(a *asked) bool { return a != linked && bytes.Equal(a.rpc, rpc) })
+	return c.everAsked[string(rpc)] && !bytes.Equal(linked.rpc, rpc)
 }
 
 func (c *checker) showedLocally(s shown) {
