@@ -180,6 +180,7 @@ var passing = []string{
 // A rule is one of the file, or one that a flag stands for.
 type rule struct {
 	name   string
+	named  bool // by whoever wrote it
 	line   int
 	effect Verdict
 	where  condition

@@ -71,6 +71,7 @@ func (l *loader) fitting(at item, r *rule) {
 // name gives every rule a name of its own, since limits, tests and the audit
 // tell rules apart by it.
 func (l *loader) name(at item, r *rule) {
+	r.named = r.name != ""
 	switch {
 	case r.name == "":
 		r.name = l.p.free(r.effect.String() + " " + r.tools.String())

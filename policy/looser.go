@@ -13,7 +13,8 @@ import (
 // Looser says in words what after may let through that before does not. It
 // compares what the two say, not what they make of some calls: where that does not
 // tell which is the looser one, after is. Nothing means that no call fares better
-// under after.
+// under after, and that nobody is shown less or other words than they would have been:
+// what is hidden besides (redact), and the words of rules, see reworded.
 func Looser(before, after *Policy) []string {
 	var all []string
 	add := func(looser bool, format string, a ...any) {
@@ -22,13 +23,18 @@ func Looser(before, after *Policy) []string {
 		}
 	}
 	add(after.Default > before.Default, "the default is %s, and was %s", after.Default, before.Default)
+	told := map[*rule]bool{} // with its name and its words
 	for _, r := range after.rules {
-		add(r.opens(after) && !before.hasAsLoose(r, after), "%s is new or changed, and lets calls through: %s %s", r.title(), r.effect, r.tools)
+		told[r] = r.opens(after) && !before.hasAsLoose(r, after)
+		add(told[r], "%s is new or changed, and lets calls through: %s %s%s", r.title(), r.effect, r.tools, r.words())
 	}
 	for _, r := range after.rules { // a rule that asks stands in for the default, and so for whom that would ask
 		eased := r.effect == Ask && !r.opens(after) && len(looserTerms("", before.defaultTerms(), after.termsOf(r))) > 0
-		add(eased && !before.hasAsLoose(r, after), "%s is new or changed, and asks on easier terms than the default did: %s %s", r.title(), r.effect, r.tools)
+		eased = eased && !before.hasAsLoose(r, after)
+		told[r] = told[r] || eased
+		add(eased, "%s is new or changed, and asks on easier terms than the default did: %s %s%s", r.title(), r.effect, r.tools, r.words())
 	}
+	all = append(all, reworded(before, after, told)...)
 	// Where nothing is let through, nothing has to be held back.
 	shut := after.Default == Deny && !slices.ContainsFunc(after.rules, func(r *rule) bool { return r.effect != Deny })
 	for _, r := range before.rules {
@@ -47,12 +53,11 @@ func Looser(before, after *Policy) []string {
 	for _, member := range after.Server.Pass {
 		add(!slices.Contains(before.Server.Pass, member), "server: pass lists %s now", member)
 	}
-	for _, hidden := range before.redact.keys {
-		add(!slices.Contains(after.redact.keys, hidden), "redact does not hide %s any more", hidden)
+	for _, hidden := range beyond(before.redact.patterns(), after.redact.patterns()) {
+		add(true, "redact does not hide %s any more", hidden)
 	}
-	for _, hidden := range before.redact.pointers {
-		kept := slices.ContainsFunc(after.redact.pointers, func(p []string) bool { return slices.Equal(p, hidden) })
-		add(!kept, "redact does not hide /%s any more", strings.Join(hidden, "/"))
+	for _, hidden := range beyond(after.redact.patterns(), before.redact.patterns()) {
+		add(true, "redact hides %s too: people are asked about what they cannot see then, and the record does not have it", hidden)
 	}
 	return all
 }

@@ -24,19 +24,19 @@ redact: ["*token*", /a/b]
 `
 	for _, c := range []struct{ name, old, new, want string }{
 		{"nothing", "", "", ""},
-		{"words", "say: No.", "say: Never.", ""},
 		{"a name", "name: never", "name: secrets", ""},
 		{"one tool less", `["read_*", list]`, `["read_*"]`, ""},
 		{"a rule for reading less", `- {name: reads, allow: ["read_*", list], args: {path: {under: /srv}}}`, "", ""},
 		{"an ask becomes a deny", `ask: [write], as: one`, `deny: [write]`, ""},
 		{"another deny", "rules:", "rules:\n- {deny: [x]}", ""},
 		{"fewer people", "ops: [ann, bob]}\nasks: {default: {of: ops, need: 2, within: 5m}, one: {of: [ann]", "ops: [ann, bob]}\nasks: {default: {of: ops, need: 2, within: 1m}, one: {of: [ann]", ""},
-		{"more hidden", "/a/b]", `/a/b, "*key*"]`, ""},
 		{"never", "fulfil: ask", "fulfil: never", ""},
 		{"a deny of all tools instead", `- {name: writes, ask: [write], as: one}`, `- {deny: [write]}`, ""},
 
 		{"nothing is let through any more", base, "default: deny\nredact: ['*token*', /a/b]", ""},
 
+		{"words", "say: No.", "say: Never.", `rule never (line 7) says other words: "Never.", and said "No."`},
+		{"more hidden", "/a/b]", `/a/b, "*key*"]`, "redact hides *key* too"},
 		{"the default", "default: deny", "default: ask", "the default is ask, and was deny"},
 		{"one tool more", `list]`, `list, move]`, "rule reads (line 6) is new or changed, and lets calls through: allow read_*, list, move"},
 		{"another directory", "under: /srv", "under: /", "rule reads"},

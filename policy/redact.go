@@ -14,6 +14,20 @@ type redaction struct {
 	pointers [][]string // steps, * for any
 }
 
+// patterns are the keys and pointers as a file spells them.
+func (r redaction) patterns() []string {
+	all := slices.Clone([]string(r.keys))
+	step := strings.NewReplacer("~", "~0", "/", "~1")
+	for _, way := range r.pointers {
+		var pointer strings.Builder
+		for _, name := range way {
+			pointer.WriteString("/" + step.Replace(name))
+		}
+		all = append(all, pointer.String())
+	}
+	return all
+}
+
 // usualSecrets is what is hidden when a file does not say.
 var usualSecrets = redaction{keys: globs{"*token*", "*password*", "*secret*"}}
 

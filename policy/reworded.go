@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// mostCompared is how many pairs of patterns are looked at to tell whether people could
+// have been asked about a call before.
+const mostCompared = 1 << 20
+
+// reworded says which words of rules after has that people or callers would take for
+// those of whoever wrote before. Approvers read the name of a rule that asks: it is told
+// where they could have been asked about such a call before, under another name or none.
+// Callers, models among them, read what a rule says: it is told where the rule was there
+// before, by its name. A rule that only stops calls may come with words of its own, and
+// one that asks with its name where nobody was asked before, else no file that is only
+// stricter would count at once: who reads them reads also that the call is stopped.
+func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
+	was, is := before.byName(), after.byName()
+	left := mostCompared
+	for _, r := range after.rules {
+		o := was[r.name]
+		switch {
+		case told[r]:
+		case o != nil && o.say != r.say:
+			all = append(all, r.title()+r.otherWords(o))
+		case r.mayAsk() && before.askedOtherwise(r, o, is, &left):
+			all = append(all, fmt.Sprintf("%s asks under a name that nobody has been asked under: %s %s%s", r.title(), r.effect, r.tools, r.words()))
+		}
+	}
+	return all
+}
+
+// askedOtherwise reports whether people could have been asked, without the name of r, about
+// calls that r asks about. o is the rule of p with that name; is are those of the policy
+// of r.
+func (p *Policy) askedOtherwise(r, o *rule, is map[string]*rule, left *int) bool {
+	tools := r.tools
+	if o != nil && o.effect != Deny { // the name of a deny may be anybody's
+		tools = beyond(tools, o.tools)
+	}
+	if len(tools) == 0 {
+		return false
+	}
+	if r.named && p.Default == Ask {
+		return true
+	}
+	for _, other := range p.rules {
+		renamed := r.named || other.named && is[other.name] == nil
+		if other.mayAsk() && renamed && mayMeet(tools, other.tools, left) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) byName() map[string]*rule {
+	all := map[string]*rule{}
+	for _, r := range p.rules {
+		all[r.name] = r
+	}
+	return all
+}
+
+func (r *rule) mayAsk() bool { return r.effect == Ask || r.limit != nil && r.limit.over == Ask }
+
+// words are those for callers, behind what else is said of the rule.
+func (r *rule) words() string {
+	if r.say == "" {
+		return ""
+	}
+	return fmt.Sprintf(", and it says %q", r.say)
+}
+
+func (r *rule) otherWords(before *rule) string {
+	switch {
+	case r.say == "":
+		return fmt.Sprintf(" says nothing any more, and said %q", before.say)
+	case before.say == "":
+		return fmt.Sprintf(" says other words: %q", r.say)
+	}
+	return fmt.Sprintf(" says other words: %q, and said %q", r.say, before.say)
+}
+
+// beyond are the patterns that are not among others.
+func beyond(patterns, others []string) (all []string) {
+	known := map[string]bool{}
+	for _, s := range others {
+		known[s] = true
+	}
+	for _, s := range patterns {
+		if !known[s] {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// mayMeet reports whether one name may fit both. It looks at what stands before the first
+// and behind the last * or ? alone, and at so many pairs: beyond that it says yes.
+func mayMeet(patterns, others globs, left *int) bool {
+	for _, a := range patterns {
+		for _, b := range others {
+			if *left--; *left < 0 || alikeAtTheEnds(a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func alikeAtTheEnds(a, b string) bool {
+	const wild = "*?"
+	i, j := strings.IndexAny(a, wild), strings.IndexAny(b, wild)
+	switch {
+	case i < 0:
+		return match(b, a)
+	case j < 0:
+		return match(a, b)
+	}
+	head, other := a[:i], b[:j]
+	if !strings.HasPrefix(head, other) && !strings.HasPrefix(other, head) {
+		return false
+	}
+	tail, end := a[strings.LastIndexAny(a, wild)+1:], b[strings.LastIndexAny(b, wild)+1:]
+	return strings.HasSuffix(tail, end) || strings.HasSuffix(end, tail)
+}
