@@ -113,7 +113,8 @@ type Engine struct {
 
 	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
-	waiting   *waiting // a looser one that nobody has agreed to; nil if there is none
+	backed    *policy.Policy // the last that somebody stood behind: that of the start, or of the last yes
+	waiting   *waiting       // a looser one that nobody has agreed to; nil if there is none
 	ledger    policy.Ledger
 	desk      *approval.Desk
 	book      *proposal.Book
@@ -145,6 +146,7 @@ func NewEngine(c Config) *Engine {
 	if e.policy == nil {
 		e.policy = &policy.Policy{}
 	}
+	e.backed = e.policy
 	c.Desk.Random, c.Desk.Present, c.Desk.Recheck = c.Random, e.present, e.recheck
 	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
 	e.desk = approval.NewDesk(c.Desk)
@@ -169,6 +171,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	// Two events change what is due, and so come before it.
 	switch ev := ev.(type) {
 	case Reloaded: // what is due is judged by the new rules
+		e.backed = ev.Policy
 		e.reload(ev.Policy)
 	case Saved:
 		e.saved(ev)

@@ -119,7 +119,7 @@ type (
 	// AuditUp: records can be written again.
 	AuditUp struct{}
 
-	// Reloaded: another policy is in force.
+	// Reloaded: another policy is in force, and somebody stands behind it.
 	Reloaded struct{ Policy *policy.Policy }
 
 	// Saved: the policy file says another one now. What lets more through than

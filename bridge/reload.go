@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -13,7 +12,10 @@ import (
 // switch the gate off (FINDINGS M1). So a file that lets more through than the
 // policy in force waits for a yes at this machine, as a question that looks like
 // any other there; one that is only stricter counts at once. Nothing else of a
-// waiting file counts either. A start takes the file as it stands.
+// waiting file counts either. A start takes the file as it stands. What is asked about is
+// all that is looser than the policy in force, and than the last one that somebody stood
+// behind: a stricter file in between, which nobody was asked about, takes no deny out of
+// what people have said.
 
 // reloadAgain is when it is asked again that could not be.
 const reloadAgain = time.Minute
@@ -39,8 +41,30 @@ func (e *Engine) saved(ev Saved) {
 	case e.stopping:
 		return
 	}
-	e.waiting = &waiting{policy: ev.Policy, file: ev.File, looser: looser}
+	if e.backed != e.policy {
+		looser = union(looser, policy.Looser(e.backed, ev.Policy))
+	}
+	w := &waiting{policy: ev.Policy, file: ev.File, looser: looser}
+	if why := approval.Beyond(w.arguments(), nil); why != "" { // nobody would read what stands at the end
+		e.note(Record{Event: "reload_decided", Verdict: "deny", Reason: "too_large", Detail: why, Count: len(looser)})
+		return
+	}
+	e.waiting = w
 	e.askToReload()
+}
+
+// union is all of some, and what others have besides.
+func union(some, others []string) []string {
+	known := map[string]bool{}
+	for _, s := range some {
+		known[s] = true
+	}
+	for _, s := range others {
+		if !known[s] {
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
 // dropWaiting forgets the file that waits.
@@ -73,18 +97,13 @@ func (e *Engine) askToReload() {
 func (w *waiting) arguments() []byte {
 	b := jsonrpc.AppendQuote([]byte(`{"file":`), w.file)
 	b = append(b, `,"looser":[`...)
-	const most = 100
-	for i, each := range w.looser[:min(len(w.looser), most)] {
+	for i, each := range w.looser {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = jsonrpc.AppendQuote(b, each)
 	}
-	b = append(b, ']')
-	if more := len(w.looser) - most; more > 0 {
-		b = strconv.AppendInt(append(b, `,"more":`...), int64(more), 10)
-	}
-	b = jsonrpc.AppendQuote(append(b, `,"sha256":`...), w.policy.Hash())
+	b = jsonrpc.AppendQuote(append(b, `],"sha256":`...), w.policy.Hash())
 	return append(b, '}')
 }
 
@@ -133,7 +152,7 @@ func (e *Engine) reloadSynced(ev Synced) {
 		e.note(Record{Event: "reload_decided", Verdict: "deny", Question: w.id, Reason: auditReason, Detail: ev.Err.Error()})
 		e.askToReloadLater(0)
 	default:
-		e.waiting = nil
+		e.waiting, e.backed = nil, w.policy
 		e.reload(w.policy)
 	}
 }

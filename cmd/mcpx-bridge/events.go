@@ -146,6 +146,10 @@ func levelOf(r *bridge.Record) slog.Level {
 	switch r.Event {
 	case "dropped", "warning", "reload_waiting":
 		return slog.LevelWarn
+	case "reload_decided":
+		if r.Reason == "too_large" {
+			return slog.LevelWarn
+		}
 	case "disconnected":
 		if !left(r) {
 			return slog.LevelWarn
@@ -199,12 +203,9 @@ func inWords(r *bridge.Record) string {
 	case "decided":
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
 	case "reload_waiting":
-		return fmt.Sprintf("the policy file lets more through than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): %s", r.Detail) + andMore(r.Count-1)
+		return fmt.Sprintf("the policy file lets more through, or tells people less or other words, than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): %s", r.Detail) + andMore(r.Count-1)
 	case "reload_decided":
-		if r.Reason == "audit_unavailable" {
-			return "the yes to the policy file could not be put on record (" + r.Detail + ") and does not count; somebody is asked again in a minute"
-		}
-		return "the policy file that lets more through: " + r.Verdict + deciders(r)
+		return fileInWords(r)
 	case "revoked":
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case "withdrawn":
@@ -232,6 +233,17 @@ func inWords(r *bridge.Record) string {
 		return strings.ReplaceAll(r.Reason, "_", " ")
 	}
 	return strings.ReplaceAll(r.Event, "_", " ")
+}
+
+// fileInWords says what became of a policy file that waited.
+func fileInWords(r *bridge.Record) string {
+	switch r.Reason {
+	case "audit_unavailable":
+		return "the yes to the policy file could not be put on record (" + r.Detail + ") and does not count; somebody is asked again in a minute"
+	case "too_large":
+		return fmt.Sprintf("the policy file is looser in %d ways, more than anybody is asked about, and does not count: make the change in smaller steps, or restart the bridge with it", r.Count)
+	}
+	return "the policy file that lets more through: " + r.Verdict + deciders(r)
 }
 
 // wanted says what a caller wants to do.
