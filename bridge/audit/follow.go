@@ -3,7 +3,9 @@ package audit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -21,7 +23,7 @@ func Follow(ctx context.Context, path string, old bool) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f := follower{path: path, quiet: !old}
 		defer f.close()
-		if err := f.open(path); err != nil {
+		if err := f.begin(ctx); err != nil {
 			yield(Line{}, err)
 			return
 		}
@@ -64,6 +66,24 @@ func (f *follower) open(name string) error {
 	}
 	f.close()
 	f.file, f.name, f.at, f.stuck, f.count, f.part = file, name, 0, -1, 0, nil
+	return nil
+}
+
+// begin waits where there are full files alone: the next one is about to take its place.
+func (f *follower) begin(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := f.open(f.path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if full, none := Files(f.path); none != nil || len(full) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pollEvery):
+		}
+	}
 	return nil
 }
 
@@ -135,7 +155,10 @@ func (f *follower) wait(ctx context.Context) error {
 		f.stuck = f.at
 		return nil // it was written to until it was renamed
 	}
-	return f.open(f.following())
+	if err := f.open(f.following()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil // it has another name by now
 }
 
 // following is the file that goes on where this one ended.

@@ -71,12 +71,19 @@ func Lines(files ...string) iter.Seq2[Line, error] {
 	}
 }
 
+func openFile(name string) (io.ReadCloser, error) { return os.Open(name) }
+
 func linesOf(file string, yield func(Line, error) bool) bool {
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
 		yield(Line{}, err)
 		return false
 	}
+	return linesFrom(file, f, yield)
+}
+
+// linesFrom closes f.
+func linesFrom(file string, f io.ReadCloser, yield func(Line, error) bool) bool {
 	defer f.Close()
 	r := newLineReader(file, f)
 	for {

@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,59 +58,77 @@ type Report struct {
 }
 
 // VerifyLog verifies the log at path with all its files, and against the
-// newest record that is noted beside it. A process may be writing to it.
-func VerifyLog(path string, c Checks) (Report, error) {
-	for try := 1; ; try++ {
+// newest record that is noted beside it. A process may be writing to it, and may
+// begin new files and remove old ones meanwhile; [ErrRestless] if it does that all
+// the time.
+func VerifyLog(path string, c Checks) (Report, error) { return verifyLog(path, c, openFile) }
+
+func verifyLog(path string, c Checks, open opener) (Report, error) {
+	s := newSnapshot(path, open)
+	defer s.close()
+	for range mostTries {
 		noted, err := Memo(path) // before the log, which may grow
 		if err != nil {
 			return Report{}, err
 		}
-		files, err := Files(path)
-		if err == nil && len(files) == 0 && noted.Head.Seq == 0 {
+		settled, err := s.settle()
+		if err == nil && settled && len(s.names) == 0 && noted.Head.Seq == 0 {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
 			return Report{}, err
 		}
-		all := c
-		all.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted.Head, filepath.Base(path) + ".head"})
-		r, err := verifyFiles(files, all, func(v *verifier) { v.beside(path, noted) })
-		if len(files) == 0 && r.Fault != nil {
-			r.Fault.File = path // where it was
+		if !settled {
+			continue
 		}
-		if r.OK || try == 5 {
+		r, err := s.verifyBeside(noted, c)
+		if !errors.Is(err, fs.ErrNotExist) {
 			return r, err
 		}
-		if now, _ := Files(path); slices.Equal(now, files) {
-			return r, err
-		} // else a new file was begun in the middle of it
+		s.close() // more were removed than were held
 	}
+	return Report{}, s.restless()
+}
+
+func (s *snapshot) verifyBeside(noted Note, c Checks) (Report, error) {
+	c.Witnesses = append(slices.Clip(c.Witnesses), Witness{noted.Head, filepath.Base(s.path) + ".head"})
+	v, err := s.verify(c)
+	if err == nil && v.report.OK {
+		v.beside(s.path, noted)
+	}
+	if f := v.report.Fault; f != nil && len(s.names) > 0 {
+		f.File = s.called(f.File)
+	} else if f != nil {
+		f.File = s.path // where it was
+	}
+	return v.report, err
 }
 
 // VerifyFiles is [Verify] over the files of one log, oldest first, as [Files]
 // lists them. A process may be writing to the last of them.
 func VerifyFiles(files []string, c Checks) (Report, error) {
-	return verifyFiles(files, c, func(*verifier) {})
+	s := newSnapshot("", openFile)
+	s.names = files
+	v, err := s.verify(c)
+	return v.report, err
 }
 
-func verifyFiles(files []string, c Checks, more func(*verifier)) (Report, error) {
+func (s *snapshot) verify(c Checks) (*verifier, error) {
 	v := newVerifier(c)
-	for _, file := range files {
-		if err := v.file(file); err != nil {
-			return v.report, err
+	for _, name := range s.names {
+		if err := s.readBy(v, name); err != nil {
+			return v, err
 		}
 		if v.report.Fault != nil && !v.seeking() {
 			break
 		}
 	}
-	if v.ended().OK {
-		more(v)
-	}
-	return v.report, nil
+	v.ended()
+	return v, nil
 }
 
-func (v *verifier) file(name string) error {
-	f, err := os.Open(name)
+func (s *snapshot) readBy(v *verifier, name string) error {
+	f, err := s.file(name)
 	if err != nil {
 		return err
 	}

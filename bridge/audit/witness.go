@@ -2,7 +2,6 @@ package audit
 
 import (
 	"io"
-	"os"
 	"time"
 )
 
@@ -28,7 +27,7 @@ func (h *hashes) of(seq uint64) (Head, bool) {
 // patient reads a file that may be written to at the same time: half of a line
 // at its end is looked at again for a while.
 type patient struct {
-	f     *os.File
+	f     io.Reader
 	last  byte
 	tries int
 }

@@ -103,17 +103,13 @@ func (p *program) auditShow(args []string) error {
 	if err != nil {
 		return err
 	}
-	files, err := audit.Files(path)
-	if err == nil && len(files) == 0 {
-		err = fail(exitVerify, "compare with a copy; mcpx-bridge audit verify says what is missing", "%s is gone", path)
-	}
-	if err != nil {
-		return err
-	}
 	shown := false
-	for line, err := range audit.Lines(files...) {
+	for line, err := range audit.All(path) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fail(exitVerify, "compare with a copy; mcpx-bridge audit verify says what is missing", "%s is gone", path)
+		}
 		if err != nil {
-			return err
+			return restless(path, err)
 		}
 		is, err := p.showRecord(line, pick)
 		if err != nil {
@@ -175,7 +171,7 @@ func (p *program) auditVerify(args []string) error {
 	}
 	report, err := audit.VerifyLog(path, checks)
 	if err != nil {
-		return err
+		return restless(path, err)
 	}
 	if p.s.JSON {
 		p.print(jsonLine(report))
@@ -189,6 +185,14 @@ func (p *program) auditVerify(args []string) error {
 		return &failure{Exit: exitVerify}
 	}
 	return fail(exitVerify, verifyHint(report), "%w", report.Fault)
+}
+
+// restless says what to do about a log that cannot be read for now.
+func restless(path string, err error) error {
+	if !errors.Is(err, audit.ErrRestless) {
+		return err
+	}
+	return fail(exitFailed, "try again, or when its bridge has less to do; nothing was found to be wrong with it", "%s: %w", path, err)
 }
 
 func verifyHint(r audit.Report) string {

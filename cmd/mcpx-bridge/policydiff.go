@@ -97,14 +97,10 @@ type past struct {
 }
 
 func readPast(path string) (*past, error) {
-	files, err := audit.Files(path)
-	if err != nil {
-		return nil, err
-	}
 	all := &past{seen: map[string]bool{}}
-	for line, err := range audit.Lines(files...) {
+	for line, err := range audit.All(path) {
 		if err != nil {
-			return nil, err
+			return nil, restless(path, err)
 		}
 		if !line.Torn {
 			all.take(line.Text)
