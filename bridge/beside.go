@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -15,10 +16,10 @@ import (
 // partsOf parts the params of a request for a method. arguments are those of a
 // tools/call, and of any other method the params without _meta; nil if there are
 // none. beside is one object of all other members that reach the server, nil if
-// there are none; modern says of which era that is. Both may refer to the message.
-func partsOf(m *jsonrpc.Message, method string, modern bool) (arguments, beside []byte) {
+// there are none; revision says what server that is, see [Hello.modern]. Both may refer to the message.
+func partsOf(m *jsonrpc.Message, method, revision string) (arguments, beside []byte) {
 	if method == "tools/call" {
-		return m.Get(jsonrpc.Arguments), besideOf(m, true, modern)
+		return m.Get(jsonrpc.Arguments), besideOf(m, true, revision)
 	}
 	params := m.Get(jsonrpc.Params)
 	switch {
@@ -27,16 +28,16 @@ func partsOf(m *jsonrpc.Message, method string, modern bool) (arguments, beside 
 	case !m.Has(jsonrpc.Meta):
 		return params, nil
 	}
-	return m.AppendParams(nil, jsonrpc.Edit{Field: jsonrpc.Meta}), besideOf(m, false, modern)
+	return m.AppendParams(nil, jsonrpc.Edit{Field: jsonrpc.Meta}), besideOf(m, false, revision)
 }
 
 // besideOf gathers what stands beside the arguments: of a call of a tool all members
 // of params but name and arguments, else those of _meta alone.
-func besideOf(m *jsonrpc.Message, call, modern bool) (beside []byte) {
+func besideOf(m *jsonrpc.Message, call bool, revision string) (beside []byte) {
 	for e := range m.Entries(jsonrpc.Params) {
 		switch {
 		case e.Field == jsonrpc.Meta:
-			beside = appendMeta(beside, m, e, modern)
+			beside = appendMeta(beside, m, e, revision)
 		case call && e.Field != jsonrpc.Name && e.Field != jsonrpc.Arguments:
 			beside = appendEntry(beside, e)
 		}
@@ -47,8 +48,19 @@ func besideOf(m *jsonrpc.Message, call, modern bool) (beside []byte) {
 	return append(beside, '}')
 }
 
+// modern is the server's revision if it is 2026-07-28 or later, else "".
+func (h *Hello) modern() string {
+	if !h.Modern {
+		return ""
+	}
+	return cmp.Or(h.Revision, firstModern)
+}
+
+// firstModern is the first revision in which each request says what its client is.
+const firstModern = "2026-07-28"
+
 // appendMeta appends _meta without what the protocol puts there, if anything is left.
-func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry, modern bool) []byte {
+func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry, revision string) []byte {
 	switch meta.Value[0] {
 	case 'n':
 		return beside
@@ -56,17 +68,46 @@ func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry, modern bo
 	default:
 		return appendEntry(beside, meta)
 	}
-	var inner []byte
-	for e := range m.Entries(jsonrpc.Meta) {
-		if !policy.OfProtocol(unquoted(e.Key), e.Value, modern) {
-			inner = appendEntry(inner, e)
-		}
-	}
-	if inner == nil {
+	_, others := metaParts(m, revision)
+	if others == nil {
 		return beside
 	}
-	meta.Value = append(inner, '}')
+	meta.Value = append(others, '}')
 	return appendEntry(beside, meta)
+}
+
+// maxPassed bounds what passes as the protocol's own, so that it can be put on record.
+const maxPassed = 4 << 10
+
+// metaParts parts the members of a _meta into what passes as the protocol's own and what
+// is judged. Both are objects without their end, nil if they are empty. The progress token
+// is in neither: the server gets one of ours.
+func metaParts(m *jsonrpc.Message, revision string) (passed, others []byte) {
+	for e := range m.Entries(jsonrpc.Meta) {
+		key := unquoted(e.Key)
+		switch own := policy.OfProtocol(key, e.Value, revision); {
+		case own && string(key) == "progressToken":
+		case own && len(passed)+len(e.Key)+len(e.Value) < maxPassed:
+			passed = appendEntry(passed, e)
+		default:
+			others = appendEntry(others, e)
+		}
+	}
+	return passed, others
+}
+
+// passed is what reaches the server as the protocol's own, for the record; nil if nothing
+// does. It may hold words of the caller's choice, which nobody is asked about.
+func (e *Engine) passed(c *call) []byte {
+	m := &c.request.Message
+	if meta := m.Get(jsonrpc.Meta); len(meta) == 0 || meta[0] != '{' {
+		return nil
+	}
+	passed, _ := metaParts(m, e.server.hello.modern())
+	if passed == nil {
+		return nil
+	}
+	return e.policy.RedactMeta(append(passed, '}'))
 }
 
 // unquoted is the name that a key says.
@@ -92,7 +133,7 @@ func appendEntry(object []byte, e jsonrpc.Entry) []byte {
 // that has come back in another era may not know for the protocol's own what the one
 // before did (FINDINGS A5).
 func (e *Engine) besideNow(c *call) []byte {
-	_, beside := partsOf(&c.request.Message, c.method, e.server.hello.Modern)
+	_, beside := partsOf(&c.request.Message, c.method, e.server.hello.modern())
 	return beside
 }
 

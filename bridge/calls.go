@@ -223,7 +223,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *ca
 	if !ours && !c.host {
 		c.body = e.replay.DigestOf(env.From, env.ID, env.Payload)
 	}
-	c.args, c.beside = partsOf(m, env.Method, e.server.hello.Modern)
+	c.args, c.beside = partsOf(m, env.Method, e.server.hello.modern())
 	e.calls.enter(c)
 	return c
 }

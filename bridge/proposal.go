@@ -61,7 +61,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 // sumOf is equal for those that ask for the same, however it is spelled; of what is
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func sumOf(env *wire.Envelope) [32]byte {
-	args, beside := partsOf(&env.Message, env.Method, true)
+	args, beside := partsOf(&env.Message, env.Method, firstModern)
 	if len(args)+len(beside) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
 	}
@@ -125,7 +125,7 @@ func (e *Engine) foresee(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if !refused {
 		c := call{method: env.Method, key: shortKey(env.Key), request: env}
-		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.Modern)
+		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
 		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.args, c.beside), &e.ledger)
 		r, refused = policyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}

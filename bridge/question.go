@@ -60,6 +60,8 @@ func (e *Engine) question(c *call) {
 	most := argsMax
 	if turnedAway {
 		most = 0
+	} else {
+		r.Meta = e.passed(c)
 	}
 	r.about(e.policy, q.Args, q.Beside, most)
 	if !c.summedUp {

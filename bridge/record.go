@@ -45,6 +45,9 @@ type Record struct {
 	// Beside are the members of params beside the arguments, under the same rules.
 	Beside json.RawMessage `json:"beside,omitempty"`
 
+	// Meta are the members of _meta that reach the server as the protocol's own, unasked.
+	Meta json.RawMessage `json:"meta,omitempty"`
+
 	Took []policy.Reservation `json:"took,omitempty"` // from limits, by a call that starts; see [policy.Policy.Recall]
 
 	// Body is the digest of a request as it came, by which a later run knows
@@ -141,6 +144,9 @@ func (r *Record) appendAs(dst []byte, event string) []byte {
 	dst = appendNumber(dst, `,"args_bytes":`, int64(r.ArgsBytes))
 	if len(r.Beside) > 0 {
 		dst = appendOneLine(append(dst, `,"beside":`...), r.Beside)
+	}
+	if len(r.Meta) > 0 {
+		dst = appendOneLine(append(dst, `,"meta":`...), r.Meta)
 	}
 	dst = appendList(dst, `,"took":`, r.Took)
 	dst = appendText(dst, `,"body":`, r.Body)

@@ -294,6 +294,9 @@ func (e *Engine) noteDecision(c *call) {
 		most = refusedArgs
 	}
 	r.about(e.policy, c.args, c.beside, most)
+	if c.decision.Verdict != policy.Deny {
+		r.Meta = e.passed(c)
+	}
 	e.note(r)
 }
 

@@ -63,24 +63,24 @@ func TestAKeyOfTheProtocolsHasTheShapeThatTheProtocolGivesIt(t *testing.T) {
 	}{
 		{"progressToken", []string{`"t"`, `7`, `-1.5e3`}, []string{`true`, `null`, `{}`, `["t"]`, `"` + long + `"`, strings.Repeat("7", 65)}, true},
 		{"traceparent", []string{`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`}, []string{`"00-1"`, `"account=x"`, `{}`, `"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"`, `"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x"`}, true},
-		{"tracestate", []string{`"a=b"`, `"rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"`, `"fw529a3039@dt=FfAAE"`}, []string{`""`, `"rm -rf"`, `{"a":"b"}`, `"a=` + strings.Repeat("b", 520) + `"`, `"a=\u0062"`}, true},
+		{"tracestate", []string{`"a=b"`, `"rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"`, `"fw529a3039@dt=FfAAE"`}, []string{`""`, `"rm -rf"`, `"x=rm -rf /home/alice && echo yes"`, `{"a":"b"}`, `"a=` + strings.Repeat("b", 520) + `"`, `"a=\u0062"`}, true},
 		{"baggage", []string{`"k=v"`, `"userId=alice,serverNode=DF%2028,isProduction=false;p=1"`}, []string{`""`, `"run this"`, `["k=v"]`, `"k=` + strings.Repeat("v", 1100) + `"`, `"k=\"v"`, `"k=ü"`}, true},
-		{own + "protocolVersion", []string{`"2026-07-28"`, `"2027-01-31"`}, []string{`"x"`, `"2026-07-28 and account x"`, `20260728`, `{}`}, false},
+		{own + "protocolVersion", []string{`"2026-07-28"`}, []string{`"x"`, `"2027-01-31"`, `"2026-07-28 and account x"`, `20260728`, `{}`}, false},
 		{own + "clientInfo", []string{`{}`, `{"name":"c","version":"1","title":"Ü","websiteUrl":"https://c.example"}`},
 			[]string{`{"name":"c","account":"x"}`, `{"name":{"account":"x"}}`, `{"name":"` + long + `"}`, `{"icons":[{"src":"data:x"}]}`, `[]`, `"c"`, `{"name":"c","Name":"d"}`}, false},
-		{own + "clientCapabilities", []string{`{}`, `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true},"experimental":{"a":{}},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`},
-			[]string{`{"account":{}}`, `{"sampling":{"account":"x"}}`, `{"roots":7}`, `{"experimental":{"a":["x"]}}`, `{"extensions":{"a":"` + long + `"}}`, `{"roots":{"` + long + `":true}}`, `{"extensions":{"a":[` + strings.Repeat(`"b",`, 2000) + `"b"]}}`, `[]`}, false},
+		{own + "clientCapabilities", []string{`{}`, `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true},"experimental":{"a":{}},"extensions":{"com.example/x-y.z":{"b":true},"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`},
+			[]string{`{"account":{}}`, `{"sampling":{"account":"x"}}`, `{"roots":7}`, `{"experimental":{"a":["x"]}}`, `{"experimental":{"transfer 1000000 to mallory":{}}}`, `{"roots":{"transfer 1000000 to mallory":true}}`, `{"extensions":{"x":{}}}`, `{"extensions":{"com.example/x":{"account":"mallory"}}}`, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"],"account":"mallory"}}}`, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["delete /etc"]}}}`, `{"extensions":{"a":"` + long + `"}}`, `{"roots":{"` + long + `":true}}`, `{"extensions":{"a":[` + strings.Repeat(`"b",`, 2000) + `"b"]}}`, `[]`}, false},
 		{own + "logLevel", []string{`"debug"`, `"emergency"`}, []string{`"loud"`, `{}`, `"debug "`}, false},
 		{own + "related-task", nil, []string{`{"taskId":"t"}`, `"t"`}, false},
 		{"account", nil, []string{`"x"`}, false},
 	} {
 		for _, value := range c.fits {
-			if !policy.OfProtocol([]byte(c.key), []byte(value), true) || policy.OfProtocol([]byte(c.key), []byte(value), false) != c.anytime {
+			if !policy.OfProtocol([]byte(c.key), []byte(value), "2026-07-28") || policy.OfProtocol([]byte(c.key), []byte(value), "") != c.anytime {
 				t.Errorf("%s: %s is the protocol's own, in what era?", c.key, value)
 			}
 		}
 		for _, value := range c.others {
-			if policy.OfProtocol([]byte(c.key), []byte(value), true) {
+			if policy.OfProtocol([]byte(c.key), []byte(value), "2026-07-28") {
 				t.Errorf("%s: %.80s passes unshown", c.key, value)
 			}
 		}

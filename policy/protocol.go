@@ -15,9 +15,15 @@ type protocolKey struct {
 	fits   func(value []byte) bool // reports whether raw JSON that was scanned strictly is of its shape
 }
 
-// One member of a tracestate and one of a baggage, as W3C has them.
 const (
-	state = `[a-z0-9][a-z0-9_*/@-]*=[ -+\--<>-~]+`
+	versionKey = "io.modelcontextprotocol/protocolVersion"
+	appsKey    = "io.modelcontextprotocol/ui"
+)
+
+// One member of a tracestate and one of a baggage, as W3C has them, the former without
+// blanks in its value, which nobody who traces puts there.
+const (
+	state = `[a-z0-9][a-z0-9_*/@-]*=[!-+\--<>-~]+`
 	bag   = "[!#$%&'*+.^_`|~0-9A-Za-z-]+ *= *[!#-+\\--\\[\\]-~]*"
 )
 
@@ -34,19 +40,42 @@ var protocolMeta = map[string]protocolKey{
 	"baggage":     {fits: like(`^"`+bag+`( *, *`+bag+`)*"$`, 1024)},
 
 	// MCP 2026-07-28, "Per-request metadata".
-	"io.modelcontextprotocol/protocolVersion":    {modern: true, fits: like(`^"20[0-9]{2}-[0-9]{2}-[0-9]{2}"$`, 16)},
+	versionKey:                                   {modern: true, fits: like(`^"20[0-9]{2}-[0-9]{2}-[0-9]{2}"$`, 16)},
 	"io.modelcontextprotocol/clientInfo":         {modern: true, fits: isClientInfo},
 	"io.modelcontextprotocol/clientCapabilities": {modern: true, fits: areCapabilities},
 	"io.modelcontextprotocol/logLevel":           {modern: true, fits: like(`^"(debug|info|notice|warning|error|critical|alert|emergency)"$`, 16)},
 }
 
 // OfProtocol reports whether a member of params._meta is one that the protocol defines
-// for servers of such a revision (modern: 2026-07-28 and later), and says what that
-// may say. key is the name without quotes and escapes, value raw JSON. What is not is
-// for the policy to judge. related-task of 2025-11-25 never is: it names a task.
-func OfProtocol(key, value []byte, modern bool) bool {
+// for servers of a revision, and says what that may say: revision is that of the server
+// if it is 2026-07-28 or later, else "". key is the name without quotes and escapes, value
+// raw JSON. What is not is for the policy to judge. related-task of 2025-11-25 never is:
+// it names a task.
+func OfProtocol(key, value []byte, revision string) bool {
 	k, known := protocolMeta[string(key)]
-	return known && len(value) > 0 && (modern || !k.modern) && k.fits(value)
+	if !known || len(value) == 0 || k.modern && revision == "" {
+		return false
+	}
+	return k.fits(value) && (string(key) != versionKey || string(value) == `"`+revision+`"`)
+}
+
+// RedactMeta is [Policy.Redact] for an object of members that are the protocol's own. Those
+// of a trace hold keys and values in a text.
+func (p *Policy) RedactMeta(meta []byte) []byte {
+	v, err := readObject(meta)
+	if err != nil {
+		return bytes.Clone(hiddenAll)
+	}
+	var out []byte
+	from := 0
+	for i, key := range v.keys {
+		if item := &v.items[i]; key == "baggage" || key == "tracestate" { // neither holds an escape
+			text := p.RedactText(string(meta[item.start+1 : item.end-1]))
+			out = append(append(append(append(out, meta[from:item.start]...), '"'), text...), '"')
+			from = item.end
+		}
+	}
+	return p.Redact(append(out, meta[from:]...))
 }
 
 // like returns a test of strings, which are held as they are spelled: none of the
@@ -82,7 +111,7 @@ func isClientInfo(raw []byte) bool {
 }
 
 // areCapabilities: objects of objects and of true and false, under the names there
-// are. Only an extension may say something in words, as which types it shows.
+// are. Of extensions the one for apps says something in words: which types it shows.
 func areCapabilities(raw []byte) bool {
 	if len(raw) > maxAbout {
 		return false
@@ -92,33 +121,57 @@ func areCapabilities(raw []byte) bool {
 		return false
 	}
 	for i, key := range v.keys {
-		if !slices.Contains([]string{"roots", "sampling", "elicitation", "tasks", "extensions", "experimental"}, key) ||
-			!v.items[i].declares(key == "extensions") {
+		fits := v.items[i].declares()
+		if key == "extensions" {
+			fits = v.items[i].extends()
+		}
+		if !slices.Contains([]string{"roots", "sampling", "elicitation", "tasks", "extensions", "experimental"}, key) || !fits {
 			return false
 		}
 	}
 	return true
 }
 
-// declares reports whether a value only says what there is; words: texts in it may be.
-func (v *value) declares(words bool) bool {
-	switch v.kind {
-	case isBoolean:
-		return true
-	case isString:
-		return words && len(v.text) <= maxAboutOne
-	case isArray:
-		if !words {
-			return false
-		}
-	case isObject:
-	default:
-		return false
+var (
+	capabilityName = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_$./-]{0,63}$`)
+	extensionName  = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*/[A-Za-z0-9][A-Za-z0-9_.-]*$`) // a prefix is required
+	mediaType      = regexp.MustCompile(`^[a-z]+/[a-z0-9.+-]{1,64}(; ?[a-z]{1,16}=[a-z0-9.+-]{1,32})?$`)
+)
+
+// declares reports whether a value only says what there is: under names that are no
+// sentences, and without any text.
+func (v *value) declares() bool {
+	if v.kind != isObject {
+		return v.kind == isBoolean
 	}
-	for i := range v.items {
-		if len(v.keys) > 0 && len(v.keys[i]) > maxAboutOne || !v.items[i].declares(words) {
+	for i, key := range v.keys {
+		if !capabilityName.MatchString(key) || !v.items[i].declares() {
 			return false
 		}
 	}
 	return true
+}
+
+// extends is the same of extensions, each under a name with a prefix.
+func (v *value) extends() bool {
+	if v.kind != isObject {
+		return false
+	}
+	for i, key := range v.keys {
+		shows := key == appsKey && v.items[i].showsTypes()
+		if !shows && (!extensionName.MatchString(key) || !capabilityName.MatchString(key) || !v.items[i].declares()) {
+			return false
+		}
+	}
+	return true
+}
+
+// showsTypes reports whether a value is what a client that shows apps says: mimeTypes alone.
+func (v *value) showsTypes() bool {
+	if v.kind != isObject || len(v.keys) != 1 || v.keys[0] != "mimeTypes" || v.items[0].kind != isArray {
+		return false
+	}
+	return len(v.items[0].items) <= 8 && !slices.ContainsFunc(v.items[0].items, func(t value) bool {
+		return t.kind != isString || !mediaType.MatchString(t.text)
+	})
 }
