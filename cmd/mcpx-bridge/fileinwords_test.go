@@ -1,0 +1,21 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+)
+
+// Whoever saved a policy file about which nobody is asked reads why it does not count, and
+// what to do.
+func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {
+	r := &bridge.Record{Event: "reload_decided", Verdict: "deny", Reason: "too_large", Count: 20000}
+	if got := inWords(r); !strings.Contains(got, "20000 ways") || !strings.Contains(got, "smaller steps, or restart the bridge") {
+		t.Error(got)
+	}
+	if levelOf(r) != slog.LevelWarn {
+		t.Error(levelOf(r))
+	}
+}
