@@ -43,7 +43,17 @@ func (p *person) lure(d dice, of said) {
 		p.w.people[i].turnDown(d, s)
 		if s.tool == of.tool && p.w.joins(withdraw, .4) {
 			p.w.takesBack(of.id)
+			p.w.takenUpYet(of)
 		}
+	}
+}
+
+// takenUpYet lets others request what was taken back while somebody served it, when that
+// may have come to nothing.
+func (w *world) takenUpYet(of said) {
+	for w.joins(takeUp, .7) {
+		other := pick(w.luck, w.callers()...)
+		w.after(w.luck.between(4*time.Second, 15*time.Second), func() { other.takeUp(of) })
 	}
 }
 

@@ -299,6 +299,13 @@ func (w *world) justThen(l *letter, wait time.Duration) {
 	if w.strikes(cancel) {
 		w.after(wait+w.luck.between(0, 3*time.Second), func() { w.takeBack(l.original()) })
 	}
+	if w.check.changed(l.original().Tool) && w.joins(reload, .7) { // what a policy says of tools that have changed may be another now
+		w.after(w.luck.between(0, wait), func() {
+			if !w.vain(reload) {
+				w.reload()
+			}
+		})
+	}
 }
 
 // takeBack lets the caller of a call that somebody was asked about take it back.
