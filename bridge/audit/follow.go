@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // pollEvery is how often a file that is followed is looked at.
@@ -60,7 +62,7 @@ type follower struct {
 }
 
 func (f *follower) open(name string) error {
-	file, err := os.Open(name)
+	file, err := private.OpenRegular(name)
 	if err != nil {
 		return err
 	}

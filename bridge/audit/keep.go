@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // keep is the log's own goroutine: it syncs, closes files that are full, and
@@ -358,7 +360,7 @@ func (l *Log) set(file File, info fs.FileInfo, size int64) {
 }
 
 func endsRagged(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := private.OpenRegular(path)
 	if err != nil {
 		return false, err
 	}

@@ -213,7 +213,7 @@ func (m *memo) close() {
 // Memo is what the file beside the log at path says; the zero Note if there is
 // none, or one that cannot be read.
 func Memo(path string) (Note, error) {
-	f, err := os.Open(path + ".head")
+	f, err := private.OpenRegular(path + ".head")
 	if errors.Is(err, fs.ErrNotExist) {
 		return Note{}, nil
 	}

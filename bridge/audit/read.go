@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // maxLine is the longest line that is read; nothing we write is near it.
@@ -71,7 +72,7 @@ func Lines(files ...string) iter.Seq2[Line, error] {
 	}
 }
 
-func openFile(name string) (io.ReadCloser, error) { return os.Open(name) }
+func openFile(name string) (io.ReadCloser, error) { return private.OpenRegular(name) }
 
 func linesOf(file string, yield func(Line, error) bool) bool {
 	f, err := openFile(file)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // Found is what [Open] found in a log that was there already.
@@ -100,7 +102,7 @@ func recentFiles(files []string, since time.Time) ([]string, error) {
 
 // beginning reads the first record of a file; the zero header if there is none.
 func beginning(file string) (header, details, error) {
-	f, err := os.Open(file)
+	f, err := private.OpenRegular(file)
 	if err != nil {
 		return header{}, details{}, err
 	}

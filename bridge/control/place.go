@@ -105,7 +105,7 @@ func take(dir, id string) (*place, error) {
 // takeLock returns nil if another process has it. Closing the file gives it
 // back, and so does dying.
 func takeLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := private.Open(name, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ type File interface {
 type OS struct{}
 
 func (OS) Open(path string, flag int) (File, error) {
-	f, err := open(path, flag)
+	f, err := Open(path, flag)
 	if err != nil {
 		return nil, err // no File that is not nil and holds none
 	}

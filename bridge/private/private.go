@@ -18,10 +18,10 @@ var ErrForeign = errors.New("belongs to another user")
 // ErrOpen is in the error of what others may read or change: another mode helps.
 var ErrOpen = errors.New("others can get at")
 
-// Open opens a file for flag, and makes it with mode 0600 if flag says so. It
-// follows no symbolic link, and waits for nobody where path is a pipe. Whether
-// the file is ours alone, Closed says.
-func Open(path string, flag int) (*os.File, error) { return open(path, flag) }
+// Open opens a regular file for flag, and makes it with mode 0600 if flag says so. It
+// follows no symbolic link, and refuses what is no regular file: it waits for nobody
+// where path is a pipe. Whether the file is ours alone, Closed says.
+func Open(path string, flag int) (*os.File, error) { return regular(open(path, flag)) }
 
 // Closed refuses a file or directory that belongs to somebody else, or that
 // others may use.

@@ -82,7 +82,17 @@ func TestOpenFollowsNoLinkAndWaitsForNobody(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := private.Open(pipe, os.O_RDONLY); err == nil {
+	for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE} {
+		if _, err := private.Open(pipe, flag); err == nil || !strings.Contains(err.Error(), "is no regular file but a pipe") {
+			t.Errorf("a pipe, for %x: %v", flag, err)
+		}
+	}
+	if _, err := private.OpenRegular(pipe); err == nil || !strings.Contains(err.Error(), "is no regular file but a pipe") {
+		t.Errorf("a pipe: %v", err)
+	}
+	if f, err := private.OpenRegular(link); err != nil {
+		t.Error(err)
+	} else {
 		f.Close()
 	}
 	f, err := private.Open(name+".new", os.O_RDWR|os.O_CREATE)

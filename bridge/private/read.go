@@ -24,7 +24,7 @@ type Care struct {
 // is read: the opened file, not whatever bears its name a moment later. A pipe, a
 // socket or a device is refused and never waited for (FINDINGS C12, M5).
 func Read(path string, limit int64, care Care) ([]byte, error) {
-	f, err := openFollowing(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +32,6 @@ func Read(path string, limit int64, care Care) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file but %s", path, kindOf(info.Mode()))
 	}
 	if care.Check != nil {
 		if err := care.Check(path, info); err != nil {
@@ -47,6 +44,26 @@ func Read(path string, limit int64, care Care) ([]byte, error) {
 		}
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// OpenRegular opens a regular file for reading, whoever's it is, and follows symbolic
+// links. It waits for nobody: anything else than a regular file is refused.
+func OpenRegular(path string) (*os.File, error) { return regular(openFollowing(path)) }
+
+// regular passes on what was opened, and closes and refuses what is no regular file.
+func regular(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file but %s", f.Name(), kindOf(info.Mode()))
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 func kindOf(mode fs.FileMode) string {

@@ -28,6 +28,47 @@ func TestAPipeInPlaceOfAFileHoldsNobody(t *testing.T) {
 	})
 }
 
+// A pipe in the place of gateway.lock held each command past any number of SIGTERMs, and
+// one in the place of the record, of its note or of a file that is full those that read it.
+func TestAPipeInThePlaceOfTheLockIsWaitedFor(t *testing.T) {
+	home := t.TempDir()
+	state := filepath.Join(home, "mcpx-bridge")
+	pipe := func(name string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(state, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(filepath.Join(state, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func(code int, args ...string) {
+		t.Helper()
+		got, out, errs := typed(t, home, args...)
+		if got != code || !strings.Contains(out+errs, "is no regular file but a pipe") {
+			t.Errorf("%q: exit code %d\n%s%s", args, got, out, errs)
+		}
+	}
+	pipe("gateway.lock")
+	for _, args := range [][]string{{"run", "--", "true"}, {"who"}, {"tools"}, {"doctor"}} {
+		told(exitFailed, args...)
+	}
+	pipe("audit/a.jsonl")
+	pipe("audit/b.jsonl.head")
+	pipe("audit/c.jsonl.head")
+	for _, name := range []string{"b.jsonl", "d.jsonl"} {
+		if err := os.WriteFile(filepath.Join(state, "audit", name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"show", "a"}, {"follow", "a"}, {"verify", "a"}, {"verify", "b"}, {"verify", "c"}} {
+		told(exitFailed, append([]string{"audit"}, args...)...)
+	}
+	told(exitAudit, "run", "--gateway", "ws://127.0.0.1:1", "--id", "b", "--", "true")
+	pipe("audit/d.jsonl.key")
+	told(exitAudit, "run", "--gateway", "ws://127.0.0.1:1", "--id", "d", "--", "true")
+}
+
 // What a configuration says is run in our name, and a policy decides what runs
 // (FINDINGS M5).
 func TestAFileThatOthersCanChangeIsNotTaken(t *testing.T) {

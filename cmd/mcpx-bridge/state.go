@@ -134,9 +134,6 @@ func (d stateDir) read(name string) ([]byte, error) {
 		return nil, fail(exitFailed, plainFiles, "state directory: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil, fail(exitFailed, plainFiles, "state directory: %s is no plain file", f.Name())
-	}
 	if err := yoursAlone(f); err != nil {
 		return nil, fail(exitFailed, "chmod 600 "+f.Name(), "state directory: %w", err)
 	}
@@ -176,7 +173,7 @@ const hostLock = "gateway.lock"
 // lock takes what a file stands for. It returns nil if another process has it.
 // Closing the file gives it back, and so does dying.
 func (d stateDir) lock(name string) (*os.File, error) {
-	f, err := os.OpenFile(d.file(name), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := private.Open(d.file(name), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fail(exitFailed, plainFiles, "state directory: %w", err)
 	}
@@ -195,12 +192,12 @@ func (d stateDir) lock(name string) (*os.File, error) {
 // hosted reports whether some process holds the lock, so that what the listing
 // says is true. It disturbs nobody: it asks for a shared lock and lets go.
 func (d stateDir) hosted() (bool, error) {
-	f, err := os.Open(d.file(hostLock))
+	f, err := private.Open(d.file(hostLock), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("state directory: %w", err)
+		return false, fail(exitFailed, plainFiles, "state directory: %w", err)
 	}
 	defer f.Close()
 	free, err := private.Lock(f, false)
