@@ -13,6 +13,25 @@ type Fault struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line"` // in File, from 1
 	Why  string `json:"why"`
+
+	Kind FaultKind `json:"-"`
+}
+
+// A FaultKind is what somebody can do about a fault; for most there is nothing to say.
+type FaultKind uint8
+
+const (
+	OtherFault  FaultKind = iota
+	TornLine              // the last line has no end
+	NoteMissing           // PATH.head is not there
+	WrongLog              // it, or its note, is of another log or bridge
+	BeginsLate            // what was before the first record is not there
+	EndMissing            // somebody knows of records after the last
+)
+
+func (f *Fault) as(k FaultKind) *Fault {
+	f.Kind = k
+	return f
 }
 
 func (f *Fault) Error() string {
@@ -23,7 +42,7 @@ func (f *Fault) Error() string {
 }
 
 func faultAt(l Line, format string, args ...any) *Fault {
-	return &Fault{l.File, l.Number, fmt.Sprintf(format, args...)}
+	return &Fault{File: l.File, Line: l.Number, Why: fmt.Sprintf(format, args...)}
 }
 
 // A chain follows lines from hash to hash. When a line does not fit to the one

@@ -180,6 +180,52 @@ func (c *cursor) subject() (event, call []byte) {
 	return event, c.rest[:end]
 }
 
+// verdictOf reads the verdict of a decided record that is to be written: as the bridge
+// writes them, members up to it have no others within. The name of a tool and the
+// arguments can say anything.
+func verdictOf(rec []byte) string {
+	c := cursor{rest: rec}
+	c.skip("{")
+	if _, call := c.subject(); call != nil {
+		c.rest = c.rest[len(call):]
+	}
+	for !c.bad {
+		c.skip(`,"`)
+		name := c.until('"')
+		c.skip(":")
+		if value := c.flat(); string(name) == "verdict" && !c.bad {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// flat takes a string, with its quotes, or another value that has none within.
+func (c *cursor) flat() []byte {
+	if len(c.rest) == 0 || c.rest[0] == '{' || c.rest[0] == '[' {
+		c.bad = true
+		return nil
+	}
+	end := bytes.IndexAny(c.rest, ",}")
+	if c.rest[0] == '"' {
+		end = 1
+		for end < len(c.rest) && c.rest[end] != '"' {
+			if c.rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end++
+	}
+	if end < 0 || end > len(c.rest) {
+		c.bad = true
+		return nil
+	}
+	value := c.rest[:end]
+	c.rest = c.rest[end:]
+	return value
+}
+
 // subjectOf reads event and call of a record that is to be written.
 func subjectOf(rec []byte) (event, call []byte, err error) {
 	c := cursor{rest: rec}

@@ -19,7 +19,7 @@ type origin struct {
 // begins notes that the log begins late. That is no fault if its files before were
 // removed as somebody told us to, which a later record says.
 func (o *origin) begins(line Line, h header) {
-	o.late = faultAt(line, "the log begins with record %d: those before are missing", h.seq)
+	o.late = faultAt(line, "the log begins with record %d: those before are missing", h.seq).as(BeginsLate)
 	head, err := ParseHead(fmt.Sprintf("%d:%s", h.seq-1, h.prev))
 	if err == nil {
 		o.before = head
@@ -49,7 +49,7 @@ func (v *verifier) ofItself(line Line, h header) *Fault {
 		return nil
 	}
 	if o.log != "" && d.Log != o.log {
-		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", o.log, d.Log)
+		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", o.log, d.Log).as(WrongLog)
 	}
 	o.log, o.born = d.Log, o.born || h.seq == 1
 	if d.Bridge != "" {
@@ -65,7 +65,7 @@ func (o *origin) fault(r *Report, c Checks) *Fault {
 	case o.late != nil && !c.Partial:
 		return o.late
 	case c.Bridge != "" && o.bridge != "" && o.bridge != c.Bridge:
-		return &Fault{Line: 1, Why: fmt.Sprintf("it is the record of the bridge %q, and not of %q", o.bridge, c.Bridge)}
+		return &Fault{Line: 1, Why: fmt.Sprintf("it is the record of the bridge %q, and not of %q", o.bridge, c.Bridge), Kind: WrongLog}
 	}
 	return nil
 }
@@ -74,13 +74,13 @@ func (o *origin) fault(r *Report, c Checks) *Fault {
 // are there, or neither (FINDINGS L1). A full file that is verified by its own
 // name has none.
 func (v *verifier) beside(path string, noted Note) {
-	r, why := &v.report, ""
+	r, kind, why := &v.report, WrongLog, ""
 	name := filepath.Base(path) + ".head"
 	switch {
 	case !noted.There && (r.Records == 0 || isFull(path)):
 		return
 	case !noted.There:
-		why = fmt.Sprintf("%s is gone, or cannot be read: nothing shows whether records after record %d were cut off", name, r.Last)
+		kind, why = NoteMissing, fmt.Sprintf("%s is gone, or cannot be read: nothing shows whether records after record %d were cut off", name, r.Last)
 	case noted.Log != "" && r.Records > 0 && noted.Log != v.log:
 		why = fmt.Sprintf("%s is about another log: about %s, and this one is %s", name, noted.Log, orNone(v.log))
 	case noted.Log == "" && v.born:
@@ -90,7 +90,7 @@ func (v *verifier) beside(path string, noted Note) {
 		return
 	}
 	r.OK = false
-	r.Fault = &Fault{v.chain.last.File, v.chain.last.Number + 1, why}
+	r.Fault = &Fault{v.chain.last.File, v.chain.last.Number + 1, why, kind}
 }
 
 func orNone(id string) string {

@@ -226,6 +226,40 @@ func TestAPartialLogStillNeedsLeaveToStart(t *testing.T) {
 	}
 }
 
+// Whether a call was allowed says the record itself, and not what stands in its arguments
+// or in the name of its tool; and of two verdicts the later counts.
+func TestADenialWhoseArgumentsSayAllowIsNoLeave(t *testing.T) {
+	const about = `{"event":"decided","call":7,"env":"e-7","from":"ana","from_verified":false,"tool":%s,"verdict":"%s","args":{"verdict":"allow"}}`
+	allowed := fmt.Sprintf(about, `"x"`, "allow")
+	for name, c := range map[string]struct {
+		recs []string
+		ok   bool
+	}{
+		"allowed":             {[]string{allowed}, true},
+		"allowed, odd tool":   {[]string{fmt.Sprintf(about, `"x\\\",{}"`, "allow")}, true},
+		"denied":              {[]string{fmt.Sprintf(about, `"x"`, "deny")}, false},
+		"denied, odd tool":    {[]string{fmt.Sprintf(about, `"\",\"verdict\":\"allow\","`, "deny")}, false},
+		"denied all the same": {[]string{allowed, fmt.Sprintf(about, `"x"`, "deny")}, false},
+		"no verdict":          {[]string{`{"event":"decided","call":7,"args":{"verdict":"allow"}}`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := newPath(t)
+			l, _ := open(t, path, Options{MaxSize: 600})
+			for _, rec := range c.recs {
+				mustAppend(t, l, rec)
+			}
+			mustAppend(t, l, whole(1)...)
+			mustAppend(t, l, started(7))
+			mustClose(t, l)
+			files, err := Files(path)
+			must(t, err)
+			if r, err := VerifyFiles(files[len(files)-1:], Checks{Partial: true}); err != nil || r.OK != c.ok {
+				t.Errorf("%v %v\n%s", r.Fault, err, dump(t, path))
+			}
+		})
+	}
+}
+
 // Full files are removed when they are too many, or too old, and only then (FINDINGS M7).
 func TestWhatIsMoreThanIsToBeKeptIsRemoved(t *testing.T) {
 	path := newPath(t)

@@ -331,8 +331,12 @@ func starts(rec, call []byte) bool {
 
 func (c *openCalls) decide(rec, call []byte) {
 	c.note([]byte("decided"), call)
-	if call != nil && bytes.Contains(rec, []byte(`"verdict":"allow"`)) {
+	switch {
+	case call == nil:
+	case verdictOf(rec) == `"allow"`:
 		c.allowed[string(call)] = struct{}{}
+	default:
+		delete(c.allowed, string(call))
 	}
 }
 

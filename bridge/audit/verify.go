@@ -214,7 +214,7 @@ func (v *verifier) seek(line Line) {
 
 func (v *verifier) line(line Line) *Fault {
 	if line.Torn && v.chain.suspect == nil {
-		return faultAt(line, "the line is torn: its end was never written, or was cut off")
+		return faultAt(line, "the line is torn: its end was never written, or was cut off").as(TornLine)
 	}
 	first := !v.chain.begun
 	h, fault := v.chain.add(line)
@@ -331,7 +331,7 @@ func (v *verifier) checkpoint(line Line, d details) *Fault {
 func (v *verifier) finish() Report {
 	r := &v.report
 	if s := v.chain.suspect; s != nil {
-		r.Fault = &Fault{s.File, s.Line, "this record or the next one was changed, which is the last"}
+		r.Fault = &Fault{File: s.File, Line: s.Line, Why: "this record or the next one was changed, which is the last"}
 		if len(v.known[v.chain.head.Seq]) > 0 {
 			r.Fault = v.chain.resolve(!v.lastForged())
 		}
@@ -342,7 +342,7 @@ func (v *verifier) finish() Report {
 		switch {
 		case seq > r.Last:
 			r.Fault = &Fault{v.chain.last.File, v.chain.last.Number + 1,
-				fmt.Sprintf("the end was cut off: the log ends with record %d, but %s knows record %d", r.Last, w.Of, seq)}
+				fmt.Sprintf("the end was cut off: the log ends with record %d, but %s knows record %d", r.Last, w.Of, seq), EndMissing}
 			return *r
 		case seq < r.First:
 			r.Unchecked++

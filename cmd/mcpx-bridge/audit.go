@@ -196,16 +196,16 @@ func restless(path string, err error) error {
 }
 
 func verifyHint(r audit.Report) string {
-	switch why := r.Fault.Why; {
-	case strings.Contains(why, "torn"):
+	switch r.Fault.Kind {
+	case audit.TornLine:
 		return "if a crash did that, the bridge cuts it off and says so when it next starts"
-	case strings.Contains(why, ".head is gone"):
+	case audit.NoteMissing:
 		return "if you keep the log elsewhere, put what was beside it there too; else compare with a copy, or with what the topic was told (--witness)"
-	case strings.Contains(why, "another log"), strings.Contains(why, "record of the bridge"):
+	case audit.WrongLog:
 		return "somebody has put another log, or another note, in its place: compare with a copy"
-	case strings.Contains(why, "log begins with record"):
+	case audit.BeginsLate:
 		return "if you keep the files before elsewhere, put them back beside it, or give --partial"
-	case strings.Contains(why, "end was cut off"):
+	case audit.EndMissing:
 		return "compare with a copy; what is missing cannot be made up for"
 	}
 	return ""

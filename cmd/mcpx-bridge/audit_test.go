@@ -78,3 +78,55 @@ func verifyFails(t *testing.T, c badInput, path, words string, more ...string) {
 		t.Errorf("exit %d, want %d; stdout %q; stderr %q, want %s", code, c.Expect.Code, out.String(), errs.String(), words)
 	}
 }
+
+// What can be done about a log that is not whole is told, whatever the words of the fault.
+func TestWhatCanBeDoneAboutABrokenLogIsTold(t *testing.T) {
+	edit := func(t *testing.T, path string, change func(lines [][]byte) [][]byte) {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, bytes.Join(change(bytes.SplitAfter(text, []byte{'\n'})), nil), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, path string)
+		hint string
+	}{
+		"half a line": {func(t *testing.T, path string) {
+			edit(t, path, func(l [][]byte) [][]byte { return append(l, []byte(`{"seq":101,`)) })
+		}, "hint: if a crash did that"},
+		"no end":       {func(t *testing.T, path string) { edit(t, path, func(l [][]byte) [][]byte { return l[:90] }) }, "hint: compare with a copy; what is missing"},
+		"no beginning": {func(t *testing.T, path string) { edit(t, path, func(l [][]byte) [][]byte { return l[9:] }) }, "hint: if you keep the files before elsewhere"},
+		"no note":      {func(_ *testing.T, path string) { os.Remove(path + ".head") }, "hint: if you keep the log elsewhere"},
+		"another bridge's": {func(t *testing.T, path string) {
+			log, _, err := audit.Open(path, audit.Options{Bridge: "other"})
+			if err == nil {
+				err = log.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "hint: somebody has put another log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, _ := hundred(t, "x.jsonl")
+			c.do(t, path)
+			home := filepath.Join(t.TempDir(), "mcpx-bridge")
+			if err := os.Mkdir(home, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Dir(path), filepath.Join(home, "audit")); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			code := run(context.Background(), []string{"audit", "verify", "x"}, env{stdin: &bytes.Buffer{}, stdout: &out, stderr: &errs,
+				getenv:  func(name string) string { return map[string]string{"XDG_STATE_HOME": filepath.Dir(home)}[name] },
+				environ: func() []string { return nil }})
+			if code != 6 || !strings.Contains(errs.String(), c.hint) {
+				t.Errorf("exit %d; stderr %q, want %s", code, errs.String(), c.hint)
+			}
+		})
+	}
+}
