@@ -371,7 +371,8 @@ func (p *program) clientFailure(err error) error {
 		} else {
 			p.print([]byte(visibleLines(string(e.Diff))))
 		}
-		return fail(exitFailed, e.Less+"\n--force brings back the whole file as it was before, without all that was written since, and keeps aside what is there now", "%w", err)
+		return fail(exitFailed, e.Less, "%w", err).
+			also("--force brings back the whole file as it was before, without all that was written since, and keeps aside what is there now")
 	}
 	if e, ok := errors.AsType[*install.Error](err); ok {
 		return fail(exitFailed, e.Hint, "%w", err)

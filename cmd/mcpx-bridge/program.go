@@ -191,7 +191,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 			args = args[:max(cmd.ArgsLenAtDash(), 0)]
 		}
 		if i := slices.Index(args, ""); i >= 0 {
-			return misused("is there a variable that the shell does not know?\nusage: "+cmd.UseLine(), "%s: argument %d is empty", commandName(cmd), i+1)
+			return misused(emptyHint, "%s: argument %d is empty", commandName(cmd), i+1).also("usage: " + cmd.UseLine())
 		}
 		return nil
 	}
@@ -213,6 +213,8 @@ func inUTF8(check cobra.PositionalArgs, flags ...string) cobra.PositionalArgs {
 		return check(cmd, args)
 	}
 }
+
+const emptyHint = "is there a variable that the shell does not know?"
 
 const tokenHint = "process lists are public: put the token into MCPX_AUTH_TOKEN, --token-file or --token-command"
 

@@ -176,11 +176,8 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	}
 	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
-		hint := "give them as JSON: '{\"key\":\"value\"}'"
-		if silent := c.absentees(); silent != "" {
-			hint = silent + "\n" + hint
-		}
-		return nil, fail(exitFailed, hint, "nobody here says what arguments %q takes", name)
+		return nil, fail(exitFailed, c.absentees(), "nobody here says what arguments %q takes", name).
+			also(`give them as JSON: '{"key":"value"}'`)
 	}
 	return given.withTypes(schemaTypes(c.tools[i].InputSchema))
 }

@@ -120,14 +120,14 @@ func (w *pursuit) show(o upshot) error {
 // those at whom it arrived late.
 func (w *pursuit) lapsed() error {
 	w.takeBack("timeout")
-	return fail(exitNoAnswer, w.longer("--ttl"), "nobody began %s in time", w.tool)
+	return w.longer("--ttl", "nobody began %s in time")
 }
 
 // giveUp takes the proposal back and says why.
 func (w *pursuit) giveUp(cause error) error {
 	reason, err := "no_longer_needed", fail(exitFailed, "", "withdrew %s", w.tool)
 	if errors.Is(cause, errNoAnswer) {
-		reason, err = "timeout", fail(exitNoAnswer, w.longer("--timeout"), "nobody did %s in time", w.tool)
+		reason, err = "timeout", w.longer("--timeout", "nobody did %s in time")
 		if w.begun() {
 			err = fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.tool)
 		}
@@ -143,13 +143,13 @@ func (w *pursuit) takeBack(reason string) {
 	}
 }
 
-// longer is what may help where nobody has begun.
-func (w *pursuit) longer(flag string) string {
-	hint := flag + " gives it longer"
+// longer is the failure where nobody has begun; format has a place for the tool.
+func (w *pursuit) longer(flag, format string) *failure {
+	f := fail(exitNoAnswer, flag+" gives it longer", format, w.tool)
 	if w.to == "" && len(w.offer.Preferred) == 0 {
-		hint += "\na bridge leaves alone what names nobody, unless its owner says otherwise: mcpx-bridge propose PEER " + w.tool
+		return f.also("a bridge leaves alone what names nobody, unless its owner says otherwise: mcpx-bridge propose PEER " + w.tool)
 	}
-	return hint
+	return f
 }
 
 func (w *pursuit) begun() bool {

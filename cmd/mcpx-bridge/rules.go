@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -153,7 +152,7 @@ func readPolicy(file string) ([]byte, error) {
 
 // policyError is exit 2 with the place and what was probably meant.
 func policyError(err error) error {
-	hint := ""
+	hint, more := "", ""
 	problems := problemsOf(err)
 	switch {
 	case err == nil:
@@ -161,7 +160,7 @@ func policyError(err error) error {
 	case len(problems) > 0:
 		hint = problems[0].Suggestion
 		if n := len(problems) - 1; n > 0 {
-			hint = strings.TrimSpace(fmt.Sprintf("%s\n%d more: mcpx-bridge policy check %s", hint, n, problems[0].File))
+			more = fmt.Sprintf("%d more: mcpx-bridge policy check %s", n, problems[0].File)
 		}
 		err = errors.New(problems[0].where())
 	case errors.Is(err, os.ErrNotExist):
@@ -169,7 +168,7 @@ func policyError(err error) error {
 	case errors.Is(err, private.ErrForeign):
 		hint = "who can change it decides what runs: give it to the user that runs the bridge (chown), or copy it to a folder of that user"
 	}
-	return misused(hint, "policy: %w", err)
+	return misused(hint, "policy: %w", err).also(more)
 }
 
 // watch reads the file again when it was saved, and when it is told to, until

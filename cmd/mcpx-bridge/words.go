@@ -48,11 +48,18 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.Err }
 
-// fail ends a command with an exit code and a sentence; hint may be empty.
+// fail ends a command with an exit code and a sentence; hint may be empty. It is one hint
+// whatever stands in it: names that others chose do, and a line break in one of them
+// begins no other.
 func fail(exit int, hint, format string, args ...any) *failure {
 	f := &failure{Exit: exit, Err: fmt.Errorf(format, args...)}
+	return f.also(hint)
+}
+
+// also adds one hint behind the others; it may be empty.
+func (f *failure) also(hint string) *failure {
 	if hint != "" {
-		f.Hint = strings.Split(hint, "\n")
+		f.Hint = append(f.Hint, hint)
 	}
 	return f
 }

@@ -7,7 +7,7 @@ type Error struct {
 	File         string
 	Line, Column int // from 1, columns in characters; 0 if it is about the whole file
 	Msg          string
-	Hint         string // what to do about it; may be ""
+	Hint         string // what to do about it; may be "". It is one, whatever names of the file stand in it
 	Absent       bool   // what is meant is not there, and may be elsewhere
 }
 
