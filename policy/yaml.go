@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -51,7 +52,11 @@ func parse(data []byte) (item, *LoadError) {
 	if err := readable(data); err != nil {
 		return item{}, err
 	}
-	f, failed := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // we find them ourselves
+	tokens := lexer.Tokenize(string(data))
+	if nested(tokens) > maxNesting {
+		return item{}, tooDeep()
+	}
+	f, failed := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // we find them ourselves
 	if failed != nil {
 		return item{}, syntaxError(failed)
 	}
@@ -73,28 +78,36 @@ func parse(data []byte) (item, *LoadError) {
 	return roots[0], nil
 }
 
-// The parser takes time without end for deeply nested files, so these are
-// turned away by a look from outside.
+// The parser takes time without end for deeply nested files, so these are turned away
+// by a look from outside.
 var manyDashes = regexp.MustCompile(`(?m)^[ \t]*(-[ \t]+){40}`)
 
-func readable(data []byte) *LoadError {
-	depth, deepest := 0, 0
-	for _, c := range data {
-		switch c {
-		case '[', '{':
+func tooDeep() *LoadError { return &LoadError{Message: "the file is nested too deeply"} }
+
+// nested is how deep the brackets stand in one another. Tokens are what the parser goes
+// by: a bracket within quotes or a comment is none.
+func nested(tokens token.Tokens) (deepest int) {
+	depth := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
 			depth++
 			deepest = max(deepest, depth)
-		case ']', '}':
-			depth--
+		case token.SequenceEndType, token.MappingEndType:
+			depth = max(0, depth-1)
 		}
 	}
+	return deepest
+}
+
+func readable(data []byte) *LoadError {
 	switch {
 	case len(data) > MaxFile:
 		return &LoadError{Message: fmt.Sprintf("the file has over %d bytes, more than a policy has", MaxFile)}
 	case !utf8.Valid(data):
 		return &LoadError{Message: "the file is not UTF-8"}
-	case deepest > maxNesting || manyDashes.Match(data):
-		return &LoadError{Message: "the file is nested too deeply"}
+	case manyDashes.Match(data):
+		return tooDeep()
 	}
 	return OneBreak(data)
 }
