@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -44,12 +45,13 @@ type Call struct {
 	Ended   bool // it has had its last word
 }
 
-// How many calls that ended are found of one participant, newest first: of those
-// that ran, which must not run again, and of those that did not. Nobody's are left
-// out for what another sent (FINDINGS M2).
+// How many calls that ended are found: of those that ran, which must not run again, as
+// many as a running bridge knows of one participant (replay.DefaultShare), and of those
+// that did not. What is known of one takes some 300 bytes until the caller has taken it.
 const (
-	mostRun     = 1 << 18
-	mostRefused = 1 << 12
+	mostRun        = 1 << 20
+	mostRefused    = 1 << 12 // of one participant
+	mostAllRefused = 1 << 18
 )
 
 // recall reads what is there, as far back as it matters.
@@ -62,7 +64,7 @@ func recall(path string, since time.Time, noted Note) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	r := recollection{since: since, noted: noted, calls: map[string]*Call{}}
+	r := recollection{since: since, noted: noted, calls: map[string]*Call{}, words: map[string]string{}}
 	r.open = newOpenCalls()
 	for _, file := range recent {
 		if err := r.read(file, file == path); err != nil {
@@ -136,6 +138,7 @@ type recollection struct {
 	first  uint64 // of the last file
 	calls  map[string]*Call
 	open   openCalls
+	words  map[string]string // names that many calls have, once each
 }
 
 // read takes one file. Only the last may have a torn line: it was written to
@@ -208,6 +211,9 @@ func (r *recollection) note(h header, text []byte) {
 	if err != nil {
 		return
 	}
+	for _, word := range []*string{&d.From, &d.Method, &d.Tool, &d.Via} {
+		*word = r.once(*word)
+	}
 	r.open.last = max(r.open.last, d.Last)
 	r.log = cmp.Or(d.Log, r.log)
 	for _, call := range d.Open {
@@ -221,6 +227,14 @@ func (r *recollection) note(h header, text []byte) {
 	if key != "" {
 		r.call(key, h).learn(h, d)
 	}
+}
+
+func (r *recollection) once(word string) string {
+	had, ok := r.words[word]
+	if !ok {
+		r.words[word], had = word, word
+	}
+	return had
 }
 
 func (r *recollection) call(key string, h header) *Call {
@@ -275,24 +289,42 @@ func (r *recollection) found() Found {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Env, b.Env))
 	}
 	slices.SortFunc(ended, older)
-	f.Calls = append(f.Calls, newestOfEach(ended)...)
+	f.Calls = append(f.Calls, newestOfEach(ended, map[bool]bound{true: {mostRun, mostRun}, false: {mostRefused, mostAllRefused}})...)
 	slices.SortFunc(f.Calls, older)
 	return f
 }
 
-// newestOfEach are the newest of each participant, in the order in which they were.
-func newestOfEach(ended []Call) (kept []Call) {
-	type share struct {
-		from string
-		ran  bool
-	}
-	taken := map[share]int{}
-	for _, c := range slices.Backward(ended) {
-		s, most := share{c.From, c.Started}, mostRefused
-		if c.Started {
-			most = mostRun
+// A bound is how many calls are found, of one participant and of all.
+type bound struct{ each, all int }
+
+// level is how many of each are found: where all are too many, those that have most
+// give way, and nobody's are left out for what another sent (FINDINGS M2).
+func (b bound) level(counts map[string]int) int {
+	return max(1, sort.Search(b.each, func(n int) bool {
+		sum := 0
+		for _, count := range counts {
+			sum += min(count, n+1)
 		}
-		if taken[s]++; taken[s] <= most {
+		return sum > b.all
+	}))
+}
+
+// newestOfEach are the newest of each participant, in the order in which they were. Where
+// there are more participants than calls may be found, the newest win.
+func newestOfEach(ended []Call, most map[bool]bound) (kept []Call) {
+	counts := map[bool]map[string]int{false: {}, true: {}}
+	for _, c := range ended {
+		counts[c.Started][c.From]++
+	}
+	left, level := map[bool]int{}, map[bool]int{}
+	for ran, b := range most {
+		left[ran], level[ran] = b.all, b.level(counts[ran])
+		clear(counts[ran])
+	}
+	for _, c := range slices.Backward(ended) {
+		taken := counts[c.Started]
+		if taken[c.From]++; taken[c.From] <= level[c.Started] && left[c.Started] > 0 {
+			left[c.Started]--
 			kept = append(kept, c)
 		}
 	}

@@ -3,12 +3,15 @@ package audit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 )
 
 // abandon lets go of a log as a crash does: no last record, nothing synced.
@@ -327,5 +330,58 @@ func TestNobodyPushesACallOutOfTheMemoryOfTheLog(t *testing.T) {
 	}
 	if n := len(found.Calls); n != 1+mostRefused {
 		t.Errorf("%d calls are remembered", n)
+	}
+}
+
+// As many calls are known after a restart as before it, those of many names together are
+// not without bound, and nobody's are left out for what others sent.
+func TestWhatIsKnownAgainAfterARestartIsBoundOverAllNames(t *testing.T) {
+	if mostRun != replay.DefaultShare {
+		t.Errorf("%d calls that ran are found again, and %d were known", mostRun, replay.DefaultShare)
+	}
+	of := func(runs ...string) (all []Call) { // "ana 3": three of ana's
+		for _, run := range runs {
+			var from string
+			var n int
+			fmt.Sscan(run, &from, &n)
+			for range n {
+				all = append(all, Call{From: from, Env: fmt.Sprint(len(all)), Started: true})
+			}
+		}
+		return all
+	}
+	var crowd []string
+	for i := range 30 {
+		crowd = append(crowd, fmt.Sprintf("n%d 1", i))
+	}
+	for name, c := range map[string]struct {
+		calls []Call
+		most  bound
+		want  string // how many of whom
+	}{
+		"room for all":      {of("ana 3", "bob 4"), bound{10, 10}, "ana 3 bob 4"},
+		"one has too many":  {of("ana 12"), bound{10, 10}, "ana 10"},
+		"each has a share":  {of("ana 5", "bob 9"), bound{4, 10}, "ana 4 bob 4"},
+		"others' flood":     {of("ana 2", "bob 900", "eve 900"), bound{10, 10}, "ana 2 bob 4 eve 4"},
+		"more names":        {of(append(crowd, "ana 5")...), bound{10, 10}, "ana 1 n21 1 n22 1 n23 1 n24 1 n25 1 n26 1 n27 1 n28 1 n29 1"},
+		"nothing to recall": {nil, bound{10, 10}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := newestOfEach(c.calls, map[bool]bound{true: c.most, false: {1, 1}})
+			counts := map[string]int{}
+			for i, k := range kept {
+				counts[k.From]++
+				if i > 0 && len(kept[i-1].Env) > len(k.Env) {
+					t.Error("they are out of order")
+				}
+			}
+			var got []string
+			for _, from := range slices.Sorted(maps.Keys(counts)) {
+				got = append(got, fmt.Sprint(from, " ", counts[from]))
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%v, want %s", got, c.want)
+			}
+		})
 	}
 }
