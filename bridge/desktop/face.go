@@ -39,15 +39,17 @@ const (
 
 // Bounds on what others can make us keep.
 const (
-	maxPages    = 50       // of one list
-	maxTools    = 512      // tools of one participant
-	maxListed   = 1000     // definitions of one list
-	maxTold     = 20       // of one list that are not offered, told by name
-	maxListSize = 4 << 20  // bytes of them
-	maxCalls    = 1000     // calls under way, or answered and not fetched
-	maxOpen     = 2000     // requests of the client under way
-	maxDialogs  = 8        // questions before the person at one time
-	maxShown    = 64 << 10 // bytes of a question in a client's dialog
+	maxPages    = 50        // of one list
+	MaxTools    = 512       // tools of one participant
+	maxListed   = 1000      // definitions of one list
+	maxTold     = 20        // of one list that are not offered, told by name
+	MaxListSize = 4 << 20   // bytes of them
+	maxCalls    = 1000      // calls under way, or answered and not fetched
+	maxOpen     = 2000      // requests of the client under way
+	maxDialogs  = 8         // questions before the person at one time
+	maxShown    = 64 << 10  // bytes of a question in a client's dialog
+	maxPeers    = 256 << 10 // bytes of what mcpx_peers says of all, the same for each
+	maxName     = 200       // bytes of a tool's name there
 )
 
 // A Face shows a topic to one client. It does no I/O and has no clock: the same

@@ -39,6 +39,7 @@ type present struct {
 	Peer   string     `json:"peer"`
 	Here   bool       `json:"here"`
 	Tools  []string   `json:"tools"`
+	Beside int        `json:"toolsBeside,omitempty"` // that there is no room for
 	Server *identity  `json:"server,omitempty"`
 	Seat   []string   `json:"seat,omitempty"`
 	Hidden []omission `json:"notOffered,omitempty"`
@@ -58,16 +59,21 @@ func (f *Face) callPeers(r *request, args []byte) {
 		list := []present{}
 		var text strings.Builder
 		for _, id := range f.ids() {
-			one, fits := f.present(id, strings.ToLower(wanted))
-			if !fits {
-				continue
+			if one, fits := f.present(id, strings.ToLower(wanted)); fits {
+				list = append(list, one)
 			}
-			list = append(list, one)
-			text.WriteString(clip(id, 80))
+		}
+		for i := range list {
+			one := &list[i]
+			one.fit(maxPeers / len(list))
+			text.WriteString(clip(one.Peer, 80))
 			if one.Server != nil {
 				fmt.Fprintf(&text, " (%s)", one.Server)
 			}
 			fmt.Fprintf(&text, ": %s\n", clip(strings.Join(one.Tools, ", "), 2000))
+			if one.Beside > 0 {
+				fmt.Fprintf(&text, "  %d more tools are not named here\n", one.Beside)
+			}
 			for _, line := range one.Seat {
 				fmt.Fprintf(&text, "  %s\n", line)
 			}
@@ -116,6 +122,28 @@ func (f *Face) present(id, wanted string) (one present, fits bool) {
 		one.More += p.lists[k].more
 	}
 	return one, true
+}
+
+// fit cuts names that are too long to be seen, and counts what goes beyond so many bytes
+// instead of naming it: what one peer lists must not keep a model from seeing the others.
+func (one *present) fit(room int) {
+	for i, name := range one.Tools {
+		if len(name) > maxName {
+			name = clip(name, maxName)
+			one.Tools[i] = name
+		}
+		if room -= len(name) + len(`"",`); room < 0 {
+			one.Tools, one.Beside = one.Tools[:i], len(one.Tools)-i
+			break
+		}
+	}
+	for i, o := range one.Hidden {
+		if room -= len(o.Kind) + len(o.Name) + len(o.Why) + len(`{"kind":"","name":"","why":""},`); room < 0 {
+			one.More += len(one.Hidden) - i
+			one.Hidden = one.Hidden[:i]
+			break
+		}
+	}
 }
 
 func (f *Face) callAny(r *request, args []byte) {

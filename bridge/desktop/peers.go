@@ -273,7 +273,8 @@ func (f *Face) listed(p *peer, k int, a Answered) {
 		f.listFailed(p, k, err.Error(), false)
 		return
 	}
-	if cursor != "" && !l.next.seen[cursor] && len(l.next.seen) < maxPages {
+	l.next.size += len(cursor) // which is kept too
+	if cursor != "" && !l.next.seen[cursor] && len(l.next.seen) < maxPages && l.next.size <= MaxListSize {
 		l.next.seen[cursor] = true
 		f.listPage(p, k, append(jsonrpc.AppendQuote([]byte(`{"cursor":`), cursor), '}'))
 		return
@@ -381,9 +382,9 @@ func (f *Face) readPage(p *peer, k int, result []byte) (cursor string, err error
 		case err != nil:
 			l.leaveOut(omission{kinds[k].one(), nameIn(raw, kinds[k].key), clip(err.Error(), 200)})
 		case slices.ContainsFunc(l.all, func(have definition) bool { return have.key == d.key }):
-		case k == tools && len(l.all) == maxTools:
-			l.leaveOut(omission{kinds[k].one(), clip(d.key, 80), fmt.Sprintf("at most %d tools of one participant are", maxTools)})
-		case len(l.all) == maxListed || l.size+len(raw) > maxListSize:
+		case k == tools && len(l.all) == MaxTools:
+			l.leaveOut(omission{kinds[k].one(), clip(d.key, 80), fmt.Sprintf("at most %d tools of one participant are", MaxTools)})
+		case len(l.all) == maxListed || l.size+len(raw) > MaxListSize:
 			l.leaveOut(omission{kinds[k].one(), clip(d.key, 80), "the list is longer than is taken; the rest is left out too"})
 			return "", nil
 		default:

@@ -163,6 +163,35 @@ func TestAParticipantHasALimitOfTools(t *testing.T) {
 	s.one(`"name":"t512","why":"at most 512 tools of one participant are"`, `"notOfferedBeside":68`, "68 more are not offered")
 }
 
+// Names of 240 KB were given to the model as they were, 7.7 MB at once.
+func TestPeersGaveTheModelNamesOfAnyLength(t *testing.T) {
+	lists := map[string][]string{"a": {tool("log")}, "z": {tool("read_file")}}
+	for i := range 15 {
+		lists["long"] = append(lists["long"], tool(fmt.Sprint("t", i, strings.Repeat("x", 120_000))))
+	}
+	for i := range 512 {
+		lists["many"] = append(lists["many"], tool(fmt.Sprintf("%0180d", i)))
+	}
+	s := newStage(t, desktop.Config{})
+	s.join(lists)
+	s.call(1, "mcpx_peers", `{}`)
+	line := s.one(`"tools":["log"]`, `"tools":["read_file"]`, `"toolsBeside":`, "more tools are not named here", "z: read_file")
+	if len(line) > 300<<10 {
+		t.Errorf("the model got %d bytes", len(line))
+	}
+}
+
+// A list whose cursors are long was gone through without end, and each was kept.
+func TestLongCursorsEndAList(t *testing.T) {
+	s := newStage(t, desktop.Config{})
+	s.meet(`{}`)
+	s.step(desktop.Seated{Me: "me", Topic: "lobby", Peers: []desktop.Peer{{ID: "fs"}}})
+	for i := range 3 {
+		s.answer(s.open("tools/list"), fmt.Sprintf(`{"tools":[%s],"nextCursor":"%d%s"}`, tool(fmt.Sprint("t", i)), i, strings.Repeat("x", 2_000_000)))
+	}
+	s.none("tools/list")
+}
+
 // mcpx_peers took any argument and heeded none (FINDINGS S17, seed 004).
 func TestPeersAreFoundByCapability(t *testing.T) {
 	s := newStage(t, desktop.Config{})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ const joinTime = 10 * time.Second
 type peer struct {
 	seat *topic.Seat
 	door *door
+	log  *slog.Logger // for a command that lists tools
 
 	onFrame func(e *wire.Envelope)      // sees everything received; may be nil
 	onAsk   func(e *wire.Envelope) bool // takes requests to us that it answers itself; may be nil
@@ -78,6 +80,7 @@ func (p *program) takeSeat(ctx context.Context, set func(*peer)) (*peer, error) 
 		return nil, err
 	}
 	q := newPeer(d)
+	q.log = p.log
 	if set != nil {
 		set(q)
 	}

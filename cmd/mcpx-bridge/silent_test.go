@@ -93,6 +93,43 @@ func TestToolsNamesWhoDidNotAnswer(t *testing.T) {
 	s.exits(0)
 }
 
+// Two hundred pages of 16 MiB were taken from one participant, 863 MB of memory.
+func TestTheToolsOfOneParticipantFilledTheMemory(t *testing.T) {
+	t.Parallel()
+	big := func(i int) string {
+		return fmt.Sprintf(`{"tools":[{"name":"t%d","description":%q}],"nextCursor":"%d"}`, i, strings.Repeat("x", 900<<10), i)
+	}
+	for _, args := range [][]string{{"tools", "--json"}, {"tools", "fs", "--json"}} {
+		g, s := participant(t, mew4, []string{"fs"}, args...)
+		for i := range 5 {
+			g.sees("tools/list", "fs")
+			g.answers("fs", "tools/list", big(i))
+			delete(g.names, "$tools/list-fs")
+		}
+		s.exits(0, "fs lists more than 512 tools, or more than 4 MiB: what comes from \"t4\" on is left out")
+		if n := len(s.events.text()); n < 3<<20 || n > 4<<20 {
+			t.Errorf("%d bytes are listed", n)
+		}
+	}
+
+	g, s := participant(t, mew4, []string{"fs"}, "call", "fs__last", "{}")
+	g.sees("tools/list", "fs")
+	var many []string
+	for i := range 600 {
+		many = append(many, fmt.Sprintf(`{"name":"t%d"}`, i))
+	}
+	g.answers("fs", "tools/list", `{"tools":[`+strings.Join(many, ",")+`],"nextCursor":"more"}`)
+	s.exits(1, "what comes from \"t512\" on is left out")
+
+	g, s = participant(t, mew4, []string{"fs"}, "tools")
+	for i := range 5 {
+		g.sees("tools/list", "fs")
+		g.answers("fs", "tools/list", fmt.Sprintf(`{"tools":[],"nextCursor":"%d%s"}`, i, strings.Repeat("x", 900_000)))
+		delete(g.names, "$tools/list-fs")
+	}
+	s.exits(0, "what comes from \"the next page\" on is left out")
+}
+
 // Native participants never answer a handshake: whoever called one waited for that
 // until its time was over (FINDINGS D3).
 func TestWhoNeverShakesHandsIsCalled(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -190,14 +191,14 @@ const maxPages = 200
 // errServesNone is why somebody who answers lists no tools.
 var errServesNone = errors.New("serves no tools")
 
-// tools lists a peer's tools, all pages of them. With an error come those of the
-// pages before.
+// tools lists a peer's tools, all pages of them, no more than serve takes of one. With an
+// error come those of the pages before.
 func (q *peer) tools(ctx context.Context, of string, as askTimes) ([]tool, error) {
 	if err := q.greet(ctx, of, as.greet); err != nil {
 		return nil, err
 	}
 	var all []tool
-	params, seen := []byte(nil), map[string]bool{}
+	params, seen, size := []byte(nil), map[string]bool{}, 0
 	for range maxPages {
 		a, err := q.askWithin(ctx, as.first, of, "tools/list", params)
 		if err != nil {
@@ -211,14 +212,29 @@ func (q *peer) tools(ctx context.Context, of string, as askTimes) ([]tool, error
 		if err != nil {
 			return all, err
 		}
-		all = append(all, page...)
+		for _, t := range page {
+			if size += len(t.Raw); len(all) == desktop.MaxTools || size > desktop.MaxListSize {
+				q.tellRest(of, t.Name)
+				return all, nil
+			}
+			all = append(all, t)
+		}
 		if next == "" || seen[next] {
+			return all, nil
+		}
+		if size += len(next); size > desktop.MaxListSize { // which is kept too
+			q.tellRest(of, "the next page")
 			return all, nil
 		}
 		seen[next] = true
 		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
 	}
 	return all, nil
+}
+
+// tellRest says from where on a list is not taken.
+func (q *peer) tellRest(of, from string) {
+	q.log.Warn(fmt.Sprintf("%s lists more than %d tools, or more than %d MiB: what comes from %s on is left out", of, desktop.MaxTools, desktop.MaxListSize>>20, text.Quote(from, 80)))
 }
 
 // askWithin is ask with a time of its own, 0 for none.
