@@ -234,7 +234,7 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 		defer unlock()
 	}
 	history := install.History{Dir: state.file("client")}
-	change, err := think(exe, at, history)
+	change, err := promptly(ctx, func() (*install.Change, error) { return think(exe, at, history) })
 	if err != nil {
 		return p.clientFailure(err)
 	}

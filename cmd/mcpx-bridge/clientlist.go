@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,11 +22,11 @@ keeps of it in its own file (scope local).
 With --json there is a line for every file that a client here could have.`,
 		Example: "  mcpx-bridge client list\n  mcpx-bridge client list --json",
 		Args:    arguments(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return p.listClients() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listClients(cmd.Context()) },
 	}
 }
 
-func (p *program) listClients() error {
+func (p *program) listClients(ctx context.Context) error {
 	m, err := p.machine()
 	if err != nil {
 		return err
@@ -34,7 +36,11 @@ func (p *program) listClients() error {
 		exe = "" // then those of our name are enough
 	}
 	rows, elsewhere := [][]string{{"CLIENT", "SCOPE", "MCPX", "BRIDGED", "OTHERS", "FILE"}}, []string(nil)
-	for _, f := range install.Survey(m, exe) {
+	all, err := promptly(ctx, func() ([]install.Found, error) { return install.Survey(m, exe), nil })
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
 		switch {
 		case p.s.JSON:
 			p.print(jsonLine(foundLine(f)))
@@ -53,7 +59,7 @@ func (p *program) listClients() error {
 		return nil
 	}
 	if len(elsewhere) > 0 {
-		p.log.Info("claude-code keeps servers of scope local for other directories too: " + strings.Join(elsewhere, ", "))
+		p.log.Info("claude-code keeps servers of scope local for other directories too: " + dashed(elsewhere))
 		p.log.Info("hint: they are listed, wrapped and unwrapped there")
 	}
 	return p.print(table(rows))
@@ -82,7 +88,32 @@ func dashed(names []string) string {
 	if len(names) == 0 {
 		return "-"
 	}
-	return strings.Join(names, ", ")
+	words := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return words
+}
+
+// promptly does what may take long with files that others wrote, and leaves it undone
+// when a signal comes: then the program ends. Nothing is written in it.
+func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type outcome struct {
+		is  T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		is, err := do()
+		done <- outcome{is, err}
+	}()
+	select {
+	case o := <-done:
+		return o.is, o.err
+	case <-ctx.Done():
+		var none T
+		return none, fail(exitFailed, "", "%w", context.Cause(ctx))
+	}
 }
 
 // A foundServer is one of the servers in a line of client list --json.

@@ -221,6 +221,9 @@ func (p Place) read(v Verb, server string) (*Change, document, error) {
 	if c.file, c.before, err = load(p.File); err != nil {
 		return nil, document{}, err
 	}
+	if p.Scope == Project && len(c.before.raw) > maxShared {
+		return nil, document{}, &Error{File: p.File, Msg: fmt.Sprintf("it has over %d bytes, more than a file of a directory's servers has", maxShared)}
+	}
 	d, err := p.Client.open(c.before.raw, p.keys())
 	return c, d, p.named(err)
 }

@@ -53,10 +53,10 @@ type slot struct {
 	remote bool // it has an address and no command
 
 	entry   Entry
-	command span   // the value
-	args    *list  // nil if there is none
-	lead    string // what stands between the command and a member behind it
-	wrong   string // why it cannot be edited; "" if it can
+	command span          // the value
+	args    *list         // nil if there is none
+	lead    func() string // what stands between the command and a member behind it; to find it takes as long as the line before it is
+	wrong   string        // why it cannot be edited; "" if it can
 }
 
 // A list is the arguments of a slot.
@@ -94,7 +94,7 @@ func (s slot) put(f form, text []byte, e Entry, front int) []edit {
 		if len(e.Args) == 0 {
 			return edits
 		}
-		return append(edits, insert(s.command.to, s.lead+f.assign("args")+bracketed(e.Args)))
+		return append(edits, insert(s.command.to, s.lead()+f.assign("args")+bracketed(e.Args)))
 	}
 	if slices.Equal(s.entry.Args, e.Args) {
 		return edits // however they are laid out

@@ -36,6 +36,9 @@ func readJSON(text []byte, way keys) (page, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return p, nil
 	}
+	if at := tooDeep(text); at >= 0 {
+		return nil, wrongAt(text, at, "more than %d brackets stand in one another here", maxNesting)
+	}
 	root, err := hujson.Parse(text)
 	if whole, ok := hujson.Parse(ended(text)); err != nil && ok == nil {
 		root, err = whole, nil
@@ -152,9 +155,11 @@ func (p *jsonPage) fill(s *slot, v *hujson.Value, key string) {
 		return
 	}
 	s.entry.Command, s.command = text.String(), span{command.Value.StartOffset, command.Value.EndOffset}
-	s.lead = ", "
-	if white, alone := indent(p.text, command.Name.StartOffset); alone {
-		s.lead = "," + newline(p.text) + white
+	s.lead = func() string {
+		if white, alone := indent(p.text, command.Name.StartOffset); alone {
+			return "," + newline(p.text) + white
+		}
+		return ", "
 	}
 	if args != nil {
 		p.fillArgs(s, &args.Value)

@@ -17,6 +17,7 @@ type tomlPage struct {
 	key    string
 	closed bool // the servers are one inline table, to which nothing can be added
 	all    []*slot
+	named  map[string]*slot
 }
 
 func (p *tomlPage) slots() []slot {
@@ -32,20 +33,20 @@ func (p *tomlPage) slots() []slot {
 
 // slot returns the one of a name; a server may be written in several places.
 func (p *tomlPage) slot(name string, at int) *slot {
-	for _, s := range p.all {
-		if s.name == name {
-			return s
-		}
+	s := p.named[name]
+	if s == nil {
+		s = &slot{name: name, at: at}
+		p.named[name] = s
+		p.all = append(p.all, s)
 	}
-	p.all = append(p.all, &slot{name: name, at: at})
-	return p.all[len(p.all)-1]
+	return s
 }
 
 func (p *tomlPage) way() []string { return []string{p.key} }
 
 func readTOML(text []byte, way keys) (page, error) {
 	key := way[0][0]
-	p := &tomlPage{text: text, key: key}
+	p := &tomlPage{text: text, key: key, named: map[string]*slot{}}
 	tree, err := treeTOML(text) // the whole of TOML's rules, such as nothing being there twice
 	if err != nil {
 		return nil, notTOML(err)
@@ -125,10 +126,12 @@ func (p *tomlPage) field(s *slot, key string, kv *unstable.Node, inline bool) {
 			return
 		}
 		s.entry.Command, s.command = string(v.Data), rawSpan(v)
-		s.lead = ", "
-		if !inline { // the same dotted key, should it be one
-			white, _ := indent(p.text, whole.from)
-			s.lead = newline(p.text) + white + string(p.text[whole.from:last.from])
+		s.lead = func() string {
+			if inline {
+				return ", "
+			}
+			white, _ := indent(p.text, whole.from) // the same dotted key, should it be one
+			return newline(p.text) + white + string(p.text[whole.from:last.from])
 		}
 	case "args":
 		p.args(s, v, span{p.valueStart(last.to), whole.to})

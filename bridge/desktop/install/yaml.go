@@ -9,6 +9,7 @@ import (
 
 	goccy "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 )
 
@@ -19,6 +20,7 @@ type yamlPage struct {
 	lines []int // where each begins
 	key   string
 	all   []slot
+	seen  struct{ line, column, at int } // the place that was asked for last
 
 	table *ast.MappingValueNode // nil: there are no servers
 	next  int                   // where what follows the servers begins: the next key, or the end
@@ -39,7 +41,11 @@ func readYAML(text []byte, way keys) (page, error) {
 		return nil, wrongAt(text, at, "a line ends in a carriage return alone here")
 	}
 	// The parser counts \r\n twice in places, so it is not shown any.
-	file, err := parser.ParseBytes(unix(text), 0)
+	tokens := lexer.Tokenize(string(unix(text)))
+	if err := bounded(tokens); err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, notYAML(err)
 	}
@@ -115,12 +121,14 @@ func (p *yamlPage) offsetOf(line, column int) int {
 	if line < 1 || line > len(p.lines) {
 		return len(p.text)
 	}
-	at := p.lines[line-1]
-	for range column - 1 {
-		_, n := utf8.DecodeRune(p.text[at:])
-		at += n
+	if line != p.seen.line || column < p.seen.column {
+		p.seen.line, p.seen.column, p.seen.at = line, 1, p.lines[line-1]
 	}
-	return at
+	for ; p.seen.column < column; p.seen.column++ {
+		_, n := utf8.DecodeRune(p.text[p.seen.at:])
+		p.seen.at += n
+	}
+	return p.seen.at
 }
 
 func mapping(n ast.Node) (pairs []*ast.MappingValueNode, flow, ok bool) {
@@ -215,10 +223,12 @@ func (p *yamlPage) command(s *slot, f *ast.MappingValueNode, flow bool) {
 		return
 	}
 	s.wrong, s.entry.Command, s.command = "", text, at
-	s.lead = ", "
-	if !flow {
+	s.lead = func() string {
+		if flow {
+			return ", "
+		}
 		key := p.offset(f.Key)
-		s.lead = newline(p.text) + strings.Repeat(" ", key-lineStart(p.text, key))
+		return newline(p.text) + strings.Repeat(" ", key-lineStart(p.text, key))
 	}
 }
 
