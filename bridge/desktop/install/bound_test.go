@@ -11,9 +11,10 @@ import (
 
 // A file that came with a repository took minutes, gigabytes, or the program with it.
 func TestFilesThatWouldCostTooMuchAreRefused(t *testing.T) {
-	bomb := "a: &a [x, x]\n"
+	var bomb strings.Builder
+	bomb.WriteString("a: &a [x, x]\n")
 	for c := 'b'; c < 'j'; c++ {
-		bomb += fmt.Sprintf("%c: &%c [*%c, *%c]\n", c, c, c-1, c-1)
+		bomb.WriteString(fmt.Sprintf("%c: &%c [*%c, *%c]\n", c, c, c-1, c-1))
 	}
 	for name, c := range map[string]struct {
 		client string
@@ -28,7 +29,7 @@ func TestFilesThatWouldCostTooMuchAreRefused(t *testing.T) {
 		"a project's size":     {"cursor", install.Project, `{"a":"` + strings.Repeat("x", 4<<20) + `"}`, "it has over 4194304 bytes"},
 		"toml":                 {"codex", install.User, "a = " + strings.Repeat("[", 1<<20), "this is no TOML"},
 		"yaml, brackets":       {"goose", install.User, "a: " + strings.Repeat("[", 80<<10), "more than 100 brackets"},
-		"yaml, aliases":        {"goose", install.User, bomb, "there are more than 10 aliases"},
+		"yaml, aliases":        {"goose", install.User, bomb.String(), "there are more than 10 aliases"},
 		"yaml, words":          {"goose", install.User, strings.Repeat("# x\n", 30_000), "it has more than 20000 words"},
 	} {
 		s := newStage(t, c.client, c.scope)
