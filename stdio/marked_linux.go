@@ -41,6 +41,23 @@ func marked(mark string) (bearing []relative, within bool) {
 	return bearing, within
 }
 
+// Marks are all marks that any process bears, found in one pass over them all.
+func Marks() map[string]bool {
+	all := map[string]bool{}
+	for _, p := range processes() {
+		if p.ended {
+			continue
+		}
+		environ, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+		for one := range bytes.SplitSeq(environ, []byte{0}) {
+			if mark, ok := bytes.CutPrefix(one, []byte(MarkVar+"=")); ok {
+				all[string(mark)] = true
+			}
+		}
+	}
+	return all
+}
+
 // bears reports whether a process was started with a variable of its environment.
 func bears(pid int, variable []byte) bool {
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")

@@ -46,8 +46,16 @@ func (d *doctor) leftovers() {
 	if err != nil {
 		return
 	}
-	for _, f := range home.families("") {
-		pids, _ := stdio.Marked(f.mark)
+	var borne map[string]bool
+	all := home.families("")
+	if len(all) > 0 {
+		borne = stdio.Marks()
+	}
+	for _, f := range all {
+		var pids []int
+		if borne[f.mark] {
+			pids, _ = stdio.Marked(f.mark)
+		}
 		f.close()
 		if len(pids) > 0 {
 			d.report("leftovers", "a bridge "+f.id+" was killed, and what its server had started still runs", nil,

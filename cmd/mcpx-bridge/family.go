@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -29,15 +30,13 @@ const (
 // adopt gives a server that is about to be started the mark of this run, having ended what
 // an earlier one of the same id has left. leave is for when that server is gone. Where there is
 // no place to keep a mark there is none.
-func (p *program) adopt(id string, o *stdio.Options) (leave func()) {
+func (p *program) adopt(ctx context.Context, id string, o *stdio.Options) (leave func()) {
 	leave = func() {}
 	state, err := stateHome(p.getenv)
 	if !stdio.FindsMarked || !o.Sweep || len(o.Args) == 0 || err != nil || state.open() != nil {
 		return leave
 	}
-	for _, f := range state.families(id) {
-		p.endFamily(f)
-	}
+	p.endFamilies(ctx, state.families(id))
 	mark, file, err := state.newFamily(id)
 	if err != nil {
 		p.log.Debug("what the server leaves running cannot be found again", "error", err)
@@ -118,10 +117,30 @@ func hasName(f *os.File) bool {
 	return err == nil && os.SameFile(ours, there)
 }
 
+// endFamilies ends what runs that were killed have left. There may be very many of which
+// nothing is left: all processes are looked at once for all of them.
+func (p *program) endFamilies(ctx context.Context, all []family) {
+	var borne map[string]bool
+	if len(all) > 0 {
+		borne = stdio.Marks()
+	}
+	for _, f := range all {
+		switch {
+		case ctx.Err() != nil:
+			f.close()
+		case borne[f.mark] || p.within(f): // of ourselves nobody may be able to read it
+			p.endFamily(f)
+		default:
+			os.Remove(f.file.Name())
+			f.close()
+		}
+	}
+}
+
 // endFamily ends what a run that was killed has left, and forgets its mark.
 func (p *program) endFamily(f family) {
 	defer f.close()
-	if slices.Contains(p.environ(), stdio.MarkVar+"="+f.mark) {
+	if p.within(f) {
 		return // our own caller is one of them
 	}
 	if ended := stdio.EndMarked(f.mark); len(ended) > 0 {
@@ -130,4 +149,9 @@ func (p *program) endFamily(f family) {
 	if left, _ := stdio.Marked(f.mark); len(left) == 0 {
 		os.Remove(f.file.Name())
 	}
+}
+
+// within reports whether we were started by what a family's server has started.
+func (p *program) within(f family) bool {
+	return slices.Contains(p.environ(), stdio.MarkVar+"="+f.mark)
 }

@@ -64,7 +64,7 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 	if p.s.GateHost {
 		pt.seal = "mcpx-" + rand.Text() + "-"
 	}
-	defer p.adopt(cmp.Or(p.s.ID, t.id()), &checked.launch)()
+	defer p.adopt(ctx, cmp.Or(p.s.ID, t.id()), &checked.launch)()
 	leave, err := pt.meetHost(checked.launch)
 	defer leave()
 	if err != nil {

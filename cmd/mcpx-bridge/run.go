@@ -157,7 +157,7 @@ func (p *program) bridge(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	defer p.adopt(cmp.Or(p.s.ID, t.id()), &b.launch)()
+	defer p.adopt(ctx, cmp.Or(p.s.ID, t.id()), &b.launch)()
 	b.server = stdio.New(b.launch)
 	if err := b.takePlace(ctx); err != nil {
 		b.abandon()
