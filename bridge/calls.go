@@ -70,6 +70,9 @@ type call struct {
 	then   func(m *jsonrpc.Message) // for a request of our own; m is nil if it was not answered in time
 	host   bool                     // it is the client's own, see host.go
 	silent bool                     // the caller has had its answer, or wants none
+	left   bool                     // the caller left while it was open
+
+	progress progressing
 }
 
 // Bounds on what a participant can make us remember of one request.
@@ -359,6 +362,7 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 // deliver sends the server's answer to the caller: the caller's id in place of
 // ours, and every other byte as the server wrote it.
 func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
+	e.passLast(c)
 	e.settle(c)
 	e.ledger.Commit(c.hold)
 	e.noteSubscription(c, m)
@@ -417,6 +421,8 @@ func (c *call) tool() string {
 // settle ends a call for its caller.
 func (e *Engine) settle(c *call) {
 	e.keepInMind(c)
+	e.alarms.stop(c.progress.alarm)
+	c.progress = progressing{}
 	e.calls.settle(c)
 }
 
@@ -455,6 +461,7 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	if c.from == "" || c.silent {
 		return
 	}
+	e.passLast(c)
 	e.settle(c)
 	switch r.Executed {
 	case No:

@@ -137,7 +137,7 @@ func NewEngine(c Config) *Engine {
 		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
 		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
-		server: server{why: "has not started yet", retry: time.Second, subscribers: map[string]map[string]bool{}},
+		server: server{why: "has not started yet", retry: time.Second},
 		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
 			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),

@@ -83,11 +83,7 @@ func (e *Engine) staysHere(c *call) bool { return e.hosted && c.method == "resou
 
 // unsubscribed ends a participant's subscription.
 func (e *Engine) unsubscribed(c *call, id []byte) {
-	if who := e.server.subscribers[c.key]; who != nil {
-		if delete(who, c.from); len(who) == 0 {
-			delete(e.server.subscribers, c.key)
-		}
-	}
+	e.server.subscribers.remove(c.key, c.from)
 	done, err := jsonrpc.Parse(jsonrpc.AppendResult(nil, id, nil), jsonrpc.Passed)
 	if err != nil {
 		panic(err) // it is our own, with an id of our own

@@ -12,6 +12,16 @@ type lostAnswer struct {
 	among  []uint64 // the calls that were at the server then and still are, in order
 }
 
+// newest is the last call that it may have been for, 0 if there is none left. Of two
+// lost answers the one whose newest call is older may have been for no call that the
+// other cannot have been for: each set has all calls that were there and still are.
+func (l *lostAnswer) newest() uint64 {
+	if len(l.among) == 0 {
+		return 0
+	}
+	return l.among[len(l.among)-1]
+}
+
 // lostMost bounds how many lost answers are remembered. Beyond it the oldest is
 // forgotten, and whose it was has to wait out its time.
 const lostMost = 8
@@ -39,7 +49,9 @@ func (e *Engine) answerLost(reason string) {
 func (e *Engine) stillLost(number uint64) {
 	for i := range e.calls.lost {
 		l := &e.calls.lost[i]
-		l.among = slices.DeleteFunc(slices.Clone(l.among), func(n uint64) bool { return n == number })
+		if at, has := slices.BinarySearch(l.among, number); has {
+			l.among = slices.Delete(l.among, at, at+1)
+		}
 	}
 	e.attribute()
 }
@@ -48,9 +60,7 @@ func (e *Engine) stillLost(number uint64) {
 // theirs: those of a set for which as many were lost as are in it.
 func (e *Engine) attribute() {
 	for _, l := range e.calls.lost {
-		within := func(other lostAnswer) bool {
-			return !slices.ContainsFunc(other.among, func(n uint64) bool { return !slices.Contains(l.among, n) })
-		}
+		within := func(other lostAnswer) bool { return other.newest() <= l.newest() }
 		certain := 0
 		for _, other := range e.calls.lost {
 			if within(other) {

@@ -1,6 +1,9 @@
 package bridge
 
 import (
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -128,4 +131,106 @@ func TestALostAnswerIsNoneOfTheClientsOwn(t *testing.T) {
 	if !s.engine.OwnsHostCall([]byte(`1`)) {
 		t.Error("the client's call has ended with it")
 	}
+}
+
+// Sets of calls were compared with each other number by number, so that each end of a call
+// of a full server with eight lost answers took long. Whose the lost ones were is known
+// when as many calls are left.
+func TestLostAnswersOfAFullServerHeldTheEngine(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.engine.maxCalls = 1024
+	var ids []string
+	for i := range 1024 {
+		s.call("bob"+strconv.Itoa(i%64), "e"+strconv.Itoa(i), strconv.Itoa(i), "read_file", `{"path":"a"}`)
+		ids = append(ids, s.lastID())
+	}
+	for i := range 100 {
+		s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: i + 1})
+	}
+	s.frames = nil
+	for _, id := range ids[:1024-lostMost-1] {
+		s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+	}
+	if n := len(s.frames); n != 1024-lostMost-1 || strings.Contains(strings.Join(s.frames, ""), "-31008") {
+		t.Errorf("%d answers", n)
+	}
+	s.frames = nil
+	s.said(`{"jsonrpc":"2.0","id":` + ids[1024-lostMost-1] + `,"result":{}}`)
+	if n := strings.Count(strings.Join(s.frames, ""), "-31008"); n != lostMost || len(s.frames) != lostMost+1 {
+		t.Errorf("%d of %d answers are lost", n, len(s.frames))
+	}
+}
+
+// Of two lost answers one may have been for no call that the other cannot have been for, so
+// that the newest call of each tells which. Held against all sets as they are.
+func TestWhoseLostAnswersAreIsWhatTheSetsSay(t *testing.T) {
+	for seed := range uint64(100) {
+		dice := rand.New(rand.NewPCG(seed, 1))
+		s := newStage(t, "mcpx/v0.1")
+		s.engine.maxCalls = 100
+		var open []string          // ids at the server, by age
+		var lost []map[string]bool // which calls each may have been for
+		env := map[string]string{} // of each id
+		ends := func(id string) {
+			open = slices.DeleteFunc(open, func(o string) bool { return o == id })
+			for _, l := range lost {
+				delete(l, id)
+			}
+		}
+		for i := range 40 {
+			s.frames = nil
+			switch n := dice.IntN(4); {
+			case n < 2:
+				s.call("bob", "e"+strconv.Itoa(i)+".", strconv.Itoa(i), "read_file", `{"path":"a"}`)
+				open, env[s.lastID()] = append(open, s.lastID()), "e"+strconv.Itoa(i)+"."
+			case n == 2 && len(open) > 0:
+				id := open[dice.IntN(len(open))]
+				ends(id)
+				s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+			case n == 3 && len(open) > 0 && len(lost) < lostMost:
+				among := map[string]bool{}
+				for _, id := range open {
+					among[id] = true
+				}
+				lost = append(lost, among)
+				s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: i + 1})
+			}
+			var certain []string
+			for l := surelyLost(&lost); l != nil; l = surelyLost(&lost) {
+				for _, id := range slices.Sorted(maps.Keys(l)) {
+					certain = append(certain, id)
+					ends(id)
+				}
+			}
+			all := strings.Join(s.frames, "")
+			for _, id := range certain {
+				if !strings.Contains(all, `"`+env[id]+`"`) {
+					t.Fatalf("seed %d: %s is not told that its answer is lost", seed, env[id])
+				}
+			}
+			if n := strings.Count(all, "-31008"); n != len(certain) {
+				t.Fatalf("seed %d: %d are told that theirs is lost, and of %d it is certain", seed, n, len(certain))
+			}
+		}
+	}
+}
+
+// surelyLost takes out a set for which as many answers were lost as are in it; nil: none.
+func surelyLost(lost *[]map[string]bool) map[string]bool {
+	for _, l := range *lost {
+		within := func(o map[string]bool) bool {
+			for id := range o {
+				if !l[id] {
+					return false
+				}
+			}
+			return true
+		}
+		rest := slices.DeleteFunc(slices.Clone(*lost), within)
+		if len(*lost)-len(rest) >= len(l) {
+			*lost = rest
+			return l
+		}
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func (c *call) withModified(payload []byte) []byte {
 		}
 		told = jsonrpc.AppendQuote(told, pointer)
 	}
-	return withMeta(payload, "mcpx/approval", append(told, `]}`...))
+	return withMeta(payload, approvalMeta, append(told, `]}`...))
 }
 
 // incomplete is the answer to a call with the mark that the record ends before

@@ -192,7 +192,7 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if len(m.Get(jsonrpc.ProgressToken)) > tokenMax {
 		return invalidParams("the progress token is longer than " + strconv.Itoa(tokenMax) + " bytes"), true
 	}
-	if subscription := env.Method == "resources/subscribe" || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
+	if subscription := env.Method == subscribes || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
 		return invalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
 	}
 	if env.Method == "prompts/get" && len(env.Key) > keyMax {
@@ -220,6 +220,8 @@ func (e *Engine) noRoom(c *call) (Refusal, bool) {
 		return busy("the bridge was asked to pause"), true
 	case e.full():
 		return atCapacity(), true
+	case c.method == subscribes:
+		return e.noPlace(c)
 	}
 	return Refusal{}, false
 }

@@ -138,9 +138,7 @@ func (e *Engine) gone(id string) {
 	delete(e.room.peers, id)
 	e.room.held.list(id, false)
 	e.note(Record{Event: "peer", ID: id, State: "left"})
-	for _, uri := range e.server.forgetSubscriber(id) {
-		e.unsubscribe(uri)
-	}
+	e.unsubscribeFor(id)
 	e.act(e.desk.Left(e.now, approval.Participant(id)))
 	e.live(e.book.Left(id))
 	e.withdrawFor(id)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -20,13 +19,15 @@ type server struct {
 	tools catalogue
 	lines uint64 // written so far, whether or not they were accepted
 
-	listing     bool                       // a tools/list of ours is under way
-	listAgain   bool                       // and the list has changed since
-	subscribers map[string]map[string]bool // resource URI -> participants
-	told        burst                      // its notifications
-	gathered    map[string]*gathering      // of its lists other than tools, by the method that says so
-	begun, read uint64                     // listings that were begun, and the last of them that was read or given up
-	changed     bool                       // it said that its tools have changed, and the topic does not know yet
+	listing     bool                  // a tools/list of ours is under way
+	listAgain   bool                  // and the list has changed since
+	subscribers subscribers           // to its resources
+	told        burst                 // its notifications
+	passed      pace                  // what participants were told of progress and changed resources
+	gathered    map[string]*gathering // of its lists other than tools, by the method that says so
+	updated     map[string]*gathering // of resources, by their URIs
+	begun, read uint64                // listings that were begun, and the last of them that was read or given up
+	changed     bool                  // it said that its tools have changed, and the topic does not know yet
 	listens     listens
 }
 
@@ -36,7 +37,7 @@ func (e *Engine) serverUp(h Hello) {
 	e.server.why, e.server.retry = "is just starting", 250*time.Millisecond
 	e.calls.timeouts = 0
 	e.listTools()
-	for _, uri := range e.server.subscribedURIs() {
+	for _, uri := range e.server.subscribers.resources() {
 		e.ask("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
 	}
 }
@@ -185,7 +186,7 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	case "notifications/progress":
 		e.progress(m)
 	case "notifications/resources/updated":
-		e.resourceUpdated(m)
+		e.resourceUpdated(m.Text(jsonrpc.URI), m.Raw)
 	case "notifications/message":
 		if flooded {
 			return
@@ -233,80 +234,14 @@ func (e *Engine) progress(m *jsonrpc.Message) {
 	if c == nil || c.token == nil || c.silent {
 		return
 	}
+	if m = inItsOwnName(m); m == nil {
+		return
+	}
 	edits := []jsonrpc.Edit{{Field: jsonrpc.Token, Value: c.token}}
 	if c.reminders > 0 && m.Has(jsonrpc.Progress) {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Progress, Value: further(m.Get(jsonrpc.Progress), c.reminders)})
 	}
-	payload := m.Append(nil, edits...)
-	e.tellOne(wire.Progress, c.from, "notifications/progress", payload)
-}
-
-// noteSubscription keeps who wants to hear of which resource.
-func (e *Engine) noteSubscription(c *call, m *jsonrpc.Message) {
-	if m.Has(jsonrpc.Err) {
-		return
-	}
-	switch c.method {
-	case "resources/subscribe":
-		e.server.subscribe(c.key, c.from)
-	case "resources/unsubscribe":
-		if who := e.server.subscribers[c.key]; who != nil && !e.staysHere(c) {
-			delete(who, c.from)
-			e.keepOthersSubscribed(c.key)
-		}
-	}
-}
-
-// keepOthersSubscribed renews a subscription that one participant has ended
-// for all: the server knows only us.
-func (e *Engine) keepOthersSubscribed(uri string) {
-	if len(e.server.subscribers[uri]) == 0 {
-		delete(e.server.subscribers, uri)
-		return
-	}
-	e.ask("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
-}
-
-func (e *Engine) unsubscribe(uri string) {
-	if e.server.up && !e.hosted {
-		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
-	}
-}
-
-func (e *Engine) resourceUpdated(m *jsonrpc.Message) {
-	for _, who := range sorted(e.server.subscribers[m.Text(jsonrpc.URI)]) {
-		e.tellOne(wire.Notice, who, "notifications/resources/updated", m.Raw)
-	}
-}
-
-// subscribersMax bounds what participants can make us remember.
-const subscribersMax = 4096
-
-func (s *server) subscribe(uri, who string) {
-	if s.subscribers[uri] == nil {
-		if len(s.subscribers) >= subscribersMax {
-			return
-		}
-		s.subscribers[uri] = map[string]bool{}
-	}
-	s.subscribers[uri][who] = true
-}
-
-// forgetSubscriber returns the resources nobody wants to hear of any more.
-func (s *server) forgetSubscriber(who string) (orphans []string) {
-	for _, uri := range s.subscribedURIs() {
-		if delete(s.subscribers[uri], who); len(s.subscribers[uri]) == 0 {
-			delete(s.subscribers, uri)
-			orphans = append(orphans, uri)
-		}
-	}
-	return orphans
-}
-
-func (s *server) subscribedURIs() []string { return sorted(s.subscribers) }
-
-func uriParams(uri string) []byte {
-	return append(jsonrpc.AppendQuote([]byte(`{"uri":`), uri), '}')
+	e.passOn(c, m.Append(nil, edits...))
 }
 
 func sorted[V any](m map[string]V) []string {

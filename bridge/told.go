@@ -1,8 +1,11 @@
 package bridge
 
 import (
+	"bytes"
+	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -23,12 +26,17 @@ func (e *Engine) remind(c *call) {
 	if c.token == nil || e.calls.asked[c.question] != c {
 		return
 	}
-	e.report(c, "")
+	e.report(c, "", `{"waiting":true}`)
 	c.alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }
 
-// report says something to a caller under its token; "": that people are deciding.
-func (e *Engine) report(c *call, words string) {
+// approvalMeta is where, in the _meta of progress, stands what only a bridge says: that
+// people are deciding, or who has agreed. Words alone a server can use as well.
+const approvalMeta = "mcpx/approval"
+
+// report says something to a caller under its token; "": that people are deciding. about
+// is that for programs.
+func (e *Engine) report(c *call, words, about string) {
 	c.reminders++
 	progress, message := e.progressOf(c)
 	if words != "" {
@@ -36,7 +44,7 @@ func (e *Engine) report(c *call, words string) {
 	}
 	params := append([]byte(`{"progressToken":`), c.token...)
 	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
-	params = append(jsonrpc.AppendQuote(params, message), '}')
+	params = append(jsonrpc.AppendQuote(params, message), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
 	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
 	if c.host {
 		e.do(TellHost{note})
@@ -64,7 +72,55 @@ func (e *Engine) tellWho(c *call) {
 	case c.ours: // which has no place for a token
 		e.tellOne(wire.Notice, c.from, Approved, jsonrpc.AppendNotification(nil, Approved, c.approved(words)))
 	case c.token != nil:
-		e.report(c, words)
+		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)
+		e.report(c, words, string(append(appendList(about, `,"by":`, names(s.By)), '}')))
+	}
+}
+
+// inItsOwnName is progress of the server's without anything that a reader could take for
+// what only a bridge says: then no more of it than the protocol knows, nil if that is
+// nothing. A server that has such things may well be a bridge to another topic.
+func inItsOwnName(m *jsonrpc.Message) *jsonrpc.Message {
+	if !speaksForUs(m.Raw) {
+		return m
+	}
+	params := m.Get(jsonrpc.Params)
+	shape := jsonrpc.Shape{{Name: "progressToken", Slot: 0}, {Name: "progress", Slot: 1}, {Name: "total", Slot: 2}, {Name: "message", Slot: 3}}
+	var at [4]jsonrpc.Span
+	if jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil || at[0].End == 0 {
+		return nil
+	}
+	known := []byte{'{'}
+	for i, f := range shape {
+		if at[i].End == 0 {
+			continue
+		}
+		if i > 0 {
+			known = append(known, ',')
+		}
+		known = append(append(jsonrpc.AppendQuote(known, f.Name), ':'), params[at[i].Start:at[i].End]...)
+	}
+	own, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, "notifications/progress", append(known, '}')), jsonrpc.Passed)
+	if err != nil {
+		return nil
+	}
+	return &own
+}
+
+// speaksForUs looks for a text that is approvalMeta, however it is written.
+func speaksForUs(raw []byte) bool {
+	if !bytes.ContainsRune(raw, '\\') && !bytes.Contains(bytes.ToLower(raw), []byte(approvalMeta)) {
+		return false
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return err != io.EOF
+		}
+		if t.Kind() == '"' && strings.EqualFold(t.String(), approvalMeta) {
+			return true
+		}
 	}
 }
 

@@ -124,18 +124,22 @@ func (p *program) callNamed(ctx context.Context, name string, args []string) err
 
 func (p *program) callWith(ctx context.Context, q *peer, to, name string, arguments []byte) error {
 	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), arguments, []byte(`}`))
-	a, err := q.ask(ctx, to, "tools/call", params, p.showProgress)
+	a, err := q.ask(ctx, to, "tools/call", params, func(params []byte) { p.showProgress(to, params) })
 	if err != nil {
 		return noAnswer(to, name, err)
 	}
 	return p.showAnswer(to, name, a)
 }
 
-// showProgress prints one line on stderr.
-func (p *program) showProgress(params []byte) {
+// showProgress prints one line on stderr: what a bridge says of an approval as it is, and
+// what a server says, which could use the same words, as that of whom it is.
+func (p *program) showProgress(from string, params []byte) {
 	var s struct {
 		Progress, Total json.Number
 		Message         string
+		Meta            struct {
+			Approval json.RawMessage `json:"mcpx/approval"`
+		} `json:"_meta"`
 	}
 	if json.Unmarshal(params, &s) != nil {
 		return
@@ -147,7 +151,11 @@ func (p *program) showProgress(params []byte) {
 	case s.Message != "":
 		text = "" // what is counted, and how far it goes, nobody says
 	}
-	p.log.Info(strings.TrimSpace(text + " " + s.Message))
+	text = strings.TrimSpace(text + " " + s.Message)
+	if s.Meta.Approval == nil {
+		text = from + ": " + text
+	}
+	p.log.Info(text)
 }
 
 // showAnswer prints a result and says with the exit code what it means.

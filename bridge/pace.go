@@ -1,0 +1,89 @@
+package bridge
+
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// Gateways deliver each frame to everybody in the topic, whomever it is for, and cut off
+// who cannot keep up. So what a server says often has a pace. Progress of a call passes at
+// once as long as it is not much; beyond that the newest passes now and then, and the last
+// before the answer always.
+const (
+	progressAtOnce = 64
+	progressEvery  = time.Second / 20
+
+	// The same for all that a server says of progress and of changed resources, in frames.
+	allAtOnce = 1024
+	allEvery  = time.Second / 500
+
+	waitsMax = 16 << 10 // bytes of what may wait; longer progress passes at once or not at all
+)
+
+// A pace lets some pass at once, and then one each time that a while has passed.
+type pace struct{ paid time.Time }
+
+func (p *pace) wait(now time.Time, atOnce int, every time.Duration) time.Duration {
+	return max(0, p.paid.Add(-time.Duration(atOnce-1)*every).Sub(now))
+}
+
+func (p *pace) take(now time.Time, n int, every time.Duration) {
+	if p.paid.Before(now) {
+		p.paid = now
+	}
+	p.paid = p.paid.Add(time.Duration(n) * every)
+}
+
+// allWait is how long the pace of a whole server has something wait, if at all: never so
+// shortly that all who wait look for room each time that there is some for one.
+func (p *pace) allWait(now time.Time) time.Duration {
+	if wait := p.wait(now, allAtOnce, allEvery); wait > 0 {
+		return max(wait, progressEvery)
+	}
+	return 0
+}
+
+// weightOf is for how many a long notification counts.
+func weightOf(payload []byte) int { return 1 + len(payload)/(4<<10) }
+
+// progressing is the progress of a call as its caller hears of it.
+type progressing struct {
+	pace
+	waits []byte // the newest that has not passed; nil: none
+	alarm *alarm // when it may
+}
+
+// passOn tells a caller of progress, now or when there is room.
+func (e *Engine) passOn(c *call, payload []byte) {
+	p := &c.progress
+	wait := max(p.wait(e.now, progressAtOnce, progressEvery), e.server.passed.allWait(e.now))
+	if p.alarm == nil && wait == 0 {
+		e.tellProgress(c, payload)
+		return
+	}
+	if len(payload) > waitsMax {
+		return
+	}
+	p.waits = payload
+	if p.alarm == nil {
+		p.alarm = e.alarms.set(e.now.Add(wait), func() {
+			payload := p.waits
+			p.waits, p.alarm = nil, nil
+			e.passOn(c, payload)
+		})
+	}
+}
+
+// passLast tells a caller, before its answer, of the progress that waits.
+func (e *Engine) passLast(c *call) {
+	if c.progress.waits != nil {
+		e.tellProgress(c, c.progress.waits)
+	}
+}
+
+func (e *Engine) tellProgress(c *call, payload []byte) {
+	c.progress.take(e.now, weightOf(payload), progressEvery)
+	e.server.passed.take(e.now, weightOf(payload), allEvery)
+	e.tellOne(wire.Progress, c.from, "notifications/progress", payload)
+}
