@@ -12,7 +12,7 @@ import (
 const (
 	maxShared  = 4 << 20 // bytes of a project's file
 	maxNesting = 1000    // brackets in one another; encoding/json takes 10 000
-	maxTokens  = 20_000  // of YAML, whose parser takes the square of it
+	maxTokens  = 20_000  // words and signs of YAML, = and [ of TOML: the parsers of both take the square of them
 	maxAliases = 10      // of YAML; what ten stand for is 40 times the file at most
 )
 

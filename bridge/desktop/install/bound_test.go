@@ -27,7 +27,8 @@ func TestFilesThatWouldCostTooMuchAreRefused(t *testing.T) {
 		"behind quotes":        {"cursor", install.User, `{"\"]}": /*"*/ ` + strings.Repeat(`[`, 1<<20), "more than 1000 brackets"},
 		"behind a quote's end": {"cursor", install.User, "{ // \"\n \"a\\\\\": " + strings.Repeat(`[`, 1<<20), "more than 1000 brackets"},
 		"a project's size":     {"cursor", install.Project, `{"a":"` + strings.Repeat("x", 4<<20) + `"}`, "it has over 4194304 bytes"},
-		"toml":                 {"codex", install.User, "a = " + strings.Repeat("[", 1<<20), "this is no TOML"},
+		"toml":                 {"codex", install.User, "a = " + strings.Repeat("[", 10_000), "this is no TOML"},
+		"toml, keys":           {"codex", install.User, strings.Repeat("[x]\ny = 1\n", 10_001), "more than 20000 keys and tables"},
 		"yaml, brackets":       {"goose", install.User, "a: " + strings.Repeat("[", 80<<10), "more than 100 brackets"},
 		"yaml, aliases":        {"goose", install.User, bomb.String(), "there are more than 10 aliases"},
 		"yaml, words":          {"goose", install.User, strings.Repeat("# x\n", 30_000), "it has more than 20000 words"},
@@ -48,11 +49,11 @@ func TestLargeFilesAreStillEdited(t *testing.T) {
 	yaml.WriteString("note: '" + strings.Repeat("[", 5000) + "'\nextensions:\n")
 	for i := range 20_000 {
 		fmt.Fprintf(&json, `"s%d":{"command":"x"},`, i)
-		fmt.Fprintf(&toml, "[mcp_servers.s%d]\ncommand = 'x'\n", i)
 	}
 	json.WriteString(`"notes":{"command":"x"}}}`)
 	toml.WriteString("[mcp_servers.notes]\ncommand = 'x'\n")
 	for i := range 1000 {
+		fmt.Fprintf(&toml, "[mcp_servers.s%d]\ncommand = 'x'\n", i)
 		fmt.Fprintf(&yaml, "  s%d:\n    cmd: x\n", i)
 	}
 	yaml.WriteString("  notes:\n    cmd: x\n")

@@ -47,6 +47,9 @@ func (p *tomlPage) way() []string { return []string{p.key} }
 func readTOML(text []byte, way keys) (page, error) {
 	key := way[0][0]
 	p := &tomlPage{text: text, key: key, named: map[string]*slot{}}
+	if bytes.Count(text, []byte("="))+bytes.Count(text, []byte("[")) > maxTokens {
+		return nil, &Error{Msg: fmt.Sprintf("it has more than %d keys and tables", maxTokens), Hint: "mend the file first; it was left as it is"}
+	}
 	tree, err := treeTOML(text) // the whole of TOML's rules, such as nothing being there twice
 	if err != nil {
 		return nil, notTOML(err)
