@@ -35,21 +35,42 @@ func AppOnly(definition []byte) bool {
 }
 
 // withApp is the _meta of a peer's tool which announces a page under the address that it
-// has here: two peers may have one address (FINDINGS P17).
+// has here: two peers may have one address (FINDINGS P17). One that cannot be read says
+// nothing.
 func withApp(meta []byte, peer string) []byte {
-	shape := jsonrpc.Shape{{Name: "ui", Slot: 0, Inside: jsonrpc.Shape{{Name: "resourceUri", Slot: 1}}}, {Name: "ui/resourceUri", Slot: 2}}
-	var at [3]jsonrpc.Span
-	if jsonrpc.Scan(meta, jsonrpc.Passed, shape, at[:]) != nil {
-		return meta
+	var at [6]jsonrpc.Span
+	if jsonrpc.Scan(meta, jsonrpc.Passed, pageShape, at[:]) != nil {
+		return []byte("{}")
 	}
-	pages := at[1:]
+	pages := at[2:]
 	slices.SortFunc(pages, func(a, b jsonrpc.Span) int { return b.Start - a.Start }) // from the end, so that the others stay where they are
 	for _, s := range pages {
-		if uri, ok := jsonrpc.Unquote(meta[s.Start:s.End]); ok && strings.HasPrefix(uri, appScheme) {
+		uri, _ := jsonrpc.Unquote(meta[s.Start:s.End])
+		if uri, ok := pageAddress(uri); ok {
 			meta = slices.Concat(meta[:s.Start], jsonrpc.AppendQuote(nil, outwardURI(Pair{peer, uri})), meta[s.End:])
 		}
 	}
 	return meta
+}
+
+// pageShape is where a tool's _meta announces a page: as MCP Apps has it, now and in drafts,
+// and as OpenAI's clients read it.
+var pageShape = jsonrpc.Shape{
+	{Name: "ui", Slot: 0, Inside: jsonrpc.Shape{{Name: "resourceUri", Slot: 2}}},
+	{Name: appExtension, Slot: 1, Inside: jsonrpc.Shape{{Name: "resourceUri", Slot: 3}}},
+	{Name: "ui/resourceUri", Slot: 4},
+	{Name: "openai/outputTemplate", Slot: 5},
+}
+
+// pageAddress is a page's address as browsers read it: blanks around it, line breaks and
+// tabs in it, and the case of its scheme are nothing to them.
+func pageAddress(uri string) (address string, ok bool) {
+	uri = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(uri)
+	uri = strings.TrimFunc(uri, func(r rune) bool { return r <= ' ' })
+	if len(uri) < len(appScheme) || !strings.EqualFold(uri[:len(appScheme)], appScheme) {
+		return "", false
+	}
+	return appScheme + uri[len(appScheme):], true
 }
 
 // showsApps reads from a client's capabilities whether it shows apps.

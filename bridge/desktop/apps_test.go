@@ -66,6 +66,22 @@ func TestThePagesOfTwoPeersHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Other spellings of a page's address were passed on as they were (FINDINGS P17).
+func TestAPageWasAnnouncedAtAnAddressOfEverybodys(t *testing.T) {
+	for ui, want := range map[string]string{
+		`"openai/outputTemplate":"ui://v/p.html"`:                                `"openai/outputTemplate":"ui://a/v/p.html"`,
+		`"io.modelcontextprotocol/ui":{"resourceUri":"ui://v/p.html"}`:           `"io.modelcontextprotocol/ui":{"resourceUri":"ui://a/v/p.html"}`,
+		`"ui":{"resourceUri":" ui://v/p.html"},"ui/resourceUri":"UI://v/p.html"`: `"ui":{"resourceUri":"ui://a/v/p.html"},"ui/resourceUri":"ui://a/v/p.html"`,
+		`"ui/resourceUri":"u\ti://v/p.html"`:                                     `"ui/resourceUri":"ui://a/v/p.html"`,
+	} {
+		s := newStage(t, desktop.Config{})
+		s.join(map[string][]string{"a": {appTool("show", ui)}})
+		s.meet(showsApps)
+		s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		s.one(`"_meta":{"a":1.0,` + want + `}`)
+	}
+}
+
 // A tool for its app alone was offered to every model (FINDINGS P17).
 func TestWhatIsForAppsAloneIsOfferedToNoModel(t *testing.T) {
 	tools := map[string][]string{"clock": {appTool("refresh", onlyForApps), appTool("show", page)}}
