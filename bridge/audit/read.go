@@ -72,6 +72,7 @@ func Lines(files ...string) iter.Seq2[Line, error] {
 	}
 }
 
+// openFile refuses what is no regular file: a pipe would hold whoever reads the log.
 func openFile(name string) (io.ReadCloser, error) { return private.OpenRegular(name) }
 
 func linesOf(file string, yield func(Line, error) bool) bool {
