@@ -89,7 +89,7 @@ func TestTheClientHearsWhoAgreed(t *testing.T) {
 	s.hostSays(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":3},"name":"write_file","arguments":{"path":"/a"}}}`)
 	s.agreeHere()
 	last := s.toldHost[len(s.toldHost)-1]
-	s.has(last, `"progressToken":3`, `"progress":0.000000002`, `"message":"allowed by the person at the bridge: ok"`)
+	s.has(last, `"progressToken":3`, `"progress":0.000000002`, `"message":"allowed by the person at the bridge: ok"`, `"_meta":{"mcpx/approval":{"decision_id":"`)
 }
 
 // A yes that is remembered was given before; nobody says it again.
