@@ -53,8 +53,16 @@ func TestBadAnswers(t *testing.T) {
 			for _, frame := range theCase(t, id).frames(t) {
 				p.send(strings.NewReplacer(`"elic-1"`, q.id, `"elic-env-1"`, quoted(q.env)).Replace(*frame))
 			}
+			var again posed
+			told := strings.Contains("apr-005 apr-006 env-041", id) // by whom it was put to, who is asked once more (D6)
+			if told {
+				again = p.poses("alice", anyQuestion)
+			}
 			p.runs(before, 0)
 			p.decides("alice", q, approve)
+			if told {
+				p.expect(p.withdrawn(again))
+			}
 			p.expect(d1.reply("agent-a", "env-1", "tools/call", "write_file", `{"id":42,"result":"*"}`))
 			p.runs(before, 1)
 		})
