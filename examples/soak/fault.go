@@ -4,13 +4,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
 // A fault is something that breaks. strike breaks it and takes it back again.
@@ -215,7 +219,41 @@ func (w *world) changeRules(ctx context.Context) error {
 	if err := w.ruled(next); err != nil {
 		return err
 	}
+	if next == "allow" {
+		if err := w.agree(ctx); err != nil {
+			return err
+		}
+	}
 	return w.book.follows(ctx, next)
+}
+
+// agree says yes to the policy file as it is now, as the person at this machine:
+// one that lets more through waits for that.
+func (w *world) agree(ctx context.Context) error {
+	for late := time.Now().Add(4 * patience); time.Now().Before(late); {
+		said, err := w.stage.Run(stage.Bridge, "approvals", "list", "--json")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(said.Stdout) {
+			var q struct{ ID, Tool string }
+			if err := json.Unmarshal([]byte(line), &q); err != nil {
+				return err
+			}
+			if q.Tool != "policy/reload" {
+				continue
+			}
+			said, err := w.stage.Run(stage.Bridge, "approvals", "allow", q.ID)
+			if err == nil && said.Exit != 0 {
+				err = fmt.Errorf("approvals allow ended with %d: %s", said.Exit, said.Stderr)
+			}
+			return err
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("nobody was asked about the policy file within %s", 4*patience)
 }
 
 func (w *world) breakRules(ctx context.Context) error {
