@@ -80,6 +80,8 @@ func (h *familyHome) start(id, file string, more int, before string) *mortal {
 	return b
 }
 
+// await looks again and again: nobody tells us of processes that are not our
+// children, nor of files that other processes write.
 func (h *familyHome) await(what string, done func() bool) {
 	h.t.Helper()
 	for late := time.Now().Add(30 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {

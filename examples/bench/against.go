@@ -156,7 +156,7 @@ func (r *report) startPairs(ctx context.Context, stages [2]*stage.Stage) error {
 
 // idlePairs prints how much memory each holds a second after a caller has connected.
 func (r *report) idlePairs(cs []*contender) {
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // what the connecting leaves behind is cleared away by then
 	for i := 0; i+1 < len(cs); i += 2 {
 		if now := resident(cs[i].parts); now > 0 {
 			r.pair("resident, "+cs[i].name+" and a caller", mibs, []float64{float64(now)}, []float64{float64(resident(cs[i+1].parts))}, false)

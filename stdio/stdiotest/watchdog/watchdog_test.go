@@ -39,7 +39,7 @@ func TestATestThatHangsIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			end := hang(t)
 			defer end()
-			why := ""
+			why := "" // that another goroutine has come to wait nobody tells us, so it is looked for
 			for late := time.Now().Add(time.Minute); why == "" && time.Now().Before(late); time.Sleep(time.Millisecond) {
 				why = Stuck(stacks(), 0)
 			}
