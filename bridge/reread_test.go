@@ -78,13 +78,20 @@ func TestAListingThatBeganBeforeTheYesDoesNotDo(t *testing.T) {
 	s.pass(rereadUsual)
 	before := s.listings()
 	s.answers("alice", a, true, yes)
+	s.waitsForAListingOfItsOwn(before)
+}
+
+// waitsForAListingOfItsOwn: after a yes the listing that was under way does not do, and
+// the one that began since shows another tool.
+func (s *stage) waitsForAListingOfItsOwn(before int) {
+	s.t.Helper()
 	s.answerListing(moreTools)
 	if s.asked() != 0 || s.listings() != before+1 {
-		t.Fatalf("the server got %q", s.lines)
+		s.t.Fatalf("the server got %q", s.lines)
 	}
 	s.answerListing(otherTools)
 	if s.asked() != 0 {
-		t.Error("it ran as another tool")
+		s.t.Error("it ran as another tool")
 	}
 }
 
@@ -98,14 +105,7 @@ func TestAListingOfAStartingServerThatBeganBeforeTheYesDoesNotDo(t *testing.T) {
 	s.do(ServerUp{Hello{PID: 8, Revision: "2026-07-28", Modern: true, Meta: []byte(`"m":1`), Result: []byte(`{}`), Capabilities: []byte(`{"tools":{}}`)}})
 	before := s.listings()
 	s.answers("alice", a, true, yes)
-	s.answerListing(moreTools)
-	if s.asked() != 0 || s.listings() != before+1 {
-		t.Fatalf("the server got %q", s.lines)
-	}
-	s.answerListing(otherTools)
-	if s.asked() != 0 {
-		t.Error("it ran as another tool")
-	}
+	s.waitsForAListingOfItsOwn(before)
 }
 
 // Where the answer does not come, what was agreed to does not start.

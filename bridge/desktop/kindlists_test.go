@@ -251,13 +251,7 @@ func TestAnEndlessListOfAnyKindEnds(t *testing.T) {
 func TestWhoFailsToListAKindKeepsWhatItHad(t *testing.T) {
 	everyKind(t, func(t *testing.T, k ofKind) {
 		s := stageOf(t, desktop.Config{}, k)
-		for try := range 4 {
-			s.open(k.list)
-			s.pass(15 * time.Second)
-			s.none(k.list)
-			s.pass(time.Duration(try+1) * 5 * time.Second)
-		}
-		s.none(k.list)
+		s.failsToList(k)
 
 		for _, answer := range []func(*stage, desktop.Ask){
 			func(s *stage, a desktop.Ask) { s.fault(a, `{"code":-32603,"message":"m"}`) },
@@ -309,18 +303,23 @@ func TestWhoLeavesIsAskedNoMoreWhateverKindItIsOf(t *testing.T) {
 	})
 }
 
+// failsToList: the peer lets every asking for a kind run out of time, and is asked no more.
+func (s *stage) failsToList(k ofKind) {
+	for try := range 4 {
+		s.open(k.list)
+		s.pass(15 * time.Second)
+		s.none(k.list)
+		s.pass(time.Duration(try+1) * 5 * time.Second)
+	}
+	s.none(k.list)
+}
+
 // Whoever failed to list a kind is asked as often as anybody when it comes back.
 func TestWhoComesBackIsAskedAsOftenWhateverKindItIsOf(t *testing.T) {
 	everyKind(t, func(t *testing.T, k ofKind) {
 		s := stageOf(t, desktop.Config{}, k)
 		for range 2 {
-			for try := range 4 {
-				s.open(k.list)
-				s.pass(15 * time.Second)
-				s.none(k.list)
-				s.pass(time.Duration(try+1) * 5 * time.Second)
-			}
-			s.none(k.list)
+			s.failsToList(k)
 			s.step(desktop.Left{ID: "fs"})
 			s.step(desktop.Came{Peer: desktop.Peer{ID: "fs"}})
 			s.lists(k.list, k.list)
