@@ -1,6 +1,9 @@
 package text
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Each range of characters that must not be seen at both its ends, and what stands beside it
 // (FINDINGS T3). The numbers are Unicode's, not ours.
@@ -45,6 +48,88 @@ func TestEveryRangeAtItsEnds(t *testing.T) {
 			if at.r >= 0 && at.r <= 0x10FFFF && Hidden(at.r) != at.hidden {
 				t.Errorf("U+%04X: hidden %v, want %v", at.r, !at.hidden, at.hidden)
 			}
+		}
+	}
+}
+
+// Of what sort the ends of each range are said to be: where two ranges meet, the person is told
+// which of them it was.
+func TestEverySortAtItsEnds(t *testing.T) {
+	for sort, ends := range map[string]string{
+		"control":                     "\x00\x1f\x7f\u0080\u009f",
+		"line-separator or odd space": "\u00a0\u2000\u200a\u2028\u2029\u202f\u3000",
+		"invisible":                   "\u200b\u200d\ufff9\ufffb\u2060\u2065\u206a\u206f",
+		"direction-control":           "\u200e\u200f\u202a\u202e\u2066\u2069",
+		"tag":                         "\U000e0000\U000e007f",
+		"variation-selector":          "\ufe00\ufe0f\U000e0100\U000e01ef",
+		"private-use":                 "\ue000\uf8ff\U000f0000\U000ffffd",
+	} {
+		for _, r := range ends {
+			var shown, counted Marks
+			shown.AppendLine(nil, string(r))
+			if banner := strings.Join(shown.Banner(), "; "); banner != "contains 1 "+sort+` character, shown as \u{…}` {
+				t.Errorf("U+%04X: %q, want %s", r, banner, sort)
+			}
+			if counted.Count(string(r)); counted != shown {
+				t.Errorf("U+%04X is counted as %v, shown as %v", r, counted, shown)
+			}
+		}
+	}
+	var m Marks
+	if m.Count(" ~\t\r\n\u0300\ufffd"); m != (Marks{}) {
+		t.Errorf("what needs no escape is counted: %v", m)
+	}
+	m.Count("\xff")
+	if banner := m.Banner(); len(banner) != 1 || !strings.Contains(banner[0], "undecodable") {
+		t.Errorf("a byte that is no UTF-8: %q", banner)
+	}
+}
+
+// Marks stand on letters and digits, and on nothing beside them in ASCII.
+func TestMarksStandOnLettersAndDigitsOnly(t *testing.T) {
+	for _, r := range "azAZ09é" {
+		if s := string(r) + strings.Repeat("\u0301", 4); Line(s) != s || Line(s+"\u0301") != s+`\u{301}` {
+			t.Errorf("marks on %q: %q", r, Line(s+"\u0301"))
+		}
+	}
+	for _, r := range "`{@[/:~ \\„" {
+		if s := string(r); Line(s+"\u0301") != s+`\u{301}` {
+			t.Errorf("a mark on %q: %q", r, Line(s+"\u0301"))
+		}
+	}
+}
+
+// ASCII is copied without a look at the tables; at the ends of what is copied each door escapes.
+func TestWhereASCIIEnds(t *testing.T) {
+	for in, want := range map[string]struct{ line, json string }{
+		"\x1f": {`\u{1f}`, `"\u001f"`}, " ": {" ", `" "`}, "~": {"~", `"~"`}, "\x7f": {`\u{7f}`, `"\u007f"`},
+		"\uffff": {`\u{ffff}`, `"\uffff"`}, "\U00010000": {"\U00010000", "\"\U00010000\""}, "\U0001000c": {`\u{1000c}`, `"\ud800\udc0c"`}, "\U0010ffff": {`\u{10ffff}`, `"\udbff\udfff"`},
+	} {
+		if got := Line(in); got != want.line || Plain(in) != (in == want.line) {
+			t.Errorf("%+q is shown as %+q, plain %v", in, got, Plain(in))
+		}
+		if got := string(AppendJSONString(nil, in)); got != want.json {
+			t.Errorf("%+q is written as %+q, want %+q", in, got, want.json)
+		}
+		if in == "\x1f" {
+			continue // no JSON
+		}
+		if got := string(EscapeJSON([]byte(`"` + in + `"`))); got != want.json {
+			t.Errorf("%+q within JSON becomes %+q, want %+q", in, got, want.json)
+		}
+	}
+}
+
+// So many characters, and one more.
+func TestHowLongATextMayBe(t *testing.T) {
+	for in, want := range map[string][2]string{"abc": {"abc", "abc"}, "abcd": {"abcd", "abcd"}, "abcde": {"abcd…", "abcd"}, "äöüß": {"äöüß", "äöüß"}, "äöüße": {"äöüß…", "äöüß"}} {
+		if got := [2]string{Cut(in, 4), Strip(in, 4)}; got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{" ": "", " \n\t": "", "a ": "a", "  a": "a", "abc d": "abc"} {
+		if got := Strip(in, 4); got != want {
+			t.Errorf("%q is stripped to %q, want %q", in, got, want)
 		}
 	}
 }

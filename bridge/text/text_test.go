@@ -93,7 +93,8 @@ func TestPlainTextIsNotCopied(t *testing.T) {
 
 // Whatever the text, what is shown is printable and shown again as it is.
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"plain", "\x1b[2J", "safe\u202e txt", "e" + strings.Repeat("\u0301", 9), "\xff\xc0\x80", "a\r\nb\tc\r", `\u{1b}`, "\u3164\ufe0f\U000E0041", "\"q\"\\"} {
+	for _, seed := range []string{"plain", "\x1b[2J", "safe\u202e txt", "e" + strings.Repeat("\u0301", 9), "\xff\xc0\x80", "a\r\nb\tc\r", `\u{1b}`, "\u3164\ufe0f\U000E0041", "\"q\"\\",
+		"\x1f ~\x7f", "\u009f\u00a0\u00a1", "\uffff\U00010000\U0010ffff", "z\u0301{\u0301"} {
 		f.Add(seed, 5)
 	}
 	f.Fuzz(func(t *testing.T, s string, most int) {
@@ -113,7 +114,7 @@ func FuzzText(f *testing.F) {
 
 // Whatever the JSON, its value stays.
 func FuzzEscapeJSON(f *testing.F) {
-	for _, seed := range []string{`{"a\u202e":"\u009b"}`, "[\"\x7f\U000E0041\",1]", "\"\xff\"", `"\\"`} {
+	for _, seed := range []string{`{"a\u202e":"\u009b"}`, "[\"\x7f\U000E0041\",1]", "\"\xff\"", `"\\"`, "\"\u0080\u009f\u00a0\u00a1\"", "\"~\x7f\uffff\U00010000\U0010ffff\"", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`, `"\udfff\ud800"`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
