@@ -34,6 +34,11 @@ func seeds(f *testing.F) {
 		}
 	}
 	f.Add(uint8(4), []byte(`#s#x`))
+	for _, n := range []int{64, 65, 256, 257} { // as long as an id of each sort may be, and one more
+		f.Add(uint8(1), []byte(frame1(bob, `"from":"`+strings.Repeat("b", n)+`"`)))
+		f.Add(uint8(1), []byte(frame1(`"e1"`, `"`+strings.Repeat(`\u0078`, n)+`"`)))
+		f.Add(uint8(1), []byte(frame1("42", strings.Repeat("1", n))))
+	}
 }
 
 // accepted: a gateway reads what a participant reads, and what it fills in makes a frame
