@@ -25,6 +25,7 @@ type call struct {
 	to          string   // whom it was put to; "": whoever likes may answer
 	others      []string // and whom else
 	alike       []call   // what others have asked under the same id
+	proposed    bool     // it is a proposal
 }
 
 // asks reports whether an answer of id to the call is wanted.
@@ -51,7 +52,7 @@ func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
 	if m.calls == nil {
 		m.calls = map[string]call{}
 	}
-	c := call{from: kept(e.From, seats), method: e.Method}
+	c := call{from: kept(e.From, seats), method: e.Method, proposed: e.Kind == wire.Proposal}
 	if e.Kind == wire.Request {
 		c.rpcID = bytes.Clone(e.Message.Get(jsonrpc.ID))
 		for i, to := range e.To {
@@ -178,4 +179,31 @@ func (a *answered) choose(e *wire.Envelope, all []call) (c call) {
 		}
 	}
 	return c
+}
+
+// askers returns who has made the requests that e names, if e is none of what may answer
+// them but carries MCP by the words of some dialect. What a memory holds bounds the work,
+// however much e names.
+func (m *memory) askers(e *wire.Envelope) (ids []string) {
+	switch e.Kind {
+	case wire.Request, wire.Notification, wire.Proposal, wire.Withdraw, wire.Reject:
+	default:
+		return nil
+	}
+	note := func(c call) {
+		if !c.proposed && c.from != e.From {
+			ids = append(ids, c.from)
+		}
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(e.Corr))) {
+		c, ok := m.calls[id]
+		if !ok {
+			continue
+		}
+		note(c)
+		for _, c := range c.alike {
+			note(c)
+		}
+	}
+	return ids
 }

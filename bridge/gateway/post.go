@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -29,6 +30,7 @@ type post struct {
 	rpcID   []byte   // of a response: the id its request had, nil if not known
 	unasked bool     // a response to a request that was put to somebody else
 	misled  []string // who would take it for an answer to what they have asked somebody else
+	askers  []string // who would take what is no answer for one, since it names what they have asked
 	doubt   string   // what is odd about it though it is passed on, for who said it; "" if nothing
 
 	mute      []string   // addressees whose dialect has no word for it
@@ -39,27 +41,33 @@ type post struct {
 // A spelling is a post in some dialect; frame is nil if it cannot be said.
 type spelling struct {
 	dialect wire.Dialect
+	bare    bool // without what it names
 	frame   *framed
 }
 
-// in is as, for delivery: what was spelled for one participant serves the next.
-// It returns nil if d has no word for the post. The caller holds the topic's
+// in is as, for delivery to s: what was spelled for one participant serves the next.
+// It returns nil if its dialect has no word for the post. The caller holds the topic's
 // lock.
-func (p *post) in(d wire.Dialect) *framed {
+func (p *post) in(s *seat) *framed {
+	d, bare := s.dialect, len(p.askers) > 0 && slices.Contains(p.askers, s.id)
 	if d.Alike(p.dialect) {
 		d = p.dialect
 	}
 	for _, s := range p.spellings {
-		if s.dialect == d {
+		if s.dialect == d && s.bare == bare {
 			return s.frame
 		}
 	}
-	s := spelling{dialect: d}
-	if body := p.as(d); body != nil {
-		s.frame = frameOf(body)
+	said := spelling{dialect: d, bare: bare}
+	body := p.bare
+	if !bare {
+		body = p.as
 	}
-	p.spellings = append(p.spellings, s)
-	return s.frame
+	if b := body(d); b != nil {
+		said.frame = frameOf(b)
+	}
+	p.spellings = append(p.spellings, said)
+	return said.frame
 }
 
 // as returns the post as participants of dialect d are to read it: as it came
@@ -77,7 +85,19 @@ func (p *post) as(d wire.Dialect) []byte {
 		}
 		e.Method = cmp.Or(e.Method, "tools/call") // forgotten; who asked goes by the link, and what ran must be told
 	}
-	body, err := d.Append(nil, &e, everything)
+	return spell(d, &e)
+}
+
+// bare is as, without what the post names: stock clients take whatever carries MCP and
+// names their request for its answer, whoever it is from and for (WIRE W-5).
+func (p *post) bare(d wire.Dialect) []byte {
+	e := p.env.Complete(d, p.rpcID)
+	e.Corr = nil
+	return spell(d, &e)
+}
+
+func spell(d wire.Dialect, e *wire.Envelope) []byte {
+	body, err := d.Append(nil, e, everything)
 	if err != nil || len(body) > maxFrame {
 		return nil
 	}

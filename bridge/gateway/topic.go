@@ -293,6 +293,10 @@ func (t *topic) deliver(p *post) {
 	}
 	t.foresee(p)
 	p.seat = nil // the history outlives sessions
+	p.askers = t.asked.askers(&p.env)
+	if k := p.env.Kind; k == wire.Withdraw || k == wire.Reject { // which say nothing but of what they name
+		p.misled, p.askers = p.askers, nil
+	}
 	t.asked.add(&p.env, t.byID)
 	t.past.add(p)
 	var lost []*seat
@@ -304,7 +308,7 @@ func (t *topic) deliver(p *post) {
 		if len(p.misled) > 0 && slices.Contains(p.misled, s.id) {
 			continue
 		}
-		f := p.in(s.dialect)
+		f := p.in(s)
 		if f == nil {
 			t.g.count.inexpressible.Add(1)
 			if named {
