@@ -219,8 +219,9 @@ func (l *loader) whole(at item, what string, low, high int) int {
 func (l *loader) duration(at item, what string, longest time.Duration) time.Duration {
 	text := at.text
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, _ := strconv.Atoi(days)
-		text = strconv.Itoa(min(n, 1000)*24) + "h"
+		if n, err := strconv.Atoi(days); err == nil {
+			text = strconv.Itoa(min(n, 1000)*24) + "h"
+		}
 	}
 	d, err := time.ParseDuration(text)
 	switch {

@@ -176,8 +176,8 @@ func (l *loader) from(at item) (c callerClause) {
 		switch {
 		case group:
 			c.members = append(c.members, members...)
-		case strings.Trim(v.text, idBytes+"*?") != "":
-			l.wrong(v, "", "from: %q fits no participant id: letters, digits, _, . and -, with * and ? as patterns", v.text)
+		case strings.Trim(v.text, idBytes+"*?") != "", len(strings.ReplaceAll(v.text, "*", "")) > 64, strings.HasPrefix(v.text, "system"):
+			l.wrong(v, "", "from: %q fits no participant id: 1 to 64 letters, digits, _, . and -, not beginning with system, with * and ? as patterns", v.text)
 		default:
 			c.globs = append(c.globs, v.text)
 		}
