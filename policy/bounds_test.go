@@ -87,6 +87,27 @@ func TestARuleForAnIDThatNobodyCanHaveIsRefused(t *testing.T) {
 	}
 }
 
+// A block of IPv4 addresses, written as IPv6 writes them, fitted no address at all, so that a deny of it
+// denied nothing.
+func TestABlockOfIPv4AsIPv6WritesIt(t *testing.T) {
+	for _, c := range []struct{ block, address, want string }{
+		{"::ffff:10.0.0.0/104", "9.255.255.255", "no"},
+		{"::ffff:10.0.0.0/104", "10.0.0.0", "yes"},
+		{"::ffff:10.0.0.0/104", "[::ffff:10.255.255.255]", "yes"},
+		{"::ffff:10.0.0.0/104", "11.0.0.0", "no"},
+		{"::ffff:0:0/96", "255.255.255.255", "yes"},
+		{"::ffff:10.0.0.1/128", "10.0.0.1", "yes"},
+		{"::ffff:10.0.0.1/128", "10.0.0.2", "no"},
+	} {
+		t.Run(c.block+" "+c.address, func(t *testing.T) {
+			expect(t, "args: {u: {host: '"+c.block+"'}}", call(`{"u":"http://`+c.address+`/"}`), c.want)
+		})
+	}
+	if _, err := policy.Load("p.yaml", []byte(arg("x: {host: '::ffff:10.0.0.0/95'}"))); err == nil || !strings.Contains(err.Error(), "a host is a name") {
+		t.Errorf("a block of such addresses and of others: %v", err)
+	}
+}
+
 // Every byte of a pattern of names: what stands in no name is refused.
 func TestEveryByteOfAPatternOfNames(t *testing.T) {
 	const names = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-*?"

@@ -86,6 +86,9 @@ func FuzzRedact(f *testing.F) {
 	f.Add([]byte(`{"token":"x","a":[{"b":1}],"c":{"my_token":[{}]}}`))
 	f.Add([]byte(`{"a":{"x":{"b":"\ud83d\ude00"}}}`))
 	f.Add([]byte(`{"a":1,"a":2}`))
+	f.Add([]byte(`{"a":"\ud800\udc00\udbff\udfff\ud7ff\ue000","token":"\udc00"}`))
+	f.Add([]byte(`{"\u00/0":1,"token":"\u00:0","b":"\u00Gf"}`))
+	f.Add([]byte(`{"a":1:,"token":-/}`))
 	f.Fuzz(func(t *testing.T, args []byte) {
 		out := p.Redact(args)
 		if len(args) == 0 {

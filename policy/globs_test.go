@@ -51,6 +51,11 @@ func FuzzMatch(f *testing.F) {
 	f.Add("read_*", "read_file")
 	f.Add("*a*b*", "xaxxbx")
 	f.Add("a?c", "abc")
+	f.Add("?", "")
+	f.Add("*", "")
+	f.Add("a*", "a")
+	f.Add("ab*ba", "aba")
+	f.Add("*?*", "a")
 	f.Fuzz(func(t *testing.T, pattern, name string) {
 		for _, s := range []string{pattern, name} {
 			for _, r := range s {

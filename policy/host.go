@@ -87,6 +87,11 @@ var errHostPattern = errors.New("a host is a name like example.com, *.example.co
 
 func newHostPattern(s string) (hostPattern, error) {
 	if block, err := netip.ParsePrefix(s); err == nil {
+		if a := block.Addr(); a.Is4In6() { // what it is compared with is written as IPv4
+			if block = netip.PrefixFrom(a.Unmap(), block.Bits()-96); !block.IsValid() {
+				return hostPattern{}, errHostPattern
+			}
+		}
 		return hostPattern{block: block.Masked()}, nil
 	}
 	rest, below := strings.CutPrefix(s, "*.")

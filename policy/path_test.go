@@ -253,6 +253,7 @@ func TestHost(t *testing.T) {
 		{"fe80::/10", "http://[fec0::1]/", "no"},
 		{"10.0.0.0/8", "http://ten.example/", "no"},
 		{"fe80::/10", "http://[fe80::1]/", "yes"},
+		{"[::ffff:10.0.0.1]", "http://10.0.0.1/", "yes"},
 	} {
 		t.Run(c.pattern+" "+c.url, func(t *testing.T) {
 			expect(t, "args: {u: {host: '"+c.pattern+"'}}", call(`{"u":`+quoted(c.url)+`}`), c.want)
