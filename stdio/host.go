@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -55,13 +56,15 @@ type Host struct {
 	// Patience is how long the server may go on when the host has closed its end:
 	// it may have only begun with what it was told. 10 s.
 	Patience time.Duration
+
+	// LastWords is how long the host may read nothing of what a server that has ended
+	// wrote last, before the rest is given up; half of it when we are told to stop. 10 s.
+	LastWords time.Duration
 }
 
 const (
-	hostBacklog = 4 << 20          // bytes that may wait for the host before the server has to
-	backlog     = 64 << 10         // the same for the server, before the host has to
-	lastWords   = 10 * time.Second // how long a host may take to read what a server that has ended wrote
-	hurriedly   = time.Second      // the same when we were told to stop
+	hostBacklog = 4 << 20  // bytes that may wait for the host before the server has to
+	backlog     = 64 << 10 // the same for the server, before the host has to
 )
 
 // A relay passes on what a host and a process say to each other. One goroutine
@@ -77,6 +80,9 @@ type relay struct {
 	ctx   context.Context // that of Run
 
 	tongue tongue
+	hushed chan struct{} // closed when the host is not read any more
+	downMu sync.Mutex
+	down   bool // the handler hears that the server is down; guarded by downMu
 
 	// The server's reader's alone.
 	mid  bool // inside an over-long line
@@ -88,7 +94,7 @@ type relay struct {
 }
 
 func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
-	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx,
+	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx, hushed: make(chan struct{}),
 		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
 	r.out = outbox.New(r.host.Out, outbox.Options{MaxItems: math.MaxInt, MaxBytes: math.MaxInt, Deadline: never, OnFail: r.unheard})
 	s.relay.Store(r)
@@ -104,33 +110,34 @@ func (r *relay) unheard(err error) {
 	r.c.fail(failure{cause: CauseHostLeft, detail: err.Error()})
 }
 
-// run passes everything on until the server has said its last.
+// run passes everything on until the server has said its last. What the host has not
+// read of that yet is for finish, of which others need not wait for the end.
 func (r *relay) run() {
 	if r.host.Launched != nil {
 		r.host.Launched(r.c.pid)
 	}
-	done := make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(r.hushed)
 		r.fromHost()
 	}()
 	r.fromServer()
 	<-r.c.gone
-	r.finish()
-	r.host.In.Close()
-	<-done
+	r.downMu.Lock()
+	r.down = true
+	r.downMu.Unlock()
 }
 
-// finish has the host read the last of it, if it still reads.
+// finish has the host read the last of it, for as long as it reads.
 func (r *relay) finish() {
-	wait := lastWords
-	if r.ctx.Err() != nil {
-		wait = hurriedly
+	r.out.Hasten(r.host.LastWords)
+	defer context.AfterFunc(r.ctx, func() { r.out.Hasten(r.host.LastWords / 2) })()
+	err := r.out.Close(r.c.s.killed)
+	if _, left := r.out.Queued(); errors.Is(err, outbox.ErrStuck) || r.c.s.killed.Err() != nil && left > 0 {
+		r.c.s.log.Warn("the client does not read what the server wrote last, so that is lost", "event", "tail_lost", "bytes", left)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), wait)
-	defer cancel()
-	r.out.Close(ctx)
 	r.host.Out.Close()
+	r.host.In.Close()
+	<-r.hushed
 }
 
 // fromHost passes on what the host says.
@@ -195,6 +202,11 @@ func (r *relay) notice(s sign) {
 		}
 		r.c.out.Flush()
 	case met:
+		r.downMu.Lock()
+		defer r.downMu.Unlock()
+		if r.down {
+			return // the handler hears no more of it
+		}
 		hello := r.heard.hello
 		hello.PID = r.c.pid
 		r.c.s.child.Store(r.c)

@@ -15,6 +15,7 @@ func (o Options) withDefaults() Options {
 	if o.Host != nil {
 		host := *o.Host
 		host.Patience = cmp.Or(host.Patience, 10*time.Second)
+		host.LastWords = cmp.Or(host.LastWords, 10*time.Second)
 		o.Host, o.WriteDeadline = &host, never
 	}
 	o.WriteDeadline = cmp.Or(o.WriteDeadline, 10*time.Second)

@@ -30,6 +30,9 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 			s.plan(&x, &spent, &way, up, err)
 		}
 		s.tell(h, x, stopping)
+		if r := s.relay.Load(); r != nil {
+			r.finish()
+		}
 		switch {
 		case stopping, s.o.Host != nil && err == nil:
 			return nil

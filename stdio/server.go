@@ -12,6 +12,7 @@
 package stdio
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -203,13 +204,18 @@ type Server struct {
 	relay atomic.Pointer[relay] // to the Host, if there is one
 	hurry atomic.Bool           // Kill was called
 
+	killed  context.Context // ends with Kill
+	killNow context.CancelFunc
+
 	unswept sync.Once // said that nothing can be swept
 }
 
 // New returns a server that is not running yet.
 func New(o Options) *Server {
 	o = o.withDefaults()
-	return &Server{o: o, log: o.Log}
+	s := &Server{o: o, log: o.Log}
+	s.killed, s.killNow = context.WithCancel(context.Background())
+	return s
 }
 
 // Put queues one line, without its newline, for the server. It never waits:
@@ -260,6 +266,7 @@ func (s *Server) Restart(why string) {
 // one who ends Run's context and does not want to wait for the stop ladder.
 func (s *Server) Kill() {
 	s.hurry.Store(true)
+	s.killNow()
 	if c := s.last.Load(); c != nil {
 		c.kill()
 	}

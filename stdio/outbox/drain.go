@@ -20,9 +20,7 @@ func (b *Outbox) drain() {
 		if !ok {
 			return
 		}
-		stop := b.watch()
 		n, err := b.w.Write(piece)
-		stop()
 		b.wrote(n, err)
 	}
 }
@@ -33,9 +31,7 @@ func (b *Outbox) next() ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil && !b.queue.empty() {
-		if b.deadline != nil {
-			b.deadline.SetWriteDeadline(time.Now().Add(b.o.Deadline)) // else the write says what is wrong
-		}
+		b.limitLocked()
 		piece := b.queue.front()
 		b.flying = min(len(piece), maxPiece)
 		return piece[:b.flying], true
@@ -47,19 +43,28 @@ func (b *Outbox) next() ([]byte, bool) {
 	return nil, false
 }
 
-// watch fails the Outbox if the write that follows is not over in time: w may have
-// no deadlines, or be a pipe whose lock the other end holds, which outlasts them. The
-// returned function ends the watch.
-func (b *Outbox) watch() (stop func() bool) {
+// limitLocked has the write of drain that follows, or that is under way, end in time, and
+// fails the Outbox if it does not: w may have no deadlines, or be a pipe whose lock the
+// other end holds, which outlasts them.
+func (b *Outbox) limitLocked() {
 	limit := b.o.Deadline
 	if b.deadline != nil {
+		b.deadline.SetWriteDeadline(time.Now().Add(limit)) // if it fails, the write says what is wrong
 		limit += grace
 	}
-	return time.AfterFunc(limit, func() {
+	if b.limit != nil {
+		b.limit.Reset(limit)
+		return
+	}
+	var t *time.Timer
+	t = time.AfterFunc(limit, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.giveUpLocked()
-	}).Stop
+		if b.limit == t { // else that write is over
+			b.giveUpLocked()
+		}
+	})
+	b.limit = t
 }
 
 func (b *Outbox) noProgress() error { return fmt.Errorf("%w for %v", ErrStuck, b.o.Deadline) }
@@ -68,6 +73,8 @@ func (b *Outbox) noProgress() error { return fmt.Errorf("%w for %v", ErrStuck, b
 func (b *Outbox) wrote(n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.limit.Stop()
+	b.limit = nil
 	b.landedLocked(n)
 	if b.err != nil {
 		return

@@ -73,6 +73,7 @@ type Outbox struct {
 	over    sync.Cond     // brief has ended
 	since   time.Time     // when the write of Flush under way began; zero: there is none that may wait
 	alert   *time.Timer   // calls look; nil: it is not set
+	limit   *time.Timer   // ends a write of drain; nil: none is under way
 	flying  int           // bytes of the write under way
 	unsure  bool          // a write was given up; how far it came is not known
 	stuck   bool          // failed inside a write that may not have returned
@@ -350,6 +351,22 @@ func (b *Outbox) Close(ctx context.Context) error {
 		return nil
 	}
 	return b.err
+}
+
+// Hasten makes Options.Deadline another one, also for a write that is under way.
+func (b *Outbox) Hasten(deadline time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return
+	}
+	b.o.Deadline = deadline
+	if b.alert != nil {
+		b.alert.Reset(deadline)
+	}
+	if b.limit != nil {
+		b.limitLocked()
+	}
 }
 
 // unwatch forgets the timer: Close has seen to what it was for.
