@@ -53,7 +53,7 @@ type checker struct {
 	streaks    map[streakKey]*streak      // of refusals
 	fill       map[string]map[string]bool // what was heard of each participant, by envelope
 	missing    map[string]bool            // who was not on a roster, and has not been heard of since
-	unreads    map[envelopeKey]int        // frames that could be read in no or two ways, as often as each came
+	unreads    map[envelopeKey]int        // requests and proposals that can be read in two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
 	listedSure map[string]string // versions of tools by the last listing of which that is not so

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,34 @@ func TestNoParamsAreShownAsNone(t *testing.T) {
 	for params, want := range map[string]string{"": `{}`, "null": `{}`, `{"_meta":{"a":1}}`: `{}`, `{"uri":"u"}`: `{"uri":"u"}`} {
 		if got := string(withoutMeta([]byte(params))); got != want {
 			t.Errorf("params %q are judged as %s, want %s", params, got, want)
+		}
+	}
+}
+
+// A frame that is cut short, or has a key twice, is passed over as if it had never come: what
+// is asked under its id afterwards is owed an answer. One that can be read in two ways is
+// refused in words, and its id is spent.
+func TestNoiseUnderAnIDExcusesNoMissingAnswer(t *testing.T) {
+	call := func(to, kind, params string) string {
+		return `{"protocol":"mcpx/v0.1","id":"r","ts":"2026-01-01T00:00:00Z","from":"agent-a","to":["` + to + `"],"kind":"` + kind + `","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}}`
+	}
+	whole := call(us, "mcp/request", `{"name":"pay","arguments":{"path":"a","PATH":"b"}}`)
+	for raw, spent := range map[string]bool{
+		whole:                      true,
+		whole[:len(whole)-5] + "}": false,
+		call(us, "mcp/request", `{"name":"pay","Name":"read","arguments":{}}`):                 true,
+		call(us, "mcp/request", `{"name":"pay","name":"read","arguments":{}}`):                 false,
+		call("bob", "mcp/request", `{"name":"pay","arguments":{"path":"a","PATH":"b"}}`):       false,
+		strings.Replace(whole, `"jsonrpc"`, `"Method":"ping","jsonrpc"`, 1):                    false,
+		strings.Replace(whole, `"mcp/request"`, `"mcp/response:tools/call"`, 1):                false,
+		strings.Replace(whole, `"to":["fs"],"kind":"mcp/request"`, `"kind":"mcp/proposal"`, 1): true,
+	} {
+		c := aChecker()
+		c.w.o.Protocol = "mcpx/v0.1"
+		c.unread(c.proc, &frame{raw: []byte(raw), said: broken(said{id: "r", from: "agent-a"})})
+		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		if excused := cl.excused != ""; excused != spent {
+			t.Errorf("after %s it is excused that no answer comes: %q", raw, cl.excused)
 		}
 	}
 }

@@ -49,6 +49,24 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 	if !unambiguous(raw) {
 		return said{}, false
 	}
+	return readLoosely(protocol, raw)
+}
+
+// readTwofold reads a frame with which nothing is wrong but that in its parameters a key is
+// spelled almost like one that matters there, or two keys of one object are one to a lenient
+// server; false for any other.
+func readTwofold(protocol string, raw []byte) (said, bool) {
+	var v any
+	if !unambiguousAt(raw, levels[:2]) || json.Unmarshal(raw, &v) != nil {
+		return said{}, false
+	}
+	if _, _, alike := twins(v); !alike && unambiguous(raw) {
+		return said{}, false
+	}
+	return readLoosely(protocol, raw)
+}
+
+func readLoosely(protocol string, raw []byte) (said, bool) {
 	var e spoken
 	var m message
 	if json.Unmarshal(raw, &e) != nil {
@@ -113,6 +131,9 @@ func readSaid(protocol string, raw []byte) (said, bool) {
 // names are looked for.
 var watched = []string{"protocol", "id", "from", "to", "kind", "correlation_id", "payload", "jsonrpc", "method", "params", "name", "arguments", "uri", "requestid"}
 
+// levels are where they are looked for: in an envelope, its message and the parameters.
+var levels = []string{"/", "/payload/", "/payload/params/"}
+
 // level is an object or array that is open in a text.
 type level struct {
 	path string          // the keys that lead to it
@@ -121,7 +142,9 @@ type level struct {
 
 // unambiguous reports whether a text is one JSON value without a key that
 // stands twice in an object, or is spelled almost like one that matters there.
-func unambiguous(raw []byte) bool {
+func unambiguous(raw []byte) bool { return unambiguousAt(raw, levels) }
+
+func unambiguousAt(raw []byte, levels []string) bool {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	var open []level
 	key, last := true, "" // a key is next in an object; the newest one
@@ -152,7 +175,7 @@ func unambiguous(raw []byte) bool {
 		case string:
 			if len(open) > 0 && open[len(open)-1].keys != nil && key {
 				at := open[len(open)-1]
-				if at.keys[t] || slices.Contains([]string{"/", "/payload/", "/payload/params/"}, at.path) && variant(t) {
+				if at.keys[t] || slices.Contains(levels, at.path) && variant(t) {
 					return false
 				}
 				at.keys[t], last = true, t

@@ -2,31 +2,23 @@ package sim
 
 import (
 	"bytes"
-	"encoding/json"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// unread sees a frame that the bridge's seat cannot read. What can be read in two
-// ways it may refuse in words, once for each time that it came, and do nothing else.
+// unread sees a frame that the bridge's seat cannot read. A request of us, or a proposal,
+// that can be read in two ways it may refuse in words, once for each time that it came, and
+// do nothing else. All else it passes over, as if it had never come.
 func (c *checker) unread(_ *process, f *frame) {
 	if f.said.perfect {
 		c.blame("must serve", "a frame that is right cannot be read: %s", f.raw)
 	}
-	var e struct {
-		ID   json.RawMessage `json:"id"`
-		From json.RawMessage `json:"from"`
+	s, ok := readTwofold(c.w.o.Protocol, f.raw)
+	if ok && (s.offer() || s.kind == wire.Request && s.toUs()) {
+		c.fills(&s)
+		c.unreads[s.key()]++
 	}
-	if json.Unmarshal(f.raw, &e) == nil {
-		c.fills(&said{from: word(e.From), id: word(e.ID), broken: true})
-		c.unreads[envelopeKey{word(e.From), word(e.ID)}]++
-	}
-}
-
-func word(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // ambiguous reports whether a letter is no more than the word that a frame which
