@@ -306,6 +306,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	cl := c.claimOf(r.From, r.Env)
 	c.ofShare(cl, r)
 	c.ofOffer(cl, r)
+	c.knownStill(cl, r)
 	if cl == nil || r.Event == "dropped" && !slices.Contains([]string{"outbox_full", "caller_gone", "shutting_down"}, r.Reason) {
 		return
 	}

@@ -162,3 +162,27 @@ func TestNoiseUnderAnIDExcusesNoMissingAnswer(t *testing.T) {
 		}
 	}
 }
+
+// The bridge drops a proposal that comes again for one that it knows still, though it need not: so it
+// knows of no proposal, and none is said to be taken back when somebody requests it (seed 4706).
+func TestWhatIsDroppedAsKnownWasNotTaken(t *testing.T) {
+	for _, dropped := range []bool{true, false} {
+		c := aChecker()
+		offer := said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true}
+		c.proposed(c.proc, &offer)
+		c.order[0].answers++
+		c.w.now += 16 * time.Minute
+		c.proposed(c.proc, &offer)
+		if dropped {
+			c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "duplicate_envelope", From: "agent-a", Env: "p"})
+		} else {
+			c.emitted(c.proc, bridge.Record{Event: "proposed", From: "agent-a", Env: "p"})
+			c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "duplicate_envelope", From: "agent-a", Env: "p"}) // it came once more
+		}
+		c.withdrawn(&said{from: "agent-a", corr: []string{"p"}})
+		c.startsFor(&claim{said: said{id: "r", kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}}, order: len(c.order)})
+		if blamed := len(c.violations) > 0; blamed == dropped {
+			t.Errorf("dropped as known: %t, and what happened was %v", dropped, c.violations)
+		}
+	}
+}

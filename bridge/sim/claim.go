@@ -64,6 +64,7 @@ type claim struct {
 
 	again    bool   // it was heard once more when it could have been forgotten, so this may be about that one
 	earlier  *claim // the same, when it had been forgotten
+	noted    bool   // something is on record of it
 	serves   *claim // of a proposal: what started last for its sake
 	self     string // of a proposal: the request that we made of ourselves
 	shown    bool   // and that it was made in public

@@ -27,13 +27,38 @@ func (w *world) lures(of said) {
 			}
 		})
 	}
+	w.letDown(of)
+}
+
+// letDown: others agree on a proposal among themselves, its proposer takes it back, whoever
+// was to serve it refuses, and then somebody requests it of us.
+func (w *world) letDown(of said) {
+	d := newDice(w.o.Seed, "let down "+of.id)
+	by, runner, last := pick(d, w.callers()...), pick(d, w.approvers()...), pick(d, w.callers()...)
+	if !w.o.Faults[lure] || !w.o.Faults[withdraw] || !w.o.Faults[takeUp] || !of.ableToServe(runner.id) || !d.chance(.5) {
+		return
+	}
+	w.after(d.between(0, time.Second), func() {
+		if w.healed || !by.here {
+			return
+		}
+		s := by.requestOf(runner.id, of)
+		w.topic.send(w.topic.spell(s, s.payload()))
+		w.fired(withdraw)
+		w.fired(takeUp)
+		w.after(d.between(0, time.Second), func() { w.proposerOf(of).withdraw(d, of.id) })
+		w.after(d.between(time.Second, 2*time.Second), func() { runner.refuse(runner.word("t"), by.id, s) })
+		w.after(d.between(2*time.Second, 5*time.Second), func() { last.takeUp(of) })
+	})
+}
+
+// proposerOf is who made a proposal.
+func (w *world) proposerOf(of said) *person {
+	return w.people[slices.IndexFunc(w.people, func(p *person) bool { return p.id == of.from })]
 }
 
 func (p *person) lure(d dice, of said) {
-	s := of
-	s.id, s.from, s.kind, s.corr, s.ttl, s.hints, s.draft, s.lures = p.word("l"), p.id, wire.Request, []string{of.id}, 0, hints{}, false, true
-	s.rpc = fmt.Append(nil, p.said)
-	s.to = []string{pick(d, nobody, nobody, "bob", "carol")}
+	s := p.requestOf(pick(d, nobody, nobody, "bob", "carol"), of)
 	if d.chance(.5) {
 		s.tool = pick(d, tools...)
 	}
@@ -46,6 +71,14 @@ func (p *person) lure(d dice, of said) {
 			p.w.takenUpYet(of)
 		}
 	}
+}
+
+// requestOf is a request of somebody else for what was proposed.
+func (p *person) requestOf(who string, of said) said {
+	s := of
+	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft, s.lures = p.word("l"), p.id, []string{who}, wire.Request, []string{of.id}, 0, hints{}, false, true
+	s.rpc = fmt.Append(nil, p.said)
+	return s
 }
 
 // takenUpYet lets others request what was taken back while somebody served it, when that
@@ -132,15 +165,19 @@ func (c *checker) unserved(s *said) {
 // who may have made a request of the same id.
 func (p *person) turnDown(d dice, of said) {
 	for range 1 + d.IntN(2) {
-		s := said{id: p.word("t"), from: p.id, to: []string{of.from}, kind: wire.Response, method: of.method, tool: of.tool, corr: []string{of.id}, rpc: of.rpc, turns: true}
+		to, id := of.from, p.word("t")
 		if d.chance(.6) {
-			s.to = []string{pick(d, "dave", "agent-a", "agent-b", attackerName)}
+			to = pick(d, "dave", "agent-a", "agent-b", attackerName)
 		}
-		p.w.after(d.between(0, 8*time.Second), func() {
-			if p.here {
-				p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-31005,"message":"busy","data":{"reason":"busy","executed":"no"}}}`, s.rpc)))
-			}
-		})
+		p.w.after(d.between(0, 8*time.Second), func() { p.refuse(id, to, of) })
+	}
+}
+
+// refuse says to somebody that what was requested is not done.
+func (p *person) refuse(id, to string, of said) {
+	s := said{id: id, from: p.id, to: []string{to}, kind: wire.Response, method: of.method, tool: of.tool, corr: []string{of.id}, rpc: of.rpc, turns: true}
+	if p.here {
+		p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-31005,"message":"busy","data":{"reason":"busy","executed":"no"}}}`, s.rpc)))
 	}
 }
 
