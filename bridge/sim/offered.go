@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"time"
@@ -175,10 +174,8 @@ func (c *checker) rejects(l *letter) {
 	all := c.offersOf(l.Corr)
 	i := slices.IndexFunc(all, func(cl *claim) bool { return len(l.To) == 1 && cl.from == l.To[0] })
 	switch {
-	case i >= 0 && c.ambiguousOffer(all[i], l):
+	case i >= 0 && c.ambiguousOffer(all[i], l), i < 0 && c.unreadOffer(l):
 		return
-	case i < 0 && bytes.Contains(l.raw, []byte(`:"invalid"`)):
-		return // of what can be read in no or two ways
 	case i < 0:
 		c.blame("I8", "a reject is for no proposal: %s", l.raw)
 		return

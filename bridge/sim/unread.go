@@ -56,9 +56,19 @@ func (c *checker) known(cl *claim) bool {
 // ambiguousOffer reports whether a reject is of a frame that can be read in two ways
 // and has the id of a proposal which may be forgotten by now, and takes note of it.
 func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
-	if c.w.now-cl.since < 15*time.Minute || c.unreads[cl.key()] == 0 || !bytes.Contains(l.raw, []byte(`:"invalid"`)) {
+	return c.w.now-cl.since >= 15*time.Minute && c.unreadOffer(l)
+}
+
+// unreadOffer reports whether a reject is of a frame that can be read in two ways, and
+// takes note of it.
+func (c *checker) unreadOffer(l *letter) bool {
+	if len(l.To) != 1 || len(l.Corr) != 1 || !bytes.Contains(l.raw, []byte(`:"invalid"`)) {
 		return false
 	}
-	c.unreads[cl.key()]--
+	of := envelopeKey{l.To[0], l.Corr[0]}
+	if c.unreads[of] <= 0 {
+		return false
+	}
+	c.unreads[of]--
 	return true
 }
