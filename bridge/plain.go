@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A plainSchema is what most tools want of their arguments: certain members, each
@@ -84,7 +85,7 @@ func (p *plainSchema) fits(object []byte) bool {
 		if object[i] == ',' {
 			i = skipSpace(object, i+1)
 		}
-		end := stringEnd(object, i)
+		end := jsonrpc.StringEnd(object, i)
 		key := object[i+1 : end-1]
 		at := skipSpace(object, skipSpace(object, end)+1)
 		m, named := p.members[string(key)]
@@ -131,7 +132,7 @@ func scalarEnd(text []byte, i int) int {
 	case '{', '[':
 		return -1
 	case '"':
-		return stringEnd(text, i)
+		return jsonrpc.StringEnd(text, i)
 	}
 	end := i + bytes.IndexAny(text[i:], " \t\r\n,}")
 	isNumber := text[i] <= '9' // no true, false or null

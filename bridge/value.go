@@ -47,7 +47,7 @@ func (b values) at(i int) (v any, next int) {
 	case '[':
 		return b.array(i)
 	case '"':
-		end := stringEnd(text, i)
+		end := jsonrpc.StringEnd(text, i)
 		if b.mute {
 			return "", end
 		}
@@ -115,7 +115,7 @@ func (b values) object(i int) (map[string]any, int) {
 		if b.left != nil {
 			*b.left -= workMember
 		}
-		end := stringEnd(text, i)
+		end := jsonrpc.StringEnd(text, i)
 		key, _ := jsonrpc.Unquote(text[i:end])
 		colon := skipSpace(text, end)
 		o[key], i = b.at(skipSpace(text, colon+1))
@@ -147,21 +147,6 @@ func skipSpace(text []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-// stringEnd is the offset after the string that begins at i.
-func stringEnd(text []byte, i int) int {
-	for from := i + 1; ; {
-		quote := from + bytes.IndexByte(text[from:], '"')
-		slashes := 0
-		for text[quote-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return quote + 1
-		}
-		from = quote + 1
-	}
 }
 
 // hearing are what marks the words of a schema that look into strings, or at

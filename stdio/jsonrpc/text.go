@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -171,12 +172,18 @@ func EscapeBreaks(message []byte) []byte {
 	done := 0
 	for i := max(0, min(line, paragraph)); i+2 < len(message); i++ {
 		// Byte by byte: a text may be full of characters that begin alike (FINDINGS M3).
-		if message[i] == 0xe2 && message[i+1] == 0x80 && message[i+2]&^1 == 0xa8 {
-			out = append(append(out, message[done:i]...), `\u202`...)
-			out = append(out, '8'+message[i+2]&1)
-			done = i + 3
-			i += 2
+		if message[i] != 0xe2 || message[i+1] != 0x80 || message[i+2]&^1 != 0xa8 {
+			continue
 		}
+		if done < i {
+			out = append(out, message[done:i]...)
+		}
+		done = i + 3
+		if cap(out)-len(out) < 6 { // there are many, and the rest may be nothing else
+			out = slices.Grow(out, 6+2*(len(message)-done))
+		}
+		out = append(out, '\\', 'u', '2', '0', '2', '8'+message[i+2]&1)
+		i += 2
 	}
 	return append(out, message[done:]...)
 }
