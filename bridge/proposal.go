@@ -151,11 +151,14 @@ func (e *Engine) consider(l *proposal.Life) {
 // asRequest is what a proposal asks for as the request that would do it. What
 // else the proposal says is not for the server.
 func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
-	raw := jsonrpc.AppendRequest(nil, []byte("0"), env.Method, env.Message.Get(jsonrpc.Params))
-	m, err := jsonrpc.Parse(raw, jsonrpc.Called)
+	if size := len(env.Message.Get(jsonrpc.Params)); size > jsonrpc.MaxSize-envelopeRoom {
+		return nil, proposalTooLarge(size), true
+	}
+	m, err := env.Message.Request([]byte("0"), env.Method)
 	if err != nil {
 		return nil, invalidParams(text.Cut(err.Error(), clipped)), true
 	}
+	raw := m.Raw
 	if len(raw) > jsonrpc.MaxSize-envelopeRoom {
 		return nil, proposalTooLarge(len(raw)), true
 	}

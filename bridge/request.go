@@ -198,6 +198,9 @@ func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
 	if env.Method == "prompts/get" && len(env.Key) > keyMax {
 		return invalidParams("the name of the prompt is longer than " + strconv.Itoa(keyMax) + " bytes"), true // else rules would see none
 	}
+	if env.Method == "tools/call" && len(env.Key) > keyMax {
+		return invalidParams("the name of the tool is longer than " + strconv.Itoa(keyMax) + " bytes"), true // and no server's tool has one
+	}
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
 		return invalidParams("the params must be an object"), true // else nobody could judge them
 	}

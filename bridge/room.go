@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	leaveGrace = 5 * time.Second // a peer's leave counts after this (WIRE W-2)
 	pauseMax   = 5 * time.Minute // nobody can silence us for longer
 	grantsMax  = 64 << 10        // bytes of what we may send, as others add to it
+	orderMax   = 128 << 10       // bytes of a grant or a control that are read at all (FINDINGS M3)
 )
 
 // room is what the Engine knows of its seat and of who else is there.
@@ -236,7 +238,7 @@ func (e *Engine) fault(env *wire.Envelope) {
 	if err != nil {
 		return
 	}
-	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message)})
+	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: clip(strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message))})
 	// One that goes to somebody else is about a frame of theirs, whichever id that has.
 	ours := len(env.To) == 0 || slices.Contains(env.To, e.room.me) || slices.Contains(env.To, "")
 	if ours && f.Code == "capability_violation" {
@@ -251,6 +253,10 @@ func (e *Engine) grant(env *wire.Envelope) {
 	var g struct {
 		Recipient    string           `json:"recipient"`
 		Capabilities []jsontext.Value `json:"capabilities"`
+	}
+	if env.Spelled == "capability/grant" && len(env.Payload) > orderMax {
+		e.drop(env, "grant_too_large", "a grant of so many bytes is not read: "+strconv.Itoa(len(env.Payload)))
+		return
 	}
 	if env.Spelled != "capability/grant" || json.Unmarshal(env.Payload, &g) != nil || g.Recipient != e.room.me {
 		return
@@ -309,7 +315,7 @@ func (e *Engine) pause(env *wire.Envelope) {
 	var p struct {
 		Seconds float64 `json:"timeout_seconds"`
 	}
-	if len(env.Payload) > 0 && json.Unmarshal(env.Payload, &p) != nil {
+	if len(env.Payload) > orderMax || len(env.Payload) > 0 && json.Unmarshal(env.Payload, &p) != nil {
 		e.drop(env, "control_unreadable", env.Spelled)
 		return
 	}

@@ -304,10 +304,16 @@ func (h Hello) asInitializeResult(revision string) []byte {
 	return append(result, '}')
 }
 
+// revisionMax bounds, in bytes, the params of an initialize that are read for the
+// revision it asks for: all else in them is passed over.
+const revisionMax = 64 << 10
+
+// requestedRevision is what a client asks for, "" if it does not say or says it in more
+// than anybody would.
 func requestedRevision(m *jsonrpc.Message) string {
 	params := m.Get(jsonrpc.Params)
 	var at [1]jsonrpc.Span
-	if jsonrpc.Scan(params, jsonrpc.Judged, jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}, at[:]) != nil || at[0].End == 0 {
+	if len(params) > revisionMax || jsonrpc.Scan(params, jsonrpc.Judged, jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}, at[:]) != nil || at[0].End == 0 {
 		return ""
 	}
 	revision, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -8,12 +9,12 @@ import (
 // asksForTool turns a request for tools/request, {name, arguments}, into the
 // call it proposes, if the owner takes such and proposals are served at all; asks
 // is set then, and the rules for proposals hold. Everything else comes back as
-// it is, and tools/request then is a method nobody knows (WIRE O90). Which dialect
+// it is, as is one longer than people are asked about, and tools/request then is a method nobody knows (WIRE O90). Which dialect
 // we speak does not matter: at a gateway that translates, who asks may speak
 // another, that has no proposals (FINDINGS D10). What
 // becomes of it is said as of any request, as the dialect has no other words.
 func (e *Engine) asksForTool(env *wire.Envelope) (call *wire.Envelope, asks bool) {
-	if env.Method != "tools/request" || !e.offers.toolsRequest || e.policy.Proposals.Fulfil == "never" {
+	if env.Method != "tools/request" || !e.offers.toolsRequest || e.policy.Proposals.Fulfil == "never" || len(env.Message.Raw) > approval.MaxAsked {
 		return env, false
 	}
 	raw := env.Message.Append(nil, jsonrpc.Edit{Field: jsonrpc.Method, Value: []byte(`"tools/call"`)})

@@ -59,7 +59,7 @@ type Ending struct {
 
 // Ending reads a Withdraw or a Reject, in any spelling; the exact reason that
 // stands beside the three words of seed 000 counts (WIRE 4.3). Of a reason over
-// 256 bytes the rest is left out. Whether whoever sent it may say so is for
+// 256 bytes the rest is left out, and of a payload over 256 KiB nothing is read. Whether whoever sent it may say so is for
 // the caller to see: only the proposer may withdraw. Where two members name
 // different proposals [Dialect.Decode] refuses the frame already.
 func (e *Envelope) Ending() (Ending, error) {
@@ -74,7 +74,7 @@ func (e *Envelope) Ending() (Ending, error) {
 			Reason jsontext.Value `json:"reason"`
 		} `json:"params"` // of notifications/cancelled
 	}
-	if !decode(e.Payload, &p) {
+	if !decodeWord(e.Payload, &p) {
 		return Ending{Of: e.Corr[0]}, nil
 	}
 	n := Ending{Of: e.Corr[0], Detail: shortText(p.Detail),
@@ -100,7 +100,7 @@ type Standing struct {
 }
 
 // Standing reads a Status or a ProposalResponse. Like an [Ending] it is about its
-// proposal whatever else it says, or does not.
+// proposal whatever else it says, or does not; of one over 256 KiB nothing else is read.
 func (e *Envelope) Standing() (Standing, error) {
 	if e.Kind != Status && e.Kind != ProposalResponse || len(e.Corr) == 0 {
 		return Standing{}, errPayload
@@ -109,7 +109,7 @@ func (e *Envelope) Standing() (Standing, error) {
 		Status jsontext.Value `json:"status"`
 		Reason jsontext.Value `json:"reason"`
 	}
-	if !decode(e.Payload, &p) {
+	if !decodeWord(e.Payload, &p) {
 		return Standing{Of: e.Corr[0]}, nil
 	}
 	return Standing{Of: e.Corr[0], State: shortText(p.Status), Reason: shortText(p.Reason)}, nil

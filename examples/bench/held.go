@@ -88,6 +88,16 @@ func (s strain) frame(from, id, payload string) []byte {
 		kind, body = "mcp/proposal:tools/call:large", `{"method":"tools/call","params":{"name":"large","arguments":`+payload+`}}`
 	case "reason":
 		kind, body = "mcp/proposal:tools/call:large", `{"method":"tools/call","params":{"name":"large","arguments":{}},"reason":"`+payload+`"}`
+	case "name":
+		kind, body = "mcp/request:tools/call", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`+payload+`","arguments":{}}}`
+	case "initialize":
+		kind, body = "mcp/request:initialize", `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"`+payload+`"}}`
+	case "beside":
+		body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":{},"task":"` + payload + `"}}`
+	case "withdraw":
+		kind, body = `mcp/withdraw","correlation_id":"large`, `{"reason":"`+payload+`"}`
+	case "presence":
+		from, kind, body = "system:gateway", "system/presence", `{"event":"join","participant":{"id":"zed","name":"`+payload+`","capabilities":["mcp/*"]}}`
 	}
 	return []byte(`{"protocol":"mcpx/v0.1","id":"` + id + `","ts":"2026-01-01T00:00:00Z","from":"` + from + `","to":["fs"],"kind":"` + kind + `","payload":` + body + `}`)
 }

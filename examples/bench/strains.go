@@ -15,8 +15,8 @@ type strain struct {
 	rules    string        // of the policy, beside one that allows the small call
 	top      string        // another member of the policy
 	schema   string        // of the tool; "" for none
-	kind     string        // "": a call; a proposal, the uri of a resources/read, the reason of a proposal
-	payload  func() string // the arguments, or that uri or reason
+	kind     string        // "": a call; what else has the payload in it: see frame
+	payload  func() string // the arguments, or a text, as the uri of a resources/read or the reason of a proposal
 }
 
 // room is what arguments may have of the 16 MiB that a frame may have.
@@ -48,7 +48,7 @@ func twice(n int) string {
 // within the bounds that were set to that. Each subject has several: which is the
 // worst changes with the code.
 func strains() []strain {
-	return slices.Concat(pathStrains(), regexStrains(), celStrains(), schemaStrains(), askedStrains(), otherStrains())
+	return slices.Concat(pathStrains(), regexStrains(), celStrains(), schemaStrains(), askedStrains(), otherStrains(), wordStrains())
 }
 
 func pathStrains() []strain {
@@ -181,6 +181,25 @@ func otherStrains() []strain {
 		{of: "no rule", name: "a proposal, 250 000 things", kind: "proposal", payload: func() string { return list("a", times(`{}`, 250_000)) }},
 		{of: "no rule", name: "a proposal, 15 MiB of escapes", kind: "proposal", payload: func() string { return text("a", strings.Repeat(`\u00e9`, room/6)) }},
 	}
+}
+
+// wordStrains are long where nobody expects it, and written with escapes: these take
+// longer to read than anything else of that length.
+func wordStrains() (all []strain) {
+	for _, text := range []struct{ name, one string }{{"letters", "a"}, {"line breaks", `\n`}, {"quotes", `\"`}, {"escapes", `\u00e9`}, {"U+2028", "\u2028"}} {
+		payload := func() string { return strings.Repeat(text.one, room/len(text.one)) }
+		arguments := func() string { return `{"b":"` + payload() + `"}` }
+		for _, kind := range []string{"name", "initialize", "withdraw", "presence", "uri", "reason"} {
+			all = append(all, strain{of: "words", name: "a " + kind + " of " + text.name, kind: kind, payload: payload})
+		}
+		all = append(all,
+			strain{of: "words", name: "allowed, " + text.name, rules: "{allow: large}", payload: arguments},
+			strain{of: "words", name: "beside, " + text.name, rules: "{allow: large}", kind: "beside", payload: payload},
+			strain{of: "words", name: "any rule, " + text.name, rules: rule(`args: {a: {is: x}}`), payload: arguments},
+			strain{of: "words", name: "a schema, " + text.name, schema: `{"properties":{"a":{"maxLength":9}}}`, payload: arguments},
+			strain{of: "words", name: "a proposal, " + text.name, rules: "{allow: large}", top: "proposals: {fulfil: policy}", kind: "proposal", payload: arguments})
+	}
+	return all
 }
 
 // keys are so many members of an object.
