@@ -58,6 +58,9 @@ func readFrame(r io.Reader) (op byte, payload []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if head[1] == 126 && n < 126 || head[1] == 127 && n < 1<<16 {
+		return 0, nil, fmt.Errorf("the length %d takes more bytes than it needs (RFC 6455 5.2)", n)
+	}
 	payload = make([]byte, n)
 	_, err = io.ReadFull(r, payload)
 	return head[0], payload, err
