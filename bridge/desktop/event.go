@@ -130,8 +130,9 @@ type (
 		Decision Decision
 	}
 
-	// Note is something the owner may want to know.
-	Note struct{ Text string }
+	// Note is something the owner may want to know, and which peer has brought it
+	// about, "" if none has.
+	Note struct{ Text, By string }
 
 	// Ready: we have a seat, and all who were there have been heard, or had
 	// their time. It comes once.

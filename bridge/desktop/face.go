@@ -156,7 +156,10 @@ func (f *Face) Busy() bool { return len(f.requests) > len(f.subs) }
 
 func (f *Face) do(a Act) { f.acts = append(f.acts, a) }
 
-func (f *Face) note(text string) { f.do(Note{text}) }
+func (f *Face) note(text string) { f.do(Note{Text: text}) }
+
+// noteOf notes what a peer has brought about, which may do so as often as it likes.
+func (f *Face) noteOf(p *peer, text string) { f.do(Note{Text: text, By: p.ID}) }
 
 // An asking is a request to a peer under way.
 type asking struct {

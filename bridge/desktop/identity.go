@@ -129,7 +129,7 @@ func (f *Face) identify(p *peer, result []byte) {
 	}
 	if was := k.identity; k.said && was.String() != who.String() {
 		p.before = &was
-		f.note(fmt.Sprintf("another server sits at %s now: %s; before it was %s", clip(p.ID, 80), who, was))
+		f.noteOf(p, fmt.Sprintf("another server sits at %s now: %s; before it was %s", clip(p.ID, 80), who, was))
 	}
 	k.identity, k.said = who, true
 }
@@ -146,7 +146,7 @@ func (f *Face) compareTools(p *peer) {
 	}
 	now := [sha256.Size]byte(h.Sum(nil))
 	if p.fresh && k.listed && k.tools != now && !p.again.IsZero() {
-		f.note(clip(p.ID, 80) + " left and came back with other tools; another server may sit there now")
+		f.noteOf(p, clip(p.ID, 80)+" left and came back with other tools; another server may sit there now")
 	}
 	p.fresh, k.tools, k.listed = false, now, true
 }

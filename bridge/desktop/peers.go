@@ -291,10 +291,10 @@ func (f *Face) tellOmissions(p *peer, k int) {
 		return
 	}
 	for _, o := range l.next.left {
-		f.note(fmt.Sprintf("%s: the %s %s is not offered: %s", clip(p.ID, 80), o.Kind, o.Name, o.Why))
+		f.noteOf(p, fmt.Sprintf("%s: the %s %s is not offered: %s", clip(p.ID, 80), o.Kind, o.Name, o.Why))
 	}
 	if l.next.more > 0 {
-		f.note(fmt.Sprintf("%s: %d more of its %s are not offered", clip(p.ID, 80), l.next.more, kinds[k].member))
+		f.noteOf(p, fmt.Sprintf("%s: %d more of its %s are not offered", clip(p.ID, 80), l.next.more, kinds[k].member))
 	}
 }
 
@@ -319,7 +319,7 @@ func (f *Face) listFailed(p *peer, k int, why string, again bool) {
 	l := &p.lists[k]
 	l.settled, l.again, l.next = true, false, page{}
 	if k == tools {
-		f.note(fmt.Sprintf("no tools from %s: %.200s", p.ID, why))
+		f.noteOf(p, fmt.Sprintf("no tools from %s: %.200s", p.ID, why))
 	}
 	if again && l.tries < 3 {
 		l.tries++

@@ -27,8 +27,9 @@ type Room interface {
 
 // Options say how a Server runs. Only Out has no default.
 type Options struct {
-	Out   io.Writer    // to the client; stays the caller's
-	Log   *slog.Logger // nil discards
+	Out   io.Writer             // to the client; stays the caller's
+	Log   *slog.Logger          // nil discards
+	Note  func(by, text string) // hears each Note and must not wait; nil: they are logged
 	Ready func(tools int)
 	Trace func(dir string, line []byte) // sees every line; must not keep it
 }
@@ -65,6 +66,9 @@ type Server struct {
 func NewServer(c Config, room Room, o Options) *Server {
 	s := &Server{o: o, room: room, face: New(c), idle: make(chan struct{})}
 	s.o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Note == nil {
+		s.o.Note = func(_, text string) { s.o.Log.Info(text) }
+	}
 	s.out = outbox.New(o.Out, outbox.Options{MaxItems: maxUnread, MaxBytes: maxUnreadBytes, Deadline: stuckTime})
 	s.timer = time.AfterFunc(time.Hour, func() { s.Step(Due{}) })
 	return s
@@ -106,7 +110,7 @@ func (s *Server) carryLocked(a Act) Event {
 	case Say:
 		s.sayLocked(a)
 	case Note:
-		s.o.Log.Info(a.Text)
+		s.o.Note(a.By, a.Text)
 	case Ready:
 		if s.o.Ready != nil {
 			s.o.Ready(a.Tools)

@@ -29,6 +29,7 @@ type events struct {
 	held   []byte // lines
 	missed int    // lines that were too many to be held
 	line   []byte // room for one
+	guests guests
 }
 
 // heldMost is how many bytes are held for ready, which may be long in coming: a
@@ -40,6 +41,9 @@ func (e *events) emit(r *bridge.Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
+	case r.Event == "peer" && !e.listsLocked(r.ID, r.State):
+		e.detail(inWords(r))
+		return
 	case r.Event == "connected" && !e.ready:
 		return // ready says so
 	case r.Event == "connected":
@@ -47,6 +51,10 @@ func (e *events) emit(r *bridge.Record) {
 		again.Event = "reconnected"
 		r = &again
 	}
+	e.sayOrHold(r)
+}
+
+func (e *events) sayOrHold(r *bridge.Record) {
 	if e.out != nil && !e.ready {
 		e.hold(append(text.EscapeJSON(r.JSON()), '\n'))
 		return
@@ -108,6 +116,7 @@ func (e *events) release() {
 func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.sumUpLocked()
 	e.release()
 	e.say(&bridge.Record{Event: "stopped"})
 	if e.out != nil {
@@ -188,7 +197,10 @@ func inWords(r *bridge.Record) string {
 	what := cmp.Or(r.Tool, r.Method)
 	switch r.Event {
 	case "peer":
-		return r.ID + " " + map[string]string{"here": "is here", "joined": "joined", "left": "left"}[r.State]
+		if r.Count > 0 {
+			return sumInWords(r)
+		}
+		return r.ID + " " + peerStates[r.State]
 	case "call":
 		return r.From + " calls " + what
 	case "answered":

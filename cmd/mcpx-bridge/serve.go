@@ -97,7 +97,7 @@ func (p *program) serve(ctx context.Context) error {
 		return err
 	}
 	defer restore()
-	s.server = desktop.NewServer(p.face(), s, desktop.Options{Out: out, Log: p.log, Ready: s.ready})
+	s.server = desktop.NewServer(p.face(), s, desktop.Options{Out: out, Log: p.log, Note: s.events.note, Ready: s.ready})
 	defer s.events.close()
 	s.claim(ctx)
 	if err := s.q.sit(ctx); err != nil {

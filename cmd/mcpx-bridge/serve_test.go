@@ -84,22 +84,23 @@ type desktopClient struct {
 	t    *testing.T
 	in   *os.File
 	out  *bufio.Scanner
+	said *diary // on its stderr
 	exit chan int
 }
 
 // openClient starts serve for alice, in this process, and shakes hands.
-func openClient(t *testing.T, url, token string) *desktopClient {
+func openClient(t *testing.T, url, token string, flags ...string) *desktopClient {
 	t.Helper()
 	stdin, in := filePipe(t)
 	out, stdout := filePipe(t)
-	c := &desktopClient{t: t, in: in, out: bufio.NewScanner(out), exit: make(chan int, 1)}
+	c := &desktopClient{t: t, in: in, out: bufio.NewScanner(out), said: newDiary(), exit: make(chan int, 1)}
 	c.out.Buffer(nil, 1<<20)
-	world := env{stdin: stdin, stdout: stdout, stderr: newDiary(), environ: os.Environ,
+	world := env{stdin: stdin, stdout: stdout, stderr: c.said, environ: os.Environ,
 		getenv: launch{env: map[string]string{"MCPX_AUTH_TOKEN": token}}.getenv(t)}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.Cleanup(func() { cancel(errSignalled) })
 	go func() {
-		c.exit <- run(ctx, []string{"serve", "--gateway", url, "--topic", "t1", "--id", "alice"}, world)
+		c.exit <- run(ctx, append([]string{"serve", "--gateway", url, "--topic", "t1", "--id", "alice"}, flags...), world)
 		stdout.Close()
 	}()
 	c.send(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+)
+
+// What the others in a topic can have us write by coming, going and changing what they
+// offer: as at our gateway, each has a share and all together have one. What is beyond is
+// counted, and the count is written, with how it stands by then.
+var guestLimits = quota.Limits{Burst: 60, Again: 10 * time.Second, AllBurst: 1000, AllAgain: 500 * time.Millisecond, Names: 1024, Sums: 16}
+
+// guestsEvery is how long lines are counted before their number is written.
+const guestsEvery = 10 * time.Second
+
+// guests are the shares, guarded by the lock of the events.
+type guests struct {
+	shares quota.Shares[string]
+	states map[string]string // the latest that was not listed, of those who have a share
+	sums   *time.Timer       // nil: nothing is counted
+}
+
+// listsLocked takes one line about somebody off their share, or counts it. state is what
+// has become of them, "" for other lines.
+func (e *events) listsLocked(id, state string) bool {
+	g := &e.guests
+	if g.shares.Limits == (quota.Limits{}) {
+		g.shares = quota.Shares[string]{Limits: guestLimits, Keep: strings.Clone, Compare: strings.Compare}
+		g.states = map[string]string{}
+	}
+	if g.shares.Take(time.Now(), id, 0) {
+		delete(g.states, id)
+		return true
+	}
+	if _, known := g.states[id]; state != "" && (known || len(g.states) < guestLimits.Names) {
+		g.states[strings.Clone(id)] = state
+	}
+	if g.sums == nil {
+		g.sums = time.AfterFunc(guestsEvery, func() {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.sumUpLocked()
+		})
+	}
+	return false
+}
+
+// sumUpLocked writes what was counted.
+func (e *events) sumUpLocked() {
+	g := &e.guests
+	if g.sums == nil {
+		return
+	}
+	g.sums.Stop()
+	g.sums = nil
+	for _, s := range g.shares.Draw(time.Now()) {
+		e.sayOrHold(&bridge.Record{Event: "peer", ID: s.By, State: g.states[s.By], Count: s.Count})
+	}
+	clear(g.states)
+}
+
+// sumInWords says how many lines about somebody were not written.
+func sumInWords(r *bridge.Record) string {
+	who := r.ID
+	if who == "" {
+		who = "others"
+	}
+	text := fmt.Sprintf("%d more lines about %s are not listed one by one", r.Count, who)
+	if r.State != "" {
+		text += ": " + who + " " + peerStates[r.State]
+	}
+	return text
+}
+
+var peerStates = map[string]string{"here": "is here", "joined": "joined", "left": "left"}
+
+// note logs what a peer has brought about, as far as there is room for lines about it.
+func (e *events) note(by, text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if by != "" && !e.listsLocked(by, "") {
+		e.detail(text)
+		return
+	}
+	e.log.Info(text)
+}
+
+// detail logs a line that is only counted.
+func (e *events) detail(text string) {
+	if e.out == nil {
+		e.log.Log(context.Background(), slog.LevelDebug, text)
+	}
+}

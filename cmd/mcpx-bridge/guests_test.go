@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	realgateway "github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// Somebody who joins and leaves again and again wrote as many lines on the stderr of serve,
+// which clients keep in a file.
+func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--json"}} {
+		g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		door := httptest.NewServer(g)
+		token, err := g.Mint(realgateway.Claims{ID: "alice", Topic: "t1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alice := openClient(t, "ws"+strings.TrimPrefix(door.URL, "http"), token, flags...)
+		everything, err := wire.ParseCaps([]byte(`["*"]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sit := func(id string) *realgateway.Local {
+			l, err := g.Attach("t1", id, everything, wire.Dialects[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		for range 300 {
+			sit("rover").Close(1000, "")
+		}
+		last := sit("last")
+		for late := time.Now().Add(patience); !strings.Contains(alice.said.text(), "last"); alice.said.wait(100 * time.Millisecond) {
+			if time.Now().After(late) {
+				t.Fatalf("the last one's coming is not told: %s", alice.said.text())
+			}
+		}
+		alice.close()
+		last.Close(1000, "")
+		said := alice.said.text()
+		if n := strings.Count(said, "rover"); n > guestLimits.Burst+2 {
+			t.Errorf("%q: %d lines about one who comes and goes", flags, n)
+		}
+		want := "540 more lines about rover are not listed one by one: rover left"
+		if flags != nil {
+			want = `"event":"peer","id":"rover","state":"left","count":540`
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%q: it is not summed up: %.2000s", flags, said[max(0, len(said)-2000):])
+		}
+		g.Close()
+		door.Close()
+	}
+}
+
+// Many names fill it no more, nor what a participant changes of its tools; what is summed
+// up comes after ready, and says how it stands.
+func TestManyNamesAndNotesFillNoLogOfEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, json := range []bool{false, true} {
+			var said strings.Builder
+			log, err := newLog(&said, "info", "text")
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := &events{log: log}
+			if json {
+				e.out = newSpool(&said, eventsLost)
+			}
+			for i := range 20_000 {
+				id := fmt.Sprintf("p%d", i)
+				e.emit(&bridge.Record{Event: "peer", ID: id, State: "joined"})
+				e.note("rover", "rover has changed")
+			}
+			time.Sleep(guestsEvery + time.Second)
+			e.begin(map[string]string{"event": "ready"}, "it is ready")
+			e.close()
+			lines := strings.Count(said.String(), "\n")
+			if lines > guestLimits.AllBurst+2*guestLimits.Burst {
+				t.Errorf("%d lines", lines)
+			}
+			if n := strings.Count(said.String(), "rover has changed"); n != guestLimits.Burst {
+				t.Errorf("%d notes", n)
+			}
+			if json && !strings.HasPrefix(strings.ReplaceAll(said.String(), "mcpx-bridge: rover has changed\n", ""), `{"event":"ready"}`) {
+				t.Errorf("ready is not the first: %.200s", said.String())
+			}
+		}
+	})
+}
