@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+)
+
+// Each flag that takes a number or a time, at both ends of its bound and beside them (FINDINGS T3).
+func TestFlagsAtTheirBounds(t *testing.T) {
+	const least = desktop.LeastLimit
+	serve := func(change func(*settings)) func() error {
+		p := &program{s: settings{Patience: time.Second, MaxName: desktop.LeastName}}
+		change(&p.s)
+		return p.checkServe
+	}
+	hints := func(change func(*settings), flag string) func() error {
+		p := &program{s: settings{Timeout: time.Minute}}
+		p.s.Offer.Style, p.s.Offer.Timeout = "auto", time.Minute
+		change(&p.s)
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.Duration("ttl", 0, "")
+		f.Duration("fallback", 0, "")
+		if flag != "" {
+			f.Set(flag, "1s")
+		}
+		return func() error { _, _, err := p.hints(f, ""); return err }
+	}
+	within := func(d time.Duration) func() error {
+		p := &program{s: settings{Within: d}}
+		return func() error { _, err := p.asking(); return err }
+	}
+	for _, c := range []struct {
+		what string
+		try  func() error
+		fits bool
+	}{
+		{"--patience 999.999999ms", serve(func(s *settings) { s.Patience = time.Second - 1 }), false},
+		{"--patience 1s", serve(func(s *settings) {}), true},
+		{"--max-name 31", serve(func(s *settings) { s.MaxName = 31 }), false},
+		{"--max-name 32", serve(func(s *settings) { s.MaxName = 32 }), true},
+		{"--max-name 64", serve(func(s *settings) { s.MaxName = 64 }), true},
+		{"--max-name 65", serve(func(s *settings) { s.MaxName = 65 }), false},
+		{"--limit 0, which is none", serve(func(s *settings) { s.Limit = 0 }), true},
+		{"--limit 1", serve(func(s *settings) { s.Limit = 1 }), false},
+		{"--limit just under", serve(func(s *settings) { s.Limit = least - 1 }), false},
+		{"--limit at least", serve(func(s *settings) { s.Limit = least }), true},
+		{"--ttl 0", hints(func(s *settings) { s.Offer.TTL = 0 }, "ttl"), false},
+		{"--ttl 999.999µs", hints(func(s *settings) { s.Offer.TTL = time.Millisecond - 1 }, "ttl"), false},
+		{"--ttl 1ms", hints(func(s *settings) { s.Offer.TTL = time.Millisecond }, "ttl"), true},
+		{"--ttl 10m", hints(func(s *settings) { s.Offer.TTL = 10 * time.Minute }, "ttl"), true},
+		{"--ttl over 10m", hints(func(s *settings) { s.Offer.TTL = 10*time.Minute + 1 }, "ttl"), false},
+		{"--fallback 999.999µs", hints(func(s *settings) { s.Offer.Preferred, s.Offer.Fallback = []string{"x"}, time.Millisecond-1 }, "fallback"), false},
+		{"--fallback 1ms", hints(func(s *settings) { s.Offer.Preferred, s.Offer.Fallback = []string{"x"}, time.Millisecond }, "fallback"), true},
+		{"--fallback 10m", hints(func(s *settings) { s.Offer.Preferred, s.Offer.Fallback = []string{"x"}, 10*time.Minute }, "fallback"), true},
+		{"--fallback over 10m", hints(func(s *settings) { s.Offer.Preferred, s.Offer.Fallback = []string{"x"}, 10*time.Minute+1 }, "fallback"), false},
+		{"--preferred of 64", hints(func(s *settings) { s.Offer.Preferred = []string{strings.Repeat("x", 64)} }, ""), true},
+		{"--preferred of 65", hints(func(s *settings) { s.Offer.Preferred = []string{strings.Repeat("x", 65)} }, ""), false},
+		{"--timeout 0 of a proposal", hints(func(s *settings) { s.Offer.Timeout = 0 }, ""), false},
+		{"--timeout 1ns of a proposal", hints(func(s *settings) { s.Offer.Timeout = 1 }, ""), true},
+		{"--within 999.999999ms", within(time.Second - 1), false},
+		{"--within 1s", within(time.Second), true},
+		{"--within 24h", within(24 * time.Hour), true},
+		{"--within over 24h", within(24*time.Hour + 1), false},
+		{"--timeout 0", (&settings{Timeout: 0}).checkTimeout, false},
+		{"--timeout 1ns", (&settings{Timeout: 1}).checkTimeout, true},
+		{"--timeout -1ns", (&settings{Timeout: -1}).checkTimeout, false},
+	} {
+		if err := c.try(); (err == nil) != c.fits {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+}
+
+// A token is made of printable ASCII and has a greatest length.
+func TestEveryByteOfAToken(t *testing.T) {
+	for c := range 256 {
+		text := "a" + string([]byte{byte(c)}) + "b"
+		if got, err := tidyToken("here", []byte(text), false); (err == nil) != (c > ' ' && c <= '~') || err == nil && got != text {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for n, fits := range map[int]bool{1: true, maxToken - 1: true, maxToken: true, maxToken + 1: false} {
+		if _, err := tidyToken("here", []byte(" "+strings.Repeat("x", n)+"\n"), false); (err == nil) != fits {
+			t.Errorf("of %d bytes: %v", n, err)
+		}
+	}
+}
+
+func TestUntilWhenATokenSaysItIsGood(t *testing.T) {
+	for exp, said := range map[string]bool{"-1": false, "0": false, "1": true, "1099511627776": true, "1099511627777": false, `"1"`: false, "null": false} {
+		if _, ok := tokenEnd("x." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp":`+exp+`}`)) + ".y"); ok != said {
+			t.Errorf("exp %s: %v", exp, ok)
+		}
+	}
+}
+
+// From when records are shown: every spelling of a time, and the ends of the bound in days.
+func TestEverySpellingOfSince(t *testing.T) {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
+	for text, want := range map[string]time.Time{
+		"": {}, "0s": now, "0d": now, "1d": now.Add(-24 * time.Hour), "24h": now.Add(-24 * time.Hour), "1440m": now.Add(-24 * time.Hour), "0.5d": now.Add(-12 * time.Hour), "1h30m": now.Add(-90 * time.Minute),
+		"36500d": now.Add(-36500 * 24 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local), "2026-01-31T12:00": time.Date(2026, 1, 31, 12, 0, 0, 0, time.Local),
+		"2026-01-31 12:00": time.Date(2026, 1, 31, 12, 0, 0, 0, time.Local), "2026-01-31T12:00:01": time.Date(2026, 1, 31, 12, 0, 1, 0, time.Local), "2026-01-31 12:00:01": time.Date(2026, 1, 31, 12, 0, 1, 0, time.Local),
+		"2026-01-31T12:00:01Z": time.Date(2026, 1, 31, 12, 0, 1, 0, time.UTC), "2026-01-31T12:00:01.5+01:00": time.Date(2026, 1, 31, 11, 0, 1, 5e8, time.UTC),
+	} {
+		if got, err := sinceWhen(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("--since %s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"36500.1d", "36501d", "-1d", "-1ns", "-0.1d", "d", "infd", "nand", "1", "1D", "1 d", "1d1h", "1w", "2026-01-32", "2026-13-01", "2026-01-31T24:00", "2026-01-31T12:60", "tomorrow"} {
+		if got, err := sinceWhen(text, now); err == nil {
+			t.Errorf("--since %s: %v", text, got)
+		}
+	}
+}
+
+// What a code says of a refusal, at both ends of ours and beside them.
+func TestCodesAtTheirBounds(t *testing.T) {
+	for code, want := range map[int]int{-31000: exitFailed, -31001: exitRefused, -31098: exitRefused, -31099: exitRefused, -31100: exitFailed, -30999: exitFailed} {
+		if got := rpcExit(code); got != want {
+			t.Errorf("%d: exit code %d, want %d", code, got, want)
+		}
+	}
+}
+
+// A configuration has 1 MiB at most.
+func TestHowLongAConfigurationMayBe(t *testing.T) {
+	for n, fits := range map[int]bool{maxConfig - 1: true, maxConfig: true, maxConfig + 1: false} {
+		file := filepath.Join(t.TempDir(), "c.yaml")
+		if err := os.WriteFile(file, []byte("#"+strings.Repeat("x", n-1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := fromFile(file, pflag.NewFlagSet("", pflag.ContinueOnError), nil, nil); (err == nil) != fits {
+			t.Errorf("of %d bytes: %v", n, err)
+		}
+	}
+}
+
+// How deep the arguments of a call may be: what goes around them counts too.
+func TestHowDeepArgumentsMayBe(t *testing.T) {
+	for n, fits := range map[int]bool{58: true, 59: true, 60: false} {
+		object := `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+		for name, args := range map[string][]string{"an object": {object}, "a pair": {"a:=" + object[5:len(object)-1]}, "text that holds one": {fmt.Sprintf("%q", object)}} {
+			p := &program{env: env{stdin: strings.NewReader("")}}
+			given, err := p.readArguments(args)
+			if err == nil && given.object == nil {
+				_, err = given.withTypes(nil)
+			}
+			if (err == nil) != fits {
+				t.Errorf("%s, %d deep: %v", name, n, err)
+			}
+		}
+		p := &program{env: env{stdin: io.MultiReader(strings.NewReader(object))}}
+		if _, err := p.readArguments([]string{"-"}); (err == nil) != fits {
+			t.Errorf("on stdin, %d deep: %v", n, err)
+		}
+	}
+}
+
+// How long each part of what is known as a secret by its shape has to be.
+func TestSecretsByTheirShapeAtTheirBounds(t *testing.T) {
+	for prefix, least := range map[string]int{"AKIA": 12, "ghp_": 8, "ghs_": 8, "gho_": 8, "github_pat_": 8, "sk-": 8, "xoxb-": 8, "xoxp-": 8, "glpat-": 8} {
+		for n, hidden := range map[int]bool{least - 1: false, least: true, least + 1: true} {
+			word := prefix + strings.Repeat("0", n)
+			if got := withoutSecrets(word); (got == unsaid) != hidden {
+				t.Errorf("%s is shown as %s", word, got)
+			}
+		}
+	}
+	for word, want := range map[string]string{"x://a:b@c": "x://a:[hidden]@c", "x://:b@c": "x://:[hidden]@c", "a:b@c": "a:[hidden]@c", "x://a@c": "x://a@c", "x://a:@c": "x://a:@c", "a=b": "a=b", "key=b": "key=[hidden]", "KEY: b": "KEY: [hidden]", "-key=b": "-key=[hidden]", "--key=b": "--key=[hidden]", "monkey=b": "monkey=b"} {
+		if got := withoutSecrets(word); got != want {
+			t.Errorf("%s is shown as %s, want %s", word, got, want)
+		}
+	}
+}
