@@ -53,6 +53,33 @@ func (p Pair) Export(most int) string {
 	return p.lossy(most, 8)
 }
 
+// Fits reports whether somebody may have been given a name for p: its Export, or that with
+// the longer digest, for whatever length was wanted, and peer__name in full, which may be
+// longer than any.
+func (p Pair) Fits(name string) bool {
+	if p.readable() && name == p.Peer+"__"+p.Name {
+		return true
+	}
+	sum := p.sum()
+	for _, digits := range []int{8, 16} {
+		if !strings.HasSuffix(name, "_"+sum[:digits]) {
+			continue
+		}
+		for most := LeastName; most <= MaxName; most++ {
+			if name == p.lossy(most, digits) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sum is the digest of a pair.
+func (p Pair) sum() string {
+	sum := sha256.Sum256([]byte(p.Peer + "\x00" + p.Name))
+	return hex.EncodeToString(sum[:])
+}
+
 // readable reports whether the first "__" of peer__name is certain to be the
 // one between the two.
 func (p Pair) readable() bool {
@@ -68,7 +95,6 @@ func (p Pair) ours() bool {
 }
 
 func (p Pair) lossy(most, digits int) string {
-	sum := sha256.Sum256([]byte(p.Peer + "\x00" + p.Name))
 	peer := strings.TrimRight(underscores.ReplaceAllString(notInName.ReplaceAllString(p.Peer, "_"), "_"), "_")
 	if p.ours() {
 		peer = "peer-" + peer
@@ -78,7 +104,7 @@ func (p Pair) lossy(most, digits int) string {
 	name = name[:max(min(len(name), keepTool), len(name)-excess())]
 	peer = peer[:max(min(len(peer), keepPeer), len(peer)-excess())]
 	name = name[:max(0, len(name)-excess())]
-	return peer + "__" + name + "_" + hex.EncodeToString(sum[:])[:digits]
+	return peer + "__" + name + "_" + p.sum()[:digits]
 }
 
 // Names gives out names, each once: what has one keeps it, and it is never

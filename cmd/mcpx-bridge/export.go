@@ -152,26 +152,29 @@ func (p *program) named(ctx context.Context, q *peer, name string) (tool, error)
 
 var errNoSuchName = errors.New("nobody who answers has a tool called")
 
-// toolNamed finds the one among all that has an exported name. Should a digest fit two,
-// it is neither: which of them had the name when it was exported nobody knows.
+// toolNamed finds the one among all that has an exported name, in whatever length its
+// exporter wanted. Should a digest fit two, it is neither: which of them had the name when
+// it was exported nobody knows.
 func toolNamed(all []tool, name string) (found tool, err error) {
-	names := exportedNames(all)
-	pair, known := names.Pair(name)
-	var others []string
+	known := false
 	for _, t := range all {
 		switch {
-		case known && t.pair() == pair:
-			found = t
-		case known && t.pair().Export(desktop.UsualName) == name:
-			return tool{}, fail(exitFailed, "call it as PEER TOOL", "%s is the name of a tool of %s, and of one of %s", name, pair.Peer, t.Peer)
+		case !t.pair().Fits(name):
+		case known && t.pair() != found.pair():
+			return tool{}, fail(exitFailed, "call it as PEER TOOL", "%s is the name of a tool of %s, and of one of %s", name, found.Peer, t.Peer)
+		default:
+			found, known = t, true
 		}
-		others = append(others, names.Of(t.pair()))
 	}
 	switch {
 	case known && desktop.AppOnly(found.Raw):
-		return tool{}, fail(exitFailed, "call it as PEER TOOL if you mean it", "%s is for the app of %s, and not for models", name, pair.Peer)
+		return tool{}, fail(exitFailed, "call it as PEER TOOL if you mean it", "%s is for the app of %s, and not for models", name, found.Peer)
 	case known:
 		return found, nil
+	}
+	names, others := exportedNames(all), []string{}
+	for _, t := range all {
+		others = append(others, names.Of(t.pair()))
 	}
 	hint := "mcpx-bridge tools --format openai lists the names"
 	if meant := nearest(name, others); meant != "" {

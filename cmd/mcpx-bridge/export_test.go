@@ -40,6 +40,34 @@ func TestEveryExportedNameLeadsToItsTool(t *testing.T) {
 	}
 }
 
+// serve names tools in as many bytes as its client is told (--max-name), and a name that it
+// had in more or fewer than 46 was nobody's to call.
+func TestANameOfAnotherLengthLedToNoTool(t *testing.T) {
+	long := strings.Repeat("long_", 20)
+	var all []tool
+	for _, p := range []desktop.Pair{{Peer: "fs", Name: "read_the_text_of_several_files_at_once_and_slowly"}, {Peer: strings.Repeat("p", 64), Name: "x"},
+		{Peer: "fs", Name: long}, {Peer: "fs", Name: long + "er"}, {Peer: "a.b", Name: "read"}, {Peer: "a_b", Name: "read"}, {Peer: "fs", Name: "a__b"}, {Peer: "fs__a", Name: "b"}} {
+		all = append(all, someTool(p.Peer, p.Name, ""))
+	}
+	for most := desktop.LeastName; most <= desktop.MaxName; most++ {
+		names := desktop.NewNames(most)
+		for _, want := range all {
+			name := names.Of(want.pair())
+			if got, err := toolNamed(all, name); err != nil || got.pair() != want.pair() {
+				t.Errorf("in %d bytes %s leads to %v %v", most, name, got.pair(), err)
+			}
+		}
+	}
+	if got, err := toolNamed(all, all[1].Peer+"__x"); err != nil || got.pair() != all[1].pair() {
+		t.Errorf("the whole name leads to %v %v", got.pair(), err)
+	}
+	for _, name := range []string{"fs__read_the_text_of_several_files_at_once_and", strings.Repeat("p", 63) + "__x", "fs__long_0123abcd"} {
+		if got, err := toolNamed(all, name); err == nil {
+			t.Errorf("%s leads to %v", name, got.pair())
+		}
+	}
+}
+
 // Who makes a digest that is another's has neither called.
 func TestANameThatFitsTwoToolsCallsNeither(t *testing.T) {
 	names := map[string]string{}
