@@ -106,6 +106,9 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nlong line\nend"), []byte{1, 2, 3}, uint8(5))
 	f.Add(bytes.Repeat([]byte("x"), 3*chunk), []byte{255}, uint8(0))
+	for _, n := range []int{headSize - 1, headSize, headSize + 1, 4 * headSize} { // at the limit and beside it
+		f.Add([]byte(strings.Repeat("x", n)+"\n"+strings.Repeat("y", n)), []byte{7}, uint8(0))
+	}
 	f.Fuzz(func(t *testing.T, data, sizes []byte, max uint8) {
 		limit := int(max) + headSize
 		var want []string
