@@ -45,9 +45,14 @@ func Flags(allow, deny []string) (*Policy, error) {
 func (p *Policy) With(other *Policy) *Policy {
 	q := *p
 	q.rules = slices.Clip(p.rules)
+	names := taken{}
+	for _, r := range p.rules {
+		names.take(r.name)
+	}
 	for _, r := range other.rules {
 		named := *r
-		named.name = q.free(r.name)
+		named.name = names.free(r.name)
+		names.take(named.name)
 		if named.terms == nil {
 			named.terms = other.terms
 		}

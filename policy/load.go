@@ -63,6 +63,7 @@ type loader struct {
 	named    map[string]item   // asks not resolved yet
 	terms    map[string]*Terms // asks resolved
 	open     []string          // asks on the way, to see circles
+	taken    taken             // by rules
 
 	grants  bool // whether rules may tell of a yes
 	granted []Granted

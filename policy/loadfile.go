@@ -18,7 +18,7 @@ func (l *loader) policy(root item) *Policy {
 		Server:    Server{Pin: "ask"},
 		redact:    usualSecrets,
 	}
-	l.groups, l.named, l.terms = map[string][]string{}, map[string]item{}, map[string]*Terms{}
+	l.groups, l.named, l.terms, l.taken = map[string][]string{}, map[string]item{}, map[string]*Terms{}, taken{}
 	var rules, tests, byDefault item
 	keep := func(at *item) func(item) { return func(v item) { *at = v } }
 	ok := l.fields(root, "a policy", map[string]func(item){

@@ -74,17 +74,26 @@ func (l *loader) name(at item, r *rule) {
 	r.named = r.name != ""
 	switch {
 	case r.name == "":
-		r.name = l.p.free(r.effect.String() + " " + r.tools.String())
-	case r.name == "default" || l.p.free(r.name) != r.name:
+		r.name = l.taken.free(r.effect.String() + " " + r.tools.String())
+	case r.name == "default" || l.taken[r.name] > 0:
 		l.wrong(at, "", "the name %q is taken", r.name)
 	}
+	l.taken.take(r.name)
 }
 
-// free is the name, with a number behind it if a rule has it already.
-func (p *Policy) free(name string) string {
+// taken are names of rules, each with the last number behind it that was tried, at least 1.
+type taken map[string]int
+
+// take notes a name.
+func (t taken) take(name string) { t[name] = max(1, t[name]) }
+
+// free is the name, with a number behind it if it is taken. Numbers that are taken are
+// not tried again.
+func (t taken) free(name string) string {
 	numbered := name
-	for n := 2; slices.ContainsFunc(p.rules, func(r *rule) bool { return r.name == numbered }); n++ {
+	for n := max(2, t[name]); t[numbered] > 0; n++ {
 		numbered = fmt.Sprintf("%s (%d)", name, n)
+		t[name] = n
 	}
 	return numbered
 }

@@ -12,7 +12,7 @@ import (
 
 // Looser says in words what after may let through that before does not. It
 // compares what the two say, not what they make of some calls: where that does not
-// tell which is the looser one, after is. Nothing means that no call fares better
+// tell which is the looser one, or would take too long to tell, after is. Nothing means that no call fares better
 // under after, and that nobody is shown less or other words than they would have been:
 // what is hidden besides (redact), and the words of rules, see reworded.
 func Looser(before, after *Policy) []string {
@@ -23,14 +23,15 @@ func Looser(before, after *Policy) []string {
 		}
 	}
 	add(after.Default > before.Default, "the default is %s, and was %s", after.Default, before.Default)
+	c := newComparison(before, after)
 	told := map[*rule]bool{} // with its name and its words
 	for _, r := range after.rules {
-		told[r] = r.opens(after) && !before.hasAsLoose(r, after)
+		told[r] = r.opens(after) && !c.hadAsLoose(r)
 		add(told[r], "%s is new or changed, and lets calls through: %s %s%s", r.title(), r.effect, r.tools, r.words())
 	}
 	for _, r := range after.rules { // a rule that asks stands in for the default, and so for whom that would ask
-		eased := r.effect == Ask && !r.opens(after) && len(looserTerms("", before.defaultTerms(), after.termsOf(r))) > 0
-		eased = eased && !before.hasAsLoose(r, after)
+		eased := r.effect == Ask && !r.opens(after) && c.looser(before.defaultTerms(), after.termsOf(r))
+		eased = eased && !c.hadAsLoose(r)
 		told[r] = told[r] || eased
 		add(eased, "%s is new or changed, and asks on easier terms than the default did: %s %s%s", r.title(), r.effect, r.tools, r.words())
 	}
@@ -38,7 +39,7 @@ func Looser(before, after *Policy) []string {
 	// Where nothing is let through, nothing has to be held back.
 	shut := after.Default == Deny && !slices.ContainsFunc(after.rules, func(r *rule) bool { return r.effect != Deny })
 	for _, r := range before.rules {
-		add(r.closes() && !(shut && r.aboutTools()) && !after.hasAsStrict(r, before), "%s is gone or changed, and held calls back: %s %s", r.title(), r.effect, r.tools)
+		add(r.closes() && !(shut && r.aboutTools()) && !c.hasAsStrict(r), "%s is gone or changed, and held calls back: %s %s", r.title(), r.effect, r.tools)
 	}
 	if after.asksByDefault() {
 		all = append(all, looserTerms("the default", before.defaultTerms(), after.defaultTerms())...)
@@ -50,8 +51,8 @@ func Looser(before, after *Policy) []string {
 	pins := []string{"block", "ask", "warn", "off"}
 	add(slices.Index(pins, after.Server.Pin) > slices.Index(pins, before.Server.Pin), "server: pin is %s, and was %s", after.Server.Pin, before.Server.Pin)
 	add(after.Server.TrustHints && !before.Server.TrustHints, "server: trust_hints is true now")
-	for _, member := range after.Server.Pass {
-		add(!slices.Contains(before.Server.Pass, member), "server: pass lists %s now", member)
+	for _, member := range beyond(after.Server.Pass, before.Server.Pass) {
+		add(true, "server: pass lists %s now", member)
 	}
 	for _, hidden := range beyond(before.redact.patterns(), after.redact.patterns()) {
 		add(true, "redact does not hide %s any more", hidden)
@@ -78,35 +79,8 @@ func (r *rule) opens(p *Policy) bool {
 // closes reports whether a rule can stop a call: an allow can by its limit.
 func (r *rule) closes() bool { return r.effect != Allow || r.limit != nil }
 
-// hasAsLoose reports whether p has a rule that lets through what r of q does.
-func (p *Policy) hasAsLoose(r *rule, q *Policy) bool {
-	return slices.ContainsFunc(p.rules, func(o *rule) bool {
-		return o.effect == r.effect && o.said == r.said && within(r.tools, o.tools) && len(looserTerms("", p.termsOf(o), q.termsOf(r))) == 0
-	})
-}
-
-// hasAsStrict reports whether p has a rule that stops what r of q does.
-func (p *Policy) hasAsStrict(r *rule, q *Policy) bool {
-	return slices.ContainsFunc(p.rules, func(o *rule) bool {
-		switch {
-		case !within(r.tools, o.tools) || o.effect > r.effect:
-			return false
-		case r.limit != nil && o.name != r.name && o.effect == r.effect: // what was used of a limit is known by the rule's name
-			return false
-		case o.plain && o.effect == Deny && r.aboutTools():
-			return true
-		}
-		return o.said == r.said && (o.effect == Deny || len(looserTerms("", q.termsOf(r), p.termsOf(o))) == 0)
-	})
-}
-
 // termsOf are those of the questions that a rule may lead to.
 func (p *Policy) termsOf(r *rule) *Terms { return cmp.Or(r.terms, p.defaultTerms()) }
-
-// within reports whether each of the patterns stands among others too.
-func within(patterns, others globs) bool {
-	return !slices.ContainsFunc(patterns, func(s string) bool { return !slices.Contains(others, s) })
-}
 
 // looserTerms says what makes it easier to get a yes.
 func looserTerms(whose string, before, after *Terms) []string {
@@ -116,7 +90,7 @@ func looserTerms(whose string, before, after *Terms) []string {
 			all = append(all, whose+" asks "+what)
 		}
 	}
-	subset := func(a, b []string) bool { return len(both(a, b)) == len(a) }
+	subset := func(a, b []string) bool { return len(beyond(a, b)) == 0 }
 	add(!subset(after.Of, before.Of), "more people: "+strings.Join(after.Of, ", "))
 	add(after.Need < before.Need, fmt.Sprintf("%d to agree, and asked %d", after.Need, before.Need))
 	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", after.Within.Round(time.Second), before.Within.Round(time.Second)))

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,15 @@ const mostCompared = 1 << 20
 // stricter would count at once: who reads them reads also that the call is stopped.
 func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 	was, is := before.byName(), after.byName()
+	asked := map[bool][]*rule{} // by whether the rule that asks now has a name: those of which people may miss the name
+	for _, o := range before.rules {
+		if o.mayAsk() {
+			asked[true] = append(asked[true], o)
+			if o.named && is[o.name] == nil {
+				asked[false] = append(asked[false], o)
+			}
+		}
+	}
 	left := mostCompared
 	for _, r := range after.rules {
 		o := was[r.name]
@@ -25,7 +35,7 @@ func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 		case told[r]:
 		case o != nil && o.say != r.say:
 			all = append(all, r.title()+r.otherWords(o))
-		case r.mayAsk() && before.askedOtherwise(r, o, is, &left):
+		case r.mayAsk() && before.askedOtherwise(r, o, asked[r.named], &left):
 			all = append(all, fmt.Sprintf("%s asks under a name that nobody has been asked under: %s %s%s", r.title(), r.effect, r.tools, r.words()))
 		}
 	}
@@ -33,9 +43,9 @@ func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 }
 
 // askedOtherwise reports whether people could have been asked, without the name of r, about
-// calls that r asks about. o is the rule of p with that name; is are those of the policy
-// of r.
-func (p *Policy) askedOtherwise(r, o *rule, is map[string]*rule, left *int) bool {
+// calls that r asks about. o is the rule of p with that name, asked are those that may
+// have asked so.
+func (p *Policy) askedOtherwise(r, o *rule, asked []*rule, left *int) bool {
 	tools := r.tools
 	if o != nil && o.effect != Deny { // the name of a deny may be anybody's
 		tools = beyond(tools, o.tools)
@@ -46,13 +56,7 @@ func (p *Policy) askedOtherwise(r, o *rule, is map[string]*rule, left *int) bool
 	if r.named && p.Default == Ask {
 		return true
 	}
-	for _, other := range p.rules {
-		renamed := r.named || other.named && is[other.name] == nil
-		if other.mayAsk() && renamed && mayMeet(tools, other.tools, left) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(asked, func(other *rule) bool { return mayMeet(tools, other.tools, left) })
 }
 
 func (p *Policy) byName() map[string]*rule {
@@ -102,7 +106,7 @@ func beyond(patterns, others []string) (all []string) {
 func mayMeet(patterns, others globs, left *int) bool {
 	for _, a := range patterns {
 		for _, b := range others {
-			if *left--; *left < 0 || alikeAtTheEnds(a, b) {
+			if *left -= 1 + len(a)*len(b)/4096; *left < 0 || alikeAtTheEnds(a, b) {
 				return true
 			}
 		}

@@ -1,0 +1,126 @@
+package policy
+
+import "slices"
+
+// A comparison is what is looked up of two policies to tell which of their rules stand
+// in for which. Each rule is held against those alone that say the same of the same
+// tool: all against all took seconds for a long file, while everybody waited.
+type comparison struct {
+	before, after *Policy
+	was, is       lookup
+	named         map[*rule]map[string]bool // the tools of a rule
+	terms         map[[2]*Terms]bool        // whether the second are looser
+	left          int                       // work; below 0 nothing stands in for anything
+}
+
+// A lookup has the rules of a policy by what they say and by each tool that they name,
+// and the denies that hold whatever a call says by that alone.
+type lookup struct {
+	alike map[likeness][]*rule
+	flat  map[string][]*rule
+}
+
+type likeness struct{ said, tool string }
+
+func newComparison(before, after *Policy) *comparison {
+	return &comparison{before: before, after: after, was: before.lookup(), is: after.lookup(),
+		named: map[*rule]map[string]bool{}, terms: map[[2]*Terms]bool{}, left: mostCompared}
+}
+
+func (p *Policy) lookup() lookup {
+	l := lookup{map[likeness][]*rule{}, map[string][]*rule{}}
+	for _, r := range p.rules {
+		for _, tool := range r.tools {
+			key := likeness{r.said, tool}
+			l.alike[key] = append(l.alike[key], r)
+			if r.plain && r.effect == Deny {
+				l.flat[tool] = append(l.flat[tool], r)
+			}
+		}
+	}
+	return l
+}
+
+// others are the rules that may stand in for r, of those that name all of its tools:
+// as few as can be told from one tool.
+func (l lookup) others(r *rule, flat bool) (alike, denies []*rule) {
+	for i, tool := range r.tools {
+		a, d := l.alike[likeness{r.said, tool}], l.flat[tool]
+		if !flat {
+			d = nil
+		}
+		if i == 0 || len(a)+len(d) < len(alike)+len(denies) {
+			alike, denies = a, d
+		}
+	}
+	return alike, denies
+}
+
+// spend reports whether there is so much work left.
+func (c *comparison) spend(work int) bool {
+	c.left -= work
+	return c.left >= 0
+}
+
+// within reports whether each tool that r names is named by o too.
+func (c *comparison) within(r, o *rule) bool {
+	named, known := c.named[o]
+	if !known {
+		named = map[string]bool{}
+		for _, tool := range o.tools {
+			named[tool] = true
+		}
+		c.named[o] = named
+	}
+	return c.spend(1+len(r.tools)) && !slices.ContainsFunc(r.tools, func(tool string) bool { return !named[tool] })
+}
+
+// looser is [looserTerms] as a yes or no.
+func (c *comparison) looser(before, after *Terms) bool {
+	pair := [2]*Terms{before, after}
+	is, known := c.terms[pair]
+	if !known {
+		is = !c.spend(before.size()+after.size()) || len(looserTerms("", before, after)) > 0
+		c.terms[pair] = is
+	}
+	return is
+}
+
+// size is about how much there is in terms to compare.
+func (t *Terms) size() int {
+	n := 20 + len(t.Of)
+	if t.Delegate != nil {
+		n += len(t.Delegate.To)
+	}
+	for _, e := range t.Edit {
+		n += 5 + len(e.Enum)
+	}
+	return n
+}
+
+// hadAsLoose reports whether there was a rule that let through what r, of the policy
+// after, does.
+func (c *comparison) hadAsLoose(r *rule) bool {
+	alike, _ := c.was.others(r, false)
+	return slices.ContainsFunc(alike, func(o *rule) bool {
+		return o.effect == r.effect && c.within(r, o) && !c.looser(c.before.termsOf(o), c.after.termsOf(r))
+	})
+}
+
+// hasAsStrict reports whether there is a rule that stops what r, of the policy before,
+// did.
+func (c *comparison) hasAsStrict(r *rule) bool {
+	stands := func(o *rule) bool {
+		switch {
+		case o.effect > r.effect || !c.within(r, o):
+			return false
+		case r.limit != nil && o.name != r.name && o.effect == r.effect: // what was used of a limit is known by the rule's name
+			return false
+		case o.plain && o.effect == Deny && r.aboutTools():
+			return true
+		}
+		return o.said == r.said && (o.effect == Deny || !c.looser(c.before.termsOf(r), c.after.termsOf(o)))
+	}
+	alike, denies := c.is.others(r, true)
+	return slices.ContainsFunc(denies, stands) || slices.ContainsFunc(alike, stands)
+}
