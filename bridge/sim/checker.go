@@ -44,6 +44,7 @@ type checker struct {
 	notTakenAt time.Duration   // when a line could not be written last
 	lostAt     time.Duration   // the seat was lost last
 	echoAt     time.Duration   // a claim of ours came back last; 0: none has, in this life
+	quietTill  time.Duration   // it was told to be quiet, at the latest
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
@@ -70,7 +71,7 @@ func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
-	c.filed, c.filedAs, c.filedYes, c.echoAt = nil, "", false, 0
+	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing = map[streakKey]*streak{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 	c.untaken, c.used = map[string]bool{}, map[string]int{}
@@ -176,6 +177,7 @@ func (c *checker) heard(p *process, f *frame) {
 		c.seen(s.from)
 	}
 	c.fills(s)
+	c.quiets(f)
 	switch {
 	case s.broken:
 		c.mayBeNo(f.raw)

@@ -186,3 +186,43 @@ func TestWhatIsDroppedAsKnownWasNotTaken(t *testing.T) {
 		}
 	}
 }
+
+// That something can go wrong in a world is no reason for a refusal: it must have happened, and
+// since the call was heard.
+func TestWhatOnlyCouldHaveHappenedExcusesNoRefusal(t *testing.T) {
+	asks := way{verdict: ask, of: []string{"alice", "bob"}, need: 1, within: time.Minute}
+	leaves := func(who string) func(*checker, *claim) {
+		return func(c *checker, _ *claim) { c.absent(who, true, false) }
+	}
+	for code, causes := range map[int][]func(*checker, *claim){
+		-31003: {leaves("bob"), func(c *checker, cl *claim) { c.w.now += time.Minute }, func(c *checker, cl *claim) { cl.erred = true },
+			func(c *checker, _ *claim) { c.w.topic.fullAt = c.w.now }, func(c *checker, _ *claim) { c.unseated() }, func(c *checker, _ *claim) { c.reloaded(c.books[0]) }},
+		-31005: {func(c *checker, _ *claim) { c.notTaken([]byte("{}")) }},
+		-31002: {func(c *checker, _ *claim) { c.w.now += 10 * time.Second }},
+		-31004: {func(c *checker, cl *claim) {
+			cl.allowed = true
+			c.reloaded(&rulebook{pin: "off", ways: map[string]way{"pay": {verdict: ask, of: []string{"carol"}, need: 1, within: time.Minute}}})
+		}},
+		-31012: {func(c *checker, _ *claim) { c.withdrawn(&said{from: "agent-b", corr: []string{"p"}}) }},
+	} {
+		for i := range len(causes) + 1 {
+			c := aChecker()
+			for f := range faults {
+				c.w.o.Faults[f] = true
+			}
+			c.w.o.Trusted, c.w.now = true, time.Hour
+			c.books = []*rulebook{{pin: "off", ways: map[string]way{"pay": asks}}}
+			of := &claim{said: said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", ttl: 10 * time.Second, perfect: true}, proc: 1, book: c.books[0],
+				heardAt: c.w.now, excused: "somebody else saw to it"}
+			cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true}, proc: 1, book: c.books[0],
+				heardAt: c.w.now, question: "q", askedAt: c.w.now, allowed: code == -31004}
+			c.claims[cl.key()], c.claims[of.key()], c.order = cl, of, []*claim{of, cl}
+			if i > 0 {
+				causes[i-1](c, cl)
+			}
+			if excused := refusals[code](c, cl); excused != (i > 0) {
+				t.Errorf("%d, cause %d: excused is %t", code, i, excused)
+			}
+		}
+	}
+}

@@ -32,6 +32,7 @@ type claim struct {
 	votes    []vote
 	refused  bool // somebody who was asked said no
 	noes     int  // of those who were asked: what is no yes, whether it counted or not
+	erred    bool // somebody who was asked answered with an error
 	passed   []string
 	vias     []string        // by which way it was asked for, as far as can be said
 	refusing map[string]bool // of a proposal: who will not serve it

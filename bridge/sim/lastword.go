@@ -1,10 +1,14 @@
 package sim
 
 import (
+	"bytes"
+	"math"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // The reference model of last words (RELIABILITY 4.2): which refusals a call may
@@ -39,7 +43,7 @@ var refusals = map[int]refusalRule{
 		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.changed(cl.tool) || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
-		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.excused != "" || of.cancelled || of.over })
+		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.cancelled || of.over })
 	},
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
@@ -103,7 +107,7 @@ func (c *checker) lastReject(cl *claim, word, detail string) {
 		c.blame("S4", "%v is rejected as busy, as if it were worth another try, and the policy denies it", cl)
 	}
 	switch {
-	case word == "duplicate" && (cl.shown || c.proposedTwice(cl)), word == "busy" && cl.contested() && (c.awaySince(cl) || c.claimLost(cl)), word == "busy" && c.w.o.Faults[pause]:
+	case word == "duplicate" && (cl.shown || c.proposedTwice(cl)), word == "busy" && cl.contested() && (c.awaySince(cl) || c.claimLost(cl)), word == "busy" && c.quietTill >= cl.heardAt:
 	case !known || !slices.ContainsFunc(codes, func(code int) bool { return refusals[code](c, cl) }):
 		c.blame("last word", "%v is rejected as %q (%s), and nothing that was seen is a reason", cl, word, detail)
 	}
@@ -132,10 +136,12 @@ func (c *checker) mayBeWrong(cl *claim) bool {
 // tools: with block none that has changed is called, with ask none on a decision
 // of before.
 func (c *checker) mayBeDenied(cl *claim) bool {
-	rechecked := cl.allowed && c.books[len(c.books)-1] != cl.book // those who agreed are not enough any more
+	rechecked := cl.allowed && slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { // those who agreed are not enough any more
+		return c.held(cl, b).verdict == ask && !reflect.DeepEqual(c.held(cl, b), cl.terms(cl.book))
+	})
 	pinned := slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return b.pin == "block" || b.pin == "ask" && cl.allowed })
 	switch {
-	case rechecked, !cl.perfect:
+	case rechecked, !slices.Contains([]string{"tools/call", reads}, cl.method) && !cl.perfect: // what policies say of such methods is not known here
 		return true
 	case pinned && cl.method == "tools/call" && c.changed(cl.tool):
 		return true
@@ -150,17 +156,39 @@ func (c *checker) surelyChanged(tool string) bool {
 	return c.changed(tool) && (!c.listedLate || c.listedSure[tool] != c.first[tool])
 }
 
-// mayBeLate: people took too long, or what they agreed to could not be started.
+// mayBeLate: people took too long, or what they agreed to could not be started; or the
+// time that a proposer gave is over.
 func (c *checker) mayBeLate(cl *claim) bool {
+	return c.tookTheirTime(cl) || c.timeOver(cl) || slices.ContainsFunc(c.offersOf(cl.corr), c.timeOver) || !cl.perfect
+}
+
+func (c *checker) tookTheirTime(cl *claim) bool {
 	waited := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
 	turn, asks := c.shortestTurn(cl)
 	late := asks && waited >= turn || cl.allowed && waited >= 30*time.Second
-	return cl.question != "" && late || cl.ttl > 0 || len(cl.corr) > 0 || !cl.perfect
+	return cl.question != "" && late
+}
+
+// timeOver: a proposal is wanted no more, by what its proposer said.
+func (c *checker) timeOver(cl *claim) bool { return cl.ttl > 0 && c.w.now >= cl.until() }
+
+// until is till when a proposal is wanted, as it is on the wire.
+func (cl *claim) until() time.Duration { return cl.heardAt + cl.ttl.Truncate(time.Millisecond) }
+
+// timeLeft is how much of that there was when a claim was heard.
+func (c *checker) timeLeft(cl *claim) time.Duration {
+	left := time.Duration(math.MaxInt64)
+	for _, of := range append(c.offersOf(cl.corr), cl) {
+		if of.ttl > 0 {
+			left = min(left, of.until()-cl.heardAt)
+		}
+	}
+	return left
 }
 
 // shortestTurn is the least time that anybody may have had to decide about a
-// claim: the shortest within of the policies since, shared by as many as the
-// longest sequence among them has; false if none of them asks.
+// claim: the shortest within of the policies since, or what a proposer left of it,
+// shared by as many as the longest sequence among them has; false if none of them asks.
 func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 	turns := 1
 	for _, b := range c.booksSince(cl) {
@@ -168,8 +196,8 @@ func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 		if w.verdict != ask {
 			continue
 		}
-		if !asks || w.within < least {
-			least, asks = w.within, true
+		if within := min(w.within, c.timeLeft(cl)); !asks || within < least {
+			least, asks = within, true
 		}
 		if w.sequential {
 			turns = max(turns, len(w.of))
@@ -184,9 +212,17 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 		return false
 	}
 	w := c.offered(cl)
-	disturbed := slices.ContainsFunc([]Fault{absent, leave, errorAnswer, reload, halfOpen, kick, slow, wayFull}, func(f Fault) bool { return c.w.o.Faults[f] })
+	disturbed := cl.erred || len(c.booksSince(cl)) > 1 || c.awaySince(cl) || c.w.topic.fullAt >= cl.heardAt || c.tookTheirTime(cl) || c.someoneWent(cl)
 	unheard := !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4"
 	return disturbed || unheard || !c.answerable(cl, w) || cl.noes > 0
+}
+
+// someoneWent: somebody who decides has gone since a claim was heard, or is not here.
+func (c *checker) someoneWent(cl *claim) bool {
+	return slices.ContainsFunc(c.w.approvers(), func(p *person) bool {
+		a := c.absences[p.id]
+		return c.missing[p.id] || a != nil && (a.is() || a.goneAt >= cl.heardAt)
+	})
 }
 
 // mayBeTooMuch: there are more calls or questions than there may be at one time,
@@ -216,5 +252,19 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 			noes++
 		}
 	}
-	return running >= c.w.o.MaxCalls || hanging >= 4*c.w.o.MaxCalls || asking >= 8 || lately >= 10 || noes >= 3 || c.w.o.Faults[pipeFull]
+	return running >= c.w.o.MaxCalls || hanging >= 4*c.w.o.MaxCalls || asking >= 8 || lately >= 10 || noes >= 3 || c.notTakenAt >= cl.heardAt
+}
+
+// longestPause is for how long anybody can silence the bridge.
+const longestPause = 5 * time.Minute
+
+// quiets: a frame tells the bridge to be quiet, or may do so, where the attacker has
+// changed it; or that it need be no more.
+func (c *checker) quiets(f *frame) {
+	switch {
+	case f.said.kind == wire.Control && f.said.method == "participant/resume":
+		c.quietTill = min(c.quietTill, c.w.now)
+	case bytes.Contains(f.raw, []byte(`"participant/pause"`)):
+		c.quietTill = c.w.now + longestPause
+	}
 }

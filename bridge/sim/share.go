@@ -30,9 +30,11 @@ func (w *world) flood() {
 	}
 }
 
-// fills: one more frame of somebody was heard, which may have to be known again.
+// fills: one more frame of somebody was heard. What asks us for something has to be known
+// again, and what is broken may ask for something.
 func (c *checker) fills(s *said) {
-	if c.w.o.Share == 0 {
+	asks := s.broken || s.offer() || s.kind == wire.Request && (s.toUs() || c.oursByProposal(s))
+	if c.w.o.Share == 0 || !asks {
 		return
 	}
 	for _, who := range []string{s.from, attackerName} { // what is broken may be of either

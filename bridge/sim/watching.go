@@ -242,6 +242,7 @@ func (c *checker) vote(_ *process, s *said) {
 			said = readAnswer(s.result, w) // by what is offered since the policy changed
 		}
 	}
+	cl.erred = cl.erred || said.failed
 	if !said.failed && !(clear && said.yes) {
 		cl.noes++
 	}
