@@ -54,6 +54,7 @@ type checker struct {
 	streaks    map[streakKey]*streak      // of refusals
 	fill       map[string]map[string]bool // what was heard of each participant, by envelope
 	missing    map[string]bool            // who was not on a roster, and has not been heard of since
+	unlisted   map[string]bool            // who has left, or was not on a roster, and has not joined since
 	unreads    map[envelopeKey]int        // requests and proposals that can be read in two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
@@ -72,7 +73,7 @@ func (c *checker) forget() {
 	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
-	c.streaks, c.missing = map[streakKey]*streak{}, map[string]bool{}
+	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 	c.untaken, c.used = map[string]bool{}, map[string]int{}
 }
@@ -145,12 +146,8 @@ func (c *checker) seated(p *process, here []wire.Participant) {
 			c.refuses(q.id, nil)
 		}
 		c.missing[q.id] = c.missing[q.id] || !listed
+		c.unlisted[q.id] = !listed
 		c.absent(q.id, !listed, false)
-	}
-	for _, cl := range c.order {
-		if !slices.ContainsFunc(here, func(q wire.Participant) bool { return q.ID == cl.from }) {
-			cl.callerLeft()
-		}
 	}
 }
 
@@ -163,6 +160,11 @@ func (cl *claim) callerLeft() {
 func (c *checker) leaves(id string) {
 	c.goesAway(id)
 	c.refuses(id, nil)
+}
+
+// countsAsGone: the bridge waits for somebody no more, who has left. Up to then they are
+// owed their answers.
+func (c *checker) countsAsGone(id string) {
 	for _, cl := range c.order {
 		if cl.from == id {
 			cl.callerLeft()
@@ -207,10 +209,12 @@ func (c *checker) heard(p *process, f *frame) {
 		c.cancel(s)
 	case s.kind == wire.Presence && s.method == "join":
 		c.seen(s.tool)
+		delete(c.unlisted, s.tool)
 		c.void(func(a *asked) bool { return a.to == s.tool })
 	case s.kind == wire.Presence && s.method == "leave":
 		c.absent(s.tool, true, false) // not by the bridge's own word, which would excuse it
 		c.leaves(s.tool)
+		c.unlisted[s.tool] = true // until they join, whatever they say; but for what they say at once, which is passed over here
 	}
 }
 
@@ -298,6 +302,7 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	}
 	if r.Event == "peer" && r.State == "left" {
 		c.leaves(r.ID)
+		c.countsAsGone(r.ID)
 		c.callerGone(r.ID)
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
 	}

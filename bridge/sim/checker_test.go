@@ -226,3 +226,48 @@ func TestWhatOnlyCouldHaveHappenedExcusesNoRefusal(t *testing.T) {
 		}
 	}
 }
+
+// Who leaves and is back in a moment is owed an answer; who is counted as gone is not.
+func TestWhoLeftForAMomentIsOwedAnAnswer(t *testing.T) {
+	c := aChecker()
+	cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "ping", perfect: true})
+	for _, event := range []string{"leave", "join"} {
+		c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: event, tool: "agent-a"}})
+	}
+	c.seated(c.proc, nil)
+	if cl.excused != "" {
+		t.Errorf("it is excused that no answer comes: %s", cl.excused)
+	}
+	if c.emitted(c.proc, bridge.Record{Event: "peer", State: "left", ID: "agent-a"}); cl.excused == "" {
+		t.Error("who is gone is owed an answer")
+	}
+}
+
+// What people had agreed to before, for longer, is no word of theirs between two refusals (seed 2306).
+func TestAYesThatLastedEndsNoStreak(t *testing.T) {
+	c := aChecker()
+	cl := &claim{said: said{id: "r", from: "agent-a", method: "tools/call", tool: "note"}, question: "q"}
+	for _, r := range []bridge.Record{{Outcome: "denied"}, {Outcome: "denied"}, {Outcome: "allowed", Grant: "g"}, {Outcome: "denied"}} {
+		c.counts(cl, r)
+	}
+	if n := c.inARow(cl); n != 3 {
+		t.Errorf("people refused it %d times in a row", n)
+	}
+	if c.counts(cl, bridge.Record{Outcome: "allowed", Grant: "g", Keep: "session"}); c.inARow(cl) != 0 {
+		t.Error("they said yes")
+	}
+}
+
+// What asks us for nothing need not be known again, and makes nobody's share full.
+func TestWhatAsksForNothingFillsNoShare(t *testing.T) {
+	for kind, fills := range map[wire.Kind]bool{wire.Request: true, wire.Proposal: true, wire.Response: false, wire.Notification: false, wire.Withdraw: false} {
+		c := aChecker()
+		c.w.o.Share = 4
+		for i := range 6 {
+			c.fills(&said{id: string(rune('a' + i)), from: "agent-a", to: []string{us}, kind: kind})
+		}
+		if full := c.mayBeFull(&claim{said: said{from: "agent-a"}}); full != fills {
+			t.Errorf("after six frames of kind %v that the share may be full is %t", kind, full)
+		}
+	}
+}

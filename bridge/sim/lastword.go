@@ -21,7 +21,7 @@ type refusalRule func(c *checker, cl *claim) bool
 // refusals are the codes of DESIGN section 9, and when each of them is true.
 var refusals = map[int]refusalRule{
 	-32600: (*checker).mayBeWrong,
-	-32601: func(c *checker, cl *claim) bool { return !cl.perfect || cl.asks },
+	-32601: func(c *checker, cl *claim) bool { return !cl.perfect || cl.asks && c.everNever(cl) },
 	-32602: (*checker).mayBeWrong,
 	-31001: func(_ *checker, cl *claim) bool { return cl.noes > 0 || cl.modified },
 	-31002: (*checker).mayBeLate,
@@ -40,7 +40,7 @@ var refusals = map[int]refusalRule{
 		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
 	},
 	-31011: func(c *checker, cl *claim) bool {
-		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.changed(cl.tool) || c.listedLate)
+		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.cancelled || of.over })
@@ -123,6 +123,11 @@ func (c *checker) proposedTwice(cl *claim) bool {
 // everWay reports whether a policy since the claim was heard treats it so.
 func (c *checker) everWay(cl *claim, so func(way) bool) bool {
 	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return so(cl.way(b)) })
+}
+
+// everNever: a policy since a claim was heard has proposals served by nobody.
+func (c *checker) everNever(cl *claim) bool {
+	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return b.fulfil == "never" })
 }
 
 // mayBeWrong: there is no such tool, or none in the list before, where the last came too
@@ -221,14 +226,14 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 func (c *checker) someoneWent(cl *claim) bool {
 	return slices.ContainsFunc(c.w.approvers(), func(p *person) bool {
 		a := c.absences[p.id]
-		return c.missing[p.id] || a != nil && (a.is() || a.goneAt >= cl.heardAt)
+		return c.unlisted[p.id] || a != nil && (a.is() || a.goneAt >= cl.heardAt)
 	})
 }
 
 // mayBeTooMuch: there are more calls or questions than there may be at one time,
 // or people have said no to the caller about the tool thrice.
 func (c *checker) mayBeTooMuch(cl *claim) bool {
-	running, hanging, asking, lately, noes := 0, 0, 0, max(cl.times-1, 0), 0
+	running, hanging, asking, lately := 0, 0, 0, max(cl.times-1, 0)
 	for _, other := range c.order {
 		if other.proc != cl.proc || other == cl {
 			continue
@@ -248,11 +253,8 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if !other.allowed && !other.denied && !other.over {
 			asking++
 		}
-		if other.denied && other.method == cl.method && other.tool == cl.tool {
-			noes++
-		}
 	}
-	return running >= c.w.o.MaxCalls || hanging >= 4*c.w.o.MaxCalls || asking >= 8 || lately >= 10 || noes >= 3 || c.notTakenAt >= cl.heardAt
+	return running >= c.w.o.MaxCalls || hanging >= 4*c.w.o.MaxCalls || asking >= 8 || lately >= 10 || c.inARow(cl) >= refusedInARow || c.notTakenAt >= cl.heardAt
 }
 
 // longestPause is for how long anybody can silence the bridge.

@@ -135,12 +135,11 @@ func (c *checker) knownStill(cl *claim, r bridge.Record) {
 // mayEnd: the bridge lets go of a proposal only if its time is over, or if it is
 // not ours to serve.
 func (c *checker) mayEnd(cl *claim, how string) {
-	never := slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return b.fulfil == "never" })
 	switch {
 	case !cl.perfect:
 	case how == "expired" && (cl.ttl == 0 || c.w.now-cl.heardAt < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
 		c.blame("WIRE 7.8", "%v is said to be over after %v", cl, c.w.now-cl.heardAt)
-	case how == "left" && cl.targeted() && !never:
+	case how == "left" && cl.targeted() && !c.everNever(cl):
 		c.blame("WIRE 7.8", "%v is left to others, though it is for us", cl)
 	}
 }

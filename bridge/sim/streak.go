@@ -20,12 +20,14 @@ type streak struct {
 	till time.Duration
 }
 
-// counts what people refused, and what they agreed to.
+// counts what people refused, and what they agreed to: not what they had agreed to
+// before, for longer.
 func (c *checker) counts(cl *claim, r bridge.Record) {
 	key := streakKey{cl.from, cl.method, cl.tool}
 	s := c.streaks[key]
 	switch {
 	case cl.question == "":
+	case r.Outcome == "allowed" && r.Grant != "" && r.Keep == "":
 	case r.Outcome == "allowed":
 		delete(c.streaks, key)
 	case r.Outcome == "denied":
