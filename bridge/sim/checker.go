@@ -251,7 +251,7 @@ func (c *checker) enter(p *process, s *said) *claim {
 	switch {
 	case !s.perfect:
 		cl.excused = "it was made by the attacker"
-	case c.claims[s.key()] != nil:
+	case cl.earlier != nil && !c.surelyForgotten(cl.earlier):
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
 	if _, spent := c.unreads[s.key()]; spent && cl.excused == "" {

@@ -271,3 +271,16 @@ func TestWhatAsksForNothingFillsNoShare(t *testing.T) {
 		}
 	}
 }
+
+// A call that comes again may be known for longer than it must, and not for ever.
+func TestWhatIsForgottenByNowIsOwedAnAnswer(t *testing.T) {
+	for after, owed := range map[time.Duration]bool{16 * time.Minute: false, 22 * time.Minute: true} {
+		c := aChecker()
+		s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
+		c.enter(c.proc, &s).answers++
+		c.w.now += after
+		if cl := c.enter(c.proc, &s); cl == nil || (cl.excused == "") != owed {
+			t.Errorf("after %v: %+v", after, cl)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (c *checker) served() {
 			runs, code = false, -31001
 		}
 		if ran := cl.line != nil && cl.line.runs == 1; ran != runs || cl.code != code {
-			if !ran && (cl.code == -31005 || cl.code == -31003 && cl.way(cl.book).need > 1) {
+			if !ran && (cl.code == busy) {
 				continue // too many questions at one time
 			}
 			c.blame("must serve", "%v ran=%t code=%d, and should have ran=%t code=%d", cl, ran, cl.code, runs, code)

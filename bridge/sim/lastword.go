@@ -48,7 +48,7 @@ var refusals = map[int]refusalRule{
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.order, func(of *claim) bool {
-			return of != cl && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled)
+			return of != cl && of.proc == cl.proc && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled)
 		})
 	},
 }
@@ -116,7 +116,7 @@ func (c *checker) lastReject(cl *claim, word, detail string) {
 // proposedTwice: its proposer has proposed the same in another proposal.
 func (c *checker) proposedTwice(cl *claim) bool {
 	return slices.ContainsFunc(c.order, func(of *claim) bool {
-		return of.offer() && of != cl && of.from == cl.from && content(of.method, of.tool, of.args, of.beside) == content(cl.method, cl.tool, cl.args, cl.beside)
+		return of.offer() && of != cl && of.proc == cl.proc && of.from == cl.from && content(of.method, of.tool, of.args, of.beside) == content(cl.method, cl.tool, cl.args, cl.beside)
 	})
 }
 

@@ -53,6 +53,12 @@ func (c *checker) known(cl *claim) bool {
 	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.proc.now().Sub(cl.recAt) < 15*time.Minute
 }
 
+// surelyForgotten: the bridge may not know any more that it had a call, be it that a sleep
+// came between the call and its end.
+func (c *checker) surelyForgotten(cl *claim) bool {
+	return cl.proc == c.proc.number && !cl.waits() && c.w.now-max(cl.since, c.w.dozedAt) >= 21*time.Minute
+}
+
 // ambiguousOffer reports whether a reject is of a frame that can be read in two ways
 // and has the id of a proposal which may be forgotten by now, and takes note of it.
 func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
