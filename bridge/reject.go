@@ -84,6 +84,7 @@ func (e *Engine) unheard(f wire.Fault, ours bool) {
 	absent := f.Code == "recipient_absent"
 	for _, id := range f.Trigger {
 		switch {
+		case absent && !e.believed(): // nor is it known who says so, nor who is here
 		case absent:
 			e.live(e.book.Nobody(id, e.here))
 		case ours:

@@ -142,7 +142,7 @@ func (e *Engine) gone(id string) {
 	e.note(Record{Event: "peer", ID: id, State: "left"})
 	e.unsubscribeFor(id)
 	e.act(e.desk.Left(e.now, approval.Participant(id)))
-	e.live(e.book.Left(id))
+	e.live(e.book.Left(id, e.believed()))
 	e.withdrawFor(id)
 	if !missed {
 		e.cancelFor(id)

@@ -208,8 +208,9 @@ func (b *Book) Rejected(who, id string) []Act {
 	return b.out
 }
 
-// Left: a participant is gone for good.
-func (b *Book) Left(who string) []Act {
+// Left: a participant is gone for good. Where that is not sure, as anybody may say so of
+// anybody (FINDINGS A8), it makes nothing ours that they have, or that is theirs first.
+func (b *Book) Left(who string, sure bool) []Act {
 	b.begin()
 	for _, l := range b.inOrder() {
 		if l.Proposer == who && b.move(l, abandoned) {
@@ -218,10 +219,18 @@ func (b *Book) Left(who string) []Act {
 		if l.Proposer == who {
 			b.unlend(l) // nor does it come back
 		}
-		if l.State == Running && l.Runner == who {
+		switch {
+		case l.State != Running || l.Runner != who:
+		case !sure:
+			b.do(Noted{Life: l, Event: "security", Reason: "leave_unverified", By: who})
+		case l.doubted:
+			b.end(l, Spoilt) // they have answered, and may have done it
+		default:
 			b.end(l, Unserved) // as far as can be known (FINDINGS M9)
 		}
-		b.free(l, who)
+		if sure {
+			b.free(l, who)
+		}
 	}
 	return b.out
 }

@@ -198,7 +198,7 @@ func TestOthersComeFirst(t *testing.T) {
 	d.do(d.book.Rejected("a", "p2"))
 	d.do(d.book.Rejected("mallory", "p2"))
 	d.expect()
-	d.do(d.book.Left("b"))
+	d.do(d.book.Left("b", true))
 	d.expect("consider p2")
 
 	wait("p3", func(o *wire.Offer) { o.Exclusive = true })
@@ -445,7 +445,7 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	q := d.offer("bob", "qq", []string{"a", "me"}, nil)
 	d.said = nil
 	d.do(d.book.Taken(q, Run{ID: "r2", By: "alice", Runner: "a"}))
-	d.do(d.book.Left("a"))
+	d.do(d.book.Left("a", true))
 	d.expect("taken qq", "unfulfilled qq")
 }
 

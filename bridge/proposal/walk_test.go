@@ -43,7 +43,7 @@ func walk(t *testing.T, r *rand.Rand) {
 		case 4:
 			d.do(d.book.Rejected(who(), id()))
 		case 5:
-			d.do(d.book.Left(who()))
+			d.do(d.book.Left(who(), true))
 		case 6:
 			d.pass(time.Duration(r.IntN(2000)) * time.Millisecond)
 		case 7:
