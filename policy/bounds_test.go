@@ -209,6 +209,11 @@ func TestEveryByteOfAnEscapeInArguments(t *testing.T) {
 	for _, half := range []string{`\ud800`, `\udbff`, `\udc00`, `\udfff`, `\ud800\ud800`, `\ud800\udbff`, `\ud800\ue000`, `\udc00\udc00`, `\udfff\ud800`, `\ud800x`, `\ud800\n`} {
 		try(half, true)
 	}
+	for _, bare := range []string{`/`, `:`, `0:`, `1/`, `-`, `-/`, `-:`, `1.:`, `1e/`, `01`, `+1`, `.1`} { // beside the digits
+		if d := p.Decide(call(`{"x":[`+bare+`]}`), nil); d.Verdict != policy.Deny {
+			t.Errorf("%s: %s", bare, d.Verdict)
+		}
+	}
 	for _, cut := range []string{`{"x":"\`, `{"x":"\u`, `{"x":"\u004`, `{"x":"\u0041`, `{"x":"\ud800\u`} {
 		if d := p.Decide(call(cut), nil); d.Verdict != policy.Deny {
 			t.Errorf("%s: %s", cut, d.Verdict)
@@ -252,6 +257,26 @@ func TestHowLongWhatPassesUnshownMayBe(t *testing.T) {
 			if policy.OfProtocol([]byte(c.key), []byte(value), "2026-07-28") {
 				t.Errorf("%s: %.80s of %d bytes passes unshown", c.key, value, len(value))
 			}
+		}
+	}
+}
+
+// What makes an answer easier to get, by one step, and by none.
+func TestWhatIsLooserByOneStep(t *testing.T) {
+	file := func(need, depth int, within string) *policy.Policy {
+		return load(t, fmt.Sprintf("default: ask\nasks: {default: {of: [ann, bob, cem], need: %d, within: %s, delegate: {to: [eve], depth: %d}}}\n", need, within, depth))
+	}
+	before := file(2, 2, "5m")
+	for _, c := range []struct {
+		after *policy.Policy
+		words string
+	}{
+		{file(2, 2, "5m"), ""}, {file(3, 1, "4m59s"), ""},
+		{file(1, 2, "5m"), "to agree"}, {file(2, 3, "5m"), "pass it on to more"}, {file(2, 2, "5m1s"), "for 5m1s"},
+	} {
+		all := strings.Join(policy.Looser(before, c.after), "\n")
+		if c.words == "" && all != "" || !strings.Contains(all, c.words) {
+			t.Errorf("%q, want %q", all, c.words)
 		}
 	}
 }
