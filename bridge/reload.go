@@ -169,8 +169,9 @@ func (e *Engine) doubt() {
 		t := e.server.tools.tools[name]
 		all = append(all, policy.Tool{Name: name, InputSchema: t.schema, Hints: t.hints})
 	}
-	e.doubts("deny_unreached", e.policy.Unreached(all))
-	e.doubts("policy_doubtful", e.policy.Warnings(all))
+	unreached, others := e.policy.Doubts(all)
+	e.doubts("deny_unreached", unreached)
+	e.doubts("policy_doubtful", others)
 }
 
 func (e *Engine) doubts(reason string, about []string) {

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -58,18 +59,8 @@ func doorRank(name string) int {
 // always, asks that nobody but the caller could answer. Without tools, only what
 // the file itself shows.
 func (p *Policy) Warnings(tools []Tool) []string {
-	all := slices.Clone(p.warnings)
-	for i, r := range p.rules {
-		all = append(all, p.overruled(r)...)
-		all = append(all, p.apart(r, p.rules[:i])...)
-		all = append(all, p.askedOfCallers(r)...)
-		all = append(all, p.untrusted(r)...)
-		all = append(all, p.sumsHidden(r)...)
-		if len(tools) > 0 && r.aboutTools() {
-			all = append(all, r.fitting(tools)...)
-		}
-	}
-	return append(all, p.Unreached(tools)...)
+	s := p.scrutiny(tools, math.MaxInt)
+	return append(s.warnings(), s.unreached()...)
 }
 
 func (r *rule) title() string { return Reason{Rule: "rule " + r.name, Line: r.line}.title() }
@@ -78,19 +69,22 @@ func (r *rule) aboutTools() bool { return r.where[0].(methodClause).globs == nil
 
 // fitting says whether a rule fits any tool, and the arguments that it tests any
 // of those.
-func (r *rule) fitting(tools []Tool) []string {
-	var fits []Tool
-	for _, t := range tools {
-		if _, ok := r.tools.match(t.Name); ok {
-			fits = append(fits, t)
+func (s *scrutiny) fitting(r *rule) []string {
+	var fits []int
+	for i, t := range s.tools {
+		if s.fits(r, t) {
+			fits = append(fits, i)
 		}
+	}
+	if s.left < 0 {
+		return nil
 	}
 	if len(fits) == 0 {
 		return []string{r.title() + " fits none of the server's tools"}
 	}
 	var all []string
 	for _, a := range r.arguments() {
-		if !a.deep && !slices.ContainsFunc(fits, func(t Tool) bool { return t.mayHave(a.steps[0]) }) {
+		if !a.deep && !slices.ContainsFunc(fits, func(i int) bool { return s.mayHave(i, a.steps[0]) }) {
 			all = append(all, fmt.Sprintf("%s tests %s, which none of the tools it fits has", r.title(), a.label))
 		}
 	}
@@ -113,25 +107,14 @@ func (r *rule) arguments() []address {
 	return all
 }
 
-// mayHave reports whether a tool could be called with the argument: it is in
-// the schema, or the schema does not list its properties.
-func (t Tool) mayHave(name string) bool {
-	schema, err := readObject(t.InputSchema)
-	if err != nil {
-		return true
-	}
-	properties := schema.member("properties")
-	return properties == nil || name == "*" || properties.member(name) != nil
-}
-
 // overruled finds a stricter rule without conditions that covers all of r.
-func (p *Policy) overruled(r *rule) []string {
-	for _, o := range p.rules {
-		if o.plain && o.effect < r.effect && r.aboutTools() && o.covers(r.tools) {
+func (s *scrutiny) overruled(r *rule) []string {
+	for _, o := range s.rules {
+		if s.spend(1) && o.plain && o.effect < r.effect && r.aboutTools() && s.covers(o, r) {
 			return []string{fmt.Sprintf("%s has no effect: %s always overrules it", r.title(), o.title())}
 		}
 	}
-	if r.effect == Allow && p.Default == Allow && r.limit == nil && r.aboutTools() {
+	if r.effect == Allow && s.Default == Allow && r.limit == nil && r.aboutTools() {
 		return []string{fmt.Sprintf("%s has no effect: the default is to allow", r.title())}
 	}
 	return nil
@@ -148,22 +131,22 @@ func (r *rule) covers(other globs) bool {
 }
 
 // sumsHidden finds limits whose sums a restart forgets, see [Policy.Recall].
-func (p *Policy) sumsHidden(r *rule) []string {
-	if r.limit == nil || r.limit.sum == nil || !p.redact.hides(r.limit.sumOf.steps) {
+func (s *scrutiny) sumsHidden(r *rule) []string {
+	if r.limit == nil || r.limit.sum == nil || !s.redact.hides(r.limit.sumOf.steps) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s sums %s, which redact keeps off the record: after a restart one call before it uses up the whole sum", r.title(), r.limit.sumOf.label)}
 }
 
 // askedOfCallers finds callers whose calls nobody else could agree to.
-func (p *Policy) askedOfCallers(r *rule) []string {
+func (s *scrutiny) askedOfCallers(r *rule) []string {
 	if r.effect != Ask {
 		return nil
 	}
-	terms := cmp.Or(r.terms, p.defaultTerms())
+	terms := cmp.Or(r.terms, s.defaultTerms())
 	var all []string
 	for _, id := range r.callers() {
-		if !terms.without(id).Answerable() {
+		if s.spend(10+terms.size()) && !terms.without(id).Answerable() {
 			all = append(all, fmt.Sprintf("%s asks when %s calls, and then nobody could agree: who calls never decides", r.title(), id))
 		}
 	}
@@ -171,13 +154,12 @@ func (p *Policy) askedOfCallers(r *rule) []string {
 }
 
 // apart finds an earlier ask about the same tools that has nobody in common.
-func (p *Policy) apart(r *rule, earlier []*rule) []string {
+func (s *scrutiny) apart(r *rule, earlier []*rule) []string {
+	if r.effect != Ask {
+		return nil
+	}
 	for _, o := range earlier {
-		if r.effect != Ask || o.effect != Ask || !r.covers(o.tools) && !o.covers(r.tools) {
-			continue
-		}
-		both := mergeTerms([]*Terms{cmp.Or(o.terms, p.defaultTerms()), cmp.Or(r.terms, p.defaultTerms())})
-		if !both.Answerable() {
+		if s.spend(2) && o.effect == Ask && !s.together(s.termsOf(o), s.termsOf(r)) && (s.covers(r, o) || s.covers(o, r)) {
 			return []string{fmt.Sprintf("%s and %s can ask about one call, and then nobody could agree: both sets of people have to contain enough in common", o.title(), r.title())}
 		}
 	}
@@ -196,8 +178,8 @@ func (r *rule) callers() []string {
 }
 
 // untrusted finds conditions that cannot change because hints are not trusted.
-func (p *Policy) untrusted(r *rule) []string {
-	if p.Server.TrustHints {
+func (s *scrutiny) untrusted(r *rule) []string {
+	if s.Server.TrustHints {
 		return nil
 	}
 	for _, c := range append([]condition{r.where}, r.except...) {

@@ -2,17 +2,20 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
 
 // Unreached are the warnings about denies by an argument that some of the server's
 // tools do not have, and about what becomes of calls to those.
-func (p *Policy) Unreached(tools []Tool) []string {
+func (p *Policy) Unreached(tools []Tool) []string { return p.scrutiny(tools, math.MaxInt).unreached() }
+
+func (s *scrutiny) unreached() []string {
 	var all []string
-	for _, r := range p.rules {
+	for _, r := range s.rules {
 		if r.effect == Deny && r.aboutTools() {
-			all = append(all, p.missing(r, tools)...)
+			all = append(all, s.missing(r)...)
 		}
 	}
 	return all
@@ -20,7 +23,7 @@ func (p *Policy) Unreached(tools []Tool) []string {
 
 // missing finds the tools that a deny names and, by the argument that it tests,
 // never reaches: those call it something else (FINDINGS U2).
-func (p *Policy) missing(r *rule, tools []Tool) []string {
+func (s *scrutiny) missing(r *rule) []string {
 	var all []string
 	for _, each := range r.where {
 		a, ok := each.(argument)
@@ -29,14 +32,17 @@ func (p *Policy) missing(r *rule, tools []Tool) []string {
 		}
 		var missed []string
 		left := map[string]bool{}
-		for _, t := range tools {
-			if _, fits := r.tools.match(t.Name); !fits || t.mayHave(a.steps[0]) {
+		for i, t := range s.tools {
+			if !s.fits(r, t) || s.mayHave(i, a.steps[0]) {
 				continue
 			}
-			if others := p.untested(t); len(others) > 0 {
+			if others := s.untested(i); len(others) > 0 {
 				missed = append(missed, t.Name+" ("+strings.Join(others, ", ")+")")
-				left[p.elsewhere(r, t)] = true
+				left[s.elsewhere(r, t)] = true
 			}
+		}
+		if s.left < 0 {
+			break // what was not looked at is neither tested nor missed
 		}
 		if len(missed) == 0 {
 			continue
@@ -62,20 +68,19 @@ func (a argument) holdsAbsent(s side) bool {
 
 // untested are the arguments of a tool that could hold a text, and that no deny
 // which names the tool tests.
-func (p *Policy) untested(t Tool) []string {
-	schema, err := readObject(t.InputSchema)
-	if err != nil || schema.member("properties") == nil {
-		return nil
+func (s *scrutiny) untested(i int) []string {
+	t := s.look(i)
+	if t.properties == nil || t.untested != nil {
+		return t.untested
 	}
-	properties := schema.member("properties")
-	var names []string
-	for i, name := range properties.keys {
-		if properties.items[i].mayHoldText() && !p.denies(t, name) {
-			names = append(names, name)
+	t.untested = []string{}
+	for k, name := range t.properties.keys {
+		if t.properties.items[k].mayHoldText() && !s.denies(s.tools[i], name) {
+			t.untested = append(t.untested, name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(t.untested)
+	return t.untested
 }
 
 // mayHoldText reports whether what a schema describes may be or hold a string.
@@ -84,9 +89,9 @@ func (schema *value) mayHoldText() bool {
 	return of == nil || of.kind != isString || !slices.Contains([]string{"number", "integer", "boolean", "null"}, of.text)
 }
 
-func (p *Policy) denies(t Tool, name string) bool {
-	return slices.ContainsFunc(p.rules, func(r *rule) bool {
-		if _, fits := r.tools.match(t.Name); !fits || r.effect != Deny || !r.aboutTools() {
+func (s *scrutiny) denies(t Tool, name string) bool {
+	return slices.ContainsFunc(s.rules, func(r *rule) bool {
+		if r.effect != Deny || !r.aboutTools() || !s.fits(r, t) {
 			return false
 		}
 		return r.plain || slices.ContainsFunc(r.where, func(each clause) bool {
@@ -97,14 +102,14 @@ func (p *Policy) denies(t Tool, name string) bool {
 }
 
 // elsewhere says what becomes of a tool's calls that r does not reach.
-func (p *Policy) elsewhere(r *rule, t Tool) string {
+func (s *scrutiny) elsewhere(r *rule, t Tool) string {
 	var titles []string
-	for _, o := range p.rules {
-		if _, fits := o.tools.match(t.Name); fits && o != r && o.aboutTools() {
+	for _, o := range s.rules {
+		if o != r && s.fits(o, t) && o.aboutTools() {
 			titles = append(titles, o.effect.String()+" by "+o.title())
 		}
 	}
-	return strings.Join(append(titles, p.Default.String()+" by default"), ", ")
+	return strings.Join(append(titles, s.Default.String()+" by default"), ", ")
 }
 
 func outcomes(left map[string]bool) string {
