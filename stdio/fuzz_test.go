@@ -12,7 +12,8 @@ import (
 
 // An endpoint that is read is written so that it is read again.
 func FuzzEndpoint(f *testing.F) {
-	for _, text := range []string{"-", "unix:/run/a:b", "tcp:[::1]:7420", "tcp::80", "fifo:a,b,c", "fd:0,1", "fd:3,65536", "fd:+1,2", "unix:"} {
+	for _, text := range []string{"-", "unix:/run/a:b", "tcp:[::1]:7420", "tcp::80", "fifo:a,b,c", "fd:0,1", "fd:3,65536", "fd:+1,2", "unix:",
+		"tcp:h:0", "tcp:h:1", "tcp:h:65535", "tcp:h:65536", "tcp:h:-1", "tcp:h:+1", "fd:2,3", "fd:3,4", "fd:65535,3", "fd:-1,3", "fd:3,3", "fd:03,4", "fifo:a,b", "fifo:a", "fifo:,b"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

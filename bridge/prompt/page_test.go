@@ -88,6 +88,9 @@ func FuzzWrap(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("a\x1b[A\x1b[200~x\ry\x1b[201~\xc3\xa9\x1b[5~\r\n\x7f"), 3)
 	f.Add([]byte("\x1b[999999999999999999~"), 1)
+	f.Add([]byte("\x1b[/~\x1b[0~\x1b[9~\x1b[:~\x1b[?~\x1b[@\x1b[1;5A"), 2) // each end of what a sequence is made of
+	f.Add([]byte("\x1b[9999999999999~\x1b[99999999999999~\x1b[999999999999999~"), 20)
+	f.Add([]byte("\x1f ~\x7f\u0080\xed\xa0\x80\xf4\x90\x80\x80\U0010ffff"), 4)
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
 		if len(text) == 0 {
 			return

@@ -15,7 +15,8 @@ import (
 // password in it, and in clear text only on this machine.
 func FuzzAddress(f *testing.F) {
 	for _, text := range []string{"ws://localhost:7420", "wss://gateway.example/below/ws?topic=t1", "ws://127.0.0.1@evil.example", "ws://localhost.example.com", "ws://[::1%25eth0]:1", "WS://LOCALHOST", "ws://127.1", "ws:///x",
-		"wss://a/%2e%2e/ws?space=%00", "ws://localhost/ws?topic=a&topic=b#x", "ws://localhost:7420\\@evil", "http://x", "wss://a/?%zz"} {
+		"wss://a/%2e%2e/ws?space=%00", "ws://localhost/ws?topic=a&topic=b#x", "ws://localhost:7420\\@evil", "http://x", "wss://a/?%zz",
+		"ws://localhost:0", "ws://localhost:1", "ws://localhost:65535", "ws://localhost:65536", "wss://a:00443", "ws://126.255.255.255", "ws://127.0.0.0", "ws://127.255.255.255", "ws://128.0.0.0", "ws://[::]", "ws://[::2]", "ws://[::ffff:127.0.0.1]", "wss://a/%2", "wss://a/%", "wss://a/%/0%:0%G0"} {
 		f.Add(text, "t1")
 		f.Add(text, "")
 	}
