@@ -90,13 +90,17 @@ func (e *Engine) contending(c *call) bool {
 	return c != nil && c.self != "" && e.offers.claims[c.self] == c
 }
 
-// echoed: a frame of our own has come back. It reports whether it is a claim.
+// echoed: a frame of our own has come back. It reports whether it is a claim. Any request
+// of ours shows that the gateway returns them (seed 302244).
 func (e *Engine) echoed(env *wire.Envelope) bool {
 	c := e.offers.claims[env.ID]
-	if c == nil || env.Kind != wire.Request || !e.forUs(env) {
+	if env.Kind != wire.Request || !e.forUs(env) {
 		return false
 	}
-	e.room.echoes = true
+	e.room.echoes = e.room.echoes || c != nil || e.book.ByItself(e.room.me, env.ID)
+	if c == nil {
+		return false
+	}
 	if c.rival != nil {
 		e.yields(c)
 	} else {

@@ -184,6 +184,30 @@ func TestAClaimThatTheGatewayLostRunsNothing(t *testing.T) {
 	s.rejected("busy")
 }
 
+// A gateway that returns any request of ours to us returns claims too: the window of a gateway
+// that returns nothing decided all the same, and ran what another had claimed (seed 302244).
+func TestAGatewayThatReturnedWhatWeServedAloneReturnsClaims(t *testing.T) {
+	for what, frames := range map[string]int{"it returned one": 1, "it returned nothing": 0, "somebody made one up": -1} {
+		s := proposalStage(t, "mcpx/v0.1", forAll)
+		s.comes("zoe")
+		s.offersRead("p1", "fs", "")
+		switch ours := s.claim("p1"); frames {
+		case 1:
+			s.echo(ours)
+		case -1:
+			ours.ID = "invented"
+			s.echo(ours)
+		}
+		s.proposes("bob", "p2", "", "read_file", `{"path":"/b"}`, "")
+		s.claim("p2")
+		s.frameTo("zoe", "zoe", "c1", "p2", "read_file", `{"path":"/b"}`)
+		s.pass(claimPatience)
+		if ran := s.asked(); ran != 1 && frames == 1 || ran != 2 && frames < 1 {
+			t.Errorf("%s: %d ran", what, ran)
+		}
+	}
+}
+
 // There a slow gateway has more time than one that returns nothing.
 func TestAClaimThatComesBackLateStillCounts(t *testing.T) {
 	s := proposalStage(t, "mcpx/v0.1", forAll)

@@ -172,6 +172,39 @@ func TestHowOftenAQuestionChanges(t *testing.T) {
 	}
 }
 
+// Who had the question twice, as the connection was lost, and changes it once too often hears why
+// of what they answered; the other one is taken away once, and not once more (seed 315777).
+func TestWhoChangesItTooOftenHearsSoOfWhatTheyAnswered(t *testing.T) {
+	for _, which := range []string{"old", "new"} {
+		s := newStage(t, Options{})
+		q := deploy("alice", "carol")
+		q.Terms.Need = 2
+		s.open(q)
+		changed := func(to string) string {
+			return `{"action":"accept","content":{"approve":true,"modifiedTarget":"` + to + `"}}`
+		}
+		for n, target := range []string{"staging", "development", "production"} {
+			s.says([]string{"alice", "carol"}[n%2], changed(target))
+		}
+		show := s.shown("carol")
+		s.did(s.d.Reask(s.now))
+		other := s.shown("carol")
+		if which == "new" {
+			show, other = other, show
+		}
+		why := map[string]string{}
+		for _, a := range s.answer(s.to(show, changed("staging"))) {
+			if c, ok := a.(Close); ok && c.To == Participant("carol") {
+				why[c.Ask] += c.Because + ";"
+			}
+		}
+		s.wantEnd(Denied, InvalidModification)
+		if told := why[show.Ask]; !strings.HasPrefix(told, "your answer was taken for a no: ") || why[other.Ask] != "you answered already;" {
+			t.Errorf("answered the %s one: %q of it, and of the other %q", which, told, why[other.Ask])
+		}
+	}
+}
+
 // So many yeses are remembered for a session; the next holds for its call alone.
 func TestHowManyYesesAreRemembered(t *testing.T) {
 	s := newStage(t, Options{PerMinute: 2 * maxGrants})

@@ -38,6 +38,7 @@ type ask struct {
 	s    *seat
 	id   string // 128 random bits in hex: the envelope; after "elicit-" the JSON-RPC id
 	void string // why an answer to it no longer counts; "" while it does
+	used bool   // it was answered
 }
 
 // maxAsks bounds how often one question is put to one participant anew.

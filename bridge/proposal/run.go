@@ -66,6 +66,13 @@ func (b *Book) Knows(ids []string) bool {
 // Holds reports whether a participant has a proposal in the Book.
 func (b *Book) Holds(who, id string) bool { return b.lives[key{who, id}] != nil }
 
+// ByItself reports whether a participant serves, or has served, a proposal by such a request
+// of itself.
+func (b *Book) ByItself(who, request string) bool {
+	l := b.byRun[key{who, request}]
+	return l != nil && l.By == who
+}
+
 // Linked finds the proposal that a request refers to by its id alone; nil if
 // there is none. method and key must be the proposal's: any other request serves
 // something else, whatever it claims. Arguments may differ, as whoever makes the
