@@ -15,7 +15,8 @@ import (
 // listingTime is how long a server may take to list its tools.
 const listingTime = 15 * time.Second
 
-// A checkup starts a server once, lists its tools, and stops it.
+// A checkup starts a server once, or connects to it, lists its tools, and stops it or
+// leaves it alone.
 type checkup struct {
 	server *stdio.Server
 	stop   context.CancelCauseFunc
@@ -35,11 +36,11 @@ type checkup struct {
 // errChecked is the cause when all that was wanted is known.
 var errChecked = errors.New("checked")
 
-func newCheckup(p *program, argv, env []string) *checkup {
+func newCheckup(p *program, t target, env []string) *checkup {
 	trace, _ := p.trace("stdio", nil) // its error was reported with the settings
 	return &checkup{
 		listed: fail(exitFailed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %v", listingTime),
-		server: stdio.New(stdio.Options{Args: argv, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+		server: stdio.New(stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 			Sweep: p.alone, Restart: stdio.Budget{Restarts: -1}, Version: version(), Log: slog.New(hushed{p.log.Handler()}), Trace: trace}),
 	}
 }

@@ -30,19 +30,21 @@ and nothing is put on record. It joins as run would, under the same id, unless
 another program here has that id just now.
 
 All flags of run can be given: put doctor in the place of run to find out what run
-would stumble over. doctor says who would be asked, and warns, as policy check
-does, of what is hardly meant.
+would stumble over, or doctor --attach in that of attach. doctor says who would be
+asked, and warns, as policy check does, of what is hardly meant.
 
 Each check is one line, with a hint where it fails. One that fails makes the
 exit code 1.`,
 		Example: `  mcpx-bridge doctor
   mcpx-bridge doctor -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge doctor --policy policy.yaml --id notes -- uvx mcp-server-notes
+  mcpx-bridge doctor --attach unix:notes.sock
   mcpx-bridge doctor --gateway wss://gateway.example --token-file ~/.mcpx-token`,
 		Args: arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.doctor(cmd.Context(), args) },
 	}
 	p.runFlags(cmd.Flags())
+	cmd.Flags().StringVar(&p.s.Attach, "attach", "", "try the server at this `ENDPOINT`, as attach would (mcpx-bridge attach --help)")
 	cmd.Flags().Lookup("id").Usage = "our participant `ID` (default: taken from the command, or made up)"
 	return cmd
 }
@@ -60,6 +62,7 @@ type finding struct {
 // with the very functions of run.
 type doctor struct {
 	p    *program
+	t    target    // what would be bridged
 	b    *bridging // the run that is tried; nil until the settings were found good
 	made bool      // our id is made up, and nobody needs what is kept under it
 	used bool      // another bridge goes by our id just now
@@ -77,17 +80,31 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	if err := checkDir(p.s.Cwd); err != nil {
 		return err
 	}
-	d := &doctor{p: p, made: p.s.ID == "" && argv == nil}
+	d := &doctor{p: p, t: target{argv: argv}}
+	switch {
+	case p.s.Attach != "" && argv != nil:
+		return misused("leave out one of the two", "--attach is for a server that runs already, and %s is one to start", argv[0])
+	case p.s.Attach != "":
+		var err error
+		if d.t, err = p.endpoint(p.s.Attach); err != nil {
+			return err
+		}
+	case argv == nil:
+		d.t.argv, d.made = []string{"server"}, p.s.ID == "" // it stands for any
+	}
 	if d.made {
 		p.s.ID = randomID()
 	}
-	if d.settings(argv) {
+	if d.settings() {
 		d.place(ctx)
 		d.b.door.close()
 	}
 	var tools []tool
-	if argv != nil && d.command(argv) {
-		tools = d.server(ctx, argv)
+	switch {
+	case d.t.attached() && d.reachable():
+		tools = d.server(ctx)
+	case argv != nil && d.command(argv):
+		tools = d.server(ctx)
 	}
 	d.policy(argv, tools)
 	if d.sick {
@@ -126,11 +143,11 @@ func (d *doctor) report(check, detail string, err error, warnings ...string) boo
 }
 
 // settings checks what can be checked without going anywhere.
-func (d *doctor) settings(argv []string) bool {
+func (d *doctor) settings() bool {
 	if d.p.s.Answers == "terminal" && terminal(d.p.stdin) != nil && terminal(d.p.stderr) != nil {
 		d.p.s.Answers = "any" // run would have a terminal here
 	}
-	b, err := d.p.bareBridging(runs(argv))
+	b, err := d.p.bareBridging(d.t)
 	if err == nil {
 		if _, err := b.takeRules(); err != nil { // which is said with the policy
 			b.opt.Engine.Policy, _ = policy.Flags(nil, nil)
@@ -141,14 +158,6 @@ func (d *doctor) settings(argv []string) bool {
 		d.b = b
 	}
 	return d.report("settings", "version "+version()+", topic "+d.p.s.Topic, err)
-}
-
-// runs is what run would start, or stands for it.
-func runs(argv []string) target {
-	if argv == nil {
-		argv = []string{"server"}
-	}
-	return target{argv: argv}
 }
 
 // command finds the program before it is started, to say more than "not found".
@@ -183,7 +192,7 @@ func (p *program) workDir() string {
 
 // policy looks at what would be in force, and who would be asked.
 func (d *doctor) policy(argv []string, tools []tool) {
-	_, now, err := d.p.newRulebook(cmp.Or(d.p.s.ID, runs(argv).id()))
+	_, now, err := d.p.newRulebook(cmp.Or(d.p.s.ID, d.t.id()))
 	if err != nil {
 		d.report("policy", "", err)
 		return
@@ -197,18 +206,29 @@ func (d *doctor) policy(argv []string, tools []tool) {
 	d.report("policy", detail, nil, append(now.Warnings(forPolicy(tools)), d.p.exposed(now, d.p.s.Policy, argv, d.p.s.Cwd, forPolicy(tools))...)...)
 }
 
-// server starts the server, lists its tools and stops it.
-func (d *doctor) server(ctx context.Context, argv []string) []tool {
+// reachable reports whether the server of an endpoint can be tried: one at pipes or
+// descriptors takes the end of a try for that of its client, and may end with it.
+func (d *doctor) reachable() bool {
+	try := d.t.at.Network == "unix" || d.t.at.Network == "tcp"
+	detail := d.t.String()
+	if !try {
+		detail += " is not tried: a server at pipes would take the end of that for the end of its client"
+	}
+	return d.report("endpoint", detail, nil) && try
+}
+
+// server starts the server, or connects to it, lists its tools and stops or leaves it.
+func (d *doctor) server(ctx context.Context) []tool {
 	env, err := d.p.childEnv()
 	if err != nil {
 		d.report("server", "", err)
 		return nil
 	}
-	c := newCheckup(d.p, argv, env)
+	c := newCheckup(d.p, d.t, env)
 	began := time.Now()
 	err = c.run(ctx)
 	if c.hello.Revision != "" {
-		d.report("handshake", fmt.Sprintf("MCP %s, %s after the start", c.hello.Revision, c.up.Sub(began).Round(time.Millisecond)), nil)
+		d.report("handshake", fmt.Sprintf("MCP %s, after %s", c.hello.Revision, c.up.Sub(began).Round(time.Millisecond)), nil)
 	}
 	if err != nil {
 		d.report("server", "", err)
@@ -216,7 +236,9 @@ func (d *doctor) server(ctx context.Context, argv []string) []tool {
 	}
 	d.report("tools", fmt.Sprintf("%d tools: %s", len(c.tools), brieflyNamed(c.tools)), c.listed, unoffered(c.tools)...)
 	d.report("stdout", "nothing but messages", c.noisy())
-	d.report("stop", "stopped, and nothing is left of it", c.left())
+	if !d.t.attached() {
+		d.report("stop", "stopped, and nothing is left of it", c.left())
+	}
 	return c.tools
 }
 

@@ -123,7 +123,7 @@ func (p *program) serverTools(ctx context.Context, argv []string) ([]tool, error
 	if err != nil {
 		return nil, err
 	}
-	c := newCheckup(p, argv, env)
+	c := newCheckup(p, target{argv: argv}, env)
 	if err := c.run(ctx); err != nil {
 		return nil, err
 	}

@@ -83,6 +83,9 @@ type settings struct {
 	// tools
 	Format string
 
+	// doctor
+	Attach string
+
 	// serve
 	Patience         time.Duration
 	MaxName          int
