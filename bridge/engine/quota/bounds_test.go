@@ -40,8 +40,15 @@ func TestSharesAtTheirBounds(t *testing.T) {
 				s.Take(now, string(by), 0)
 			}
 		}
-		if sums := s.Draw(now); len(sums) != want {
+		if sums := s.Draw(now); len(sums) != want || (sums[len(sums)-1].By == "others") != (len(names) > 2) {
 			t.Errorf("of %s: %v", names, sums)
+		}
+	}
+	s = fresh() // three have shares of their own, who comes then has one with all others
+	s.AllBurst = 50
+	for n, fits := range []bool{true, true, true, true, true, true, true, true, false, false} {
+		if s.Take(now, string("abcabcdeda"[n]), 0) != fits {
+			t.Errorf("entry %d of five: want %v", n+1, fits)
 		}
 	}
 }
