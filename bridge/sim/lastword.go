@@ -250,7 +250,8 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if c.w.now-other.askedAt <= time.Minute {
 			lately += other.times
 		}
-		if !other.allowed && !other.denied && !other.over {
+		taken := other.offer() && slices.Contains(cl.corr, other.id) // which was being asked about when this came (seed 319438)
+		if taken || !other.allowed && !other.denied && !other.over {
 			asking++
 		}
 	}
