@@ -41,7 +41,7 @@ func (s *scanner) str(i int) (end int, l look) {
 
 // shortRun is how many bytes after an escape are looked at one by one. Where there was
 // one escape there are more, as a rule, and plain takes as long for two bytes as for thirty.
-const shortRun = 16
+const shortRun = 4
 
 // afterEscape is plain for what follows an escape.
 func afterEscape(d []byte, i int) int {
