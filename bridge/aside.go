@@ -38,7 +38,7 @@ func (c *call) occupies() bool { return c.then == nil && !c.host && !c.quit }
 
 // setAside has a question wait, and reports whether it does.
 func (e *Engine) setAside(m *jsonrpc.Message) bool {
-	method := m.Text(jsonrpc.Method)
+	method := shortMethod(m)
 	if !e.hosted || method != elicitation && method != "sampling/createMessage" || len(e.asides) == asideMost || len(m.Raw) > asideMax {
 		return false
 	}

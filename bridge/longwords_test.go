@@ -94,3 +94,31 @@ func TestALongRequestForAToolHeldEverybodyUp(t *testing.T) {
 	s.sends1("e2", "tools/request", "", `{"name":"read_file","arguments":{"path":"`+strings.Repeat("a", approval.MaxAsked)+`"}}`)
 	s.refused(-32601)
 }
+
+// What the server says at such length is passed over, or refused in few words.
+func TestALongWordOfTheServerHeldEverybodyUp(t *testing.T) {
+	s := newStage(t, "mcpx/v0.1")
+	s.said(`{"jsonrpc":"2.0","id":"srv-1","method":"` + longWord + `"}`)
+	if len(s.lines) != 1 || len(s.lines[0]) > 200 || !strings.Contains(s.lines[0], `"code":-32601`) {
+		t.Errorf("the server hears %.300q", s.lines)
+	}
+	s.said(`{"jsonrpc":"2.0","method":"` + longWord + `"}`)
+	s.said(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"` + longWord + `"}}`)
+	for _, r := range s.notes {
+		if len(r.Method) > 200 {
+			t.Errorf("a record has %d bytes of a method", len(r.Method))
+		}
+	}
+	s.lines = nil
+	id := s.withToken("bob", "e1")
+	for _, c := range []struct {
+		size  int
+		heard int
+	}{{progressMax / 2, 1}, {progressMax, 0}} {
+		s.frames = nil
+		s.said(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1,"message":"` + strings.Repeat("a", c.size) + `"}}`)
+		if len(s.frames) != c.heard {
+			t.Errorf("of a progress of %d bytes %d frames came", c.size, len(s.frames))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -137,12 +138,29 @@ func (e *Engine) serverNoise(ev ServerNoise) {
 	}
 }
 
+// What the server says at greater length is not gone through while everybody waits
+// (FINDINGS M3): a name of a method, as it is written, and all of a progress, which is
+// not passed on then.
+const (
+	methodMax   = 4096
+	progressMax = 1 << 20
+)
+
+// shortMethod is the method of what the server says, "" for one whose name is longer
+// than any.
+func shortMethod(m *jsonrpc.Message) string {
+	if len(m.Get(jsonrpc.Method)) > methodMax {
+		return ""
+	}
+	return m.Text(jsonrpc.Method)
+}
+
 // serverAsked answers the server's own requests. It was told at the handshake
 // that we offer nothing; and nothing it says may reach a person as if it came
 // from us (RELIABILITY 2.2).
 func (e *Engine) serverAsked(m *jsonrpc.Message) {
 	id := m.Get(jsonrpc.ID)
-	method := m.Text(jsonrpc.Method)
+	method := shortMethod(m)
 	if method == "ping" {
 		e.tellServer(jsonrpc.AppendResult(nil, id, []byte("{}")))
 		return
@@ -155,15 +173,15 @@ func (e *Engine) serverAsked(m *jsonrpc.Message) {
 
 // refuseServer answers a question of the server's that nobody else will.
 func (e *Engine) refuseServer(m *jsonrpc.Message) {
-	method := m.Text(jsonrpc.Method)
-	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), codeUnknownMethod, "a bridge offers no "+method, nil))
+	method := shortMethod(m)
+	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), codeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
 	e.note(Record{Event: "warning", Reason: "server_request_refused", Method: method})
 }
 
 // serverTold routes the server's notifications (WIRE W-12). Of a flood, those
 // are passed over that go on record and nowhere else.
 func (e *Engine) serverTold(m *jsonrpc.Message) {
-	method := m.Text(jsonrpc.Method)
+	method := shortMethod(m)
 	flooded, began := e.server.told.another(e.now)
 	if began {
 		e.note(Record{Event: "server_noise", Reason: "child_notification_flood", Method: method, Count: notifiedMost,
@@ -184,8 +202,13 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	case "notifications/subscriptions/acknowledged":
 		e.acknowledged(m)
 	case "notifications/progress":
-		e.progress(m)
+		if len(m.Raw) <= progressMax {
+			e.progress(m)
+		}
 	case "notifications/resources/updated":
+		if len(m.Get(jsonrpc.URI)) > 6*keyMax+2 {
+			return // nobody can have subscribed to it
+		}
 		e.resourceUpdated(m.Text(jsonrpc.URI), m.Raw)
 	case "notifications/message":
 		if flooded {

@@ -388,7 +388,7 @@ func (s *Sidecar) Occupied() bool {
 // is none of our business.
 func (s *Sidecar) HostSaid(line []byte, m jsonrpc.Message) (taken bool) {
 	s.mu.Lock()
-	switch id := m.Get(jsonrpc.RequestID); m.Text(jsonrpc.Method) {
+	switch id := m.Get(jsonrpc.RequestID); shortMethod(&m) {
 	case "tools/call":
 		s.handleAndWake(HostCalled{line, m})
 	case "notifications/cancelled":
