@@ -143,7 +143,7 @@ func (e *Engine) serverNoise(ev ServerNoise) {
 // not passed on then.
 const (
 	methodMax   = 4096
-	progressMax = 1 << 20
+	progressMax = 4 << 20
 )
 
 // shortMethod is the method of what the server says, "" for one whose name is longer
