@@ -62,7 +62,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func sumOf(env *wire.Envelope) [32]byte {
 	args, beside := partsOf(&env.Message, env.Method, firstModern)
-	if len(args)+len(beside) > approval.MaxAsked {
+	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
 	}
 	text := jsonrpc.AppendQuote(jsonrpc.AppendQuote(nil, env.Method), env.Key)
