@@ -67,7 +67,7 @@ func (e *Engine) claimReturns(id string) {
 
 func (e *Engine) awaitEcho(c *call) {
 	window := claimWindow
-	if e.room.echoes {
+	if c.patient = e.room.echoes; c.patient {
 		window = claimPatience
 	}
 	e.alarms.stop(c.alarm)
@@ -115,6 +115,8 @@ func (e *Engine) unechoed(c *call) {
 	case !e.contending(c):
 	case e.room.held.delays([]string{c.self}):
 		e.awaitEcho(c) // it has not even left
+	case e.room.echoes && !c.patient:
+		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
 	case e.room.echoes:
 		e.endClaim(c)
 		e.unstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))

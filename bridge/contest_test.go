@@ -208,6 +208,22 @@ func TestAGatewayThatReturnedWhatWeServedAloneReturnsClaims(t *testing.T) {
 	}
 }
 
+// That is known of a gateway while a claim is out already: it has its time from then on.
+func TestAClaimHasItsTimeWhenTheFirstEchoCameMeanwhile(t *testing.T) {
+	s := proposalStage(t, "mcpx/v0.1", forAll)
+	s.offersRead("p1", "fs", "")
+	first := s.claim("p1")
+	s.proposes("bob", "p2", "", "read_file", `{"path":"/b"}`, "")
+	claim := s.claim("p2")
+	s.echo(first)
+	s.pass(claimWindow)
+	s.rejected()
+	s.echo(claim)
+	if s.asked() != 2 {
+		t.Errorf("%d ran", s.asked())
+	}
+}
+
 // There a slow gateway has more time than one that returns nothing.
 func TestAClaimThatComesBackLateStillCounts(t *testing.T) {
 	s := proposalStage(t, "mcpx/v0.1", forAll)

@@ -19,6 +19,7 @@ func (c *checker) givenUp(cl *claim, why string) {
 type absence struct {
 	gone, seatless bool
 	since          time.Duration // when that began
+	backAt         time.Duration // the end of the last one; -1: there was none
 	longTill       time.Duration // the end of the last one of a minute or more; -1: there was none
 	goneAt         time.Duration // when they were last seen to have gone; -1: never
 }
@@ -29,11 +30,14 @@ func (a *absence) is() bool { return a.gone || a.seatless }
 func (c *checker) absent(id string, gone, seatless bool) {
 	a := c.absences[id]
 	if a == nil {
-		a = &absence{longTill: -1, goneAt: -1}
+		a = &absence{backAt: -1, longTill: -1, goneAt: -1}
 		c.absences[id] = a
 	}
 	was := a.is()
 	a.gone, a.seatless = gone, seatless
+	if was && !a.is() {
+		a.backAt = c.w.now
+	}
 	switch {
 	case !was && a.is():
 		a.since = c.w.now

@@ -168,6 +168,7 @@ func (c *checker) countsAsGone(id string) {
 	for _, cl := range c.order {
 		if cl.from == id {
 			cl.callerLeft()
+			cl.proposerGone = cl.offer()
 		}
 	}
 }

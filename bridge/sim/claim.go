@@ -60,6 +60,7 @@ type claim struct {
 	cancelled    bool          // by its caller, before it started
 	tookBack     bool          // by its caller, at any time
 	takenBackAt  time.Duration // of a proposal: when its proposer first took it back, at any time; 0 if it did not
+	proposerGone bool          // of a proposal
 	outcome      string        // as it was put on record
 	executed     string
 

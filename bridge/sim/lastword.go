@@ -43,7 +43,7 @@ var refusals = map[int]refusalRule{
 		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
-		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.cancelled || of.over })
+		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
 	},
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
@@ -226,7 +226,7 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 func (c *checker) someoneWent(cl *claim) bool {
 	return slices.ContainsFunc(c.w.approvers(), func(p *person) bool {
 		a := c.absences[p.id]
-		return c.unlisted[p.id] || a != nil && (a.is() || a.goneAt >= cl.heardAt)
+		return c.unlisted[p.id] || a != nil && (a.is() || max(a.goneAt, a.backAt) >= cl.heardAt)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,11 +61,14 @@ func readTwofold(protocol string, raw []byte) (said, bool) {
 	if !unambiguousAt(raw, levels[:2]) || json.Unmarshal(raw, &v) != nil {
 		return said{}, false
 	}
-	if _, _, alike := twins(v); !alike && unambiguous(raw) {
+	if _, _, alike := twins(v); !alike && unambiguous(raw) && len(meant.FindAll(raw, -1)) == bytes.Count(raw, []byte(`"progressToken"`))+bytes.Count(raw, []byte(`"_meta"`)) {
 		return said{}, false
 	}
 	return readLoosely(protocol, raw)
 }
+
+// meant are other names that matter in parameters, as far as anybody may read them so.
+var meant = regexp.MustCompile(`(?i)"(progressToken|_meta)"`)
 
 func readLoosely(protocol string, raw []byte) (said, bool) {
 	var e spoken
