@@ -20,6 +20,7 @@ func (l *Log) keep() {
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	var tried time.Time
+	l.memo.settle(true) // a start does not wait for that
 	l.prune()
 	for {
 		select {

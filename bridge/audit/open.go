@@ -94,8 +94,7 @@ func (l *Log) enter() (Found, error) {
 		return Found{}, err
 	}
 	l.synced, l.dirty, found.Head = l.head, time.Time{}, l.head
-	l.memo.write(l.head)
-	l.memo.settle(true)
+	l.memo.write(l.head) // which keep puts on the disk
 	return found, nil
 }
 

@@ -94,23 +94,34 @@ func Replace(d Disk, path string, text []byte) error {
 	return settle(d, path, text, on(d).Rename)
 }
 
+// Post is Replace for what holds until the machine stops, and no longer: a power cut
+// may bring back what the file held before.
+func Post(d Disk, path string, text []byte) error {
+	return name(d, path, text, on(d).Rename)
+}
+
 // Create is Replace for a file that must not be there yet: of several who try,
 // one succeeds, and the others get fs.ErrExist.
 func Create(d Disk, path string, text []byte) error {
 	return settle(d, path, text, on(d).Link)
 }
 
-func settle(d Disk, path string, text []byte, name func(from, to string) error) error {
+func settle(d Disk, path string, text []byte, as func(from, to string) error) error {
+	if err := name(d, path, text, as); err != nil {
+		return err
+	}
+	return on(d).SyncDir(filepath.Dir(path))
+}
+
+// name puts text on the disk, and then gives it the name path.
+func name(d Disk, path string, text []byte, as func(from, to string) error) error {
 	draft, err := writeDraft(d, path, text)
 	if err != nil {
 		return err
 	}
-	err = name(draft, path)
+	err = as(draft, path)
 	on(d).Remove(draft) // in vain once it was renamed
-	if err != nil {
-		return err
-	}
-	return on(d).SyncDir(filepath.Dir(path))
+	return err
 }
 
 // writeDraft puts text on the disk beside path, under a name of its own that

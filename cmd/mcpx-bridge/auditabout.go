@@ -2,14 +2,8 @@ package main
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"io"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,58 +24,18 @@ type about struct {
 type serverAbout struct {
 	Name    string `json:"name"`              // as the topic is told
 	Program string `json:"program,omitempty"` // the file, from the root on
-	SHA256  string `json:"sha256,omitempty"`  // of that, at the start; "" if it cannot be read or is too large
 	Command string `json:"command,omitempty"` // keyed digest of the arguments and --env
 }
-
-// hashMost is how large a program may be that is read for its hash: the start waits
-// for that.
-const hashMost = 512 << 20
 
 func (b *bridging) about() []byte {
 	c := &b.opt.Engine
 	a := about{Version: version(), Gateway: cmp.Or(c.Gateway, "this machine"), Topic: c.Topic, Policy: c.Policy.Hash(),
-		Server: serverAbout{Name: b.target.program(), Command: c.Command}}
-	if !b.target.attached() {
-		a.Server.Program, a.Server.SHA256 = programFile(b.target.argv[0], b.launch.Dir)
-	}
+		Server: serverAbout{Name: b.target.program(), Program: b.program.path, Command: c.Command}}
 	text, err := json.Marshal(a)
 	if err != nil {
 		panic(err) // strings alone cannot fail
 	}
 	return text
-}
-
-// programFile is the file that will be started for name in dir, and its hash, as far
-// as they can be told.
-func programFile(name, dir string) (file, sum string) {
-	file, err := exec.LookPath(name)
-	if filepath.Base(name) != name { // it is relative to where the server is started
-		file, err = name, nil
-		if !filepath.IsAbs(name) {
-			file = filepath.Join(dir, name)
-		}
-	}
-	if err != nil {
-		return "", ""
-	}
-	if file, err = filepath.Abs(file); err != nil {
-		return "", ""
-	}
-	info, err := os.Stat(file) // before it is opened: a pipe would hold us
-	if err != nil || !info.Mode().IsRegular() || info.Size() > hashMost {
-		return file, ""
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return file, ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return file, ""
-	}
-	return file, hex.EncodeToString(h.Sum(nil))
 }
 
 // mostDays is a century, which a time.Duration holds.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -43,26 +40,5 @@ func TestTheRecordIsKeptAsItWasSaid(t *testing.T) {
 	_, o, err := p.auditOptions("fs", &bridge.Config{Policy: rules}, nil)
 	if err != nil || o.KeepSize != 20<<20 || o.KeepFor != 12*time.Hour || o.Least != 15*time.Minute || !o.Mode.Waits(false) {
 		t.Errorf("%+v, %v", o, err)
-	}
-}
-
-// The program is the file that runs: found where names without a folder are looked for,
-// else beside where the server is started.
-func TestTheProgramThatIsStartedIsKnownByItsHash(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "tool.exe")
-	if err := os.WriteFile(file, []byte("a program"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256([]byte("a program"))
-	want := hex.EncodeToString(sum[:])
-	t.Setenv("PATH", dir)
-	for _, name := range []string{"tool.exe", "." + string(filepath.Separator) + "tool.exe", file} {
-		if got, hash := programFile(name, dir); got != file || hash != want {
-			t.Errorf("%s: %s %s", name, got, hash)
-		}
-	}
-	if got, hash := programFile("there-is-none", dir); got != "" || hash != "" {
-		t.Errorf("%s %s", got, hash)
 	}
 }

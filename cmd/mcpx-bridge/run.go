@@ -125,15 +125,16 @@ type bridging struct {
 	revoked   []string   // grants of this run that must not be written any more
 	grantStart
 
-	audit  *audit.Log     // nil if no record is kept
-	launch stdio.Options  // of the server
-	opt    bridge.Options // of the sidecar
-	events *events
+	audit   *audit.Log     // nil if no record is kept
+	launch  stdio.Options  // of the server
+	program programFile    // that is started; none where we attach
+	opt     bridge.Options // of the sidecar
+	events  *events
 
 	pid     atomic.Int64  // the server's process, 0 while there is none
 	joined  chan struct{} // closed when there is a sidecar
-	serving chan struct{} // closed when the tools are known
-	once    sync.Once
+	serving latch         // set when the tools are known
+	seated  latch         // set when that is so and we have been in the topic
 	tools   atomic.Int64
 
 	unverified sync.Once // said that nobody verifies who speaks
@@ -246,7 +247,7 @@ func (b *bridging) takeRules() (warnings []string, err error) {
 
 // bareBridging is a checkedBridging that has no rules yet.
 func (p *program) bareBridging(t target) (*bridging, error) {
-	b := &bridging{p: p, target: t, serving: make(chan struct{}), joined: make(chan struct{})}
+	b := &bridging{p: p, target: t, serving: newLatch(), seated: newLatch(), joined: make(chan struct{})}
 	id := cmp.Or(p.s.ID, t.id())
 	if err := cmp.Or(checkID("--id", id), p.checkApprovers(id)); err != nil {
 		return nil, err
@@ -355,7 +356,7 @@ func (b *bridging) run(ctx context.Context) (err error) {
 
 // place is what it takes to be in the topic, once takePlace has been done.
 func (b *bridging) place() []func(context.Context) error {
-	return []func(context.Context) error{b.keepSeat, b.sidecar.Run, b.keepRules, b.keepWitness, b.keepDoor, b.keepGrants}
+	return []func(context.Context) error{b.keepSeat, b.sidecar.Run, b.keepRules, b.keepWitness, b.keepDoor, b.keepGrants, b.keepProgram}
 }
 
 func (b *bridging) keepServer(ctx context.Context) error {
@@ -373,7 +374,7 @@ func (b *bridging) keepSeat(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-b.serving:
+		case <-b.serving.set:
 		}
 	}
 	return topicError(b.seat.Run(ctx, fromTopic{b.sidecar, b}))
@@ -397,7 +398,7 @@ func (b *bridging) untilTold(told, inner context.Context) error {
 func (b *bridging) serves(s bridge.Serving) {
 	b.tools.Store(int64(s.Tools))
 	b.attendance.serverUp(true)
-	b.once.Do(func() { close(b.serving) })
+	b.serving.close()
 }
 
 // A readyEvent is the first event of run (DESIGN 5).
@@ -428,6 +429,7 @@ func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
 		text += ", hosted here"
 	}
 	b.events.begin(r, text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
+	b.seated.close()
 }
 
 // TopicIdle stays awake for the answer to a single call. Where there are several,

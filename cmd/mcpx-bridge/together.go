@@ -17,3 +17,13 @@ func together(ctx context.Context, parts ...func(context.Context) error) error {
 	running.Wait()
 	return context.Cause(ctx)
 }
+
+// A latch is set once, by whoever does so first, and stays so.
+type latch struct {
+	set  chan struct{} // closed then
+	once *sync.Once
+}
+
+func newLatch() latch { return latch{make(chan struct{}), new(sync.Once)} }
+
+func (l latch) close() { l.once.Do(func() { close(l.set) }) }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// A programFile is the file that is started as the server, as it was before that.
+// The zero value is one that cannot be told.
+type programFile struct {
+	path string // from the root on
+	info os.FileInfo
+}
+
+const (
+	hashMost = 512 << 20 // bytes; a larger program is not read for its hash
+
+	// hashAfter is when a program is read though no calls are served yet: it may be the
+	// program that is to blame.
+	hashAfter = 5 * time.Second
+)
+
+// findProgram finds the file that will be started for name in dir.
+func findProgram(name, dir string) programFile {
+	path, err := exec.LookPath(name)
+	if filepath.Base(name) != name { // it is relative to where the server is started
+		path, err = name, nil
+		if !filepath.IsAbs(name) {
+			path = filepath.Join(dir, name)
+		}
+	}
+	if err != nil {
+		return programFile{}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return programFile{}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return programFile{path: path}
+	}
+	return programFile{path, info}
+}
+
+// hash is the SHA-256 of the program in hexadecimal; "" if it cannot be read, is too
+// large, or has changed since it was found.
+func (f programFile) hash(ctx context.Context) string {
+	if f.info == nil || !f.info.Mode().IsRegular() || f.info.Size() > hashMost {
+		return "" // a pipe would hold us
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, untilDone{ctx, file}); err != nil || !f.still(file) {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// still reports whether file is the one that was found, and as it was then.
+func (f programFile) still(file *os.File) bool {
+	now, err := file.Stat()
+	return err == nil && os.SameFile(now, f.info) && now.Size() == f.info.Size() && now.ModTime().Equal(f.info.ModTime())
+}
+
+// untilDone is a reader that ends with an error when ctx does.
+type untilDone struct {
+	ctx context.Context
+	of  io.Reader
+}
+
+func (r untilDone) Read(into []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.of.Read(into)
+}
+
+// A programRecord is the audit's word of which program was started (FINDINGS C8).
+type programRecord struct {
+	Event   string `json:"event"`
+	Program string `json:"program"`
+	SHA256  string `json:"sha256"` // as the file was before the start
+}
+
+// keepProgram puts the hash of the server's program on record. To read a large one
+// takes longer than all else that a start does, so that is done when calls are served.
+func (b *bridging) keepProgram(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.seated.set:
+	case <-time.After(hashAfter):
+	}
+	if b.audit != nil {
+		if sum := b.program.hash(ctx); sum != "" {
+			b.audit.Append(bytes.TrimSpace(jsonLine(programRecord{"program", b.program.path, sum}))) // auditChanged hears if that fails
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
