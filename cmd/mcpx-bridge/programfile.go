@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -61,7 +62,7 @@ func (f programFile) hash(ctx context.Context) string {
 	}
 	defer file.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, untilDone{ctx, file}); err != nil || !f.still(file) {
+	if _, err := io.Copy(h, aside{ctx, file}); err != nil || !f.still(file) {
 		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -73,13 +74,15 @@ func (f programFile) still(file *os.File) bool {
 	return err == nil && os.SameFile(now, f.info) && now.Size() == f.info.Size() && now.ModTime().Equal(f.info.ModTime())
 }
 
-// untilDone is a reader that ends with an error when ctx does.
-type untilDone struct {
+// An aside is a reader that ends with an error when ctx does, and lets calls pass
+// before each piece: all of us share one processor.
+type aside struct {
 	ctx context.Context
 	of  io.Reader
 }
 
-func (r untilDone) Read(into []byte) (int, error) {
+func (r aside) Read(into []byte) (int, error) {
+	runtime.Gosched()
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
