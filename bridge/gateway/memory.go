@@ -24,7 +24,6 @@ type call struct {
 	rpcID       []byte   // nil if the request had none
 	to          string   // whom it was put to; "": whoever likes may answer
 	others      []string // and whom else
-	alike       []call   // what others have asked under the same id
 	proposed    bool     // it is a proposal
 }
 
@@ -38,7 +37,8 @@ type question struct{ from, id string }
 // A memory holds the latest requests and proposals of a topic and forgets the oldest first.
 type memory struct {
 	limit int
-	calls map[string]call // by the id of the frame
+	calls map[string]call   // by the id of the frame
+	alike map[string][]call // what others have asked under the same id as one of calls
 	order []question
 	next  int // where the oldest stands, once order is full
 }
@@ -50,7 +50,7 @@ func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
 		return
 	}
 	if m.calls == nil {
-		m.calls = map[string]call{}
+		m.calls, m.alike = map[string]call{}, map[string][]call{}
 	}
 	c := call{from: kept(e.From, seats), method: e.Method, proposed: e.Kind == wire.Proposal}
 	if e.Kind == wire.Request {
@@ -66,9 +66,8 @@ func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
 	if len(e.Key) <= longKey {
 		c.key = e.Key
 	}
-	_, known := m.by(e.ID, e.From)
 	q := question{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
-	m.put(q.id, c)
+	known := m.put(q.id, c)
 	switch {
 	case known:
 	case len(m.order) < m.limit:
@@ -88,44 +87,33 @@ func kept(id string, seats map[string]*seat) string {
 	return strings.Clone(id)
 }
 
-// by returns what somebody has asked under an id; ok is false if that is not remembered.
-func (m *memory) by(id, asker string) (c call, ok bool) {
-	first, ok := m.calls[id]
-	if !ok || first.from == asker {
-		return first, ok
-	}
-	i := slices.IndexFunc(first.alike, func(c call) bool { return c.from == asker })
-	if i < 0 {
-		return call{}, false
-	}
-	return first.alike[i], true
-}
-
-// put notes what c.from has asked under an id, in place of what he has asked under it before.
-func (m *memory) put(id string, c call) {
+// put notes what c.from has asked under an id, in place of what he has asked under it
+// before, and reports whether there was such.
+func (m *memory) put(id string, c call) (known bool) {
 	first, ok := m.calls[id]
 	if !ok || first.from == c.from {
-		c.alike = first.alike
 		m.calls[id] = c
-		return
+		return ok
 	}
-	first.alike = slices.DeleteFunc(first.alike, func(o call) bool { return o.from == c.from })
-	first.alike = append(first.alike, c)
-	m.calls[id] = first
+	was := m.alike[id]
+	rest := slices.DeleteFunc(was, func(o call) bool { return o.from == c.from })
+	m.alike[id] = append(rest, c)
+	return len(rest) < len(was)
 }
 
 func (m *memory) forget(q question) {
-	first := m.calls[q.id]
+	rest := m.alike[q.id]
 	switch {
-	case first.from != q.from:
-		first.alike = slices.DeleteFunc(first.alike, func(o call) bool { return o.from == q.from })
-		m.calls[q.id] = first
-	case len(first.alike) == 0:
+	case m.calls[q.id].from != q.from:
+		rest = slices.DeleteFunc(rest, func(o call) bool { return o.from == q.from })
+	case len(rest) == 0:
 		delete(m.calls, q.id)
+		return
 	default:
-		next := first.alike[0]
-		next.alike = first.alike[1:]
-		m.calls[q.id] = next
+		m.calls[q.id], rest = rest[0], rest[1:]
+	}
+	if m.alike[q.id] = rest; len(rest) == 0 {
+		delete(m.alike, q.id)
 	}
 }
 
@@ -148,8 +136,8 @@ func (m *memory) find(e *wire.Envelope) (a answered) {
 		if !ok {
 			continue
 		}
-		if len(c.alike) > 0 {
-			c = a.choose(e, append([]call{c}, c.alike...))
+		if alike := m.alike[id]; len(alike) > 0 {
+			c = a.choose(e, append([]call{c}, alike...))
 		}
 		if !c.asks(e.From) {
 			a.unasked = true
@@ -201,7 +189,7 @@ func (m *memory) askers(e *wire.Envelope) (ids []string) {
 			continue
 		}
 		note(c)
-		for _, c := range c.alike {
+		for _, c := range m.alike[id] {
 			note(c)
 		}
 	}

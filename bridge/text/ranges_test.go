@@ -133,3 +133,15 @@ func TestHowLongATextMayBe(t *testing.T) {
 		}
 	}
 }
+
+// Wherever it stands among letters, what must be escaped is, and nothing else.
+func TestJSONIsEscapedAtEachPlace(t *testing.T) {
+	for at := range 20 {
+		for in, want := range map[string]string{"~": "~", "\x7f": `\u007f`, "\u0080": `\u0080`, "é": "é", "\u202e": `\u202e`, "\xff": `\ufffd`} {
+			before, after := strings.Repeat("a", at), strings.Repeat("b", 20-at)
+			if got := string(EscapeJSON([]byte(before + in + after))); got != before+want+after {
+				t.Errorf("%q at %d: %q", in, at, got)
+			}
+		}
+	}
+}

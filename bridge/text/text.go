@@ -14,6 +14,7 @@ package text
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -150,11 +151,7 @@ func AppendJSONString(dst []byte, s string) []byte {
 // not see is written as \uXXXX; no value is changed by that. An invalid byte becomes
 // U+FFFD, as readers take it. JSON that needs nothing comes back as it is.
 func EscapeJSON(json []byte) []byte {
-
-	at := 0
-	for at < len(json) && (json[at] < 0x7F) {
-		at++
-	}
+	at := plainASCII(json)
 	if at == len(json) {
 		return json
 	}
@@ -172,6 +169,21 @@ func EscapeJSON(json []byte) []byte {
 		at += n
 	}
 	return out
+}
+
+// plainASCII is how many bytes at the beginning of b are below 0x7F. It looks at eight at
+// a time: every event passes here.
+func plainASCII(b []byte) (n int) {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; len(b)-n >= 8; n += 8 {
+		if w := binary.LittleEndian.Uint64(b[n:]); (w|(w+ones))&tops != 0 {
+			break
+		}
+	}
+	for n < len(b) && b[n] < 0x7F {
+		n++
+	}
+	return n
 }
 
 // maxStack is how many combining characters may stand on one letter.
