@@ -183,7 +183,11 @@ func (m *memory) askers(e *wire.Envelope) (ids []string) {
 			ids = append(ids, c.from)
 		}
 	}
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(e.Corr))) {
+	named := e.Corr
+	if len(named) > 1 {
+		named = slices.Compact(slices.Sorted(slices.Values(named)))
+	}
+	for _, id := range named {
 		c, ok := m.calls[id]
 		if !ok {
 			continue
