@@ -244,14 +244,14 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if other.open() || other.line != nil && other.line.runs == 0 {
 			running++
 		}
-		if c.shareOf(other.from) != c.shareOf(cl.from) || other.question == "" {
+		if c.shareOf(other.from) != c.shareOf(cl.from) || other.times == 0 {
 			continue
 		}
 		if c.w.now-other.askedAt <= time.Minute {
 			lately += other.times
 		}
 		taken := other.offer() && slices.Contains(cl.corr, other.id) // which was being asked about when this came (seed 319438)
-		if taken || !other.allowed && !other.denied && !other.over {
+		if other.question != "" && (taken || !other.allowed && !other.denied && !other.over) {
 			asking++
 		}
 	}
