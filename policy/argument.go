@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,12 +40,12 @@ func newAddress(s string) (address, error) {
 	return address{label: "args" + s, steps: steps, wild: slices.Contains(steps, "*")}, err
 }
 
-var tilde = regexp.MustCompile(`~([^01]|$)`)
+var tilde = lazily(`~([^01]|$)`)
 
 // pointer takes a JSON pointer apart (RFC 6901).
 func pointer(s string) ([]string, error) {
 	steps := strings.Split(s, "/")
-	if tilde.MatchString(s) || steps[0] != "" || len(steps) < 2 || slices.Contains(steps[1:], "") {
+	if tilde().MatchString(s) || steps[0] != "" || len(steps) < 2 || slices.Contains(steps[1:], "") {
 		return nil, errAddress
 	}
 	for i, step := range steps {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,9 +19,9 @@ type endpoint struct {
 // the usual ones and calls the rest unclear: no user before the host, no
 // backslash, no escapes, nothing but ASCII.
 var (
-	urlForm  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([/?#].*)?$`)
-	hostForm = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?$`)
-	unusual  = regexp.MustCompile(`[\x00-\x20\x7f\\]`)
+	urlForm  = lazily(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([/?#].*)?$`)
+	hostForm = lazily(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?$`)
+	unusual  = lazily(`[\x00-\x20\x7f\\]`)
 )
 
 var defaultPorts = map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443", "ftp": "21", "ssh": "22", "git": "9418"}
@@ -35,14 +34,14 @@ var (
 
 // endpointOf reads a URL, or a bare host with or without a port.
 func endpointOf(s string) (endpoint, error) {
-	if unusual.MatchString(s) {
+	if unusual().MatchString(s) {
 		return endpoint{}, errOddURL
 	}
 	scheme, authority := "", s
-	if m := urlForm.FindStringSubmatch(s); m != nil {
+	if m := urlForm().FindStringSubmatch(s); m != nil {
 		scheme, authority = strings.ToLower(m[1]), m[2]
 	}
-	m := hostForm.FindStringSubmatch(authority)
+	m := hostForm().FindStringSubmatch(authority)
 	if m == nil {
 		return endpoint{}, errOddURL
 	}
@@ -66,14 +65,14 @@ func (e endpoint) named(host string) (endpoint, error) {
 	}
 	labels := strings.Split(bare, ".")
 	last := labels[len(labels)-1]
-	if slices.Contains(labels, "") || strings.HasPrefix(host, "[") || numberLabel.MatchString(last) {
+	if slices.Contains(labels, "") || strings.HasPrefix(host, "[") || numberLabel().MatchString(last) {
 		return e, errOddHost
 	}
 	e.name = bare
 	return e, nil
 }
 
-var numberLabel = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
+var numberLabel = lazily(`^([0-9]+|0x[0-9a-f]*)$`)
 
 // A hostPattern is a name, *.name for all below it, an address or a block of
 // addresses; with a port behind it only that port.
@@ -95,7 +94,7 @@ func newHostPattern(s string) (hostPattern, error) {
 		return hostPattern{block: block.Masked()}, nil
 	}
 	rest, below := strings.CutPrefix(s, "*.")
-	if !hostForm.MatchString(rest) {
+	if !hostForm().MatchString(rest) {
 		return hostPattern{}, errHostPattern
 	}
 	e, err := endpointOf(rest)

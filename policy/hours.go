@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +19,12 @@ type hourClause struct {
 }
 
 var (
-	hourForm = regexp.MustCompile(`^(?:([A-Za-z,-]+) +)?([0-2][0-9]):([0-5][0-9])-([0-2][0-9]):([0-5][0-9]) +([A-Za-z0-9/_+-]+)$`)
+	hourForm = lazily(`^(?:([A-Za-z,-]+) +)?([0-2][0-9]):([0-5][0-9])-([0-2][0-9]):([0-5][0-9]) +([A-Za-z0-9/_+-]+)$`)
 	dayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 )
 
 func newHours(s string) (h hourClause, err error) {
-	m := hourForm.FindStringSubmatch(s)
+	m := hourForm().FindStringSubmatch(s)
 	if m == nil {
 		return h, fmt.Errorf("hours are written like %q, with the time zone or UTC", "mon-fri 08:00-18:00 Europe/Berlin")
 	}

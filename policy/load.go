@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,8 +152,8 @@ func (l *loader) many(at item, what string, each func(item)) {
 // Words that are booleans or nothing to some readers of YAML and text to
 // others, and numbers that come out differently.
 var (
-	trapWord   = regexp.MustCompile(`^(?i:yes|no|on|off|true|false|null|~|)$`)
-	trapNumber = regexp.MustCompile(`^(?i:[-+]?0[0-9_]+|[-+]?0[xob][0-9a-f_]+|[-+]?[0-9]+_[0-9_.]*|\+[0-9].*|[-+]?\.[0-9]+|[-+]?[0-9]+\.|[-+]?[0-9]+(:[0-5]?[0-9])+(\.[0-9]*)?|[-+]?\.(inf|nan)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
+	trapWord   = lazily(`^(?i:yes|no|on|off|true|false|null|~|)$`)
+	trapNumber = lazily(`^(?i:[-+]?0[0-9_]+|[-+]?0[xob][0-9a-f_]+|[-+]?[0-9]+_[0-9_.]*|\+[0-9].*|[-+]?\.[0-9]+|[-+]?[0-9]+\.|[-+]?[0-9]+(:[0-5]?[0-9])+(\.[0-9]*)?|[-+]?\.(inf|nan)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
 )
 
 // text reads a scalar as a string.
@@ -162,7 +161,7 @@ func (l *loader) text(at item, what string) string {
 	switch {
 	case at.form != scalar:
 		l.wrong(at, "", "%s is a text, not %s", what, at.form)
-	case at.plain && trapWord.MatchString(at.text):
+	case at.plain && trapWord().MatchString(at.text):
 		l.wrong(at, fmt.Sprintf("put it in quotes: %q", at.text), "%s: to other readers of YAML the bare word %s is no text", what, at.text)
 	case strings.TrimSpace(at.text) == "":
 		l.wrong(at, "", "%s is empty", what)
@@ -247,7 +246,7 @@ func (l *loader) literal(at item, what string) literal {
 		lit.kind = isBoolean
 	case at.text == "null":
 		lit.kind = isNull
-	case numeral.MatchString(at.text):
+	case numeral().MatchString(at.text):
 		lit.kind = isNumber
 		r, err := decimal(at.text)
 		if err != nil {
@@ -255,9 +254,9 @@ func (l *loader) literal(at item, what string) literal {
 			r = new(big.Rat)
 		}
 		lit.number = r
-	case trapWord.MatchString(at.text):
+	case trapWord().MatchString(at.text):
 		l.wrong(at, fmt.Sprintf("write true, false or null, or put it in quotes: %q", at.text), "%s: the bare word %s means different things to different readers of YAML", what, at.text)
-	case trapNumber.MatchString(at.text):
+	case trapNumber().MatchString(at.text):
 		l.wrong(at, fmt.Sprintf("write it as a plain decimal, or put it in quotes: %q", at.text), "%s: different readers of YAML make different things of %s", what, at.text)
 	}
 	return lit

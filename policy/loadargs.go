@@ -82,7 +82,7 @@ func (l *loader) underTest(at item, what string) test {
 		switch {
 		case strings.ContainsAny(v.text, "*?"):
 			l.wrong(v, "patterns are for glob", "%s: %q is a directory by its plain name", what, v.text)
-		case d.exact.root == nowhere || strings.Contains(v.text, `\`) && !drive.MatchString(v.text):
+		case d.exact.root == nowhere || strings.Contains(v.text, `\`) && !drive().MatchString(v.text):
 			l.wrong(v, "write /srv/docs, docs, ~/docs or C:/docs", "%s: %q leads nowhere that could be compared", what, v.text)
 		}
 		all = append(all, d)

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -98,14 +97,14 @@ func (l *loader) remember(at item) (all []string) {
 }
 
 var (
-	fieldName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`) // and 64 bytes at most, which the pattern would be 64 times as large for
+	fieldName   = lazily(`^[A-Za-z][A-Za-z0-9_]*$`) // and 64 bytes at most, which the pattern would be 64 times as large for
 	takenFields = []string{"approve", "reason", "action", "delegateTo", "remember"}
 	editTypes   = []string{"string", "number", "integer", "boolean"}
 )
 
 func (l *loader) edits(at item) (all []Edit) {
 	l.members(at, "edit", func(key, v item) {
-		if len(key.text) > 64 || !fieldName.MatchString(key.text) || slices.Contains(takenFields, key.text) {
+		if len(key.text) > 64 || !fieldName().MatchString(key.text) || slices.Contains(takenFields, key.text) {
 			l.wrong(key, "", "edit: a field is named with letters, digits and _, and is none of %s", strings.Join(takenFields, ", "))
 		}
 		all = append(all, l.edit(key, v))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -149,12 +148,12 @@ func (l *loader) excepts(at item) (all []condition) {
 }
 
 // oddGlob finds what is a pattern elsewhere, but not here.
-var oddGlob = regexp.MustCompile(`[\[\]{}()|^$\\!<>"'` + "`" + `\x00-\x20]|^re:`)
+var oddGlob = lazily(`[\[\]{}()|^$\\!<>"'` + "`" + `\x00-\x20]|^re:`)
 
 var errGlob = errors.New("a pattern of names knows * for any run of characters and ? for any one, and nothing else")
 
 func checkGlob(s string) error {
-	if s == "" || oddGlob.MatchString(s) {
+	if s == "" || oddGlob().MatchString(s) {
 		return errGlob
 	}
 	if i := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !strings.ContainsRune(nameBytes, r) }); i >= 0 {
@@ -236,11 +235,11 @@ func (l *loader) until(at item) untilClause {
 	return untilClause{day.AddDate(0, 0, 1)}
 }
 
-var pathPrefix = regexp.MustCompile(`startsWith\(['"][~/]`)
+var pathPrefix = lazily(`startsWith\(['"][~/]`)
 
 func (l *loader) when(at item, c *clauses) {
 	e, err := newExpression(l.text(at, "when"))
-	if pathPrefix.MatchString(at.text) {
+	if pathPrefix().MatchString(at.text) {
 		l.warn(at, "when: startsWith is no way to compare paths: /dir-evil and /dir/../x begin with /dir too; under in args compares paths")
 	}
 	if err == nil {
@@ -307,11 +306,11 @@ func (l *loader) limit(at item) *limit {
 	return m
 }
 
-var rateForm = regexp.MustCompile(`^([1-9][0-9]{0,8})/([a-z0-9]+)$`)
+var rateForm = lazily(`^([1-9][0-9]{0,8})/([a-z0-9]+)$`)
 
 // rate reads 10/day or 5/30m.
 func (l *loader) rate(at item) (int, time.Duration) {
-	m := rateForm.FindStringSubmatch(at.text)
+	m := rateForm().FindStringSubmatch(at.text)
 	if at.form != scalar || m == nil {
 		l.wrong(at, "write it like 10/day or 5/30m", "count is a number per time, not %q", at.text)
 		return 1, time.Hour

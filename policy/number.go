@@ -3,13 +3,12 @@ package policy
 import (
 	"errors"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 // numeral is JSON's grammar of numbers.
-var numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+var numeral = lazily(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // isNumeral is numeral for texts of any length.
 func isNumeral(text []byte) bool {

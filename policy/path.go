@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,8 +23,8 @@ type place struct {
 const nowhere = "?"
 
 var (
-	drive     = regexp.MustCompile(`^[A-Za-z]:`)
-	shortName = regexp.MustCompile(`~[0-9]`)
+	drive     = lazily(`^[A-Za-z]:`)
+	shortName = lazily(`~[0-9]`)
 )
 
 // placeOf cleans a path written with slashes, or with a drive letter.
@@ -33,7 +32,7 @@ func placeOf(s string) place {
 	switch {
 	case strings.HasPrefix(s, "//?/"), strings.HasPrefix(s, "//./"):
 		return place{nowhere, segments(s)}
-	case drive.MatchString(s):
+	case drive().MatchString(s):
 		return driveOf(s)
 	case strings.HasPrefix(s, "/"):
 		return place{"/", segments(path.Clean(s))}
@@ -46,7 +45,7 @@ func placeOf(s string) place {
 func driveOf(s string) place {
 	s = strings.ReplaceAll(s, `\`, "/")
 	p := place{strings.ToLower(s[:2]), segments(path.Clean("/" + s[2:]))}.fold()
-	if !strings.HasPrefix(s[2:], "/") || shortName.MatchString(s) {
+	if !strings.HasPrefix(s[2:], "/") || shortName().MatchString(s) {
 		p.root = nowhere
 	}
 	return p
@@ -192,7 +191,7 @@ func leadsElsewhere(s string) bool {
 		return r
 	}, s))
 	was, is := separated(s), separated(usual)
-	if len(was) != len(is) || drive.MatchString(s) != drive.MatchString(usual) ||
+	if len(was) != len(is) || drive().MatchString(s) != drive().MatchString(usual) ||
 		strings.HasPrefix(s, "~") != strings.HasPrefix(usual, "~") || unescape(s) == s && unescape(usual) != usual {
 		return true
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 )
 
@@ -81,8 +80,8 @@ func (p *Policy) RedactMeta(meta []byte) []byte {
 // like returns a test of strings, which are held as they are spelled: none of the
 // protocol's needs an escape.
 func like(pattern string, most int) func([]byte) bool {
-	re := regexp.MustCompile(pattern)
-	return func(v []byte) bool { return len(v) <= most+len(`""`) && bytes.IndexByte(v, '\\') < 0 && re.Match(v) }
+	re := lazily(pattern)
+	return func(v []byte) bool { return len(v) <= most+len(`""`) && bytes.IndexByte(v, '\\') < 0 && re().Match(v) }
 }
 
 // Bounds of what clients say about themselves.
@@ -133,9 +132,9 @@ func areCapabilities(raw []byte) bool {
 }
 
 var (
-	capabilityName = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_$./-]{0,63}$`)
-	extensionName  = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*/[A-Za-z0-9][A-Za-z0-9_.-]*$`) // a prefix is required
-	mediaType      = regexp.MustCompile(`^[a-z]+/[a-z0-9.+-]{1,64}(; ?[a-z]{1,16}=[a-z0-9.+-]{1,32})?$`)
+	capabilityName = lazily(`^[A-Za-z0-9_$][A-Za-z0-9_$./-]{0,63}$`)
+	extensionName  = lazily(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*/[A-Za-z0-9][A-Za-z0-9_.-]*$`) // a prefix is required
+	mediaType      = lazily(`^[a-z]+/[a-z0-9.+-]{1,64}(; ?[a-z]{1,16}=[a-z0-9.+-]{1,32})?$`)
 )
 
 // declares reports whether a value only says what there is: under names that are no
@@ -145,7 +144,7 @@ func (v *value) declares() bool {
 		return v.kind == isBoolean
 	}
 	for i, key := range v.keys {
-		if !capabilityName.MatchString(key) || !v.items[i].declares() {
+		if !capabilityName().MatchString(key) || !v.items[i].declares() {
 			return false
 		}
 	}
@@ -159,7 +158,7 @@ func (v *value) extends() bool {
 	}
 	for i, key := range v.keys {
 		shows := key == appsKey && v.items[i].showsTypes()
-		if !shows && (!extensionName.MatchString(key) || !capabilityName.MatchString(key) || !v.items[i].declares()) {
+		if !shows && (!extensionName().MatchString(key) || !capabilityName().MatchString(key) || !v.items[i].declares()) {
 			return false
 		}
 	}
@@ -172,6 +171,6 @@ func (v *value) showsTypes() bool {
 		return false
 	}
 	return len(v.items[0].items) <= 8 && !slices.ContainsFunc(v.items[0].items, func(t value) bool {
-		return t.kind != isString || !mediaType.MatchString(t.text)
+		return t.kind != isString || !mediaType().MatchString(t.text)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -80,7 +79,7 @@ func parse(data []byte) (item, *LoadError) {
 
 // The parser takes time without end for deeply nested files, so these are turned away
 // by a look from outside.
-var manyDashes = regexp.MustCompile(`(?m)^[ \t]*(-[ \t]+){40}`)
+var manyDashes = lazily(`(?m)^[ \t]*(-[ \t]+){40}`)
 
 func tooDeep() *LoadError { return &LoadError{Message: "the file is nested too deeply"} }
 
@@ -106,7 +105,7 @@ func readable(data []byte) *LoadError {
 		return &LoadError{Message: fmt.Sprintf("the file has over %d bytes, more than a policy has", MaxFile)}
 	case !utf8.Valid(data):
 		return &LoadError{Message: "the file is not UTF-8"}
-	case manyDashes.Match(data):
+	case manyDashes().Match(data):
 		return tooDeep()
 	}
 	return OneBreak(data)
