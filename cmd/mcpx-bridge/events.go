@@ -82,15 +82,15 @@ func (e *events) say(r *bridge.Record) {
 	}
 }
 
-// begin emits ready, in words with a line for each text, and what was held for it.
-func (e *events) begin(ready any, text ...string) {
+// begin emits ready, in words with a line for each text, and what was held for it. It
+// reports whether this is the first time; later ones do nothing.
+func (e *events) begin(ready any, text ...string) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ready {
-		return
+		return false
 	}
 	e.ready = true
-	go startIsOver() // calls do not wait for it
 	if e.out == nil {
 		for _, line := range text {
 			e.log.Info(line)
@@ -99,6 +99,7 @@ func (e *events) begin(ready any, text ...string) {
 		e.out.Write(jsonLine(ready))
 	}
 	e.release()
+	return true
 }
 
 func (e *events) release() {

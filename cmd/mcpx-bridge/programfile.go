@@ -96,9 +96,10 @@ type programRecord struct {
 	SHA256  string `json:"sha256"` // as the file was before the start
 }
 
-// keepProgram puts the hash of the server's program on record. To read a large one
-// takes longer than all else that a start does, so that is done when calls are served.
-func (b *bridging) keepProgram(ctx context.Context) error {
+// afterStart does what nobody is to wait for, when calls are served: the hash of the
+// server's program goes on record, for to read a large one takes longer than all else
+// that a start does, and then what only the start needed is given back.
+func (b *bridging) afterStart(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
@@ -106,10 +107,21 @@ func (b *bridging) keepProgram(ctx context.Context) error {
 	case <-time.After(hashAfter):
 	}
 	if b.audit != nil {
-		if sum := b.program.hash(ctx); sum != "" {
-			b.audit.Append(bytes.TrimSpace(jsonLine(programRecord{"program", b.program.path, sum}))) // auditChanged hears if that fails
-		}
+		b.recordProgram(ctx)
 	}
+	startIsOver()
 	<-ctx.Done()
 	return nil
+}
+
+// recordProgram returns when the record is on the disk, or cannot be: auditChanged hears of
+// that.
+func (b *bridging) recordProgram(ctx context.Context) {
+	sum := b.program.hash(ctx)
+	if sum == "" || b.audit.Append(bytes.TrimSpace(jsonLine(programRecord{"program", b.program.path, sum}))) != nil {
+		return
+	}
+	done := make(chan error, 1)
+	b.audit.Sync(func(err error) { done <- err })
+	<-done
 }

@@ -356,7 +356,7 @@ func (b *bridging) run(ctx context.Context) (err error) {
 
 // place is what it takes to be in the topic, once takePlace has been done.
 func (b *bridging) place() []func(context.Context) error {
-	return []func(context.Context) error{b.keepSeat, b.sidecar.Run, b.keepRules, b.keepWitness, b.keepDoor, b.keepGrants, b.keepProgram}
+	return []func(context.Context) error{b.keepSeat, b.sidecar.Run, b.keepRules, b.keepWitness, b.keepDoor, b.keepGrants, b.afterStart}
 }
 
 func (b *bridging) keepServer(ctx context.Context) error {

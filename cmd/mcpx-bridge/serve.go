@@ -234,7 +234,7 @@ func (s *serving) close() {
 func (s *serving) ready(tools int) {
 	url, _ := s.q.door.where()
 	id := cmp.Or(s.q.me(), s.q.door.opt.ID)
-	s.events.begin(struct {
+	first := s.events.begin(struct {
 		Event   string `json:"event"`
 		ID      string `json:"id"`
 		Topic   string `json:"topic"`
@@ -244,4 +244,7 @@ func (s *serving) ready(tools int) {
 		PID     int    `json:"pid"`
 	}{"ready", id, s.q.door.opt.Topic, url, s.q.tongue(), tools, os.Getpid()},
 		"the client sees the topic "+s.q.door.opt.Topic+" through "+id)
+	if first {
+		go startIsOver()
+	}
 }
