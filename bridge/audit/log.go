@@ -87,6 +87,7 @@ type Options struct {
 
 const (
 	patience   = 2 * time.Second        // what takes longer has failed
+	nearlyFull = 512 << 10              // bytes before a file is full, at which it is synced: what turns it over waits for the rest alone
 	sluggish   = 200 * time.Millisecond // what takes longer makes us wary
 	wariness   = time.Minute            // how long
 	freshCheck = 10 * time.Millisecond  // how long a look at the file is good for
@@ -310,20 +311,28 @@ func (l *Log) write(b batch) error {
 		}
 		return err
 	}
+	was := l.size
 	l.size += int64(len(b.text))
 	l.last, l.ragged = b.last, false
-	l.wrote(b.head)
+	early := l.o.MaxSize - min(nearlyFull, l.o.MaxSize/8)
+	l.wrote(b.head, was < early && early <= l.size)
 	return nil
 }
 
-func (l *Log) wrote(head Head) {
+// wrote has what was written synced when Lag is over, or at once.
+func (l *Log) wrote(head Head, atOnce bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head = head
-	if l.dirty.IsZero() {
+	switch {
+	case atOnce:
+		l.dirty = time.Now().Add(-l.o.Lag)
+	case l.dirty.IsZero():
 		l.dirty = time.Now()
-		l.nudge()
+	default:
+		return
 	}
+	l.nudge()
 }
 
 // put writes where the caller is, which is fastest. If the disk has been slow
