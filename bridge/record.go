@@ -103,7 +103,7 @@ func (r *Record) about(p *policy.Policy, args, beside []byte, most int) {
 		r.ArgsBytes = size
 		return
 	}
-	r.Args, r.Beside = p.Redact(args), p.Redact(beside)
+	r.Args, r.Beside = p.RedactScanned(args), p.RedactScanned(beside)
 }
 
 // JSON is the record on one line, without a newline.

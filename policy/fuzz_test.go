@@ -83,6 +83,8 @@ rules:
 // What is left of arguments after hiding is JSON still, and hides what it should.
 func FuzzRedact(f *testing.F) {
 	p := load(f, `{default: ask, redact: ["*token*", "/a/*/b"]}`)
+	keys := load(f, `{default: ask, redact: ["*token*", "pin"]}`)
+	f.Add([]byte(`{"pi\u006e":"\\\"","a" : {"PIN" : [{"pin\\":1}]},"b":"pin\"","c":":"}`))
 	f.Add([]byte(`{"token":"x","a":[{"b":1}],"c":{"my_token":[{}]}}`))
 	f.Add([]byte(`{"a":{"x":{"b":"\ud83d\ude00"}}}`))
 	f.Add([]byte(`{"a":1,"a":2}`))
@@ -96,6 +98,9 @@ func FuzzRedact(f *testing.F) {
 		}
 		if !json.Valid(out) {
 			t.Fatalf("%q gives %q", args, out)
+		}
+		if json.Valid(args) && !bytes.Equal(keys.RedactScanned(args), keys.Redact(args)) && !bytes.HasPrefix(keys.Redact(args), []byte(`{"redacted":`)) {
+			t.Fatalf("%q is redacted in two ways: %q and %q", args, keys.RedactScanned(args), keys.Redact(args))
 		}
 		if again := p.Redact(out); !bytes.Equal(again, out) {
 			t.Fatalf("%q gives %q, then %q", args, out, again)
