@@ -77,9 +77,9 @@ func (l *Log) untilFlush() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case len(l.waiting) > 0 || len(l.retired) > 0:
+	case len(l.waiting) > 0:
 		return 0
-	case l.dirty.IsZero():
+	case l.dirty.IsZero() && len(l.retired) == 0: // a full file is on the disk already, and can wait for the next sync
 		return time.Hour
 	}
 	return l.o.Lag - time.Since(l.dirty)
@@ -233,7 +233,7 @@ func (l *Log) retry() error {
 	return nil
 }
 
-// full are the files that are full and not synced. While the log has failed
+// full are the files that are full and not closed. While the log has failed
 // there come no more.
 func (l *Log) full() []File {
 	l.mu.Lock()

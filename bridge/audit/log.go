@@ -137,7 +137,7 @@ type Log struct {
 	head    Head // likewise
 	synced  Head
 	unsure  bool      // a sync failed: what was not synced before may be lost
-	retired []File    // full files, to be synced and closed
+	retired []File    // full files, which are on the disk, to be closed when their names are too
 	dirty   time.Time // when the oldest record that is not synced was written; zero: none
 	waiting []func(error)
 	closed  bool
