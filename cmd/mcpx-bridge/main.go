@@ -45,7 +45,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
 }
 
-// collectLess has garbage collected when the heap has grown fivefold instead of
+// collectLess has garbage collected when the heap has grown sixfold instead of
 // twofold. What lives is a few megabytes and what is thrown away are frames, so
 // the default collects many times a second under load, and the calls that are
 // under way then pay for it with the worst of their latencies. It costs some
@@ -54,7 +54,7 @@ func main() {
 // the environment say otherwise.
 func collectLess() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(500)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(256 << 20)
