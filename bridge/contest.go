@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -226,6 +225,6 @@ func refusedWith(raw []byte) (code int, executed string) {
 		return 0, ""
 	}
 	executed, _ = jsonrpc.Unquote(raw[at[2].Start:at[2].End])
-	code, _ = strconv.Atoi(string(raw[at[0].Start:at[0].End]))
+	code, _ = jsonrpc.ReadCode(raw[at[0].Start:at[0].End])
 	return code, executed
 }

@@ -456,6 +456,9 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 		"the runner does not know it": func(s *stage) {
 			s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}}}`)
 		},
+		"the runner does not know it, in a number with a fraction": func(s *stage) {
+			s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-32601.0,"message":"no"}}}`)
+		},
 	} {
 		s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
 		s.proposes("bob", "p1", "", "write_file", path, "")

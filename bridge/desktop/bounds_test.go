@@ -14,6 +14,17 @@ func TestCodesOfRefusalsAtTheirBounds(t *testing.T) {
 	}
 }
 
+// A model was not told that a call had been refused, and a list was not asked for again,
+// where a peer wrote the code as a number with a fraction or an exponent.
+func TestACodeIsANumberHoweverItIsSpelled(t *testing.T) {
+	for code, whole := range map[string]bool{"-31005.0": true, "-3.1005e4": true, "-310050E-1": true, "-31005.5": false, `"-31005"`: false} {
+		raw := []byte(`{"code":` + code + `,"message":"m"}`)
+		if words := refusal(Pair{Peer: "fs", Name: "x"}, raw); (words != "") != whole || passing(raw) != whole {
+			t.Errorf("%s: %q, passing %v", code, words, passing(raw))
+		}
+	}
+}
+
 // What may hold a character that cannot be seen, and what cannot.
 func TestWhatMayHoldWhatIsNotSeen(t *testing.T) {
 	for raw, may := range map[string]bool{

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // An excuse is why we answer a call ourselves, in the terms of DESIGN 9.
@@ -34,7 +36,7 @@ func (f *Face) sorry(r *request, why excuse, text string) {
 
 // A fault is a JSON-RPC error as far as it is read here.
 type fault struct {
-	Code    int
+	Code    jsonrpc.Code
 	Message string
 	Data    json.RawMessage
 }
@@ -81,7 +83,8 @@ func (f *Face) refused(r *request, text string, raw []byte) {
 // passing reports whether an error will not last.
 func passing(raw []byte) bool {
 	e, _, ok := readFault(raw)
-	return ok && (e.Code == busy.code || e.Code == -31006 || e.Code == unavailable.code)
+	code := int(e.Code)
+	return ok && (code == busy.code || code == -31006 || code == unavailable.code)
 }
 
 // codeElicitURL is the error by which a server has the client send its person

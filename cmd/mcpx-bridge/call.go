@@ -257,14 +257,14 @@ func (r *toolResult) text() []byte {
 // those of DESIGN section 9.
 func rpcError(to, what string, raw []byte) error {
 	var e struct {
-		Code    int
+		Code    jsonrpc.Code
 		Message string
 		Data    struct{ Reason, Say, By string }
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		// data may be anything; code and message are what counts.
 		var bare struct {
-			Code    int
+			Code    jsonrpc.Code
 			Message string
 		}
 		if json.Unmarshal(raw, &bare) != nil {
@@ -276,7 +276,7 @@ func rpcError(to, what string, raw []byte) error {
 	if said != "" && e.Data.By != "" {
 		said = e.Data.By + " says: " + said
 	}
-	switch exit := rpcExit(e.Code); exit {
+	switch exit := rpcExit(int(e.Code)); exit {
 	case exitRefused:
 		return fail(exit, said, "%s refused %s: %s (%s)", to, what, e.Message, e.Data.Reason)
 	case exitNoAnswer:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -86,6 +87,19 @@ func TestRefusalsHaveTheirExitCodes(t *testing.T) {
 	} {
 		if got := rpcError("fs", "x", []byte(raw)).Error(); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// JSON has one kind of number, and a peer may write -31004 as -31004.0: the refusal could
+// not be read, and the exit code was 1.
+func TestACodeIsANumberHoweverItIsSpelled(t *testing.T) {
+	for code, want := range map[string]int{"-31004.0": exitRefused, "-3.1004e4": exitRefused, "-310020E-1": exitNoAnswer, "-31004.5": exitFailed, `"-31004"`: exitFailed} {
+		for _, data := range []string{`{"reason":"policy_denied"}`, `"text"`} {
+			err := rpcError("fs", "x", []byte(`{"code":`+code+`,"message":"no","data":`+data+`}`))
+			if f, ok := errors.AsType[*failure](err); !ok || f.Exit != want {
+				t.Errorf("%s: want exit code %d: %#v", code, want, err)
+			}
 		}
 	}
 }
