@@ -162,9 +162,10 @@ func (p *Policy) RedactScanned(args []byte) []byte {
 }
 
 // sparesAll reports whether the name of no key could be one that is hidden. It looks at
-// keys in plain ASCII alone: for others, and for pointers, the answer is no.
+// keys in plain ASCII alone: for others, for pointers, and for patterns that fit the number
+// of a list's item, the answer is no.
 func (r redaction) sparesAll(args []byte) bool {
-	if len(r.pointers) > 0 {
+	if len(r.pointers) > 0 || slices.ContainsFunc(r.keys, fitsNumbers) {
 		return false
 	}
 	for {
@@ -183,6 +184,9 @@ func (r redaction) sparesAll(args []byte) bool {
 		args = rest[end+1:]
 	}
 }
+
+// fitsNumbers reports whether a pattern could fit a number.
+func fitsNumbers(pattern string) bool { return strings.Trim(pattern, "0123456789*?") == "" }
 
 // closing is where the quote is that ends the string which s begins with, or -1.
 func closing(s []byte) int {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -51,5 +52,17 @@ rules:
 	d := p.Decide(call(`{"password":"hunter2","auth":{"x":{"y":"hunter2"}},"other":"shown"}`), nil)
 	if text := policy.Explain(d, ""); strings.Contains(text, "hunter2") || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "shown") {
 		t.Error(text)
+	}
+}
+
+// A pattern of names fits the numbers of a list's items too, wherever Redact is asked.
+func TestItemsOfAListThatAreHiddenByTheirNumberAreOnNoRecord(t *testing.T) {
+	for pattern, hides := range map[string]bool{"0": true, "?": true, "1*": false, "*0*": true, "a0": false, "*token*": false} {
+		p := load(t, `{default: ask, redact: ["`+pattern+`"]}`)
+		args := []byte(`{"list":["hunter2","public"]}`)
+		want, got := p.Redact(args), p.RedactScanned(args)
+		if string(got) != string(want) || bytes.Contains(got, []byte("hunter2")) == hides {
+			t.Errorf("%s: on record is %s, and shown is %s", pattern, got, want)
+		}
 	}
 }
