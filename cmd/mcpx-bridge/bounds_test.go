@@ -96,6 +96,30 @@ func TestEveryByteOfAToken(t *testing.T) {
 	}
 }
 
+// White space stands on either side of a token, and however much of it there is, a token is
+// taken whole or not at all: of one behind 40 blanks what was over 16 KiB was cut away.
+func TestATokenInAFileIsTakenWholeOrNotAtAll(t *testing.T) {
+	const most = 16 << 10
+	file := filepath.Join(t.TempDir(), "token")
+	token := func(n int) string { return strings.Repeat("x", n) }
+	for text, want := range map[string]string{
+		"  t\r\n": "t", token(most): token(most), token(most) + "\n": token(most), strings.Repeat(" ", 40) + token(most) + "\n": token(most), "\n\n" + token(most) + "\r\n\r\n": token(most),
+		token(most + 1): "", strings.Repeat(" ", 40) + token(most+1): "", strings.Repeat(" ", most) + token(most+1): "", "t" + strings.Repeat(" ", 8*most) + "t": "", strings.Repeat(" ", 8*most) + "t": "",
+		strings.Repeat("\n", most+1): "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := tokenFromFile(file)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("of %d bytes, %.10q: a token of %d, want %d: %v", len(text), text, len(got), len(want), err)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "--token-file: ") {
+			t.Errorf("of %d bytes, %.10q: %v", len(text), text, err)
+		}
+	}
+}
+
 func TestUntilWhenATokenSaysItIsGood(t *testing.T) {
 	for exp, said := range map[string]bool{"-1": false, "0": false, "1": true, "1099511627776": true, "1099511627777": false, `"1"`: false, "null": false} {
 		if _, ok := tokenEnd("x." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp":`+exp+`}`)) + ".y"); ok != said {
@@ -177,7 +201,7 @@ func TestSecretsByTheirShapeAtTheirBounds(t *testing.T) {
 			}
 		}
 	}
-	for word, want := range map[string]string{"x://a:b@c": "x://a:[hidden]@c", "x://:b@c": "x://:[hidden]@c", "a:b@c": "a:[hidden]@c", "x://a@c": "x://a@c", "x://a:@c": "x://a:@c", "a=b": "a=b", "key=b": "key=[hidden]", "KEY: b": "KEY: [hidden]", "-key=b": "-key=[hidden]", "--key=b": "--key=[hidden]", "monkey=b": "monkey=b"} {
+	for word, want := range map[string]string{"x://a:b@c": "x://a:[hidden]@c", "x://:b@c": "x://:[hidden]@c", "a:b@c": "a:[hidden]@c", "x://a@c": "x://[hidden]@c", "x://a:@c": "x://[hidden]@c", "x://@c": "x://[hidden]@c", "x://c": "x://c", "a=b": "a=b", "key=b": "key=[hidden]", "KEY: b": "KEY: [hidden]", "-key=b": "-key=[hidden]", "--key=b": "--key=[hidden]", "monkey=b": "monkey=b"} {
 		if got := withoutSecrets(word); got != want {
 			t.Errorf("%s is shown as %s, want %s", word, got, want)
 		}

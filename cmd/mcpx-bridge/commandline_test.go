@@ -27,13 +27,22 @@ func TestACommandLineInPublic(t *testing.T) {
 		"srv --pat HUSH --path /srv --keyboard us":                 "srv --pat [hidden] --path /srv --keyboard us",
 		"srv bob:HUSH@tcp(db:3306)/x":                              "srv bob:[hidden]@tcp(db:3306)/x",
 		"srv --db=bob:HUSH@db/x a@b.example":                       "srv --db=bob:[hidden]@db/x a@b.example",
+		"uvx --from git+https://HUSH@host/x.git srv":               "uvx --from git+https://[hidden]@host/x.git srv",
+		"srv https://HUSH:@host/ redis://:HUSH@host":               "srv https://[hidden]@host/ redis://:[hidden]@host",
+		"srv --url=https://HUSH@host --at|https://HUSH@host":       "srv --url=https://[hidden]@host --at|https://[hidden]@host",
+		"srv https://HUSH:x-oauth-basic@host/x.git":                "srv https://[hidden]@host/x.git",
+		"srv https://bob:HU@SH@host/x https://HU@SH@host":          "srv https://bob:[hidden]@host/x https://[hidden]@host",
+		"srv https://bob@b.example:HUSH@host/":                     "srv https://[hidden]@host/",
+		"srv https://HUSH@host?to=a@b https://HUSH@host:80?to=a@b": "srv https://[hidden]@b https://[hidden]@b",
+		"srv https://host/@scope/x https://host?to=a@b.example":    "srv https://host/@scope/x https://host?to=a@b.example",
+		"srv https://host#a@b https://host:80/a@b":                 "srv https://host#a@b https://host:80/a@b",
 	} {
 		var words []string
 		for word := range strings.FieldsSeq(argv) {
 			words = append(words, strings.NewReplacer("~", " ", "|", "\n").Replace(word))
 		}
 		got := inPublic(words)
-		if got != strings.ReplaceAll(want, "~", " ") {
+		if got != strings.NewReplacer("~", " ", "|", "\n").Replace(want) {
 			t.Errorf("%s is %s, want %s", argv, got, want)
 		}
 	}
@@ -48,6 +57,7 @@ func TestTheTopicSeesTheNameOfTheProgramAlone(t *testing.T) {
 		"sh -c DB_PIN=HUSH~exec~/opt/srv~--x":                      "srv",
 		"npx --token HUSH pkg@1.2":                                 "pkg",
 		"uvx --from git+https://HUSH@host/x.git":                   "uvx",
+		"npx -y git+https://HUSH@host/x.git":                       "x",
 		"docker run -i --rm -e PIN=HUSH mcp/pg":                    "pg",
 	} {
 		var words []string

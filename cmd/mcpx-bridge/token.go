@@ -16,8 +16,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
-// maxToken is the most bytes a token may have.
-const maxToken = 16 << 10
+const (
+	maxToken     = 16 << 10     // bytes of a token
+	maxTokenText = 4 * maxToken // and with the white space around it
+)
 
 // A tokenSource yields the token for a gateway that is not ours, and remembers
 // what it gave out, so that no trace of the traffic shows it.
@@ -116,7 +118,7 @@ const (
 // tokenFromFile refuses a file that others can read: what they can read they
 // can use in our name.
 func tokenFromFile(file string) (string, error) {
-	text, err := private.Read(file, maxToken+1, private.Care{Check: private.Closed})
+	text, err := private.Read(file, maxTokenText+1, private.Care{Check: private.Closed})
 	switch {
 	case errors.Is(err, private.ErrForeign):
 		return "", misused("give it to yourself: chown \"$USER\" "+file, "--token-file: %w", err)
@@ -154,6 +156,8 @@ func (p *program) tokenFromCommand(ctx context.Context, argv []string) (string, 
 func tidyToken(source string, text []byte, mayBeEmpty bool) (string, error) {
 	token := strings.TrimSpace(string(text))
 	switch {
+	case len(text) > maxTokenText: // a file is read no further
+		return "", misused(oneTokenHint, "%s: over %d bytes, that is no token", source, maxTokenText)
 	case len(token) > maxToken:
 		return "", misused(oneTokenHint, "%s: over %d bytes, that is no token", source, maxToken)
 	case token == "" && !mayBeEmpty:
