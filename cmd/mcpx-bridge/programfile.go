@@ -5,19 +5,24 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // A programFile is the file that is started as the server, as it was before that.
 // The zero value is one that cannot be told.
 type programFile struct {
-	path string // from the root on
-	info os.FileInfo
+	path    string // from the root on
+	info    os.FileInfo
+	changed time.Time // see changedAt
 }
 
 const (
@@ -43,35 +48,46 @@ func findProgram(name, dir string) programFile {
 	if path, err = filepath.Abs(path); err != nil {
 		return programFile{}
 	}
+	changed := changedAt(path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return programFile{path: path}
 	}
-	return programFile{path, info}
+	return programFile{path, info, changed}
 }
+
+// errProgramChanged is why a program has no hash that is not the one that was found.
+var errProgramChanged = errors.New("the file has changed since the start")
 
 // hash is the SHA-256 of the program in hexadecimal; "" if it cannot be read, is too
 // large, or has changed since it was found.
-func (f programFile) hash(ctx context.Context) string {
+func (f programFile) hash(ctx context.Context) (string, error) {
 	if f.info == nil || !f.info.Mode().IsRegular() || f.info.Size() > hashMost {
-		return "" // a pipe would hold us
+		return "", nil
 	}
-	file, err := os.Open(f.path)
-	if err != nil {
-		return ""
+	file, err := private.OpenRegular(f.path) // what is a pipe by now would hold us
+	switch {
+	case errors.Is(err, fs.ErrPermission) && changedAt(f.path).Equal(f.changed):
+		return "", nil
+	case err != nil:
+		return "", errProgramChanged
 	}
 	defer file.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, aside{ctx, file}); err != nil || !f.still(file) {
-		return ""
+	if _, err := io.Copy(h, io.LimitReader(aside{ctx, file}, f.info.Size())); err != nil {
+		return "", nil
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	if !f.still(file) {
+		return "", errProgramChanged
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // still reports whether file is the one that was found, and as it was then.
 func (f programFile) still(file *os.File) bool {
 	now, err := file.Stat()
-	return err == nil && os.SameFile(now, f.info) && now.Size() == f.info.Size() && now.ModTime().Equal(f.info.ModTime())
+	return err == nil && os.SameFile(now, f.info) && now.Size() == f.info.Size() && now.ModTime().Equal(f.info.ModTime()) &&
+		changedAt(f.path).Equal(f.changed)
 }
 
 // An aside is a reader that ends with an error when ctx does, and lets calls pass
@@ -93,7 +109,8 @@ func (r aside) Read(into []byte) (int, error) {
 type programRecord struct {
 	Event   string `json:"event"`
 	Program string `json:"program"`
-	SHA256  string `json:"sha256"` // as the file was before the start
+	SHA256  string `json:"sha256,omitempty"` // as the file was before the start
+	Reason  string `json:"reason,omitempty"` // why there is none
 }
 
 // afterStart does what nobody is to wait for, when calls are served: the hash of the
@@ -117,11 +134,18 @@ func (b *bridging) afterStart(ctx context.Context) error {
 // recordProgram returns when the record is on the disk, or cannot be: auditChanged hears of
 // that.
 func (b *bridging) recordProgram(ctx context.Context) {
-	sum := b.program.hash(ctx)
-	if sum == "" || b.audit.Append(bytes.TrimSpace(jsonLine(programRecord{"program", b.program.path, sum}))) != nil {
+	rec := programRecord{Event: "program", Program: b.program.path}
+	sum, err := b.program.hash(ctx)
+	if rec.SHA256 = sum; err != nil {
+		rec.Reason = err.Error()
+	}
+	if rec.SHA256 == rec.Reason || b.audit.Append(bytes.TrimSpace(jsonLine(rec))) != nil {
 		return
 	}
 	done := make(chan error, 1)
 	b.audit.Sync(func(err error) { done <- err })
-	<-done
+	select {
+	case <-done:
+	case <-ctx.Done(): // what closes the log syncs it
+	}
 }

@@ -20,15 +20,16 @@ func TestTheProgramThatIsStartedIsKnownByItsHash(t *testing.T) {
 	t.Setenv("PATH", dir)
 	for _, name := range []string{"tool.exe", "." + string(filepath.Separator) + "tool.exe", file} {
 		f := findProgram(name, dir)
-		if got := f.hash(t.Context()); f.path != file || got != want {
+		if got, _ := f.hash(t.Context()); f.path != file || got != want {
 			t.Errorf("%s: %s %s", name, f.path, got)
 		}
 	}
-	if f := findProgram("there-is-none", dir); f.path != "" || f.hash(t.Context()) != "" {
-		t.Errorf("%+v", f)
+	f := findProgram("there-is-none", dir)
+	if got, err := f.hash(t.Context()); f.path != "" || got != "" || err != nil {
+		t.Errorf("%+v: %s %v", f, got, err)
 	}
-	if f := findProgram(dir, dir); f.hash(t.Context()) != "" {
-		t.Error("a directory has a hash")
+	if got, err := findProgram(dir, dir).hash(t.Context()); got != "" || err != nil {
+		t.Errorf("a directory has a hash: %s %v", got, err)
 	}
 }
 
@@ -46,8 +47,8 @@ func TestAProgramThatChangedSinceItWasStartedHasNoHash(t *testing.T) {
 		if err := change(file); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if got := f.hash(t.Context()); got != "" {
-			t.Errorf("%s: %s", what, got)
+		if got, err := f.hash(t.Context()); got != "" || err != errProgramChanged {
+			t.Errorf("%s: %s %v", what, got, err)
 		}
 	}
 }
@@ -58,8 +59,8 @@ func TestAProgramIsReadUntilTheEndOnly(t *testing.T) {
 	putProgram(t, file)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := findProgram(file, "").hash(ctx); got != "" {
-		t.Error(got)
+	if got, err := findProgram(file, "").hash(ctx); got != "" || err != nil {
+		t.Error(got, err)
 	}
 }
 
