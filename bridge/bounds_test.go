@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A progress token and what is called have a greatest length, as they are written, in each dialect
-// (FINDINGS T3).
-func TestHowLongATokenAndANameMayBe(t *testing.T) {
+// A progress token has a greatest length, as it is written, in each dialect (FINDINGS T3). So has a
+// name: TestALongNameOfAToolHeldEverybodyUp.
+func TestHowLongAProgressTokenMayBe(t *testing.T) {
 	for n, fits := range map[int]bool{1: true, tokenMax - 1: true, tokenMax: true, tokenMax + 1: false} {
 		for _, token := range []string{`"` + strings.Repeat("t", max(0, n-2)) + `"`, strings.Repeat("1", n)} {
 			if n == 1 && token == `""` || token[0] == '1' && n > 64 {
@@ -47,5 +47,9 @@ func TestWhereWordsOfOthersAreCut(t *testing.T) {
 		if got := clip(strings.Repeat("x", n)); !strings.HasPrefix(got, strings.Repeat("x", min(n, clipped))) || (got != strings.Repeat("x", n)) != cut {
 			t.Errorf("of %d bytes: %d", n, len(got))
 		}
+	}
+	whole := strings.Repeat("x", clipped-1)
+	if got := clip(whole + "é"); got != whole+"…" {
+		t.Errorf("within a character: %q", got[len(whole):])
 	}
 }
