@@ -20,7 +20,7 @@ func (l *Log) keep() {
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	var tried time.Time
-	l.memo.settle(true) // a start does not wait for that
+	l.timely(func() { l.memo.settle(true) }) // a start does not wait for that
 	l.prune()
 	for {
 		select {
@@ -129,13 +129,10 @@ func (l *Log) flush() {
 	d := l.take()
 	var once sync.Once
 	late := time.AfterFunc(patience, func() {
-		err := l.fail(ErrSlow)
-		l.herald.say(l.Err)
+		err := l.late()
 		once.Do(func() { tell(d.waiting, err) })
-		tell(l.leave(), err)
 	})
 	err := l.sync(append(slices.Clip(d.full), d.file))
-	late.Stop()
 	if err != nil {
 		l.mu.Lock()
 		l.unsure = true
@@ -147,11 +144,28 @@ func (l *Log) flush() {
 		l.mu.Unlock()
 		l.memo.write(d.head)
 	}
+	late.Stop()
 	closeAll(d.full)
 	once.Do(func() { tell(d.waiting, err) })
 	if err == nil {
-		l.memo.settle(false)
+		l.timely(func() { l.memo.settle(false) })
 	}
+}
+
+// timely does what keeps the next sync waiting. If that takes too long, those who wait
+// hear of it as in flush.
+func (l *Log) timely(do func()) {
+	late := time.AfterFunc(patience, func() { l.late() })
+	defer late.Stop()
+	do()
+}
+
+// late fails the log and has all hear of it who wait for a sync that has not begun.
+func (l *Log) late() error {
+	err := l.fail(ErrSlow)
+	l.herald.say(l.Err)
+	tell(l.leave(), err)
+	return err
 }
 
 // sync syncs files, unless the mode leaves it to the operating system.
@@ -227,8 +241,11 @@ func (l *Log) retry() error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	closeAll(l.full())
-	l.memo.write(l.recovered())
-	l.memo.settle(true)
+	head := l.recovered()
+	l.timely(func() {
+		l.memo.write(head)
+		l.memo.settle(true)
+	})
 	l.herald.say(l.Err)
 	return nil
 }

@@ -100,14 +100,20 @@ func (l *Log) remove(p part) error {
 	if l.flush(); l.Err() != nil {
 		return l.Err()
 	}
-	if err := l.o.Disk.Remove(p.file); err != nil {
+	var err error
+	l.timely(func() {
+		if err = l.o.Disk.Remove(p.file); err == nil {
+			err = l.syncNames()
+		}
+	})
+	if err != nil {
 		return err
 	}
 	l.o.Log.Info("removed the oldest file of the audit log, as told", "file", p.file, "first_seq", first, "last_seq", p.last.Seq)
-	return l.syncNames()
+	return nil
 }
 
-// turned reports whether there are full files whose sync is still to come.
+// turned reports whether there are full files that are not closed.
 func (l *Log) turned() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
