@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,39 @@ func TestARequestThatComesToNothingMakesRoomForAnother(t *testing.T) {
 				t.Errorf("nobody else may serve it: %q", s.frames)
 			}
 		})
+	}
+}
+
+// The desk has no room for another question of carol's, so nobody is asked about her
+// request, and the question about the proposal itself stays as it is.
+func TestARequestThatNobodyIsAskedAboutTakesNoQuestionAway(t *testing.T) {
+	for _, fulfil := range []string{"ask", "never"} {
+		s := proposalStage(t, "mew/v0.4", "fulfil: "+fulfil)
+		for n := range 8 {
+			s.says("carol", fmt.Sprint("c", n), wire.Request, "tools/call", "write_file", "",
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"/%d"}}}`, n, n))
+		}
+		s.frames = nil
+		s.proposes("bob", "p1", "fs", "write_file", path, "")
+		_, asked := s.maybeQuestion()
+		if asked != (fulfil == "ask") {
+			t.Fatalf("fulfil: %s, and asked about the proposal: %t", fulfil, asked)
+		}
+		s.notes, s.frames = nil, nil
+		s.requests("carol", "r1", "p1", "write_file")
+		s.has(s.only(), `"code":-31005`, `"to":["carol"]`)
+		for _, r := range s.notes {
+			if slices.Contains([]string{"taken", "withdrawn", "reopened"}, r.Event) {
+				t.Errorf("fulfil: %s, and on record is that the proposal is %s", fulfil, r.Event)
+			}
+		}
+		if fulfil == "ask" {
+			continue
+		}
+		s.requests("mallory", "r2", "p1", "write_file") // who has asked nothing yet
+		if q, is := s.maybeQuestion(); !is || !strings.Contains(q.params, "mallory") {
+			t.Errorf("nobody else may serve it: %q", s.frames)
+		}
 	}
 }
 

@@ -67,7 +67,9 @@ func (e *Engine) question(c *call) {
 	if !c.summedUp {
 		e.note(r)
 	}
-	e.isAsked(c)
+	if c.ours || !turnedAway {
+		e.isAsked(c)
+	}
 	e.act(acts)
 	e.remind(c)
 	e.defers(c)
