@@ -48,21 +48,21 @@ type checker struct {
 	stop       bool            // it was told to stop
 	leaving    bool            // and that it must leave
 
-	filed      *rulebook                  // what the file says that is not in force, as far as is known
-	filedAs    string                     // the question whether it may be
-	filedYes   bool                       // which the person at this machine has said yes to
-	streaks    map[streakKey]*streak      // of refusals
-	fill       map[string]map[string]bool // what was heard of each participant, by envelope
-	missing    map[string]bool            // who was not on a roster, and has not been heard of since
-	unlisted   map[string]bool            // who has left, or was not on a roster, and has not joined since
-	unreads    map[envelopeKey]int        // requests and proposals that can be read in two ways, as often as each came
+	filed      *rulebook                                // what the file says that is not in force, as far as is known
+	filedAs    string                                   // the question whether it may be
+	filedYes   bool                                     // which the person at this machine has said yes to
+	streaks    map[streakKey]*streak                    // of refusals
+	fill       map[string]map[envelopeKey]time.Duration // what was heard in each share, and when last
+	missing    map[string]bool                          // who was not on a roster, and has not been heard of since
+	unlisted   map[string]bool                          // who has left, or was not on a roster, and has not joined since
+	unreads    map[envelopeKey]int                      // requests and proposals that can be read in two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 
 func newChecker(w *world) *checker {
-	c := &checker{w: w, everAsked: map[string]bool{}, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}, fill: map[string]map[string]bool{}}
+	c := &checker{w: w, everAsked: map[string]bool{}, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}, fill: map[string]map[envelopeKey]time.Duration{}}
 	c.forget()
 	return c
 }
@@ -252,7 +252,7 @@ func (c *checker) enter(p *process, s *said) *claim {
 	switch {
 	case !s.perfect:
 		cl.excused = "it was made by the attacker"
-	case cl.earlier != nil && !c.surelyForgotten(cl.earlier):
+	case cl.earlier != nil && !cl.earlier.unkept && !c.surelyForgotten(cl.earlier):
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
 	if _, spent := c.unreads[s.key()]; spent && cl.excused == "" {

@@ -272,6 +272,60 @@ func TestWhatAsksForNothingFillsNoShare(t *testing.T) {
 	}
 }
 
+// Who said too much half an hour ago has said nothing lately, unless it runs still.
+func TestWhatIsForgottenByNowFillsNoShare(t *testing.T) {
+	for after, full := range map[time.Duration]bool{16 * time.Minute: true, 22 * time.Minute: false} {
+		for _, waits := range []bool{false, true} {
+			c := aChecker()
+			c.w.o.Share = 4
+			for i := range 5 {
+				s := said{id: string(rune('a' + i)), from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
+				c.fills(&s)
+				cl := c.enter(c.proc, &s)
+				cl.name = s.id
+				if !waits {
+					cl.answers++
+				}
+			}
+			c.w.now += after
+			if is := c.mayBeFull(&claim{said: said{from: "agent-a"}}); is != (full || waits) {
+				t.Errorf("%v after five calls, which wait: %t, that the share may be full is %t", after, waits, is)
+			}
+		}
+	}
+}
+
+// A call that was refused for a full share came twice, and is owed an answer each time:
+// one that is dropped stands for one (seed 416924).
+func TestADroppedAnswerStandsForOneOfThoseRefusedForAFullShare(t *testing.T) {
+	c := aChecker()
+	c.w.o.Share = 1
+	for i := range 2 {
+		c.fills(&said{id: string(rune('a' + i)), from: "agent-a", to: []string{us}, kind: wire.Request})
+	}
+	s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
+	for range 2 {
+		c.enter(c.proc, &s)
+		c.emitted(c.proc, bridge.Record{Event: "answered", From: "agent-a", Env: "r", Executed: "no", Code: busy})
+	}
+	c.absences["agent-a"] = &absence{longTill: time.Hour}
+	for dropped := range 3 {
+		owed := 0
+		for _, cl := range c.order {
+			if cl.excused == "" {
+				owed++
+			}
+		}
+		if owed != 2-dropped {
+			t.Errorf("%d answers were dropped, and %d are owed", dropped, owed)
+		}
+		c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "caller_gone", From: "agent-a", Env: "r"})
+	}
+	if len(c.violations) > 0 {
+		t.Error(c.violations)
+	}
+}
+
 // A call that comes again may be known for longer than it must, and not for ever.
 func TestWhatIsForgottenByNowIsOwedAnAnswer(t *testing.T) {
 	for after, owed := range map[time.Duration]bool{16 * time.Minute: false, 22 * time.Minute: true} {

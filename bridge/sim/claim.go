@@ -292,11 +292,12 @@ func (cl *claim) mayBeRefusedBy(l *letter, newer *claim) bool {
 }
 
 // droppedOf is of which of the calls of one caller under one envelope the answer
-// was dropped: the oldest that still waits for one.
+// was dropped: the oldest that still waits for one. What was refused for a full share,
+// and came again, waits for one each time (seed 416924).
 func (cl *claim) droppedOf() *claim {
 	found := cl
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if old.answers == 0 && !old.dropped && (old.ended || old.denied) {
+		if old.answers == 0 && !old.dropped && (old.ended || old.denied || old.unkept && !old.offer()) {
 			found = old
 		}
 	}

@@ -42,9 +42,6 @@ func (c *checker) finish() {
 			c.blame("I12", "%v never got an answer", cl)
 		}
 	}
-	if probe := c.order[len(c.order)-1]; !strings.Contains(probe.id, "probe") || probe.told != "yes" {
-		c.blame("I12", "when all was well again, the server's tools could not be listed: %v %s", probe, probe.told)
-	}
 	if open := c.proc.sidecar.Pending(0, 0); len(open) > 0 {
 		c.blame("I11", "%d questions are still open", len(open))
 	}
@@ -57,6 +54,16 @@ func (c *checker) finish() {
 	c.verify()
 	if c.w.o.Calm {
 		c.served()
+	}
+}
+
+// probed is what asked for the tools last, when all was well again.
+func (c *checker) probed() *claim { return c.order[len(c.order)-1] }
+
+// listable: whoever asked for the tools when all was well again has got them.
+func (c *checker) listable() {
+	if probe := c.probed(); !c.stopped() && (!strings.Contains(probe.id, "probe") || probe.told != "yes") {
+		c.blame("I12", "when all was well again, the server's tools could not be listed: %v %s", probe, probe.told)
 	}
 }
 

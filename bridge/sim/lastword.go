@@ -250,8 +250,7 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if c.w.now-other.askedAt <= time.Minute {
 			lately += other.times
 		}
-		taken := other.offer() && slices.Contains(cl.corr, other.id) // which was being asked about when this came (seed 319438)
-		if other.question != "" && (taken || !other.allowed && !other.denied && !other.over) {
+		if other.question != "" && !other.allowed && !other.denied && !other.over {
 			asking++
 		}
 	}

@@ -43,20 +43,38 @@ func (c *checker) fills(s *said) {
 		}
 		fill := c.fill[c.shareOf(who)]
 		if fill == nil {
-			fill = map[string]bool{}
+			fill = map[envelopeKey]time.Duration{}
 			c.fill[c.shareOf(who)] = fill
 		}
-		id := who + " " + s.id
+		of := envelopeKey{who, s.id}
 		if s.broken {
-			id = fmt.Sprint(len(fill), " broken")
+			of.env = fmt.Sprint(len(fill), " broken")
 		}
-		fill[id] = true
+		fill[of] = c.w.now
 	}
 }
 
-// mayBeFull: so much was heard of a caller that one more may be too much.
+// longestKnown is for how long at the most the bridge knows again what it has heard,
+// or begun.
+const longestKnown = 21 * time.Minute
+
+// mayBeFull: so much is known of a caller that one more may be too much. What is
+// surely forgotten leaves room.
 func (c *checker) mayBeFull(cl *claim) bool {
-	return c.w.o.Share > 0 && len(c.fill[c.shareOf(cl.from)]) > c.w.o.Share
+	known := 0
+	for of, heardAt := range c.fill[c.shareOf(cl.from)] {
+		old := c.claims[of]
+		if c.w.now-max(heardAt, c.w.dozedAt) < longestKnown || old != nil && !c.surelyForgotten(old) {
+			known++
+		}
+	}
+	return c.w.o.Share > 0 && known > c.w.o.Share
+}
+
+// mayHaveBeenFull: so much was heard of a caller that one more may have been too much
+// at some time; what is said of it may have waited since.
+func (c *checker) mayHaveBeenFull(who string) bool {
+	return c.w.o.Share > 0 && len(c.fill[c.shareOf(who)]) > c.w.o.Share
 }
 
 // ofShare sees that something is not taken because it could not be known again.

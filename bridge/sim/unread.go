@@ -31,7 +31,7 @@ func (c *checker) ambiguous(l *letter) bool {
 		return false // what comes again then is dropped
 	}
 	of := envelopeKey{l.To[0], l.Corr[0]}
-	full := c.mayBeFull(&claim{said: said{from: of.from}})
+	full := c.mayHaveBeenFull(of.from)
 	if e := l.Payload.Error; e == nil || e.Code != -32602 && !(e.Code == busy && full) || e.Data.Executed != "no" {
 		return false
 	}
@@ -56,7 +56,7 @@ func (c *checker) known(cl *claim) bool {
 // surelyForgotten: the bridge may not know any more that it had a call, be it that a sleep
 // came between the call and its end.
 func (c *checker) surelyForgotten(cl *claim) bool {
-	return cl.proc == c.proc.number && !cl.waits() && c.w.now-max(cl.since, c.w.dozedAt) >= 21*time.Minute
+	return cl.proc == c.proc.number && !cl.waits() && c.w.now-max(cl.since, c.w.dozedAt) >= longestKnown
 }
 
 // ambiguousOffer reports whether a reject is of a frame that can be read in two ways
