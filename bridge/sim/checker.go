@@ -252,7 +252,7 @@ func (c *checker) enter(p *process, s *said) *claim {
 	switch {
 	case !s.perfect:
 		cl.excused = "it was made by the attacker"
-	case cl.earlier != nil && !cl.earlier.unkept && !c.surelyForgotten(cl.earlier):
+	case cl.earlier != nil && !(cl.earlier.unkept && cl.earlier.proc == p.number) && !c.surelyForgotten(cl.earlier): // another life finds what it had refused on record, and knows it
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
 	if _, spent := c.unreads[s.key()]; spent && cl.excused == "" {

@@ -338,3 +338,50 @@ func TestWhatIsForgottenByNowIsOwedAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A request that names a proposal of another tool has nothing to do with it (M9).
+func TestOnlyARequestForTheSameStartsForAProposal(t *testing.T) {
+	for tool, blamed := range map[string]bool{"pay": true, "read": false} {
+		c := aChecker()
+		of := c.enter(c.proc, &said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true})
+		of.serves = of
+		c.startsFor(c.enter(c.proc, &said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: tool, corr: []string{"p"}}))
+		if (len(c.violations) > 0) != blamed {
+			t.Errorf("a request of %s for a proposal of pay that runs: %v", tool, c.violations)
+		}
+	}
+}
+
+// Somebody asked us to be quiet while our claim was out. A pause that was over before is
+// no reason to be busy, nor is one for a request of somebody else.
+func TestAPauseExcusesOnlyTheClaimThatWasOut(t *testing.T) {
+	for quietTill, excused := range map[time.Duration]bool{0: false, 9 * time.Second: false, time.Minute: true} {
+		c := aChecker()
+		c.quietTill = quietTill
+		cl := &claim{said: said{id: "p", from: "agent-a", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true}, proc: 1, book: c.books[0], heardAt: 8 * time.Second, shown: true, shownAt: 10 * time.Second}
+		c.order = []*claim{cl}
+		c.w.o.MaxCalls = 2
+		if is := refusals[busy](c, cl); is != excused {
+			t.Errorf("quiet till %v excuses the claim: %t", quietTill, is)
+		}
+		if cl.kind = wire.Request; refusals[busy](c, cl) {
+			t.Errorf("quiet till %v excuses a request", quietTill)
+		}
+	}
+}
+
+// A proposal came again after its time. If that is on record it is a new one, which is
+// wanted; else the bridge may know the first.
+func TestAProposalThatCameAgainMayBeKnownStill(t *testing.T) {
+	for _, noted := range []bool{false, true} {
+		c := aChecker()
+		s := said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true, ttl: time.Minute}
+		c.enter(c.proc, &s).answers++
+		c.w.now += 30 * time.Minute
+		c.enter(c.proc, &s).noted = noted
+		cl := c.enter(c.proc, &said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+		if late := refusals[-31002](c, cl); late == noted {
+			t.Errorf("that it came again is on record: %t, and its time is over: %t", noted, late)
+		}
+	}
+}

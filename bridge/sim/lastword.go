@@ -27,7 +27,7 @@ var refusals = map[int]refusalRule{
 	-31002: (*checker).mayBeLate,
 	-31003: (*checker).mayHaveNobody,
 	-31004: (*checker).mayBeDenied,
-	-31005: func(c *checker, cl *claim) bool { return c.mayBeTooMuch(cl) || c.mayBeFull(cl) },
+	-31005: func(c *checker, cl *claim) bool { return c.mayBeTooMuch(cl) || c.mayBeFull(cl) || c.wonInQuiet(cl) },
 	-31006: func(c *checker, _ *claim) bool { return c.proc.stopping },
 	-31007: func(c *checker, cl *claim) bool {
 		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life || c.listedLate || c.notReadAgain(cl)
@@ -43,7 +43,7 @@ var refusals = map[int]refusalRule{
 		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
-		return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
+		return slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
 	},
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
@@ -164,7 +164,7 @@ func (c *checker) surelyChanged(tool string) bool {
 // mayBeLate: people took too long, or what they agreed to could not be started; or the
 // time that a proposer gave is over.
 func (c *checker) mayBeLate(cl *claim) bool {
-	return c.tookTheirTime(cl) || c.timeOver(cl) || slices.ContainsFunc(c.offersOf(cl.corr), c.timeOver) || !cl.perfect
+	return c.tookTheirTime(cl) || c.timeOver(cl) || slices.ContainsFunc(c.mayBeKnown(cl.corr), c.timeOver) || !cl.perfect
 }
 
 func (c *checker) tookTheirTime(cl *claim) bool {
@@ -259,6 +259,12 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 
 // longestPause is for how long anybody can silence the bridge.
 const longestPause = 5 * time.Minute
+
+// wonInQuiet: our claim on a proposal was out, and before it came first somebody asked us
+// to be quiet (seed 423283).
+func (c *checker) wonInQuiet(cl *claim) bool {
+	return cl.offer() && cl.shown && !cl.started && c.quietTill >= max(cl.shownAt, cl.heardAt)
+}
 
 // quiets: a frame tells the bridge to be quiet, or may do so, where the attacker has
 // changed it; or that it need be no more.

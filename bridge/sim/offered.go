@@ -34,6 +34,18 @@ func (c *checker) offersOf(ids []string) (all []*claim) {
 	return all
 }
 
+// mayBeKnown are those with an id that a request may be for: where one came again and
+// nothing is on record of that, the one before may be known still, as after a sleep
+// (seed 428034).
+func (c *checker) mayBeKnown(ids []string) (all []*claim) {
+	for _, of := range c.offersOf(ids) {
+		if all = append(all, of); of.earlier != nil && !of.noted {
+			all = append(all, of.earlier)
+		}
+	}
+	return all
+}
+
 // concerns: somebody else has to do with a proposal from now on, and whoever
 // made it need not hear of us.
 func (c *checker) concerns(s *said) {
@@ -69,12 +81,13 @@ func (cl *claim) failed() bool {
 }
 
 // startsFor: something is to run for the sake of a proposal. Where several
-// proposers use one id nobody can say which it is.
+// proposers use one id nobody can say which it is, and what is for another tool is for
+// the sake of none (seed 424940).
 func (c *checker) startsFor(cl *claim) {
 	of := cl
 	if !cl.offer() {
 		all := c.offersOf(cl.corr)
-		if len(all) != 1 || all[0].method != cl.method || c.w.now-all[0].heardAt > watchedAtLeast || all[0].order > cl.order {
+		if len(all) != 1 || !all[0].sameAs(&cl.said) || c.w.now-all[0].heardAt > watchedAtLeast || all[0].order > cl.order {
 			return // one that came before its proposal is a request as any other
 		}
 		of = all[0]
