@@ -201,7 +201,7 @@ func (r *recollection) note(h header, text []byte) {
 	r.event = string(h.event)
 	r.open.note(h.event, h.call)
 	switch string(h.event) {
-	case "dropped", "security", "late_answer", "foreign_answer":
+	case "dropped", "security", "late_answer", "foreign_answer", "proposal_diff":
 		return // somebody else's frame may be what they name
 	}
 	if c := r.calls[string(h.call)]; c != nil && c.Env != "" && c.move(h) {

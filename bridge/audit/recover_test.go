@@ -48,6 +48,18 @@ func TestATornTailIsCutAndNoted(t *testing.T) {
 	}
 }
 
+// bob requests of carol what was proposed, with other arguments. That is on record, and was
+// no request of us.
+func TestARequestOfSomebodyElseIsNoneOfOurs(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, `{"event":"proposal_diff","env":"e-z","from":"bob","method":"tools/call","tool":"read_file","proposal":"p"}`)
+	abandon(t, l)
+	if _, found := open(t, path, Options{}); len(found.Calls) > 0 {
+		t.Errorf("it takes a place in bob's share, as a request that was taken: %+v", found.Calls)
+	}
+}
+
 func TestWhatWasUnfinishedIsFound(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{})

@@ -278,7 +278,7 @@ func (d *disk) recall() (all []*remnant) {
 		if name == "" {
 			name = r.From + "\x00" + r.Env
 		}
-		if r.Env == "" || strings.Contains("dropped security late_answer foreign_answer", r.Event) {
+		if r.Env == "" || strings.Contains("dropped security late_answer foreign_answer proposal_diff", r.Event) {
 			continue
 		}
 		c := byName[name]
