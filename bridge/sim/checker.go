@@ -239,7 +239,7 @@ func (s *said) offer() bool { return s.kind == wire.Proposal }
 func (c *checker) enter(p *process, s *said) *claim {
 	if old := c.claims[s.key()]; old != nil && !old.unkept {
 		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.waits()) {
-			old.again = c.w.now-old.since >= 15*time.Minute
+			old.again = c.w.now-old.since >= 15*time.Minute || old.mayBePassedOver()
 			return nil
 		}
 		if old.proc != p.number && !old.recAt.IsZero() && p.now().Sub(old.recAt) < 15*time.Minute {

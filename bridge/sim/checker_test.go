@@ -385,3 +385,46 @@ func TestAProposalThatCameAgainMayBeKnownStill(t *testing.T) {
 		}
 	}
 }
+
+// A call came again when it may have been known, nothing was said of that, and it comes once
+// more: it is judged by the policy of then. What was answered is not.
+func TestWhatWasPassedOverIsJudgedWhenItIsTaken(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		c := aChecker()
+		s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
+		c.enter(c.proc, &s).answers++
+		c.w.now += 16 * time.Minute
+		cl := c.enter(c.proc, &s)
+		if answered {
+			cl.answers++
+		}
+		c.w.now += 4 * time.Minute
+		if c.enter(c.proc, &s); cl.again == answered {
+			t.Errorf("it was answered: %t, and may be taken anew: %t", answered, cl.again)
+		}
+	}
+}
+
+// The server has just died, and hears neither of a call nor that nobody waits for it.
+func TestOnlyAServerThatLivesIsToldToStop(t *testing.T) {
+	for _, alive := range []bool{false, true} {
+		c := aChecker()
+		c.w.now, c.w.child.alive = time.Minute, alive
+		c.quits([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`), true)
+		if (len(c.violations) > 0) != alive {
+			t.Errorf("alive: %t, and it is told to stop what it was never asked: %v", alive, c.violations)
+		}
+	}
+}
+
+// Nobody waits for a call any more. If its end is on record, the server need not hear of it.
+func TestWhatIsOverOnRecordIsNotMoot(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		c := aChecker()
+		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		cl.started, cl.ended, cl.line = true, ended, &line{claim: cl, life: c.w.child.life}
+		if c.moot(cl); cl.line.moot == ended {
+			t.Errorf("it is over on record: %t, and the server must hear that nobody waits: %t", ended, cl.line.moot)
+		}
+	}
+}

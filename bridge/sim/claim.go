@@ -303,3 +303,9 @@ func (cl *claim) droppedOf() *claim {
 	}
 	return found
 }
+
+// mayBePassedOver: it came again when it may have been known still, and nothing has come
+// of that, so that the bridge may have forgotten it since (seed 432819).
+func (cl *claim) mayBePassedOver() bool {
+	return cl.earlier != nil && cl.earlier.proc == cl.proc && !cl.noted && cl.answers == 0
+}

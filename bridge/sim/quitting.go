@@ -13,10 +13,11 @@ import (
 // soon is how long that may take on a bridge whose flush or timer is late.
 const soon = 5 * time.Second
 
-// moot: nobody waits for what the server has of a claim.
+// moot: nobody waits for what the server has of a claim. What is over on record it has
+// given an answer to, though perhaps none that can be read (seed 462965).
 func (c *checker) moot(cl *claim) {
 	l := cl.line
-	if l == nil || l.moot || l.said || !cl.open() || l.life != c.w.child.life || c.proc == nil || cl.proc != c.proc.number {
+	if l == nil || l.moot || l.said || cl.ended || !cl.open() || l.life != c.w.child.life || c.proc == nil || cl.proc != c.proc.number {
 		return
 	}
 	l.moot, l.mootAt = true, c.w.now
@@ -63,6 +64,7 @@ func (c *checker) quits(raw []byte, lost bool) {
 	}
 	l := c.lines[string(bytes.TrimSpace(m.Params.RequestID))]
 	switch {
+	case l == nil && lost && !c.w.child.alive: // nor was the call, as it has just ended (seed 446993)
 	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.disk.err == nil && c.w.disk.troubleAt+belated < c.w.now:
 		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
 	case l == nil || l.claim == nil || l.said || lost:
