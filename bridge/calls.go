@@ -49,7 +49,7 @@ type call struct {
 
 	claimed    bool // the request to ourselves has left, so that everybody may have seen it
 	toldBefore bool // and its proposer had been told before that we may serve it
-	patient    bool // it is awaited at a gateway that has returned one
+	patient    bool // and is awaited for as long as at a gateway that has returned one
 
 	rival *proposal.Run // whose claim was seen before the echo of ours, at a gateway that may return none
 

@@ -10,7 +10,7 @@ type comparison struct {
 	was, is       lookup
 	named         map[*rule]map[string]bool // the tools of a rule
 	terms         map[[2]*Terms]bool        // whether the second are looser
-	left          int                       // work; below 0 nothing stands in for anything
+	left          int                       // as mostCompared; below 0 nothing stands in for anything
 }
 
 // A lookup has the rules of a policy by what they say and by each tool that they name,

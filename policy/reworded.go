@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// mostCompared is how many pairs of patterns are looked at to tell whether people could
-// have been asked about a call before.
+// mostCompared is how much is looked at to compare two policies while everybody waits: once
+// for the rules that stand in for others, in patterns, approvers and what else there is of
+// terms, and once, in pairs of patterns, to tell whether people could have been asked about
+// a call before.
 const mostCompared = 1 << 20
 
 // reworded says which words of rules after has that people or callers would take for

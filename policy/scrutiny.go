@@ -7,7 +7,7 @@ type scrutiny struct {
 	tools []Tool
 	looks []*toolLook // at the tools, as far as there were any
 	met   map[[2]*Terms]bool
-	left  int // work; below 0 nothing more is found
+	left  int // as mostDoubted; below 0 nothing more is found
 }
 
 // A toolLook is what was seen of a tool.
@@ -20,7 +20,8 @@ func (p *Policy) scrutiny(tools []Tool, work int) *scrutiny {
 	return &scrutiny{Policy: p, tools: tools, looks: make([]*toolLook, len(tools)), met: map[[2]*Terms]bool{}, left: work}
 }
 
-// mostDoubted is the work of looking for what is hardly meant while everybody waits.
+// mostDoubted is how much is looked at for what is hardly meant while everybody waits, in
+// rules, patterns, what there is of terms, and bytes of schemas.
 const mostDoubted = 1 << 22
 
 // Doubts are the warnings that [Policy.Unreached] gives, and all others that

@@ -79,10 +79,11 @@ type relay struct {
 	heard overheard
 	ctx   context.Context // that of Run
 
-	tongue tongue
-	hushed chan struct{} // closed when the host is not read any more
+	tongue   tongue
+	hostRead chan struct{} // closed when nothing more is read from the host
+
 	downMu sync.Mutex
-	down   bool // the handler hears that the server is down; guarded by downMu
+	down   bool // the server is gone: the handler hears of no handshake any more
 
 	// The server's reader's alone.
 	mid  bool // inside an over-long line
@@ -94,7 +95,7 @@ type relay struct {
 }
 
 func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
-	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx, hushed: make(chan struct{}),
+	r := &relay{c: c, h: h, host: s.o.Host, mark: []byte(s.o.Host.Mark), ctx: ctx, hostRead: make(chan struct{}),
 		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
 	r.out = outbox.New(r.host.Out, outbox.Options{MaxItems: math.MaxInt, MaxBytes: math.MaxInt, Deadline: never, OnFail: r.unheard})
 	s.relay.Store(r)
@@ -117,7 +118,7 @@ func (r *relay) run() {
 		r.host.Launched(r.c.pid)
 	}
 	go func() {
-		defer close(r.hushed)
+		defer close(r.hostRead)
 		r.fromHost()
 	}()
 	r.fromServer()
@@ -137,7 +138,7 @@ func (r *relay) finish() {
 	}
 	r.host.Out.Close()
 	r.host.In.Close()
-	<-r.hushed
+	<-r.hostRead
 }
 
 // fromHost passes on what the host says.

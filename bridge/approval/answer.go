@@ -139,7 +139,7 @@ func (d *Desk) toAsk(id string, a *Answer) {
 	case k.void != "":
 		d.note(k.p, "late_answer", a.Who, k.void)
 	default:
-		k.void, k.used = "already_answered", true
+		k.void, k.answered = "already_answered", true
 		d.answered(k.p, k.s, a)
 	}
 }

@@ -34,11 +34,11 @@ type seat struct {
 
 // An ask is one elicitation: a question, once, before one participant.
 type ask struct {
-	p    *pending
-	s    *seat
-	id   string // 128 random bits in hex: the envelope; after "elicit-" the JSON-RPC id
-	void string // why an answer to it no longer counts; "" while it does
-	used bool   // it was answered
+	p        *pending
+	s        *seat
+	id       string // 128 random bits in hex: the envelope; after "elicit-" the JSON-RPC id
+	void     string // why an answer to it no longer counts; "" while it does
+	answered bool   // also where another reason than that has taken the place of void since
 }
 
 // maxAsks bounds how often one question is put to one participant anew.

@@ -60,7 +60,7 @@ func (d *Desk) settle(p *pending, s Settled, by *seat) {
 // answered; what else they have open of the question is taken away as everybody's is.
 func (d *Desk) tellWhy(p *pending, by *seat, reason, detail string) {
 	for _, a := range slices.Backward(by.asks) {
-		if a.used {
+		if a.answered {
 			d.do(Close{ID: p.id, To: by.who, Ask: a.id, RPC: a.rpc(), Because: "your answer was taken for a no: " + cmp.Or(detail, strings.ReplaceAll(reason, "_", " "))})
 			return
 		}

@@ -87,7 +87,7 @@ type Options struct {
 
 const (
 	patience   = 2 * time.Second        // what takes longer has failed
-	nearlyFull = 512 << 10              // bytes before a file is full, at which it is synced: what turns it over waits for the rest alone
+	nearlyFull = 512 << 10              // bytes, or an eighth of a file if that is less: so long before it is full it is synced, so that what turns it over waits for the rest alone
 	sluggish   = 200 * time.Millisecond // what takes longer makes us wary
 	wariness   = time.Minute            // how long
 	freshCheck = 10 * time.Millisecond  // how long a look at the file is good for

@@ -94,9 +94,9 @@ func Replace(d Disk, path string, text []byte) error {
 	return settle(d, path, text, on(d).Rename)
 }
 
-// Post is Replace for what holds until the machine stops, and no longer: a power cut
+// ReplaceForNow is Replace for what holds until the machine stops, and no longer: a power cut
 // may bring back what the file held before.
-func Post(d Disk, path string, text []byte) error {
+func ReplaceForNow(d Disk, path string, text []byte) error {
 	return name(d, path, text, on(d).Rename)
 }
 

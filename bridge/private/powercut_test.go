@@ -55,7 +55,7 @@ func written(t *testing.T, d *powercut.Disk, root string) []said {
 	must(t, private.Delete(d, a)) // what is not there is no error
 	say("b.yaml", "first")
 	say("b.yaml", "first", "now")
-	must(t, private.Post(d, b, []byte("now"))) // either of the two from here on
+	must(t, private.ReplaceForNow(d, b, []byte("now"))) // either of the two from here on
 	return all
 }
 

@@ -25,9 +25,10 @@ func (p *program) doctorCommand() *cobra.Command {
 		Long: `Prove that what a bridge needs works here: the state directory, a gateway, a
 token, the local door through which you answer, what is remembered, the record, a
 seat in the topic, those who may be asked, the policy and, if one is given, the
-server. The server is started, asked for its tools, and stopped; no tool is called,
-and nothing is put on record. It joins as run would, under the same id, unless
-another program here has that id just now.
+server. The server is started, asked for its tools, and stopped; with --attach it is
+connected to, and left running. No tool is called, and nothing is put on record. It
+joins as run would, under the same id, unless another program here has that id just
+now.
 
 All flags of run can be given: put doctor in the place of run to find out what run
 would stumble over, or doctor --attach in that of attach. doctor says who would be

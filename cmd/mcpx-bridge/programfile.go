@@ -74,7 +74,7 @@ func (f programFile) hash(ctx context.Context) (string, error) {
 	}
 	defer file.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(aside{ctx, file}, f.info.Size())); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(yielding{ctx, file}, f.info.Size())); err != nil {
 		return "", nil
 	}
 	if !f.still(file) {
@@ -90,14 +90,14 @@ func (f programFile) still(file *os.File) bool {
 		changedAt(f.path).Equal(f.changed)
 }
 
-// An aside is a reader that ends with an error when ctx does, and lets calls pass
+// A yielding reader ends with an error when ctx does, and lets calls pass
 // before each piece: all of us share one processor.
-type aside struct {
+type yielding struct {
 	ctx context.Context
 	of  io.Reader
 }
 
-func (r aside) Read(into []byte) (int, error) {
+func (r yielding) Read(into []byte) (int, error) {
 	runtime.Gosched()
 	if err := r.ctx.Err(); err != nil {
 		return 0, err

@@ -164,7 +164,7 @@ func (d stateDir) list(l listing) error {
 	if err != nil {
 		return err
 	}
-	return private.Post(nil, d.file("gateway.json"), append(text, '\n')) // whom it names a power cut ends too
+	return private.ReplaceForNow(nil, d.file("gateway.json"), append(text, '\n')) // whom it names a power cut ends too
 }
 
 // hostLock is the lock of the process that hosts the local gateway.
