@@ -10,7 +10,7 @@ type comparison struct {
 	was, is       lookup
 	named         map[*rule]map[string]bool // the tools of a rule
 	terms         map[[2]*Terms]bool        // whether the second are looser
-	left          int                       // as mostCompared; below 0 nothing stands in for anything
+	left          budget                    // as mostCompared; below 0 nothing stands in for anything
 }
 
 // A lookup has the rules of a policy by what they say and by each tool that they name,
@@ -56,12 +56,6 @@ func (l lookup) others(r *rule, flat bool) (alike, denies []*rule) {
 	return alike, denies
 }
 
-// spend reports whether there is so much work left.
-func (c *comparison) spend(work int) bool {
-	c.left -= work
-	return c.left >= 0
-}
-
 // within reports whether each tool that r names is named by o too.
 func (c *comparison) within(r, o *rule) bool {
 	named, known := c.named[o]
@@ -72,7 +66,7 @@ func (c *comparison) within(r, o *rule) bool {
 		}
 		c.named[o] = named
 	}
-	return c.spend(1+len(r.tools)) && !slices.ContainsFunc(r.tools, func(tool string) bool { return !named[tool] })
+	return c.left.spend(1+len(r.tools)) && !slices.ContainsFunc(r.tools, func(tool string) bool { return !named[tool] })
 }
 
 // looser is [looserTerms] as a yes or no.
@@ -80,7 +74,7 @@ func (c *comparison) looser(before, after *Terms) bool {
 	pair := [2]*Terms{before, after}
 	is, known := c.terms[pair]
 	if !known {
-		is = !c.spend(before.size()+after.size()) || len(looserTerms("", before, after)) > 0
+		is = !c.left.spend(before.size()+after.size()) || len(looserTerms("", before, after)) > 0
 		c.terms[pair] = is
 	}
 	return is

@@ -34,7 +34,7 @@ func within(patterns, others globs) bool {
 }
 
 func askedOtherwiseByPairs(r, o *rule, before, after *Policy) bool {
-	tools, is, left := r.tools, after.byName(), mostCompared
+	tools, is, left := r.tools, after.byName(), budget(mostCompared)
 	if o != nil && o.effect != Deny {
 		tools = beyond(tools, o.tools)
 	}

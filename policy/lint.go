@@ -110,7 +110,7 @@ func (r *rule) arguments() []address {
 // overruled finds a stricter rule without conditions that covers all of r.
 func (s *scrutiny) overruled(r *rule) []string {
 	for _, o := range s.rules {
-		if s.spend(1) && o.plain && o.effect < r.effect && r.aboutTools() && s.covers(o, r) {
+		if s.left.spend(1) && o.plain && o.effect < r.effect && r.aboutTools() && s.covers(o, r) {
 			return []string{fmt.Sprintf("%s has no effect: %s always overrules it", r.title(), o.title())}
 		}
 	}
@@ -146,7 +146,7 @@ func (s *scrutiny) askedOfCallers(r *rule) []string {
 	terms := cmp.Or(r.terms, s.defaultTerms())
 	var all []string
 	for _, id := range r.callers() {
-		if s.spend(10+terms.size()) && !terms.without(id).Answerable() {
+		if s.left.spend(10+terms.size()) && !terms.without(id).Answerable() {
 			all = append(all, fmt.Sprintf("%s asks when %s calls, and then nobody could agree: who calls never decides", r.title(), id))
 		}
 	}
@@ -159,7 +159,7 @@ func (s *scrutiny) apart(r *rule, earlier []*rule) []string {
 		return nil
 	}
 	for _, o := range earlier {
-		if s.spend(2) && o.effect == Ask && !s.together(s.termsOf(o), s.termsOf(r)) && (s.covers(r, o) || s.covers(o, r)) {
+		if s.left.spend(2) && o.effect == Ask && !s.together(s.termsOf(o), s.termsOf(r)) && (s.covers(r, o) || s.covers(o, r)) {
 			return []string{fmt.Sprintf("%s and %s can ask about one call, and then nobody could agree: both sets of people have to contain enough in common", o.title(), r.title())}
 		}
 	}

@@ -30,7 +30,7 @@ func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 			}
 		}
 	}
-	left := mostCompared
+	left := budget(mostCompared)
 	for _, r := range after.rules {
 		o := was[r.name]
 		switch {
@@ -47,7 +47,7 @@ func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 // askedOtherwise reports whether people could have been asked, without the name of r, about
 // calls that r asks about. o is the rule of p with that name, asked are those that may
 // have asked so.
-func (p *Policy) askedOtherwise(r, o *rule, asked []*rule, left *int) bool {
+func (p *Policy) askedOtherwise(r, o *rule, asked []*rule, left *budget) bool {
 	tools := r.tools
 	if o != nil && o.effect != Deny { // the name of a deny may be anybody's
 		tools = beyond(tools, o.tools)
@@ -105,10 +105,10 @@ func beyond(patterns, others []string) (all []string) {
 
 // mayMeet reports whether one name may fit both. It looks at what stands before the first
 // and behind the last * or ? alone, and at so many pairs: beyond that it says yes.
-func mayMeet(patterns, others globs, left *int) bool {
+func mayMeet(patterns, others globs, left *budget) bool {
 	for _, a := range patterns {
 		for _, b := range others {
-			if *left -= 1 + len(a)*len(b)/4096; *left < 0 || alikeAtTheEnds(a, b) {
+			if !left.spend(1+len(a)*len(b)/4096) || alikeAtTheEnds(a, b) {
 				return true
 			}
 		}

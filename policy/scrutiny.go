@@ -7,7 +7,7 @@ type scrutiny struct {
 	tools []Tool
 	looks []*toolLook // at the tools, as far as there were any
 	met   map[[2]*Terms]bool
-	left  int // as mostDoubted; below 0 nothing more is found
+	left  budget // as mostDoubted; below 0 nothing more is found
 }
 
 // A toolLook is what was seen of a tool.
@@ -16,7 +16,7 @@ type toolLook struct {
 	untested   []string // nil before that was looked for
 }
 
-func (p *Policy) scrutiny(tools []Tool, work int) *scrutiny {
+func (p *Policy) scrutiny(tools []Tool, work budget) *scrutiny {
 	return &scrutiny{Policy: p, tools: tools, looks: make([]*toolLook, len(tools)), met: map[[2]*Terms]bool{}, left: work}
 }
 
@@ -47,7 +47,7 @@ func (s *scrutiny) warnings() (all []string) {
 		all = append(all, s.askedOfCallers(r)...)
 		all = append(all, s.untrusted(r)...)
 		all = append(all, s.sumsHidden(r)...)
-		if len(s.tools) > 0 && r.aboutTools() && s.spend(1) {
+		if len(s.tools) > 0 && r.aboutTools() && s.left.spend(1) {
 			all = append(all, s.fitting(r)...)
 		}
 		if s.left < 0 {
@@ -57,17 +57,9 @@ func (s *scrutiny) warnings() (all []string) {
 	return all
 }
 
-// spend reports whether there is so much work left.
-func (s *scrutiny) spend(work int) bool {
-	if s.left >= 0 {
-		s.left -= work
-	}
-	return s.left >= 0
-}
-
 // fits reports whether a rule names a tool.
 func (s *scrutiny) fits(r *rule, t Tool) bool {
-	if !s.spend(1 + 2*len(r.tools)) {
+	if !s.left.spend(1 + 2*len(r.tools)) {
 		return false
 	}
 	_, fits := r.tools.match(t.Name)
@@ -76,7 +68,7 @@ func (s *scrutiny) fits(r *rule, t Tool) bool {
 
 // covers reports whether a rule names all that another does.
 func (s *scrutiny) covers(r, other *rule) bool {
-	return s.spend(2+5*len(r.tools)*len(other.tools)) && r.covers(other.tools)
+	return s.left.spend(2+5*len(r.tools)*len(other.tools)) && r.covers(other.tools)
 }
 
 // together reports whether those who may be asked on both terms could agree.
@@ -84,7 +76,7 @@ func (s *scrutiny) together(a, b *Terms) bool {
 	pair := [2]*Terms{a, b}
 	could, known := s.met[pair]
 	if !known {
-		could = !s.spend(a.size()+b.size()) || mergeTerms([]*Terms{a, b}).Answerable()
+		could = !s.left.spend(a.size()+b.size()) || mergeTerms([]*Terms{a, b}).Answerable()
 		s.met[pair] = could
 	}
 	return could
@@ -94,7 +86,7 @@ func (s *scrutiny) together(a, b *Terms) bool {
 func (s *scrutiny) look(i int) *toolLook {
 	if s.looks[i] == nil {
 		s.looks[i] = &toolLook{}
-		if s.spend(len(s.tools[i].InputSchema)) {
+		if s.left.spend(len(s.tools[i].InputSchema)) {
 			if schema, err := readObject(s.tools[i].InputSchema); err == nil {
 				s.looks[i].properties = schema.member("properties")
 			}

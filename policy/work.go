@@ -36,6 +36,18 @@ func (j *judgement) spend(work int) bool {
 	return true
 }
 
+// A budget is how much may still be looked at of a whole policy while everybody waits;
+// below 0 it is spent. See mostCompared and mostDoubted for what is counted.
+type budget int
+
+// spend takes work off, and reports whether there was so much left.
+func (b *budget) spend(work int) bool {
+	if *b >= 0 {
+		*b -= budget(work)
+	}
+	return *b >= 0
+}
+
 // numberWork is what it takes to read a number exactly. An exponent stands for as
 // many digits as a number may have.
 func numberWork(text string) int {
