@@ -142,8 +142,8 @@ func (e *Engine) serverNoise(ev ServerNoise) {
 // (FINDINGS M3): a name of a method, as it is written, and all of a progress, which is
 // not passed on then.
 const (
-	methodMax   = 4096
-	progressMax = 4 << 20
+	methodMax   = 4096    // bytes
+	progressMax = 4 << 20 // bytes
 )
 
 // shortMethod is the method of what the server says, "" for one whose name is longer

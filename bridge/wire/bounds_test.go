@@ -133,6 +133,35 @@ func TestHowMuchAProposalAndItsEndMaySay(t *testing.T) {
 	}
 }
 
+// What is no message is read up to 256 KiB, and beyond that says nothing but what it is about.
+func TestHowLongWhatIsNoMessageMayBe(t *testing.T) {
+	const most = 256 << 10
+	of := func(n int, payload string) string {
+		return strings.Replace(payload, "x", strings.Repeat("x", n-len(payload)+1), 1)
+	}
+	for n, read := range map[int]bool{most - 1: true, most: true, most + 1: false} {
+		decoded := func(from, kind, payload string) wire.Envelope {
+			e, err := lookup(t, "mcpx/v0.1").Decode([]byte(`{"id":"e","from":"` + from + `","kind":"` + kind + `","correlation_id":"p1","payload":` + of(n, payload) + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		e := decoded("bob", "mcp/reject", `{"reason":"busy","z":"x"}`)
+		if end, err := e.Ending(); err != nil || end.Of != "p1" || (end.Reason == "busy") != read {
+			t.Errorf("a reject of %d bytes: %+v, %v", n, end, err)
+		}
+		e = decoded(wire.Gateway, "system/presence", `{"event":"leave","participant":{"id":"bob"},"z":"x"}`)
+		if _, who, err := e.Presence(); (err == nil) != read || (who.ID == "bob") != read {
+			t.Errorf("a presence of %d bytes: %+v, %v", n, who, err)
+		}
+		e = decoded(wire.Gateway, "system/error", `{"code":"c","error":"c","message":"m","z":"x"}`)
+		if f, err := e.Fault(); (err == nil) != read || (f.Code == "c") != read {
+			t.Errorf("a fault of %d bytes: %+v, %v", n, f, err)
+		}
+	}
+}
+
 // Later versions of mew are 0.x, x of one to four digits.
 func TestWhichVersionsOfMewThereMayBe(t *testing.T) {
 	for version, known := range map[string]bool{"0": true, "9": true, "9999": true, "10000": false, "": false, "/": false, ":": false, "-1": false, "4a": false} {

@@ -15,13 +15,13 @@ var errPayload = errors.New("the payload is not what its kind promises")
 // decode reads a payload into v: keys must be spelled exactly and stand once.
 func decode(payload []byte, v any) bool { return json.Unmarshal(payload, v) == nil }
 
-// maxWord bounds, in bytes, a payload that is no message and is read while everybody
+// maxShort bounds, in bytes, a payload that is no message and is read while everybody
 // waits: 15 MiB of escapes took a quarter of a second (FINDINGS M3). Nobody says as
 // much of a proposal or a participant.
-const maxWord = 256 << 10
+const maxShort = 256 << 10
 
-// decodeWord is decode for such a payload. A longer one says nothing.
-func decodeWord(payload []byte, v any) bool { return len(payload) <= maxWord && decode(payload, v) }
+// decodeShort is decode for what is short in that sense. A longer one says nothing.
+func decodeShort(payload []byte, v any) bool { return len(payload) <= maxShort && decode(payload, v) }
 
 // said is a participant as dialects write one.
 type said struct {
@@ -82,7 +82,7 @@ func (e *Envelope) Presence() (event string, p Participant, err error) {
 		Event       string `json:"event"`
 		Participant said   `json:"participant"`
 	}
-	if e.Kind != Presence || !decodeWord(e.Payload, &s) || s.Event == "" {
+	if e.Kind != Presence || !decodeShort(e.Payload, &s) || s.Event == "" {
 		return "", Participant{}, errPayload
 	}
 	p, ok := s.Participant.participant()
@@ -102,7 +102,7 @@ func (e *Envelope) Fault() (Fault, error) {
 		Attempted    string         `json:"attempted_kind"`
 		Capabilities jsontext.Value `json:"your_capabilities"`
 	}
-	if e.Kind != Failure || !decodeWord(e.Payload, &s) {
+	if e.Kind != Failure || !decodeShort(e.Payload, &s) {
 		return Fault{}, errPayload
 	}
 	f := Fault{Code: s.Code, Message: s.Message, AttemptedKind: s.Attempted, Trigger: e.Corr}

@@ -74,7 +74,7 @@ func (e *Envelope) Ending() (Ending, error) {
 			Reason jsontext.Value `json:"reason"`
 		} `json:"params"` // of notifications/cancelled
 	}
-	if !decodeWord(e.Payload, &p) {
+	if !decodeShort(e.Payload, &p) {
 		return Ending{Of: e.Corr[0]}, nil
 	}
 	n := Ending{Of: e.Corr[0], Detail: shortText(p.Detail),
@@ -109,7 +109,7 @@ func (e *Envelope) Standing() (Standing, error) {
 		Status jsontext.Value `json:"status"`
 		Reason jsontext.Value `json:"reason"`
 	}
-	if !decodeWord(e.Payload, &p) {
+	if !decodeShort(e.Payload, &p) {
 		return Standing{Of: e.Corr[0]}, nil
 	}
 	return Standing{Of: e.Corr[0], State: shortText(p.Status), Reason: shortText(p.Reason)}, nil

@@ -91,8 +91,8 @@ func (e *Envelope) Offer() (Offer, error) {
 		return o, errPayload
 	}
 	var p offerBody
-	if len(e.Message.Raw)-len(o.Params) > maxWord {
-		return o, fmt.Errorf("what it says beside its params has more than %d bytes", maxWord)
+	if len(e.Message.Raw)-len(o.Params) > maxShort {
+		return o, fmt.Errorf("what it says beside its params has more than %d bytes", maxShort)
 	}
 	if len(o.Params) > 0 && o.Params[0] != '{' && o.Params[0] != 'n' || !decode(e.Message.Append(nil, jsonrpc.Edit{Field: jsonrpc.Params}), &p) {
 		return o, errPayload
@@ -204,7 +204,7 @@ func readWait(into *time.Duration, name string, raw jsontext.Value) error {
 // about. The samples of seed 000 say tool where MCP says name (WIRE 4.3).
 func nameless(method string, params []byte) error {
 	inWords := false
-	if len(params) > maxWord {
+	if len(params) > maxShort {
 		params = nil
 	}
 	members(params, func(name string, v jsontext.Value) {
@@ -225,7 +225,7 @@ func nameless(method string, params []byte) error {
 // has been told to may read a proposal so (WIRE 4.3), and of params over 256 KiB nobody.
 func (e *Envelope) Lenient() Envelope {
 	out := *e
-	if e.Kind != Proposal || e.Method != "tools/call" || e.Message.Has(jsonrpc.Name) || len(e.Message.Get(jsonrpc.Params)) > maxWord {
+	if e.Kind != Proposal || e.Method != "tools/call" || e.Message.Has(jsonrpc.Name) || len(e.Message.Get(jsonrpc.Params)) > maxShort {
 		return out
 	}
 	params := []byte("{")
