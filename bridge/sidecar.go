@@ -173,8 +173,6 @@ func (s *Sidecar) handle(ev Event) {
 
 func (s *Sidecar) step(ev Event) {
 	switch ev.(type) {
-	case ServerDown:
-		s.downs++
 	case Seated, Unseated:
 		s.seats++
 	case AuditUp:
@@ -184,6 +182,9 @@ func (s *Sidecar) step(ev Event) {
 		if failed := s.carryOut(f); failed != nil {
 			s.events = append(s.events, failed)
 		}
+	}
+	if _, down := ev.(ServerDown); down {
+		s.downs++ // what the Engine says to that, of calls that were overdue, is for no other server
 	}
 }
 

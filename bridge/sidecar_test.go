@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -159,6 +160,26 @@ func TestALineIsNotWrittenToTheNextServer(t *testing.T) {
 	}
 	if n := w.got("tools/list"); n != 2 {
 		t.Errorf("the new server was asked for its tools %d times, want once", n-1)
+	}
+}
+
+// The machine slept, and when it wakes a call has had its time and its server is gone. That
+// nobody waits for the call is nothing to the server that is started next.
+func TestTheNextServerIsNotToldToStopACallOfTheOneBefore(t *testing.T) {
+	s, w, st := newShell(t)
+	now := time.Now()
+	s.o.Now = func() time.Time { return now }
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	if w.got("tools/call") != 1 {
+		t.Fatalf("the server has %q", w.lines)
+	}
+	now = now.Add(time.Hour)
+	s.Handle(ServerDown{Reason: "child_exit", Cause: "exited"})
+	s.Handle(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Flush()
+	if w.got("notifications/cancelled") > 0 || w.got("tools/list") != 2 {
+		t.Errorf("the next server gets %q", w.lines[2:])
 	}
 }
 
