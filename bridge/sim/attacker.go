@@ -107,7 +107,7 @@ func (a *attacker) mutate(f *frame) {
 		raw = raw[:1+a.dice.IntN(len(raw)-1)]
 	case 7: // a bit that is another
 		raw[a.dice.IntN(len(raw))] ^= 1 << a.dice.IntN(7)
-		for _, key := range []string{`"amount": `, `"token":"SECRET`} {
+		for _, key := range []string{`"amount": `, `token":"SECRET`} {
 			if strings.Count(string(raw), key) != strings.Count(string(f.raw), key) {
 				return // an argument of another name is no secret, and cannot be edited
 			}

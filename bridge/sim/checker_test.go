@@ -405,18 +405,6 @@ func TestWhatWasPassedOverIsJudgedWhenItIsTaken(t *testing.T) {
 	}
 }
 
-// The server has just died, and hears neither of a call nor that nobody waits for it.
-func TestOnlyAServerThatLivesIsToldToStop(t *testing.T) {
-	for _, alive := range []bool{false, true} {
-		c := aChecker()
-		c.w.now, c.w.child.alive = time.Minute, alive
-		c.quits([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`), true)
-		if (len(c.violations) > 0) != alive {
-			t.Errorf("alive: %t, and it is told to stop what it was never asked: %v", alive, c.violations)
-		}
-	}
-}
-
 // Nobody waits for a call any more. If its end is on record, the server need not hear of it.
 func TestWhatIsOverOnRecordIsNotMoot(t *testing.T) {
 	for _, ended := range []bool{false, true} {
@@ -425,6 +413,33 @@ func TestWhatIsOverOnRecordIsNotMoot(t *testing.T) {
 		cl.started, cl.ended, cl.line = true, ended, &line{claim: cl, life: c.w.child.life}
 		if c.moot(cl); cl.line.moot == ended {
 			t.Errorf("it is over on record: %t, and the server must hear that nobody waits: %t", ended, cl.line.moot)
+		}
+	}
+}
+
+// Whoever reads another resource each time is refused the same.
+func TestReadsOfDifferentResourcesAreOneStreak(t *testing.T) {
+	c := aChecker()
+	read := func(uri string) *claim {
+		return &claim{said: said{id: uri, from: "agent-a", kind: wire.Request, method: reads, tool: uri, perfect: true}, proc: 1, book: c.books[0], question: "q"}
+	}
+	for _, uri := range []string{"note://1", "note://2", "note://3"} {
+		c.counts(read(uri), bridge.Record{Outcome: "denied"})
+	}
+	if n := c.inARow(read("note://4")); n != 3 {
+		t.Errorf("people refused it %d times in a row", n)
+	}
+}
+
+// Somebody else made a proposal under the same id that can be read in two ways, and its time
+// may be over; what can be read in two ways under another id is no reason.
+func TestAProposalThatCanBeReadInTwoWaysMayBeOver(t *testing.T) {
+	for id, late := range map[string]bool{"p": true, "q": false} {
+		c := aChecker()
+		c.unreads[envelopeKey{"mallory", id}]++
+		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+		if is := refusals[-31002](c, cl); is != late {
+			t.Errorf("a proposal %s can be read in two ways, and that the time of p is over: %t", id, is)
 		}
 	}
 }

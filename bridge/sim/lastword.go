@@ -164,7 +164,7 @@ func (c *checker) surelyChanged(tool string) bool {
 // mayBeLate: people took too long, or what they agreed to could not be started; or the
 // time that a proposer gave is over.
 func (c *checker) mayBeLate(cl *claim) bool {
-	return c.tookTheirTime(cl) || c.timeOver(cl) || slices.ContainsFunc(c.mayBeKnown(cl.corr), c.timeOver) || !cl.perfect
+	return c.tookTheirTime(cl) || c.timeOver(cl) || slices.ContainsFunc(c.mayBeKnown(cl.corr), c.timeOver) || c.mayBeUnread(cl.corr) || !cl.perfect
 }
 
 func (c *checker) tookTheirTime(cl *claim) bool {

@@ -64,7 +64,6 @@ func (c *checker) quits(raw []byte, lost bool) {
 	}
 	l := c.lines[string(bytes.TrimSpace(m.Params.RequestID))]
 	switch {
-	case l == nil && lost && !c.w.child.alive: // nor was the call, as it has just ended (seed 446993)
 	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.disk.err == nil && c.w.disk.troubleAt+belated < c.w.now:
 		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
 	case l == nil || l.claim == nil || l.said || lost:

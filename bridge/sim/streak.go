@@ -15,6 +15,15 @@ const (
 
 type streakKey struct{ caller, method, tool string }
 
+// streakOf: which resource is read counts for nothing, as the caller chooses it (seed
+// 7300023912).
+func streakOf(cl *claim) streakKey {
+	if cl.method == reads {
+		return streakKey{cl.from, cl.method, ""}
+	}
+	return streakKey{cl.from, cl.method, cl.tool}
+}
+
 type streak struct {
 	n    int
 	till time.Duration
@@ -23,7 +32,7 @@ type streak struct {
 // counts what people refused, and what they agreed to: not what they had agreed to
 // before, for longer.
 func (c *checker) counts(cl *claim, r bridge.Record) {
-	key := streakKey{cl.from, cl.method, cl.tool}
+	key := streakOf(cl)
 	s := c.streaks[key]
 	switch {
 	case cl.question == "":
@@ -42,7 +51,7 @@ func (c *checker) counts(cl *claim, r bridge.Record) {
 
 // inARow is how often people have refused the caller of a call this tool by now.
 func (c *checker) inARow(cl *claim) int {
-	if s := c.streaks[streakKey{cl.from, cl.method, cl.tool}]; s != nil && s.till > c.w.now {
+	if s := c.streaks[streakOf(cl)]; s != nil && s.till > c.w.now {
 		return s.n
 	}
 	return 0

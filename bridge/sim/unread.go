@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -63,6 +64,17 @@ func (c *checker) surelyForgotten(cl *claim) bool {
 // and has the id of a proposal which may be forgotten by now, and takes note of it.
 func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
 	return c.w.now-cl.since >= 15*time.Minute && c.unreadOffer(l)
+}
+
+// mayBeUnread: a frame with one of these ids can be read in two ways, so that nobody can
+// say when the time of what it proposes is over (seed 7300019273).
+func (c *checker) mayBeUnread(ids []string) bool {
+	for of, n := range c.unreads {
+		if n > 0 && slices.Contains(ids, of.env) {
+			return true
+		}
+	}
+	return false
 }
 
 // unreadOffer reports whether a reject is of a frame that can be read in two ways, and
