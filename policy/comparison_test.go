@@ -169,3 +169,39 @@ func TestALongPolicyHeldEverybodyUp(t *testing.T) {
 		t.Error("whatever it takes is looked at")
 	}
 }
+
+// What a rule says is compared, and not kept: each that names a group had all its members,
+// which was hundreds of megabytes for a file of 250 KB, and seconds.
+func TestALongGroupWasKeptByEachRuleThatNamesIt(t *testing.T) {
+	const rules = 1000
+	load := func(members int) *Policy {
+		var b strings.Builder
+		b.WriteString("default: ask\napprovers: {ops: [ann")
+		for i := range members {
+			fmt.Fprintf(&b, ", member%d", i)
+		}
+		b.WriteString("]}\nrules:\n")
+		for i := range rules {
+			fmt.Fprintf(&b, "- {allow: t%d, from: ops}\n", i)
+		}
+		p, err := Load("p", []byte(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := load(2000)
+	kept := 0
+	for _, r := range p.rules {
+		kept += len(r.said)
+	}
+	if kept > rules*mostSaid {
+		t.Errorf("%d rules keep %d bytes of what they say", rules, kept)
+	}
+	if told := Looser(p, load(2000)); len(told) > 0 {
+		t.Errorf("the same is looser: %.200q", told)
+	}
+	if told := Looser(p, load(2001)); len(told) != rules {
+		t.Errorf("one more may call, and %d rules are told to be looser", len(told))
+	}
+}

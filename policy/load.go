@@ -59,6 +59,7 @@ type loader struct {
 	problems []*LoadError
 	p        *Policy
 	groups   map[string][]string
+	sums     map[string]string // of groups that rules name
 	named    map[string]item   // asks not resolved yet
 	terms    map[string]*Terms // asks resolved
 	open     []string          // asks on the way, to see circles

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"reflect"
@@ -120,10 +121,30 @@ func (l *loader) saying(at item) string {
 		}
 	}
 	said := rest.spelling()
+	var groups strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(l.groups)) {
 		if strings.Contains(said, name) {
-			said += fmt.Sprintf(" %s=%q", name, l.groups[name])
+			fmt.Fprintf(&groups, " %s=%s", name, l.sumOfGroup(name))
 		}
 	}
+	if said += groups.String(); len(said) > mostSaid {
+		return fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(said))) // it is looked up for each tool, and kept by each rule
+	}
 	return said
+}
+
+// mostSaid is how many bytes of what rules say are compared as they are.
+const mostSaid = 256
+
+// sumOfGroup stands for the members of a group, which many rules may name.
+func (l *loader) sumOfGroup(name string) string {
+	sum, known := l.sums[name]
+	if !known {
+		sum = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", l.groups[name])))
+		if l.sums == nil {
+			l.sums = map[string]string{}
+		}
+		l.sums[name] = sum
+	}
+	return sum
 }
