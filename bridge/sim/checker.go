@@ -57,7 +57,7 @@ type checker struct {
 	unlisted   map[string]bool                          // who has left, or was not on a roster, and has not joined since
 	unreads    map[envelopeKey]int                      // requests and proposals that can be read in two ways, as often as each came
 	absences   map[string]*absence
-	listedLate bool              // the last listing came so late, after a sleep, that the bridge may have passed it over
+	listedLate bool              // the last listing came so late, after a sleep or when the bridge had given up, that it may have passed it over
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 

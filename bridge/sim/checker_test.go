@@ -443,3 +443,17 @@ func TestAProposalThatCanBeReadInTwoWaysMayBeOver(t *testing.T) {
 		}
 	}
 }
+
+// A bridge that has given up waits for no list, and knows no tool that is new in one.
+func TestWhoGaveUpWaitsForNoList(t *testing.T) {
+	for _, gaveUp := range []bool{false, true} {
+		c := aChecker()
+		c.proc.gaveUp = gaveUp
+		c.lines["9"] = &line{Method: "tools/list", at: c.w.now}
+		c.answered(c.proc, []byte(`{"id":9,"result":{"tools":[{"name":"read","description":"1"}]}}`))
+		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "read", perfect: true})
+		if wrong := refusals[-32602](c, cl); wrong != gaveUp {
+			t.Errorf("it gave up: %t, and may not know a tool that was listed then: %t", gaveUp, wrong)
+		}
+	}
+}

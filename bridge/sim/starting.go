@@ -170,7 +170,8 @@ func (c *checker) answered(_ *process, raw []byte) {
 	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said && l.life == c.w.child.life {
 		c.listed(raw)
 		c.looked(l)
-		if c.listedLate = c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime || c.w.now-l.at >= callTime; !c.listedLate {
+		dozed := c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
+		if c.listedLate = dozed || c.w.now-l.at >= callTime || c.proc.gaveUp; !c.listedLate { // who gave up waits for no list
 			c.listedSure = c.versions
 		}
 	}
