@@ -61,7 +61,7 @@ func (c *checkup) run(ctx context.Context) error {
 	defer c.stop(nil)
 	err := c.server.Run(ctx, c)
 	if e, ok := errors.AsType[*stdio.StartError](err); ok && !c.done {
-		return fail(exitServer, startHint(e), "%w", e)
+		return unstarted(e)
 	}
 	if cause := context.Cause(ctx); cause != errChecked && !c.done {
 		return cause

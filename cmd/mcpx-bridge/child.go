@@ -117,6 +117,14 @@ func checkDir(dir string) error {
 	return nil
 }
 
+// unstarted says why a server does not start, and what to do about it, without what looks
+// like a secret in its command line.
+func unstarted(e *stdio.StartError) *failure {
+	shown := *e
+	shown.Args = publicWords(e.Args)
+	return fail(exitServer, startHint(e), "%w", &shown)
+}
+
 // startHint says what to do about a server that does not start.
 func startHint(e *stdio.StartError) string {
 	if e.Endpoint != (stdio.Endpoint{}) {

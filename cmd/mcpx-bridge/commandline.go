@@ -27,7 +27,9 @@ const unsaid = "[hidden]"
 // inPublic is a command line as it is shown to people at this machine and stands in
 // files, without what looks like a secret. What is one cannot always be told (FINDINGS
 // M4), so the topic sees the program's name alone; see [target.program].
-func inPublic(argv []string) string {
+func inPublic(argv []string) string { return strings.Join(publicWords(argv), " ") }
+
+func publicWords(argv []string) []string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
 		if i > 0 && strings.HasPrefix(argv[i-1], "-") && secretFlag().MatchString(argv[i-1]) && !strings.HasPrefix(word, "-") {
@@ -36,7 +38,7 @@ func inPublic(argv []string) string {
 		}
 		words[i] = withoutSecrets(word)
 	}
-	return strings.Join(words, " ")
+	return words
 }
 
 func withoutSecrets(word string) string {

@@ -69,6 +69,21 @@ func TestAPipeInThePlaceOfTheLockIsWaitedFor(t *testing.T) {
 	told(exitAudit, "run", "--gateway", "ws://127.0.0.1:1", "--id", "d", "--", "true")
 }
 
+// A server that does not start was named with all of its command line on stderr, which
+// clients keep in a file.
+func TestSecretsOfAServerThatDidNotStartWereShown(t *testing.T) {
+	server := filepath.Join(t.TempDir(), "srv")
+	if err := os.WriteFile(server, []byte("#!/nowhere/interpreter\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"doctor", "--audit", "off"}, {"run", "--audit", "off"}} {
+		_, out, errs := typed(t, t.TempDir(), append(args, "--", server, "--api-key=HUSH", "--token", "HUSH", "https://HUSH@host/", "a b")...)
+		if said := out + errs; !strings.Contains(said, "srv --api-key=[hidden] --token [hidden] https://[hidden]@host/ ") || strings.Contains(said, "HUSH") {
+			t.Errorf("%q:\n%s", args, said)
+		}
+	}
+}
+
 // What a configuration says is run in our name, and a policy decides what runs
 // (FINDINGS M5).
 func TestAFileThatOthersCanChangeIsNotTaken(t *testing.T) {

@@ -145,7 +145,7 @@ func (pt *passthrough) asServer() error {
 func (pt *passthrough) keepServer(ctx context.Context) error {
 	err := pt.server.Run(ctx, pt)
 	if e, ok := errors.AsType[*stdio.StartError](err); ok {
-		return fail(exitServer, startHint(e), "%w", e)
+		return unstarted(e)
 	}
 	return err
 }

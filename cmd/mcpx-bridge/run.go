@@ -362,7 +362,7 @@ func (b *bridging) place() []func(context.Context) error {
 func (b *bridging) keepServer(ctx context.Context) error {
 	err := b.server.Run(ctx, fromServer{b})
 	if e, ok := errors.AsType[*stdio.StartError](err); ok {
-		return fail(exitServer, startHint(e), "%w", e)
+		return unstarted(e)
 	}
 	return err
 }
