@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os/exec"
 	"strings"
 	"sync"
@@ -138,17 +139,32 @@ func (p *program) tokenFromCommand(ctx context.Context, argv []string) (string, 
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stderr = p.stdin, p.stderr
 	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
+	var out tokenText
 	cmd.Stdout = &out
 	err := stdio.Beside(cmd)
-	text := out.Bytes()
+	if len(out) > maxTokenText {
+		return tidyToken("--token-command", out, false)
+	}
 	if ctx.Err() == context.DeadlineExceeded {
 		return "", misused("run it by hand to see what it waits for", "--token-command: %s gave no token within 30 s", argv[0])
 	}
 	if err != nil {
 		return "", misused("run it by hand to see what is wrong", "--token-command: %s: %w", argv[0], err)
 	}
-	return tidyToken("--token-command", text, false)
+	return tidyToken("--token-command", out, false)
+}
+
+// A tokenText is what a command prints, and ends the command when that is no token any
+// more.
+type tokenText []byte
+
+func (t *tokenText) Write(p []byte) (int, error) {
+	n := min(len(p), maxTokenText+1-len(*t))
+	*t = append(*t, p[:n]...)
+	if n < len(p) {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
 }
 
 // tidyToken takes white space from around a token and refuses it inside,
