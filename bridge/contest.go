@@ -127,10 +127,10 @@ func (e *Engine) unechoed(c *call) {
 	e.idleIfDone()
 }
 
-// rivals notes that somebody else claims what we do, before our claim has come
-// back. It reports false where that settles it already.
+// rivals notes that somebody else claims what we do, and may, before our claim has come
+// back. It reports false where that settles it already (seed 7500004357).
 func (e *Engine) rivals(c *call, r proposal.Run) bool {
-	if e.room.echoes || !e.contending(c) || r.By != r.Runner {
+	if e.room.echoes || !e.contending(c) || r.By != r.Runner || !c.life.MayServe(r.Runner) {
 		return false
 	}
 	if c.rival == nil || c.life.Before(r.By, c.rival.By) {

@@ -224,6 +224,19 @@ func TestAClaimHasItsTimeWhenTheFirstEchoCameMeanwhile(t *testing.T) {
 	}
 }
 
+// What is put to some alone nobody else can keep from us with a request to himself: ours had
+// come back, and was given up as lost (seed 7500004357).
+func TestAClaimOfOneWhoMayNotServeHeldUpOurs(t *testing.T) {
+	s := proposalStage(t, "mcpx/v0.1", forAll)
+	s.offersRead("p1", "", contested["one of many"].more)
+	claim := s.claim("p1")
+	s.claims("mallory", "m1", "p1")
+	s.echo(claim)
+	if s.asked() != 1 {
+		t.Errorf("%d ran; sent %q", s.asked(), s.frames)
+	}
+}
+
 // There a slow gateway has more time than one that returns nothing.
 func TestAClaimThatComesBackLateStillCounts(t *testing.T) {
 	s := proposalStage(t, "mcpx/v0.1", forAll)

@@ -170,6 +170,12 @@ func (l *Life) able() []string {
 	return nil
 }
 
+// MayServe reports whether the proposal leaves it to a participant, among others or alone.
+func (l *Life) MayServe(id string) bool {
+	able := l.able()
+	return able == nil || slices.Contains(able, id)
+}
+
 // begins is the state a proposal starts in, as far as that depends on it alone.
 func (l *Life) begins() State {
 	switch {

@@ -101,7 +101,7 @@ func (b *Book) Claimed(l *Life, r Run) []Act { return b.takes(l, claimed, r) }
 // Answered says. What is put to some alone is taken by them alone: else anybody
 // could end it with a request to somebody who will not answer.
 func (b *Book) Taken(l *Life, r Run) []Act {
-	if able := l.able(); able != nil && !slices.Contains(able, r.Runner) {
+	if !l.MayServe(r.Runner) {
 		b.begin()
 		return b.out
 	}
