@@ -205,7 +205,6 @@ func (p play) o72(*testing.T) {
 func TestOraclesOfProposalsThatAreFulfilled(t *testing.T) {
 	withProposals(t, fulfils, func(t *testing.T, p play) {
 		p.oracle(t, "O67 what must not be served is refused at once", p.o67)
-		p.oracle(t, "O73 it is served once, for all to see", p.o73)
 		p.oracle(t, "O74 it is served when somebody agrees", p.o74)
 		p.oracle(t, "O75 who withdraws it ends the question", p.o75)
 		p.oracle(t, "O76 nobody else withdraws it", p.o76)
@@ -214,6 +213,7 @@ func TestOraclesOfProposalsThatAreFulfilled(t *testing.T) {
 		p.oracle(t, "O85 others alone may come first", p.o85)
 		p.oracle(t, "O87 it ends with its ttl", p.o87)
 		p.oracle(t, "O91 a reject of somebody else may give any reason, or none", p.o91)
+		p.oracle(t, "O73 it is served once, for all to see", p.o73) // last: a gateway that returns one request of ours is to return all
 	})
 }
 
