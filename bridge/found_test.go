@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -402,7 +403,7 @@ func TestAnswersThatCountForNothingAreSummedUp(t *testing.T) {
 		if n := s.count("foreign_answer", "wrong_sender"); n == 0 || n > 250 {
 			t.Errorf("%d are on record", n)
 		}
-		s.pass(sumEvery)
+		s.pass(quota.SumEvery)
 		if !s.noted("dropped", "summed_up") {
 			t.Error("the rest is not")
 		}

@@ -7,16 +7,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 )
 
-const (
-	// sumEvery is how long refusals beyond a share are counted before their number
-	// goes on record.
-	sumEvery = 10 * time.Second
-
-	// refusedArgs is how many bytes of the arguments of a denied call go on record;
-	// of longer ones only how many they were. What ran, or was asked about, has more
-	// room (argsMax).
-	refusedArgs = 512
-)
+// refusedArgs is how many bytes of the arguments of a denied call go on record;
+// of longer ones only how many they were. What ran, or was asked about, has more
+// room (argsMax).
+const refusedArgs = 512
 
 // recordLimits: at some 400 bytes each, one participant comes to 70 MB a day at the
 // most, and all together come to five times that, however many names they have.
@@ -35,7 +29,7 @@ func (e *Engine) chargeRecord(from string) (listed bool) {
 	}
 	if !e.summing {
 		e.summing = true
-		e.alarms.set(e.now.Add(sumEvery), e.sumUp)
+		e.alarms.set(e.now.Add(quota.SumEvery), e.sumUp)
 	}
 	return false
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -28,7 +29,7 @@ func TestAFloodOfProposalsIsSummedUpInTheRecord(t *testing.T) {
 			for i := range flood {
 				propose(s, fmt.Sprint("p", i))
 			}
-			s.pass(sumEvery + time.Second)
+			s.pass(quota.SumEvery + time.Second)
 			mallorys, counted := 0, 0
 			for i := range s.notes {
 				if r := &s.notes[i]; r.From == "mallory" && r.forAudit() != nil {
@@ -75,7 +76,7 @@ func TestInventedNamesFilledTheRecord(t *testing.T) {
 				count()
 			}
 		}
-		s.pass(sumEvery + time.Second)
+		s.pass(quota.SumEvery + time.Second)
 		count()
 		if most := recordLimits.AllBurst + recordLimits.Sums + 1; written > most || written+counted < names {
 			t.Errorf("%s: %d names, one dropped frame each: %d records, and %d are counted", protocol, names, written, counted)

@@ -33,13 +33,13 @@ func TestASlowClientLostWhatItsServerWroteLast(t *testing.T) {
 	for name, stop := range map[string]bool{"the server ends": false, "told to stop": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, want := unread(t, func(o *Options) { o.Host.LastWords = 4 * time.Second })
+			c, want := unread(t, func(o *Options) { o.Host.LastWords = 10 * time.Second })
 			if stop {
 				c.stop()
 			}
 			var got []byte
-			for piece := make([]byte, 256<<10); ; {
-				time.Sleep(400 * time.Millisecond) // at a pace that takes longer than that in all
+			for piece := make([]byte, 96<<10); ; {
+				time.Sleep(400 * time.Millisecond) // the client is slow: it takes longer than that in all, and far less for each piece
 				n, err := io.ReadFull(c.out, piece)
 				if got = append(got, piece[:n]...); err != nil {
 					break

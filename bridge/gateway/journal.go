@@ -12,13 +12,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 )
 
-// What others can make a gateway log: who joins again and again must not fill the disk. Each
-// of them has a share of the log, and all together have one; what is beyond is a detail
-// (debug), and counted, and the count is what is logged.
-var logLimits = quota.Limits{Burst: 60, Again: 10 * time.Second, AllBurst: 1000, AllAgain: 500 * time.Millisecond, Names: 1024, Sums: 16}
-
-// sumEvery is how long lines are counted before their number is logged.
-const sumEvery = 10 * time.Second
+// What others can make a gateway log has its bounds: who joins again and again must not
+// fill the disk. What is beyond is a detail (debug), and counted, and the count is what is
+// logged.
 
 // A source is who causes a line: a participant in a topic, or for who has no seat an address.
 type source struct{ topic, id, address string }
@@ -60,7 +56,7 @@ type journal struct {
 
 func (j *journal) open(to *slog.Logger) {
 	j.to = to
-	j.shares = quota.Shares[source]{Limits: logLimits, Others: others, Keep: source.clone, Compare: source.compare}
+	j.shares = quota.Shares[source]{Limits: quota.Log, Others: others, Keep: source.clone, Compare: source.compare}
 }
 
 // say logs a line that others cause.
@@ -80,7 +76,7 @@ func (j *journal) listed(level slog.Level, by source) bool {
 		return true
 	}
 	if j.sums == nil {
-		j.sums = time.AfterFunc(sumEvery, j.sumUp)
+		j.sums = time.AfterFunc(quota.SumEvery, j.sumUp)
 	}
 	return false
 }

@@ -12,12 +12,8 @@ import (
 )
 
 // What the others in a topic can have us write by coming, going and changing what they
-// offer: as at our gateway, each has a share and all together have one. What is beyond is
-// counted, and the count is written, with how it stands by then.
-var guestLimits = quota.Limits{Burst: 60, Again: 10 * time.Second, AllBurst: 1000, AllAgain: 500 * time.Millisecond, Names: 1024, Sums: 16}
-
-// guestsEvery is how long lines are counted before their number is written.
-const guestsEvery = 10 * time.Second
+// offer has the bounds of a log. What is beyond is counted, and the count is written, with
+// how it stands by then.
 
 // guests are the shares, guarded by the lock of the events.
 type guests struct {
@@ -31,18 +27,18 @@ type guests struct {
 func (e *events) listsLocked(id, state string) bool {
 	g := &e.guests
 	if g.shares.Limits == (quota.Limits{}) {
-		g.shares = quota.Shares[string]{Limits: guestLimits, Keep: strings.Clone, Compare: strings.Compare}
+		g.shares = quota.Shares[string]{Limits: quota.Log, Keep: strings.Clone, Compare: strings.Compare}
 		g.states = map[string]string{}
 	}
 	if g.shares.Take(time.Now(), id, 0) {
 		delete(g.states, id)
 		return true
 	}
-	if _, known := g.states[id]; state != "" && (known || len(g.states) < guestLimits.Names) {
+	if _, known := g.states[id]; state != "" && (known || len(g.states) < quota.Log.Names) {
 		g.states[strings.Clone(id)] = state
 	}
 	if g.sums == nil {
-		g.sums = time.AfterFunc(guestsEvery, func() {
+		g.sums = time.AfterFunc(quota.SumEvery, func() {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.sumUpLocked()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	realgateway "github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -63,7 +64,7 @@ func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
 			n, _ := strconv.Atoi(s[1])
 			told += n
 		}
-		if listed > 2*guestLimits.Burst { // one more each ten seconds, however long that takes here
+		if listed > 2*quota.Log.Burst { // one more each ten seconds, however long that takes here
 			t.Errorf("%q: %d lines about one who comes and goes", flags, listed)
 		}
 		if len(sums) == 0 || !strings.Contains(sums[len(sums)-1][0], "left") || told != 600 {
@@ -93,14 +94,14 @@ func TestManyNamesAndNotesFillNoLogOfEvents(t *testing.T) {
 				e.emit(&bridge.Record{Event: "peer", ID: id, State: "joined"})
 				e.note("rover", "rover has changed")
 			}
-			time.Sleep(guestsEvery + time.Second)
+			time.Sleep(quota.SumEvery + time.Second)
 			e.begin(map[string]string{"event": "ready"}, "it is ready")
 			e.close()
 			lines := strings.Count(said.String(), "\n")
-			if lines > guestLimits.AllBurst+2*guestLimits.Burst {
+			if lines > quota.Log.AllBurst+2*quota.Log.Burst {
 				t.Errorf("%d lines", lines)
 			}
-			if n := strings.Count(said.String(), "rover has changed"); n != guestLimits.Burst {
+			if n := strings.Count(said.String(), "rover has changed"); n != quota.Log.Burst {
 				t.Errorf("%d notes", n)
 			}
 			if json && !strings.HasPrefix(strings.ReplaceAll(said.String(), "mcpx-bridge: rover has changed\n", ""), `{"event":"ready"}`) {

@@ -23,16 +23,17 @@ import (
 //
 // It is the handler of its server and hands on what concerns the topic.
 type passthrough struct {
-	p      *program
-	target target
-	server *stdio.Server
-	events *events
-	mark   string     // begins the ids of all our requests
-	exit   stdio.Exit // how the server ended; set before its Run returns
-	turns  int        // how many places there were
-	alone  bool       // there is no directory for what being in the topic takes
-	since  time.Time  // when our id was first found to be another's; zero if it is not
-	seal   string     // begins the ids of what we ask the client; "" if its calls are not judged
+	p       *program
+	target  target
+	program programFile // of the server, as it was before that was started
+	server  *stdio.Server
+	events  *events
+	mark    string     // begins the ids of all our requests
+	exit    stdio.Exit // how the server ended; set before its Run returns
+	turns   int        // how many places there were
+	alone   bool       // there is no directory for what being in the topic takes
+	since   time.Time  // when our id was first found to be another's; zero if it is not
+	seal    string     // begins the ids of what we ask the client; "" if its calls are not judged
 
 	launched chan struct{} // closed when the server is there
 	pid      int64         // then
@@ -59,7 +60,7 @@ func (p *program) passThrough(ctx context.Context, t target) error {
 	if f, ok := errors.AsType[*failure](err); checked == nil || ok && f.Exit == exitMisused && !alone {
 		return err // else it is trouble with the topic, of which the client shall hear nothing
 	}
-	pt := &passthrough{p: p, target: t, mark: newMark(), events: p.newEvents(p.stdout), launched: make(chan struct{})}
+	pt := &passthrough{p: p, target: t, program: checked.program, mark: newMark(), events: p.newEvents(p.stdout), launched: make(chan struct{})}
 	defer pt.events.close()
 	if p.s.GateHost {
 		pt.seal = "mcpx-" + rand.Text() + "-"
@@ -216,7 +217,7 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 		return err
 	}
 	pt.turns++
-	b.server, b.events, b.door.waits = pt.server, pt.events, true
+	b.server, b.events, b.door.waits, b.program = pt.server, pt.events, true, pt.program
 	b.door.yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
 	b.pid.Store(pt.pid)
 	b.opt.Engine.Hosted, b.opt.Engine.Mark = true, pt.mark+strconv.Itoa(pt.turns)+"k"

@@ -22,9 +22,6 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 	if err := b.takeGrants(); err != nil {
 		return err
 	}
-	if !b.target.attached() {
-		b.program = findProgram(b.target.argv[0], b.launch.Dir)
-	}
 	b.opt.Told, b.opt.Remember = b.attendance.told, b.attendance.remember
 	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.about(), b.auditChanged); err != nil {
 		return err

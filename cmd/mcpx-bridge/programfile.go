@@ -139,7 +139,7 @@ func (b *bridging) recordProgram(ctx context.Context) {
 	if rec.SHA256 = sum; err != nil {
 		rec.Reason = err.Error()
 	}
-	if rec.SHA256 == rec.Reason || b.audit.Append(bytes.TrimSpace(jsonLine(rec))) != nil {
+	if rec.SHA256 == "" && rec.Reason == "" || b.audit.Append(bytes.TrimSpace(jsonLine(rec))) != nil {
 		return
 	}
 	done := make(chan error, 1)

@@ -272,6 +272,9 @@ func (p *program) bareBridging(t target) (*bridging, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !t.attached() {
+		b.program = findProgram(t.argv[0], cmp.Or(dir, p.s.Cwd))
+	}
 	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: cmp.Or(dir, p.s.Cwd), Env: env, StartTimeout: p.s.StartTimeout,
 		Version: version(), Log: p.log, Trace: trace, Sweep: p.alone}
 	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))

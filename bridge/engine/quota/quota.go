@@ -21,6 +21,13 @@ type Limits struct {
 	Sums     int // who are named when sums are drawn
 }
 
+// Log is for lines that others cause in a log which people read: who comes and goes again
+// and again must not fill the disk.
+var Log = Limits{Burst: 60, Again: 10 * time.Second, AllBurst: 1000, AllAgain: 500 * time.Millisecond, Names: 1024, Sums: 16}
+
+// SumEvery is how long entries beyond the shares are counted before their number is written.
+const SumEvery = 10 * time.Second
+
 // Shares are those of all who are known by a K. They are used by one goroutine at a
 // time; the times they are given must not run backwards.
 type Shares[K comparable] struct {
