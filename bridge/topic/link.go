@@ -92,7 +92,7 @@ type link struct {
 
 	mu     sync.Mutex
 	cause  error       // what broke the link on our side
-	hangup *time.Timer // set by the first Close
+	hangup *time.Timer // set by the first Close, or when the link breaks
 }
 
 // newLink corks a connection whose handshake is done.
@@ -107,14 +107,29 @@ func newLink(ws *websocket.Conn, c *cork) *link {
 	return l
 }
 
-// broken ends the link because the gateway takes nothing any more.
+// broken ends the link because the gateway takes nothing any more. If it has gone,
+// what it said before is still read: its close says why.
 func (l *link) broken(err error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.cause == nil {
 		l.cause = fmt.Errorf("write to the gateway: %w", err)
 	}
-	l.mu.Unlock()
-	l.cork.Conn.Close()
+	if errors.Is(err, outbox.ErrStuck) {
+		l.cork.Conn.Close()
+		return
+	}
+	l.hangUp()
+}
+
+// hangUp cuts the connection when closeWait has passed. It returns false if it
+// had been called before. Call it with mu held.
+func (l *link) hangUp() bool {
+	if l.hangup != nil {
+		return false
+	}
+	l.hangup = time.AfterFunc(closeWait, func() { l.cork.Conn.Close() })
+	return true
 }
 
 func (l *link) Idle(f func()) { l.cork.idle = f }
@@ -181,14 +196,17 @@ func (l *link) gather(r io.Reader) ([]byte, error) {
 	}
 }
 
-// why names the end of a link: what broke it here, else what the gateway said.
+// why names the end of a link: what the gateway said of it, else what broke it
+// here, else how reading ended.
 func (l *link) why(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cause != nil {
+	c, closed := errors.AsType[*websocket.CloseError](err)
+	said := closed && c.Code != websocket.CloseAbnormalClosure // that one stands for no close at all
+	switch {
+	case l.cause != nil && !said:
 		return l.cause
-	}
-	if c, ok := errors.AsType[*websocket.CloseError](err); ok {
+	case closed:
 		return &wire.CloseError{Code: c.Code, Reason: c.Text}
 	}
 	return fmt.Errorf("read from the gateway: %w", err)
@@ -199,12 +217,9 @@ func (l *link) Close(code int, reason string) error {
 		return l.release()
 	}
 	l.mu.Lock()
-	said := l.hangup != nil
-	if !said {
-		l.hangup = time.AfterFunc(closeWait, func() { l.cork.Conn.Close() })
-	}
+	first := l.hangUp()
 	l.mu.Unlock()
-	if said {
+	if !first {
 		return nil
 	}
 	err := l.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, clip(reason, 123)), time.Now().Add(writeDeadline))

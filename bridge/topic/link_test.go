@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
@@ -361,4 +363,30 @@ func TestDialHook(t *testing.T) {
 		s.want("taken mew/v0.4 fs")
 		s.quiet(time.Hour)
 	})
+}
+
+// TestTheLastWordSurvivesABrokenWrite: a gateway says why it ends and goes, and we
+// learn first that it takes nothing any more. What it said counts all the same: here
+// that the next dial needs a fresh token.
+func TestTheLastWordSurvivesABrokenWrite(t *testing.T) {
+	g := &script{play: func(_ int, p *player) {
+		p.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4401, "expired"), time.Time{})
+	}}
+	conn, err := Dial(t.Context(), Options{URL: g.real(t), Topic: "t1", ID: "fs"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(1000, "") })
+	l := conn.(*link)
+	for broken := false; !broken; runtime.Gosched() {
+		conn.Put([]byte("x"))
+		conn.Flush()
+		l.mu.Lock()
+		broken = l.cause != nil
+		l.mu.Unlock()
+	}
+	_, err = conn.Read()
+	if c, ok := errors.AsType[*wire.CloseError](err); !ok || c.Code != 4401 {
+		t.Errorf("the link ended with %v, want what the gateway said", err)
+	}
 }
