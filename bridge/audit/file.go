@@ -62,13 +62,23 @@ func (d *disk) Sync() error {
 	if err != nil {
 		return err
 	}
-	if err := d.File.Sync(); err != nil {
+	if info.Size()-d.synced >= asideLeast {
+		err = private.SyncAside(d.File)
+	} else {
+		err = d.File.Sync()
+	}
+	if err != nil {
 		return err
 	}
 	d.free()
 	d.synced = info.Size()
 	return nil
 }
+
+// asideLeast is from how many bytes on a sync is done aside. Of less, it is sooner over if
+// nobody else uses the processor meanwhile: with one caller at a time their worst
+// percentile is a fifth better so, with 64 a third worse.
+const asideLeast = 2 << 20
 
 // freeLeast is from how many bytes on it is worth a word to the kernel.
 const freeLeast = 256 << 10

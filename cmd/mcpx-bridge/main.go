@@ -45,16 +45,16 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
 }
 
-// collectLess has garbage collected when the heap has grown sixfold instead of
+// collectLess has garbage collected when the heap has grown eightfold instead of
 // twofold. What lives is a few megabytes and what is thrown away are frames, so
 // the default collects many times a second under load, and the calls that are
 // under way then pay for it with the worst of their latencies. It costs some
-// 20 MiB after a busy hour. From 256 MiB on it is collected as often as it takes to
+// 30 MiB after a busy hour. From 256 MiB on it is collected as often as it takes to
 // stay there, if that is possible (RELIABILITY section 3). GOGC and GOMEMLIMIT in
 // the environment say otherwise.
 func collectLess() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(500)
+		debug.SetGCPercent(700)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(256 << 20)
