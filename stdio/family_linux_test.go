@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
@@ -145,5 +147,21 @@ func TestAProcessIsReadWhateverItsNameIs(t *testing.T) {
 	}
 	if got := fmt.Sprint(descendants([]relative{{pid: 1}, {pid: 2, parent: 1}, {pid: 3, parent: 2, ended: true}, {pid: 4, parent: 3}, {pid: 5}}, []relative{{pid: 2}})); got != fmt.Sprint([]relative{{pid: 2, parent: 1}, {pid: 4, parent: 3}}) {
 		t.Errorf("the family is %s", got)
+	}
+}
+
+// TestWhoWaitsForTheServersEndKeepsNobodyFromRunning: a thread that is in waitid(2) has the
+// right to run Go code until the runtime takes it away.
+func TestWhoWaitsForTheServersEndKeepsNobodyFromRunning(t *testing.T) {
+	_, pids := family(t, stdiotest.Script{})
+	threads, _ := filepath.Glob("/proc/self/task/*/syscall")
+	if len(threads) == 0 {
+		t.Skip("the system does not say where a thread is")
+	}
+	for _, path := range threads {
+		in, err := os.ReadFile(path)
+		if err == nil && strings.HasPrefix(string(in), fmt.Sprintf("%d %#x %#x ", unix.SYS_WAITID, unix.P_PID, pids[0])) {
+			t.Errorf("a thread waits for the server's end: %s", in)
+		}
 	}
 }
