@@ -12,8 +12,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
-
-	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 )
 
 // An env is everything a command may touch of the world around it.
@@ -63,13 +61,9 @@ func collectLess() {
 
 // startIsOver gives back to the system, once, what only the start needed: some
 // two megabytes that libraries prepare themselves with, more where a policy is
-// compiled or a log read back, and the pages of the program itself, some of which
-// the first caller brings back. A bridge that nobody calls collects no garbage by
+// compiled or a log read back. A bridge that nobody calls collects no garbage by
 // itself. It takes some milliseconds.
-func startIsOver() {
-	debug.FreeOSMemory()
-	unmapProgram()
-}
+func startIsOver() { debug.FreeOSMemory() }
 
 // wakeFewer has our code run on fewer threads at a time than there are cores. What
 // a bridge does for a call it does in a row, under one lock; each further thread
@@ -77,12 +71,12 @@ func startIsOver() {
 // core from the server and the callers. A gateway may serve many. GOMAXPROCS in
 // the environment says otherwise.
 func wakeFewer(args []string) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return
+	}
 	n := 1
-	switch {
-	case os.Getenv("GOMAXPROCS") != "":
-		n = threads.Before
-	case len(args) > 0 && args[0] == "gateway":
-		n = max(1, threads.Before/2)
+	if len(args) > 0 && args[0] == "gateway" {
+		n = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	runtime.GOMAXPROCS(n)
 }

@@ -5,14 +5,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
-	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
@@ -20,7 +18,6 @@ import (
 // The scripts run the program itself, as a process of its own, and a server
 // that does what its one argument, a stdiotest.Script in JSON, says.
 func TestMain(m *testing.M) {
-	runtime.GOMAXPROCS(threads.Before)
 	stdiotest.Main()
 	testscript.Main(leakless{m}, map[string]func(){"mcpx-bridge": main, "server": playServer, "journal": playJournal, "tinydisk": playTinyDisk})
 }

@@ -120,7 +120,7 @@ func takePairs(ctx context.Context, cs []*contender, at cell, turns turns) ([]ro
 // startPairs times how long a hosting bridge of each takes to serve, and how much
 // memory it holds a second later.
 func (r *report) startPairs(ctx context.Context, stages [2]*stage.Stage) error {
-	var took, idle [2][]float64
+	var took, private, resident [2][]float64
 	for round := range max(r.plan.pairs.rounds/3, 1) {
 		var up [2]*stage.Process
 		for i := range stages {
@@ -140,7 +140,8 @@ func (r *report) startPairs(ctx context.Context, stages [2]*stage.Stage) error {
 			took[i], up[i] = append(took[i], float64(time.Since(began))), p
 			p.Ignore()
 			time.Sleep(time.Second) // what a start leaves behind is cleared away by then
-			idle[i] = append(idle[i], float64(resident([]*stage.Process{p})))
+			held := memoryOf(p)
+			private[i], resident[i] = append(private[i], float64(held.private)), append(resident[i], float64(held.resident))
 		}
 		if err := errors.Join(up[0].Stop(), up[1].Stop()); err != nil {
 			return err
@@ -148,8 +149,9 @@ func (r *report) startPairs(ctx context.Context, stages [2]*stage.Stage) error {
 	}
 	fmt.Fprintf(r.out, "\n%-32s %12s %12s %12s\n", "hosting", "new", "old", "new : old")
 	r.pair("start to ready", micros, took[0], took[1], false)
-	if idle[0][0] > 0 { // where the system says so
-		r.pair("resident, nobody connected", mibs, idle[0], idle[1], false)
+	if private[0][0] > 0 { // where the system says so
+		r.pair("private, nobody connected", mibs, private[0], private[1], false)
+		r.show("resident, nobody connected", mibs, resident[0], resident[1])
 	}
 	return nil
 }
@@ -158,8 +160,9 @@ func (r *report) startPairs(ctx context.Context, stages [2]*stage.Stage) error {
 func (r *report) idlePairs(cs []*contender) {
 	time.Sleep(time.Second) // what the connecting leaves behind is cleared away by then
 	for i := 0; i+1 < len(cs); i += 2 {
-		if now := resident(cs[i].parts); now > 0 {
-			r.pair("resident, "+cs[i].name+" and a caller", mibs, []float64{float64(now)}, []float64{float64(resident(cs[i+1].parts))}, false)
+		if now, was := memoryOf(cs[i].parts...), memoryOf(cs[i+1].parts...); now.private > 0 {
+			r.pair("private, "+cs[i].name+" and a caller", mibs, []float64{float64(now.private)}, []float64{float64(was.private)}, false)
+			r.show("resident, "+cs[i].name+" and a caller", mibs, []float64{float64(now.resident)}, []float64{float64(was.resident)})
 		}
 	}
 }
@@ -173,6 +176,7 @@ old      %s
 
 Figures are medians over the rounds; new : old is the median of the ratios within a round, and behind it are its quartiles.
 Work is what all parts have had of a processor for each call: it hangs least on what else the machine does.
+Private memory is pages of no file (Anonymous and Swap of smaps_rollup), which is what a process costs; resident has those of program files too, which cost nobody anything.
 `, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.plan.pairs.rounds, r.plan.pairs.ms, against)
 }
 
@@ -192,6 +196,15 @@ func (r *report) pairCell(at cell, rounds []round) {
 
 // pair prints a line and keeps its goal.
 func (r *report) pair(what string, show func(float64) string, now, was []float64, most bool) {
+	g := goal{what: "new : old, " + what, got: r.show(what, show, now, was), want: mostWorse}
+	if most {
+		g.want, g.least = 0.97, true
+	}
+	r.goals = append(r.goals, g)
+}
+
+// show prints a line and returns the ratio.
+func (r *report) show(what string, show func(float64) string, now, was []float64) float64 {
 	ratios := make([]float64, len(now))
 	for i := range now {
 		ratios[i] = now[i] / was[i]
@@ -203,9 +216,5 @@ func (r *report) pair(what string, show func(float64) string, now, was []float64
 		short = what[strings.LastIndex(what, " ")+1:]
 	}
 	fmt.Fprintf(r.out, "  %-30s %12s %12s %12.3f  (%.3f to %.3f)\n", short, show(median(slices.Clone(now))), show(median(slices.Clone(was))), held, ratios[n/4], ratios[(3*n-1)/4])
-	g := goal{what: "new : old, " + what, got: held, want: mostWorse}
-	if most {
-		g.want, g.least = 0.97, true
-	}
-	r.goals = append(r.goals, g)
+	return held
 }

@@ -45,7 +45,7 @@ type contender struct {
 	parts []*stage.Process // between caller and server
 	load  *stage.Process
 
-	idle, used int64 // resident bytes of the parts, with a caller connected: a second after the start, and after the warm-up
+	idle, used memory // of the parts, with a caller connected: a second after the start, and after the warm-up
 }
 
 // contend starts all contenders. They stay up together; only one at a time
@@ -61,7 +61,7 @@ func contend(s *stage.Stage) ([]*contender, error) {
 	}
 	time.Sleep(time.Second) // what a start leaves behind is cleared away by then
 	for _, c := range cs {
-		c.idle = resident(c.parts)
+		c.idle = memoryOf(c.parts...)
 	}
 	return cs, nil
 }
@@ -109,7 +109,7 @@ func tell(load *stage.Process, order, result any) error {
 
 func (c *contender) warmUp(calls int) error {
 	_, err := c.turn(order{Size: 1 << 10, InFlight: 16, Calls: calls})
-	c.used = resident(c.parts)
+	c.used = memoryOf(c.parts...)
 	return err
 }
 

@@ -5,8 +5,8 @@
 //
 // Every part is a process of its own, on loopback. The contenders take turns
 // in short rounds, so that a noisy machine disturbs all of them alike, and a
-// ratio is the median of the ratios within each round. Memory is what the
-// system calls resident, of the parts between caller and server.
+// ratio is the median of the ratios within each round. Memory is what the parts
+// between caller and server have for themselves, beside what is resident.
 //
 // Beside that: run --stdio on a client's way to its own server, what one says to
 // a topic of a hundred, approvals, proposals, the inputs that take longest to judge,
