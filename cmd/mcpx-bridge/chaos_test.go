@@ -35,9 +35,9 @@ import (
 // and no call has two answers, or ran twice.
 func TestNoCallIsLostOrDoubledWhateverBreaks(t *testing.T) {
 	calls := 10_000
-	faults := []fault{kill, sever, kill, sever, kill | sever, sever, kill}
+	faults := []strike{kill, sever, kill, sever, kill | sever, sever, kill}
 	if testing.Short() {
-		calls, faults = 2000, []fault{kill, sever, kill | sever}
+		calls, faults = 2000, []strike{kill, sever, kill | sever}
 	}
 	before := snapshot(t)
 	c := newChaos(t, calls)
@@ -52,11 +52,11 @@ func TestNoCallIsLostOrDoubledWhateverBreaks(t *testing.T) {
 	before.compare(t)
 }
 
-type fault uint8
+type strike uint8
 
 const (
-	kill  fault = 1 << iota // the server, with SIGKILL
-	sever                   // the link to the gateway
+	kill  strike = 1 << iota // the server, with SIGKILL
+	sever                    // the link to the gateway
 )
 
 // A chaos is one run: the parts, and what is known of each call.
@@ -256,7 +256,7 @@ func (c *chaos) awaitDone(n int) {
 }
 
 // strike breaks something and waits until it has mended itself.
-func (c *chaos) strike(f fault) {
+func (c *chaos) strike(f strike) {
 	c.t.Helper()
 	from := c.side.events.mark()
 	if f&kill != 0 {

@@ -372,7 +372,7 @@ func (p *program) clientFailure(err error) error {
 			p.print([]byte(visibleLines(string(e.Diff))))
 		}
 		return fail(exitFailed, e.Less, "%w", err).
-			also("--force brings back the whole file as it was before, without all that was written since, and keeps aside what is there now")
+			Also("--force brings back the whole file as it was before, without all that was written since, and keeps aside what is there now")
 	}
 	if e, ok := errors.AsType[*install.Error](err); ok {
 		return fail(exitFailed, e.Hint, "%w", err)

@@ -40,7 +40,7 @@ func (p *program) settle(cmd *cobra.Command) error {
 	}
 	for _, f := range p.given {
 		if why := saysNothing(f); why != "" {
-			return misused(emptyHint, "--%s %s", f.Name, why).also(flagHint(f))
+			return misused(emptyHint, "--%s %s", f.Name, why).Also(flagHint(f))
 		}
 	}
 	if p.s.Config == "" {

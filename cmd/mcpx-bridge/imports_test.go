@@ -26,6 +26,7 @@ var may = map[string]string{
 	"stdio/outbox":            "",
 	"bridge/private":          "",
 	"bridge/timetable":        "",
+	"bridge/fault":            "",
 	"bridge/text":             "",
 	"bridge/audit":            "bridge/private",
 	"bridge/private/powercut": "bridge/private",

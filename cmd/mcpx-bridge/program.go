@@ -191,7 +191,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 			args = args[:max(cmd.ArgsLenAtDash(), 0)]
 		}
 		if i := slices.Index(args, ""); i >= 0 {
-			return misused(emptyHint, "%s: argument %d is empty", commandName(cmd), i+1).also("usage: " + cmd.UseLine())
+			return misused(emptyHint, "%s: argument %d is empty", commandName(cmd), i+1).Also("usage: " + cmd.UseLine())
 		}
 		return nil
 	}

@@ -177,7 +177,7 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil, fail(exitFailed, c.absentees(), "nobody here says what arguments %q takes", name).
-			also(`give them as JSON: '{"key":"value"}'`)
+			Also(`give them as JSON: '{"key":"value"}'`)
 	}
 	return given.withTypes(schemaTypes(c.tools[i].InputSchema))
 }

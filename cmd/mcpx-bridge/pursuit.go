@@ -147,7 +147,7 @@ func (w *pursuit) takeBack(reason string) {
 func (w *pursuit) longer(flag, format string) *failure {
 	f := fail(exitNoAnswer, flag+" gives it longer", format, w.tool)
 	if w.to == "" && len(w.offer.Preferred) == 0 {
-		return f.also("a bridge leaves alone what names nobody, unless its owner says otherwise: mcpx-bridge propose PEER " + w.tool)
+		return f.Also("a bridge leaves alone what names nobody, unless its owner says otherwise: mcpx-bridge propose PEER " + w.tool)
 	}
 	return f
 }

@@ -168,7 +168,7 @@ func policyError(err error) error {
 	case errors.Is(err, private.ErrForeign):
 		hint = "who can change it decides what runs: give it to the user that runs the bridge (chown), or copy it to a folder of that user"
 	}
-	return misused(hint, "policy: %w", err).also(more)
+	return misused(hint, "policy: %w", err).Also(more)
 }
 
 // watch reads the file again when it was saved, and when it is told to, until

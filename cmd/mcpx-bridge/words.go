@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -20,48 +21,24 @@ import (
 // Exit codes (DESIGN 9).
 const (
 	exitDone     = 0
-	exitFailed   = 1
-	exitMisused  = 2
-	exitServer   = 3 // the server could not be started or kept up
-	exitGateway  = 4 // the gateway refused us
-	exitAudit    = 5 // the audit log cannot be written
-	exitVerify   = 6 // the audit log is not whole
-	exitID       = 7 // someone else uses our id
-	exitRefused  = 8 // a call was refused or rejected
-	exitNoAnswer = 9 // a call expired, or nobody answered
+	exitFailed   = fault.Failed
+	exitMisused  = fault.Misused
+	exitServer   = fault.Server
+	exitGateway  = fault.Gateway
+	exitAudit    = fault.Audit
+	exitVerify   = fault.Verify
+	exitID       = fault.ID
+	exitRefused  = fault.Refused
+	exitNoAnswer = fault.NoAnswer
 )
 
 // A failure is an error that knows how the program ends and what a person can
 // do about it.
-type failure struct {
-	Exit int
-	Hint []string
-	Err  error // nil: all has been said already
-}
+type failure = fault.Error
 
-func (f *failure) Error() string {
-	if f.Err == nil {
-		return fmt.Sprintf("exit code %d", f.Exit)
-	}
-	return f.Err.Error()
-}
-
-func (f *failure) Unwrap() error { return f.Err }
-
-// fail ends a command with an exit code and a sentence; hint may be empty. It is one hint
-// whatever stands in it: names that others chose do, and a line break in one of them
-// begins no other.
+// fail ends a command with an exit code and a sentence; hint may be empty.
 func fail(exit int, hint, format string, args ...any) *failure {
-	f := &failure{Exit: exit, Err: fmt.Errorf(format, args...)}
-	return f.also(hint)
-}
-
-// also adds one hint behind the others; it may be empty.
-func (f *failure) also(hint string) *failure {
-	if hint != "" {
-		f.Hint = append(f.Hint, hint)
-	}
-	return f
+	return fault.New(exit, hint, format, args...)
 }
 
 // misused is a [failure] that the command line, the environment or the

@@ -36,7 +36,7 @@ func TestComplaints(t *testing.T) {
 		{nil, 0, ""},
 		{errors.New("plain"), 1, "mcpx-bridge: plain\n"},
 		{misused("do this\nor that", "wrong %d", 1), 2, "mcpx-bridge: wrong 1\nmcpx-bridge: hint: do this\\u{a}or that\n"}, // what others named begins no hint
-		{misused("do this", "wrong %d", 1).also("or that"), 2, "mcpx-bridge: wrong 1\nmcpx-bridge: hint: do this\nmcpx-bridge: hint: or that\n"},
+		{misused("do this", "wrong %d", 1).Also("or that"), 2, "mcpx-bridge: wrong 1\nmcpx-bridge: hint: do this\nmcpx-bridge: hint: or that\n"},
 		{fmt.Errorf("around: %w", fail(exitServer, "h", "inner")), 3, "mcpx-bridge: around: inner\nmcpx-bridge: hint: h\n"},
 		{&failure{Exit: exitFailed}, 1, ""},
 		{errors.New("two\nlines"), 1, "mcpx-bridge: two\\u{a}lines\n"},
