@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
-// A block is one runnable block of README.md.
+// A block is one runnable block of a page.
 type block struct {
 	script string
 	says   []string // lines of the text block right after it: what the reader is promised
@@ -20,24 +22,26 @@ type block struct {
 
 var fence = regexp.MustCompile("(?ms)^```sh runnable\n(.*?)^```\n(?:```text\n(.*?)^```\n)?")
 
-func blocks(t *testing.T) []block {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+func blocks(text string) []block {
 	var all []block
-	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
 		b := block{script: m[1]}
 		for line := range strings.Lines(m[2]) {
 			b.says = append(b.says, strings.TrimSpace(line))
 		}
 		all = append(all, b)
 	}
-	if len(all) == 0 {
-		t.Fatal("README.md has no runnable block")
-	}
 	return all
+}
+
+// pages are what a reader is told: README.md first, then those of docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	return append([]string{"../README.md"}, docs...)
 }
 
 // pause is what passes between two blocks while a reader reads: a bridge that
@@ -54,9 +58,10 @@ func (b block) pause() string {
 	return fmt.Sprintf(until, `bin/mcpx-bridge approvals list --json | grep -q digest`)
 }
 
-// TestReadme runs the runnable blocks of README.md as a reader would, one
-// after the other in one shell, in a copy of the module.
-func TestReadme(t *testing.T) {
+// TestPages runs the runnable blocks of each page as a reader would, one after the other
+// in one shell, in a copy of the module, where the README's first block has built the
+// programs.
+func TestPages(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the blocks are for a POSIX shell")
 	}
@@ -66,7 +71,28 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := blocks(t)
+	ran := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := blocks(string(text))
+		if n := strings.Count(string(text), "```sh runnable"); n != len(all) {
+			t.Errorf("%s: %d of %d runnable blocks can be read", page, len(all), n)
+		}
+		if len(all) > 0 {
+			ran++
+			t.Run(filepath.Base(page), func(t *testing.T) { play(t, dir, all) })
+		}
+	}
+	if ran < 7 {
+		t.Errorf("%d pages have runnable blocks", ran)
+	}
+}
+
+// play runs the blocks of one page.
+func play(t *testing.T, dir string, all []block) {
 	script := []string{"set -eu", "trap 'kill ${!:-} ${bridge:-} 2>/dev/null || true; wait' EXIT"}
 	for _, b := range all {
 		script = append(script, "echo '=== block'", b.script, b.pause())
@@ -79,6 +105,61 @@ func TestReadme(t *testing.T) {
 	for i, b := range all {
 		checkOrder(t, parts[i], b.says)
 	}
+}
+
+// TestLinesOfPagesAreShort: who reads the source of a page reads no line that wraps, and
+// no difference of one is a paragraph.
+func TestLinesOfPagesAreShort(t *testing.T) {
+	const most = 140
+	for _, page := range append(pages(t), "../SECURITY.md", "bench/BENCH.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			if n++; utf8.RuneCountInString(line) > most+1 {
+				t.Errorf("%s:%d has more than %d characters", page, n, most)
+			}
+		}
+	}
+	if info, err := os.Stat("../README.md"); err != nil || info.Size() > 10<<10 {
+		t.Errorf("README.md has more than 10 KiB: %v", err)
+	}
+}
+
+// TestLinksOfPagesLeadSomewhere: to a file that is there, and a heading that it has.
+func TestLinksOfPagesLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
+	for _, page := range append(pages(t), "../SECURITY.md", "../CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			to := page
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(page), m[1])
+			}
+			there, err := os.ReadFile(to)
+			if err != nil || m[2] != "" && !slices.Contains(anchors(string(there)), m[2]) {
+				t.Errorf("%s: %s leads nowhere", page, m[0])
+			}
+		}
+	}
+}
+
+// anchors are the headings of a page as links name them.
+func anchors(text string) []string {
+	var all []string
+	drop := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for line := range strings.Lines(text) {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && line[0] == '#' {
+			title = drop.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+			all = append(all, "#"+strings.ReplaceAll(title, " ", "-"))
+		}
+	}
+	return all
 }
 
 func shell(t *testing.T, dir, script string) string {
@@ -97,21 +178,20 @@ func shell(t *testing.T, dir, script string) string {
 	return out.String()
 }
 
-// checkOrder finds every promised line in the output, in order. An ellipsis
-// stands for lines that are other ones each time.
+// checkOrder finds every promised line in the output, in order. An ellipsis stands for
+// what is another each time: lines, or a part of one.
 func checkOrder(t *testing.T, out string, says []string) {
 	t.Helper()
 	rest := out
 	for _, line := range says {
-		if line == "…" {
-			continue
+		for _, part := range strings.Split(line, "…") {
+			at := strings.Index(rest, part)
+			if at < 0 {
+				t.Errorf("the page promises %q, the output is\n%s", line, out)
+				return
+			}
+			rest = rest[at+len(part):]
 		}
-		at := strings.Index(rest, line)
-		if at < 0 {
-			t.Errorf("README.md promises %q, the output is\n%s", line, out)
-			return
-		}
-		rest = rest[at+len(line):]
 	}
 }
 

@@ -41,6 +41,6 @@ func allocationsIn(out string) map[string]allocation {
 // allocations prints a line.
 func (r *report) allocations(all map[string]allocation) {
 	call, reject := all["Call"], all["Reject"]
-	fmt.Fprintf(r.out, "allocations            %d per call of 1 KiB both ways (%d bytes), %d per reject (%d bytes), by the Engine and its codecs; a few are the benchmark's own\n",
+	fmt.Fprintf(r.out, "allocations            %d per call of 1 KiB both ways (%d bytes), %d per reject (%d bytes); some are the benchmark's own\n",
 		call.times, call.bytes, reject.times, reject.bytes)
 }

@@ -125,8 +125,8 @@ func TestFiguresGoWhereTheirPlaceIs(t *testing.T) {
 	}
 }
 
-// Who reads the README finds the same figures in BENCH.md, and there the others.
-func TestTheFiguresOfTheReadmeAreThoseOfTheReport(t *testing.T) {
+// Who reads docs/speed.md finds the same figures in BENCH.md, and there the others.
+func TestTheFiguresOfTheSpeedPageAreThoseOfTheReport(t *testing.T) {
 	read := func(name, block string) string {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -139,8 +139,8 @@ func TestTheFiguresOfTheReadmeAreThoseOfTheReport(t *testing.T) {
 		}
 		return figures
 	}
-	goals, report := read(filepath.Join("..", "..", "README.md"), "goals"), read("BENCH.md", "report")
+	goals, report := read(filepath.Join("..", "..", "docs", "speed.md"), "goals"), read("BENCH.md", "report")
 	if !strings.Contains(report, goals) || len(strings.Split(goals, "\n")) < 10 {
-		t.Errorf("README.md has\n%s\nand BENCH.md\n%s\nmake bench-md writes both", goals, report)
+		t.Errorf("docs/speed.md has\n%s\nand BENCH.md\n%s\nmake bench-md writes both", goals, report)
 	}
 }

@@ -249,7 +249,7 @@ func (r *report) proposals(p proposals) {
 	line("relay and back", p.relay, fmt.Sprintf("%d frames through the bare relay to a peer that answers at once", len(p.relay)))
 	line("reject of a proposal", p.reject, fmt.Sprintf("%d that cannot be served; %.2f of the relay's median", len(p.reject), median(p.reject)/median(p.relay)))
 	line("at 1000 proposals/s", p.rushed, "the same, rejected as they come")
-	line("busy, second serves", p.flow, fmt.Sprintf("%d times, from the proposal to the result; the decision is synced to disk between the two", len(p.flow)))
+	line("busy, second serves", p.flow, fmt.Sprintf("%d times, from the proposal to the result; the decision is synced in between", len(p.flow)))
 	r.goals = append(r.goals,
 		goal{what: "reject of a proposal, median", got: median(p.reject) / 1e6, want: 1, unit: " ms"},
 		goal{what: "busy reject, second serves, p99", got: p99(p.flow) / 1e6, want: 100, unit: " ms"})
