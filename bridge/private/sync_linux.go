@@ -117,16 +117,22 @@ func (s *syncer) submit(f *os.File) error {
 	}
 	cb := iocb{opcode: iocbFsync, with: iocbResFD}
 	list := [1]*iocb{&cb}
+	var taken uintptr
 	var failed unix.Errno
 	err = done.Control(func(fd uintptr) { cb.eventfd = uint32(fd) })
 	err = errors.Join(err, file.Control(func(fd uintptr) {
 		cb.fd = uint32(fd)
-		_, _, failed = unix.Syscall(unix.SYS_IO_SUBMIT, s.context, 1, uintptr(unsafe.Pointer(&list)))
+		taken, _, failed = unix.Syscall(unix.SYS_IO_SUBMIT, s.context, 1, uintptr(unsafe.Pointer(&list)))
 	}))
-	if err == nil && failed != 0 {
-		err = failed
+	switch {
+	case err != nil:
+		return err
+	case failed != 0:
+		return failed
+	case taken != 1:
+		return unix.EAGAIN
 	}
-	return err
+	return nil
 }
 
 // wait returns what became of the sync, and whether s can be used again: not if that is
