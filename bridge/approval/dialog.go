@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A Dialog is a question as an MCP client puts it to its person by an elicitation of
@@ -161,7 +162,7 @@ func (d *Dialog) Read(raw []byte) (r Reply, dismissed bool, problem string) {
 	}
 	in := result{raw, make([]jsonrpc.Span, atOffers+len(offers))}
 	top := jsonrpc.Shape{{Name: "action", Slot: atAction}, {Name: "content", Slot: atContent, Inside: inside}}
-	if jsonrpc.Scan(raw, jsonrpc.Judged, top, in.slots) != nil || raw[space(raw, 0)] != '{' {
+	if jsonrpc.Scan(raw, jsonrpc.Judged, top, in.slots) != nil || raw[rawjson.Space(raw, 0)] != '{' {
 		return r, false, "the answer could not be read"
 	}
 	switch action, _ := in.text(atAction); action {
@@ -196,9 +197,9 @@ func (d *Dialog) Read(raw []byte) (r Reply, dismissed bool, problem string) {
 // changes are the fields that were filled in. What was not offered is a problem, for to
 // run the call without it may not be what they agreed to.
 func (in *result) changes(offers []offer, known jsonrpc.Shape) (all []Entry, problem string) {
-	for m := range members(in.raw, in.slots[atContent].Start) {
-		if !slices.ContainsFunc(known, func(k jsonrpc.Member) bool { return k.Name == m.name }) {
-			return nil, "the answer holds " + text.Quote(m.name, 64) + ", which was not asked for"
+	for m := range rawjson.Parts(in.raw, in.slots[atContent].Start) {
+		if !slices.ContainsFunc(known, func(k jsonrpc.Member) bool { return k.Name == m.Name }) {
+			return nil, "the answer holds " + text.Quote(m.Name, 64) + ", which was not asked for"
 		}
 	}
 	for i, o := range offers {

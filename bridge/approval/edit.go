@@ -10,9 +10,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A change is what an answer makes of a call.
@@ -21,6 +24,10 @@ type change struct {
 	timeout  time.Duration
 	modified []string // what is different now
 }
+
+// timeoutArg stands for the server's time for the call, where an edit would
+// otherwise name an argument (WIRE 7.5).
+const timeoutArg = "@timeout"
 
 // maxEdited is how long a string may be that somebody puts into a field.
 const maxEdited = 64 << 10
@@ -48,14 +55,14 @@ func (p *pending) edit(values []value) (c change, problem string) {
 }
 
 func (c *change) set(pointer string, raw []byte) (problem string) {
-	was := lookup(c.args, pointer)
+	was := rawjson.At(c.args, jsontext.Pointer(pointer))
 	if was != nil && same(was, raw) {
 		return ""
 	}
 	if len(was) > 0 && (was[0] == '{' || was[0] == '[') {
 		return "stands for a value that is no primitive"
 	}
-	args, ok := put(c.args, pointer, raw)
+	args, ok := rawjson.Put(c.args, jsontext.Pointer(pointer), raw)
 	if !ok {
 		return "stands for an argument that has no place in this call"
 	}

@@ -94,33 +94,6 @@ func TestAI08EditedArgumentsAreRechecked(t *testing.T) {
 	}
 }
 
-// An edit changes the bytes it is about, and no other.
-func TestPutKeepsEveryOtherByte(t *testing.T) {
-	for _, c := range []struct{ args, pointer, value, want string }{
-		{`{"a":1}`, "/a", "2", `{"a":2}`},
-		{` { "a" : 1 , "b":[ 1,  2 ] } `, "/b/1", "30", ` { "a" : 1 , "b":[ 1,  30 ] } `},
-		{`{"n":9007199254740993,"f":1.0,"e":1E+2,"a":"x"}`, "/a", `"y"`, `{"n":9007199254740993,"f":1.0,"e":1E+2,"a":"y"}`},
-		{`{"a/b":{"~":1},"a":{"b":2}}`, "/a~1b/~0", "3", `{"a/b":{"~":3},"a":{"b":2}}`},
-		{`{"\u0061":1}`, "/a", "2", `{"\u0061":2}`},
-		{`{"":{"":1}}`, "//", "2", `{"":{"":2}}`},
-		{`{"s":"a\"},{","a":"b\\"}`, "/a", `"c"`, `{"s":"a\"},{","a":"c"}`},
-		{`{}`, "/a", "1", `{"a":1}`},
-		{`{"b":2}`, "/a", "1", `{"a":1,"b":2}`},
-		{`{"o":{ }}`, "/o/q\"", "1", `{"o":{"q\"":1 }}`},
-		{`{"A":1,"a":2}`, "/a", "3", `{"A":1,"a":3}`},
-	} {
-		got, ok := put([]byte(c.args), c.pointer, []byte(c.value))
-		if !ok || string(got) != c.want {
-			t.Errorf("%s at %s: %s %v, want %s", c.args, c.pointer, got, ok, c.want)
-		}
-	}
-	for _, c := range [][2]string{{`{"a":1}`, "/b/c"}, {`{"a":1}`, "/a/b"}, {`{"a":[1]}`, "/a/1"}, {`{"a":[1]}`, "/a/-"}, {`{"a":[1]}`, "/a/00"}, {`{"a":"b"}`, "/a/b"}} {
-		if got, ok := put([]byte(c[0]), c[1], []byte("1")); ok {
-			t.Errorf("%s at %s: %s", c[0], c[1], got)
-		}
-	}
-}
-
 func TestEditsOfMissingAndComposedArguments(t *testing.T) {
 	edit := func(arg, args, raw string) Settled {
 		s := newStage(t, Options{})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // An Elicited is a question as somebody in the topic puts it to us (seed 003,
@@ -196,14 +197,11 @@ func firstLines(text string) []string {
 }
 
 func (e *elicitation) property(name string) (p property, ok bool) {
-	if len(e.Schema.Properties) == 0 || e.Schema.Properties[0] != '{' {
+	if e.Schema.Properties.Kind() != '{' {
 		return p, false
 	}
-	m, ok := child(e.Schema.Properties, 0, name)
-	if !ok {
-		return p, false
-	}
-	return p, json.Unmarshal(e.Schema.Properties[m.start:m.end], &p) == nil
+	raw := rawjson.At(e.Schema.Properties, jsontext.Pointer("").AppendToken(name))
+	return p, raw != nil && json.Unmarshal(raw, &p) == nil
 }
 
 func (e *elicitation) description() string {
@@ -234,15 +232,15 @@ func (q *Elicited) form(e *elicitation) {
 			}
 		}
 	}
-	if len(e.Schema.Properties) == 0 || e.Schema.Properties[0] != '{' {
+	if e.Schema.Properties.Kind() != '{' {
 		return
 	}
-	for m := range members(e.Schema.Properties, 0) {
+	for m := range rawjson.Parts(e.Schema.Properties, 0) {
 		var p property
-		if isReserved(m.name) || json.Unmarshal(e.Schema.Properties[m.start:m.end], &p) != nil {
+		if isReserved(m.Name) || json.Unmarshal(m.Of(e.Schema.Properties), &p) != nil {
 			continue
 		}
-		if f, ok := p.field(m.name); ok {
+		if f, ok := p.field(m.Name); ok {
 			q.View.Edits = append(q.View.Edits, f)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // refusalsInARow start a cool-down (DESIGN 14).
@@ -49,7 +47,7 @@ func keyOf(q *Question) (key [32]byte) {
 	for _, s := range [...]string{q.Caller, q.Via, q.Method, q.Tool} {
 		hashField(h, []byte(s))
 	}
-	hashField(h, canonical(q.Args, jsonrpc.AppendQuote))
+	hashField(h, Canonical(q.Args))
 	hashField(h, Canonical(q.Beside))
 	h.Sum(key[:0])
 	return key

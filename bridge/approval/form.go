@@ -5,9 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // maxOriginal is how long the arguments in the metadata may be; of longer ones
@@ -112,7 +115,7 @@ func original(args []byte) (spelled []byte, size int) {
 	case len(args) > 8*maxOriginal:
 		return nil, len(args)
 	}
-	spelled = canonical(args, text.AppendJSONString)
+	spelled = rawjson.AppendCanonical(nil, args, text.AppendJSONString)
 	if len(spelled) > maxOriginal {
 		return nil, len(spelled)
 	}
@@ -241,7 +244,7 @@ func (p *pending) fields(args []byte) (fields []Field) {
 		f := Field{Field: e.Field, Title: text.Line(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
 		now := p.current(e, args)
 		if now != nil && unfit(e, now) == "" {
-			f.Now = string(canonical(now, text.AppendJSONString))
+			f.Now = string(rawjson.AppendCanonical(nil, now, text.AppendJSONString))
 		}
 		fields = append(fields, f)
 	}
@@ -257,7 +260,8 @@ func (p *pending) current(e *policy.Edit, args []byte) []byte {
 	case e.Arg == timeoutArg || args == nil:
 		return nil
 	}
-	shown, real := lookup(args, e.Arg), lookup(p.args, e.Arg)
+	pointer := jsontext.Pointer(e.Arg)
+	shown, real := rawjson.At(args, pointer), rawjson.At(p.args, pointer)
 	if shown == nil || real == nil || !same(shown, real) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -9,13 +10,14 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 func readable(args string) bool {
 	return jsonrpc.Scan([]byte(args), jsonrpc.Judged, nil, nil) == nil
 }
 
-func canonicalText(args string) []byte { return canonical([]byte(args), jsonrpc.AppendQuote) }
+func canonicalText(args string) []byte { return Canonical([]byte(args)) }
 
 // alike reports whether two canonical texts differ in the spelling of numbers
 // at most.
@@ -30,22 +32,12 @@ func alikeAt(a, b []byte) bool {
 	if a[0] != b[0] || a[0] != '{' && a[0] != '[' {
 		return same(a, b)
 	}
-	read := func(t []byte) (all []member) {
-		items := members(t, 0)
-		if t[0] == '[' {
-			items = elements(t, 0)
-		}
-		for m := range items {
-			all = append(all, m)
-		}
-		return all
-	}
-	x, y := read(a), read(b)
+	x, y := slices.Collect(rawjson.Parts(a, 0)), slices.Collect(rawjson.Parts(b, 0))
 	if len(x) != len(y) {
 		return false
 	}
 	for i := range x {
-		if x[i].name != y[i].name || !alikeAt(a[x[i].start:x[i].end], b[y[i].start:y[i].end]) {
+		if x[i].Name != y[i].Name || !alikeAt(x[i].Of(a), y[i].Of(b)) {
 			return false
 		}
 	}
@@ -124,12 +116,8 @@ func everyLeaf(t *testing.T, v *View, args []byte, whole bool) {
 	n := 0
 	var walk func(t []byte)
 	walk = func(raw []byte) {
-		items := members(raw, 0)
-		if raw[0] == '[' {
-			items = elements(raw, 0)
-		}
-		for m := range items {
-			inner := raw[m.start:m.end]
+		for m := range rawjson.Parts(raw, 0) {
+			inner := m.Of(raw)
 			if c := inner[0]; (c == '{' || c == '[') && len(bytes.TrimSpace(inner[1:len(inner)-1])) > 0 {
 				walk(inner)
 				continue
@@ -175,40 +163,16 @@ func FuzzAI11Answer(f *testing.F) {
 		if !readable(string(result)) || !readable(string(e.Args)) {
 			t.Fatalf("allowed by %q with %s", result, e.Args)
 		}
-		content := lookup(result, "/content")
-		approve, action := lookup(content, "/approve"), lookup(content, "/action")
+		content := rawjson.At(result, "/content")
+		approve, action := rawjson.At(content, "/approve"), rawjson.At(content, "/action")
 		word, _ := jsonrpc.Unquote(action)
-		outer, _ := jsonrpc.Unquote(lookup(result, "/action"))
+		outer, _ := jsonrpc.Unquote(rawjson.At(result, "/action"))
 		if outer != "accept" || string(approve) != "true" && !(delegating && word == "approve") {
 			t.Fatalf("allowed by %q", result)
 		}
-		target, _ := jsonrpc.Unquote(lookup(e.Args, "/target"))
+		target, _ := jsonrpc.Unquote(rawjson.At(e.Args, "/target"))
 		if target != "production" && target != "staging" && target != "development" || len(e.Modified) == 0 && e.Digest != e.Ran {
 			t.Fatalf("%q makes %s", result, e.Args)
-		}
-	})
-}
-
-// An edit changes what it is about and nothing else; canonical texts are one
-// for all spellings.
-func FuzzPut(f *testing.F) {
-	f.Add(`{"a":{"b":[1,2]},"c":"d"}`, "/a/b/1", `"x"`)
-	f.Fuzz(func(t *testing.T, args, pointer, value string) {
-		if !readable(args) || !readable(`{"v":`+value+`}`) || !strings.HasPrefix(pointer, "/") || !utf8.ValidString(pointer) {
-			t.Skip()
-		}
-		got, ok := put([]byte(args), pointer, []byte(value))
-		if !ok {
-			return
-		}
-		if !readable(string(got)) {
-			t.Fatalf("%s", got)
-		}
-		if put := lookup(got, pointer); !bytes.Equal(bytes.TrimSpace([]byte(value)), put) {
-			t.Fatalf("%s holds %s", got, put)
-		}
-		if c := canonical(got, jsonrpc.AppendQuote); !bytes.Equal(c, canonical(c, jsonrpc.AppendQuote)) {
-			t.Fatalf("canonical text of %s is not canonical", got)
 		}
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A Grant is a remembered yes: to one caller, for one tool as it was defined
@@ -111,7 +109,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	}
 	q := &p.q
 	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Gateway: q.Gateway, Server: q.Server, Dir: q.Dir, Command: q.Command, Unverified: q.Unverified, Fingerprint: q.Fingerprint,
-		Args: canonical(q.Args, jsonrpc.AppendQuote), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
+		Args: Canonical(q.Args), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
 	if len(q.Beside) > 0 {
 		g.Beside = Canonical(q.Beside)
 	}

@@ -3,8 +3,11 @@ package approval
 import (
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A deed is what a request for a method does, in words: "read" and "reading" a
@@ -81,7 +84,7 @@ func (q *Question) about() (what, name string) {
 	if d.member == "" {
 		return "", ""
 	}
-	name, _ = jsonrpc.Unquote(lookup(q.Args, "/"+d.member))
+	name, _ = jsonrpc.Unquote(rawjson.At(q.Args, jsontext.Pointer("/"+d.member)))
 	return d.thing, name
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // PolicyReload is the method of a question that is about no call: whether a policy
@@ -78,6 +80,16 @@ func Beyond(args, beside []byte) string {
 	return ""
 }
 
+// Canonical returns arguments in one spelling, so that two are equal if and only
+// if they say the same; numbers count as text. args must have been scanned
+// strictly before; nothing stands for {}.
+func Canonical(args []byte) []byte {
+	if len(args) == 0 {
+		return []byte("{}")
+	}
+	return rawjson.AppendCanonical(nil, args, jsonrpc.AppendQuote)
+}
+
 // countValues is how many values there are in JSON, those that hold others included.
 func countValues(t []byte) (n int) {
 	for i := 0; i < len(t); {
@@ -88,12 +100,12 @@ func countValues(t []byte) (n int) {
 		case '}', ']', ',', ':', ' ', '\n', '\r', '\t':
 			i++
 		case '"':
-			i = stringEnd(t, i)
-			if at := space(t, i); at == len(t) || t[at] != ':' {
+			i = jsonrpc.StringEnd(t, i)
+			if at := rawjson.Space(t, i); at == len(t) || t[at] != ':' {
 				n++
 			}
 		default:
-			i = wordEnd(t, i)
+			i = jsonrpc.ValueEnd(t, i)
 			n++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A word is what an answer comes down to. The zero word is no.
@@ -216,22 +217,22 @@ func (p *pending) withEdits(r *result, read reply) reply {
 func (p *pending) notOffered(r *result) string {
 	content := r.get(atContent)
 	arguments := map[string]bool{}
-	for m := range members(p.args, space(p.args, 0)) {
-		arguments[m.name] = true
+	for m := range rawjson.Parts(p.args, rawjson.Space(p.args, 0)) {
+		arguments[m.Name] = true
 	}
-	for m := range members(content, 0) {
-		if isReserved(m.name) || p.offers(m.name) || m.name == digestField {
+	for m := range rawjson.Parts(content, 0) {
+		if isReserved(m.Name) || p.offers(m.Name) || m.Name == digestField {
 			continue
 		}
-		if arguments[m.name] || p.offeredOnce(m.name, content[m.start:m.end]) {
-			return m.name
+		if arguments[m.Name] || p.offeredOnce(m.Name, m.Of(content)) {
+			return m.Name
 		}
-		if content[m.start] != '{' {
+		if content[m.Start] != '{' {
 			continue
 		}
-		for inner := range members(content, m.start) {
-			if arguments[inner.name] {
-				return m.name
+		for inner := range rawjson.Parts(content, m.Start) {
+			if arguments[inner.Name] {
+				return m.Name
 			}
 		}
 	}

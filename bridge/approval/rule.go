@@ -10,8 +10,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // RulesHead begins a file of nothing but such rules as [Grant.Rule] writes. It
@@ -127,35 +130,29 @@ func (g *Grant) writable() bool {
 // g.Args; nil if they cannot be written.
 func (g *Grant) conditions() (values, sizes []string) {
 	values, ok := []string{}, true
-	var walk func(pointer, cel string, i int)
-	walk = func(pointer, cel string, i int) {
-		inArray := g.Args[i] == '['
-		items := members(g.Args, i)
-		if inArray {
-			items = elements(g.Args, i)
-		}
+	var walk func(pointer jsontext.Pointer, cel string, i int)
+	walk = func(pointer jsontext.Pointer, cel string, i int) {
 		n, at := 0, len(sizes)
 		sizes = append(sizes, "")
-		for item := range items {
-			name, key := item.name, plain(item.name)
-			if inArray {
-				name = strconv.Itoa(n)
-				key = name
+		for item := range rawjson.Parts(g.Args, i) {
+			name, key := item.Name, item.Name
+			if g.Args[i] == '{' {
+				key = plain(name)
 			}
 			n++
 			if ok = ok && name != "" && name != "*" && len(sizes)+len(values) <= maxRule; !ok {
 				return
 			}
-			inner := pointerTo(pointer, name)
-			kind := map[byte]string{'{': "object", '[': "array"}[g.Args[item.start]]
+			inner := pointer.AppendToken(name)
+			kind := map[byte]string{'{': "object", '[': "array"}[g.Args[item.Start]]
 			if kind != "" {
-				values = append(values, plain(inner)+": {type: "+kind+"}")
-				walk(inner, cel+"["+key+"]", item.start)
+				values = append(values, plain(string(inner))+": {type: "+kind+"}")
+				walk(inner, cel+"["+key+"]", item.Start)
 				continue
 			}
-			value, fits := literal(g.Args[item.start:item.end])
+			value, fits := literal(item.Of(g.Args))
 			ok = ok && fits
-			values = append(values, plain(inner)+": {is: "+value+"}")
+			values = append(values, plain(string(inner))+": {is: "+value+"}")
 		}
 		sizes[at] = "size(" + cel + ") == " + strconv.Itoa(n)
 	}

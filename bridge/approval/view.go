@@ -6,13 +6,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A View is a question as people see it. Every text in it has been made fit to
@@ -247,30 +249,21 @@ func (v *View) description() string {
 // leaves lists every value among the arguments that holds no others, or says
 // how many it leaves out.
 func leaves(args []byte, whole bool) (all []Leaf, more int) {
-	var walk func(pointer string, i int)
-	walk = func(pointer string, i int) {
-		n, items := 0, members(args, i)
-		if args[i] == '[' {
-			items = elements(args, i)
-		}
-		for item := range items {
-			name := item.name
-			if args[i] == '[' {
-				name = strconv.Itoa(n)
-			}
-			n++
-			if c := args[item.start]; (c == '{' || c == '[') && args[space(args, item.start+1)] != c+2 {
-				walk(pointerTo(pointer, name), item.start)
+	var walk func(pointer jsontext.Pointer, i int)
+	walk = func(pointer jsontext.Pointer, i int) {
+		for item := range rawjson.Parts(args, i) {
+			if c := args[item.Start]; (c == '{' || c == '[') && args[rawjson.Space(args, item.Start+1)] != c+2 {
+				walk(pointer.AppendToken(item.Name), item.Start)
 				continue
 			}
 			if !whole && len(all) == shownLeaves {
 				more++
 				continue
 			}
-			all = append(all, leaf(pointerTo(pointer, name), args[item.start:item.end], whole))
+			all = append(all, leaf(string(pointer.AppendToken(item.Name)), item.Of(args), whole))
 		}
 	}
-	walk("", space(args, 0))
+	walk("", rawjson.Space(args, 0))
 	return all, more
 }
 
@@ -331,14 +324,14 @@ func compact(args []byte, m *text.Marks) string {
 	if args == nil {
 		return "(not shown here)"
 	}
-	line := canonical(args, func(dst []byte, s string) []byte {
+	line := rawjson.AppendCanonical(nil, args, func(dst []byte, s string) []byte {
 		dst, _ = appendCut(m, dst, s)
 		return dst
 	})
 	if len(line) <= compactBytes {
 		return string(line)
 	}
-	sum := sha256.Sum256(canonical(args, jsonrpc.AppendQuote))
+	sum := sha256.Sum256(Canonical(args))
 	note := fmt.Sprintf(" (cut: %d bytes, sha256 %s)", len(args), hex.EncodeToString(sum[:4]))
 	const tail = compactBytes / 8
 	head := compactBytes - tail - len(note) - len("…")

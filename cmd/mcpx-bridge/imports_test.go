@@ -32,11 +32,12 @@ var may = map[string]string{
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "",
 
-	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox",
+	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox stdio/rawjson",
 	"stdio/stdiotest":          "stdio stdio/jsonrpc",
 	"stdio/stdiotest/watchdog": "",
-	"bridge/wire":              "stdio/jsonrpc",
-	"bridge/approval":          "bridge/text bridge/timetable policy stdio/jsonrpc",
+	"stdio/rawjson":            "stdio/jsonrpc",
+	"bridge/wire":              "stdio/jsonrpc stdio/rawjson",
+	"bridge/approval":          "bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
@@ -46,10 +47,10 @@ var may = map[string]string{
 	"bridge/engine/quota":  "",
 	"bridge/engine/replay": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/control bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control bridge/text",
-	"bridge/desktop": "bridge/approval bridge/text stdio/jsonrpc stdio/outbox",
+	"bridge/desktop": "bridge/approval bridge/text stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",
@@ -88,7 +89,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 

@@ -41,7 +41,7 @@ func (m *Message) entry(of Field, i int) (e Entry, end int) {
 	}
 	key := m.stringEnd(i)
 	start := m.space(m.space(key) + 1)
-	end = m.valueEnd(start)
+	end = ValueEnd(m.Raw, start)
 	return Entry{Fields, m.Raw[i:key], m.Raw[start:end:end]}, end
 }
 
@@ -76,13 +76,13 @@ func StringEnd(text []byte, i int) int {
 	}
 }
 
-// valueEnd is the offset after the value that begins at i.
-func (m *Message) valueEnd(i int) int {
+// ValueEnd is the offset after the value that begins at i in a text that was scanned.
+func ValueEnd(text []byte, i int) int {
 	depth := 0
 	for {
-		switch c := m.Raw[i]; c {
+		switch c := text[i]; c {
 		case '"':
-			i = m.stringEnd(i)
+			i = StringEnd(text, i)
 		case '{', '[':
 			depth++
 			i++
@@ -95,7 +95,7 @@ func (m *Message) valueEnd(i int) int {
 				i++
 				continue
 			}
-			for c = m.Raw[i]; c != ',' && c != '}' && c != ']' && !isSpace(c); c = m.Raw[i] {
+			for i < len(text) && text[i] != ',' && text[i] != '}' && text[i] != ']' && !isSpace(text[i]) {
 				i++
 			}
 		}
