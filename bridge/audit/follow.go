@@ -17,28 +17,28 @@ import (
 // pollEvery is how often a file that is followed is looked at.
 const pollEvery = 100 * time.Millisecond
 
-// Follow yields the lines of the log at path as they are written, until ctx
+// Follow yields the records of the log at path as they are written, until ctx
 // ends; with old, those that are there already come first. It goes on in the
 // next file when one is full, and with what takes the place of a file that is
-// deleted. Only whole lines are yielded.
-func Follow(ctx context.Context, path string, old bool) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+// deleted. Half a line is no record yet.
+func Follow(ctx context.Context, path string, old bool) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
 		f := follower{path: path, quiet: !old}
 		defer f.close()
 		if err := f.begin(ctx); err != nil {
-			yield(Line{}, err)
+			yield(Record{}, err)
 			return
 		}
 		for ctx.Err() == nil {
 			if err := f.drain(ctx, yield); err != nil {
 				if err != errEnough {
-					yield(Line{}, err)
+					yield(Record{}, err)
 				}
 				return
 			}
 			f.quiet = false
 			if err := f.wait(ctx); err != nil {
-				yield(Line{}, err)
+				yield(Record{}, err)
 				return
 			}
 		}
@@ -96,7 +96,7 @@ func (f *follower) close() {
 }
 
 // drain yields the whole lines from where it is.
-func (f *follower) drain(ctx context.Context, yield func(Line, error) bool) error {
+func (f *follower) drain(ctx context.Context, yield func(Record, error) bool) error {
 	buf := make([]byte, 64<<10)
 	for ctx.Err() == nil {
 		n, err := f.file.ReadAt(buf, f.at+int64(len(f.part)))
@@ -114,7 +114,7 @@ func (f *follower) drain(ctx context.Context, yield func(Line, error) bool) erro
 	return nil
 }
 
-func (f *follower) split(yield func(Line, error) bool) bool {
+func (f *follower) split(yield func(Record, error) bool) bool {
 	rest := f.part
 	for {
 		text, after, whole := bytes.Cut(rest, []byte{'\n'})
@@ -127,7 +127,7 @@ func (f *follower) split(yield func(Line, error) bool) bool {
 		if h, err := readHeader(text); err == nil {
 			f.seq = h.seq
 		}
-		if !f.quiet && !yield(Line{f.name, f.count, text, false}, nil) {
+		if !f.quiet && !yield(ReadRecord(Line{f.name, f.count, text, false}), nil) {
 			return false
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"slices"
 )
@@ -128,13 +127,7 @@ func (s *snapshot) called(name string) string {
 	return name
 }
 
-// All yields the lines of the log at path with all its files, oldest first, also
-// while it turns over. It ends with the first error: [fs.ErrNotExist] if there is
-// none.
-func All(path string) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) { all(path, openFile, yield) }
-}
-
+// all yields the lines of a log, as [Records] does.
 func all(path string, open opener, yield func(Line, error) bool) {
 	s := newSnapshot(path, open)
 	defer s.close()

@@ -99,19 +99,19 @@ func (p *program) auditShow(args []string) error {
 	if err != nil {
 		return err
 	}
-	pick, err := p.s.Records.picker()
+	pick, since, err := p.s.Records.picker()
 	if err != nil {
 		return err
 	}
 	shown := false
-	for line, err := range audit.All(path) {
+	for r, err := range audit.Records(path, since) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return fail(exitVerify, "compare with a copy; mcpx-bridge audit verify says what is missing", "%s is gone", path)
 		}
 		if err != nil {
 			return restless(path, err)
 		}
-		is, err := p.showRecord(line, pick)
+		is, err := p.showRecord(&r, pick)
 		if err != nil {
 			return err
 		}
@@ -128,15 +128,15 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	pick, err := p.s.Records.picker()
+	pick, _, err := p.s.Records.picker()
 	if err != nil {
 		return err
 	}
-	for line, err := range audit.Follow(ctx, path, p.s.Records.Since != "") {
+	for r, err := range audit.Follow(ctx, path, p.s.Records.Since != "") {
 		if err != nil {
 			return err
 		}
-		if _, err := p.showRecord(line, pick); err != nil {
+		if _, err := p.showRecord(&r, pick); err != nil {
 			return nil // nobody reads any more
 		}
 	}
@@ -144,15 +144,14 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 }
 
 // showRecord prints a record that is wanted, and reports whether it is.
-func (p *program) showRecord(line audit.Line, pick picker) (wanted bool, err error) {
-	r := readRecord(line.Text)
-	if !pick(&r) {
+func (p *program) showRecord(r *audit.Record, pick picker) (wanted bool, err error) {
+	if !pick(r) {
 		return false, nil
 	}
 	if p.s.JSON {
-		return true, p.print(rawLine(line.Text))
+		return true, p.print(rawLine(r.Text))
 	}
-	return true, p.print(fmt.Appendf(nil, "%s\n", r.words(line)))
+	return true, p.print(fmt.Appendf(nil, "%s\n", recordWords(r)))
 }
 
 // auditVerify exits with 6 when the log is not whole.

@@ -76,8 +76,8 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		r := readRecord(line)
-		if text := r.words(audit.Line{Text: line}); text == "" || visible(text) != text {
+		r := audit.ReadRecord(audit.Line{Text: line})
+		if text := recordWords(&r); text == "" || visible(text) != text {
 			t.Errorf("%q is shown as %q", line, text)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -133,7 +134,7 @@ func TestOnlyTheNewestPastCallsAreCompared(t *testing.T) {
 	all := &past{seen: map[string]bool{}}
 	const n = 2*mostPast + 7
 	for i := range n {
-		all.add(pastRecord{Method: "tools/call", Tool: string(rune('a' + i%2)), From: "bob"})
+		all.add(audit.Record{Method: "tools/call", Tool: string(rune('a' + i%2)), From: "bob"})
 	}
 	all.calls[len(all.calls)-1].From = "last"
 	all.forget()

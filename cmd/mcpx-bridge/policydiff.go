@@ -54,7 +54,7 @@ func (p *program) diffPolicies(old, new string) error {
 	if err != nil {
 		return err
 	}
-	past, err := readPast(log)
+	past, err := pastOf(log)
 	if err != nil {
 		return err
 	}
@@ -96,47 +96,34 @@ type past struct {
 	garbled int             // lines that cannot be read
 }
 
-func readPast(path string) (*past, error) {
+// pastOf reads an audit log.
+func pastOf(path string) (*past, error) {
 	all := &past{seen: map[string]bool{}}
-	for line, err := range audit.All(path) {
+	for r, err := range audit.Records(path, time.Time{}) {
 		if err != nil {
 			return nil, restless(path, err)
 		}
-		if !line.Torn {
-			all.take(line.Text)
+		if !r.Torn {
+			all.take(r)
 		}
 	}
 	all.forget()
 	return all, nil
 }
 
-// A pastRecord is what is read of one record.
-type pastRecord struct {
-	TS        time.Time       `json:"ts"`
-	Event     string          `json:"event"`
-	Call      json.RawMessage `json:"call"`
-	From      string          `json:"from"`
-	Via       string          `json:"via"`
-	Method    string          `json:"method"`
-	Tool      string          `json:"tool"`
-	Args      json.RawMessage `json:"args"`
-	ArgsBytes int             `json:"args_bytes"`
-	Beside    json.RawMessage `json:"beside"`
-}
-
-func (all *past) take(line []byte) {
-	var r pastRecord
-	if !bytes.HasPrefix(line, []byte(`{"seq":`)) || judging(line) && json.Unmarshal(line, &r) != nil {
+func (all *past) take(r audit.Record) {
+	if r.Broken || r.Seq == 0 {
 		all.garbled++
 		return
 	}
-	call := string(r.Call)
-	again := all.seen[call]
+	again := all.seen[r.Call]
 	switch {
-	case r.Event == "asked" && call != "":
-		all.seen[call] = true
+	case r.Event == "asked" && r.Call != "":
+		all.seen[r.Call] = true
 	case r.Event == "decided" && again:
-		delete(all.seen, call)
+		delete(all.seen, r.Call)
+		return
+	case r.Event != "asked" && r.Event != "decided":
 		return
 	}
 	switch {
@@ -148,20 +135,14 @@ func (all *past) take(line []byte) {
 	}
 }
 
-// judging reports whether a line may be about a verdict: most are not, and need
-// not be parsed.
-func judging(line []byte) bool {
-	return bytes.Contains(line, []byte(`"event":"asked"`)) || bytes.Contains(line, []byte(`"event":"decided"`))
-}
-
-func (all *past) add(r pastRecord) {
+func (all *past) add(r audit.Record) {
 	if bytes.Contains(r.Args, []byte(`"[redacted]"`)) {
 		all.hidden++
 	}
 	if r.Method == "prompts/get" {
 		r.Tool = nameIn(r.Args) // records name tools alone
 	}
-	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Beside: r.Beside, Now: r.TS})
+	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Beside: r.Beside, Now: r.At})
 	if len(all.calls) == 2*mostPast {
 		all.forget()
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -27,29 +26,33 @@ type recordFilter struct {
 
 // A picker reports whether a record is wanted. It must see all of them in
 // order: which call a proposal became is said once.
-type picker func(*auditRecord) bool
+type picker func(*audit.Record) bool
 
-func (f recordFilter) picker() (picker, error) {
-	since, err := sinceWhen(f.Since, time.Now())
+// picker also says from when on it must see records; zero: all.
+func (f recordFilter) picker() (pick picker, since time.Time, err error) {
+	from, err := sinceWhen(f.Since, time.Now())
 	if err != nil {
-		return nil, err
+		return nil, since, err
+	}
+	if f.Proposal == "" {
+		since = from
 	}
 	tool := regexp.MustCompile("^(?s:" + strings.ReplaceAll(regexp.QuoteMeta(f.Tool), `\*`, ".*") + ")$")
 	calls := map[string]bool{} // that came of the proposal
-	return func(r *auditRecord) bool {
-		if f.Proposal != "" && !r.of(f.Proposal, calls) {
+	return func(r *audit.Record) bool {
+		if f.Proposal != "" && !isOf(f.Proposal, r, calls) {
 			return false
 		}
 		return (f.Call == "" || f.Call == r.Call || f.Call == r.Env) &&
 			(f.From == "" || f.From == r.From || slices.Contains(r.By, f.From)) &&
 			(f.Tool == "" || tool.MatchString(r.Tool)) &&
 			(len(f.Event) == 0 || slices.Contains(f.Event, r.Event)) &&
-			(since.IsZero() || !r.At.Before(since))
-	}, nil
+			(from.IsZero() || !r.At.Before(from))
+	}, since, nil
 }
 
-// of reports whether r is about a proposal, or a call that came of it.
-func (r *auditRecord) of(proposal string, calls map[string]bool) bool {
+// isOf reports whether r is about a proposal, or a call that came of it.
+func isOf(proposal string, r *audit.Record, calls map[string]bool) bool {
 	if r.Via == "proposal" && r.Env == proposal || r.Proposal == proposal {
 		calls[r.Call] = calls[r.Call] || r.Call != ""
 		return true
@@ -78,64 +81,8 @@ func sinceWhen(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, misused("--since 15m, --since 2d, --since 2026-01-31 or --since 2026-01-31T12:00", "--since: %q is no time", text)
 }
 
-// An auditRecord is a line of an audit log as it is shown and chosen by. What
-// it cannot read of a line is empty: such a line is shown all the same.
-type auditRecord struct {
-	Seq      uint64
-	At       time.Time
-	Event    string
-	Call     string
-	Env      string
-	From     string
-	Method   string
-	Tool     string
-	Via      string
-	Proposal string
-	Verdict  string
-	Outcome  string
-	Reason   string
-	Rule     string
-	By       []string
-	Of       []string
-
-	members []member // all of them, as written
-}
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-func readRecord(line []byte) auditRecord {
-	var r auditRecord
-	fields := map[string]any{"seq": &r.Seq, "ts": &r.At, "event": &r.Event, "env": &r.Env, "from": &r.From, "method": &r.Method,
-		"tool": &r.Tool, "via": &r.Via, "proposal": &r.Proposal, "verdict": &r.Verdict, "outcome": &r.Outcome, "reason": &r.Reason,
-		"rule": &r.Rule, "by": &r.By, "of": &r.Of}
-	d := json.NewDecoder(bytes.NewReader(line))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return r
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return r
-		}
-		m := member{name: fmt.Sprint(name)}
-		if d.Decode(&m.value) != nil {
-			return r
-		}
-		r.members = append(r.members, m)
-		if m.name == "call" {
-			r.Call = bare(m.value)
-		} else if into, ok := fields[m.name]; ok {
-			json.Unmarshal(m.value, into) // what has another form is shown as it is
-		}
-	}
-	return r
-}
-
 // bare is a JSON value without the quotes of a string.
-func bare(value json.RawMessage) string {
+func bare(value []byte) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text
@@ -143,11 +90,12 @@ func bare(value json.RawMessage) string {
 	return string(value)
 }
 
-// words are a record on one line: when, which, what, and what else it says
-// that a person may want to know; --json shows the rest.
-func (r *auditRecord) words(line audit.Line) string {
+// recordWords are a record on one line: when, which, what, and what else it says
+// that a person may want to know; --json shows the rest. A line that is no record is
+// shown as it is.
+func recordWords(r *audit.Record) string {
 	if r.Event == "" {
-		return fmt.Sprintf("%-23s %6s  %s", "?", "?", visible(clipped(string(line.Text))))
+		return fmt.Sprintf("%-23s %6s  %s", "?", "?", visible(clipped(string(r.Text))))
 	}
 	at := "?"
 	if !r.At.IsZero() {
@@ -155,33 +103,33 @@ func (r *auditRecord) words(line audit.Line) string {
 	}
 	cells := []string{fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, visible(r.Event))}
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
-	if what, used := r.sentence(); what != "" {
+	if what, used := recordSentence(r); what != "" {
 		cells = append(cells, what)
 		said = append(said, used...)
 	}
-	for _, m := range r.members {
-		if !slices.Contains(said, m.name) && !m.goesWithoutSaying(r) {
-			cells = append(cells, visible(m.name)+"="+shownValue(m.value))
+	for name, value := range r.Members() {
+		if !slices.Contains(said, name) && !goesWithoutSaying(r, name, value) {
+			cells = append(cells, visible(name)+"="+shownValue(value))
 		}
 	}
 	return strings.TrimRight(strings.Join(cells, "  "), " ")
 }
 
-func (m member) goesWithoutSaying(r *auditRecord) bool {
-	switch m.name {
+func goesWithoutSaying(r *audit.Record, name string, value []byte) bool {
+	switch name {
 	case "env":
 		return r.Call != "" // for machines
 	case "last_call", "open", "allowed", "body", "log", "bridge":
 		return true // for the log itself
 	case "via", "executed":
-		text := bare(m.value)
+		text := bare(value)
 		return text == "request" || text == "yes" && r.Outcome == "ok"
 	}
 	return false
 }
 
-// sentence says the gist of a record, and which members it has used.
-func (r *auditRecord) sentence() (string, []string) {
+// recordSentence says the gist of a record, and which members it has used.
+func recordSentence(r *audit.Record) (string, []string) {
 	what := visible(cmp.Or(r.Tool, r.Method))
 	if what == "" || r.From == "" {
 		return "", nil
@@ -205,7 +153,7 @@ func (r *auditRecord) sentence() (string, []string) {
 }
 
 // shownValue is a member's value, short.
-func shownValue(value json.RawMessage) string {
+func shownValue(value []byte) string {
 	text := bare(value)
 	var list []string
 	if json.Unmarshal(value, &list) == nil {
