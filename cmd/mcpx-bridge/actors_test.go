@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -287,8 +288,10 @@ func alive(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func whoHosts(ts *testscript.TestScript, neg bool, args []string) {
-	at, err := stateDir(ts.MkAbs("state/mcpx-bridge")).listing()
+	text, err := os.ReadFile(ts.MkAbs("state/mcpx-bridge/gateway.json"))
 	ts.Check(err)
+	var at struct{ PID int }
+	ts.Check(json.Unmarshal(text, &at))
 	host, other := args[2], args[3]
 	if actorOf(ts, other).cmd.Process.Pid == at.PID {
 		host, other = other, host

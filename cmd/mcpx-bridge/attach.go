@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
@@ -64,7 +65,7 @@ func (p *program) endpoint(text string) (target, error) {
 	if err := at.Check(); err != nil {
 		return target{}, misused("give it to us when you start us, as with 3<pipe in a shell", "%s: %w", text, err)
 	}
-	if at.Network == "tcp" && !p.s.Insecure && offLoopback(at.In) {
+	if at.Network == "tcp" && !p.s.Insecure && localgateway.OffLoopback(at.In) {
 		return target{}, misused("tunnel it, for example with ssh -L, or allow it with --insecure", "%s: everybody on the way can read and change what is said", text)
 	}
 	return target{at: at}, nil
@@ -83,7 +84,7 @@ func endpointID(at stdio.Endpoint) string {
 	switch at.Network {
 	case "tcp":
 		host, port, _ := net.SplitHostPort(at.In)
-		if !offLoopback(at.In) {
+		if !localgateway.OffLoopback(at.In) {
 			return tidyID("tcp-" + port)
 		}
 		return tidyID("tcp-" + host + "-" + port)

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
 // claimTime is how long an id that another process of this machine has is waited
@@ -20,33 +23,32 @@ func (s *serving) claim(ctx context.Context) {
 	}
 	state, err := stateHome(s.p.getenv)
 	if err == nil {
-		err = state.open()
+		err = state.Open()
 	}
 	if err != nil {
 		return // the door says so
 	}
 	free := func(id string) bool {
-		lock, err := state.lock("seat-" + id + ".lock")
-		d.lock = lock
-		return err != nil || lock != nil
+		ours, err := d.TryID(state, id)
+		return err != nil || ours
 	}
-	id := d.opt.ID
+	id := d.Join.ID
 	for began := time.Now(); !free(id); {
-		if time.Since(began) > claimTime || !pause(ctx, freeAgain) {
+		if time.Since(began) > claimTime || !pause.For(ctx, freeAgain) {
 			break
 		}
 	}
-	if d.lock != nil {
+	if d.HoldsID() {
 		return
 	}
 	s.p.log.Warn("another program on this machine goes by the id " + id + " already")
-	if d.local == nil || d.bears {
+	if d.Local == nil || d.Bears {
 		s.p.log.Warn("hint: each puts the other out of the topic; give each client an --id of its own")
 		return
 	}
 	for n := 2; ; n++ {
-		if next := numbered(id, n); free(next) {
-			d.opt.ID = next
+		if next := localgateway.Numbered(id, n); free(next) {
+			d.Join.ID = next
 			s.p.log.Warn("so this client is " + next + ", and what is asked of " + id + " is not asked here")
 			s.p.log.Warn("hint: --id gives it a name of its own")
 			return

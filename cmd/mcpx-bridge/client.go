@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
 func (p *program) clientCommand() *cobra.Command {
@@ -227,13 +228,13 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 		return err
 	}
 	if !p.s.DryRun {
-		unlock, err := state.lockClients(ctx)
+		unlock, err := lockClients(ctx, state)
 		if err != nil {
 			return err
 		}
 		defer unlock()
 	}
-	history := install.History{Dir: state.file("client")}
+	history := install.History{Dir: state.File("client")}
 	change, err := promptly(ctx, func() (*install.Change, error) { return think(exe, at, history) })
 	if err != nil {
 		return p.clientFailure(err)
@@ -327,20 +328,20 @@ const clientWait = 10 * time.Second
 
 // lockClients makes us the only process that edits clients' files. Two commands at
 // once run one after the other.
-func (d stateDir) lockClients(ctx context.Context) (unlock func() error, err error) {
-	if err := d.open(); err != nil {
+func lockClients(ctx context.Context, d stateDir) (unlock func() error, err error) {
+	if err := d.Open(); err != nil {
 		return nil, err
 	}
 	for began := time.Now(); ; {
-		f, err := d.lock("client.lock")
+		f, err := d.Lock("client.lock")
 		if err != nil {
 			return nil, err
 		}
 		if f != nil {
 			return holdClients(f), nil
 		}
-		if time.Since(began) > clientWait || !pause(ctx, freeAgain) {
-			return nil, fail(exitFailed, "try again when it is done, or end it", "another mcpx-bridge client is at work%s", d.holdsClients())
+		if time.Since(began) > clientWait || !pause.For(ctx, freeAgain) {
+			return nil, fail(exitFailed, "try again when it is done, or end it", "another mcpx-bridge client is at work%s", holderOfClients(d))
 		}
 	}
 }
@@ -353,9 +354,9 @@ func holdClients(f *os.File) (unlock func() error) {
 	return f.Close
 }
 
-// holdsClients says who has the lock, if that is known.
-func (d stateDir) holdsClients() string {
-	text, err := d.read("client.lock")
+// holderOfClients says who has the lock, if that is known.
+func holderOfClients(d stateDir) string {
+	text, err := d.Read("client.lock")
 	if pid, wrong := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && wrong == nil {
 		return fmt.Sprintf(": process %d", pid)
 	}

@@ -36,7 +36,7 @@ func (s starters) checkRun(p *program, t target) error {
 	if _, err := s.apart.checkedBridging(t); err != nil {
 		return err
 	}
-	if _, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, t.id()), true); err != nil {
+	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.s.ID, t.id()), true); err != nil {
 		return err
 	}
 	return s.sayTokenEnd(p)
@@ -48,7 +48,7 @@ func (s starters) checkServe(p *program) error {
 	if err := s.apart.checkServe(); err != nil {
 		return err
 	}
-	if _, err := s.apart.checkedDoor(cmp.Or(s.apart.s.ID, randomID()), false); err != nil {
+	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.s.ID, randomID()), false); err != nil {
 		return err
 	}
 	return s.sayTokenEnd(p)

@@ -36,13 +36,13 @@ func (b *bridging) openDoor(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := home.open(); err != nil {
+	if err := home.Open(); err != nil {
 		return err
 	}
 	b.attendance = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
-	b.attendance.door, err = control.Open(control.Options{Dir: home.file("control"), ID: id, Bridge: b.attendance, OwnAnswers: b.p.s.Answers == "terminal", Log: b.p.log})
+	b.attendance.door, err = control.Open(control.Options{Dir: home.File("control"), ID: id, Bridge: b.attendance, OwnAnswers: b.p.s.Answers == "terminal", Log: b.p.log})
 	if err != nil {
-		return fail(exitFailed, "it takes a directory that is yours alone at "+home.file("control")+": move away what is there instead", "control socket: %w", err)
+		return fail(exitFailed, "it takes a directory that is yours alone at "+home.File("control")+": move away what is there instead", "control socket: %w", err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (l *attendance) Status() control.Status {
 	l.mu.Lock()
 	seated, up, wrong := l.seated, l.up, l.wrong
 	l.mu.Unlock()
-	at, _ := l.b.door.where()
+	at, _ := l.b.door.Where()
 	s := control.Status{ID: l.b.id, Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
 		Server: l.b.target.String(), ServerUp: up, Pending: len(l.b.sidecar.Pending(0, 0)), PID: os.Getpid(), Version: version(),
 		Policy: l.b.p.s.Policy, PolicyErr: wrong, PolicyHash: l.b.sidecar.Policy().Hash(), Audit: "off", AuditOK: true}

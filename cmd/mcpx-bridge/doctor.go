@@ -98,7 +98,7 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	}
 	if d.settings() {
 		d.place(ctx)
-		d.b.door.close()
+		d.b.door.Close()
 	}
 	var tools []tool
 	switch {

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
@@ -32,12 +32,12 @@ func (d *doctor) place(ctx context.Context) {
 }
 
 func (d *doctor) state() bool {
-	local := d.b.door.local
+	local := d.b.door.Local
 	if local == nil {
 		return true
 	}
-	_, err := local.state.secret()
-	return d.report("state", string(local.state)+" is ours alone", err)
+	_, err := local.State.Secret()
+	return d.report("state", string(local.State)+" is ours alone", err)
 }
 
 // leftovers tells of what the servers of bridges that were killed have left running.
@@ -47,7 +47,7 @@ func (d *doctor) leftovers() {
 		return
 	}
 	var borne map[string]bool
-	all := home.families("")
+	all := familiesIn(home, "")
 	if len(all) > 0 {
 		borne = stdio.Marks()
 	}
@@ -67,25 +67,25 @@ func (d *doctor) leftovers() {
 // gateway finds one, or proves that one can be hosted, and settles who we are there.
 func (d *doctor) gateway(ctx context.Context) bool {
 	door := d.b.door
-	if door.local == nil {
-		if err := door.source.first(ctx); err != nil {
+	if door.Local == nil {
+		if err := door.tokens.First(ctx); err != nil {
 			return d.report("token", "", err)
 		}
-		if until, then := d.p.tokenEnds(door.source.peek()); then != "" {
+		if until, then := d.p.tokenEnds(door.tokens.peek()); then != "" {
 			d.report("token", until, nil, then)
 		} else if until != "" {
 			d.report("token", until, nil)
 		}
 		return true // the seat will show whether it is there
 	}
-	at, err := door.local.findSoon(ctx)
+	at, err := door.Local.Find(ctx, 3*time.Second)
 	detail := "this machine's gateway is at " + at
-	if door.hosts = errors.Is(err, errNobody); door.hosts {
+	if door.Hosts = errors.Is(err, localgateway.ErrNobody); door.Hosts {
 		detail, err = d.rehearse()
 	}
 	if err == nil && !d.made {
-		err = door.freeID(ctx, at)
-		d.used = door.lock == nil
+		err = door.FreeID(ctx, at)
+		d.used = !door.HoldsID()
 	}
 	return d.report("gateway", detail, err)
 }
@@ -93,41 +93,19 @@ func (d *doctor) gateway(ctx context.Context) bool {
 // rehearse hosts a gateway that nobody else is told of, having tried what it takes to
 // host the one that others are.
 func (d *doctor) rehearse() (string, error) {
-	local := d.b.door.local
-	lock, err := local.state.lock(hostLock)
-	if err != nil {
-		return "", err
-	}
-	lock.Close() // at once, and be it nil: a run that begins now shall not wait for us
-	listed := local.state.file("gateway.json")
-	if info, err := os.Lstat(listed); err == nil && info.IsDir() {
-		return "", fail(exitFailed, "remove it", "%s is a directory, and where the gateway is must be written there", listed)
-	}
-	before, _ := local.state.listing() // only for its port
-	port, err := local.openPort(before.URL)
-	if err != nil {
-		return "", err
-	}
+	local := d.b.door.Local
+	local.GatewayLog = slog.New(hushed{d.p.log.Handler()})
+	elsewhere, err := local.Rehearse()
 	detail := "none is running; one can be hosted"
-	if at := port.Addr().String(); !local.asked && before.URL == "" && at != defaultListen {
-		detail += " (not at " + defaultListen + ", which is taken)"
+	if elsewhere {
+		detail += " (not at " + localgateway.DefaultListen + ", which is taken)"
 	}
-	port.Close()
-	secret, err := local.state.secret()
-	if err != nil {
-		return "", err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fail(exitFailed, "does something forbid listening on loopback?", "%w", err)
-	}
-	local.host, err = serveGateway(listener, "ws", gateway.Options{Secret: secret, Log: slog.New(hushed{d.p.log.Handler()})})
 	return detail, err
 }
 
 // keeps tries what is kept on this machine under our id.
 func (d *doctor) keeps() {
-	id := d.b.door.opt.ID
+	id := d.b.door.Join.ID
 	d.b.id = id
 	socket := ""
 	err := d.b.openDoor(id)
@@ -154,8 +132,8 @@ func (d *doctor) keeps() {
 	}
 	d.report("audit", detail, err, warnings...)
 	if home, err := stateHome(d.p.getenv); err == nil && d.made {
-		os.Remove(filepath.Join(home.file("control"), id+".lock"))
-		os.Remove(filepath.Join(home.file("grants"), id+".lock"))
+		os.Remove(filepath.Join(home.File("control"), id+".lock"))
+		os.Remove(filepath.Join(home.File("grants"), id+".lock"))
 	}
 }
 
@@ -171,19 +149,19 @@ func (d *doctor) named(file string) string {
 // seat joins the topic over the network, as callers do.
 func (d *doctor) seat(ctx context.Context) {
 	if d.used {
-		id := d.b.door.opt.ID
+		id := d.b.door.Join.ID
 		d.report("seat", "not tried: another program here goes by the id "+id+", and would lose its seat for a moment", nil,
 			"while both run, each puts the other out by turns; give this one another --id")
 		return
 	}
-	d.b.door.overNetwork = true
+	d.b.door.OverNetwork = true
 	q := newPeer(d.b.door)
 	if err := q.take(ctx); err != nil {
 		d.report("seat", "", err)
 		return
 	}
 	defer q.close()
-	at, _ := d.b.door.where()
+	at, _ := d.b.door.Where()
 	q.mu.Lock()
 	you, dialect := q.you, q.dialect
 	q.mu.Unlock()

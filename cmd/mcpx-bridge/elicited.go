@@ -59,7 +59,7 @@ func (s *elicited) sit(q *peer) {
 
 // Name and the following are those of a prompt.Source.
 func (s *elicited) Name() string  { return "topic" }
-func (s *elicited) Label() string { return s.q.door.opt.Topic + " as " + s.Me() }
+func (s *elicited) Label() string { return s.q.door.Join.Topic + " as " + s.Me() }
 func (s *elicited) Close()        { s.Feed.Close() }
 
 func (s *elicited) Me() string { return s.q.me() }

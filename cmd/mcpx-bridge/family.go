@@ -33,11 +33,11 @@ const (
 func (p *program) adopt(ctx context.Context, id string, o *stdio.Options) (leave func()) {
 	leave = func() {}
 	state, err := stateHome(p.getenv)
-	if !stdio.FindsMarked || !o.Sweep || len(o.Args) == 0 || err != nil || state.open() != nil {
+	if !stdio.FindsMarked || !o.Sweep || len(o.Args) == 0 || err != nil || state.Open() != nil {
 		return leave
 	}
-	p.endFamilies(ctx, state.families(id))
-	mark, file, err := state.newFamily(id)
+	p.endFamilies(ctx, familiesIn(state, id))
+	mark, file, err := newFamily(state, id)
 	if err != nil {
 		p.log.Debug("what the server leaves running cannot be found again", "error", err)
 		return leave
@@ -57,8 +57,8 @@ type family struct {
 
 func (f family) close() { f.file.Close() }
 
-// families are those of an id whose run was killed, of every id if that is "". Each must be closed.
-func (d stateDir) families(id string) (all []family) {
+// familiesIn are those of an id whose run was killed, of every id if that is "". Each must be closed.
+func familiesIn(d stateDir, id string) (all []family) {
 	entries, _ := os.ReadDir(string(d))
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".lock"), familyFile)
@@ -74,7 +74,7 @@ func (d stateDir) families(id string) (all []family) {
 			continue
 		}
 		var err error
-		if f.file, err = private.Open(d.file(e.Name()), os.O_RDWR); err != nil {
+		if f.file, err = private.Open(d.File(e.Name()), os.O_RDWR); err != nil {
 			continue
 		}
 		if free, err := private.Lock(f.file, true); err != nil || !free {
@@ -87,11 +87,11 @@ func (d stateDir) families(id string) (all []family) {
 }
 
 // newFamily makes and locks the file of a new mark.
-func (d stateDir) newFamily(id string) (mark string, file *os.File, err error) {
+func newFamily(d stateDir, id string) (mark string, file *os.File, err error) {
 	for range 3 { // somebody may look whether it is free just before we lock it, and remove it
 		random := fresh128()
 		mark = hex.EncodeToString(random[:])
-		if file, err = os.OpenFile(d.file(familyFile+id+"-"+mark+".lock"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
+		if file, err = os.OpenFile(d.File(familyFile+id+"-"+mark+".lock"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
 			return "", nil, err
 		}
 		free, lockErr := private.Lock(file, true)

@@ -200,17 +200,17 @@ func TestTheNextStartEndsNotWhoStartedIt(t *testing.T) {
 func TestAStartThatWasToEndWentOnWithDeadFamilies(t *testing.T) {
 	home := t.TempDir()
 	state := stateDir(filepath.Join(home, "mcpx-bridge"))
-	if err := state.open(); err != nil {
+	if err := state.Open(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 300 {
-		if err := os.WriteFile(state.file(fmt.Sprintf("family-fs-%032x.lock", i)), nil, 0o600); err != nil {
+		if err := os.WriteFile(state.File(fmt.Sprintf("family-fs-%032x.lock", i)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := &program{env: env{stderr: io.Discard, getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": home}[key] }, environ: func() []string { return nil }}}
 	left := func() int {
-		names, _ := filepath.Glob(state.file("family-fs-*.lock"))
+		names, _ := filepath.Glob(state.File("family-fs-*.lock"))
 		return len(names)
 	}
 	ended, end := context.WithCancel(t.Context())

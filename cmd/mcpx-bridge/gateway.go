@@ -6,11 +6,11 @@ import (
 	"net"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
@@ -60,36 +60,34 @@ func (p *program) runGateway(ctx context.Context) error {
 	if p.s.BehindProxy {
 		o.MaxFromAddress = -1 // all come from the proxy
 	}
-	h, err := l.serveByHand(ctx, o, tlsConfig)
+	h, err := l.HostByHand(ctx, o, tlsConfig)
 	if err != nil {
 		return err
 	}
 	p.announceGateway(h)
 	startIsOver()
+	defer h.Stop()
 	select {
-	case err = <-h.done:
-		h.done <- err
-		err = fail(exitFailed, "start it again; --log-level debug says more", "the gateway stopped: %w", err)
+	case <-h.Done():
+		return fail(exitFailed, "start it again; --log-level debug says more", "the gateway stopped: %w", h.Err())
 	case <-ctx.Done():
-		err = nil
+		return nil
 	}
-	h.stop()
-	return err
 }
 
-func (p *program) announceGateway(h *hosting) {
+func (p *program) announceGateway(h *localgateway.Hosting) {
 	ready := struct {
 		Event string `json:"event"`
 		URL   string `json:"url"`
 		PID   int    `json:"pid"`
-	}{"ready", h.url, os.Getpid()}
+	}{"ready", h.URL(), os.Getpid()}
 	if p.s.JSON {
 		p.print(jsonLine(ready))
 		return
 	}
-	p.log.Info("the gateway is at " + h.url)
-	if h.lock == nil {
-		p.log.Info("name it to other commands with --gateway " + h.url)
+	p.log.Info("the gateway is at " + h.URL())
+	if !h.Local() {
+		p.log.Info("name it to other commands with --gateway " + h.URL())
 	}
 	if p.s.OpenTokens {
 		p.log.Warn("anybody who reaches this gateway can make a token for any name (--open-tokens)")
@@ -98,14 +96,14 @@ func (p *program) announceGateway(h *hosting) {
 
 // checkGateway refuses to listen where others can reach us in clear text.
 func (p *program) checkGateway() (*tls.Config, error) {
-	if _, _, err := net.SplitHostPort(p.s.Listen); err != nil {
-		return nil, badListen(err)
+	if err := localgateway.CheckListen(p.s.Listen); err != nil {
+		return nil, err
 	}
 	if (p.s.TLSCert == "") != (p.s.TLSKey == "") {
 		return nil, misused("give both", "--tls-cert and --tls-key belong together")
 	}
 	if p.s.TLSCert == "" {
-		if offLoopback(p.s.Listen) && !p.s.BehindProxy {
+		if localgateway.OffLoopback(p.s.Listen) && !p.s.BehindProxy {
 			return nil, misused("give --tls-cert and --tls-key, or --behind-proxy if a proxy does the encryption",
 				"--listen %s can be reached from other machines, in clear text", p.s.Listen)
 		}
@@ -137,60 +135,8 @@ func keyPair(certFile, keyFile string) (tls.Certificate, error) {
 // it listens at.
 func (p *program) hosts() []string {
 	hosts := p.s.Host
-	if host, _, err := net.SplitHostPort(p.s.Listen); err == nil && offLoopback(p.s.Listen) && host != "" {
+	if host, _, err := net.SplitHostPort(p.s.Listen); err == nil && localgateway.OffLoopback(p.s.Listen) && host != "" {
 		hosts = append(hosts, strings.Trim(host, "[]"))
 	}
 	return hosts
-}
-
-// serveByHand serves a gateway that was started by hand. Unless another process
-// hosts this machine's gateway, or ours speaks TLS, it becomes that.
-func (l *local) serveByHand(ctx context.Context, o gateway.Options, config *tls.Config) (*hosting, error) {
-	if config == nil && l.isLocal() {
-		h, err := l.hostSoon(ctx, o)
-		if h != nil || err != nil {
-			return h, err
-		}
-		at, _ := l.find(ctx)
-		l.log.Info("another process hosts this machine's gateway already, so this one is beside it", "other", at)
-	}
-	var err error
-	if o.Secret, err = l.state.secret(); err != nil {
-		return nil, err
-	}
-	listener, err := l.openPort("")
-	if err != nil {
-		return nil, err
-	}
-	scheme := "ws"
-	if config != nil {
-		scheme, listener = "wss", tls.NewListener(listener, config)
-	}
-	return serveGateway(listener, scheme, o)
-}
-
-// isLocal reports whether this machine's programs could join in clear text
-// where we are to listen.
-func (l *local) isLocal() bool {
-	host, _, _ := net.SplitHostPort(l.listen)
-	ip := net.ParseIP(host)
-	return !offLoopback(l.listen) || host == "" || ip != nil && ip.IsUnspecified()
-}
-
-// hostSoon is tryHost, which fails for a moment when somebody just looks
-// whether anybody hosts.
-func (l *local) hostSoon(ctx context.Context, o gateway.Options) (*hosting, error) {
-	for {
-		h, err := l.tryHost(o)
-		if h != nil || err != nil {
-			return h, err
-		}
-		if hosted, err := l.state.hosted(); hosted || err != nil || !pause(ctx, 20*time.Millisecond) {
-			return nil, err
-		}
-	}
-}
-
-func badListen(err error) error {
-	return misused("write it as HOST:PORT, for example 127.0.0.1:7420", "--listen: %w", err)
 }

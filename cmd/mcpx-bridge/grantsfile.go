@@ -30,7 +30,7 @@ func (b *bridging) grantBook() (grantBook, error) {
 	if err != nil {
 		return grantBook{}, err
 	}
-	return grantBook{path: filepath.Join(home.file("grants"), b.id+".yaml")}, nil
+	return grantBook{path: filepath.Join(home.File("grants"), b.id+".yaml")}, nil
 }
 
 // takeGrants gives the Engine what an earlier run was told to keep, and what such a yes
@@ -85,10 +85,10 @@ func (b *bridging) startedAs() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := home.open(); err != nil {
+	if err := home.Open(); err != nil {
 		return "", err
 	}
-	secret, err := home.secret()
+	secret, err := home.Secret()
 	if err != nil {
 		return "", fmt.Errorf("what answers that are to last are bound to cannot be told: %w", err)
 	}

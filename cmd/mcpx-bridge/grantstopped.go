@@ -222,12 +222,12 @@ func (p *program) grantBooks(but []string) (all []grantBook, err error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(home.file("grants"))
+	entries, err := os.ReadDir(home.File("grants"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, e := range entries {
-		k := grantBook{path: filepath.Join(home.file("grants"), e.Name())}
+		k := grantBook{path: filepath.Join(home.File("grants"), e.Name())}
 		if strings.HasSuffix(e.Name(), ".yaml") && e.Type().IsRegular() && !slices.Contains(but, k.id()) {
 			all = append(all, k)
 		}

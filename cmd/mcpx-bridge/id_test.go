@@ -69,16 +69,6 @@ func TestIDsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestNumberedIDsAreIDs(t *testing.T) {
-	long := strings.Repeat("x", 64)
-	for n, want := range map[int]string{1: long, 2: long[:62] + "-2", 10: long[:61] + "-10"} {
-		got := numbered(long, n)
-		if err := checkID("id", got); got != want || err != nil {
-			t.Errorf("%d: %q %v, want %q", n, got, err, want)
-		}
-	}
-}
-
 func TestEndpointsNameTheirServer(t *testing.T) {
 	for text, want := range map[string]string{
 		"unix:/run/mcp-server-notes.sock": "notes",

@@ -27,6 +27,7 @@ var may = map[string]string{
 	"bridge/private":          "",
 	"bridge/timetable":        "",
 	"bridge/fault":            "",
+	"bridge/pause":            "",
 	"bridge/text":             "",
 	"bridge/audit":            "bridge/private",
 	"bridge/private/powercut": "bridge/private",
@@ -55,6 +56,7 @@ var may = map[string]string{
 	"bridge/control/controltest": "bridge/approval bridge/control policy",
 	"bridge/prompt/prompttest":   "",
 
+	"bridge/localgateway": "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/sim":          everything,
 	"bridge/sim/simulate": "bridge/sim",
 	"bridge/sim/mutants":  "",

@@ -62,7 +62,7 @@ func (p *program) mintToken() error {
 		return err
 	}
 	until := time.Now().Add(p.s.TTL)
-	token, err := l.mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: until})
+	token, err := l.Mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: until})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -56,7 +58,7 @@ const (
 func (p *program) passThrough(ctx context.Context, t target) error {
 	checked, err := p.newBridging(t)
 	stateless := err
-	alone := errors.Is(err, errNoState) && checked != nil && !p.s.GateHost // which no client's call could be judged without
+	alone := errors.Is(err, localgateway.ErrNoState) && checked != nil && !p.s.GateHost // which no client's call could be judged without
 	if f, ok := errors.AsType[*failure](err); checked == nil || ok && f.Exit == exitMisused && !alone {
 		return err // else it is trouble with the topic, of which the client shall hear nothing
 	}
@@ -189,7 +191,7 @@ func (pt *passthrough) keepPlace(ctx context.Context) {
 		if text := err.Error(); text != said {
 			said = text
 			pt.p.log.Warn("not in the topic, trying again", "error", text)
-			if errors.Is(err, errTaken) && pt.p.s.ID != "" {
+			if errors.Is(err, localgateway.ErrTaken) && pt.p.s.ID != "" {
 				pt.p.log.Warn("hint: another client may have the same --id=" + pt.p.s.ID + "; give each of them its own")
 			}
 		}
@@ -197,14 +199,14 @@ func (pt *passthrough) keepPlace(ctx context.Context) {
 			wait = freeAgain
 		}
 		switch f, refused := errors.AsType[*failure](err); {
-		case errors.Is(err, errTaken):
+		case errors.Is(err, localgateway.ErrTaken):
 			wait = freeAgain
 		case refused && (f.Exit == exitGateway || f.Exit == exitID):
 			wait = notWelcome
 		default:
 			wait = min(2*wait, placeAgain)
 		}
-		if !pause(ctx, wait) {
+		if !pause.For(ctx, wait) {
 			return
 		}
 	}
@@ -217,20 +219,20 @@ func (pt *passthrough) inTopic(ctx context.Context) error {
 		return err
 	}
 	pt.turns++
-	b.server, b.events, b.door.waits, b.program = pt.server, pt.events, true, pt.program
-	b.door.yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
+	b.server, b.events, b.door.Exclusive, b.program = pt.server, pt.events, true, pt.program
+	b.door.Yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
 	b.pid.Store(pt.pid)
 	b.opt.Engine.Hosted, b.opt.Engine.Mark = true, pt.mark+strconv.Itoa(pt.turns)+"k"
 	b.opt.Engine.HostSeal, b.opt.TellHost = pt.seal, pt.server.Tell
 	if err := b.takePlace(ctx); err != nil {
-		if errors.Is(err, errTaken) && pt.since.IsZero() {
+		if errors.Is(err, localgateway.ErrTaken) && pt.since.IsZero() {
 			pt.since = time.Now()
 		}
 		b.abandon()
 		return err
 	}
 	pt.since = time.Time{}
-	defer b.door.close()
+	defer b.door.Close()
 	defer b.closeAudit(errSignalled) // how we end is the server's to say
 	pt.enter(b)
 	defer pt.leave(ctx, b)

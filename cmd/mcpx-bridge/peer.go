@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -25,7 +26,7 @@ const joinTime = 10 * time.Second
 // for it.
 type peer struct {
 	seat *topic.Seat
-	door *door
+	door *connector
 	log  *slog.Logger // for a command that lists tools
 
 	onFrame func(e *wire.Envelope)      // sees everything received; may be nil
@@ -69,14 +70,14 @@ var errNoAnswer = errors.New("no answer in time")
 
 // takeSeat joins the topic, under --id or a random one.
 func (p *program) takeSeat(ctx context.Context, set func(*peer)) (*peer, error) {
-	d, err := p.newDoor(cmp.Or(p.s.ID, randomID()), false)
+	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.alive(ctx); err != nil {
+	if err := d.Locate(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.ready(ctx); err != nil {
+	if err := d.Ready(ctx); err != nil {
 		return nil, err
 	}
 	q := newPeer(d)
@@ -87,14 +88,14 @@ func (p *program) takeSeat(ctx context.Context, set func(*peer)) (*peer, error) 
 	return q, q.take(ctx)
 }
 
-func newPeer(d *door) *peer {
+func newPeer(d *connector) *peer {
 	return &peer{door: d, seated: make(chan struct{}), ended: make(chan struct{}), roster: map[string]wire.Participant{},
 		waits: map[string]*wait{}, greeted: map[string]bool{}}
 }
 
 // take runs the seat beside us and waits for the welcome.
 func (q *peer) take(ctx context.Context) error {
-	q.door.opt.MaxWaitFirst = joinTime
+	q.door.Join.MaxWaitFirst = joinTime
 	if err := q.sit(ctx); err != nil {
 		return err
 	}
@@ -112,13 +113,13 @@ func (q *peer) take(ctx context.Context) error {
 // sit runs the seat beside us. It outlives ctx until close, so that last words
 // can be said.
 func (q *peer) sit(ctx context.Context) (err error) {
-	if q.seat, err = q.door.seat(); err != nil {
+	if q.seat, err = q.door.Seat(); err != nil {
 		return err
 	}
 	run, leave := context.WithCancel(context.WithoutCancel(ctx))
 	q.leave = leave
 	go func() {
-		err := topicError(q.seat.Run(run, q))
+		err := localgateway.Fault(q.seat.Run(run, q))
 		q.mu.Lock()
 		q.err = cmp.Or(err, error(&failure{Exit: exitFailed}))
 		q.mu.Unlock()
@@ -179,7 +180,7 @@ func (q *peer) here(id string) error {
 	if meant := nearest(id, ids); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.door.opt.Topic)
+	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.door.Join.Topic)
 }
 
 // ask sends one request and waits for its answer until ctx ends; then it tells

@@ -9,13 +9,13 @@ import (
 // takePlace finds the gateway and who we are there, opens the record that is
 // kept under that name, and joins the parts.
 func (b *bridging) takePlace(ctx context.Context) (err error) {
-	if err := b.door.ready(ctx); err != nil {
+	if err := b.door.Ready(ctx); err != nil {
 		return err
 	}
-	if b.seat, err = b.door.seat(); err != nil {
+	if b.seat, err = b.door.Seat(); err != nil {
 		return err
 	}
-	b.id = b.door.opt.ID
+	b.id = b.door.Join.ID
 	if err := b.openDoor(b.id); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (b *bridging) takePlace(ctx context.Context) (err error) {
 		return err
 	}
 	b.opt.Told, b.opt.Remember = b.attendance.told, b.attendance.remember
-	if b.audit, err = b.p.openAudit(b.door.opt.ID, &b.opt, b.about(), b.auditChanged); err != nil {
+	if b.audit, err = b.p.openAudit(b.door.Join.ID, &b.opt, b.about(), b.auditChanged); err != nil {
 		return err
 	}
 	if err := b.recordRevoked(); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -112,7 +113,7 @@ func (p *program) bridgingFlags(f *pflag.FlagSet) {
 //	server up, tools listed -> seat taken -> ready -> … -> drain -> seat left -> server stopped
 type bridging struct {
 	p          *program
-	door       *door
+	door       *connector
 	seat       *topic.Seat
 	server     *stdio.Server
 	sidecar    *bridge.Sidecar
@@ -173,7 +174,7 @@ func (b *bridging) abandon() {
 	if b.attendance != nil && b.attendance.door != nil {
 		b.attendance.door.Close()
 	}
-	b.door.close()
+	b.door.Close()
 }
 
 // hintAllow says what a person who has just begun will wonder about.
@@ -212,8 +213,8 @@ func (p *program) newBridging(t target) (*bridging, error) {
 
 // chooseDoor finds the way to the topic, and who we would like to be there.
 func (b *bridging) chooseDoor() (err error) {
-	if b.door, err = b.p.newDoor(cmp.Or(b.p.s.ID, b.target.id()), true); err == nil {
-		b.door.derived = b.p.s.ID == ""
+	if b.door, err = b.p.newConnector(cmp.Or(b.p.s.ID, b.target.id()), true); err == nil {
+		b.door.Derived = b.p.s.ID == ""
 	}
 	return err
 }
@@ -325,9 +326,9 @@ func (p *program) checkRun() error {
 		return misused("--answers any, or --answers terminal", "--answers: %q is no place to answer", p.s.Answers)
 	case p.s.Answers == "terminal" && p.prompt == nil:
 		return misused("start it at a terminal, without --json and --stdio; or let --approver or the policy name others who answer", "--answers terminal: there is no terminal here to answer at")
-	case p.s.Gateway != "" && p.s.Listen != defaultListen:
+	case p.s.Gateway != "" && p.s.Listen != localgateway.DefaultListen:
 		return misused("drop --listen, or drop --gateway to host one", "--listen has no meaning with --gateway")
-	case offLoopback(p.s.Listen):
+	case localgateway.OffLoopback(p.s.Listen):
 		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
 	}
 	if err := p.s.checkTimeout(); err != nil {
@@ -344,7 +345,7 @@ func (p *program) checkRun() error {
 func (b *bridging) run(ctx context.Context) (err error) {
 	b.events = b.p.newEvents(b.p.stdout)
 	defer b.events.close()
-	defer b.door.close()
+	defer b.door.Close()
 	defer func() { err = b.closeAudit(err) }()
 	err = together(context.WithoutCancel(ctx), append(b.place(),
 		b.keepServer,
@@ -380,7 +381,7 @@ func (b *bridging) keepSeat(ctx context.Context) error {
 		case <-b.serving.set:
 		}
 	}
-	return topicError(b.seat.Run(ctx, fromTopic{b.sidecar, b}))
+	return localgateway.Fault(b.seat.Run(ctx, fromTopic{b.sidecar, b}))
 }
 
 // untilTold waits for the signal, then lets the calls finish that have begun.
@@ -421,8 +422,8 @@ type readyEvent struct {
 }
 
 func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
-	at, hosted := b.door.where()
-	r := readyEvent{"ready", w.You.ID, b.door.opt.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path(),
+	at, hosted := b.door.Where()
+	r := readyEvent{"ready", w.You.ID, b.door.Join.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path(),
 		b.opt.Engine.Policy.Reach("resources/read"), b.opt.Engine.Policy.Reach("prompts/get")}
 	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
 	if b.opt.Engine.Hosted && r.Tools == 0 {

@@ -26,7 +26,7 @@ func (b *bridging) warnUnverified(d wire.Dialect) {
 // unverifiedIn is what warnUnverified says; "" where the gateway makes sure who speaks.
 // This machine's own does, whatever it speaks.
 func (b *bridging) unverifiedIn(d wire.Dialect) (warning, hint string) {
-	if d.Verified() || b.door.local != nil {
+	if d.Verified() || b.door.Local != nil {
 		return "", ""
 	}
 	warning = "gateways that speak " + d.Protocol + " do not verify who speaks: anybody in the topic can call, and answer, in anybody's name"

@@ -173,7 +173,7 @@ func (p *program) newServing() (*serving, error) {
 	if err := p.checkServe(); err != nil {
 		return nil, err
 	}
-	d, err := p.newDoor(cmp.Or(p.s.ID, randomID()), false)
+	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
 	if err != nil {
 		return nil, err
 	}
@@ -227,13 +227,13 @@ func (s *serving) close() {
 		s.door.Close()
 	}
 	s.asked.Close()
-	s.q.door.close()
+	s.q.door.Close()
 }
 
 // ready says that the client sees what there is.
 func (s *serving) ready(tools int) {
-	url, _ := s.q.door.where()
-	id := cmp.Or(s.q.me(), s.q.door.opt.ID)
+	url, _ := s.q.door.Where()
+	id := cmp.Or(s.q.me(), s.q.door.Join.ID)
 	first := s.events.begin(struct {
 		Event   string `json:"event"`
 		ID      string `json:"id"`
@@ -242,8 +242,8 @@ func (s *serving) ready(tools int) {
 		Dialect string `json:"dialect,omitempty"`
 		Tools   int    `json:"tools"`
 		PID     int    `json:"pid"`
-	}{"ready", id, s.q.door.opt.Topic, url, s.q.tongue(), tools, os.Getpid()},
-		"the client sees the topic "+s.q.door.opt.Topic+" through "+id)
+	}{"ready", id, s.q.door.Join.Topic, url, s.q.tongue(), tools, os.Getpid()},
+		"the client sees the topic "+s.q.door.Join.Topic+" through "+id)
 	if first {
 		go startIsOver()
 	}

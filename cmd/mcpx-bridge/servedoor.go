@@ -15,10 +15,10 @@ import (
 func (s *serving) openDoor() {
 	home, err := stateHome(s.p.getenv)
 	if err == nil {
-		err = home.open()
+		err = home.Open()
 	}
 	if err == nil {
-		s.door, err = control.Open(control.Options{Dir: home.file("control"), ID: s.q.door.opt.ID, Bridge: localAsked{s}, Log: s.p.log})
+		s.door, err = control.Open(control.Options{Dir: home.File("control"), ID: s.q.door.Join.ID, Bridge: localAsked{s}, Log: s.p.log})
 	}
 	if err != nil {
 		s.p.log.Warn("mcpx-bridge approve does not reach this client's questions", "error", err)
@@ -39,8 +39,8 @@ type localAsked struct{ s *serving }
 
 func (l localAsked) Status() control.Status {
 	q := l.s.q
-	url, _ := q.door.where()
-	return control.Status{ID: q.door.opt.ID, Topic: q.door.opt.Topic, Gateway: url, Dialect: q.tongue(), Seated: q.me() != "",
+	url, _ := q.door.Where()
+	return control.Status{ID: q.door.Join.ID, Topic: q.door.Join.Topic, Gateway: url, Dialect: q.tongue(), Seated: q.me() != "",
 		Pending: len(l.s.asked.all()), Audit: "off", PID: os.Getpid(), Version: version()}
 }
 

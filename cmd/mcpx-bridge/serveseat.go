@@ -123,14 +123,14 @@ func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 func (s *serving) question(a *asked) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
-		Text:       v.Text() + "Topic: " + visible(s.q.door.opt.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
+		Text:       v.Text() + "Topic: " + visible(s.q.door.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
 		DelegateTo: s.asked.others(a), Edits: v.Edits, Deadline: v.Deadline}
 }
 
 // SeatTaken and the following are what the seat calls, after the peer has heard
 // it.
 func (s *serving) SeatTaken(d wire.Dialect, w wire.Welcome) {
-	seated := desktop.Seated{Me: w.You.ID, Topic: s.q.door.opt.Topic, Greet: d.Handshake()}
+	seated := desktop.Seated{Me: w.You.ID, Topic: s.q.door.Join.Topic, Greet: d.Handshake()}
 	for _, p := range w.Peers {
 		seated.Peers = append(seated.Peers, peerOf(p))
 	}

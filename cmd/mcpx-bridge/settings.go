@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
 // settings are the values of all flags of all commands. A command binds the
@@ -197,7 +199,7 @@ func (s *settings) policyFileFlag(f *pflag.FlagSet) {
 
 // listenFlags say where a gateway of ours listens.
 func (s *settings) listenFlags(f *pflag.FlagSet, what string) {
-	f.StringVar(&s.Listen, "listen", defaultListen, what)
+	f.StringVar(&s.Listen, "listen", localgateway.DefaultListen, what)
 }
 
 // flagEnv is the environment variable of a flag.

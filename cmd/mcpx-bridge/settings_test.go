@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
 func TestTheServersEnvironment(t *testing.T) {
@@ -44,7 +46,7 @@ func TestAddressesThatOthersReach(t *testing.T) {
 		"127.0.0.1:1": false, "localhost:1": false, "[::1]:1": false, "127.1.2.3:1": false,
 		":1": true, "0.0.0.0:1": true, "[::]:1": true, "192.168.1.5:1": true, "example.com:1": true, "localhost.example.com:1": true,
 	} {
-		if got := offLoopback(listen); got != want {
+		if got := localgateway.OffLoopback(listen); got != want {
 			t.Errorf("%s: %v", listen, got)
 		}
 	}

@@ -29,12 +29,12 @@ type tokenSource struct {
 
 	mu    sync.Mutex
 	given map[string]bool
-	ready string // fetched by first and not asked for yet
+	ready string // fetched by First and not asked for yet
 }
 
-// first fetches the first token ahead of time, to find out whether there is
+// First fetches the first token ahead of time, to find out whether there is
 // one at all.
-func (t *tokenSource) first(ctx context.Context) error {
+func (t *tokenSource) First(ctx context.Context) error {
 	token, err := t.Token(ctx, false)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -69,17 +69,6 @@ func (p *program) watch(ctx context.Context) error {
 	}
 }
 
-// see adds one who sees every frame, without tokens.
-func (d *door) see(f func(dir string, frame []byte)) {
-	before := d.opt.Trace
-	d.opt.Trace = func(dir string, frame []byte) {
-		if before != nil {
-			before(dir, frame)
-		}
-		f(dir, d.source.hide(frame))
-	}
-}
-
 // rawLine is a frame on one line. What is no JSON becomes a JSON string.
 func rawLine(frame []byte) []byte {
 	if json.Valid(frame) {

@@ -1,4 +1,4 @@
-package main
+package localgateway_test
 
 import (
 	"bytes"
@@ -6,12 +6,16 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A squatter listens where this machine's gateway was, and passes on all that it hears to
@@ -79,19 +83,18 @@ func (s *squatter) has(text string) bool {
 // host is just taking over elsewhere. It gets no token, not even if it passes on our
 // challenge to the real one (FINDINGS L9).
 func TestWhoTookTheGatewaysPortIsHandedNoToken(t *testing.T) {
-	state := stateDir(filepath.Join(t.TempDir(), "state"))
-	if err := state.open(); err != nil {
+	state := localgateway.StateDir(filepath.Join(t.TempDir(), "state"))
+	if err := state.Open(); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	l := &local{state: state, listen: "127.0.0.1:0", asked: true, log: log}
-	h, err := l.tryHost(gateway.Options{Log: log})
-	if err != nil || h == nil {
+	h, err := localgateway.New(localgateway.Options{State: state, Listen: "127.0.0.1:0"}).HostByHand(t.Context(), gateway.Options{Log: log}, nil)
+	if err != nil || !h.Local() {
 		t.Fatal(err)
 	}
-	defer h.stop()
-	real := (&local{state: state, log: log})
-	if at, err := real.find(t.Context()); err != nil || at != h.url {
+	defer h.Stop()
+	real := localgateway.New(localgateway.Options{State: state})
+	if at, err := real.Find(t.Context(), 0); err != nil || at != h.URL() {
 		t.Fatalf("the real one is not found: %q, %v", at, err)
 	}
 	other, err := gateway.New(gateway.Options{Secret: []byte("somebody else's secret, who knows")})
@@ -107,25 +110,24 @@ func TestWhoTookTheGatewaysPortIsHandedNoToken(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(strange) }()
 	defer func() { server.Close(); <-served }()
-	for name, to := range map[string]string{"it passes everything on": h.url[len("ws://"):], "it is a gateway itself": strange.Addr().String()} {
+	for name, to := range map[string]string{"it passes everything on": h.URL()[len("ws://"):], "it is a gateway itself": strange.Addr().String()} {
 		t.Run(name, func(t *testing.T) {
 			s := squat(t, to)
-			if err := state.list(listing{URL: "ws://" + s.Addr().String()}); err != nil {
+			if err := os.WriteFile(state.File("gateway.json"), []byte(`{"url":"ws://`+s.Addr().String()+`"}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			d := &door{local: real, opt: topic.Options{Topic: "lobby", ID: "ann", Log: log}}
-			token, err := d.nextToken(t.Context(), false)
+			c := &localgateway.Connector{Local: real, Join: topic.Options{URL: h.URL(), Topic: "lobby", ID: "ann", MaxWaitFirst: time.Second}}
+			seat, err := c.Seat()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if conn, err := d.dialLocal(t.Context()); err == nil {
-				conn.Close(1000, "")
-				t.Error("we joined through it")
+			if err := seat.Run(t.Context(), nobody{t}); err == nil {
+				t.Error("we had a seat and left it")
 			}
-			if _, err := real.present(context.WithoutCancel(t.Context()), "ws://"+s.Addr().String(), "lobby"); err == nil {
+			if _, err := real.Present(context.WithoutCancel(t.Context()), "ws://"+s.Addr().String(), "lobby"); err == nil {
 				t.Error("we asked it who is there")
 			}
-			if s.has(token) || s.has("Bearer") {
+			if s.has("eyJ") || s.has("Bearer") {
 				t.Error("it was handed a token")
 			}
 			if !s.has("challenge=") {
@@ -134,3 +136,12 @@ func TestWhoTookTheGatewaysPortIsHandedNoToken(t *testing.T) {
 		})
 	}
 }
+
+// nobody hears what happens at a seat that must not be had.
+type nobody struct{ t *testing.T }
+
+func (n nobody) SeatTaken(wire.Dialect, wire.Welcome) { n.t.Error("we joined through it") }
+func (nobody) SeatLost(error)                         {}
+func (nobody) Received(*wire.Envelope)                {}
+func (nobody) Refused(*wire.Refused)                  {}
+func (nobody) TopicIdle()                             {}

@@ -1,4 +1,4 @@
-package main
+package localgateway
 
 import (
 	"bufio"
@@ -15,11 +15,11 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 )
 
-// dial connects to this machine's gateway, and makes it prove on that very connection that
+// Dial connects to this machine's gateway, and makes it prove on that very connection that
 // it holds our secret before anybody shows it a token: between two hosts, whoever is quick
-// can listen where the last one did (FINDINGS L9).
-func (l *local) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	secret, err := l.state.secret()
+// can listen where the last one did (FINDINGS L9). It takes two seconds at most.
+func (l *LocalGateway) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	secret, err := l.State.Secret()
 	if err != nil {
 		return nil, err
 	}

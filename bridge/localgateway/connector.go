@@ -1,0 +1,209 @@
+package localgateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// hostDialect is what our own seat speaks at a gateway in this process when
+// nobody asked for a dialect.
+const hostDialect = "mcpx/v0.1"
+
+// startPatience is how long Locate waits for a gateway that is just starting.
+const startPatience = 3 * time.Second
+
+// Tokens yields the tokens for a gateway that is not ours.
+type Tokens interface {
+	// First fetches the first token ahead of time, to find out whether there is one.
+	First(ctx context.Context) error
+	// Token is as topic.Options.Token.
+	Token(ctx context.Context, again bool) (string, error)
+}
+
+// A Connector is the way into a topic: to the gateway that was named, or to this
+// machine's own, which is looked for anew at every joining. Its fields are set before
+// its first method is called; after [Connector.Ready], Join.ID is who we are.
+type Connector struct {
+	Local  *LocalGateway // nil if a gateway was named
+	Tokens Tokens        // for a gateway that was named, and for Local if Bears
+	Join   topic.Options // how to take the seat; Token and Dial are ours to set
+	Caps   []byte        // what our tokens for Local say we may send, as JSON; nil for what it grants by default
+
+	Hosts       bool // may host the local gateway
+	Bears       bool // joins the local gateway with Tokens too, which may permit less than ours
+	OverNetwork bool // joins a gateway in this process over the network too
+
+	Derived   bool // nobody chose our id, so another may do
+	Exclusive bool // our id is to be ours alone, or the way is closed
+	Yields    bool // an Exclusive id was waited for; another that nobody has will do if it was Derived
+
+	lock *os.File // on our id, while we have it
+
+	mu     sync.Mutex
+	url    string // where we are, or tried to be
+	hosted bool   // by this process
+	token  string // for the joining that is going on
+}
+
+// Locate finds the local gateway before anything is tried, so that a person who has
+// none running hears that and not of a time-out. It is for those that do not host.
+func (c *Connector) Locate(ctx context.Context) error {
+	if c.Local == nil {
+		return nil
+	}
+	at, err := c.Local.Find(ctx, startPatience)
+	if err != nil && errors.Is(err, ErrNobody) {
+		return fault.New(fault.Failed, "start one with \"mcpx-bridge run\" or \"mcpx-bridge gateway\", or name one with --gateway", "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	c.at(at, false)
+	return nil
+}
+
+// Ready fetches the first token, or finds or hosts the local gateway, so that
+// what is wrong with either is heard of before a server is started. Then it is
+// settled who we are.
+func (c *Connector) Ready(ctx context.Context) error {
+	if c.Local == nil || c.Bears {
+		return c.Tokens.First(ctx)
+	}
+	if !c.Hosts {
+		return nil
+	}
+	if c.Exclusive { // before we host anything, which we could not keep up
+		if err := c.FreeID(ctx, ""); err != nil {
+			return err
+		}
+	}
+	at, own, err := c.Local.FindOrHost(ctx)
+	if err != nil || c.Exclusive {
+		return err
+	}
+	if own != nil {
+		at = ""
+	}
+	return c.FreeID(ctx, at)
+}
+
+// Seat makes a seat that goes this way. The caller runs it.
+func (c *Connector) Seat() (*topic.Seat, error) {
+	o := c.Join
+	o.Token = c.nextToken
+	if c.Local != nil {
+		o.Dial = c.dialLocal
+	}
+	s, err := topic.New(o)
+	return s, Fault(err)
+}
+
+// nextToken fetches a token, or mints one for the local gateway.
+func (c *Connector) nextToken(ctx context.Context, again bool) (token string, err error) {
+	if c.Local == nil || c.Bears {
+		token, err = c.Tokens.Token(ctx, again)
+	} else if token, err = c.Local.Mint(gateway.Claims{ID: c.Join.ID, Topic: c.Join.Topic, Capabilities: c.Caps}); err != nil {
+		err = &topic.FatalError{Exit: fault.Failed, Err: err}
+	}
+	if err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.token = token
+	return token, nil
+}
+
+// dialLocal finds this machine's gateway, or becomes it. No failure is final here:
+// what we cannot do, another process may.
+func (c *Connector) dialLocal(ctx context.Context) (conn topic.Conn, err error) {
+	var at string
+	var own *gateway.Gateway
+	if c.Hosts {
+		at, own, err = c.Local.FindOrHost(ctx)
+	} else {
+		at, err = c.Local.Find(ctx, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	token := c.at(at, own != nil)
+	if own != nil && !c.OverNetwork {
+		return c.attach(own)
+	}
+	o := c.Join
+	o.URL, o.NetDial = at, c.Local.Dial
+	return topic.Dial(ctx, o, token)
+}
+
+// at notes where we are. It returns the token to join with.
+func (c *Connector) at(url string, hosted bool) (token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.url, c.hosted = url, hosted
+	return c.token
+}
+
+// attach takes a seat at the gateway in this process.
+func (c *Connector) attach(own *gateway.Gateway) (topic.Conn, error) {
+	protocol := c.Join.Dialect
+	if protocol == "" || protocol == "auto" {
+		protocol = hostDialect
+	}
+	dialect, ok := wire.Lookup(protocol)
+	if !ok {
+		return nil, &topic.FatalError{Exit: fault.Misused, Err: fmt.Errorf("there is no dialect %q", protocol)}
+	}
+	caps, err := wire.ParseCaps(c.Caps)
+	if err != nil {
+		return nil, &topic.FatalError{Exit: fault.Failed, Err: err}
+	}
+	return own.Attach(c.Join.Topic, c.Join.ID, caps, dialect)
+}
+
+// Where says at which gateway we are, or tried to be, and whether this process is it.
+// The URL is without its query, where some put their token.
+func (c *Connector) Where() (url string, hosted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	url = c.url
+	if url == "" {
+		url = c.Join.URL
+	}
+	url, _, _ = strings.Cut(url, "?")
+	return url, c.hosted
+}
+
+// Close stops the gateway in this process, if there is one, and gives back our
+// id.
+func (c *Connector) Close() {
+	if c.Local != nil {
+		c.Local.Close()
+	}
+	c.lock.Close() // which takes no offence at nil
+}
+
+// Fault words the errors of package topic: what was misused, and what makes further
+// trying useless. Others, and nil, it returns as they are.
+func Fault(err error) error {
+	if u, ok := errors.AsType[*topic.UsageError](err); ok {
+		return fault.New(fault.Misused, u.Hint, "%s", u.What)
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	if f, ok := errors.AsType[*topic.FatalError](err); ok {
+		return fault.New(f.Exit, f.Hint, "%w", f.Err)
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+)
+
+// A connector is the way into a topic with what the command line says of it: the
+// tokens, and who sees the traffic.
+type connector struct {
+	*localgateway.Connector
+	tokens *tokenSource
+}
+
+// newConnector checks what can be checked without going there. Its errors are usage
+// errors, except for those of the state directory.
+func (p *program) newConnector(id string, hosts bool) (*connector, error) {
+	c, err := p.checkedConnector(id, hosts)
+	if err != nil || p.s.Gateway != "" {
+		return c, err
+	}
+	given := p.s.TokenFile != "" || p.s.TokenCommand != ""
+	if c.Bears = given && !hosts; given && hosts {
+		p.log.Warn("the token is not used: this machine's own gateway needs none; --gateway names another")
+	}
+	if c.Local, err = p.localGateway(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// checkedConnector is a connector that touches nothing of this machine's yet, and so goes
+// nowhere where no gateway is named. Its errors are usage errors.
+func (p *program) checkedConnector(id string, hosts bool) (*connector, error) {
+	if err := checkID("--id", id); err != nil {
+		return nil, err
+	}
+	pace, err := parsePace(p.s.Pace)
+	if err != nil {
+		return nil, err
+	}
+	join := topic.Options{
+		URL: p.s.Gateway, Insecure: p.s.Insecure, Topic: p.s.Topic, ID: id, PinID: p.s.PinID,
+		Dialect: p.s.Dialect, TokenInQuery: p.s.TokenInQuery, Pace: pace, Log: p.log,
+	}
+	if p.s.Gateway == "" {
+		join.URL = "ws://" + localgateway.DefaultListen // until it is found
+		if err := checkTopic(p.s.Topic); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := topic.New(join); err != nil {
+		return nil, localgateway.Fault(err)
+	}
+	tokens, err := p.tokenSource()
+	if err != nil {
+		return nil, err
+	}
+	if join.Trace, err = p.trace("wire", tokens); err != nil {
+		return nil, err
+	}
+	return &connector{&localgateway.Connector{Tokens: tokens, Join: join, Hosts: hosts}, tokens}, nil
+}
+
+// localGateway is this machine's gateway. It opens the state directory.
+func (p *program) localGateway() (*localgateway.LocalGateway, error) {
+	state, err := stateHome(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	if err := state.Open(); err != nil {
+		return nil, err
+	}
+	return localgateway.New(localgateway.Options{State: state, Listen: p.s.Listen, Files: fileLimit(), Log: p.log,
+		GatewayLog: slog.New(quieter{p.log.Handler()})}), nil // the events tell already who comes and goes
+}
+
+// A stateDir is where the programs of one user on one machine find each other.
+type stateDir = localgateway.StateDir
+
+// stateHome finds the state directory's path; it makes nothing.
+func stateHome(getenv func(string) string) (stateDir, error) { return localgateway.Home(getenv) }
+
+// gatewayName is a gateway as people know it: without a query, which may hold
+// what is nobody's business. "" is this machine's own.
+func gatewayName(at string) string {
+	u, err := url.Parse(at)
+	if err != nil || at == "" {
+		return "" // newConnector says what is wrong with it
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimSuffix(u.Path, "/")
+}
+
+// checkTopic reports why our own gateways would not keep a topic. Others may.
+func checkTopic(name string) error {
+	if gateway.ValidTopic(name) {
+		return nil
+	}
+	return misused("use 1 to 128 letters, digits, _ . - : @ # + ~ = ,", "--topic: %q is no name for a topic", name)
+}
+
+// parsePace reads "50/min", or "50" alone.
+func parsePace(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "/min"))
+	if err != nil || n < 1 {
+		return 0, misused("--pace 50/min", "--pace: %q is no number of messages per minute", text)
+	}
+	return n, nil
+}
+
+// trace shows raw traffic of one kind on stderr, if --debug asks for it: one
+// line each, with an arrow, and never a token.
+func (p *program) trace(kind string, source *tokenSource) (func(dir string, text []byte), error) {
+	wanted := false
+	for _, k := range p.s.Debug {
+		if k != "wire" && k != "stdio" {
+			return nil, misused("it is wire, stdio, or both", "--debug: %q is nothing that can be shown", k)
+		}
+		wanted = wanted || k == kind
+	}
+	if !wanted {
+		return nil, nil
+	}
+	return func(dir string, text []byte) {
+		arrow := "<-"
+		if dir == "send" {
+			arrow = "->"
+		}
+		if source != nil {
+			text = source.hide(text)
+		}
+		fmt.Fprintf(p.stderr, "mcpx-bridge: %s %s %s\n", kind, arrow, visible(string(text)))
+	}, nil
+}
+
+// see adds one who sees every frame, without tokens.
+func (c *connector) see(f func(dir string, frame []byte)) {
+	before := c.Join.Trace
+	c.Join.Trace = func(dir string, frame []byte) {
+		if before != nil {
+			before(dir, frame)
+		}
+		f(dir, c.tokens.hide(frame))
+	}
+}
