@@ -11,6 +11,5 @@
 // by writing memory that has yet to be found), and while a read that the scheduler
 // does not know of waits for that, the whole program stands still.
 //
-// The race detector does not see which of those who write and read this way came
-// first; under it reads are ordinary ones.
+// The race detector is told of such a read what it would have seen of an ordinary one.
 package inbox

@@ -1,5 +1,3 @@
-//go:build darwin || (linux && race)
-
 package outbox
 
 import "golang.org/x/sys/unix"

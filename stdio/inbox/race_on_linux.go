@@ -1,0 +1,6 @@
+//go:build race
+
+package inbox
+
+// underRace: the race detector watches.
+const underRace = true

@@ -1,0 +1,6 @@
+//go:build race && (linux || darwin)
+
+package outbox
+
+// underRace: the race detector watches.
+const underRace = true
