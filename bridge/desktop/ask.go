@@ -69,7 +69,7 @@ func (f *Face) openDialog(q *question) {
 	id := "mcpx-question-" + strconv.Itoa(f.dialogged)
 	f.dialogs[id] = &dialog{q}
 	q.shown = true
-	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), "elicitation/create", q.form()))
+	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), methodElicit, q.form()))
 }
 
 // dialog is the form in which a client puts the question.

@@ -93,7 +93,7 @@ func (f *Face) call(r *request, pair Pair, args []byte) {
 	c := &call{key: key, pair: pair}
 	f.calls[key] = c
 	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args, []byte("}"))
-	c.ref = f.ask(pair.Peer, "tools/call", params, asking{done: func(a Answered) { f.called(c, a) }, progress: func(p []byte) { f.moved(c, p) }})
+	c.ref = f.ask(pair.Peer, methodCallTool, params, asking{done: func(a Answered) { f.called(c, a) }, progress: func(p []byte) { f.moved(c, p) }})
 	f.listenFor(c)
 	f.join(r, c)
 }
@@ -201,7 +201,7 @@ func (f *Face) giveAnswer(r *request, c *call) {
 // a result: no peer asks this client for anything by way of it. What a native
 // participant's function returned is shown as text (FINDINGS D9).
 func (f *Face) passResult(r *request, result []byte, from Pair) {
-	called := r.method == "tools/call"
+	called := r.method == methodCallTool
 	if called && !isObject(result) {
 		f.reply(r, r.native(result, from))
 		return
@@ -273,7 +273,7 @@ func (f *Face) moved(c *call, params []byte) {
 
 // progress tells a client of progress under its own token, all else as it came.
 func (f *Face) progress(r *request, params []byte) {
-	m, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, "notifications/progress", params), jsonrpc.Judged)
+	m, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, toldProgressed, params), jsonrpc.Judged)
 	if err == nil && r.token != nil {
 		f.do(Say{m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: r.token}), true})
 	}

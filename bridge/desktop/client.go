@@ -7,32 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-)
-
-// The revisions of MCP. In the first four a client begins with initialize and
-// can be asked something while a call of its is under way; in the last every
-// request says of itself what its client can do, and is answered with
-// input_required where the client is to be asked.
-var (
-	handshaking = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} // newest first
-	modern      = "2026-07-28"
-)
-
-const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeUnknownMethod  = -32601
-	codeInvalidParams  = -32602
-	codeWrongRevision  = -32022
-)
-
-const (
-	metaRevision     = "io.modelcontextprotocol/protocolVersion"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaServer       = "io.modelcontextprotocol/serverInfo"
-	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
 // A client is what is known of who speaks to us.
@@ -69,17 +47,17 @@ var methods map[string]func(*Face, *request)
 
 func init() { // which would be a cycle without it
 	methods = map[string]func(*Face, *request){
-		"initialize":               (*Face).initialize,
-		"server/discover":          (*Face).discover,
-		"ping":                     func(f *Face, r *request) { f.reply(r, []byte("{}")) },
-		"tools/list":               func(f *Face, r *request) { f.answerList(tools, r) },
-		"prompts/list":             func(f *Face, r *request) { f.answerList(prompts, r) },
-		"resources/list":           func(f *Face, r *request) { f.answerList(resources, r) },
-		"resources/templates/list": func(f *Face, r *request) { f.answerList(templates, r) },
-		"tools/call":               (*Face).callTool,
-		"prompts/get":              (*Face).getPrompt,
-		"resources/read":           (*Face).readResource,
-		"subscriptions/listen":     (*Face).listen,
+		methodInitialize:    (*Face).initialize,
+		methodDiscover:      (*Face).discover,
+		methodPing:          func(f *Face, r *request) { f.speak(r, struct{}{}) },
+		methodListTools:     func(f *Face, r *request) { f.answerList(tools, r) },
+		methodListPrompts:   func(f *Face, r *request) { f.answerList(prompts, r) },
+		methodListResources: func(f *Face, r *request) { f.answerList(resources, r) },
+		methodListTemplates: func(f *Face, r *request) { f.answerList(templates, r) },
+		methodCallTool:      (*Face).callTool,
+		methodGetPrompt:     (*Face).getPrompt,
+		methodReadResource:  (*Face).readResource,
+		methodListen:        (*Face).listen,
 	}
 }
 
@@ -197,11 +175,11 @@ func (f *Face) revise(r *request, meta []byte) bool {
 		return true
 	}
 	revision, _ := jsonrpc.Unquote(at[0])
-	if slices.Contains(handshaking, revision) && r.method != "server/discover" {
+	if slices.Contains(revisions[1:], revision) && r.method != methodDiscover {
 		return true
 	}
 	if revision != modern {
-		data := compose(map[string]any{"supported": append([]string{modern}, handshaking...), "requested": clip(revision, 40)})
+		data := compose(mcp.UnsupportedProtocolVersionData{Supported: revisions, Requested: clip(revision, 40)})
 		f.refuse(r, codeWrongRevision, "this revision of MCP is not spoken here", data)
 		return false
 	}
@@ -223,47 +201,12 @@ func elicits(capabilities []byte) bool {
 	return err == nil && (modes[0] != nil || modes[1] == nil)
 }
 
-func (f *Face) initialize(r *request) {
-	at, err := pick(r.params, "protocolVersion", "capabilities")
-	if err != nil {
-		f.refuse(r, codeInvalidParams, err.Error(), nil)
-		return
-	}
-	revision, _ := jsonrpc.Unquote(at[0])
-	if !slices.Contains(handshaking, revision) {
-		revision = handshaking[0]
-	}
-	f.client = client{elicits: elicits(at[1]), apps: showsApps(at[1])}
-	f.reply(r, slices.Concat([]byte(`{"protocolVersion":`), jsonrpc.AppendQuote(nil, revision), []byte(","), f.self(), []byte(`,"serverInfo":`), f.info(), []byte("}")))
-}
-
-func (f *Face) discover(r *request) {
-	r.modern = true // whoever asks, for there was no such request before
-	versions := compose(append([]string{modern}, handshaking...))
-	f.reply(r, slices.Concat([]byte(`{"supportedVersions":`), versions, []byte(","), f.self(), []byte("}")))
-}
-
-const instructions = "The tools of other participants in an MCPx topic, named peer__tool. Some calls wait until a person agrees; " +
-	"an answer with a ticket means that it is not decided yet: call mcpx_result with the ticket, or the same tool with the same arguments again. " +
-	"mcpx_peers lists who is here, mcpx_call calls any tool of theirs."
-
-// self are the members that tell what there is here.
-func (f *Face) self() []byte {
-	return append([]byte(`"capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true}},"instructions":`),
-		jsonrpc.AppendQuote(nil, instructions)...)
-}
-
-// info is who we are. In the modern revision every result says so in its _meta.
-func (f *Face) info() []byte {
-	return slices.Concat([]byte(`{"name":"mcpx-bridge","title":"MCPx topic","version":`), jsonrpc.AppendQuote(nil, f.c.Version), []byte("}"))
-}
-
 func (f *Face) notification(m *jsonrpc.Message) {
 	switch m.Text(jsonrpc.Method) {
-	case "notifications/initialized":
+	case toldInitialized:
 		f.client.ready = true
-	case "notifications/cancelled":
-		if r := f.requests[string(m.Get(jsonrpc.RequestID))]; r != nil && r.method != "initialize" {
+	case toldCancelled:
+		if r := f.requests[string(m.Get(jsonrpc.RequestID))]; r != nil && r.method != methodInitialize {
 			f.end(r) // and nothing is answered
 		}
 	}
@@ -297,7 +240,7 @@ const stale = `"ttlMs":0,"cacheScope":"private"`
 
 // cached are the methods whose results say in the modern revision how long they
 // are good.
-var cached = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "server/discover"}
+var cached = []string{methodListTools, methodListPrompts, methodListResources, methodListTemplates, methodReadResource, methodDiscover}
 
 // completed adds what a result must say in the modern revision, unless it says
 // so itself.
@@ -316,7 +259,7 @@ func (f *Face) completed(r *request, result []byte) []byte {
 	if slices.Contains(cached, r.method) && at[1] == nil && at[2] == nil {
 		more = append(more, stale)
 	}
-	switch own := `"` + metaServer + `":` + string(f.info()); {
+	switch own := `"` + metaServer + `":` + f.info; {
 	case at[3] == nil:
 		more = append(more, `"_meta":{`+own+`}`)
 	case isObject(at[3]):
@@ -372,7 +315,7 @@ func (f *Face) passError(r *request, raw []byte) {
 // listen opens a stream of notifications of the modern revision.
 func (f *Face) listen(r *request) {
 	if !r.modern {
-		f.refuse(r, codeUnknownMethod, "subscriptions/listen belongs to another revision of MCP", nil)
+		f.refuse(r, codeUnknownMethod, methodListen+" belongs to another revision of MCP", nil)
 		return
 	}
 	at, err := pick(r.params, "notifications")
@@ -393,7 +336,7 @@ func (f *Face) listen(r *request) {
 		}
 	}
 	f.subs = append(f.subs, r)
-	f.say(jsonrpc.AppendNotification(nil, "notifications/subscriptions/acknowledged", r.tagged(slices.Concat([]byte(`"notifications":`), compose(agreed)))))
+	f.say(jsonrpc.AppendNotification(nil, toldAcknowledged, r.tagged(slices.Concat([]byte(`"notifications":`), compose(agreed)))))
 }
 
 // tagged are the parameters of a notification for who listens.

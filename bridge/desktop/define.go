@@ -27,10 +27,10 @@ type kind struct {
 func (k kind) one() string { return strings.TrimSuffix(k.member, "s") }
 
 var kinds = [...]kind{
-	tools:     {"tools/list", "tools", "name", "notifications/tools/list_changed"},
-	prompts:   {"prompts/list", "prompts", "name", "notifications/prompts/list_changed"},
-	resources: {"resources/list", "resources", "uri", "notifications/resources/list_changed"},
-	templates: {"resources/templates/list", "resourceTemplates", "uriTemplate", "notifications/resources/list_changed"},
+	tools:     {methodListTools, "tools", "name", toldToolsChanged},
+	prompts:   {methodListPrompts, "prompts", "name", toldPromptsChanged},
+	resources: {methodListResources, "resources", "uri", toldResourcesChanged},
+	templates: {methodListTemplates, "resourceTemplates", "uriTemplate", toldResourcesChanged},
 }
 
 const (

@@ -9,7 +9,9 @@
 //	client <- outbox       <- Say       <- Face.Step <- Room <- topic
 //
 // Nothing that a peer sends is decoded further than needed, and what it answers
-// goes to the client byte for byte. Names are looked up, never taken apart.
+// goes to the client byte for byte. Names are looked up, never taken apart. The
+// protocol's own words are mcp-go's (protocol.go), which is handed nothing that
+// a stranger wrote.
 // Whatever the client's model says decides nothing: a question that somebody
 // puts to this participant is answered by the client's own elicitation alone.
 package desktop

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 )
 
 // A Config says how a topic is shown. It may not be changed after New.
@@ -57,6 +60,8 @@ const (
 // several goroutines at one time.
 type Face struct {
 	c        Config
+	protocol *server.MCPServer
+	info     string // who we are, as JSON; in the modern revision every result says so in its _meta
 	choice   Choice
 	clock    clock
 	acts     []Act
@@ -90,7 +95,7 @@ type Face struct {
 func New(c Config) *Face {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
 	c.MaxName = cmp.Or(c.MaxName, UsualName)
-	f := &Face{c: c, choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, known: map[string]*acquaintance{}, why: "it has not joined yet",
+	f := &Face{c: c, protocol: newProtocol(c.Version), info: same(compose(mcp.Implementation{Name: ourName, Title: ourTitle, Version: c.Version})), choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, known: map[string]*acquaintance{}, why: "it has not joined yet",
 		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*dialog{}}
 	for k := range f.catalogue {
 		f.catalogue[k].names = NewNames(c.MaxName)

@@ -106,14 +106,10 @@ func (f *Face) askIdentity(p *peer) {
 		return
 	}
 	p.identified = true // once for each time that it comes
-	p.hello = f.ask(p.ID, "initialize", f.helloParams(), asking{done: func(a Answered) {
+	p.hello = f.ask(p.ID, methodInitialize, f.helloParams(), asking{done: func(a Answered) {
 		p.hello = 0
 		f.identify(p, a.Result)
 	}})
-}
-
-func (f *Face) helloParams() []byte {
-	return []byte(`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":` + string(jsonrpc.AppendQuote(nil, f.c.Version)) + `}}`)
 }
 
 // identify takes what a peer's server says of itself.

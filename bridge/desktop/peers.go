@@ -180,7 +180,7 @@ func (f *Face) meet(p *peer) {
 	}
 	p.greeted = true
 	waiting := true
-	p.hello = f.ask(p.ID, "initialize", f.helloParams(), asking{done: func(a Answered) {
+	p.hello = f.ask(p.ID, methodInitialize, f.helloParams(), asking{done: func(a Answered) {
 		p.slow.stop()
 		p.hello = 0
 		f.met(p, a, waiting)
@@ -201,7 +201,7 @@ func (f *Face) met(p *peer, a Answered, waited bool) {
 		}
 		return
 	}
-	f.do(Tell{p.ID, "notifications/initialized"})
+	f.do(Tell{p.ID, toldInitialized})
 	f.identify(p, a.Result)
 	has := [len(kinds)]bool{tools: true}
 	if said, err := pick(a.Result, "capabilities"); err == nil && isObject(said[0]) {

@@ -27,7 +27,7 @@ var (
 func (f *Face) sorry(r *request, why excuse, text string) {
 	text = clip(text, 600)
 	data := compose(map[string]any{"reason": why.reason, "executed": why.executed, "retryable": why == unavailable || why == busy})
-	if r.method != "tools/call" {
+	if r.method != methodCallTool {
 		f.refuse(r, why.code, text, data)
 		return
 	}
@@ -86,10 +86,6 @@ func passing(raw []byte) bool {
 	code := int(e.Code)
 	return ok && (code == busy.code || code == -31006 || code == unavailable.code)
 }
-
-// codeElicitURL is the error by which a server has the client send its person
-// to addresses, and then call again (MCP 3.1).
-const codeElicitURL = -32042
 
 // asksTheClient reports whether an error is one that a client acts upon. What
 // cannot be read may be.

@@ -1,0 +1,128 @@
+package desktop
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// The words of MCP, which are mcp-go's: what they are called, which revisions there are,
+// and what goes wrong. A message that somebody else wrote never passes through the types
+// of mcp-go, which lose what they do not know (an id above 2^53, a member, a kind of
+// content): it stays the bytes that it was.
+
+// The revisions of MCP that we speak, newest first. In the first every request says of
+// itself what its client can do, and is answered with input_required where the client is
+// to be asked. In the others a client begins with initialize and can be asked something
+// while a call of its is under way.
+var revisions = []string{modern, mcp.ProtocolVersion20251125, mcp.ProtocolVersion20250618, mcp.ProtocolVersion20250326, mcp.ProtocolVersion20241105}
+
+const (
+	modern = mcp.ProtocolVersion20260728
+	common = mcp.ProtocolVersion20250618 // which we say to peers
+)
+
+const (
+	codeParse          = mcp.PARSE_ERROR
+	codeInvalidRequest = mcp.INVALID_REQUEST
+	codeUnknownMethod  = mcp.METHOD_NOT_FOUND
+	codeInvalidParams  = mcp.INVALID_PARAMS
+	codeWrongRevision  = mcp.UNSUPPORTED_PROTOCOL_VERSION
+
+	// codeElicitURL is the error by which a server has the client send its person to
+	// addresses, and then call again.
+	codeElicitURL = mcp.URL_ELICITATION_REQUIRED
+)
+
+const (
+	methodInitialize    = string(mcp.MethodInitialize)
+	methodDiscover      = string(mcp.MethodServerDiscover)
+	methodPing          = string(mcp.MethodPing)
+	methodListTools     = string(mcp.MethodToolsList)
+	methodListPrompts   = string(mcp.MethodPromptsList)
+	methodListResources = string(mcp.MethodResourcesList)
+	methodListTemplates = string(mcp.MethodResourcesTemplatesList)
+	methodCallTool      = string(mcp.MethodToolsCall)
+	methodGetPrompt     = string(mcp.MethodPromptsGet)
+	methodReadResource  = string(mcp.MethodResourcesRead)
+	methodListen        = string(mcp.MethodSubscriptionsListen)
+	methodElicit        = string(mcp.MethodElicitationCreate)
+
+	toldInitialized      = string(mcp.MethodNotificationInitialized)
+	toldCancelled        = string(mcp.MethodNotificationCancelled)
+	toldProgressed       = string(mcp.MethodNotificationProgress)
+	toldAcknowledged     = mcp.MethodNotificationSubscriptionsAcknowledged
+	toldToolsChanged     = mcp.MethodNotificationToolsListChanged
+	toldPromptsChanged   = mcp.MethodNotificationPromptsListChanged
+	toldResourcesChanged = mcp.MethodNotificationResourcesListChanged
+)
+
+const (
+	metaRevision     = mcp.MetaKeyProtocolVersion
+	metaCapabilities = mcp.MetaKeyClientCapabilities
+	metaServer       = mcp.MetaKeyServerInfo
+	metaSubscription = mcp.MetaKeySubscriptionID
+)
+
+const instructions = "The tools of other participants in an MCPx topic, named peer__tool. Some calls wait until a person agrees; " +
+	"an answer with a ticket means that it is not decided yet: call mcpx_result with the ticket, or the same tool with the same arguments again. " +
+	"mcpx_peers lists who is here, mcpx_call calls any tool of theirs."
+
+const (
+	ourName  = "mcpx-bridge"
+	ourTitle = "MCPx topic"
+)
+
+// newProtocol returns what answers MCP's own words. Only its HandleMessage is used, which
+// has no goroutine and no session: whoever steps the Face is answered at once.
+func newProtocol(version string) *server.MCPServer {
+	return server.NewMCPServer(ourName, version, server.WithTitle(ourTitle), server.WithInstructions(instructions),
+		server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true), server.WithPromptCapabilities(true),
+		server.WithCacheHints(0, mcp.CacheScopePrivate))
+}
+
+// speak answers a request of MCP's own by what the library says to these params. They are
+// of our making, and so is the id: a large one would be rounded.
+func (f *Face) speak(r *request, params any) {
+	switch a := f.protocol.HandleMessage(speaks, jsonrpc.AppendRequest(nil, []byte("1"), r.method, compose(params))).(type) {
+	case mcp.JSONRPCResponse:
+		if d, ok := a.Result.(mcp.DiscoverResult); ok {
+			d.Meta = nil // who we are is said of each result at one place
+			a.Result = d
+		}
+		f.reply(r, compose(a.Result))
+	case mcp.JSONRPCError:
+		f.refuse(r, a.Error.Code, a.Error.Message, nil)
+	}
+}
+
+// speaks has the library offer no revision that it knows and we do not.
+var speaks = server.WithSupportedProtocolVersions(context.Background(), revisions)
+
+func (f *Face) initialize(r *request) {
+	at, err := pick(r.params, "protocolVersion", "capabilities")
+	if err != nil {
+		f.refuse(r, codeInvalidParams, err.Error(), nil)
+		return
+	}
+	f.client = client{elicits: elicits(at[1]), apps: showsApps(at[1])}
+	revision, _ := jsonrpc.Unquote(at[0])
+	f.speak(r, mcp.InitializeParams{ProtocolVersion: cmp.Or(revision, revisions[1])})
+}
+
+func (f *Face) discover(r *request) {
+	r.modern = true // whoever asks, for there was no such request before
+	meta := &mcp.Meta{}
+	meta.SetProtocolVersion(modern)
+	meta.SetClientCapabilities(mcp.ClientCapabilities{})
+	f.speak(r, mcp.DiscoverParams{Meta: meta})
+}
+
+// helloParams are what we say to a peer in initialize.
+func (f *Face) helloParams() []byte {
+	return compose(mcp.InitializeParams{ProtocolVersion: common, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
+}
