@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A sign is what is to be done upon something overheard.
@@ -95,31 +96,17 @@ func (o *overheard) unsaid(m *jsonrpc.Message) sign {
 	return nothingYet
 }
 
-var elicitsShape = jsonrpc.Shape{{Name: "capabilities", Slot: -1, Inside: jsonrpc.Shape{
-	{Name: "elicitation", Slot: 0, Inside: jsonrpc.Shape{{Name: "form", Slot: 1}, {Name: "url", Slot: 2}}}}}}
-
 // elicits reports whether an initialize declares that forms can be shown. Before
 // there were others, {} said so.
 func elicits(m *jsonrpc.Message) bool {
-	var at [3]jsonrpc.Span
-	params := m.Get(jsonrpc.Params)
-	if len(params) == 0 || jsonrpc.Scan(params, jsonrpc.Passed, elicitsShape, at[:]) != nil || at[0].End == 0 {
-		return false
-	}
-	return params[at[0].Start] == '{' && (at[1].End != 0 || at[2].End == 0)
+	can := rawjson.Find(m.Get(jsonrpc.Params), jsonrpc.Passed, "capabilities", "elicitation")
+	return len(can) > 0 && can[0] == '{' && (rawjson.At(can, "/form") != nil || rawjson.At(can, "/url") == nil)
 }
-
-var revisionShape = jsonrpc.Shape{{Name: "io.modelcontextprotocol/protocolVersion", Slot: 0}}
 
 // namedRevision is what a request of 2026-07-28 or later says in its _meta; ""
 // for any other.
 func namedRevision(m *jsonrpc.Message) string {
-	var at [1]jsonrpc.Span
-	meta := m.Get(jsonrpc.Meta)
-	if len(meta) == 0 || jsonrpc.Scan(meta, jsonrpc.Passed, revisionShape, at[:]) != nil || at[0].End == 0 {
-		return ""
-	}
-	revision, _ := jsonrpc.Unquote(meta[at[0].Start:at[0].End])
+	revision, _ := rawjson.Text(m.Get(jsonrpc.Meta), jsonrpc.Passed, "io.modelcontextprotocol/protocolVersion")
 	return revision
 }
 

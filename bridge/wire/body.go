@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // body reads the payload and holds it against what the kind says.
@@ -102,11 +101,13 @@ func (r *reading) void(e *Envelope, ref reference) bool {
 	if m.Has(jsonrpc.Method) || m.Has(jsonrpc.Result) || says(jsonrpc.Err) || ref.kind != Response && (!r.byPayload || len(e.Corr) == 0) {
 		return false
 	}
-	bare := true // anything else could be a result in some other form
-	if !members(m.Raw, func(name string, _ jsontext.Value) {
-		bare = bare && (name == "jsonrpc" || name == "id" || name == "error")
-	}) || !bare {
+	if len(m.Raw) == 0 || m.Raw[0] != '{' {
 		return false
+	}
+	for p := range rawjson.Parts(m.Raw, 0) { // anything else could be a result in some other form
+		if p.Name != "jsonrpc" && p.Name != "id" && p.Name != "error" {
+			return false
+		}
 	}
 	raw := m.Append(make([]byte, 0, len(m.Raw)+16), jsonrpc.Edit{Field: jsonrpc.Result, Value: []byte("{}")})
 	again, err := jsonrpc.Parse(raw, answers)

@@ -224,6 +224,20 @@ func expression(pattern string) string {
 	return `^(?:` + strings.Join(parts, ":") + end + `)$`
 }
 
+// What could be read in two ways fits no pattern, wherever in the payload that is: whoever reads the other of
+// two members gets what was never permitted.
+func TestAPayloadOfTwoReadingsFitsNoPattern(t *testing.T) {
+	c := caps(t, []byte(`[{"kind":"k","payload":{"a":{"b":"x"}}}]`))
+	if !c.Allows("k", []byte(`{"a": {"c":[{}],"b":"x"} ,"d":1}`)) {
+		t.Error("what fits does not")
+	}
+	for _, payload := range []string{`{"a":{"b":"x"},"a":{}}`, `{"a":{"b":"x","\u0062":"y"}}`, `{"a":{"b":"x"},"c":[{"d":1,"d":1}]}`, `{"a":{"b":"x"},"c":"\ud800"}`, `{"a":{"b":"x"}`} {
+		if c.Allows("k", []byte(payload)) {
+			t.Errorf("%s fits", payload)
+		}
+	}
+}
+
 // FuzzFits holds the matcher for payloads against one that builds values.
 func FuzzFits(f *testing.F) {
 	for _, s := range [][2]string{

@@ -93,25 +93,12 @@ func (r *reading) list(t texts, place int, name string) (with texts, n int, err 
 		case rest[0] != '"':
 			return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
 		}
-		end := stringEnd(rest)
+		end := jsonrpc.StringEnd(rest, 0)
 		if t, ok = t.add(rest[:end], maxID); !ok {
 			return t, 0, refuse(IDCharset, "an id in %s is longer than %d bytes", name, maxID)
 		}
 		rest = rest[end:]
 		n++
-	}
-}
-
-// stringEnd returns where the JSON string that raw begins with ends. raw has
-// been scanned.
-func stringEnd(raw []byte) int {
-	for i := 1; ; i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
 	}
 }
 

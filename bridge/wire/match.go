@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // coversKind reports whether a pattern covers a kind. Both are compared part by
@@ -57,11 +58,20 @@ func glob(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
+// exact are the rules for what is held against a pattern: a name that stands twice could
+// be read in either way, so it fits none.
+var exact = jsonrpc.Rules{Depth: jsonrpc.MaxServerDepth + 1, Size: jsonrpc.MaxSize, EveryLevel: true}
+
 // fits reports whether a payload has everything a pattern names. Strings of the
 // pattern are literal, end in a star, or begin with ! for what must not be so;
 // objects are patterns again; numbers, true, false and null must stand the same
 // (WIRE 5.6). Lists and all else are not understood and fit nothing.
-func fits(pattern jsontext.Value, value []byte) bool {
+func fits(pattern jsontext.Value, payload []byte) bool {
+	return (pattern.Kind() != '{' || jsonrpc.Scan(payload, exact, nil, nil) == nil) && fitsValue(pattern, payload)
+}
+
+// fitsValue is fits for a value in which no name stands twice.
+func fitsValue(pattern jsontext.Value, value []byte) bool {
 	switch pattern.Kind() {
 	case '{':
 		return fitsObject(pattern, value)
@@ -87,40 +97,11 @@ func fitsText(want, got string) bool {
 
 // fitsObject reads the pattern member by member and looks each up in value.
 func fitsObject(pattern jsontext.Value, value []byte) bool {
-	ok := true
-	read := members(pattern, func(name string, want jsontext.Value) {
-		ok = ok && fitsMember(name, want, value)
-	})
-	return ok && read && len(value) > 0 && value[0] == '{'
-}
-
-func fitsMember(name string, want jsontext.Value, value []byte) bool {
-	ok := false
-	read := members(value, func(key string, got jsontext.Value) {
-		ok = ok || key == name && fits(want, got)
-	})
-	return ok && read
-}
-
-// members calls f for each member of an object and reports whether object was
-// one. The values are good until f returns.
-func members(object []byte, f func(name string, v jsontext.Value)) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(object))
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
-		return false
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
+	for want := range rawjson.Parts(pattern, rawjson.Space(pattern, 0)) {
+		got := rawjson.At(value, jsontext.Pointer("").AppendToken(want.Name))
+		if got == nil || !fitsValue(want.Of(pattern), got) {
 			return false
 		}
-		key := name.String()
-		v, err := d.ReadValue()
-		if err != nil {
-			return false
-		}
-		f(key, v)
 	}
-	_, err := d.ReadToken()
-	return err == nil
+	return len(value) > 0 && value[0] == '{'
 }

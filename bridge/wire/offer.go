@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // Limits of what a proposal may ask for, and what counts where it asks for
@@ -203,18 +205,11 @@ func readWait(into *time.Duration, name string, raw jsontext.Value) error {
 // nameless says what is wrong with a proposal that does not say what it is
 // about. The samples of seed 000 say tool where MCP says name (WIRE 4.3).
 func nameless(method string, params []byte) error {
-	inWords := false
-	if len(params) > maxShort {
-		params = nil
-	}
-	members(params, func(name string, v jsontext.Value) {
-		inWords = inWords || name == "tool" && v.Kind() == '"'
-	})
 	param := "name"
 	if keyed[method] == jsonrpc.URI {
 		param = "uri"
 	}
-	if method == "tools/call" && inWords {
+	if method == "tools/call" && len(params) <= maxShort && bytes.HasPrefix(rawjson.At(params, "/tool"), []byte{'"'}) {
 		return errors.New("params name the tool as tool, where MCP says name")
 	}
 	return fmt.Errorf("params have no %s", param)
@@ -228,17 +223,17 @@ func (e *Envelope) Lenient() Envelope {
 	if e.Kind != Proposal || e.Method != "tools/call" || e.Message.Has(jsonrpc.Name) || len(e.Message.Get(jsonrpc.Params)) > maxShort {
 		return out
 	}
-	params := []byte("{")
+	was, params := e.Message.Get(jsonrpc.Params), []byte("{")
 	renamed := false
-	members(e.Message.Get(jsonrpc.Params), func(name string, v jsontext.Value) {
-		if name == "tool" && v.Kind() == '"' {
-			name, renamed = "name", true
+	for p := range rawjson.Parts(was, 0) {
+		if p.Name == "tool" && was[p.Start] == '"' {
+			p.Name, renamed = "name", true
 		}
 		if len(params) > 1 {
 			params = append(params, ',')
 		}
-		params = append(append(jsonrpc.AppendQuote(params, name), ':'), v...)
-	})
+		params = append(append(jsonrpc.AppendQuote(params, p.Name), ':'), p.Of(was)...)
+	}
 	if !renamed {
 		return out
 	}
