@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -34,7 +35,9 @@ type aside struct {
 
 // occupies reports whether the server may be at work on a call for somebody who is
 // not its client.
-func (c *call) occupies() bool { return c.then == nil && !c.host && !c.quit }
+func (c *call) occupies() bool {
+	return (c.origin == inflight.Participant || c.origin == inflight.Proposal) && c.phase != inflight.Overdue
+}
 
 // setAside has a question wait, and reports whether it does.
 func (e *Engine) setAside(m *jsonrpc.Message) bool {
@@ -103,11 +106,13 @@ func (e *Engine) forgetAside(m *jsonrpc.Message) {
 
 // quitsSoon: the server was told that nobody wants a call any more.
 func (e *Engine) quitsSoon(c *call) {
-	if !e.hosted || c.host {
+	if !e.hosted || c.origin == inflight.Host {
 		return
 	}
 	e.alarms.set(e.now.Add(quitGrace), func() {
-		c.quit = true
+		if c.phase == inflight.Abandoned {
+			c.on(inflight.Expire)
+		}
 		e.endedBeside(c.number)
 	})
 }
@@ -117,7 +122,7 @@ func (e *Engine) quitsSoon(c *call) {
 // serves a proposal goes on, for others hear of it.
 func (e *Engine) cancelFor(who string) {
 	for _, c := range e.calls.inOrder() {
-		if c.from != who || c.silent || c.host || c.life != nil {
+		if c.from != who || c.phase.Settled() || c.origin == inflight.Host || c.life != nil {
 			continue
 		}
 		r := c.record()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -23,6 +24,8 @@ type requestKey struct{ from, env string }
 // by, and its progress token; ids and tokens of callers never reach the
 // server, because two callers may use the same (WIRE W-10).
 type call struct {
+	origin inflight.Origin
+	phase  inflight.Phase
 	number uint64 // at the server; 0 before it gets there
 	name   string // on record
 	began  time.Time
@@ -42,14 +45,12 @@ type call struct {
 
 	summedUp bool // refused at once, and counted in the record instead of listed
 
-	life *proposal.Life // the proposal it serves; nil if none
-	ours bool           // and nobody requested it: we serve the proposal of our own accord
-	self string         // then: the envelope of the request to ourselves that says so; "" before that is made
-	won  bool           // and it came before anybody else's, so that we serve it
+	life     *proposal.Life // the proposal it serves; nil if none
+	self     string         // the envelope of the request to ourselves that says that we serve it; "" before that is made
+	standing inflight.Standing
 
-	claimed    bool // the request to ourselves has left, so that everybody may have seen it
-	toldBefore bool // and its proposer had been told before that we may serve it
-	patient    bool // and is awaited for as long as at a gateway that has returned one
+	toldBefore bool // the proposer had been told that we may serve it before that request left
+	patient    bool // that is awaited for as long as at a gateway that has returned one
 
 	rival *proposal.Run // whose claim was seen before the echo of ours, at a gateway that may return none
 
@@ -63,15 +64,12 @@ type call struct {
 	agreed    *approval.Settled // what was said to it; nil if nobody was asked
 	reminders int               // how often its caller was told to wait
 
-	quit       bool   // the server was told a while ago that nobody wants it
-	reread     uint64 // the listing that it waits for before it starts; 0: none yet
-	unrecorded bool   // its start could not be put on record, so it never left
+	reread uint64 // the listing that it waits for before it starts; 0: none yet
 
-	line   uint64                   // how many lines had been written with it
-	then   func(m *jsonrpc.Message) // for a request of our own; m is nil if it was not answered in time
-	host   bool                     // it is the client's own, see host.go
-	silent bool                     // the caller has had its answer, or wants none
-	left   bool                     // the caller left while it was open
+	line  inflight.Line
+	lines uint64                   // how many had been written with its own
+	then  func(m *jsonrpc.Message) // gets the answer to a request of our own; nil if there is none in time
+	left  bool                     // the caller left while it was open
 
 	progress progressing
 }
@@ -96,16 +94,22 @@ type callerKey struct{ from, id string }
 // caller is how its caller refers to the call: by its JSON-RPC id, or by its
 // envelope where it gave none.
 func (c *call) caller() callerKey {
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		return callerKey{c.from, "proposal " + c.env} // no JSON-RPC id looks like this
 	}
-	if c.host {
+	if c.origin == inflight.Host {
 		return hostKey(c.id)
 	}
 	if c.id == nil {
 		return callerKey{c.from, string(jsonrpc.AppendQuote(nil, c.env))}
 	}
 	return callerKey{c.from, string(c.id)}
+}
+
+// on takes a call to the phase after an event, and reports whether there is one.
+func (c *call) on(ev inflight.Event) (ok bool) {
+	c.phase, ok = c.phase.On(ev)
+	return ok
 }
 
 // calls are the requests at the server.
@@ -116,9 +120,9 @@ type calls struct {
 	byNumber map[uint64]*call     // at the server
 	open     map[requestKey]*call // by envelope: those whose callers await an answer
 	byCaller map[callerKey]*call  // the same as their callers refer to them; the newest where one id serves for several
-	asked    map[string]*call     // by the question that is open about them
-	syncing  map[uint64]*call     // agreed to, but not yet on disk
-	parked   []*call              // agreed to, and waiting for the server
+	asked    map[string]*call     // those that are asked about, by the question
+	syncing  map[uint64]*call     // by the ticket that says when their being agreed to is on disk; over, perhaps
+	parked   []*call              // those that wait for the server, or have until they were over
 	foreign  int                  // those of participants who still await an answer
 	running  int                  // those of them at the server
 	timeouts int                  // in a row
@@ -127,10 +131,12 @@ type calls struct {
 
 // add gives a call its number at the server.
 func (cs *calls) add(c *call) {
+	c.on(inflight.Start)
+	c.line = inflight.Written
 	cs.last++
 	c.number = cs.last
 	cs.byNumber[c.number] = c
-	if c.from != "" {
+	if c.origin != inflight.Self {
 		cs.running++
 	}
 }
@@ -191,13 +197,17 @@ func (cs *calls) nameOf(question string) string {
 // settle: the caller has had its last word on this. The number stays taken
 // until the server is done with it.
 func (cs *calls) settle(c *call) {
-	if c.from == "" || c.silent {
+	if c.phase.Settled() {
 		return
 	}
-	c.silent = true
+	started := !c.phase.Unstarted()
+	c.on(inflight.Settle)
+	if c.origin == inflight.Self {
+		return
+	}
 	cs.foreign--
 	cs.leave(c)
-	if c.number != 0 {
+	if started {
 		cs.running--
 	}
 }
@@ -217,14 +227,13 @@ func (cs *calls) inOrder() []*call {
 }
 
 // newCall takes a participant's request into the books. life is the proposal that
-// it serves, if any; ours says that the request is not the participant's but
-// what it proposed.
-func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *call {
+// it serves, if any.
+func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *call {
 	m := &env.Message
 	e.calls.named++
 	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
-		life: life, ours: ours, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env, host: e.isHost(env.From)}
-	if !ours && !c.host {
+		life: life, origin: origin, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
+	if origin == inflight.Participant {
 		c.body = e.replay.DigestOf(env.From, env.ID, env.Payload)
 	}
 	c.args, c.beside = partsOf(m, env.Method, e.server.hello.modern())
@@ -234,7 +243,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, ours bool) *ca
 
 // record is what every record about the call says.
 func (c *call) record() Record {
-	started := c.number != 0 && !c.unrecorded
+	started := c.line == inflight.Written
 	r := Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: c.via(), started: started, known: started || c.question != ""}
 	if c.life != nil {
 		r.Proposal = c.life.ID
@@ -244,7 +253,7 @@ func (c *call) record() Record {
 
 // via is the road by which the call came, as rules name it.
 func (c *call) via() string {
-	if c.ours || c.asks {
+	if c.origin == inflight.Proposal || c.asks {
 		return "proposal"
 	}
 	return "request"
@@ -265,15 +274,18 @@ func (c *call) what() string { return approval.Doing(c.method, clip(c.key)) }
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
 func (e *Engine) start(c *call) {
+	if !c.phase.Unstarted() {
+		return // it is over, whatever led here
+	}
 	if c.life != nil && !e.takesUp(c) {
 		return
 	}
 	e.calls.add(c)
 	c.began = e.now
-	if c.question != "" && !c.host {
+	if c.question != "" && c.origin != inflight.Host {
 		e.replay.Renew(e.now, c.from, c.env)
 	}
-	if !c.host { // the client has patience of its own, and the server's answer goes past us
+	if c.origin != inflight.Host { // the client has patience of its own, and the server's answer goes past us
 		c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	}
 	r := c.record()
@@ -306,7 +318,7 @@ func (e *Engine) allowance(c *call) time.Duration {
 
 func (e *Engine) write(c *call, line []byte) {
 	e.server.lines++
-	c.line = e.server.lines
+	c.lines = e.server.lines
 	e.do(Write{c.number, jsonrpc.EscapeBreaks(line)})
 }
 
@@ -323,7 +335,7 @@ func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) 
 
 // asks is ask, and returns the request.
 func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message)) *call {
-	c := &call{began: e.now, method: method, then: then}
+	c := &call{origin: inflight.Self, began: e.now, method: method, then: then}
 	e.calls.add(c)
 	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
 	line := jsonrpc.AppendRequest(nil, e.calls.id(c), method, params)
@@ -349,14 +361,22 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 		e.answeredBeside(c.number)
 	}
 	switch {
-	case c.then != nil:
-		c.then(m)
-	case c.silent:
+	case c.origin == inflight.Self:
+		e.hear(c, m)
+	case c.phase == inflight.Done:
 		r := c.record()
 		r.Event, r.Detail = "late", "the server's answer came when nobody waited for it"
 		e.note(r)
 	default:
 		e.deliver(c, m)
+	}
+}
+
+// hear gives an answer to whoever made a request of our own; nil if there is none.
+func (e *Engine) hear(c *call, m *jsonrpc.Message) {
+	if c.origin == inflight.Self && !c.phase.Settled() {
+		e.calls.settle(c)
+		c.then(m)
 	}
 }
 
@@ -386,7 +406,7 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 
 // reply sends a caller what we have to say in place of the server.
 func (e *Engine) reply(c *call, payload []byte) {
-	if c.host {
+	if c.origin == inflight.Host {
 		e.do(TellHost{payload})
 		return
 	}
@@ -430,7 +450,7 @@ func (e *Engine) settle(c *call) {
 // keepInMind remembers a call that took long from now on: a machine that slept may
 // have written its line long after it began.
 func (e *Engine) keepInMind(c *call) {
-	if c.number != 0 && c.from != "" && !c.host && e.now.Sub(c.began) > soonOver {
+	if c.line != inflight.NoLine && (c.origin == inflight.Participant || c.origin == inflight.Proposal) && e.now.Sub(c.began) > soonOver {
 		e.replay.Renew(e.now, c.from, c.env)
 	}
 }
@@ -443,6 +463,7 @@ const soonOver = time.Minute
 func (e *Engine) remove(c *call) {
 	e.keepInMind(c)
 	e.alarms.stop(c.alarm)
+	c.on(inflight.Return)
 	delete(e.calls.byNumber, c.number)
 	if len(e.calls.lost) > 0 {
 		e.stillLost(c.number)
@@ -459,7 +480,7 @@ func (e *Engine) finishUnanswered(c *call, r Refusal) {
 // answerFor gives a caller our answer in place of the server's, unless it has
 // had one.
 func (e *Engine) answerFor(c *call, r Refusal) {
-	if c.from == "" || c.silent {
+	if c.origin == inflight.Self || c.phase.Settled() {
 		return
 	}
 	e.passLast(c)
@@ -470,7 +491,7 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	default:
 		e.ledger.Commit(c.hold)
 	}
-	if c.ours && !c.won {
+	if c.origin == inflight.Proposal && c.standing != inflight.Won {
 		e.declined(c, r)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -40,7 +41,8 @@ func (e *Engine) contend(c *call) {
 	case !e.book.Contends(c.life):
 		e.unstarted(c, e.barred(c.life))
 	default:
-		c.self = e.newID()
+		c.on(inflight.Claim)
+		c.self, c.standing = e.newID(), inflight.Claimed
 		c.id = jsonrpc.AppendQuote(nil, c.self)
 		e.offers.claims[c.self] = c
 		e.requestOurselves(c)
@@ -52,15 +54,15 @@ func (e *Engine) contend(c *call) {
 // the proposer may see it, and hears of it when nothing comes of it.
 func (e *Engine) claimLeaves(id string) {
 	if c := e.offers.claims[id]; c != nil {
-		c.toldBefore, c.claimed, c.life.Announced = c.life.Announced, true, true
+		c.toldBefore, c.standing, c.life.Announced = c.life.Announced, inflight.Seen, true
 		e.awaitEcho(c)
 	}
 }
 
 // claimReturns: the way out was full, so nobody has seen it (seed 40085).
 func (e *Engine) claimReturns(id string) {
-	if c := e.offers.claims[id]; c != nil && c.claimed {
-		c.claimed, c.life.Announced = false, c.toldBefore
+	if c := e.offers.claims[id]; c != nil && c.standing == inflight.Seen {
+		c.standing, c.life.Announced = inflight.Claimed, c.toldBefore
 	}
 }
 
@@ -82,11 +84,6 @@ func (e *Engine) endWindows() {
 	for _, c := range over {
 		e.unechoed(c)
 	}
-}
-
-// contending reports whether a call waits for the order of claims.
-func (e *Engine) contending(c *call) bool {
-	return c != nil && c.self != "" && e.offers.claims[c.self] == c
 }
 
 // echoed: a frame of our own has come back. It reports whether it is a claim. Any request
@@ -111,7 +108,7 @@ func (e *Engine) echoed(env *wire.Envelope) bool {
 // unechoed: nothing has come back in time.
 func (e *Engine) unechoed(c *call) {
 	switch {
-	case !e.contending(c):
+	case c.phase != inflight.Claiming:
 	case e.room.held.delays([]string{c.self}):
 		e.awaitEcho(c) // it has not even left
 	case e.room.echoes && !c.patient:
@@ -130,7 +127,7 @@ func (e *Engine) unechoed(c *call) {
 // rivals notes that somebody else claims what we do, and may, before our claim has come
 // back. It reports false where that settles it already (seed 7500004357).
 func (e *Engine) rivals(c *call, r proposal.Run) bool {
-	if e.room.echoes || !e.contending(c) || r.By != r.Runner || !c.life.MayServe(r.Runner) {
+	if e.room.echoes || c.phase != inflight.Claiming || r.By != r.Runner || !c.life.MayServe(r.Runner) {
 		return false
 	}
 	if c.rival == nil || c.life.Before(r.By, c.rival.By) {
@@ -142,12 +139,13 @@ func (e *Engine) rivals(c *call, r proposal.Run) bool {
 func (e *Engine) wins(c *call) {
 	e.alarms.stop(c.alarm)
 	delete(e.offers.claims, c.self)
+	c.on(inflight.Resume)
 	acts, ok := e.book.Started(c.life, proposal.Run{ID: c.self, By: e.room.me, Runner: e.room.me})
 	if !ok {
 		e.unstarted(c, e.barred(c.life))
 		return
 	}
-	c.won = true
+	c.standing = inflight.Won
 	e.live(acts)
 	e.stands(c.life, "accept", "processing", "")
 	if c.agreed != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -279,7 +280,7 @@ func (e *Engine) giveUp() {
 	e.stopping = true
 	e.calls.lost = nil
 	for _, c := range e.calls.inOrder() {
-		if c.host {
+		if c.origin == inflight.Host {
 			e.letGo(c, "unknown") // the server answers it without us
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -136,7 +137,7 @@ func (e *Engine) proposerBehind(c *call) string {
 
 // interestIn is when nobody is interested in a proposal any more.
 func (e *Engine) interestIn(c *call) time.Time {
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		return c.life.Until
 	}
 	return time.Time{}
@@ -145,7 +146,7 @@ func (e *Engine) interestIn(c *call) time.Time {
 // isAsked: people are asked about a call that serves a proposal.
 func (e *Engine) isAsked(c *call) {
 	switch {
-	case c.ours:
+	case c.origin == inflight.Proposal:
 		e.book.Asked(c.life)
 	case c.life != nil:
 		e.live(e.book.Claimed(c.life, proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -66,10 +67,10 @@ func (e *Engine) OwnsHostCall(id []byte) bool {
 func (e *Engine) HoldsHostCall(id []byte) bool {
 	if id == nil {
 		return slices.ContainsFunc(e.early, func(w *early) bool { return w.env.From == hostID }) ||
-			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.open)), func(c *call) bool { return c.host && c.number == 0 })
+			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.open)), func(c *call) bool { return c.origin == inflight.Host && c.phase.Unstarted() })
 	}
 	c := e.hostCall(id)
-	return c == nil && e.OwnsHostCall(id) || c != nil && c.number == 0
+	return c == nil && e.OwnsHostCall(id) || c != nil && c.phase.Unstarted()
 }
 
 func (e *Engine) hostCall(id []byte) *call {
@@ -90,7 +91,7 @@ func (e *Engine) hostCancelled(ev HostCancelled) {
 		return
 	}
 	if c := e.hostCall(ev.ID); c != nil {
-		if c.number != 0 {
+		if !c.phase.Unstarted() {
 			e.tellServer(ev.Line)
 		}
 		e.takenBack(c)
@@ -106,7 +107,7 @@ func (e *Engine) hostAnswered(ev HostAnswered) {
 		e.note(Record{Event: "security", Reason: "child_unexpected_response",
 			Detail: "the server wrote what some take for the answer to a call that it never got; it was not passed on"})
 	case c == nil:
-	case c.number == 0:
+	case c.phase.Unstarted():
 		e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "child_unexpected_response",
 			Detail: "the server answered a call of its client's that it never got; the answer was not passed on"})
 	default:
@@ -117,7 +118,7 @@ func (e *Engine) hostAnswered(ev HostAnswered) {
 // letGo ends a call that the server has and answers without us.
 func (e *Engine) letGo(c *call, outcome string) {
 	e.remove(c)
-	if c.silent {
+	if c.phase.Settled() {
 		return // the client has taken it back
 	}
 	e.settle(c)
@@ -238,7 +239,7 @@ func (d *dialog) decided(result []byte) []byte {
 // so that the client hears where to decide before it gives up. Where it can be
 // told to wait, by a dialog or by progress, that is never.
 func (e *Engine) untilClientTires(c *call) time.Time {
-	if !c.host || c.token != nil || e.server.hello.Elicits && slices.Contains(c.decision.Ask.Of, "host") {
+	if c.origin != inflight.Host || c.token != nil || e.server.hello.Elicits && slices.Contains(c.decision.Ask.Of, "host") {
 		return time.Time{}
 	}
 	return e.now.Add(hostPatience)
@@ -287,7 +288,7 @@ func (r Refusal) Result(id []byte, modern bool) []byte {
 // client has the server's as it came, so ours must stay below it.
 func (e *Engine) progressOf(c *call) (progress, message string) {
 	progress, message = strconv.Itoa(c.reminders), "waiting for approval ["+c.digest+"]"
-	if c.host {
+	if c.origin == inflight.Host {
 		progress, message = fmt.Sprintf("0.%09d", c.reminders), message+"; mcpx-bridge approve shows it"
 	}
 	return progress, message

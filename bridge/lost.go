@@ -1,6 +1,10 @@
 package bridge
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+)
 
 // An answer that cannot be read is an answer still (DESIGN 4): whoever made the
 // call hears at once that its outcome is unknown, or as soon as it can be told
@@ -31,7 +35,7 @@ const lostMost = 8
 func (e *Engine) answerLost(reason string) {
 	l := lostAnswer{reason: reason}
 	for _, c := range e.calls.inOrder() {
-		if !c.host && c != e.server.listens.call {
+		if c.origin != inflight.Host && c != e.server.listens.call {
 			l.among = append(l.among, c.number)
 		}
 	}
@@ -82,9 +86,9 @@ func (e *Engine) attribute() {
 
 // unreadable ends a call whose answer came and cannot be read.
 func (e *Engine) unreadable(c *call, reason string) {
-	if c.then != nil {
+	if c.origin == inflight.Self {
 		e.remove(c)
-		c.then(nil)
+		e.hear(c, nil)
 		return
 	}
 	e.finishUnanswered(c, answerUnreadable(reason))

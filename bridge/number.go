@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/big"
 	"strconv"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 )
 
 // A server knows each request of ours by a number, which is also its progress
@@ -33,7 +35,7 @@ func (cs *calls) find(id []byte) *call {
 	if err != nil {
 		return nil
 	}
-	if c := cs.byNumber[n]; c != nil && !c.host { // the client's own the server knows by another id
+	if c := cs.byNumber[n]; c != nil && c.origin != inflight.Host { // the client's own the server knows by another id
 		return c
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -143,7 +144,7 @@ func (e *Engine) consider(l *proposal.Life) {
 		e.live(e.book.Refuse(l, refusal.word(), refusal.exactly()))
 		return
 	}
-	c := e.newCall(env, l, true)
+	c := e.newCall(env, l, inflight.Proposal)
 	e.offers.calls[l] = c
 	e.admit(c)
 }
@@ -207,7 +208,7 @@ func (e *Engine) leave(l *proposal.Life) {
 // allow starts a call that no person needs to agree to. For a proposal the
 // decision is put on disk first: what is said on the topic cannot be taken back.
 func (e *Engine) allow(c *call) {
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		e.sync(c, nil)
 		return
 	}
@@ -239,15 +240,15 @@ func (e *Engine) allowed(c *call) {
 // from now on. It reports false where that is too late; then the caller has
 // heard so.
 func (e *Engine) takesUp(c *call) bool {
-	if c.won {
+	if c.standing == inflight.Won {
 		return true // it was said when it contended for it
 	}
-	if c.ours && c.life.Contested {
+	if c.origin == inflight.Proposal && c.life.Contested {
 		e.contend(c)
 		return false
 	}
 	run := proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		run.ID, run.By = e.newID(), e.room.me
 	}
 	acts, ok := e.book.Started(c.life, run)
@@ -257,8 +258,8 @@ func (e *Engine) takesUp(c *call) bool {
 		return false
 	}
 	e.live(acts)
-	if c.ours {
-		c.self, c.won = run.ID, true
+	if c.origin == inflight.Proposal {
+		c.self, c.standing = run.ID, inflight.Won
 		c.id = jsonrpc.AppendQuote(nil, c.self)
 		e.stands(c.life, "accept", "processing", "")
 		e.requestOurselves(c)
@@ -279,11 +280,11 @@ func (e *Engine) requestOurselves(c *call) {
 // request for its proposal that was not even made.
 func (e *Engine) audience(c *call) []string {
 	to := []string{c.from}
-	if c.life == nil || c.number == 0 || !e.room.dialect.TellsBoth() {
+	if c.life == nil || c.line == inflight.NoLine || !e.room.dialect.TellsBoth() {
 		return to
 	}
 	also := c.life.Proposer
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		also = e.room.me
 	}
 	if !slices.Contains(to, also) {
@@ -295,7 +296,7 @@ func (e *Engine) audience(c *call) []string {
 // links is what the answer to a call refers to. Stock proposers look at the
 // first (WIRE 7.8).
 func (c *call) links() []string {
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		return []string{c.self, c.life.ID}
 	}
 	return []string{c.env}
@@ -314,7 +315,7 @@ func (e *Engine) served(c *call, how proposal.Upshot, executed Executed) {
 		return
 	}
 	run := c.env
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		run = c.self
 	}
 	e.live(e.book.Ended(c.life, run, how))
@@ -417,13 +418,13 @@ func bareWord(event string) bool {
 func (e *Engine) moot(l *proposal.Life, why string) {
 	if c := e.offers.calls[l]; c != nil {
 		delete(e.offers.calls, l)
-		claimed := e.contending(c)
+		claimed := c.phase == inflight.Claiming
 		if claimed {
 			e.endClaim(c)
 			e.ledger.GiveBack(c.hold)
 		}
 		e.abandon(c, "proposal_"+why)
-		second := claimed && c.claimed && why != "withdrawn" && why != "expired"
+		second := claimed && c.standing == inflight.Seen && why != "withdrawn" && why != "expired"
 		if why == "taken" && !second { // whoever is told that another serves it has had our last word
 			e.book.Lent(l, c.request)
 		}
@@ -440,7 +441,7 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 		}
 	}
 	for _, c := range e.calls.unstarted() {
-		if c.life == l && !c.silent {
+		if c.life == l && !c.phase.Settled() {
 			e.unstarted(c, e.barred(l))
 		}
 	}
@@ -452,9 +453,9 @@ const proposalGone = "proposal_gone"
 func (e *Engine) abandon(c *call, why string) {
 	r := c.record()
 	r.Event, r.Reason, r.Executed = "withdrawn", why, string(No)
-	if e.calls.asked[c.question] == c {
+	if c.phase == inflight.Asked {
 		e.act(e.desk.Withdraw(e.now, c.question, why))
-	} else if !c.silent {
+	} else if !c.phase.Settled() {
 		e.settle(c)
 		e.idleIfDone()
 	}

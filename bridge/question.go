@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -31,16 +32,16 @@ const (
 func (e *Engine) question(c *call) {
 	q := approval.Question{
 		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.args, Beside: c.beside,
-		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.host,
+		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.origin == inflight.Host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
-		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: !c.host && !e.believed(),
+		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.origin != inflight.Host && !e.believed(),
 		Until: e.interestIn(c),
 	}
-	if c.ours {
+	if c.origin == inflight.Proposal {
 		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
 		q.Reason = e.policy.RedactText(c.life.Why)
 	}
-	if c.host {
+	if c.origin == inflight.Host {
 		q.Until = e.untilClientTires(c)
 		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged
 	}
@@ -50,6 +51,7 @@ func (e *Engine) question(c *call) {
 	id, acts := e.desk.Open(e.now, q)
 	acts = slices.Clone(acts) // isAsked may speak to the desk
 	c.question, c.digest = id, approval.DigestOf(acts).Short()
+	c.on(inflight.Ask)
 	e.calls.asked[id] = c
 	turnedAway := refusedAtOnce(acts)
 	c.summedUp = turnedAway && !e.chargeRecord(c.from)
@@ -67,7 +69,7 @@ func (e *Engine) question(c *call) {
 	if !c.summedUp {
 		e.note(r)
 	}
-	if c.ours || !turnedAway {
+	if c.origin == inflight.Proposal || !turnedAway {
 		e.isAsked(c)
 	}
 	e.act(acts)
@@ -315,6 +317,7 @@ func refusedBy(s approval.Settled) string {
 // (RELIABILITY AI-13).
 func (e *Engine) sync(c *call, s *approval.Settled) {
 	e.tickets++
+	c.on(inflight.Agree)
 	c.agreed = s
 	e.calls.syncing[e.tickets] = c
 	e.do(Sync{e.tickets})
@@ -332,7 +335,7 @@ func (e *Engine) synced(ev Synced) {
 	}
 	delete(e.calls.syncing, ev.Ticket)
 	switch {
-	case c.silent:
+	case c.phase == inflight.Done: // its caller took it back, or is gone
 		e.ledger.GiveBack(c.hold)
 	case ev.Err != nil:
 		e.unstarted(c, auditUnavailable())
@@ -356,9 +359,7 @@ func (e *Engine) agreed(c *call) {
 		e.unstarted(c, Refusal{Code: codeExpired, Reason: "expired", Executed: No, Decision: s.ID,
 			Message: c.what() + " was approved, but could not be started in time"})
 	case !e.server.up && e.server.retry >= 0:
-		c.reread = e.server.begun + 1 // a listing that is under way may tell of what was before
-		e.calls.parked = append(e.calls.parked, c)
-		c.alarm = e.alarms.set(s.StartBy, func() { e.unpark(c) })
+		e.park(c)
 	case !e.server.up:
 		e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
 	case e.readsFirst(c):
@@ -422,11 +423,11 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 	}
 	for _, n := range ev.Calls {
 		if c := e.calls.byNumber[n]; c != nil {
-			c.unrecorded = !ev.Written
-			e.finishUnanswered(c, auditUnavailable())
-			if c.then != nil {
-				c.then(nil)
+			if !ev.Written {
+				c.line = inflight.Unrecorded
 			}
+			e.finishUnanswered(c, auditUnavailable())
+			e.hear(c, nil)
 		}
 	}
 	for _, result := range ev.Results {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -47,7 +48,7 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.reserve(c, d)
 	}
-	if c != nil && (c.ours && !e.fulfils(c.life) || c.asks && e.policy.Proposals.Fulfil == "never") {
+	if c != nil && (c.origin == inflight.Proposal && !e.fulfils(c.life) || c.asks && e.policy.Proposals.Fulfil == "never") {
 		return policy.Decision{Rule: "proposals.fulfil"} // which denies
 	}
 	return d

@@ -3,6 +3,7 @@ package bridge
 import (
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -12,7 +13,7 @@ import (
 
 // defers tells a proposer that wants to know that people decide.
 func (e *Engine) defers(c *call) {
-	if c.ours && e.calls.asked[c.question] == c {
+	if c.origin == inflight.Proposal && c.phase == inflight.Asked {
 		e.stands(c.life, "defer", "considering", "")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -135,7 +136,11 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 		return
 	}
 	e.noteDifference(env, life)
-	c := e.newCall(env, life, false)
+	origin := inflight.Participant
+	if e.isHost(env.From) {
+		origin = inflight.Host
+	}
+	c := e.newCall(env, life, origin)
 	c.asks = asks
 	e.admit(c)
 }
@@ -219,7 +224,7 @@ func (e *Engine) noRoom(c *call) (Refusal, bool) {
 	switch {
 	case e.stopping:
 		return shuttingDown(), true
-	case c.ours && e.room.paused != nil:
+	case c.origin == inflight.Proposal && e.room.paused != nil:
 		return busy("the bridge was asked to pause"), true
 	case e.full():
 		return atCapacity(), true
@@ -242,7 +247,7 @@ func (e *Engine) admit(c *call) {
 	e.pinned(c)
 	refusal, noRoom := e.noRoom(c)
 	switch {
-	case c.ours && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
+	case c.origin == inflight.Proposal && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
 		e.settle(c)
 		e.leave(c.life)
 	case c.decision.Verdict != policy.Deny && noRoom:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -66,6 +67,7 @@ func (e *Engine) listenNoMore() {
 	if c := e.server.listens.call; c != nil {
 		e.server.listens.call = nil
 		e.remove(c)
+		e.calls.settle(c)
 		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), "the bridge stops"))
 	}
 }
@@ -108,9 +110,7 @@ func (e *Engine) readsFirst(c *call) bool {
 	if !e.server.hello.Modern || c.method != "tools/call" || c.reread != 0 && c.reread <= e.server.read {
 		return false
 	}
-	c.reread = e.server.begun + 1
-	e.calls.parked = append(e.calls.parked, c)
-	c.alarm = e.alarms.set(c.agreed.StartBy, func() { e.unpark(c) })
+	e.park(c)
 	e.listTools()
 	return true
 }
@@ -125,7 +125,7 @@ func (e *Engine) startReread(unread bool) {
 		case c.reread == 0 || c.reread > e.server.read:
 			e.calls.parked = append(e.calls.parked, c)
 			continue
-		case c.silent:
+		case c.phase == inflight.Done:
 			e.ledger.GiveBack(c.hold)
 		case unread && e.auditDown: // our question did not even leave
 			e.unstarted(c, auditUnavailable())
@@ -133,6 +133,7 @@ func (e *Engine) startReread(unread bool) {
 			e.unstarted(c, notReread())
 		default:
 			e.alarms.stop(c.alarm)
+			c.on(inflight.Resume)
 			e.agreed(c)
 			continue
 		}

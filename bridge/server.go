@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -70,7 +71,7 @@ func (e *Engine) serverDown(ev ServerDown) {
 // ones and not the first of these. Lines that were not accepted are counted as
 // if they had been, which can only make the answer more careful.
 func (s *server) neverLeft(c *call, unsent int) bool {
-	return s.lines-c.line+1 < uint64(max(unsent, 0))
+	return s.lines-c.lines+1 < uint64(max(unsent, 0))
 }
 
 // line is a request as the server gets it, built anew from what was judged: method
@@ -80,13 +81,13 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 // for what somebody changed.
 func (s *server) line(c *call, id []byte, m *jsonrpc.Message) []byte {
 	edits := make([]jsonrpc.Edit, 0, 4)
-	if c.host {
+	if c.origin == inflight.Host {
 		id = c.id
 	}
-	if c.token != nil && !c.host {
+	if c.token != nil && c.origin != inflight.Host {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: id})
 	}
-	if s.hello.Modern && !c.host {
+	if s.hello.Modern && c.origin != inflight.Host {
 		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
 	}
 	return m.AppendCall(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), id, c.method, edits...)
@@ -254,7 +255,7 @@ func (e *Engine) gather(method string, raw []byte) {
 // progress goes to the owner of the token, with the token it gave.
 func (e *Engine) progress(m *jsonrpc.Message) {
 	c := e.calls.find(m.Get(jsonrpc.Token))
-	if c == nil || c.token == nil || c.silent {
+	if c == nil || c.token == nil || c.phase.Settled() {
 		return
 	}
 	if m = inItsOwnName(m); m == nil {

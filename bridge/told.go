@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -23,7 +24,7 @@ const Approved = "notifications/mcpx/approved"
 
 // remind tells a caller that gave a progress token that people are deciding.
 func (e *Engine) remind(c *call) {
-	if c.token == nil || e.calls.asked[c.question] != c {
+	if c.token == nil || c.phase != inflight.Asked {
 		return
 	}
 	e.report(c, "", `{"waiting":true}`)
@@ -46,7 +47,7 @@ func (e *Engine) report(c *call, words, about string) {
 	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
 	params = append(jsonrpc.AppendQuote(params, message), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
 	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
-	if c.host {
+	if c.origin == inflight.Host {
 		e.do(TellHost{note})
 	} else {
 		e.tellOne(wire.Progress, c.from, "notifications/progress", note)
@@ -69,7 +70,7 @@ func (e *Engine) tellWho(c *call) {
 		words += ": " + s.Said
 	}
 	switch {
-	case c.ours: // which has no place for a token
+	case c.origin == inflight.Proposal: // which has no place for a token
 		e.tellOne(wire.Notice, c.from, Approved, jsonrpc.AppendNotification(nil, Approved, c.approved(words)))
 	case c.token != nil:
 		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -28,9 +29,7 @@ func (e *Engine) notWritten(ev NotWritten) {
 		return
 	}
 	e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
-	if c.then != nil {
-		c.then(nil)
-	}
+	e.hear(c, nil)
 	e.idleIfDone()
 }
 
@@ -44,10 +43,7 @@ func (e *Engine) timedOut(c *call) {
 		e.calls.timeouts = 0
 		e.do(Restart{"three requests in a row were not answered in time"})
 	}
-	if c.then != nil {
-		c.then(nil)
-		c.then = func(*jsonrpc.Message) {}
-	}
+	e.hear(c, nil)
 	e.idleIfDone()
 }
 
@@ -74,10 +70,11 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 func (e *Engine) takenBack(c *call) {
 	r := c.record()
 	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(No)
-	if c.number != 0 {
+	started := !c.phase.Unstarted()
+	if started {
 		r.Outcome, r.Executed = "unknown", string(Perhaps)
 	}
-	if e.calls.asked[c.question] == c {
+	if c.phase == inflight.Asked {
 		e.act(e.desk.Withdraw(e.now, c.question, approval.Cancelled))
 		e.note(r) // the last word comes last
 		return
@@ -85,7 +82,7 @@ func (e *Engine) takenBack(c *call) {
 	e.note(r)
 	e.settle(c)
 	e.served(c, proposal.Unserved, Executed(r.Executed))
-	if c.number != 0 {
+	if started {
 		e.ledger.Commit(c.hold)
 		e.cancelAtServer(c, "the caller cancelled it")
 		e.linger(c)
@@ -102,7 +99,7 @@ func (e *Engine) withdrawFor(who string) {
 		}
 	}
 	for _, c := range e.calls.unstarted() {
-		if c.from == who && !c.silent {
+		if c.from == who && !c.phase.Settled() {
 			e.note(leftBehind(c))
 			e.settle(c)
 			e.served(c, proposal.Unserved, No)
@@ -120,7 +117,7 @@ func leftBehind(c *call) Record {
 }
 
 func (e *Engine) cancelAtServer(c *call, why string) {
-	if !c.host { // the client says so itself
+	if c.origin != inflight.Host { // the client says so itself
 		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), why))
 	}
 }

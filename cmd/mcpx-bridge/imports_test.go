@@ -45,10 +45,11 @@ var may = map[string]string{
 	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 	"bridge/control":  "bridge/approval bridge/private bridge/text stdio/jsonrpc",
 
-	"bridge/engine/quota":  "",
-	"bridge/engine/replay": "",
+	"bridge/engine/quota":    "",
+	"bridge/engine/replay":   "",
+	"bridge/engine/inflight": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/control bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/control bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text stdio/jsonrpc stdio/outbox stdio/rawjson",
