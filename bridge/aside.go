@@ -133,5 +133,4 @@ func (e *Engine) cancelFor(who string) {
 		e.cancelAtServer(c, "the caller is gone")
 		e.linger(c)
 	}
-	e.idleIfDone()
 }

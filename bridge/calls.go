@@ -401,7 +401,6 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 		how = proposal.Served
 	}
 	e.served(c, how, Yes)
-	e.idleIfDone()
 }
 
 // reply sends a caller what we have to say in place of the server.

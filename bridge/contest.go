@@ -121,7 +121,6 @@ func (e *Engine) unechoed(c *call) {
 	default:
 		e.wins(c)
 	}
-	e.idleIfDone()
 }
 
 // rivals notes that somebody else claims what we do, and may, before our claim has come
@@ -153,7 +152,6 @@ func (e *Engine) wins(c *call) {
 	} else {
 		e.allowed(c)
 	}
-	e.idleIfDone()
 }
 
 // yields leaves a proposal to whoever came first.

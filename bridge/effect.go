@@ -58,7 +58,7 @@ type (
 	// Remember: a lasting yes is to be kept.
 	Remember struct{ Grant approval.Grant }
 
-	// Idle says that the last call has ended after Stopping.
+	// Idle says, at the end of each Step after Stopping, that no call is left.
 	Idle struct{}
 )
 

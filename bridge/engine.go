@@ -234,6 +234,9 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Tick, Reloaded, Saved:
 	}
 	e.endWindows()
+	if e.stopping && e.calls.foreign == 0 && !e.owes() {
+		e.do(Idle{})
+	}
 	return e.out
 }
 
@@ -272,7 +275,6 @@ func (e *Engine) stop() {
 	e.refuseAsides(func(*aside) bool { return true })
 	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.noLongerEarly()
-	e.idleIfDone()
 }
 
 // giveUp answers every call that is still at the server: it had its time.
@@ -296,13 +298,6 @@ func (e *Engine) giveUp() {
 	clear(e.calls.syncing)
 	e.claimsLost()
 	e.release()
-	e.idleIfDone()
-}
-
-func (e *Engine) idleIfDone() {
-	if e.stopping && e.calls.foreign == 0 && !e.owes() {
-		e.do(Idle{})
-	}
 }
 
 // send is sendOf for what waits for no record.

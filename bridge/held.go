@@ -198,7 +198,6 @@ func (e *Engine) release() {
 		s.beginMinutes(e.now)
 		e.lookBy(s.answers[0].until)
 	}
-	e.idleIfDone()
 }
 
 // mayReach reports whether the first addressee of an answer, who waits for it, is

@@ -129,7 +129,6 @@ func (e *Engine) letGo(c *call, outcome string) {
 		r.Executed = string(Perhaps)
 	}
 	e.note(r)
-	e.idleIfDone()
 }
 
 // hostLeft: nobody is there any more who could be answered.

@@ -92,5 +92,4 @@ func (e *Engine) unreadable(c *call, reason string) {
 		return
 	}
 	e.finishUnanswered(c, answerUnreadable(reason))
-	e.idleIfDone()
 }

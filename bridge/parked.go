@@ -25,7 +25,6 @@ func (e *Engine) unpark(c *call) {
 				r = notReread()
 			}
 			e.unstarted(c, r)
-			e.idleIfDone()
 			return
 		}
 	}

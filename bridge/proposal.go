@@ -457,7 +457,6 @@ func (e *Engine) abandon(c *call, why string) {
 		e.act(e.desk.Withdraw(e.now, c.question, why))
 	} else if !c.phase.Settled() {
 		e.settle(c)
-		e.idleIfDone()
 	}
 	e.note(r)
 }

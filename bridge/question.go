@@ -244,7 +244,6 @@ func (e *Engine) settled(s approval.Settled) {
 	} else {
 		e.answerFor(c, e.unapproved(c, s))
 	}
-	e.idleIfDone()
 }
 
 func names(who []approval.Who) []string {
@@ -345,7 +344,6 @@ func (e *Engine) synced(ev Synced) {
 		e.tellWho(c)
 		e.agreed(c)
 	}
-	e.idleIfDone()
 }
 
 // agreed starts a call that may run, or waits for the server as long as the
@@ -433,7 +431,6 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 	for _, result := range ev.Results {
 		e.send(result.Class, incomplete(result.Envelope))
 	}
-	e.idleIfDone()
 }
 
 const auditReason = "audit_unavailable"

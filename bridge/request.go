@@ -253,7 +253,6 @@ func (e *Engine) admit(c *call) {
 	case c.decision.Verdict != policy.Deny && noRoom:
 		c.summedUp = !e.chargeRecord(c.from)
 		e.answerFor(c, refusal)
-		e.idleIfDone()
 	case c.decision.Verdict == policy.Allow:
 		e.noteDecision(c)
 		e.reserve(c, c.decision)
@@ -266,7 +265,6 @@ func (e *Engine) admit(c *call) {
 		r := policyDenied(c.what(), c.decision.Rule)
 		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
 		e.answerFor(c, r)
-		e.idleIfDone()
 	}
 }
 
@@ -275,7 +273,6 @@ func (e *Engine) ifReadable(c *call) {
 	if why := approval.Beyond(c.args, c.beside); why != "" {
 		c.summedUp = !e.chargeRecord(c.from)
 		e.answerFor(c, tooMuchToAsk(c.what(), why))
-		e.idleIfDone()
 		return
 	}
 	e.reserve(c, c.decision)

@@ -139,7 +139,6 @@ func (e *Engine) startReread(unread bool) {
 		}
 		e.alarms.stop(c.alarm)
 	}
-	e.idleIfDone()
 }
 
 // notReread is for a call that was agreed to and whose tool the server does not

@@ -167,7 +167,6 @@ func (e *Engine) unseated(ev Unseated) {
 	e.book.Away()
 	e.claimsLost()
 	e.seatLost()
-	e.idleIfDone()
 	r := Record{Event: "disconnected"}
 	if ev.Err != nil {
 		r.Detail = ev.Err.Error()

@@ -64,7 +64,6 @@ func (e *Engine) serverDown(ev ServerDown) {
 	if ev.Retry < 0 {
 		e.noLongerEarly()
 	}
-	e.idleIfDone()
 }
 
 // neverLeft reports whether a call's line is certainly among the last unsent

@@ -30,7 +30,6 @@ func (e *Engine) notWritten(ev NotWritten) {
 	}
 	e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
 	e.hear(c, nil)
-	e.idleIfDone()
 }
 
 // timedOut answers a call that took too long. The server may still be at it;
@@ -44,7 +43,6 @@ func (e *Engine) timedOut(c *call) {
 		e.do(Restart{"three requests in a row were not answered in time"})
 	}
 	e.hear(c, nil)
-	e.idleIfDone()
 }
 
 // cancelled: only the caller can take back its call, and only its own. Where it
@@ -87,7 +85,6 @@ func (e *Engine) takenBack(c *call) {
 		e.cancelAtServer(c, "the caller cancelled it")
 		e.linger(c)
 	}
-	e.idleIfDone()
 }
 
 // withdrawFor ends the questions of a caller who is gone, and the calls that
@@ -105,7 +102,6 @@ func (e *Engine) withdrawFor(who string) {
 			e.served(c, proposal.Unserved, No)
 		}
 	}
-	e.idleIfDone()
 }
 
 // leftBehind is the last word on a call that has not started when its caller
