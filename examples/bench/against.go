@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
@@ -184,7 +185,7 @@ func (r *report) pairCell(at cell, rounds []round) {
 	for _, pair := range [][2]string{{ours, oldOurs}, {hosting, oldHosting}} {
 		name := fmt.Sprintf("%s, %s, %d in flight", pair[0], sizeText(at.size), at.inFlight)
 		fmt.Fprintf(r.out, "\n%-32s %12s %12s %12s\n", name, "new", "old", "new : old")
-		for _, m := range append(slices.Clone(measures), measure{"work", func(r result) float64 { return r.busy }, micros}) {
+		for _, m := range append(slices.Clone(measures), measure{"work", func(r order.Called) float64 { return r.Busy }, micros}) {
 			if m.of(rounds[0][pair[0]]) == 0 {
 				continue // the system does not say
 			}

@@ -7,18 +7,17 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -125,20 +124,12 @@ func measureApprovals(s *stage.Stage, callers, pending int) (a approvals, err er
 }
 
 // sit takes a seat as a stock participant does.
-func sit(s *stage.Stage, url, topic, id string) (*websocket.Conn, error) {
+func sit(s *stage.Stage, url, topic, id string) (*seat.Seat, error) {
 	token, err := s.Token(topic, id)
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(token)
-	if err != nil {
-		return nil, err
-	}
-	ws, _, err := websocket.DefaultDialer.Dial(url+"/ws?topic="+topic, http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(text))}})
-	if err == nil {
-		_, err = hear(ws, "system/welcome", "")
-	}
-	return ws, err
+	return seat.Take(websocket.DefaultDialer, url+"/ws?topic="+topic, token)
 }
 
 // A heard is as much of a frame as is needed here.
@@ -152,11 +143,13 @@ type heard struct {
 	}
 }
 
+// patience is how long the next frame may take.
+const patience = 10 * time.Second
+
 // hear waits for the frame of a kind to somebody.
-func hear(ws *websocket.Conn, kind, to string) (h heard, err error) {
-	_ = ws.SetReadDeadline(time.Now().Add(10 * time.Second))
+func hear(at *seat.Seat, kind, to string) (h heard, err error) {
 	for {
-		_, frame, err := ws.ReadMessage()
+		frame, err := at.ReadWithin(patience)
 		if err != nil {
 			return h, err
 		}
@@ -167,12 +160,12 @@ func hear(ws *websocket.Conn, kind, to string) (h heard, err error) {
 	}
 }
 
-func say(ws *websocket.Conn, id, from, kind, link, payload string) error {
-	return ws.WriteMessage(websocket.TextMessage, fmt.Appendf(nil,
+func say(at *seat.Seat, id, from, kind, link, payload string) error {
+	return at.Write(fmt.Appendf(nil,
 		`{"protocol":"mcpx/v0.1","id":%q,"ts":"2026-01-01T00:00:00Z","from":%q,"to":["fs"],"kind":%q%s,"payload":%s}`, id, from, kind, link, payload))
 }
 
-func oneApproval(caller, alice *websocket.Conn, id string, n int) (ns float64, err error) {
+func oneApproval(caller, alice *seat.Seat, id string, n int) (ns float64, err error) {
 	env := fmt.Sprintf("%s-%d", id, n)
 	if err := say(caller, env, id, "mcp/request:tools/call:clock", "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock","arguments":{"n":%d}}}`, n)); err != nil {
 		return 0, err

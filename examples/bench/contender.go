@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
@@ -20,24 +21,6 @@ const (
 	wrapper = "wrapper" // a WebSocket around the server, unread
 	direct  = "direct"  // the server itself, over pipes
 )
-
-// An order and a result are what examples/bench/load reads and prints.
-type order struct {
-	Size     int `json:"size"`
-	InFlight int `json:"inflight"`
-	Calls    int `json:"calls"`
-	MS       int `json:"ms"`
-}
-
-type result struct {
-	Calls     int     `json:"calls"`
-	PerSecond float64 `json:"per_second"`
-	P50       float64 `json:"p50"` // nanoseconds
-	P99       float64 `json:"p99"`
-	Max       float64 `json:"max"`
-
-	busy float64 // of the parts, for each call, in ns; 0 if that is not known
-}
 
 // A contender is one way from a caller to the server, with its load.
 type contender struct {
@@ -82,18 +65,18 @@ func withLoad(s *stage.Stage, start func(*stage.Stage) (*contender, []string, er
 }
 
 // turn measures once.
-func (c *contender) turn(o order) (r result, err error) {
+func (c *contender) turn(o order.Calls) (r order.Called, err error) {
 	before := busy(c.parts)
 	if err = tell(c.load, o, &r); err != nil {
 		return r, fmt.Errorf("%s: %w", c.name, err)
 	}
-	r.busy = (busy(c.parts) - before) / float64(r.Calls)
+	r.Busy = (busy(c.parts) - before) / float64(r.Calls)
 	return r, nil
 }
 
 // tell gives a load an order and reads the result.
-func tell(load *stage.Process, order, result any) error {
-	text, err := json.Marshal(order)
+func tell(load *stage.Process, what, became any) error {
+	text, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
@@ -104,11 +87,11 @@ func tell(load *stage.Process, order, result any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal([]byte(line), result)
+	return json.Unmarshal([]byte(line), became)
 }
 
 func (c *contender) warmUp(calls int) error {
-	_, err := c.turn(order{Size: 1 << 10, InFlight: 16, Calls: calls})
+	_, err := c.turn(order.Calls{Size: 1 << 10, InFlight: 16, Calls: calls})
 	c.used = memoryOf(c.parts...)
 	return err
 }

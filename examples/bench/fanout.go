@@ -6,34 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
 // ears are how many hear what one says.
 const ears = 100
 
-// A crowdOrder and a crowdResult are what examples/bench/load -crowd reads and
-// prints.
-type crowdOrder struct {
-	Size    int  `json:"size"`
-	Rate    int  `json:"rate"`
-	MS      int  `json:"ms"`
-	Fill    int  `json:"fill"`
-	Sleeper bool `json:"sleeper"`
-}
-
-type crowdResult struct {
-	Lost      int     `json:"lost"`
-	PerSecond float64 `json:"per_second"`
-	P50       float64 `json:"p50"` // nanoseconds
-	P99       float64 `json:"p99"`
-	Max       float64 `json:"max"`
-}
-
 // A fanout is one round of each way to say something to a crowd.
 type fanout struct {
-	ours, asleep, bare crowdResult // at a rate; asleep is ours with one who does not read
-	oursMost, bareMost crowdResult // as much as arrives
+	ours, asleep, bare order.Heard // at a rate; asleep is ours with one who does not read
+	oursMost, bareMost order.Heard // as much as arrives
 }
 
 // measureFanout has one speak to a hundred through our gateway, once more with
@@ -86,7 +69,7 @@ func measureFanout(ctx context.Context, s *stage.Stage, p plan, r *report) error
 
 // fanoutRound gives everybody a turn; the first is another one each time.
 func fanoutRound(gateway, relay *stage.Process, p plan, first int) (f fanout, err error) {
-	at := crowdOrder{Size: 1 << 10, Rate: p.crowdRate, MS: p.crowd.ms, Fill: p.crowdFill}
+	at := order.Crowd{Size: 1 << 10, Rate: p.crowdRate, MS: p.crowd.ms, Fill: p.crowdFill}
 	asleep, most := at, at
 	asleep.Sleeper, most.Rate, most.Fill, most.MS = true, 0, 0, p.crowd.ms/3
 	turns := []func() error{
@@ -130,7 +113,7 @@ func startCrowd(s *stage.Stage, where ...string) (*stage.Process, error) {
 	return p, err
 }
 
-func crowdTurn(p *stage.Process, o crowdOrder) (r crowdResult, err error) {
+func crowdTurn(p *stage.Process, o order.Crowd) (r order.Heard, err error) {
 	err = tell(p, o, &r)
 	return r, err
 }
@@ -142,12 +125,12 @@ func (r *report) fanout(rounds []fanout, cut int) {
 	fmt.Fprintf(r.out, "%-22s %10s %10s %10s %16s %16s\n", "", "ours", "asleep", "bare", "asleep : ours", "ours : bare")
 	for _, m := range []struct {
 		name string
-		of   func(crowdResult) float64
+		of   func(order.Heard) float64
 		show func(float64) string
 	}{
-		{"median", func(c crowdResult) float64 { return c.P50 }, micros},
-		{"p99", func(c crowdResult) float64 { return c.P99 }, micros},
-		{"deliveries/s", func(c crowdResult) float64 { return c.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+		{"median", func(c order.Heard) float64 { return c.P50 }, micros},
+		{"p99", func(c order.Heard) float64 { return c.P99 }, micros},
+		{"deliveries/s", func(c order.Heard) float64 { return c.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
 	} {
 		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %16.2f %16.2f\n", m.name,
 			m.show(of(func(f fanout) float64 { return m.of(f.ours) })), m.show(of(func(f fanout) float64 { return m.of(f.asleep) })),

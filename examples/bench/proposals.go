@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
 // A proposals is what was measured of proposals, in nanoseconds and sorted.
@@ -45,7 +46,7 @@ func measureProposals(s *stage.Stage, n, flows int) (p proposals, err error) {
 		return p, err
 	}
 	defer bob.Close()
-	w := &waiting{ws: bob, mark: `"kind":"mcp/reject"`, makes: func(id string) []byte {
+	w := &waiting{at: bob, mark: `"kind":"mcp/reject"`, makes: func(id string) []byte {
 		return proposal(id, `"to":["one"],`, "nope", "{}", "")
 	}}
 	if p.reject, err = w.oneByOne(n); err != nil {
@@ -65,28 +66,22 @@ func echoes(s *stage.Stage, n int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var seats [2]*websocket.Conn
+	var seats [2]*seat.Seat
 	for i, id := range []string{"bob", "one"} {
-		ws, _, err := websocket.DefaultDialer.Dial(url+"/ws?topic=bench&id="+id, nil)
-		if err != nil {
+		if seats[i], err = seat.Take(websocket.DefaultDialer, url+"/ws?topic=bench&id="+id, ""); err != nil {
 			return nil, err
 		}
-		defer ws.Close()
-		if _, err := hear(ws, "system/welcome", ""); err != nil {
-			return nil, err
-		}
-		_ = ws.SetReadDeadline(time.Time{})
-		seats[i] = ws
+		defer seats[i].Close()
 	}
 	go func() {
 		for {
-			_, frame, err := seats[1].ReadMessage()
-			if err != nil || seats[1].WriteMessage(websocket.TextMessage, frame) != nil {
+			frame, err := seats[1].Read()
+			if err != nil || seats[1].Write(frame) != nil {
 				return
 			}
 		}
 	}()
-	w := &waiting{ws: seats[0], mark: `"kind"`, makes: func(id string) []byte { return proposal(id, `"to":["one"],`, "nope", "{}", "") }}
+	w := &waiting{at: seats[0], mark: `"kind"`, makes: func(id string) []byte { return proposal(id, `"to":["one"],`, "nope", "{}", "") }}
 	return w.oneByOne(n)
 }
 
@@ -118,7 +113,7 @@ func proposal(id, members, tool, arguments, more string) []byte {
 
 // A waiting sends frames and waits for what answers each.
 type waiting struct {
-	ws    *websocket.Conn
+	at    *seat.Seat
 	makes func(id string) []byte
 	mark  string // what an answer holds beside the id of what it answers
 	sent  int    // so far; ids are numbered through
@@ -148,7 +143,7 @@ func (w *waiting) answers(frame []byte, first int) int {
 
 func (w *waiting) send() error {
 	w.sent++
-	return w.ws.WriteMessage(websocket.TextMessage, w.makes(fmt.Sprint("offer-", w.sent-1)))
+	return w.at.Write(w.makes(fmt.Sprint("offer-", w.sent-1)))
 }
 
 func (w *waiting) oneByOne(n int) (took []float64, err error) {
@@ -158,7 +153,7 @@ func (w *waiting) oneByOne(n int) (took []float64, err error) {
 			return nil, err
 		}
 		for at := -1; at < 0; {
-			_, frame, err := w.ws.ReadMessage()
+			frame, err := w.at.ReadWithin(patience)
 			if err != nil {
 				return nil, err
 			}
@@ -182,8 +177,8 @@ func (w *waiting) rushed(n int, every time.Duration) (took []float64, err error)
 	go func() {
 		for i, at := range began {
 			time.Sleep(time.Until(at))
-			if err := w.ws.WriteMessage(websocket.TextMessage, w.makes(fmt.Sprint("offer-", first+i))); err != nil {
-				w.ws.Close()
+			if err := w.at.Write(w.makes(fmt.Sprint("offer-", first+i))); err != nil {
+				w.at.Close()
 				failed <- err
 				return
 			}
@@ -191,7 +186,7 @@ func (w *waiting) rushed(n int, every time.Duration) (took []float64, err error)
 		failed <- nil
 	}()
 	for len(took) < n {
-		_, frame, err := w.ws.ReadMessage()
+		frame, err := w.at.ReadWithin(patience)
 		if err != nil {
 			return nil, err
 		}
@@ -204,8 +199,8 @@ func (w *waiting) rushed(n int, every time.Duration) (took []float64, err error)
 }
 
 // flow is that of seed 000: the first is busy and says so, the second serves it.
-func flow(bob *websocket.Conn, n int) (took []float64, err error) {
-	if err := bob.WriteMessage(websocket.TextMessage, proposal("hold", `"to":["one"],`, "hold", "{}", "")); err != nil {
+func flow(bob *seat.Seat, n int) (took []float64, err error) {
+	if err := bob.Write(proposal("hold", `"to":["one"],`, "hold", "{}", "")); err != nil {
 		return nil, err
 	}
 	if _, err := hear(bob, "mcp/request:tools/call:hold", "one"); err != nil {
@@ -213,12 +208,12 @@ func flow(bob *websocket.Conn, n int) (took []float64, err error) {
 	}
 	for i := range n {
 		began := time.Now()
-		if err := bob.WriteMessage(websocket.TextMessage, proposal(fmt.Sprint("flow-", i), "", "clock", fmt.Sprintf(`{"n":%d}`, i),
+		if err := bob.Write(proposal(fmt.Sprint("flow-", i), "", "clock", fmt.Sprintf(`{"n":%d}`, i),
 			`,"targeting":{"preferred":["one","two"],"quick_reject":true}`)); err != nil {
 			return nil, err
 		}
 		for rejected, served := false, false; !rejected || !served; {
-			_, frame, err := bob.ReadMessage()
+			frame, err := bob.ReadWithin(patience)
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
 )
 
 const goalsHead = "goals"
@@ -56,14 +58,14 @@ Figures are medians over the rounds; ratios are medians of the ratios within a r
 // A measure is one line of a cell.
 type measure struct {
 	name string
-	of   func(result) float64
+	of   func(order.Called) float64
 	show func(float64) string
 }
 
 var measures = []measure{
-	{"median", func(r result) float64 { return r.P50 }, micros},
-	{"p99", func(r result) float64 { return r.P99 }, micros},
-	{"calls/s", func(r result) float64 { return r.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+	{"median", func(r order.Called) float64 { return r.P50 }, micros},
+	{"p99", func(r order.Called) float64 { return r.P99 }, micros},
+	{"calls/s", func(r order.Called) float64 { return r.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
 }
 
 // fig is what a contender achieved.
@@ -146,7 +148,7 @@ func (r *report) memory() {
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-func ratio(rounds []round, of func(result) float64, a, b string) float64 {
+func ratio(rounds []round, of func(order.Called) float64, a, b string) float64 {
 	return median(each(rounds, func(r round) float64 { return of(r[a]) / of(r[b]) }))
 }
 

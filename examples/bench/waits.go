@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
 // Waits are the longest that a small call took, in ns: medians over the rounds.
@@ -75,7 +74,7 @@ const wholeFrame = 1 << 20
 // A table is a bridge that hosts a topic, with three who sit there.
 type table struct {
 	bridge              *stage.Process
-	bob, mallory, alice *websocket.Conn
+	bob, mallory, alice *seat.Seat
 	calls               int
 	heard               chan error // mallory, or alice who is asked, has heard what became of an input
 }
@@ -100,14 +99,11 @@ func openTable(s *stage.Stage, name string, st strain) (*table, error) {
 	}
 	bridge.Ignore()
 	t := &table{bridge: bridge, heard: make(chan error, 64)}
-	for id, seat := range map[string]**websocket.Conn{"bob": &t.bob, "mallory": &t.mallory, "alice": &t.alice} {
-		if *seat, err = sit(s, e.Gateway, "table", id); err != nil {
+	for id, chair := range map[string]**seat.Seat{"bob": &t.bob, "mallory": &t.mallory, "alice": &t.alice} {
+		if *chair, err = sit(s, e.Gateway, "table", id); err != nil {
 			t.close()
 			return nil, err
 		}
-	}
-	for _, ws := range []*websocket.Conn{t.mallory, t.alice} {
-		_ = ws.SetReadDeadline(time.Time{}) // hear has set one
 	}
 	go t.listen(t.mallory, "mcp/response:tools/call:large", "mcp/response:resources/read", "mcp/reject")
 	go t.listen(t.alice, "mcp/request:elicitation/create")
@@ -115,17 +111,17 @@ func openTable(s *stage.Stage, name string, st strain) (*table, error) {
 }
 
 func (t *table) close() {
-	for _, ws := range []*websocket.Conn{t.bob, t.mallory, t.alice} {
-		if ws != nil {
-			ws.Close()
+	for _, at := range []*seat.Seat{t.bob, t.mallory, t.alice} {
+		if at != nil {
+			at.Close()
 		}
 	}
 }
 
 // listen tells when one of these kinds is heard, until the connection ends.
-func (t *table) listen(ws *websocket.Conn, kinds ...string) {
+func (t *table) listen(at *seat.Seat, kinds ...string) {
 	for {
-		_, frame, err := ws.ReadMessage()
+		frame, err := at.Read()
 		if err != nil {
 			t.heard <- fmt.Errorf("the connection ended: %w", err)
 			return
@@ -152,7 +148,7 @@ func (t *table) beside(large []byte) (longest time.Duration, err error) {
 	}
 	longest = 0
 	sent := make(chan error, 1)
-	go func() { sent <- t.mallory.WriteMessage(websocket.TextMessage, large) }()
+	go func() { sent <- t.mallory.Write(large) }()
 	for over, deadline := false, time.Now().Add(30*time.Second); !over; {
 		took, err := t.call()
 		if err != nil {

@@ -7,33 +7,31 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	client "github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
 // A seat is a participant with nothing but a WebSocket, who comes back when
 // the gateway does.
 type seat struct {
-	id, url, token string
-	hear           func(frame []byte)
+	id, url, token string             // token is the name of the file that it is in
+	hear           func(frame []byte) // the frame is good until it returns
 
 	mu sync.Mutex
-	ws *websocket.Conn // nil while there is none
+	at *client.Seat // nil while there is none
 
 	once sync.Once
 	here chan struct{} // closed by the first welcome
 }
 
-// take returns a seat whose run is still to be called. token is the name of
-// the file that it is in.
-func take(id, url, token string, hear func([]byte)) (*seat, error) {
-	text, err := os.ReadFile(token)
-	return &seat{id: id, url: url, token: strings.TrimSpace(string(text)), hear: hear, here: make(chan struct{})}, err
+// take returns a seat whose run is still to be called.
+func take(id, url, token string, hear func([]byte)) *seat {
+	return &seat{id: id, url: url, token: token, hear: hear, here: make(chan struct{})}
 }
 
 var errAway = errors.New("there is no link to the gateway")
@@ -41,11 +39,10 @@ var errAway = errors.New("there is no link to the gateway")
 func (s *seat) send(frame []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ws == nil {
+	if s.at == nil {
 		return errAway
 	}
-	_ = s.ws.SetWriteDeadline(time.Now().Add(5 * time.Second))
-	return s.ws.WriteMessage(websocket.TextMessage, frame)
+	return s.at.WriteWithin(5*time.Second, frame)
 }
 
 // run keeps the seat until ctx ends.
@@ -53,8 +50,8 @@ func (s *seat) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.hangUp)
 	defer stop()
 	for ctx.Err() == nil {
-		if ws, err := s.dial(websocket.DefaultDialer); err == nil {
-			s.listen(ctx, ws)
+		if at, err := s.dial(websocket.DefaultDialer); err == nil {
+			s.listen(ctx, at)
 		}
 		select {
 		case <-ctx.Done():
@@ -63,23 +60,22 @@ func (s *seat) run(ctx context.Context) {
 	}
 }
 
-func (s *seat) dial(d *websocket.Dialer) (*websocket.Conn, error) {
-	ws, _, err := d.Dial(s.url+"/ws?topic="+topic, http.Header{"Authorization": {"Bearer " + s.token}})
-	return ws, err
+func (s *seat) dial(d *websocket.Dialer) (*client.Seat, error) {
+	return client.Dial(d, s.url+"/ws?topic="+topic, s.token)
 }
 
 // listen hears frames until the link breaks. The first is the welcome.
-func (s *seat) listen(ctx context.Context, ws *websocket.Conn) {
+func (s *seat) listen(ctx context.Context, at *client.Seat) {
 	defer s.hangUp()
 	for first := true; ; first = false {
-		_, frame, err := ws.ReadMessage()
+		frame, err := at.Read()
 		if err != nil {
-			ws.Close()
+			at.Close()
 			return
 		}
 		if first {
 			s.mu.Lock()
-			s.ws = ws
+			s.at = at
 			s.mu.Unlock()
 			s.once.Do(func() { close(s.here) })
 			if ctx.Err() != nil {
@@ -93,9 +89,9 @@ func (s *seat) listen(ctx context.Context, ws *websocket.Conn) {
 func (s *seat) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ws != nil {
-		s.ws.Close()
-		s.ws = nil
+	if s.at != nil {
+		s.at.Close()
+		s.at = nil
 	}
 }
 
@@ -109,11 +105,11 @@ func (s *seat) sleep(ctx context.Context, while time.Duration) error {
 		}
 		return conn, err
 	}}
-	ws, err := s.dial(&small)
+	at, err := s.dial(&small)
 	if err != nil {
 		return err
 	}
-	defer ws.Close()
+	defer at.Close()
 	return pause(ctx, while)
 }
 

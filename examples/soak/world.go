@@ -192,11 +192,9 @@ func (w *world) sit(ctx context.Context, id string, hear func(*seat, []byte)) (*
 		return nil, err
 	}
 	var s *seat
-	s, err = take(id, w.url, token, func(frame []byte) { hear(s, frame) })
-	if err == nil {
-		w.guests.Go(func() { s.run(ctx) })
-	}
-	return s, err
+	s = take(id, w.url, token, func(frame []byte) { hear(s, frame) })
+	w.guests.Go(func() { s.run(ctx) })
+	return s, nil
 }
 
 // decide is alice: she does what the name of the tool says.

@@ -13,28 +13,10 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
-
-// A crowdOrder says what is to be said to the crowd.
-type crowdOrder struct {
-	Size    int  `json:"size"`    // bytes of text in a frame
-	Rate    int  `json:"rate"`    // frames a second; 0: as many as arrive, with a few under way
-	MS      int  `json:"ms"`      // for so long
-	Fill    int  `json:"fill"`    // bytes that are said before, untimed, in frames of 256 KiB
-	Sleeper bool `json:"sleeper"` // one more is in the topic, and reads nothing of all that
-}
-
-// A crowdResult is what arrived; times are nanoseconds from the moment a frame
-// was due to the moment one of the crowd had it.
-type crowdResult struct {
-	Sent      int     `json:"sent"`
-	Delivered int     `json:"delivered"`
-	Lost      int     `json:"lost"`
-	PerSecond float64 `json:"per_second"` // deliveries
-	P50       int64   `json:"p50"`
-	P99       int64   `json:"p99"`
-	Max       int64   `json:"max"`
-}
 
 const (
 	underWay   = 4 // frames, when as many are sent as arrive
@@ -47,7 +29,7 @@ var fill = strings.Repeat("x", fillSize)
 // A crowd is one who speaks and many who hear, each with a connection.
 type crowd struct {
 	where place
-	mouth *websocket.Conn
+	mouth *seat.Seat
 	ears  []*ear
 	start time.Time // what the times in frames count from
 	heard chan struct{}
@@ -58,7 +40,7 @@ type crowd struct {
 
 // An ear is one of those who hear.
 type ear struct {
-	ws *websocket.Conn
+	seat *seat.Seat
 
 	mu   sync.Mutex
 	took []time.Duration // in this round
@@ -72,44 +54,30 @@ func (p place) gather(n int) (*crowd, error) {
 		return nil, err
 	}
 	for i := range n {
-		ws, err := p.seat(fmt.Sprint("ear", i))
+		s, err := p.seat(fmt.Sprint("ear", i))
 		if err != nil {
 			return nil, err
 		}
-		e := &ear{ws: ws}
+		e := &ear{seat: s}
 		c.ears = append(c.ears, e)
 		go c.listen(e)
 	}
-	go drain(c.mouth)
+	go c.mouth.Drop()
 	return c, nil
 }
 
-func (p place) seat(id string) (*websocket.Conn, error) {
-	p.URL, p.Token, p.ID = strings.ReplaceAll(p.URL, "{}", id), strings.ReplaceAll(p.Token, "{}", id), id
-	return p.dial(websocket.Dialer{})
-}
-
-func drain(ws *websocket.Conn) {
-	for {
-		if _, _, err := ws.NextReader(); err != nil {
-			return
-		}
-	}
+func (p place) seat(id string) (*seat.Seat, error) {
+	return seat.Dial(&websocket.Dialer{}, strings.ReplaceAll(p.URL, "{}", id), strings.ReplaceAll(p.Token, "{}", id))
 }
 
 // listen notes when frames arrive.
 func (c *crowd) listen(e *ear) {
-	var buf bytes.Buffer
 	for {
-		_, r, err := e.ws.NextReader()
+		frame, err := e.seat.Read()
 		if err != nil {
 			return
 		}
-		buf.Reset()
-		if _, err := buf.ReadFrom(r); err != nil {
-			return
-		}
-		n, due := told(buf.Bytes())
+		n, due := told(frame)
 		if n < c.first.Load() {
 			continue // a presence, or of the round before
 		}
@@ -140,17 +108,17 @@ func told(frame []byte) (n int64, due time.Duration) {
 func (c *crowd) say(due time.Duration, text string) error {
 	frame := fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":"say-%d-%d","ts":"2026-01-01T00:00:00Z","from":"mouth","kind":"chat","payload":{"text":"%s"}}`, c.said, due, text)
 	c.said++
-	return c.mouth.WriteMessage(websocket.TextMessage, frame)
+	return c.mouth.Write(frame)
 }
 
 // round says frames for a while and waits until all have heard them.
-func (c *crowd) round(o crowdOrder) (r crowdResult, err error) {
+func (c *crowd) round(o order.Crowd) (r order.Heard, err error) {
 	if o.Sleeper {
-		ws, err := c.where.seat("sleeper")
+		sleeper, err := c.where.seat("sleeper")
 		if err != nil {
 			return r, err
 		}
-		defer ws.Close()
+		defer sleeper.Close()
 	}
 	for range o.Fill / fillSize {
 		c.begin()
@@ -196,7 +164,7 @@ func (c *crowd) wait(heard, all int) (n int, lost bool) {
 }
 
 // speak says what is to be said, and returns how much of it was heard meanwhile.
-func (c *crowd) speak(o crowdOrder, text string) (sent, heard int, err error) {
+func (c *crowd) speak(o order.Crowd, text string) (sent, heard int, err error) {
 	began, over := time.Now(), time.After(time.Duration(o.MS)*time.Millisecond)
 	due := time.NewTimer(0)
 	defer due.Stop()
@@ -224,7 +192,7 @@ func (c *crowd) speak(o crowdOrder, text string) (sent, heard int, err error) {
 	}
 }
 
-func (c *crowd) tally(r crowdResult, elapsed time.Duration) crowdResult {
+func (c *crowd) tally(r order.Heard, elapsed time.Duration) order.Heard {
 	var all []time.Duration
 	for _, e := range c.ears {
 		e.mu.Lock()
@@ -235,7 +203,7 @@ func (c *crowd) tally(r crowdResult, elapsed time.Duration) crowdResult {
 	r.Lost = r.Sent*len(c.ears) - r.Delivered
 	r.PerSecond = float64(r.Delivered) / elapsed.Seconds()
 	if n := len(all); n > 0 {
-		r.P50, r.P99, r.Max = all[n/2].Nanoseconds(), all[n*99/100].Nanoseconds(), all[n-1].Nanoseconds()
+		r.P50, r.P99, r.Max = float64(all[n/2]), float64(all[n*99/100]), float64(all[n-1])
 	}
 	return r
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
 )
 
 // A wrapping is how a call looks and how its answer is told.
@@ -108,24 +110,24 @@ func (g *generator) send(text string) error {
 }
 
 // round makes calls with a window of calls open, each as soon as one is answered.
-func (g *generator) round(o order) (result, error) {
+func (g *generator) round(o order.Calls) (order.Called, error) {
 	w := window{g: g, order: o, text: strings.Repeat("x", o.Size), first: g.made, start: time.Now(), began: make([]atomic.Int64, o.Calls)}
 	took, err := w.run()
 	if err != nil {
-		return result{}, err
+		return order.Called{}, err
 	}
 	elapsed := time.Since(w.start)
 	slices.Sort(took)
-	return result{
+	return order.Called{
 		Calls: len(took), PerSecond: float64(len(took)) / elapsed.Seconds(),
-		P50: took[len(took)/2].Nanoseconds(), P99: took[len(took)*99/100].Nanoseconds(), Max: took[len(took)-1].Nanoseconds(),
+		P50: float64(took[len(took)/2]), P99: float64(took[len(took)*99/100]), Max: float64(took[len(took)-1]),
 	}, nil
 }
 
 // A window keeps up to order.InFlight calls open.
 type window struct {
 	g     *generator
-	order order
+	order order.Calls
 	text  string
 	first int // number of the first call of this round
 	start time.Time

@@ -2,14 +2,14 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
-	"strings"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
 // A link carries one message at a time. Read and Write may be used from one
@@ -17,7 +17,7 @@ import (
 type link interface {
 	Read() ([]byte, error)
 	Write(message []byte) error
-	Close()
+	Close() error
 }
 
 // A place is where the calls go.
@@ -30,38 +30,15 @@ func (p place) open() (link, error) {
 	if p.URL == "" {
 		return start(p.Command)
 	}
-	conn, err := p.dial(websocket.Dialer{ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10})
+	d := &websocket.Dialer{ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10}
+	if p.To != "" {
+		return seat.Take(d, p.URL, p.Token)
+	}
+	s, err := seat.Dial(d, p.URL, p.Token)
 	if err != nil {
 		return nil, err
 	}
-	s := &socket{conn: conn}
-	if p.To == "" {
-		return s, greet(s)
-	}
-	return s, welcomed(s)
-}
-
-func (p place) dial(dialer websocket.Dialer) (*websocket.Conn, error) {
-	header := http.Header{}
-	if p.Token != "" {
-		token, err := os.ReadFile(p.Token)
-		if err != nil {
-			return nil, err
-		}
-		header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
-	conn, _, err := dialer.Dial(p.URL, header)
-	return conn, err
-}
-
-// welcomed waits until the gateway has given us our seat.
-func welcomed(l link) error {
-	for {
-		frame, err := l.Read()
-		if err != nil || bytes.Contains(frame, []byte(`"system/welcome"`)) {
-			return err
-		}
-	}
+	return s, greet(s)
 }
 
 // greet does the handshake of MCP with a server that we speak to directly.
@@ -74,25 +51,6 @@ func greet(l link) error {
 	}
 	return l.Write([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 }
-
-// A socket is a link over a WebSocket.
-type socket struct {
-	conn *websocket.Conn
-	buf  bytes.Buffer
-}
-
-func (s *socket) Read() ([]byte, error) {
-	_, r, err := s.conn.NextReader()
-	if err != nil {
-		return nil, err
-	}
-	s.buf.Reset()
-	_, err = s.buf.ReadFrom(r)
-	return s.buf.Bytes(), err
-}
-
-func (s *socket) Write(m []byte) error { return s.conn.WriteMessage(websocket.TextMessage, m) }
-func (s *socket) Close()               { s.conn.Close() }
 
 // Pipes are a link to a server that we have started.
 type pipes struct {
@@ -136,7 +94,4 @@ func (p *pipes) Write(m []byte) error {
 	return err
 }
 
-func (p *pipes) Close() {
-	p.in.Close()
-	p.cmd.Wait()
-}
+func (p *pipes) Close() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }

@@ -46,23 +46,6 @@ func main() {
 	}
 }
 
-// An order says what to measure.
-type order struct {
-	Size     int `json:"size"`     // bytes of text to echo
-	InFlight int `json:"inflight"` // calls open at once
-	Calls    int `json:"calls"`    // at most so many
-	MS       int `json:"ms"`       // for at most so long; 0 for as long as it takes
-}
-
-// A result is what was measured; times are nanoseconds.
-type result struct {
-	Calls     int     `json:"calls"`
-	PerSecond float64 `json:"per_second"`
-	P50       int64   `json:"p50"`
-	P99       int64   `json:"p99"`
-	Max       int64   `json:"max"`
-}
-
 // run carries out orders over one link.
 func run(where place, in io.Reader, out io.Writer) error {
 	l, err := where.open()
