@@ -1,9 +1,12 @@
 package desktop
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -69,7 +72,7 @@ func (f *Face) openDialog(q *question) {
 	id := "mcpx-question-" + strconv.Itoa(f.dialogged)
 	f.dialogs[id] = &dialog{q}
 	q.shown = true
-	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), methodElicit, q.form()))
+	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), methodElicit, compose(q.form())))
 }
 
 // dialog is the form in which a client puts the question.
@@ -78,8 +81,8 @@ func (q *Question) dialog() *approval.Dialog {
 }
 
 // form are the parameters of the elicitation.
-func (q *question) form() []byte {
-	return slices.Concat([]byte(`{"message":`), jsonrpc.AppendQuote(nil, q.Text), []byte(`,"requestedSchema":`), q.dialog().Schema(), []byte("}"))
+func (q *question) form() mcp.ElicitationParams {
+	return mcp.ElicitationParams{Message: q.Text, RequestedSchema: json.RawMessage(q.dialog().Schema())}
 }
 
 func (f *Face) dialogAnswered(m *jsonrpc.Message) {
@@ -200,15 +203,15 @@ func (f *Face) again(r *request, turn *round, some []*question) {
 	state := f.c.NewID()
 	f.rounds[state] = turn
 	turn.late = f.clock.after(ticketTime, func() { f.endRound(state) })
-	result := jsonrpc.AppendQuote([]byte(`{"resultType":"input_required","requestState":`), state)
-	if len(some) > 0 {
+	result := compose(mcp.NewInputRequiredResult(nil, state))
+	if len(some) > 0 { // in their order, which the library's map has not
 		var asks []field
 		for _, q := range some {
-			asks = append(asks, field{q.ID, slices.Concat([]byte(`{"method":"elicitation/create","params":`), q.form(), []byte("}"))})
+			asks = append(asks, field{q.ID, plain(mcp.NewElicitationInputRequest(q.form()))})
 		}
-		result = appendObject(append(result, `,"inputRequests":`...), asks)
+		result = withMembers(result, string(appendObject([]byte(`"inputRequests":`), asks)))
 	}
-	f.reply(r, append(result, '}'))
+	f.reply(r, result)
 }
 
 // endRound: what was not answered may be asked again.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -47,8 +49,9 @@ func (f *Face) callTool(r *request) {
 	if (at[2] != nil || at[3] != nil) && r.modern && !f.resume(r, at[2], at[3]) {
 		return
 	}
-	if own := ownCalls[name]; own != nil {
-		own(f, r, args)
+	if f.protocol.GetTool(name) != nil {
+		r.own, r.args = name, args
+		f.callOwn(r)
 		return
 	}
 	f.whenKnown(tools, r, name, func(pair Pair, d *definition) {
@@ -313,10 +316,12 @@ func (f *Face) giveTicket(c *call) {
 // against the form that the tool promises, if it does, so there it may be an
 // error only, and goes into _meta.
 func (r *request) interim(text string, structured any) []byte {
+	answer := mcp.NewToolResultStructured(structured, text)
 	if r.promised {
-		return compose(map[string]any{"content": words(text), "isError": true, "_meta": map[string]any{"mcpx/pending": structured}})
+		answer = mcp.NewToolResultError(text)
+		answer.Meta = mcp.NewMetaFromMap(map[string]any{"mcpx/pending": structured})
 	}
-	return compose(map[string]any{"content": words(text), "structuredContent": structured})
+	return plain(answer)
 }
 
 // A word is content of type text.

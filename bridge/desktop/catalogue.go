@@ -148,7 +148,7 @@ func (f *Face) compile(k int) {
 	c.names.Keep(func(p Pair) bool { return f.definition(k, p) != nil })
 	parts := [][]byte{}
 	if k == tools {
-		parts = append(parts, ownTools[:]...)
+		parts = append(parts, f.own...)
 	}
 	own := len(parts)
 	shown, forApps := f.chosen(k)
@@ -179,7 +179,7 @@ func listOfKind(k int, parts [][]byte) []byte {
 // room: no model gets it.
 func (f *Face) chosen(k int) (shown, forApps []entry) {
 	all := f.entries(k)
-	room := f.c.Limit - len(ownTools)
+	room := f.c.Limit - ownCount
 	forApps = slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return !e.def.appOnly })
 	all = slices.DeleteFunc(all, func(e entry) bool { return e.def.appOnly })
 	if k != tools || f.c.Limit == 0 || len(all) <= room {

@@ -34,6 +34,8 @@ type request struct {
 	away    func() // undoes what waits for it, when it ends or is cancelled; may be nil
 
 	what     string   // which tool, with which arguments
+	own      string   // which of our own tools, "" if it is none
+	args     []byte   // of that, raw
 	promised bool     // the client expects an answer of a certain form
 	call     *call    // that it waits for
 	sent     *sending // the same for what is no call

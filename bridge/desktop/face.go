@@ -23,7 +23,7 @@ type Config struct {
 }
 
 // LeastLimit is the smallest limit that leaves room for a peer's tool.
-const LeastLimit = len(ownTools) + 1
+const LeastLimit = ownCount + 1
 
 // How long things take.
 const (
@@ -61,7 +61,8 @@ const (
 type Face struct {
 	c        Config
 	protocol *server.MCPServer
-	info     string // who we are, as JSON; in the modern revision every result says so in its _meta
+	own      [][]byte // the definitions of our own tools
+	info     string   // who we are, as JSON; in the modern revision every result says so in its _meta
 	choice   Choice
 	clock    clock
 	acts     []Act
@@ -100,6 +101,7 @@ func New(c Config) *Face {
 	for k := range f.catalogue {
 		f.catalogue[k].names = NewNames(c.MaxName)
 	}
+	f.offerOwn()
 	return f
 }
 

@@ -1,37 +1,84 @@
 package desktop
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// ownTools are the tools that are always there, for clients that do not hear of
+// An ownTool is one of the tools that are always there, for clients that do not hear of
 // changes. None of them decides anything, whatever its arguments are.
-var ownTools = [...][]byte{
-	[]byte(`{"name":"mcpx_peers","title":"Who is here","description":"Lists the participants of the topic and their tools.",` +
-		`"inputSchema":{"type":"object","properties":{"capability":{"type":"string","description":"list only participants with a tool whose name or description has this in it"}}},"annotations":{"readOnlyHint":true}}`),
-	[]byte(`{"name":"mcpx_call","title":"Call a participant's tool","description":"Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",` +
-		`"inputSchema":{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
-		`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}}`),
-	[]byte(`{"name":"mcpx_approvals","title":"Questions for the person here","description":"Puts the questions that wait for the person at this client before that person. Only the person answers them.",` +
-		`"inputSchema":{"type":"object","properties":{}}}`),
-	[]byte(`{"name":"mcpx_result","title":"Fetch an answer","description":"Fetches the answer of a call that took too long, with the ticket that was given instead.",` +
-		`"inputSchema":{"type":"object","properties":{"ticket":{"type":"string"}},"required":["ticket"]},"annotations":{"readOnlyHint":true}}`),
+type ownTool struct {
+	name, title, does string
+	takes             string             // the schema of its arguments
+	hints             mcp.ToolAnnotation // all four, for those left out are read as the worst
+	answer            func(*Face, *request) *mcp.CallToolResult
 }
 
-var ownCalls map[string]func(*Face, *request, []byte)
+const ownCount = 4
 
-func init() { // which would be a cycle without it
-	ownCalls = map[string]func(*Face, *request, []byte){
-		"mcpx_peers":     (*Face).callPeers,
-		"mcpx_call":      (*Face).callAny,
-		"mcpx_approvals": (*Face).callApprovals,
-		"mcpx_result":    (*Face).callResult,
+func ownTools() [ownCount]ownTool {
+	hints := func(reads, destroys, again, outside bool) mcp.ToolAnnotation {
+		return mcp.ToolAnnotation{ReadOnlyHint: &reads, DestructiveHint: &destroys, IdempotentHint: &again, OpenWorldHint: &outside}
 	}
+	return [...]ownTool{
+		{"mcpx_peers", "Who is here", "Lists the participants of the topic and their tools.",
+			`{"type":"object","properties":{"capability":{"type":"string","description":"list only participants with a tool whose name or description has this in it"}}}`,
+			hints(true, false, true, true), (*Face).answerPeers},
+		{"mcpx_call", "Call a participant's tool", "Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",
+			`{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
+				`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}`,
+			hints(false, true, false, true), (*Face).answerCall},
+		{"mcpx_approvals", "Questions for the person here", "Puts the questions that wait for the person at this client before that person. Only the person answers them.",
+			`{"type":"object","properties":{}}`,
+			hints(false, false, true, false), (*Face).answerApprovals},
+		{"mcpx_result", "Fetch an answer", "Fetches the answer of a call that took too long, with the ticket that was given instead.",
+			`{"type":"object","properties":{"ticket":{"type":"string"}},"required":["ticket"]}`,
+			hints(true, false, true, true), (*Face).answerResult},
+	}
+}
+
+// offerOwn puts our own tools into the library, which finds them when they are called,
+// and into every list.
+func (f *Face) offerOwn() {
+	for _, o := range ownTools() {
+		t := mcp.Tool{Name: o.name, Title: o.title, Description: o.does, RawInputSchema: json.RawMessage(o.takes), Annotations: o.hints}
+		f.own = append(f.own, plain(t))
+		f.protocol.AddTool(t, func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if result := o.answer(f, ctx.Value(asker{}).(*request)); result != nil {
+				return result, nil
+			}
+			return nil, errElsewhere
+		})
+	}
+}
+
+// errElsewhere: who called one of our own tools has been refused, waits for the answer of a
+// peer, or is answered when the tool is called once more.
+var errElsewhere = errors.New("it is answered elsewhere")
+
+// asker is the key of the request that a tool answers. Its arguments are read from there:
+// the library does not get them, for mcpx_call has in them what is a peer's.
+type asker struct{}
+
+func (f *Face) callOwn(r *request) { f.speak(r, mcp.CallToolParams{Name: r.own}) }
+
+// tooEarly reports whether it is not known yet who offers what. The tool is called once
+// more when it is.
+func (f *Face) tooEarly(r *request) bool {
+	if f.catalogue[tools].opened {
+		return false
+	}
+	f.whenOpen(tools, r, func() { f.callOwn(r) })
+	return true
 }
 
 // A present is one peer in the answer of mcpx_peers.
@@ -46,56 +93,56 @@ type present struct {
 	More   int        `json:"notOfferedBeside,omitempty"`
 }
 
-// callPeers lists who is here, or with capability only who has a tool that it
+// answerPeers lists who is here, or with capability only who has a tool that it
 // stands in (seed 004).
-func (f *Face) callPeers(r *request, args []byte) {
-	at, err := pick(args, "capability")
+func (f *Face) answerPeers(r *request) *mcp.CallToolResult {
+	at, err := pick(r.args, "capability")
 	wanted, ok := jsonrpc.Unquote(at[0])
 	if err != nil || at[0] != nil && !ok {
 		f.refuse(r, codeInvalidParams, "mcpx_peers takes capability, which is a string, or nothing", nil)
-		return
+		return nil
 	}
-	f.whenOpen(tools, r, func() {
-		list := []present{}
-		var text strings.Builder
-		for _, id := range f.ids() {
-			if one, fits := f.present(id, strings.ToLower(wanted)); fits {
-				list = append(list, one)
-			}
+	if f.tooEarly(r) {
+		return nil
+	}
+	list := []present{}
+	var text strings.Builder
+	for _, id := range f.ids() {
+		if one, fits := f.present(id, strings.ToLower(wanted)); fits {
+			list = append(list, one)
 		}
-		for i := range list {
-			one := &list[i]
-			one.fit(maxPeers / len(list))
-			text.WriteString(clip(one.Peer, 80))
-			if one.Server != nil {
-				fmt.Fprintf(&text, " (%s)", one.Server)
-			}
-			fmt.Fprintf(&text, ": %s\n", clip(strings.Join(one.Tools, ", "), 2000))
-			if one.Beside > 0 {
-				fmt.Fprintf(&text, "  %d more tools are not named here\n", one.Beside)
-			}
-			for _, line := range one.Seat {
-				fmt.Fprintf(&text, "  %s\n", line)
-			}
-			for _, o := range one.Hidden {
-				fmt.Fprintf(&text, "  %s %s is not offered: %s\n", o.Kind, o.Name, o.Why)
-			}
-			if one.More > 0 {
-				fmt.Fprintf(&text, "  %d more are not offered\n", one.More)
-			}
+	}
+	for i := range list {
+		one := &list[i]
+		one.fit(maxPeers / len(list))
+		text.WriteString(clip(one.Peer, 80))
+		if one.Server != nil {
+			fmt.Fprintf(&text, " (%s)", one.Server)
 		}
-		switch {
-		case len(list) == 0 && wanted != "":
-			fmt.Fprintf(&text, "nobody here has a tool for %s\n", clip(wanted, 80))
-		case len(list) == 0:
-			text.WriteString("nobody else is here\n")
+		fmt.Fprintf(&text, ": %s\n", clip(strings.Join(one.Tools, ", "), 2000))
+		if one.Beside > 0 {
+			fmt.Fprintf(&text, "  %d more tools are not named here\n", one.Beside)
 		}
-		if !f.seated {
-			text.WriteString("not connected to the topic: " + clip(f.why, 200) + "\n")
+		for _, line := range one.Seat {
+			fmt.Fprintf(&text, "  %s\n", line)
 		}
-		f.reply(r, compose(map[string]any{"content": words(strings.TrimSuffix(text.String(), "\n")),
-			"structuredContent": map[string]any{"me": f.me, "topic": f.topic, "connected": f.seated, "peers": list}}))
-	})
+		for _, o := range one.Hidden {
+			fmt.Fprintf(&text, "  %s %s is not offered: %s\n", o.Kind, o.Name, o.Why)
+		}
+		if one.More > 0 {
+			fmt.Fprintf(&text, "  %d more are not offered\n", one.More)
+		}
+	}
+	switch {
+	case len(list) == 0 && wanted != "":
+		fmt.Fprintf(&text, "nobody here has a tool for %s\n", clip(wanted, 80))
+	case len(list) == 0:
+		text.WriteString("nobody else is here\n")
+	}
+	if !f.seated {
+		text.WriteString("not connected to the topic: " + clip(f.why, 200) + "\n")
+	}
+	return mcp.NewToolResultStructured(map[string]any{"me": f.me, "topic": f.topic, "connected": f.seated, "peers": list}, strings.TrimSuffix(text.String(), "\n"))
 }
 
 // present is what mcpx_peers says of a peer; fits is false if none of its tools is
@@ -146,11 +193,11 @@ func (one *present) fit(room int) {
 	}
 }
 
-func (f *Face) callAny(r *request, args []byte) {
-	at, err := pick(args, "peer", "tool", "arguments")
+func (f *Face) answerCall(r *request) *mcp.CallToolResult {
+	at, err := pick(r.args, "peer", "tool", "arguments")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
-		return
+		return nil
 	}
 	given, err := texts(at[0], at[1])
 	if at[2] == nil {
@@ -158,51 +205,37 @@ func (f *Face) callAny(r *request, args []byte) {
 	}
 	if err != nil || !isObject(at[2]) {
 		f.refuse(r, codeInvalidParams, "mcpx_call takes peer and tool, which are strings, and arguments, which are an object", nil)
-		return
+		return nil
+	}
+	if f.tooEarly(r) {
+		return nil
 	}
 	pair := Pair{given[0], given[1]}
-	f.whenOpen(tools, r, func() {
-		if !f.choice.Shows(pair) {
-			f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is not shown here; the call was not made")
-			return
-		}
-		if d := f.definition(tools, pair); d != nil && d.appOnly {
-			f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is for that participant's app alone; the call was not made")
-			return
-		}
+	switch d := f.definition(tools, pair); {
+	case !f.choice.Shows(pair):
+		f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is not shown here; the call was not made")
+	case d != nil && d.appOnly:
+		f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is for that participant's app alone; the call was not made")
+	default:
 		f.call(r, pair, at[2])
-	})
+	}
+	return nil
 }
 
-func (f *Face) callResult(r *request, args []byte) {
-	at, err := pick(args, "ticket")
+func (f *Face) answerResult(r *request) *mcp.CallToolResult {
+	at, err := pick(r.args, "ticket")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
-		return
+		return nil
 	}
-	given, err := texts(at[0])
-	if err != nil {
+	if given, err := texts(at[0]); err != nil {
 		f.refuse(r, codeInvalidParams, "mcpx_result takes a ticket, which is a string", nil)
-		return
-	}
-	c := f.tickets[given[0]]
-	if c == nil {
+	} else if c := f.tickets[given[0]]; c == nil {
 		f.sorry(r, notThere, "there is no call with this ticket; answers are kept for 15 minutes")
-		return
+	} else {
+		f.join(r, c)
 	}
-	f.join(r, c)
-}
-
-// callApprovals waits until the questions to us are answered, if the client can
-// put them to its person; else it says where they are answered.
-func (f *Face) callApprovals(r *request, _ []byte) {
-	if !r.elicits {
-		f.answerApprovals(r)
-		return
-	}
-	r.answers = true
-	late := f.clock.after(f.c.Patience, func() { f.answerApprovals(r) })
-	r.away = late.stop
+	return nil
 }
 
 // checkApprovals answers those that wait for questions of which none is left.
@@ -212,7 +245,7 @@ func (f *Face) checkApprovals() {
 	}
 	for _, r := range f.inOrder() {
 		if r.answers {
-			f.answerApprovals(r)
+			f.callOwn(r)
 		}
 	}
 }
@@ -236,7 +269,14 @@ type openQuestion struct {
 	Tool   string `json:"tool"`
 }
 
-func (f *Face) answerApprovals(r *request) {
+// answerApprovals waits until the questions to us are answered, if the client can
+// put them to its person; else it says where they are answered.
+func (f *Face) answerApprovals(r *request) *mcp.CallToolResult {
+	if r.elicits && r.away == nil {
+		r.answers = true
+		r.away = f.clock.after(f.c.Patience, func() { f.callOwn(r) }).stop
+		return nil
+	}
 	var text strings.Builder
 	for _, line := range r.settled {
 		fmt.Fprintln(&text, line)
@@ -255,5 +295,5 @@ func (f *Face) answerApprovals(r *request) {
 	default:
 		text.WriteString("They were not answered yet. The person can also decide with the command: mcpx-bridge approve\n")
 	}
-	f.reply(r, compose(map[string]any{"content": words(strings.TrimSuffix(text.String(), "\n")), "structuredContent": map[string]any{"questions": open}}))
+	return mcp.NewToolResultStructured(map[string]any{"questions": open}, strings.TrimSuffix(text.String(), "\n"))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -88,16 +89,25 @@ func newProtocol(version string) *server.MCPServer {
 // speak answers a request of MCP's own by what the library says to these params. They are
 // of our making, and so is the id: a large one would be rounded.
 func (f *Face) speak(r *request, params any) {
-	switch a := f.protocol.HandleMessage(speaks, jsonrpc.AppendRequest(nil, []byte("1"), r.method, compose(params))).(type) {
+	switch a := f.protocol.HandleMessage(context.WithValue(speaks, asker{}, r), jsonrpc.AppendRequest(nil, []byte("1"), r.method, compose(params))).(type) {
 	case mcp.JSONRPCResponse:
 		if d, ok := a.Result.(mcp.DiscoverResult); ok {
 			d.Meta = nil // who we are is said of each result at one place
 			a.Result = d
 		}
-		f.reply(r, compose(a.Result))
+		f.reply(r, plain(a.Result))
 	case mcp.JSONRPCError:
-		f.refuse(r, a.Error.Code, a.Error.Message, nil)
+		if r.own == "" { // for a tool of ours this is errElsewhere
+			f.refuse(r, a.Error.Code, a.Error.Message, nil)
+		}
 	}
+}
+
+// plain is compose for types that write themselves, and <, > and & as escapes then.
+func plain(v any) []byte {
+	raw := jsontext.Value(compose(v))
+	_ = raw.Format() // it is JSON
+	return raw
 }
 
 // speaks has the library offer no revision that it knows and we do not.
