@@ -183,9 +183,9 @@ Private memory is pages of no file (Anonymous and Swap of smaps_rollup), which i
 
 func (r *report) pairCell(at cell, rounds []round) {
 	for _, pair := range [][2]string{{ours, oldOurs}, {hosting, oldHosting}} {
-		name := fmt.Sprintf("%s, %s, %d in flight", pair[0], sizeText(at.size), at.inFlight)
+		name := pair[0] + ", " + at.String()
 		fmt.Fprintf(r.out, "\n%-32s %12s %12s %12s\n", name, "new", "old", "new : old")
-		for _, m := range append(slices.Clone(measures), measure{"work", func(r order.Called) float64 { return r.Busy }, micros}) {
+		for _, m := range append(slices.Clone(measures), measure{"work", func(r order.Result) float64 { return r.Busy }, micros}) {
 			if m.of(rounds[0][pair[0]]) == 0 {
 				continue // the system does not say
 			}

@@ -65,12 +65,14 @@ func withLoad(s *stage.Stage, start func(*stage.Stage) (*contender, []string, er
 }
 
 // turn measures once.
-func (c *contender) turn(o order.Calls) (r order.Called, err error) {
+func (c *contender) turn(o order.Order) (r order.Result, err error) {
 	before := busy(c.parts)
 	if err = tell(c.load, o, &r); err != nil {
 		return r, fmt.Errorf("%s: %w", c.name, err)
 	}
-	r.Busy = (busy(c.parts) - before) / float64(r.Calls)
+	if len(c.parts) > 0 {
+		r.Busy = (busy(c.parts) - before) / float64(r.Calls)
+	}
 	return r, nil
 }
 
@@ -91,7 +93,7 @@ func tell(load *stage.Process, what, became any) error {
 }
 
 func (c *contender) warmUp(calls int) error {
-	_, err := c.turn(order.Calls{Size: 1 << 10, InFlight: 16, Calls: calls})
+	_, err := c.turn(order.Order{Size: 1 << 10, InFlight: 16, Calls: calls})
 	c.used = memoryOf(c.parts...)
 	return err
 }

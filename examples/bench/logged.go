@@ -54,17 +54,12 @@ func startLogged(s *stage.Stage) (*contender, error) {
 // loggedCell prints a cell, and notes what hosting is held to: what it does besides
 // is to cost no more than a record that is kept as one keeps it in an afternoon.
 func (r *report) loggedCell(c cell, rounds []round) {
-	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s %17s %17s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
-		hosting, logged, wrapper, "hosting : logged", "logged : wrapper")
-	for _, m := range measures {
-		held := ratio(rounds, m.of, hosting, logged)
-		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %17.2f %17.2f\n", m.name, m.fig(rounds, hosting), m.fig(rounds, logged), m.fig(rounds, wrapper),
-			held, ratio(rounds, m.of, logged, wrapper))
+	r.columns(c.String(), []string{hosting, logged, wrapper}, [][2]string{{hosting, logged}, {logged, wrapper}}, measures, rounds, func(measure string, ratios []float64) {
 		switch {
-		case c.inFlight == 1 && m.name == "median":
-			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, median round trip", got: held, want: 1})
-		case c.inFlight == 64 && m.name == "calls/s":
-			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, calls/s at 64 in flight", got: held, want: 1, least: true})
+		case c.inFlight == 1 && measure == "median":
+			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, median round trip", got: ratios[0], want: 1})
+		case c.inFlight == 64 && measure == "calls/s":
+			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, calls/s at 64 in flight", got: ratios[0], want: 1, least: true})
 		}
-	}
+	})
 }

@@ -198,7 +198,7 @@ func measureCalls(ctx context.Context, s *stage.Stage, p plan, r *report) (err e
 }
 
 // A round is what every contender achieved in one turn.
-type round map[string]order.Called
+type round map[string]order.Result
 
 // takeTurns lets every contender run a cell in turn, several times over.
 func takeTurns(ctx context.Context, cs []*contender, at cell, p plan) ([]round, error) {
@@ -222,7 +222,7 @@ func takeTurn(ctx context.Context, cs []*contender, at cell, ms int) (round, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		got, err := c.turn(order.Calls{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: ms})
+		got, err := c.turn(order.Order{Size: at.size, InFlight: at.inFlight, Calls: 200_000, MS: ms})
 		if err != nil {
 			return nil, err
 		}

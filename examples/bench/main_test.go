@@ -80,7 +80,7 @@ func TestRatiosAreTakenWithinARound(t *testing.T) {
 		{ours: {P50: 100}, bare: {P50: 200}}, // the machine was busy: for both
 		{ours: {P50: 30}, bare: {P50: 10}},
 	}
-	if got := ratio(rounds, func(r order.Called) float64 { return r.P50 }, ours, bare); got != 0.5 {
+	if got := ratio(rounds, func(r order.Result) float64 { return r.P50 }, ours, bare); got != 0.5 {
 		t.Errorf("ratio %v, want 0.5", got)
 	}
 }

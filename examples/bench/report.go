@@ -58,14 +58,14 @@ Figures are medians over the rounds; ratios are medians of the ratios within a r
 // A measure is one line of a cell.
 type measure struct {
 	name string
-	of   func(order.Called) float64
+	of   func(order.Result) float64
 	show func(float64) string
 }
 
 var measures = []measure{
-	{"median", func(r order.Called) float64 { return r.P50 }, micros},
-	{"p99", func(r order.Called) float64 { return r.P99 }, micros},
-	{"calls/s", func(r order.Called) float64 { return r.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+	{"median", func(r order.Result) float64 { return r.P50 }, micros},
+	{"p99", func(r order.Result) float64 { return r.P99 }, micros},
+	{"calls/s", func(r order.Result) float64 { return r.PerSecond }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
 }
 
 // fig is what a contender achieved.
@@ -73,16 +73,38 @@ func (m measure) fig(rounds []round, name string) string {
 	return m.show(median(each(rounds, func(r round) float64 { return m.of(r[name]) })))
 }
 
-// cell prints three lines: median, p99 and throughput.
-func (r *report) cell(c cell, rounds []round) {
-	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s   %10s %10s %10s   %10s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
-		ours, bare, "ratio", hosting, wrapper, "ratio", direct)
-	for _, m := range measures {
-		topic, hop := ratio(rounds, m.of, ours, bare), ratio(rounds, m.of, hosting, wrapper)
-		fmt.Fprintf(r.out, "  %-20s %10s %10s %10.2f   %10s %10s %10.2f   %10s\n", m.name,
-			m.fig(rounds, ours), m.fig(rounds, bare), topic, m.fig(rounds, hosting), m.fig(rounds, wrapper), hop, m.fig(rounds, direct))
-		r.note(c, m.name, topic, hop)
+// columns prints a line for each measure: what each of names achieved, and how the two of
+// each pair compare, which note hears of too.
+func (r *report) columns(title string, names []string, pairs [][2]string, ms []measure, rounds []round, note func(measure string, ratios []float64)) {
+	fmt.Fprintf(r.out, "\n%-22s", title)
+	for _, name := range names {
+		fmt.Fprintf(r.out, " %10s", name)
 	}
+	for _, p := range pairs {
+		fmt.Fprintf(r.out, " %17s", p[0]+" : "+p[1])
+	}
+	fmt.Fprintln(r.out)
+	for _, m := range ms {
+		fmt.Fprintf(r.out, "  %-20s", m.name)
+		for _, name := range names {
+			fmt.Fprintf(r.out, " %10s", m.fig(rounds, name))
+		}
+		var ratios []float64
+		for _, p := range pairs {
+			ratios = append(ratios, ratio(rounds, m.of, p[0], p[1]))
+			fmt.Fprintf(r.out, " %17.2f", ratios[len(ratios)-1])
+		}
+		fmt.Fprintln(r.out)
+		note(m.name, ratios)
+	}
+}
+
+func (c cell) String() string { return fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight) }
+
+// cell prints what calls through a topic cost, and keeps the slowest.
+func (r *report) cell(c cell, rounds []round) {
+	r.columns(c.String(), []string{ours, bare, hosting, wrapper, direct}, [][2]string{{ours, bare}, {hosting, wrapper}}, measures, rounds,
+		func(measure string, ratios []float64) { r.note(c, measure, ratios[0], ratios[1]) })
 	for _, one := range rounds {
 		for name, got := range one {
 			r.slowest[name] = max(r.slowest[name], got.Max)
@@ -148,7 +170,7 @@ func (r *report) memory() {
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-func ratio(rounds []round, of func(order.Called) float64, a, b string) float64 {
+func ratio(rounds []round, of func(order.Result) float64, a, b string) float64 {
 	return median(each(rounds, func(r round) float64 { return of(r[a]) / of(r[b]) }))
 }
 

@@ -52,7 +52,7 @@ func measureThrough(ctx context.Context, s *stage.Stage, p plan, r *report) erro
 		if err != nil {
 			return err
 		}
-		r.throughCell(at, rounds)
+		r.columns(at.String(), []string{through, piped, alone}, [][2]string{{through, piped}, {through, alone}}, measures, rounds, func(string, []float64) {})
 	}
 	return nil
 }
@@ -64,13 +64,4 @@ through  run --stdio: byte for byte, and a seat in the topic beside it    1 hop
 piped    a process that copies both ways, unread                          1 hop
 alone    the server itself, over pipes                                    no hop
 `)
-}
-
-func (r *report) throughCell(c cell, rounds []round) {
-	fmt.Fprintf(r.out, "\n%-22s %10s %10s %10s %16s %16s\n", fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight),
-		through, piped, alone, "through : piped", "through : alone")
-	for _, m := range measures {
-		fmt.Fprintf(r.out, "  %-20s %10s %10s %10s %16.2f %16.2f\n", m.name, m.fig(rounds, through), m.fig(rounds, piped), m.fig(rounds, alone),
-			ratio(rounds, m.of, through, piped), ratio(rounds, m.of, through, alone))
-	}
 }

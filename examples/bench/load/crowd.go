@@ -112,7 +112,7 @@ func (c *crowd) say(due time.Duration, text string) error {
 }
 
 // round says frames for a while and waits until all have heard them.
-func (c *crowd) round(o order.Crowd) (r order.Heard, err error) {
+func (c *crowd) round(o order.Order) (r order.Result, err error) {
 	if o.Sleeper {
 		sleeper, err := c.where.seat("sleeper")
 		if err != nil {
@@ -131,11 +131,15 @@ func (c *crowd) round(o order.Crowd) (r order.Heard, err error) {
 	}
 	c.begin()
 	began := time.Now()
-	if r.Sent, r.Delivered, err = c.speak(o, strings.Repeat("x", o.Size)); err != nil {
+	sent, heard, err := c.speak(o, strings.Repeat("x", o.Size))
+	if err != nil {
 		return r, err
 	}
-	r.Delivered, _ = c.wait(r.Delivered, r.Sent*len(c.ears))
-	return c.tally(r, time.Since(began)), nil
+	all := sent * len(c.ears)
+	heard, _ = c.wait(heard, all)
+	r = order.Of(c.times(), time.Since(began))
+	r.Lost = all - heard
+	return r, nil
 }
 
 // begin forgets what was heard.
@@ -164,7 +168,7 @@ func (c *crowd) wait(heard, all int) (n int, lost bool) {
 }
 
 // speak says what is to be said, and returns how much of it was heard meanwhile.
-func (c *crowd) speak(o order.Crowd, text string) (sent, heard int, err error) {
+func (c *crowd) speak(o order.Order, text string) (sent, heard int, err error) {
 	began, over := time.Now(), time.After(time.Duration(o.MS)*time.Millisecond)
 	due := time.NewTimer(0)
 	defer due.Stop()
@@ -192,20 +196,15 @@ func (c *crowd) speak(o order.Crowd, text string) (sent, heard int, err error) {
 	}
 }
 
-func (c *crowd) tally(r order.Heard, elapsed time.Duration) order.Heard {
-	var all []time.Duration
+// times are how long each delivery took, sorted.
+func (c *crowd) times() (all []time.Duration) {
 	for _, e := range c.ears {
 		e.mu.Lock()
 		all = append(all, e.took...)
 		e.mu.Unlock()
 	}
 	slices.Sort(all)
-	r.Lost = r.Sent*len(c.ears) - r.Delivered
-	r.PerSecond = float64(r.Delivered) / elapsed.Seconds()
-	if n := len(all); n > 0 {
-		r.P50, r.P99, r.Max = float64(all[n/2]), float64(all[n*99/100]), float64(all[n-1])
-	}
-	return r
+	return all
 }
 
 // runCrowd carries out orders to a crowd.

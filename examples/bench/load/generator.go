@@ -110,24 +110,21 @@ func (g *generator) send(text string) error {
 }
 
 // round makes calls with a window of calls open, each as soon as one is answered.
-func (g *generator) round(o order.Calls) (order.Called, error) {
+func (g *generator) round(o order.Order) (order.Result, error) {
 	w := window{g: g, order: o, text: strings.Repeat("x", o.Size), first: g.made, start: time.Now(), began: make([]atomic.Int64, o.Calls)}
 	took, err := w.run()
 	if err != nil {
-		return order.Called{}, err
+		return order.Result{}, err
 	}
 	elapsed := time.Since(w.start)
 	slices.Sort(took)
-	return order.Called{
-		Calls: len(took), PerSecond: float64(len(took)) / elapsed.Seconds(),
-		P50: float64(took[len(took)/2]), P99: float64(took[len(took)*99/100]), Max: float64(took[len(took)-1]),
-	}, nil
+	return order.Of(took, elapsed), nil
 }
 
 // A window keeps up to order.InFlight calls open.
 type window struct {
 	g     *generator
-	order order.Calls
+	order order.Order
 	text  string
 	first int // number of the first call of this round
 	start time.Time

@@ -5,7 +5,7 @@
 // Each line on stdin is an order; each is answered by a line on stdout:
 //
 //	{"size":1024,"inflight":16,"calls":2000,"ms":500}
-//	{"calls":2000,"per_second":31000,"p50":450000,"p99":900000,"max":1200000}
+//	{"calls":2000,"lost":0,"per_second":31000,"p50":450000,"p99":900000,"max":1200000}
 //
 // A round ends after the calls or the time, whichever is first.
 //
@@ -13,7 +13,7 @@
 // all others hear:
 //
 //	{"size":1024,"rate":150,"ms":2000,"fill":6291456,"sleeper":true}
-//	{"sent":300,"delivered":30000,"lost":0,"per_second":15000,"p50":900000,"p99":2000000,"max":3000000}
+//	{"calls":30000,"lost":0,"per_second":15000,"p50":900000,"p99":2000000,"max":3000000}
 package main
 
 import (
