@@ -473,6 +473,14 @@ func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool
 	return approval.View{}, false
 }
 
+// PublicView is a question as it may be shown to whoever is not at this machine.
+func (e *Engine) PublicView(now time.Time, id string) (approval.View, bool) {
+	if ids := e.desk.Resolve(id); len(ids) == 1 {
+		return e.desk.PublicView(now, ids[0])
+	}
+	return approval.View{}, false
+}
+
 // Grants are the yeses that are remembered, oldest first.
 func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
 

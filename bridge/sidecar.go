@@ -361,6 +361,13 @@ func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
 	return s.engine.View(s.o.Now(), id, whole)
 }
 
+// PublicView is one question as it may be shown off this machine; see [Engine.PublicView].
+func (s *Sidecar) PublicView(id string) (approval.View, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.PublicView(s.o.Now(), id)
+}
+
 // Policy is what is in force.
 func (s *Sidecar) Policy() *policy.Policy {
 	s.mu.Lock()

@@ -32,6 +32,6 @@ func (v *View) setBeside(beside, shown []byte) {
 		return
 	}
 	var m text.Marks
-	v.Beside = compact(shown, &m)
+	v.BesideText = compact(shown, &m)
 	v.Banner = append(append(v.Banner, besideNote), m.Banner()...)
 }

@@ -21,10 +21,8 @@ import (
 // An Elicited is a question as somebody in the topic puts it to us (seed 003,
 // patterns 1 to 3). All that it says is the asker's word.
 type Elicited struct {
-	View     View   // as people may see it; nothing in it is known but who asks
-	Args     []byte // of the call, raw, as the asker shows them; nil if it does not
+	View     View   // as people may see it, without an ID; nothing in it is known but who asks
 	Key      string // the same when the asker puts the same question again
-	Choice   bool   // it wants action instead of approve, see [Reply.Result]
 	Delegate bool   // it may be passed on, the asker decides to whom
 
 	// DelegateTo are those to whom, if the asker says so: our bridges do, and name local
@@ -105,7 +103,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
-		q.Args = args
+		v.Args = args
 		v.Compact = compact(args, &m)
 		v.Arguments, v.More = leaves(args, true)
 	}
@@ -113,9 +111,20 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v.Banner = m.Banner()
 	if beside := e.Metadata.Original.Beside; len(beside) > 0 && jsonrpc.Scan(beside, jsonrpc.Judged, nil, nil) == nil {
 		v.setBeside(beside, beside)
-		v.Facts = append(v.Facts, Fact{"Beside the arguments", v.Beside})
+		v.Facts = append(v.Facts, Fact{"Beside the arguments", v.BesideText})
 	}
+	v.Bridge, v.From, v.Tool, v.Asking = text.Line(asker), v.fact("Caller"), v.fact("Tool"), []string{text.Line(me)}
 	return q, nil
+}
+
+// fact is what a View says under a name, "?" if nothing.
+func (v *View) fact(name string) string {
+	for _, f := range v.Facts {
+		if f.Name == name {
+			return f.Text
+		}
+	}
+	return "?"
 }
 
 var lowerHex = regexp.MustCompile(`^[0-9a-f]+$`)
@@ -216,7 +225,7 @@ func (e *elicitation) description() string {
 // form reads what the answer may hold beside yes and no.
 func (q *Elicited) form(e *elicitation) {
 	if p, ok := e.property("action"); ok && slices.ContainsFunc(p.Enum, isWord("approve")) {
-		q.Choice, q.Delegate = true, slices.ContainsFunc(p.Enum, isWord("delegate"))
+		q.View.Choice, q.Delegate = true, slices.ContainsFunc(p.Enum, isWord("delegate"))
 	}
 	if p, ok := e.property("delegateTo"); ok && q.Delegate {
 		for _, raw := range p.Enum {

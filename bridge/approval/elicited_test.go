@@ -32,7 +32,7 @@ func TestElicitationIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := q.View
-	if v.Digest != show.Digest.String() || v.Deadline != now.Add(time.Minute) || !q.Choice || !q.Delegate || !slices.Equal(q.DelegateTo, []string{"carol"}) || len(v.Remember) != 2 ||
+	if v.Digest != show.Digest.String() || v.Deadline != now.Add(time.Minute) || !q.View.Choice || !q.Delegate || !slices.Equal(q.DelegateTo, []string{"carol"}) || len(v.Remember) != 2 ||
 		len(v.Edits) != 1 || v.Edits[0].Now != `"production"` || v.People[0] != (approval.Person{Who: "alice", State: "asked"}) {
 		t.Errorf("%+v", q)
 	}
@@ -42,7 +42,7 @@ func TestElicitationIsReadBack(t *testing.T) {
 		}
 	}
 	r := approval.Reply{Allow: true, Fields: []approval.Entry{{Field: "modifiedTarget", Raw: []byte(`"staging"`)}}}
-	acts = d.Answer(now, approval.Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: r.Result(q.Choice)})
+	acts = d.Answer(now, approval.Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: r.Result(q.View.Choice)})
 	if s, ok := acts[len(acts)-1].(approval.Settled); !ok || s.Outcome != approval.Allowed || !strings.Contains(string(s.Args), "staging") {
 		t.Errorf("%+v", acts)
 	}
@@ -54,7 +54,7 @@ func TestElicitationsOfOthers(t *testing.T) {
 	const seed = `{"message":"agent-a requests permission to execute 'dangerous_operation'","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this tool call?","description":"Tool: dangerous_operation\nCaller: agent-a\nArguments: {target: 'production'}"},"reason":{"type":"string"}},"required":["approve"]},"metadata":{"elicitationType":"tool_approval"ORIGINAL}}`
 	whole := strings.Replace(seed, "ORIGINAL", `,"originalRequest":{"from":"agent-a","tool":"dangerous_operation","arguments":{"target":"production"},"requestId":"original-req-123"}`, 1)
 	q, err := approval.Elicit(now, "agent-b", "user-1", []byte(whole))
-	if err != nil || q.Choice || q.Delegate || len(q.View.Edits) != 0 || q.View.Deadline != now.Add(5*time.Minute) || len(q.View.Short) != 8 {
+	if err != nil || q.View.Choice || q.Delegate || len(q.View.Edits) != 0 || q.View.Deadline != now.Add(5*time.Minute) || len(q.View.Short) != 8 {
 		t.Fatalf("%+v, %v", q, err)
 	}
 	if q.View.Headline != "agent-a requests permission to execute dangerous_operation" || q.View.Arguments[0].Text != `"production"` {

@@ -58,3 +58,32 @@ func (f *Field) Choices() (typed []string) {
 	}
 	return slices.Compact(typed)
 }
+
+// fieldJSON is a Field in JSON: the values of arguments stand there as they are.
+type fieldJSON struct {
+	Field string            `json:"field"`
+	Title string            `json:"title"`
+	Type  string            `json:"type"`
+	Enum  []json.RawMessage `json:"enum,omitempty"`
+	Min   string            `json:"min,omitempty"`
+	Max   string            `json:"max,omitempty"`
+	Now   json.RawMessage   `json:"now,omitempty"`
+}
+
+func (f Field) MarshalJSON() ([]byte, error) {
+	out := fieldJSON{f.Field, f.Title, f.Type, nil, f.Min, f.Max, json.RawMessage(f.Now)}
+	for _, one := range f.Enum {
+		out.Enum = append(out.Enum, json.RawMessage(one))
+	}
+	return json.Marshal(out)
+}
+
+func (f *Field) UnmarshalJSON(raw []byte) error {
+	var in fieldJSON
+	err := json.Unmarshal(raw, &in)
+	*f = Field{Field: in.Field, Title: in.Title, Type: in.Type, Min: in.Min, Max: in.Max, Now: string(in.Now)}
+	for _, one := range in.Enum {
+		f.Enum = append(f.Enum, string(one))
+	}
+	return err
+}

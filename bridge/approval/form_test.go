@@ -215,7 +215,7 @@ Arguments:
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	people, _ := json.Marshal(v.People)
-	if string(people) != `[{"Who":"alice","State":"passed it on","From":""},{"Who":"local","State":"asked","From":""},{"Who":"carol","State":"asked","From":"alice"}]` {
+	if string(people) != `[{"who":"alice","state":"passed it on"},{"who":"local","state":"asked"},{"who":"carol","state":"asked","from":"alice"}]` {
 		t.Errorf("%s", people)
 	}
 	if len(v.DelegateTo) != 1 || len(v.Remember) != 3 || len(v.Edits) != 1 || v.Edits[0].Now != "30" || v.Priority != "high" {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,20 +11,31 @@ import (
 
 // A Grant is a remembered yes: to one caller, for one tool as it was defined
 // then, with exactly these arguments (RELIABILITY AI-18).
+//
+// Its JSON is what people and scripts may know of it; what it is bound to besides
+// stays here.
 type Grant struct {
-	ID                        string
-	Keep                      string // "session" or "always"
-	Caller, Via, Method, Tool string
-	Proposer                  string // whose proposal the call served, "" for none but the caller's own
-	Topic, Gateway            string // where the caller is who it is
-	Server, Dir, Command      string // whose tool it is; where, and as what, that was started
-	Unverified                bool   // nobody there vouches for who the caller is
-	Fingerprint               string // of the tool's definition
-	Args                      []byte // canonical
-	Beside                    []byte // what stood beside them, canonical; nil for nothing
-	By                        []Who
-	Made, Until               time.Time
-	Rules                     []string // which rules had asked
+	ID          string          `json:"id"`
+	Keep        string          `json:"keep"` // "session" or "always"
+	Caller      string          `json:"from"`
+	Via         string          `json:"via,omitempty"`
+	Tool        string          `json:"tool"`
+	Args        json.RawMessage `json:"args,omitempty"` // canonical
+	By          []Who           `json:"by"`
+	Made        time.Time       `json:"made"`
+	Until       time.Time       `json:"until"`
+	Rules       []string        `json:"rules,omitempty"`       // which rules had asked
+	Fingerprint string          `json:"fingerprint,omitempty"` // of the tool's definition
+
+	Method     string `json:"-"`
+	Proposer   string `json:"-"` // whose proposal the call served, "" for none but the caller's own
+	Topic      string `json:"-"` // where the caller is who it is, as is Gateway
+	Gateway    string `json:"-"`
+	Server     string `json:"-"` // whose tool it is; where, and as what, that was started
+	Dir        string `json:"-"`
+	Command    string `json:"-"`
+	Unverified bool   `json:"-"` // nobody there vouches for who the caller is
+	Beside     []byte `json:"-"` // what stood beside Args, canonical; nil for nothing
 
 	key [32]byte
 }

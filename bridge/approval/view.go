@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,43 +19,48 @@ import (
 )
 
 // A View is a question as people see it. Every text in it has been made fit to
-// be shown by [Text]; terminal, page and topic show this and nothing else.
+// be shown by bridge/text; terminal, page and topic show this and nothing else.
+// Its JSON is what "approvals show --json" prints, and more.
 type View struct {
-	ID, Digest, Short string
-	Headline          string   // who asks for what, in the bridge's words
-	Banner            []string // what in it cannot be seen as it is
-	Facts             []Fact   // who, what, where, by which rule, until when
-	Arguments         []Leaf   // in the order in which they were written
-	More              int      // arguments beyond those; 0 in a whole View
-	Compact           string   // all arguments on one line, cut to 2 KiB
-	Beside            string   // the same of what stands beside them and reaches the server too; "" for nothing
+	Summary
+	Digest   string   `json:"full_digest"`
+	Headline string   `json:"headline"`         // who asks for what, in the bridge's words
+	Banner   []string `json:"banner,omitempty"` // what in it cannot be seen as it is
+	Facts    []Fact   `json:"facts"`            // who, what, where, by which rule, until when
 
-	Asked, Deadline time.Time
-	Priority        string
-	Need, Have      int
-	People          []Person
-	Edits           []Field  // what may be changed
-	DelegateTo      []string // to whom it may be passed on; empty: to nobody
-	Remember        []string // what may be remembered; empty: nothing but this once
-	RememberMeans   []string // what each of Remember would do, in words; empty: unknown
+	People     []Person `json:"people"`
+	Edits      []Field  `json:"fields,omitempty"`      // what may be changed
+	DelegateTo []string `json:"delegate_to,omitempty"` // to whom it may be passed on; empty: to nobody
+	Remember   []string `json:"remember,omitempty"`    // what may be remembered; empty: nothing but this once
+
+	RememberMeans []string `json:"remember_means,omitempty"` // what each of Remember would do, in words; empty: unknown
+	Choice        bool     `json:"choice,omitempty"`         // its form wants action instead of approve, see [Reply.Result]
+	Priority      string   `json:"priority,omitempty"`
+	Arguments     []Leaf   `json:"arguments,omitempty"`   // in the order in which they were written
+	More          int      `json:"more,omitempty"`        // arguments beyond those; 0 in a whole View
+	Compact       string   `json:"compact,omitempty"`     // all arguments on one line, cut to 2 KiB
+	BesideText    string   `json:"beside_text,omitempty"` // the same of what stands beside them and reaches the server too; "" for nothing
 }
 
 // A Fact is one line of a View.
-type Fact struct{ Name, Text string }
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
 
 // A Leaf is one value among the arguments that holds no others.
 type Leaf struct {
-	Name  string // JSON pointer
-	Text  string // as JSON, cut when long
-	Whole string // all of it, where Text is cut and the View is whole
-	Cut   bool   // Text announces how long the value is, and its SHA-256
+	Name  string `json:"name"`            // JSON pointer
+	Text  string `json:"text"`            // as JSON, cut when long
+	Whole string `json:"whole,omitempty"` // all of it, where Text is cut and the View is whole
+	Cut   bool   `json:"cut,omitempty"`   // Text announces how long the value is, and its SHA-256
 }
 
 // A Person is somebody with a part in a question.
 type Person struct {
-	Who   string
-	State string // waiting, asked, agreed, passed it on, away, failed, out of time, removed
-	From  string // who passed it on to them; "" if they are on the list
+	Who   string `json:"who"`
+	State string `json:"state"`          // waiting, asked, agreed, passed it on, away, failed, out of time, removed
+	From  string `json:"from,omitempty"` // who passed it on to them; "" if they are on the list
 }
 
 // A Field is one thing an approver may change.
@@ -92,10 +98,29 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 		return View{}, false
 	}
 	v := p.view(now, p.deadline, p.look(p.args, p.q.Beside), p.q.Server)
+	v.Args, v.Beside, v.Asking = p.args, p.q.Beside, d.Waiting(id)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
-	v.DelegateTo = p.delegates(p.find(who))
-	v.RememberMeans = d.o.mean(v.Remember)
+	v.DelegateTo, v.RememberMeans = p.delegates(p.find(who)), d.o.mean(v.Remember)
+	v.Choice = len(v.DelegateTo) > 0
+	return v, true
+}
+
+// PublicView is View for whoever is not at this machine: what the policy redacts is
+// redacted, the server's command is no more than the name of its program, and values
+// that are long or many are cut. It has nothing that the topic is not told.
+func (d *Desk) PublicView(now time.Time, id string) (View, bool) {
+	p := d.pending[id]
+	if p == nil {
+		return View{}, false
+	}
+	shown := d.publish(p)
+	v := p.view(now, p.deadline, shown.sight, p.q.Program)
+	if shown.args != nil {
+		v.Arguments, v.More = leaves(shown.args, false)
+	}
+	v.Asking, v.DelegateTo, v.RememberMeans = d.Waiting(id), p.delegates(p.find(Who{Door: Local})), d.o.mean(v.Remember)
+	v.Choice = len(v.DelegateTo) > 0
 	return v, true
 }
 
@@ -123,8 +148,8 @@ func (p *pending) look(args, beside []byte) sight {
 // view shows the question by a sight of its arguments, without the list of them. server
 // is what may be said of that to whom it is shown.
 func (p *pending) view(now, till time.Time, s sight, server string) View {
-	v := View{ID: p.id, Digest: p.digest.String(), Short: p.digest.Short(), Headline: s.headline, Banner: s.banner, Compact: s.compact, Beside: s.beside,
-		Asked: p.asked, Deadline: till, Priority: text.Line(p.q.Terms.Priority), Need: p.need, Have: p.count(agreed), Edits: s.edits, Remember: p.offersToKeep()}
+	v := View{Summary: p.summary(till), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
+		Priority: text.Line(p.q.Terms.Priority), Edits: s.edits, Remember: p.offersToKeep()}
 	v.Facts = p.facts(now, till, server)
 	for _, s := range p.seats {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}
@@ -235,8 +260,8 @@ func (v *View) description() string {
 		b.WriteString(f.Name + ": " + f.Text + "\n")
 		if i == 1 {
 			b.WriteString("Arguments: " + v.Compact + "\n")
-			if v.Beside != "" {
-				b.WriteString("Beside the arguments: " + v.Beside + "\n")
+			if v.BesideText != "" {
+				b.WriteString("Beside the arguments: " + v.BesideText + "\n")
 			}
 		}
 	}
@@ -347,12 +372,25 @@ func compact(args []byte, m *text.Marks) string {
 
 // A Summary is a pending question in a list.
 type Summary struct {
-	ID, Digest, Bridge, From, Tool string // the last three fit to be shown
-	Args, Beside                   []byte // raw, not to be changed
-	Rule                           string
-	Asked, Deadline                time.Time
-	Need, Have                     int
-	Asking                         []string // who has it open
+	ID       string          `json:"id"`
+	Short    string          `json:"digest"` // the short form
+	Bridge   string          `json:"bridge"` // this and the next two fit to be shown
+	From     string          `json:"from"`
+	Tool     string          `json:"tool"`
+	Args     json.RawMessage `json:"args,omitempty"`   // as they came, not to be changed; nil in a brief list
+	Beside   json.RawMessage `json:"beside,omitempty"` // members of params beside them; likewise
+	Rule     string          `json:"rule"`
+	Asked    time.Time       `json:"asked"`
+	Deadline time.Time       `json:"deadline"`
+	Need     int             `json:"need"`
+	Have     int             `json:"have"`
+	Asking   []string        `json:"asking,omitempty"` // who has it open
+}
+
+// summary is the question as it stands in a list, without its arguments.
+func (p *pending) summary(till time.Time) Summary {
+	return Summary{ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
+		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed)}
 }
 
 // Pending lists the questions, oldest first, from the skip-th on and at most
@@ -365,9 +403,8 @@ func (d *Desk) Pending(skip, limit int) []Summary {
 	}
 	list := make([]Summary, len(all))
 	for i, p := range all {
-		list[i] = Summary{ID: p.id, Digest: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
-			Args: p.args, Beside: p.q.Beside, Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: p.deadline, Need: p.need,
-			Have: p.count(agreed), Asking: d.Waiting(p.id)}
+		list[i] = p.summary(p.deadline)
+		list[i].Args, list[i].Beside, list[i].Asking = p.args, p.q.Beside, d.Waiting(p.id)
 	}
 	return list
 }

@@ -46,6 +46,13 @@ func (w Who) String() string {
 // MarshalText writes the name a policy gives them.
 func (w Who) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
+// UnmarshalText reads such a name as a policy does: a participant who goes by "local"
+// or "host" is not told from the doors of these names, so nothing is decided by it.
+func (w *Who) UnmarshalText(name []byte) error {
+	*w = named(string(name))
+	return nil
+}
+
 // A Hop is one passing on of a question (seed 003, pattern 3).
 type Hop struct {
 	By, To Who

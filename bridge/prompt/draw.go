@@ -34,7 +34,7 @@ func (m *model) draw(now time.Time, columns, lines int) panel {
 func (m *model) waiting() string {
 	var names []string
 	for _, name := range sortedNames(m.sources) {
-		names = append(names, text.Line(m.sources[name].Label()))
+		names = append(names, text.Line(m.sources[name].Label))
 	}
 	if len(names) == 0 {
 		return "no bridge to watch is running on this machine; waiting for one (q quits)"
@@ -68,8 +68,8 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 
 func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	it := m.current()
-	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), text.Line(it.src.Label()))
-	p := panel{rows: []row{{spread(title, clockText(it.q.Deadline.Sub(now))+"   "+it.q.Digest+" ", columns), bar}}}
+	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), text.Line(it.src.Label))
+	p := panel{rows: []row{{spread(title, clockText(it.q.Deadline.Sub(now))+"   "+it.q.Short+" ", columns), bar}}}
 	if m.view != nil {
 		if m.columns != columns {
 			m.page, m.arguments = pageOf(m.view, columns)

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -83,11 +84,11 @@ func (l *Lines) tell(ctx context.Context) {
 	}
 	l.m.said = nil
 	maps.DeleteFunc(l.shown, func(digest string, _ approval.View) bool {
-		return !slices.ContainsFunc(l.m.items, func(it item) bool { return it.q.Digest == digest })
+		return !slices.ContainsFunc(l.m.items, func(it item) bool { return it.q.Short == digest })
 	})
 	for i := range l.m.items {
 		it := &l.m.items[i]
-		if _, known := l.shown[it.q.Digest]; !known {
+		if _, known := l.shown[it.q.Short]; !known {
 			l.show(ctx, it)
 		}
 	}
@@ -97,14 +98,14 @@ func (l *Lines) show(ctx context.Context, it *item) {
 	c, cancel := ask(ctx)
 	defer cancel()
 	v, err := it.src.Show(c, it.q.ID)
-	l.shown[it.q.Digest] = v
+	l.shown[it.q.Short] = v
 	if err != nil {
 		if !gone(err) {
 			l.say("%s cannot be shown: %s", it.what(), text.Line(err.Error()))
 		}
 		return
 	}
-	l.say("\n%s\n%s", text.Line(it.src.Label()), v.Text())
+	l.say("\n%s\n%s", text.Line(it.src.Label), v.Text())
 	for i := range v.Edits {
 		f := &v.Edits[i]
 		l.say("May be changed: %s (%s), now %s %s", text.Line(f.Field), f.Title, text.Line(f.Typed()), strings.Join(f.Choices(), " | "))
@@ -146,7 +147,7 @@ func (l *Lines) obey(ctx context.Context, line string) {
 func (l *Lines) named(digest string) (*item, *approval.View) {
 	for i := range l.m.items {
 		it := &l.m.items[i]
-		v, shown := l.shown[it.q.Digest]
+		v, shown := l.shown[it.q.Short]
 		if shown && v.ID == it.q.ID && (digest == v.Short || digest == v.Digest) {
 			return it, &v
 		}
@@ -175,6 +176,6 @@ func (l *Lines) answer(ctx context.Context, it *item, v *approval.View, verb str
 	l.m.mine[it.ref()] = true
 	c, cancel := ask(ctx)
 	defer cancel()
-	o, err := it.src.Decide(c, v, r)
+	o, err := it.src.Decide(c, inbox.Decide(v, &r))
 	l.m.answered(*it, r, o, err)
 }

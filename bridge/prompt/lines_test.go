@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -76,7 +76,7 @@ func TestLinesNeedTheDigest(t *testing.T) {
 		s.says(ahead) // before there is a question
 	}
 	s.reads("no question of that digest is open: 00000000")
-	q := controltest.Write(`{"target":"production"}`)
+	q := inboxtest.Write(`{"target":"production"}`)
 	q.Terms.Edit = []policy.Edit{{Field: "modifiedTarget", Arg: "/target", Title: "Target", Type: "string", Enum: []string{`"production"`, `"staging"`}}}
 	id := h.Ask(q)
 	s.reads(`/target = "production"`)
@@ -101,7 +101,7 @@ func TestLinesNeedTheDigest(t *testing.T) {
 func TestLinesDenyDelegateAndTellOfOthers(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	s := write(t, prompt.Bridges(dir, nil))
-	q := controltest.Write(`{}`)
+	q := inboxtest.Write(`{}`)
 	q.Terms.Of = []string{"local", "alice"}
 	q.Terms.Delegate = &policy.Delegate{To: []string{"carol"}, Depth: 1}
 	ids := []string{h.Ask(q), h.Ask(q), h.Ask(q)}

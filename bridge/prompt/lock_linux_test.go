@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestACommandInTheWrongWindowAllowsNothing(t *testing.T) {
 	for _, line := range []string{"ls -a\r", "a\r", "ca\r", "cd /a", "wa a a a\r", "java\r", "ea\r", "va\ra\ra"} {
 		h, dir := hallIn(t, "fs")
-		id := h.Ask(controltest.Write(`{"path":"/a"}`))
+		id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
 		s := sit(t, dir, prompt.Options{Silence: time.Hour}, 80, 24)
 		s.Sees("a allow")
 		s.Types(line + s.short(h, id)[:2] + "\ra" + s.short(h, id)[:2]) // even with the digest behind it
@@ -31,7 +31,7 @@ func TestACommandInTheWrongWindowAllowsNothing(t *testing.T) {
 // Not even if the digest happens to stand behind an a: nobody reads so fast.
 func TestWhatIsTypedBeforeTheConfirmationCanBeReadAllowsNothing(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{"path":"/a"}`))
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
 	s := sit(t, dir, prompt.Options{Guard: 300 * time.Millisecond, Silence: time.Hour}, 100, 24)
 	s.Sees("a allow")
 	for !strings.Contains(s.Terminal.String(), "is this the right window?") {
@@ -48,7 +48,7 @@ func TestWhatIsTypedBeforeTheConfirmationCanBeReadAllowsNothing(t *testing.T) {
 
 func TestAKeyThatMeansNothingLocksTheAnswersUntilThereIsSilence(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	first, second := h.Ask(controltest.Write(`{"n":1}`)), h.Ask(controltest.Write(`{"n":2}`))
+	first, second := h.Ask(inboxtest.Write(`{"n":1}`)), h.Ask(inboxtest.Write(`{"n":2}`))
 	s := sit(t, dir, prompt.Options{}, 100, 24)
 	s.Sees("1 of 2", "a allow")
 	s.Types("z")
@@ -76,7 +76,7 @@ func TestAKeyThatMeansNothingLocksTheAnswersUntilThereIsSilence(t *testing.T) {
 // What takes a confirmation back was not meant for it, so it locks the answers too.
 func TestAKeyThatTakesAConfirmationBackLocksTheAnswers(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{}`))
+	id := h.Ask(inboxtest.Write(`{}`))
 	s := sit(t, dir, prompt.Options{Silence: time.Hour}, 100, 24)
 	s.Sees("a allow")
 	s.Types("a")
@@ -94,8 +94,8 @@ func TestAKeyThatTakesAConfirmationBackLocksTheAnswers(t *testing.T) {
 // The prompt of a bridge of ours does not quit, so q in its list was meant for something else.
 func TestAQThatQuitsNothingLocksTheAnswers(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	h.Ask(controltest.Write(`{"n":1}`))
-	h.Ask(controltest.Write(`{"n":2}`))
+	h.Ask(inboxtest.Write(`{"n":1}`))
+	h.Ask(inboxtest.Write(`{"n":2}`))
 	s := sit(t, dir, prompt.Options{Resident: true, Silence: time.Hour}, 100, 24)
 	s.Sees("1 of 2", "a allow")
 	s.Types("l")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -32,15 +32,15 @@ type ref struct{ source, id string }
 
 // An item is a question in the list.
 type item struct {
-	src Source
-	q   control.Question
+	src *Found
+	q   approval.Summary
 }
 
-func (it *item) ref() ref { return ref{it.src.Name(), it.q.ID} }
+func (it *item) ref() ref { return ref{it.src.Name, it.q.ID} }
 
 // what says in a few words what an item is about.
 func (it *item) what() string {
-	return fmt.Sprintf("%s for %s on %s [%s]", it.q.Tool, it.q.From, text.Line(it.src.Label()), it.q.Digest)
+	return fmt.Sprintf("%s for %s on %s [%s]", it.q.Tool, it.q.From, text.Line(it.src.Label), it.q.Short)
 }
 
 // A model is what the person sees and is doing. It is used by one goroutine.
@@ -49,8 +49,8 @@ type model struct {
 	silence  time.Duration
 	resident bool // the prompt of a bridge of our own: it never quits
 
-	sources map[string]Source
-	lists   map[string][]control.Question
+	sources map[string]*Found
+	lists   map[string][]approval.Summary
 	items   []item // of all sources, oldest first
 	at      ref    // the one that is open, or would be
 
@@ -82,7 +82,7 @@ type model struct {
 }
 
 func newModel(guard, silence time.Duration, resident bool) *model {
-	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]Source{}, lists: map[string][]control.Question{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}}
+	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]*Found{}, lists: map[string][]approval.Summary{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}}
 }
 
 func (m *model) say(format string, args ...any) {
@@ -91,18 +91,18 @@ func (m *model) say(format string, args ...any) {
 
 // take is the list of a source as it is now; gone, with no questions, is the
 // end of the source.
-func (m *model) take(src Source, list []control.Question, news []control.Event) {
+func (m *model) take(src *Found, list []approval.Summary, news []inbox.Event) {
 	for _, e := range news {
 		switch {
 		case e.Event == "closed":
 			m.closed(src, e)
-		case m.at == ref{src.Name(), e.ID}:
+		case m.at == ref{src.Name, e.ID}:
 			m.stale = true
 		}
 	}
 	m.depart(src, list)
 	clear(m.told)
-	m.lists[src.Name()] = list
+	m.lists[src.Name] = list
 	m.arrange()
 }
 
@@ -110,7 +110,7 @@ func (m *model) take(src Source, list []control.Question, news []control.Event) 
 const maxLeft = 1000
 
 // depart keeps what is listed no more: the news why may come later.
-func (m *model) depart(src Source, list []control.Question) {
+func (m *model) depart(src *Found, list []approval.Summary) {
 	still := map[string]bool{}
 	for _, q := range list {
 		still[q.ID] = true
@@ -118,9 +118,9 @@ func (m *model) depart(src Source, list []control.Question) {
 	if len(m.left) > maxLeft {
 		clear(m.left)
 	}
-	for _, q := range m.lists[src.Name()] {
-		if !still[q.ID] && !m.told[ref{src.Name(), q.ID}] {
-			m.left[ref{src.Name(), q.ID}] = item{src, q}
+	for _, q := range m.lists[src.Name] {
+		if !still[q.ID] && !m.told[ref{src.Name, q.ID}] {
+			m.left[ref{src.Name, q.ID}] = item{src, q}
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (m *model) arrange() {
 	})
 	i := m.place()
 	switch {
-	case i >= 0 && m.view != nil && m.items[i].q.Digest != m.view.Short:
+	case i >= 0 && m.view != nil && m.items[i].q.Short != m.view.Short:
 		m.shut() // it is another question now
 	case i < 0:
 		m.open(min(max(was, 0), len(m.items)-1))
@@ -188,11 +188,11 @@ func (m *model) shut() {
 
 // closed says who answered, unless that was here. The news may come before the
 // list is without the question, or after.
-func (m *model) closed(src Source, e control.Event) {
-	r := ref{src.Name(), e.ID}
+func (m *model) closed(src *Found, e inbox.Event) {
+	r := ref{src.Name, e.ID}
 	it, found := m.left[r]
 	if !found {
-		i := slices.IndexFunc(m.lists[r.source], func(q control.Question) bool { return q.ID == e.ID })
+		i := slices.IndexFunc(m.lists[r.source], func(q approval.Summary) bool { return q.ID == e.ID })
 		if i < 0 {
 			return
 		}
@@ -207,14 +207,14 @@ func (m *model) closed(src Source, e control.Event) {
 }
 
 // lost: a source has gone away.
-func (m *model) lost(src Source, err error) {
-	if m.sources[src.Name()] == nil {
+func (m *model) lost(src *Found, err error) {
+	if m.sources[src.Name] == nil {
 		return
 	}
-	delete(m.sources, src.Name())
-	delete(m.lists, src.Name())
+	delete(m.sources, src.Name)
+	delete(m.lists, src.Name)
 	if !m.resident {
-		m.say("%s is gone", text.Line(src.Label()))
+		m.say("%s is gone", text.Line(src.Label))
 	}
 	m.arrange()
 }
@@ -247,7 +247,7 @@ func (m *model) asked() (us bool, others string) {
 		if p.State != "asked" {
 			continue
 		}
-		if p.Who == m.current().src.Me() {
+		if p.Who == m.current().src.Me {
 			return true, ""
 		}
 		names = append(names, p.Who)
@@ -256,14 +256,14 @@ func (m *model) asked() (us bool, others string) {
 }
 
 // answered is what came of an answer.
-func (m *model) answered(it item, r approval.Reply, o control.Outcome, err error) {
+func (m *model) answered(it item, r approval.Reply, o inbox.Outcome, err error) {
 	if m.mode == sending && m.at == it.ref() {
 		m.mode = reading
 	}
 	what := it.what()
-	refusal, refused := errors.AsType[*control.Refusal](err)
+	refusal, refused := errors.AsType[*inbox.Refusal](err)
 	switch {
-	case refused && refusal.Reason == control.AlreadyDecided:
+	case refused && refusal.Reason == inbox.AlreadyDecided:
 		delete(m.mine, it.ref())
 		m.say("%s: too late, %s", what, refusal)
 	case refused:
@@ -272,12 +272,12 @@ func (m *model) answered(it item, r approval.Reply, o control.Outcome, err error
 	case err != nil:
 		delete(m.mine, it.ref())
 		m.say("%s: it is not known whether your answer arrived: %s", what, text.Line(err.Error()))
-	case o.Outcome == Sent:
+	case o.Outcome == inbox.Sent:
 		m.say("%s: your answer was sent", what)
-	case o.Outcome == control.Pending && r.To != "":
+	case o.Outcome == inbox.Pending && r.To != "":
 		delete(m.mine, it.ref())
 		m.say("%s: passed on to %s", what, text.Line(r.To))
-	case o.Outcome == control.Pending:
+	case o.Outcome == inbox.Pending:
 		delete(m.mine, it.ref())
 		m.say("%s: you agreed; others must agree too", what)
 	case r.Allow && o.Outcome != approval.Allowed.String():

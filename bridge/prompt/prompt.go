@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -122,7 +122,7 @@ func (p *Prompt) press(ctx context.Context, parts *sync.WaitGroup, k key) wish {
 		parts.Go(func() {
 			c, cancel := ask(ctx)
 			defer cancel()
-			o, err := it.src.Decide(c, &v, r)
+			o, err := it.src.Decide(c, inbox.Decide(&v, &r))
 			p.post(ctx, func() { p.m.answered(it, r, o, err) })
 		})
 	}
@@ -168,14 +168,13 @@ func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 		}
 		for _, src := range found {
 			mu.Lock()
-			known[src.Name()] = true
+			known[src.Name] = true
 			mu.Unlock()
 			parts.Go(func() {
 				err := p.listen(ctx, src)
-				src.Close()
 				p.post(ctx, func() { p.m.lost(src, err) })
 				mu.Lock()
-				delete(known, src.Name())
+				delete(known, src.Name)
 				mu.Unlock()
 			})
 		}
@@ -186,7 +185,7 @@ func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 }
 
 // listen keeps the list of one source as it is, until the source ends.
-func (p *Prompt) listen(ctx context.Context, src Source) error {
+func (p *Prompt) listen(ctx context.Context, src *Found) error {
 	events, stop := gather(ctx, src)
 	defer stop()
 	for heard := range events {
@@ -194,13 +193,13 @@ func (p *Prompt) listen(ctx context.Context, src Source) error {
 			return heard.err
 		}
 		c, cancel := ask(ctx)
-		list, err := src.List(c)
+		list, err := src.List(c, false)
 		cancel()
 		if err != nil {
 			return err
 		}
 		p.post(ctx, func() {
-			p.m.sources[src.Name()] = src
+			p.m.sources[src.Name] = src
 			p.m.take(src, list, heard.events)
 		})
 	}
@@ -209,13 +208,13 @@ func (p *Prompt) listen(ctx context.Context, src Source) error {
 
 // heard is what happened since the last time one looked.
 type heard struct {
-	events []control.Event
+	events []inbox.Event
 	err    error
 }
 
 // gather puts the events of a source together, so that a burst of them costs
 // one look at the list. The channel holds the latest; it is closed at the end.
-func gather(ctx context.Context, src Source) (<-chan heard, func()) {
+func gather(ctx context.Context, src *Found) (<-chan heard, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan heard, 1)
 	var done sync.WaitGroup

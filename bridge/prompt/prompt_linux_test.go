@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // short is the digest of a question as people see it.
-func (s *person) short(h *controltest.Hall, id string) string {
+func (s *person) short(h *inboxtest.Hall, id string) string {
 	s.Helper()
 	v, ok := h.Question(id)
 	if !ok {
@@ -24,7 +24,7 @@ func (s *person) short(h *controltest.Hall, id string) string {
 }
 
 // allows agrees to the question that is on the screen.
-func (s *person) allows(h *controltest.Hall, id string) {
+func (s *person) allows(h *inboxtest.Hall, id string) {
 	s.Helper()
 	short := s.short(h, id)
 	s.Sees("a allow")
@@ -35,7 +35,7 @@ func (s *person) allows(h *controltest.Hall, id string) {
 
 func TestAllowTakesAKeyAndTheDigest(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{"path":"/a","text":"x"}`))
+	id := h.Ask(inboxtest.Write(`{"path":"/a","text":"x"}`))
 	s := sit(t, dir, prompt.Options{}, 100, 30)
 	s.Sees("agent-a requests permission to execute write_file")
 	for _, what := range []string{"1 of 1   fs in lobby", "Bridge       fs (notes-server)", "Rule         small-writes", `/path = "/a"`, "left", "a allow   d deny", "Asked        local (asked)"} {
@@ -59,7 +59,7 @@ func TestAllowTakesAKeyAndTheDigest(t *testing.T) {
 
 func TestAnyKeyButTheDigestTakesItBack(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{}`))
+	id := h.Ask(inboxtest.Write(`{}`))
 	s := sit(t, dir, prompt.Options{Silence: time.Nanosecond}, 80, 24)
 	wrong := string(s.short(h, id)[0] ^ 1) // not how the digest begins
 	for _, k := range []string{"\x1b", "\r", "n", "a\r", " ", wrong, s.short(h, id)[:1] + "\r", s.short(h, id)[:1] + "z"} {
@@ -78,7 +78,7 @@ func TestAnyKeyButTheDigestTakesItBack(t *testing.T) {
 // Whoever confirms sees what is agreed to (FINDINGS U4).
 func TestTheArgumentsStayOnTheScreenWhileOneConfirms(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{"path":"/srv/a.txt","text":"short"}`)
+	q := inboxtest.Write(`{"path":"/srv/a.txt","text":"short"}`)
 	q.Terms.Remember = []string{"session", "always"}
 	id := h.Ask(q)
 	s := sit(t, dir, prompt.Options{Resident: true}, 80, 24)
@@ -96,7 +96,7 @@ func TestTheArgumentsStayOnTheScreenWhileOneConfirms(t *testing.T) {
 
 func TestDenyWithAReason(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	h.Ask(controltest.Write(`{}`))
+	h.Ask(inboxtest.Write(`{}`))
 	s := sit(t, dir, prompt.Options{}, 80, 24)
 	s.Sees("d deny")
 	s.Types("d")
@@ -110,7 +110,7 @@ func TestDenyWithAReason(t *testing.T) {
 
 func TestEditChangesWhatRuns(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{"target":"production","n":1}`)
+	q := inboxtest.Write(`{"target":"production","n":1}`)
 	q.Terms.Edit = []policy.Edit{
 		{Field: "modifiedTarget", Arg: "/target", Title: "Target system", Type: "string", Enum: []string{`"production"`, `"staging"`}},
 		{Field: "count", Arg: "/n", Title: "How often", Type: "integer", Min: "1", Max: "9"},
@@ -136,7 +136,7 @@ func TestEditChangesWhatRuns(t *testing.T) {
 
 func TestPassItOn(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{}`)
+	q := inboxtest.Write(`{}`)
 	q.Terms.Delegate = &policy.Delegate{To: []string{"carol", "dave"}, Depth: 1}
 	id := h.Ask(q)
 	s := sit(t, dir, prompt.Options{}, 100, 30)
@@ -157,7 +157,7 @@ func TestPassItOn(t *testing.T) {
 
 func TestRememberIsChosenAndSaid(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{}`)
+	q := inboxtest.Write(`{}`)
 	q.Terms.Remember = []string{"once", "session", "always"}
 	id := h.Ask(q)
 	s := sit(t, dir, prompt.Options{}, 200, 30)
@@ -176,7 +176,7 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 // that was not shown to its end.
 func TestAI15LongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
+	id := h.Ask(inboxtest.Write(`{"path":"safe\u202etxt.exe","text":"` + strings.Repeat("all is well ", 400) + `\u001b[2J rm -rf"}`))
 	s := sit(t, dir, prompt.Options{}, 80, 20)
 	s.Sees(`! contains 1 direction-control character, shown as \u{…}`)
 	s.Sees(`safe\u{202e}txt.exe`)
@@ -207,7 +207,7 @@ func TestAI15LongAndHiddenTextMustBeReadToTheEnd(t *testing.T) {
 func TestAI15WrappedTextIsMarked(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	for pad := range 40 {
-		h.Ask(controltest.Write(`{"a":"` + strings.Repeat("x", 30+pad) + `Digest       00000000"}`))
+		h.Ask(inboxtest.Write(`{"a":"` + strings.Repeat("x", 30+pad) + `Digest       00000000"}`))
 	}
 	s := sit(t, dir, prompt.Options{}, 60, 30)
 	for i := range 40 {
@@ -228,10 +228,10 @@ func TestTypeAheadDecidesNothing(t *testing.T) {
 	s := sit(t, dir, prompt.Options{Guard: time.Hour}, 80, 24)
 	s.Sees("nothing to decide")
 	s.Types("a\ra\r")
-	id := h.Ask(controltest.Write(`{}`))
+	id := h.Ask(inboxtest.Write(`{}`))
 	s.Sees("a allow")
 	s.Types("a\rd\r") // and not in the moment after
-	other := h.Ask(controltest.Write(`{}`))
+	other := h.Ask(inboxtest.Write(`{}`))
 	s.Sees("of 2")
 	s.Types("n") // moving is free
 	s.Sees("2 of 2")
@@ -248,7 +248,7 @@ func TestTypeAheadDecidesNothing(t *testing.T) {
 // What is typed beyond an answer falls on the next question and does nothing.
 func TestAnAnswerTypedTwiceAnswersOnce(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	first, second := h.Ask(controltest.Write(`{"n":1}`)), h.Ask(controltest.Write(`{"n":2}`))
+	first, second := h.Ask(inboxtest.Write(`{"n":1}`)), h.Ask(inboxtest.Write(`{"n":2}`))
 	s := sit(t, dir, prompt.Options{Guard: 200 * time.Millisecond}, 80, 24)
 	s.Sees("1 of 2")
 	s.Sees("a allow")
@@ -273,7 +273,7 @@ func TestAnAnswerTypedTwiceAnswersOnce(t *testing.T) {
 // What is pasted is not typed.
 func TestPasteDecidesNothing(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{}`))
+	id := h.Ask(inboxtest.Write(`{}`))
 	s := sit(t, dir, prompt.Options{}, 80, 24)
 	s.Sees("a allow")
 	s.Types("\x1b[200~a\r\x1b[201~d")
@@ -285,7 +285,7 @@ func TestPasteDecidesNothing(t *testing.T) {
 
 // reads waits until a question is whole before somebody's eyes: its own, for its
 // digest stands with the keys that answer it.
-func (s *person) reads(h *controltest.Hall, id string) {
+func (s *person) reads(h *inboxtest.Hall, id string) {
 	s.Helper()
 	v, ok := h.Question(id)
 	if !ok {
@@ -298,7 +298,7 @@ func (s *person) reads(h *controltest.Hall, id string) {
 // in the topic.
 func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{}`)
+	q := inboxtest.Write(`{}`)
 	q.Terms.Of = []string{"local", "alice"}
 	one, two := sit(t, dir, prompt.Options{}, 80, 24), sit(t, dir, prompt.Options{}, 80, 24)
 	bothRead := func() (id string) {
@@ -336,7 +336,7 @@ func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
 
 func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	q := controltest.Write(`{}`)
+	q := inboxtest.Write(`{}`)
 	q.Terms.Within = 1500 * time.Millisecond
 	h.Ask(q)
 	s := sit(t, dir, prompt.Options{}, 80, 24)
@@ -351,14 +351,14 @@ func TestTimeRunsOutBeforeTheEyes(t *testing.T) {
 
 func TestSeveralBridgesInOneList(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "control")
-	fs := controltest.New("fs")
+	fs := inboxtest.New("fs")
 	fs.Open(t, dir)
-	fs.Ask(controltest.Write(`{"n":1}`))
+	fs.Ask(inboxtest.Write(`{"n":1}`))
 	s := sit(t, dir, prompt.Options{}, 100, 24)
 	s.Sees("1 of 1   fs in lobby")
-	notes := controltest.New("notes") // starts later, and is found
+	notes := inboxtest.New("notes") // starts later, and is found
 	d := notes.Open(t, dir)
-	id := notes.Ask(controltest.Write(`{"n":2}`))
+	id := notes.Ask(inboxtest.Write(`{"n":2}`))
 	s.Sees("1 of 2")
 	s.Types("l")
 	s.Sees("2 questions")
@@ -383,7 +383,7 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 	s := sit(t, dir, prompt.Options{Resident: true}, 80, 24)
 	fmt.Fprintln(s.p.Above(), "log line 0")
 	s.Sees("log line 0")
-	id := h.Ask(controltest.Write(`{}`))
+	id := h.Ask(inboxtest.Write(`{}`))
 	s.Sees("a allow")
 	for i := 1; i < 50; i++ {
 		fmt.Fprintf(s.p.Above(), "log line %d\n", i)
@@ -410,13 +410,13 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 		t.Errorf("%d lines of the log are there:\n%s", want, s.Terminal)
 	}
 	s.Types("q")
-	h.Ask(controltest.Write(`{}`)) // and it is still there
+	h.Ask(inboxtest.Write(`{}`)) // and it is still there
 	s.Sees("a allow")
 }
 
 func TestSmallTerminal(t *testing.T) {
 	h, dir := hallIn(t, "fs")
-	id := h.Ask(controltest.Write(`{"text":"` + strings.Repeat("long ", 200) + `"}`))
+	id := h.Ask(inboxtest.Write(`{"text":"` + strings.Repeat("long ", 200) + `"}`))
 	s := sit(t, dir, prompt.Options{}, 24, 8)
 	s.Sees("Space more")
 	s.Types("x")

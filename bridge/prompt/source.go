@@ -3,105 +3,54 @@ package prompt
 import (
 	"context"
 	"errors"
-	"iter"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
 
-// A Source is where questions come from. Its methods may be called from many
-// goroutines.
-type Source interface {
-	Name() string  // distinct from all others'
-	Label() string // for people
-	Me() string    // who we are in the views of this source
-
-	List(ctx context.Context) ([]control.Question, error)
-	Show(ctx context.Context, id string) (approval.View, error) // whole
-	Decide(ctx context.Context, v *approval.View, r approval.Reply) (control.Outcome, error)
-
-	// Watch yields an empty event when it has begun, and ends when there is
-	// no more to hear: with the error that says why, if there is one.
-	Watch(ctx context.Context) iter.Seq2[control.Event, error]
-	Close()
+// A Found is an inbox as a Finder found it.
+type Found struct {
+	inbox.Inbox
+	Name  string // distinct from all others'
+	Label string // for people
+	Me    string // whose inbox it is, as the people of a question are named
 }
 
-// Sent is the Outcome of an answer whose fate a source does not tell.
-const Sent = "sent"
-
-// A Finder returns the sources that there are now, without those whose names
+// A Finder returns the inboxes that there are now, without those whose names
 // are known already.
-type Finder func(ctx context.Context, known func(name string) bool) ([]Source, error)
+type Finder func(ctx context.Context, known func(name string) bool) ([]*Found, error)
 
 // Bridges finds the bridges of this user on this machine, by their sockets in
 // dir. want narrows them down; nil: all.
-func Bridges(dir string, want func(control.Status) bool) Finder {
-	return func(ctx context.Context, known func(string) bool) (found []Source, err error) {
-		paths, err := control.Doors(dir)
+func Bridges(dir string, want func(inbox.Status) bool) Finder {
+	return func(ctx context.Context, known func(string) bool) (found []*Found, err error) {
+		paths, err := socket.Paths(dir)
 		for _, path := range paths {
 			if known(path) {
 				continue
 			}
-			c, err := control.Dial(ctx, path)
-			if err != nil {
+			c, err := socket.Dial(ctx, path)
+			if err != nil || want != nil && !want(c.Known) {
 				continue // nobody lives there, or not for us
 			}
-			if want != nil && !want(c.Status) {
-				c.Close()
-				continue
-			}
-			found = append(found, bridge{c})
+			found = append(found, &Found{c, path, c.Known.ID + " in " + c.Known.Topic, c.Known.Me})
 		}
 		return found, err
 	}
 }
 
-// Own finds the bridge of this process.
-func Own(d *control.Door) Finder {
-	return func(ctx context.Context, known func(string) bool) ([]Source, error) {
-		if known(d.Path()) {
+// Only finds one inbox, and again when it has ended.
+func Only(f *Found) Finder {
+	return func(_ context.Context, known func(string) bool) ([]*Found, error) {
+		if known(f.Name) {
 			return nil, nil
 		}
-		c, err := d.Enter(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return []Source{bridge{c}}, nil
+		return []*Found{f}, nil
 	}
-}
-
-// Only finds one source, once.
-func Only(s Source) Finder {
-	return func(_ context.Context, known func(string) bool) ([]Source, error) {
-		if known(s.Name()) {
-			return nil, nil
-		}
-		return []Source{s}, nil
-	}
-}
-
-// bridge is a source behind a local door.
-type bridge struct{ c *control.Client }
-
-func (b bridge) Name() string  { return b.c.Path }
-func (b bridge) Label() string { return b.c.Status.ID + " in " + b.c.Status.Topic }
-func (b bridge) Me() string    { return "local" }
-func (b bridge) Close()        { b.c.Close() }
-
-func (b bridge) List(ctx context.Context) ([]control.Question, error) { return b.c.List(ctx, true) }
-
-func (b bridge) Show(ctx context.Context, id string) (approval.View, error) {
-	return b.c.Show(ctx, id)
-}
-
-func (b bridge) Watch(ctx context.Context) iter.Seq2[control.Event, error] { return b.c.Watch(ctx) }
-
-func (b bridge) Decide(ctx context.Context, v *approval.View, r approval.Reply) (control.Outcome, error) {
-	return b.c.Decide(ctx, v.ID, v.Digest, r.Result(len(v.DelegateTo) > 0))
 }
 
 // gone: the question is not open any more, so nobody need hear of it.
 func gone(err error) bool {
-	r, ok := errors.AsType[*control.Refusal](err)
-	return ok && (r.Reason == control.Unknown || r.Reason == control.AlreadyDecided)
+	r, ok := errors.AsType[*inbox.Refusal](err)
+	return ok && (r.Reason == inbox.Unknown || r.Reason == inbox.AlreadyDecided)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
@@ -118,7 +118,7 @@ func (s *settings) answerFlags(f *pflag.FlagSet) {
 }
 
 // bridges are those that live on this machine.
-type bridges []*control.Client
+type bridges []*socket.Client
 
 // controlDir is where their local doors are.
 func (p *program) controlDir() (string, error) {
@@ -135,12 +135,7 @@ func (p *program) withBridges(ctx context.Context, f func(bridges) error) error 
 	if err != nil {
 		return err
 	}
-	all, err := control.All(ctx, dir)
-	defer func() {
-		for _, c := range all {
-			c.Close()
-		}
-	}()
+	all, err := socket.All(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Warn("not every bridge can be spoken to", "error", err)
 	}
@@ -162,16 +157,16 @@ func (p *program) listQuestions(ctx context.Context) error {
 func (p *program) listQuestionsOf(ctx context.Context, all bridges) error {
 	rows := [][]string{{"ID", "DIGEST", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT"}}
 	for _, c := range all {
-		list, err := c.List(ctx, !p.s.JSON)
+		list, err := c.List(ctx, p.s.JSON)
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.Status.ID, err)
+			return fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, q := range list {
 			if p.s.JSON {
 				p.print(jsonLine(q))
 				continue
 			}
-			rows = append(rows, []string{q.ID[:min(8, len(q.ID))], q.Digest, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "default"),
+			rows = append(rows, []string{q.ID[:min(8, len(q.ID))], q.Short, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "default"),
 				strconv.Itoa(q.Have) + " of " + strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String()})
 		}
 	}
@@ -187,8 +182,8 @@ func (p *program) listQuestionsOf(ctx context.Context, all bridges) error {
 
 // A pendingQuestion is a question of a bridge.
 type pendingQuestion struct {
-	at *control.Client
-	control.Question
+	at *socket.Client
+	approval.Summary
 }
 
 // find is the question whose id begins with prefix.
@@ -198,9 +193,9 @@ func (all bridges) find(ctx context.Context, prefix string) (found pendingQuesti
 	}
 	n := 0
 	for _, c := range all {
-		list, err := c.List(ctx, true)
+		list, err := c.List(ctx, false)
 		if err != nil {
-			return found, fmt.Errorf("%s: %w", c.Status.ID, err)
+			return found, fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, q := range list {
 			if strings.HasPrefix(q.ID, prefix) {
@@ -232,68 +227,13 @@ func (p *program) withQuestion(ctx context.Context, prefix string, f func(contex
 	})
 }
 
-// A shownQuestion is what show --json prints.
-type shownQuestion struct {
-	control.Question
-	FullDigest string        `json:"full_digest"`
-	Headline   string        `json:"headline"`
-	Banner     []string      `json:"banner,omitempty"`
-	Facts      []shownFact   `json:"facts"`
-	People     []shownPerson `json:"people"`
-	Fields     []shownField  `json:"fields,omitempty"`
-	DelegateTo []string      `json:"delegate_to,omitempty"`
-	Remember   []string      `json:"remember,omitempty"`
-}
-
-type shownFact struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
-
-type shownPerson struct {
-	Who   string `json:"who"`
-	State string `json:"state"`
-	From  string `json:"from,omitempty"`
-}
-
-type shownField struct {
-	Field string            `json:"field"`
-	Title string            `json:"title"`
-	Type  string            `json:"type"`
-	Enum  []json.RawMessage `json:"enum,omitempty"`
-	Min   string            `json:"min,omitempty"`
-	Max   string            `json:"max,omitempty"`
-	Now   json.RawMessage   `json:"now,omitempty"`
-}
-
-func (p *program) showQuestion(ctx context.Context, q pendingQuestion, v approval.View) error {
+func (p *program) showQuestion(_ context.Context, _ pendingQuestion, v approval.View) error {
 	if !p.s.JSON {
 		return p.print([]byte(v.Text() + offers(&v)))
 	}
-	list, err := q.at.List(ctx, false)
-	if err != nil {
-		return err
-	}
-	for _, one := range list {
-		if one.ID == q.ID {
-			q.Question = one // with its arguments
-		}
-	}
-	s := shownQuestion{Question: q.Question, FullDigest: v.Digest, Headline: v.Headline, Banner: v.Banner, DelegateTo: v.DelegateTo, Remember: v.Remember}
-	for _, f := range v.Facts {
-		s.Facts = append(s.Facts, shownFact(f))
-	}
-	for _, one := range v.People {
-		s.People = append(s.People, shownPerson(one))
-	}
-	for _, f := range v.Edits {
-		out := shownField{Field: f.Field, Title: f.Title, Type: f.Type, Min: f.Min, Max: f.Max, Now: json.RawMessage(f.Now)}
-		for _, one := range f.Enum {
-			out.Enum = append(out.Enum, json.RawMessage(one))
-		}
-		s.Fields = append(s.Fields, out)
-	}
-	return p.print(jsonLine(s))
+	// How it is set out is for surfaces: scripts have the values themselves.
+	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Choice, v.RememberMeans = nil, 0, "", "", "", false, nil
+	return p.print(jsonLine(v))
 }
 
 // offers are what an answer may hold beside yes and no.
@@ -331,7 +271,7 @@ func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
 		case given == "":
 			p.print([]byte(v.Text()))
 		}
-		o, err := q.at.Decide(ctx, v.ID, v.Digest, r.Result(len(v.DelegateTo) > 0))
+		o, err := q.at.Decide(ctx, inbox.Decide(&v, &r))
 		if err != nil {
 			return notCounted(err)
 		}
@@ -369,26 +309,24 @@ func (p *program) reply(v *approval.View, allow bool) (r approval.Reply, err err
 
 // A decidedEvent is what allow --json and deny --json print.
 type decidedEvent struct {
-	ID      string `json:"id"`
-	Bridge  string `json:"bridge"`
-	From    string `json:"from"`
-	Tool    string `json:"tool"`
-	Digest  string `json:"digest"`
-	Outcome string `json:"outcome"`
-	By      string `json:"by,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	To      string `json:"delegated_to,omitempty"`
+	ID     string `json:"id"`
+	Bridge string `json:"bridge"`
+	From   string `json:"from"`
+	Tool   string `json:"tool"`
+	Digest string `json:"digest"`
+	inbox.Outcome
+	To string `json:"delegated_to,omitempty"`
 }
 
-func (p *program) printOutcome(q pendingQuestion, r approval.Reply, o control.Outcome) error {
+func (p *program) printOutcome(q pendingQuestion, r approval.Reply, o inbox.Outcome) error {
 	if p.s.JSON {
-		p.print(jsonLine(decidedEvent{q.ID, q.Bridge, q.From, q.Tool, q.Digest, o.Outcome, o.By, o.Reason, r.To}))
+		p.print(jsonLine(decidedEvent{q.ID, q.Bridge, q.From, q.Tool, q.Short, o, r.To}))
 	}
-	what := fmt.Sprintf("%s for %s on %s [%s]", q.Tool, q.From, q.Bridge, q.Digest)
+	what := fmt.Sprintf("%s for %s on %s [%s]", q.Tool, q.From, q.Bridge, q.Short)
 	switch {
-	case o.Outcome == control.Pending && r.To != "":
+	case o.Outcome == inbox.Pending && r.To != "":
 		p.log.Info("passed on to " + r.To + ": " + what)
-	case o.Outcome == control.Pending:
+	case o.Outcome == inbox.Pending:
 		p.log.Info("counted; others must agree too: " + what)
 	case r.Allow && o.Outcome != approval.Allowed.String():
 		return fail(exitRefused, "", "%s: %s, although you allowed it (%s)", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
@@ -402,11 +340,11 @@ func (p *program) printOutcome(q pendingQuestion, r approval.Reply, o control.Ou
 
 // notCounted is how a command ends whose answer did not count.
 func notCounted(err error) error {
-	r, refused := errors.AsType[*control.Refusal](err)
+	r, refused := errors.AsType[*inbox.Refusal](err)
 	switch {
 	case !refused:
 		return err
-	case r.Reason == control.AlreadyDecided:
+	case r.Reason == inbox.AlreadyDecided:
 		return fail(exitRefused, "", "%w", err)
 	}
 	return fail(exitFailed, "mcpx-bridge approvals list says what is open", "%w", err)

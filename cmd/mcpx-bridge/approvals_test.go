@@ -2,25 +2,27 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
 
 // A rival lets somebody else decide as soon as a question was shown.
 type rival struct {
-	*controltest.Hall
+	*inboxtest.Hall
 	t *testing.T
 }
 
-func (r rival) Question(id string) (approval.View, bool) {
-	v, ok := r.Hall.Question(id)
+func (r rival) Show(ctx context.Context, id string) (approval.View, error) {
+	v, err := r.Hall.Show(ctx, id)
 	r.Say(r.t, "alice", id, `{"action":"decline"}`)
-	return v, ok
+	return v, err
 }
 
 // typed runs a command and returns its exit code and what it said.
@@ -32,23 +34,17 @@ func typed(t *testing.T, state string, args ...string) (code int, out, errs stri
 	return code, stdout.String(), stderr.String()
 }
 
-// openHall opens the local door of a bridge as it is found in a state directory.
-func openHall(t *testing.T, b control.Bridge) (state string) {
+// openHall opens the socket of a bridge as it is found in a state directory.
+func openHall(t *testing.T, in inbox.Inbox) (state string) {
 	t.Helper()
 	state = t.TempDir()
-	d, err := control.Open(control.Options{Dir: filepath.Join(state, "mcpx-bridge", "control"), ID: b.Status().ID, Bridge: b})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- d.Serve(t.Context()) }()
-	t.Cleanup(func() { d.Close(); <-done })
+	inboxtest.Open(t, socket.Options{Dir: filepath.Join(state, "mcpx-bridge", "control"), ID: "fs", Inbox: in})
 	return state
 }
 
 func TestWhoComesSecondIsToldWhoWasFirst(t *testing.T) {
-	h := rival{controltest.New("fs"), t}
-	q := controltest.Write(`{}`)
+	h := rival{inboxtest.New("fs"), t}
+	q := inboxtest.Write(`{}`)
 	q.Terms.Of = []string{"local", "alice"}
 	id := h.Ask(q)
 	code, _, errs := typed(t, openHall(t, h), "approvals", "allow", id[:8])
@@ -58,10 +54,10 @@ func TestWhoComesSecondIsToldWhoWasFirst(t *testing.T) {
 }
 
 func TestAnAmbiguousIDIsNone(t *testing.T) {
-	h := controltest.New("fs")
+	h := inboxtest.New("fs")
 	first, seen := "", map[byte]bool{}
 	for first == "" { // 17 ids cannot all begin differently
-		id := h.Ask(controltest.Write(`{}`))
+		id := h.Ask(inboxtest.Write(`{}`))
 		if seen[id[0]] {
 			first = id[:1]
 		}
@@ -78,8 +74,8 @@ func TestAnAmbiguousIDIsNone(t *testing.T) {
 
 // Quorum: a yes that does not suffice says so.
 func TestAYesThatDoesNotSuffice(t *testing.T) {
-	h := controltest.New("fs")
-	q := controltest.Write(`{}`)
+	h := inboxtest.New("fs")
+	q := inboxtest.Write(`{}`)
 	q.Terms.Of, q.Terms.Need = []string{"local", "alice"}, 2
 	id := h.Ask(q)
 	state := openHall(t, h)
@@ -100,8 +96,8 @@ func TestAYesThatDoesNotSuffice(t *testing.T) {
 // Without --digest the call is printed that is allowed, with --json beside the
 // JSON.
 func TestWhatIsAllowedIsPrinted(t *testing.T) {
-	h := controltest.New("fs")
-	id := h.Ask(controltest.Write(`{"path":"/a\u202e"}`))
+	h := inboxtest.New("fs")
+	id := h.Ask(inboxtest.Write(`{"path":"/a\u202e"}`))
 	code, out, errs := typed(t, openHall(t, h), "approvals", "allow", id, "--json")
 	if code != exitDone || !strings.HasPrefix(out, `{"id":"`+id) || !strings.Contains(errs, `/path = "/a\u{202e}"`) {
 		t.Errorf("exit code %d, %s%s", code, out, errs)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
@@ -55,7 +55,7 @@ func (p *program) approve(ctx context.Context, named []string) error {
 	if err != nil {
 		return err
 	}
-	return p.ask(ctx, prompt.Bridges(dir, func(s control.Status) bool {
+	return p.ask(ctx, prompt.Bridges(dir, func(s inbox.Status) bool {
 		return len(named) == 0 || slices.Contains(named, s.ID)
 	}))
 }
@@ -71,6 +71,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		return err
 	}
 	defer q.close()
+	defer s.Close()
 	s.q = q
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -81,7 +82,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		case <-ctx.Done():
 		}
 	}()
-	err = p.ask(ctx, prompt.Only(s))
+	err = p.ask(ctx, prompt.Only(s.found()))
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errSignalled) && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
@@ -116,7 +117,7 @@ func (p *program) attend(resident bool) {
 // keepAsking asks the person at the terminal of run until ctx ends.
 func (b *bridging) keepAsking(ctx context.Context) error {
 	if b.p.prompt != nil {
-		if err := b.p.prompt.Run(ctx, prompt.Own(b.attendance.door)); err != nil {
+		if err := b.p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: b.attendance, Name: "own", Label: b.id + " in " + b.p.s.Topic, Me: "local"})); err != nil {
 			b.p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt/prompttest"
 )
 
@@ -59,15 +59,15 @@ func agree(term *prompttest.Terminal, done func() bool) {
 }
 
 func TestApproveAtATerminal(t *testing.T) {
-	h := controltest.New("fs")
+	h := inboxtest.New("fs")
 	state := openHall(t, h)
-	other := controltest.New("notes")
+	other := inboxtest.New("notes")
 	other.Open(t, filepath.Join(state, "mcpx-bridge", "control"))
 	term := prompttest.Open(t, 100, 30)
 	stop := at(t, term, state, "approve", "fs")
 	term.Sees("nothing to decide; watching fs in lobby (q quits)")
-	other.Ask(controltest.Write(`{"n":1}`)) // is not named
-	h.Ask(controltest.Write(`{"path":"/a"}`))
+	other.Ask(inboxtest.Write(`{"n":1}`)) // is not named
+	h.Ask(inboxtest.Write(`{"path":"/a"}`))
 	term.Sees("a allow")
 	term.Sees("1 of 1   fs in lobby")
 	agree(term, func() bool { return len(h.Settled) > 0 })

@@ -10,16 +10,17 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// An attendance is what the person at this machine sees of a run, and says to it: the
-// control.Bridge of the sidecar. It also keeps the yeses that are to last.
+// An attendance is the inbox of the person at this machine: what they see of a run, and
+// say to it. It also keeps the yeses that are to last.
 type attendance struct {
-	control.Feed
+	inbox.Feed
 	b    *bridging
-	door *control.Door
+	door *socket.Server
 
 	lasting chan approval.Grant // for keepGrants, which may wait for the disk
 	ends    endings
@@ -30,7 +31,8 @@ type attendance struct {
 	wrong  string // why the policy file as it is now is not in force
 }
 
-// openDoor lets the person at this machine in.
+// openDoor lets the person at this machine in. With --answers terminal, a program that
+// merely runs as the same user, as an agent with a shell does, may look and may not answer.
 func (b *bridging) openDoor(id string) error {
 	home, err := stateHome(b.p.getenv)
 	if err != nil {
@@ -40,7 +42,11 @@ func (b *bridging) openDoor(id string) error {
 		return err
 	}
 	b.attendance = &attendance{b: b, lasting: make(chan approval.Grant, 64)}
-	b.attendance.door, err = control.Open(control.Options{Dir: home.File("control"), ID: id, Bridge: b.attendance, OwnAnswers: b.p.s.Answers == "terminal", Log: b.p.log})
+	in := inbox.Inbox(b.attendance)
+	if b.p.s.Answers == "terminal" {
+		in = inbox.LookOnly(in)
+	}
+	b.attendance.door, err = socket.Open(socket.Options{Dir: home.File("control"), ID: id, Inbox: in, Log: b.p.log})
 	if err != nil {
 		return fail(exitFailed, "it takes a directory that is yours alone at "+home.File("control")+": move away what is there instead", "control socket: %w", err)
 	}
@@ -76,12 +82,12 @@ func (l *attendance) told(a approval.Act) {
 		if a.Why != "" {
 			event = "changed"
 		}
-		l.Post(control.Event{Event: event, ID: a.ID})
+		l.Post(inbox.Event{Event: event, ID: a.ID})
 	case approval.Noted:
-		l.Post(control.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: a.Event})
+		l.Post(inbox.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: a.Event})
 	case approval.Settled:
 		l.ends.add(a)
-		l.Post(control.Event{Event: "closed", ID: a.ID, By: people(a.By), Because: ending(a)})
+		l.Post(inbox.Event{Event: "closed", ID: a.ID, By: people(a.By), Because: ending(a)})
 	}
 }
 
@@ -93,14 +99,13 @@ func people(who []approval.Who) string {
 	return strings.Join(all, ", ")
 }
 
-// Status, Questions, Question, Decide, Grants and Revoke are those of
-// control.Bridge.
-func (l *attendance) Status() control.Status {
+// Status and the following are those of inbox.Publisher.
+func (l *attendance) Status(context.Context) (inbox.Status, error) {
 	l.mu.Lock()
 	seated, up, wrong := l.seated, l.up, l.wrong
 	l.mu.Unlock()
 	at, _ := l.b.door.Where()
-	s := control.Status{ID: l.b.id, Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
+	s := inbox.Status{ID: l.b.id, Me: "local", Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
 		Server: l.b.target.String(), ServerUp: up, Pending: len(l.b.sidecar.Pending(0, 0)), PID: os.Getpid(), Version: version(),
 		Policy: l.b.p.s.Policy, PolicyErr: wrong, PolicyHash: l.b.sidecar.Policy().Hash(), Audit: "off", AuditOK: true}
 	if l.b.audit != nil {
@@ -109,38 +114,57 @@ func (l *attendance) Status() control.Status {
 			s.Audit, s.AuditOK = err.Error(), false
 		}
 	}
-	return s
+	return s, nil
 }
 
-func (l *attendance) Questions() []approval.Summary { return l.b.sidecar.Pending(0, 0) }
-
-func (l *attendance) Question(prefix string) (approval.View, bool) {
-	return l.b.sidecar.View(prefix, true)
+func (l *attendance) List(_ context.Context, args bool) ([]approval.Summary, error) {
+	all := l.b.sidecar.Pending(0, 0)
+	for i := range all {
+		if !args {
+			all[i].Args, all[i].Beside = nil, nil
+		}
+	}
+	return all, nil
 }
 
-func (l *attendance) Decide(a approval.Answer) (control.Outcome, error) {
+func (l *attendance) Show(_ context.Context, id string) (approval.View, error) {
+	return orUnknown(l.b.sidecar.View(id, true))
+}
+
+func (l *attendance) ShowPublic(_ context.Context, id string) (approval.View, error) {
+	return orUnknown(l.b.sidecar.PublicView(id))
+}
+
+func orUnknown(v approval.View, ok bool) (approval.View, error) {
+	if !ok {
+		return v, &inbox.Refusal{Reason: inbox.Unknown}
+	}
+	return v, nil
+}
+
+func (l *attendance) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	counted := false
-	acts := l.b.sidecar.Decide(a)
+	acts := l.b.sidecar.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
 	for _, act := range acts {
 		switch act := act.(type) {
 		case approval.Settled:
-			if act.ID == a.Question {
-				return control.Outcome{Outcome: act.Outcome.String(), By: people(act.By), Reason: act.Reason}, nil
+			if act.ID == d.ID {
+				return inbox.Outcome{Outcome: act.Outcome.String(), By: people(act.By), Reason: act.Reason}, nil
 			}
 		case approval.Noted:
-			if act.ID != a.Question {
+			if act.ID != d.ID {
 				continue
 			}
 			if act.Event == "foreign_answer" || act.Event == "late_answer" || act.Reason == approval.InvalidDelegation {
-				return control.Outcome{}, l.ends.refusal(act.ID, act.Reason, problemIn(acts, act.ID))
+				return inbox.Outcome{}, l.ends.refusal(act.ID, act.Reason, problemIn(acts, act.ID))
 			}
 			counted = true
 		}
 	}
 	if !counted {
-		return control.Outcome{}, l.ends.refusal(a.Question, control.Unknown, "")
+		return inbox.Outcome{}, l.ends.refusal(d.ID, inbox.Unknown, "")
 	}
-	return control.Outcome{Outcome: control.Pending}, nil
+	return inbox.Outcome{Outcome: inbox.Pending}, nil
 }
 
 // problemIn is what was wrong with an answer after which a question is put anew.
@@ -153,10 +177,15 @@ func problemIn(acts []approval.Act, question string) string {
 	return ""
 }
 
-func (l *attendance) Grants() []approval.Grant { return l.b.sidecar.Grants() }
+func (l *attendance) Grants(context.Context) (all []inbox.Grant, err error) {
+	for _, g := range l.b.sidecar.Grants() {
+		all = append(all, inbox.GrantOf(l.b.id, g, true))
+	}
+	return all, nil
+}
 
 // Revoke forgets a yes, also one that was kept in the file.
-func (l *attendance) Revoke(id string) (bool, error) {
+func (l *attendance) Revoke(_ context.Context, id string) (bool, error) {
 	had := l.b.sidecar.Revoke(id)
 	l.b.rewriting.Lock()
 	defer l.b.rewriting.Unlock()

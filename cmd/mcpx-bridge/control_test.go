@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
 
 // asks is a policy under which the person at this machine is asked for
@@ -13,17 +14,16 @@ import (
 const asks = "version: 1\ndefault: ask\nasks: {default: {of: [local], within: 60s, remember: [once, session, always]}}\n"
 
 // visit comes in through the local door that the program opened.
-func (s *sidecar) visit(ready map[string]any) *control.Client {
+func (s *sidecar) visit(ready map[string]any) *socket.Client {
 	s.t.Helper()
-	c, err := control.Dial(s.t.Context(), ready["control"].(string))
+	c, err := socket.Dial(s.t.Context(), ready["control"].(string))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(c.Close)
 	return c
 }
 
-func askedLocally(t *testing.T, text string) (*stage, *sidecar, *control.Client) {
+func askedLocally(t *testing.T, text string) (*stage, *sidecar, *socket.Client) {
 	t.Helper()
 	file := t.TempDir() + "/policy.yaml"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -51,13 +51,13 @@ func TestAPersonAtThisMachineDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Decide(t.Context(), v.ID, "00000000", []byte(`{"action":"accept","content":{"approve":true}}`)); err == nil {
+	if _, err := c.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: "00000000", Result: []byte(`{"action":"accept","content":{"approve":true}}`)}); err == nil {
 		t.Fatal("a decision about something else than what was shown counted")
 	}
 	if s.ran() != 0 {
 		t.Fatal("it ran")
 	}
-	o, err := c.Decide(t.Context(), v.ID, v.Digest, []byte(`{"action":"accept","content":{"approve":true}}`))
+	o, err := c.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: v.Digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`)})
 	if err != nil || o.Outcome != "allowed" || o.By != "local" {
 		t.Fatalf("the outcome is %+v, %v", o, err)
 	}
@@ -65,7 +65,7 @@ func TestAPersonAtThisMachineDecides(t *testing.T) {
 	if s.ran() != 1 {
 		t.Errorf("it ran %d times", s.ran())
 	}
-	if _, err := c.Decide(t.Context(), v.ID, v.Digest, []byte(`{"action":"accept","content":{"approve":true}}`)); err == nil {
+	if _, err := c.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: v.Digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`)}); err == nil {
 		t.Error("a second decision counted")
 	}
 }
@@ -82,7 +82,7 @@ func TestAYesForGoodIsWrittenDownAndCanBeTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Decide(t.Context(), v.ID, v.Digest, []byte(`{"action":"accept","content":{"approve":true,"remember":"always"}}`)); err != nil {
+	if _, err := c.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: v.Digest, Result: []byte(`{"action":"accept","content":{"approve":true,"remember":"always"}}`)}); err != nil {
 		t.Fatal(err)
 	}
 	g.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":1,"result":"*"}`))
@@ -102,7 +102,7 @@ func TestAYesForGoodIsWrittenDownAndCanBeTakenBack(t *testing.T) {
 	if s.ran() != 2 {
 		t.Errorf("%d calls ran", s.ran())
 	}
-	status, err := c.Refresh(t.Context())
+	status, err := c.Status(t.Context())
 	if err != nil || !status.ServerUp || !status.Seated || status.Pending != 2 || !strings.HasSuffix(status.Policy, "policy.yaml") {
 		t.Errorf("the status is %+v, %v", status, err)
 	}

@@ -6,15 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -29,9 +30,9 @@ const (
 )
 
 // An elicited is what others in a topic ask us, as elicitations that want leave
-// for a tool call (seed 003). It is a prompt.Source.
+// for a tool call (seed 003). It is the inbox of a participant.
 type elicited struct {
-	control.Feed
+	inbox.Feed
 	q *peer // once it has its seat
 
 	opened func(*asked)    // hears of each question; may be nil
@@ -57,42 +58,50 @@ func (s *elicited) sit(q *peer) {
 	q.onFrame = s.cancelled
 }
 
-// Name and the following are those of a prompt.Source.
-func (s *elicited) Name() string  { return "topic" }
-func (s *elicited) Label() string { return s.q.door.Join.Topic + " as " + s.Me() }
-func (s *elicited) Close()        { s.Feed.Close() }
-
 func (s *elicited) Me() string { return s.q.me() }
 
-func (s *elicited) List(context.Context) ([]control.Question, error) {
-	list := []control.Question{}
+// found is how the terminal knows this inbox.
+func (s *elicited) found() *prompt.Found {
+	return &prompt.Found{Inbox: s, Name: "topic", Label: s.q.door.Join.Topic + " as " + s.Me(), Me: visible(s.Me())}
+}
+
+// Status and the following are those of an inbox.Inbox.
+func (s *elicited) Status(context.Context) (inbox.Status, error) {
+	url, _ := s.q.door.Where()
+	return inbox.Status{ID: s.q.door.Join.ID, Me: visible(s.Me()), Topic: s.q.door.Join.Topic, Gateway: url, Dialect: s.q.tongue(), Seated: s.Me() != "",
+		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: version()}, nil
+}
+
+func (s *elicited) List(_ context.Context, args bool) ([]approval.Summary, error) {
+	list := []approval.Summary{}
 	for _, a := range s.all() {
-		v := &a.View
-		list = append(list, control.Question{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
-			Asked: v.Asked, Deadline: v.Deadline, Need: 1})
+		q := a.View.Summary
+		if !args {
+			q.Args, q.Beside = nil, nil
+		}
+		list = append(list, q)
 	}
 	return list, nil
 }
 
-// fact is what the question says under a name, for the list.
-func (a *asked) fact(name string) string {
-	for _, f := range a.View.Facts {
-		if f.Name == name {
-			return f.Text
+func (s *elicited) Show(_ context.Context, prefix string) (approval.View, error) {
+	var found []*asked
+	for _, a := range s.all() {
+		if strings.HasPrefix(a.View.ID, prefix) {
+			found = append(found, a)
 		}
 	}
-	return "?"
-}
-
-func (s *elicited) Show(_ context.Context, id string) (approval.View, error) {
-	a := s.find(func(a *asked) bool { return a.View.ID == id })
-	if a == nil {
-		return approval.View{}, &control.Refusal{Reason: control.Unknown}
+	if len(found) != 1 {
+		return approval.View{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
-	v := a.View
-	v.DelegateTo = s.others(a)
+	v := found[0].View
+	v.DelegateTo = s.others(found[0])
 	return v, nil
 }
+
+// Nothing is remembered here: whoever asks remembers.
+func (s *elicited) Grants(context.Context) ([]inbox.Grant, error) { return nil, nil }
+func (s *elicited) Revoke(context.Context, string) (bool, error)  { return false, nil }
 
 // others are those to whom a question may be passed on, nil if to nobody.
 func (s *elicited) others(a *asked) (ids []string) {
@@ -100,7 +109,7 @@ func (s *elicited) others(a *asked) (ids []string) {
 		return nil
 	}
 	for _, p := range s.q.others() {
-		if p.ID != a.from && visible(p.ID) != a.fact("Caller") && (len(a.DelegateTo) == 0 || slices.Contains(a.DelegateTo, p.ID)) {
+		if p.ID != a.from && visible(p.ID) != a.View.From && (len(a.DelegateTo) == 0 || slices.Contains(a.DelegateTo, p.ID)) {
 			ids = append(ids, visible(p.ID))
 		}
 	}
@@ -112,46 +121,32 @@ func (s *elicited) others(a *asked) (ids []string) {
 	return ids
 }
 
-func (s *elicited) Watch(ctx context.Context) iter.Seq2[control.Event, error] {
-	return func(yield func(control.Event, error) bool) {
-		events, cancel := s.Feed.Watch()
-		defer cancel()
-		for e := (control.Event{}); ; {
-			if !yield(e, nil) {
-				return
-			}
-			var ok bool
-			select {
-			case e, ok = <-events:
-				if !ok {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
+// Decide sends the answer as it is to whoever asked. What comes of it they do not say.
+func (s *elicited) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
+	a := s.find(func(a *asked) bool { return a.View.ID == d.ID })
+	if a == nil {
+		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
-}
-
-// Decide sends the answer to whoever asked. What comes of it they do not say.
-func (s *elicited) Decide(_ context.Context, v *approval.View, r approval.Reply) (control.Outcome, error) {
-	return s.answer(v.ID, func(a *asked) []byte { return r.Result(a.Choice) })
+	if d.Digest != a.View.Digest && d.Digest != a.View.Short {
+		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.DigestMismatch}
+	}
+	return s.answer(d.ID, func(*asked) []byte { return d.Result })
 }
 
 // answer answers a question and takes it away. It is taken first, so that no
 // question is answered twice; if the answer cannot be sent it is put back.
-func (s *elicited) answer(id string, result func(*asked) []byte) (control.Outcome, error) {
+func (s *elicited) answer(id string, result func(*asked) []byte) (inbox.Outcome, error) {
 	a := s.take(func(a *asked) bool { return a.View.ID == id })
 	if a == nil {
-		return control.Outcome{}, &control.Refusal{Reason: control.Unknown}
+		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
 	err := s.q.reply(&wire.Envelope{From: a.from, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
 		s.putBack(a)
-		return control.Outcome{}, err
+		return inbox.Outcome{}, err
 	}
-	s.Post(control.Event{Event: "closed", ID: id, Because: "answered"})
-	return control.Outcome{Outcome: prompt.Sent}, nil
+	s.Post(inbox.Event{Event: "closed", ID: id, Because: "answered"})
+	return inbox.Outcome{Outcome: inbox.Sent}, nil
 }
 
 func (s *elicited) putBack(a *asked) {
@@ -193,7 +188,7 @@ func (s *elicited) take(is func(*asked) bool) *asked {
 // end takes a question away, and says why.
 func (s *elicited) end(why string, is func(*asked) bool) {
 	if a := s.take(is); a != nil {
-		s.Post(control.Event{Event: "closed", ID: a.View.ID, Because: why})
+		s.Post(inbox.Event{Event: "closed", ID: a.View.ID, Because: why})
 		if s.closed != nil {
 			s.closed(a.View.ID)
 		}
@@ -248,7 +243,7 @@ func (s *elicited) asks(e *wire.Envelope, id []byte) error {
 	if !s.add(a, is) {
 		return errTooMany
 	}
-	s.Post(control.Event{Event: "asked", ID: a.View.ID})
+	s.Post(inbox.Event{Event: "asked", ID: a.View.ID})
 	if s.opened != nil {
 		s.opened(a)
 	}

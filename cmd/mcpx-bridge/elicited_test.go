@@ -8,8 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -52,21 +51,21 @@ func (s *elicited) pose(t *testing.T, e *wire.Envelope) {
 func TestAI22AQuestionPutAgainIsOneQuestion(t *testing.T) {
 	s := &elicited{}
 	s.pose(t, elicitation(t, "fs", "1", "e7"))
-	first, _ := s.List(t.Context())
+	first, _ := s.List(t.Context(), false)
 	s.pose(t, elicitation(t, "fs", "2", "e7"))
 	s.pose(t, elicitation(t, "other", "3", "e7"))
-	all, _ := s.List(t.Context())
+	all, _ := s.List(t.Context(), false)
 	if len(all) != 2 || all[0].ID == first[0].ID || all[0].Bridge != "fs" || all[1].Bridge != "other" {
 		t.Errorf("%+v", all)
 	}
-	if _, err := s.Decide(t.Context(), &approval.View{ID: first[0].ID}, approval.Reply{Allow: true}); !isUnknown(err) {
+	if _, err := s.Decide(t.Context(), inbox.Decision{ID: first[0].ID, Digest: first[0].Short}); !isUnknown(err) {
 		t.Errorf("the first was answered: %v", err)
 	}
 }
 
 func isUnknown(err error) bool {
-	r, ok := errors.AsType[*control.Refusal](err)
-	return ok && r.Reason == control.Unknown
+	r, ok := errors.AsType[*inbox.Refusal](err)
+	return ok && r.Reason == inbox.Unknown
 }
 
 func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
@@ -77,16 +76,20 @@ func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
 	}
 	s.cancelled(cancelled(t, "mallory", "1"))
 	s.cancelled(cancelled(t, "fs", "2"))
-	if all, _ := s.List(t.Context()); len(all) != 1 {
+	if all, _ := s.List(t.Context(), false); len(all) != 1 {
 		t.Fatal("it is gone")
 	}
-	events, stop := s.Feed.Watch()
-	defer stop()
-	s.cancelled(cancelled(t, "fs", "1"))
-	if e := <-events; e.Event != "closed" || e.Because != "withdrawn: allowed by carol" {
-		t.Errorf("%+v", e)
+	for e := range s.Watch(t.Context()) {
+		if e == (inbox.Event{}) {
+			s.cancelled(cancelled(t, "fs", "1"))
+			continue
+		}
+		if e.Event != "closed" || e.Because != "withdrawn: allowed by carol" {
+			t.Errorf("%+v", e)
+		}
+		break
 	}
-	if all, _ := s.List(t.Context()); len(all) != 0 {
+	if all, _ := s.List(t.Context(), false); len(all) != 0 {
 		t.Error("it is still there")
 	}
 }
@@ -103,7 +106,7 @@ func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 		s.pose(t, elicitation(t, "other", "z", "ez"))
 		time.Sleep(60 * time.Second)
 		synctest.Wait()
-		if all, _ := s.List(t.Context()); len(all) != 0 {
+		if all, _ := s.List(t.Context(), false); len(all) != 0 {
 			t.Errorf("%d are still open", len(all))
 		}
 	})

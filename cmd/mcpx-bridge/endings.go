@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 )
 
 // maxEndings is how many decided questions are remembered.
@@ -39,9 +39,9 @@ func (e *endings) refusal(id, reason, detail string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if by, ended := e.by[id]; ended {
-		return &control.Refusal{Reason: control.AlreadyDecided, By: by}
+		return &inbox.Refusal{Reason: inbox.AlreadyDecided, By: by}
 	}
-	return &control.Refusal{Reason: reason, Detail: detail}
+	return &inbox.Refusal{Reason: reason, Detail: detail}
 }
 
 // ending says how a question ended, fit to be shown.

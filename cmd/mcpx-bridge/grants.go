@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
 
 func (p *program) grantsCommand() *cobra.Command {
@@ -53,17 +54,10 @@ What is to last is kept in a file under the state directory.`,
 	return cmd
 }
 
-// A grantLine is what grants list --json prints.
-type grantLine struct {
-	Bridge string `json:"bridge"`
-	control.Grant
-	Running bool `json:"running"` // the bridge is; what is kept of one that is not counts when it starts
-}
-
 // A grantAt is a yes that is remembered, and where: by a bridge that runs, else in a file.
 type grantAt struct {
-	grantLine
-	client *control.Client
+	inbox.Grant
+	client *socket.Client
 	book   grantBook
 }
 
@@ -71,13 +65,13 @@ type grantAt struct {
 func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, err error) {
 	var running []string
 	for _, c := range all {
-		running = append(running, c.Status.ID)
+		running = append(running, c.Known.ID)
 		grants, err := c.Grants(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Status.ID, err)
+			return nil, fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, g := range grants {
-			found = append(found, grantAt{grantLine{c.Status.ID, g, true}, c, grantBook{}})
+			found = append(found, grantAt{g, c, grantBook{}})
 		}
 	}
 	books, err := p.grantBooks(running)
@@ -91,7 +85,7 @@ func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, 
 		}
 		for _, g := range kept {
 			if g.Until.After(time.Now()) && !revokedIn(revoked, g.ID) {
-				found = append(found, grantAt{grantLine{k.id(), control.GrantOf(g), false}, nil, k})
+				found = append(found, grantAt{inbox.GrantOf(k.id(), g, false), nil, k})
 			}
 		}
 	}
@@ -110,7 +104,7 @@ func (p *program) listGrants(ctx context.Context, all bridges) error {
 	rows := [][]string{{"ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY"}}
 	for _, g := range found {
 		if p.s.JSON {
-			p.print(jsonLine(g.grantLine))
+			p.print(jsonLine(g.Grant))
 			continue
 		}
 		args := []rune(string(g.Args))
@@ -122,7 +116,7 @@ func (p *program) listGrants(ctx context.Context, all bridges) error {
 			bridge += " (stopped)"
 		}
 		rows = append(rows, []string{g.ID, bridge, g.Caller, g.Tool, string(args), g.Keep,
-			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), strings.Join(g.By, ", ")})
+			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), people(g.By)})
 	}
 	if p.s.JSON {
 		return nil

@@ -25,7 +25,7 @@ func keeping(t *testing.T) (*attendance, approval.Grant) {
 
 func TestAYesTakenBackBeforeItWasWrittenDownIsNotWritten(t *testing.T) {
 	l, g := keeping(t)
-	if _, err := l.Revoke(g.ID); err != nil {
+	if _, err := l.Revoke(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.b.addGrant(g); err != nil {
@@ -53,7 +53,7 @@ func TestAYesThatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 	if err := os.WriteFile(file, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := l.Revoke(g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.yaml:4:5") {
+	if ok, err := l.Revoke(t.Context(), g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.yaml:4:5") {
 		t.Errorf("it is said to be gone (%v, %v), and is still in the file", ok, err)
 	}
 	if now, err := os.ReadFile(file); string(now) != own {

@@ -43,19 +43,19 @@ var may = map[string]string{
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
-	"bridge/control":  "bridge/approval bridge/private bridge/text stdio/jsonrpc",
 
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "",
 
 	"bridge":         "bridge/approval bridge/audit bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
-	"bridge/prompt":  "bridge/approval bridge/control bridge/text stdio/jsonrpc",
-	"bridge/inbox":   "bridge/approval bridge/control bridge/text",
+	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/text stdio/jsonrpc",
+	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text stdio/jsonrpc stdio/outbox stdio/rawjson",
 
-	"bridge/control/controltest": "bridge/approval bridge/control policy",
-	"bridge/prompt/prompttest":   "",
+	"bridge/inbox/socket":      "bridge/approval bridge/inbox bridge/private",
+	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket policy",
+	"bridge/prompt/prompttest": "",
 
 	"bridge/localgateway": "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/sim":          everything,

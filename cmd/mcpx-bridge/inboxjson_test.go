@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -23,7 +23,7 @@ var varying = []struct {
 // Scripts read what --json prints: each name, each value and their order stay as they are.
 func TestTheJSONOfQuestionsGrantsAndDecisions(t *testing.T) {
 	var got strings.Builder
-	h := controltest.New("fs")
+	h := inboxtest.New("fs")
 	state := openHall(t, h)
 	prints := func(args ...string) {
 		t.Helper()
@@ -40,14 +40,14 @@ func TestTheJSONOfQuestionsGrantsAndDecisions(t *testing.T) {
 	prints("approvals", "--json")
 	prints("grants", "list", "--json")
 
-	q := controltest.Write(`{"path":"/a<b>","n":9007199254740993,"hidden":"x\u202e"}`)
+	q := inboxtest.Write(`{"path":"/a<b>","n":9007199254740993,"hidden":"x\u202e"}`)
 	q.Terms = policy.Terms{Of: []string{"local", "alice"}, Need: 1, Within: q.Terms.Within, Rules: []string{"small-writes", "other"}, Priority: "high",
 		Remember: []string{"once", "session", "always"}, Delegate: &policy.Delegate{To: []string{"carol"}, Depth: 1},
 		Edit: []policy.Edit{{Field: "toPath", Arg: "/path", Title: "Path", Type: "string", Enum: []string{`"/a<b>"`, `"/c"`}},
 			{Field: "count", Arg: "/n", Title: "Count", Type: "integer", Min: "1", Max: "9"}, {Field: "sure", Arg: "/sure", Title: "Sure", Type: "boolean"}}}
 	q.Beside = []byte(`{"_meta":{"account":"x"}}`)
 	first := h.Ask(q)
-	plain := controltest.Write(`{}`)
+	plain := inboxtest.Write(`{}`)
 	plain.Caller = "agent-b"
 	second := h.Ask(plain)
 	prints("approvals", "list", "--json")
@@ -55,23 +55,24 @@ func TestTheJSONOfQuestionsGrantsAndDecisions(t *testing.T) {
 	prints("approvals", "show", "--json", second)
 	prints("approvals", "deny", "--reason", "not today", "--json", second)
 
-	kept := controltest.Write(`{"path":"/a"}`)
+	kept := inboxtest.Write(`{"path":"/a"}`)
 	kept.Caller, kept.Fingerprint = "agent-c", "f1f1f1f1f1"
 	kept.Terms.Remember = []string{"once", "session"}
 	prints("approvals", "allow", "--remember", "session", "--json", h.Ask(kept))
-	listed := controltest.Write(`{"uri":"file:///a"}`)
+	listed := inboxtest.Write(`{"uri":"file:///a"}`)
 	listed.Caller, listed.Method, listed.Tool = "agent-d", "resources/read", ""
 	listed.Terms.Remember = []string{"once", "session"}
 	prints("approvals", "allow", "--remember", "session", "--json", h.Ask(listed))
 	prints("grants", "list", "--json")
 
-	two := controltest.Write(`{}`)
+	two := inboxtest.Write(`{}`)
 	two.Caller, two.Terms.Of, two.Terms.Need = "agent-e", []string{"local", "alice"}, 2
 	prints("approvals", "allow", "--json", h.Ask(two))
-	passed := controltest.Write(`{}`)
+	passed := inboxtest.Write(`{}`)
 	passed.Caller, passed.Terms.Delegate = "agent-f", &policy.Delegate{To: []string{"carol"}, Depth: 1}
 	prints("approvals", "allow", "--delegate-to", "carol", "--json", h.Ask(passed))
-	prints("grants", "revoke", "--json", h.Grants()[0].ID)
+	g, _ := h.Grants(t.Context())
+	prints("grants", "revoke", "--json", g[0].ID)
 	compareGolden(t, "testdata/inbox.golden", got.String())
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
@@ -73,7 +73,7 @@ type serving struct {
 	server *desktop.Server
 	asked  *elicited
 	events *events
-	door   *control.Door // nil if there can be none
+	door   *socket.Server // nil if there can be none
 
 	mu   sync.Mutex
 	envs map[uint64]sent // by what the server calls it

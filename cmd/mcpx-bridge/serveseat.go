@@ -102,7 +102,7 @@ func (s *serving) decide(a desktop.Decide) desktop.Event {
 			return []byte(`{"action":"cancel"}`)
 		}
 		r := approval.Reply{Allow: d.Allow, To: d.To, Reason: d.Reason, Fields: d.Changes}
-		return r.Result(q.Choice)
+		return r.Result(q.View.Choice)
 	})
 	if err != nil && open != nil {
 		s.p.log.Warn("an answer could not be sent; the question stays", "digest", open.View.Short, "error", err)
@@ -122,7 +122,7 @@ func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 
 func (s *serving) question(a *asked) desktop.Question {
 	v := a.View
-	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: visible(a.from), From: a.fact("Caller"), Tool: a.fact("Tool"),
+	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool,
 		Text:       v.Text() + "Topic: " + visible(s.q.door.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
 		DelegateTo: s.asked.others(a), Edits: v.Edits, Deadline: v.Deadline}
 }

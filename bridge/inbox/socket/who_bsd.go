@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package control
+package socket
 
 import (
 	"fmt"

@@ -1,8 +1,9 @@
-// Package controltest is a bridge for tests: a real desk with a lock and a
-// clock around it, and nothing behind it. What would run is told instead.
-package controltest
+// Package inboxtest is an inbox for tests: a real desk with a lock and a clock around
+// it, and nothing behind it. What would run is told instead.
+package inboxtest
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -11,16 +12,19 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// A Hall is a [control.Bridge] around a desk.
+// A Hall is an [inbox.Inbox] around a desk.
 type Hall struct {
-	control.Feed
+	inbox.Feed
 	Settled chan approval.Settled // every end of a question, in order; room for 1024
 
 	id string
+
+	Redact func(args []byte) []byte // what [inbox.Public] shows of arguments; nil: nothing
 
 	mu    sync.Mutex
 	desk  *approval.Desk
@@ -36,9 +40,17 @@ func New(id string) *Hall {
 	h.desk = approval.NewDesk(approval.Options{
 		Random:    func() (b [16]byte) { rand.Read(b[:]); return b },
 		Present:   func(approval.Who) bool { return true },
+		Redact:    func(args []byte) []byte { return h.redact(args) },
 		PerCaller: 20_000, PerMinute: 1 << 20,
 	})
 	return h
+}
+
+func (h *Hall) redact(args []byte) []byte {
+	if h.Redact == nil {
+		return nil
+	}
+	return h.Redact(args)
 }
 
 // Write is a question about write_file by agent-a, for the local person.
@@ -98,17 +110,17 @@ func (h *Hall) act(id string, acts []approval.Act) {
 			if a.Why != "" {
 				event = "changed"
 			}
-			h.Post(control.Event{Event: event, ID: a.ID})
+			h.Post(inbox.Event{Event: event, ID: a.ID})
 		case approval.Noted:
 			h.noted = a
-			h.Post(control.Event{Event: "changed", ID: a.ID})
+			h.Post(inbox.Event{Event: "changed", ID: a.ID})
 		case approval.Settled:
 			h.ends[a.ID] = a
 			because := a.Outcome.String()
 			if len(a.By) > 0 {
 				because += " by " + by(a)
 			}
-			h.Post(control.Event{Event: "closed", ID: a.ID, By: by(a), Because: because})
+			h.Post(inbox.Event{Event: "closed", ID: a.ID, By: by(a), Because: because})
 			h.Settled <- a
 		}
 	}
@@ -122,58 +134,85 @@ func by(s approval.Settled) string {
 	return strings.Join(names, ", ")
 }
 
-// Status, Questions, Question, Decide, Grants and Revoke are those of
-// [control.Bridge].
-func (h *Hall) Status() control.Status {
-	return control.Status{ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: "notes-server",
-		ServerUp: true, Pending: len(h.Questions()), Audit: "off", AuditOK: true, PID: 1, Version: "test"}
+// Status and the following are those of [inbox.Publisher].
+func (h *Hall) Status(context.Context) (inbox.Status, error) {
+	return inbox.Status{ID: h.id, Me: "local", Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: "notes-server",
+		ServerUp: true, Pending: len(h.questions()), Audit: "off", AuditOK: true, PID: 1, Version: "test"}, nil
 }
 
-func (h *Hall) Questions() []approval.Summary {
+func (h *Hall) questions() []approval.Summary {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.desk.Pending(0, 0)
 }
 
-func (h *Hall) Question(prefix string) (approval.View, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	ids := h.desk.Resolve(prefix)
-	if len(ids) != 1 {
-		return approval.View{}, false
+func (h *Hall) List(_ context.Context, args bool) ([]approval.Summary, error) {
+	all := h.questions()
+	for i := range all {
+		if !args {
+			all[i].Args, all[i].Beside = nil, nil
+		}
 	}
-	return h.desk.View(time.Now(), ids[0], true)
+	return all, nil
 }
 
-func (h *Hall) Decide(a approval.Answer) (control.Outcome, error) {
+// Question is a question as Show shows it.
+func (h *Hall) Question(prefix string) (approval.View, bool) {
+	v, err := h.Show(context.Background(), prefix)
+	return v, err == nil
+}
+
+func (h *Hall) Show(_ context.Context, id string) (approval.View, error) {
+	return h.view(id, func(id string) (approval.View, bool) { return h.desk.View(time.Now(), id, true) })
+}
+
+func (h *Hall) ShowPublic(_ context.Context, id string) (approval.View, error) {
+	return h.view(id, func(id string) (approval.View, bool) { return h.desk.PublicView(time.Now(), id) })
+}
+
+func (h *Hall) view(prefix string, show func(id string) (approval.View, bool)) (approval.View, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ids := h.desk.Resolve(prefix); len(ids) == 1 {
+		if v, ok := show(ids[0]); ok {
+			return v, nil
+		}
+	}
+	return approval.View{}, &inbox.Refusal{Reason: inbox.Unknown}
+}
+
+func (h *Hall) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.noted = approval.Noted{}
-	acts := h.desk.Answer(time.Now(), a)
+	acts := h.desk.Answer(time.Now(), approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
 	if len(acts) == 0 {
-		return control.Outcome{}, &control.Refusal{Reason: control.Unknown}
+		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
-	_, before := h.ends[a.Question]
-	h.act(a.Question, acts)
-	end, ended := h.ends[a.Question]
+	_, before := h.ends[d.ID]
+	h.act(d.ID, acts)
+	end, ended := h.ends[d.ID]
 	switch {
 	case before:
-		return control.Outcome{}, &control.Refusal{Reason: control.AlreadyDecided, By: by(end)}
+		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.AlreadyDecided, By: by(end)}
 	case ended:
-		return control.Outcome{Outcome: end.Outcome.String(), By: by(end), Reason: end.Reason}, nil
+		return inbox.Outcome{Outcome: end.Outcome.String(), By: by(end), Reason: end.Reason}, nil
 	case h.noted.Event == "foreign_answer", h.noted.Event == "late_answer":
-		return control.Outcome{}, &control.Refusal{Reason: h.noted.Reason}
+		return inbox.Outcome{}, &inbox.Refusal{Reason: h.noted.Reason}
 	}
-	return control.Outcome{Outcome: "pending"}, nil
+	return inbox.Outcome{Outcome: inbox.Pending}, nil
 }
 
-func (h *Hall) Grants() []approval.Grant {
+func (h *Hall) Grants(context.Context) (all []inbox.Grant, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.desk.Grants(time.Now())
+	for _, g := range h.desk.Grants(time.Now()) {
+		all = append(all, inbox.GrantOf(h.id, g, true))
+	}
+	return all, nil
 }
 
-func (h *Hall) Revoke(id string) (bool, error) {
+func (h *Hall) Revoke(_ context.Context, id string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.desk.Revoke(id), nil
@@ -191,20 +230,26 @@ func (h *Hall) Next(t testing.TB) approval.Settled {
 	}
 }
 
-// Open opens the door of the Hall in dir and serves it until the test ends.
-func (h *Hall) Open(t testing.TB, dir string) *control.Door {
+// Open opens the socket of the Hall in dir and serves it until the test ends.
+func (h *Hall) Open(t testing.TB, dir string) *socket.Server {
 	t.Helper()
-	d, err := control.Open(control.Options{Dir: dir, ID: h.id, Bridge: h})
+	return Open(t, socket.Options{Dir: dir, ID: h.id, Inbox: h})
+}
+
+// Open opens a socket and serves it until the test ends.
+func Open(t testing.TB, o socket.Options) *socket.Server {
+	t.Helper()
+	s, err := socket.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done, ctx := make(chan error, 1), t.Context()
-	go func() { done <- d.Serve(ctx) }()
+	go func() { done <- s.Serve(ctx) }()
 	t.Cleanup(func() {
-		d.Close()
+		s.Close()
 		if err := <-done; err != nil {
-			t.Error(fmt.Errorf("the door: %w", err))
+			t.Error(fmt.Errorf("the socket: %w", err))
 		}
 	})
-	return d
+	return s
 }

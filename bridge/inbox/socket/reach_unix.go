@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package control
+package socket
 
 import (
 	"crypto/sha256"

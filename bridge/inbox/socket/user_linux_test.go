@@ -1,4 +1,4 @@
-package control_test
+package socket_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 )
 
 // Even a socket that somebody has opened up hears its own user only.
@@ -21,7 +21,7 @@ func TestOtherUsersAreTurnedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := controltest.New("fs").Open(t, filepath.Join(dir, "c"))
+	d := inboxtest.New("fs").Open(t, filepath.Join(dir, "c"))
 	for _, name := range []string{dir, filepath.Dir(d.Path()), d.Path()} {
 		if err := os.Chmod(name, 0o777); err != nil {
 			t.Fatal(err)

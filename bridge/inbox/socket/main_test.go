@@ -1,4 +1,4 @@
-package control_test
+package socket_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
@@ -17,8 +17,8 @@ import (
 func TestMain(m *testing.M) {
 	switch dir := os.Getenv("TEST_LIVE_IN"); {
 	case dir != "":
-		h := controltest.New("fs")
-		d, err := control.Open(control.Options{Dir: dir, ID: "fs", Bridge: h})
+		h := inboxtest.New("fs")
+		d, err := socket.Open(socket.Options{Dir: dir, ID: "fs", Inbox: h})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(d.Path())
 		d.Serve(context.Background())
 	case os.Getenv("TEST_KNOCK_AT") != "":
-		_, err := control.Dial(context.Background(), os.Getenv("TEST_KNOCK_AT"))
+		_, err := socket.Dial(context.Background(), os.Getenv("TEST_KNOCK_AT"))
 		fmt.Println(err)
 	default:
 		watchdog.Start()

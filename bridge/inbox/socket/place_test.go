@@ -1,4 +1,4 @@
-package control_test
+package socket_test
 
 import (
 	"bufio"
@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/control/controltest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
 
 func TestSocketIsOursAlone(t *testing.T) {
@@ -18,7 +18,7 @@ func TestSocketIsOursAlone(t *testing.T) {
 		t.Skip("mode bits say nothing here")
 	}
 	dir := filepath.Join(t.TempDir(), "control")
-	d := controltest.New("fs").Open(t, dir)
+	d := inboxtest.New("fs").Open(t, dir)
 	for name, want := range map[string]os.FileMode{dir: 0o700, d.Path(): 0o600} {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -41,16 +41,16 @@ func TestOpenDirectoryIsRefused(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := control.Open(control.Options{Dir: dir, ID: "fs", Bridge: controltest.New("fs")}); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+	if _, err := socket.Open(socket.Options{Dir: dir, ID: "fs", Inbox: inboxtest.New("fs")}); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 		t.Errorf("opened in a directory that others can get into: %v", err)
 	}
-	if _, err := control.All(t.Context(), dir); err == nil {
+	if _, err := socket.All(t.Context(), dir); err == nil {
 		t.Error("looked for bridges in a directory that others can get into")
 	}
 }
 
 func TestNothingThereIsNoError(t *testing.T) {
-	all, err := control.All(t.Context(), filepath.Join(t.TempDir(), "none"))
+	all, err := socket.All(t.Context(), filepath.Join(t.TempDir(), "none"))
 	if err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
@@ -80,12 +80,12 @@ func live(t *testing.T, dir string) (*exec.Cmd, string) {
 func TestStaleSocketIsReplacedAndLiveOneIsNot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "control")
 	first, path := live(t, dir)
-	second := controltest.New("fs").Open(t, dir)
+	second := inboxtest.New("fs").Open(t, dir)
 	if second.Path() == path {
 		t.Fatal("a live socket was taken over")
 	}
-	if c := dial(t, path); c.Status.ID != "fs" {
-		t.Errorf("the first is not there any more: %+v", c.Status)
+	if c := dial(t, path); c.Known.ID != "fs" {
+		t.Errorf("the first is not there any more: %+v", c.Known)
 	}
 	if got := len(all(t, dir)); got != 2 {
 		t.Errorf("%d bridges are found, want 2", got)
@@ -99,7 +99,7 @@ func TestStaleSocketIsReplacedAndLiveOneIsNot(t *testing.T) {
 	if got := len(all(t, dir)); got != 1 {
 		t.Errorf("%d bridges are found, want 1", got)
 	}
-	if third := controltest.New("fs").Open(t, dir); third.Path() != path {
+	if third := inboxtest.New("fs").Open(t, dir); third.Path() != path {
 		t.Errorf("the third has %s, want %s", third.Path(), path)
 	}
 	dial(t, path)
@@ -107,7 +107,7 @@ func TestStaleSocketIsReplacedAndLiveOneIsNot(t *testing.T) {
 
 func TestClosingRemovesTheSocket(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "control")
-	d, err := control.Open(control.Options{Dir: dir, ID: "fs", Bridge: controltest.New("fs")})
+	d, err := socket.Open(socket.Options{Dir: dir, ID: "fs", Inbox: inboxtest.New("fs")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,15 +124,15 @@ func TestLongNamesFindAPlace(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no shorter place here")
 	}
-	var a, b *control.Door
+	var a, b *socket.Server
 	t.Cleanup(func() { // after both are closed
-		for _, d := range []*control.Door{a, b} {
+		for _, d := range []*socket.Server{a, b} {
 			if _, err := os.Lstat(d.Path()); !os.IsNotExist(err) {
 				t.Errorf("%s is still there: %v", d.Path(), err)
 			}
 		}
 	})
-	a, b = controltest.New(one).Open(t, dir), controltest.New(other).Open(t, dir)
+	a, b = inboxtest.New(one).Open(t, dir), inboxtest.New(other).Open(t, dir)
 	if a.Path() == b.Path() {
 		t.Errorf("both are %s", a.Path())
 	}
@@ -140,32 +140,28 @@ func TestLongNamesFindAPlace(t *testing.T) {
 	dial(t, b.Path())
 	got := map[string]bool{}
 	for _, c := range all(t, dir) {
-		got[c.Status.ID] = true
+		got[c.Known.ID] = true
 	}
 	if !got[one] || !got[other] {
 		t.Errorf("found %v", got)
 	}
 }
 
-func all(t *testing.T, dir string) []*control.Client {
+func all(t *testing.T, dir string) []*socket.Client {
 	t.Helper()
-	all, err := control.All(t.Context(), dir)
+	all, err := socket.All(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, c := range all {
-		t.Cleanup(c.Close)
 	}
 	return all
 }
 
-func dial(t *testing.T, path string) *control.Client {
+func dial(t *testing.T, path string) *socket.Client {
 	t.Helper()
-	c, err := control.Dial(t.Context(), path)
+	c, err := socket.Dial(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
 	return c
 }
 
@@ -176,9 +172,9 @@ func TestLongIdsHaveASocketEachAndGiveItBack(t *testing.T) {
 	alike := strings.Repeat("a", 24)
 	paths := map[string]string{}
 	for range 2 { // the second time the same names are free again
-		var doors []*control.Door
+		var doors []*socket.Server
 		for _, id := range []string{alike, alike + "b", alike + "c", alike[:23]} {
-			d, err := control.Open(control.Options{Dir: dir, ID: id, Bridge: controltest.New("x")})
+			d, err := socket.Open(socket.Options{Dir: dir, ID: id, Inbox: inboxtest.New("x")})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package control
+package socket
 
 import (
 	"crypto/sha256"
@@ -150,9 +150,9 @@ func (p *place) leave() {
 	p.lock.Close()
 }
 
-// Doors lists the sockets of the bridges that have their doors in dir, by name.
+// Paths lists the sockets of the bridges that have theirs in dir, by name.
 // Not all need be alive.
-func Doors(dir string) (all []string, err error) {
+func Paths(dir string) (all []string, err error) {
 	for _, at := range []string{dir, shortDir(dir)} {
 		entries, err := listDir(at)
 		if err != nil {

@@ -1,6 +1,10 @@
-package control
+package inbox
 
-import "sync"
+import (
+	"context"
+	"iter"
+	"sync"
+)
 
 // feedRoom is how far a watcher may fall behind.
 const feedRoom = 256
@@ -27,20 +31,34 @@ func (f *Feed) Post(e Event) {
 	}
 }
 
-// Watch is that of [Bridge].
-func (f *Feed) Watch() (events <-chan Event, cancel func()) {
+// Watch is that of [Inbox].
+func (f *Feed) Watch(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		w := f.add()
+		defer f.drop(w)
+		for e, ok := (Event{}), true; ok && yield(e, nil); {
+			select {
+			case e, ok = <-w:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (f *Feed) add() chan Event {
 	w := make(chan Event, feedRoom)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		close(w)
-		return w, func() {}
+		return w
 	}
 	if f.watchers == nil {
 		f.watchers = map[chan Event]struct{}{}
 	}
 	f.watchers[w] = struct{}{}
-	return w, func() { f.drop(w) }
+	return w
 }
 
 func (f *Feed) drop(w chan Event) {

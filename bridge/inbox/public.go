@@ -1,0 +1,60 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+// LookOnly is an Inbox in which nobody decides: for those who may see what is asked on
+// this machine while answers are taken elsewhere. What is remembered may still be
+// taken back, which only tightens.
+func LookOnly(in Inbox) Inbox { return lookOnly{in} }
+
+type lookOnly struct{ Inbox }
+
+func (lookOnly) Decide(context.Context, Decision) (Outcome, error) {
+	return Outcome{}, &Refusal{Reason: AnswersElsewhere}
+}
+
+// A Publisher is an Inbox that knows how its questions may be shown to whoever is not
+// at this machine.
+type Publisher interface {
+	Inbox
+
+	// ShowPublic is Show with what the policy redacts redacted, and without the command
+	// of the server (see [approval.Desk.PublicView]).
+	ShowPublic(ctx context.Context, id string) (approval.View, error)
+}
+
+// Public is the Inbox as it may leave this machine, in notifications or by a page that
+// is reached from elsewhere. Arguments are redacted and cut; lists and grants have
+// none, as nobody redacted those. There are no commands, files and process ids.
+func Public(in Publisher) Inbox { return public{in} }
+
+type public struct{ Publisher }
+
+func (p public) Status(ctx context.Context) (Status, error) {
+	s, err := p.Publisher.Status(ctx)
+	if s.PolicyErr != "" {
+		s.PolicyErr = "the policy file as it is now is not in force" // the error cites it
+	}
+	s.Server, s.Policy, s.Audit, s.PID = "", "", "", 0
+	return s, err
+}
+
+func (p public) List(ctx context.Context, _ bool) ([]approval.Summary, error) {
+	return p.Publisher.List(ctx, false)
+}
+
+func (p public) Show(ctx context.Context, id string) (approval.View, error) {
+	return p.ShowPublic(ctx, id)
+}
+
+func (p public) Grants(ctx context.Context) ([]Grant, error) {
+	all, err := p.Publisher.Grants(ctx)
+	for i := range all {
+		all[i].Args = nil
+	}
+	return all, err
+}
