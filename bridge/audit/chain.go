@@ -102,6 +102,14 @@ func (c *chain) resolve(intact bool) *Fault {
 	return faultAt(c.last, "the record was changed: neither it nor the next one fits")
 }
 
+// goOn takes a line that does not fit as if it did.
+func (c *chain) goOn(before Head, line Line, h header) {
+	*c = chain{head: before.next(line.Text), begun: true, last: line}
+	if h.seq > before.Seq {
+		c.head.Seq = h.seq
+	}
+}
+
 // details are the members that are read of records of this package's concern.
 type details struct {
 	Env     string           `json:"env"`

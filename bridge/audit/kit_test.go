@@ -157,7 +157,7 @@ func events(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	var all []string
-	for line, err := range Lines(files...) {
+	for line, err := range linesOf(files...) {
 		if err != nil {
 			t.Fatal(err)
 		}

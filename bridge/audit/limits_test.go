@@ -79,11 +79,10 @@ func TestMemoryOfVerifyIsBounded(t *testing.T) {
 	if _, ok := h.of(1); ok || len(h.heads) > 2*mostHashes {
 		t.Errorf("%d heads are kept", len(h.heads))
 	}
-	o := newOrder()
 	now := time.Now()
-	o.runs["old"], o.runs["new"] = now.Add(-time.Hour), now.Add(-time.Minute)
-	if o.forget(now); len(o.runs) != 1 {
-		t.Errorf("%v", o.runs)
+	e := envelopes{"old": now.Add(-time.Hour), "new": now.Add(-time.Minute)}
+	if e.forget(now); len(e) != 1 {
+		t.Errorf("%v", e)
 	}
 }
 

@@ -86,15 +86,10 @@ func unbroken(text []byte) {
 // A header is what is read of a line without parsing all of it.
 type header struct {
 	seq   uint64
-	at    []byte // ts
-	prev  []byte // hex
+	at    time.Time // ts
+	prev  []byte    // hex
 	event []byte
 	call  []byte // raw token; nil if there is none
-}
-
-func (h *header) time() time.Time {
-	t, _ := time.Parse(timeForm, string(h.at))
-	return t
 }
 
 // readHeader reads the members that every line begins with. It accepts only
@@ -105,7 +100,7 @@ func readHeader(line []byte) (header, error) {
 	c.skip(`{"seq":`)
 	h.seq = c.number()
 	c.skip(`,"ts":"`)
-	h.at = c.until('"')
+	h.at, _ = time.Parse(timeForm, string(c.until('"')))
 	c.skip(`,"mono_ms":`)
 	c.number()
 	c.skip(`,"prev":"`)
@@ -117,7 +112,7 @@ func readHeader(line []byte) (header, error) {
 		return header{}, errors.New("it is not a line of this log: it does not begin with seq, ts, mono_ms, prev, event")
 	case len(h.prev) != prevWidth:
 		return header{}, errors.New("its prev has not 64 digits")
-	case h.time().IsZero():
+	case h.at.IsZero():
 		return header{}, errors.New("its ts is no time")
 	}
 	return h, nil

@@ -227,7 +227,7 @@ func (l *Log) append(recs [][]byte, last bool) error {
 	if err := l.write(b); err != nil {
 		return l.fail(err)
 	}
-	l.calls.take(recs)
+	l.calls.write(recs)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
@@ -118,7 +119,7 @@ func (l *Log) possess() (Found, Note, error) {
 	if err != nil {
 		return Found{}, Note{}, err
 	}
-	found, err := recall(l.path, time.Now().Add(-l.o.Memory), noted)
+	found, err := replayed(l.path, time.Now().Add(-l.o.Memory), noted)
 	found.Key = key
 	return found, noted, err
 }
@@ -240,19 +241,9 @@ func (l *Log) carried(event, reason string) []byte {
 		rec = appendText(rec, reason)
 	}
 	rec = fmt.Appendf(rec, `,"last_call":%d,"open":[`, l.calls.last)
-	for i, call := range inOrder(l.calls.started) {
-		if i > 0 {
-			rec = append(rec, ',')
-		}
-		rec = append(rec, call...)
-	}
+	rec = append(rec, strings.Join(l.calls.in(running), ",")...)
 	rec = append(rec, `],"allowed":[`...)
-	for i, call := range inOrder(l.calls.allowed) {
-		if i > 0 {
-			rec = append(rec, ',')
-		}
-		rec = append(rec, call...)
-	}
+	rec = append(rec, strings.Join(l.calls.in(allowed), ",")...)
 	rec = append(rec, ']')
 	if l.id != "" {
 		rec = l.ownedBy(rec)

@@ -5,10 +5,8 @@ import (
 	"path/filepath"
 )
 
-// An origin is what a log says of which log it is, and of what was before its first
-// file.
+// An origin is what a log says of whose it is, and of what was before its first file.
 type origin struct {
-	log    string // its id
 	bridge string
 	born   bool // record 1 names the id
 
@@ -27,11 +25,7 @@ func (o *origin) begins(line Line, h header) {
 }
 
 // ofItself reads a record of the log's own.
-func (v *verifier) ofItself(line Line, h header) *Fault {
-	d, err := readDetails(line.Text)
-	if err != nil {
-		return faultAt(line, "a member has a value of the wrong kind: %v", err)
-	}
+func (v *verifier) ofItself(line Line, h header, d details) *Fault {
 	o := &v.origin
 	switch string(h.event) {
 	case "removed":
@@ -39,7 +33,7 @@ func (v *verifier) ofItself(line Line, h header) *Fault {
 			v.report.Removed, o.late = o.before.Seq, nil
 		}
 	case "opened":
-		v.order.blind = false // whoever wrote before has ended
+		v.calls.blind = false // whoever wrote before has ended
 	case "file_lost":
 		if d.Reason == noteGone {
 			return faultAt(line, "%s", noteGone)
@@ -48,14 +42,14 @@ func (v *verifier) ofItself(line Line, h header) *Fault {
 	if d.Log == "" {
 		return nil
 	}
-	if o.log != "" && d.Log != o.log {
-		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", o.log, d.Log).as(WrongLog)
+	if v.log != "" && d.Log != v.log {
+		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", v.log, d.Log).as(WrongLog)
 	}
-	o.log, o.born = d.Log, o.born || h.seq == 1
+	v.log, o.born = d.Log, o.born || h.seq == 1
 	if d.Bridge != "" {
 		o.bridge = d.Bridge
 	}
-	v.report.Log, v.report.Bridge = o.log, o.bridge
+	v.report.Log, v.report.Bridge = v.log, o.bridge
 	return nil
 }
 

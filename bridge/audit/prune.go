@@ -58,7 +58,7 @@ func (l *Log) surplus(now time.Time) (parts []part, err error) {
 		if err != nil || next.seq == 0 {
 			return parts, err
 		}
-		age := now.Sub(next.time())
+		age := now.Sub(next.at)
 		large, old := l.o.KeepSize > 0 && total > l.o.KeepSize, l.o.KeepFor > 0 && age > l.o.KeepFor
 		if !large && !old {
 			return parts, nil

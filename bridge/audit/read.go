@@ -60,12 +60,17 @@ func (r *lineReader) next() (Line, error) {
 	}
 }
 
-// Lines yields the lines of files, one file after the other, as they are. It
+// linesOf yields the lines of files, one file after the other, as they are. It
 // ends with the first error.
-func Lines(files ...string) iter.Seq2[Line, error] {
+func linesOf(files ...string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for _, file := range files {
-			if !linesOf(file, yield) {
+			f, err := openFile(file)
+			if err != nil {
+				yield(Line{}, err)
+				return
+			}
+			if !linesFrom(file, f, yield) {
 				return
 			}
 		}
@@ -74,15 +79,6 @@ func Lines(files ...string) iter.Seq2[Line, error] {
 
 // openFile refuses what is no regular file: a pipe would hold whoever reads the log.
 func openFile(name string) (io.ReadCloser, error) { return private.OpenRegular(name) }
-
-func linesOf(file string, yield func(Line, error) bool) bool {
-	f, err := openFile(file)
-	if err != nil {
-		yield(Line{}, err)
-		return false
-	}
-	return linesFrom(file, f, yield)
-}
 
 // linesFrom closes f.
 func linesFrom(file string, f io.ReadCloser, yield func(Line, error) bool) bool {

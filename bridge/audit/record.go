@@ -49,7 +49,7 @@ func Records(path string, since time.Time) iter.Seq2[Record, error] {
 				return yield(Record{}, err)
 			}
 			if !since.IsZero() {
-				if h, err := readHeader(line.Text); err == nil && h.time().Before(since) {
+				if h, err := readHeader(line.Text); err == nil && h.at.Before(since) {
 					return true
 				}
 			}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
+	engine "github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 )
 
 // abandon lets go of a log as a crash does: no last record, nothing synced.
@@ -348,8 +348,8 @@ func TestNobodyPushesACallOutOfTheMemoryOfTheLog(t *testing.T) {
 // As many calls are known after a restart as before it, those of many names together are
 // not without bound, and nobody's are left out for what others sent.
 func TestWhatIsKnownAgainAfterARestartIsBoundOverAllNames(t *testing.T) {
-	if mostRun != replay.DefaultShare {
-		t.Errorf("%d calls that ran are found again, and %d were known", mostRun, replay.DefaultShare)
+	if mostRun != engine.DefaultShare {
+		t.Errorf("%d calls that ran are found again, and %d were known", mostRun, engine.DefaultShare)
 	}
 	of := func(runs ...string) (all []Call) { // "ana 3": three of ana's
 		for _, run := range runs {

@@ -27,42 +27,35 @@ func Runs(path string, since time.Time, most int64) (runs []Run, reached time.Ti
 	if err != nil {
 		return nil, since, err
 	}
-	files, reached, err = newest(files, since, most)
+	reached = since
+	files, err = tail(files, func(file string, first header, _ details) (bool, error) {
+		info, err := os.Stat(file)
+		if err != nil {
+			return false, err
+		}
+		most -= info.Size()
+		enough := !first.at.IsZero() && (first.at.Before(since) || most <= 0 && file != files[0])
+		if enough {
+			reached = first.at
+		}
+		return enough, nil
+	})
 	if err != nil {
 		return nil, since, err
 	}
 	never := map[string]bool{}
-	for line, err := range Lines(files...) {
+	for line, err := range linesOf(files...) {
 		if err != nil {
 			return nil, since, err
 		}
-		switch h, s := aboutRun(line.Text); {
-		case string(h.event) == "end" && s.Executed == "no":
+		switch h, d := aboutRun(line.Text); {
+		case string(h.event) == "end" && d.Executed == "no":
 			never[string(h.call)] = true
-		case string(h.event) == "start" && len(s.Took) > 0 && !h.time().Before(since):
-			runs = append(runs, Run{string(h.call), h.time(), s.Took})
+		case string(h.event) == "start" && len(d.Took) > 0 && !h.at.Before(since):
+			runs = append(runs, Run{string(h.call), h.at, d.Took})
 		}
 	}
 	return slices.DeleteFunc(runs, func(r Run) bool { return never[r.Call] }), reached, nil
-}
-
-// newest are the files since a moment, as long as they are not too much.
-func newest(files []string, since time.Time, most int64) ([]string, time.Time, error) {
-	for i, file := range slices.Backward(files) {
-		info, err := os.Stat(file)
-		if err != nil {
-			return nil, since, err
-		}
-		h, _, err := beginning(file)
-		if err != nil {
-			return nil, since, err
-		}
-		most -= info.Size()
-		if at := h.time(); !at.IsZero() && (at.Before(since) || most <= 0 && i > 0) {
-			return files[i:], at, nil
-		}
-	}
-	return files, since, nil
 }
 
 // runDetails are what a record says of whether, and for what, a call ran.
@@ -77,13 +70,10 @@ func aboutRun(text []byte) (header, runDetails) {
 	if !bytes.Contains(text, []byte(`"took":`)) && !bytes.Contains(text, []byte(`"executed":"no"`)) {
 		return header{}, runDetails{}
 	}
-	h, err := readHeader(bytes.Clone(text))
-	if err != nil {
+	var d runDetails
+	h, err := readHeader(text)
+	if err != nil || json.Unmarshal(text, &d) != nil {
 		return header{}, runDetails{}
 	}
-	var s runDetails
-	if json.Unmarshal(text, &s) != nil {
-		return header{}, runDetails{}
-	}
-	return h, s
+	return h, d
 }

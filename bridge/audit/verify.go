@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,17 +154,18 @@ func Verify(r io.Reader, c Checks) (Report, error) {
 
 // A verifier takes one line after the other. It stops at the first fault.
 type verifier struct {
-	c      Checks
-	report Report
-	chain  chain
-	order  order
-	known  map[uint64][]Witness
-	recent hashes
+	replay
 	origin
+	c       Checks
+	report  Report
+	started envelopes
+	known   map[uint64][]Witness
+	recent  hashes
+	newest  Head // that counts
 }
 
 func newVerifier(c Checks) *verifier {
-	v := &verifier{c: c, known: map[uint64][]Witness{}, order: newOrder()}
+	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: envelopes{}}
 	for _, w := range c.Witnesses {
 		if w.Head.Seq > 0 {
 			v.known[w.Head.Seq] = append(v.known[w.Head.Seq], w)
@@ -193,6 +195,9 @@ func (v *verifier) read(name string, r io.Reader) error {
 
 // ended is the report when all was read that matters.
 func (v *verifier) ended() Report {
+	if v.newest.Seq > 0 {
+		v.report.Head = v.newest.String()
+	}
 	switch {
 	case v.report.Fault == nil:
 		return v.finish()
@@ -208,7 +213,9 @@ func (v *verifier) seeking() bool { return v.report.Fault != nil && v.late != ni
 
 func (v *verifier) seek(line Line) {
 	if h, err := readHeader(line.Text); err == nil && string(h.event) == "removed" {
-		v.ofItself(line, h)
+		if d, err := readDetails(line.Text); err == nil {
+			v.ofItself(line, h, d)
+		}
 	}
 }
 
@@ -217,7 +224,7 @@ func (v *verifier) line(line Line) *Fault {
 		return faultAt(line, "the line is torn: its end was never written, or was cut off").as(TornLine)
 	}
 	first := !v.chain.begun
-	h, fault := v.chain.add(line)
+	h, fault := v.add(line)
 	if fault != nil || v.chain.suspect != nil {
 		return fault
 	}
@@ -226,7 +233,8 @@ func (v *verifier) line(line Line) *Fault {
 			return fault
 		}
 	}
-	if !jsontext.Value(line.Text).IsValid() {
+	d, wrong, valid := detailsOf(h, line.Text)
+	if !valid {
 		return faultAt(line, "it is not valid JSON")
 	}
 	v.count(h)
@@ -234,7 +242,21 @@ func (v *verifier) line(line Line) *Fault {
 	if fault := v.witnessed(line); fault != nil {
 		return fault
 	}
-	return v.meaning(line, h)
+	if wrong != nil {
+		return faultAt(line, "a member has a value of the wrong kind: %v", wrong)
+	}
+	return v.meaning(line, h, d)
+}
+
+// detailsOf reads a record of which verifying asks more than whether it is valid.
+func detailsOf(h header, text []byte) (d details, wrong error, valid bool) {
+	switch string(h.event) {
+	case "decided", "start", "end", "rejected", "withdrawn", "checkpoint", "opened", "recovered", "rotated", "file_lost", "removed":
+		if d, wrong = readDetails(text); wrong == nil {
+			return d, nil, true
+		}
+	}
+	return d, wrong, jsontext.Value(text).IsValid()
 }
 
 func (v *verifier) beginning(line Line, h header) *Fault {
@@ -247,15 +269,16 @@ func (v *verifier) beginning(line Line, h header) *Fault {
 	}
 	v.begins(line, h)
 	d, err := readDetails(line.Text)
-	v.order.late(err == nil && d.Allowed != nil, d)
+	v.calls.carry(d)
+	v.calls.blind = err != nil || d.Allowed == nil
 	return nil
 }
 
 func (v *verifier) count(h header) {
 	r := &v.report
 	r.Records++
-	r.Last, r.Head = h.seq, v.chain.head.String()
-	r.To = h.time()
+	r.Last, v.newest = h.seq, v.chain.head
+	r.To = h.at
 	if r.From.IsZero() {
 		r.From = r.To
 	}
@@ -286,22 +309,21 @@ func (v *verifier) witnessed(line Line) *Fault {
 }
 
 // meaning checks what the record says.
-func (v *verifier) meaning(line Line, h header) *Fault {
+func (v *verifier) meaning(line Line, h header, d details) *Fault {
 	switch string(h.event) {
-	case "decided", "start", "end", "rejected", "withdrawn", "checkpoint":
+	case "decided", "start", "end", "rejected", "withdrawn":
 	case "opened", "recovered", "rotated", "file_lost", "removed":
-		return v.ofItself(line, h)
+		return v.ofItself(line, h, d)
+	case "checkpoint":
+		return v.checkpoint(line, d)
 	default:
 		return nil
 	}
-	d, err := readDetails(line.Text)
-	if err != nil {
-		return faultAt(line, "a member has a value of the wrong kind: %v", err)
+	why := v.move(h, d)
+	if why == "" && string(h.event) == "start" {
+		why = v.started.start(d, h.at)
 	}
-	if string(h.event) == "checkpoint" {
-		return v.checkpoint(line, d)
-	}
-	if why := v.order.next(h, d); why != "" {
+	if why != "" {
 		return faultAt(line, "%s", why)
 	}
 	return nil
@@ -337,7 +359,7 @@ func (v *verifier) finish() Report {
 		}
 		return *r
 	}
-	for _, seq := range v.seqs() {
+	for _, seq := range slices.Sorted(maps.Keys(v.known)) {
 		w := v.known[seq][0]
 		switch {
 		case seq > r.Last:
@@ -351,7 +373,7 @@ func (v *verifier) finish() Report {
 	if r.Fault = v.origin.fault(r, v.c); r.Fault != nil {
 		return *r
 	}
-	r.Unfinished = v.order.unfinished()
+	r.Unfinished = v.calls.in(running)
 	r.OK = true
 	return *r
 }
@@ -360,13 +382,4 @@ func (v *verifier) finish() Report {
 // was.
 func (v *verifier) lastForged() bool {
 	return slices.ContainsFunc(v.known[v.chain.head.Seq], func(w Witness) bool { return w.Head != v.chain.head })
-}
-
-func (v *verifier) seqs() []uint64 {
-	var all []uint64
-	for seq := range v.known {
-		all = append(all, seq)
-	}
-	slices.Sort(all)
-	return all
 }

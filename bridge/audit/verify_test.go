@@ -236,6 +236,8 @@ func TestOrderOfACall(t *testing.T) {
 		"start of nothing":    {[]string{`{"event":"start"}`}, 2, "names no call"},
 		"no JSON":             {[]string{`{"event":"x","a":}`}, 2, "not valid JSON"},
 		"twice the same key":  {[]string{`{"event":"x","seq":7}`}, 2, "not valid JSON"},
+		"twice one within":    {[]string{`{"event":"decided","call":1,"verdict":"allow","args":{"a":1,"a":2}}`}, 2, "not valid JSON"},
+		"cut within":          {[]string{`{"event":"decided","call":1,"verdict":7,"args":{"a":}}`}, 2, "not valid JSON"},
 		"wrong kind":          {[]string{`{"event":"start","call":1,"env":7}`}, 2, "wrong kind"},
 	} {
 		t.Run(name, func(t *testing.T) {

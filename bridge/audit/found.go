@@ -3,14 +3,11 @@ package audit
 import (
 	"bytes"
 	"cmp"
-	"io"
+	"maps"
 	"os"
 	"slices"
 	"sort"
-	"strconv"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // Found is what [Open] found in a log that was there already.
@@ -54,8 +51,9 @@ const (
 	mostAllRefused = 1 << 18
 )
 
-// recall reads what is there, as far back as it matters.
-func recall(path string, since time.Time, noted Note) (Found, error) {
+// replayed reads what there is at path as far back as it matters: calls since a moment, and
+// those that are open.
+func replayed(path string, since time.Time, noted Note) (Found, error) {
 	all, err := Files(path)
 	if err != nil {
 		return Found{}, err
@@ -64,8 +62,7 @@ func recall(path string, since time.Time, noted Note) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	r := recollection{since: since, noted: noted, calls: map[string]*Call{}, words: map[string]string{}}
-	r.open = newOpenCalls()
+	r := recollection{replay: newReplay(), since: since, noted: noted, called: map[string]*Call{}, words: map[string]string{}}
 	for _, file := range recent {
 		if err := r.read(file, file == path); err != nil {
 			return Found{}, err
@@ -78,14 +75,9 @@ func recall(path string, since time.Time, noted Note) (Found, error) {
 // before since, unless calls began there that were open later.
 func recentFiles(files []string, since time.Time) ([]string, error) {
 	var wanted []string
-	from := len(files) - 1
-	for ; from > 0; from-- {
-		h, d, err := beginning(files[from])
-		if err != nil {
-			return nil, err
-		}
+	return tail(files, func(_ string, h header, d details) (bool, error) {
 		if h.seq == 0 { // nothing in it yet, or nothing that can be read
-			continue
+			return false, nil
 		}
 		var open []string
 		for _, call := range d.Open {
@@ -95,49 +87,21 @@ func recentFiles(files []string, since time.Time) ([]string, error) {
 			wanted = open
 		}
 		wanted = slices.DeleteFunc(wanted, func(call string) bool { return !slices.Contains(open, call) })
-		if h.time().Before(since) && len(wanted) == 0 {
-			break
-		}
-	}
-	return files[max(from, 0):], nil
-}
-
-// beginning reads the first record of a file; the zero header if there is none.
-func beginning(file string) (header, details, error) {
-	f, err := private.OpenRegular(file)
-	if err != nil {
-		return header{}, details{}, err
-	}
-	defer f.Close()
-	line, err := newLineReader(file, f).next()
-	if err == io.EOF {
-		return header{}, details{}, nil
-	}
-	if err != nil {
-		return header{}, details{}, err
-	}
-	h, err := readHeader(bytes.Clone(line.Text))
-	if err != nil {
-		return header{}, details{}, nil
-	}
-	d, _ := readDetails(line.Text) // if it is broken, reading on will say so
-	return h, d, nil
+		return h.at.Before(since) && len(wanted) == 0, nil
+	})
 }
 
 // A recollection gathers what records say of calls.
 type recollection struct {
+	replay
 	since time.Time
 	noted Note
 
-	chain  chain
-	log    string
 	fault  *Fault
 	forged bool
-	event  string // of the newest record
 	torn   int64
 	first  uint64 // of the last file
-	calls  map[string]*Call
-	open   openCalls
+	called map[string]*Call
 	words  map[string]string // names that many calls have, once each
 }
 
@@ -146,7 +110,7 @@ type recollection struct {
 func (r *recollection) read(file string, last bool) error {
 	r.first = 0
 	at := int64(0)
-	for line, err := range Lines(file) {
+	for line, err := range linesOf(file) {
 		if err != nil {
 			return err
 		}
@@ -175,15 +139,10 @@ func (r *recollection) holed(line Line) bool {
 // changed must go on too, and says so.
 func (r *recollection) take(line Line) {
 	before := r.chain.head
-	h, fault := r.chain.add(line)
+	h, fault := r.add(line)
 	if fault != nil {
-		if r.fault == nil {
-			r.fault = fault
-		}
-		r.chain = chain{head: before.next(line.Text), begun: true, last: line}
-		if h.seq > before.Seq {
-			r.chain.head.Seq = h.seq
-		}
+		r.fault = cmp.Or(r.fault, fault)
+		r.chain.goOn(before, line, h)
 	}
 	if r.first == 0 {
 		r.first = r.chain.head.Seq
@@ -198,26 +157,26 @@ func (r *recollection) take(line Line) {
 
 // note takes what a record says of a call.
 func (r *recollection) note(h header, text []byte) {
-	r.event = string(h.event)
-	r.open.note(h.event, h.call)
 	switch string(h.event) {
 	case "dropped", "security", "late_answer", "foreign_answer", "proposal_diff":
+		r.move(h, details{})
 		return // somebody else's frame may be what they name
 	}
-	if c := r.calls[string(h.call)]; c != nil && c.Env != "" && c.move(h) {
+	if c := r.called[string(h.call)]; c != nil && c.Env != "" && c.move(h) {
+		r.move(h, details{})
 		return // there is nothing to learn
 	}
 	d, err := readDetails(text)
+	r.move(h, d)
 	if err != nil {
 		return
 	}
 	for _, word := range []*string{&d.From, &d.Method, &d.Tool, &d.Via} {
 		*word = r.once(*word)
 	}
-	r.open.last = max(r.open.last, d.Last)
+	r.calls.carry(d)
 	r.log = cmp.Or(d.Log, r.log)
 	for _, call := range d.Open {
-		r.open.started[string(call)] = struct{}{}
 		r.call(string(call), h).Started = true
 	}
 	key := string(h.call)
@@ -238,10 +197,10 @@ func (r *recollection) once(word string) string {
 }
 
 func (r *recollection) call(key string, h header) *Call {
-	c := r.calls[key]
+	c := r.called[key]
 	if c == nil {
-		c = &Call{At: h.time()}
-		r.calls[key] = c
+		c = &Call{At: h.at}
+		r.called[key] = c
 	}
 	return c
 }
@@ -259,7 +218,7 @@ func (c *Call) learn(h header, d details) {
 func (c *Call) move(h header) bool {
 	switch string(h.event) {
 	case "start":
-		c.Started, c.At = true, h.time()
+		c.Started, c.At = true, h.at
 	case "end":
 		c.Ended = true
 	case "rejected", "withdrawn":
@@ -274,10 +233,11 @@ func (r *recollection) found() Found {
 	if s := r.chain.suspect; s != nil && r.fault == nil {
 		r.fault = s
 	}
-	f := Found{Head: r.chain.head, log: r.log, Torn: r.torn, Fault: r.fault, LastCall: r.open.last,
-		forged: r.forged, closed: r.event == "" || r.event == "closed", first: r.first, calls: r.open}
+	maps.DeleteFunc(r.calls.come, func(_ string, came progress) bool { return came != running }) // leave to start has ended with who had it
+	f := Found{Head: r.chain.head, log: r.log, Torn: r.torn, Fault: r.fault, LastCall: r.calls.last,
+		forged: r.forged, closed: r.closed, first: r.first, calls: r.calls}
 	var ended []Call
-	for _, c := range r.calls {
+	for _, c := range r.called {
 		switch {
 		case !c.Ended:
 			f.Calls = append(f.Calls, *c)
@@ -330,74 +290,4 @@ func newestOfEach(ended []Call, most map[bool]bound) (kept []Call) {
 	}
 	slices.Reverse(kept)
 	return kept
-}
-
-// openCalls are the calls that have started and not ended.
-type openCalls struct {
-	started map[string]struct{}
-	allowed map[string]struct{} // those that may start and have not, as their line is not in the same batch
-	last    uint64              // the highest number a call had
-}
-
-func newOpenCalls() openCalls {
-	return openCalls{started: map[string]struct{}{}, allowed: map[string]struct{}{}}
-}
-
-// take notes a batch. Most calls are allowed and start in one, which costs nothing
-// here.
-func (c *openCalls) take(recs [][]byte) {
-	for i, rec := range recs {
-		event, call, _ := subjectOf(rec)
-		if string(event) == "decided" && !(i+1 < len(recs) && starts(recs[i+1], call)) {
-			c.decide(rec, call)
-		} else {
-			c.note(event, call)
-		}
-	}
-}
-
-func starts(rec, call []byte) bool {
-	event, of, _ := subjectOf(rec)
-	return string(event) == "start" && bytes.Equal(of, call)
-}
-
-func (c *openCalls) decide(rec, call []byte) {
-	c.note([]byte("decided"), call)
-	switch {
-	case call == nil:
-	case verdictOf(rec) == `"allow"`:
-		c.allowed[string(call)] = struct{}{}
-	default:
-		delete(c.allowed, string(call))
-	}
-}
-
-func (c *openCalls) note(event, call []byte) {
-	if call == nil {
-		return
-	}
-	if call[0] != '"' { // only logs of our own tests, and old ones, have numbers
-		if n, err := strconv.ParseUint(string(call), 10, 64); err == nil {
-			c.last = max(c.last, n)
-		}
-	}
-	switch string(event) {
-	case "start":
-		c.started[string(call)] = struct{}{}
-		delete(c.allowed, string(call))
-	case "end":
-		delete(c.started, string(call))
-	case "rejected", "withdrawn":
-		delete(c.allowed, string(call))
-	}
-}
-
-// inOrder are the raw tokens; shorter ones first, so that numbers are sorted.
-func inOrder(calls map[string]struct{}) []string {
-	all := make([]string, 0, len(calls))
-	for call := range calls {
-		all = append(all, call)
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	return all
 }
