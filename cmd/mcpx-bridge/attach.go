@@ -25,7 +25,9 @@ ENDPOINT is where it reads and writes MCP, one message per line:
   fd:IN,OUT        two descriptors that we were started with, by their numbers
   -                our own stdin and stdout; what we have to say goes to stderr
 
-From there on everything is as with run: the rules, the questions, the record.
+From there on everything is as with run: the rules, the questions, the record.`,
+		Annotations: map[string]string{further: `
+
 But the server is not ours to start or stop. When a socket or pipe closes, we go
 back to it, sooner at first and every 30 seconds later on, and calls are refused
 until it is there; a descriptor that closes is the end, with exit code 3, and so
@@ -34,7 +36,7 @@ end with ours (a pipe that others hold open) keeps what it began.
 
 A server over stdio serves one client. If it was initialised by somebody else,
 it may serve us too; if it refuses, or answers questions that are not ours, we
-leave it alone. Give every client a server of its own, as socat does with fork.`,
+leave it alone. Give every client a server of its own, as socat does with fork.`},
 		Example: `  socat UNIX-LISTEN:notes.sock,fork EXEC:notes-server &
   mcpx-bridge attach --allow 'list_*' unix:notes.sock
 

@@ -57,7 +57,7 @@ func (s starters) checkServe(p *program) error {
 // notCarried are flags that an entry says in another way: the server stands
 // behind --, its variables in the entry's own list, where other programs do not
 // see them.
-var notCarried = []string{"help", "stdio", "server", "env"}
+var notCarried = []string{"help", "help-all", "stdio", "server", "env"}
 
 // forTheEdit are flags for the edit itself.
 var forTheEdit = []string{"scope", "dry-run", "force", "json", "log-level", "log-format"}

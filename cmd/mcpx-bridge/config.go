@@ -27,7 +27,7 @@ func (p *program) settle(cmd *cobra.Command) error {
 		switch {
 		case f.Changed:
 			p.given = append(p.given, f)
-		case f.Name != "help":
+		case !isHelp(f):
 			open[f.Name] = f
 		}
 	})

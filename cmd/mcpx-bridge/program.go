@@ -53,9 +53,10 @@ The others there see its tools; what they may call, you decide. Without
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.prepare(cmd) },
 	}
 	p.s.commonFlags(root.PersistentFlags())
+	all := helpFlags(root.PersistentFlags())
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help(cmd))) }) // run knows if it fails
-	root.CompletionOptions.DisableDefaultCmd = true                                           // we have our own
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help(cmd, *all))) }) // run knows if it fails
+	root.CompletionOptions.DisableDefaultCmd = true                                                 // we have our own
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		p.runCommand(),

@@ -36,23 +36,24 @@ func (p *program) runCommand() *cobra.Command {
 		Short: "Start an MCP server and join a topic on its behalf",
 		Long: `Start an MCP server and join a topic on its behalf.
 
-The server is any program that speaks MCP over stdin and stdout. It is started
-as it stands behind --, without a shell, and stopped with everything it started
-when this command ends. Should it end first it is started again; when it ends for
-the sixth time within five minutes, up for less than a minute each time, this
-command gives up, with exit code 3. The others in the topic find its tools under
-our id, which is taken from the command unless --id names another.
+The server is any program that speaks MCP over stdin and stdout. The others in
+the topic find its tools under our id.
 
 Every call waits until you agree to it, here at the terminal or with mcpx-bridge
-approve, or somebody does whom --approver names. What --allow names runs unasked,
-what --deny names is refused, whatever the rest says; in a pattern * stands for
-any run of characters. --policy FILE says with rules which calls run, which are
-refused, and who is asked about the others; mcpx-bridge policy init drafts one.
-What was decided, and what ran, is kept in the audit log; without a record
-nothing runs.
+approve, or somebody does whom --approver names. What --allow names runs
+unasked, what --deny names is refused; in a pattern * stands for any run of
+characters. --policy FILE says it all with rules; mcpx-bridge policy init drafts
+one. What was decided, and what ran, is kept in the audit log.`,
+		Annotations: map[string]string{further: `
 
-With default: deny in the policy, --allow is a closed list: nothing else runs,
-and nobody is asked.
+The server is started as it stands behind --, without a shell, and stopped with
+everything it started when this command ends. Should it end first it is started
+again; when it ends for the sixth time within five minutes, up for less than a
+minute each time, this command gives up, with exit code 3. Our id is taken from
+the command unless --id names another.
+
+A deny beats an allow. With default: deny in the policy, --allow is a closed list:
+nothing else runs, and nobody is asked. Without a record nothing runs.
 
 Without --gateway it joins this machine's own gateway, and hosts that itself
 when no other mcpx-bridge does. When the one that hosts it ends, another takes
@@ -65,21 +66,20 @@ seconds; a second one does not.
 With --stdio an MCP client on this machine (Claude Desktop, an editor) has the
 server as its own: put this command in front of the server's in the client's
 settings. The two talk as if nothing stood between, and the topic has the server
-too, under your rules, from the moment the client has greeted it. What the client
-itself asks for no rule sees. Events and log go to stderr; no trouble with the topic
+too, under your rules, from the moment the client has greeted it. No rule sees what
+the client itself asks for. Events and log go to stderr; no trouble with the topic
 reaches the client. The server ends with the client, and we with the server and
 its exit code.
 
 With --gate-host the client's own tool calls come under your rules too, as those
 of a caller with the id "host". Where "host" is among those who decide, as with
 --approver host, the client puts the question before its person, if it can; the
-others are asked as always. All else passes as before.`,
-		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
-  mcpx-bridge run --allow '*' --deny 'delete_*' --id notes -- uvx mcp-server-notes
-  mcpx-bridge run --allow 'list_*' --approver alice --within 10m -- uvx mcp-server-notes
-  mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp
-  mcpx-bridge run --gateway wss://gateway.example --topic team --token-file ~/.mcpx-token --server "python server.py"
-  mcpx-bridge run --stdio --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
+others are asked as always. All else passes as before.`},
+		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y \
+      @modelcontextprotocol/server-filesystem /tmp
+  mcpx-bridge run --allow '*' --deny 'delete_*' -- uvx mcp-server-notes
+  mcpx-bridge run --approver alice --within 10m -- uvx mcp-server-notes
+  mcpx-bridge run --stdio --policy policy.yaml -- uvx mcp-server-notes`,
 		Args: arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runServer(cmd.Context(), args) },
 	}

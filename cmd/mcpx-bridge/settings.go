@@ -217,7 +217,7 @@ func flagEnv(name string) string {
 func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
 	known := map[string]*pflag.Flag{}
 	note := func(f *pflag.Flag) {
-		if f.Name != "help" {
+		if !isHelp(f) {
 			known[f.Name] = f
 		}
 	}
