@@ -76,9 +76,13 @@ func grantedStage(t *testing.T, restarted bool) *stage {
 		t.Fatal(g)
 	}
 	if restarted {
-		kept, unbound, err := approval.ReadGrants("grants", []byte(approval.RulesHead+g[0].Rule()))
-		if err != nil || unbound != nil {
-			t.Fatal(unbound, err)
+		text, err := approval.WriteGrants(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := approval.ReadGrants("grants", text)
+		if err != nil {
+			t.Fatal(err)
 		}
 		s = askingStageWith(t, d, Config{Policy: rules(t, remembers), Desk: approval.Options{Grants: kept}})
 	}

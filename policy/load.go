@@ -34,9 +34,8 @@ func (e *LoadError) Error() string {
 // Load reads a policy file, YAML or JSON. It refuses everything that it does
 // not know or that could be read in two ways: the error is a *LoadError. The
 // name is for errors only.
-func Load(name string, data []byte) (*Policy, error) { return new(loader).load(name, data) }
-
-func (l *loader) load(name string, data []byte) (*Policy, error) {
+func Load(name string, data []byte) (*Policy, error) {
+	l := new(loader)
 	root, refused := parse(data)
 	var p *Policy
 	if refused == nil {
@@ -64,9 +63,6 @@ type loader struct {
 	terms    map[string]*Terms // asks resolved
 	open     []string          // asks on the way, to see circles
 	taken    taken             // by rules
-
-	grants  bool // whether rules may tell of a yes
-	granted []Granted
 }
 
 func (l *loader) wrong(at item, suggestion, format string, a ...any) {

@@ -37,6 +37,7 @@ func TestLoadRefuses(t *testing.T) {
 		// Keys.
 		{"default: deny\nrulez: []", `x.yaml:2:1: a policy has no key "rulez" (did you mean rules?)`},
 		{"Default: deny", `x.yaml:1:1: a policy has no key "Default" (did you mean default?)`},
+		{"default: deny\nrules: [{deny: ['*'], granted: {}}]", `x.yaml:2:23: a rule has no key "granted"`},
 		{"default: deny\non_timeout: allow", `x.yaml:2:1: a policy has no key "on_timeout" (known are approvers, asks`},
 		{"default: deny\ndefault: allow", `x.yaml:2:1: the key "default" stands twice in one mapping`},
 		{`{"default": "deny", "def\u0061ult": "allow"}`, `x.yaml:1:21: the key "default" stands twice`},

@@ -28,12 +28,6 @@ func (l *loader) rule(at item) {
 	known["limit"] = func(v item) { r.limit = l.limit(v) }
 	known["say"] = func(v item) { r.say = l.say(v) }
 	known["except"] = func(v item) { r.except = l.excepts(v) }
-	if told := at.member("granted"); told.line > 0 && !l.grants {
-		l.wrong(told, "leave it out: a rule of a policy holds whoever agreed, and however the tool is defined", "granted stands only in the bridge's own files of grants")
-		return
-	} else if l.grants {
-		known["granted"] = func(item) {} // see grant
-	}
 	if !l.fields(at, "a rule", known) {
 		return
 	}
@@ -50,9 +44,6 @@ func (l *loader) rule(at item) {
 	r.said = l.saying(at)
 	l.name(at, r)
 	l.p.rules = append(l.p.rules, r)
-	if l.grants {
-		l.grant(at, r.name)
-	}
 }
 
 // fitting refuses what would have no effect in this rule.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -195,4 +197,30 @@ func (t *tree) refuse(it item, message, suggestion string) {
 	if t.refused == nil {
 		t.refused = &LoadError{Line: it.line, Column: it.column, Message: message, Suggestion: suggestion}
 	}
+}
+
+// member is the value of a key, an item without a line if there is none.
+func (at item) member(key string) item {
+	if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == key }); i >= 0 {
+		return at.values[i]
+	}
+	return item{}
+}
+
+// spelling is an item without its place: two that say the same in the same words
+// have the same.
+func (at item) spelling() string {
+	var b strings.Builder
+	b.WriteByte("slm-"[at.form])
+	if at.form == scalar {
+		b.WriteString(strconv.Quote(at.text) + strconv.FormatBool(at.plain))
+	}
+	for i, v := range at.values {
+		if at.form == mapping {
+			b.WriteString(at.keys[i].spelling())
+		}
+		b.WriteString(v.spelling())
+	}
+	b.WriteByte('.')
+	return b.String()
 }

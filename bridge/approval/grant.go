@@ -99,8 +99,8 @@ func inWords(t time.Duration) string {
 }
 
 // grantFor makes the grant that those who agreed want made, nil if any of them
-// wants none. What was edited is agreed to once. What no readable rule can say
-// is remembered for the session only.
+// wants none. What was edited is agreed to once. What no file of grants can say, or nobody
+// could look over there, is remembered for the session only.
 func (d *Desk) grantFor(p *pending) *Grant {
 	keep := "always"
 	for _, s := range p.seats {
@@ -125,7 +125,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	if len(q.Beside) > 0 {
 		g.Beside = Canonical(q.Beside)
 	}
-	if keep == "always" && !g.writable() {
+	if keep == "always" && !g.lasts() {
 		g.Keep = "session"
 	}
 	g.Until = d.now.Add(d.o.Session)
@@ -191,7 +191,7 @@ func (g *Grant) ofThisServer(q *Question) bool {
 func (d *Desk) noteUnused(p *pending) {
 	if g := p.unused; g != nil {
 		d.do(Noted{ID: p.id, Event: "grant_unused", Reason: p.unusedWhy, Digest: p.digest,
-			Said: fmt.Sprintf("%s: agreed by %s on %s", g.RuleName(), names(g.By), g.Made.UTC().Format(time.DateOnly))})
+			Said: fmt.Sprintf("granted-%s: agreed by %s on %s", g.ID, names(g.By), g.Made.UTC().Format(time.DateOnly))})
 	}
 }
 

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"bytes"
 	"testing"
 	"time"
 )
@@ -179,12 +180,12 @@ func TestGrantsOfAnEarlierRun(t *testing.T) {
 	first.open(rememberable("alice"))
 	first.says("alice", keeps("always"))
 	made := first.wantEnd(Allowed, "").Made
-	kept, _, err := ReadGrants("grants", []byte(RulesHead+made.Rule()))
+	kept, err := ReadGrants("grants", fileOf(t, *made))
 	if err != nil || len(kept) != 1 {
 		t.Fatal(kept, err)
 	}
 	s := newStage(t, Options{Grants: kept})
-	if got := s.d.Grants(s.now); len(got) != 1 || got[0].Rule() != made.Rule() {
+	if got := s.d.Grants(s.now); len(got) != 1 || !bytes.Equal(fileOf(t, got...), fileOf(t, *made)) {
 		t.Fatalf("%+v", got)
 	}
 	s.open(rememberable("alice"))
@@ -247,7 +248,7 @@ func TestAYesHoldsWhereItWasGiven(t *testing.T) {
 				if made.Unverified && made.Keep != "session" {
 					t.Error("what anybody may have asked for is to last")
 				} else if made.Keep == "always" {
-					kept, _, err := ReadGrants("grants", []byte(RulesHead+made.Rule()))
+					kept, err := ReadGrants("grants", fileOf(t, *made))
 					if err != nil || len(kept) != 1 || !holds(kept[0], &way[0]) || holds(kept[0], &way[1]) {
 						t.Errorf("%s: %+v, %v", place, kept, err)
 					}

@@ -86,7 +86,7 @@ func (c *checker) remember(cl *claim, r bridge.Record) {
 	}
 	if len(g.by) > 0 {
 		c.grants = append(c.grants, g)
-		g.keep = "session" // what no rule can say is kept no longer
+		g.keep = "session" // what the file cannot say is kept no longer
 		c.grants = append(c.grants, g)
 	}
 }
@@ -95,7 +95,7 @@ func (c *checker) revoked(id string) {
 	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
 }
 
-// lasting are the grants that may outlast the bridge: those that a rule can say,
+// lasting are the grants that may outlast the bridge: those that the file can say,
 // from where it is certain who asks.
 func (c *checker) lasting() []grant {
 	if !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4" {

@@ -79,9 +79,9 @@ func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, 
 		return nil, err
 	}
 	for _, k := range books {
-		kept, _, revoked, err := k.look()
+		kept, revoked, err := k.look()
 		if err != nil {
-			return nil, policyError(err)
+			return nil, k.unreadable(err)
 		}
 		for _, g := range kept {
 			if g.Until.After(time.Now()) && !revokedIn(revoked, g.ID) {

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // What of the yeses of a run is to outlast it.
 
-// grantsFile is where yeses that are to last are kept, as rules that anybody
-// can read (DESIGN 7).
+// grantsFile is where yeses that are to last are kept, as a list that people can read
+// (DESIGN 7).
 func (b *bridging) grantsFile() (string, error) {
 	k, err := b.grantBook()
 	return k.path, err
@@ -30,7 +29,7 @@ func (b *bridging) grantBook() (grantBook, error) {
 	if err != nil {
 		return grantBook{}, err
 	}
-	return grantBook{path: filepath.Join(home.File("grants"), b.id+".yaml")}, nil
+	return grantBook{path: filepath.Join(home.File("grants"), b.id+".json")}, nil
 }
 
 // takeGrants gives the Engine what an earlier run was told to keep, and what such a yes
@@ -47,14 +46,11 @@ func (b *bridging) takeGrants() (err error) {
 	if b.holding, err = k.hold(false); err != nil {
 		return fail(exitFailed, k.holdHint(err), "what is remembered cannot be read: %w", err)
 	}
-	kept, unbound, revoked, err := k.current()
-	if len(problemsOf(err)) > 0 {
-		return policyError(err)
-	}
+	kept, revoked, err := k.current()
 	if err != nil {
-		return misused("without "+k.path+" and "+k.beside(".revoked")+" nothing is remembered, and everything is asked again", "what is remembered cannot be read: %w", err)
+		return k.unreadable(err)
 	}
-	b.tellUnbound(k, unbound)
+	b.p.tellEarlier(k)
 	c.Desk.Grants, b.unrecorded = kept, revoked
 	return nil
 }
@@ -114,16 +110,7 @@ func (b *bridging) readGrants() ([]approval.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, unbound, err := k.read()
-	b.tellUnbound(k, unbound)
-	return kept, err
-}
-
-func (b *bridging) tellUnbound(k grantBook, unbound []policy.Granted) {
-	for _, g := range unbound {
-		b.p.log.Warn(fmt.Sprintf("%s:%d: %s does not count any more: it does not say all that such a yes is bound to", k.path, g.Line, g.Rule))
-		b.p.log.Warn("hint: the call is asked about again, and whoever agrees may have that remembered")
-	}
+	return k.read()
 }
 
 // keepGrants writes down the yeses that are to last, those too that came just
@@ -192,7 +179,7 @@ func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) 
 	return k.write(change(kept))
 }
 
-// dropGrant takes one rule out of the file.
+// dropGrant takes one out of the file.
 func (b *bridging) dropGrant(id string) (found bool, err error) {
 	err = b.changeGrants(func(kept []approval.Grant) []approval.Grant {
 		rest := slices.DeleteFunc(slices.Clone(kept), func(g approval.Grant) bool { return g.ID == id })

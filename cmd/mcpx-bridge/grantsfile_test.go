@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -21,6 +22,16 @@ func keeping(t *testing.T) (*attendance, approval.Grant) {
 	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Dir: "/srv", Command: "c1", Fingerprint: "f1",
 		Args: []byte(`{"path":"/a"}`), By: []approval.Who{{Door: approval.Local}}, Made: now, Until: now.Add(time.Hour)}
 	return b.attendance, g
+}
+
+// fileOf is the file of some grants.
+func fileOf(t *testing.T, all ...approval.Grant) []byte {
+	t.Helper()
+	text, err := approval.WriteGrants(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func TestAYesTakenBackBeforeItWasWrittenDownIsNotWritten(t *testing.T) {
@@ -49,11 +60,11 @@ func TestAYesThatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.Replace(string(text), `is: "/a"`, `under: "/a"`, 1) // by hand
+	own := strings.Replace(string(text), `"path": "/a"`, `"*": "/a"`, 1) // by hand
 	if err := os.WriteFile(file, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := l.Revoke(t.Context(), g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.yaml:4:5") {
+	if ok, err := l.Revoke(t.Context(), g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.json:4:5") {
 		t.Errorf("it is said to be gone (%v, %v), and is still in the file", ok, err)
 	}
 	if now, err := os.ReadFile(file); string(now) != own {
@@ -75,7 +86,7 @@ func TestAYesTakenOutOfTheFileByHandStaysOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(approval.RulesHead+other.Rule()), 0o600); err != nil {
+	if err := os.WriteFile(file, fileOf(t, other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	third := g
@@ -83,7 +94,7 @@ func TestAYesTakenOutOfTheFileByHandStaysOut(t *testing.T) {
 	if err := l.b.addGrant(third); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(file); string(text) != approval.RulesHead+other.Rule()+third.Rule() {
+	if text, err := os.ReadFile(file); !bytes.Equal(text, fileOf(t, other, third)) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -102,7 +113,7 @@ func TestAYesThatHasEndedLeavesTheFileWithTheNextOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(file); string(text) != approval.RulesHead+g.Rule() {
+	if text, err := os.ReadFile(file); !bytes.Equal(text, fileOf(t, g)) {
 		t.Errorf("%s, %v", text, err)
 	}
 }

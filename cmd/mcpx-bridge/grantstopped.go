@@ -15,24 +15,23 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // What is remembered while its bridge is stopped (FINDINGS C2).
 
 // A grantBook is the file of yeses that are to last, and what belongs to it: beside
-// ID.yaml there are ID.lock, which a bridge holds with others of its id as long as it
+// ID.json there are ID.lock, which a bridge holds with others of its id as long as it
 // lives, and who changes the file while there is none holds alone; and ID.revoked, what
 // was taken back meanwhile and the record does not say yet.
 type grantBook struct {
-	path string       // of ID.yaml
+	path string       // of ID.json
 	disk private.Disk // nil: the operating system's
 }
 
-func (k grantBook) beside(ext string) string { return strings.TrimSuffix(k.path, ".yaml") + ext }
+func (k grantBook) beside(ext string) string { return strings.TrimSuffix(k.path, ".json") + ext }
 
 // id is the bridge that it belongs to.
-func (k grantBook) id() string { return strings.TrimSuffix(filepath.Base(k.path), ".yaml") }
+func (k grantBook) id() string { return strings.TrimSuffix(filepath.Base(k.path), ".json") }
 
 // errHeld says that somebody has the file who does not share it.
 var errHeld = errors.New("it is being changed by another process")
@@ -72,16 +71,39 @@ func (k grantBook) holdHint(err error) string {
 	return "it takes a directory that is yours alone at " + filepath.Dir(k.path) + ": move away what is there instead"
 }
 
-// read is what the file says; unbound are those that do not count any more.
-func (k grantBook) read() (kept []approval.Grant, unbound []policy.Granted, err error) {
-	text, err := readPolicy(k.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
+// maxGrantsFile is how long the file may be.
+const maxGrantsFile = 16 << 20
+
+// read is what the file says. It is not read where others could have written it.
+func (k grantBook) read() ([]approval.Grant, error) {
+	text, err := private.Read(k.path, maxGrantsFile+1, private.Care{Check: private.Closed})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(text) > maxGrantsFile:
+		return nil, fmt.Errorf("%s has over %d bytes", k.path, maxGrantsFile)
 	}
 	return approval.ReadGrants(k.path, text)
+}
+
+// unreadable is how a command ends that found what it cannot read.
+func (k grantBook) unreadable(err error) error {
+	hint := "without " + k.path + " and " + k.beside(".revoked") + " nothing is remembered, and everything is asked again"
+	if errors.Is(err, private.ErrOpen) {
+		hint = "who can change it decides what runs unasked: chmod 600 it if it says what you agreed to, else delete it"
+	}
+	return misused(hint, "what is remembered cannot be read: %w", err)
+}
+
+// tellEarlier says that the file of an earlier version, which kept rules, counts for nothing.
+func (p *program) tellEarlier(k grantBook) {
+	file := k.beside(".yaml")
+	if _, err := os.Lstat(file); err == nil {
+		p.log.Warn(file + " does not count any more: an earlier version wrote it, and what it remembers is asked about again")
+		p.log.Warn("hint: whoever agrees may have that remembered anew, in " + k.path + "; delete the old file")
+	}
 }
 
 // write makes the file say what is kept, whole, or takes it away.
@@ -89,12 +111,15 @@ func (k grantBook) write(kept []approval.Grant) error {
 	if len(kept) == 0 {
 		return private.Delete(k.disk, k.path)
 	}
-	text := []byte(approval.RulesHead)
-	for i := range kept {
-		text = append(text, kept[i].Rule()...)
+	text, err := approval.WriteGrants(kept)
+	if err == nil {
+		_, err = approval.ReadGrants(k.path, text)
 	}
-	if _, _, err := approval.ReadGrants(k.path, text); err != nil {
+	if err != nil {
 		return fmt.Errorf("what was to be written cannot be read: %w", err)
+	}
+	if len(text) > maxGrantsFile {
+		return fmt.Errorf("%s would have over %d bytes", k.path, maxGrantsFile)
 	}
 	if err := private.MakeDir(k.disk, filepath.Dir(k.path)); err != nil {
 		return err
@@ -143,7 +168,7 @@ func (k grantBook) pending() (all []revocation, err error) {
 // before they are out of the file: whichever of the two a start finds, they count no
 // more. The caller holds the lock alone.
 func (k grantBook) revoke(ids []string, now time.Time) error {
-	kept, _, err := k.read()
+	kept, err := k.read()
 	if err != nil {
 		return err
 	}
@@ -171,26 +196,26 @@ func without(kept []approval.Grant, ids []string) []approval.Grant {
 }
 
 // look is what the file says, and what was taken back; nothing is changed.
-func (k grantBook) look() (kept []approval.Grant, unbound []policy.Granted, revoked []revocation, err error) {
+func (k grantBook) look() (kept []approval.Grant, revoked []revocation, err error) {
 	if revoked, err = k.pending(); err == nil {
-		kept, unbound, err = k.read()
+		kept, err = k.read()
 	}
-	return kept, unbound, revoked, err
+	return kept, revoked, err
 }
 
 // current is what counts at a start: what the file says, less what was taken back.
-func (k grantBook) current() (kept []approval.Grant, unbound []policy.Granted, revoked []revocation, err error) {
-	if kept, unbound, revoked, err = k.look(); err != nil || len(revoked) == 0 {
-		return kept, unbound, revoked, err
+func (k grantBook) current() (kept []approval.Grant, revoked []revocation, err error) {
+	if kept, revoked, err = k.look(); err != nil || len(revoked) == 0 {
+		return kept, revoked, err
 	}
 	var ids []string
 	for _, r := range revoked {
 		ids = append(ids, r.Grant)
 	}
 	if rest := without(kept, ids); len(rest) < len(kept) {
-		return rest, unbound, revoked, k.write(rest)
+		return rest, revoked, k.write(rest)
 	}
-	return kept, unbound, revoked, nil
+	return kept, revoked, nil
 }
 
 // recordRevoked puts into the record what was taken back while the bridge was stopped,
@@ -227,9 +252,14 @@ func (p *program) grantBooks(but []string) (all []grantBook, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		k := grantBook{path: filepath.Join(home.File("grants"), e.Name())}
-		if strings.HasSuffix(e.Name(), ".yaml") && e.Type().IsRegular() && !slices.Contains(but, k.id()) {
+		ext := filepath.Ext(e.Name())
+		k := grantBook{path: filepath.Join(home.File("grants"), strings.TrimSuffix(e.Name(), ext)+".json")}
+		switch {
+		case !e.Type().IsRegular() || slices.Contains(but, k.id()):
+		case ext == ".json":
 			all = append(all, k)
+		case ext == ".yaml":
+			p.tellEarlier(k)
 		}
 	}
 	return all, nil

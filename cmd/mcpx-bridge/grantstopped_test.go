@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -32,7 +33,7 @@ func TestARevokedYesStaysRevokedOverAPowerCut(t *testing.T) {
 	other.ID, other.Caller = "ffffffff", "carol"
 	root := t.TempDir()
 	d := powercut.On(root)
-	k := grantBook{filepath.Join(root, "grants", "fs.yaml"), d}
+	k := grantBook{filepath.Join(root, "grants", "fs.json"), d}
 	if err := k.write([]approval.Grant{g, other}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestARevokedYesStaysRevokedOverAPowerCut(t *testing.T) {
 			if err := d.At(step, dice.IntN, dir); err != nil {
 				t.Fatal(err)
 			}
-			kept, _, _, err := grantBook{path: filepath.Join(dir, "grants", "fs.yaml")}.current()
+			kept, _, err := grantBook{path: filepath.Join(dir, "grants", "fs.json")}.current()
 			if err != nil {
 				t.Fatalf("after step %d: %v", step, err)
 			}
@@ -65,7 +66,7 @@ func TestARevokedYesStaysRevokedOverAPowerCut(t *testing.T) {
 // A bridge that lives holds the file with others of its id; who changes it from outside
 // needs it alone.
 func TestTheFileOfALivingBridgeIsNotChangedFromOutside(t *testing.T) {
-	k := grantBook{path: filepath.Join(t.TempDir(), "grants", "fs.yaml")}
+	k := grantBook{path: filepath.Join(t.TempDir(), "grants", "fs.json")}
 	one, err := k.hold(false)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func TestTheFileOfALivingBridgeIsNotChangedFromOutside(t *testing.T) {
 func TestARevocationIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 	_, g := keeping(t)
 	dir := t.TempDir()
-	k := grantBook{path: filepath.Join(dir, "grants", "fs.yaml")}
+	k := grantBook{path: filepath.Join(dir, "grants", "fs.json")}
 	if err := k.write([]approval.Grant{g}); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestARevocationIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, _, revoked, err := k.current()
+	_, revoked, err := k.current()
 	if err != nil || len(revoked) != 1 || revoked[0].Grant != g.ID || revoked[0].From != "bob" {
 		t.Fatalf("%v %v", revoked, err)
 	}
@@ -118,7 +119,7 @@ func TestARevocationIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 	if err := os.WriteFile(k.beside(".revoked"), []byte("{half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := k.current(); err == nil {
+	if _, _, err := k.current(); err == nil {
 		t.Error("what was taken back cannot be read, and nobody says so")
 	}
 }
@@ -140,7 +141,7 @@ func (f unsynced) Sync() error {
 func TestARevocationWhoseRecordIsNotOnTheDiskIsNotForgotten(t *testing.T) {
 	_, g := keeping(t)
 	dir := t.TempDir()
-	k := grantBook{path: filepath.Join(dir, "grants", "fs.yaml")}
+	k := grantBook{path: filepath.Join(dir, "grants", "fs.json")}
 	if err := k.write([]approval.Grant{g}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestARevocationWhoseRecordIsNotOnTheDiskIsNotForgotten(t *testing.T) {
 	}
 	broken.Store(true)
 	defer log.Close()
-	_, _, revoked, err := k.current()
+	_, revoked, err := k.current()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestAYesThatWasTakenBackAndIsStillInTheFileDoesNotCount(t *testing.T) {
 	other.ID, other.Caller = "ffffffff", "carol"
 	ended.ID, ended.Caller, ended.Made, ended.Until = "eeeeeeee", "dave", g.Made.Add(-2*time.Hour), g.Made.Add(-time.Hour)
 	state := t.TempDir()
-	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.yaml")}
+	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.json")}
 	all := []approval.Grant{g, other, ended}
 	if err := k.write(all); err != nil {
 		t.Fatal(err)
@@ -193,11 +194,11 @@ func TestAYesThatWasTakenBackAndIsStillInTheFileDoesNotCount(t *testing.T) {
 			t.Errorf("revoked, %d: %s", code, errs)
 		}
 	}
-	kept, _, revoked, err := k.current()
+	kept, revoked, err := k.current()
 	if err != nil || len(revoked) != 1 || slices.Contains(idsOf(kept), g.ID) || !slices.Contains(idsOf(kept), other.ID) {
 		t.Errorf("%v count, %v", idsOf(kept), err)
 	}
-	if kept, _, err := k.read(); err != nil || slices.Contains(idsOf(kept), g.ID) {
+	if kept, err := k.read(); err != nil || slices.Contains(idsOf(kept), g.ID) {
 		t.Errorf("the file still has %v, %v", idsOf(kept), err)
 	}
 }
@@ -206,7 +207,7 @@ func TestAYesThatWasTakenBackAndIsStillInTheFileDoesNotCount(t *testing.T) {
 func TestTheGrantsOfABridgeThatIsNotReachedAreNotRevoked(t *testing.T) {
 	_, g := keeping(t)
 	state := t.TempDir()
-	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.yaml")}
+	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.json")}
 	if err := k.write([]approval.Grant{g}); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,63 @@ func TestTheGrantsOfABridgeThatIsNotReachedAreNotRevoked(t *testing.T) {
 	if code, _, errs := typed(t, state, "grants", "revoke", g.ID); code != exitFailed || !strings.Contains(errs, "the bridge fs is not reached") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
-	if kept, _, err := k.read(); err != nil || len(kept) != 1 {
+	if kept, err := k.read(); err != nil || len(kept) != 1 {
 		t.Errorf("the file has %v, %v", idsOf(kept), err)
+	}
+}
+
+// A file that somebody else may have written says what runs unasked, so it counts for nothing,
+// and neither does one that is none or has no end.
+func TestAFileOfGrantsThatOthersCouldHaveWritten(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("mode bits say nothing there")
+	}
+	_, g := keeping(t)
+	state := t.TempDir()
+	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.json")}
+	if err := k.write([]approval.Grant{g}); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []os.FileMode{0o602, 0o620, 0o666} {
+		if err := os.Chmod(k.path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if kept, _, err := k.current(); err == nil || kept != nil {
+			t.Errorf("%04o: %v, %v", mode, kept, err)
+		}
+		if code, out, errs := typed(t, state, "grants", "list"); code != exitMisused || out != "" || !strings.Contains(errs, "fs.json") || !strings.Contains(errs, "hint: who can change it decides what runs unasked") {
+			t.Errorf("%04o: exit code %d, %s%s", mode, code, out, errs)
+		}
+	}
+	if err := os.Chmod(k.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if kept, _, err := k.current(); err != nil || len(kept) != 1 {
+		t.Errorf("ours alone: %v, %v", kept, err)
+	}
+	if err := os.Truncate(k.path, maxGrantsFile+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := k.current(); err == nil || !strings.Contains(err.Error(), "bytes") {
+		t.Errorf("without an end: %v", err)
+	}
+}
+
+// What an earlier version kept as rules is not listed, and the command says so, and why.
+func TestGrantsListSaysThatAnEarlierFileDoesNotCount(t *testing.T) {
+	state := t.TempDir()
+	k := grantBook{path: filepath.Join(state, "mcpx-bridge", "grants", "fs.json")}
+	if err := k.write(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(k.beside(".yaml"), []byte("version: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := typed(t, state, "grants", "list")
+	if code != 0 || out != "" || strings.Count(errs, "fs.yaml does not count any more") != 1 || !strings.Contains(errs, "asked about again") {
+		t.Errorf("exit code %d, %q, %s", code, out, errs)
 	}
 }

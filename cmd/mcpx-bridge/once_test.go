@@ -226,7 +226,7 @@ func TestAYesForGoodHoldsForTheServersCommand(t *testing.T) {
 			p.decides("alice", p.poses("alice", anyQuestion), `{"action":"accept","content":{"approve":true,"remember":"always"}}`)
 			p.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":1,"result":"*"}`))
 			l.end(first, os.Interrupt)
-			kept, err := os.ReadFile(filepath.Join(l.home, "mcpx-bridge", "grants", "fs.yaml"))
+			kept, err := os.ReadFile(filepath.Join(l.home, "mcpx-bridge", "grants", "fs.json"))
 			if err != nil || strings.Contains(string(kept), "staging") {
 				t.Errorf("%v, kept is\n%s", err, kept)
 			}
