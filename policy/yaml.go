@@ -199,14 +199,6 @@ func (t *tree) refuse(it item, message, suggestion string) {
 	}
 }
 
-// member is the value of a key, an item without a line if there is none.
-func (at item) member(key string) item {
-	if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == key }); i >= 0 {
-		return at.values[i]
-	}
-	return item{}
-}
-
 // spelling is an item without its place: two that say the same in the same words
 // have the same.
 func (at item) spelling() string {

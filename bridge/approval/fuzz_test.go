@@ -2,7 +2,6 @@ package approval
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -18,31 +17,6 @@ func readable(args string) bool {
 }
 
 func canonicalText(args string) []byte { return Canonical([]byte(args)) }
-
-// alike reports whether two canonical texts differ in the spelling of numbers
-// at most.
-func alike(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	return a[0] == '{' && b[0] == '{' && alikeAt(a, b)
-}
-
-func alikeAt(a, b []byte) bool {
-	if a[0] != b[0] || a[0] != '{' && a[0] != '[' {
-		return same(a, b)
-	}
-	x, y := slices.Collect(rawjson.Parts(a, 0)), slices.Collect(rawjson.Parts(b, 0))
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i].Name != y[i].Name || !alikeAt(x[i].Of(a), y[i].Of(b)) {
-			return false
-		}
-	}
-	return true
-}
 
 // fit reports the first character of a text that must not be put before a
 // person: an oracle that shares nothing with the renderer but the standard.
