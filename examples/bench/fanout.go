@@ -105,11 +105,9 @@ func crowdTokens(s *stage.Stage) (pattern string, err error) {
 }
 
 func startCrowd(s *stage.Stage, where ...string) (*contender, error) {
-	p, err := s.Start(stage.Load, append([]string{"-crowd", fmt.Sprint(ears)}, where...)...)
-	if err == nil {
-		_, err = p.Line()
-	}
-	return &contender{name: "crowd", load: p}, err
+	return withLoad(s, func(*stage.Stage) (*contender, []string, error) {
+		return &contender{name: "crowd"}, append([]string{"-crowd", fmt.Sprint(ears)}, where...), nil
+	})
 }
 
 // fanout prints a table and keeps the goals.

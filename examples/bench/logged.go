@@ -16,7 +16,7 @@ var loggedCells = cells([]int{1 << 10}, []int{1, 64}, nil, nil)
 // measureLogged prints what a record costs a wrapper that does nothing else, beside a
 // bridge that hosts its gateway. It comes after measureCalls.
 func measureLogged(ctx context.Context, s *stage.Stage, p plan, r *report) error {
-	c, err := startLogged(s)
+	c, err := withLoad(s, startLogged)
 	if err != nil {
 		return err
 	}
@@ -38,17 +38,9 @@ func measureLogged(ctx context.Context, s *stage.Stage, p plan, r *report) error
 	return nil
 }
 
-func startLogged(s *stage.Stage) (*contender, error) {
+func startLogged(s *stage.Stage) (*contender, []string, error) {
 	p, url, err := listening(s, "logged", filepath.Join(s.Dir, "messages.jsonl"), s.Bin(stage.Echo))
-	if err != nil {
-		return nil, err
-	}
-	c := &contender{name: logged, parts: []*stage.Process{p}}
-	if c.load, err = s.Start(stage.Load, "-url", url); err != nil {
-		return nil, err
-	}
-	_, err = c.load.Line()
-	return c, err
+	return &contender{name: logged, parts: []*stage.Process{p}}, []string{"-url", url}, err
 }
 
 // loggedCell prints a cell, and notes what hosting is held to: what it does besides

@@ -11,8 +11,9 @@ import (
 
 // memory is how many bytes parts hold.
 type memory struct {
-	private  int64 // pages of no file, in memory or swapped out: what the parts cost
-	resident int64 // all pages in memory, those of program files too, which all processes share and the system drops as it likes
+	private      int64 // pages of no file, in memory or swapped out: what the parts cost
+	proportional int64 // all pages in memory, each divided by how many processes have it
+	resident     int64 // all pages in memory, those of program files too, which all processes share and the system drops as it likes
 }
 
 // memoryOf is what the parts hold together, nothing where the system does not say so
@@ -32,6 +33,8 @@ func memoryOf(parts ...*stage.Process) (sum memory) {
 			switch key {
 			case "Anonymous", "Swap":
 				sum.private += kib << 10
+			case "Pss":
+				sum.proportional += kib << 10
 			case "Rss":
 				sum.resident += kib << 10
 			}

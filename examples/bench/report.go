@@ -163,7 +163,8 @@ func (r *report) memory() {
 		fmt.Fprintf(r.out, "private (resident)     %-8s %5.1f (%5.1f) MiB idle, %5.1f (%5.1f) MiB after %d calls (processes: %d)\n",
 			c.name, mib(c.idle.private), mib(c.idle.resident), mib(c.used.private), mib(c.used.resident), r.plan.warmup, len(c.parts))
 		if c.name == hosting {
-			r.goals = append(r.goals, goal{what: "hosting, private memory when idle", got: mib(c.idle.private), want: 10, unit: " MiB"})
+			r.goals = append(r.goals, goal{what: "hosting, private memory when idle", got: mib(c.idle.private), want: 10, unit: " MiB"},
+				goal{what: "hosting, proportional memory when idle", got: mib(c.idle.proportional), want: 12, unit: " MiB"})
 		}
 	}
 }

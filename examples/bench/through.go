@@ -24,7 +24,7 @@ func measureThrough(ctx context.Context, s *stage.Stage, p plan, r *report) erro
 	}
 	echo := s.Bin(stage.Echo)
 	var cs []*contender
-	for _, c := range []struct {
+	for _, way := range []struct {
 		name string
 		argv []string
 	}{
@@ -32,14 +32,13 @@ func measureThrough(ctx context.Context, s *stage.Stage, p plan, r *report) erro
 		{piped, []string{s.Bin(stage.Bare), "pipe", echo}},
 		{alone, []string{echo}},
 	} {
-		load, err := s.Start(stage.Load, append([]string{"--"}, c.argv...)...)
+		c, err := withLoad(s, func(*stage.Stage) (*contender, []string, error) {
+			return &contender{name: way.name}, append([]string{"--"}, way.argv...), nil
+		})
 		if err != nil {
 			return err
 		}
-		if _, err := load.Line(); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		cs = append(cs, &contender{name: c.name, load: load})
+		cs = append(cs, c)
 	}
 	for _, c := range cs {
 		if err := c.warmUp(p.warmup); err != nil {

@@ -3,7 +3,9 @@
 // To sleep and be woken takes as long as many an answer takes, and longer where the
 // processor has gone to sleep too. So whoever has said something that is answered
 // within microseconds, and has nothing else to do, does better to stay awake for it.
-// Nothing is read, so it is a matter of speed alone.
+// Nothing is read, so it is a matter of speed alone: without it, calls of 96 KiB made one
+// after the other (make bench) have a median that is 6 to 8 % worse on a quiet machine,
+// and small ones up to 5 %. On a machine whose processors all have work it buys nothing.
 package linger
 
 import (
