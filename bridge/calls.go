@@ -497,7 +497,7 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	if !c.summedUp {
 		e.noteRefusal(c.record(), r)
 	}
-	e.reply(c, e.refusal(c.from, c.id, r))
+	e.reply(c, e.worded(c.from, c.id, r))
 	how := proposal.Spoilt
 	if r.Executed == No {
 		how = proposal.Unserved

@@ -364,7 +364,7 @@ func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
 	if e.chargeRecord(env.From) {
 		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
-	e.answer(env.From, env.ID, env.Method, env.Key, e.refusal(env.From, env.Message.Get(jsonrpc.ID), r))
+	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
 }
 
 // bodyOnRecord is the digest of a participant's request as it goes on record.
@@ -376,11 +376,11 @@ func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
 }
 
 func (e *Engine) noteRefusal(of Record, r Refusal) {
-	e.note(r.on(of))
+	e.note(refusedOn(of, r))
 }
 
-// on puts a refusal into a record.
-func (r *Refusal) on(of Record) Record {
+// refusedOn puts a refusal into a record.
+func refusedOn(of Record, r Refusal) Record {
 	of.Event, of.Outcome = "answered", "error"
 	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
 	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By

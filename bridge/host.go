@@ -244,8 +244,8 @@ func (e *Engine) untilClientTires(c *call) time.Time {
 	return e.now.Add(hostPatience)
 }
 
-// refusal is an answer of ours as its caller reads it.
-func (e *Engine) refusal(from string, id []byte, r Refusal) []byte {
+// worded is a refusal as its caller reads it.
+func (e *Engine) worded(from string, id []byte, r Refusal) []byte {
 	if !e.isHost(from) || r.Code == codeInvalidRequest || r.Code == codeInvalidParams {
 		return r.payload(id)
 	}
@@ -256,30 +256,6 @@ func (e *Engine) refusal(from string, id []byte, r Refusal) []byte {
 func Unjudged() Refusal {
 	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No, Retryable: true, RetryAfter: earlyWait,
 		Message: "the bridge has no place in its topic, so nobody can judge calls; its log says why"}
-}
-
-// Result is the refusal as a model can read it, an answer to the raw id: a tool's
-// result with isError, one sentence, and all that a program needs in _meta
-// (DESIGN 9). modern: as 2026-07-28 has it.
-func (r Refusal) Result(id []byte, modern bool) []byte {
-	text := "mcpx-bridge: " + r.Message
-	if r.Executed == No {
-		text = "mcpx-bridge: the call did not run: " + r.Message
-	}
-	if r.Say != "" {
-		text += " (" + r.Say + ")"
-	}
-	if r.Reason == "expired" {
-		text += "; the person at this machine can decide with: mcpx-bridge approve, while the call waits, so make it again"
-	}
-	result := []byte(`{`)
-	if modern {
-		result = append(result, `"resultType":"complete",`...)
-	}
-	result = append(jsonrpc.AppendQuote(append(result, `"content":[{"type":"text","text":`...), text), `}],"isError":true,"_meta":{"mcpx/refusal":{"code":`...)
-	result = strconv.AppendInt(result, int64(r.Code), 10)
-	result = append(append(result, `,"data":`...), r.data()...)
-	return jsonrpc.AppendResult(nil, id, append(result, `}}}`...))
 }
 
 // progressOf is what a caller hears while people decide. The server's own

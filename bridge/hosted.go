@@ -46,7 +46,7 @@ func (e *Engine) tooEarly(env *wire.Envelope) bool {
 	w := &early{env: env}
 	w.alarm = e.alarms.set(e.now.Add(earlyWait), func() {
 		e.early = slices.DeleteFunc(e.early, func(o *early) bool { return o == w })
-		e.refuse(env, notGreeted())
+		e.refuse(env, notGreeted(earlyWait))
 	})
 	e.early = append(e.early, w)
 	return true

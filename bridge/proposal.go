@@ -108,14 +108,14 @@ func (e *Engine) live(acts []proposal.Act) {
 
 // proposed is what a proposal asks for as a request, and whether that is refused.
 func (e *Engine) proposed(l *proposal.Life) (*wire.Envelope, Refusal, bool) {
-	env, refusal, refused := e.asRequest(l.Envelope)
+	env, r, refused := e.asRequest(l.Envelope)
 	if !refused {
-		refusal, refused = e.judged(env)
+		r, refused = e.judged(env)
 	}
 	if !refused && treatments[env.Method] != forward {
-		refusal, refused = unknownMethod(env.Method), true
+		r, refused = unknownMethod(env.Method), true
 	}
-	return env, refusal, refused
+	return env, r, refused
 }
 
 // foresee refuses at once what it will not be able to serve when its turn comes.
@@ -139,9 +139,9 @@ func (e *Engine) foresee(l *proposal.Life) {
 
 // consider judges a proposal as if it were a request.
 func (e *Engine) consider(l *proposal.Life) {
-	env, refusal, refused := e.proposed(l)
+	env, r, refused := e.proposed(l)
 	if refused {
-		e.live(e.book.Refuse(l, refusal.word(), refusal.exactly()))
+		e.live(e.book.Refuse(l, r.word(), r.exactly()))
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
@@ -222,11 +222,11 @@ func (e *Engine) allowed(c *call) {
 	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.args, c.beside), &e.ledger)
 	e.pinned(c)
 	e.reserve(c, c.decision)
-	refusal, refused := e.judged(c.request)
+	r, refused := e.judged(c.request)
 	busy, noRoom := e.noRoom(c)
 	switch {
 	case refused:
-		e.unstarted(c, refusal)
+		e.unstarted(c, r)
 	case c.decision.Verdict != policy.Allow || !e.fulfils(c.life):
 		e.unstarted(c, policyDenied(c.what(), c.decision.Rule))
 	case noRoom:
@@ -253,8 +253,8 @@ func (e *Engine) takesUp(c *call) bool {
 	}
 	acts, ok := e.book.Started(c.life, run)
 	if !ok {
-		refusal := e.barred(c.life)
-		e.unstarted(c, refusal)
+		r := e.barred(c.life)
+		e.unstarted(c, r)
 		return false
 	}
 	e.live(acts)
@@ -324,7 +324,7 @@ func (e *Engine) served(c *call, how proposal.Upshot, executed Executed) {
 // declined ends a call of our own accord that never began: its proposal is
 // refused.
 func (e *Engine) declined(c *call, r Refusal) {
-	of := r.on(c.record())
+	of := refusedOn(c.record(), r)
 	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.word(), r.exactly(), "untold"
 	acts := e.book.Refuse(c.life, of.Reason, of.Detail)
 	if len(acts) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -269,4 +270,13 @@ func (r *Record) neverLeft() *Record {
 		n.Outcome, n.Executed = "", string(No)
 	}
 	return &n
+}
+
+// clip is for records, which keep what arrived as it was: who shows them makes it
+// fit to be seen.
+func clip(s string) string {
+	if len(s) <= clipped {
+		return s
+	}
+	return strings.ToValidUTF8(s[:clipped], "") + "…"
 }

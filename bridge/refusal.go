@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -120,8 +121,8 @@ func serverUnavailable(why string, retry time.Duration) Refusal {
 		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: it " + why}
 }
 
-func notGreeted() Refusal {
-	r := serverUnavailable("", earlyWait)
+func notGreeted(wait time.Duration) Refusal {
+	r := serverUnavailable("", wait)
 	r.Message = "the server has not been greeted by its own client yet"
 	return r
 }
@@ -213,11 +214,63 @@ func (r Refusal) data() []byte {
 // In words it is shown through [text.Quote] and [text.Cut].
 const clipped = 300
 
-// clip is for records, which keep what arrived as it was: who shows them makes it
-// fit to be seen.
-func clip(s string) string {
-	if len(s) <= clipped {
-		return s
+// Result is the refusal as a model can read it, an answer to the raw id: a tool's
+// result with isError, one sentence, and all that a program needs in _meta
+// (DESIGN 9). modern: as 2026-07-28 has it.
+func (r Refusal) Result(id []byte, modern bool) []byte {
+	text := "mcpx-bridge: " + r.Message
+	if r.Executed == No {
+		text = "mcpx-bridge: the call did not run: " + r.Message
 	}
-	return strings.ToValidUTF8(s[:clipped], "") + "…"
+	if r.Say != "" {
+		text += " (" + r.Say + ")"
+	}
+	if r.Reason == "expired" {
+		text += "; the person at this machine can decide with: mcpx-bridge approve, while the call waits, so make it again"
+	}
+	result := []byte(`{`)
+	if modern {
+		result = append(result, `"resultType":"complete",`...)
+	}
+	result = append(jsonrpc.AppendQuote(append(result, `"content":[{"type":"text","text":`...), text), `}],"isError":true,"_meta":{"mcpx/refusal":{"code":`...)
+	result = strconv.AppendInt(result, int64(r.Code), 10)
+	result = append(append(result, `,"data":`...), r.data()...)
+	return jsonrpc.AppendResult(nil, id, append(result, `}}}`...))
+}
+
+// word is a refusal as a proposer hears it (WIRE 7.3, 7.8).
+func (r *Refusal) word() string {
+	switch r.Code {
+	case codeUnknownMethod, codeServerUnavailable:
+		return proposal.Incapable
+	case codeInvalidRequest, codeInvalidParams:
+		if r.Reason == "unknown_tool" {
+			return proposal.Incapable
+		}
+		return proposal.Invalid
+	case codePolicyDenied, codeNoApprover:
+		if r.Over {
+			return proposal.ResourceLimit
+		}
+		return proposal.Policy
+	case codeTooLarge:
+		return proposal.ResourceLimit
+	case codeBusy, codeShuttingDown:
+		return proposal.Busy
+	case codeExpired:
+		return proposal.Timeout
+	case codeDenied:
+		if r.Reason == "declined" || r.Reason == "cancelled" {
+			return proposal.Disagree
+		}
+	}
+	return proposal.Other
+}
+
+// exactly is why, for programs; where the proposer can mend it, in words too.
+func (r *Refusal) exactly() string {
+	if r.Code == codeInvalidParams || r.Code == codeInvalidRequest {
+		return r.Reason + ": " + r.Message
+	}
+	return r.Reason
 }

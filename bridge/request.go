@@ -123,12 +123,12 @@ func (e *Engine) request(env *wire.Envelope) {
 // serve goes on with a request that is for us and new.
 func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 	env, asks := e.asksForTool(env)
-	if refusal, refused := e.barredBy(life); refused {
-		e.refuse(env, refusal)
+	if r, refused := e.barredBy(life); refused {
+		e.refuse(env, r)
 		return
 	}
-	if refusal, refused := e.judged(env); refused {
-		e.refuse(env, refusal)
+	if r, refused := e.judged(env); refused {
+		e.refuse(env, r)
 		return
 	}
 	if treatments[env.Method] == answer {
@@ -245,14 +245,14 @@ func (e *Engine) full() bool {
 func (e *Engine) admit(c *call) {
 	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.args, c.beside), &e.ledger)
 	e.pinned(c)
-	refusal, noRoom := e.noRoom(c)
+	full, noRoom := e.noRoom(c)
 	switch {
 	case c.origin == inflight.Proposal && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
 		e.settle(c)
 		e.leave(c.life)
 	case c.decision.Verdict != policy.Deny && noRoom:
 		c.summedUp = !e.chargeRecord(c.from)
-		e.answerFor(c, refusal)
+		e.answerFor(c, full)
 	case c.decision.Verdict == policy.Allow:
 		e.noteDecision(c)
 		e.reserve(c, c.decision)
