@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -126,7 +128,7 @@ func (e *Engine) cancelFor(who string) {
 			continue
 		}
 		r := c.record()
-		r.Event, r.Reason, r.Outcome, r.Executed = "withdrawn", approval.CallerLeft, "unknown", string(Perhaps)
+		r.Event, r.Reason, r.Outcome, r.Executed = "withdrawn", approval.CallerLeft, "unknown", string(refusal.Perhaps)
 		e.note(r)
 		e.settle(c)
 		e.ledger.Commit(c.hold)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 )
 
 // A progress token has a greatest length, as it is written, in each dialect (FINDINGS T3). So has a
@@ -43,12 +45,12 @@ func TestNumbersThatAreLookedInto(t *testing.T) {
 
 // Where words of others are cut, and between which characters.
 func TestWhereWordsOfOthersAreCut(t *testing.T) {
-	for n, cut := range map[int]bool{clipped - 1: false, clipped: false, clipped + 1: true} {
-		if got := clip(strings.Repeat("x", n)); !strings.HasPrefix(got, strings.Repeat("x", min(n, clipped))) || (got != strings.Repeat("x", n)) != cut {
+	for n, cut := range map[int]bool{refusal.Clipped - 1: false, refusal.Clipped: false, refusal.Clipped + 1: true} {
+		if got := clip(strings.Repeat("x", n)); !strings.HasPrefix(got, strings.Repeat("x", min(n, refusal.Clipped))) || (got != strings.Repeat("x", n)) != cut {
 			t.Errorf("of %d bytes: %d", n, len(got))
 		}
 	}
-	whole := strings.Repeat("x", clipped-1)
+	whole := strings.Repeat("x", refusal.Clipped-1)
 	if got := clip(whole + "é"); got != whole+"…" {
 		t.Errorf("within a character: %q", got[len(whole):])
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
@@ -389,10 +391,10 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	e.noteSubscription(c, m)
 	r := c.record()
 	if size := len(m.Raw) + len(c.id); size > jsonrpc.MaxSize-envelopeRoom {
-		e.noteRefusal(r, tooLarge(size))
-		e.reply(c, tooLarge(size).payload(c.id))
+		e.noteRefusal(r, refusal.TooLarge(size))
+		e.reply(c, refusal.TooLarge(size).Payload(c.id))
 	} else {
-		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(Yes)
+		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(refusal.Yes)
 		e.note(r)
 		e.sendOf(wire.Reply, e.passedOn(c, m), c.name)
 	}
@@ -400,7 +402,7 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	if outcome(m) == "ok" {
 		how = proposal.Served
 	}
-	e.served(c, how, Yes)
+	e.served(c, how, refusal.Yes)
 }
 
 // reply sends a caller what we have to say in place of the server.
@@ -470,7 +472,7 @@ func (e *Engine) remove(c *call) {
 }
 
 // finishUnanswered ends a call that will get no answer from the server.
-func (e *Engine) finishUnanswered(c *call, r Refusal) {
+func (e *Engine) finishUnanswered(c *call, r refusal.Refusal) {
 	e.remove(c)
 	e.endedBeside(c.number)
 	e.answerFor(c, r)
@@ -478,14 +480,14 @@ func (e *Engine) finishUnanswered(c *call, r Refusal) {
 
 // answerFor gives a caller our answer in place of the server's, unless it has
 // had one.
-func (e *Engine) answerFor(c *call, r Refusal) {
+func (e *Engine) answerFor(c *call, r refusal.Refusal) {
 	if c.origin == inflight.Self || c.phase.Settled() {
 		return
 	}
 	e.passLast(c)
 	e.settle(c)
 	switch r.Executed {
-	case No:
+	case refusal.No:
 		e.ledger.GiveBack(c.hold)
 	default:
 		e.ledger.Commit(c.hold)
@@ -499,7 +501,7 @@ func (e *Engine) answerFor(c *call, r Refusal) {
 	}
 	e.reply(c, e.worded(c.from, c.id, r))
 	how := proposal.Spoilt
-	if r.Executed == No {
+	if r.Executed == refusal.No {
 		how = proposal.Unserved
 	}
 	e.served(c, how, r.Executed)

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -295,33 +297,33 @@ func (e *Engine) relist() {
 }
 
 // check refuses a tools/call that cannot work, and says why as far as the policy lets it.
-func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (Refusal, bool) {
+func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) == 0 || params[0] != '{' {
-		return invalidParams("tools/call needs params with a name"), true
+		return refusal.InvalidParams("tools/call needs params with a name"), true
 	}
 	name, ok := jsonrpc.Unquote(m.Get(jsonrpc.Name))
 	if !ok {
-		return invalidParams("params.name must be a string"), true
+		return refusal.InvalidParams("params.name must be a string"), true
 	}
 	t := c.tools[name]
 	if t == nil {
-		return unknownTool(name), true
+		return refusal.UnknownTool(name), true
 	}
 	arguments := m.Get(jsonrpc.Arguments)
 	if arguments == nil {
 		arguments = []byte("{}")
 	}
 	if arguments[0] != '{' {
-		return invalidArguments(name, "params.arguments must be an object"), true
+		return refusal.InvalidArguments(name, "params.arguments must be an object"), true
 	}
 	if err := t.fits(arguments); err != nil {
 		why := err.Error()
 		if m, ok := errors.AsType[*misfit](err); ok {
 			why = m.within(p)
 		}
-		return invalidArguments(name, text.Cut(why, clipped)), true
+		return refusal.InvalidArguments(name, text.Cut(why, refusal.Clipped)), true
 	}
-	return Refusal{}, false
+	return refusal.Refusal{}, false
 }
 
 // fits checks arguments against the tool's inputSchema. A schema that cannot

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -37,7 +39,7 @@ func (e *Engine) contend(c *call) {
 	case c.life.Missed || !e.room.seated:
 		e.unstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
 	case e.room.paused != nil:
-		e.unstarted(c, busy("the bridge was asked to pause"))
+		e.unstarted(c, refusal.Busy("the bridge was asked to pause"))
 	case !e.book.Contends(c.life):
 		e.unstarted(c, e.barred(c.life))
 	default:
@@ -187,8 +189,8 @@ func (e *Engine) claimsLost() {
 }
 
 // unclaimed is for a proposal of which nobody can tell whether another serves it.
-func unclaimed(why string) Refusal {
-	return Refusal{Code: codeBusy, Reason: "unclaimed", Executed: No, Retryable: true, Message: why}
+func unclaimed(why string) refusal.Refusal {
+	return refusal.Refusal{Code: refusal.CodeBusy, Reason: "unclaimed", Executed: refusal.No, Retryable: true, Message: why}
 }
 
 // mayTake reports whether somebody is there to serve what is requested of them.
@@ -206,8 +208,8 @@ func upshot(m *jsonrpc.Message) proposal.Upshot {
 		return proposal.Spoilt
 	}
 	code, executed := refusedWith(m.Get(jsonrpc.Err))
-	unrun := []int{codeInvalidRequest, codeUnknownMethod, codeInvalidParams}
-	if executed == string(No) || slices.Contains(unrun, code) && executed == "" {
+	unrun := []int{refusal.CodeInvalidRequest, refusal.CodeUnknownMethod, refusal.CodeInvalidParams}
+	if executed == string(refusal.No) || slices.Contains(unrun, code) && executed == "" {
 		return proposal.Unserved
 	}
 	return proposal.Spoilt

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
@@ -286,14 +288,14 @@ func (e *Engine) giveUp() {
 			e.letGo(c, "unknown") // the server answers it without us
 			continue
 		}
-		e.finishUnanswered(c, callTimeout(e.now.Sub(c.began)))
+		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.began)))
 	}
 	for _, c := range e.calls.parked {
-		e.unstarted(c, shuttingDown())
+		e.unstarted(c, refusal.ShuttingDown())
 	}
 	e.calls.parked = nil
 	for _, ticket := range slices.Sorted(maps.Keys(e.calls.syncing)) {
-		e.unstarted(e.calls.syncing[ticket], shuttingDown())
+		e.unstarted(e.calls.syncing[ticket], refusal.ShuttingDown())
 	}
 	clear(e.calls.syncing)
 	e.claimsLost()
@@ -360,7 +362,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 }
 
 // refuse answers a request that did not reach the server.
-func (e *Engine) refuse(env *wire.Envelope, r Refusal) {
+func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
 	if e.chargeRecord(env.From) {
 		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
@@ -375,12 +377,12 @@ func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
 	return e.replay.DigestOf(env.From, env.ID, env.Payload).String()
 }
 
-func (e *Engine) noteRefusal(of Record, r Refusal) {
+func (e *Engine) noteRefusal(of Record, r refusal.Refusal) {
 	e.note(refusedOn(of, r))
 }
 
 // refusedOn puts a refusal into a record.
-func refusedOn(of Record, r Refusal) Record {
+func refusedOn(of Record, r refusal.Refusal) Record {
 	of.Event, of.Outcome = "answered", "error"
 	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
 	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By

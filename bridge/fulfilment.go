@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -69,21 +71,21 @@ func (e *Engine) observe(env *wire.Envelope, l *proposal.Life, reused proposal.R
 }
 
 // barredBy says why a request must not run for the sake of its proposal.
-func (e *Engine) barredBy(l *proposal.Life) (Refusal, bool) {
+func (e *Engine) barredBy(l *proposal.Life) (refusal.Refusal, bool) {
 	if l == nil || e.book.Bars(l) == proposal.Open {
-		return Refusal{}, false
+		return refusal.Refusal{}, false
 	}
 	return e.barred(l), true
 }
 
-func (e *Engine) barred(l *proposal.Life) Refusal {
+func (e *Engine) barred(l *proposal.Life) refusal.Refusal {
 	switch e.book.Bars(l) {
 	case proposal.BarExpired:
-		return proposalExpired(l.ID)
+		return refusal.ProposalExpired(l.ID)
 	case proposal.BarAlready:
-		return alreadyFulfilled(l.ID, l.Run)
+		return refusal.AlreadyFulfilled(l.ID, l.Run)
 	}
-	return proposalWithdrawn(l.ID)
+	return refusal.ProposalWithdrawn(l.ID)
 }
 
 // noteDifference: the request counts, whatever was proposed (WIRE 7.8).

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -50,7 +52,7 @@ func (e *Engine) hostCalled(ev HostCalled) {
 		Message: m, Payload: ev.Line}
 	switch {
 	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
-		e.refuse(env, invalidRequest("this id is that of a call that has not been answered yet; use another"))
+		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
 	case !e.tooEarly(env):
 		e.serve(env, nil)
 	}
@@ -124,9 +126,9 @@ func (e *Engine) letGo(c *call, outcome string) {
 	e.settle(c)
 	e.ledger.Commit(c.hold)
 	r := c.record()
-	r.Event, r.Outcome, r.Executed = "answered", outcome, string(Yes)
+	r.Event, r.Outcome, r.Executed = "answered", outcome, string(refusal.Yes)
 	if outcome == "unknown" {
-		r.Executed = string(Perhaps)
+		r.Executed = string(refusal.Perhaps)
 	}
 	e.note(r)
 }
@@ -245,16 +247,16 @@ func (e *Engine) untilClientTires(c *call) time.Time {
 }
 
 // worded is a refusal as its caller reads it.
-func (e *Engine) worded(from string, id []byte, r Refusal) []byte {
-	if !e.isHost(from) || r.Code == codeInvalidRequest || r.Code == codeInvalidParams {
-		return r.payload(id)
+func (e *Engine) worded(from string, id []byte, r refusal.Refusal) []byte {
+	if !e.isHost(from) || r.Code == refusal.CodeInvalidRequest || r.Code == refusal.CodeInvalidParams {
+		return r.Payload(id)
 	}
 	return r.Result(id, e.server.hello.Modern)
 }
 
 // Unjudged is for a call of the client's when there is nobody to judge it.
-func Unjudged() Refusal {
-	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No, Retryable: true, RetryAfter: earlyWait,
+func Unjudged() refusal.Refusal {
+	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: earlyWait,
 		Message: "the bridge has no place in its topic, so nobody can judge calls; its log says why"}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -31,7 +33,7 @@ func (w *early) is(from string, id []byte) bool {
 
 // withdrawn is the last word on a request whose caller does not want it any more.
 func (w *early) withdrawn(why string) Record {
-	return Record{Event: "withdrawn", Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: clip(toolOf(w.env)), Reason: why, Executed: string(No)}
+	return Record{Event: "withdrawn", Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
 }
 
 // tooEarly has a request wait if the server may be up soon.
@@ -40,13 +42,13 @@ func (e *Engine) tooEarly(env *wire.Envelope) bool {
 		return false
 	}
 	if len(e.early) >= e.maxCalls {
-		e.refuse(env, atCapacity())
+		e.refuse(env, refusal.AtCapacity())
 		return true
 	}
 	w := &early{env: env}
 	w.alarm = e.alarms.set(e.now.Add(earlyWait), func() {
 		e.early = slices.DeleteFunc(e.early, func(o *early) bool { return o == w })
-		e.refuse(env, notGreeted(earlyWait))
+		e.refuse(env, refusal.NotGreeted(earlyWait))
 	})
 	e.early = append(e.early, w)
 	return true

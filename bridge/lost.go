@@ -3,6 +3,8 @@ package bridge
 import (
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 )
 
@@ -91,5 +93,5 @@ func (e *Engine) unreadable(c *call, reason string) {
 		e.hear(c, nil)
 		return
 	}
-	e.finishUnanswered(c, answerUnreadable(reason))
+	e.finishUnanswered(c, refusal.AnswerUnreadable(reason))
 }

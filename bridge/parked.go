@@ -1,6 +1,9 @@
 package bridge
 
-import "github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+)
 
 // What was agreed to waits here for the server: until it is up, or has said once
 // more what its tools are (see readsFirst).
@@ -20,7 +23,7 @@ func (e *Engine) unpark(c *call) {
 	for i, p := range e.calls.parked {
 		if p == c {
 			e.calls.parked = append(e.calls.parked[:i:i], e.calls.parked[i+1:]...)
-			r := serverUnavailable(e.server.why, e.server.retry)
+			r := refusal.ServerUnavailable(e.server.why, e.server.retry)
 			if e.server.up {
 				r = notReread()
 			}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -49,7 +51,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 	}
 	offer, err := env.Offer()
 	if err == nil && env.Wrong != nil {
-		err = errors.New(ambiguous(env.Wrong).Message)
+		err = errors.New(refusal.Ambiguous(env.Wrong).Message)
 	}
 	if e.offers.style != wire.Auto {
 		offer.Style = e.offers.style
@@ -77,7 +79,7 @@ func (e *Engine) lacks(needs []string) string {
 	for _, need := range needs {
 		caps := &e.room.caps
 		if !slices.Contains(e.provides(), need) && e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
-			return text.Quote(need, clipped)
+			return text.Quote(need, refusal.Clipped)
 		}
 	}
 	return ""
@@ -107,13 +109,13 @@ func (e *Engine) live(acts []proposal.Act) {
 }
 
 // proposed is what a proposal asks for as a request, and whether that is refused.
-func (e *Engine) proposed(l *proposal.Life) (*wire.Envelope, Refusal, bool) {
+func (e *Engine) proposed(l *proposal.Life) (*wire.Envelope, refusal.Refusal, bool) {
 	env, r, refused := e.asRequest(l.Envelope)
 	if !refused {
 		r, refused = e.judged(env)
 	}
 	if !refused && treatments[env.Method] != forward {
-		r, refused = unknownMethod(env.Method), true
+		r, refused = refusal.UnknownMethod(env.Method), true
 	}
 	return env, r, refused
 }
@@ -128,10 +130,10 @@ func (e *Engine) foresee(l *proposal.Life) {
 		c := call{method: env.Method, key: shortKey(env.Key), request: env}
 		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
 		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.args, c.beside), &e.ledger)
-		r, refused = policyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
+		r, refused = refusal.PolicyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
-	if refused && r.Code != codeBusy && r.Code != codeServerUnavailable {
-		e.live(e.book.Refuse(l, r.word(), r.exactly()))
+	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
+		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
 		return
 	}
 	e.stands(l, "defer", "queued", "")
@@ -141,7 +143,7 @@ func (e *Engine) foresee(l *proposal.Life) {
 func (e *Engine) consider(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if refused {
-		e.live(e.book.Refuse(l, r.word(), r.exactly()))
+		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
@@ -151,20 +153,20 @@ func (e *Engine) consider(l *proposal.Life) {
 
 // asRequest is what a proposal asks for as the request that would do it. What
 // else the proposal says is not for the server.
-func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, Refusal, bool) {
+func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, refusal.Refusal, bool) {
 	if size := len(env.Message.Get(jsonrpc.Params)); size > jsonrpc.MaxSize-envelopeRoom {
-		return nil, proposalTooLarge(size), true
+		return nil, refusal.ProposalTooLarge(size), true
 	}
 	m, err := env.Message.Request([]byte("0"), env.Method)
 	if err != nil {
-		return nil, invalidParams(text.Cut(err.Error(), clipped)), true
+		return nil, refusal.InvalidParams(text.Cut(err.Error(), refusal.Clipped)), true
 	}
 	raw := m.Raw
 	if len(raw) > jsonrpc.MaxSize-envelopeRoom {
-		return nil, proposalTooLarge(len(raw)), true
+		return nil, refusal.ProposalTooLarge(len(raw)), true
 	}
 	return &wire.Envelope{ID: env.ID, From: env.From, To: []string{e.room.me}, Kind: wire.Request, Method: env.Method, Key: env.Key,
-		Payload: raw, Message: m}, Refusal{}, false
+		Payload: raw, Message: m}, refusal.Refusal{}, false
 }
 
 func (e *Engine) rulesOfProposals() proposal.Rules {
@@ -228,7 +230,7 @@ func (e *Engine) allowed(c *call) {
 	case refused:
 		e.unstarted(c, r)
 	case c.decision.Verdict != policy.Allow || !e.fulfils(c.life):
-		e.unstarted(c, policyDenied(c.what(), c.decision.Rule))
+		e.unstarted(c, refusal.PolicyDenied(c.what(), c.decision.Rule))
 	case noRoom:
 		e.unstarted(c, busy)
 	default:
@@ -304,14 +306,14 @@ func (c *call) links() []string {
 
 // served tells the Book how a call has ended that serves a proposal. Where
 // nobody knows whether it ran, it counts as running: it must not run twice.
-func (e *Engine) served(c *call, how proposal.Upshot, executed Executed) {
+func (e *Engine) served(c *call, how proposal.Upshot, executed refusal.Executed) {
 	if c.life == nil {
 		return
 	}
 	if e.offers.calls[c.life] == c { // a participant's request for it is not the call that we would make of it
 		delete(e.offers.calls, c.life)
 	}
-	if executed == Perhaps {
+	if executed == refusal.Perhaps {
 		return
 	}
 	run := c.env
@@ -323,9 +325,9 @@ func (e *Engine) served(c *call, how proposal.Upshot, executed Executed) {
 
 // declined ends a call of our own accord that never began: its proposal is
 // refused.
-func (e *Engine) declined(c *call, r Refusal) {
+func (e *Engine) declined(c *call, r refusal.Refusal) {
 	of := refusedOn(c.record(), r)
-	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.word(), r.exactly(), "untold"
+	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.Word(), r.Exactly(), "untold"
 	acts := e.book.Refuse(c.life, of.Reason, of.Detail)
 	if len(acts) == 0 {
 		return // the proposal is over, and whoever ends the call for that says so
@@ -452,7 +454,7 @@ const proposalGone = "proposal_gone"
 // abandon ends a call that has not started, and of which nobody is to hear.
 func (e *Engine) abandon(c *call, why string) {
 	r := c.record()
-	r.Event, r.Reason, r.Executed = "withdrawn", why, string(No)
+	r.Event, r.Reason, r.Executed = "withdrawn", why, string(refusal.No)
 	if c.phase == inflight.Asked {
 		e.act(e.desk.Withdraw(e.now, c.question, why))
 	} else if !c.phase.Settled() {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -240,7 +242,7 @@ func (e *Engine) settled(s approval.Settled) {
 			e.note(leftBehind(c))
 		}
 		e.settle(c)
-		e.served(c, proposal.Unserved, No)
+		e.served(c, proposal.Unserved, refusal.No)
 	} else {
 		e.answerFor(c, e.unapproved(c, s))
 	}
@@ -256,34 +258,34 @@ func names(who []approval.Who) []string {
 
 // unapproved is what the caller hears of a question that did not end well
 // (WIRE 7.3).
-func (e *Engine) unapproved(c *call, s approval.Settled) Refusal {
-	r := Refusal{Executed: No, Reason: s.Reason, Decision: s.ID, Rule: c.decision.Rule, Say: s.Said, By: names(s.By)}
+func (e *Engine) unapproved(c *call, s approval.Settled) refusal.Refusal {
+	r := refusal.Refusal{Executed: refusal.No, Reason: s.Reason, Decision: s.ID, Rule: c.decision.Rule, Say: s.Said, By: names(s.By)}
 	switch {
 	case s.Outcome == approval.Expired:
-		r.Code, r.Reason, r.Message = codeExpired, "expired", "nobody decided about "+c.what()+" in time"
+		r.Code, r.Reason, r.Message = refusal.CodeExpired, "expired", "nobody decided about "+c.what()+" in time"
 	case s.Reason == approval.NoApprover:
-		r.Code, r.Message = codeNoApprover, "nobody who may decide about "+c.what()+" can be asked now"
+		r.Code, r.Message = refusal.CodeNoApprover, "nobody who may decide about "+c.what()+" can be asked now"
 		r.Tool, r.Requester, r.Retryable = c.tool(), c.from, true
 	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
-		r.Code, r.Message = codeBusy, "people have too many questions before them now"
+		r.Code, r.Message = refusal.CodeBusy, "people have too many questions before them now"
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
 		if s.Reason == approval.Cooldown {
 			r.Message = "people refused you " + c.what() + " several times in a row, so nobody is asked about it for a while"
 		}
 	case s.Reason == approval.PolicyDenied:
-		r = policyDenied(c.what(), c.decision.Rule)
+		r = refusal.PolicyDenied(c.what(), c.decision.Rule)
 	case s.Reason == approval.ToolChanged:
-		r.Code, r.Message = codeToolChanged, c.what()+" is not any more what it was when the question was put"
+		r.Code, r.Message = refusal.CodeToolChanged, c.what()+" is not any more what it was when the question was put"
 	case s.Reason == approval.ShuttingDown:
-		r = shuttingDown()
+		r = refusal.ShuttingDown()
 	case s.Reason == approval.ProposerLeft:
-		r = proposalWithdrawn(c.life.ID)
+		r = refusal.ProposalWithdrawn(c.life.ID)
 	case s.Reason == proposalGone:
 		r = e.barred(c.life)
 	case s.Reason == auditReason:
-		r = auditUnavailable()
+		r = refusal.AuditUnavailable()
 	default:
-		r.Code, r.Message = codeDenied, c.what()+" "+refusedBy(s)
+		r.Code, r.Message = refusal.CodeDenied, c.what()+" "+refusedBy(s)
 		if c.tool() != "" {
 			r.Message = "the call of " + r.Message
 		}
@@ -337,7 +339,7 @@ func (e *Engine) synced(ev Synced) {
 	case c.phase == inflight.Done: // its caller took it back, or is gone
 		e.ledger.GiveBack(c.hold)
 	case ev.Err != nil:
-		e.unstarted(c, auditUnavailable())
+		e.unstarted(c, refusal.AuditUnavailable())
 	case c.agreed == nil:
 		e.allowed(c)
 	default:
@@ -352,14 +354,14 @@ func (e *Engine) agreed(c *call) {
 	s := c.agreed
 	switch {
 	case e.stopping:
-		e.unstarted(c, shuttingDown())
+		e.unstarted(c, refusal.ShuttingDown())
 	case !e.now.Before(s.StartBy):
-		e.unstarted(c, Refusal{Code: codeExpired, Reason: "expired", Executed: No, Decision: s.ID,
+		e.unstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
 			Message: c.what() + " was approved, but could not be started in time"})
 	case !e.server.up && e.server.retry >= 0:
 		e.park(c)
 	case !e.server.up:
-		e.unstarted(c, serverUnavailable(e.server.why, e.server.retry))
+		e.unstarted(c, refusal.ServerUnavailable(e.server.why, e.server.retry))
 	case e.readsFirst(c):
 	default:
 		e.startAgreed(c)
@@ -379,7 +381,7 @@ func (e *Engine) startAgreed(c *call) {
 		return
 	}
 	if e.full() {
-		r := atCapacity()
+		r := refusal.AtCapacity()
 		r.Decision = s.ID
 		e.unstarted(c, r)
 		return
@@ -388,7 +390,7 @@ func (e *Engine) startAgreed(c *call) {
 }
 
 // unstarted ends a call that was never written.
-func (e *Engine) unstarted(c *call, r Refusal) {
+func (e *Engine) unstarted(c *call, r refusal.Refusal) {
 	e.ledger.GiveBack(c.hold)
 	e.answerFor(c, r)
 }
@@ -424,7 +426,7 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 			if !ev.Written {
 				c.line = inflight.Unrecorded
 			}
-			e.finishUnanswered(c, auditUnavailable())
+			e.finishUnanswered(c, refusal.AuditUnavailable())
 			e.hear(c, nil)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -267,7 +269,7 @@ func (r *Record) neverLeft() *Record {
 	n := *r
 	n.started = false
 	if n.Event == "withdrawn" {
-		n.Outcome, n.Executed = "", string(No)
+		n.Outcome, n.Executed = "", string(refusal.No)
 	}
 	return &n
 }
@@ -275,8 +277,8 @@ func (r *Record) neverLeft() *Record {
 // clip is for records, which keep what arrived as it was: who shows them makes it
 // fit to be seen.
 func clip(s string) string {
-	if len(s) <= clipped {
+	if len(s) <= refusal.Clipped {
 		return s
 	}
-	return strings.ToValidUTF8(s[:clipped], "") + "…"
+	return strings.ToValidUTF8(s[:refusal.Clipped], "") + "…"
 }

@@ -4,39 +4,41 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 )
 
 // A refusal tells its caller whether the call ran, whether the same may be tried again and
 // after how long: a program builds on each (DESIGN section 9).
 func TestARefusalSaysWhetherAndWhenToTryAgain(t *testing.T) {
 	for _, c := range []struct {
-		r         Refusal
+		r         refusal.Refusal
 		code      int
 		reason    string
-		executed  Executed
+		executed  refusal.Executed
 		retryable bool
 		after     time.Duration
 	}{
-		{auditUnavailable(), -31009, "audit_unavailable", No, true, time.Second},
-		{shareIsFull(), -31005, "busy", No, true, time.Minute},
-		{atCapacity(), -31005, "busy", No, true, time.Second},
-		{shuttingDown(), -31006, "shutting_down", No, true, 0},
-		{serverUnavailable("ended", 3*time.Second), -31007, "server_unavailable", No, true, 3 * time.Second},
-		{serverUnavailable("ended", 0), -31007, "server_unavailable", No, true, 0},
-		{serverUnavailable("ended", -1), -31007, "server_unavailable", No, false, 0},
-		{outcomeUnknown("ended"), -31008, "outcome_unknown", Perhaps, false, 0},
-		{answerUnreadable("x"), -31008, "outcome_unknown", Perhaps, false, 0},
-		{callTimeout(time.Second), -31010, "call_timeout", Perhaps, false, 0},
-		{tooLarge(1), -31013, "too_large", Yes, false, 0},
-		{proposalTooLarge(1), -31013, "too_large", No, false, 0},
-		{policyDenied("x", "r"), -31004, "policy_denied", No, false, 0},
-		{proposalWithdrawn("p"), -31012, "withdrawn", No, false, 0},
-		{proposalExpired("p"), -31002, "expired", No, false, 0},
-		{alreadyFulfilled("p", "f"), -31014, "already_fulfilled", No, false, 0},
-		{invalidParams("x"), -32602, "invalid_params", No, false, 0},
-		{unknownTool("x"), -32602, "unknown_tool", No, false, 0},
-		{unknownMethod("x"), -32601, "unknown_method", No, false, 0},
-		{invalidRequest("x"), -32600, "invalid_request", No, false, 0},
+		{refusal.AuditUnavailable(), -31009, "audit_unavailable", refusal.No, true, time.Second},
+		{refusal.ShareIsFull(), -31005, "busy", refusal.No, true, time.Minute},
+		{refusal.AtCapacity(), -31005, "busy", refusal.No, true, time.Second},
+		{refusal.ShuttingDown(), -31006, "shutting_down", refusal.No, true, 0},
+		{refusal.ServerUnavailable("ended", 3*time.Second), -31007, "server_unavailable", refusal.No, true, 3 * time.Second},
+		{refusal.ServerUnavailable("ended", 0), -31007, "server_unavailable", refusal.No, true, 0},
+		{refusal.ServerUnavailable("ended", -1), -31007, "server_unavailable", refusal.No, false, 0},
+		{refusal.OutcomeUnknown("ended"), -31008, "outcome_unknown", refusal.Perhaps, false, 0},
+		{refusal.AnswerUnreadable("x"), -31008, "outcome_unknown", refusal.Perhaps, false, 0},
+		{refusal.CallTimeout(time.Second), -31010, "call_timeout", refusal.Perhaps, false, 0},
+		{refusal.TooLarge(1), -31013, "too_large", refusal.Yes, false, 0},
+		{refusal.ProposalTooLarge(1), -31013, "too_large", refusal.No, false, 0},
+		{refusal.PolicyDenied("x", "r"), -31004, "policy_denied", refusal.No, false, 0},
+		{refusal.ProposalWithdrawn("p"), -31012, "withdrawn", refusal.No, false, 0},
+		{refusal.ProposalExpired("p"), -31002, "expired", refusal.No, false, 0},
+		{refusal.AlreadyFulfilled("p", "f"), -31014, "already_fulfilled", refusal.No, false, 0},
+		{refusal.InvalidParams("x"), -32602, "invalid_params", refusal.No, false, 0},
+		{refusal.UnknownTool("x"), -32602, "unknown_tool", refusal.No, false, 0},
+		{refusal.UnknownMethod("x"), -32601, "unknown_method", refusal.No, false, 0},
+		{refusal.InvalidRequest("x"), -32600, "invalid_request", refusal.No, false, 0},
 	} {
 		var said struct {
 			ID    int
@@ -44,13 +46,13 @@ func TestARefusalSaysWhetherAndWhenToTryAgain(t *testing.T) {
 				Code int
 				Data struct {
 					Reason       string
-					Executed     Executed
+					Executed     refusal.Executed
 					Retryable    bool
 					RetryAfterMS int64 `json:"retry_after_ms"`
 				}
 			}
 		}
-		if err := json.Unmarshal(c.r.payload([]byte("7")), &said); err != nil {
+		if err := json.Unmarshal(c.r.Payload([]byte("7")), &said); err != nil {
 			t.Fatal(err)
 		}
 		d := said.Error.Data

@@ -3,6 +3,8 @@ package bridge
 import (
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
@@ -111,7 +113,7 @@ func (e *Engine) request(env *wire.Envelope) {
 		return
 	}
 	if env.Wrong != nil {
-		e.refuse(env, ambiguous(env.Wrong))
+		e.refuse(env, refusal.Ambiguous(env.Wrong))
 		return
 	}
 	if e.tooEarly(env) {
@@ -157,9 +159,9 @@ func (e *Engine) repeated(env *wire.Envelope) bool {
 		return true
 	case replay.Full:
 		if env.Kind == wire.Request { // to a proposal nobody owes an answer, and a response is none
-			e.refuse(env, shareIsFull())
+			e.refuse(env, refusal.ShareIsFull())
 		} else {
-			e.drop(env, "share_full", shareIsFull().Message)
+			e.drop(env, "share_full", refusal.ShareIsFull().Message)
 		}
 		return true
 	}
@@ -171,67 +173,67 @@ func (e *Engine) repeated(env *wire.Envelope) bool {
 }
 
 // judged says whether a request is refused, and why.
-func (e *Engine) judged(env *wire.Envelope) (Refusal, bool) {
+func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	m := &env.Message
 	if m.Has(jsonrpc.Version) && m.Text(jsonrpc.Version) != "2.0" {
-		return invalidRequest(`the payload's "jsonrpc" must be "2.0"`), true
+		return refusal.InvalidRequest(`the payload's "jsonrpc" must be "2.0"`), true
 	}
 	if e.stopping && (treatments[env.Method] == answer || !e.server.up) {
-		return shuttingDown(), true
+		return refusal.ShuttingDown(), true
 	}
 	if e.auditDown && treatments[env.Method] == forward {
-		return auditUnavailable(), true
+		return refusal.AuditUnavailable(), true
 	}
 	if treatments[env.Method] == wrong || resemblesMethod(env.Method) {
-		return unknownMethod(env.Method), true
+		return refusal.UnknownMethod(env.Method), true
 	}
 	if !e.server.up {
-		return serverUnavailable(e.server.why, e.server.retry), true
+		return refusal.ServerUnavailable(e.server.why, e.server.retry), true
 	}
 	if treatments[env.Method] == answer {
-		return Refusal{}, false
+		return refusal.Refusal{}, false
 	}
 	if err := e.server.hello.clash(m.Get(jsonrpc.Meta)); err != nil {
-		return ambiguous(err), true
+		return refusal.Ambiguous(err), true
 	}
 	if len(m.Get(jsonrpc.ProgressToken)) > tokenMax {
-		return invalidParams("the progress token is longer than " + strconv.Itoa(tokenMax) + " bytes"), true
+		return refusal.InvalidParams("the progress token is longer than " + strconv.Itoa(tokenMax) + " bytes"), true
 	}
 	if subscription := env.Method == subscribes || env.Method == "resources/unsubscribe"; subscription && len(env.Key) > keyMax {
-		return invalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
+		return refusal.InvalidParams("the uri is longer than " + strconv.Itoa(keyMax) + " bytes"), true
 	}
 	if env.Method == "prompts/get" && len(env.Key) > keyMax {
-		return invalidParams("the name of the prompt is longer than " + strconv.Itoa(keyMax) + " bytes"), true // else rules would see none
+		return refusal.InvalidParams("the name of the prompt is longer than " + strconv.Itoa(keyMax) + " bytes"), true // else rules would see none
 	}
 	if env.Method == "tools/call" && len(env.Key) > keyMax {
-		return invalidParams("the name of the tool is longer than " + strconv.Itoa(keyMax) + " bytes"), true // and no server's tool has one
+		return refusal.InvalidParams("the name of the tool is longer than " + strconv.Itoa(keyMax) + " bytes"), true // and no server's tool has one
 	}
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
-		return invalidParams("the params must be an object"), true // else nobody could judge them
+		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
 	if env.Method == "tools/call" {
 		if r, refused := e.server.tools.check(&env.Message, e.policy); refused {
 			return r, true
 		}
 	}
-	return Refusal{}, false
+	return refusal.Refusal{}, false
 }
 
 // noRoom says why nothing can be made of a call that the policy does not deny: the
 // caller may come again. It is looked at after the verdict, never before: what is
 // denied will never be served (DESIGN 3, FINDINGS S4).
-func (e *Engine) noRoom(c *call) (Refusal, bool) {
+func (e *Engine) noRoom(c *call) (refusal.Refusal, bool) {
 	switch {
 	case e.stopping:
-		return shuttingDown(), true
+		return refusal.ShuttingDown(), true
 	case c.origin == inflight.Proposal && e.room.paused != nil:
-		return busy("the bridge was asked to pause"), true
+		return refusal.Busy("the bridge was asked to pause"), true
 	case e.full():
-		return atCapacity(), true
+		return refusal.AtCapacity(), true
 	case c.method == subscribes:
 		return e.noPlace(c)
 	}
-	return Refusal{}, false
+	return refusal.Refusal{}, false
 }
 
 // full reports whether the server has as many calls as it may have, those that
@@ -262,7 +264,7 @@ func (e *Engine) admit(c *call) {
 	default:
 		c.summedUp = !e.chargeRecord(c.from)
 		e.noteDecision(c)
-		r := policyDenied(c.what(), c.decision.Rule)
+		r := refusal.PolicyDenied(c.what(), c.decision.Rule)
 		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
 		e.answerFor(c, r)
 	}
@@ -272,7 +274,7 @@ func (e *Engine) admit(c *call) {
 func (e *Engine) ifReadable(c *call) {
 	if why := approval.Beyond(c.args, c.beside); why != "" {
 		c.summedUp = !e.chargeRecord(c.from)
-		e.answerFor(c, tooMuchToAsk(c.what(), why))
+		e.answerFor(c, refusal.TooMuchToAsk(c.what(), why))
 		return
 	}
 	e.reserve(c, c.decision)
@@ -325,7 +327,7 @@ func (e *Engine) answerHere(env *wire.Envelope) {
 		result = withProvides(e.server.hello.initializeResult(&env.Message), e.provides())
 	case "server/discover":
 		if !e.server.hello.Modern {
-			e.refuse(env, unknownMethod(env.Method))
+			e.refuse(env, refusal.UnknownMethod(env.Method))
 			return
 		}
 		result = e.server.hello.Result

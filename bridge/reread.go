@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -128,7 +130,7 @@ func (e *Engine) startReread(unread bool) {
 		case c.phase == inflight.Done:
 			e.ledger.GiveBack(c.hold)
 		case unread && e.auditDown: // our question did not even leave
-			e.unstarted(c, auditUnavailable())
+			e.unstarted(c, refusal.AuditUnavailable())
 		case unread:
 			e.unstarted(c, notReread())
 		default:
@@ -143,8 +145,8 @@ func (e *Engine) startReread(unread bool) {
 
 // notReread is for a call that was agreed to and whose tool the server does not
 // describe any more.
-func notReread() Refusal {
-	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No, Retryable: true, RetryAfter: relistAfter,
+func notReread() refusal.Refusal {
+	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: relistAfter,
 		Message: "the server did not say once more what its tools are, so what was approved did not start"}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -56,9 +58,9 @@ func (e *Engine) serverDown(ev ServerDown) {
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
 	for _, c := range e.calls.inOrder() {
 		if e.server.neverLeft(c, ev.Unsent) {
-			e.finishUnanswered(c, serverUnavailable(ev.Cause, ev.Retry))
+			e.finishUnanswered(c, refusal.ServerUnavailable(ev.Cause, ev.Retry))
 		} else {
-			e.finishUnanswered(c, outcomeUnknown(ev.Cause))
+			e.finishUnanswered(c, refusal.OutcomeUnknown(ev.Cause))
 		}
 	}
 	if ev.Retry < 0 {
@@ -174,7 +176,7 @@ func (e *Engine) serverAsked(m *jsonrpc.Message) {
 // refuseServer answers a question of the server's that nobody else will.
 func (e *Engine) refuseServer(m *jsonrpc.Message) {
 	method := shortMethod(m)
-	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), codeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
+	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), refusal.CodeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
 	e.note(Record{Event: "warning", Reason: "server_request_refused", Method: method})
 }
 

@@ -3,6 +3,8 @@ package bridge
 import (
 	"fmt"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -73,15 +75,15 @@ func (s *subscribers) resources() []string { return sorted(s.to) }
 
 // noPlace says why a subscription cannot be kept, before the server hears of it: who is
 // told yes counts on hearing of changes. Those that are on their way have places too.
-func (e *Engine) noPlace(c *call) (Refusal, bool) {
+func (e *Engine) noPlace(c *call) (refusal.Refusal, bool) {
 	if e.server.subscribers.to[c.key][c.from] {
-		return Refusal{}, false
+		return refusal.Refusal{}, false
 	}
 	why := e.overBounds(c)
 	if why != "" && e.shareOf(c.from) == "" && e.room.peers[c.from] != nil && e.unlistedGiveWay() {
 		why = e.overBounds(c)
 	}
-	return busy(why), why != ""
+	return refusal.Busy(why), why != ""
 }
 
 func (e *Engine) overBounds(c *call) string {

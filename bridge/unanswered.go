@@ -3,6 +3,8 @@ package bridge
 import (
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -28,7 +30,7 @@ func (e *Engine) notWritten(ev NotWritten) {
 	if c == nil {
 		return
 	}
-	e.finishUnanswered(c, serverUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
+	e.finishUnanswered(c, refusal.ServerUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
 	e.hear(c, nil)
 }
 
@@ -36,7 +38,7 @@ func (e *Engine) notWritten(ev NotWritten) {
 // three in a row and the server is started afresh (RELIABILITY section 3).
 func (e *Engine) timedOut(c *call) {
 	e.cancelAtServer(c, "timeout")
-	e.answerFor(c, callTimeout(e.allowance(c)))
+	e.answerFor(c, refusal.CallTimeout(e.allowance(c)))
 	e.linger(c)
 	if e.calls.timeouts++; e.calls.timeouts == 3 {
 		e.calls.timeouts = 0
@@ -67,10 +69,10 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 
 func (e *Engine) takenBack(c *call) {
 	r := c.record()
-	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(No)
+	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(refusal.No)
 	started := !c.phase.Unstarted()
 	if started {
-		r.Outcome, r.Executed = "unknown", string(Perhaps)
+		r.Outcome, r.Executed = "unknown", string(refusal.Perhaps)
 	}
 	if c.phase == inflight.Asked {
 		e.act(e.desk.Withdraw(e.now, c.question, approval.Cancelled))
@@ -79,7 +81,7 @@ func (e *Engine) takenBack(c *call) {
 	}
 	e.note(r)
 	e.settle(c)
-	e.served(c, proposal.Unserved, Executed(r.Executed))
+	e.served(c, proposal.Unserved, refusal.Executed(r.Executed))
 	if started {
 		e.ledger.Commit(c.hold)
 		e.cancelAtServer(c, "the caller cancelled it")
@@ -99,7 +101,7 @@ func (e *Engine) withdrawFor(who string) {
 		if c.from == who && !c.phase.Settled() {
 			e.note(leftBehind(c))
 			e.settle(c)
-			e.served(c, proposal.Unserved, No)
+			e.served(c, proposal.Unserved, refusal.No)
 		}
 	}
 }
@@ -108,7 +110,7 @@ func (e *Engine) withdrawFor(who string) {
 // leaves.
 func leftBehind(c *call) Record {
 	r := c.record()
-	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(No)
+	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(refusal.No)
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
@@ -205,7 +206,7 @@ func inWords(r *bridge.Record) string {
 	case "call":
 		return r.From + " calls " + what
 	case "answered":
-		if r.Executed == string(bridge.No) {
+		if r.Executed == string(refusal.No) {
 			return "refused " + r.From + ": " + cmp.Or(what, "a request") + " (" + r.Reason + ")"
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome

@@ -44,11 +44,12 @@ var may = map[string]string{
 	"bridge/topic":    "bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 
+	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text stdio/jsonrpc stdio/outbox stdio/rawjson",

@@ -1,4 +1,4 @@
-package bridge
+package refusal
 
 import (
 	"strconv"
@@ -44,145 +44,145 @@ type Refusal struct {
 // The codes of DESIGN section 9 that can occur so far. They lie outside the
 // ranges that JSON-RPC and MCP keep for themselves.
 const (
-	codeInvalidRequest = -32600
-	codeUnknownMethod  = -32601
-	codeInvalidParams  = -32602
+	CodeInvalidRequest = -32600
+	CodeUnknownMethod  = -32601
+	CodeInvalidParams  = -32602
 
-	codeDenied            = -31001
-	codeExpired           = -31002
-	codeNoApprover        = -31003
+	CodeDenied            = -31001
+	CodeExpired           = -31002
+	CodeNoApprover        = -31003
 	codePolicyDenied      = -31004
-	codeBusy              = -31005
+	CodeBusy              = -31005
 	codeShuttingDown      = -31006
-	codeServerUnavailable = -31007
+	CodeServerUnavailable = -31007
 	codeOutcomeUnknown    = -31008
 	codeAuditUnavailable  = -31009
 	codeCallTimeout       = -31010
-	codeToolChanged       = -31011
+	CodeToolChanged       = -31011
 	codeWithdrawn         = -31012
 	codeTooLarge          = -31013
 	codeAlreadyFulfilled  = -31014
 )
 
-func invalidRequest(why string) Refusal {
-	return Refusal{Code: codeInvalidRequest, Reason: "invalid_request", Message: why, Executed: No}
+func InvalidRequest(why string) Refusal {
+	return Refusal{Code: CodeInvalidRequest, Reason: "invalid_request", Message: why, Executed: No}
 }
 
-func unknownMethod(method string) Refusal {
-	return Refusal{Code: codeUnknownMethod, Reason: "unknown_method", Executed: No,
-		Message: "the method " + text.Quote(method, clipped) + " is not one a server can be asked"}
+func UnknownMethod(method string) Refusal {
+	return Refusal{Code: CodeUnknownMethod, Reason: "unknown_method", Executed: No,
+		Message: "the method " + text.Quote(method, Clipped) + " is not one a server can be asked"}
 }
 
-func unknownTool(name string) Refusal {
-	return Refusal{Code: codeInvalidParams, Reason: "unknown_tool", Executed: No,
-		Message: "unknown tool " + text.Quote(name, clipped) + "; tools/list names those there are"}
+func UnknownTool(name string) Refusal {
+	return Refusal{Code: CodeInvalidParams, Reason: "unknown_tool", Executed: No,
+		Message: "unknown tool " + text.Quote(name, Clipped) + "; tools/list names those there are"}
 }
 
-func invalidArguments(tool, why string) Refusal {
-	return Refusal{Code: codeInvalidParams, Reason: "invalid_arguments", Executed: No,
+func InvalidArguments(tool, why string) Refusal {
+	return Refusal{Code: CodeInvalidParams, Reason: "invalid_arguments", Executed: No,
 		Message: "the arguments do not fit the input schema of " + tool + ": " + why}
 }
 
-func invalidParams(why string) Refusal {
-	return Refusal{Code: codeInvalidParams, Reason: "invalid_params", Executed: No, Message: why}
+func InvalidParams(why string) Refusal {
+	return Refusal{Code: CodeInvalidParams, Reason: "invalid_params", Executed: No, Message: why}
 }
 
 // ambiguous is for parameters that a lenient server reads otherwise than we do
 // (FINDINGS H1).
-func ambiguous(why error) Refusal {
-	return invalidParams("the parameters can be read in two ways: " + why.Error())
+func Ambiguous(why error) Refusal {
+	return InvalidParams("the parameters can be read in two ways: " + why.Error())
 }
 
-func policyDenied(what, rule string) Refusal {
+func PolicyDenied(what, rule string) Refusal {
 	return Refusal{Code: codePolicyDenied, Reason: "policy_denied", Executed: No, Rule: rule,
 		Message: "the owner's policy does not allow " + what}
 }
 
-func busy(what string) Refusal {
-	return Refusal{Code: codeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
+func Busy(what string) Refusal {
+	return Refusal{Code: CodeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
 }
 
 // shareIsFull is for who sent more in a quarter of an hour than can be known again.
-func shareIsFull() Refusal {
-	r := busy("you sent more requests within 15 minutes than can be told from repeated ones")
+func ShareIsFull() Refusal {
+	r := Busy("you sent more requests within 15 minutes than can be told from repeated ones")
 	r.RetryAfter = time.Minute
 	return r
 }
 
-func atCapacity() Refusal { return busy("the server has as many calls as it may have at one time") }
+func AtCapacity() Refusal { return Busy("the server has as many calls as it may have at one time") }
 
-func shuttingDown() Refusal {
+func ShuttingDown() Refusal {
 	return Refusal{Code: codeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
 		Message: "the bridge is stopping and takes no more calls"}
 }
 
-func serverUnavailable(why string, retry time.Duration) Refusal {
-	return Refusal{Code: codeServerUnavailable, Reason: "server_unavailable", Executed: No,
+func ServerUnavailable(why string, retry time.Duration) Refusal {
+	return Refusal{Code: CodeServerUnavailable, Reason: "server_unavailable", Executed: No,
 		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: it " + why}
 }
 
-func notGreeted(wait time.Duration) Refusal {
-	r := serverUnavailable("", wait)
+func NotGreeted(wait time.Duration) Refusal {
+	r := ServerUnavailable("", wait)
 	r.Message = "the server has not been greeted by its own client yet"
 	return r
 }
 
-func outcomeUnknown(why string) Refusal {
+func OutcomeUnknown(why string) Refusal {
 	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server ended while it had the call, so nobody knows whether it ran: it " + why}
 }
 
-func answerUnreadable(why string) Refusal {
+func AnswerUnreadable(why string) Refusal {
 	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server's answer cannot be read (" + why + "), so nobody knows whether the call ran"}
 }
 
-func auditUnavailable() Refusal {
+func AuditUnavailable() Refusal {
 	return Refusal{Code: codeAuditUnavailable, Reason: "audit_unavailable", Executed: No, Retryable: true, RetryAfter: time.Second,
 		Message: "the audit log cannot be written, and nothing runs that is not on record"}
 }
 
-func callTimeout(after time.Duration) Refusal {
+func CallTimeout(after time.Duration) Refusal {
 	return Refusal{Code: codeCallTimeout, Reason: "call_timeout", Executed: Perhaps,
 		Message: "the server did not answer within " + after.String()}
 }
 
-func tooLarge(size int) Refusal {
+func TooLarge(size int) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: Yes,
 		Message: "the server's answer has " + strconv.Itoa(size) + " bytes, more than a topic carries (" + strconv.Itoa(jsonrpc.MaxSize) + ")"}
 }
 
 // proposalTooLarge is for a proposal of which no request can be shown to all.
-func proposalTooLarge(size int) Refusal {
+func ProposalTooLarge(size int) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
 		Message: "the request would have " + strconv.Itoa(size) + " bytes, and a topic carries " + strconv.Itoa(jsonrpc.MaxSize) + " with what is around them"}
 }
 
 // tooMuchToAsk is for a call that somebody would have to agree to.
-func tooMuchToAsk(what, why string) Refusal {
+func TooMuchToAsk(what, why string) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
 		Message: "nobody can be asked about " + what + " with such arguments: " + why}
 }
 
 // proposalWithdrawn is for a request that comes too late for its proposal.
-func proposalWithdrawn(id string) Refusal {
+func ProposalWithdrawn(id string) Refusal {
 	return Refusal{Code: codeWithdrawn, Reason: "withdrawn", Executed: No, Proposal: id,
 		Message: "whoever made this proposal has withdrawn it"}
 }
 
-func proposalExpired(id string) Refusal {
-	return Refusal{Code: codeExpired, Reason: "expired", Executed: No, Proposal: id,
+func ProposalExpired(id string) Refusal {
+	return Refusal{Code: CodeExpired, Reason: "expired", Executed: No, Proposal: id,
 		Message: "the time that this proposal was good for is over"}
 }
 
-func alreadyFulfilled(id, first string) Refusal {
+func AlreadyFulfilled(id, first string) Refusal {
 	return Refusal{Code: codeAlreadyFulfilled, Reason: "already_fulfilled", Executed: No, Proposal: id, First: first,
 		Message: "another request serves this proposal already"}
 }
 
 // payload is the refusal as a JSON-RPC error answer to id; nil id: the request
 // had none.
-func (r Refusal) payload(id []byte) []byte {
+func (r Refusal) Payload(id []byte) []byte {
 	return jsonrpc.AppendError(nil, id, r.Code, r.Message, r.data())
 }
 
@@ -212,7 +212,7 @@ func (r Refusal) data() []byte {
 // clipped is the most that is repeated of what a stranger wrote. An answer must
 // not grow with the question: what is quoted grows, and might fit no frame.
 // In words it is shown through [text.Quote] and [text.Cut].
-const clipped = 300
+const Clipped = 300
 
 // Result is the refusal as a model can read it, an answer to the raw id: a tool's
 // result with isError, one sentence, and all that a program needs in _meta
@@ -239,27 +239,27 @@ func (r Refusal) Result(id []byte, modern bool) []byte {
 }
 
 // word is a refusal as a proposer hears it (WIRE 7.3, 7.8).
-func (r *Refusal) word() string {
+func (r *Refusal) Word() string {
 	switch r.Code {
-	case codeUnknownMethod, codeServerUnavailable:
+	case CodeUnknownMethod, CodeServerUnavailable:
 		return proposal.Incapable
-	case codeInvalidRequest, codeInvalidParams:
+	case CodeInvalidRequest, CodeInvalidParams:
 		if r.Reason == "unknown_tool" {
 			return proposal.Incapable
 		}
 		return proposal.Invalid
-	case codePolicyDenied, codeNoApprover:
+	case codePolicyDenied, CodeNoApprover:
 		if r.Over {
 			return proposal.ResourceLimit
 		}
 		return proposal.Policy
 	case codeTooLarge:
 		return proposal.ResourceLimit
-	case codeBusy, codeShuttingDown:
+	case CodeBusy, codeShuttingDown:
 		return proposal.Busy
-	case codeExpired:
+	case CodeExpired:
 		return proposal.Timeout
-	case codeDenied:
+	case CodeDenied:
 		if r.Reason == "declined" || r.Reason == "cancelled" {
 			return proposal.Disagree
 		}
@@ -268,8 +268,8 @@ func (r *Refusal) word() string {
 }
 
 // exactly is why, for programs; where the proposer can mend it, in words too.
-func (r *Refusal) exactly() string {
-	if r.Code == codeInvalidParams || r.Code == codeInvalidRequest {
+func (r *Refusal) Exactly() string {
+	if r.Code == CodeInvalidParams || r.Code == CodeInvalidRequest {
 		return r.Reason + ": " + r.Message
 	}
 	return r.Reason
