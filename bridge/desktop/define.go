@@ -127,6 +127,8 @@ var fit = map[string]check{
 	"_meta":        isObject,
 	"outputSchema": func(raw []byte) bool { return checkSchema(raw) == nil && compiles(raw) },
 	"execution":    func([]byte) bool { return false }, // tasks are not passed on
+
+	"defer_loading": into[bool], // of no revision, and clients read it
 }
 
 // members is for an object with the member `needed`, if that is not "", whose
@@ -182,7 +184,7 @@ func checkSchema(raw []byte) error {
 	if !isObject(raw) {
 		return errors.New("is no object")
 	}
-	at, err := pick(raw, "type", "properties", "required")
+	at, err := pick(raw, "type", "properties", "required", "$defs", "definitions")
 	if err != nil {
 		return err
 	}
@@ -194,6 +196,10 @@ func checkSchema(raw []byte) error {
 		return errors.New("has properties that are no object")
 	case at[2] != nil && !listOf(isText)(at[2]):
 		return errors.New("has no list of required properties")
+	case at[3] != nil && !isObject(at[3]):
+		return errors.New("has $defs that are no object")
+	case at[4] != nil && !isObject(at[4]):
+		return errors.New("has definitions that are no object")
 	}
 	for name, p := range properties {
 		if !isObject(p) {

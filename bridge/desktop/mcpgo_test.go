@@ -2,6 +2,7 @@ package desktop_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -79,5 +80,21 @@ func use(t *testing.T, l *line, c *client.Client) {
 	unknown.Params.Name = "fs__nothing"
 	if _, err := c.CallTool(t.Context(), unknown); err == nil || !strings.Contains(err.Error(), "Unknown tool") {
 		t.Errorf("an unknown tool: %v", err)
+	}
+}
+
+// One definition of a peer's kept a client of another make from seeing any tool, as it
+// refuses a list with an entry that it cannot read.
+func TestOneDefinitionKeptAStockClientFromTheList(t *testing.T) {
+	for _, odd := range []string{`"defer_loading":"yes"`, `"defer_loading":null,"execution":7`, `"inputSchema":{"type":"object","$defs":[]}`, `"inputSchema":{"type":"object","definitions":7}`,
+		`"outputSchema":{"type":"object","$defs":[]}`, `"annotations":{"readOnlyHint":"no"}`, `"icons":{}`, `"_meta":[]`, `"title":7`} {
+		s := newStage(t, desktop.Config{})
+		s.join(map[string][]string{"fs": {tool("echo"), `{"name":"odd",` + odd + `}`}})
+		s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		line := s.one("fs__echo")
+		var m struct{ Result mcp.ListToolsResult }
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Errorf("%s: %v", odd, err)
+		}
 	}
 }

@@ -26,7 +26,8 @@ func (p *program) doctorCommand() *cobra.Command {
 token, the local door through which you answer, what is remembered, the record, a
 seat in the topic, those who may be asked, the policy and, if one is given, the
 server. The server is started, asked for its tools, and stopped; with --attach it is
-connected to, and left running. No tool is called, and nothing is put on record. It
+connected to, and left running. A stock MCP client lists what serve would show of
+them. No tool is called, and nothing is put on record. It
 joins as run would, under the same id, unless another program here has that id just
 now.
 
@@ -107,6 +108,7 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	case argv != nil && d.command(argv):
 		tools = d.server(ctx)
 	}
+	d.client(ctx, tools)
 	d.policy(argv, tools)
 	if d.sick {
 		return &failure{Exit: exitFailed}

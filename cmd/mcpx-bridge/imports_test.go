@@ -72,7 +72,7 @@ const everything = "*"
 // tests may do as they like.
 var only = map[string]string{
 	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway",
-	"github.com/mark3labs/mcp-go":                          "bridge/desktop",
+	"github.com/mark3labs/mcp-go":                          "bridge/desktop cmd/mcpx-bridge", // the latter for doctor
 	"github.com/spf13/cobra":                               "cmd/mcpx-bridge",
 	"github.com/goccy/go-yaml":                             "bridge/desktop/install cmd/mcpx-bridge policy",
 	"github.com/golang-jwt/jwt/v5":                         "bridge/gateway",
