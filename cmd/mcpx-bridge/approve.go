@@ -66,19 +66,18 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		return misused("", "%q: with --id the questions of everybody in the topic are shown", named[0])
 	}
 	s := &elicited{}
-	q, err := p.takeSeat(ctx, s.sit)
+	q, err := p.takeSeat(ctx, s.hears(), func(q *peer) { s.q = q })
 	if err != nil {
 		return err
 	}
-	defer q.close()
+	defer q.Close()
 	defer s.Close()
-	s.q = q
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() {
 		select {
-		case <-q.ended:
-			stop(q.why())
+		case <-q.Done():
+			stop(q.Err())
 		case <-ctx.Done():
 		}
 	}()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -98,10 +99,10 @@ func (q *peer) typed(ctx context.Context, to, name string, given callArguments) 
 	}
 	types := map[string][]string{}
 	if slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
-		listing, cancel := context.WithTimeoutCause(ctx, listTime, errNoAnswer)
+		listing, cancel := context.WithTimeoutCause(ctx, client.ListTime, client.ErrNoAnswer)
 		defer cancel()
-		tools, err := q.tools(listing, to, withOne)
-		if errors.Is(err, errNoAnswer) {
+		tools, err := q.Tools(listing, to, client.WithOne)
+		if errors.Is(err, client.ErrNoAnswer) {
 			return nil, fail(exitNoAnswer, "give them as JSON: '{\"key\":\"value\"}'", "%s does not say what arguments %s takes: it did not answer tools/list in time", to, name)
 		}
 		if err != nil {

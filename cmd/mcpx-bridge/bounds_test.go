@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 )
 
@@ -151,7 +152,7 @@ func TestEverySpellingOfSince(t *testing.T) {
 // What a code says of a refusal, at both ends of ours and beside them.
 func TestCodesAtTheirBounds(t *testing.T) {
 	for code, want := range map[int]int{-31000: exitFailed, -31001: exitRefused, -31098: exitRefused, -31099: exitRefused, -31100: exitFailed, -30999: exitFailed} {
-		if got := rpcExit(code); got != want {
+		if got := client.ExitOf(code); got != want {
 			t.Errorf("%d: exit code %d, want %d", code, got, want)
 		}
 	}

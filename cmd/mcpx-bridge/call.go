@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -64,17 +65,17 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	if err != nil {
 		return err
 	}
-	q, err := p.takeSeat(ctx, func(q *peer) { q.onMove = p.saysOf(func() string { return to }) })
+	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(func() string { return to })})
 	if err != nil {
 		return err
 	}
-	defer q.close()
+	defer q.Close()
 	if err := q.here(to); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
 	defer cancel()
-	if err := q.greet(ctx, to, withOne.greet); err != nil {
+	if err := q.Greet(ctx, to, client.WithOne.Greet); err != nil {
 		return noAnswer(to, name, err)
 	}
 	object, err := q.typed(ctx, to, name, given)
@@ -94,19 +95,17 @@ func (p *program) callNamed(ctx context.Context, name string, args []string) err
 		return err
 	}
 	var asked atomic.Pointer[string] // nobody yet
-	q, err := p.takeSeat(ctx, func(q *peer) {
-		q.onMove = p.saysOf(func() string {
-			if to := asked.Load(); to != nil {
-				return *to
-			}
-			return ""
-		})
-	})
+	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(func() string {
+		if to := asked.Load(); to != nil {
+			return *to
+		}
+		return ""
+	})})
 	if err != nil {
 		return err
 	}
-	defer q.close()
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
+	defer q.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
 	defer cancel()
 	t, err := p.named(ctx, q, name)
 	if err != nil {
@@ -123,8 +122,7 @@ func (p *program) callNamed(ctx context.Context, name string, args []string) err
 }
 
 func (p *program) callWith(ctx context.Context, q *peer, to, name string, arguments []byte) error {
-	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, name), []byte(`,"arguments":`), arguments, []byte(`}`))
-	a, err := q.ask(ctx, to, "tools/call", params, func(params []byte) { p.showProgress(to, params) })
+	a, err := q.Call(ctx, to, name, arguments, func(params []byte) { p.showProgress(to, params) })
 	if err != nil {
 		return noAnswer(to, name, err)
 	}
@@ -164,7 +162,7 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		if p.s.JSON {
 			p.print(slices.Concat([]byte(`{"error":`), oneLine(a.Err), []byte("}\n")))
 		}
-		return rpcError(to, name, a.Err)
+		return client.ErrorOf(to, name, a.Err)
 	}
 	r, bare := readResult(a.Result)
 	out := r.text()
@@ -253,58 +251,12 @@ func (r *toolResult) text() []byte {
 	return b.Bytes()
 }
 
-// rpcError is a JSON-RPC error with the exit code it stands for. Ours are
-// those of DESIGN section 9.
-func rpcError(to, what string, raw []byte) error {
-	var e struct {
-		Code    jsonrpc.Code
-		Message string
-		Data    struct{ Reason, Say, By string }
-	}
-	if err := json.Unmarshal(raw, &e); err != nil {
-		// data may be anything; code and message are what counts.
-		var bare struct {
-			Code    jsonrpc.Code
-			Message string
-		}
-		if json.Unmarshal(raw, &bare) != nil {
-			return fail(exitFailed, "", "%s answers %s with an error that cannot be read", to, what)
-		}
-		e.Code, e.Message = bare.Code, bare.Message
-	}
-	said := e.Data.Say
-	if said != "" && e.Data.By != "" {
-		said = e.Data.By + " says: " + said
-	}
-	switch exit := rpcExit(int(e.Code)); exit {
-	case exitRefused:
-		return fail(exit, said, "%s refused %s: %s (%s)", to, what, e.Message, e.Data.Reason)
-	case exitNoAnswer:
-		return fail(exit, said, "%s gave no answer to %s: %s (%s)", to, what, e.Message, e.Data.Reason)
-	default:
-		if e.Code == -32601 && what == "tools/list" {
-			return fail(exit, "", "%s %w: %s (%d)", to, errServesNone, e.Message, e.Code)
-		}
-		return fail(exit, "", "%s answers %s with an error: %s (%d)", to, what, e.Message, e.Code)
-	}
-}
-
-func rpcExit(code int) int {
-	switch {
-	case code == -31002, code == -31008, code == -31010: // expired, outcome_unknown, call_timeout
-		return exitNoAnswer
-	case code <= -31001 && code >= -31099:
-		return exitRefused
-	}
-	return exitFailed
-}
-
 // noAnswer words what kept an answer from coming.
 func noAnswer(to, what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errNoAnswer):
+	case errors.Is(err, client.ErrNoAnswer):
 		return fail(exitNoAnswer, "--timeout gives it longer", "%s did not answer %s in time", to, what)
 	case errors.Is(err, errSignalled), errors.Is(err, context.Canceled):
 		return fail(exitFailed, "", "cancelled %s", what)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 )
 
 const typedSchema = `{"type":"object","properties":{
@@ -75,7 +77,7 @@ func TestArgumentsAreText(t *testing.T) {
 
 func TestRefusalsHaveTheirExitCodes(t *testing.T) {
 	for code, want := range map[int]int{-31001: 8, -31002: 9, -31004: 8, -31005: 8, -31006: 8, -31007: 8, -31008: 9, -31010: 9, -31014: 8, -32602: 1, -32050: 1, 7: 1} {
-		if got := rpcExit(code); got != want {
+		if got := client.ExitOf(code); got != want {
 			t.Errorf("%d: exit code %d, want %d", code, got, want)
 		}
 	}
@@ -85,7 +87,7 @@ func TestRefusalsHaveTheirExitCodes(t *testing.T) {
 		`{"code":-31004,"message":"no","data":[1]}`:                        "fs refused x: no ()",
 		`"broken"`: "fs answers x with an error that cannot be read",
 	} {
-		if got := rpcError("fs", "x", []byte(raw)).Error(); got != want {
+		if got := client.ErrorOf("fs", "x", []byte(raw)).Error(); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}
@@ -96,7 +98,7 @@ func TestRefusalsHaveTheirExitCodes(t *testing.T) {
 func TestACodeIsANumberHoweverItIsSpelled(t *testing.T) {
 	for code, want := range map[string]int{"-31004.0": exitRefused, "-3.1004e4": exitRefused, "-310020E-1": exitNoAnswer, "-31004.5": exitFailed, `"-31004"`: exitFailed} {
 		for _, data := range []string{`{"reason":"policy_denied"}`, `"text"`} {
-			err := rpcError("fs", "x", []byte(`{"code":`+code+`,"message":"no","data":`+data+`}`))
+			err := client.ErrorOf("fs", "x", []byte(`{"code":`+code+`,"message":"no","data":`+data+`}`))
 			if f, ok := errors.AsType[*failure](err); !ok || f.Exit != want {
 				t.Errorf("%s: want exit code %d: %#v", code, want, err)
 			}

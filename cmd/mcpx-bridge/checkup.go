@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -99,10 +100,10 @@ func (c *checkup) ServerMessage(m jsonrpc.Message) {
 		return
 	}
 	if raw := m.Get(jsonrpc.Err); raw != nil {
-		c.finish(rpcError("the server", "tools/list", raw))
+		c.finish(client.ErrorOf("the server", "tools/list", raw))
 		return
 	}
-	page, next, err := readTools("the server", m.Get(jsonrpc.Result))
+	page, next, err := client.ReadTools("the server", m.Get(jsonrpc.Result))
 	c.tools = append(c.tools, page...)
 	if err == nil && next != "" && len(c.tools) < 100_000 {
 		c.list(next)

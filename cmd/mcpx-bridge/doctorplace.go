@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -155,16 +156,14 @@ func (d *doctor) seat(ctx context.Context) {
 		return
 	}
 	d.b.door.OverNetwork = true
-	q := newPeer(d.b.door)
-	if err := q.take(ctx); err != nil {
+	q := d.p.newPeer(d.b.door, client.Options{})
+	if err := q.Dial(ctx); err != nil {
 		d.report("seat", "", err)
 		return
 	}
-	defer q.close()
+	defer q.Close()
 	at, _ := d.b.door.Where()
-	q.mu.Lock()
-	you, dialect := q.you, q.dialect
-	q.mu.Unlock()
+	you, dialect := q.You(), q.Dialect()
 	var warnings []string
 	if warning, hint := d.b.unverifiedIn(dialect); warning != "" {
 		warnings = append(warnings, warning+"; "+hint)
@@ -172,11 +171,11 @@ func (d *doctor) seat(ctx context.Context) {
 	if d.b.opt.Engine.Policy.AsksOthers() && bridge.MayAsk(you) && !permits(you.Caps) {
 		warnings = append(warnings, "what the gateway lets "+you.ID+" send is limited by what is in it, and questions to approvers seem to be outside that: they may never arrive")
 	}
-	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.others())), nil, warnings...)
+	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.Others())), nil, warnings...)
 	for _, m := range bridge.Muted(you, d.b.opt.Engine.Policy) {
 		d.report("may send", "", fail(exitFailed, "a token of the role bridge may: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
 	}
-	d.approvers(q.others(), dialect)
+	d.approvers(q.Others(), dialect)
 }
 
 // permits reports whether a question may be sent by the letter of what the gateway says,

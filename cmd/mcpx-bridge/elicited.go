@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -33,7 +34,7 @@ const (
 // for a tool call (seed 003). It is the inbox of a participant.
 type elicited struct {
 	inbox.Feed
-	q *peer // once it has its seat
+	q *peer // set before its seat is taken
 
 	opened func(*asked)    // hears of each question; may be nil
 	closed func(id string) // hears that it is none any more, unless it was answered here; may be nil
@@ -52,13 +53,12 @@ type asked struct {
 	timer *time.Timer
 }
 
-// sit makes the seat hear what we are asked.
-func (s *elicited) sit(q *peer) {
-	q.onAsk = func(e *wire.Envelope) bool { return s.hear(q, e) }
-	q.onFrame = s.cancelled
+// hears are the options of a seat that hears what we are asked.
+func (s *elicited) hears() client.Options {
+	return client.Options{OnRequest: s.hear, OnFrame: s.cancelled}
 }
 
-func (s *elicited) Me() string { return s.q.me() }
+func (s *elicited) Me() string { return s.q.Me() }
 
 // found is how the terminal knows this inbox.
 func (s *elicited) found() *prompt.Found {
@@ -68,7 +68,7 @@ func (s *elicited) found() *prompt.Found {
 // Status and the following are those of an inbox.Inbox.
 func (s *elicited) Status(context.Context) (inbox.Status, error) {
 	url, _ := s.q.door.Where()
-	return inbox.Status{ID: s.q.door.Join.ID, Me: visible(s.Me()), Topic: s.q.door.Join.Topic, Gateway: url, Dialect: s.q.tongue(), Seated: s.Me() != "",
+	return inbox.Status{ID: s.q.door.Join.ID, Me: visible(s.Me()), Topic: s.q.door.Join.Topic, Gateway: url, Dialect: s.q.Dialect().Protocol, Seated: s.Me() != "",
 		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: version()}, nil
 }
 
@@ -108,7 +108,7 @@ func (s *elicited) others(a *asked) (ids []string) {
 	if !a.Delegate {
 		return nil
 	}
-	for _, p := range s.q.others() {
+	for _, p := range s.q.Others() {
 		if p.ID != a.from && visible(p.ID) != a.View.From && (len(a.DelegateTo) == 0 || slices.Contains(a.DelegateTo, p.ID)) {
 			ids = append(ids, visible(p.ID))
 		}
@@ -140,7 +140,7 @@ func (s *elicited) answer(id string, result func(*asked) []byte) (inbox.Outcome,
 	if a == nil {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
-	err := s.q.reply(&wire.Envelope{From: a.from, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
+	err := s.q.Reply(&wire.Envelope{From: a.from, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
 		s.putBack(a)
 		return inbox.Outcome{}, err
@@ -196,14 +196,14 @@ func (s *elicited) end(why string, is func(*asked) bool) {
 }
 
 // hear takes a request to us. It reports false for those it does not know.
-func (s *elicited) hear(q *peer, e *wire.Envelope) bool {
+func (s *elicited) hear(e *wire.Envelope) bool {
 	id := bytes.Clone(e.Message.Get(jsonrpc.ID))
 	switch e.Method {
 	case "initialize":
-		q.reply(e, jsonrpc.AppendResult(nil, id, greeting(e)))
+		s.q.Reply(e, jsonrpc.AppendResult(nil, id, greeting(e)))
 	case "elicitation/create":
 		if err := s.asks(e, id); err != nil {
-			q.reply(e, jsonrpc.AppendError(nil, id, -32602, err.Error(), nil))
+			s.q.Reply(e, jsonrpc.AppendError(nil, id, -32602, err.Error(), nil))
 		}
 	default:
 		return false

@@ -22,7 +22,7 @@ func (s *settings) choiceFlags(f *pflag.FlagSet, verb string) {
 	f.StringArrayVar(&s.Exclude, "exclude", nil, "never "+verb+" what this `PATTERN` matches; repeatable")
 }
 
-func (t *tool) pair() desktop.Pair { return desktop.Pair{Peer: t.Peer, Name: t.Name} }
+func pairOf(t tool) desktop.Pair { return desktop.Pair{Peer: t.Peer, Name: t.Name} }
 
 // mostFunctions is how many functions OpenAI's API takes at one time.
 const mostFunctions = 128
@@ -30,7 +30,7 @@ const mostFunctions = 128
 // chosen are the tools that are to be listed. How many are not is said.
 func (p *program) chosen(all []tool) []tool {
 	choice := desktop.NewChoice(p.s.Include, p.s.Exclude)
-	shown := slices.DeleteFunc(slices.Clone(all), func(t tool) bool { return !choice.Shows(t.pair()) })
+	shown := slices.DeleteFunc(slices.Clone(all), func(t tool) bool { return !choice.Shows(pairOf(t)) })
 	p.tellLeftOut(len(all)-len(shown), "that --include and --exclude do not show")
 	if p.s.Format == "openai" || p.s.Format == "anthropic" {
 		n := len(shown)
@@ -38,8 +38,8 @@ func (p *program) chosen(all []tool) []tool {
 		p.tellLeftOut(n-len(shown), "for apps and not for models")
 	}
 	if limit := p.s.Limit; limit > 0 && len(shown) > limit {
-		order := slices.SortedStableFunc(slices.Values(shown), func(a, b tool) int { return a.pair().Compare(b.pair()) })
-		in, out := desktop.Fair(order, limit, func(t tool) desktop.Pair { return t.pair() })
+		order := slices.SortedStableFunc(slices.Values(shown), func(a, b tool) int { return pairOf(a).Compare(pairOf(b)) })
+		in, out := desktop.Fair(order, limit, pairOf)
 		var names []string
 		for _, t := range out {
 			names = append(names, t.Peer+"/"+t.Name)
@@ -99,7 +99,7 @@ func exported(all []tool) []tool {
 	names := exportedNames(all)
 	var out []tool
 	for _, t := range all {
-		if t.Name = names.Of(t.pair()); t.Name == "" {
+		if t.Name = names.Of(pairOf(t)); t.Name == "" {
 			continue // two others have the names that it could have
 		}
 		t.Description = strings.TrimSpace(t.Description + " (via " + t.Peer + ")")
@@ -118,7 +118,7 @@ func exportedNames(all []tool) *desktop.Names {
 	names := desktop.NewNames(desktop.UsualName)
 	pairs := make([]desktop.Pair, len(all))
 	for i, t := range all {
-		pairs[i] = t.pair()
+		pairs[i] = pairOf(t)
 	}
 	slices.SortFunc(pairs, desktop.Pair.Compare)
 	for _, p := range pairs {
@@ -139,13 +139,13 @@ func exportedWords(args []string) (name string, rest []string, ok bool) {
 
 // named finds the tool that has an exported name, as everybody here is now.
 func (p *program) named(ctx context.Context, q *peer, name string) (tool, error) {
-	c, err := p.everybodysTools(ctx, q)
+	c, err := q.Census(ctx)
 	if err != nil {
 		return tool{}, err
 	}
-	t, err := toolNamed(c.tools, name)
-	if errors.Is(err, errNoSuchName) && len(c.silent) > 0 {
-		return tool{}, fail(exitNoAnswer, "mcpx-bridge call PEER TOOL waits longer", "%w; %s", err, c.absentees())
+	t, err := toolNamed(c.Tools, name)
+	if errors.Is(err, errNoSuchName) && len(c.Silent) > 0 {
+		return tool{}, fail(exitNoAnswer, "mcpx-bridge call PEER TOOL waits longer", "%w; %s", err, absentees(c))
 	}
 	return t, err
 }
@@ -159,8 +159,8 @@ func toolNamed(all []tool, name string) (found tool, err error) {
 	known := false
 	for _, t := range all {
 		switch {
-		case !t.pair().Fits(name):
-		case known && t.pair() != found.pair():
+		case !pairOf(t).Fits(name):
+		case known && pairOf(t) != pairOf(found):
 			return tool{}, fail(exitFailed, "call it as PEER TOOL", "%s is the name of a tool of %s, and of one of %s", name, found.Peer, t.Peer)
 		default:
 			found, known = t, true
@@ -174,7 +174,7 @@ func toolNamed(all []tool, name string) (found tool, err error) {
 	}
 	names, others := exportedNames(all), []string{}
 	for _, t := range all {
-		others = append(others, names.Of(t.pair()))
+		others = append(others, names.Of(pairOf(t)))
 	}
 	hint := "mcpx-bridge tools --format openai lists the names"
 	if meant := nearest(name, others); meant != "" {

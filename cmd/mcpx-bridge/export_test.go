@@ -26,8 +26,8 @@ func TestEveryExportedNameLeadsToItsTool(t *testing.T) {
 			t.Errorf("%s is too long", e.Name)
 		}
 		got, err := toolNamed(append(all[i:len(all):len(all)], all[:i]...), e.Name)
-		if err != nil || got.pair() != all[i].pair() {
-			t.Errorf("%s leads to %v %v", e.Name, got.pair(), err)
+		if err != nil || pairOf(got) != pairOf(all[i]) {
+			t.Errorf("%s leads to %v %v", e.Name, pairOf(got), err)
 		}
 		if name, _, ok := exportedWords([]string{e.Name, `"{}"`}); !ok || name != e.Name {
 			t.Errorf("%s is not taken for a name", e.Name)
@@ -35,7 +35,7 @@ func TestEveryExportedNameLeadsToItsTool(t *testing.T) {
 	}
 	for _, name := range []string{"fs__reed", "fs__", "__read", "fs__a__c"} {
 		if got, err := toolNamed(all, name); err == nil {
-			t.Errorf("%s leads to %v", name, got.pair())
+			t.Errorf("%s leads to %v", name, pairOf(got))
 		}
 	}
 }
@@ -52,18 +52,18 @@ func TestANameOfAnotherLengthLedToNoTool(t *testing.T) {
 	for most := desktop.LeastName; most <= desktop.MaxName; most++ {
 		names := desktop.NewNames(most)
 		for _, want := range all {
-			name := names.Of(want.pair())
-			if got, err := toolNamed(all, name); err != nil || got.pair() != want.pair() {
-				t.Errorf("in %d bytes %s leads to %v %v", most, name, got.pair(), err)
+			name := names.Of(pairOf(want))
+			if got, err := toolNamed(all, name); err != nil || pairOf(got) != pairOf(want) {
+				t.Errorf("in %d bytes %s leads to %v %v", most, name, pairOf(got), err)
 			}
 		}
 	}
-	if got, err := toolNamed(all, all[1].Peer+"__x"); err != nil || got.pair() != all[1].pair() {
-		t.Errorf("the whole name leads to %v %v", got.pair(), err)
+	if got, err := toolNamed(all, all[1].Peer+"__x"); err != nil || pairOf(got) != pairOf(all[1]) {
+		t.Errorf("the whole name leads to %v %v", pairOf(got), err)
 	}
 	for _, name := range []string{"fs__read_the_text_of_several_files_at_once_and", strings.Repeat("p", 63) + "__x", "fs__long_0123abcd"} {
 		if got, err := toolNamed(all, name); err == nil {
-			t.Errorf("%s leads to %v", name, got.pair())
+			t.Errorf("%s leads to %v", name, pairOf(got))
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestHintsAreCommentsOnly(t *testing.T) {
 		`{"name":"a","annotations":{"readOnlyHint":"true","destructiveHint":null,"openWorldHint":[true]}}`: "(?)",
 	} {
 		one := toolOf(t, raw)
-		if got := one.inShort(); got != want {
+		if got := inShort(one); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}

@@ -116,14 +116,14 @@ func (p *program) toolsToCheck(ctx context.Context, args []string) ([]policy.Too
 // forPolicy is what rules are held against.
 func forPolicy(tools []tool) (all []policy.Tool) {
 	for _, t := range tools {
-		all = append(all, policy.Tool{Name: t.Name, InputSchema: t.InputSchema, Hints: t.hints()})
+		all = append(all, policy.Tool{Name: t.Name, InputSchema: t.InputSchema, Hints: hintsIn(t)})
 	}
 	return all
 }
 
-// hints are what the server says of the tool in its annotations. A hint that
+// hintsIn are what the server says of the tool in its annotations. A hint that
 // is no boolean says nothing.
-func (t tool) hints() policy.Hints {
+func hintsIn(t tool) policy.Hints {
 	var d struct{ Annotations json.RawMessage }
 	var said map[string]any
 	if json.Unmarshal(t.Raw, &d) == nil && len(d.Annotations) > 0 {

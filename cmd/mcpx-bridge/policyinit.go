@@ -111,7 +111,7 @@ func unlisted(tools []tool) string {
 // byTheirWord parts the tools that are said to only read from the others.
 func byTheirWord(tools []tool) (reading, others []tool) {
 	for _, t := range tools {
-		if only := t.hints().ReadOnly; only != nil && *only {
+		if only := hintsIn(t).ReadOnly; only != nil && *only {
 			reading = append(reading, t)
 		} else {
 			others = append(others, t)
@@ -171,17 +171,17 @@ func draftRule(b *bytes.Buffer, name, about string, tools []tool) {
 		width = max(width, len(quotedPattern(t.Name)))
 	}
 	for _, t := range tools {
-		fmt.Fprintf(b, "      - %-*s  # %s\n", min(width, 40), quotedPattern(t.Name), comment(t.inShort()))
+		fmt.Fprintf(b, "      - %-*s  # %s\n", min(width, 40), quotedPattern(t.Name), comment(inShort(t)))
 	}
 }
 
 // inShort is what the server says of a tool, in one line.
-func (t tool) inShort() string {
+func inShort(t tool) string {
 	parts := []string{"(" + argumentWords(t.InputSchema) + ")"}
 	if text := summary(t.Description); text != "" {
 		parts = append(parts, text+";")
 	}
-	h := t.hints()
+	h := hintsIn(t)
 	if h.ReadOnly != nil && *h.ReadOnly {
 		h.Destructive, h.Idempotent = nil, nil // they mean nothing then
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -137,19 +138,18 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	}
 	p.warnOfSecret(o.Reason)
 	w := newPursuit(p, to, name, o)
-	q, err := p.takeSeat(ctx, func(q *peer) {
-		w.peer, q.onFrame, q.onMove = q, w.heard, w.moves(p.saysOf(func() string { return to }))
-	})
+	q, err := p.takeSeat(ctx, client.Options{OnFrame: w.heard, OnPresence: w.moves(p.saysOf(func() string { return to }))},
+		func(q *peer) { w.peer = q })
 	if err != nil {
 		return err
 	}
-	defer q.close()
+	defer q.Close()
 	if to != "" {
 		if err := q.here(to); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Offer.Timeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Offer.Timeout, client.ErrNoAnswer)
 	defer cancel()
 	object, err := p.proposedArguments(ctx, q, to, name, given)
 	if err != nil {
@@ -170,16 +170,16 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	if to != "" || !slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
 		return q.typed(ctx, to, name, given)
 	}
-	c, err := p.everybodysTools(ctx, q)
+	c, err := q.Census(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.Name == name })
+	i := slices.IndexFunc(c.Tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
-		return nil, fail(exitFailed, c.absentees(), "nobody here says what arguments %q takes", name).
+		return nil, fail(exitFailed, absentees(c), "nobody here says what arguments %q takes", name).
 			Also(`give them as JSON: '{"key":"value"}'`)
 	}
-	return given.withTypes(schemaTypes(c.tools[i].InputSchema))
+	return given.withTypes(schemaTypes(c.Tools[i].InputSchema))
 }
 
 // begin sends the proposal.
@@ -198,7 +198,7 @@ func (w *pursuit) begin(arguments []byte, style wire.Style) error {
 	if w.to != "" {
 		whom = "to " + w.to
 	}
-	w.log.Info("proposed " + w.tool + " " + whom + " as " + w.peer.me() + ": " + w.id)
+	w.log.Info("proposed " + w.tool + " " + whom + " as " + w.peer.Me() + ": " + w.id)
 	if w.to == "" && len(w.offer.Preferred) == 0 && w.peer.here(w.tool) == nil {
 		w.log.Info("hint: " + w.tool + " is a participant too: mcpx-bridge propose " + w.tool + " TOOL puts TOOL to it")
 	}
@@ -209,9 +209,9 @@ func (w *pursuit) begin(arguments []byte, style wire.Style) error {
 // going.
 func (q *peer) propound(class wire.Class, e *wire.Envelope) error {
 	e.TS = wire.Stamp(time.Now())
-	err := q.post(class, e)
+	err := q.Post(class, e)
 	if errors.Is(err, wire.ErrInexpressible) {
-		return fail(exitRefused, "mcpx-bridge call asks for the tool itself; whoever must agree is asked all the same", "%s, which this topic speaks, has no word for a %s", q.tongue(), e.Kind)
+		return fail(exitRefused, "mcpx-bridge call asks for the tool itself; whoever must agree is asked all the same", "%s, which this topic speaks, has no word for a %s", q.Dialect().Protocol, e.Kind)
 	}
 	return err
 }
@@ -247,11 +247,11 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
 	p.warnOfSecret(p.s.Offer.Reason)
-	q, err := p.takeSeat(ctx, nil)
+	q, err := p.takeSeat(ctx, client.Options{})
 	if err != nil {
 		return err
 	}
-	defer q.close()
+	defer q.Close()
 	return q.takeBack(proposal, p.s.Offer.Reason, style)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -86,8 +87,8 @@ func (w *pursuit) wait(ctx context.Context) error {
 		select {
 		case o := <-w.done:
 			return w.show(o)
-		case <-w.peer.ended:
-			return w.unlessDone(w.peer.why)
+		case <-w.peer.Done():
+			return w.unlessDone(w.peer.Err)
 		case <-lapse:
 			if !w.begun() {
 				return w.unlessDone(w.lapsed)
@@ -126,7 +127,7 @@ func (w *pursuit) lapsed() error {
 // giveUp takes the proposal back and says why.
 func (w *pursuit) giveUp(cause error) error {
 	reason, err := "no_longer_needed", fail(exitFailed, "", "withdrew %s", w.tool)
-	if errors.Is(cause, errNoAnswer) {
+	if errors.Is(cause, client.ErrNoAnswer) {
 		reason, err = "timeout", w.longer("--timeout", "nobody did %s in time")
 		if w.begun() {
 			err = fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.tool)
@@ -160,7 +161,7 @@ func (w *pursuit) begun() bool {
 
 // heard sees every frame of the topic, one after the other.
 func (w *pursuit) heard(e *wire.Envelope) {
-	if e.From == w.peer.me() {
+	if e.From == w.peer.Me() {
 		return
 	}
 	switch e.Kind {
@@ -298,7 +299,7 @@ func (w *pursuit) able() []string {
 
 // present are those in the topic who could do it.
 func (w *pursuit) present() (ids []string) {
-	for _, p := range w.peer.others() {
+	for _, p := range w.peer.Others() {
 		if bridge.CouldServe(p.Caps, "tools/call") {
 			ids = append(ids, p.ID)
 		}
@@ -349,7 +350,7 @@ func (w *pursuit) tried(e *wire.Envelope) {
 	if able := w.able(); able != nil && !slices.Contains(able, t.at) || e.Method != w.offer.Method || e.Key != w.tool {
 		return // it serves something else (FINDINGS M9)
 	}
-	if t.at != t.by && t.at != "" && w.peer.here(t.at) != nil {
+	if t.at != t.by && t.at != "" && !w.peer.Present(t.at) {
 		return // nobody is there to do it
 	}
 	w.refused = slices.DeleteFunc(w.refused, func(r rejection) bool { return r.From == t.at })
@@ -439,7 +440,7 @@ func (w *pursuit) faulted(e *wire.Envelope) {
 	if w.over {
 		return
 	}
-	w.end(upshot{err: notPassedOn(f)})
+	w.end(upshot{err: client.NotPassedOn(f)})
 }
 
 // isProposal reports whether a kind is one that proposals have.

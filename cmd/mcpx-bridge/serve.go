@@ -100,7 +100,7 @@ func (p *program) serve(ctx context.Context) error {
 	s.server = desktop.NewServer(p.face(), s, desktop.Options{Out: out, Log: p.log, Note: s.events.note, Ready: s.ready})
 	defer s.events.close()
 	s.claim(ctx)
-	if err := s.q.sit(ctx); err != nil {
+	if err := s.q.Start(ctx); err != nil {
 		return err
 	}
 	s.openDoor()
@@ -177,10 +177,11 @@ func (p *program) newServing() (*serving, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{p: p, q: newPeer(d), asked: &elicited{}, events: p.newEvents(p.stderr), envs: map[uint64]sent{}}
-	s.q.also = s
+	s := &serving{p: p, asked: &elicited{}, events: p.newEvents(p.stderr), envs: map[uint64]sent{}}
+	o := s.asked.hears()
+	o.Also = s
+	s.q = p.newPeer(d, o)
 	s.asked.q = s.q
-	s.asked.sit(s.q)
 	s.asked.opened, s.asked.closed = s.open, s.settled
 	return s, nil
 }
@@ -209,8 +210,8 @@ func (s *serving) listen(ctx context.Context, in io.Reader) error {
 // keepSeat ends when the seat can not be had.
 func (s *serving) keepSeat(ctx context.Context) error {
 	select {
-	case <-s.q.ended:
-		return s.q.why()
+	case <-s.q.Done():
+		return s.q.Err()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -222,7 +223,7 @@ func (s *serving) close() {
 	if err := s.server.Close(ctx); err != nil {
 		s.p.log.Debug("the client did not read everything", "error", err)
 	}
-	s.q.close()
+	s.q.Close()
 	if s.door != nil {
 		s.door.Close()
 	}
@@ -233,7 +234,7 @@ func (s *serving) close() {
 // ready says that the client sees what there is.
 func (s *serving) ready(tools int) {
 	url, _ := s.q.door.Where()
-	id := cmp.Or(s.q.me(), s.q.door.Join.ID)
+	id := cmp.Or(s.q.Me(), s.q.door.Join.ID)
 	first := s.events.begin(struct {
 		Event   string `json:"event"`
 		ID      string `json:"id"`
@@ -242,7 +243,7 @@ func (s *serving) ready(tools int) {
 		Dialect string `json:"dialect,omitempty"`
 		Tools   int    `json:"tools"`
 		PID     int    `json:"pid"`
-	}{"ready", id, s.q.door.Join.Topic, url, s.q.tongue(), tools, os.Getpid()},
+	}{"ready", id, s.q.door.Join.Topic, url, s.q.Dialect().Protocol, tools, os.Getpid()},
 		"the client sees the topic "+s.q.door.Join.Topic+" through "+id)
 	if first {
 		go startIsOver()

@@ -14,10 +14,10 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // Carry carries out what is to be done in the topic, as a desktop.Room.
@@ -28,7 +28,7 @@ func (s *serving) Carry(a desktop.Act) desktop.Event {
 	case desktop.Cancel:
 		s.cancel(a)
 	case desktop.Tell:
-		s.q.send(wire.Notice, uuid.NewString(), a.To, wire.Notification, jsonrpc.AppendNotification(nil, a.Method, nil))
+		s.q.Notify(a.To, a.Method)
 	case desktop.Decide:
 		return s.decide(a)
 	}
@@ -38,7 +38,7 @@ func (s *serving) Carry(a desktop.Act) desktop.Event {
 func (s *serving) ask(a desktop.Ask) desktop.Event {
 	env := uuid.NewString()
 	began := time.Now()
-	w := &wait{to: a.To, done: func(got answer) {
+	r := client.Request{ID: env, To: a.To, Method: a.Method, Params: a.Params, Done: func(got answer) {
 		s.take(a.Ref)
 		s.logAnswer(a, got, time.Since(began))
 		ev := desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err}
@@ -48,12 +48,12 @@ func (s *serving) ask(a desktop.Ask) desktop.Event {
 		s.server.Step(ev)
 	}}
 	if a.Progress {
-		w.progress = func(params []byte) { s.server.Step(desktop.Progressed{Ref: a.Ref, Params: params}) }
+		r.Progress = func(params []byte) { s.server.Step(desktop.Progressed{Ref: a.Ref, Params: params}) }
 	}
 	s.mu.Lock()
 	s.envs[a.Ref] = sent{env, a.To}
 	s.mu.Unlock()
-	if err := s.q.start(env, a.Method, a.Params, w); err != nil {
+	if err := s.q.Begin(r); err != nil {
 		s.take(a.Ref)
 		return desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: " + err.Error(), Unsent: true}
 	}
@@ -88,8 +88,7 @@ func (s *serving) take(ref uint64) sent {
 
 func (s *serving) cancel(a desktop.Cancel) {
 	if was := s.take(a.Ref); was.env != "" {
-		s.q.forget(was.env)
-		s.q.cancel(was.to, was.env, a.Why)
+		s.q.Cancel(was.to, was.env, a.Why)
 	}
 }
 

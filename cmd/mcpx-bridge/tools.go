@@ -5,23 +5,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// listTime is how long a participant may take to list its tools, once it has begun.
-const listTime = 10 * time.Second
 
 func (p *program) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -78,12 +70,12 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if p.s.Limit < 0 {
 		return misused("--limit 128", "--limit must be 1 or more, or 0 for all")
 	}
-	q, err := p.takeSeat(ctx, nil)
+	q, err := p.takeSeat(ctx, client.Options{})
 	if err != nil {
 		return err
 	}
-	defer q.close()
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, errNoAnswer)
+	defer q.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
 	defer cancel()
 	if len(args) == 1 {
 		all, err := q.toolsOf(ctx, args[0])
@@ -92,11 +84,11 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 		}
 		return p.print(write(p.chosen(all)))
 	}
-	c, err := p.everybodysTools(ctx, q)
+	c, err := q.Census(ctx)
 	if err != nil {
 		return err
 	}
-	return cmp.Or(p.print(write(p.chosen(c.tools))), p.tellAbsentees(&c))
+	return cmp.Or(p.print(write(p.chosen(c.Tools))), p.tellAbsentees(c))
 }
 
 // toolsOf lists the tools of somebody who must be here.
@@ -104,165 +96,38 @@ func (q *peer) toolsOf(ctx context.Context, of string) ([]tool, error) {
 	if err := q.here(of); err != nil {
 		return nil, err
 	}
-	tools, err := q.tools(ctx, of, withOne)
+	tools, err := q.Tools(ctx, of, client.WithOne)
 	return tools, noAnswer(of, "tools/list", err)
-}
-
-// A census is what everybody said of their tools when all were asked.
-type census struct {
-	tools  []tool
-	heard  int      // how many answered
-	silent []string // who did not
-}
-
-// everybodysTools asks all at once, and waits a short time for each. Who serves
-// nothing says so.
-func (p *program) everybodysTools(ctx context.Context, q *peer) (census, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, listTime, errNoAnswer)
-	defer cancel()
-	others := slices.DeleteFunc(q.others(), func(other wire.Participant) bool {
-		return !other.Caps.Permits(&wire.Envelope{Kind: wire.Response, Method: "tools/list"}) // it could not answer (WIRE 9.3)
-	})
-	lists, errs := make([][]tool, len(others)), make([]error, len(others))
-	var asking sync.WaitGroup
-	for i, other := range others {
-		asking.Go(func() { lists[i], errs[i] = q.tools(ctx, other.ID, withAll) })
-	}
-	asking.Wait()
-	if err := context.Cause(ctx); err != nil && err != errNoAnswer {
-		return census{}, err
-	}
-	c := census{tools: slices.Concat(lists...)}
-	for i, err := range errs {
-		if errors.Is(err, errNoAnswer) {
-			c.silent = append(c.silent, others[i].ID)
-			continue
-		}
-		c.heard++
-		if err != nil && !errors.Is(err, errServesNone) {
-			p.log.Warn("no tools from "+others[i].ID, "why", err)
-		}
-	}
-	return c, nil
 }
 
 // mostNamed is how many of those who keep silent are named.
 const mostNamed = 20
 
 // absentees names who did not answer, "" if everybody did (FINDINGS D20).
-func (c *census) absentees() string {
-	if len(c.silent) == 0 {
+func absentees(c client.Census) string {
+	if len(c.Silent) == 0 {
 		return ""
 	}
-	words := strings.Join(c.silent[:min(len(c.silent), mostNamed)], ", ")
-	if more := len(c.silent) - mostNamed; more > 0 {
+	words := strings.Join(c.Silent[:min(len(c.Silent), mostNamed)], ", ")
+	if more := len(c.Silent) - mostNamed; more > 0 {
 		words += fmt.Sprintf(" and %d more", more)
 	}
 	return words + " did not answer tools/list"
 }
 
 // tellAbsentees says who did not answer. That nobody did is an error.
-func (p *program) tellAbsentees(c *census) error {
+func (p *program) tellAbsentees(c client.Census) error {
 	const hint = "mcpx-bridge tools PEER waits longer; who serves nothing may never answer"
-	words := c.absentees()
+	words := absentees(c)
 	switch {
 	case words == "":
 		return nil
-	case c.heard == 0:
+	case c.Heard == 0:
 		return fail(exitNoAnswer, hint, "%s", words)
 	}
 	p.log.Warn(words)
 	p.log.Info("hint: " + hint)
 	return nil
-}
-
-// A tool is one of a peer's, with the bytes of its definition.
-type tool struct {
-	Peer        string          `json:"-"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	Raw         json.RawMessage `json:"-"`
-}
-
-// maxPages ends a list that never does.
-const maxPages = 200
-
-// errServesNone is why somebody who answers lists no tools.
-var errServesNone = errors.New("serves no tools")
-
-// tools lists a peer's tools, all pages of them, no more than serve takes of one. With an
-// error come those of the pages before.
-func (q *peer) tools(ctx context.Context, of string, as askTimes) ([]tool, error) {
-	if err := q.greet(ctx, of, as.greet); err != nil {
-		return nil, err
-	}
-	var all []tool
-	params, seen, size := []byte(nil), map[string]bool{}, 0
-	for range maxPages {
-		a, err := q.askWithin(ctx, as.first, of, "tools/list", params)
-		if err != nil {
-			return all, err
-		}
-		as.first = 0 // who has begun is waited for
-		if a.Err != nil {
-			return all, rpcError(of, "tools/list", a.Err)
-		}
-		page, next, err := readTools(of, a.Result)
-		if err != nil {
-			return all, err
-		}
-		for _, t := range page {
-			if size += len(t.Raw); len(all) == desktop.MaxTools || size > desktop.MaxListSize {
-				q.tellRest(of, t.Name)
-				return all, nil
-			}
-			all = append(all, t)
-		}
-		if next == "" || seen[next] {
-			return all, nil
-		}
-		if size += len(next); size > desktop.MaxListSize { // which is kept too
-			q.tellRest(of, "the next page")
-			return all, nil
-		}
-		seen[next] = true
-		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
-	}
-	return all, nil
-}
-
-// tellRest says from where on a list is not taken.
-func (q *peer) tellRest(of, from string) {
-	q.log.Warn(fmt.Sprintf("%s lists more than %d tools, or more than %d MiB: what comes from %s on is left out", of, desktop.MaxTools, desktop.MaxListSize>>20, text.Quote(from, 80)))
-}
-
-// askWithin is ask with a time of its own, 0 for none.
-func (q *peer) askWithin(ctx context.Context, most time.Duration, to, method string, params []byte) (answer, error) {
-	if most > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, most, errNoAnswer)
-		defer cancel()
-	}
-	return q.ask(ctx, to, method, params, nil)
-}
-
-func readTools(of string, result []byte) (tools []tool, next string, err error) {
-	var page struct {
-		Tools      []json.RawMessage `json:"tools"`
-		NextCursor string            `json:"nextCursor"`
-	}
-	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, "", fail(exitFailed, "the fault is there: mcpx-bridge watch --json shows what it says", "%s answers tools/list with something else: %w", of, err)
-	}
-	for _, raw := range page.Tools {
-		t := tool{Peer: of, Raw: raw}
-		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
-			continue // one malformed tool does not hide the others
-		}
-		tools = append(tools, t)
-	}
-	return tools, page.NextCursor, nil
 }
 
 func toolsTable(all []tool) []byte {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -45,27 +46,29 @@ func (p *program) watch(ctx context.Context) error {
 			stop(errSignalled)
 		}
 	}
-	q, err := p.takeSeat(ctx, func(q *peer) {
-		if p.s.JSON {
-			q.door.see(func(dir string, frame []byte) {
-				if dir == "recv" {
-					show(rawLine(frame))
-				}
-			})
-			return
-		}
-		q.onFrame = func(e *wire.Envelope) { show(frameLine(e)) }
-		q.onRoom = func(e roomEvent) { show(roomLine(e)) }
-	})
+	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
 	if err != nil {
 		return err
 	}
-	defer q.close()
+	o := client.Options{OnFrame: func(e *wire.Envelope) { show(frameLine(e)) }, OnSeat: func(what, detail string) { show(seatLine(what, detail)) }}
+	if p.s.JSON {
+		o = client.Options{}
+		d.see(func(dir string, frame []byte) {
+			if dir == "recv" {
+				show(rawLine(frame))
+			}
+		})
+	}
+	q, err := p.sit(ctx, d, o)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-q.ended:
-		return q.why()
+	case <-q.Done():
+		return q.Err()
 	}
 }
 
@@ -172,6 +175,6 @@ func shown(text []byte) string {
 // secretMember finds the values of members that hold a token.
 var secretMember = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"?`)
 
-func roomLine(e roomEvent) []byte {
-	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), e.What, visible(e.Detail))
+func seatLine(what, detail string) []byte {
+	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), what, visible(detail))
 }

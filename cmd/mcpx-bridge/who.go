@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -30,13 +29,15 @@ An id says nothing of who sits there: when one leaves, another can take it.`,
 		Example: "  mcpx-bridge who\n  mcpx-bridge who --topic team --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := p.takeSeat(cmd.Context(), nil)
+			q, err := p.takeSeat(cmd.Context(), client.Options{})
 			if err != nil {
 				return err
 			}
-			defer q.close()
-			all := q.others()
-			said := q.introductions(cmd.Context(), all)
+			defer q.Close()
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), whoTime, client.ErrNoAnswer)
+			defer cancel()
+			all := q.Others()
+			said := q.Introductions(ctx, all)
 			if p.s.JSON {
 				return p.print(whoJSON(all, said))
 			}
@@ -50,59 +51,7 @@ An id says nothing of who sits there: when one leaves, another can take it.`,
 // whoTime is how long who waits for what the others say of themselves.
 const whoTime = time.Second
 
-// An introduction is what a participant says of itself: its own word.
-type introduction struct {
-	Server   *serverInfo
-	Provides []string
-}
-
-type serverInfo struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-}
-
-// introductions are what the others say their servers are, and are for.
-func (q *peer) introductions(ctx context.Context, all []wire.Participant) map[string]introduction {
-	ctx, cancel := context.WithTimeoutCause(ctx, whoTime, errNoAnswer)
-	defer cancel()
-	var mu sync.Mutex
-	var asking sync.WaitGroup
-	said := map[string]introduction{} // guarded by mu
-	for _, other := range all {
-		asking.Go(func() {
-			a, err := q.ask(ctx, other.ID, "initialize", helloParams(), nil)
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			said[other.ID] = introduced(a.Result)
-		})
-	}
-	asking.Wait()
-	return said
-}
-
-func introduced(result []byte) (i introduction) {
-	var said struct {
-		ServerInfo json.RawMessage            `json:"serverInfo"`
-		Meta       map[string]json.RawMessage `json:"_meta"`
-	}
-	if json.Unmarshal(result, &said) != nil {
-		return i
-	}
-	var server serverInfo
-	if json.Unmarshal(said.ServerInfo, &server) == nil && server != (serverInfo{}) {
-		i.Server = &server
-	}
-	if json.Unmarshal(said.Meta[bridge.ProvidesKey], &i.Provides) != nil {
-		i.Provides = nil
-	}
-	i.Provides = i.Provides[:min(len(i.Provides), 64)]
-	return i
-}
-
-func whoTable(all []wire.Participant, said map[string]introduction) []byte {
+func whoTable(all []wire.Participant, said map[string]client.Introduction) []byte {
 	rows := [][]string{{"PARTICIPANT", "SERVER", "PROVIDES", "MAY SEND"}}
 	for _, p := range all {
 		i, server := said[p.ID], ""
@@ -114,16 +63,16 @@ func whoTable(all []wire.Participant, said map[string]introduction) []byte {
 	return table(rows)
 }
 
-func whoJSON(all []wire.Participant, said map[string]introduction) []byte {
+func whoJSON(all []wire.Participant, said map[string]client.Introduction) []byte {
 	var out []byte
 	for _, p := range all {
 		line := struct {
-			ID           string          `json:"id"`
-			Name         string          `json:"name,omitempty"`
-			Role         string          `json:"role,omitempty"`
-			Server       *serverInfo     `json:"server,omitempty"`
-			Provides     []string        `json:"provides,omitempty"`
-			Capabilities json.RawMessage `json:"capabilities,omitempty"`
+			ID           string             `json:"id"`
+			Name         string             `json:"name,omitempty"`
+			Role         string             `json:"role,omitempty"`
+			Server       *client.ServerInfo `json:"server,omitempty"`
+			Provides     []string           `json:"provides,omitempty"`
+			Capabilities json.RawMessage    `json:"capabilities,omitempty"`
 		}{p.ID, p.Name, p.Role, said[p.ID].Server, said[p.ID].Provides, p.Caps.Raw()}
 		out = append(out, jsonLine(line)...)
 	}

@@ -1,0 +1,201 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A room is a topic at a gateway of the test's own.
+type room struct {
+	t     *testing.T
+	local *localgateway.LocalGateway
+}
+
+func newRoom(t *testing.T) *room {
+	state := localgateway.StateDir(filepath.Join(t.TempDir(), "state"))
+	if err := state.Open(); err != nil {
+		t.Fatal(err)
+	}
+	r := &room{t, localgateway.New(localgateway.Options{State: state, Listen: "127.0.0.1:0"})}
+	if _, _, err := r.local.FindOrHost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.local.Close)
+	return r
+}
+
+// join takes a seat, by the network.
+func (r *room) join(id string, o client.Options) *client.Client {
+	c := client.New(&localgateway.Connector{Local: r.local, Hosts: true, OverNetwork: true, Join: topic.Options{Topic: "lobby", ID: id}}, o)
+	if err := c.Dial(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(c.Close)
+	return c
+}
+
+// A server answers tools/call as it is told.
+type server struct {
+	*client.Client
+	mu    sync.Mutex
+	heard []*wire.Envelope
+	came  chan struct{}
+}
+
+func (r *room) serve(id string, answer func(s *server, e *wire.Envelope)) *server {
+	s := &server{came: make(chan struct{}, 100)}
+	ready := make(chan struct{})
+	s.Client = r.join(id, client.Options{
+		OnRequest: func(e *wire.Envelope) bool {
+			<-ready
+			answer(s, e)
+			return true
+		},
+		OnFrame: func(e *wire.Envelope) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.heard = append(s.heard, e)
+			s.came <- struct{}{}
+		},
+	})
+	close(ready)
+	return s
+}
+
+// await waits until the server has heard what is looked for.
+func (s *server) await(t *testing.T, is func(*wire.Envelope) bool) *wire.Envelope {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		for _, e := range s.heard {
+			if is(e) {
+				s.mu.Unlock()
+				return e
+			}
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.came:
+		case <-t.Context().Done():
+			t.Fatal("it never came")
+		}
+	}
+}
+
+func says(text string) func(s *server, e *wire.Envelope) {
+	return func(s *server, e *wire.Envelope) {
+		s.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(`{"content":[{"type":"text","text":"`+text+`"}]}`)))
+	}
+}
+
+func TestACallIsAnswered(t *testing.T) {
+	r := newRoom(t)
+	r.serve("files", says("done"))
+	ann := r.join("ann", client.Options{})
+	a, err := ann.Call(t.Context(), "files", "write", []byte(`{"path":"x"}`), nil)
+	if err != nil || !strings.Contains(string(a.Result), "done") {
+		t.Errorf("%s, %v", a.Result, err)
+	}
+	if !ann.Present("files") || ann.Present("ann") || ann.Present("bob") || len(ann.Others()) != 1 {
+		t.Errorf("there are %v", ann.Others())
+	}
+}
+
+// Somebody else in the topic answers a request that was not put to it, and is quicker.
+func TestOnlyWhoWasAskedCanAnswer(t *testing.T) {
+	r := newRoom(t)
+	mallory := r.join("mallory", client.Options{})
+	r.serve("files", func(s *server, e *wire.Envelope) {
+		// The forged answer is in the topic before the true one is sent.
+		if err := mallory.Reply(&wire.Envelope{From: "ann", ID: e.ID, Method: "tools/call"}, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(`{"forged":true}`))); err != nil {
+			t.Error(err)
+		}
+		s.await(t, func(heard *wire.Envelope) bool { return true })
+		says("true")(s, e)
+	})
+	ann := r.join("ann", client.Options{})
+	a, err := ann.Call(t.Context(), "files", "write", []byte(`{}`), nil)
+	if err != nil || !strings.Contains(string(a.Result), `"text":"true"`) {
+		t.Errorf("%s, %v", a.Result, err)
+	}
+}
+
+// Who gives up tells the other side, which may have begun.
+func TestACallThatNobodyWaitsForIsTakenBack(t *testing.T) {
+	r := newRoom(t)
+	silent := r.serve("files", func(*server, *wire.Envelope) {})
+	ann := r.join("ann", client.Options{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("I have no more time")
+	done := make(chan error, 1)
+	go func() {
+		_, err := ann.Call(ctx, "files", "write", []byte(`{}`), nil)
+		done <- err
+	}()
+	silent.await(t, func(e *wire.Envelope) bool { return e.Method == "tools/call" })
+	cancel(gone)
+	if err := <-done; !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	silent.await(t, func(e *wire.Envelope) bool { return e.Method == "notifications/cancelled" })
+}
+
+// Nobody is left waiting when the seat is given up.
+func TestCloseEndsWhatIsWaitedFor(t *testing.T) {
+	r := newRoom(t)
+	silent := r.serve("files", func(*server, *wire.Envelope) {})
+	c := client.New(&localgateway.Connector{Local: r.local, Join: topic.Options{Topic: "lobby", ID: "ann"}}, client.Options{})
+	if err := c.Dial(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Call(t.Context(), "files", "write", []byte(`{}`), nil)
+		done <- err
+	}()
+	silent.await(t, func(e *wire.Envelope) bool { return e.Method == "tools/call" })
+	c.Close()
+	if err := <-done; err == nil {
+		t.Error("there was an answer")
+	}
+}
+
+// A request to nobody is answered by the gateway, or not at all: it ends with its context.
+func TestNobodyAnswersForWhoIsNotThere(t *testing.T) {
+	r := newRoom(t)
+	ann := r.join("ann", client.Options{})
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, client.ErrNoAnswer)
+	defer cancel()
+	_, err := ann.Call(ctx, "bob", "write", []byte(`{}`), nil)
+	f, coded := errors.AsType[*fault.Error](err)
+	if !errors.Is(err, client.ErrNoAnswer) && !(coded && f.Exit == fault.NoAnswer) {
+		t.Error(err)
+	}
+}
+
+// Others' requests do not wait for a participant that serves nothing.
+func TestAClientServesNothingAndSaysSo(t *testing.T) {
+	r := newRoom(t)
+	r.join("bob", client.Options{})
+	ann := r.join("ann", client.Options{})
+	a, err := ann.Ask(t.Context(), "bob", "tools/list", []byte(`{}`), nil)
+	if err != nil || client.ErrorOf("bob", "tools/list", a.Err) == nil || !errors.Is(client.ErrorOf("bob", "tools/list", a.Err), client.ErrServesNone) {
+		t.Errorf("%s, %v", a.Err, err)
+	}
+}

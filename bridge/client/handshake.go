@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// revision is the one that our handshakes name.
+const revision = `"2025-06-18"`
+
+// Patience is how long a request waits for somebody who may never answer.
+type Patience struct {
+	Greet time.Duration // for the handshake, before it goes on without
+	First time.Duration // for the first answer to what is asked; 0 for as long as the context lasts
+}
+
+// Native participants of some dialects never answer a handshake (FINDINGS D3), and
+// most of those who keep silent when everybody is asked always will (D7).
+var (
+	WithOne = Patience{Greet: 2 * time.Second}
+	WithAll = Patience{Greet: 500 * time.Millisecond, First: time.Second}
+)
+
+// Greet shakes hands with a peer once, where the dialect asks for that before
+// any other request (WIRE 2.6, 5.5). Who does not answer within most is asked all
+// the same; an answer that comes yet is taken.
+func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error {
+	c.mu.Lock()
+	done := c.greeted[to] || !c.dialect.Handshake()
+	c.greeted[to] = true
+	c.mu.Unlock()
+	if done {
+		return nil
+	}
+	came := make(chan error, 1)
+	err := c.Begin(Request{ID: newID(), To: to, Method: "initialize", Params: c.hello(), Done: func(a Answer) {
+		if a.Fault != nil {
+			came <- a.Fault
+			return
+		}
+		// An error answer is taken too: some servers of this dialect know tools/list
+		// and tools/call alone.
+		came <- c.Notify(to, "notifications/initialized")
+	}})
+	if err != nil {
+		return err
+	}
+	enough := time.NewTimer(most)
+	defer enough.Stop()
+	select {
+	case err := <-came:
+		return err
+	case <-enough.C:
+		return nil
+	case <-c.ended:
+		return c.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hello are the params of our initialize.
+func (c *Client) hello() []byte {
+	return append(jsonrpc.AppendQuote([]byte(`{"protocolVersion":`+revision+`,"capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":`), c.opt.Version), "}}"...)
+}
+
+// An Introduction is what a participant says of itself: its own word.
+type Introduction struct {
+	Server   *ServerInfo // nil: it does not say
+	Provides []string    // what it is for, 64 words at most; only our bridges say so
+}
+
+// ServerInfo is the server of a participant, by its own word.
+type ServerInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// Introductions asks all of those at once for what they say of themselves (initialize),
+// and returns, by id, what came before ctx ended.
+func (c *Client) Introductions(ctx context.Context, all []wire.Participant) map[string]Introduction {
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	said := map[string]Introduction{} // guarded by mu
+	for _, other := range all {
+		asking.Go(func() {
+			a, err := c.Ask(ctx, other.ID, "initialize", c.hello(), nil)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			said[other.ID] = introduced(a.Result)
+		})
+	}
+	asking.Wait()
+	return said
+}
+
+func introduced(result []byte) (i Introduction) {
+	var said struct {
+		ServerInfo json.RawMessage            `json:"serverInfo"`
+		Meta       map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(result, &said) != nil {
+		return i
+	}
+	var server ServerInfo
+	if json.Unmarshal(said.ServerInfo, &server) == nil && server != (ServerInfo{}) {
+		i.Server = &server
+	}
+	if json.Unmarshal(said.Meta[bridge.ProvidesKey], &i.Provides) != nil {
+		i.Provides = nil
+	}
+	i.Provides = i.Provides[:min(len(i.Provides), 64)]
+	return i
+}

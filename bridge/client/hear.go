@@ -1,0 +1,144 @@
+package client
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// SeatTaken and the following are what a seat calls; nobody else may.
+func (c *Client) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	c.mu.Lock()
+	first := c.you.ID == ""
+	c.dialect, c.you = d, w.You
+	clear(c.roster)
+	for _, p := range w.Peers {
+		c.roster[p.ID] = p
+	}
+	c.mu.Unlock()
+	if first {
+		close(c.seated)
+	}
+	c.tell("joined", w.You.ID)
+	if c.opt.Also != nil {
+		c.opt.Also.SeatTaken(d, w)
+	}
+}
+
+// SeatLost implements [topic.Handler].
+func (c *Client) SeatLost(err error) {
+	if !errors.Is(err, topic.ErrLeft) {
+		c.tell("disconnected", err.Error())
+	}
+	if c.opt.Also != nil {
+		c.opt.Also.SeatLost(err)
+	}
+}
+
+// Refused implements [topic.Handler].
+func (c *Client) Refused(r *wire.Refused) {
+	c.tell("dropped", strings.TrimSpace(r.From+" "+r.Reason+" "+r.Detail))
+}
+
+// TopicIdle implements [topic.Handler].
+func (c *Client) TopicIdle() { c.seat.Flush() }
+
+func (c *Client) tell(what, detail string) {
+	if c.opt.OnSeat != nil {
+		c.opt.OnSeat(what, detail)
+	}
+}
+
+// Received implements [topic.Handler].
+func (c *Client) Received(e *wire.Envelope) {
+	switch e.Kind {
+	case wire.Presence:
+		c.presence(e)
+	case wire.Response:
+		c.response(e)
+	case wire.Notification:
+		c.notification(e)
+	case wire.Request:
+		c.request(e)
+	case wire.Failure:
+		c.failure(e)
+	}
+	if c.opt.OnFrame != nil {
+		c.opt.OnFrame(e)
+	}
+	if c.opt.Also != nil {
+		c.opt.Also.Received(e)
+	}
+}
+
+func (c *Client) presence(e *wire.Envelope) {
+	event, who, err := e.Presence()
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	if event == "leave" {
+		delete(c.roster, who.ID)
+	} else {
+		c.roster[who.ID] = who
+	}
+	c.mu.Unlock()
+	if c.opt.OnPresence != nil {
+		c.opt.OnPresence(who.ID, event)
+	}
+}
+
+// response ends the wait for it, if it comes from whom we asked.
+func (c *Client) response(e *wire.Envelope) {
+	a := Answer{Result: e.Message.Get(jsonrpc.Result), Err: e.Message.Get(jsonrpc.Err)}
+	if a.Result == nil && a.Err == nil || e.From == "" {
+		return
+	}
+	for _, env := range e.Corr {
+		if c.waiting.settle(env, e.From, a) {
+			return
+		}
+	}
+}
+
+// failure ends the waits for what the gateway did not pass on, where it says
+// what that is.
+func (c *Client) failure(e *wire.Envelope) {
+	f, err := e.Fault()
+	if err != nil {
+		return
+	}
+	for _, env := range f.Trigger {
+		c.waiting.settle(env, "", Answer{Fault: NotPassedOn(f)})
+	}
+}
+
+func (c *Client) notification(e *wire.Envelope) {
+	if e.Method != "notifications/progress" || e.From == "" {
+		return
+	}
+	token, _ := jsonrpc.Unquote(e.Message.Get(jsonrpc.Token))
+	if w := c.waiting.find(token, e.From); w != nil && w.progress != nil {
+		w.progress(e.Message.Get(jsonrpc.Params))
+	}
+}
+
+// request turns down what others ask of us: we serve nothing.
+func (c *Client) request(e *wire.Envelope) {
+	me := c.Me()
+	if e.From == me || len(e.To) != 1 || e.To[0] != me {
+		return
+	}
+	if c.opt.OnRequest != nil && c.opt.OnRequest(e) {
+		return
+	}
+	id := e.Message.Get(jsonrpc.ID)
+	payload := jsonrpc.AppendError(nil, id, -32601, "this participant serves nothing", nil)
+	if e.Method == "ping" {
+		payload = jsonrpc.AppendResult(nil, id, nil)
+	}
+	c.Reply(e, payload)
+}

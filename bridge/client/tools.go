@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// ListTime is how long a participant may take to list its tools, once it has begun.
+const ListTime = 10 * time.Second
+
+// maxPages ends a list that never does.
+const maxPages = 200
+
+// A Tool is one of a peer's, with the bytes of its definition.
+type Tool struct {
+	Peer        string          `json:"-"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Raw         json.RawMessage `json:"-"` // as its server defines it
+}
+
+// Tools lists a peer's tools, all pages of them, no more than serve takes of one. With an
+// error come those of the pages before.
+func (c *Client) Tools(ctx context.Context, of string, as Patience) ([]Tool, error) {
+	if err := c.Greet(ctx, of, as.Greet); err != nil {
+		return nil, err
+	}
+	var all []Tool
+	params, seen, size := []byte(nil), map[string]bool{}, 0
+	for range maxPages {
+		a, err := c.askWithin(ctx, as.First, of, "tools/list", params)
+		if err != nil {
+			return all, err
+		}
+		as.First = 0 // who has begun is waited for
+		if a.Err != nil {
+			return all, ErrorOf(of, "tools/list", a.Err)
+		}
+		page, next, err := ReadTools(of, a.Result)
+		if err != nil {
+			return all, err
+		}
+		for _, t := range page {
+			if size += len(t.Raw); len(all) == desktop.MaxTools || size > desktop.MaxListSize {
+				c.tellRest(of, t.Name)
+				return all, nil
+			}
+			all = append(all, t)
+		}
+		if next == "" || seen[next] {
+			return all, nil
+		}
+		if size += len(next); size > desktop.MaxListSize { // which is kept too
+			c.tellRest(of, "the next page")
+			return all, nil
+		}
+		seen[next] = true
+		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
+	}
+	return all, nil
+}
+
+// tellRest says from where on a list is not taken.
+func (c *Client) tellRest(of, from string) {
+	c.opt.Log.Warn(fmt.Sprintf("%s lists more than %d tools, or more than %d MiB: what comes from %s on is left out", of, desktop.MaxTools, desktop.MaxListSize>>20, text.Quote(from, 80)))
+}
+
+// askWithin is Ask with a time of its own, 0 for none.
+func (c *Client) askWithin(ctx context.Context, most time.Duration, to, method string, params []byte) (Answer, error) {
+	if most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, ErrNoAnswer)
+		defer cancel()
+	}
+	return c.Ask(ctx, to, method, params, nil)
+}
+
+// ReadTools reads one page of a list of tools, and the cursor of the next, "" for none.
+func ReadTools(of string, result []byte) (tools []Tool, next string, err error) {
+	var page struct {
+		Tools      []json.RawMessage `json:"tools"`
+		NextCursor string            `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, "", fault.New(fault.Failed, "the fault is there: mcpx-bridge watch --json shows what it says", "%s answers tools/list with something else: %w", of, err)
+	}
+	for _, raw := range page.Tools {
+		t := Tool{Peer: of, Raw: raw}
+		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
+			continue // one malformed tool does not hide the others
+		}
+		tools = append(tools, t)
+	}
+	return tools, page.NextCursor, nil
+}
+
+// A Census is what everybody said of their tools when all were asked.
+type Census struct {
+	Tools  []Tool
+	Heard  int      // how many answered
+	Silent []string // who did not
+}
+
+// Census asks all at once for their tools, and waits a short time for each. Who serves
+// nothing says so. The error is the cause of ctx.
+func (c *Client) Census(ctx context.Context) (Census, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, ListTime, ErrNoAnswer)
+	defer cancel()
+	others := slices.DeleteFunc(c.Others(), func(other wire.Participant) bool {
+		return !other.Caps.Permits(&wire.Envelope{Kind: wire.Response, Method: "tools/list"}) // it could not answer (WIRE 9.3)
+	})
+	lists, errs := make([][]Tool, len(others)), make([]error, len(others))
+	var asking sync.WaitGroup
+	for i, other := range others {
+		asking.Go(func() { lists[i], errs[i] = c.Tools(ctx, other.ID, WithAll) })
+	}
+	asking.Wait()
+	if err := context.Cause(ctx); err != nil && err != ErrNoAnswer {
+		return Census{}, err
+	}
+	said := Census{Tools: slices.Concat(lists...)}
+	for i, err := range errs {
+		if errors.Is(err, ErrNoAnswer) {
+			said.Silent = append(said.Silent, others[i].ID)
+			continue
+		}
+		said.Heard++
+		if err != nil && !errors.Is(err, ErrServesNone) {
+			c.opt.Log.Warn("no tools from "+others[i].ID, "why", err)
+		}
+	}
+	return said, nil
+}
