@@ -130,7 +130,7 @@ func (s strain) engine(now time.Time) (*bridge.Engine, error) {
 // thread, with its garbage collected as seldom.
 func (s strain) hold(times int) (h held, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer debug.SetGCPercent(debug.SetGCPercent(700))
 	now := time.Now()
 	e, err := s.engine(now)
 	if err != nil {
