@@ -28,8 +28,18 @@ type openCalls struct {
 
 func newOpenCalls() openCalls { return openCalls{come: map[string]progress{}} }
 
+// misplaced says what is wrong with an event of a call that has come so far.
+var misplaced = map[string][running + 1]string{
+	"decided": {running: "call %s was decided after it had started"},
+	"start": {unjudged: "call %s started without a decision", refused: "call %s started, but the decision was no",
+		running: "call %s started twice"},
+	"end": {unjudged: neverStarted, refused: neverStarted, allowed: neverStarted},
+}
+
+const neverStarted = "call %s ended without having started"
+
 // move takes a record of a call; allow says what a decision was. It returns what is wrong
-// with the record at this place, "" if nothing is: the call has moved all the same.
+// with the record at this place, "" if nothing is: the call has moved as far as it says.
 func (c *openCalls) move(event, call []byte, allow bool) (why string) {
 	if call == nil {
 		if string(event) == "start" || string(event) == "end" {
@@ -45,47 +55,23 @@ func (c *openCalls) move(event, call []byte, allow bool) (why string) {
 			came = running
 		}
 	}
-	switch string(event) {
-	case "decided":
-		return c.decide(string(call), came, allow)
-	case "start":
-		return c.start(string(call), came)
-	case "end":
-		if came != running {
-			why = fmt.Sprintf("call %s ended without having started", call)
-		}
+	if why = misplaced[string(event)][came]; why != "" {
+		why = fmt.Sprintf(why, call)
+	}
+	switch {
+	case string(event) == "start":
+		c.come[string(call)] = running
+	case string(event) == "end":
 		delete(c.come, string(call))
-	case "rejected", "withdrawn": // of a call that has started they are no end
-		if came != running {
-			delete(c.come, string(call))
-		}
+	case came == running: // another decision changes nothing, and rejected and withdrawn are no end
+	case string(event) == "decided" && allow:
+		c.come[string(call)] = allowed
+	case string(event) == "decided":
+		c.come[string(call)] = refused
+	case string(event) == "rejected", string(event) == "withdrawn":
+		delete(c.come, string(call))
 	}
 	return why
-}
-
-func (c *openCalls) decide(call string, came progress, allow bool) string {
-	switch {
-	case came == running:
-		return fmt.Sprintf("call %s was decided after it had started", call)
-	case allow:
-		c.come[call] = allowed
-	default:
-		c.come[call] = refused
-	}
-	return ""
-}
-
-func (c *openCalls) start(call string, came progress) string {
-	c.come[call] = running
-	switch came {
-	case running:
-		return fmt.Sprintf("call %s started twice", call)
-	case unjudged:
-		return fmt.Sprintf("call %s started without a decision", call)
-	case refused:
-		return fmt.Sprintf("call %s started, but the decision was no", call)
-	}
-	return ""
 }
 
 // number notes the number of a call: only logs of our own tests, and old ones, have such.

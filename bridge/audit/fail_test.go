@@ -441,7 +441,7 @@ func TestMovedAwayIsNotLost(t *testing.T) {
 	}
 	mustAppend(t, l, whole(2)...)
 	mustClose(t, l)
-	r, err := VerifyFiles([]string{path + ".old", path}, Checks{})
+	r, err := verifyFiles([]string{path + ".old", path}, Checks{})
 	if err != nil || !r.OK || r.Losses != 1 || r.Starts != 2 {
 		t.Fatalf("%+v %v, %v", r, err, r.Fault)
 	}

@@ -176,7 +176,7 @@ func TestAPartialLogRaisesNoAlarmForWhatBeganBefore(t *testing.T) {
 				}
 			}
 			for cut := 1; cut < len(files); cut++ {
-				r, err := VerifyFiles(files[cut:], Checks{Partial: true})
+				r, err := verifyFiles(files[cut:], Checks{Partial: true})
 				if err != nil || !r.OK || len(r.Unfinished) > 0 {
 					t.Errorf("from %s: %v %v %+v", filepath.Base(files[cut]), r.Fault, err, r)
 				}
@@ -220,7 +220,7 @@ func TestAPartialLogStillNeedsLeaveToStart(t *testing.T) {
 	mustClose(t, l)
 	files, err := Files(path)
 	must(t, err)
-	r, err := VerifyFiles(files[len(files)-1:], Checks{Partial: true})
+	r, err := verifyFiles(files[len(files)-1:], Checks{Partial: true})
 	if err != nil || r.OK || !strings.Contains(r.Fault.Why, "call 7 started without a decision") {
 		t.Errorf("%v %v\n%s", r.Fault, err, dump(t, path))
 	}
@@ -253,7 +253,7 @@ func TestADenialWhoseArgumentsSayAllowIsNoLeave(t *testing.T) {
 			mustClose(t, l)
 			files, err := Files(path)
 			must(t, err)
-			if r, err := VerifyFiles(files[len(files)-1:], Checks{Partial: true}); err != nil || r.OK != c.ok {
+			if r, err := verifyFiles(files[len(files)-1:], Checks{Partial: true}); err != nil || r.OK != c.ok {
 				t.Errorf("%v %v\n%s", r.Fault, err, dump(t, path))
 			}
 		})

@@ -105,15 +105,6 @@ func (s *snapshot) verifyBeside(noted Note, c Checks) (Report, error) {
 	return v.report, err
 }
 
-// VerifyFiles is [Verify] over the files of one log, oldest first, as [Files]
-// lists them. A process may be writing to the last of them.
-func VerifyFiles(files []string, c Checks) (Report, error) {
-	s := newSnapshot("", openFile)
-	s.names = files
-	v, err := s.verify(c)
-	return v.report, err
-}
-
 func (s *snapshot) verify(c Checks) (*verifier, error) {
 	v := newVerifier(c)
 	for _, name := range s.names {
