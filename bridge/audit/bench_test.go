@@ -55,11 +55,11 @@ func BenchmarkAppendTwo(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendWary is what a disk that has been slow costs.
-func BenchmarkAppendWary(b *testing.B) {
+// BenchmarkAppendSuspect is what a disk that has been slow costs.
+func BenchmarkAppendSuspect(b *testing.B) {
 	l := benchLog(b, Options{Mode: Never})
 	for b.Loop() {
-		l.beWary()
+		l.suspectDisk()
 		if err := l.Append(rec600); err != nil {
 			b.Fatal(err)
 		}

@@ -219,7 +219,7 @@ func TestAWriteThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &faultyDisk{plan: plan{failWrite: 2, slowWrite: func() { time.Sleep(10 * time.Second) }}}
 		l, _ := open(t, path, Options{RetryEvery: -1, Lag: time.Hour, Wrap: d.wrap})
-		l.beWary()
+		l.suspectDisk()
 		var g ledger
 		began := time.Now()
 		if err := g.append(l, whole(1)...); !errors.Is(err, ErrSlow) || time.Since(began) != patience {
@@ -321,8 +321,8 @@ func TestASyncThatHangs(t *testing.T) {
 		time.Sleep(time.Second)
 		mustAppend(t, l, whole(2)...)
 		l.Sync(func(err error) { answers <- err })
-		if !l.isWary() {
-			t.Error("a sync that takes long makes nobody wary")
+		if !l.isSuspect() {
+			t.Error("after a sync that takes long the disk is not suspect")
 		}
 		for range 3 {
 			if err := <-answers; !errors.Is(err, ErrSlow) || time.Since(began) != patience {

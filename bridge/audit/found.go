@@ -62,7 +62,7 @@ func replayed(path string, since time.Time, noted Note) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	r := recollection{replay: newReplay(), since: since, noted: noted, called: map[string]*Call{}, words: map[string]string{}}
+	r := opening{replay: newReplay(), since: since, noted: noted, called: map[string]*Call{}, words: map[string]string{}}
 	for _, file := range recent {
 		if err := r.read(file, file == path); err != nil {
 			return Found{}, err
@@ -91,8 +91,9 @@ func recentFiles(files []string, since time.Time) ([]string, error) {
 	})
 }
 
-// A recollection gathers what records say of calls.
-type recollection struct {
+// An opening is the replay of a log that is about to be written to: what its records say
+// of calls, and whether its end is as it was noted.
+type opening struct {
 	replay
 	since time.Time
 	noted Note
@@ -107,7 +108,7 @@ type recollection struct {
 
 // read takes one file. Only the last may have a torn line: it was written to
 // when the process died.
-func (r *recollection) read(file string, last bool) error {
+func (r *opening) read(file string, last bool) error {
 	r.first = 0
 	at := int64(0)
 	for line, err := range linesOf(file) {
@@ -131,13 +132,13 @@ func (r *recollection) read(file string, last bool) error {
 // holed reports whether the power failed while this line, or one that it took the end
 // from, was on its way to the disk: of what had not been synced some blocks may
 // be there, and others not, which read as zeros. Nobody was told that it was there.
-func (r *recollection) holed(line Line) bool {
+func (r *opening) holed(line Line) bool {
 	return r.noted.There && r.chain.head.Seq >= r.noted.Head.Seq && bytes.IndexByte(line.Text, 0) >= 0
 }
 
 // take goes on after a fault, as well as it can: a log that somebody has
 // changed must go on too, and says so.
-func (r *recollection) take(line Line) {
+func (r *opening) take(line Line) {
 	before := r.chain.head
 	h, fault := r.add(line)
 	if fault != nil {
@@ -156,7 +157,7 @@ func (r *recollection) take(line Line) {
 }
 
 // note takes what a record says of a call.
-func (r *recollection) note(h header, text []byte) {
+func (r *opening) note(h header, text []byte) {
 	switch string(h.event) {
 	case "dropped", "security", "late_answer", "foreign_answer", "proposal_diff":
 		r.move(h, details{})
@@ -188,7 +189,7 @@ func (r *recollection) note(h header, text []byte) {
 	}
 }
 
-func (r *recollection) once(word string) string {
+func (r *opening) once(word string) string {
 	had, ok := r.words[word]
 	if !ok {
 		r.words[word], had = word, word
@@ -196,7 +197,7 @@ func (r *recollection) once(word string) string {
 	return had
 }
 
-func (r *recollection) call(key string, h header) *Call {
+func (r *opening) call(key string, h header) *Call {
 	c := r.called[key]
 	if c == nil {
 		c = &Call{At: h.at}
@@ -229,7 +230,7 @@ func (c *Call) move(h header) bool {
 	return true
 }
 
-func (r *recollection) found() Found {
+func (r *opening) found() Found {
 	if s := r.chain.suspect; s != nil && r.fault == nil {
 		r.fault = s
 	}

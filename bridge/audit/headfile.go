@@ -25,35 +25,34 @@ type Note struct {
 	There  bool   // the file is there and can be read
 }
 
-// A memo is the file PATH.head: which record of which log was the newest that
-// had been synced. Without it a log whose end was cut off would look whole, and
-// so would another log in its place (FINDINGS L1). Whoever holds it has the log to
-// itself.
+// A headFile is the file PATH.head. It says which record of which log was the newest that
+// had been synced: without it a log whose end was cut off would look whole, and so would
+// another log in its place (FINDINGS L1). A log is written only by who holds the lock on it.
 //
-// It has two slots, of which one is on the disk while the other is written to: a
-// power cut may leave half of the latter, which its sum shows, and then the former
-// still says something true. The place where it is does not change either, as it
-// would if the file were replaced each time.
-type memo struct {
+// It has two slots of slotWidth bytes. One is on the disk while the other is written to: a
+// power cut may leave half of the latter, which its sum shows, and then the former is
+// still true. The file is written in place and not replaced: that would take a sync of the
+// directory for each note.
+type headFile struct {
 	path string
 	log  *slog.Logger
 	disk private.Disk
-	lazy bool // the operating system decides when it is on the disk
+	lazy bool // mode Never: it is not synced
 
 	file  private.File
 	info  fs.FileInfo
 	slot  int       // where the next note goes
-	kept  time.Time // when the other slot was put on the disk
-	fresh bool      // the note in slot is not
+	kept  time.Time // when the other slot was synced
+	fresh bool      // the note in slot is not synced
 	note  Note      // the newest
 }
 
 const (
-	slotWidth = 256
-	memoSync  = time.Second // how old what is on the disk of it may be, while there is something new
+	slotWidth    = 256
+	headFileSync = time.Second // while records are written, it is synced as often
 )
 
-type memoText struct {
+type slotText struct {
 	Seq    uint64 `json:"seq"`
 	Hash   string `json:"hash"`
 	Log    string `json:"log"`
@@ -63,7 +62,7 @@ type memoText struct {
 
 // open takes the file and what it says. If there was none, it is empty until the
 // first note.
-func (m *memo) open() (Note, error) {
+func (m *headFile) open() (Note, error) {
 	f, err := m.disk.Open(m.path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return Note{}, err
@@ -75,7 +74,7 @@ func (m *memo) open() (Note, error) {
 	var slot int
 	var note Note
 	if err == nil {
-		note, slot, err = readMemo(f)
+		note, slot, err = readHeadFile(f)
 	}
 	if err == nil && note.There && !m.lazy {
 		err = f.Sync() // who wrote it may have been killed since
@@ -88,8 +87,8 @@ func (m *memo) open() (Note, error) {
 	return note, nil
 }
 
-// readMemo takes the newer of the two slots that can be read, and says which it is.
-func readMemo(r io.Reader) (Note, int, error) {
+// readHeadFile takes the newer of the two slots that can be read, and says which it is.
+func readHeadFile(r io.Reader) (Note, int, error) {
 	text, err := io.ReadAll(io.LimitReader(r, 2*slotWidth))
 	if err != nil {
 		return Note{}, 1, err
@@ -106,7 +105,7 @@ func readMemo(r io.Reader) (Note, int, error) {
 
 func readSlot(text []byte) Note {
 	text, _, _ = bytes.Cut(text, []byte{'\n'})
-	var m memoText
+	var m slotText
 	n := Note{There: true}
 	if json.Unmarshal(text, &m) != nil || len(m.Hash) != prevWidth {
 		return Note{}
@@ -143,7 +142,7 @@ func (n Note) text() []byte {
 
 // begin makes the file say of what log it is, before that has its first record:
 // from then on one without the other is not as it should be.
-func (m *memo) begin(n Note) error {
+func (m *headFile) begin(n Note) error {
 	m.note = n
 	if m.file == nil {
 		return fs.ErrClosed
@@ -162,18 +161,18 @@ func (m *memo) begin(n Note) error {
 }
 
 // write notes h. That it fails is no reason to stop: the log is well.
-func (m *memo) write(h Head) {
+func (m *headFile) write(h Head) {
 	m.note.Head = h
 	if err := m.put(); err != nil {
 		m.complain(err)
 	}
 }
 
-func (m *memo) complain(err error) {
+func (m *headFile) complain(err error) {
 	m.log.Warn("the newest record of the audit log could not be noted beside it", "error", err)
 }
 
-func (m *memo) put() error {
+func (m *headFile) put() error {
 	if info, err := os.Lstat(m.path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, m.info) {
 		m.close()
 		if _, err := m.open(); err != nil {
@@ -191,8 +190,8 @@ func (m *memo) put() error {
 
 // settle puts the newest note on the disk, if that has not been done for a while,
 // or now at once; then the other slot is written to.
-func (m *memo) settle(now bool) {
-	if m.file == nil || m.lazy || !m.fresh || !now && time.Since(m.kept) < memoSync {
+func (m *headFile) settle(now bool) {
+	if m.file == nil || m.lazy || !m.fresh || !now && time.Since(m.kept) < headFileSync {
 		return
 	}
 	m.kept = time.Now()
@@ -203,16 +202,16 @@ func (m *memo) settle(now bool) {
 	m.slot, m.fresh = 1-m.slot, false
 }
 
-func (m *memo) close() {
+func (m *headFile) close() {
 	if m.file != nil {
 		m.file.Close()
 		m.file = nil
 	}
 }
 
-// Memo is what the file beside the log at path says; the zero Note if there is
+// ReadHeadFile is what the file beside the log at path says; the zero Note if there is
 // none, or one that cannot be read.
-func Memo(path string) (Note, error) {
+func ReadHeadFile(path string) (Note, error) {
 	f, err := private.OpenRegular(path + ".head")
 	if errors.Is(err, fs.ErrNotExist) {
 		return Note{}, nil
@@ -221,6 +220,6 @@ func Memo(path string) (Note, error) {
 		return Note{}, err
 	}
 	defer f.Close()
-	note, _, err := readMemo(f)
+	note, _, err := readHeadFile(f)
 	return note, err
 }

@@ -44,7 +44,7 @@ func TestANoteThatHungKeptThoseWaitingWhoSync(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, _ := open(t, path, Options{RetryEvery: -1, Lag: time.Hour, Disk: slowNote{left: &which}})
 			if when == "later" {
-				time.Sleep(2 * memoSync)
+				time.Sleep(2 * headFileSync)
 				mustAppend(t, l, whole(1)...)
 				syncNow(t, l)
 			}

@@ -13,14 +13,15 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
-// keep is the log's own goroutine: it syncs, closes files that are full, and
-// after a failure tries to go on.
+// keep is the log's own goroutine. It syncs, closes files that are full, removes those
+// that are more than is to be kept, and after a failure tries to go on. It ends after
+// Close.
 func (l *Log) keep() {
-	defer close(l.kept)
+	defer close(l.keepEnded)
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	var tried time.Time
-	l.timely(func() { l.memo.settle(true) }) // a start does not wait for that
+	l.timely(func() { l.headFile.settle(true) }) // a start does not wait for that
 	l.prune()
 	for {
 		select {
@@ -36,10 +37,11 @@ func (l *Log) keep() {
 	}
 }
 
-// round does what is due and says when there may be more.
+// round does what is due, and returns how long keep may sleep unless it is poked. tried is
+// when it last tried to recover.
 func (l *Log) round(tried *time.Time) time.Duration {
 	if f := l.failed.Load(); f != nil {
-		l.herald.say(l.Err)
+		l.notifier.say(l.Err)
 		tell(l.leave(), f.err)
 		if wait := l.untilRetry(f, *tried); wait > 0 {
 			return wait
@@ -60,7 +62,8 @@ func (l *Log) round(tried *time.Time) time.Duration {
 	return min(l.untilFlush(), max(l.untilPrune(), 0))
 }
 
-// untilRetry lets a file that is merely gone be replaced at once.
+// untilRetry is how long to wait before the next try to recover, at most an hour. The
+// first try after the file was found to be gone is at once.
 func (l *Log) untilRetry(f *failure, tried time.Time) time.Duration {
 	switch {
 	case l.o.RetryEvery < 0:
@@ -85,7 +88,8 @@ func (l *Log) untilFlush() time.Duration {
 	return l.o.Lag - time.Since(l.dirty)
 }
 
-// A due is what one sync is for.
+// A due is what one sync is for: file and the full files are synced, then head is on the
+// disk, and those who are waiting hear of it.
 type due struct {
 	file    File
 	full    []File
@@ -101,7 +105,7 @@ func (l *Log) take() due {
 	return d
 }
 
-// leave takes those who wait and nothing else: they wait for nothing.
+// leave takes those who wait for a sync that will not be: the log has failed.
 func (l *Log) leave() []func(error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,9 +126,9 @@ func closeAll(files []File) {
 	}
 }
 
-// flush puts on the disk what was written before it. If that takes too long,
-// all who wait hear of it while it still goes on, also those who came after it
-// began: it may hang for ever.
+// flush puts on the disk what was written before it. If that takes longer than patience,
+// all who wait are told ErrSlow while it still goes on, also those who came after it
+// began: it may never return.
 func (l *Log) flush() {
 	d := l.take()
 	var once sync.Once
@@ -142,28 +146,29 @@ func (l *Log) flush() {
 		l.mu.Lock()
 		l.synced = d.head
 		l.mu.Unlock()
-		l.memo.write(d.head)
+		l.headFile.write(d.head)
 	}
 	late.Stop()
 	closeAll(d.full)
 	once.Do(func() { tell(d.waiting, err) })
 	if err == nil {
-		l.timely(func() { l.memo.settle(false) })
+		l.timely(func() { l.headFile.settle(false) })
 	}
 }
 
-// timely does what keeps the next sync waiting. If that takes too long, those who wait
-// hear of it as in flush.
+// timely does something in keep that is no sync of records. If it takes longer than
+// patience, the log fails and those who wait are told, as in flush.
 func (l *Log) timely(do func()) {
 	late := time.AfterFunc(patience, func() { l.late() })
 	defer late.Stop()
 	do()
 }
 
-// late fails the log and has all hear of it who wait for a sync that has not begun.
+// late fails the log with ErrSlow, and tells OnChange and all who wait for a sync that has
+// not begun.
 func (l *Log) late() error {
 	err := l.fail(ErrSlow)
-	l.herald.say(l.Err)
+	l.notifier.say(l.Err)
 	tell(l.leave(), err)
 	return err
 }
@@ -174,8 +179,8 @@ func (l *Log) sync(files []File) error {
 		return nil
 	}
 	began := l.mono()
-	l.since.Store(int64(max(began, 1)))
-	defer l.since.Store(0)
+	l.syncBegan.Store(int64(max(began, 1)))
+	defer l.syncBegan.Store(0)
 	for _, f := range files {
 		if err := f.Sync(); err != nil {
 			return err
@@ -187,7 +192,7 @@ func (l *Log) sync(files []File) error {
 		}
 	}
 	if l.mono()-began > sluggish {
-		l.beWary()
+		l.suspectDisk()
 	}
 	return nil
 }
@@ -204,7 +209,7 @@ func (l *Log) Retry() error {
 	defer late.Stop()
 	select {
 	case l.asked <- answer:
-	case <-l.kept:
+	case <-l.keepEnded:
 		return ErrClosed
 	case <-late.C:
 		return ErrSlow
@@ -217,7 +222,8 @@ func (l *Log) Retry() error {
 	}
 }
 
-// retry is for keep alone.
+// retry makes the file fit again, writes how the log goes on, and syncs that before
+// anything is admitted. Only keep calls it.
 func (l *Log) retry() error {
 	f := l.failed.Load()
 	if f == nil {
@@ -243,15 +249,15 @@ func (l *Log) retry() error {
 	closeAll(l.full())
 	head := l.recovered()
 	l.timely(func() {
-		l.memo.write(head)
-		l.memo.settle(true)
+		l.headFile.write(head)
+		l.headFile.settle(true)
 	})
-	l.herald.say(l.Err)
+	l.notifier.say(l.Err)
 	return nil
 }
 
-// full are the files that are full and not closed. While the log has failed
-// there come no more.
+// full are the files that are full and not closed. No more are added while the log has
+// failed.
 func (l *Log) full() []File {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -266,14 +272,14 @@ func (l *Log) recovered() Head {
 	return l.head
 }
 
-// mend makes the file fit to be written to, and writes the record with which
-// the log goes on. undo takes that back.
+// mend makes the file fit to be written to, and writes the record with which the log goes
+// on. undo makes the log forget that record, for when it could not be synced.
 func (l *Log) mend(f *failure) (file File, undo func(), err error) {
 	if err := l.begin(); err != nil {
 		return nil, nil, err
 	}
 	defer l.done()
-	if err := l.outOfLimbo(); err != nil {
+	if err := l.hungWriteEnded(); err != nil {
 		return nil, nil, err
 	}
 	why, err := l.changed(l.over)
@@ -303,14 +309,14 @@ func (l *Log) mend(f *failure) (file File, undo func(), err error) {
 	return l.file, undo, nil
 }
 
-// outOfLimbo fails while a write that we no longer waited for goes on.
-func (l *Log) outOfLimbo() error {
-	if l.limbo == nil {
+// hungWriteEnded returns ErrSlow while a write that nobody waits for any more goes on.
+func (l *Log) hungWriteEnded() error {
+	if l.hungWrite == nil {
 		return nil
 	}
 	select {
-	case <-l.limbo:
-		l.limbo = nil
+	case <-l.hungWrite:
+		l.hungWrite = nil
 		return nil
 	default:
 		return ErrSlow
@@ -361,7 +367,7 @@ func (l *Log) adopt(why string) error {
 	return err
 }
 
-// letGo closes the file, and with it our lock on it.
+// letGo closes the file, which releases the lock on it.
 func (l *Log) letGo() {
 	if l.file != nil {
 		l.file.Close()
@@ -405,7 +411,7 @@ func (l *Log) Close() error {
 	late := time.NewTimer(2 * patience)
 	defer late.Stop()
 	select {
-	case <-l.kept:
+	case <-l.keepEnded:
 	case <-late.C:
 		return ErrSlow
 	}
@@ -415,7 +421,8 @@ func (l *Log) Close() error {
 	return err
 }
 
-// end is the last round of keep.
+// end is the last thing that keep does: a sync if the log is well, ErrClosed for those
+// who still wait, and all files are closed.
 func (l *Log) end() {
 	if l.Err() == nil {
 		l.flush()
@@ -426,6 +433,6 @@ func (l *Log) end() {
 	if d.file != nil {
 		d.file.Close()
 	}
-	l.memo.close()
+	l.headFile.close()
 	l.watch.Stop()
 }

@@ -31,7 +31,7 @@ func TestTheHeadFileComesBack(t *testing.T) {
 	must(t, os.Remove(path+".head"))
 	mustAppend(t, l, whole(1)...)
 	syncNow(t, l)
-	if noted, err := Memo(path); err != nil || noted.Head != l.Head() || !noted.There {
+	if noted, err := ReadHeadFile(path); err != nil || noted.Head != l.Head() || !noted.There {
 		t.Errorf("%v %v, want %v", noted, err, l.Head())
 	}
 	must(t, os.Remove(path+".head"))
@@ -53,7 +53,7 @@ func TestAHeadFileThatCannotBeRead(t *testing.T) {
 		l, _ := open(t, path, Options{})
 		mustClose(t, l)
 		write(t, path+".head", []byte(text))
-		if noted, err := Memo(path); err != nil || noted != (Note{}) {
+		if noted, err := ReadHeadFile(path); err != nil || noted != (Note{}) {
 			t.Errorf("%q: %v %v", text, noted, err)
 		}
 		l, found := open(t, path, Options{})

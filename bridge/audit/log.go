@@ -86,60 +86,67 @@ type Options struct {
 }
 
 const (
-	patience   = 2 * time.Second        // what takes longer has failed
-	nearlyFull = 512 << 10              // bytes, or an eighth of a file if that is less: so long before it is full it is synced, so that what turns it over waits for the rest alone
-	sluggish   = 200 * time.Millisecond // what takes longer makes us wary
-	wariness   = time.Minute            // how long
-	freshCheck = 10 * time.Millisecond  // how long a look at the file is good for
+	// nearlyFull is how many bytes before its end a file is synced, so that turning it
+	// over waits for these alone; an eighth of the file if that is less.
+	nearlyFull = 512 << 10
+
+	// freshCheck is how long the result of looking at the file holds. A look is one
+	// lstat, which costs as much as a small write.
+	freshCheck = 10 * time.Millisecond
 )
 
 // A Log appends to one audit log. Its methods may be called from any
 // goroutine. After a failure it admits nothing until it has recovered, which
 // it tries by itself; see [Options.RetryEvery].
 type Log struct {
-	path   string
-	o      Options
-	began  time.Time
-	poke   chan struct{}   // there is something for keep
-	asked  chan chan error // Retry, for keep
-	quit   chan struct{}   // closed by Close
-	once   sync.Once       // of that
-	kept   chan struct{}   // closed when keep has ended
-	watch  *time.Timer     // calls look
-	alert  atomic.Bool     // watch is set, or look is at work
-	wall   func() time.Time
-	failed atomic.Pointer[failure]
-	since  atomic.Int64 // when the sync under way began, by mono; 0: there is none
-	writes atomic.Int64 // likewise when the write under way began
-	wary   atomic.Int64 // until when, by mono
-	herald herald
-	id     string    // of the log; it does not change after Open
-	memo   memo      // the .head file; keep alone uses it after Open
-	pruned time.Time // when keep last looked for files to remove
+	path     string
+	o        Options
+	began    time.Time        // zero of mono
+	wall     func() time.Time // time.Now; tests move it
+	id       string           // of the log; fixed by Open
+	failed   atomic.Pointer[failure]
+	notifier notifier
 
-	// Who has put something into turn may write, and has these to itself.
-	// It is no mutex because those who wait for it must not wait for ever.
-	turn    chan struct{}
-	info    fs.FileInfo // of file
-	size    int64       // of file, as it must be
-	first   uint64      // record in file
-	last    clocks
-	calls   openCalls
-	buf     []byte
-	checked time.Time     // when the file was last looked at
-	over    int           // bytes of a failed write that may stand behind size
-	limbo   chan struct{} // closed when a write we stopped waiting for has ended; nil: there is none
-	ragged  bool          // the file does not end with a newline, and not through us
-	rest    time.Time     // no new file is begun before; zero: at will
+	// The goroutine keep syncs, prunes and recovers. Others reach it by these.
+	poke      chan struct{}   // there is work
+	asked     chan chan error // a caller of Retry, which waits for the answer
+	quit      chan struct{}   // Close closes it, once
+	once      sync.Once
+	keepEnded chan struct{} // keep closes it last
+	headFile  headFile      // keep's own after Open
+	pruned    time.Time     // keep's own: when it last looked for files to remove
 
+	// How slow the disk is; see slow.go. Times are by mono, and 0 is none.
+	watch        *time.Timer // calls look
+	alert        atomic.Bool // watch is set, or look runs
+	writeBegan   atomic.Int64
+	syncBegan    atomic.Int64
+	suspectUntil atomic.Int64
+
+	// Whoever has put a value into turn may write, and has these to itself. It is no
+	// mutex because those who wait for it give up after patience.
+	turn      chan struct{}
+	info      fs.FileInfo // of file
+	size      int64       // bytes that file has as far as it counts
+	first     uint64      // number of the first record in file
+	last      clocks      // of the newest record
+	calls     openCalls
+	buf       []byte        // of the last batch, for the next
+	checked   time.Time     // when the file was last looked at
+	over      int           // bytes of a failed write that may stand behind size
+	hungWrite chan struct{} // closed when a write that nobody waits for any more has ended; nil: there is none
+	ragged    bool          // somebody else's bytes end the file, without a newline
+	rest      time.Time     // no new file is begun before; zero: at will
+
+	// mu is held for as long as it takes to read or set these, never over I/O.
 	mu      sync.Mutex
-	file    File // nil only while the log has failed; it is changed by who has the turn too
-	head    Head // likewise
-	synced  Head
-	unsure  bool      // a sync failed: what was not synced before may be lost
-	retired []File    // full files, which are on the disk, to be closed when their names are too
-	dirty   time.Time // when the oldest record that is not synced was written; zero: none
-	waiting []func(error)
+	file    File          // nil only while the log has failed; to change it takes the turn too
+	head    Head          // the newest record in file; to change it takes the turn too
+	synced  Head          // the newest record that is on the disk
+	unsure  bool          // a sync failed: what was not synced before may be lost
+	retired []File        // full files, which are on the disk, to be closed when their names are too
+	dirty   time.Time     // when the oldest record that is not synced was written; zero: none
+	waiting []func(error) // callers of Sync whose sync has not begun
 	closed  bool
 }
 
@@ -306,7 +313,7 @@ func (l *Log) write(b batch) error {
 	}
 	if err != nil {
 		l.over = len(b.text)
-		if l.limbo == nil && l.file.Truncate(l.size) == nil {
+		if l.hungWrite == nil && l.file.Truncate(l.size) == nil {
 			l.over = 0
 		}
 		return err
@@ -335,85 +342,7 @@ func (l *Log) wrote(head Head, atOnce bool) {
 	l.nudge()
 }
 
-// put writes where the caller is, which is fastest. If the disk has been slow
-// it does so on the side, so that the caller need not wait longer than
-// patience allows.
-func (l *Log) put(text []byte) (int, error) {
-	if l.isWary() {
-		return l.putAside(slices.Clone(text))
-	}
-	began := max(l.mono(), 1)
-	l.writes.Store(int64(began))
-	l.watchOver()
-	n, err := l.file.Write(text)
-	l.writes.Store(0)
-	took := l.mono() - began
-	if took > sluggish {
-		l.beWary()
-	}
-	if took >= patience && err == nil {
-		err = ErrSlow
-	}
-	return n, err
-}
-
-// watchOver has look called when patience is over, unless it will be sooner
-// anyway: setting a timer for each write would wake another thread each time.
-func (l *Log) watchOver() {
-	if l.alert.CompareAndSwap(false, true) {
-		l.watch.Reset(patience)
-	}
-}
-
-// look fails the log if the write under way has taken too long.
-func (l *Log) look() {
-	began := time.Duration(l.writes.Load())
-	left := patience - (l.mono() - began)
-	if began != 0 && left > 0 {
-		l.watch.Reset(left)
-		return
-	}
-	l.alert.Store(false)
-	if began != 0 {
-		l.fail(ErrSlow)
-		l.herald.say(l.Err)
-	} else if l.writes.Load() != 0 { // since we looked, and its writer saw that we do
-		l.watchOver()
-	}
-}
-
-func (l *Log) putAside(text []byte) (int, error) {
-	limbo := make(chan struct{})
-	var wrote struct {
-		n   int
-		err error
-	}
-	go func(f File) {
-		defer close(limbo)
-		wrote.n, wrote.err = f.Write(text)
-	}(l.file)
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case <-limbo:
-		return wrote.n, wrote.err
-	case <-late.C:
-		l.limbo = limbo
-		return 0, ErrSlow
-	}
-}
-
 func (l *Log) mono() time.Duration { return time.Since(l.began) }
-
-func (l *Log) beWary() { l.wary.Store(int64(l.mono() + wariness)) }
-
-// isWary reports whether a write might hang: something has been slow of late,
-// or a sync is.
-func (l *Log) isWary() bool {
-	now := int64(l.mono())
-	since := l.since.Load()
-	return now < l.wary.Load() || since != 0 && now-since > int64(sluggish)
-}
 
 // intact looks whether the file is still the one we write to.
 func (l *Log) intact(now time.Time) error {
@@ -454,7 +383,7 @@ func (l *Log) changed(slack int) (string, error) {
 func (l *Log) fail(err error) error {
 	f := &failure{fmt.Errorf("audit: %w", err), time.Now()}
 	if l.failed.CompareAndSwap(nil, f) {
-		l.beWary()
+		l.suspectDisk()
 		l.nudge()
 	} else if earlier := l.failed.Load(); earlier != nil {
 		return earlier.err

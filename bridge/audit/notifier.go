@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// A herald tells OnChange what it does not know yet.
-type herald struct {
+// A notifier calls OnChange when what it was last told is true no more. One call is made
+// at a time.
+type notifier struct {
 	tell func(error)
 
 	mu   sync.Mutex
 	told bool // of a failure
 }
 
-func (h *herald) say(now func() error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := now(); (err != nil) != h.told {
-		h.told = err != nil
-		h.tell(err)
+func (n *notifier) say(now func() error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := now(); (err != nil) != n.told {
+		n.told = err != nil
+		n.tell(err)
 	}
 }
 

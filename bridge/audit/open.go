@@ -34,7 +34,7 @@ func Open(path string, o Options) (*Log, Found, error) {
 		if l.file != nil {
 			l.file.Close()
 		}
-		l.memo.close()
+		l.headFile.close()
 		return nil, Found{}, fmt.Errorf("audit: %w", err)
 	}
 	go l.keep()
@@ -64,8 +64,8 @@ func prepare(path string, o Options) (*Log, error) {
 		o.OnChange = func(error) {}
 	}
 	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, turn: make(chan struct{}, 1), poke: make(chan struct{}, 1),
-		asked: make(chan chan error), quit: make(chan struct{}), kept: make(chan struct{}),
-		herald: herald{tell: o.OnChange}, memo: memo{path: path + ".head", log: o.Log, disk: o.Disk, lazy: o.Mode == Never},
+		asked: make(chan chan error), quit: make(chan struct{}), keepEnded: make(chan struct{}),
+		notifier: notifier{tell: o.OnChange}, headFile: headFile{path: path + ".head", log: o.Log, disk: o.Disk, lazy: o.Mode == Never},
 		calls: newOpenCalls()}
 	l.watch = time.AfterFunc(time.Hour, l.look)
 	l.watch.Stop()
@@ -95,7 +95,7 @@ func (l *Log) enter() (Found, error) {
 		return Found{}, err
 	}
 	l.synced, l.dirty, found.Head = l.head, time.Time{}, l.head
-	l.memo.write(l.head) // which keep puts on the disk
+	l.headFile.write(l.head) // which keep puts on the disk
 	return found, nil
 }
 
@@ -108,7 +108,7 @@ func (l *Log) possess() (Found, Note, error) {
 	if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
 		return Found{}, Note{}, irregular(l.path)
 	}
-	noted, err := l.memo.open()
+	noted, err := l.headFile.open()
 	if err != nil {
 		return Found{}, Note{}, err
 	}
@@ -145,11 +145,11 @@ func (l *Log) name(found *Found, noted Note) error {
 		rand.Read(id[:])
 		l.id = hex.EncodeToString(id[:])
 	}
-	l.memo.note = Note{Head: noted.Head, Log: l.id, Bridge: l.o.Bridge}
+	l.headFile.note = Note{Head: noted.Head, Log: l.id, Bridge: l.o.Bridge}
 	if found.Head.Seq > 0 {
 		return nil // the note follows when its first record of this process is on the disk
 	}
-	return l.memo.begin(l.memo.note)
+	return l.headFile.begin(l.headFile.note)
 }
 
 // signed is the first record of this process with what it says about itself.

@@ -55,9 +55,9 @@ func TestALogWithoutItsNoteIsNotWhole(t *testing.T) {
 				mustAppend(t, l, whole(call+1)...)
 			}
 			mustClose(t, l)
-			note, err := Memo(other)
+			note, err := ReadHeadFile(other)
 			must(t, err)
-			kept, err := Memo(path)
+			kept, err := ReadHeadFile(path)
 			must(t, err)
 			note.Log = kept.Log
 			moved(t, other, path, false)
@@ -79,7 +79,7 @@ func TestALogWithoutItsNoteIsNotWhole(t *testing.T) {
 
 // oldNote is the note beside path as earlier builds wrote it.
 func oldNote(t *testing.T, path string) []byte {
-	note, err := Memo(path)
+	note, err := ReadHeadFile(path)
 	must(t, err)
 	text := fmt.Appendf(nil, `{"seq":%d,"hash":"%x"}`, note.Head.Seq, note.Head.Hash)
 	return append(append(text, bytes.Repeat([]byte{' '}, 127-len(text))...), '\n')
@@ -109,7 +109,7 @@ func TestALogOfAnEarlierBuildVerifies(t *testing.T) {
 	mustAppend(t, l, whole(3)...)
 	mustClose(t, l)
 	r := verified(t, path) // from now on it has an id
-	if note, err := Memo(path); err != nil || len(r.Log) != 32 || note.Log != r.Log || r.Bridge != "files" {
+	if note, err := ReadHeadFile(path); err != nil || len(r.Log) != 32 || note.Log != r.Log || r.Bridge != "files" {
 		t.Errorf("%+v %+v %v", r, note, err)
 	}
 	must(t, os.Remove(path+".head"))

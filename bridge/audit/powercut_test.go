@@ -187,7 +187,7 @@ var lives = map[string]struct {
 			l := f.open()
 			for call := range 5 {
 				if call%2 == 0 {
-					time.Sleep(memoSync) // the note on the disk is old: the log syncs the next one
+					time.Sleep(headFileSync) // the note on the disk is old: the log syncs the next one
 				}
 				f.append(l, whole(call+1)...)
 				f.sync(l)

@@ -19,7 +19,7 @@ func abandon(t testing.TB, l *Log) {
 	t.Helper()
 	l.isClosed(true)
 	l.once.Do(func() { close(l.quit) })
-	<-l.kept
+	<-l.keepEnded
 }
 
 func TestATornTailIsCutAndNoted(t *testing.T) {

@@ -38,7 +38,7 @@ func Try(path string, o Options) (Found, error) {
 		l.greeting(&found, noted) // for what it finds
 		err = tryWrite(l.path)
 	}
-	if l.memo.file != nil { // the lock: what is removed is still ours
+	if l.headFile.file != nil { // the lock: what is removed is still ours
 		for _, name := range made {
 			os.Remove(name)
 		}
@@ -46,7 +46,7 @@ func Try(path string, o Options) (Found, error) {
 	if l.file != nil {
 		l.file.Close()
 	}
-	l.memo.close()
+	l.headFile.close()
 	if err != nil {
 		return Found{}, fmt.Errorf("audit: %w", err)
 	}

@@ -35,24 +35,6 @@ func (l *Log) turnOver(now time.Time) (bool, error) {
 	return false, nil
 }
 
-// watched does what may take as long as the disk likes, and fails the log when that
-// is too long.
-func (l *Log) watched(do func() error) error {
-	began := max(l.mono(), 1)
-	l.writes.Store(int64(began))
-	l.watchOver()
-	err := do()
-	l.writes.Store(0)
-	took := l.mono() - began
-	if took > sluggish {
-		l.beWary()
-	}
-	if took >= patience && err == nil {
-		err = ErrSlow
-	}
-	return err
-}
-
 // newFile names the file after its first record and puts an empty one in its
 // place.
 func (l *Log) newFile() error {

@@ -68,7 +68,7 @@ func verifyLog(path string, c Checks, open opener) (Report, error) {
 	s := newSnapshot(path, open)
 	defer s.close()
 	for range mostTries {
-		noted, err := Memo(path) // before the log, which may grow
+		noted, err := ReadHeadFile(path) // before the log, which may grow
 		if err != nil {
 			return Report{}, err
 		}

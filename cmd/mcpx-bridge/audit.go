@@ -283,7 +283,7 @@ func (p *program) auditLog(args []string) (string, error) {
 // wasThere reports whether a log is gone of which the note about its end is left: that
 // it is missing is not to go unseen.
 func wasThere(path string) bool {
-	note, err := audit.Memo(path)
+	note, err := audit.ReadHeadFile(path)
 	return err != nil || note.Head.Seq > 0 // what is wrong with the note, verify says
 }
 

@@ -42,7 +42,7 @@ func (p *program) openAudit(id string, o *bridge.Options, about []byte, changed 
 	}
 	o.SyncAll = how.Mode.Waits(false)
 	c.Seen, c.DigestKey = seenIn(found), found.Key
-	if err := p.recallLimits(log.Path(), c); err != nil {
+	if err := p.replayLimits(log.Path(), c); err != nil {
 		log.Close()
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (p *program) tryAudit(id string, c *bridge.Config) (path, doubt string, err
 	if err != nil {
 		return path, "", fail(exitAudit, auditHint(err), "%w", err)
 	}
-	return path, doubtOf(found), p.recallLimits(path, c)
+	return path, doubtOf(found), p.replayLimits(path, c)
 }
 
 // doubtOf is what is wrong with a log that was found; "" if nothing is.
@@ -89,24 +89,24 @@ func doubtOf(found audit.Found) string {
 	return cmp.Or(found.Lost, found.Fault.Error())
 }
 
-// recallMost is how many bytes of a log are read for the sake of limits, in
+// replayMost is how many bytes of a log are read for the sake of limits, in
 // whole files; they are read at every start.
-const recallMost = 256 << 20
+const replayMost = 256 << 20
 
-// recallLimits books what calls of earlier runs took from the limits of the
+// replayLimits books what calls of earlier runs took from the limits of the
 // policy, as far back as these look.
-func (p *program) recallLimits(path string, c *bridge.Config) error {
+func (p *program) replayLimits(path string, c *bridge.Config) error {
 	far := c.Policy.Memory()
 	if far == 0 {
 		return nil
 	}
 	since := time.Now().Add(-far)
-	runs, reached, err := audit.Runs(path, since, recallMost)
+	runs, reached, err := audit.Runs(path, since, replayMost)
 	if err != nil {
 		return limitsUnknown(err)
 	}
 	if reached.After(since) {
-		p.log.Warn("limits do not count what ran before "+reached.Local().Format(time.DateTime)+": the audit log has more than is read back", "bytes", recallMost)
+		p.log.Warn("limits do not count what ran before "+reached.Local().Format(time.DateTime)+": the audit log has more than is read back", "bytes", replayMost)
 	}
 	for _, r := range runs {
 		var took []policy.Reservation
