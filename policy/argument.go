@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // An address says where in the arguments a value stands: a name of the top
@@ -40,18 +42,14 @@ func newAddress(s string) (address, error) {
 	return address{label: "args" + s, steps: steps, wild: slices.Contains(steps, "*")}, err
 }
 
-var tilde = lazily(`~([^01]|$)`)
-
 // pointer takes a JSON pointer apart (RFC 6901).
 func pointer(s string) ([]string, error) {
-	steps := strings.Split(s, "/")
-	if tilde().MatchString(s) || steps[0] != "" || len(steps) < 2 || slices.Contains(steps[1:], "") {
+	p := jsontext.Pointer(s)
+	steps := slices.Collect(p.Tokens())
+	if !p.IsValid() || len(steps) == 0 || slices.Contains(steps, "") {
 		return nil, errAddress
 	}
-	for i, step := range steps {
-		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-	}
-	return steps[1:], nil
+	return steps, nil
 }
 
 // A finding is a value and the way to it; no value where there is none.

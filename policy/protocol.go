@@ -29,7 +29,7 @@ const (
 var protocolMeta = map[string]protocolKey{
 	// MCP, all revisions, "Progress".
 	"progressToken": {fits: func(v []byte) bool {
-		return v[0] == '"' && len(v) <= 256 || len(v) <= 64 && isNumeral(v)
+		return v[0] == '"' && len(v) <= 256 || len(v) <= 64 && numeral().Match(v)
 	}},
 
 	// W3C Trace Context and Baggage, in MCP since 2026-07-28; callers that trace send

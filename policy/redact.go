@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
@@ -17,13 +19,12 @@ type redaction struct {
 // patterns are the keys and pointers as a file spells them.
 func (r redaction) patterns() []string {
 	all := slices.Clone([]string(r.keys))
-	step := strings.NewReplacer("~", "~0", "/", "~1")
 	for _, way := range r.pointers {
-		var pointer strings.Builder
+		var pointer jsontext.Pointer
 		for _, name := range way {
-			pointer.WriteString("/" + step.Replace(name))
+			pointer = pointer.AppendToken(name)
 		}
-		all = append(all, pointer.String())
+		all = append(all, string(pointer))
 	}
 	return all
 }

@@ -1,15 +1,11 @@
 package policy
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
-	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // Arguments are taken apart within these bounds; what is beyond them cannot be
@@ -77,9 +73,6 @@ type scanner struct {
 
 // object reads all there is.
 func (s *scanner) object() (*value, error) {
-	if !utf8.Valid(s.raw) {
-		return nil, errors.New("the arguments are not UTF-8")
-	}
 	v, err := s.value(0)
 	if err != nil {
 		return nil, err
@@ -127,14 +120,11 @@ func (s *scanner) value(depth int) (v value, err error) {
 	case c == '[':
 		v.kind = isArray
 		err = s.list(']', func() error { return s.element(&v, depth) })
-	case c == '"':
+	case c == '"' && !s.mute:
 		v.kind = isString
-		v.text, err = s.string(s.mute)
-	case c == '-' || '0' <= c && c <= '9':
-		v.kind = isNumber
-		v.text, err = s.number()
+		v.text, err = s.string()
 	default:
-		v.kind, v.text, err = s.word()
+		v.kind, v.text, err = s.scalar(c)
 	}
 	v.end = s.at
 	return v, err
@@ -170,10 +160,8 @@ func (s *scanner) element(v *value, depth int) error {
 }
 
 func (s *scanner) member(v *value, seen *keyset, depth int) error {
-	if s.skip(); s.next() != '"' {
-		return s.wrong("a key is missing")
-	}
-	key, err := s.string(false)
+	s.skip()
+	key, err := s.string()
 	if err != nil {
 		return err
 	}
@@ -190,177 +178,34 @@ func (s *scanner) member(v *value, seen *keyset, depth int) error {
 	return s.element(v, depth)
 }
 
-func (s *scanner) word() (kind, string, error) {
-	for _, w := range jsonWords {
-		if bytes.HasPrefix(s.raw[s.at:], []byte(w.text)) {
-			s.at += len(w.text)
-			return w.kind, w.text, nil
-		}
-	}
-	return isNull, "", s.wrong("no value begins")
-}
-
-var jsonWords = []value{{kind: isBoolean, text: "true"}, {kind: isBoolean, text: "false"}, {kind: isNull, text: "null"}}
-
-func (s *scanner) number() (string, error) {
-	from := s.at
-	for s.at < len(s.raw) && numberByte[s.raw[s.at]] {
-		s.at++
-	}
-	if !isNumeral(s.raw[from:s.at]) {
-		return "", s.wrong(fmt.Sprintf("%.40q is no number, which ends", s.raw[from:s.at]))
-	}
-	return string(s.raw[from:s.at]), nil
-}
-
-// numberByte marks what numbers are made of.
-var numberByte = func() (marks [256]bool) {
-	for _, c := range []byte("+-.0123456789eE") {
-		marks[c] = true
-	}
-	return marks
-}()
-
-// string reads a string, mute without what it says, and leaves the scanner behind
-// its closing quote.
-func (s *scanner) string(mute bool) (string, error) {
-	s.at++
-	from := s.at
-	s.plain()
-	if s.next() == '"' {
-		s.at++
-		if mute {
-			return "", nil
-		}
-		return string(s.raw[from : s.at-1]), nil
-	}
-	return s.decoded(from, mute)
-}
-
-// decoded goes on with a string that has an escape in it, or is none.
-func (s *scanner) decoded(from int, mute bool) (string, error) {
-	var b strings.Builder
-	for {
-		if !mute {
-			b.Write(s.raw[from:s.at])
-		}
-		for s.next() == '\\' {
-			r, err := s.escape()
-			if err != nil {
-				return "", err
-			}
-			switch {
-			case mute:
-			case r < utf8.RuneSelf:
-				b.WriteByte(byte(r))
-			default:
-				b.WriteRune(r)
-			}
-		}
-		from = s.at
-		if s.next() == '"' {
-			s.at++
-			return b.String(), nil
-		}
-		if s.short(); s.at-from == shortRun {
-			s.plain()
-		}
-		if s.at == from {
-			return "", s.wrong("a string has no end or a bare control character")
-		}
-	}
-}
-
-// plain goes to what stands for something else than itself, or for nothing, in
-// a string: a quote, a backslash or a control character. It looks at eight bytes
-// at a time, as stdio/jsonrpc does, which this package may not import: long strings
-// are what most of large arguments are. Each term of stop has the high bit of the
-// bytes it looks for. A borrow can mark a byte above a true one only, so the lowest
-// mark is right. Bytes beyond ASCII pass.
-func (s *scanner) plain() {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; s.at+8 <= len(s.raw); s.at += 8 {
-		w := binary.LittleEndian.Uint64(s.raw[s.at:])
-		quote, slash := w^('"'*ones), w^('\\'*ones)
-		if stop := ((w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs; stop != 0 {
-			s.at += bits.TrailingZeros64(stop) >> 3
-			return
-		}
-	}
-	for s.at < len(s.raw) && s.raw[s.at] != '"' && s.raw[s.at] != '\\' && s.raw[s.at] >= ' ' {
-		s.at++
-	}
-}
-
-// short is plain for at most shortRun bytes. Where there was one escape there are more,
-// as a rule, and plain takes as long for two bytes as for thirty.
-func (s *scanner) short() {
-	for end := min(s.at+shortRun, len(s.raw)); s.at < end && !stops[s.raw[s.at]]; s.at++ {
-	}
-}
-
-const shortRun = 16
-
-// stops marks the bytes at which plain stops.
-var stops = func() (marks [256]bool) {
-	for c := range ' ' {
-		marks[c] = true
-	}
-	marks['"'], marks['\\'] = true, true
-	return marks
-}()
-
-func (s *scanner) escape() (rune, error) {
-	s.at++
-	r := escaped[s.next()]
-	switch {
-	case r != 0:
-		s.at++
-		return r, nil
-	case s.next() == 'u':
-		return s.unicode()
-	}
-	return 0, s.wrong("no such escape")
-}
-
-// escaped is what a byte behind a backslash stands for, 0 for nothing.
-var escaped = [256]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-func (s *scanner) unicode() (rune, error) {
-	r, ok := s.hex4()
-	if ok && utf16.IsSurrogate(r) {
-		var low rune
-		ok = s.next() == '\\'
-		s.at++
-		if ok {
-			low, ok = s.hex4()
-		}
-		r = utf16.DecodeRune(r, low)
-		ok = ok && r != utf8.RuneError
-	}
+func (s *scanner) string() (string, error) {
+	text, end, ok := jsonrpc.String(s.raw, s.at)
 	if !ok {
-		return 0, s.wrong("a broken \\u escape")
+		return "", s.wrong("no string begins, or one that has no end or that no reader takes as it is")
 	}
-	return r, nil
+	s.at = end
+	return text, nil
 }
 
-// hex4 reads uXXXX.
-func (s *scanner) hex4() (r rune, ok bool) {
-	if s.at+5 > len(s.raw) || s.raw[s.at] != 'u' {
-		return 0, false
+// scalar reads what holds nothing and begins with c; of a string it leaves the text empty.
+func (s *scanner) scalar(c byte) (kind, string, error) {
+	end := jsonrpc.Scalar(s.raw, s.at)
+	if end < 0 {
+		return isNull, "", s.wrong("no value begins, or one that is none")
 	}
-	for _, c := range s.raw[s.at+1 : s.at+5] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
+	raw := s.raw[s.at:end]
+	s.at = end
+	switch c {
+	case '"':
+		return isString, "", nil
+	case 't':
+		return isBoolean, "true", nil
+	case 'f':
+		return isBoolean, "false", nil
+	case 'n':
+		return isNull, "null", nil
 	}
-	s.at += 5
-	return r, true
+	return isNumber, string(raw), nil
 }
 
 // member is the value under key, nil if there is none.

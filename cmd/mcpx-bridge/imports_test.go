@@ -19,7 +19,7 @@ const module = "github.com/mcpx-protocol/mcpx-bridge"
 // anything else. Some rows wait for their rooms.
 var may = map[string]string{
 	"stdio/fold":              "",
-	"policy":                  "bridge/text stdio/fold",
+	"policy":                  "bridge/text stdio/fold stdio/jsonrpc",
 	"stdio/jsonrpc":           "stdio/fold",
 	"stdio/inbox":             "",
 	"stdio/linger":            "",

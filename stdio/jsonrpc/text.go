@@ -10,44 +10,81 @@ import (
 // Unquote returns the text of a JSON string. It reports false if raw is
 // anything but one whole, valid JSON string.
 func Unquote(raw []byte) (string, bool) {
-	if len(raw) < 2 || raw[0] != '"' {
+	s, end, ok := String(raw, 0)
+	if !ok || end != len(raw) {
 		return "", false
 	}
-	s := scanner{data: raw, keys: new(keyring)}
-	end, look := s.str(0)
-	if end != len(raw) {
-		return "", false
+	return s, true
+}
+
+// String reads the JSON string that begins at i, of a text that need not have been scanned,
+// as strictly as [Scan] does under [Judged], and returns what it says and the offset after it.
+func String(text []byte, i int) (s string, end int, ok bool) {
+	sc := scanner{data: text, keys: new(keyring)}
+	if sc.peek(i) != '"' {
+		return "", i, false
 	}
-	inner := raw[1 : end-1]
-	if look&escaped == 0 {
-		return string(inner), true
+	end, look := sc.str(i)
+	switch {
+	case end < 0:
+		return "", i, false
+	case look&escaped == 0:
+		return string(text[i+1 : end-1]), end, true
 	}
-	return string(appendDecoded(make([]byte, 0, len(inner)), inner)), true
+	inner := text[i+1 : end-1]
+	return string(appendDecoded(make([]byte, 0, len(inner)), inner)), end, true
+}
+
+// Scalar is the offset after the string, number, true, false or null that begins at i, of a
+// text that need not have been scanned; it is negative where none does.
+func Scalar(text []byte, i int) int {
+	sc := scanner{data: text, keys: new(keyring)} // whose rules allow nothing that holds others
+	return sc.value(i, 1, nil)
 }
 
 // appendDecoded appends the inside of a valid JSON string with its escapes
 // resolved.
 func appendDecoded(dst, inner []byte) []byte {
-	for {
-		i := bytes.IndexByte(inner, '\\')
-		if i < 0 {
-			return append(dst, inner...)
-		}
-		dst = append(dst, inner[:i]...)
-		if c := inner[i+1]; c != 'u' {
-			dst = append(dst, unescape(c))
-			inner = inner[i+2:]
+	for len(inner) > 0 {
+		if inner[0] != '\\' {
+			n := beforeEscape(inner)
+			dst = append(dst, inner[:n]...)
+			inner = inner[n:]
 			continue
 		}
-		r := hex4(inner, i+2)
-		inner = inner[i+6:]
+		if c := inner[1]; c != 'u' {
+			dst = append(dst, unescaped[c])
+			inner = inner[2:]
+			continue
+		}
+		r := hex4(inner, 2)
+		inner = inner[6:]
 		if utf16.IsSurrogate(r) {
 			if r = pair(r, inner); r != utf8.RuneError {
 				inner = inner[6:]
 			}
 		}
-		dst = utf8.AppendRune(dst, r)
+		if r < utf8.RuneSelf {
+			dst = append(dst, byte(r))
+		} else {
+			dst = utf8.AppendRune(dst, r)
+		}
 	}
+	return dst
+}
+
+// beforeEscape is how many bytes there are before the next backslash, or in all. It looks at
+// a few one by one, as afterEscape does.
+func beforeEscape(inner []byte) int {
+	for n := range min(4*shortRun, len(inner)) {
+		if inner[n] == '\\' {
+			return n
+		}
+	}
+	if n := bytes.IndexByte(inner, '\\'); n >= 0 {
+		return n
+	}
+	return len(inner)
 }
 
 // pair is what the escape of a surrogate makes with what follows it, U+FFFD if
@@ -98,21 +135,14 @@ func Mend(text []byte) []byte {
 	}
 }
 
-func unescape(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
+// unescaped is what a byte behind a backslash stands for: itself, as a rule.
+var unescaped = func() (t [256]byte) {
+	for c := range t {
+		t[c] = byte(c)
 	}
-	return c
-}
+	t['b'], t['f'], t['n'], t['r'], t['t'] = '\b', '\f', '\n', '\r', '\t'
+	return t
+}()
 
 // AppendQuote appends s as a JSON string. Only what must be escaped is: quote,
 // backslash and control characters, not <, >, & or U+2028. Bytes that are not

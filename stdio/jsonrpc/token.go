@@ -22,7 +22,10 @@ func (s *scanner) str(i int) (end int, l look) {
 			return i + 1, l
 		case c == '\\':
 			l |= escaped
-			if i = s.escape(i); i >= 0 {
+			for i >= 0 && s.peek(i) == '\\' { // where there is one there are more, as a rule
+				i = s.escape(i)
+			}
+			if i >= 0 {
 				i = afterEscape(s.data, i)
 			}
 		case c < ' ':
@@ -100,11 +103,11 @@ func (s *scanner) runes(i int) int {
 
 // escape reads one escape, or the two that make a surrogate pair.
 func (s *scanner) escape(i int) int {
-	switch s.peek(i + 1) {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	c := s.peek(i + 1)
+	if named[c] {
 		return i + 2
-	case 'u':
-	default:
+	}
+	if c != 'u' {
 		return s.fail(Syntax, i)
 	}
 	first := hex4(s.data, i+2)
@@ -124,6 +127,9 @@ func (s *scanner) escape(i int) int {
 	}
 	return i + 12
 }
+
+// named marks what stands behind a backslash and is an escape with it.
+var named = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // half is the escape of a surrogate without its other half.
 func (s *scanner) half(i int) int {
