@@ -179,3 +179,32 @@ func TestRunWithoutATerminalAsksNobodyThere(t *testing.T) {
 		}
 	}
 }
+
+// The terminal took "local" for whoever answers at a socket. What a client's serve was asked is
+// for the participant that it is, so "this is not for you to decide now" was all it said.
+func TestWhatAClientIsAskedIsAnsweredInTheTerminal(t *testing.T) {
+	bridge, term, state := prompttest.Open(t, 110, 40), prompttest.Open(t, 110, 40), t.TempDir()
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	at(t, bridge, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--approver", "carol", "--"}, server)...)
+	bridge.Sees("fs serves")
+	in, w := io.Pipe()
+	served := make(chan int, 1)
+	go func() {
+		served <- run(t.Context(), []string{"serve", "--id", "carol"}, env{stdin: in, stdout: io.Discard, stderr: io.Discard,
+			getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": state}[key] }, environ: func() []string { return nil }})
+	}()
+	t.Cleanup(func() { w.Close(); <-served })
+	bridge.Sees("carol")
+	result := make(chan string, 1)
+	go func() {
+		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+		result <- out + errs
+	}()
+	at(t, term, state, "approve", "carol")
+	term.Sees("bob requests permission to execute write_file", "a allow")
+	agree(term, func() bool { return len(result) > 0 })
+	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
+		t.Errorf("the caller got %s", got)
+	}
+	term.Sees("your answer was sent")
+}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -139,5 +140,27 @@ func TestQuestionsOfOneParticipantFillTheirOwnShareAlone(t *testing.T) {
 	s.end("done", func(a *asked) bool { return a.from == "fs" })
 	if err := ask("fs", "d", maxElicitedBytes/4); err != nil {
 		t.Errorf("after one has ended: %v", err)
+	}
+}
+
+// A form that wants action had approve: true by the socket, where nobody was there to pass it on to.
+func TestAFormThatWantsActionGetsIt(t *testing.T) {
+	s := &elicited{}
+	s.pose(t, frame(t, `{"protocol":"mcpx/v0.1","id":"env-1","ts":"2026-01-01T00:00:00Z","from":"fs","to":["alice"],"kind":"mcp/request:elicitation/create",`+
+		`"payload":{"jsonrpc":"2.0","id":"1","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"action":{"type":"string","enum":["approve","deny"]}}},`+
+		`"metadata":{"elicitationType":"tool_approval","timeout":60,"originalRequest":{"from":"bob","tool":"rm","arguments":{"path":"/a"},"envelopeId":"e7"}}}}}`))
+	all, _ := s.List(t.Context(), true)
+	if len(all) != 1 || all[0].Bridge != "fs" || all[0].From != "bob" || all[0].Tool != "rm" || string(all[0].Args) != `{"path":"/a"}` || all[0].Asking[0] != "alice" {
+		t.Fatalf("%+v", all)
+	}
+	v, err := s.Show(t.Context(), all[0].ID[:8])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := inbox.Decide(&v, &approval.Reply{Allow: true}); string(d.Result) != `{"action":"accept","content":{"action":"approve"}}` {
+		t.Errorf("it gets %s", d.Result)
+	}
+	if _, err := s.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: "00000000", Result: []byte("{}")}); err == nil || isUnknown(err) {
+		t.Errorf("another digest: %v", err)
 	}
 }

@@ -24,7 +24,8 @@ type Hall struct {
 
 	id string
 
-	Redact func(args []byte) []byte // what [inbox.Public] shows of arguments; nil: nothing
+	Redact  func(args []byte) []byte // what [inbox.Public] shows of arguments; nil: nothing
+	Command string                   // of the server
 
 	mu    sync.Mutex
 	desk  *approval.Desk
@@ -35,7 +36,7 @@ type Hall struct {
 
 // New returns a Hall in which everybody is present.
 func New(id string) *Hall {
-	h := &Hall{id: id, Settled: make(chan approval.Settled, 1024), shown: map[string]map[string]approval.Show{},
+	h := &Hall{id: id, Command: "notes-server", Settled: make(chan approval.Settled, 1024), shown: map[string]map[string]approval.Show{},
 		ends: map[string]approval.Settled{}}
 	h.desk = approval.NewDesk(approval.Options{
 		Random:    func() (b [16]byte) { rand.Read(b[:]); return b },
@@ -61,7 +62,7 @@ func Write(args string) approval.Question {
 
 // Ask puts a question.
 func (h *Hall) Ask(q approval.Question) (id string) {
-	q.Bridge, q.Topic, q.Server, q.Dialect = h.id, "lobby", "notes-server", "mcpx/v0.1"
+	q.Bridge, q.Topic, q.Server, q.Program, q.Dialect = h.id, "lobby", h.Command, "notes-server", "mcpx/v0.1"
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	id, acts := h.desk.Open(time.Now(), q)
@@ -136,8 +137,8 @@ func by(s approval.Settled) string {
 
 // Status and the following are those of [inbox.Publisher].
 func (h *Hall) Status(context.Context) (inbox.Status, error) {
-	return inbox.Status{ID: h.id, Me: "local", Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: "notes-server",
-		ServerUp: true, Pending: len(h.questions()), Audit: "off", AuditOK: true, PID: 1, Version: "test"}, nil
+	return inbox.Status{ID: h.id, Me: "local", Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
+		ServerUp: true, Pending: len(h.questions()), Policy: "/etc/policy.yaml", Audit: "/var/audit.jsonl", AuditOK: true, PID: 1, Version: "test"}, nil
 }
 
 func (h *Hall) questions() []approval.Summary {
