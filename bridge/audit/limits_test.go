@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -94,4 +95,30 @@ func TestALineWithoutEnd(t *testing.T) {
 	if _, err := VerifyLog(path, Checks{}); err == nil || !strings.Contains(err.Error(), ":3: a line longer than") {
 		t.Errorf("%v", err)
 	}
+}
+
+// A file is put on the disk before it is full, though nobody waits for that: whoever turns
+// it over would wait for all of it.
+func TestAFileWasSyncedOnlyWhenItWasFull(t *testing.T) {
+	const most = 16 << 10
+	path := newPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := open(t, path, Options{MaxSize: most, Lag: time.Hour})
+		first := l.Synced()
+		for n := 0; ; n++ {
+			mustAppend(t, l, decided(n, "no"))
+			synctest.Wait()
+			size := len(read(t, path))
+			if size >= most-most/8 {
+				if l.Synced() != l.Head() || size > most {
+					t.Errorf("of a file of %d bytes that has %d, record %d is on the disk, and %d is written", most, size, l.Synced().Seq, l.Head().Seq)
+				}
+				break
+			}
+			if l.Synced() != first {
+				t.Fatalf("with %d bytes it is synced, and nobody waits for it", size)
+			}
+		}
+		mustClose(t, l)
+	})
 }
