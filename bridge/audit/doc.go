@@ -17,8 +17,8 @@
 //
 // # What the records of a call say
 //
-// [Verify] checks the order of these events, and [Open] finds what a crash has
-// left unfinished by them:
+// [VerifyLog] checks the order of these events, and by them [Open] finds what a crash has
+// left unfinished:
 //
 //	decided                a verdict fell; "verdict":"allow" is leave to start
 //	start                  the line goes to the server
@@ -44,6 +44,27 @@
 //
 // The first record of every file after the first carries last_call, the calls that
 // were open, and those that were allowed to start and had not.
+//
+// # Who asks what
+//
+// A log is read line by line, oldest file first, by a replay, which knows where the chain
+// is and how far each call has come. Several questions are put to it:
+//
+//	VerifyLog   is the log whole, and what is the first thing that is wrong with it?
+//	Open        where does it end, which calls have no last word, which must not run again?
+//	Runs        what have calls taken from limits? It reads the lines that say so, and no hashes.
+//	Records     the records as people and programs look back at them, damaged ones too
+//	Follow      the same, as they are written
+//
+// All but Open leave the files as they are, and may read while a process writes.
+//
+// # Who writes
+//
+// [Log.Append] writes in the goroutine of its caller, one caller at a time (turn). The
+// goroutine keep syncs, for all who wait at once; it closes full files, removes old ones,
+// and after a failure makes the file fit again. No caller waits longer than two seconds for
+// a disk that does not answer: what takes longer has failed, nothing is admitted until a
+// record says how the log goes on, and a write that has not ended keeps its file.
 //
 // # What a power cut leaves
 //

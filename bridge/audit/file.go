@@ -75,17 +75,17 @@ func (d *disk) Sync() error {
 	return nil
 }
 
-// asideLeast is from how many bytes on a sync is done aside. Of less, it is sooner over if
-// nobody else uses the processor meanwhile: with one caller at a time their worst
-// percentile is a fifth better so, with 64 a third worse.
+// asideLeast is how many unsynced bytes make [private.SyncAside] worth it. Below, a plain
+// sync is sooner over where nobody else uses the processor: with one caller at a time the
+// worst percentile of calls is a fifth better with a plain sync, with 64 a third worse.
 const asideLeast = 2 << 20
 
-// freeLeast is from how many bytes on it is worth a word to the kernel.
+// freeLeast is how many synced bytes make a call to the kernel worth its cost.
 const freeLeast = 256 << 10
 
-// free leaves out what the sync that has just ended has put on the disk: some
-// processor may still have its hands on it, and then the kernel interrupts all of
-// them to find out.
+// free has the kernel drop the pages of earlier syncs, and not those of the sync that has
+// just ended: these may still be in the hands of some processor, and then the kernel
+// interrupts all of them to find out.
 func (d *disk) free() {
 	if d.synced-d.freed >= freeLeast {
 		d.freed = uncache(d.File, d.freed, d.synced)
@@ -113,7 +113,7 @@ func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
 	return &disk{File: f, path: l.path}, info, nil
 }
 
-// ours refuses a file that is none, or that somebody else can get at.
+// ours refuses what is no regular file, and one that other users can read or write.
 func ours(f private.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -128,7 +128,7 @@ func ours(f private.File) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// lock holds f for us until it is closed, or we are dead.
+// lock locks f until it is closed or this process ends; [ErrLocked] if another has.
 func lock(f private.File) error {
 	ok, err := private.Lock(f, true)
 	if err == nil && !ok {

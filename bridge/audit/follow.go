@@ -14,7 +14,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
-// pollEvery is how often a file that is followed is looked at.
+// pollEvery is how often a file that is followed is looked at: there is no notice of
+// writes on all systems.
 const pollEvery = 100 * time.Millisecond
 
 // Follow yields the records of the log at path as they are written, until ctx
@@ -45,8 +46,8 @@ func Follow(ctx context.Context, path string, old bool) iter.Seq2[Record, error]
 	}
 }
 
-// errEnough says that nobody wants more lines.
-var errEnough = io.ErrClosedPipe
+// errEnough says that nobody wants more records.
+var errEnough = errors.New("nobody wants more records")
 
 // A follower reads one file after the other.
 type follower struct {
@@ -56,7 +57,7 @@ type follower struct {
 	name  string
 	at    int64 // how far whole lines were read
 	count int
-	stuck int64  // where half a line was all there was
+	stuck int64  // where only half a line was left; -1: nowhere
 	seq   uint64 // of the newest record
 	part  []byte
 }
@@ -71,7 +72,8 @@ func (f *follower) open(name string) error {
 	return nil
 }
 
-// begin waits where there are full files alone: the next one is about to take its place.
+// begin opens the newest file. Where there are full files alone it waits for the next one,
+// which is about to take its place.
 func (f *follower) begin(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := f.open(f.path)
@@ -95,7 +97,7 @@ func (f *follower) close() {
 	}
 }
 
-// drain yields the whole lines from where it is.
+// drain yields the whole lines from f.at to the end of the file.
 func (f *follower) drain(ctx context.Context, yield func(Record, error) bool) error {
 	buf := make([]byte, 64<<10)
 	for ctx.Err() == nil {

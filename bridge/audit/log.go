@@ -266,6 +266,28 @@ func (l *Log) isClosed(close bool) bool {
 	return was
 }
 
+// clocks are the wall clock and the one that never jumps, at one moment.
+type clocks struct {
+	wall time.Time
+	mono time.Duration
+}
+
+// jump takes the time now, and returns by how much the wall clock was put forward
+// or back since the last call; 0 if by two seconds at most (RELIABILITY
+// section 3).
+func (c *clocks) jump(wall time.Time, mono time.Duration) time.Duration {
+	before := *c
+	*c = clocks{wall.Round(0), mono}
+	if before.wall.IsZero() {
+		return 0
+	}
+	by := c.wall.Sub(before.wall) - (mono - before.mono)
+	if by.Abs() <= 2*time.Second {
+		return 0
+	}
+	return by
+}
+
 // A batch is a number of lines, and the state of the log once they are
 // written.
 type batch struct {

@@ -12,7 +12,7 @@ const pruneEvery = time.Hour
 
 // prune removes full files that are more than the owner wants to keep (FINDINGS
 // M7). What is removed is put on record first, and that on the disk: a log that
-// begins late is whole when it says so itself. It is for keep alone.
+// begins late is whole when it says so itself. Only keep calls it.
 func (l *Log) prune() {
 	if l.o.KeepSize <= 0 && l.o.KeepFor <= 0 || l.Err() != nil {
 		return

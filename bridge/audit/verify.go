@@ -184,7 +184,7 @@ func (v *verifier) read(name string, r io.Reader) error {
 	return nil
 }
 
-// ended is the report when all was read that matters.
+// ended returns the report. All is read that matters.
 func (v *verifier) ended() Report {
 	if v.newest.Seq > 0 {
 		v.report.Head = v.newest.String()
@@ -198,8 +198,9 @@ func (v *verifier) ended() Report {
 	return v.report
 }
 
-// seeking: the log begins late and has a fault, and which of the two comes first
-// hangs on whether it says that its beginning was removed.
+// seeking reports whether the log begins late and has another fault. Then it is read to
+// the end: which of the two is reported depends on whether a record says that the
+// beginning was removed.
 func (v *verifier) seeking() bool { return v.report.Fault != nil && v.late != nil && !v.c.Partial }
 
 func (v *verifier) seek(line Line) {
@@ -369,8 +370,7 @@ func (v *verifier) finish() Report {
 	return *r
 }
 
-// lastForged reports whether a witness says that the last line is not what it
-// was.
+// lastForged reports whether a witness knows the last line with another hash.
 func (v *verifier) lastForged() bool {
 	return slices.ContainsFunc(v.known[v.chain.head.Seq], func(w Witness) bool { return w.Head != v.chain.head })
 }
