@@ -136,7 +136,7 @@ func (f *Face) came(who Peer) {
 
 func (f *Face) left(id string) {
 	p := f.peers[id]
-	if p == nil || !p.here && p.gone != nil && p.gone.run != nil {
+	if p == nil || !p.here && p.gone != nil && p.gone.Stands() {
 		return
 	}
 	p.here = false
