@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A client is what is known of who speaks to us.
@@ -261,26 +263,12 @@ func (f *Face) completed(r *request, result []byte) []byte {
 	if slices.Contains(cached, r.method) && at[1] == nil && at[2] == nil {
 		more = append(more, stale)
 	}
-	switch own := `"` + metaServer + `":` + f.info; {
-	case at[3] == nil:
-		more = append(more, `"_meta":{`+own+`}`)
-	case isObject(at[3]):
-		result = withMeta(result, own)
+	if at[3] == nil {
+		more = append(more, `"_meta":{"`+metaServer+`":`+f.info+`}`)
+	} else if said, err := peek(at[3], metaServer); isObject(at[3]) && err == nil && said[0] == nil {
+		result, _ = rawjson.Put(result, jsontext.Pointer("/_meta").AppendToken(metaServer), []byte(f.info))
 	}
 	return withMembers(result, strings.Join(more, ","))
-}
-
-// withMeta puts a member into the _meta of a result, unless it has that.
-func withMeta(result []byte, own string) []byte {
-	var at [1]jsonrpc.Span
-	if jsonrpc.Scan(result, jsonrpc.Passed, jsonrpc.Shape{{Name: "_meta"}}, at[:]) != nil {
-		return result
-	}
-	meta := result[at[0].Start:at[0].End]
-	if said, err := peek(meta, metaServer); err != nil || said[0] != nil {
-		return result
-	}
-	return slices.Concat(result[:at[0].Start], withMembers(meta, own), result[at[0].End:])
 }
 
 // withMembers puts members at the start of an object.

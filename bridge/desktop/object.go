@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // A field is a member of an object, its value as it was written.
@@ -17,27 +16,12 @@ type field struct {
 }
 
 // fieldsOf takes an object apart. It refuses what could be read in two ways.
-func fieldsOf(raw []byte) ([]field, error) {
-	if err := jsonrpc.Scan(raw, jsonrpc.Judged, nil, nil); err != nil {
+func fieldsOf(raw []byte) (all []field, err error) {
+	if err := jsonrpc.Scan(raw, jsonrpc.Judged, nil, nil); err != nil || !isObject(raw) {
 		return nil, err
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	var all []field
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		f := field{name: name.String()}
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		f.value = bytes.Clone(value)
-		all = append(all, f)
+	for p := range rawjson.Parts(raw, 0) {
+		all = append(all, field{p.Name, bytes.Clone(p.Of(raw))}) // or all of a page would stay for one of its entries
 	}
 	return all, nil
 }
@@ -110,31 +94,19 @@ func compose(v any) []byte {
 }
 
 // same is a text for JSON that differs in nothing but white space and the order
-// of members: numbers keep their spelling.
+// of members: numbers keep their spelling. raw was scanned before.
 func same(raw []byte) string {
-	v := jsontext.Value(bytes.Clone(raw))
-	if v.Format(jsontext.ReorderRawObjects(true)) != nil {
-		return string(raw)
-	}
-	return string(v)
+	return string(rawjson.AppendCanonical(nil, raw, jsonrpc.AppendQuote))
 }
 
-// elements takes an array apart. What is wrong within one of them is nothing to the
-// others (FINDINGS P5, P14): each is scanned by itself.
+// elements takes an array apart that was scanned before. What is wrong within one of
+// them is nothing to the others (FINDINGS P5, P14): each is scanned by itself.
 func elements(raw []byte) (all [][]byte, err error) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, errors.New("there is no list in it")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	for d.PeekKind() != ']' {
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, bytes.Clone(value))
+	for p := range rawjson.Parts(raw, 0) {
+		all = append(all, bytes.Clone(p.Of(raw)))
 	}
 	return all, nil
 }
