@@ -29,6 +29,8 @@ type Options struct {
 	Version string       // of this program, for handshakes
 	Log     *slog.Logger // nil: none
 
+	Approvals *ApprovalInbox // takes the questions that are put to us; nil: they are turned down
+
 	OnFrame    func(e *wire.Envelope)      // sees everything received
 	OnRequest  func(e *wire.Envelope) bool // takes requests to us that it answers itself
 	OnSeat     func(what, detail string)   // sees the seat taken and lost ("joined", "disconnected") and frames refused ("dropped")
@@ -59,8 +61,12 @@ type Client struct {
 // way.
 func New(way *localgateway.Connector, o Options) *Client {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Client{opt: o, way: way, seated: make(chan struct{}), ended: make(chan struct{}),
+	c := &Client{opt: o, way: way, seated: make(chan struct{}), ended: make(chan struct{}),
 		roster: map[string]wire.Participant{}, greeted: map[string]bool{}}
+	if o.Approvals != nil {
+		o.Approvals.c = c
+	}
+	return c
 }
 
 // Dial takes the seat, and waits for it for ten seconds at most. It is called once, and

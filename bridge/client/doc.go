@@ -6,7 +6,8 @@
 // [Client.Ask] send a request and wait for its answer until their context ends, which
 // takes the request back; [Client.Begin] does not wait. What others ask of the client
 // is turned down at once, so that nobody waits for it, unless [Options.OnRequest] takes
-// it.
+// it. Questions whether a tool may be called go into an [ApprovalInbox], where there is
+// one, until they are answered, taken back or too old.
 //
 // All that is waited for stands in one table, by the envelope that was sent and by whom
 // it was sent to; nobody else's answer counts, save the gateway's word that it did not

@@ -61,6 +61,9 @@ func (c *Client) Received(e *wire.Envelope) {
 		c.response(e)
 	case wire.Notification:
 		c.notification(e)
+		if c.opt.Approvals != nil {
+			c.opt.Approvals.cancelled(e)
+		}
 	case wire.Request:
 		c.request(e)
 	case wire.Failure:
@@ -132,7 +135,7 @@ func (c *Client) request(e *wire.Envelope) {
 	if e.From == me || len(e.To) != 1 || e.To[0] != me {
 		return
 	}
-	if c.opt.OnRequest != nil && c.opt.OnRequest(e) {
+	if c.opt.OnRequest != nil && c.opt.OnRequest(e) || c.opt.Approvals != nil && c.opt.Approvals.hear(e) {
 		return
 	}
 	id := e.Message.Get(jsonrpc.ID)

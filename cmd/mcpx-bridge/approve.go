@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
@@ -65,8 +66,8 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 	if len(named) > 0 {
 		return misused("", "%q: with --id the questions of everybody in the topic are shown", named[0])
 	}
-	s := &elicited{}
-	q, err := p.takeSeat(ctx, s.hears(), func(q *peer) { s.q = q })
+	s := &client.ApprovalInbox{}
+	q, err := p.takeSeat(ctx, client.Options{Approvals: s})
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		case <-ctx.Done():
 		}
 	}()
-	err = p.ask(ctx, prompt.Only(s.found()))
+	err = p.ask(ctx, prompt.Only(&prompt.Found{Inbox: s, Name: "topic", Label: q.door.Join.Topic + " as " + s.Me(), Me: visible(s.Me())}))
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errSignalled) && !errors.Is(cause, context.Canceled) {
 		return cause
 	}

@@ -58,7 +58,7 @@ var may = map[string]string{
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket policy",
 	"bridge/prompt/prompttest": "",
 
-	"bridge/client":       "bridge bridge/desktop bridge/fault bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc",
+	"bridge/client":       "bridge bridge/approval bridge/desktop bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc",
 	"bridge/localgateway": "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/sim":          everything,
 	"bridge/sim/simulate": "bridge/sim",

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -71,7 +72,7 @@ type serving struct {
 	p      *program
 	q      *peer
 	server *desktop.Server
-	asked  *elicited
+	asked  *client.ApprovalInbox
 	events *events
 	door   *socket.Server // nil if there can be none
 
@@ -177,12 +178,9 @@ func (p *program) newServing() (*serving, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{p: p, asked: &elicited{}, events: p.newEvents(p.stderr), envs: map[uint64]sent{}}
-	o := s.asked.hears()
-	o.Also = s
-	s.q = p.newPeer(d, o)
-	s.asked.q = s.q
-	s.asked.opened, s.asked.closed = s.open, s.settled
+	s := &serving{p: p, asked: &client.ApprovalInbox{}, events: p.newEvents(p.stderr), envs: map[uint64]sent{}}
+	s.asked.Opened, s.asked.Closed = s.open, s.settled
+	s.q = p.newPeer(d, client.Options{Approvals: s.asked, Also: s})
 	return s, nil
 }
 

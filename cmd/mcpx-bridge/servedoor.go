@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
@@ -33,12 +34,12 @@ func (s *serving) keepDoor(ctx context.Context) error {
 
 // A settling tells the client of what was answered elsewhere than at it.
 type settling struct {
-	*elicited
+	*client.ApprovalInbox
 	s *serving
 }
 
 func (l settling) Decide(ctx context.Context, d inbox.Decision) (inbox.Outcome, error) {
-	outcome, err := l.elicited.Decide(ctx, d)
+	outcome, err := l.ApprovalInbox.Decide(ctx, d)
 	if err == nil {
 		l.s.settled(d.ID)
 	}

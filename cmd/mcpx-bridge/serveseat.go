@@ -95,8 +95,8 @@ func (s *serving) cancel(a desktop.Cancel) {
 // decide answers a question. If that cannot be sent, it is one still.
 func (s *serving) decide(a desktop.Decide) desktop.Event {
 	d := a.Decision
-	open := s.asked.find(func(q *asked) bool { return q.View.ID == a.ID })
-	_, err := s.asked.answer(a.ID, func(q *asked) []byte {
+	open := s.asked.Question(a.ID)
+	_, err := s.asked.Answer(a.ID, func(q *client.Question) []byte {
 		if d.Dismiss {
 			return []byte(`{"action":"cancel"}`)
 		}
@@ -111,7 +111,7 @@ func (s *serving) decide(a desktop.Decide) desktop.Event {
 }
 
 // open puts a question before the person at the client.
-func (s *serving) open(a *asked) {
+func (s *serving) open(a *client.Question) {
 	q := s.question(a)
 	s.server.Step(desktop.Asked{Question: q})
 	s.events.emit(&bridge.Record{Event: "asked", From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
@@ -119,11 +119,11 @@ func (s *serving) open(a *asked) {
 
 func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 
-func (s *serving) question(a *asked) desktop.Question {
+func (s *serving) question(a *client.Question) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool,
 		Text:       v.Text() + "Topic: " + visible(s.q.door.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
-		DelegateTo: s.asked.others(a), Edits: v.Edits, Deadline: v.Deadline}
+		DelegateTo: s.asked.Delegates(a), Edits: v.Edits, Deadline: v.Deadline}
 }
 
 // SeatTaken and the following are what the seat calls, after the peer has heard

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func frame(t *testing.T, format string, args ...any) *wire.Envelope {
 	return &e
 }
 
-func (s *elicited) pose(t *testing.T, e *wire.Envelope) {
+func (s *ApprovalInbox) pose(t *testing.T, e *wire.Envelope) {
 	t.Helper()
 	if err := s.asks(e, []byte(`"x"`)); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func (s *elicited) pose(t *testing.T, e *wire.Envelope) {
 // AI-22: what is put again takes the place of what was put before; nobody
 // answers the first then.
 func TestAI22AQuestionPutAgainIsOneQuestion(t *testing.T) {
-	s := &elicited{}
+	s := &ApprovalInbox{}
 	s.pose(t, elicitation(t, "fs", "1", "e7"))
 	first, _ := s.List(t.Context(), false)
 	s.pose(t, elicitation(t, "fs", "2", "e7"))
@@ -70,7 +70,7 @@ func isUnknown(err error) bool {
 }
 
 func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
-	s := &elicited{}
+	s := &ApprovalInbox{}
 	e := elicitation(t, "fs", "1", "e7")
 	if err := s.asks(e, []byte(`"1"`)); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
 
 func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &elicited{}
+		s := &ApprovalInbox{}
 		for i := range maxElicited {
 			s.pose(t, elicitation(t, "fs", fmt.Sprint(i), fmt.Sprint("e", i)))
 		}
@@ -115,7 +115,7 @@ func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 
 // Fifteen questions of 8 MiB were 313 MB here (FINDINGS L3).
 func TestQuestionsOfOneParticipantFillTheirOwnShareAlone(t *testing.T) {
-	s := &elicited{}
+	s := &ApprovalInbox{}
 	ask := func(from, id string, size int) error {
 		t.Helper()
 		e := frame(t, `{"protocol":"mcpx/v0.1","id":"env-%[2]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:elicitation/create",`+
@@ -137,7 +137,7 @@ func TestQuestionsOfOneParticipantFillTheirOwnShareAlone(t *testing.T) {
 	if err := ask("other", "c", maxElicitedBytes/2); err != nil {
 		t.Errorf("somebody else's: %v", err)
 	}
-	s.end("done", func(a *asked) bool { return a.from == "fs" })
+	s.end("done", func(a *Question) bool { return a.From == "fs" })
 	if err := ask("fs", "d", maxElicitedBytes/4); err != nil {
 		t.Errorf("after one has ended: %v", err)
 	}
@@ -145,7 +145,7 @@ func TestQuestionsOfOneParticipantFillTheirOwnShareAlone(t *testing.T) {
 
 // A form that wants action had approve: true by the socket, where nobody was there to pass it on to.
 func TestAFormThatWantsActionGetsIt(t *testing.T) {
-	s := &elicited{}
+	s := &ApprovalInbox{}
 	s.pose(t, frame(t, `{"protocol":"mcpx/v0.1","id":"env-1","ts":"2026-01-01T00:00:00Z","from":"fs","to":["alice"],"kind":"mcp/request:elicitation/create",`+
 		`"payload":{"jsonrpc":"2.0","id":"1","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"action":{"type":"string","enum":["approve","deny"]}}},`+
 		`"metadata":{"elicitationType":"tool_approval","timeout":60,"originalRequest":{"from":"bob","tool":"rm","arguments":{"path":"/a"},"envelopeId":"e7"}}}}}`))

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bytes"
@@ -12,12 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -30,49 +27,41 @@ const (
 	maxElicitedBytes = 1 << 20 // bytes of their params as they came
 )
 
-// An elicited is what others in a topic ask us, as elicitations that want leave
-// for a tool call (seed 003). It is the inbox of a participant.
-type elicited struct {
+// An ApprovalInbox is what others in a topic ask us, as elicitations that want leave
+// for a tool call (seed 003): the [inbox.Inbox] of a participant. The zero value is
+// ready, for one client, which gets it in [Options.Approvals]; nil functions hear
+// nothing. Questions end by themselves: when they are taken back, put again or too old.
+type ApprovalInbox struct {
 	inbox.Feed
-	q *peer // set before its seat is taken
+	Opened func(*Question) // hears of each question
+	Closed func(id string) // hears that it is none any more, unless it was answered here
 
-	opened func(*asked)    // hears of each question; may be nil
-	closed func(id string) // hears that it is none any more, unless it was answered here; may be nil
-
+	c    *Client
 	mu   sync.Mutex
-	open []*asked
+	open []*Question
 }
 
-// An asked is one question to us.
-type asked struct {
+// A Question is one that is put to us. Nobody changes it.
+type Question struct {
 	approval.Elicited
-	from  string
+	From  string // who asks
 	env   string
 	rpc   []byte
 	bytes int // of its params
 	timer *time.Timer
 }
 
-// hears are the options of a seat that hears what we are asked.
-func (s *elicited) hears() client.Options {
-	return client.Options{OnRequest: s.hear, OnFrame: s.cancelled}
-}
-
-func (s *elicited) Me() string { return s.q.Me() }
-
-// found is how the terminal knows this inbox.
-func (s *elicited) found() *prompt.Found {
-	return &prompt.Found{Inbox: s, Name: "topic", Label: s.q.door.Join.Topic + " as " + s.Me(), Me: visible(s.Me())}
-}
+// Me is our id as the gateway has it, "" before the first welcome.
+func (s *ApprovalInbox) Me() string { return s.c.Me() }
 
 // Status and the following are those of an inbox.Inbox.
-func (s *elicited) Status(context.Context) (inbox.Status, error) {
-	url, _ := s.q.door.Where()
-	return inbox.Status{ID: s.q.door.Join.ID, Me: visible(s.Me()), Topic: s.q.door.Join.Topic, Gateway: url, Dialect: s.q.Dialect().Protocol, Seated: s.Me() != "",
-		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: version()}, nil
+func (s *ApprovalInbox) Status(context.Context) (inbox.Status, error) {
+	url, _ := s.c.way.Where()
+	return inbox.Status{ID: s.c.way.Join.ID, Me: text.Line(s.Me()), Topic: s.c.way.Join.Topic, Gateway: url, Dialect: s.c.Dialect().Protocol, Seated: s.Me() != "",
+		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: s.c.opt.Version}, nil
 }
 
-func (s *elicited) List(_ context.Context, args bool) ([]approval.Summary, error) {
+func (s *ApprovalInbox) List(_ context.Context, args bool) ([]approval.Summary, error) {
 	list := []approval.Summary{}
 	for _, a := range s.all() {
 		q := a.View.Summary
@@ -84,8 +73,8 @@ func (s *elicited) List(_ context.Context, args bool) ([]approval.Summary, error
 	return list, nil
 }
 
-func (s *elicited) Show(_ context.Context, prefix string) (approval.View, error) {
-	var found []*asked
+func (s *ApprovalInbox) Show(_ context.Context, prefix string) (approval.View, error) {
+	var found []*Question
 	for _, a := range s.all() {
 		if strings.HasPrefix(a.View.ID, prefix) {
 			found = append(found, a)
@@ -95,22 +84,22 @@ func (s *elicited) Show(_ context.Context, prefix string) (approval.View, error)
 		return approval.View{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
 	v := found[0].View
-	v.DelegateTo = s.others(found[0])
+	v.DelegateTo = s.Delegates(found[0])
 	return v, nil
 }
 
 // Nothing is remembered here: whoever asks remembers.
-func (s *elicited) Grants(context.Context) ([]inbox.Grant, error) { return nil, nil }
-func (s *elicited) Revoke(context.Context, string) (bool, error)  { return false, nil }
+func (s *ApprovalInbox) Grants(context.Context) ([]inbox.Grant, error) { return nil, nil }
+func (s *ApprovalInbox) Revoke(context.Context, string) (bool, error)  { return false, nil }
 
-// others are those to whom a question may be passed on, nil if to nobody.
-func (s *elicited) others(a *asked) (ids []string) {
+// Delegates are those to whom a question may be passed on, nil if to nobody.
+func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {
 	if !a.Delegate {
 		return nil
 	}
-	for _, p := range s.q.Others() {
-		if p.ID != a.from && visible(p.ID) != a.View.From && (len(a.DelegateTo) == 0 || slices.Contains(a.DelegateTo, p.ID)) {
-			ids = append(ids, visible(p.ID))
+	for _, p := range s.c.Others() {
+		if p.ID != a.From && text.Line(p.ID) != a.View.From && (len(a.DelegateTo) == 0 || slices.Contains(a.DelegateTo, p.ID)) {
+			ids = append(ids, text.Line(p.ID))
 		}
 	}
 	for _, name := range []string{"local", "host"} { // whom the asker alone can reach
@@ -122,25 +111,26 @@ func (s *elicited) others(a *asked) (ids []string) {
 }
 
 // Decide sends the answer as it is to whoever asked. What comes of it they do not say.
-func (s *elicited) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
-	a := s.find(func(a *asked) bool { return a.View.ID == d.ID })
+func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
+	a := s.Question(d.ID)
 	if a == nil {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
 	if d.Digest != a.View.Digest && d.Digest != a.View.Short {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.DigestMismatch}
 	}
-	return s.answer(d.ID, func(*asked) []byte { return d.Result })
+	return s.Answer(d.ID, func(*Question) []byte { return d.Result })
 }
 
-// answer answers a question and takes it away. It is taken first, so that no
-// question is answered twice; if the answer cannot be sent it is put back.
-func (s *elicited) answer(id string, result func(*asked) []byte) (inbox.Outcome, error) {
-	a := s.take(func(a *asked) bool { return a.View.ID == id })
+// Answer answers a question, with the result that is made for it, and takes it away. It
+// is taken first, so that no question is answered twice; if the answer cannot be sent it
+// is put back.
+func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.Outcome, error) {
+	a := s.take(func(a *Question) bool { return a.View.ID == id })
 	if a == nil {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
-	err := s.q.Reply(&wire.Envelope{From: a.from, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
+	err := s.c.Reply(&wire.Envelope{From: a.From, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
 		s.putBack(a)
 		return inbox.Outcome{}, err
@@ -149,30 +139,31 @@ func (s *elicited) answer(id string, result func(*asked) []byte) (inbox.Outcome,
 	return inbox.Outcome{Outcome: inbox.Sent}, nil
 }
 
-func (s *elicited) putBack(a *asked) {
+func (s *ApprovalInbox) putBack(a *Question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = append(s.open, a)
 	a.timer.Reset(time.Until(a.View.Deadline))
 }
 
-func (s *elicited) find(is func(*asked) bool) *asked {
+// Question is the open question of that id, nil if there is none.
+func (s *ApprovalInbox) Question(id string) *Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.IndexFunc(s.open, is); i >= 0 {
+	if i := slices.IndexFunc(s.open, func(a *Question) bool { return a.View.ID == id }); i >= 0 {
 		return s.open[i]
 	}
 	return nil
 }
 
-func (s *elicited) all() []*asked {
+func (s *ApprovalInbox) all() []*Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.open)
 }
 
 // take takes a question away.
-func (s *elicited) take(is func(*asked) bool) *asked {
+func (s *ApprovalInbox) take(is func(*Question) bool) *Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.open, is)
@@ -186,24 +177,24 @@ func (s *elicited) take(is func(*asked) bool) *asked {
 }
 
 // end takes a question away, and says why.
-func (s *elicited) end(why string, is func(*asked) bool) {
+func (s *ApprovalInbox) end(why string, is func(*Question) bool) {
 	if a := s.take(is); a != nil {
 		s.Post(inbox.Event{Event: "closed", ID: a.View.ID, Because: why})
-		if s.closed != nil {
-			s.closed(a.View.ID)
+		if s.Closed != nil {
+			s.Closed(a.View.ID)
 		}
 	}
 }
 
-// hear takes a request to us. It reports false for those it does not know.
-func (s *elicited) hear(e *wire.Envelope) bool {
+// hear takes a request to the client. It reports false for those it does not know.
+func (s *ApprovalInbox) hear(e *wire.Envelope) bool {
 	id := bytes.Clone(e.Message.Get(jsonrpc.ID))
 	switch e.Method {
 	case "initialize":
-		s.q.Reply(e, jsonrpc.AppendResult(nil, id, greeting(e)))
+		s.c.Reply(e, jsonrpc.AppendResult(nil, id, s.greeting(e)))
 	case "elicitation/create":
 		if err := s.asks(e, id); err != nil {
-			s.q.Reply(e, jsonrpc.AppendError(nil, id, -32602, err.Error(), nil))
+			s.c.Reply(e, jsonrpc.AppendError(nil, id, -32602, err.Error(), nil))
 		}
 	default:
 		return false
@@ -212,22 +203,22 @@ func (s *elicited) hear(e *wire.Envelope) bool {
 }
 
 // greeting says that we can be asked, in the revision we are spoken to.
-func greeting(e *wire.Envelope) []byte {
-	revision := []byte(`"2025-06-18"`)
+func (s *ApprovalInbox) greeting(e *wire.Envelope) []byte {
+	said := []byte(revision)
 	shape := jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}
 	var at [1]jsonrpc.Span
 	if params := e.Message.Get(jsonrpc.Params); jsonrpc.Scan(params, jsonrpc.Judged, shape, at[:]) == nil && at[0].End != 0 {
-		revision = params[at[0].Start:at[0].End]
+		said = params[at[0].Start:at[0].End]
 	}
-	return slices.Concat([]byte(`{"protocolVersion":`), revision, []byte(`,"capabilities":{"elicitation":{}},"serverInfo":{"name":"mcpx-bridge","version":`),
-		jsonrpc.AppendQuote(nil, version()), []byte(`}}`))
+	return slices.Concat([]byte(`{"protocolVersion":`), said, []byte(`,"capabilities":{"elicitation":{}},"serverInfo":{"name":"mcpx-bridge","version":`),
+		jsonrpc.AppendQuote(nil, s.c.opt.Version), []byte(`}}`))
 }
 
 var errTooMany = errors.New("too many questions of yours are open already")
 
 // asks takes a question. The same one, put again, takes the place of the first:
 // an answer counts only for what was put last (RELIABILITY AI-22).
-func (s *elicited) asks(e *wire.Envelope, id []byte) error {
+func (s *ApprovalInbox) asks(e *wire.Envelope, id []byte) error {
 	params := e.Message.Get(jsonrpc.Params)
 	if len(params) > maxElicitedBytes {
 		return fmt.Errorf("a question may have %d bytes", maxElicitedBytes)
@@ -236,27 +227,27 @@ func (s *elicited) asks(e *wire.Envelope, id []byte) error {
 	if err != nil {
 		return err
 	}
-	q.View.ID = uuid.NewString()
-	a := &asked{Elicited: *q, from: e.From, env: e.ID, rpc: id, bytes: len(params)}
-	is := func(other *asked) bool { return other.View.ID == a.View.ID }
-	s.end("it was put again", func(other *asked) bool { return other.Key == a.Key })
+	q.View.ID = newID()
+	a := &Question{Elicited: *q, From: e.From, env: e.ID, rpc: id, bytes: len(params)}
+	is := func(other *Question) bool { return other.View.ID == a.View.ID }
+	s.end("it was put again", func(other *Question) bool { return other.Key == a.Key })
 	if !s.add(a, is) {
 		return errTooMany
 	}
 	s.Post(inbox.Event{Event: "asked", ID: a.View.ID})
-	if s.opened != nil {
-		s.opened(a)
+	if s.Opened != nil {
+		s.Opened(a)
 	}
 	return nil
 }
 
 // add reports false if whoever asks has too many open.
-func (s *elicited) add(a *asked, is func(*asked) bool) bool {
+func (s *ApprovalInbox) add(a *Question, is func(*Question) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, bytes := 0, a.bytes
 	for _, other := range s.open {
-		if other.from == a.from {
+		if other.From == a.From {
 			n, bytes = n+1, bytes+other.bytes
 		}
 	}
@@ -269,12 +260,12 @@ func (s *elicited) add(a *asked, is func(*asked) bool) bool {
 }
 
 // cancelled hears that whoever asked wants no answer any more.
-func (s *elicited) cancelled(e *wire.Envelope) {
+func (s *ApprovalInbox) cancelled(e *wire.Envelope) {
 	if e.Kind != wire.Notification || e.Method != "notifications/cancelled" {
 		return
 	}
 	id := e.Message.Get(jsonrpc.RequestID)
-	s.end(why(e), func(a *asked) bool { return a.from == e.From && bytes.Equal(a.rpc, id) })
+	s.end(why(e), func(a *Question) bool { return a.From == e.From && bytes.Equal(a.rpc, id) })
 }
 
 // why is the reason that a cancellation gives.
