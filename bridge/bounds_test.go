@@ -46,12 +46,12 @@ func TestNumbersThatAreLookedInto(t *testing.T) {
 // Where words of others are cut, and between which characters.
 func TestWhereWordsOfOthersAreCut(t *testing.T) {
 	for n, cut := range map[int]bool{refusal.Clipped - 1: false, refusal.Clipped: false, refusal.Clipped + 1: true} {
-		if got := clip(strings.Repeat("x", n)); !strings.HasPrefix(got, strings.Repeat("x", min(n, refusal.Clipped))) || (got != strings.Repeat("x", n)) != cut {
+		if got := refusal.Clip(strings.Repeat("x", n)); !strings.HasPrefix(got, strings.Repeat("x", min(n, refusal.Clipped))) || (got != strings.Repeat("x", n)) != cut {
 			t.Errorf("of %d bytes: %d", n, len(got))
 		}
 	}
 	whole := strings.Repeat("x", refusal.Clipped-1)
-	if got := clip(whole + "é"); got != whole+"…" {
+	if got := refusal.Clip(whole + "é"); got != whole+"…" {
 		t.Errorf("within a character: %q", got[len(whole):])
 	}
 }

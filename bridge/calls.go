@@ -271,7 +271,7 @@ func (c *call) named() string {
 
 // what names the call to people, as something that somebody does: see
 // [approval.Doing].
-func (c *call) what() string { return approval.Doing(c.method, clip(c.key)) }
+func (c *call) what() string { return approval.Doing(c.method, refusal.Clip(c.key)) }
 
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.

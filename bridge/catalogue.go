@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
+	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
@@ -78,95 +78,14 @@ func (d *definition) hints() policy.Hints {
 		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
-// relistAfter is when a listing is tried again that never reached the server.
-const relistAfter = 5 * time.Second
-
-// pagesMax bounds a listing whose cursors never end.
-const pagesMax = 1000
-
-// listMax bounds the bytes of a listing, as far as it takes another page to go
-// beyond it.
-const listMax = 32 << 20
-
-// listTools reads the server's tools afresh. Until the last page is in, the
-// old list holds.
-func (e *Engine) listTools() {
-	if e.server.listing {
-		e.server.listAgain = true
-		return
-	}
-	e.server.listing = true
-	e.server.begun++
-	e.listPage(&listing{so: catalogue{tools: map[string]*tool{}, sieve: newSieve(nil)}, ttl: -1}, []byte("{}"))
-}
-
-// A listing is a list of tools being read.
-type listing struct {
-	so          catalogue
-	page, bytes int // read so far
-	ttl         time.Duration
-}
-
-func (e *Engine) listPage(l *listing, params []byte) {
-	e.ask("tools/list", params, func(m *jsonrpc.Message) {
-		next, err := e.readPage(l, m)
-		if err != nil {
-			e.listed(e.server.tools.orEmpty(), err)
-			return
-		}
-		l.page++
-		l.bytes += len(m.Raw)
-		if next != "" && (l.page == pagesMax || l.bytes > listMax) {
-			e.note(Record{Event: "security", Reason: "tools_cut", Count: l.page,
-				Detail: fmt.Sprintf("the server's list of tools has no end: it was given up after %d pages of %d bytes, so tools may be missing", l.page, l.bytes)})
-			next = ""
-		}
-		if next == "" {
-			e.server.listens.ttl = l.ttl
-			e.listed(l.so, nil)
-			return
-		}
-		params := append(jsonrpc.AppendQuote([]byte(`{"cursor":`), next), '}')
-		e.listPage(l, params)
-	})
-}
+// newCatalogue is one to which nothing was added.
+func newCatalogue() catalogue { return catalogue{tools: map[string]*tool{}, sieve: newSieve(nil)} }
 
 func (c catalogue) orEmpty() catalogue {
 	if c.tools == nil {
 		return catalogue{tools: map[string]*tool{}}
 	}
 	return c
-}
-
-var (
-	errNoTools    = errors.New("the server lists no tools")
-	errUnanswered = errors.New("tools/list was not answered")
-)
-
-func (e *Engine) readPage(l *listing, m *jsonrpc.Message) (next string, err error) {
-	if m == nil {
-		return "", errUnanswered
-	}
-	if m.Has(jsonrpc.Err) {
-		return "", errNoTools
-	}
-	var page struct {
-		Tools      []jsontext.Value `json:"tools"`
-		NextCursor string           `json:"nextCursor"`
-		TTL        jsontext.Value   `json:"ttlMs"`
-	}
-	if err := json.Unmarshal(jsonrpc.Mend(m.Get(jsonrpc.Result)), &page, lenient); err != nil {
-		return "", fmt.Errorf("tools/list cannot be read: %w", err)
-	}
-	if ttl := timeToLive(page.TTL); ttl >= 0 && (l.ttl < 0 || ttl < l.ttl) {
-		l.ttl = ttl
-	}
-	for _, raw := range page.Tools {
-		if why := l.so.add(raw); why != "" {
-			e.note(Record{Event: "warning", Reason: why, Detail: shortfalls[why] + string(raw[:min(len(raw), 120)])})
-		}
-	}
-	return page.NextCursor, nil
 }
 
 // shortfalls say what becomes of a tool that add finds wanting.
@@ -200,54 +119,6 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 	return ""
 }
 
-// listed ends a listing. err tells why the list is not a new one.
-func (e *Engine) listed(c catalogue, err error) {
-	e.server.listing = false
-	e.server.read = e.server.begun
-	if err != nil && !errors.Is(err, errNoTools) {
-		e.note(Record{Event: "warning", Reason: "tools_unknown", Detail: err.Error()})
-		if !e.server.up && e.hosted {
-			e.alarms.set(e.now.Add(relistAfter), e.listTools)
-			return
-		}
-		if !e.server.up {
-			e.do(Restart{err.Error()})
-			return
-		}
-		if errors.Is(err, errUnanswered) {
-			e.alarms.set(e.now.Add(relistAfter), e.relist)
-		}
-	}
-	first := !e.server.up
-	others := first || !c.same(e.server.tools)
-	news := others || e.server.changed || !e.server.hello.Modern
-	c.changedSince(e.server.tools)
-	e.server.tools, e.server.up, e.server.changed = c, true, false
-	if first {
-		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
-		e.do(Serving{Tools: len(c.tools), PID: e.server.hello.PID})
-	}
-	if others {
-		e.doubt()
-	}
-	if news { // not each time that we look
-		e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
-	}
-	if e.server.listAgain {
-		e.server.listAgain = false
-		e.listTools()
-	}
-	e.toolsChanged()
-	if first {
-		e.listen()
-		e.startParked()
-		e.noLongerEarly()
-	} else {
-		e.startReread(err != nil)
-	}
-	e.rereadLater()
-}
-
 // changedSince marks the tools that are not what they were when they were
 // first listed, be it that they were away meanwhile. c may be old itself.
 func (c *catalogue) changedSince(old catalogue) {
@@ -264,7 +135,7 @@ func (c *catalogue) changedSince(old catalogue) {
 		}
 		delete(c.gone, name)
 	}
-	for _, name := range sorted(old.tools) {
+	for _, name := range slices.Sorted(maps.Keys(old.tools)) {
 		if c.tools[name] != nil {
 			continue
 		}
@@ -276,23 +147,6 @@ func (c *catalogue) changedSince(old catalogue) {
 			c.gone = map[string]string{}
 		}
 		c.gone[name] = old.tools[name].first
-	}
-}
-
-// pinned holds a call against the definition that its tool had at first
-// (DESIGN 6, server.pin): a server may change a tool after it was allowed.
-func (e *Engine) pinned(c *call) {
-	t := e.server.tools.tools[c.tool()]
-	if c.tool() == "" || t == nil || t.first == t.print {
-		return
-	}
-	e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "tool_changed"})
-	c.decision = e.policy.Pinned(c.decision)
-}
-
-func (e *Engine) relist() {
-	if e.server.up {
-		e.listTools()
 	}
 }
 
@@ -368,3 +222,16 @@ func (c catalogue) offered(payload []byte) []byte {
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{{Name: "tools", Slot: 0}}}}
+
+// same reports whether two catalogues have the same tools.
+func (c catalogue) same(other catalogue) bool {
+	if len(c.tools) != len(other.tools) {
+		return false
+	}
+	for name, t := range c.tools {
+		if o := other.tools[name]; o == nil || o.print != t.print {
+			return false
+		}
+	}
+	return true
+}

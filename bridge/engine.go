@@ -364,7 +364,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
 	if e.chargeRecord(env.From) {
-		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
 	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
 }
@@ -393,7 +393,7 @@ func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
 	if !e.chargeRecord(env.From) {
 		return
 	}
-	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)), Reason: reason, Detail: detail})
+	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
 }
 
 func toolOf(env *wire.Envelope) string {

@@ -93,7 +93,7 @@ func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
 	if l == nil || l.Sum == sumOf(env) {
 		return
 	}
-	e.note(Record{Event: "proposal_diff", Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: clip(toolOf(env)),
+	e.note(Record{Event: "proposal_diff", Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),
 		Detail: "the request asks for something else than what was proposed"})
 }
 
@@ -112,9 +112,9 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 	}
 	for _, of := range env.Corr {
 		if end.Lapsed {
-			e.live(e.book.Lapsed(env.From, of, clip(end.Reason)))
+			e.live(e.book.Lapsed(env.From, of, refusal.Clip(end.Reason)))
 		} else {
-			e.live(e.book.Withdrawn(env.From, of, clip(end.Reason)))
+			e.live(e.book.Withdrawn(env.From, of, refusal.Clip(end.Reason)))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (w *early) is(from string, id []byte) bool {
 
 // withdrawn is the last word on a request whose caller does not want it any more.
 func (w *early) withdrawn(why string) Record {
-	return Record{Event: "withdrawn", Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
+	return Record{Event: "withdrawn", Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: refusal.Clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
 }
 
 // tooEarly has a request wait if the server may be up soon.

@@ -351,7 +351,7 @@ func told(a proposal.Act) bool {
 func about(l *proposal.Life) Record {
 	r := Record{Env: l.ID, From: l.Proposer, Method: l.Method, Via: "proposal", Proposal: l.ID}
 	if l.Method == "tools/call" {
-		r.Tool = clip(l.Key)
+		r.Tool = refusal.Clip(l.Key)
 	}
 	return r
 }

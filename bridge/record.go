@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
@@ -272,13 +271,4 @@ func (r *Record) neverLeft() *Record {
 		n.Outcome, n.Executed = "", string(refusal.No)
 	}
 	return &n
-}
-
-// clip is for records, which keep what arrived as it was: who shows them makes it
-// fit to be seen.
-func clip(s string) string {
-	if len(s) <= refusal.Clipped {
-		return s
-	}
-	return strings.ToValidUTF8(s[:refusal.Clipped], "") + "…"
 }

@@ -167,16 +167,3 @@ func (h *Hello) announces(name string) bool {
 	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil &&
 		bytes.Equal(h.Capabilities[at[0].Start:at[0].End], []byte("true"))
 }
-
-// same reports whether two catalogues have the same tools.
-func (c catalogue) same(other catalogue) bool {
-	if len(c.tools) != len(other.tools) {
-		return false
-	}
-	for name, t := range c.tools {
-		if o := other.tools[name]; o == nil || o.print != t.print {
-			return false
-		}
-	}
-	return true
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -237,7 +238,7 @@ func (e *Engine) fault(env *wire.Envelope) {
 	if err != nil {
 		return
 	}
-	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: clip(strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message))})
+	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: refusal.Clip(strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message))})
 	// One that goes to somebody else is about a frame of theirs, whichever id that has.
 	ours := len(env.To) == 0 || slices.Contains(env.To, e.room.me) || slices.Contains(env.To, "")
 	if ours && f.Code == "capability_violation" {

@@ -1,13 +1,14 @@
 package bridge
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A speller holds the keys of arguments against those that a schema names, as far
@@ -59,7 +60,7 @@ func (p *speller) member(step string, v any, about []*jsonschema.Schema) error {
 }
 
 func (p *speller) object(v map[string]any, about []*jsonschema.Schema) error {
-	for _, key := range sorted(v) {
+	for _, key := range slices.Sorted(maps.Keys(v)) {
 		if p.left -= workCompare * len(about); p.left < 0 {
 			return errTooMuchToCheck
 		}
@@ -71,7 +72,7 @@ func (p *speller) object(v map[string]any, about []*jsonschema.Schema) error {
 			named = named || listed || slices.Contains(s.Required, key)
 		}
 		if meant, ok := p.meant(key, about); ok && !named {
-			return &misfit{way: slices.Clone(p.way), why: "many servers take the key " + strconv.QuoteToASCII(clip(key)) + " for " + strconv.QuoteToASCII(clip(meant)) + "; spell it exactly"}
+			return &misfit{way: slices.Clone(p.way), why: "many servers take the key " + strconv.QuoteToASCII(refusal.Clip(key)) + " for " + strconv.QuoteToASCII(refusal.Clip(meant)) + "; spell it exactly"}
 		}
 		if err := p.member(key, v[key], under); err != nil {
 			return err
@@ -97,7 +98,7 @@ func (p *speller) folded(s *jsonschema.Schema) map[string]string {
 		return names
 	}
 	names = map[string]string{}
-	for _, name := range append(sorted(s.Properties), s.Required...) {
+	for _, name := range append(slices.Sorted(maps.Keys(s.Properties)), s.Required...) {
 		names[fold.Name(name)] = name
 	}
 	p.names[s] = names
@@ -123,49 +124,12 @@ func (p *speller) together(about []*jsonschema.Schema) (all []*jsonschema.Schema
 		}
 		add(p.tree.inPlace[s]...)
 		add(p.tree.meant(s)...)
-		for _, name := range sorted(s.DependentSchemas) {
+		for _, name := range slices.Sorted(maps.Keys(s.DependentSchemas)) {
 			add(s.DependentSchemas[name])
 		}
-		for _, name := range sorted(s.Dependencies) {
+		for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
 			add(dependent(s, name)...)
 		}
 	}
 	return all
-}
-
-// methods are those of MCP that a server may be asked for, as they are folded.
-var methods = func() map[string]string {
-	all := map[string]string{}
-	for _, method := range []string{"initialize", "ping", "server/discover", "tools/list", "tools/call", "tools/request",
-		"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
-		"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
-		"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "tasks/update",
-		"sampling/createMessage", "elicitation/create", "roots/list"} {
-		all[fold.Method(method)] = method
-	}
-	return all
-}()
-
-// resemblesMethod reports whether a method is not one of MCP's, but is to a careless
-// server: rules that name the one would say nothing of the other.
-func resemblesMethod(method string) bool {
-	meant := methods[fold.Method(method)]
-	return meant != "" && meant != method
-}
-
-// clash says what a participant's _meta holds that is one, to a lenient server, with
-// something that the server's revision has us put beside it.
-func (h *Hello) clash(meta []byte) error {
-	if !h.Modern || len(meta) < 3 || meta[0] != '{' {
-		return nil
-	}
-	beside := h.metaBeside(meta)
-	if len(beside) == 0 {
-		return nil
-	}
-	both := slices.Concat([]byte("{"), beside, []byte(","), meta[1:])
-	if err := jsonrpc.Scan(both, jsonrpc.Called, nil, nil); jsonrpc.Is(err, jsonrpc.KeysAlike) {
-		return err
-	}
-	return nil
 }

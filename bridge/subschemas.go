@@ -93,7 +93,7 @@ func anchorPlaces(text any, names map[string]bool, at string, places []string) [
 		if name, ok := text["$dynamicAnchor"].(string); ok && names[name] {
 			places = append(places, at)
 		}
-		for _, key := range sorted(text) {
+		for _, key := range slices.Sorted(maps.Keys(text)) {
 			escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 			places = anchorPlaces(text[key], names, at+"/"+url.PathEscape(escaped), places)
 		}

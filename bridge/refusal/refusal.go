@@ -214,6 +214,15 @@ func (r Refusal) data() []byte {
 // In words it is shown through [text.Quote] and [text.Cut].
 const Clipped = 300
 
+// Clip is for records, which keep what arrived as it was: who shows them makes it
+// fit to be seen.
+func Clip(s string) string {
+	if len(s) <= Clipped {
+		return s
+	}
+	return strings.ToValidUTF8(s[:Clipped], "") + "…"
+}
+
 // Result is the refusal as a model can read it, an answer to the raw id: a tool's
 // result with isError, one sentence, and all that a program needs in _meta
 // (DESIGN 9). modern: as 2026-07-28 has it.
