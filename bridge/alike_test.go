@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -141,7 +143,7 @@ func TestAKeyThatTheSchemaNamesOtherwiseIsRefused(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"a":{"a":{"b":1}}}`},
 		{`{"type":"object","required":["Id"],"properties":{"id":{}}}`, `{"Id":1}`},
 	} {
-		check, err := compileSchema([]byte(c.schema))
+		check, err := catalog.CompileSchema([]byte(c.schema))
 		if err == nil {
 			err = check([]byte(c.arguments))
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 )
 
@@ -33,11 +35,11 @@ func TestHowLongAProgressTokenMayBe(t *testing.T) {
 // Numbers that a schema can be held against, at their bounds.
 func TestNumbersThatAreLookedInto(t *testing.T) {
 	for text, looked := range map[string]bool{
-		strings.Repeat("1", maxDigits-1): true, strings.Repeat("1", maxDigits): true, strings.Repeat("1", maxDigits+1): false,
-		fmt.Sprintf("1e%d", maxExponent): true, fmt.Sprintf("1E+%d", maxExponent): true, fmt.Sprintf("1e-%d", maxExponent): true,
-		fmt.Sprintf("1e%d", maxExponent+1): false, fmt.Sprintf("1E+%d", maxExponent+1): false, fmt.Sprintf("1e-%d", maxExponent+1): false, "1e99999999999999999999": false, "0": true, "-0.0": true,
+		strings.Repeat("1", catalog.MaxDigits-1): true, strings.Repeat("1", catalog.MaxDigits): true, strings.Repeat("1", catalog.MaxDigits+1): false,
+		fmt.Sprintf("1e%d", catalog.MaxExponent): true, fmt.Sprintf("1E+%d", catalog.MaxExponent): true, fmt.Sprintf("1e-%d", catalog.MaxExponent): true,
+		fmt.Sprintf("1e%d", catalog.MaxExponent+1): false, fmt.Sprintf("1E+%d", catalog.MaxExponent+1): false, fmt.Sprintf("1e-%d", catalog.MaxExponent+1): false, "1e99999999999999999999": false, "0": true, "-0.0": true,
 	} {
-		if _, is := value([]byte(text)).(json.Number); is != looked {
+		if _, is := catalog.Value([]byte(text)).(json.Number); is != looked {
 			t.Errorf("%.20s of %d bytes is looked into: %v", text, len(text), is)
 		}
 	}

@@ -418,7 +418,7 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 	env := &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key,
 		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}}}
 	if c.method == "tools/list" {
-		env.Payload, env.Edits = e.server.tools.offered(m.Append(nil, env.Edits...)), nil
+		env.Payload, env.Edits = e.server.tools.Offered(m.Append(nil, env.Edits...)), nil
 	}
 	if c.agreed != nil && len(c.agreed.Modified) > 0 {
 		env.Payload, env.Edits = c.withModified(m.Append(nil, env.Edits...)), nil

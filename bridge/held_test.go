@@ -112,7 +112,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 			s.do(Unrecorded{Err: errors.New("disk full"), Ends: ends})
 		},
 		"listings from which tools are withheld": func(s *stage) {
-			s.engine.server.tools.withheld = map[string]bool{"zzz": true}
+			s.engine.server.tools.Withheld = map[string]bool{"zzz": true}
 			for i := range 15 {
 				s.arrive(mewHead + fmt.Sprintf(`"id":"l%d","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}}`, i))
 				s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"tools":[{"name":"a","description":"` + strings.Repeat("x", 1<<20) + `"}]}}`)

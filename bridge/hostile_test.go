@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -47,7 +49,7 @@ func TestASchemaOfHundredsOfLevelsIsNotUsed(t *testing.T) {
 	s.do(ServerUp{Hello{PID: 7}})
 	deep := strings.Repeat(`{"properties":{"a":`, 400) + `{"type":"string"}` + strings.Repeat("}}", 400)
 	s.answerListing(`{"tools":[{"name":"read_x","inputSchema":` + deep + `}]}`)
-	check, err := compileSchema([]byte(deep))
+	check, err := catalog.CompileSchema([]byte(deep))
 	if err == nil || check([]byte(`{"a":1}`)) != nil {
 		t.Errorf("it is used: %v", err)
 	}
@@ -61,7 +63,7 @@ func TestASchemaOfHundredsOfLevelsIsNotUsed(t *testing.T) {
 // bridge lives.
 func TestAValidatorThatFallsOverRefuses(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
-	s.engine.server.tools.tools["read_file"].check = func([]byte) error { panic("index out of range") }
+	s.engine.server.tools.Tools["read_file"].Check = func([]byte) error { panic("index out of range") }
 	s.call("bob", "e", "1", "read_file", `{"path":"a"}`)
 	s.has(s.only(), `"code":-32602`, `"executed":"no"`)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -29,12 +31,12 @@ func (e *Engine) listTools() {
 	}
 	e.server.listing = true
 	e.server.begun++
-	e.listPage(&listing{so: newCatalogue(), ttl: -1}, []byte("{}"))
+	e.listPage(&listing{so: catalog.New(), ttl: -1}, []byte("{}"))
 }
 
 // A listing is a list of tools being read.
 type listing struct {
-	so          catalogue
+	so          catalog.Catalog
 	page, bytes int // read so far
 	ttl         time.Duration
 }
@@ -43,7 +45,7 @@ func (e *Engine) listPage(l *listing, params []byte) {
 	e.ask("tools/list", params, func(m *jsonrpc.Message) {
 		next, err := e.readPage(l, m)
 		if err != nil {
-			e.listed(e.server.tools.orEmpty(), err)
+			e.listed(e.server.tools.OrEmpty(), err)
 			return
 		}
 		l.page++
@@ -80,22 +82,22 @@ func (e *Engine) readPage(l *listing, m *jsonrpc.Message) (next string, err erro
 		NextCursor string           `json:"nextCursor"`
 		TTL        jsontext.Value   `json:"ttlMs"`
 	}
-	if err := json.Unmarshal(jsonrpc.Mend(m.Get(jsonrpc.Result)), &page, lenient); err != nil {
+	if err := json.Unmarshal(jsonrpc.Mend(m.Get(jsonrpc.Result)), &page, catalog.Lenient); err != nil {
 		return "", fmt.Errorf("tools/list cannot be read: %w", err)
 	}
 	if ttl := timeToLive(page.TTL); ttl >= 0 && (l.ttl < 0 || ttl < l.ttl) {
 		l.ttl = ttl
 	}
 	for _, raw := range page.Tools {
-		if why := l.so.add(raw); why != "" {
-			e.note(Record{Event: "warning", Reason: why, Detail: shortfalls[why] + string(raw[:min(len(raw), 120)])})
+		if why := l.so.Add(raw); why != "" {
+			e.note(Record{Event: "warning", Reason: why, Detail: catalog.Shortfalls[why] + string(raw[:min(len(raw), 120)])})
 		}
 	}
 	return page.NextCursor, nil
 }
 
 // listed ends a listing. err tells why the list is not a new one.
-func (e *Engine) listed(c catalogue, err error) {
+func (e *Engine) listed(c catalog.Catalog, err error) {
 	e.server.listing = false
 	e.server.read = e.server.begun
 	if err != nil && !errors.Is(err, errNoTools) {
@@ -113,13 +115,13 @@ func (e *Engine) listed(c catalogue, err error) {
 		}
 	}
 	first := !e.server.up
-	others := first || !c.same(e.server.tools)
+	others := first || !c.Same(e.server.tools)
 	news := others || e.server.changed || !e.server.hello.Modern
-	c.changedSince(e.server.tools)
+	c.ChangedSince(e.server.tools)
 	e.server.tools, e.server.up, e.server.changed = c, true, false
 	if first {
-		e.note(Record{Event: "server_up", Tools: len(c.tools), PID: e.server.hello.PID})
-		e.do(Serving{Tools: len(c.tools), PID: e.server.hello.PID})
+		e.note(Record{Event: "server_up", Tools: len(c.Tools), PID: e.server.hello.PID})
+		e.do(Serving{Tools: len(c.Tools), PID: e.server.hello.PID})
 	}
 	if others {
 		e.doubt()
@@ -145,8 +147,8 @@ func (e *Engine) listed(c catalogue, err error) {
 // pinned holds a call against the definition that its tool had at first
 // (DESIGN 6, server.pin): a server may change a tool after it was allowed.
 func (e *Engine) pinned(c *call) {
-	t := e.server.tools.tools[c.tool()]
-	if c.tool() == "" || t == nil || t.first == t.print {
+	t := e.server.tools.Tools[c.tool()]
+	if c.tool() == "" || t == nil || t.First == t.Print {
 		return
 	}
 	e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "tool_changed"})

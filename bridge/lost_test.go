@@ -77,7 +77,7 @@ func TestHalfACharacterInADescriptionHidesNoTool(t *testing.T) {
 	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	s.answerListing(`{"tools":[{"name":"read_file","description":"\ud83d","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"\ude00"}},"required":["path"]}},` +
 		`{"name":"write_file"},{"name":"bad\ud83d"},{"name":7}]}`)
-	if n := len(s.engine.server.tools.tools); n != 2 || s.serving != 1 {
+	if n := len(s.engine.server.tools.Tools); n != 2 || s.serving != 1 {
 		t.Fatalf("%d tools are known", n)
 	}
 	if !s.noted("warning", "tool_name_charset") || !s.noted("warning", "tool_unreadable") {

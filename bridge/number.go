@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 )
 
@@ -44,7 +46,7 @@ func (cs *calls) find(id []byte) *call {
 // further adds what was already reported while people decided to the server's
 // own progress, which must go on from there.
 func further(progress []byte, reminders int) []byte {
-	if _, vast := numeral(progress).(vastNumber); vast || reminders == 0 {
+	if _, vast := catalog.Numeral(progress).(catalog.VastNumber); vast || reminders == 0 {
 		return progress
 	}
 	n, ok := new(big.Rat).SetString(string(progress))

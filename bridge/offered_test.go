@@ -68,8 +68,8 @@ func TestAListOfToolsWithoutEndIsCutWithAWarning(t *testing.T) {
 		}
 		s.answerListing(fmt.Sprintf(`{"tools":[{"name":"read_%d"}],"nextCursor":"next"}`, i))
 	}
-	if s.serving != 1 || !s.noted("security", "tools_cut") || len(s.engine.server.tools.tools) != pagesMax {
-		t.Errorf("serving %d, %d tools", s.serving, len(s.engine.server.tools.tools))
+	if s.serving != 1 || !s.noted("security", "tools_cut") || len(s.engine.server.tools.Tools) != pagesMax {
+		t.Errorf("serving %d, %d tools", s.serving, len(s.engine.server.tools.Tools))
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAListOfToolsOfManyMegabytesIsCutWithAWarning(t *testing.T) {
 			break
 		}
 	}
-	if !s.noted("security", "tools_cut") || len(s.engine.server.tools.tools) > 5 {
+	if !s.noted("security", "tools_cut") || len(s.engine.server.tools.Tools) > 5 {
 		t.Error("it is read on and on")
 	}
 }

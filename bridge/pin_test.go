@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -50,7 +52,7 @@ func TestNoEndOfToolNamesMakesAChangedToolNew(t *testing.T) {
 	s.startServer()
 	for i := range 3 {
 		var list strings.Builder
-		for n := range goneMost {
+		for n := range catalog.GoneMost {
 			list.WriteString(`,{"name":"t` + string(rune('a'+i)) + strings.Repeat("x", n%100) + "." + strings.Repeat("y", n/100) + `"}`)
 		}
 		s.relists(`{"tools":[` + list.String()[1:] + `]}`)
@@ -60,7 +62,7 @@ func TestNoEndOfToolNamesMakesAChangedToolNew(t *testing.T) {
 	if len(s.lines) != 0 {
 		t.Errorf("a changed tool was called: %q", s.lines)
 	}
-	if n := len(s.engine.server.tools.gone); n > goneMost {
+	if n := len(s.engine.server.tools.Gone); n > catalog.GoneMost {
 		t.Errorf("%d tools that are gone are remembered", n)
 	}
 }

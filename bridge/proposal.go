@@ -78,7 +78,7 @@ func sumOf(env *wire.Envelope) [32]byte {
 func (e *Engine) lacks(needs []string) string {
 	for _, need := range needs {
 		caps := &e.room.caps
-		if !slices.Contains(e.provides(), need) && e.server.tools.tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
+		if !slices.Contains(e.provides(), need) && e.server.tools.Tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
 			return text.Quote(need, refusal.Clipped)
 		}
 	}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -25,7 +26,7 @@ func withProvides(result []byte, words []string) []byte {
 		member = jsonrpc.AppendQuote(member, word)
 	}
 	member = append(member, ']')
-	into := skipSpace(result, 0)
+	into := catalog.SkipSpace(result, 0)
 	if at[0].End > 0 {
 		if into = at[0].Start; result[into] != '{' {
 			return result
@@ -33,7 +34,7 @@ func withProvides(result []byte, words []string) []byte {
 	} else {
 		member = append(append([]byte(`"_meta":{`), member...), '}')
 	}
-	if rest := skipSpace(result, into+1); result[rest] != '}' {
+	if rest := catalog.SkipSpace(result, into+1); result[rest] != '}' {
 		member = append(member, ',')
 	}
 	out := append([]byte(nil), result[:into+1]...)

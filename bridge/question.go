@@ -47,8 +47,8 @@ func (e *Engine) question(c *call) {
 		q.Until = e.untilClientTires(c)
 		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged
 	}
-	if t := e.server.tools.tools[c.key]; t != nil && c.tool() != "" {
-		q.Fingerprint, q.Changed = t.print, t.first != t.print && e.policy.Server.Pin != "off"
+	if t := e.server.tools.Tools[c.key]; t != nil && c.tool() != "" {
+		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
 	}
 	id, acts := e.desk.Open(e.now, q)
 	acts = slices.Clone(acts) // isAsked may speak to the desk
@@ -459,8 +459,8 @@ func (e *Engine) reload(p *policy.Policy) {
 // toolsChanged ends questions about tools that are not what they were.
 func (e *Engine) toolsChanged() {
 	e.act(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
-		if t := e.server.tools.tools[q.Tool]; t != nil {
-			return t.print
+		if t := e.server.tools.Tools[q.Tool]; t != nil {
+			return t.Print
 		}
 		return ""
 	}))

@@ -12,11 +12,11 @@ import (
 // stricter of the policy then and now holds (RELIABILITY AI-14).
 func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string) {
 	if q.Method == "tools/call" && e.server.up {
-		t := e.server.tools.tools[q.Tool]
+		t := e.server.tools.Tools[q.Tool]
 		switch {
-		case t == nil || t.print != q.Fingerprint:
+		case t == nil || t.Print != q.Fingerprint:
 			return approval.ToolChanged
-		case t.fits(arguments) != nil:
+		case t.Fits(arguments) != nil:
 			return approval.BadArguments
 		}
 	}
@@ -42,7 +42,7 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 		e.ledger.GiveBack(c.hold)
 	}
 	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
-	if t := e.server.tools.tools[q.Tool]; q.Method == "tools/call" && t != nil && t.first != t.print {
+	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.First != t.Print {
 		d = e.policy.Pinned(d)
 	}
 	if c != nil {

@@ -165,9 +165,9 @@ const mostDoubts = 100
 // denies that some of the tools slip past first (FINDINGS U2). Each is said once.
 func (e *Engine) doubt() {
 	var all []policy.Tool
-	for _, name := range sorted(e.server.tools.tools) {
-		t := e.server.tools.tools[name]
-		all = append(all, policy.Tool{Name: name, InputSchema: t.schema, Hints: t.hints})
+	for _, name := range sorted(e.server.tools.Tools) {
+		t := e.server.tools.Tools[name]
+		all = append(all, policy.Tool{Name: name, InputSchema: t.Schema, Hints: t.Hints})
 	}
 	unreached, others := e.policy.Doubts(all)
 	e.doubts("deny_unreached", unreached)

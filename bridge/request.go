@@ -212,7 +212,7 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
 	if env.Method == "tools/call" {
-		if r, refused := e.server.tools.check(&env.Message, e.policy); refused {
+		if r, refused := e.server.tools.Check(&env.Message, e.policy); refused {
 			return r, true
 		}
 	}
@@ -312,8 +312,8 @@ func (e *Engine) noteDecision(c *call) {
 // described is a call as the policy sees it.
 func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
 	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
-	if t := e.server.tools.tools[tool]; t != nil && method == "tools/call" {
-		call.Hints = t.hints
+	if t := e.server.tools.Tools[tool]; t != nil && method == "tools/call" {
+		call.Hints = t.Hints
 	}
 	return call
 }

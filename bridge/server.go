@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/go-json-experiment/json"
@@ -20,7 +22,7 @@ type server struct {
 	why   string        // if it is not up
 	retry time.Duration // if it is not up: when it may be; negative: never
 	hello Hello
-	tools catalogue
+	tools catalog.Catalog
 	lines uint64 // written so far, whether or not they were accepted
 
 	listing     bool                  // a tools/list of ours is under way

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 )
 
 // times is n times one, with commas between.
@@ -70,7 +72,7 @@ func TestASchemaHeldEverybodyUp(t *testing.T) {
 		{"many things", `{"properties":{"a":{"items":{"type":"integer"}}}}`, `{"a":[` + times(`1`, 250_000) + `]}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			check, err := compileSchema([]byte(c.schema))
+			check, err := catalog.CompileSchema([]byte(c.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +80,7 @@ func TestASchemaHeldEverybodyUp(t *testing.T) {
 			go func() { checked <- check([]byte(c.arguments)) }()
 			select {
 			case err := <-checked:
-				if !errors.Is(err, errTooMuchToCheck) {
+				if !errors.Is(err, catalog.ErrTooMuchToCheck) {
 					t.Errorf("got %v", err)
 				}
 			case <-time.After(20 * time.Second): // it would take longer than anybody waits
@@ -99,7 +101,7 @@ func TestWhatIsLargeButSimpleIsChecked(t *testing.T) {
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/n","definitions":{"n":{"properties":{"x":{"$ref":"#/definitions/n"}},"additionalProperties":false}}}`, strings.Repeat(`{"x":`, 40) + `{}` + strings.Repeat("}", 40)},
 		{`{"properties":{"a":{"items":{"type":"integer","enum":[1,2,3]},"uniqueItems":false}}}`, `{"a":[` + times(`1`, 10_000) + `]}`},
 	} {
-		check, err := compileSchema([]byte(c.schema))
+		check, err := catalog.CompileSchema([]byte(c.schema))
 		if err == nil {
 			err = check([]byte(c.arguments))
 		}

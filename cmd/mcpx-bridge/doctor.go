@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -251,7 +251,7 @@ func unoffered(tools []tool) (warnings []string) {
 	for i, t := range tools {
 		listed[i] = jsontext.Value(t.Raw)
 	}
-	for _, u := range bridge.UnofferedOf(listed) {
+	for _, u := range catalog.UnofferedOf(listed) {
 		switch u.Why {
 		case "tool_name_charset":
 			warnings = append(warnings, fmt.Sprintf("the tool %q is not offered: a name has up to 128 of A-Z a-z 0-9 _ . / -, so that it can be told from others", u.Name))

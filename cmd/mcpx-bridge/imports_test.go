@@ -45,11 +45,12 @@ var may = map[string]string{
 	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 
 	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",
+	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
@@ -77,7 +78,7 @@ var only = map[string]string{
 	"github.com/spf13/cobra":                               "cmd/mcpx-bridge",
 	"github.com/goccy/go-yaml":                             "bridge/desktop/install cmd/mcpx-bridge policy",
 	"github.com/golang-jwt/jwt/v5":                         "bridge/gateway",
-	"github.com/santhosh-tekuri/jsonschema/v6":             "bridge",
+	"github.com/santhosh-tekuri/jsonschema/v6":             "bridge/engine/catalog",
 	"github.com/google/shlex":                              "cmd/mcpx-bridge",
 	"os/exec":                                              "stdio stdio/stdiotest bridge/sim/mutants cmd/mcpx-bridge",
 	"go.uber.org/goleak":                                   "",

@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func FuzzValue(f *testing.F) {
 		if err := d.Decode(&want); err != nil {
 			t.Fatal(err)
 		}
-		if got := asJSON(value(text)); !reflect.DeepEqual(got, want) {
+		if got := asJSON(Value(text)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %#v\nwant %#v", text, got, want)
 		}
 	})
@@ -39,7 +39,7 @@ func FuzzValue(f *testing.F) {
 // asJSON is v with the numbers that are too large to be looked into as numbers.
 func asJSON(v any) any {
 	switch v := v.(type) {
-	case vastNumber:
+	case VastNumber:
 		return json.Number(v)
 	case []any:
 		for i := range v {
@@ -81,7 +81,7 @@ func FuzzDeaf(f *testing.F) {
 		if compiled == nil {
 			t.Skip()
 		}
-		whole, mute := compiled.Validate(value(arguments)), compiled.Validate(values{text: arguments, mute: true}.value())
+		whole, mute := compiled.Validate(Value(arguments)), compiled.Validate(values{text: arguments, mute: true}.value())
 		if (whole == nil) != (mute == nil) {
 			t.Errorf("%s\nwith strings: %v\nwithout: %v", arguments, whole, mute)
 		}
@@ -95,7 +95,7 @@ func strictest(schema []byte) *jsonschema.Schema {
 	c.UseRegexpEngine(lenientRegexp)
 	c.AssertFormat()
 	c.AssertContent()
-	if c.AddResource("tool:schema", value(schema)) != nil {
+	if c.AddResource("tool:schema", Value(schema)) != nil {
 		return nil
 	}
 	compiled, err := c.Compile("tool:schema")

@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"maps"
@@ -33,7 +33,7 @@ func (p *speller) value(v any, about []*jsonschema.Schema) error {
 		return nil
 	}
 	if about = p.together(about); p.left < 0 {
-		return errTooMuchToCheck
+		return ErrTooMuchToCheck
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -62,7 +62,7 @@ func (p *speller) member(step string, v any, about []*jsonschema.Schema) error {
 func (p *speller) object(v map[string]any, about []*jsonschema.Schema) error {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		if p.left -= workCompare * len(about); p.left < 0 {
-			return errTooMuchToCheck
+			return ErrTooMuchToCheck
 		}
 		var under []*jsonschema.Schema
 		named := false

@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"bytes"
@@ -20,25 +20,25 @@ import (
 )
 
 // catalogue is what the server offers, as far as calls are judged by it.
-type catalogue struct {
-	tools map[string]*tool
+type Catalog struct {
+	Tools map[string]*tool
 	sieve
 
-	gone    map[string]string // the first fingerprint of those it offers no more
+	Gone    map[string]string // the first fingerprint of those it offers no more
 	blurred bool              // there were more of those than are remembered
 }
 
 // goneMost bounds how many tools that are gone are remembered. Beyond it a tool
 // that nobody remembers counts as changed.
-const goneMost = 4096
+const GoneMost = 4096
 
 type tool struct {
 	name   string
-	schema jsontext.Value // inputSchema as the server wrote it
-	check  func(arguments []byte) error
-	first  string // its fingerprint when this server first listed it; "" if nobody remembers
-	print  string // fingerprint of all that tells what the tool is (RELIABILITY AI-9)
-	hints  policy.Hints
+	Schema jsontext.Value // inputSchema as the server wrote it
+	Check  func(arguments []byte) error
+	First  string // its fingerprint when this server first listed it; "" if nobody remembers
+	Print  string // fingerprint of all that tells what the tool is (RELIABILITY AI-9)
+	Hints  policy.Hints
 }
 
 // definition is what of a tool's definition people and programs go by.
@@ -66,7 +66,7 @@ func (d *definition) fingerprint() string {
 func (d *definition) hints() policy.Hints {
 	said := map[string]any{}
 	if len(d.Annotations) > 0 {
-		json.Unmarshal(d.Annotations, &said, lenient) // what cannot be read says nothing
+		json.Unmarshal(d.Annotations, &said, Lenient) // what cannot be read says nothing
 	}
 	hint := func(name string) *bool {
 		if v, ok := said[name].(bool); ok {
@@ -79,17 +79,17 @@ func (d *definition) hints() policy.Hints {
 }
 
 // newCatalogue is one to which nothing was added.
-func newCatalogue() catalogue { return catalogue{tools: map[string]*tool{}, sieve: newSieve(nil)} }
+func New() Catalog { return Catalog{Tools: map[string]*tool{}, sieve: newSieve(nil)} }
 
-func (c catalogue) orEmpty() catalogue {
-	if c.tools == nil {
-		return catalogue{tools: map[string]*tool{}}
+func (c Catalog) OrEmpty() Catalog {
+	if c.Tools == nil {
+		return Catalog{Tools: map[string]*tool{}}
 	}
 	return c
 }
 
 // shortfalls say what becomes of a tool that add finds wanting.
-var shortfalls = map[string]string{
+var Shortfalls = map[string]string{
 	toolUnreadable:      "a tool is not offered: ",
 	toolCharset:         "a tool is not offered: ",
 	toolTwice:           "a tool is listed twice, and offered once: ",
@@ -98,21 +98,21 @@ var shortfalls = map[string]string{
 }
 
 // add takes a tool into the catalogue, or says why not, or with what reserve.
-func (c catalogue) add(raw jsontext.Value) (why string) {
+func (c Catalog) Add(raw jsontext.Value) (why string) {
 	t, print, why := c.put(raw)
 	switch why {
 	case "":
 	case toolsDiffer:
-		delete(c.tools, t.Name)
+		delete(c.Tools, t.Name)
 		return why
 	case toolWithheld:
 		return ""
 	default:
 		return why
 	}
-	c.tools[t.Name] = &tool{name: t.Name, schema: bytes.Clone(t.InputSchema), print: print, hints: t.hints()}
+	c.Tools[t.Name] = &tool{name: t.Name, Schema: bytes.Clone(t.InputSchema), Print: print, Hints: t.hints()}
 	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
-		if _, err := compileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
+		if _, err := CompileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
 			return "schema_remote_ref"
 		}
 	}
@@ -121,37 +121,37 @@ func (c catalogue) add(raw jsontext.Value) (why string) {
 
 // changedSince marks the tools that are not what they were when they were
 // first listed, be it that they were away meanwhile. c may be old itself.
-func (c *catalogue) changedSince(old catalogue) {
-	c.gone, c.blurred = maps.Clone(old.gone), old.blurred
-	for name, t := range c.tools {
-		before, away := old.tools[name], c.gone[name]
+func (c *Catalog) ChangedSince(old Catalog) {
+	c.Gone, c.blurred = maps.Clone(old.Gone), old.blurred
+	for name, t := range c.Tools {
+		before, away := old.Tools[name], c.Gone[name]
 		switch {
 		case before != nil:
-			t.first = before.first // of itself, where the old list holds on
+			t.First = before.First // of itself, where the old list holds on
 		case away != "":
-			t.first = away
+			t.First = away
 		case !c.blurred:
-			t.first = t.print
+			t.First = t.Print
 		}
-		delete(c.gone, name)
+		delete(c.Gone, name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(old.tools)) {
-		if c.tools[name] != nil {
+	for _, name := range slices.Sorted(maps.Keys(old.Tools)) {
+		if c.Tools[name] != nil {
 			continue
 		}
-		if len(c.gone) == goneMost {
+		if len(c.Gone) == GoneMost {
 			c.blurred = true
 			return
 		}
-		if c.gone == nil {
-			c.gone = map[string]string{}
+		if c.Gone == nil {
+			c.Gone = map[string]string{}
 		}
-		c.gone[name] = old.tools[name].first
+		c.Gone[name] = old.Tools[name].First
 	}
 }
 
 // check refuses a tools/call that cannot work, and says why as far as the policy lets it.
-func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal, bool) {
+func (c Catalog) Check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) == 0 || params[0] != '{' {
 		return refusal.InvalidParams("tools/call needs params with a name"), true
 	}
@@ -159,7 +159,7 @@ func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal,
 	if !ok {
 		return refusal.InvalidParams("params.name must be a string"), true
 	}
-	t := c.tools[name]
+	t := c.Tools[name]
 	if t == nil {
 		return refusal.UnknownTool(name), true
 	}
@@ -170,7 +170,7 @@ func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal,
 	if arguments[0] != '{' {
 		return refusal.InvalidArguments(name, "params.arguments must be an object"), true
 	}
-	if err := t.fits(arguments); err != nil {
+	if err := t.Fits(arguments); err != nil {
 		why := err.Error()
 		if m, ok := errors.AsType[*misfit](err); ok {
 			why = m.within(p)
@@ -185,31 +185,31 @@ func (c catalogue) check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal,
 //
 // Schema and arguments both come from strangers, and the validator is not
 // ours: should it fall over one day, that refuses the call and no more.
-func (t *tool) fits(arguments []byte) (err error) {
+func (t *tool) Fits(arguments []byte) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.New("they cannot be checked")
 		}
 	}()
-	if t.check == nil {
-		t.check, _ = compileSchema(t.schema)
+	if t.Check == nil {
+		t.Check, _ = CompileSchema(t.Schema)
 	}
-	return t.check(arguments)
+	return t.Check(arguments)
 }
 
 // offered is a listing with the tools in it that callers may know of: none that
 // is withheld, and none twice (DESIGN 4: one bad tool hides no other). payload is
 // returned as it is where all of them are.
-func (c catalogue) offered(payload []byte) []byte {
+func (c Catalog) Offered(payload []byte) []byte {
 	var at [1]jsonrpc.Span
 	if jsonrpc.Scan(payload, jsonrpc.Passed, toolsShape, at[:]) != nil || at[0].End == 0 {
 		return payload
 	}
 	var all []jsontext.Value
-	if json.Unmarshal(payload[at[0].Start:at[0].End], &all, lenient) != nil {
+	if json.Unmarshal(payload[at[0].Start:at[0].End], &all, Lenient) != nil {
 		return payload
 	}
-	offered := newSieve(c.withheld).sift(all)
+	offered := newSieve(c.Withheld).sift(all)
 	if len(offered) == len(all) {
 		return payload
 	}
@@ -219,17 +219,17 @@ func (c catalogue) offered(payload []byte) []byte {
 }
 
 // lenient: what a server lists may hold keys twice and halves of characters.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{{Name: "tools", Slot: 0}}}}
 
 // same reports whether two catalogues have the same tools.
-func (c catalogue) same(other catalogue) bool {
-	if len(c.tools) != len(other.tools) {
+func (c Catalog) Same(other Catalog) bool {
+	if len(c.Tools) != len(other.Tools) {
 		return false
 	}
-	for name, t := range c.tools {
-		if o := other.tools[name]; o == nil || o.print != t.print {
+	for name, t := range c.Tools {
+		if o := other.Tools[name]; o == nil || o.Print != t.Print {
 			return false
 		}
 	}

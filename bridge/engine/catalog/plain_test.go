@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ func TestWhatIsSeenToFitAPlainSchema(t *testing.T) {
 		{`{"s":"x","n":1e3}`, false},
 		{`{"s":"x","n":1E3}`, false},
 		{`{"s":"x","unnamed":1e3}`, false},
-		{`{"s":"x","i":-` + strings.Repeat("9", maxDigits-1) + `}`, true},
-		{`{"s":"x","i":-` + strings.Repeat("9", maxDigits) + `}`, false},
+		{`{"s":"x","i":-` + strings.Repeat("9", MaxDigits-1) + `}`, true},
+		{`{"s":"x","i":-` + strings.Repeat("9", MaxDigits) + `}`, false},
 		{`{"s":"x","b":null}`, false},
 		{`{"s":"x","e":"x"}`, false},
 		{`{"s":"x","a":[]}`, false},
@@ -89,7 +89,7 @@ func FuzzPlain(f *testing.F) {
 			t.Skip()
 		}
 		if compiled := strictest(schema); compiled != nil {
-			if err := compiled.Validate(value(arguments)); err != nil {
+			if err := compiled.Validate(Value(arguments)); err != nil {
 				t.Errorf("%s\nis seen to fit\n%s\nbut: %v", arguments, schema, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"bytes"
@@ -80,14 +80,14 @@ func (p *plainSchema) fits(object []byte) bool {
 		return false
 	}
 	missing := p.required
-	i := skipSpace(object, 1)
-	for ; object[i] != '}'; i = skipSpace(object, i) {
+	i := SkipSpace(object, 1)
+	for ; object[i] != '}'; i = SkipSpace(object, i) {
 		if object[i] == ',' {
-			i = skipSpace(object, i+1)
+			i = SkipSpace(object, i+1)
 		}
 		end := jsonrpc.StringEnd(object, i)
 		key := object[i+1 : end-1]
-		at := skipSpace(object, skipSpace(object, end)+1)
+		at := SkipSpace(object, SkipSpace(object, end)+1)
 		m, named := p.members[string(key)]
 		if !named && p.resembles(key) {
 			return false
@@ -136,7 +136,7 @@ func scalarEnd(text []byte, i int) int {
 	}
 	end := i + bytes.IndexAny(text[i:], " \t\r\n,}")
 	isNumber := text[i] <= '9' // no true, false or null
-	if isNumber && (end-i > maxDigits || bytes.ContainsAny(text[i:end], "eE")) {
+	if isNumber && (end-i > MaxDigits || bytes.ContainsAny(text[i:end], "eE")) {
 		return -1
 	}
 	return end

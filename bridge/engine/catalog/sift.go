@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"maps"
@@ -25,12 +25,12 @@ func ToolName(name string) bool { return len(name) <= maxToolName && toolName.Ma
 // that cannot be told from others by eye, none twice, and of two that differ neither.
 type sieve struct {
 	prints   map[string]string // of those that are offered, by name
-	withheld map[string]bool   // names of those that are not
+	Withheld map[string]bool   // names of those that are not
 }
 
 func newSieve(withheld map[string]bool) sieve {
-	s := sieve{prints: map[string]string{}, withheld: map[string]bool{}}
-	maps.Copy(s.withheld, withheld)
+	s := sieve{prints: map[string]string{}, Withheld: map[string]bool{}}
+	maps.Copy(s.Withheld, withheld)
 	return s
 }
 
@@ -45,14 +45,14 @@ const (
 
 // put takes the next tool of a listing. why is "" for one that is offered.
 func (s sieve) put(raw jsontext.Value) (t definition, print, why string) {
-	if json.Unmarshal(jsonrpc.Mend(raw), &t, lenient) != nil {
+	if json.Unmarshal(jsonrpc.Mend(raw), &t, Lenient) != nil {
 		return t, "", toolUnreadable
 	}
 	if !ToolName(t.Name) {
-		s.withheld[t.Name] = true
+		s.Withheld[t.Name] = true
 		return t, "", toolCharset
 	}
-	if s.withheld[t.Name] {
+	if s.Withheld[t.Name] {
 		return t, "", toolWithheld
 	}
 	print = t.fingerprint()
@@ -61,7 +61,7 @@ func (s sieve) put(raw jsontext.Value) (t definition, print, why string) {
 		return t, print, toolTwice
 	case twice: // nobody knows which of them the server would run
 		delete(s.prints, t.Name)
-		s.withheld[t.Name] = true
+		s.Withheld[t.Name] = true
 		return t, print, toolsDiffer
 	}
 	s.prints[t.Name] = print
@@ -77,7 +77,7 @@ func (s sieve) sift(all []jsontext.Value) (offered [][]byte) {
 		}
 	}
 	for i := len(names) - 1; i >= 0; i-- {
-		if s.withheld[names[i]] {
+		if s.Withheld[names[i]] {
 			offered = slices.Delete(offered, i, i+1)
 		}
 	}

@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 const maxCheck = 26_000_000
 
 // errTooMuchToCheck refuses arguments that nobody knows to fit or not.
-var errTooMuchToCheck = errors.New("there is too much in them to be checked against the tool's inputSchema")
+var ErrTooMuchToCheck = errors.New("there is too much in them to be checked against the tool's inputSchema")
 
 // Work for one thing that the validator does.
 const (
@@ -198,7 +198,7 @@ func comparing(v any) int {
 // reading is the work of making a fraction of a number.
 func reading(n json.Number) int {
 	if strings.ContainsAny(string(n), "eE") {
-		return 50 * (len(n) + maxExponent)
+		return 50 * (len(n) + MaxExponent)
 	}
 	return 50 * len(n)
 }

@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 //
 // It does not try one that nobody would write: a server could make everybody
 // wait for the compiler, which takes seconds over hundreds of levels.
-func compileSchema(schema []byte) (check func([]byte) error, err error) {
+func CompileSchema(schema []byte) (check func([]byte) error, err error) {
 	check = func([]byte) error { return nil }
 	if len(schema) == 0 {
 		return check, nil
@@ -25,7 +25,7 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(lenientRegexp)
-	root := value(schema)
+	root := Value(schema)
 	if err := c.AddResource("tool:schema", root); err != nil {
 		return check, err
 	}
@@ -45,7 +45,7 @@ func compileSchema(schema []byte) (check func([]byte) error, err error) {
 		w := scale{tree: tree, patternWork: patternWork, enumWork: enumWork, left: maxCheck}
 		v, ok := values{arguments, mute, &w.left}.counted()
 		if !ok || tree == nil || !w.weigh(compiled, v) {
-			return errTooMuchToCheck
+			return ErrTooMuchToCheck
 		}
 		if err := compiled.Validate(v); err != nil {
 			return firstMisfit(err)

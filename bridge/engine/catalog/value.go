@@ -1,4 +1,4 @@
-package bridge
+package catalog
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // value builds what a schema validator wants to see from a JSON text that has
 // been scanned strictly before: it does not check again. Numbers keep their
 // text.
-func value(text []byte) any { return values{text: text}.value() }
+func Value(text []byte) any { return values{text: text}.value() }
 
 // counted is value as long as there is work for it left. What it gives otherwise
 // is not all there is.
@@ -30,7 +30,7 @@ type values struct {
 }
 
 func (b values) value() any {
-	v, _ := b.at(skipSpace(b.text, 0))
+	v, _ := b.at(SkipSpace(b.text, 0))
 	return v
 }
 
@@ -73,52 +73,52 @@ func (b values) at(i int) (v any, next int) {
 	for end < len(text) && (text[end] > ',' || text[end] == '+') && text[end] != ']' && text[end] != '}' {
 		end++
 	}
-	return numeral(text[i:end]), end
+	return Numeral(text[i:end]), end
 }
 
 // What a number may have at most to be looked into. The validator makes an
 // exact fraction of each, which costs the more the larger it is, and of an
 // exponent beyond a million it makes nothing and falls over.
 const (
-	maxDigits   = 1024
-	maxExponent = 400
+	MaxDigits   = 1024
+	MaxExponent = 400
 )
 
 // A vastNumber is too large to be looked into. The validator takes it for
 // something that is no JSON, so it fits no schema that says anything about it.
-type vastNumber string
+type VastNumber string
 
-func numeral(text []byte) any {
-	if len(text) > maxDigits {
-		return vastNumber(text)
+func Numeral(text []byte) any {
+	if len(text) > MaxDigits {
+		return VastNumber(text)
 	}
 	exponent := 0
 	if e := bytes.IndexAny(text, "eE"); e >= 0 {
 		n, err := strconv.Atoi(string(text[e+1:]))
 		if err != nil {
-			return vastNumber(text)
+			return VastNumber(text)
 		}
 		exponent = n
 	}
-	if exponent < -maxExponent || exponent > maxExponent {
-		return vastNumber(text)
+	if exponent < -MaxExponent || exponent > MaxExponent {
+		return VastNumber(text)
 	}
 	return json.Number(text)
 }
 
 func (b values) object(i int) (map[string]any, int) {
 	text, o := b.text, map[string]any{}
-	for i = skipSpace(text, i+1); text[i] != '}'; i = skipSpace(text, i) {
+	for i = SkipSpace(text, i+1); text[i] != '}'; i = SkipSpace(text, i) {
 		if text[i] == ',' {
-			i = skipSpace(text, i+1)
+			i = SkipSpace(text, i+1)
 		}
 		if b.left != nil {
 			*b.left -= workMember
 		}
 		end := jsonrpc.StringEnd(text, i)
 		key, _ := jsonrpc.Unquote(text[i:end])
-		colon := skipSpace(text, end)
-		o[key], i = b.at(skipSpace(text, colon+1))
+		colon := SkipSpace(text, end)
+		o[key], i = b.at(SkipSpace(text, colon+1))
 		if i == len(text) {
 			return o, i // no work is left: else the object ends before the text does
 		}
@@ -128,9 +128,9 @@ func (b values) object(i int) (map[string]any, int) {
 
 func (b values) array(i int) ([]any, int) {
 	text, a := b.text, []any{}
-	for i = skipSpace(text, i+1); text[i] != ']'; i = skipSpace(text, i) {
+	for i = SkipSpace(text, i+1); text[i] != ']'; i = SkipSpace(text, i) {
 		if text[i] == ',' {
-			i = skipSpace(text, i+1)
+			i = SkipSpace(text, i+1)
 		}
 		var v any
 		v, i = b.at(i)
@@ -142,7 +142,7 @@ func (b values) array(i int) ([]any, int) {
 	return a, i + 1
 }
 
-func skipSpace(text []byte, i int) int {
+func SkipSpace(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
 		i++
 	}
