@@ -87,7 +87,7 @@ func InvalidParams(why string) Refusal {
 	return Refusal{Code: CodeInvalidParams, Reason: "invalid_params", Executed: No, Message: why}
 }
 
-// ambiguous is for parameters that a lenient server reads otherwise than we do
+// Ambiguous is for parameters that a lenient server reads otherwise than we do
 // (FINDINGS H1).
 func Ambiguous(why error) Refusal {
 	return InvalidParams("the parameters can be read in two ways: " + why.Error())
@@ -102,7 +102,7 @@ func Busy(what string) Refusal {
 	return Refusal{Code: CodeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
 }
 
-// shareIsFull is for who sent more in a quarter of an hour than can be known again.
+// ShareIsFull is for who sent more in a quarter of an hour than can be known again.
 func ShareIsFull() Refusal {
 	r := Busy("you sent more requests within 15 minutes than can be told from repeated ones")
 	r.RetryAfter = time.Minute
@@ -152,19 +152,19 @@ func TooLarge(size int) Refusal {
 		Message: "the server's answer has " + strconv.Itoa(size) + " bytes, more than a topic carries (" + strconv.Itoa(jsonrpc.MaxSize) + ")"}
 }
 
-// proposalTooLarge is for a proposal of which no request can be shown to all.
+// ProposalTooLarge is for a proposal of which no request can be shown to all.
 func ProposalTooLarge(size int) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
 		Message: "the request would have " + strconv.Itoa(size) + " bytes, and a topic carries " + strconv.Itoa(jsonrpc.MaxSize) + " with what is around them"}
 }
 
-// tooMuchToAsk is for a call that somebody would have to agree to.
+// TooMuchToAsk is for a call that somebody would have to agree to.
 func TooMuchToAsk(what, why string) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
 		Message: "nobody can be asked about " + what + " with such arguments: " + why}
 }
 
-// proposalWithdrawn is for a request that comes too late for its proposal.
+// ProposalWithdrawn is for a request that comes too late for its proposal.
 func ProposalWithdrawn(id string) Refusal {
 	return Refusal{Code: codeWithdrawn, Reason: "withdrawn", Executed: No, Proposal: id,
 		Message: "whoever made this proposal has withdrawn it"}
@@ -180,7 +180,7 @@ func AlreadyFulfilled(id, first string) Refusal {
 		Message: "another request serves this proposal already"}
 }
 
-// payload is the refusal as a JSON-RPC error answer to id; nil id: the request
+// Payload is the refusal as a JSON-RPC error answer to id; nil id: the request
 // had none.
 func (r Refusal) Payload(id []byte) []byte {
 	return jsonrpc.AppendError(nil, id, r.Code, r.Message, r.data())
@@ -209,7 +209,7 @@ func (r Refusal) data() []byte {
 	return append(data, '}')
 }
 
-// clipped is the most that is repeated of what a stranger wrote. An answer must
+// Clipped is the most that is repeated of what a stranger wrote. An answer must
 // not grow with the question: what is quoted grows, and might fit no frame.
 // In words it is shown through [text.Quote] and [text.Cut].
 const Clipped = 300
@@ -247,7 +247,7 @@ func (r Refusal) Result(id []byte, modern bool) []byte {
 	return jsonrpc.AppendResult(nil, id, append(result, `}}}`...))
 }
 
-// word is a refusal as a proposer hears it (WIRE 7.3, 7.8).
+// Word is a refusal as a proposer hears it (WIRE 7.3, 7.8).
 func (r *Refusal) Word() string {
 	switch r.Code {
 	case CodeUnknownMethod, CodeServerUnavailable:
@@ -276,7 +276,7 @@ func (r *Refusal) Word() string {
 	return proposal.Other
 }
 
-// exactly is why, for programs; where the proposer can mend it, in words too.
+// Exactly is why, for programs; where the proposer can mend it, in words too.
 func (r *Refusal) Exactly() string {
 	if r.Code == CodeInvalidParams || r.Code == CodeInvalidRequest {
 		return r.Reason + ": " + r.Message

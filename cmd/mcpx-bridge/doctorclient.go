@@ -15,8 +15,8 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 )
 
 // stockTime is the most that a stock client may take with a server in this process.
@@ -60,7 +60,7 @@ func (d *doctor) showcase(tools []tool) *showcase {
 		all[i] = jsontext.Value(t.Raw)
 	}
 	unoffered := map[string]bool{}
-	for _, u := range bridge.UnofferedOf(all) {
+	for _, u := range catalog.UnofferedOf(all) {
 		unoffered[u.Name] = u.Why != "tool_name_twice"
 	}
 	return &showcase{d.p.face(), cmp.Or(d.p.s.ID, d.t.id()), slices.DeleteFunc(slices.Clone(tools), func(t tool) bool { return unoffered[t.Name] })}

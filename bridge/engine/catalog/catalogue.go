@@ -19,7 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// catalogue is what the server offers, as far as calls are judged by it.
+// Catalog is what the server offers, as far as calls are judged by it.
 type Catalog struct {
 	Tools map[string]*tool
 	sieve
@@ -28,7 +28,7 @@ type Catalog struct {
 	blurred bool              // there were more of those than are remembered
 }
 
-// goneMost bounds how many tools that are gone are remembered. Beyond it a tool
+// GoneMost bounds how many tools that are gone are remembered. Beyond it a tool
 // that nobody remembers counts as changed.
 const GoneMost = 4096
 
@@ -78,7 +78,7 @@ func (d *definition) hints() policy.Hints {
 		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
-// newCatalogue is one to which nothing was added.
+// New is one to which nothing was added.
 func New() Catalog { return Catalog{Tools: map[string]*tool{}, sieve: newSieve(nil)} }
 
 func (c Catalog) OrEmpty() Catalog {
@@ -88,7 +88,7 @@ func (c Catalog) OrEmpty() Catalog {
 	return c
 }
 
-// shortfalls say what becomes of a tool that add finds wanting.
+// Shortfalls say what becomes of a tool that add finds wanting.
 var Shortfalls = map[string]string{
 	toolUnreadable:      "a tool is not offered: ",
 	toolCharset:         "a tool is not offered: ",
@@ -97,7 +97,7 @@ var Shortfalls = map[string]string{
 	"schema_remote_ref": "the schema of a tool refers to another document, which is not fetched, so its arguments are not checked here: ",
 }
 
-// add takes a tool into the catalogue, or says why not, or with what reserve.
+// Add takes a tool into the catalogue, or says why not, or with what reserve.
 func (c Catalog) Add(raw jsontext.Value) (why string) {
 	t, print, why := c.put(raw)
 	switch why {
@@ -119,7 +119,7 @@ func (c Catalog) Add(raw jsontext.Value) (why string) {
 	return ""
 }
 
-// changedSince marks the tools that are not what they were when they were
+// ChangedSince marks the tools that are not what they were when they were
 // first listed, be it that they were away meanwhile. c may be old itself.
 func (c *Catalog) ChangedSince(old Catalog) {
 	c.Gone, c.blurred = maps.Clone(old.Gone), old.blurred
@@ -150,7 +150,7 @@ func (c *Catalog) ChangedSince(old Catalog) {
 	}
 }
 
-// check refuses a tools/call that cannot work, and says why as far as the policy lets it.
+// Check refuses a tools/call that cannot work, and says why as far as the policy lets it.
 func (c Catalog) Check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) == 0 || params[0] != '{' {
 		return refusal.InvalidParams("tools/call needs params with a name"), true
@@ -180,7 +180,7 @@ func (c Catalog) Check(m *jsonrpc.Message, p *policy.Policy) (refusal.Refusal, b
 	return refusal.Refusal{}, false
 }
 
-// fits checks arguments against the tool's inputSchema. A schema that cannot
+// Fits checks arguments against the tool's inputSchema. A schema that cannot
 // be used checks nothing: the server checks for itself.
 //
 // Schema and arguments both come from strangers, and the validator is not
@@ -197,7 +197,7 @@ func (t *tool) Fits(arguments []byte) (err error) {
 	return t.Check(arguments)
 }
 
-// offered is a listing with the tools in it that callers may know of: none that
+// Offered is a listing with the tools in it that callers may know of: none that
 // is withheld, and none twice (DESIGN 4: one bad tool hides no other). payload is
 // returned as it is where all of them are.
 func (c Catalog) Offered(payload []byte) []byte {
@@ -218,12 +218,12 @@ func (c Catalog) Offered(payload []byte) []byte {
 	return append(append(list, ']'), payload[at[0].End:]...)
 }
 
-// lenient: what a server lists may hold keys twice and halves of characters.
+// Lenient: what a server lists may hold keys twice and halves of characters.
 var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{{Name: "tools", Slot: 0}}}}
 
-// same reports whether two catalogues have the same tools.
+// Same reports whether two catalogues have the same tools.
 func (c Catalog) Same(other Catalog) bool {
 	if len(c.Tools) != len(other.Tools) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// compileSchema never fetches anything. It always returns a check; with an
+// CompileSchema never fetches anything. It always returns a check; with an
 // error, one that passes everything.
 //
 // It does not try one that nobody would write: a server could make everybody

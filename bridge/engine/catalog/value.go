@@ -9,7 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// value builds what a schema validator wants to see from a JSON text that has
+// Value builds what a schema validator wants to see from a JSON text that has
 // been scanned strictly before: it does not check again. Numbers keep their
 // text.
 func Value(text []byte) any { return values{text: text}.value() }
@@ -84,7 +84,7 @@ const (
 	MaxExponent = 400
 )
 
-// A vastNumber is too large to be looked into. The validator takes it for
+// A VastNumber is too large to be looked into. The validator takes it for
 // something that is no JSON, so it fits no schema that says anything about it.
 type VastNumber string
 

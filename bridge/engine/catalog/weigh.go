@@ -18,7 +18,7 @@ import (
 // policy has 20 million after that.
 const maxCheck = 26_000_000
 
-// errTooMuchToCheck refuses arguments that nobody knows to fit or not.
+// ErrTooMuchToCheck refuses arguments that nobody knows to fit or not.
 var ErrTooMuchToCheck = errors.New("there is too much in them to be checked against the tool's inputSchema")
 
 // Work for one thing that the validator does.
