@@ -20,11 +20,9 @@ type Found struct {
 	Key      Key    // what PATH.key holds, the same for as long as that file is there
 	Calls    []Call // those without a last word, and others that came within Options.Memory; oldest first
 
-	log    string // the id of the log that records name; "" if none does
+	replay        // how the log stands at its end
 	forged bool   // the record that had been noted beside the log is another now
-	closed bool   // the last record is closed, or there is none
-	first  uint64
-	calls  openCalls
+	first  uint64 // record in the last file; 0: there is none
 }
 
 // A Call is what a log says of one call.
@@ -43,7 +41,7 @@ type Call struct {
 }
 
 // How many calls that ended are found: of those that ran, which must not run again, as
-// many as a running bridge knows of one participant (replay.DefaultShare), and of those
+// many as a running bridge knows of one participant (engine/replay.DefaultShare), and of those
 // that did not. What is known of one takes some 300 bytes until the caller has taken it.
 const (
 	mostRun        = 1 << 20
@@ -62,7 +60,7 @@ func replayed(path string, since time.Time, noted Note) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	r := opening{replay: newReplay(), since: since, noted: noted, called: map[string]*Call{}, words: map[string]string{}}
+	r := opening{Found: Found{replay: newReplay()}, since: since, noted: noted, called: map[string]*Call{}, words: map[string]string{}}
 	for _, file := range recent {
 		if err := r.read(file, file == path); err != nil {
 			return Found{}, err
@@ -94,14 +92,9 @@ func recentFiles(files []string, since time.Time) ([]string, error) {
 // An opening is the replay of a log that is about to be written to: what its records say
 // of calls, and whether its end is as it was noted.
 type opening struct {
-	replay
-	since time.Time
-	noted Note
-
-	fault  *Fault
-	forged bool
-	torn   int64
-	first  uint64 // of the last file
+	Found
+	since  time.Time
+	noted  Note
 	called map[string]*Call
 	words  map[string]string // names that many calls have, once each
 }
@@ -120,7 +113,7 @@ func (r *opening) read(file string, last bool) error {
 			if err != nil {
 				return err
 			}
-			r.torn = info.Size() - at
+			r.Torn = info.Size() - at
 			break
 		}
 		at += int64(len(line.Text)) + 1
@@ -142,7 +135,7 @@ func (r *opening) take(line Line) {
 	before := r.chain.head
 	h, fault := r.add(line)
 	if fault != nil {
-		r.fault = cmp.Or(r.fault, fault)
+		r.Fault = cmp.Or(r.Fault, fault)
 		r.chain.goOn(before, line, h)
 	}
 	if r.first == 0 {
@@ -231,12 +224,9 @@ func (c *Call) move(h header) bool {
 }
 
 func (r *opening) found() Found {
-	if s := r.chain.suspect; s != nil && r.fault == nil {
-		r.fault = s
-	}
-	maps.DeleteFunc(r.calls.come, func(_ string, came progress) bool { return came != running }) // leave to start has ended with who had it
-	f := Found{Head: r.chain.head, log: r.log, Torn: r.torn, Fault: r.fault, LastCall: r.calls.last,
-		forged: r.forged, closed: r.closed, first: r.first, calls: r.calls}
+	f := r.Found
+	f.Head, f.LastCall, f.Fault = f.chain.head, f.calls.last, cmp.Or(f.Fault, f.chain.suspect)
+	maps.DeleteFunc(f.calls.come, func(_ string, came progress) bool { return came != running }) // leave to start has ended with who had it
 	var ended []Call
 	for _, c := range r.called {
 		switch {
