@@ -188,7 +188,7 @@ func (l *loader) word(at item, what string, allowed ...string) string {
 		return ""
 	}
 	suggestion := ""
-	if near := nearest(at.text, allowed); near != "" {
+	if near := Nearest(at.text, allowed); near != "" {
 		suggestion = "did you mean " + near + "?"
 	}
 	l.wrong(at, suggestion, "%s is one of %s, not %s", what, strings.Join(allowed, ", "), got)

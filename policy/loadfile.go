@@ -212,7 +212,9 @@ func (l *loader) misspelt(at item, what string) bool {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	near := nearest(at.text, names)
+	// Ids of two letters are like too many others to be refused for that.
+	names = slices.DeleteFunc(names, func(name string) bool { return max(len(name), len(at.text)) < 3 })
+	near := Nearest(at.text, names)
 	if near == "" {
 		return false
 	}

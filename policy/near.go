@@ -2,13 +2,15 @@ package policy
 
 import "strings"
 
-// nearest is the candidate that word was probably meant to be; "" if none is
-// near.
-func nearest(word string, candidates []string) string {
-	best, least := "", len(word)
+// Nearest is the candidate that word was probably meant to be, as what is not known
+// anywhere (a flag, a key, an id) is told; "" if none is near. Capitals do not count. A
+// third of the letters may be wrong, in a short word one of several.
+func Nearest(word string, candidates []string) string {
+	best, least := "", 0
 	for _, c := range candidates {
+		longer := max(len(word), len(c))
 		d := distance(strings.ToLower(word), strings.ToLower(c))
-		if word != c && d <= max(len(word), len(c))/3 && (best == "" || d < least) {
+		if d <= max(1, longer/3) && (d == 0 || d < longer) && (best == "" || d < least) {
 			best, least = c, d
 		}
 	}
@@ -17,7 +19,7 @@ func nearest(word string, candidates []string) string {
 
 // meant is a suggestion for a word that is none of the known.
 func meant(word string, known []string) string {
-	if near := nearest(word, known); near != "" {
+	if near := Nearest(word, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(known) == 1 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -140,7 +141,7 @@ func noSuchTool(to, name string, tools []tool) error {
 		names = append(names, t.Name)
 	}
 	hint := "mcpx-bridge tools " + to + " lists them"
-	if meant := nearest(name, names); meant != "" {
+	if meant := policy.Nearest(name, names); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
 	return fail(exitFailed, hint, "%s has no tool %q", to, name)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func (p *program) clientCommand() *cobra.Command {
@@ -254,7 +255,7 @@ func (p *program) clientPlace(name string) (install.Place, error) {
 	i := slices.IndexFunc(all, func(c install.Client) bool { return c.Name == name })
 	if i < 0 {
 		hint := "it is one of " + strings.Join(clientNames(), ", ")
-		if meant := nearest(name, clientNames()); meant != "" {
+		if meant := policy.Nearest(name, clientNames()); meant != "" {
 			hint = "did you mean " + meant + "?"
 		}
 		return install.Place{}, misused(hint, "there is no client %q", name)

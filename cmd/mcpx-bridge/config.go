@@ -117,7 +117,7 @@ func (p *program) strays(root *cobra.Command) {
 		if !ours || known[name] == name {
 			continue
 		}
-		if meant := known[nearest(name, sortedKeys(known))]; meant != "" {
+		if meant := known[policy.Nearest(name, sortedKeys(known))]; meant != "" {
 			p.log.Warn("the environment has "+visible(key)+", which is not ours", "meant", "MCPX_"+meant)
 		}
 	}
@@ -171,7 +171,7 @@ func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 	if key == "token" {
 		return tokenHint
 	}
-	if meant := nearest(strings.ReplaceAll(key, "_", "-"), sortedKeys(known)); meant != "" {
+	if meant := policy.Nearest(strings.ReplaceAll(key, "_", "-"), sortedKeys(known)); meant != "" {
 		return "did you mean " + meant + "?"
 	}
 	return "keys are the names of flags, without the dashes"

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // Tools leave a topic for a model's API under the names that serve gives them, and come
@@ -177,7 +178,7 @@ func toolNamed(all []tool, name string) (found tool, err error) {
 		others = append(others, names.Of(pairOf(t)))
 	}
 	hint := "mcpx-bridge tools --format openai lists the names"
-	if meant := nearest(name, others); meant != "" {
+	if meant := policy.Nearest(name, others); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
 	return tool{}, fail(exitFailed, hint, "%w %s", errNoSuchName, name)

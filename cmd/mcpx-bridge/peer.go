@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A peer is a seat taken for the length of one command, to ask the others.
@@ -59,7 +60,7 @@ func (q *peer) here(id string) error {
 		ids = append(ids, p.ID)
 	}
 	hint := "mcpx-bridge who lists who is here"
-	if meant := nearest(id, ids); meant != "" {
+	if meant := policy.Nearest(id, ids); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
 	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.door.Join.Topic)

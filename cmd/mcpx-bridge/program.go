@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A program is one invocation: the world it may touch, its settings and its
@@ -166,7 +167,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	hint := cmd.CommandPath() + " --help lists the commands"
-	if meant := nearest(args[0], names); meant != "" {
+	if meant := policy.Nearest(args[0], names); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
 	return misused(hint, "there is no command %q", strings.TrimSpace(commandName(cmd)+" "+args[0]))
@@ -257,7 +258,7 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if meant := nearest(name, known); meant != "" && dashes == "--" {
+	if meant := policy.Nearest(name, known); meant != "" && dashes == "--" {
 		hint = "did you mean --" + meant + "?"
 	}
 	return misused(hint, "%s has no flag %s%s", cmd.Name(), dashes, name)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -70,34 +69,3 @@ func complain(w io.Writer, err error) int {
 // what may be seen is bridge/text.
 func visible(s string) string      { return text.Line(s) }
 func visibleLines(s string) string { return text.Lines(s) }
-
-// nearest returns the candidate that word was probably meant to be, or "".
-func nearest(word string, candidates []string) string {
-	best, least := "", max(1, len(word)/3)+1
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
-}

@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func TestWhatStrangersWroteMovesNoCursor(t *testing.T) {
@@ -50,9 +55,35 @@ func TestComplaints(t *testing.T) {
 
 func TestSuggestions(t *testing.T) {
 	known := []string{"topic", "token-file", "allow", "id"}
-	for word, want := range map[string]string{"topik": "topic", "Topic": "topic", "tokenfile": "token-file", "alow": "allow", "xyz": "", "ix": "id"} {
-		if got := nearest(word, known); got != want {
+	for word, want := range map[string]string{"topik": "topic", "Topic": "topic", "tokenfile": "token-file", "alow": "allow", "xyz": "", "ix": "id", "": "", "tpoic": "topic", "tpoci": "", "i": "id", "d": "id", "x": ""} {
+		if got := policy.Nearest(word, known); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// A slip of the finger is understood alike in a flag and in a policy: each had a distance and a
+// threshold of its own (LEAN 9.5).
+func TestATypoInAFlagAndInAPolicyGetsTheSameSuggestion(t *testing.T) {
+	for _, c := range []struct{ command, above, slip, meant string }{
+		{"policy explain", "rules:\n- {allow: x, %s: a}\n", "form", "from"},
+		{"policy explain", "rules:\n- {allow: x, %s: a}\n", "fromm", "from"},
+		{"policy explain", "rules:\n- {allow: x, %s: a}\n", "vai", "via"},
+		{"policy explain", "rules:\n- {allow: x, %s: a}\n", "FROM", "from"},
+		{"run", "asks: {default: {of: [local], %s: 1m}}\n", "wihtin", "within"},
+		{"run", "asks: {default: {of: [local], %s: 1m}}\n", "with-in", "within"},
+		{"run", "asks: {default: {of: [local], %s: 1m}}\n", "qqqq", ""},
+	} {
+		file := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, "version: 1\ndefault: deny\n"+c.above, c.slip), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, inPolicy := typed(t, t.TempDir(), "policy", "check", file)
+		_, _, inFlag := typed(t, t.TempDir(), append(strings.Fields(c.command), "--"+c.slip)...)
+		for said, want := range map[string]string{inPolicy: "hint: did you mean " + c.meant + "?\n", inFlag: "hint: did you mean --" + c.meant + "?\n"} {
+			if strings.Contains(said, want) != (c.meant != "") || strings.Contains(said, "did you mean") != (c.meant != "") {
+				t.Errorf("%s is answered by %s", c.slip, said)
+			}
 		}
 	}
 }
