@@ -184,7 +184,7 @@ func checkOrder(t *testing.T, out string, says []string) {
 	t.Helper()
 	rest := out
 	for _, line := range says {
-		for _, part := range strings.Split(line, "…") {
+		for part := range strings.SplitSeq(line, "…") {
 			at := strings.Index(rest, part)
 			if at < 0 {
 				t.Errorf("the page promises %q, the output is\n%s", line, out)
