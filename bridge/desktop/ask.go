@@ -3,6 +3,7 @@ package desktop
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -18,9 +19,6 @@ type question struct {
 	shown  bool // the client has it before its person
 	failed bool // the client could not; it is answered elsewhere
 }
-
-// A dialog is an elicitation that the client has open.
-type dialog struct{ q *question }
 
 // A round is an answer input_required of the modern revision: the client comes
 // again with the same call, and with answers to what was asked.
@@ -70,7 +68,7 @@ func (f *Face) host(modern bool) (first *request) {
 func (f *Face) openDialog(q *question) {
 	f.dialogged++
 	id := "mcpx-question-" + strconv.Itoa(f.dialogged)
-	f.dialogs[id] = &dialog{q}
+	f.dialogs[id] = q
 	q.shown = true
 	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), methodElicit, compose(q.form())))
 }
@@ -87,16 +85,16 @@ func (q *question) form() mcp.ElicitationParams {
 
 func (f *Face) dialogAnswered(m *jsonrpc.Message) {
 	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
-	d := f.dialogs[id]
-	if d == nil {
+	q := f.dialogs[id]
+	if q == nil {
 		return // it came too late, or nobody asked
 	}
 	delete(f.dialogs, id)
 	if result := m.Get(jsonrpc.Result); m.Has(jsonrpc.Result) && isObject(result) {
-		f.decide(d.q, result)
+		f.decide(q, result)
 		return
 	}
-	d.q.failed = true
+	q.failed = true
 	f.note("the client could not put a question to its person; mcpx-bridge approve can")
 }
 
@@ -148,8 +146,8 @@ func (f *Face) settled(id string) {
 }
 
 func (f *Face) closeDialogOf(q *question) {
-	for id, d := range f.dialogs {
-		if d.q == q {
+	for id, open := range f.dialogs {
+		if open == q {
 			f.closeDialog(id)
 			return
 		}
@@ -162,18 +160,13 @@ func (f *Face) closeDialogs() {
 	if len(f.dialogs) == 0 || f.host(false) != nil {
 		return
 	}
-	var ids []string
-	for id := range f.dialogs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(f.dialogs)) {
 		f.closeDialog(id)
 	}
 }
 
 func (f *Face) closeDialog(id string) {
-	f.dialogs[id].q.shown = false
+	f.dialogs[id].shown = false
 	delete(f.dialogs, id)
 	f.say(jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), "no longer asked here"))
 }

@@ -100,7 +100,7 @@ func (f *Face) unreadable(text []byte, err error) {
 		}
 	}
 	if text, ok := jsonrpc.Unquote(id); ok && f.dialogs[text] != nil {
-		f.decide(f.dialogs[text].q, []byte("{}")) // an answer that can be read in two ways is a no
+		f.decide(f.dialogs[text], []byte("{}")) // an answer that can be read in two ways is a no
 		return
 	}
 	f.say(jsonrpc.AppendError(nil, orNull(id), code, err.Error(), nil))

@@ -2,6 +2,7 @@ package desktop
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,12 +84,12 @@ type Face struct {
 	known     map[string]*acquaintance // by id
 	catalogue [len(kinds)]catalogue
 
-	calls     map[string]*call   // that the same call would join, by peer, tool and arguments
-	tickets   map[string]*call   // by ticket
-	rounds    map[string]*round  // of questions that a client asks on our behalf, by state
-	questions []*question        // oldest first
-	dialogs   map[string]*dialog // elicitations the client has open, by id
-	dialogged int                // how many there have been
+	calls     map[string]*call     // that the same call would join, by peer, tool and arguments
+	tickets   map[string]*call     // by ticket
+	rounds    map[string]*round    // of questions that a client asks on our behalf, by state
+	questions []*question          // oldest first
+	dialogs   map[string]*question // elicitations the client has open, by id
+	dialogged int                  // how many there have been
 }
 
 // New returns a Face for one client. Until it is told of a seat it answers that
@@ -97,7 +98,7 @@ func New(c Config) *Face {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
 	c.MaxName = cmp.Or(c.MaxName, UsualName)
 	f := &Face{c: c, protocol: newProtocol(c.Version), info: same(compose(mcp.Implementation{Name: ourName, Title: ourTitle, Version: c.Version})), choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, known: map[string]*acquaintance{}, why: "it has not joined yet",
-		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*dialog{}}
+		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*question{}}
 	for k := range f.catalogue {
 		f.catalogue[k].names = NewNames(c.MaxName)
 	}
@@ -200,15 +201,10 @@ func (f *Face) answered(a Answered) {
 
 // abandon ends all requests to a peer that will not answer them any more.
 func (f *Face) abandon(id, why string) {
-	var refs []uint64
-	for ref, a := range f.asks {
-		if a.to == id {
-			refs = append(refs, ref)
+	for _, ref := range slices.Sorted(maps.Keys(f.asks)) {
+		if a := f.asks[ref]; a != nil && a.to == id {
+			f.do(Cancel{ref, why})
+			f.answered(Answered{Ref: ref, Failed: why})
 		}
-	}
-	slices.Sort(refs)
-	for _, ref := range refs {
-		f.do(Cancel{ref, why})
-		f.answered(Answered{Ref: ref, Failed: why})
 	}
 }

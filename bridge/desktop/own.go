@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -251,12 +252,7 @@ func (f *Face) checkApprovals() {
 }
 
 func (f *Face) inOrder() []*request {
-	all := make([]*request, 0, len(f.requests))
-	for _, r := range f.requests {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b *request) int { return a.seq - b.seq })
-	return all
+	return slices.SortedFunc(maps.Values(f.requests), func(a, b *request) int { return a.seq - b.seq })
 }
 
 // An openQuestion is one in the answer of mcpx_approvals. It says no more than

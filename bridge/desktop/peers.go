@@ -2,6 +2,7 @@ package desktop
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -101,14 +102,7 @@ func (f *Face) stand(why string) {
 }
 
 // ids are those of all peers, in order.
-func (f *Face) ids() []string {
-	all := make([]string, 0, len(f.peers))
-	for id := range f.peers {
-		all = append(all, id)
-	}
-	slices.Sort(all)
-	return all
-}
+func (f *Face) ids() []string { return slices.Sorted(maps.Keys(f.peers)) }
 
 func (f *Face) came(who Peer) {
 	if who.ID == f.me {
