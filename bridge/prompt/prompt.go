@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -178,7 +179,7 @@ func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 				mu.Unlock()
 			})
 		}
-		if !pause(ctx, findAgain) {
+		if !pause.For(ctx, findAgain) {
 			return
 		}
 	}
@@ -234,15 +235,5 @@ func gather(ctx context.Context, src *Found) (<-chan heard, func()) {
 	return out, func() {
 		cancel()
 		done.Wait()
-	}
-}
-
-// pause waits, and reports false if ctx ended first.
-func pause(ctx context.Context, t time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(t):
-		return true
 	}
 }

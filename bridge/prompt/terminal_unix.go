@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
 // A terminal gives its keys one by one, without showing them. Ctrl-C and
@@ -112,7 +114,7 @@ func (t *terminal) read(ctx context.Context, keys chan<- key) {
 		case !typed:
 			continue
 		case !ours: // it is meant for somebody else
-			pause(ctx, 200*time.Millisecond)
+			pause.For(ctx, 200*time.Millisecond)
 			continue
 		}
 		n, err := unix.Read(t.fd, text)
@@ -120,7 +122,7 @@ func (t *terminal) read(ctx context.Context, keys chan<- key) {
 			continue
 		}
 		if err != nil || n <= 0 {
-			if !pause(ctx, 100*time.Millisecond) { // it hung up, or is not ours any more
+			if !pause.For(ctx, 100*time.Millisecond) { // it hung up, or is not ours any more
 				return
 			}
 			continue

@@ -51,7 +51,7 @@ var may = map[string]string{
 	"bridge/engine/inflight": "",
 
 	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
-	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/text stdio/jsonrpc",
+	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -429,4 +431,103 @@ func TestClientComesBackAfterTheBridgeHasBeenAway(t *testing.T) {
 	if _, err := c.Status(t.Context()); err != nil {
 		t.Errorf("the new one does not: %v", err)
 	}
+}
+
+// Who asks for much and reads nothing of it is cut, and keeps nobody waiting meanwhile.
+func TestAClientThatReadsNothingOfALongListIsCut(t *testing.T) {
+	h := inboxtest.New("fs")
+	d := inboxtest.Open(t, socket.Options{Dir: filepath.Join(t.TempDir(), "control"), ID: "fs", Inbox: h, Patience: 50 * time.Millisecond})
+	for i := range 20 {
+		h.Ask(inboxtest.Write(fmt.Sprintf(`{"n":%d,"text":"%s"}`, i, strings.Repeat("x", 100<<10))))
+	}
+	for _, path := range []string{"/questions?args=true", "/questions/" + h.Ask(inboxtest.Write(`{"text":"`+strings.Repeat("\u200b", 1<<18)+`"}`))} {
+		hung, err := net.Dial("unix", d.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer hung.Close()
+		fmt.Fprintf(hung, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+		c := dial(t, d.Path()) // while that one hangs
+		for began := time.Now(); time.Since(began) < 20*time.Second; {
+			if s, err := c.Status(t.Context()); err != nil || s.Pending != 21 && s.Pending != 20 {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			if _, err := hung.Write([]byte("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+				break // cut
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		hung.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if got, err := io.ReadAll(hung); err == nil && strings.HasSuffix(string(got), "}\n") || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %d bytes came, %v", path, len(got), err)
+		}
+	}
+}
+
+// A hundred who watch, ask and answer at a time each see every question through.
+func TestManyClientsAtOnce(t *testing.T) {
+	h, c := enter(t)
+	const n = 50
+	var ready, all sync.WaitGroup
+	ready.Add(n)
+	for range n {
+		all.Go(func() {
+			begun, closed := false, 0
+			for e, err := range c.Watch(t.Context()) {
+				if err != nil {
+					t.Errorf("after %d: %v", closed, err)
+					return
+				}
+				if !begun {
+					begun = true
+					ready.Done()
+				}
+				if e.Event == "closed" {
+					closed++
+				}
+				if closed == n {
+					return
+				}
+			}
+			t.Error("the watch ended")
+		})
+	}
+	ready.Wait()
+	for i := range n {
+		all.Go(func() {
+			q := inboxtest.Write(fmt.Sprintf(`{"n":%d}`, i))
+			q.Caller = fmt.Sprint("agent-", i)
+			id := h.Ask(q)
+			v, err := c.Show(t.Context(), id)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := c.List(t.Context(), true); err != nil {
+				t.Error(err)
+			}
+			if o, err := c.Decide(t.Context(), inbox.Decide(&v, &approval.Reply{Allow: true})); err != nil || o.Outcome != "allowed" {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What a surface mounts is the same without a socket: the page will.
+func TestTheHandlerServesAnyInbox(t *testing.T) {
+	h := inboxtest.New("fs")
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	page := httptest.NewServer(http.StripPrefix("/api", socket.Handler(inbox.Public(h), 0)))
+	defer page.Close()
+	got, err := page.Client().Get(page.URL + "/api/questions/" + id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	var v approval.View
+	if err := json.NewDecoder(got.Body).Decode(&v); err != nil || got.StatusCode != 200 || v.ID != id || v.Args != nil || got.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %+v, %v", got.StatusCode, v, err)
+	}
+	page.Client().CloseIdleConnections()
 }
