@@ -99,7 +99,8 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v := &q.View
 	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], text.Line(e.Metadata.Priority)
 	v.Asked, v.Deadline, v.Need = now, now.Add(e.timeout()), 1
-	v.People = []Person{{Who: text.Line(me), State: stateNames[beingAsked]}}
+	v.Me = text.Line(me)
+	v.People = []Person{{Who: v.Me, State: stateNames[beingAsked]}}
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
@@ -113,7 +114,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		v.setBeside(beside, beside)
 		v.Facts = append(v.Facts, Fact{"Beside the arguments", v.BesideText})
 	}
-	v.Bridge, v.From, v.Tool, v.Asking = text.Line(asker), v.fact("Caller"), v.fact("Tool"), []string{text.Line(me)}
+	v.Bridge, v.From, v.Tool, v.Asking = text.Line(asker), v.fact("Caller"), v.fact("Tool"), []string{v.Me}
 	return q, nil
 }
 

@@ -33,6 +33,7 @@ type View struct {
 	DelegateTo []string `json:"delegate_to,omitempty"` // to whom it may be passed on; empty: to nobody
 	Remember   []string `json:"remember,omitempty"`    // what may be remembered; empty: nothing but this once
 
+	Me            string   `json:"me,omitempty"`             // which of People is shown it, and may answer while asked
 	RememberMeans []string `json:"remember_means,omitempty"` // what each of Remember would do, in words; empty: unknown
 	Choice        bool     `json:"choice,omitempty"`         // its form wants action instead of approve, see [Reply.Result]
 	Priority      string   `json:"priority,omitempty"`
@@ -98,7 +99,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 		return View{}, false
 	}
 	v := p.view(now, p.deadline, p.look(p.args, p.q.Beside), p.q.Server)
-	v.Args, v.Beside, v.Asking = p.args, p.q.Beside, d.Waiting(id)
+	v.Me, v.Args, v.Beside, v.Asking = text.Line(who.String()), p.args, p.q.Beside, d.Waiting(id)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
 	v.DelegateTo, v.RememberMeans = p.delegates(p.find(who)), d.o.mean(v.Remember)
@@ -119,7 +120,8 @@ func (d *Desk) PublicView(now time.Time, id string) (View, bool) {
 	if shown.args != nil {
 		v.Arguments, v.More = leaves(shown.args, false)
 	}
-	v.Asking, v.DelegateTo, v.RememberMeans = d.Waiting(id), p.delegates(p.find(Who{Door: Local})), d.o.mean(v.Remember)
+	me := Who{Door: Local}
+	v.Me, v.Asking, v.DelegateTo, v.RememberMeans = me.String(), d.Waiting(id), p.delegates(p.find(me)), d.o.mean(v.Remember)
 	v.Choice = len(v.DelegateTo) > 0
 	return v, true
 }

@@ -57,7 +57,7 @@ func (s *ApprovalInbox) Me() string { return s.c.Me() }
 // Status and the following are those of an inbox.Inbox.
 func (s *ApprovalInbox) Status(context.Context) (inbox.Status, error) {
 	url, _ := s.c.way.Where()
-	return inbox.Status{ID: s.c.way.Join.ID, Me: text.Line(s.Me()), Topic: s.c.way.Join.Topic, Gateway: url, Dialect: s.c.Dialect().Protocol, Seated: s.Me() != "",
+	return inbox.Status{ID: s.c.way.Join.ID, Topic: s.c.way.Join.Topic, Gateway: url, Dialect: s.c.Dialect().Protocol, Seated: s.Me() != "",
 		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: s.c.opt.Version}, nil
 }
 

@@ -157,6 +157,9 @@ func TestAFormThatWantsActionGetsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if v.Me != "alice" || v.People[0].Who != v.Me {
+		t.Errorf("%s may not answer %+v", v.Me, v.People)
+	}
 	if d := inbox.Decide(&v, &approval.Reply{Allow: true}); string(d.Result) != `{"action":"accept","content":{"action":"approve"}}` {
 		t.Errorf("it gets %s", d.Result)
 	}

@@ -60,7 +60,6 @@ type Inbox interface {
 // Status is how a bridge is, or a participant.
 type Status struct {
 	ID         string `json:"id"`
-	Me         string `json:"me"` // who answers here, as the people of a View are named: local, or a participant
 	Topic      string `json:"topic"`
 	Gateway    string `json:"gateway"`
 	Dialect    string `json:"dialect"`

@@ -247,7 +247,7 @@ func (m *model) asked() (us bool, others string) {
 		if p.State != "asked" {
 			continue
 		}
-		if p.Who == m.current().src.Me {
+		if p.Who == m.view.Me {
 			return true, ""
 		}
 		names = append(names, p.Who)

@@ -13,7 +13,6 @@ type Found struct {
 	inbox.Inbox
 	Name  string // distinct from all others'
 	Label string // for people
-	Me    string // whose inbox it is, as the people of a question are named
 }
 
 // A Finder returns the inboxes that there are now, without those whose names
@@ -33,7 +32,7 @@ func Bridges(dir string, want func(inbox.Status) bool) Finder {
 			if err != nil || want != nil && !want(c.Known) {
 				continue // nobody lives there, or not for us
 			}
-			found = append(found, &Found{c, path, c.Known.ID + " in " + c.Known.Topic, c.Known.Me})
+			found = append(found, &Found{c, path, c.Known.ID + " in " + c.Known.Topic})
 		}
 		return found, err
 	}

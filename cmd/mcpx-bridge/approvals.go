@@ -232,7 +232,7 @@ func (p *program) showQuestion(_ context.Context, _ pendingQuestion, v approval.
 		return p.print([]byte(v.Text() + offers(&v)))
 	}
 	// How it is set out is for surfaces: scripts have the values themselves.
-	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Choice, v.RememberMeans = nil, 0, "", "", "", false, nil
+	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Me, v.Choice, v.RememberMeans = nil, 0, "", "", "", "", false, nil
 	return p.print(jsonLine(v))
 }
 

@@ -82,7 +82,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		case <-ctx.Done():
 		}
 	}()
-	err = p.ask(ctx, prompt.Only(&prompt.Found{Inbox: s, Name: "topic", Label: q.door.Join.Topic + " as " + s.Me(), Me: visible(s.Me())}))
+	err = p.ask(ctx, prompt.Only(&prompt.Found{Inbox: s, Name: "topic", Label: q.door.Join.Topic + " as " + s.Me()}))
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errSignalled) && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
@@ -117,7 +117,7 @@ func (p *program) attend(resident bool) {
 // keepAsking asks the person at the terminal of run until ctx ends.
 func (b *bridging) keepAsking(ctx context.Context) error {
 	if b.p.prompt != nil {
-		if err := b.p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: b.attendance, Name: "own", Label: b.id + " in " + b.p.s.Topic, Me: "local"})); err != nil {
+		if err := b.p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: b.attendance, Name: "own", Label: b.id + " in " + b.p.s.Topic})); err != nil {
 			b.p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
 		}
 	}

@@ -105,7 +105,7 @@ func (l *attendance) Status(context.Context) (inbox.Status, error) {
 	seated, up, wrong := l.seated, l.up, l.wrong
 	l.mu.Unlock()
 	at, _ := l.b.door.Where()
-	s := inbox.Status{ID: l.b.id, Me: "local", Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
+	s := inbox.Status{ID: l.b.id, Topic: l.b.p.s.Topic, Gateway: at, Dialect: seated.Dialect.Protocol, Seated: seated.Welcome.You.ID != "",
 		Server: l.b.target.String(), ServerUp: up, Pending: len(l.b.sidecar.Pending(0, 0)), PID: os.Getpid(), Version: version(),
 		Policy: l.b.p.s.Policy, PolicyErr: wrong, PolicyHash: l.b.sidecar.Policy().Hash(), Audit: "off", AuditOK: true}
 	if l.b.audit != nil {
