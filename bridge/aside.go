@@ -35,12 +35,6 @@ type aside struct {
 	alarm *alarm
 }
 
-// occupies reports whether the server may be at work on a call for somebody who is
-// not its client.
-func (c *call) occupies() bool {
-	return (c.origin == inflight.Participant || c.origin == inflight.Proposal) && c.phase != inflight.Overdue
-}
-
 // setAside has a question wait, and reports whether it does.
 func (e *Engine) setAside(m *jsonrpc.Message) bool {
 	method := shortMethod(m)
@@ -127,7 +121,7 @@ func (e *Engine) cancelFor(who string) {
 		if c.from != who || c.phase.Settled() || c.origin == inflight.Host || c.life != nil {
 			continue
 		}
-		r := c.record()
+		r := recordOf(c)
 		r.Event, r.Reason, r.Outcome, r.Executed = "withdrawn", approval.CallerLeft, "unknown", string(refusal.Perhaps)
 		e.note(r)
 		e.settle(c)

@@ -139,7 +139,7 @@ func (e *Engine) besideNow(c *call) []byte {
 
 // asAgreed is a call's request as it may run: as it came, or with the arguments that
 // somebody put in place of its own. What stands beside them stays.
-func (c *call) asAgreed() *jsonrpc.Message {
+func asAgreed(c *call) *jsonrpc.Message {
 	m := &c.request.Message
 	if c.agreed == nil || len(c.agreed.Modified) == 0 {
 		return m

@@ -1,8 +1,6 @@
 package bridge
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,69 +10,11 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// A requestKey names a request of a participant.
-type requestKey struct{ from, env string }
-
-// A call is a request at the server. Its number is what the server knows it
-// by, and its progress token; ids and tokens of callers never reach the
-// server, because two callers may use the same (WIRE W-10).
-type call struct {
-	origin inflight.Origin
-	phase  inflight.Phase
-	number uint64 // at the server; 0 before it gets there
-	name   string // on record
-	began  time.Time
-	alarm  *alarm
-
-	from    string // the caller; "" for a request of our own
-	env     string // its envelope
-	id      []byte // its JSON-RPC id, raw; nil if it had none
-	elder   *call  // one that its caller made before under the same id, and that is open too
-	token   []byte // its progress token, raw; nil if it had none
-	method  string
-	key     string
-	body    replay.Digest  // of the request; zero where none came over the topic
-	request *wire.Envelope // as it came; nil once the server has it, as the next two are
-
-	args, beside []byte // what is judged of it; see partsOf
-
-	summedUp bool // refused at once, and counted in the record instead of listed
-
-	life     *proposal.Life // the proposal it serves; nil if none
-	self     string         // the envelope of the request to ourselves that says that we serve it; "" before that is made
-	standing inflight.Standing
-
-	toldBefore bool // the proposer had been told that we may serve it before that request left
-	patient    bool // that is awaited for as long as at a gateway that has returned one
-
-	rival *proposal.Run // whose claim was seen before the echo of ours, at a gateway that may return none
-
-	asks bool // the request is a proposal in the words of a dialect that has none
-
-	decision  policy.Decision
-	hold      policy.Hold // what it takes from limits
-	took      []policy.Reservation
-	question  string            // that was put about it; "" if none was
-	digest    string            // of that, the short form
-	agreed    *approval.Settled // what was said to it; nil if nobody was asked
-	reminders int               // how often its caller was told to wait
-
-	reread uint64 // the listing that it waits for before it starts; 0: none yet
-
-	line  inflight.Line
-	lines uint64                   // how many had been written with its own
-	then  func(m *jsonrpc.Message) // gets the answer to a request of our own; nil if there is none in time
-	left  bool                     // the caller left while it was open
-
-	progress progressing
-}
 
 // Bounds on what a participant can make us remember of one request.
 const (
@@ -89,143 +29,6 @@ func shortKey(key string) string {
 		return ""
 	}
 	return key
-}
-
-type callerKey struct{ from, id string }
-
-// caller is how its caller refers to the call: by its JSON-RPC id, or by its
-// envelope where it gave none.
-func (c *call) caller() callerKey {
-	if c.origin == inflight.Proposal {
-		return callerKey{c.from, "proposal " + c.env} // no JSON-RPC id looks like this
-	}
-	if c.origin == inflight.Host {
-		return hostKey(c.id)
-	}
-	if c.id == nil {
-		return callerKey{c.from, string(jsonrpc.AppendQuote(nil, c.env))}
-	}
-	return callerKey{c.from, string(c.id)}
-}
-
-// on takes a call to the phase after an event, and reports whether there is one.
-func (c *call) on(ev inflight.Event) (ok bool) {
-	c.phase, ok = c.phase.On(ev)
-	return ok
-}
-
-// calls are the requests at the server.
-type calls struct {
-	mark     string // begins their ids at the server; see id
-	last     uint64
-	named    uint64
-	byNumber map[uint64]*call     // at the server
-	open     map[requestKey]*call // by envelope: those whose callers await an answer
-	byCaller map[callerKey]*call  // the same as their callers refer to them; the newest where one id serves for several
-	asked    map[string]*call     // those that are asked about, by the question
-	syncing  map[uint64]*call     // by the ticket that says when their being agreed to is on disk; over, perhaps
-	parked   []*call              // those that wait for the server, or have until they were over
-	foreign  int                  // those of participants who still await an answer
-	running  int                  // those of them at the server
-	timeouts int                  // in a row
-	lost     []lostAnswer         // of them
-}
-
-// add gives a call its number at the server.
-func (cs *calls) add(c *call) {
-	c.on(inflight.Start)
-	c.line = inflight.Written
-	cs.last++
-	c.number = cs.last
-	cs.byNumber[c.number] = c
-	if c.origin != inflight.Self {
-		cs.running++
-	}
-}
-
-// byQuestion finds the call that a question is about, nil if it is over.
-func (cs *calls) byQuestion(q *approval.Question) *call {
-	return cs.open[requestKey{q.Caller, q.Envelope}]
-}
-
-// enter takes a call into the books. Participants use ids again as they like
-// (WIRE W-10): each call under one keeps its place, and its answer.
-func (cs *calls) enter(c *call) {
-	key := c.caller()
-	c.elder = cs.byCaller[key]
-	cs.byCaller[key] = c
-	cs.open[requestKey{c.from, c.env}] = c
-	cs.foreign++
-}
-
-// meant are the calls that a participant refers to by a JSON-RPC id: all that
-// it made under it, or the one whose envelope it names too.
-func (cs *calls) meant(from, id string, envelopes []string) (all []*call) {
-	for c := cs.byCaller[callerKey{from, id}]; c != nil; c = c.elder {
-		if slices.Contains(envelopes, c.env) {
-			return []*call{c}
-		}
-		all = append(all, c)
-	}
-	slices.Reverse(all)
-	return all
-}
-
-// leave takes a call that was entered out of what its caller can refer to.
-func (cs *calls) leave(c *call) {
-	delete(cs.open, requestKey{c.from, c.env})
-	key := c.caller()
-	switch younger := cs.byCaller[key]; {
-	case younger != c:
-		for younger.elder != c {
-			younger = younger.elder
-		}
-		younger.elder = c.elder
-	case c.elder != nil:
-		cs.byCaller[key] = c.elder
-	default:
-		delete(cs.byCaller, key)
-	}
-	c.elder = nil
-}
-
-func (cs *calls) nameOf(question string) string {
-	if c := cs.asked[question]; c != nil {
-		return c.name
-	}
-	return ""
-}
-
-// settle: the caller has had its last word on this. The number stays taken
-// until the server is done with it.
-func (cs *calls) settle(c *call) {
-	if c.phase.Settled() {
-		return
-	}
-	started := !c.phase.Unstarted()
-	c.on(inflight.Settle)
-	if c.origin == inflight.Self {
-		return
-	}
-	cs.foreign--
-	cs.leave(c)
-	if started {
-		cs.running--
-	}
-}
-
-// unstarted are the calls that were agreed to and have not started, the oldest
-// first.
-func (cs *calls) unstarted() []*call {
-	all := slices.Clone(cs.parked)
-	for _, ticket := range slices.Sorted(maps.Keys(cs.syncing)) {
-		all = append(all, cs.syncing[ticket])
-	}
-	return all
-}
-
-func (cs *calls) inOrder() []*call {
-	return slices.SortedFunc(maps.Values(cs.byNumber), func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 }
 
 // newCall takes a participant's request into the books. life is the proposal that
@@ -244,7 +47,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin infligh
 }
 
 // record is what every record about the call says.
-func (c *call) record() Record {
+func recordOf(c *call) Record {
 	started := c.line == inflight.Written
 	r := Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: c.via(), started: started, known: started || c.question != ""}
 	if c.life != nil {
@@ -253,25 +56,9 @@ func (c *call) record() Record {
 	return r
 }
 
-// via is the road by which the call came, as rules name it.
-func (c *call) via() string {
-	if c.origin == inflight.Proposal || c.asks {
-		return "proposal"
-	}
-	return "request"
-}
-
-// named is what rules know the call by: its tool, or the prompt it gets.
-func (c *call) named() string {
-	if c.method == "prompts/get" {
-		return c.key
-	}
-	return c.tool()
-}
-
 // what names the call to people, as something that somebody does: see
 // [approval.Doing].
-func (c *call) what() string { return approval.Doing(c.method, refusal.Clip(c.key)) }
+func whatOf(c *call) string { return approval.Doing(c.method, refusal.Clip(c.key)) }
 
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
@@ -290,7 +77,7 @@ func (e *Engine) start(c *call) {
 	if c.origin != inflight.Host { // the client has patience of its own, and the server's answer goes past us
 		c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	}
-	r := c.record()
+	r := recordOf(c)
 	r.Event = "call"
 	if len(c.took) > 0 {
 		r.Took = e.policy.ForRecord(c.took, c.runsWith())
@@ -300,7 +87,7 @@ func (e *Engine) start(c *call) {
 		e.unsubscribed(c, e.calls.id(c))
 		return
 	}
-	line := e.server.line(c, e.calls.id(c), c.asAgreed())
+	line := e.server.line(c, e.calls.id(c), asAgreed(c))
 	c.request, c.args, c.beside = nil, nil, nil
 	e.write(c, line)
 }
@@ -366,7 +153,7 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 	case c.origin == inflight.Self:
 		e.hear(c, m)
 	case c.phase == inflight.Done:
-		r := c.record()
+		r := recordOf(c)
 		r.Event, r.Detail = "late", "the server's answer came when nobody waited for it"
 		e.note(r)
 	default:
@@ -389,7 +176,7 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 	e.settle(c)
 	e.ledger.Commit(c.hold)
 	e.noteSubscription(c, m)
-	r := c.record()
+	r := recordOf(c)
 	if size := len(m.Raw) + len(c.id); size > jsonrpc.MaxSize-envelopeRoom {
 		e.noteRefusal(r, refusal.TooLarge(size))
 		e.reply(c, refusal.TooLarge(size).Payload(c.id))
@@ -421,7 +208,7 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 		env.Payload, env.Edits = e.server.tools.Offered(m.Append(nil, env.Edits...)), nil
 	}
 	if c.agreed != nil && len(c.agreed.Modified) > 0 {
-		env.Payload, env.Edits = c.withModified(m.Append(nil, env.Edits...)), nil
+		env.Payload, env.Edits = withModified(c, m.Append(nil, env.Edits...)), nil
 	}
 	if env.Edits == nil {
 		env.Message = jsonrpc.Message{} // or it would be kept twice while it waits
@@ -432,13 +219,6 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 // envelopeRoom is left for the envelope around a payload. A kind alone may have
 // 4096 characters, each of which may be written as an escape.
 const envelopeRoom = 32 << 10
-
-func (c *call) tool() string {
-	if c.method == "tools/call" {
-		return c.key
-	}
-	return ""
-}
 
 // settle ends a call for its caller.
 func (e *Engine) settle(c *call) {
@@ -497,7 +277,7 @@ func (e *Engine) answerFor(c *call, r refusal.Refusal) {
 		return
 	}
 	if !c.summedUp {
-		e.noteRefusal(c.record(), r)
+		e.noteRefusal(recordOf(c), r)
 	}
 	e.reply(c, e.worded(c.from, c.id, r))
 	how := proposal.Spoilt

@@ -141,8 +141,7 @@ func NewEngine(c Config) *Engine {
 		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second},
-		calls: calls{mark: c.Mark, byNumber: map[uint64]*call{}, byCaller: map[callerKey]*call{},
-			open: map[requestKey]*call{}, asked: map[string]*call{}, syncing: map[uint64]*call{}},
+		calls:  newCalls(c.Mark),
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
 		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(),
 	}

@@ -22,10 +22,6 @@ import (
 // id and progress token, so that its answer and its progress go straight back; and
 // what we have to say goes to the client, not to the topic.
 
-// hostID is the caller's id of the client's own calls. No participant can have
-// it while they are judged.
-const hostID = "host"
-
 const (
 	dialogMax    = 8 << 10          // bytes of a question that a client's dialog is asked to show
 	hostPatience = 50 * time.Second // what clients wait for a call, less some, where nothing tells them to wait longer
@@ -82,10 +78,6 @@ func (e *Engine) hostCall(id []byte) *call {
 	return e.calls.byCaller[hostKey(id)]
 }
 
-// hostKey is how the client refers to a call, and the server answers it, both
-// by an id that each may write in its own way.
-func hostKey(id []byte) callerKey { return callerKey{hostID, jsonrpc.Loosely(id)} }
-
 // hostCancelled: the client takes a call back. The server hears it only if it
 // has the call.
 func (e *Engine) hostCancelled(ev HostCancelled) {
@@ -125,7 +117,7 @@ func (e *Engine) letGo(c *call, outcome string) {
 	}
 	e.settle(c)
 	e.ledger.Commit(c.hold)
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Outcome, r.Executed = "answered", outcome, string(refusal.Yes)
 	if outcome == "unknown" {
 		r.Executed = string(refusal.Perhaps)

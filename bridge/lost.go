@@ -12,22 +12,6 @@ import (
 // call hears at once that its outcome is unknown, or as soon as it can be told
 // whose answer it was.
 
-// A lostAnswer is one of which it is not known whose it was.
-type lostAnswer struct {
-	reason string
-	among  []uint64 // the calls that were at the server then and still are, in order
-}
-
-// newest is the last call that it may have been for, 0 if there is none left. Of two
-// lost answers the one whose newest call is older may have been for no call that the
-// other cannot have been for: each set has all calls that were there and still are.
-func (l *lostAnswer) newest() uint64 {
-	if len(l.among) == 0 {
-		return 0
-	}
-	return l.among[len(l.among)-1]
-}
-
 // lostMost bounds how many lost answers are remembered. Beyond it the oldest is
 // forgotten, and whose it was has to wait out its time.
 const lostMost = 8

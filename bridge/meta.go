@@ -12,7 +12,7 @@ import (
 // byte is the server's.
 
 // withModified tells the caller what was changed of its call (WIRE 7.5).
-func (c *call) withModified(payload []byte) []byte {
+func withModified(c *call, payload []byte) []byte {
 	told := jsonrpc.AppendQuote([]byte(`{"by":`), strings.Join(names(c.agreed.By), ", "))
 	told = jsonrpc.AppendQuote(append(told, `,"decision_id":`...), c.agreed.ID)
 	if c.agreed.Said != "" {

@@ -21,23 +21,9 @@ const (
 	waitsMax = 16 << 10 // bytes of what may wait; longer progress passes at once or not at all
 )
 
-// A pace lets some pass at once, and then one each time that a while has passed.
-type pace struct{ paid time.Time }
-
-func (p *pace) wait(now time.Time, atOnce int, every time.Duration) time.Duration {
-	return max(0, p.paid.Add(-time.Duration(atOnce-1)*every).Sub(now))
-}
-
-func (p *pace) take(now time.Time, n int, every time.Duration) {
-	if p.paid.Before(now) {
-		p.paid = now
-	}
-	p.paid = p.paid.Add(time.Duration(n) * every)
-}
-
 // allWait is how long the pace of a whole server has something wait, if at all: never so
 // shortly that all who wait look for room each time that there is some for one.
-func (p *pace) allWait(now time.Time) time.Duration {
+func allWait(p *pace, now time.Time) time.Duration {
 	if wait := p.wait(now, allAtOnce, allEvery); wait > 0 {
 		return max(wait, progressEvery)
 	}
@@ -47,17 +33,10 @@ func (p *pace) allWait(now time.Time) time.Duration {
 // weightOf is for how many a long notification counts.
 func weightOf(payload []byte) int { return 1 + len(payload)/(4<<10) }
 
-// progressing is the progress of a call as its caller hears of it.
-type progressing struct {
-	pace
-	waits []byte // the newest that has not passed; nil: none
-	alarm *alarm // when it may
-}
-
 // passOn tells a caller of progress, now or when there is room.
 func (e *Engine) passOn(c *call, payload []byte) {
 	p := &c.progress
-	wait := max(p.wait(e.now, progressAtOnce, progressEvery), e.server.passed.allWait(e.now))
+	wait := max(p.wait(e.now, progressAtOnce, progressEvery), allWait(&e.server.passed, e.now))
 	if p.alarm == nil && wait == 0 {
 		e.tellProgress(c, payload)
 		return

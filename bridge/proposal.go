@@ -127,10 +127,10 @@ func (e *Engine) foresee(l *proposal.Life) {
 	}
 	env, r, refused := e.proposed(l)
 	if !refused {
-		c := call{method: env.Method, key: shortKey(env.Key), request: env}
+		c := &call{method: env.Method, key: shortKey(env.Key), request: env}
 		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
 		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.args, c.beside), &e.ledger)
-		r, refused = refusal.PolicyDenied(c.what(), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
+		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
 		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
@@ -230,7 +230,7 @@ func (e *Engine) allowed(c *call) {
 	case refused:
 		e.unstarted(c, r)
 	case c.decision.Verdict != policy.Allow || !e.fulfils(c.life):
-		e.unstarted(c, refusal.PolicyDenied(c.what(), c.decision.Rule))
+		e.unstarted(c, refusal.PolicyDenied(whatOf(c), c.decision.Rule))
 	case noRoom:
 		e.unstarted(c, busy)
 	default:
@@ -273,7 +273,7 @@ func (e *Engine) takesUp(c *call) bool {
 // echo runs nothing (WIRE W-9); it says whose request came first, where others may
 // serve it as well.
 func (e *Engine) requestOurselves(c *call) {
-	payload := c.asAgreed().AppendCall(nil, c.id, c.method)
+	payload := asAgreed(c).AppendCall(nil, c.id, c.method)
 	e.send(wire.Reply, &wire.Envelope{ID: c.self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.life.ID},
 		Method: c.method, Key: c.key, Payload: payload})
 }
@@ -293,15 +293,6 @@ func (e *Engine) audience(c *call) []string {
 		to = append(to, also)
 	}
 	return to
-}
-
-// links is what the answer to a call refers to. Stock proposers look at the
-// first (WIRE 7.8).
-func (c *call) links() []string {
-	if c.origin == inflight.Proposal {
-		return []string{c.self, c.life.ID}
-	}
-	return []string{c.env}
 }
 
 // served tells the Book how a call has ended that serves a proposal. Where
@@ -326,7 +317,7 @@ func (e *Engine) served(c *call, how proposal.Upshot, executed refusal.Executed)
 // declined ends a call of our own accord that never began: its proposal is
 // refused.
 func (e *Engine) declined(c *call, r refusal.Refusal) {
-	of := refusedOn(c.record(), r)
+	of := refusedOn(recordOf(c), r)
 	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.Word(), r.Exactly(), "untold"
 	acts := e.book.Refuse(c.life, of.Reason, of.Detail)
 	if len(acts) == 0 {
@@ -453,7 +444,7 @@ const proposalGone = "proposal_gone"
 
 // abandon ends a call that has not started, and of which nobody is to hear.
 func (e *Engine) abandon(c *call, why string) {
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = "withdrawn", why, string(refusal.No)
 	if c.phase == inflight.Asked {
 		e.act(e.desk.Withdraw(e.now, c.question, why))

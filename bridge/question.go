@@ -57,7 +57,7 @@ func (e *Engine) question(c *call) {
 	e.calls.asked[id] = c
 	turnedAway := refusedAtOnce(acts)
 	c.summedUp = turnedAway && !e.chargeRecord(c.from)
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
 	r.Body = c.body.String()
 	r.Digest = c.digest
@@ -212,7 +212,7 @@ func (e *Engine) settled(s approval.Settled) {
 	delete(e.calls.asked, s.ID)
 	e.alarms.stop(c.alarm)
 	e.do(Told{s})
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.decision.Rule, s.ID
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
@@ -262,20 +262,20 @@ func (e *Engine) unapproved(c *call, s approval.Settled) refusal.Refusal {
 	r := refusal.Refusal{Executed: refusal.No, Reason: s.Reason, Decision: s.ID, Rule: c.decision.Rule, Say: s.Said, By: names(s.By)}
 	switch {
 	case s.Outcome == approval.Expired:
-		r.Code, r.Reason, r.Message = refusal.CodeExpired, "expired", "nobody decided about "+c.what()+" in time"
+		r.Code, r.Reason, r.Message = refusal.CodeExpired, "expired", "nobody decided about "+whatOf(c)+" in time"
 	case s.Reason == approval.NoApprover:
-		r.Code, r.Message = refusal.CodeNoApprover, "nobody who may decide about "+c.what()+" can be asked now"
+		r.Code, r.Message = refusal.CodeNoApprover, "nobody who may decide about "+whatOf(c)+" can be asked now"
 		r.Tool, r.Requester, r.Retryable = c.tool(), c.from, true
 	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
 		r.Code, r.Message = refusal.CodeBusy, "people have too many questions before them now"
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
 		if s.Reason == approval.Cooldown {
-			r.Message = "people refused you " + c.what() + " several times in a row, so nobody is asked about it for a while"
+			r.Message = "people refused you " + whatOf(c) + " several times in a row, so nobody is asked about it for a while"
 		}
 	case s.Reason == approval.PolicyDenied:
-		r = refusal.PolicyDenied(c.what(), c.decision.Rule)
+		r = refusal.PolicyDenied(whatOf(c), c.decision.Rule)
 	case s.Reason == approval.ToolChanged:
-		r.Code, r.Message = refusal.CodeToolChanged, c.what()+" is not any more what it was when the question was put"
+		r.Code, r.Message = refusal.CodeToolChanged, whatOf(c)+" is not any more what it was when the question was put"
 	case s.Reason == approval.ShuttingDown:
 		r = refusal.ShuttingDown()
 	case s.Reason == approval.ProposerLeft:
@@ -285,7 +285,7 @@ func (e *Engine) unapproved(c *call, s approval.Settled) refusal.Refusal {
 	case s.Reason == auditReason:
 		r = refusal.AuditUnavailable()
 	default:
-		r.Code, r.Message = refusal.CodeDenied, c.what()+" "+refusedBy(s)
+		r.Code, r.Message = refusal.CodeDenied, whatOf(c)+" "+refusedBy(s)
 		if c.tool() != "" {
 			r.Message = "the call of " + r.Message
 		}
@@ -357,7 +357,7 @@ func (e *Engine) agreed(c *call) {
 		e.unstarted(c, refusal.ShuttingDown())
 	case !e.now.Before(s.StartBy):
 		e.unstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
-			Message: c.what() + " was approved, but could not be started in time"})
+			Message: whatOf(c) + " was approved, but could not be started in time"})
 	case !e.server.up && e.server.retry >= 0:
 		e.park(c)
 	case !e.server.up:
@@ -400,14 +400,6 @@ func (e *Engine) remember(s approval.Settled) {
 	if s.Made != nil {
 		e.do(Remember{*s.Made})
 	}
-}
-
-// runsWith are the arguments with which a call runs.
-func (c *call) runsWith() []byte {
-	if c.agreed != nil && len(c.agreed.Modified) > 0 {
-		return c.agreed.Args
-	}
-	return c.args
 }
 
 // unrecorded ends calls whose decision could not be put on record. Nothing of

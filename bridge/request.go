@@ -264,7 +264,7 @@ func (e *Engine) admit(c *call) {
 	default:
 		c.summedUp = !e.chargeRecord(c.from)
 		e.noteDecision(c)
-		r := refusal.PolicyDenied(c.what(), c.decision.Rule)
+		r := refusal.PolicyDenied(whatOf(c), c.decision.Rule)
 		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
 		e.answerFor(c, r)
 	}
@@ -274,7 +274,7 @@ func (e *Engine) admit(c *call) {
 func (e *Engine) ifReadable(c *call) {
 	if why := approval.Beyond(c.args, c.beside); why != "" {
 		c.summedUp = !e.chargeRecord(c.from)
-		e.answerFor(c, refusal.TooMuchToAsk(c.what(), why))
+		e.answerFor(c, refusal.TooMuchToAsk(whatOf(c), why))
 		return
 	}
 	e.reserve(c, c.decision)
@@ -295,7 +295,7 @@ func (e *Engine) noteDecision(c *call) {
 	if c.summedUp {
 		return
 	}
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
 	r.Body = c.body.String()
 	most := argsMax

@@ -197,7 +197,7 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 		return
 	}
 	g, again := &gathering{}, gatherFor
-	if wait := e.server.passed.allWait(e.now); wait > 0 {
+	if wait := allWait(&e.server.passed, e.now); wait > 0 {
 		g.last, again = raw, wait
 	} else {
 		for _, w := range who {

@@ -71,7 +71,7 @@ func (e *Engine) tellWho(c *call) {
 	}
 	switch {
 	case c.origin == inflight.Proposal: // which has no place for a token
-		e.tellOne(wire.Notice, c.from, Approved, jsonrpc.AppendNotification(nil, Approved, c.approved(words)))
+		e.tellOne(wire.Notice, c.from, Approved, jsonrpc.AppendNotification(nil, Approved, approved(c, words)))
 	case c.token != nil:
 		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)
 		e.report(c, words, string(append(appendList(about, `,"by":`, names(s.By)), '}')))
@@ -125,7 +125,7 @@ func speaksForUs(raw []byte) bool {
 	}
 }
 
-func (c *call) approved(words string) []byte {
+func approved(c *call, words string) []byte {
 	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.life.ID)
 	params = jsonrpc.AppendQuote(append(params, `,"decision_id":`...), c.agreed.ID)
 	params = appendList(params, `,"by":`, names(c.agreed.By))

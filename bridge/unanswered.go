@@ -68,7 +68,7 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 }
 
 func (e *Engine) takenBack(c *call) {
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(refusal.No)
 	started := !c.phase.Unstarted()
 	if started {
@@ -109,7 +109,7 @@ func (e *Engine) withdrawFor(who string) {
 // leftBehind is the last word on a call that has not started when its caller
 // leaves.
 func leftBehind(c *call) Record {
-	r := c.record()
+	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(refusal.No)
 	return r
 }
