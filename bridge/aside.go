@@ -42,9 +42,9 @@ func (e *Engine) setAside(m *jsonrpc.Message) bool {
 		return false
 	}
 	a := &aside{id: bytes.Clone(m.Get(jsonrpc.ID)), line: bytes.Clone(m.Raw)}
-	for _, c := range e.calls.inOrder() {
-		if c.occupies() {
-			a.among = append(a.among, c.number)
+	for _, c := range e.calls.InOrder() {
+		if c.Occupies() {
+			a.among = append(a.among, c.Number)
 		}
 	}
 	if len(a.among) == 0 { // it has ended meanwhile
@@ -101,15 +101,15 @@ func (e *Engine) forgetAside(m *jsonrpc.Message) {
 }
 
 // quitsSoon: the server was told that nobody wants a call any more.
-func (e *Engine) quitsSoon(c *call) {
-	if !e.hosted || c.origin == inflight.Host {
+func (e *Engine) quitsSoon(c *inflight.Call) {
+	if !e.hosted || c.Origin == inflight.Host {
 		return
 	}
 	e.alarms.set(e.now.Add(quitGrace), func() {
-		if c.phase == inflight.Abandoned {
-			c.on(inflight.Expire)
+		if c.Phase == inflight.Abandoned {
+			c.On(inflight.Expire)
 		}
-		e.endedBeside(c.number)
+		e.endedBeside(c.Number)
 	})
 }
 
@@ -117,15 +117,15 @@ func (e *Engine) quitsSoon(c *call) {
 // waits for them, and a server that belongs to a client too has other work. What
 // serves a proposal goes on, for others hear of it.
 func (e *Engine) cancelFor(who string) {
-	for _, c := range e.calls.inOrder() {
-		if c.from != who || c.phase.Settled() || c.origin == inflight.Host || c.life != nil {
+	for _, c := range e.calls.InOrder() {
+		if c.From != who || c.Phase.Settled() || c.Origin == inflight.Host || c.Life != nil {
 			continue
 		}
 		r := recordOf(c)
 		r.Event, r.Reason, r.Outcome, r.Executed = "withdrawn", approval.CallerLeft, "unknown", string(refusal.Perhaps)
 		e.note(r)
 		e.settle(c)
-		e.ledger.Commit(c.hold)
+		e.ledger.Commit(c.Hold)
 		e.cancelAtServer(c, "the caller is gone")
 		e.linger(c)
 	}

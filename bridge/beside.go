@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -98,8 +100,8 @@ func metaParts(m *jsonrpc.Message, revision string) (passed, others []byte) {
 
 // passed is what reaches the server as the protocol's own, for the record; nil if nothing
 // does. It may hold words of the caller's choice, which nobody is asked about.
-func (e *Engine) passed(c *call) []byte {
-	m := &c.request.Message
+func (e *Engine) passed(c *inflight.Call) []byte {
+	m := &c.Request.Message
 	if meta := m.Get(jsonrpc.Meta); len(meta) == 0 || meta[0] != '{' {
 		return nil
 	}
@@ -132,25 +134,25 @@ func appendEntry(object []byte, e jsonrpc.Entry) []byte {
 // besideNow is what stands beside the arguments to the server that there is now. One
 // that has come back in another era may not know for the protocol's own what the one
 // before did (FINDINGS A5).
-func (e *Engine) besideNow(c *call) []byte {
-	_, beside := partsOf(&c.request.Message, c.method, e.server.hello.modern())
+func (e *Engine) besideNow(c *inflight.Call) []byte {
+	_, beside := partsOf(&c.Request.Message, c.Method, e.server.hello.modern())
 	return beside
 }
 
 // asAgreed is a call's request as it may run: as it came, or with the arguments that
 // somebody put in place of its own. What stands beside them stays.
-func asAgreed(c *call) *jsonrpc.Message {
-	m := &c.request.Message
-	if c.agreed == nil || len(c.agreed.Modified) == 0 {
+func asAgreed(c *inflight.Call) *jsonrpc.Message {
+	m := &c.Request.Message
+	if c.Agreed == nil || len(c.Agreed.Modified) == 0 {
 		return m
 	}
-	edit := []jsonrpc.Edit{{Field: jsonrpc.Arguments, Value: c.agreed.Args}}
-	if c.method != "tools/call" {
+	edit := []jsonrpc.Edit{{Field: jsonrpc.Arguments, Value: c.Agreed.Args}}
+	if c.Method != "tools/call" {
 		edit[0].Field = jsonrpc.Params
 	}
-	changed := reread(m.AppendCall(nil, []byte("0"), c.method, edit...))
-	if meta := m.Get(jsonrpc.Meta); c.method != "tools/call" && meta != nil {
-		changed = reread(changed.AppendCall(nil, []byte("0"), c.method, jsonrpc.Edit{Field: jsonrpc.Meta, Value: meta}))
+	changed := reread(m.AppendCall(nil, []byte("0"), c.Method, edit...))
+	if meta := m.Get(jsonrpc.Meta); c.Method != "tools/call" && meta != nil {
+		changed = reread(changed.AppendCall(nil, []byte("0"), c.Method, jsonrpc.Edit{Field: jsonrpc.Meta, Value: meta}))
 	}
 	return changed
 }

@@ -33,82 +33,82 @@ func shortKey(key string) string {
 
 // newCall takes a participant's request into the books. life is the proposal that
 // it serves, if any.
-func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *call {
+func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *inflight.Call {
 	m := &env.Message
-	e.calls.named++
-	c := &call{name: e.session + strconv.FormatUint(e.calls.named, 10), from: strings.Clone(env.From), env: strings.Clone(env.ID), method: env.Method, key: shortKey(env.Key),
-		life: life, origin: origin, id: slices.Clone(m.Get(jsonrpc.ID)), token: slices.Clone(m.Get(jsonrpc.ProgressToken)), request: env}
+	e.calls.Named++
+	c := &inflight.Call{Name: e.session + strconv.FormatUint(e.calls.Named, 10), From: strings.Clone(env.From), Env: strings.Clone(env.ID), Method: env.Method, Key: shortKey(env.Key),
+		Life: life, Origin: origin, ID: slices.Clone(m.Get(jsonrpc.ID)), Token: slices.Clone(m.Get(jsonrpc.ProgressToken)), Request: env}
 	if origin == inflight.Participant {
-		c.body = e.replay.DigestOf(env.From, env.ID, env.Payload)
+		c.Body = e.replay.DigestOf(env.From, env.ID, env.Payload)
 	}
-	c.args, c.beside = partsOf(m, env.Method, e.server.hello.modern())
-	e.calls.enter(c)
+	c.Args, c.Beside = partsOf(m, env.Method, e.server.hello.modern())
+	e.calls.Enter(c)
 	return c
 }
 
 // record is what every record about the call says.
-func recordOf(c *call) Record {
-	started := c.line == inflight.Written
-	r := Record{Call: c.name, Env: c.env, From: c.from, Method: c.method, Tool: c.tool(), Via: c.via(), started: started, known: started || c.question != ""}
-	if c.life != nil {
-		r.Proposal = c.life.ID
+func recordOf(c *inflight.Call) Record {
+	started := c.Line == inflight.Written
+	r := Record{Call: c.Name, Env: c.Env, From: c.From, Method: c.Method, Tool: c.Tool(), Via: c.Via(), started: started, known: started || c.Question != ""}
+	if c.Life != nil {
+		r.Proposal = c.Life.ID
 	}
 	return r
 }
 
 // what names the call to people, as something that somebody does: see
 // [approval.Doing].
-func whatOf(c *call) string { return approval.Doing(c.method, refusal.Clip(c.key)) }
+func whatOf(c *inflight.Call) string { return approval.Doing(c.Method, refusal.Clip(c.Key)) }
 
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
-func (e *Engine) start(c *call) {
-	if !c.phase.Unstarted() {
+func (e *Engine) start(c *inflight.Call) {
+	if !c.Phase.Unstarted() {
 		return // it is over, whatever led here
 	}
-	if c.life != nil && !e.takesUp(c) {
+	if c.Life != nil && !e.takesUp(c) {
 		return
 	}
-	e.calls.add(c)
-	c.began = e.now
-	if c.question != "" && c.origin != inflight.Host {
-		e.replay.Renew(e.now, c.from, c.env)
+	e.calls.Add(c)
+	c.Began = e.now
+	if c.Question != "" && c.Origin != inflight.Host {
+		e.replay.Renew(e.now, c.From, c.Env)
 	}
-	if c.origin != inflight.Host { // the client has patience of its own, and the server's answer goes past us
-		c.alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
+	if c.Origin != inflight.Host { // the client has patience of its own, and the server's answer goes past us
+		c.Alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	}
 	r := recordOf(c)
 	r.Event = "call"
-	if len(c.took) > 0 {
-		r.Took = e.policy.ForRecord(c.took, c.runsWith())
+	if len(c.Took) > 0 {
+		r.Took = e.policy.ForRecord(c.Took, c.RunsWith())
 	}
 	e.note(r)
 	if e.staysHere(c) {
-		e.unsubscribed(c, e.calls.id(c))
+		e.unsubscribed(c, e.calls.ID(c))
 		return
 	}
-	line := e.server.line(c, e.calls.id(c), asAgreed(c))
-	c.request, c.args, c.beside = nil, nil, nil
+	line := e.server.line(c, e.calls.ID(c), asAgreed(c))
+	c.Request, c.Args, c.Beside = nil, nil, nil
 	e.write(c, line)
 }
 
 // reserve takes what the call needs from the limits, as a decision says.
-func (e *Engine) reserve(c *call, d policy.Decision) {
-	c.hold, c.took = e.ledger.Reserve(d, e.now), d.Limits
+func (e *Engine) reserve(c *inflight.Call, d policy.Decision) {
+	c.Hold, c.Took = e.ledger.Reserve(d, e.now), d.Limits
 }
 
 // allowance is the server's time for a call.
-func (e *Engine) allowance(c *call) time.Duration {
-	if c.agreed != nil && c.agreed.Timeout > 0 {
-		return c.agreed.Timeout
+func (e *Engine) allowance(c *inflight.Call) time.Duration {
+	if c.Agreed != nil && c.Agreed.Timeout > 0 {
+		return c.Agreed.Timeout
 	}
 	return e.timeout
 }
 
-func (e *Engine) write(c *call, line []byte) {
+func (e *Engine) write(c *inflight.Call, line []byte) {
 	e.server.lines++
-	c.lines = e.server.lines
-	e.do(Write{c.number, jsonrpc.EscapeBreaks(line)})
+	c.Lines = e.server.lines
+	e.do(Write{c.Number, jsonrpc.EscapeBreaks(line)})
 }
 
 // tellServer writes a line that is no request.
@@ -123,11 +123,11 @@ func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) 
 }
 
 // asks is ask, and returns the request.
-func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message)) *call {
-	c := &call{origin: inflight.Self, began: e.now, method: method, then: then}
-	e.calls.add(c)
-	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
-	line := jsonrpc.AppendRequest(nil, e.calls.id(c), method, params)
+func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message)) *inflight.Call {
+	c := &inflight.Call{Origin: inflight.Self, Began: e.now, Method: method, Then: then}
+	e.calls.Add(c)
+	c.Alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
+	line := jsonrpc.AppendRequest(nil, e.calls.ID(c), method, params)
 	if e.server.hello.Modern {
 		if m, err := jsonrpc.Parse(line, jsonrpc.Passed); err == nil {
 			line = m.Append(nil, jsonrpc.InsertMeta(e.server.hello.Meta))
@@ -139,20 +139,20 @@ func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message))
 
 // answered takes the server's answer to one of our numbers.
 func (e *Engine) answered(m *jsonrpc.Message) {
-	c := e.calls.find(m.Get(jsonrpc.ID))
+	c := e.calls.Find(m.Get(jsonrpc.ID))
 	if c == nil {
 		e.note(Record{Event: "server_noise", Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
 		return
 	}
-	e.calls.timeouts = 0
+	e.calls.Timeouts = 0
 	e.remove(c)
 	if len(e.asides) > 0 {
-		e.answeredBeside(c.number)
+		e.answeredBeside(c.Number)
 	}
 	switch {
-	case c.origin == inflight.Self:
+	case c.Origin == inflight.Self:
 		e.hear(c, m)
-	case c.phase == inflight.Done:
+	case c.Phase == inflight.Done:
 		r := recordOf(c)
 		r.Event, r.Detail = "late", "the server's answer came when nobody waited for it"
 		e.note(r)
@@ -162,28 +162,28 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 }
 
 // hear gives an answer to whoever made a request of our own; nil if there is none.
-func (e *Engine) hear(c *call, m *jsonrpc.Message) {
-	if c.origin == inflight.Self && !c.phase.Settled() {
-		e.calls.settle(c)
-		c.then(m)
+func (e *Engine) hear(c *inflight.Call, m *jsonrpc.Message) {
+	if c.Origin == inflight.Self && !c.Phase.Settled() {
+		e.calls.Settle(c)
+		c.Then(m)
 	}
 }
 
 // deliver sends the server's answer to the caller: the caller's id in place of
 // ours, and every other byte as the server wrote it.
-func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
+func (e *Engine) deliver(c *inflight.Call, m *jsonrpc.Message) {
 	e.passLast(c)
 	e.settle(c)
-	e.ledger.Commit(c.hold)
+	e.ledger.Commit(c.Hold)
 	e.noteSubscription(c, m)
 	r := recordOf(c)
-	if size := len(m.Raw) + len(c.id); size > jsonrpc.MaxSize-envelopeRoom {
+	if size := len(m.Raw) + len(c.ID); size > jsonrpc.MaxSize-envelopeRoom {
 		e.noteRefusal(r, refusal.TooLarge(size))
-		e.reply(c, refusal.TooLarge(size).Payload(c.id))
+		e.reply(c, refusal.TooLarge(size).Payload(c.ID))
 	} else {
 		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(refusal.Yes)
 		e.note(r)
-		e.sendOf(wire.Reply, e.passedOn(c, m), c.name)
+		e.sendOf(wire.Reply, e.passedOn(c, m), c.Name)
 	}
 	how := proposal.Spoilt
 	if outcome(m) == "ok" {
@@ -193,21 +193,21 @@ func (e *Engine) deliver(c *call, m *jsonrpc.Message) {
 }
 
 // reply sends a caller what we have to say in place of the server.
-func (e *Engine) reply(c *call, payload []byte) {
-	if c.origin == inflight.Host {
+func (e *Engine) reply(c *inflight.Call, payload []byte) {
+	if c.Origin == inflight.Host {
 		e.do(TellHost{payload})
 		return
 	}
-	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key, Payload: payload})
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.Links(), Method: c.Method, Key: c.Key, Payload: payload})
 }
 
-func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
-	env := &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.links(), Method: c.method, Key: c.key,
-		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.id}}}
-	if c.method == "tools/list" {
+func (e *Engine) passedOn(c *inflight.Call, m *jsonrpc.Message) *wire.Envelope {
+	env := &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.Links(), Method: c.Method, Key: c.Key,
+		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.ID}}}
+	if c.Method == "tools/list" {
 		env.Payload, env.Edits = e.server.tools.Offered(m.Append(nil, env.Edits...)), nil
 	}
-	if c.agreed != nil && len(c.agreed.Modified) > 0 {
+	if c.Agreed != nil && len(c.Agreed.Modified) > 0 {
 		env.Payload, env.Edits = withModified(c, m.Append(nil, env.Edits...)), nil
 	}
 	if env.Edits == nil {
@@ -221,18 +221,18 @@ func (e *Engine) passedOn(c *call, m *jsonrpc.Message) *wire.Envelope {
 const envelopeRoom = 32 << 10
 
 // settle ends a call for its caller.
-func (e *Engine) settle(c *call) {
+func (e *Engine) settle(c *inflight.Call) {
 	e.keepInMind(c)
-	e.alarms.stop(c.progress.alarm)
-	c.progress = progressing{}
-	e.calls.settle(c)
+	e.alarms.stop(c.Progress.Alarm)
+	c.Progress = inflight.Progress{}
+	e.calls.Settle(c)
 }
 
 // keepInMind remembers a call that took long from now on: a machine that slept may
 // have written its line long after it began.
-func (e *Engine) keepInMind(c *call) {
-	if c.line != inflight.NoLine && (c.origin == inflight.Participant || c.origin == inflight.Proposal) && e.now.Sub(c.began) > soonOver {
-		e.replay.Renew(e.now, c.from, c.env)
+func (e *Engine) keepInMind(c *inflight.Call) {
+	if c.Line != inflight.NoLine && (c.Origin == inflight.Participant || c.Origin == inflight.Proposal) && e.now.Sub(c.Began) > soonOver {
+		e.replay.Renew(e.now, c.From, c.Env)
 	}
 }
 
@@ -241,45 +241,45 @@ func (e *Engine) keepInMind(c *call) {
 const soonOver = time.Minute
 
 // remove forgets a call that the server is done with.
-func (e *Engine) remove(c *call) {
+func (e *Engine) remove(c *inflight.Call) {
 	e.keepInMind(c)
-	e.alarms.stop(c.alarm)
-	c.on(inflight.Return)
-	delete(e.calls.byNumber, c.number)
-	if len(e.calls.lost) > 0 {
-		e.stillLost(c.number)
+	e.alarms.stop(c.Alarm)
+	c.On(inflight.Return)
+	delete(e.calls.ByNumber, c.Number)
+	if len(e.calls.Lost) > 0 {
+		e.stillLost(c.Number)
 	}
 }
 
 // finishUnanswered ends a call that will get no answer from the server.
-func (e *Engine) finishUnanswered(c *call, r refusal.Refusal) {
+func (e *Engine) finishUnanswered(c *inflight.Call, r refusal.Refusal) {
 	e.remove(c)
-	e.endedBeside(c.number)
+	e.endedBeside(c.Number)
 	e.answerFor(c, r)
 }
 
 // answerFor gives a caller our answer in place of the server's, unless it has
 // had one.
-func (e *Engine) answerFor(c *call, r refusal.Refusal) {
-	if c.origin == inflight.Self || c.phase.Settled() {
+func (e *Engine) answerFor(c *inflight.Call, r refusal.Refusal) {
+	if c.Origin == inflight.Self || c.Phase.Settled() {
 		return
 	}
 	e.passLast(c)
 	e.settle(c)
 	switch r.Executed {
 	case refusal.No:
-		e.ledger.GiveBack(c.hold)
+		e.ledger.GiveBack(c.Hold)
 	default:
-		e.ledger.Commit(c.hold)
+		e.ledger.Commit(c.Hold)
 	}
-	if c.origin == inflight.Proposal && c.standing != inflight.Won {
+	if c.Origin == inflight.Proposal && c.Standing != inflight.Won {
 		e.declined(c, r)
 		return
 	}
-	if !c.summedUp {
+	if !c.SummedUp {
 		e.noteRefusal(recordOf(c), r)
 	}
-	e.reply(c, e.worded(c.from, c.id, r))
+	e.reply(c, e.worded(c.From, c.ID, r))
 	how := proposal.Spoilt
 	if r.Executed == refusal.No {
 		how = proposal.Unserved

@@ -34,19 +34,19 @@ const (
 )
 
 // contend lets everybody see that we would serve a proposal.
-func (e *Engine) contend(c *call) {
+func (e *Engine) contend(c *inflight.Call) {
 	switch {
-	case c.life.Missed || !e.room.seated:
+	case c.Life.Missed || !e.room.seated:
 		e.unstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
 	case e.room.paused != nil:
 		e.unstarted(c, refusal.Busy("the bridge was asked to pause"))
-	case !e.book.Contends(c.life):
-		e.unstarted(c, e.barred(c.life))
+	case !e.book.Contends(c.Life):
+		e.unstarted(c, e.barred(c.Life))
 	default:
-		c.on(inflight.Claim)
-		c.self, c.standing = e.newID(), inflight.Claimed
-		c.id = jsonrpc.AppendQuote(nil, c.self)
-		e.offers.claims[c.self] = c
+		c.On(inflight.Claim)
+		c.Self, c.Standing = e.newID(), inflight.Claimed
+		c.ID = jsonrpc.AppendQuote(nil, c.Self)
+		e.offers.claims[c.Self] = c
 		e.requestOurselves(c)
 		e.awaitEcho(c)
 	}
@@ -56,26 +56,26 @@ func (e *Engine) contend(c *call) {
 // the proposer may see it, and hears of it when nothing comes of it.
 func (e *Engine) claimLeaves(id string) {
 	if c := e.offers.claims[id]; c != nil {
-		c.toldBefore, c.standing, c.life.Announced = c.life.Announced, inflight.Seen, true
+		c.ToldBefore, c.Standing, c.Life.Announced = c.Life.Announced, inflight.Seen, true
 		e.awaitEcho(c)
 	}
 }
 
 // claimReturns: the way out was full, so nobody has seen it (seed 40085).
 func (e *Engine) claimReturns(id string) {
-	if c := e.offers.claims[id]; c != nil && c.standing == inflight.Seen {
-		c.standing, c.life.Announced = inflight.Claimed, c.toldBefore
+	if c := e.offers.claims[id]; c != nil && c.Standing == inflight.Seen {
+		c.Standing, c.Life.Announced = inflight.Claimed, c.ToldBefore
 	}
 }
 
-func (e *Engine) awaitEcho(c *call) {
+func (e *Engine) awaitEcho(c *inflight.Call) {
 	window := claimWindow
-	if c.patient = e.room.echoes; c.patient {
+	if c.Patient = e.room.echoes; c.Patient {
 		window = claimPatience
 	}
-	e.alarms.stop(c.alarm)
-	e.offers.unechoed = slices.DeleteFunc(e.offers.unechoed, func(o *call) bool { return o == c })
-	c.alarm = e.alarms.set(e.now.Add(window), func() { e.offers.unechoed = append(e.offers.unechoed, c) })
+	e.alarms.stop(c.Alarm)
+	e.offers.unechoed = slices.DeleteFunc(e.offers.unechoed, func(o *inflight.Call) bool { return o == c })
+	c.Alarm = e.alarms.set(e.now.Add(window), func() { e.offers.unechoed = append(e.offers.unechoed, c) })
 }
 
 // endWindows settles the claims whose time to come back is over. The event in hand comes
@@ -99,7 +99,7 @@ func (e *Engine) echoed(env *wire.Envelope) bool {
 	if c == nil {
 		return false
 	}
-	if c.rival != nil {
+	if c.Rival != nil {
 		e.yields(c)
 	} else {
 		e.wins(c)
@@ -108,17 +108,17 @@ func (e *Engine) echoed(env *wire.Envelope) bool {
 }
 
 // unechoed: nothing has come back in time.
-func (e *Engine) unechoed(c *call) {
+func (e *Engine) unechoed(c *inflight.Call) {
 	switch {
-	case c.phase != inflight.Claiming:
-	case e.room.held.delays([]string{c.self}):
+	case c.Phase != inflight.Claiming:
+	case e.room.held.delays([]string{c.Self}):
 		e.awaitEcho(c) // it has not even left
-	case e.room.echoes && !c.patient:
+	case e.room.echoes && !c.Patient:
 		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
 	case e.room.echoes:
 		e.endClaim(c)
 		e.unstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
-	case c.rival != nil && c.life.Before(c.rival.By, e.room.me):
+	case c.Rival != nil && c.Life.Before(c.Rival.By, e.room.me):
 		e.yields(c)
 	default:
 		e.wins(c)
@@ -127,29 +127,29 @@ func (e *Engine) unechoed(c *call) {
 
 // rivals notes that somebody else claims what we do, and may, before our claim has come
 // back. It reports false where that settles it already (seed 7500004357).
-func (e *Engine) rivals(c *call, r proposal.Run) bool {
-	if e.room.echoes || c.phase != inflight.Claiming || r.By != r.Runner || !c.life.MayServe(r.Runner) {
+func (e *Engine) rivals(c *inflight.Call, r proposal.Run) bool {
+	if e.room.echoes || c.Phase != inflight.Claiming || r.By != r.Runner || !c.Life.MayServe(r.Runner) {
 		return false
 	}
-	if c.rival == nil || c.life.Before(r.By, c.rival.By) {
-		c.rival = &r
+	if c.Rival == nil || c.Life.Before(r.By, c.Rival.By) {
+		c.Rival = &r
 	}
 	return true
 }
 
-func (e *Engine) wins(c *call) {
-	e.alarms.stop(c.alarm)
-	delete(e.offers.claims, c.self)
-	c.on(inflight.Resume)
-	acts, ok := e.book.Started(c.life, proposal.Run{ID: c.self, By: e.room.me, Runner: e.room.me})
+func (e *Engine) wins(c *inflight.Call) {
+	e.alarms.stop(c.Alarm)
+	delete(e.offers.claims, c.Self)
+	c.On(inflight.Resume)
+	acts, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me})
 	if !ok {
-		e.unstarted(c, e.barred(c.life))
+		e.unstarted(c, e.barred(c.Life))
 		return
 	}
-	c.standing = inflight.Won
+	c.Standing = inflight.Won
 	e.live(acts)
-	e.stands(c.life, "accept", "processing", "")
-	if c.agreed != nil {
+	e.stands(c.Life, "accept", "processing", "")
+	if c.Agreed != nil {
 		e.agreed(c)
 	} else {
 		e.allowed(c)
@@ -157,23 +157,23 @@ func (e *Engine) wins(c *call) {
 }
 
 // yields leaves a proposal to whoever came first.
-func (e *Engine) yields(c *call) {
-	e.live(e.book.Taken(c.life, *c.rival)) // which ends the call as moot
+func (e *Engine) yields(c *inflight.Call) {
+	e.live(e.book.Taken(c.Life, *c.Rival)) // which ends the call as moot
 }
 
 // endClaim: it leaves no more, if it has not yet.
-func (e *Engine) endClaim(c *call) {
-	e.alarms.stop(c.alarm)
-	delete(e.offers.claims, c.self)
-	e.room.held.remove(c.self)
+func (e *Engine) endClaim(c *inflight.Call) {
+	e.alarms.stop(c.Alarm)
+	delete(e.offers.claims, c.Self)
+	e.room.held.remove(c.Self)
 }
 
 // cameSecond tells the proposer, who has seen our claim, that it is none any more.
-func (e *Engine) cameSecond(c *call) {
-	l := c.life
+func (e *Engine) cameSecond(c *inflight.Call) {
+	l := c.Life
 	detail := "already_taken: the request of " + l.By + " came first"
 	r := about(l)
-	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = "rejected", proposal.Duplicate, detail, "told", []string{l.By}, c.name
+	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = "rejected", proposal.Duplicate, detail, "told", []string{l.By}, c.Name
 	e.note(r)
 	e.stands(l, "reject", "unable", proposal.Duplicate)
 	e.reject(l, proposal.Duplicate, detail)

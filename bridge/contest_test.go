@@ -102,8 +102,8 @@ func TestWhoComesSecondSaysSoAndDoesNotRun(t *testing.T) {
 		s.echo(ours)
 		s.rejected("duplicate")
 		s.pass(time.Minute)
-		if s.asked() != 0 || !s.noted("rejected", "duplicate") || !s.noted("taken", "") || s.engine.calls.foreign != 0 {
-			t.Errorf("it ran %d times, %d are open, notes %+v", s.asked(), s.engine.calls.foreign, s.notes)
+		if s.asked() != 0 || !s.noted("rejected", "duplicate") || !s.noted("taken", "") || s.engine.calls.Foreign != 0 {
+			t.Errorf("it ran %d times, %d are open, notes %+v", s.asked(), s.engine.calls.Foreign, s.notes)
 		}
 	})
 }
@@ -178,8 +178,8 @@ func TestAClaimThatTheGatewayLostRunsNothing(t *testing.T) {
 	s.proposes("bob", "p2", "", "read_file", `{"path":"/b"}`, "")
 	s.claim("p2")
 	s.pass(claimPatience)
-	if s.asked() != 1 || s.engine.calls.foreign != 1 {
-		t.Errorf("%d ran, %d are open", s.asked(), s.engine.calls.foreign)
+	if s.asked() != 1 || s.engine.calls.Foreign != 1 {
+		t.Errorf("%d ran, %d are open", s.asked(), s.engine.calls.Foreign)
 	}
 	s.rejected("busy")
 }
@@ -319,8 +319,8 @@ func TestAfterALostLinkNothingRunsThatOthersMayHaveServed(t *testing.T) {
 		s.offersRead("p1", "", "")
 		lose(s, s.question())
 		s.pass(time.Minute)
-		if s.asked() != 0 || s.engine.calls.foreign != 0 {
-			t.Errorf("%s: it ran %d times, %d are open", name, s.asked(), s.engine.calls.foreign)
+		if s.asked() != 0 || s.engine.calls.Foreign != 0 {
+			t.Errorf("%s: it ran %d times, %d are open", name, s.asked(), s.engine.calls.Foreign)
 		}
 	}
 }

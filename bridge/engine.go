@@ -104,7 +104,7 @@ type Engine struct {
 
 	room     room
 	server   server
-	calls    calls
+	calls    inflight.Table
 	replay   *replay.Cache
 	others   *replay.Cache // requests made of others, by whom and under which ids
 	quota    quota.Shares[string]
@@ -141,7 +141,7 @@ func NewEngine(c Config) *Engine {
 		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second},
-		calls:  newCalls(c.Mark),
+		calls:  inflight.NewTable(c.Mark),
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
 		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(),
 	}
@@ -154,7 +154,7 @@ func NewEngine(c Config) *Engine {
 	e.desk = approval.NewDesk(c.Desk)
 	c.Proposals.Alone = e.alone
 	e.book = proposal.NewBook(c.Proposals)
-	e.offers = offers{calls: map[*proposal.Life]*call{}, claims: map[string]*call{}, status: c.ProposalStatus,
+	e.offers = offers{calls: map[*proposal.Life]*inflight.Call{}, claims: map[string]*inflight.Call{}, status: c.ProposalStatus,
 		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
 	e.book.SetRules(e.rulesOfProposals())
 	for _, s := range c.Seen {
@@ -235,7 +235,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Tick, Reloaded, Saved:
 	}
 	e.endWindows()
-	if e.stopping && e.calls.foreign == 0 && !e.owes() {
+	if e.stopping && e.calls.Foreign == 0 && !e.owes() {
 		e.do(Idle{})
 	}
 	return e.out
@@ -260,7 +260,7 @@ func (e *Engine) Next() (soonest time.Time) {
 
 func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
 func (e *Engine) note(r Record) {
-	r.Unverified = unverified(r.From != "" && r.From != hostID && e.room.dialect.Protocol != "" && !e.verified())
+	r.Unverified = unverified(r.From != "" && r.From != inflight.HostID && e.room.dialect.Protocol != "" && !e.verified())
 	e.do(Note{&r})
 }
 
@@ -270,7 +270,7 @@ func (e *Engine) stop() {
 	e.stopping = true
 	e.endPause()
 	e.release()
-	e.note(Record{Event: "stopping", Count: e.calls.foreign})
+	e.note(Record{Event: "stopping", Count: e.calls.Foreign})
 	e.listenNoMore()
 	e.sumUp()
 	e.refuseAsides(func(*aside) bool { return true })
@@ -281,22 +281,22 @@ func (e *Engine) stop() {
 // giveUp answers every call that is still at the server: it had its time.
 func (e *Engine) giveUp() {
 	e.stopping = true
-	e.calls.lost = nil
-	for _, c := range e.calls.inOrder() {
-		if c.origin == inflight.Host {
+	e.calls.Lost = nil
+	for _, c := range e.calls.InOrder() {
+		if c.Origin == inflight.Host {
 			e.letGo(c, "unknown") // the server answers it without us
 			continue
 		}
-		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.began)))
+		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.Began)))
 	}
-	for _, c := range e.calls.parked {
+	for _, c := range e.calls.Parked {
 		e.unstarted(c, refusal.ShuttingDown())
 	}
-	e.calls.parked = nil
-	for _, ticket := range slices.Sorted(maps.Keys(e.calls.syncing)) {
-		e.unstarted(e.calls.syncing[ticket], refusal.ShuttingDown())
+	e.calls.Parked = nil
+	for _, ticket := range slices.Sorted(maps.Keys(e.calls.Syncing)) {
+		e.unstarted(e.calls.Syncing[ticket], refusal.ShuttingDown())
 	}
-	clear(e.calls.syncing)
+	clear(e.calls.Syncing)
 	e.claimsLost()
 	e.release()
 }

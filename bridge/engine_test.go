@@ -73,7 +73,7 @@ func TestTheSameIDTwiceFromOneCallerIsTwoCalls(t *testing.T) {
 		s.has(s.only(), `"to":["bob"]`, `"e1"`, `"id":1`, `"first"`)
 		s.said(`{"jsonrpc":"2.0","id":` + third + `,"result":"third"}`)
 		s.has(s.only(), `"e3"`, `"third"`)
-		if n := len(s.engine.calls.open) + len(s.engine.calls.byCaller); n != 0 {
+		if n := len(s.engine.calls.Open) + len(s.engine.calls.ByCaller); n != 0 {
 			t.Errorf("%d calls are remembered that have ended", n)
 		}
 	})
@@ -208,7 +208,7 @@ func TestCancelledCallsDoNotCountAsTimeouts(t *testing.T) {
 	if len(s.restarts) > 0 {
 		t.Error("the server was restarted because it did not answer cancelled calls")
 	}
-	if len(s.engine.calls.byNumber) > 0 {
+	if len(s.engine.calls.ByNumber) > 0 {
 		t.Error("cancelled calls are remembered for ever")
 	}
 	s.nothing("cancelled calls")

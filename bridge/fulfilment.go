@@ -130,27 +130,27 @@ func (e *Engine) stood(env *wire.Envelope) {
 }
 
 // proposerBehind is whose proposal a participant's request serves.
-func (e *Engine) proposerBehind(c *call) string {
-	if c.life == nil || c.life.Proposer == c.from {
+func (e *Engine) proposerBehind(c *inflight.Call) string {
+	if c.Life == nil || c.Life.Proposer == c.From {
 		return ""
 	}
-	return c.life.Proposer
+	return c.Life.Proposer
 }
 
 // interestIn is when nobody is interested in a proposal any more.
-func (e *Engine) interestIn(c *call) time.Time {
-	if c.origin == inflight.Proposal {
-		return c.life.Until
+func (e *Engine) interestIn(c *inflight.Call) time.Time {
+	if c.Origin == inflight.Proposal {
+		return c.Life.Until
 	}
 	return time.Time{}
 }
 
 // isAsked: people are asked about a call that serves a proposal.
-func (e *Engine) isAsked(c *call) {
+func (e *Engine) isAsked(c *inflight.Call) {
 	switch {
-	case c.origin == inflight.Proposal:
-		e.book.Asked(c.life)
-	case c.life != nil:
-		e.live(e.book.Claimed(c.life, proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}))
+	case c.Origin == inflight.Proposal:
+		e.book.Asked(c.Life)
+	case c.Life != nil:
+		e.live(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
 	}
 }

@@ -120,8 +120,8 @@ func TestAProposerWhoLeavesLeavesNobodyWaiting(t *testing.T) {
 		if who == "carol" { // bob's own comes back to us: he waits for it still
 			s.withdraws("bob", "p1")
 		}
-		if s.engine.calls.foreign != 0 {
-			t.Errorf("%s left, and %d calls are open", who, s.engine.calls.foreign)
+		if s.engine.calls.Foreign != 0 {
+			t.Errorf("%s left, and %d calls are open", who, s.engine.calls.Foreign)
 		}
 		last := map[string]int{}
 		for _, r := range s.notes {
@@ -263,7 +263,7 @@ func TestWhenNothingCanBeServed(t *testing.T) {
 		"stopping":       {func(s *stage) { s.do(Stopping{}) }, "busy"},
 		"no server":      {func(s *stage) { s.do(ServerDown{Cause: "exited", Retry: time.Second}) }, "incapable"},
 		"no record":      {func(s *stage) { s.do(Unrecorded{Err: errNoTools}) }, "other"},
-		"too many calls": {func(s *stage) { s.engine.calls.running = s.engine.maxCalls }, "busy"},
+		"too many calls": {func(s *stage) { s.engine.calls.Running = s.engine.maxCalls }, "busy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := proposalStage(t, "mew/v0.4", "fulfil: policy")

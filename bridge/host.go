@@ -38,13 +38,13 @@ type dialog struct {
 func (e *Engine) gated() bool { return e.seal != "" }
 
 // isHost reports whether a caller is the client.
-func (e *Engine) isHost(from string) bool { return e.gated() && from == hostID }
+func (e *Engine) isHost(from string) bool { return e.gated() && from == inflight.HostID }
 
 // hostCalled takes a tools/call of the client's. It was read strictly, and its
 // id is one.
 func (e *Engine) hostCalled(ev HostCalled) {
 	m := ev.Message
-	env := &wire.Envelope{ID: e.newID(), From: hostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
+	env := &wire.Envelope{ID: e.newID(), From: inflight.HostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
 		Message: m, Payload: ev.Line}
 	switch {
 	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
@@ -57,35 +57,35 @@ func (e *Engine) hostCalled(ev HostCalled) {
 // OwnsHostCall reports whether a call that the client made under a raw id is
 // still waited for, at the server or before it.
 func (e *Engine) OwnsHostCall(id []byte) bool {
-	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool { return w.is(hostID, id) })
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool { return w.is(inflight.HostID, id) })
 }
 
 // HoldsHostCall reports whether the server cannot have such a call yet; id nil:
 // whether there is any of which that is so.
 func (e *Engine) HoldsHostCall(id []byte) bool {
 	if id == nil {
-		return slices.ContainsFunc(e.early, func(w *early) bool { return w.env.From == hostID }) ||
-			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.open)), func(c *call) bool { return c.origin == inflight.Host && c.phase.Unstarted() })
+		return slices.ContainsFunc(e.early, func(w *early) bool { return w.env.From == inflight.HostID }) ||
+			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
 	}
 	c := e.hostCall(id)
-	return c == nil && e.OwnsHostCall(id) || c != nil && c.phase.Unstarted()
+	return c == nil && e.OwnsHostCall(id) || c != nil && c.Phase.Unstarted()
 }
 
-func (e *Engine) hostCall(id []byte) *call {
+func (e *Engine) hostCall(id []byte) *inflight.Call {
 	if !e.gated() {
 		return nil
 	}
-	return e.calls.byCaller[hostKey(id)]
+	return e.calls.ByCaller[inflight.HostKey(id)]
 }
 
 // hostCancelled: the client takes a call back. The server hears it only if it
 // has the call.
 func (e *Engine) hostCancelled(ev HostCancelled) {
-	if e.earlyTakenBack(hostID, ev.ID) {
+	if e.earlyTakenBack(inflight.HostID, ev.ID) {
 		return
 	}
 	if c := e.hostCall(ev.ID); c != nil {
-		if !c.phase.Unstarted() {
+		if !c.Phase.Unstarted() {
 			e.tellServer(ev.Line)
 		}
 		e.takenBack(c)
@@ -101,8 +101,8 @@ func (e *Engine) hostAnswered(ev HostAnswered) {
 		e.note(Record{Event: "security", Reason: "child_unexpected_response",
 			Detail: "the server wrote what some take for the answer to a call that it never got; it was not passed on"})
 	case c == nil:
-	case c.phase.Unstarted():
-		e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "child_unexpected_response",
+	case c.Phase.Unstarted():
+		e.note(Record{Event: "security", Call: c.Name, Tool: c.Tool(), Reason: "child_unexpected_response",
 			Detail: "the server answered a call of its client's that it never got; the answer was not passed on"})
 	default:
 		e.letGo(c, ev.Outcome)
@@ -110,13 +110,13 @@ func (e *Engine) hostAnswered(ev HostAnswered) {
 }
 
 // letGo ends a call that the server has and answers without us.
-func (e *Engine) letGo(c *call, outcome string) {
+func (e *Engine) letGo(c *inflight.Call, outcome string) {
 	e.remove(c)
-	if c.phase.Settled() {
+	if c.Phase.Settled() {
 		return // the client has taken it back
 	}
 	e.settle(c)
-	e.ledger.Commit(c.hold)
+	e.ledger.Commit(c.Hold)
 	r := recordOf(c)
 	r.Event, r.Outcome, r.Executed = "answered", outcome, string(refusal.Yes)
 	if outcome == "unknown" {
@@ -128,21 +128,21 @@ func (e *Engine) letGo(c *call, outcome string) {
 // hostLeft: nobody is there any more who could be answered.
 func (e *Engine) hostLeft() {
 	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
-		if w.env.From != hostID {
+		if w.env.From != inflight.HostID {
 			return false
 		}
 		e.alarms.stop(w.alarm)
 		e.note(w.withdrawn(approval.CallerLeft))
 		return true
 	})
-	e.withdrawFor(hostID)
+	e.withdrawFor(inflight.HostID)
 }
 
 // showHost puts a question about a call before the person behind the client that
 // makes it. One that is too long for a dialog is not cut: it is answered where
 // it can be read.
 func (e *Engine) showHost(a approval.Show) {
-	if e.calls.asked[a.ID] == nil {
+	if e.calls.Asked[a.ID] == nil {
 		return // it has ended since
 	}
 	e.closeDialog(a.ID, "asked anew")
@@ -199,7 +199,7 @@ func (e *Engine) hostReplied(m *jsonrpc.Message) {
 	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
 	d, open := e.dialogs[id]
 	if !open {
-		e.note(Record{Event: "late_answer", From: hostID, Detail: "an answer to a dialog that is not open"})
+		e.note(Record{Event: "late_answer", From: inflight.HostID, Detail: "an answer to a dialog that is not open"})
 		return
 	}
 	delete(e.dialogs, id)
@@ -231,8 +231,8 @@ func (d *dialog) decided(result []byte) []byte {
 // untilClientTires is when a question about the client's own call must be over,
 // so that the client hears where to decide before it gives up. Where it can be
 // told to wait, by a dialog or by progress, that is never.
-func (e *Engine) untilClientTires(c *call) time.Time {
-	if c.origin != inflight.Host || c.token != nil || e.server.hello.Elicits && slices.Contains(c.decision.Ask.Of, "host") {
+func (e *Engine) untilClientTires(c *inflight.Call) time.Time {
+	if c.Origin != inflight.Host || c.Token != nil || e.server.hello.Elicits && slices.Contains(c.Decision.Ask.Of, "host") {
 		return time.Time{}
 	}
 	return e.now.Add(hostPatience)
@@ -255,10 +255,10 @@ func Unjudged() refusal.Refusal {
 // progressOf is what a caller hears while people decide. The server's own
 // progress goes on from there: for participants ours is counted in, but the
 // client has the server's as it came, so ours must stay below it.
-func (e *Engine) progressOf(c *call) (progress, message string) {
-	progress, message = strconv.Itoa(c.reminders), "waiting for approval ["+c.digest+"]"
-	if c.origin == inflight.Host {
-		progress, message = fmt.Sprintf("0.%09d", c.reminders), message+"; mcpx-bridge approve shows it"
+func (e *Engine) progressOf(c *inflight.Call) (progress, message string) {
+	progress, message = strconv.Itoa(c.Reminders), "waiting for approval ["+c.Digest+"]"
+	if c.Origin == inflight.Host {
+		progress, message = fmt.Sprintf("0.%09d", c.Reminders), message+"; mcpx-bridge approve shows it"
 	}
 	return progress, message
 }

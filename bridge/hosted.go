@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -28,7 +30,7 @@ type early struct {
 // is reports whether its caller refers to the request by a raw id.
 func (w *early) is(from string, id []byte) bool {
 	own := w.env.Message.Get(jsonrpc.ID)
-	return w.env.From == from && (bytes.Equal(own, id) || from == hostID && hostKey(own) == hostKey(id))
+	return w.env.From == from && (bytes.Equal(own, id) || from == inflight.HostID && inflight.HostKey(own) == inflight.HostKey(id))
 }
 
 // withdrawn is the last word on a request whose caller does not want it any more.
@@ -81,11 +83,13 @@ func (e *Engine) earlyTakenBack(from string, id []byte) (some bool) {
 // staysHere reports whether a call that has started is done without a word to the
 // server: the end of a subscription, for the client of the server may have one too,
 // and to the server both are one. It is judged as everywhere.
-func (e *Engine) staysHere(c *call) bool { return e.hosted && c.method == "resources/unsubscribe" }
+func (e *Engine) staysHere(c *inflight.Call) bool {
+	return e.hosted && c.Method == "resources/unsubscribe"
+}
 
 // unsubscribed ends a participant's subscription.
-func (e *Engine) unsubscribed(c *call, id []byte) {
-	e.server.subscribers.remove(c.key, c.from)
+func (e *Engine) unsubscribed(c *inflight.Call, id []byte) {
+	e.server.subscribers.remove(c.Key, c.From)
 	done, err := jsonrpc.Parse(jsonrpc.AppendResult(nil, id, nil), jsonrpc.Passed)
 	if err != nil {
 		panic(err) // it is our own, with an id of our own
@@ -97,8 +101,8 @@ func (e *Engine) unsubscribed(c *call, id []byte) {
 // Occupied reports whether the server is at work for a participant, or may be:
 // what nobody waits for any more counts for quitGrace.
 func (e *Engine) Occupied() bool {
-	for _, c := range e.calls.byNumber {
-		if c.occupies() {
+	for _, c := range e.calls.ByNumber {
+		if c.Occupies() {
 			return true
 		}
 	}

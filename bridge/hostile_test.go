@@ -117,9 +117,9 @@ func TestWhatIsRememberedOfARequestIsBounded(t *testing.T) {
 	}
 	long := strings.Repeat("a", 1<<20)
 	ask("e1", "resources/read", `{"uri":"`+long+`"}`)
-	for _, c := range s.engine.calls.byNumber {
-		if len(c.key) > keyMax {
-			t.Errorf("%d bytes of the uri are kept", len(c.key))
+	for _, c := range s.engine.calls.ByNumber {
+		if len(c.Key) > keyMax {
+			t.Errorf("%d bytes of the uri are kept", len(c.Key))
 		}
 	}
 	s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 
 	"github.com/go-json-experiment/json"
@@ -146,13 +148,13 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 
 // pinned holds a call against the definition that its tool had at first
 // (DESIGN 6, server.pin): a server may change a tool after it was allowed.
-func (e *Engine) pinned(c *call) {
-	t := e.server.tools.Tools[c.tool()]
-	if c.tool() == "" || t == nil || t.First == t.Print {
+func (e *Engine) pinned(c *inflight.Call) {
+	t := e.server.tools.Tools[c.Tool()]
+	if c.Tool() == "" || t == nil || t.First == t.Print {
 		return
 	}
-	e.note(Record{Event: "security", Call: c.name, Tool: c.tool(), Reason: "tool_changed"})
-	c.decision = e.policy.Pinned(c.decision)
+	e.note(Record{Event: "security", Call: c.Name, Tool: c.Tool(), Reason: "tool_changed"})
+	c.Decision = e.policy.Pinned(c.Decision)
 }
 
 func (e *Engine) relist() {

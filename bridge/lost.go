@@ -19,28 +19,28 @@ const lostMost = 8
 // answerLost: the server has answered one of the calls it has, and nobody knows
 // which.
 func (e *Engine) answerLost(reason string) {
-	l := lostAnswer{reason: reason}
-	for _, c := range e.calls.inOrder() {
-		if c.origin != inflight.Host && c != e.server.listens.call {
-			l.among = append(l.among, c.number)
+	l := inflight.Lost{Reason: reason}
+	for _, c := range e.calls.InOrder() {
+		if c.Origin != inflight.Host && c != e.server.listens.call {
+			l.Among = append(l.Among, c.Number)
 		}
 	}
-	if len(l.among) == 0 {
+	if len(l.Among) == 0 {
 		return
 	}
-	if len(e.calls.lost) == lostMost {
-		e.calls.lost = e.calls.lost[1:]
+	if len(e.calls.Lost) == lostMost {
+		e.calls.Lost = e.calls.Lost[1:]
 	}
-	e.calls.lost = append(e.calls.lost, l)
+	e.calls.Lost = append(e.calls.Lost, l)
 	e.attribute()
 }
 
 // stillLost: one call less that a lost answer may have been for.
 func (e *Engine) stillLost(number uint64) {
-	for i := range e.calls.lost {
-		l := &e.calls.lost[i]
-		if at, has := slices.BinarySearch(l.among, number); has {
-			l.among = slices.Delete(l.among, at, at+1)
+	for i := range e.calls.Lost {
+		l := &e.calls.Lost[i]
+		if at, has := slices.BinarySearch(l.Among, number); has {
+			l.Among = slices.Delete(l.Among, at, at+1)
 		}
 	}
 	e.attribute()
@@ -49,21 +49,21 @@ func (e *Engine) stillLost(number uint64) {
 // attribute ends the calls of which it is certain by now that a lost answer was
 // theirs: those of a set for which as many were lost as are in it.
 func (e *Engine) attribute() {
-	for _, l := range e.calls.lost {
-		within := func(other lostAnswer) bool { return other.newest() <= l.newest() }
+	for _, l := range e.calls.Lost {
+		within := func(other inflight.Lost) bool { return other.Newest() <= l.Newest() }
 		certain := 0
-		for _, other := range e.calls.lost {
+		for _, other := range e.calls.Lost {
 			if within(other) {
 				certain++
 			}
 		}
-		if certain < len(l.among) {
+		if certain < len(l.Among) {
 			continue
 		}
-		e.calls.lost = slices.DeleteFunc(slices.Clone(e.calls.lost), within)
-		for _, n := range l.among {
-			if c := e.calls.byNumber[n]; c != nil {
-				e.unreadable(c, l.reason)
+		e.calls.Lost = slices.DeleteFunc(slices.Clone(e.calls.Lost), within)
+		for _, n := range l.Among {
+			if c := e.calls.ByNumber[n]; c != nil {
+				e.unreadable(c, l.Reason)
 			}
 		}
 		return // to end a call is to look again
@@ -71,8 +71,8 @@ func (e *Engine) attribute() {
 }
 
 // unreadable ends a call whose answer came and cannot be read.
-func (e *Engine) unreadable(c *call, reason string) {
-	if c.origin == inflight.Self {
+func (e *Engine) unreadable(c *inflight.Call, reason string) {
+	if c.Origin == inflight.Self {
 		e.remove(c)
 		e.hear(c, nil)
 		return

@@ -53,7 +53,7 @@ func TestAsManyLostAnswersAsCallsEndThemAll(t *testing.T) {
 	if len(s.frames) != 2 || !strings.Contains(s.frames[0], "-31008") || !strings.Contains(s.frames[1], "-31008") {
 		t.Errorf("sent: %q", s.frames)
 	}
-	if len(s.engine.calls.lost) != 0 {
+	if len(s.engine.calls.Lost) != 0 {
 		t.Error("the lost answers are remembered")
 	}
 }
@@ -114,7 +114,7 @@ func TestLostAnswersHaveABound(t *testing.T) {
 	for i := range 2*lostMost - 1 {
 		s.do(ServerNoise{Reason: "json_depth", Answer: true, Count: i + 1})
 	}
-	if n := len(s.engine.calls.lost); n != lostMost {
+	if n := len(s.engine.calls.Lost); n != lostMost {
 		t.Errorf("%d are remembered", n)
 	}
 }

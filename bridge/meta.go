@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -12,14 +14,14 @@ import (
 // byte is the server's.
 
 // withModified tells the caller what was changed of its call (WIRE 7.5).
-func withModified(c *call, payload []byte) []byte {
-	told := jsonrpc.AppendQuote([]byte(`{"by":`), strings.Join(names(c.agreed.By), ", "))
-	told = jsonrpc.AppendQuote(append(told, `,"decision_id":`...), c.agreed.ID)
-	if c.agreed.Said != "" {
-		told = jsonrpc.AppendQuote(append(told, `,"reason":`...), c.agreed.Said)
+func withModified(c *inflight.Call, payload []byte) []byte {
+	told := jsonrpc.AppendQuote([]byte(`{"by":`), strings.Join(names(c.Agreed.By), ", "))
+	told = jsonrpc.AppendQuote(append(told, `,"decision_id":`...), c.Agreed.ID)
+	if c.Agreed.Said != "" {
+		told = jsonrpc.AppendQuote(append(told, `,"reason":`...), c.Agreed.Said)
 	}
 	told = append(told, `,"modified":[`...)
-	for i, pointer := range c.agreed.Modified {
+	for i, pointer := range c.Agreed.Modified {
 		if i > 0 {
 			told = append(told, ',')
 		}

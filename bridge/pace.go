@@ -3,6 +3,8 @@ package bridge
 import (
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -23,8 +25,8 @@ const (
 
 // allWait is how long the pace of a whole server has something wait, if at all: never so
 // shortly that all who wait look for room each time that there is some for one.
-func allWait(p *pace, now time.Time) time.Duration {
-	if wait := p.wait(now, allAtOnce, allEvery); wait > 0 {
+func allWait(p *inflight.Pace, now time.Time) time.Duration {
+	if wait := p.Wait(now, allAtOnce, allEvery); wait > 0 {
 		return max(wait, progressEvery)
 	}
 	return 0
@@ -34,35 +36,35 @@ func allWait(p *pace, now time.Time) time.Duration {
 func weightOf(payload []byte) int { return 1 + len(payload)/(4<<10) }
 
 // passOn tells a caller of progress, now or when there is room.
-func (e *Engine) passOn(c *call, payload []byte) {
-	p := &c.progress
-	wait := max(p.wait(e.now, progressAtOnce, progressEvery), allWait(&e.server.passed, e.now))
-	if p.alarm == nil && wait == 0 {
+func (e *Engine) passOn(c *inflight.Call, payload []byte) {
+	p := &c.Progress
+	wait := max(p.Wait(e.now, progressAtOnce, progressEvery), allWait(&e.server.passed, e.now))
+	if p.Alarm == nil && wait == 0 {
 		e.tellProgress(c, payload)
 		return
 	}
 	if len(payload) > waitsMax {
 		return
 	}
-	p.waits = payload
-	if p.alarm == nil {
-		p.alarm = e.alarms.set(e.now.Add(wait), func() {
-			payload := p.waits
-			p.waits, p.alarm = nil, nil
+	p.Waits = payload
+	if p.Alarm == nil {
+		p.Alarm = e.alarms.set(e.now.Add(wait), func() {
+			payload := p.Waits
+			p.Waits, p.Alarm = nil, nil
 			e.passOn(c, payload)
 		})
 	}
 }
 
 // passLast tells a caller, before its answer, of the progress that waits.
-func (e *Engine) passLast(c *call) {
-	if c.progress.waits != nil {
-		e.tellProgress(c, c.progress.waits)
+func (e *Engine) passLast(c *inflight.Call) {
+	if c.Progress.Waits != nil {
+		e.tellProgress(c, c.Progress.Waits)
 	}
 }
 
-func (e *Engine) tellProgress(c *call, payload []byte) {
-	c.progress.take(e.now, weightOf(payload), progressEvery)
-	e.server.passed.take(e.now, weightOf(payload), allEvery)
-	e.tellOne(wire.Progress, c.from, "notifications/progress", payload)
+func (e *Engine) tellProgress(c *inflight.Call, payload []byte) {
+	c.Progress.Take(e.now, weightOf(payload), progressEvery)
+	e.server.passed.Take(e.now, weightOf(payload), allEvery)
+	e.tellOne(wire.Progress, c.From, "notifications/progress", payload)
 }

@@ -11,18 +11,18 @@ import (
 // park has a call that was agreed to wait, as long as the agreement lasts, until a
 // listing that has not begun yet was read: one that is under way may tell of what was
 // before.
-func (e *Engine) park(c *call) {
-	c.on(inflight.Park)
-	c.reread = e.server.begun + 1
-	e.calls.parked = append(e.calls.parked, c)
-	c.alarm = e.alarms.set(c.agreed.StartBy, func() { e.unpark(c) })
+func (e *Engine) park(c *inflight.Call) {
+	c.On(inflight.Park)
+	c.Reread = e.server.begun + 1
+	e.calls.Parked = append(e.calls.Parked, c)
+	c.Alarm = e.alarms.set(c.Agreed.StartBy, func() { e.unpark(c) })
 }
 
 // unpark gives up on a server that did not come back in time.
-func (e *Engine) unpark(c *call) {
-	for i, p := range e.calls.parked {
+func (e *Engine) unpark(c *inflight.Call) {
+	for i, p := range e.calls.Parked {
 		if p == c {
-			e.calls.parked = append(e.calls.parked[:i:i], e.calls.parked[i+1:]...)
+			e.calls.Parked = append(e.calls.Parked[:i:i], e.calls.Parked[i+1:]...)
 			r := refusal.ServerUnavailable(e.server.why, e.server.retry)
 			if e.server.up {
 				r = notReread()
@@ -35,15 +35,15 @@ func (e *Engine) unpark(c *call) {
 
 // startParked starts what waited for the server.
 func (e *Engine) startParked() {
-	parked := e.calls.parked
-	e.calls.parked = nil
+	parked := e.calls.Parked
+	e.calls.Parked = nil
 	for _, c := range parked {
-		e.alarms.stop(c.alarm)
-		if c.phase == inflight.Done {
-			e.ledger.GiveBack(c.hold)
+		e.alarms.stop(c.Alarm)
+		if c.Phase == inflight.Done {
+			e.ledger.GiveBack(c.Hold)
 			continue
 		}
-		c.on(inflight.Resume)
+		c.On(inflight.Resume)
 		e.agreed(c)
 	}
 }

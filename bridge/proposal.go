@@ -29,9 +29,9 @@ import (
 type offers struct {
 	lenient, toolsRequest bool // as Config says
 	style                 wire.Style
-	calls                 map[*proposal.Life]*call // that we would make of our own accord, or have made, until they end
-	claims                map[string]*call         // those of them whose requests are out, by these, until it is known who came first
-	unechoed              []*call                  // those of these whose time to come back was over before the event in hand
+	calls                 map[*proposal.Life]*inflight.Call // that we would make of our own accord, or have made, until they end
+	claims                map[string]*inflight.Call         // those of them whose requests are out, by these, until it is known who came first
+	unechoed              []*inflight.Call                  // those of these whose time to come back was over before the event in hand
 	status                bool
 	said                  []rejection // the last few rejects, the oldest first
 }
@@ -127,9 +127,9 @@ func (e *Engine) foresee(l *proposal.Life) {
 	}
 	env, r, refused := e.proposed(l)
 	if !refused {
-		c := &call{method: env.Method, key: shortKey(env.Key), request: env}
-		c.args, c.beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
-		d := e.policy.Decide(e.described(env.From, "proposal", c.method, c.named(), c.args, c.beside), &e.ledger)
+		c := &inflight.Call{Method: env.Method, Key: shortKey(env.Key), Request: env}
+		c.Args, c.Beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
+		d := e.policy.Decide(e.described(env.From, "proposal", c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
 		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
@@ -209,8 +209,8 @@ func (e *Engine) leave(l *proposal.Life) {
 
 // allow starts a call that no person needs to agree to. For a proposal the
 // decision is put on disk first: what is said on the topic cannot be taken back.
-func (e *Engine) allow(c *call) {
-	if c.origin == inflight.Proposal {
+func (e *Engine) allow(c *inflight.Call) {
+	if c.Origin == inflight.Proposal {
 		e.sync(c, nil)
 		return
 	}
@@ -218,19 +218,19 @@ func (e *Engine) allow(c *call) {
 }
 
 // allowed starts what a rule has allowed, if it still does.
-func (e *Engine) allowed(c *call) {
-	e.ledger.GiveBack(c.hold)
-	c.beside = e.besideNow(c)
-	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.args, c.beside), &e.ledger)
+func (e *Engine) allowed(c *inflight.Call) {
+	e.ledger.GiveBack(c.Hold)
+	c.Beside = e.besideNow(c)
+	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
 	e.pinned(c)
-	e.reserve(c, c.decision)
-	r, refused := e.judged(c.request)
+	e.reserve(c, c.Decision)
+	r, refused := e.judged(c.Request)
 	busy, noRoom := e.noRoom(c)
 	switch {
 	case refused:
 		e.unstarted(c, r)
-	case c.decision.Verdict != policy.Allow || !e.fulfils(c.life):
-		e.unstarted(c, refusal.PolicyDenied(whatOf(c), c.decision.Rule))
+	case c.Decision.Verdict != policy.Allow || !e.fulfils(c.Life):
+		e.unstarted(c, refusal.PolicyDenied(whatOf(c), c.Decision.Rule))
 	case noRoom:
 		e.unstarted(c, busy)
 	default:
@@ -241,29 +241,29 @@ func (e *Engine) allowed(c *call) {
 // takesUp says, on the topic and in the Book, that a call serves its proposal
 // from now on. It reports false where that is too late; then the caller has
 // heard so.
-func (e *Engine) takesUp(c *call) bool {
-	if c.standing == inflight.Won {
+func (e *Engine) takesUp(c *inflight.Call) bool {
+	if c.Standing == inflight.Won {
 		return true // it was said when it contended for it
 	}
-	if c.origin == inflight.Proposal && c.life.Contested {
+	if c.Origin == inflight.Proposal && c.Life.Contested {
 		e.contend(c)
 		return false
 	}
-	run := proposal.Run{ID: c.env, By: c.from, Runner: e.room.me}
-	if c.origin == inflight.Proposal {
+	run := proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}
+	if c.Origin == inflight.Proposal {
 		run.ID, run.By = e.newID(), e.room.me
 	}
-	acts, ok := e.book.Started(c.life, run)
+	acts, ok := e.book.Started(c.Life, run)
 	if !ok {
-		r := e.barred(c.life)
+		r := e.barred(c.Life)
 		e.unstarted(c, r)
 		return false
 	}
 	e.live(acts)
-	if c.origin == inflight.Proposal {
-		c.self, c.standing = run.ID, inflight.Won
-		c.id = jsonrpc.AppendQuote(nil, c.self)
-		e.stands(c.life, "accept", "processing", "")
+	if c.Origin == inflight.Proposal {
+		c.Self, c.Standing = run.ID, inflight.Won
+		c.ID = jsonrpc.AppendQuote(nil, c.Self)
+		e.stands(c.Life, "accept", "processing", "")
 		e.requestOurselves(c)
 	}
 	return true
@@ -272,21 +272,21 @@ func (e *Engine) takesUp(c *call) bool {
 // requestOurselves shows who serves a proposal, and with which parameters. Its
 // echo runs nothing (WIRE W-9); it says whose request came first, where others may
 // serve it as well.
-func (e *Engine) requestOurselves(c *call) {
-	payload := asAgreed(c).AppendCall(nil, c.id, c.method)
-	e.send(wire.Reply, &wire.Envelope{ID: c.self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.life.ID},
-		Method: c.method, Key: c.key, Payload: payload})
+func (e *Engine) requestOurselves(c *inflight.Call) {
+	payload := asAgreed(c).AppendCall(nil, c.ID, c.Method)
+	e.send(wire.Reply, &wire.Envelope{ID: c.Self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.Life.ID},
+		Method: c.Method, Key: c.Key, Payload: payload})
 }
 
 // audience is who gets the answer to a call. The proposer is not told of a
 // request for its proposal that was not even made.
-func (e *Engine) audience(c *call) []string {
-	to := []string{c.from}
-	if c.life == nil || c.line == inflight.NoLine || !e.room.dialect.TellsBoth() {
+func (e *Engine) audience(c *inflight.Call) []string {
+	to := []string{c.From}
+	if c.Life == nil || c.Line == inflight.NoLine || !e.room.dialect.TellsBoth() {
 		return to
 	}
-	also := c.life.Proposer
-	if c.origin == inflight.Proposal {
+	also := c.Life.Proposer
+	if c.Origin == inflight.Proposal {
 		also = e.room.me
 	}
 	if !slices.Contains(to, also) {
@@ -297,40 +297,40 @@ func (e *Engine) audience(c *call) []string {
 
 // served tells the Book how a call has ended that serves a proposal. Where
 // nobody knows whether it ran, it counts as running: it must not run twice.
-func (e *Engine) served(c *call, how proposal.Upshot, executed refusal.Executed) {
-	if c.life == nil {
+func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.Executed) {
+	if c.Life == nil {
 		return
 	}
-	if e.offers.calls[c.life] == c { // a participant's request for it is not the call that we would make of it
-		delete(e.offers.calls, c.life)
+	if e.offers.calls[c.Life] == c { // a participant's request for it is not the call that we would make of it
+		delete(e.offers.calls, c.Life)
 	}
 	if executed == refusal.Perhaps {
 		return
 	}
-	run := c.env
-	if c.origin == inflight.Proposal {
-		run = c.self
+	run := c.Env
+	if c.Origin == inflight.Proposal {
+		run = c.Self
 	}
-	e.live(e.book.Ended(c.life, run, how))
+	e.live(e.book.Ended(c.Life, run, how))
 }
 
 // declined ends a call of our own accord that never began: its proposal is
 // refused.
-func (e *Engine) declined(c *call, r refusal.Refusal) {
+func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
 	of := refusedOn(recordOf(c), r)
 	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.Word(), r.Exactly(), "untold"
-	acts := e.book.Refuse(c.life, of.Reason, of.Detail)
+	acts := e.book.Refuse(c.Life, of.Reason, of.Detail)
 	if len(acts) == 0 {
 		return // the proposal is over, and whoever ends the call for that says so
 	}
 	if slices.ContainsFunc(acts, told) {
 		of.State = "told"
 	}
-	if !c.summedUp {
+	if !c.SummedUp {
 		e.note(of)
 	}
 	e.live(acts)
-	delete(e.offers.calls, c.life)
+	delete(e.offers.calls, c.Life)
 }
 
 func told(a proposal.Act) bool {
@@ -411,15 +411,15 @@ func bareWord(event string) bool {
 func (e *Engine) moot(l *proposal.Life, why string) {
 	if c := e.offers.calls[l]; c != nil {
 		delete(e.offers.calls, l)
-		claimed := c.phase == inflight.Claiming
+		claimed := c.Phase == inflight.Claiming
 		if claimed {
 			e.endClaim(c)
-			e.ledger.GiveBack(c.hold)
+			e.ledger.GiveBack(c.Hold)
 		}
 		e.abandon(c, "proposal_"+why)
-		second := claimed && c.standing == inflight.Seen && why != "withdrawn" && why != "expired"
+		second := claimed && c.Standing == inflight.Seen && why != "withdrawn" && why != "expired"
 		if why == "taken" && !second { // whoever is told that another serves it has had our last word
-			e.book.Lent(l, c.request)
+			e.book.Lent(l, c.Request)
 		}
 		if second {
 			e.cameSecond(c)
@@ -428,13 +428,13 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 	if l.State != proposal.Withdrawn || l.Run == "" {
 		return
 	}
-	for _, id := range sorted(e.calls.asked) { // a participant's request for it
-		if c := e.calls.asked[id]; c != nil && c.life == l {
+	for _, id := range sorted(e.calls.Asked) { // a participant's request for it
+		if c := e.calls.Asked[id]; c != nil && c.Life == l {
 			e.act(e.desk.Abort(e.now, id, proposalGone))
 		}
 	}
-	for _, c := range e.calls.unstarted() {
-		if c.life == l && !c.phase.Settled() {
+	for _, c := range e.calls.Unstarted() {
+		if c.Life == l && !c.Phase.Settled() {
 			e.unstarted(c, e.barred(l))
 		}
 	}
@@ -443,12 +443,12 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 const proposalGone = "proposal_gone"
 
 // abandon ends a call that has not started, and of which nobody is to hear.
-func (e *Engine) abandon(c *call, why string) {
+func (e *Engine) abandon(c *inflight.Call, why string) {
 	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = "withdrawn", why, string(refusal.No)
-	if c.phase == inflight.Asked {
-		e.act(e.desk.Withdraw(e.now, c.question, why))
-	} else if !c.phase.Settled() {
+	if c.Phase == inflight.Asked {
+		e.act(e.desk.Withdraw(e.now, c.Question, why))
+	} else if !c.Phase.Settled() {
 		e.settle(c)
 	}
 	e.note(r)

@@ -69,8 +69,8 @@ var raceMoves = map[string]func(r *race){
 		r.frame("mallory", "carol", "a2", wire.Response, "r2", `{"jsonrpc":"2.0","id":44,"result":{"content":[]}}`)
 	},
 	"the server answers": func(r *race) {
-		for _, c := range r.engine.calls.inOrder() {
-			r.said(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, c.number))
+		for _, c := range r.engine.calls.InOrder() {
+			r.said(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, c.Number))
 		}
 	},
 }

@@ -31,36 +31,36 @@ const (
 )
 
 // question puts a call before those who may agree to it.
-func (e *Engine) question(c *call) {
+func (e *Engine) question(c *inflight.Call) {
 	q := approval.Question{
-		Caller: c.from, Via: c.via(), Proposer: e.proposerBehind(c), Method: c.method, Tool: c.named(), Args: c.args, Beside: c.beside,
-		Terms: *c.decision.Ask, Envelope: c.env, RPC: c.id, Host: c.origin == inflight.Host,
+		Caller: c.From, Via: c.Via(), Proposer: e.proposerBehind(c), Method: c.Method, Tool: c.Named(), Args: c.Args, Beside: c.Beside,
+		Terms: *c.Decision.Ask, Envelope: c.Env, RPC: c.ID, Host: c.Origin == inflight.Host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
-		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.origin != inflight.Host && !e.believed(),
+		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.Origin != inflight.Host && !e.believed(),
 		Until: e.interestIn(c),
 	}
-	if c.origin == inflight.Proposal {
+	if c.Origin == inflight.Proposal {
 		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
-		q.Reason = e.policy.RedactText(c.life.Why)
+		q.Reason = e.policy.RedactText(c.Life.Why)
 	}
-	if c.origin == inflight.Host {
+	if c.Origin == inflight.Host {
 		q.Until = e.untilClientTires(c)
 		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged
 	}
-	if t := e.server.tools.Tools[c.key]; t != nil && c.tool() != "" {
+	if t := e.server.tools.Tools[c.Key]; t != nil && c.Tool() != "" {
 		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
 	}
 	id, acts := e.desk.Open(e.now, q)
 	acts = slices.Clone(acts) // isAsked may speak to the desk
-	c.question, c.digest = id, approval.DigestOf(acts).Short()
-	c.on(inflight.Ask)
-	e.calls.asked[id] = c
+	c.Question, c.Digest = id, approval.DigestOf(acts).Short()
+	c.On(inflight.Ask)
+	e.calls.Asked[id] = c
 	turnedAway := refusedAtOnce(acts)
-	c.summedUp = turnedAway && !e.chargeRecord(c.from)
+	c.SummedUp = turnedAway && !e.chargeRecord(c.From)
 	r := recordOf(c)
-	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.decision.Rule, id, c.decision.Ask.Of, c.decision.Ask.Need
-	r.Body = c.body.String()
-	r.Digest = c.digest
+	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.Decision.Rule, id, c.Decision.Ask.Of, c.Decision.Ask.Need
+	r.Body = c.Body.String()
+	r.Digest = c.Digest
 	most := argsMax
 	if turnedAway {
 		most = 0
@@ -68,10 +68,10 @@ func (e *Engine) question(c *call) {
 		r.Meta = e.passed(c)
 	}
 	r.about(e.policy, q.Args, q.Beside, most)
-	if !c.summedUp {
+	if !c.SummedUp {
 		e.note(r)
 	}
-	if c.origin == inflight.Proposal || !turnedAway {
+	if c.Origin == inflight.Proposal || !turnedAway {
 		e.isAsked(c)
 	}
 	e.act(acts)
@@ -109,7 +109,7 @@ func (e *Engine) act(acts []approval.Act) {
 				event = "answer" // a person's; that of a call is the server's
 			}
 			r := Record{Event: event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
-				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.nameOf(a.ID)}
+				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
 			if a.Who != (approval.Who{}) {
 				r.By = []string{a.Who.String()}
 			}
@@ -139,7 +139,7 @@ func (e *Engine) show(a approval.Show) {
 		e.do(Told{a})
 		return
 	}
-	if e.calls.asked[a.ID] == nil {
+	if e.calls.Asked[a.ID] == nil {
 		return // it has ended since
 	}
 	if !e.room.seated || e.room.paused != nil {
@@ -168,7 +168,7 @@ func (e *Engine) close(a approval.Close) {
 // question it is, and whether it counts.
 func (e *Engine) responded(env *wire.Envelope) {
 	astray := !e.forUs(env)
-	if astray && len(e.calls.asked) == 0 {
+	if astray && len(e.calls.Asked) == 0 {
 		return
 	}
 	m := &env.Message
@@ -201,7 +201,7 @@ func (e *Engine) believed() bool { return e.trustUnverified || e.verified() }
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
 	s.Said = e.policy.RedactText(s.Said) // it goes to the caller, over the topic, and on record
-	c := e.calls.asked[s.ID]
+	c := e.calls.Asked[s.ID]
 	if s.Question != nil && s.Question.Method == approval.PolicyReload {
 		e.reloadSettled(s)
 		return
@@ -209,11 +209,11 @@ func (e *Engine) settled(s approval.Settled) {
 	if c == nil {
 		return
 	}
-	delete(e.calls.asked, s.ID)
-	e.alarms.stop(c.alarm)
+	delete(e.calls.Asked, s.ID)
+	e.alarms.stop(c.Alarm)
 	e.do(Told{s})
 	r := recordOf(c)
-	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.decision.Rule, s.ID
+	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.Decision.Rule, s.ID
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
 	switch {
@@ -233,10 +233,10 @@ func (e *Engine) settled(s approval.Settled) {
 		e.sync(c, &s)
 		return
 	}
-	if !c.summedUp {
+	if !c.SummedUp {
 		e.note(r)
 	}
-	e.ledger.GiveBack(c.hold)
+	e.ledger.GiveBack(c.Hold)
 	if s.Outcome == approval.Withdrawn {
 		if s.Reason == approval.CallerLeft {
 			e.note(leftBehind(c))
@@ -258,14 +258,14 @@ func names(who []approval.Who) []string {
 
 // unapproved is what the caller hears of a question that did not end well
 // (WIRE 7.3).
-func (e *Engine) unapproved(c *call, s approval.Settled) refusal.Refusal {
-	r := refusal.Refusal{Executed: refusal.No, Reason: s.Reason, Decision: s.ID, Rule: c.decision.Rule, Say: s.Said, By: names(s.By)}
+func (e *Engine) unapproved(c *inflight.Call, s approval.Settled) refusal.Refusal {
+	r := refusal.Refusal{Executed: refusal.No, Reason: s.Reason, Decision: s.ID, Rule: c.Decision.Rule, Say: s.Said, By: names(s.By)}
 	switch {
 	case s.Outcome == approval.Expired:
 		r.Code, r.Reason, r.Message = refusal.CodeExpired, "expired", "nobody decided about "+whatOf(c)+" in time"
 	case s.Reason == approval.NoApprover:
 		r.Code, r.Message = refusal.CodeNoApprover, "nobody who may decide about "+whatOf(c)+" can be asked now"
-		r.Tool, r.Requester, r.Retryable = c.tool(), c.from, true
+		r.Tool, r.Requester, r.Retryable = c.Tool(), c.From, true
 	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
 		r.Code, r.Message = refusal.CodeBusy, "people have too many questions before them now"
 		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
@@ -273,20 +273,20 @@ func (e *Engine) unapproved(c *call, s approval.Settled) refusal.Refusal {
 			r.Message = "people refused you " + whatOf(c) + " several times in a row, so nobody is asked about it for a while"
 		}
 	case s.Reason == approval.PolicyDenied:
-		r = refusal.PolicyDenied(whatOf(c), c.decision.Rule)
+		r = refusal.PolicyDenied(whatOf(c), c.Decision.Rule)
 	case s.Reason == approval.ToolChanged:
 		r.Code, r.Message = refusal.CodeToolChanged, whatOf(c)+" is not any more what it was when the question was put"
 	case s.Reason == approval.ShuttingDown:
 		r = refusal.ShuttingDown()
 	case s.Reason == approval.ProposerLeft:
-		r = refusal.ProposalWithdrawn(c.life.ID)
+		r = refusal.ProposalWithdrawn(c.Life.ID)
 	case s.Reason == proposalGone:
-		r = e.barred(c.life)
+		r = e.barred(c.Life)
 	case s.Reason == auditReason:
 		r = refusal.AuditUnavailable()
 	default:
 		r.Code, r.Message = refusal.CodeDenied, whatOf(c)+" "+refusedBy(s)
-		if c.tool() != "" {
+		if c.Tool() != "" {
 			r.Message = "the call of " + r.Message
 		}
 	}
@@ -316,17 +316,17 @@ func refusedBy(s approval.Settled) string {
 
 // sync waits until the decision is on disk: only then does it count
 // (RELIABILITY AI-13).
-func (e *Engine) sync(c *call, s *approval.Settled) {
+func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
 	e.tickets++
-	c.on(inflight.Agree)
-	c.agreed = s
-	e.calls.syncing[e.tickets] = c
+	c.On(inflight.Agree)
+	c.Agreed = s
+	e.calls.Syncing[e.tickets] = c
 	e.do(Sync{e.tickets})
 }
 
 // synced: the decision is on disk, or could not be put there.
 func (e *Engine) synced(ev Synced) {
-	c := e.calls.syncing[ev.Ticket]
+	c := e.calls.Syncing[ev.Ticket]
 	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
 		e.reloadSynced(ev)
 		return
@@ -334,13 +334,13 @@ func (e *Engine) synced(ev Synced) {
 	if c == nil {
 		return
 	}
-	delete(e.calls.syncing, ev.Ticket)
+	delete(e.calls.Syncing, ev.Ticket)
 	switch {
-	case c.phase == inflight.Done: // its caller took it back, or is gone
-		e.ledger.GiveBack(c.hold)
+	case c.Phase == inflight.Done: // its caller took it back, or is gone
+		e.ledger.GiveBack(c.Hold)
 	case ev.Err != nil:
 		e.unstarted(c, refusal.AuditUnavailable())
-	case c.agreed == nil:
+	case c.Agreed == nil:
 		e.allowed(c)
 	default:
 		e.tellWho(c)
@@ -350,8 +350,8 @@ func (e *Engine) synced(ev Synced) {
 
 // agreed starts a call that may run, or waits for the server as long as the
 // agreement lasts.
-func (e *Engine) agreed(c *call) {
-	s := c.agreed
+func (e *Engine) agreed(c *inflight.Call) {
+	s := c.Agreed
 	switch {
 	case e.stopping:
 		e.unstarted(c, refusal.ShuttingDown())
@@ -370,10 +370,10 @@ func (e *Engine) agreed(c *call) {
 
 // startAgreed starts a call that somebody agreed to, if policy and tool still are
 // such that it may, and there is room.
-func (e *Engine) startAgreed(c *call) {
-	s := c.agreed
+func (e *Engine) startAgreed(c *inflight.Call) {
+	s := c.Agreed
 	reason := e.recheck(s.Question, s.Args)
-	if !bytes.Equal(e.besideNow(c), c.beside) {
+	if !bytes.Equal(e.besideNow(c), c.Beside) {
 		reason = approval.ToolChanged
 	}
 	if reason != "" {
@@ -390,8 +390,8 @@ func (e *Engine) startAgreed(c *call) {
 }
 
 // unstarted ends a call that was never written.
-func (e *Engine) unstarted(c *call, r refusal.Refusal) {
-	e.ledger.GiveBack(c.hold)
+func (e *Engine) unstarted(c *inflight.Call, r refusal.Refusal) {
+	e.ledger.GiveBack(c.Hold)
 	e.answerFor(c, r)
 }
 
@@ -414,9 +414,9 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 		e.act(e.desk.AbortAll(e.now, auditReason))
 	}
 	for _, n := range ev.Calls {
-		if c := e.calls.byNumber[n]; c != nil {
+		if c := e.calls.ByNumber[n]; c != nil {
 			if !ev.Written {
-				c.line = inflight.Unrecorded
+				c.Line = inflight.Unrecorded
 			}
 			e.finishUnanswered(c, refusal.AuditUnavailable())
 			e.hear(c, nil)

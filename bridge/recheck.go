@@ -37,9 +37,9 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if q.Method == approval.PolicyReload { // which no policy decides about
 		return policy.Decision{Verdict: policy.Allow}
 	}
-	c := e.calls.byQuestion(q)
+	c := e.calls.ByQuestion(q)
 	if c != nil {
-		e.ledger.GiveBack(c.hold)
+		e.ledger.GiveBack(c.Hold)
 	}
 	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
 	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.First != t.Print {
@@ -48,7 +48,7 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.reserve(c, d)
 	}
-	if c != nil && (c.origin == inflight.Proposal && !e.fulfils(c.life) || c.asks && e.policy.Proposals.Fulfil == "never") {
+	if c != nil && (c.Origin == inflight.Proposal && !e.fulfils(c.Life) || c.Asks && e.policy.Proposals.Fulfil == "never") {
 		return policy.Decision{Rule: "proposals.fulfil"} // which denies
 	}
 	return d

@@ -12,9 +12,9 @@ import (
 // serve its proposal, or that we do not, and why.
 
 // defers tells a proposer that wants to know that people decide.
-func (e *Engine) defers(c *call) {
-	if c.origin == inflight.Proposal && c.phase == inflight.Asked {
-		e.stands(c.life, "defer", "considering", "")
+func (e *Engine) defers(c *inflight.Call) {
+	if c.Origin == inflight.Proposal && c.Phase == inflight.Asked {
+		e.stands(c.Life, "defer", "considering", "")
 	}
 }
 

@@ -143,7 +143,7 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 		origin = inflight.Host
 	}
 	c := e.newCall(env, life, origin)
-	c.asks = asks
+	c.Asks = asks
 	e.admit(c)
 }
 
@@ -165,7 +165,7 @@ func (e *Engine) repeated(env *wire.Envelope) bool {
 		}
 		return true
 	}
-	if e.calls.open[requestKey{env.From, env.ID}] != nil { // people may take longer than anything is remembered
+	if e.calls.Open[inflight.RequestKey{From: env.From, Env: env.ID}] != nil { // people may take longer than anything is remembered
 		e.drop(env, "duplicate_envelope", "")
 		return true
 	}
@@ -222,15 +222,15 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 // noRoom says why nothing can be made of a call that the policy does not deny: the
 // caller may come again. It is looked at after the verdict, never before: what is
 // denied will never be served (DESIGN 3, FINDINGS S4).
-func (e *Engine) noRoom(c *call) (refusal.Refusal, bool) {
+func (e *Engine) noRoom(c *inflight.Call) (refusal.Refusal, bool) {
 	switch {
 	case e.stopping:
 		return refusal.ShuttingDown(), true
-	case c.origin == inflight.Proposal && e.room.paused != nil:
+	case c.Origin == inflight.Proposal && e.room.paused != nil:
 		return refusal.Busy("the bridge was asked to pause"), true
 	case e.full():
 		return refusal.AtCapacity(), true
-	case c.method == subscribes:
+	case c.Method == subscribes:
 		return e.noPlace(c)
 	}
 	return refusal.Refusal{}, false
@@ -239,45 +239,45 @@ func (e *Engine) noRoom(c *call) (refusal.Refusal, bool) {
 // full reports whether the server has as many calls as it may have, those that
 // it has not answered in time included.
 func (e *Engine) full() bool {
-	return e.calls.running >= e.maxCalls || len(e.calls.byNumber) >= 4*e.maxCalls
+	return e.calls.Running >= e.maxCalls || len(e.calls.ByNumber) >= 4*e.maxCalls
 }
 
 // admit decides what becomes of a request, or of a proposal, that could be
 // served: it starts, is refused, or is put before somebody.
-func (e *Engine) admit(c *call) {
-	c.decision = e.policy.Decide(e.described(c.from, c.via(), c.method, c.named(), c.args, c.beside), &e.ledger)
+func (e *Engine) admit(c *inflight.Call) {
+	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
 	e.pinned(c)
 	full, noRoom := e.noRoom(c)
 	switch {
-	case c.origin == inflight.Proposal && c.decision.Verdict != policy.Deny && !e.fulfils(c.life):
+	case c.Origin == inflight.Proposal && c.Decision.Verdict != policy.Deny && !e.fulfils(c.Life):
 		e.settle(c)
-		e.leave(c.life)
-	case c.decision.Verdict != policy.Deny && noRoom:
-		c.summedUp = !e.chargeRecord(c.from)
+		e.leave(c.Life)
+	case c.Decision.Verdict != policy.Deny && noRoom:
+		c.SummedUp = !e.chargeRecord(c.From)
 		e.answerFor(c, full)
-	case c.decision.Verdict == policy.Allow:
+	case c.Decision.Verdict == policy.Allow:
 		e.noteDecision(c)
-		e.reserve(c, c.decision)
+		e.reserve(c, c.Decision)
 		e.allow(c)
-	case c.decision.Verdict == policy.Ask:
+	case c.Decision.Verdict == policy.Ask:
 		e.ifReadable(c)
 	default:
-		c.summedUp = !e.chargeRecord(c.from)
+		c.SummedUp = !e.chargeRecord(c.From)
 		e.noteDecision(c)
-		r := refusal.PolicyDenied(whatOf(c), c.decision.Rule)
-		r.Say, r.Over = c.decision.Say, overLimit(&c.decision)
+		r := refusal.PolicyDenied(whatOf(c), c.Decision.Rule)
+		r.Say, r.Over = c.Decision.Say, overLimit(&c.Decision)
 		e.answerFor(c, r)
 	}
 }
 
 // ifReadable puts a call before somebody, unless nobody could read it (FINDINGS M3).
-func (e *Engine) ifReadable(c *call) {
-	if why := approval.Beyond(c.args, c.beside); why != "" {
-		c.summedUp = !e.chargeRecord(c.from)
+func (e *Engine) ifReadable(c *inflight.Call) {
+	if why := approval.Beyond(c.Args, c.Beside); why != "" {
+		c.SummedUp = !e.chargeRecord(c.From)
 		e.answerFor(c, refusal.TooMuchToAsk(whatOf(c), why))
 		return
 	}
-	e.reserve(c, c.decision)
+	e.reserve(c, c.Decision)
 	e.question(c)
 }
 
@@ -291,19 +291,19 @@ func overLimit(d *policy.Decision) bool {
 	return false
 }
 
-func (e *Engine) noteDecision(c *call) {
-	if c.summedUp {
+func (e *Engine) noteDecision(c *inflight.Call) {
+	if c.SummedUp {
 		return
 	}
 	r := recordOf(c)
-	r.Event, r.Verdict, r.Rule = "decided", c.decision.Verdict.String(), c.decision.Rule
-	r.Body = c.body.String()
+	r.Event, r.Verdict, r.Rule = "decided", c.Decision.Verdict.String(), c.Decision.Rule
+	r.Body = c.Body.String()
 	most := argsMax
-	if c.decision.Verdict == policy.Deny {
+	if c.Decision.Verdict == policy.Deny {
 		most = refusedArgs
 	}
-	r.about(e.policy, c.args, c.beside, most)
-	if c.decision.Verdict != policy.Deny {
+	r.about(e.policy, c.Args, c.Beside, most)
+	if c.Decision.Verdict != policy.Deny {
 		r.Meta = e.passed(c)
 	}
 	e.note(r)

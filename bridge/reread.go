@@ -33,11 +33,11 @@ const (
 
 // listens is how we hear from a server of 2026-07-28 that its lists have changed.
 type listens struct {
-	call  *call         // our subscriptions/listen, which is open as long as we do; nil: we do not
-	heard bool          // the server agreed to tell of tools
-	tried bool          // it was asked, and has ended it: once is enough for one process
-	ttl   time.Duration // what it said of the list of tools; negative: nothing
-	again *alarm        // when the tools are read again
+	call  *inflight.Call // our subscriptions/listen, which is open as long as we do; nil: we do not
+	heard bool           // the server agreed to tell of tools
+	tried bool           // it was asked, and has ended it: once is enough for one process
+	ttl   time.Duration  // what it said of the list of tools; negative: nothing
+	again *alarm         // when the tools are read again
 }
 
 // listen asks a server that tells of changes to do so.
@@ -58,8 +58,8 @@ func (e *Engine) listen() {
 		s.listens.call, s.listens.heard = nil, false
 		e.rereadLater()
 	})
-	e.alarms.stop(s.listens.call.alarm) // it has no answer but its end
-	s.listens.call.alarm = nil
+	e.alarms.stop(s.listens.call.Alarm) // it has no answer but its end
+	s.listens.call.Alarm = nil
 }
 
 // listenNoMore takes our question back: beside its own client the server goes on
@@ -69,8 +69,8 @@ func (e *Engine) listenNoMore() {
 	if c := e.server.listens.call; c != nil {
 		e.server.listens.call = nil
 		e.remove(c)
-		e.calls.settle(c)
-		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), "the bridge stops"))
+		e.calls.Settle(c)
+		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.ID(c), "the bridge stops"))
 	}
 }
 
@@ -80,7 +80,7 @@ func (e *Engine) acknowledged(m *jsonrpc.Message) {
 	shape := jsonrpc.Shape{{Name: "notifications", Slot: -1, Inside: jsonrpc.Shape{{Name: "toolsListChanged", Slot: 0}}}}
 	var at [1]jsonrpc.Span
 	params := m.Get(jsonrpc.Params)
-	if c == nil || e.calls.find(m.Subscription()) != c || jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil {
+	if c == nil || e.calls.Find(m.Subscription()) != c || jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil {
 		return
 	}
 	if e.server.listens.heard = string(params[at[0].Start:at[0].End]) == "true"; e.server.listens.heard {
@@ -108,8 +108,8 @@ func (e *Engine) rereadLater() {
 // readsFirst reports whether a call that somebody agreed to waits until the tools
 // of its server were read once more, and has it wait then, as long as the
 // agreement lasts.
-func (e *Engine) readsFirst(c *call) bool {
-	if !e.server.hello.Modern || c.method != "tools/call" || c.reread != 0 && c.reread <= e.server.read {
+func (e *Engine) readsFirst(c *inflight.Call) bool {
+	if !e.server.hello.Modern || c.Method != "tools/call" || c.Reread != 0 && c.Reread <= e.server.read {
 		return false
 	}
 	e.park(c)
@@ -120,26 +120,26 @@ func (e *Engine) readsFirst(c *call) bool {
 // startReread goes on with the calls that waited for this listing. unread: it
 // failed, so nobody knows what they would run.
 func (e *Engine) startReread(unread bool) {
-	parked := e.calls.parked
-	e.calls.parked = nil
+	parked := e.calls.Parked
+	e.calls.Parked = nil
 	for _, c := range parked {
 		switch {
-		case c.reread == 0 || c.reread > e.server.read:
-			e.calls.parked = append(e.calls.parked, c)
+		case c.Reread == 0 || c.Reread > e.server.read:
+			e.calls.Parked = append(e.calls.Parked, c)
 			continue
-		case c.phase == inflight.Done:
-			e.ledger.GiveBack(c.hold)
+		case c.Phase == inflight.Done:
+			e.ledger.GiveBack(c.Hold)
 		case unread && e.auditDown: // our question did not even leave
 			e.unstarted(c, refusal.AuditUnavailable())
 		case unread:
 			e.unstarted(c, notReread())
 		default:
-			e.alarms.stop(c.alarm)
-			c.on(inflight.Resume)
+			e.alarms.stop(c.Alarm)
+			c.On(inflight.Resume)
 			e.agreed(c)
 			continue
 		}
-		e.alarms.stop(c.alarm)
+		e.alarms.stop(c.Alarm)
 	}
 }
 

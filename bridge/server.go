@@ -29,7 +29,7 @@ type server struct {
 	listAgain   bool                  // and the list has changed since
 	subscribers subscribers           // to its resources
 	told        burst                 // its notifications
-	passed      pace                  // what participants were told of progress and changed resources
+	passed      inflight.Pace         // what participants were told of progress and changed resources
 	gathered    map[string]*gathering // of its lists other than tools, by the method that says so
 	updated     map[string]*gathering // of resources, by their URIs
 	begun, read uint64                // listings that were begun, and the last of them that was read or given up
@@ -41,7 +41,7 @@ func (e *Engine) serverUp(h Hello) {
 	e.server.hello = h
 	e.server.listens = listens{ttl: -1}
 	e.server.why, e.server.retry = "is just starting", 250*time.Millisecond
-	e.calls.timeouts = 0
+	e.calls.Timeouts = 0
 	e.listTools()
 	for _, uri := range e.server.subscribers.resources() {
 		e.ask("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
@@ -52,13 +52,13 @@ func (e *Engine) serverUp(h Hello) {
 // cannot have run, save the first of them, of which a part may have.
 func (e *Engine) serverDown(ev ServerDown) {
 	e.server.up, e.server.listing, e.server.listAgain = false, false, false
-	e.calls.lost = nil
+	e.calls.Lost = nil
 	e.alarms.stop(e.server.listens.again)
 	e.server.listens = listens{ttl: -1}
 	e.server.why, e.server.retry = ev.Cause, ev.Retry
 	e.note(Record{Event: "server_exit", Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
-	for _, c := range e.calls.inOrder() {
+	for _, c := range e.calls.InOrder() {
 		if e.server.neverLeft(c, ev.Unsent) {
 			e.finishUnanswered(c, refusal.ServerUnavailable(ev.Cause, ev.Retry))
 		} else {
@@ -73,8 +73,8 @@ func (e *Engine) serverDown(ev ServerDown) {
 // neverLeft reports whether a call's line is certainly among the last unsent
 // ones and not the first of these. Lines that were not accepted are counted as
 // if they had been, which can only make the answer more careful.
-func (s *server) neverLeft(c *call, unsent int) bool {
-	return s.lines-c.lines+1 < uint64(max(unsent, 0))
+func (s *server) neverLeft(c *inflight.Call, unsent int) bool {
+	return s.lines-c.Lines+1 < uint64(max(unsent, 0))
 }
 
 // line is a request as the server gets it, built anew from what was judged: method
@@ -82,18 +82,18 @@ func (s *server) neverLeft(c *call, unsent int) bool {
 // our id and token in place of its own, and what the server's revision demands; the
 // client's own keeps its id and token. The params are otherwise as they came, but
 // for what somebody changed.
-func (s *server) line(c *call, id []byte, m *jsonrpc.Message) []byte {
+func (s *server) line(c *inflight.Call, id []byte, m *jsonrpc.Message) []byte {
 	edits := make([]jsonrpc.Edit, 0, 4)
-	if c.origin == inflight.Host {
-		id = c.id
+	if c.Origin == inflight.Host {
+		id = c.ID
 	}
-	if c.token != nil && c.origin != inflight.Host {
+	if c.Token != nil && c.Origin != inflight.Host {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: id})
 	}
-	if s.hello.Modern && c.origin != inflight.Host {
+	if s.hello.Modern && c.Origin != inflight.Host {
 		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
 	}
-	return m.AppendCall(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), id, c.method, edits...)
+	return m.AppendCall(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), id, c.Method, edits...)
 }
 
 // metaBeside returns the members of Meta that a request's own _meta lacks. One
@@ -134,7 +134,7 @@ func (e *Engine) serverSaid(m *jsonrpc.Message) {
 // the caller then need not wait.
 func (e *Engine) serverNoise(ev ServerNoise) {
 	e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
-	switch c := e.calls.find(ev.ID); {
+	switch c := e.calls.Find(ev.ID); {
 	case c != nil:
 		e.unreadable(c, ev.Reason)
 	case ev.Answer && ev.ID == nil:
@@ -257,16 +257,16 @@ func (e *Engine) gather(method string, raw []byte) {
 
 // progress goes to the owner of the token, with the token it gave.
 func (e *Engine) progress(m *jsonrpc.Message) {
-	c := e.calls.find(m.Get(jsonrpc.Token))
-	if c == nil || c.token == nil || c.phase.Settled() {
+	c := e.calls.Find(m.Get(jsonrpc.Token))
+	if c == nil || c.Token == nil || c.Phase.Settled() {
 		return
 	}
 	if m = inItsOwnName(m); m == nil {
 		return
 	}
-	edits := []jsonrpc.Edit{{Field: jsonrpc.Token, Value: c.token}}
-	if c.reminders > 0 && m.Has(jsonrpc.Progress) {
-		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Progress, Value: further(m.Get(jsonrpc.Progress), c.reminders)})
+	edits := []jsonrpc.Edit{{Field: jsonrpc.Token, Value: c.Token}}
+	if c.Reminders > 0 && m.Has(jsonrpc.Progress) {
+		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.Progress, Value: further(m.Get(jsonrpc.Progress), c.Reminders)})
 	}
 	e.passOn(c, m.Append(nil, edits...))
 }

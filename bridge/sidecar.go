@@ -380,7 +380,7 @@ func (s *Sidecar) Policy() *policy.Policy {
 func (s *Sidecar) Running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.calls.running
+	return s.engine.calls.Running
 }
 
 // Occupied is that of the Engine.

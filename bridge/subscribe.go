@@ -3,6 +3,8 @@ package bridge
 import (
 	"fmt"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -75,33 +77,33 @@ func (s *subscribers) resources() []string { return sorted(s.to) }
 
 // noPlace says why a subscription cannot be kept, before the server hears of it: who is
 // told yes counts on hearing of changes. Those that are on their way have places too.
-func (e *Engine) noPlace(c *call) (refusal.Refusal, bool) {
-	if e.server.subscribers.to[c.key][c.from] {
+func (e *Engine) noPlace(c *inflight.Call) (refusal.Refusal, bool) {
+	if e.server.subscribers.to[c.Key][c.From] {
 		return refusal.Refusal{}, false
 	}
 	why := e.overBounds(c)
-	if why != "" && e.shareOf(c.from) == "" && e.room.peers[c.from] != nil && e.unlistedGiveWay() {
+	if why != "" && e.shareOf(c.From) == "" && e.room.peers[c.From] != nil && e.unlistedGiveWay() {
 		why = e.overBounds(c)
 	}
 	return refusal.Busy(why), why != ""
 }
 
-func (e *Engine) overBounds(c *call) string {
+func (e *Engine) overBounds(c *inflight.Call) string {
 	s := &e.server.subscribers
-	share := e.shareOf(c.from)
-	own, here, all := s.has[c.from], len(s.to[c.key]), s.all
+	share := e.shareOf(c.From)
+	own, here, all := s.has[c.From], len(s.to[c.Key]), s.all
 	if share == "" {
 		own = all
 	}
-	for _, o := range e.calls.open {
-		if o == c || o.method != subscribes {
+	for _, o := range e.calls.Open {
+		if o == c || o.Method != subscribes {
 			continue
 		}
 		all++
-		if e.shareOf(o.from) == share {
+		if e.shareOf(o.From) == share {
 			own++
 		}
-		if o.key == c.key {
+		if o.Key == c.Key {
 			here++
 		}
 	}
@@ -131,22 +133,22 @@ func (e *Engine) unlistedGiveWay() (some bool) {
 }
 
 // noteSubscription keeps who wants to hear of which resource.
-func (e *Engine) noteSubscription(c *call, m *jsonrpc.Message) {
+func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
 	if m.Has(jsonrpc.Err) {
 		return
 	}
-	switch c.method {
+	switch c.Method {
 	case subscribes:
 		switch {
-		case !c.left || e.room.peers[c.from] != nil:
-			e.server.subscribers.add(c.key, c.from)
-		case len(e.server.subscribers.to[c.key]) == 0:
-			e.unsubscribe(c.key)
+		case !c.Left || e.room.peers[c.From] != nil:
+			e.server.subscribers.add(c.Key, c.From)
+		case len(e.server.subscribers.to[c.Key]) == 0:
+			e.unsubscribe(c.Key)
 		}
 	case "resources/unsubscribe":
 		if !e.staysHere(c) {
-			e.server.subscribers.remove(c.key, c.from)
-			e.keepOthersSubscribed(c.key)
+			e.server.subscribers.remove(c.Key, c.From)
+			e.keepOthersSubscribed(c.Key)
 		}
 	}
 }
@@ -167,9 +169,9 @@ func (e *Engine) unsubscribe(uri string) {
 
 // unsubscribeFor ends what somebody who is gone was subscribed to, or is about to be.
 func (e *Engine) unsubscribeFor(who string) {
-	for _, c := range e.calls.open {
-		if c.from == who {
-			c.left = true
+	for _, c := range e.calls.Open {
+		if c.From == who {
+			c.Left = true
 		}
 	}
 	e.unsubscribeAll(who)
@@ -203,7 +205,7 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 		for _, w := range who {
 			e.tellOne(wire.Notice, w, "notifications/resources/updated", raw)
 		}
-		e.server.passed.take(e.now, len(who)*weightOf(raw), allEvery)
+		e.server.passed.Take(e.now, len(who)*weightOf(raw), allEvery)
 	}
 	if e.server.updated == nil {
 		e.server.updated = map[string]*gathering{}

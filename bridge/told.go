@@ -23,12 +23,12 @@ import (
 const Approved = "notifications/mcpx/approved"
 
 // remind tells a caller that gave a progress token that people are deciding.
-func (e *Engine) remind(c *call) {
-	if c.token == nil || c.phase != inflight.Asked {
+func (e *Engine) remind(c *inflight.Call) {
+	if c.Token == nil || c.Phase != inflight.Asked {
 		return
 	}
 	e.report(c, "", `{"waiting":true}`)
-	c.alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
+	c.Alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }
 
 // approvalMeta is where, in the _meta of progress, stands what only a bridge says: that
@@ -37,27 +37,27 @@ const approvalMeta = "mcpx/approval"
 
 // report says something to a caller under its token; "": that people are deciding. about
 // is that for programs.
-func (e *Engine) report(c *call, words, about string) {
-	c.reminders++
+func (e *Engine) report(c *inflight.Call, words, about string) {
+	c.Reminders++
 	progress, message := e.progressOf(c)
 	if words != "" {
 		message = words
 	}
-	params := append([]byte(`{"progressToken":`), c.token...)
+	params := append([]byte(`{"progressToken":`), c.Token...)
 	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
 	params = append(jsonrpc.AppendQuote(params, message), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
 	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
-	if c.origin == inflight.Host {
+	if c.Origin == inflight.Host {
 		e.do(TellHost{note})
 	} else {
-		e.tellOne(wire.Progress, c.from, "notifications/progress", note)
+		e.tellOne(wire.Progress, c.From, "notifications/progress", note)
 	}
 }
 
 // tellWho tells a caller that gave a token, or a proposer, who has agreed just now, and
 // why (FINDINGS S9).
-func (e *Engine) tellWho(c *call) {
-	s := c.agreed
+func (e *Engine) tellWho(c *inflight.Call) {
+	s := c.Agreed
 	if s.Used != nil {
 		return // they agreed some time ago
 	}
@@ -70,9 +70,9 @@ func (e *Engine) tellWho(c *call) {
 		words += ": " + s.Said
 	}
 	switch {
-	case c.origin == inflight.Proposal: // which has no place for a token
-		e.tellOne(wire.Notice, c.from, Approved, jsonrpc.AppendNotification(nil, Approved, approved(c, words)))
-	case c.token != nil:
+	case c.Origin == inflight.Proposal: // which has no place for a token
+		e.tellOne(wire.Notice, c.From, Approved, jsonrpc.AppendNotification(nil, Approved, approved(c, words)))
+	case c.Token != nil:
 		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)
 		e.report(c, words, string(append(appendList(about, `,"by":`, names(s.By)), '}')))
 	}
@@ -125,12 +125,12 @@ func speaksForUs(raw []byte) bool {
 	}
 }
 
-func approved(c *call, words string) []byte {
-	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.life.ID)
-	params = jsonrpc.AppendQuote(append(params, `,"decision_id":`...), c.agreed.ID)
-	params = appendList(params, `,"by":`, names(c.agreed.By))
-	if c.agreed.Said != "" {
-		params = jsonrpc.AppendQuote(append(params, `,"reason":`...), c.agreed.Said)
+func approved(c *inflight.Call, words string) []byte {
+	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.Life.ID)
+	params = jsonrpc.AppendQuote(append(params, `,"decision_id":`...), c.Agreed.ID)
+	params = appendList(params, `,"by":`, names(c.Agreed.By))
+	if c.Agreed.Said != "" {
+		params = jsonrpc.AppendQuote(append(params, `,"reason":`...), c.Agreed.Said)
 	}
 	return append(jsonrpc.AppendQuote(append(params, `,"message":`...), words), '}')
 }

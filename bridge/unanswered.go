@@ -18,15 +18,15 @@ import (
 // linger keeps the number of a call that nobody waits for any more, so that a
 // late answer is known for what it is, but not for ever: a server need not
 // answer what was cancelled.
-func (e *Engine) linger(c *call) {
-	e.alarms.stop(c.alarm)
-	c.alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.remove(c) })
+func (e *Engine) linger(c *inflight.Call) {
+	e.alarms.stop(c.Alarm)
+	c.Alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.remove(c) })
 	e.quitsSoon(c)
 }
 
 // notWritten: the call never left us.
 func (e *Engine) notWritten(ev NotWritten) {
-	c := e.calls.byNumber[ev.Call]
+	c := e.calls.ByNumber[ev.Call]
 	if c == nil {
 		return
 	}
@@ -36,12 +36,12 @@ func (e *Engine) notWritten(ev NotWritten) {
 
 // timedOut answers a call that took too long. The server may still be at it;
 // three in a row and the server is started afresh (RELIABILITY section 3).
-func (e *Engine) timedOut(c *call) {
+func (e *Engine) timedOut(c *inflight.Call) {
 	e.cancelAtServer(c, "timeout")
 	e.answerFor(c, refusal.CallTimeout(e.allowance(c)))
 	e.linger(c)
-	if e.calls.timeouts++; e.calls.timeouts == 3 {
-		e.calls.timeouts = 0
+	if e.calls.Timeouts++; e.calls.Timeouts == 3 {
+		e.calls.Timeouts = 0
 		e.do(Restart{"three requests in a row were not answered in time"})
 	}
 	e.hear(c, nil)
@@ -54,7 +54,7 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 	if e.earlyTakenBack(env.From, ref) {
 		return
 	}
-	meant := e.calls.meant(env.From, string(ref), env.Corr)
+	meant := e.calls.Meant(env.From, string(ref), env.Corr)
 	if id, ok := jsonrpc.Unquote(ref); ok && len(meant) == 0 && e.book.Holds(env.From, id) {
 		e.live(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
 		return
@@ -67,15 +67,15 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 	}
 }
 
-func (e *Engine) takenBack(c *call) {
+func (e *Engine) takenBack(c *inflight.Call) {
 	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(refusal.No)
-	started := !c.phase.Unstarted()
+	started := !c.Phase.Unstarted()
 	if started {
 		r.Outcome, r.Executed = "unknown", string(refusal.Perhaps)
 	}
-	if c.phase == inflight.Asked {
-		e.act(e.desk.Withdraw(e.now, c.question, approval.Cancelled))
+	if c.Phase == inflight.Asked {
+		e.act(e.desk.Withdraw(e.now, c.Question, approval.Cancelled))
 		e.note(r) // the last word comes last
 		return
 	}
@@ -83,7 +83,7 @@ func (e *Engine) takenBack(c *call) {
 	e.settle(c)
 	e.served(c, proposal.Unserved, refusal.Executed(r.Executed))
 	if started {
-		e.ledger.Commit(c.hold)
+		e.ledger.Commit(c.Hold)
 		e.cancelAtServer(c, "the caller cancelled it")
 		e.linger(c)
 	}
@@ -92,13 +92,13 @@ func (e *Engine) takenBack(c *call) {
 // withdrawFor ends the questions of a caller who is gone, and the calls that
 // were agreed to and have not started.
 func (e *Engine) withdrawFor(who string) {
-	for _, id := range sorted(e.calls.asked) {
-		if c := e.calls.asked[id]; c != nil && c.from == who {
+	for _, id := range sorted(e.calls.Asked) {
+		if c := e.calls.Asked[id]; c != nil && c.From == who {
 			e.act(e.desk.Withdraw(e.now, id, approval.CallerLeft))
 		}
 	}
-	for _, c := range e.calls.unstarted() {
-		if c.from == who && !c.phase.Settled() {
+	for _, c := range e.calls.Unstarted() {
+		if c.From == who && !c.Phase.Settled() {
 			e.note(leftBehind(c))
 			e.settle(c)
 			e.served(c, proposal.Unserved, refusal.No)
@@ -108,14 +108,14 @@ func (e *Engine) withdrawFor(who string) {
 
 // leftBehind is the last word on a call that has not started when its caller
 // leaves.
-func leftBehind(c *call) Record {
+func leftBehind(c *inflight.Call) Record {
 	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(refusal.No)
 	return r
 }
 
-func (e *Engine) cancelAtServer(c *call, why string) {
-	if c.origin != inflight.Host { // the client says so itself
-		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.id(c), why))
+func (e *Engine) cancelAtServer(c *inflight.Call, why string) {
+	if c.Origin != inflight.Host { // the client says so itself
+		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.ID(c), why))
 	}
 }

@@ -48,7 +48,7 @@ var may = map[string]string{
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
-	"bridge/engine/inflight": "",
+	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
 	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text stdio/jsonrpc",
