@@ -128,7 +128,7 @@ var groupOf = func() map[string]string {
 			"max-calls max-name max-pending pace pin-id proposal-status proposal-style provides requires server start-timeout style " +
 			"token-command token-in-query tools-request trust-unverified-from",
 	} {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			of[name] = group
 		}
 	}
