@@ -1,7 +1,7 @@
 // Package prompt puts questions before the person at a terminal, and takes
 // their answers.
 //
-//	sources (bridges, or a topic) -> list -> one question, to its end -> a key, and Enter -> answer
+//	inboxes (of bridges, or of a participant) -> list -> one question, to its end -> a key, and Enter -> answer
 //
 // It draws on the last lines of the screen, so that what is said above stays.
 // A decision takes a key and Enter, is for what has been shown to its end, and

@@ -31,6 +31,8 @@ type attendance struct {
 	wrong  string // why the policy file as it is now is not in force
 }
 
+var _ inbox.Publisher = (*attendance)(nil)
+
 // openDoor lets the person at this machine in. With --answers terminal, a program that
 // merely runs as the same user, as an agent with a shell does, may look and may not answer.
 func (b *bridging) openDoor(id string) error {

@@ -13,12 +13,17 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
+// faulty is an inbox whose revoking panics.
+type faulty struct{ *inboxtest.Hall }
+
+func (faulty) Revoke(context.Context, string) (bool, error) { panic("a mistake of ours") }
+
 // TestMain plays a bridge when it is told to, so that one can be killed.
 func TestMain(m *testing.M) {
 	switch dir := os.Getenv("TEST_LIVE_IN"); {
 	case dir != "":
 		h := inboxtest.New("fs")
-		d, err := socket.Open(socket.Options{Dir: dir, ID: "fs", Inbox: h})
+		d, err := socket.Open(socket.Options{Dir: dir, ID: "fs", Inbox: faulty{h}})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)

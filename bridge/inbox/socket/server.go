@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -57,11 +59,26 @@ func Open(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, place: p, clients: map[*conn]struct{}{}}
 	s.http = &http.Server{
-		Handler: Handler(o.Inbox, o.Patience), MaxHeaderBytes: 16 << 10,
+		Handler: unrecovered(Handler(o.Inbox, o.Patience)), MaxHeaderBytes: 16 << 10,
 		ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: cmp.Or(o.Patience, defaultPatience), IdleTimeout: idleTime,
 		ConnState: s.count, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// unrecovered lets a panic end the program, as it does wherever else it comes up: net/http
+// would go on, with a bridge that holds its lock for ever.
+func unrecovered(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				stack := debug.Stack()
+				go panic(fmt.Sprintf("%v\n\n%s", p, stack))
+				select {}
+			}
+		}()
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Path is the name of the socket.

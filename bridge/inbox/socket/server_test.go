@@ -514,6 +514,17 @@ func TestManyClientsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
+// net/http keeps a panic of a handler to itself.
+func TestAPanicBehindTheSocketEndsTheProgram(t *testing.T) {
+	bridge, path := live(t, filepath.Join(t.TempDir(), "control"))
+	if _, err := dial(t, path).Revoke(t.Context(), "x"); err == nil {
+		t.Error("it answered")
+	}
+	if err := bridge.Wait(); err == nil || bridge.ProcessState.ExitCode() != 2 {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // What a surface mounts is the same without a socket: the page will.
 func TestTheHandlerServesAnyInbox(t *testing.T) {
 	h := inboxtest.New("fs")
