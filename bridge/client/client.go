@@ -49,12 +49,13 @@ type Client struct {
 	leave   context.CancelFunc
 	waiting table
 
-	mu      sync.Mutex
-	dialect wire.Dialect
-	you     wire.Participant
-	roster  map[string]wire.Participant
-	greeted map[string]bool // peers that have been initialized
-	err     error           // why the seat was given up
+	mu        sync.Mutex
+	dialect   wire.Dialect
+	you       wire.Participant
+	roster    map[string]wire.Participant
+	greeted   map[string]bool // peers that have been initialized
+	err       error           // why the seat was given up
+	proposals []*ProposalWait
 }
 
 // New returns a client that joins through way. It does nothing yet, and does not close

@@ -1,5 +1,5 @@
-// Package client is a participant of a topic from a program: it calls tools, lists
-// them, and answers what it is asked.
+// Package client is a participant of a topic from a program: it calls, proposes and lists
+// tools, and answers what it is asked.
 //
 // A [Client] takes one seat, through a connector that says at which gateway, in which
 // topic and as whom. [Client.Dial] waits for the seat. From then on [Client.Call] and
@@ -8,6 +8,10 @@
 // is turned down at once, so that nobody waits for it, unless [Options.OnRequest] takes
 // it. Questions whether a tool may be called go into an [ApprovalInbox], where there is
 // one, until they are answered, taken back or too old.
+//
+// [Client.Propose] puts a call to whoever can and may make it, and [ProposalWait.Wait] waits
+// for what comes of that: a result, everybody's no, or nothing in time, which takes the
+// proposal back.
 //
 // All that is waited for stands in one table, by the envelope that was sent and by whom
 // it was sent to; nobody else's answer counts, save the gateway's word that it did not

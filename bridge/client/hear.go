@@ -69,6 +69,9 @@ func (c *Client) Received(e *wire.Envelope) {
 	case wire.Failure:
 		c.failure(e)
 	}
+	for _, w := range c.open() {
+		w.heard(e)
+	}
 	if c.opt.OnFrame != nil {
 		c.opt.OnFrame(e)
 	}
@@ -92,6 +95,11 @@ func (c *Client) presence(e *wire.Envelope) {
 	if c.opt.OnPresence != nil {
 		c.opt.OnPresence(who.ID, event)
 	}
+	if event == "leave" {
+		for _, w := range c.open() {
+			w.left(who.ID)
+		}
+	}
 }
 
 // response ends the wait for it, if it comes from whom we asked.
@@ -101,9 +109,16 @@ func (c *Client) response(e *wire.Envelope) {
 		return
 	}
 	for _, env := range e.Corr {
-		if c.waiting.settle(env, e.From, a) {
-			return
+		w := c.waiting.find(env, e.From)
+		switch {
+		case w == nil:
+			continue
+		case w.proposal != nil:
+			w.proposal.answered(w, e.From, a)
+		default:
+			c.waiting.settle(env, e.From, a)
 		}
+		return
 	}
 }
 

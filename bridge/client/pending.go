@@ -18,6 +18,10 @@ type waiting struct {
 	to       string       // who may answer; "" for anybody
 	done     func(Answer) // called at most once, when the wait is over and no more in the table
 	progress func(params []byte)
+
+	proposal *ProposalWait // of ours, that this is a request for; done is nil then
+	by       string        // who made that request
+	whole    bool          // no request: the proposal itself, which the one we asked may answer
 }
 
 // A table has all that is waited for. The zero value is ready.
@@ -29,6 +33,10 @@ type table struct {
 func (t *table) add(w *waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.addLocked(w)
+}
+
+func (t *table) addLocked(w *waiting) {
 	if t.all == nil {
 		t.all = map[string][]*waiting{}
 	}
@@ -45,11 +53,51 @@ func (t *table) find(env, from string) *waiting {
 
 func (t *table) findLocked(env, from string) *waiting {
 	for _, w := range t.all[env] {
-		if from == "" || w.to == from {
+		if w.to == from || from == "" && w.proposal == nil {
 			return w
 		}
 	}
+	for _, w := range t.all[env] {
+		if w.to == "" && from != "" {
+			return w // whoever answers
+		}
+	}
 	return nil
+}
+
+// first adds w, unless something else is waited for under the same envelope from the same
+// participant: others may use an envelope id again, and the first counts.
+func (t *table) first(w *waiting) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.ContainsFunc(t.all[w.env], func(other *waiting) bool { return other.to == w.to }) {
+		return false
+	}
+	t.addLocked(w)
+	return true
+}
+
+func (t *table) count(which func(*waiting) bool) (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, all := range t.all {
+		for _, w := range all {
+			if which(w) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (t *table) drop(which func(*waiting) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for env, all := range t.all {
+		if t.all[env] = slices.DeleteFunc(all, which); len(t.all[env]) == 0 {
+			delete(t.all, env)
+		}
+	}
 }
 
 // settle ends the wait for one answer, and reports whether there was one.

@@ -20,18 +20,17 @@ type (
 	answer = client.Answer
 )
 
-// takeSeat joins the topic, under --id or a random one. first, if any, gets the peer
-// before anything is heard.
-func (p *program) takeSeat(ctx context.Context, o client.Options, first ...func(*peer)) (*peer, error) {
+// takeSeat joins the topic, under --id or a random one.
+func (p *program) takeSeat(ctx context.Context, o client.Options) (*peer, error) {
 	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
 	if err != nil {
 		return nil, err
 	}
-	return p.sit(ctx, d, o, first...)
+	return p.sit(ctx, d, o)
 }
 
 // sit joins the topic by a way that was chosen.
-func (p *program) sit(ctx context.Context, d *connector, o client.Options, first ...func(*peer)) (*peer, error) {
+func (p *program) sit(ctx context.Context, d *connector, o client.Options) (*peer, error) {
 	if err := d.Locate(ctx); err != nil {
 		return nil, err
 	}
@@ -39,9 +38,6 @@ func (p *program) sit(ctx context.Context, d *connector, o client.Options, first
 		return nil, err
 	}
 	q := p.newPeer(d, o)
-	for _, set := range first {
-		set(q)
-	}
 	return q, q.Dial(ctx)
 }
 

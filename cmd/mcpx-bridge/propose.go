@@ -6,14 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // maxTTL is the longest that a proposal may hold (WIRE 7.8).
@@ -137,9 +135,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 		return err
 	}
 	p.warnOfSecret(o.Reason)
-	w := newPursuit(p, to, name, o)
-	q, err := p.takeSeat(ctx, client.Options{OnFrame: w.heard, OnPresence: w.moves(p.saysOf(func() string { return to }))},
-		func(q *peer) { w.peer = q })
+	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(func() string { return to })})
 	if err != nil {
 		return err
 	}
@@ -158,10 +154,73 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if ctx.Err() != nil { // nobody could begin it any more (FINDINGS D7)
 		return noAnswer("the topic", "what arguments "+name+" takes", context.Cause(ctx))
 	}
-	if err := w.begin(object, style); err != nil {
-		return err
+	w, err := q.Propose(client.Proposal{To: to, Tool: name, Arguments: object, Offer: o, Style: style, Say: func(words string) { p.log.Info(words) }})
+	if err != nil {
+		return q.unsaid(err, wire.Proposal)
 	}
-	return w.wait(ctx)
+	p.tellProposed(q, w)
+	r, err := w.Wait(ctx)
+	if err == nil {
+		return p.showAnswer(r.From, name, r.Answer)
+	}
+	return p.undone(ctx, w, r, err)
+}
+
+// tellProposed says what was proposed, and what may be meant otherwise.
+func (p *program) tellProposed(q *peer, w *client.ProposalWait) {
+	whom := "to all"
+	if w.To != "" {
+		whom = "to " + w.To
+	}
+	p.log.Info("proposed " + w.Tool + " " + whom + " as " + q.Me() + ": " + w.ID)
+	if w.To == "" && len(w.Offer.Preferred) == 0 && q.Present(w.Tool) {
+		p.log.Info("hint: " + w.Tool + " is a participant too: mcpx-bridge propose " + w.Tool + " TOOL puts TOOL to it")
+	}
+}
+
+// undone words why nothing came of a proposal.
+func (p *program) undone(ctx context.Context, w *client.ProposalWait, r client.Result, err error) error {
+	switch {
+	case errors.Is(err, client.ErrRejected):
+		return p.rejected(w, r.Rejected)
+	case errors.Is(err, client.ErrLapsed):
+		return longer(w, "--ttl", "nobody began %s in time")
+	case ctx.Err() == nil || err != context.Cause(ctx):
+		return err
+	case !errors.Is(err, client.ErrNoAnswer):
+		return fail(exitFailed, "", "withdrew %s", w.Tool)
+	case r.Begun:
+		return fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.Tool)
+	}
+	return longer(w, "--timeout", "nobody did %s in time")
+}
+
+// rejected is the end where nobody is left who might do it.
+func (p *program) rejected(w *client.ProposalWait, all []client.Rejection) error {
+	if p.s.JSON {
+		p.print(jsonLine(struct {
+			Proposal string             `json:"proposal"`
+			Rejected []client.Rejection `json:"rejected"`
+		}{w.ID, all}))
+	}
+	last := all[len(all)-1].Words()
+	if w.To != "" {
+		return fail(exitRefused, "", "%s", last)
+	}
+	p.log.Info(last)
+	if w.Offer.Exclusive && !w.Offer.FallbackToBroadcast {
+		return fail(exitRefused, "--fallback lets others do it", "all who alone might do %s will not", w.Tool)
+	}
+	return fail(exitRefused, "", "nobody here will do %s", w.Tool)
+}
+
+// longer is the failure where nobody has begun; format has a place for the tool.
+func longer(w *client.ProposalWait, flag, format string) *failure {
+	f := fail(exitNoAnswer, flag+" gives it longer", format, w.Tool)
+	if w.To == "" && len(w.Offer.Preferred) == 0 {
+		return f.Also("a bridge leaves alone what names nobody, unless its owner says otherwise: mcpx-bridge propose PEER " + w.Tool)
+	}
+	return f
 }
 
 // proposedArguments makes one JSON object of the arguments. Where nobody is
@@ -182,36 +241,10 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	return given.withTypes(schemaTypes(c.Tools[i].InputSchema))
 }
 
-// begin sends the proposal.
-func (w *pursuit) begin(arguments []byte, style wire.Style) error {
-	w.mu.Lock()
-	w.offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, w.tool), []byte(`,"arguments":`), arguments, []byte(`}`))
-	w.mu.Unlock()
-	e := wire.Envelope{ID: w.id, Kind: wire.Proposal, Style: style, Method: w.offer.Method, Key: w.tool, Payload: w.offer.Payload()}
-	if w.to != "" {
-		e.To = []string{w.to}
-	}
-	if err := w.peer.propound(wire.Own, &e); err != nil {
-		return err
-	}
-	whom := "to all"
-	if w.to != "" {
-		whom = "to " + w.to
-	}
-	w.log.Info("proposed " + w.tool + " " + whom + " as " + w.peer.Me() + ": " + w.id)
-	if w.to == "" && len(w.offer.Preferred) == 0 && w.peer.here(w.tool) == nil {
-		w.log.Info("hint: " + w.tool + " is a participant too: mcpx-bridge propose " + w.tool + " TOOL puts TOOL to it")
-	}
-	return nil
-}
-
-// propound sends what concerns a proposal, with words for what keeps it from
-// going.
-func (q *peer) propound(class wire.Class, e *wire.Envelope) error {
-	e.TS = wire.Stamp(time.Now())
-	err := q.Post(class, e)
+// unsaid words what keeps from going what concerns a proposal.
+func (q *peer) unsaid(err error, kind wire.Kind) error {
 	if errors.Is(err, wire.ErrInexpressible) {
-		return fail(exitRefused, "mcpx-bridge call asks for the tool itself; whoever must agree is asked all the same", "%s, which this topic speaks, has no word for a %s", q.Dialect().Protocol, e.Kind)
+		return fail(exitRefused, "mcpx-bridge call asks for the tool itself; whoever must agree is asked all the same", "%s, which this topic speaks, has no word for a %s", q.Dialect().Protocol, kind)
 	}
 	return err
 }
@@ -252,11 +285,5 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 		return err
 	}
 	defer q.Close()
-	return q.takeBack(proposal, p.s.Offer.Reason, style)
-}
-
-// takeBack withdraws a proposal of ours.
-func (q *peer) takeBack(proposal, reason string, style wire.Style) error {
-	return q.propound(wire.Cancellation, &wire.Envelope{ID: uuid.NewString(), Kind: wire.Withdraw, Style: style,
-		Corr: []string{proposal}, Payload: wire.Ending{Reason: reason}.Payload()})
+	return q.unsaid(q.Withdraw(proposal, p.s.Offer.Reason, style), wire.Withdraw)
 }

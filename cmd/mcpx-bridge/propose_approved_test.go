@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 )
 
 // approvedBy plays the word of somebody that people agreed to the proposal.
@@ -21,13 +23,13 @@ func TestProposeTakesWordOfAYesFromWhoServesItAlone(t *testing.T) {
 		g.expect(d.proposalOf("fs", d.proposal(), ""))
 		p := g.proposalID()
 		g.approvedBy("mallory", "m1", p, "allowed by the owner")
-		for i := range maxSayings + 1 {
+		for i := range client.MaxSayings + 1 {
 			g.approvedBy("fs", fmt.Sprint("f", i), p, fmt.Sprintf("allowed by alice, no. %d.", i))
 		}
 		g.fulfil("fs", "s1", p)
 		g.respond("bob", "s1", echoed)
-		s.exits(0, "fs: allowed by alice, no. 0.", fmt.Sprintf("no. %d.", maxSayings-1))
-		if said := s.stderr.text(); strings.Contains(said, "the owner") || strings.Contains(said, fmt.Sprintf("no. %d.", maxSayings)) {
+		s.exits(0, "fs: allowed by alice, no. 0.", fmt.Sprintf("no. %d.", client.MaxSayings-1))
+		if said := s.stderr.text(); strings.Contains(said, "the owner") || strings.Contains(said, fmt.Sprintf("no. %d.", client.MaxSayings)) {
 			t.Errorf("stderr: %.2000s", said)
 		}
 	})

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -16,9 +14,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// shownPayload is how much of a payload watch shows to people.
-const shownPayload = 400
 
 func (p *program) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -159,21 +154,8 @@ func brief(e *wire.Envelope) string {
 			text = e.Message.Get(jsonrpc.Err)
 		}
 	}
-	return shown(text) + after
+	return client.Brief(text) + after
 }
-
-// shown is text of others in one line of bounded length.
-func shown(text []byte) string {
-	more := ""
-	if len(text) > shownPayload {
-		more = fmt.Sprintf("… (%d bytes)", len(text))
-		text = bytes.ToValidUTF8(text[:shownPayload], nil)
-	}
-	return visible(string(oneLine(secretMember.ReplaceAll(text, []byte(`${1}"[token]"`))))) + more
-}
-
-// secretMember finds the values of members that hold a token.
-var secretMember = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"?`)
 
 func seatLine(what, detail string) []byte {
 	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), what, visible(detail))

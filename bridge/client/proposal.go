@@ -1,0 +1,458 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// What is remembered of one proposal. More than one request for it by anybody
+// is rare, and more than these is noise.
+const (
+	maxAttempts = 16   // of one participant
+	maxRefused  = 1024 // participants; those who alone might do it come on top
+	MaxSayings  = 256  // sentences that Proposal.Say hears of what others say
+)
+
+// How a proposal ends beside being done.
+var (
+	ErrRejected = errors.New("nobody will do it")       // who alone could, or everybody here
+	ErrLapsed   = errors.New("nobody began it in time") // in the time that the proposal gives
+)
+
+// A Proposal is a tool call that somebody else is to make.
+type Proposal struct {
+	To        string // the only one it is put to; "" if it is for all
+	Tool      string
+	Arguments []byte     // a JSON object
+	Offer     wire.Offer // what it asks for beside the call; Params are made of Tool and Arguments
+	Style     wire.Style
+
+	// Say hears what others say and do about it, a sentence each that is fit to be
+	// shown; nil: nobody does. It is called with a lock held, and must not come back.
+	Say func(words string)
+}
+
+// A ProposalWait is one proposal of ours, until something has come of it.
+type ProposalWait struct {
+	Proposal
+	ID string // by which it can be withdrawn
+
+	c    *Client
+	done chan Result // buffered; written once
+
+	mu      sync.Mutex
+	refused []Rejection
+	sayings int               // how often somebody said something about it
+	agreed  map[string]string // that people agreed, by the word of participants that have not begun
+	over    bool
+}
+
+// A Rejection is what one participant has against it.
+type Rejection struct {
+	From   string `json:"from"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// A Result is what came of a proposal.
+type Result struct {
+	From     string // who did it
+	Answer   Answer
+	Begun    bool        // somebody has begun, and may do it yet
+	Rejected []Rejection // of those who will not, oldest first
+	err      error
+}
+
+// Propose sends a proposal. The error wraps [wire.ErrInexpressible] where the topic's
+// dialect has no word for proposals. Wait must be called on what it returns.
+func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
+	p.Offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, p.Tool), []byte(`,"arguments":`), p.Arguments, []byte(`}`))
+	if p.Say == nil {
+		p.Say = func(string) {}
+	}
+	w := &ProposalWait{Proposal: p, ID: newID(), c: c, done: make(chan Result, 1), agreed: map[string]string{}}
+	e := wire.Envelope{ID: w.ID, Kind: wire.Proposal, Style: p.Style, Method: p.Offer.Method, Key: p.Tool, Payload: p.Offer.Payload(), TS: wire.Stamp(time.Now())}
+	if p.To != "" {
+		e.To = []string{p.To}
+		c.waiting.add(&waiting{env: w.ID, to: p.To, by: p.To, proposal: w, whole: true})
+	}
+	c.mu.Lock()
+	c.proposals = append(c.proposals, w)
+	c.mu.Unlock()
+	if err := c.Post(wire.Own, &e); err != nil {
+		w.forget()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Withdraw takes a proposal of ours back, by its id. What has begun is not undone.
+func (c *Client) Withdraw(proposal, reason string, style wire.Style) error {
+	return c.Post(wire.Cancellation, &wire.Envelope{ID: newID(), Kind: wire.Withdraw, Style: style, TS: wire.Stamp(time.Now()),
+		Corr: []string{proposal}, Payload: wire.Ending{Reason: reason}.Payload()})
+}
+
+func (w *ProposalWait) forget() {
+	w.c.mu.Lock()
+	w.c.proposals = slices.DeleteFunc(w.c.proposals, func(other *ProposalWait) bool { return other == w })
+	w.c.mu.Unlock()
+	w.c.waiting.drop(func(a *waiting) bool { return a.proposal == w })
+}
+
+// open are the proposals that are waited for.
+func (c *Client) open() []*ProposalWait {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.proposals)
+}
+
+// Wait ends with the first result, and is called once. Who gives up first, by the end of
+// ctx or of the time that the proposal gives, takes the proposal back. The error is
+// [ErrRejected], [ErrLapsed], the cause of ctx, the gateway's word, or why the seat was
+// given up. That a tool or a participant answered with an error is in Result.Answer.
+func (w *ProposalWait) Wait(ctx context.Context) (Result, error) {
+	defer w.forget()
+	var lapse <-chan time.Time
+	if w.Offer.TTL > 0 {
+		timer := time.NewTimer(w.Offer.TTL)
+		defer timer.Stop()
+		lapse = timer.C
+	}
+	for {
+		select {
+		case r := <-w.done:
+			return r, r.err
+		case <-w.c.ended:
+			return w.unlessDone(w.c.Err(), "")
+		case <-lapse:
+			if !w.begun() { // for those who do not know of its ttl, and for those at whom it arrived late
+				return w.unlessDone(ErrLapsed, "timeout")
+			}
+			lapse = nil // the result may still come
+		case <-ctx.Done():
+			reason, cause := "no_longer_needed", context.Cause(ctx)
+			if errors.Is(cause, ErrNoAnswer) || errors.Is(cause, context.DeadlineExceeded) {
+				reason = "timeout"
+			}
+			return w.unlessDone(cause, reason)
+		}
+	}
+}
+
+// unlessDone gives up, and takes the proposal back for a reason, if any. What came at the
+// same moment still counts.
+func (w *ProposalWait) unlessDone(err error, reason string) (Result, error) {
+	select {
+	case r := <-w.done:
+		return r, r.err
+	default:
+	}
+	begun := w.begun()
+	if reason != "" {
+		if err := w.c.Withdraw(w.ID, reason, w.Style); err != nil {
+			w.c.opt.Log.Warn("the proposal could not be withdrawn", "why", err)
+		}
+	}
+	return Result{Begun: begun}, err
+}
+
+func (w *ProposalWait) begun() bool {
+	return w.attempts(func(*waiting) bool { return true }) > 0
+}
+
+// attempts counts the requests that were made for it.
+func (w *ProposalWait) attempts(which func(*waiting) bool) int {
+	return w.c.waiting.count(func(a *waiting) bool { return a.proposal == w && !a.whole && which(a) })
+}
+
+// heard sees every frame of the topic, one after the other.
+func (w *ProposalWait) heard(e *wire.Envelope) {
+	if e.From == w.c.Me() {
+		return
+	}
+	switch e.Kind {
+	case wire.Reject:
+		w.rejected(e)
+	case wire.Request:
+		w.tried(e)
+	case wire.Failure:
+		w.faulted(e)
+	case wire.Status, wire.ProposalResponse:
+		if no, is := e.AsReject(); is {
+			w.rejected(&no) // a no in other words (FINDINGS S5)
+		} else {
+			w.told(e)
+		}
+	case wire.Chat:
+		w.told(e)
+	case wire.Notification:
+		w.agreedTo(e)
+	}
+}
+
+// agreedTo says who agreed that somebody does it, and why: by the word of whom it is put
+// to, or of who does it, for anybody can send such a notification. Who does it begins
+// after that.
+func (w *ProposalWait) agreedTo(e *wire.Envelope) {
+	if e.Method != bridge.Approved {
+		return
+	}
+	var said struct {
+		Proposal string `json:"proposalId"`
+		Message  string `json:"message"`
+	}
+	if json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) != nil || said.Proposal != w.ID || said.Message == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	words := e.From + ": " + Brief([]byte(said.Message))
+	switch {
+	case e.From == w.To || slices.Contains(w.Offer.Preferred, e.From) || w.does(e.From):
+		w.say(words)
+	case w.able() == nil && len(w.agreed) < MaxSayings:
+		w.agreed[e.From] = words
+	}
+}
+
+// does reports whether somebody has begun to do it.
+func (w *ProposalWait) does(who string) bool {
+	return w.attempts(func(a *waiting) bool { return a.by == who && a.to == who }) > 0
+}
+
+// say passes on what somebody says, up to a bound. It is called with the lock held.
+func (w *ProposalWait) say(words string) {
+	if words == "" || w.over || w.sayings == MaxSayings {
+		return
+	}
+	w.sayings++
+	w.Say(words)
+}
+
+// rejected counts only where those will not who alone could, or all who are here:
+// others may still.
+func (w *ProposalWait) rejected(e *wire.Envelope) {
+	n, err := e.Ending()
+	if err != nil || !slices.Contains(e.Corr, w.ID) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || len(w.refused) >= maxRefused && !slices.Contains(w.able(), e.From) || slices.ContainsFunc(w.refused, func(r Rejection) bool { return r.From == e.From }) {
+		return
+	}
+	r := Rejection{e.From, n.Reason, n.Detail}
+	w.refused = append(w.refused, r)
+	w.dropAttempts(func(a *waiting) bool { return a.by == e.From && a.to == e.From }) // it began, and came second
+	if !w.hopeless() {
+		w.Say(r.Words())
+		return
+	}
+	w.end(Result{err: ErrRejected, Rejected: w.refused})
+}
+
+// hopeless reports whether all who may serve the proposal have said no. It is
+// called with the lock held.
+func (w *ProposalWait) hopeless() bool {
+	able := w.able()
+	if able == nil {
+		able = w.present()
+	}
+	for _, id := range able {
+		if !slices.ContainsFunc(w.refused, func(r Rejection) bool { return r.From == id }) {
+			return false
+		}
+	}
+	return len(able) > 0 && !w.begun()
+}
+
+// able are those who alone may serve the proposal; nil for everybody.
+func (w *ProposalWait) able() []string {
+	switch {
+	case w.To != "":
+		return []string{w.To}
+	case w.Offer.Exclusive && !w.Offer.FallbackToBroadcast:
+		return w.Offer.Preferred
+	}
+	return nil
+}
+
+// present are those in the topic who could do it.
+func (w *ProposalWait) present() (ids []string) {
+	for _, p := range w.c.Others() {
+		if bridge.CouldServe(p.Caps, "tools/call") {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// left hears that somebody has left: nobody waits for what they began, or for their word.
+func (w *ProposalWait) left(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropAttempts(func(a *waiting) bool { return a.to == id })
+	if !w.over && len(w.refused) > 0 && w.able() == nil && w.hopeless() {
+		w.end(Result{err: ErrRejected, Rejected: w.refused})
+	}
+}
+
+func (w *ProposalWait) dropAttempts(which func(*waiting) bool) {
+	w.c.waiting.drop(func(a *waiting) bool { return a.proposal == w && !a.whole && which(a) })
+}
+
+// Words says it in a sentence, in the words of whoever rejects.
+func (r Rejection) Words() string {
+	text := r.From + " will not: " + cmp.Or(r.Reason, "no reason given")
+	if r.Detail != "" && r.Detail != r.Reason {
+		text += " (" + r.Detail + ")"
+	}
+	return text
+}
+
+// tried notes a request that somebody makes for the proposal (WIRE 7.8). It
+// may be for something else than was proposed, which is worth a word.
+func (w *ProposalWait) tried(e *wire.Envelope) {
+	if !slices.Contains(e.Corr, w.ID) {
+		return
+	}
+	t := &waiting{env: e.ID, by: e.From, to: w.To, proposal: w}
+	if len(e.To) > 0 {
+		t.to = e.To[0]
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.attempts(func(a *waiting) bool { return a.by == e.From }) == maxAttempts {
+		return
+	}
+	if able := w.able(); able != nil && !slices.Contains(able, t.to) || e.Method != w.Offer.Method || e.Key != w.Tool {
+		return // it serves something else (FINDINGS M9)
+	}
+	if t.to != t.by && t.to != "" && !w.c.Present(t.to) {
+		return // nobody is there to do it
+	}
+	if !w.c.waiting.first(t) {
+		return
+	}
+	w.refused = slices.DeleteFunc(w.refused, func(r Rejection) bool { return r.From == t.to })
+	if t.by == t.to {
+		w.say(w.agreed[t.by])
+		delete(w.agreed, t.by)
+	}
+	words := t.by + " does it"
+	if t.by != t.to {
+		words = t.by + " has it done by " + cmp.Or(t.to, "whoever can")
+	}
+	if !w.sameCall(e) {
+		words += ", changed: " + Brief([]byte(e.Key)) + " " + Brief(e.Message.Get(jsonrpc.Arguments))
+	}
+	w.Say(words)
+}
+
+// sameCall reports whether a request is for what we proposed.
+func (w *ProposalWait) sameCall(e *wire.Envelope) bool {
+	ours, err := jsonrpc.Parse(w.Offer.Payload(), jsonrpc.Judged)
+	return err == nil && e.Method == w.Offer.Method && e.Key == w.Tool &&
+		bytes.Equal(e.Message.Get(jsonrpc.Arguments), ours.Get(jsonrpc.Arguments))
+}
+
+// answered ends the wait by the answer of whom a request for the proposal was made to, or
+// of the one we asked. That somebody else came too late is no answer, and neither is the
+// failure of a go-between's attempt: others may do it yet.
+func (w *ProposalWait) answered(t *waiting, from string, a Answer) {
+	if from == w.c.Me() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	if a.Result == nil && t.by != from {
+		w.dropAttempts(func(other *waiting) bool { return other == t })
+		w.Say(t.by + " had no luck with " + from + ": " + errorWords(a.Err))
+		return
+	}
+	w.end(Result{From: from, Answer: Answer{Result: bytes.Clone(a.Result), Err: bytes.Clone(a.Err)}, Begun: true})
+}
+
+// errorWords is what a JSON-RPC error says.
+func errorWords(raw []byte) string {
+	var e struct{ Message string }
+	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
+		return "an answer that cannot be read"
+	}
+	return Brief([]byte(e.Message))
+}
+
+// faulted ends the wait if the gateway did not take the proposal.
+func (w *ProposalWait) faulted(e *wire.Envelope) {
+	f, err := e.Fault()
+	if err != nil || !slices.Contains(f.Trigger, w.ID) && !(len(f.Trigger) == 0 && isProposal(f.AttemptedKind)) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	w.end(Result{err: NotPassedOn(f)})
+}
+
+// isProposal reports whether a kind is one that proposals have.
+func isProposal(kind string) bool {
+	return kind == "proposal" || strings.HasPrefix(kind, "mcp/proposal") || strings.HasPrefix(kind, "mcp.proposal")
+}
+
+// told passes on what somebody says about the proposal.
+func (w *ProposalWait) told(e *wire.Envelope) {
+	if !slices.Contains(e.Corr, w.ID) {
+		return
+	}
+	words := e.ChatText()
+	if s, err := e.Standing(); err == nil {
+		words = strings.TrimSpace(s.State + " " + s.Reason)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if words != "" {
+		w.say(e.From + " says: " + Brief([]byte(words)))
+	}
+}
+
+// end is called with the lock held, and once.
+func (w *ProposalWait) end(r Result) {
+	w.over = true
+	w.done <- r
+}
+
+// shownPayload is how many bytes of a payload people are shown.
+const shownPayload = 400
+
+// Brief is text of others in one line of bounded length, fit to be shown, without tokens.
+func Brief(raw []byte) string {
+	more := ""
+	if len(raw) > shownPayload {
+		more = fmt.Sprintf("… (%d bytes)", len(raw))
+		raw = bytes.ToValidUTF8(raw[:shownPayload], nil)
+	}
+	line := strings.NewReplacer("\n", " ", "\r", " ").Replace(string(secretMember.ReplaceAll(raw, []byte(`${1}"[token]"`))))
+	return text.Line(line) + more
+}
+
+// secretMember finds the values of members that hold a token.
+var secretMember = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"?`)
