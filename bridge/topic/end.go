@@ -1,7 +1,6 @@
 package topic
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -127,16 +126,4 @@ func (p *patience) backoff() time.Duration {
 	ceiling := min(maxWait, firstWait<<min(p.failures, 10))
 	p.failures++
 	return max(minWait, rand.N(ceiling))
-}
-
-// sleep waits and reports whether ctx is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

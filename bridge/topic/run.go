@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -78,7 +79,7 @@ func (r *runner) loop(ctx context.Context) error {
 			return fatal
 		}
 		r.seat.log.Warn("no link to the topic, trying again", "error", e.err, "in", wait.Round(time.Millisecond))
-		if !sleep(ctx, wait) {
+		if !pause.For(ctx, wait) {
 			return nil
 		}
 	}
