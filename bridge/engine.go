@@ -347,9 +347,6 @@ func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
 	return frame, err == nil
 }
 
-// size is about how long the payload of a frame will be.
-func size(env *wire.Envelope) int { return max(len(env.Payload), len(env.Message.Raw)) }
-
 // answer sends the answer to a request, whoever made it.
 func (e *Engine) answer(from, env, method, key string, payload []byte) {
 	if e.isHost(from) {

@@ -8,63 +8,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Bounds on what is held (RELIABILITY section 3).
-const (
-	heldMax      = 1000
-	heldMaxBytes = 16 << 20
-	heldFor      = 60 * time.Second       // the minute: for a lost seat, or an absent addressee, to come back
-	resendAfter  = 250 * time.Millisecond // when an answer for which the way out was full is sent again
-)
-
-// held is an answer that cannot leave. What is in its way is ours (a pause, a
-// way out that is full) and costs it no time, or it is that the seat is lost or
-// its addressee away: then it has a minute, which stands still during a pause.
-//
-// Its life is this file from top to bottom: hold takes it in, a mark or a minute
-// may be put on it, release lets it out, loses it, or leaves it here.
-type held struct {
-	env      *wire.Envelope
-	of       string    // the call whose end must be on record before env leaves; "": none, or it is there
-	until    time.Time // its minute is over; zero: it has not begun
-	unlisted bool      // the roster does not have its addressee, and so cannot say that they are away
-}
-
-// A shelf is where answers are held, in the order in which their minutes end;
-// those that have none yet are the last.
-type shelf struct {
-	answers []held
-	bytes   int
-	look    *alarm // when release is due without another event
-	lookAt  time.Time
-	leaving []string // requests to ourselves that leave in this Step, and may yet find the way full
-	closed  bool     // nothing is held any more
-}
-
-func (s *shelf) put(h held) {
-	s.answers = append(s.answers, h)
-	s.bytes += size(h.env)
-}
-
-// remove takes an envelope out that need not leave any more.
-func (s *shelf) remove(envelope string) {
-	s.answers = slices.DeleteFunc(s.answers, func(h held) bool {
-		if h.env.ID == envelope {
-			s.bytes -= size(h.env)
-		}
-		return h.env.ID == envelope
-	})
-}
-
-// delays reports whether one of these envelopes is held: what answers it must not
-// overtake it.
-func (s *shelf) delays(envelopes []string) bool {
-	return slices.ContainsFunc(s.answers, func(h held) bool { return slices.Contains(envelopes, h.env.ID) })
-}
-
-// justLeaves reports whether one of these envelopes leaves in this very Step.
-func (s *shelf) justLeaves(envelopes []string) bool {
-	return slices.ContainsFunc(s.leaving, func(id string) bool { return slices.Contains(envelopes, id) })
-}
+// resendAfter is when an answer for which the way out was full is sent again.
+const resendAfter = 250 * time.Millisecond
 
 // hold takes an answer in; of is that of held.
 func (e *Engine) hold(env *wire.Envelope, of string) {
@@ -79,17 +24,6 @@ func (e *Engine) hold(env *wire.Envelope, of string) {
 		e.lookBy(s.answers[0].until)
 	}
 	e.keepBounds()
-}
-
-// keepBounds gives up the oldest answers where there is no room for all.
-func (e *Engine) keepBounds() {
-	s := &e.room.held
-	for len(s.answers) > heldMax || s.bytes > heldMaxBytes {
-		oldest := s.answers[0]
-		s.bytes -= size(oldest.env)
-		s.answers = slices.Delete(s.answers, 0, 1)
-		e.lose(oldest, "outbox_full")
-	}
 }
 
 // notSent hears of a frame that the seat did not take. An answer is held, and
@@ -111,34 +45,14 @@ func (e *Engine) notSent(ev NotSent) {
 
 // markHeld says in the answers to these calls that the record ends before them.
 func (e *Engine) markHeld(ends []string) {
-	s := &e.room.held
-	for i := range s.answers {
-		h := &s.answers[i]
-		if h.of == "" || !slices.Contains(ends, h.of) {
-			continue
-		}
-		s.bytes -= size(h.env)
-		h.env = incomplete(h.env)
-		s.bytes += size(h.env)
-	}
+	e.room.held.mark(ends, incomplete)
 	e.keepBounds()
 }
 
-// beginMinutes gives a minute to each answer that has none.
-func (s *shelf) beginMinutes(now time.Time) {
-	for i := range s.answers {
-		if h := &s.answers[i]; h.until.IsZero() {
-			h.until = now.Add(heldFor)
-		}
-	}
-}
-
-// stoodStill puts off the ends of all minutes by the length of a pause.
-func (s *shelf) stoodStill(pause time.Duration) {
-	for i := range s.answers {
-		if h := &s.answers[i]; !h.until.IsZero() {
-			h.until = h.until.Add(pause)
-		}
+// keepBounds gives up the oldest answers where there is no room for all.
+func (e *Engine) keepBounds() {
+	for _, oldest := range e.room.held.overflow() {
+		e.lose(oldest, "outbox_full")
 	}
 }
 
@@ -153,17 +67,6 @@ func (e *Engine) seatLost() {
 	if len(s.answers) > 0 {
 		e.lookBy(s.answers[0].until)
 	}
-}
-
-// list notes whether a roster can say of somebody that they are away, and reports
-// whether they have an answer here.
-func (s *shelf) list(id string, unlisted bool) (waits bool) {
-	for i := range s.answers {
-		if h := &s.answers[i]; h.env.To[0] == id {
-			h.unlisted, waits = unlisted, true
-		}
-	}
-	return waits
 }
 
 // release looks at all that is held, if we may speak: when the seat is back, when
@@ -191,7 +94,7 @@ func (e *Engine) release() {
 			e.sendOf(wire.Reply, h.env, h.of)
 		}
 	}
-	e.alarms.stop(s.look)
+	e.alarms.stop(e.room.look)
 	if soon {
 		e.lookBy(e.now.Add(resendAfter))
 	} else if len(s.answers) > 0 {
@@ -224,12 +127,11 @@ func (e *Engine) owes() bool { return e.room.seated && len(e.room.held.answers) 
 
 // lookBy has release look again, at the latest then.
 func (e *Engine) lookBy(at time.Time) {
-	s := &e.room.held
-	if s.look.Stands() && !s.lookAt.After(at) {
+	if e.room.look.Stands() && !e.room.lookAt.After(at) {
 		return
 	}
-	e.alarms.stop(s.look)
-	s.look, s.lookAt = e.alarms.set(at, e.release), at
+	e.alarms.stop(e.room.look)
+	e.room.look, e.room.lookAt = e.alarms.set(at, e.release), at
 }
 
 // takeLeave is the last chance; what cannot leave now is given up, as is what comes
@@ -239,7 +141,7 @@ func (e *Engine) takeLeave() {
 	e.refuseAsides(func(*aside) bool { return true })
 	e.release()
 	s := &e.room.held
-	e.alarms.stop(s.look)
+	e.alarms.stop(e.room.look)
 	for _, h := range s.answers {
 		e.lose(h, "shutting_down")
 	}

@@ -30,6 +30,8 @@ type room struct {
 	seated  bool
 	peers   map[string]*peer
 	held    shelf
+	look    *alarm // when release is due without another event
+	lookAt  time.Time
 	echoes  bool // the gateway has returned a request of ours to us, in this stay
 
 	paused   *alarm    // set while a participant has asked us to be quiet
