@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -70,7 +72,7 @@ func TestTheCallsOfACallerWhoIsMissedGoOnForAMinute(t *testing.T) {
 		s.lines = nil
 		s.do(Unseated{})
 		s.seatWith("carol")
-		s.pass(leaveGrace + heldFor - 2*time.Second)
+		s.pass(leaveGrace + outgoing.HeldFor - 2*time.Second)
 		if len(s.lines) != 0 {
 			t.Fatalf("the server got %q", s.lines)
 		}

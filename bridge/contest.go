@@ -111,7 +111,7 @@ func (e *Engine) echoed(env *wire.Envelope) bool {
 func (e *Engine) unechoed(c *inflight.Call) {
 	switch {
 	case c.Phase != inflight.Claiming:
-	case e.room.held.delays([]string{c.Self}):
+	case e.room.held.Delays([]string{c.Self}):
 		e.awaitEcho(c) // it has not even left
 	case e.room.echoes && !c.Patient:
 		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
@@ -165,7 +165,7 @@ func (e *Engine) yields(c *inflight.Call) {
 func (e *Engine) endClaim(c *inflight.Call) {
 	e.alarms.stop(c.Alarm)
 	delete(e.offers.claims, c.Self)
-	e.room.held.remove(c.Self)
+	e.room.held.Drop(c.Self)
 }
 
 // cameSecond tells the proposer, who has seen our claim, that it is none any more.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -169,7 +171,7 @@ func NewEngine(c Config) *Engine {
 func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
-	e.room.held.leaving = e.room.held.leaving[:0]
+	e.room.held.Leaving = e.room.held.Leaving[:0]
 	// Two events change what is due, and so come before it.
 	switch ev := ev.(type) {
 	case Reloaded: // what is due is judged by the new rules
@@ -312,11 +314,11 @@ func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.send
 func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	answer := class == wire.Reply
 	switch {
-	case answer && e.room.held.justLeaves(env.Corr):
+	case answer && e.room.held.JustLeaves(env.Corr):
 		e.hold(env, of)
 		e.lookBy(e.now.Add(resendAfter))
 		return false
-	case answer && (!e.room.seated || e.room.quiet(env.Kind) || e.room.held.delays(env.Corr)):
+	case answer && (!e.room.seated || e.room.quiet(env.Kind) || e.room.held.Delays(env.Corr)):
 		e.hold(env, of)
 		return false
 	case !e.room.seated || e.room.quiet(env.Kind):
@@ -325,7 +327,7 @@ func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	frame, ok := e.spell(env)
 	if ok {
 		if answer && env.Kind == wire.Request {
-			e.room.held.leaving = append(e.room.held.leaving, env.ID)
+			e.room.held.Leaving = append(e.room.held.Leaving, env.ID)
 			e.claimLeaves(env.ID)
 		}
 		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
@@ -339,7 +341,7 @@ func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
 	}
 	env.TS = wire.Stamp(e.now)
 	env.From = e.room.me
-	frame, err := e.room.dialect.Append(make([]byte, 0, size(env)+512), env, e.room.caps)
+	frame, err := e.room.dialect.Append(make([]byte, 0, outgoing.Size(env)+512), env, e.room.caps)
 	if err != nil {
 		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
 			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})

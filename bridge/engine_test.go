@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -323,12 +325,12 @@ func TestAnswersWaitForTheSeatAndOnlyForThoseStillThere(t *testing.T) {
 	s.nothing("there is no seat")
 	s.seat()
 	s.has(s.only(), `"to":["bob"]`, `"correlation_id":"e1"`)
-	s.pass(heldFor)
+	s.pass(outgoing.HeldFor)
 	if !s.noted("dropped", "caller_gone") {
 		t.Error("the answer to somebody who has left is not on record")
 	}
 	s.nothing("nobody is here for it")
-	if len(s.engine.room.held.answers) > 0 {
+	if len(s.engine.room.held.Answers) > 0 {
 		t.Error("it is kept for ever")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -158,7 +160,7 @@ func TestAnAnswerOutlastsAPauseWhoeverJoinsMeanwhile(t *testing.T) {
 	s := newStage(t, "mew/v0.4")
 	s.arrive(mewHead + `"id":"p","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":200}}`)
 	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"method":"ping"}}`)
-	s.pass(heldFor)
+	s.pass(outgoing.HeldFor)
 	s.arrive(mewHead + `"id":"j","from":"system:gateway","kind":"system/presence","payload":{"event":"join","participant":{"id":"dave","capabilities":[]}}}`)
 	s.nothing("we are quiet still")
 	s.pass(200 * time.Second)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -14,14 +16,14 @@ const resendAfter = 250 * time.Millisecond
 // hold takes an answer in; of is that of held.
 func (e *Engine) hold(env *wire.Envelope, of string) {
 	s := &e.room.held
-	if s.closed {
-		e.lose(held{env: env}, "shutting_down")
+	if s.Closed {
+		e.lose(outgoing.Held{Env: env}, "shutting_down")
 		return
 	}
-	s.put(held{env: env, of: of, unlisted: e.room.seated && e.room.peers[env.To[0]] == nil})
+	s.Put(outgoing.Held{Env: env, Of: of, Unlisted: e.room.seated && e.room.peers[env.To[0]] == nil})
 	if !e.room.seated {
-		s.beginMinutes(e.now)
-		e.lookBy(s.answers[0].until)
+		s.BeginMinutes(e.now)
+		e.lookBy(s.Answers[0].Until)
 	}
 	e.keepBounds()
 }
@@ -45,13 +47,13 @@ func (e *Engine) notSent(ev NotSent) {
 
 // markHeld says in the answers to these calls that the record ends before them.
 func (e *Engine) markHeld(ends []string) {
-	e.room.held.mark(ends, incomplete)
+	e.room.held.Mark(ends, incomplete)
 	e.keepBounds()
 }
 
 // keepBounds gives up the oldest answers where there is no room for all.
 func (e *Engine) keepBounds() {
-	for _, oldest := range e.room.held.overflow() {
+	for _, oldest := range e.room.held.Overflow() {
 		e.lose(oldest, "outbox_full")
 	}
 }
@@ -60,12 +62,12 @@ func (e *Engine) keepBounds() {
 // known any more.
 func (e *Engine) seatLost() {
 	s := &e.room.held
-	s.beginMinutes(e.now)
-	for i := range s.answers {
-		s.answers[i].unlisted = false
+	s.BeginMinutes(e.now)
+	for i := range s.Answers {
+		s.Answers[i].Unlisted = false
 	}
-	if len(s.answers) > 0 {
-		e.lookBy(s.answers[0].until)
+	if len(s.Answers) > 0 {
+		e.lookBy(s.Answers[0].Until)
 	}
 }
 
@@ -74,40 +76,40 @@ func (e *Engine) seatLost() {
 // leaves if its addressee is here, and is lost if its minute is over.
 func (e *Engine) release() {
 	s := &e.room.held
-	if e.room.paused != nil || len(s.answers) == 0 {
+	if e.room.paused != nil || len(s.Answers) == 0 {
 		return
 	}
 	waiting := *s
-	s.answers, s.bytes = nil, 0
+	s.Answers, s.Bytes = nil, 0
 	soon := false
-	for _, h := range waiting.answers {
-		over := !h.until.IsZero() && !e.now.Before(h.until)
+	for _, h := range waiting.Answers {
+		over := !h.Until.IsZero() && !e.now.Before(h.Until)
 		switch {
-		case over && !e.mayReach(&h) && !e.anybodyHere(h.env.To):
+		case over && !e.mayReach(&h) && !e.anybodyHere(h.Env.To):
 			e.lose(h, "caller_gone")
 		case !over && !e.mayReach(&h):
-			s.put(h)
-		case waiting.delays(h.env.Corr), s.justLeaves(h.env.Corr): // that is on its way now at the earliest, and may find it full
-			s.put(h)
+			s.Put(h)
+		case waiting.Delays(h.Env.Corr), s.JustLeaves(h.Env.Corr): // that is on its way now at the earliest, and may find it full
+			s.Put(h)
 			soon = true
 		default:
-			e.sendOf(wire.Reply, h.env, h.of)
+			e.sendOf(wire.Reply, h.Env, h.Of)
 		}
 	}
 	e.alarms.stop(e.room.look)
 	if soon {
 		e.lookBy(e.now.Add(resendAfter))
-	} else if len(s.answers) > 0 {
-		s.beginMinutes(e.now)
-		e.lookBy(s.answers[0].until)
+	} else if len(s.Answers) > 0 {
+		s.BeginMinutes(e.now)
+		e.lookBy(s.Answers[0].Until)
 	}
 }
 
 // mayReach reports whether the first addressee of an answer, who waits for it, is
 // here. When we stop we wait for nobody.
-func (e *Engine) mayReach(h *held) bool {
-	to := h.env.To[0]
-	return e.room.seated && (e.stopping || e.here(to) || h.unlisted && e.room.peers[to] == nil)
+func (e *Engine) mayReach(h *outgoing.Held) bool {
+	to := h.Env.To[0]
+	return e.room.seated && (e.stopping || e.here(to) || h.Unlisted && e.room.peers[to] == nil)
 }
 
 // anybodyHere: when a minute is over, an answer leaves if one of several for whom
@@ -123,7 +125,7 @@ func (e *Engine) here(id string) bool {
 
 // owes reports whether answers are held that we could give, were it not for a way
 // out that is full.
-func (e *Engine) owes() bool { return e.room.seated && len(e.room.held.answers) > 0 }
+func (e *Engine) owes() bool { return e.room.seated && len(e.room.held.Answers) > 0 }
 
 // lookBy has release look again, at the latest then.
 func (e *Engine) lookBy(at time.Time) {
@@ -142,14 +144,14 @@ func (e *Engine) takeLeave() {
 	e.release()
 	s := &e.room.held
 	e.alarms.stop(e.room.look)
-	for _, h := range s.answers {
+	for _, h := range s.Answers {
 		e.lose(h, "shutting_down")
 	}
-	s.answers, s.bytes, s.closed = nil, 0, true
+	s.Answers, s.Bytes, s.Closed = nil, 0, true
 }
 
 // lose gives an answer up.
-func (e *Engine) lose(h held, why string) {
-	e.note(Record{Event: "dropped", From: h.env.To[0], Env: h.env.Corr[0], Method: h.env.Method, Reason: why,
+func (e *Engine) lose(h outgoing.Held, why string) {
+	e.note(Record{Event: "dropped", From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
 		Detail: "an answer could not be delivered"})
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -127,8 +129,8 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 			fill(s)
 			s.notes, s.frames, s.sends, s.lines, s.writes = nil, nil, nil, nil, nil
 			grown := inUse() - before
-			if s.engine.room.held.bytes > heldMaxBytes || grown > heldMaxBytes+8<<20 {
-				t.Errorf("%d answers are counted as %d bytes and take %d", len(s.engine.room.held.answers), s.engine.room.held.bytes, grown)
+			if s.engine.room.held.Bytes > outgoing.HeldMaxBytes || grown > outgoing.HeldMaxBytes+8<<20 {
+				t.Errorf("%d answers are counted as %d bytes and take %d", len(s.engine.room.held.Answers), s.engine.room.held.Bytes, grown)
 			}
 		})
 	}
@@ -150,8 +152,8 @@ func TestWithoutASeatAnAnswerIsGivenUpInTime(t *testing.T) {
 	id := s.reads("bob", "e1")
 	s.do(Unseated{})
 	s.result(id)
-	s.pass(heldFor)
-	if len(s.engine.room.held.answers) > 0 || !s.noted("dropped", "caller_gone") {
+	s.pass(outgoing.HeldFor)
+	if len(s.engine.room.held.Answers) > 0 || !s.noted("dropped", "caller_gone") {
 		t.Error("it is kept")
 	}
 }
@@ -262,9 +264,9 @@ func TestAProposerIsToldThoughWhoRequestedIsAway(t *testing.T) {
 		s.has(s.only(), `"to":["carol","bob"]`)
 		s.notTaken()
 		s.leaves("carol")
-		s.pass(heldFor / 2)
+		s.pass(outgoing.HeldFor / 2)
 		s.nothing("carol may come back")
-		s.pass(heldFor)
+		s.pass(outgoing.HeldFor)
 		s.has(s.only(), `"to":["carol","bob"]`)
 	}
 }
@@ -311,7 +313,7 @@ func TestAFullWayCostsNoTimeThatBeganBefore(t *testing.T) {
 			s.do(NotSent{Send: send})
 		}
 	}
-	for i := range 2 * heldFor / resendAfter {
+	for i := range 2 * outgoing.HeldFor / resendAfter {
 		noneTaken(func() { s.pass(resendAfter) })
 		if i == 100 {
 			noneTaken(func() { s.comes("bob") })

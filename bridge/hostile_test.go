@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -344,7 +346,7 @@ func TestAnAnswerOutlastsASleepWhileTheWayOutIsFull(t *testing.T) {
 	s.call("bob", "e1", "1", "nope", `{}`)
 	s.only()
 	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
-	s.now = s.now.Add(2 * heldFor)
+	s.now = s.now.Add(2 * outgoing.HeldFor)
 	s.do(Tick{})
 	s.has(s.only(), `"correlation_id":"e1"`, `"id":1`)
 }
@@ -356,13 +358,13 @@ func TestAnAnswerHasOneMinuteWithoutASeat(t *testing.T) {
 	s.do(Unseated{})
 	s.do(NotSent{Send: s.sends[len(s.sends)-1], Gone: true})
 	s.seatWith("bob") // carol's answer is looked at when its minute is over
-	s.pass(heldFor / 2)
+	s.pass(outgoing.HeldFor / 2)
 	s.frames = nil
 	s.call("bob", "e1", "1", "nope", `{}`)
 	s.only()
 	s.do(NotSent{Send: s.sends[len(s.sends)-1]})
 	s.do(Unseated{})
-	s.pass(heldFor)
+	s.pass(outgoing.HeldFor)
 	s.seat()
 	s.nothing("both waited for too long")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -29,7 +31,7 @@ type room struct {
 	caps    wire.Caps
 	seated  bool
 	peers   map[string]*peer
-	held    shelf
+	held    outgoing.Queue
 	look    *alarm // when release is due without another event
 	lookAt  time.Time
 	echoes  bool // the gateway has returned a request of ours to us, in this stay
@@ -141,7 +143,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 func (e *Engine) gone(id string) {
 	missed := e.room.peers[id].missed
 	delete(e.room.peers, id)
-	e.room.held.list(id, false)
+	e.room.held.Listed(id, false)
 	e.note(Record{Event: "peer", ID: id, State: "left"})
 	e.unsubscribeFor(id)
 	e.act(e.desk.Left(e.now, approval.Participant(id)))
@@ -153,7 +155,7 @@ func (e *Engine) gone(id string) {
 	}
 	// The link was cut, theirs perhaps too: their answers wait a minute, and so does
 	// what they are of.
-	e.alarms.set(e.now.Add(heldFor), func() {
+	e.alarms.set(e.now.Add(outgoing.HeldFor), func() {
 		if e.room.peers[id] == nil {
 			e.cancelFor(id)
 		}
@@ -189,7 +191,7 @@ func (e *Engine) heardFrom(id string) {
 		e.alarms.stop(p.leaving)
 		p.leaving, p.missed = nil, false
 		e.release()
-	case p == nil && e.room.held.list(id, true): // no roster lists them, and they are here
+	case p == nil && e.room.held.Listed(id, true): // no roster lists them, and they are here
 		e.release()
 	}
 }
@@ -350,7 +352,7 @@ func (e *Engine) endPause() bool {
 	}
 	e.alarms.stop(e.room.paused)
 	e.room.paused = nil
-	e.room.held.stoodStill(e.now.Sub(e.room.pausedAt))
+	e.room.held.StoodStill(e.now.Sub(e.room.pausedAt))
 	return true
 }
 

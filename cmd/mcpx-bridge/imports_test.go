@@ -46,11 +46,12 @@ var may = map[string]string{
 
 	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
+	"bridge/engine/outgoing": "bridge/wire",
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
