@@ -111,7 +111,7 @@ func play(t *testing.T, dir string, all []block) {
 // no difference of one is a paragraph.
 func TestLinesOfPagesAreShort(t *testing.T) {
 	const most = 140
-	for _, page := range append(pages(t), "../SECURITY.md", "bench/BENCH.md") {
+	for _, page := range append(pages(t), "../SECURITY.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "bench/BENCH.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
