@@ -28,11 +28,11 @@ type source struct {
 func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
+	set := token.NewFileSet()
 	for _, name := range files(t) {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"go/ast"
+	gobuild "go/build"
+	"go/token"
+	"go/types"
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// turnsBack has, for each package whose files use each other both ways, how many of them
+// are on some way from a file back to itself (issue 15: the picture of the files in a
+// package runs one way). A number may only become smaller; what is not here has none.
+var turnsBack = map[string]int{
+	"bridge/approval":        15,
+	"bridge/audit":           12,
+	"bridge/client":          5,
+	"bridge/desktop/install": 8,
+	"bridge/desktop":         15,
+	"bridge/engine/catalog":  4,
+	"bridge/gateway":         16,
+	"bridge/inbox/socket":    2,
+	"bridge/localgateway":    5,
+	"bridge/private":         4,
+	"bridge/prompt":          2,
+	"bridge/proposal":        6,
+	"bridge/sim":             35,
+	"bridge/topic":           7,
+	"bridge/wire":            13,
+	"bridge":                 31,
+	"cmd/mcpb":               2,
+	"cmd/mcpx-bridge":        63,
+	"examples/bench/bare":    3,
+	"examples/bench/load":    2,
+	"examples/bench":         12,
+	"examples/soak":          10,
+	"examples/stage":         2,
+	"policy":                 32,
+	"stdio/jsonrpc":          4,
+	"stdio/outbox":           2,
+	"stdio/stdiotest":        4,
+	"stdio":                  15,
+}
+
+// TestFilesOfAPackageRunOneWay reads which file uses what another declares.
+func TestFilesOfAPackageRunOneWay(t *testing.T) {
+	packages := map[string][]source{}
+	for _, s := range sources(t) {
+		dir, name := path.Split(s.name)
+		if ok, err := gobuild.Default.MatchFile(filepath.Join("..", "..", dir), name); err != nil || !ok {
+			continue // of another system
+		}
+		dir = path.Clean(dir)
+		packages[dir] = append(packages[dir], s)
+	}
+	for name, files := range packages {
+		if back := onAWayBack(uses(name, files)); len(back) > turnsBack[name] {
+			t.Errorf("%s: %d files are on a way back to themselves, %d are known: %q", name, len(back), turnsBack[name], back)
+		}
+	}
+}
+
+// uses returns, for each file, the files whose declarations it uses, as far as that can be
+// told without other packages.
+func uses(name string, files []source) map[string]map[string]bool {
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+	alone := types.Config{Importer: nobody{}, Error: func(error) {}}
+	var parsed []*ast.File
+	for _, s := range files {
+		parsed = append(parsed, s.file)
+	}
+	alone.Check(name, files[0].set, parsed, &info)
+	all := map[string]map[string]bool{}
+	fileOf := func(at interface{ Pos() token.Pos }) string { return files[0].set.Position(at.Pos()).Filename }
+	for id, object := range info.Uses {
+		if object.Pkg() == nil || object.Pkg().Path() != name || !object.Pos().IsValid() {
+			continue
+		}
+		from, to := fileOf(id), fileOf(object)
+		if all[from] == nil {
+			all[from] = map[string]bool{}
+		}
+		if from != to {
+			all[from][to] = true
+		}
+	}
+	return all
+}
+
+// nobody imports nothing.
+type nobody struct{}
+
+func (nobody) Import(string) (*types.Package, error) { return nil, errors.New("not needed") }
+
+// onAWayBack lists those from which uses lead back to themselves.
+func onAWayBack(uses map[string]map[string]bool) (back []string) {
+	for from := range uses {
+		seen, todo := map[string]bool{}, []string{from}
+		for len(todo) > 0 {
+			at := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for to := range uses[at] {
+				if !seen[to] {
+					seen[to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+		if seen[from] {
+			back = append(back, path.Base(from))
+		}
+	}
+	slices.Sort(back)
+	return back
+}
