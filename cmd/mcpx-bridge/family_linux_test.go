@@ -178,8 +178,11 @@ func TestTheNextStartEndsNobodyElse(t *testing.T) {
 func TestTheNextStartEndsNotWhoStartedIt(t *testing.T) {
 	h := newFamilyHome(t)
 	// The shell outlives its bridge, then starts another from within.
-	again := h.cmd.Path + ` run --stdio --id fs --gateway ws://127.0.0.1:1 -- sh -c "echo \$\$ >> inner; exec server {}"`
-	h.start("fs", "pids", 1, `(setsid sh -c 'echo $$ >> pids; while [ ! -e go ]; do sleep 0.02; done; (sleep 1000 | `+again+`) ; echo over >> end' </dev/null >/dev/null 2>&1 &); `).kill()
+	again := "echo $$ >> within; exec " + h.cmd.Path + ` run --stdio --id fs --gateway ws://127.0.0.1:1 -- sh -c 'echo $$ >> inner; exec server {}'`
+	if err := os.WriteFile(filepath.Join(h.home, "again"), []byte(again), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.start("fs", "pids", 1, `(setsid sh -c 'echo $$ >> pids; while [ ! -e go ]; do sleep 0.02; done; (sleep 1000 | sh again) ; echo over >> end' </dev/null >/dev/null 2>&1 &); `).kill()
 	if err := os.WriteFile(filepath.Join(h.home, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,9 @@ func TestTheNextStartEndsNotWhoStartedIt(t *testing.T) {
 		t.Error("the bridge from within has ended")
 	}
 	h.start("fs", "next", 2, leaves("next")) // from without it is no reason to spare it
-	h.gone(h.pids("pids"))
+	for _, file := range []string{"pids", "within", "inner"} {
+		h.gone(h.pids(file))
+	}
 }
 
 // Twenty thousand files of runs that were killed held a start: all processes were looked at
