@@ -32,6 +32,14 @@ func TestLineSeparatorsAreEscaped(t *testing.T) {
 	}
 }
 
+// meaning is what JSON says, with numbers as they are written: some fit no float.
+func meaning(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return value, err
+}
+
 func FuzzEscapeBreaks(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -45,8 +53,9 @@ func FuzzEscapeBreaks(f *testing.F) {
 		if bytes.Contains(got, []byte("\u2028")) || bytes.Contains(got, []byte("\u2029")) {
 			t.Errorf("%+q: %+q", data, got)
 		}
-		var was, is any
-		if json.Unmarshal(data, &was) != nil || json.Unmarshal(got, &is) != nil || !reflect.DeepEqual(was, is) {
+		was, err := meaning(data)
+		is, err2 := meaning(got)
+		if err != nil || err2 != nil || !reflect.DeepEqual(was, is) {
 			t.Errorf("%+q means something else: %+q", data, got)
 		}
 	})
