@@ -118,7 +118,7 @@ func (e *Engine) unechoed(c *inflight.Call) {
 	case e.room.echoes:
 		e.endClaim(c)
 		e.unstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
-	case c.Rival != nil && c.Life.Before(c.Rival.By, e.room.me):
+	case c.Rival != nil && (c.RivalEnd != nil || c.Life.Before(c.Rival.By, e.room.me)):
 		e.yields(c)
 	default:
 		e.wins(c)
@@ -132,9 +132,26 @@ func (e *Engine) rivals(c *inflight.Call, r proposal.Run) bool {
 		return false
 	}
 	if c.Rival == nil || c.Life.Before(r.By, c.Rival.By) {
-		c.Rival = &r
+		c.Rival, c.RivalEnd = &r, nil
 	}
 	return true
+}
+
+// rivalAnswers notes what came of another's claim, where ours has not come back yet: what
+// they have done is not to be done again, also when they are gone. Who did not do it is no
+// rival any more.
+func (e *Engine) rivalAnswers(env *wire.Envelope) {
+	for _, c := range e.offers.claims {
+		r := c.Rival
+		if r == nil || r.Runner != env.From || !slices.Contains(env.Corr, r.ID) || !slices.Contains(env.To, r.By) && !slices.Contains(env.To, c.Life.Proposer) {
+			continue
+		}
+		if how := upshot(&env.Message); how == proposal.Unserved {
+			c.Rival, c.RivalEnd = nil, nil
+		} else {
+			c.RivalEnd = &how
+		}
+	}
 }
 
 func (e *Engine) wins(c *inflight.Call) {
@@ -158,7 +175,11 @@ func (e *Engine) wins(c *inflight.Call) {
 
 // yields leaves a proposal to whoever came first.
 func (e *Engine) yields(c *inflight.Call) {
-	e.live(e.book.Taken(c.Life, *c.Rival)) // which ends the call as moot
+	rival, end := *c.Rival, c.RivalEnd
+	e.live(e.book.Taken(c.Life, rival)) // which ends the call as moot
+	if end != nil {
+		e.live(e.book.Ended(c.Life, rival.ID, *end))
+	}
 }
 
 // endClaim: it leaves no more, if it has not yet.

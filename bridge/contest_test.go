@@ -508,3 +508,24 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 		t.Error("what may have run is asked again")
 	}
 }
+
+// At a gateway that had returned nothing yet, another's claim was seen, and that it did what
+// was proposed, before our own claim came back: the proposal counted as being served for ever.
+func TestWhatTheOtherHadDoneBeforeOurClaimCameBackIsNotDoneAgain(t *testing.T) {
+	inBoth(t, forAll, func(t *testing.T, s *stage, to, more string) {
+		s.offersRead("p1", to, more)
+		ours := s.claim("p1")
+		s.claims("carol", "r1", "p1")
+		s.echo(&wire.Envelope{ID: "a1", TS: "2026-01-01T00:00:00Z", From: "carol", To: []string{"bob", "carol"}, Kind: wire.Response, Corr: []string{"r1"}, Method: "tools/call", Key: "read_file",
+			Payload: []byte(`{"jsonrpc":"2.0","id":"x","result":{"content":[]}}`)})
+		s.echo(ours)
+		if !s.noted("fulfilled", "") {
+			t.Error("that it was done is not noted")
+		}
+		s.leaves("carol")
+		s.pass(leaveGrace + claimPatience)
+		if s.asked() != 0 {
+			t.Error("it was done again")
+		}
+	})
+}

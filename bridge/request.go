@@ -53,6 +53,7 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	case wire.Request:
 		e.request(env)
 	case wire.Response:
+		e.rivalAnswers(env)
 		e.live(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
 		e.responded(env)
 	case wire.Proposal:

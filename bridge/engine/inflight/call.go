@@ -51,7 +51,8 @@ type Call struct {
 	ToldBefore bool // the proposer had been told that we may serve it before that request left
 	Patient    bool // that is awaited for as long as at a gateway that has returned one
 
-	Rival *proposal.Run // whose claim was seen before the echo of ours, at a gateway that may return none
+	Rival    *proposal.Run    // whose claim was seen before the echo of ours, at a gateway that may return none
+	RivalEnd *proposal.Upshot // what came of it, if that was seen too
 
 	Asks bool // the request is a proposal in the words of a dialect that has none
 
