@@ -63,8 +63,8 @@ func whatOf(c *inflight.Call) string { return approval.Doing(c.Method, refusal.C
 // start writes a request to the server. It is the only place from which a
 // participant's request gets there.
 func (e *Engine) start(c *inflight.Call) {
-	if !c.Phase.Unstarted() {
-		return // it is over, whatever led here
+	if _, may := c.Phase.On(inflight.Start); !may {
+		return // nobody has agreed to it yet, or it is over, whatever led here
 	}
 	if c.Life != nil && !e.takesUp(c) {
 		return

@@ -668,3 +668,17 @@ func TestABodyIsKnownAgainFromTheRecord(t *testing.T) {
 		}
 	}
 }
+
+// Whatever leads there, what nobody has agreed to is not given to the server.
+func TestWhatNobodyHasAgreedToDoesNotStart(t *testing.T) {
+	s := askingStage(t, lookup(t, "mcpx/v0.1"), "version: 1\ndefault: ask\nasks: {default: {of: [alice]}}\n")
+	s.write()
+	tried, before := 0, s.engine.server.lines
+	for _, c := range s.engine.calls.Asked {
+		tried++
+		s.engine.start(c)
+	}
+	if lines := s.engine.server.lines - before; tried != 1 || lines != 0 {
+		t.Errorf("of %d calls that people are asked about %d were given to the server", tried, lines)
+	}
+}

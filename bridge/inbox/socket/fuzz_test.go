@@ -79,9 +79,9 @@ func FuzzClient(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		at, err := net.Listen("unix", filepath.Join(t.TempDir(), "c"))
+		at, err := net.Listen("unix", filepath.Join(shortDir(t), "c"))
 		if err != nil {
-			t.Skip(err) // the path is too long here
+			t.Fatal(err)
 		}
 		done := make(chan struct{})
 		go func() {

@@ -38,3 +38,15 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	}
 }
+
+// shortDir is a directory for a socket, whose path may have about a hundred bytes; that of
+// a test's own has its name in it.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

@@ -247,10 +247,10 @@ func TestAnOlderClientIsToldWhatIsTheMatter(t *testing.T) {
 
 // Nor did bridges; who meets one of these is told so.
 func TestAnOlderBridgeIsToldFromADeadOne(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
+	path := filepath.Join(shortDir(t), "s")
 	at, err := net.Listen("unix", path)
 	if err != nil {
-		t.Skip(err) // the path is too long here
+		t.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
