@@ -137,18 +137,16 @@ func (e *Engine) rivals(c *inflight.Call, r proposal.Run) bool {
 	return true
 }
 
-// rivalAnswers notes what came of another's claim, where ours has not come back yet: what
-// they have done is not to be done again, also when they are gone. Who did not do it is no
-// rival any more.
+// rivalAnswers notes that another has done what they claim, where ours has not come back
+// yet: it is not to be done again, also when they are gone. That they refuse says nothing:
+// it may be of another request under the same id, which anybody can make of them.
 func (e *Engine) rivalAnswers(env *wire.Envelope) {
 	for _, c := range e.offers.claims {
 		r := c.Rival
 		if r == nil || r.Runner != env.From || !slices.Contains(env.Corr, r.ID) || !slices.Contains(env.To, r.By) && !slices.Contains(env.To, c.Life.Proposer) {
 			continue
 		}
-		if how := upshot(&env.Message); how == proposal.Unserved {
-			c.Rival, c.RivalEnd = nil, nil
-		} else {
+		if how := upshot(&env.Message); how != proposal.Unserved {
 			c.RivalEnd = &how
 		}
 	}

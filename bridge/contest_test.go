@@ -529,3 +529,22 @@ func TestWhatTheOtherHadDoneBeforeOurClaimCameBackIsNotDoneAgain(t *testing.T) {
 		}
 	})
 }
+
+// The proposer makes a request of the other under the id of the other's claim, and has it
+// refused: that is no reason to take the claim for given up.
+func TestARefusalOfAnotherRequestDoesNotEndTheOthersClaim(t *testing.T) {
+	inBoth(t, forAll, func(t *testing.T, s *stage, to, more string) {
+		s.offersRead("p1", to, more)
+		ours := s.claim("p1")
+		s.claims("carol", "r1", "p1")
+		s.echo(&wire.Envelope{ID: "r1", TS: "2026-01-01T00:00:00Z", From: "bob", To: []string{"carol"}, Kind: wire.Request, Method: "tools/call", Key: "nope",
+			Payload: []byte(`{"jsonrpc":"2.0","id":"y","method":"tools/call","params":{"name":"nope"}}`)})
+		s.echo(&wire.Envelope{ID: "a1", TS: "2026-01-01T00:00:00Z", From: "carol", To: []string{"bob"}, Kind: wire.Response, Corr: []string{"r1"}, Method: "tools/call", Key: "nope",
+			Payload: []byte(`{"jsonrpc":"2.0","id":"y","error":{"code":-32602,"message":"no such tool"}}`)})
+		s.echo(ours)
+		s.pass(claimPatience)
+		if s.asked() != 0 {
+			t.Error("it runs here as well")
+		}
+	})
+}
