@@ -71,8 +71,8 @@ vuln: .cache/bin/$(GOVULNCHECK) ## vulnerabilities that are known in what is cal
 bench: ## our path against a bare relay, a bare wrapper and direct stdio (BENCH=-quick: three minutes), or against an earlier build alone (AGAINST=path)
 	@$(GO) run ./examples/bench $(BENCH) $(if $(AGAINST),-against $(AGAINST))
 
-bench-md: ## the same, and what it prints goes into BENCH.md and docs/speed.md
-	@$(GO) run ./examples/bench $(BENCH) -into examples/bench/BENCH.md -into docs/speed.md
+bench-md: ## the same, and what it prints goes into BENCH.md and docs/speed.md, with a plot (docs/speed.svg)
+	@$(GO) run ./examples/bench $(BENCH) -into examples/bench/BENCH.md -into docs/speed.md -plot docs/speed.svg
 
 soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; calls and faults chosen as before: SOAK="-seed 7" (Linux)
 	@$(GO) run ./examples/soak -minutes $(MINUTES) $(SOAK)

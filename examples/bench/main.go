@@ -38,9 +38,10 @@ func main() {
 		files = append(files, name)
 		return nil
 	})
+	drawing := flag.String("plot", "", "draw the figures into this `file` too, as SVG")
 	against := flag.String("against", "", "measure nothing but this tree beside an earlier build of mcpx-bridge, this `file`: three minutes, -quick one")
 	flag.Parse()
-	if *against != "" && len(files) > 0 {
+	if *against != "" && (len(files) > 0 || *drawing != "") {
 		fmt.Fprintln(os.Stderr, "bench: what -against measures goes into no file")
 		os.Exit(2)
 	}
@@ -60,6 +61,9 @@ func main() {
 		if err == nil {
 			err = rewrite(name, text.String())
 		}
+	}
+	if err == nil && *drawing != "" {
+		err = draw(*drawing, text.String())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,5 +145,72 @@ func TestTheFiguresOfTheSpeedPageAreThoseOfTheReport(t *testing.T) {
 	goals, report := read(filepath.Join("..", "..", "docs", "speed.md"), "goals"), read("BENCH.md", "report")
 	if !strings.Contains(report, goals) || len(strings.Split(goals, "\n")) < 10 {
 		t.Errorf("docs/speed.md has\n%s\nand BENCH.md\n%s\nmake bench-md writes both", goals, report)
+	}
+}
+
+// What docs/speed.md shows is drawn from the report in BENCH.md, is XML and has a bar for
+// each row. UPDATE=1 draws it anew.
+func TestThePlotIsDrawnFromTheReport(t *testing.T) {
+	text, err := os.ReadFile("BENCH.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, report, _ := strings.Cut(string(text), "<!-- bench: report -->\n```text\n")
+	drawn, err := plot(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("..", "..", "docs", "speed.svg")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(drawn), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if there, err := os.ReadFile(file); err != nil || string(there) != drawn {
+		t.Errorf("docs/speed.svg is not what the report in BENCH.md says (%v): make bench-md draws it, and so does UPDATE=1 go test", err)
+	}
+	var texts []string
+	bars := 0
+	for d := xml.NewDecoder(strings.NewReader(drawn)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not XML: %v\n%s", err, drawn)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if token.Name.Local == "rect" {
+				bars++
+			}
+		case xml.CharData:
+			texts = append(texts, string(token))
+		}
+	}
+	rows := 0
+	for _, p := range panels {
+		shown, _, err := p.read(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(texts, p.title) {
+			t.Errorf("no panel %q", p.title)
+		}
+		for i, name := range p.of {
+			rows++
+			if at := slices.Index(texts, shown[i]); at < 1 || !slices.Contains(texts, plotNames[name]) {
+				t.Errorf("%s: no row of %s with %s", p.title, name, shown[i])
+			}
+		}
+	}
+	if bars != rows+1 { // and the paper
+		t.Errorf("%d bars for %d rows", bars-1, rows)
+	}
+}
+
+func TestAReportWithoutAFigureIsNotDrawn(t *testing.T) {
+	if drawn, err := plot(printed); err == nil {
+		t.Errorf("drawn from nothing:\n%s", drawn)
 	}
 }
