@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
@@ -87,14 +88,14 @@ func endpointID(at stdio.Endpoint) string {
 	case "tcp":
 		host, port, _ := net.SplitHostPort(at.In)
 		if !localgateway.OffLoopback(at.In) {
-			return tidyID("tcp-" + port)
+			return commandline.TidyID("tcp-" + port)
 		}
-		return tidyID("tcp-" + host + "-" + port)
+		return commandline.TidyID("tcp-" + host + "-" + port)
 	case "fd":
 		return "server"
 	}
 	name := filepath.Base(at.In)
-	return tidyID(trimRole(strings.TrimSuffix(name, filepath.Ext(name))))
+	return commandline.TidyID(commandline.TrimRole(strings.TrimSuffix(name, filepath.Ext(name))))
 }
 
 // mark begins our ids at a server that others may talk to as well.

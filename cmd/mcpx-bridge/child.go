@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/shlex"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
@@ -121,7 +122,7 @@ func checkDir(dir string) error {
 // like a secret in its command line.
 func unstarted(e *stdio.StartError) *failure {
 	shown := *e
-	shown.Args = publicWords(e.Args)
+	shown.Args = commandline.PublicWords(e.Args)
 	return fail(exitServer, startHint(e), "%w", &shown)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -117,7 +118,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 					return nil, err
 				}
 				if start.apart.s.ID == "" { // two servers of one package are two participants
-					flags = append([]string{"--id=" + tidyID(args[1])}, flags...)
+					flags = append([]string{"--id=" + commandline.TidyID(args[1])}, flags...)
 				}
 				change, err := at.Wrap(exe, flags, args[1])
 				if err != nil {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -20,7 +21,7 @@ func FuzzDeriveID(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		if id := deriveID(strings.Split(line, "\n")); !wire.ValidID(id) || checkID("--id", id) != nil {
+		if id := commandline.ID(strings.Split(line, "\n")); !wire.ValidID(id) || checkID("--id", id) != nil {
 			t.Errorf("%q is called %q", line, id)
 		}
 	})
@@ -94,7 +95,7 @@ func FuzzCommandLine(f *testing.F) {
 		if !strings.HasSuffix(strings.TrimSpace(name), "=") && !strings.HasSuffix(strings.TrimSpace(name), ":") {
 			return
 		}
-		if shown := inPublic([]string{"srv", name + "token=" + value + secret}); strings.Contains(shown, secret) {
+		if shown := commandline.Public([]string{"srv", name + "token=" + value + secret}); strings.Contains(shown, secret) {
 			t.Errorf("%q: %s", value, shown)
 		}
 	})

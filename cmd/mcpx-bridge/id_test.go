@@ -7,60 +7,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
-func TestDeriveID(t *testing.T) {
-	for command, want := range map[string]string{
-		"npx -y @modelcontextprotocol/server-filesystem /tmp":              "filesystem",
-		"npx @modelcontextprotocol/server-everything@2025.9.1":             "everything",
-		"npx --package @scope/tools weather-mcp-server":                    "weather",
-		"npx.cmd -y server-memory":                                         "memory",
-		"bunx mcp-remote":                                                  "remote",
-		"pnpm dlx @a/mcp-server-b":                                         "b",
-		"npm exec -- @a/server-b":                                          "b",
-		"uvx mcp-server-git":                                               "git",
-		"uvx --from git+https://example.com/x.git mcp-server-time":         "time",
-		"uvx mcp-server-fetch==1.2":                                        "fetch",
-		"pipx run mcp-server-git --repository .":                           "git",
-		"uv run server.py":                                                 "server",
-		"uv run --directory /srv/x python -m weather_mcp":                  "weather",
-		"python server.py":                                                 "server",
-		"python3.12 -m mcp_server_git --repository .":                      "git",
-		"/usr/bin/python3 -u /srv/weather/main.py":                         "weather",
-		"node /srv/weather/dist/index.js":                                  "weather",
-		"node build/index.js":                                              "build",
-		"node --env-file .env weather.mjs":                                 "weather",
-		"/path/my-mcp-server.exe":                                          "my",
-		`C:\Tools\My-Server.exe --x`:                                       "My",
-		"./echo-server":                                                    "echo",
-		"server":                                                           "server",
-		"mcp-server":                                                       "mcp-server",
-		"docker run -i --rm -v /a:/b ghcr.io/github/github-mcp-server:1.0": "github",
-		"docker run -i mcp/postgres":                                       "postgres",
-		"java -jar /opt/jira-mcp.jar":                                      "jira",
-		"go run ./cmd/echo":                                                "echo",
-		"go run ./examples/echo-server":                                    "echo",
-		"systemd-mcp":                                                      "mcp-systemd",
-		"über":                                                             "ber",
-		"...":                                                              "server",
-		"npx":                                                              "npx",
-		"cat":                                                              "cat",
-		"/opt/" + strings.Repeat("x", 80):                                  strings.Repeat("x", 64),
-	} {
-		got := deriveID(strings.Fields(command))
-		if got != want {
-			t.Errorf("%s: %q, want %q", command, got, want)
-		}
-		if err := checkID("derived", got); err != nil {
-			t.Errorf("%s: %v", command, err)
-		}
-	}
-	if got := deriveID([]string{"sh", "-c", "npx -y server-git; true"}); got != "git" {
-		t.Errorf("a script: %q", got)
-	}
-	if got := deriveID([]string{"sh", "-c", "echo $0; $(id)"}); got != "echo" {
-		t.Errorf("a script: %q", got)
-	}
-}
-
 func TestIDsThatAreRefused(t *testing.T) {
 	for _, id := range []string{"", "system", "system-x", "System", "a b", "a/b", "ä", "a\n", strings.Repeat("x", 65)} {
 		if checkID("--id", id) == nil {
@@ -84,6 +30,9 @@ func TestEndpointsNameTheirServer(t *testing.T) {
 		at, err := stdio.ParseEndpoint(text)
 		if got := endpointID(at); err != nil || got != want {
 			t.Errorf("%s is called %q (%v), want %q", text, got, err, want)
+		}
+		if told := (target{at: at}).program(); told != want {
+			t.Errorf("the topic is told %s of %s, want %s", told, text, want)
 		}
 	}
 }

@@ -27,6 +27,7 @@ var may = map[string]string{
 	"bridge/private":          "",
 	"bridge/timetable":        "",
 	"bridge/fault":            "",
+	"bridge/commandline":      "",
 	"bridge/pause":            "",
 	"bridge/text":             "",
 	"bridge/audit":            "bridge/private",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -52,7 +53,7 @@ func (p *program) initPolicy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	text := draft(deriveID(argv), tools)
+	text := draft(commandline.ID(argv), tools)
 	if _, err := policy.Load("the draft", text); err != nil {
 		return fail(exitFailed, "please report this, with the list of the tools", "the tools of this server make no policy: %w", err)
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/mcpx-protocol/mcpx-bridge/stdio"
+import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
+)
 
 // A target is the server that is bridged: a command that starts it, or where
 // it is already.
@@ -16,7 +19,7 @@ func (t target) String() string {
 	if t.attached() {
 		return t.at.String()
 	}
-	return inPublic(t.argv)
+	return commandline.Public(t.argv)
 }
 
 // program is what the topic may know of it: no argument, and no folder.
@@ -24,7 +27,7 @@ func (t target) program() string {
 	if t.attached() {
 		return endpointID(t.at)
 	}
-	return inPublic([]string{bareProgram(t.argv)})
+	return commandline.Public([]string{commandline.Program(t.argv)})
 }
 
 // id is the participant id for it when nobody chose another.
@@ -32,5 +35,5 @@ func (t target) id() string {
 	if t.attached() {
 		return endpointID(t.at)
 	}
-	return deriveID(t.argv)
+	return commandline.ID(t.argv)
 }

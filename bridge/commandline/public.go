@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"regexp"
@@ -24,12 +24,13 @@ var (
 
 const unsaid = "[hidden]"
 
-// inPublic is a command line as it is shown to people at this machine and stands in
+// Public is a command line as it is shown to people at this machine and stands in
 // files, without what looks like a secret. What is one cannot always be told (FINDINGS
-// M4), so the topic sees the program's name alone; see [target.program].
-func inPublic(argv []string) string { return strings.Join(publicWords(argv), " ") }
+// M4), so the topic sees the program's name alone; see [Program].
+func Public(argv []string) string { return strings.Join(PublicWords(argv), " ") }
 
-func publicWords(argv []string) []string {
+// PublicWords is [Public] word by word. It keeps what is passed.
+func PublicWords(argv []string) []string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
 		if i > 0 && strings.HasPrefix(argv[i-1], "-") && secretFlag().MatchString(argv[i-1]) && !strings.HasPrefix(word, "-") {

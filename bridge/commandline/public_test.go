@@ -1,10 +1,8 @@
-package main
+package commandline
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 func TestACommandLineInPublic(t *testing.T) {
@@ -41,7 +39,7 @@ func TestACommandLineInPublic(t *testing.T) {
 		for word := range strings.FieldsSeq(argv) {
 			words = append(words, strings.NewReplacer("~", " ", "|", "\n").Replace(word))
 		}
-		got := inPublic(words)
+		got := Public(words)
 		if got != strings.NewReplacer("~", " ", "|", "\n").Replace(want) {
 			t.Errorf("%s is %s, want %s", argv, got, want)
 		}
@@ -64,22 +62,28 @@ func TestTheTopicSeesTheNameOfTheProgramAlone(t *testing.T) {
 		for word := range strings.FieldsSeq(argv) {
 			words = append(words, strings.ReplaceAll(word, "~", " "))
 		}
-		if got := (target{argv: words}).program(); got != want {
+		if got := Public([]string{Program(words)}); got != want {
 			t.Errorf("%s is %s, want %s", argv, got, want)
 		}
-		if id := deriveID(words); strings.Contains(id, "HUSH") {
+		if id := ID(words); strings.Contains(id, "HUSH") {
 			t.Errorf("%s makes the id %s", argv, id)
 		}
 	}
-	for text, want := range map[string]string{
-		"unix:/home/bob/secret/notes.sock": "notes", "tcp:127.0.0.1:7000": "tcp-7000", "fifo:/home/bob/in,/home/bob/out": "in",
-	} {
-		at, err := stdio.ParseEndpoint(text)
-		if err != nil {
-			t.Fatal(err)
+}
+
+// How long each part of what is known as a secret by its shape has to be.
+func TestSecretsByTheirShapeAtTheirBounds(t *testing.T) {
+	for prefix, least := range map[string]int{"AKIA": 12, "ghp_": 8, "ghs_": 8, "gho_": 8, "github_pat_": 8, "sk-": 8, "xoxb-": 8, "xoxp-": 8, "glpat-": 8} {
+		for n, hidden := range map[int]bool{least - 1: false, least: true, least + 1: true} {
+			word := prefix + strings.Repeat("0", n)
+			if got := withoutSecrets(word); (got == unsaid) != hidden {
+				t.Errorf("%s is shown as %s", word, got)
+			}
 		}
-		if got := (target{at: at}).program(); got != want {
-			t.Errorf("%s is %s, want %s", text, got, want)
+	}
+	for word, want := range map[string]string{"x://a:b@c": "x://a:[hidden]@c", "x://:b@c": "x://:[hidden]@c", "a:b@c": "a:[hidden]@c", "x://a@c": "x://[hidden]@c", "x://a:@c": "x://[hidden]@c", "x://@c": "x://[hidden]@c", "x://c": "x://c", "a=b": "a=b", "key=b": "key=[hidden]", "KEY: b": "KEY: [hidden]", "-key=b": "-key=[hidden]", "--key=b": "--key=[hidden]", "monkey=b": "monkey=b"} {
+		if got := withoutSecrets(word); got != want {
+			t.Errorf("%s is shown as %s, want %s", word, got, want)
 		}
 	}
 }
