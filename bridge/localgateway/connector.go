@@ -196,9 +196,6 @@ func (c *Connector) Close() {
 // Fault words the errors of package topic: what was misused, and what makes further
 // trying useless. Others, and nil, it returns as they are.
 func Fault(err error) error {
-	if u, ok := errors.AsType[*topic.UsageError](err); ok {
-		return fault.New(fault.Misused, u.Hint, "%s", u.What)
-	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}

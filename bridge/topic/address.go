@@ -1,10 +1,11 @@
 package topic
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 )
 
 // An address is where a gateway is, checked.
@@ -21,32 +22,20 @@ func parseAddress(o Options) (address, error) {
 		return address{}, badScheme(o.URL, u)
 	}
 	if _, err := url.Parse("https://" + u.Host); err != nil { // package url is stricter there, and its REST endpoints are dialled too
-		return address{}, &UsageError{
-			What: fmt.Sprintf("the gateway URL has no host that can be dialled: %q", u.Host),
-			Hint: "an IPv6 address stands in brackets, as in wss://[::1]:7420",
-		}
+		return address{}, fault.New(fault.Misused, "an IPv6 address stands in brackets, as in wss://[::1]:7420", "the gateway URL has no host that can be dialled: %q", u.Host)
 	}
 	if u.User != nil {
-		return address{}, &UsageError{
-			What: "the gateway URL must not hold a name or a password",
-			Hint: "give the token in a file, by a command or in the environment",
-		}
+		return address{}, fault.New(fault.Misused, "give the token in a file, by a command or in the environment", "the gateway URL must not hold a name or a password")
 	}
 	if u.Scheme == "ws" && !o.Insecure && !loopback(u.Hostname()) {
-		return address{}, &UsageError{
-			What: fmt.Sprintf("ws://%s would carry the token and all calls in clear text", u.Host),
-			Hint: "use wss://, or --insecure if the network between is yours",
-		}
+		return address{}, fault.New(fault.Misused, "use wss://, or --insecure if the network between is yours", "ws://%s would carry the token and all calls in clear text", u.Host)
 	}
 	u.Fragment, u.RawFragment = "", ""
 	at := address{url: u}
 	for _, key := range []string{"topic", "space"} {
 		named := u.Query().Get(key)
 		if named != "" && o.Topic != "" && named != o.Topic {
-			return address{}, &UsageError{
-				What: fmt.Sprintf("the gateway URL names the topic %q, the settings name %q", named, o.Topic),
-				Hint: "name it once",
-			}
+			return address{}, fault.New(fault.Misused, "name it once", "the gateway URL names the topic %q, the settings name %q", named, o.Topic)
 		}
 		if at.topic == "" {
 			at.topic = named
@@ -56,20 +45,17 @@ func parseAddress(o Options) (address, error) {
 }
 
 func badScheme(given string, u *url.URL) error {
-	e := &UsageError{
-		What: "the gateway URL must begin with ws:// or wss://",
-		Hint: "for example ws://127.0.0.1:7420 or wss://gateway.example",
-	}
+	hint := "for example ws://127.0.0.1:7420 or wss://gateway.example"
 	switch {
 	case u == nil || given == "":
 	case u.Host != "" && u.Scheme == "http":
-		e.Hint = "try ws://" + u.Host + u.Path
+		hint = "try ws://" + u.Host + u.Path
 	case u.Host != "" && u.Scheme == "https":
-		e.Hint = "try wss://" + u.Host + u.Path
+		hint = "try wss://" + u.Host + u.Path
 	case u.Host == "" && !strings.Contains(given, "@") && strings.Contains(given, ":"):
-		e.Hint = "try ws://" + given
+		hint = "try ws://" + given
 	}
-	return e
+	return fault.New(fault.Misused, hint, "the gateway URL must begin with ws:// or wss://")
 }
 
 // loopback reports whether a host is this machine by name or number. No name
@@ -82,9 +68,9 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// rests are the REST prefixes of the gateways that have them (WIRE 2.4, 3.4);
+// restPrefixes are the REST prefixes of the gateways that have them (WIRE 2.4, 3.4);
 // the others have /participants?space= alone (WIRE 5.3).
-var rests = map[string]string{"mcp-x/v0": "/v0", "mcpx/v0.1": "/v0.1"}
+var restPrefixes = map[string]string{"mcp-x/v0": "/v0", "mcpx/v0.1": "/v0.1"}
 
 // candidates are the URLs to try in order (WIRE 1.4). Gateways that have one
 // dialect refuse the others' paths or take any; ours has all of them, and

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 )
 
 func tlsRoots(srv *httptest.Server) *x509.CertPool {
@@ -61,11 +63,11 @@ func TestUsage(t *testing.T) {
 			}
 			continue
 		}
-		u, ok := errors.AsType[*UsageError](err)
-		if !ok || !strings.Contains(u.Hint, c.hint) {
+		u, ok := errors.AsType[*fault.Error](err)
+		if !ok || !strings.Contains(strings.Join(u.Hint, " "), c.hint) {
 			t.Errorf("%s: %#v, want a hint with %q", c.name, err, c.hint)
 		}
-		if err != nil && strings.Contains(err.Error()+u.Hint, "s3cret") {
+		if err != nil && strings.Contains(err.Error()+strings.Join(u.Hint, " "), "s3cret") {
 			t.Errorf("%s: the error shows the password: %v", c.name, err)
 		}
 	}

@@ -337,8 +337,8 @@ func TestASeatThatIsLostWithAnOpenSocketIsNoticed(t *testing.T) {
 					var list atomic.Pointer[string]
 					here, gone := us, nobody
 					list.Store(&here)
-					path := rests[protocol] + "/topics/t1/participants"
-					if rests[protocol] == "" {
+					path := restPrefixes[protocol] + "/topics/t1/participants"
+					if restPrefixes[protocol] == "" {
 						path = "/participants"
 					}
 					g := &script{rest: map[string]http.HandlerFunc{path: func(w http.ResponseWriter, _ *http.Request) { reply(w, *list.Load()) }}, play: func(n int, p *player) {
@@ -363,7 +363,7 @@ func TestASeatThatIsLostWithAnOpenSocketIsNoticed(t *testing.T) {
 						s.want("got")
 					}
 					n := s.want("lost the gateway does not list us")
-					if after := n.at - 10*time.Minute - time.Second; after > listedEvery || tells && after != rumour {
+					if after := n.at - 10*time.Minute - time.Second; after > listedEvery || tells && after != presenceDelay {
 						t.Errorf("noticed after %v", after)
 					}
 					s.want("taken")

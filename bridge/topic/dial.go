@@ -20,12 +20,6 @@ import (
 
 const handshakeTimeout = 10 * time.Second
 
-// maxAnswer is after how many bytes of an answer to an upgrade no more are read. The last
-// read may go beyond it, with frames that came right behind the head.
-const maxAnswer = 64 << 10
-
-var errAnswer = fmt.Errorf("its answer to the upgrade has no end within %d KiB", maxAnswer>>10)
-
 // A dialer opens connections to one gateway.
 type dialer struct {
 	opt  Options
@@ -64,14 +58,14 @@ func (d *dialer) upgrade(ctx context.Context, at, token string) (Conn, error) {
 			at = inQuery(at, token)
 		}
 	}
-	var corked *cork
-	goOn := func() bool { return true }
+	var under *bufferedConn
+	stopWatch := func() bool { return true }
 	dialed := func(c net.Conn, err error) (net.Conn, error) {
-		corked = &cork{Conn: c}
+		under = &bufferedConn{Conn: c}
 		if err == nil {
-			goOn = context.AfterFunc(ctx, func() { c.Close() }) // the dialer heeds its deadline alone
+			stopWatch = context.AfterFunc(ctx, func() { c.Close() }) // the dialer heeds its deadline alone
 		}
-		return corked, err
+		return under, err
 	}
 	ws := websocket.Dialer{
 		HandshakeTimeout: handshakeTimeout,
@@ -85,7 +79,7 @@ func (d *dialer) upgrade(ctx context.Context, at, token string) (Conn, error) {
 		},
 	}
 	conn, answer, err := ws.DialContext(ctx, at, header)
-	if !goOn() && err == nil {
+	if !stopWatch() && err == nil {
 		conn.Close()
 		err = context.Cause(ctx)
 	}
@@ -95,7 +89,7 @@ func (d *dialer) upgrade(ctx context.Context, at, token string) (Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial the gateway: %w", err)
 	}
-	return newLink(conn, corked), nil
+	return newLink(conn, under), nil
 }
 
 func inQuery(at, token string) string {
@@ -111,12 +105,12 @@ func inQuery(at, token string) string {
 func refusal(answer *http.Response, token string) error {
 	e := &wire.CloseError{Code: answer.StatusCode}
 	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
-		e.Reason = fmt.Sprintf("it redirects to %s, and redirects are not followed", text.Quote(blot(to, token), 200))
+		e.Reason = fmt.Sprintf("it redirects to %s, and redirects are not followed", text.Quote(redactToken(to, token), 200))
 		return e
 	}
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1024))
 	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	e.Reason = cmp.Or(text.Cut(blot(line, token), 200), http.StatusText(answer.StatusCode))
+	e.Reason = cmp.Or(text.Cut(redactToken(line, token), 200), http.StatusText(answer.StatusCode))
 	return e
 }
 
@@ -127,7 +121,7 @@ func (o *Options) netDial(ctx context.Context, network, addr string) (net.Conn, 
 	return (&net.Dialer{}).DialContext(ctx, network, addr)
 }
 
-// tlsDial does the TLS handshake itself, so that the cork lies above it.
+// tlsDial does the TLS handshake itself, so that the bufferedConn lies above it.
 func (o *Options) tlsDial(ctx context.Context, network, addr string) (net.Conn, error) {
 	raw, err := o.netDial(ctx, network, addr)
 	if err != nil {
@@ -147,4 +141,16 @@ func (o *Options) tlsDial(ctx context.Context, network, addr string) (net.Conn, 
 		return nil, err
 	}
 	return c, nil
+}
+
+// Dial opens one connection as a Seat without Options.Dial would, trying the
+// usual paths. It is for an Options.Dial that first has to find its gateway.
+// A refusal is a *wire.CloseError with the HTTP status.
+func Dial(ctx context.Context, o Options, token string) (Conn, error) {
+	at, err := parseAddress(o)
+	if err != nil {
+		return nil, err
+	}
+	conn, _, err := (&dialer{opt: o, urls: at.candidates(cmp.Or(o.Topic, at.topic), o.Dialect)}).dial(ctx, token, 0)
+	return conn, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -27,21 +28,21 @@ var (
 	errGhost     = errors.New("the gateway does not list us among the participants")
 )
 
-// A fate is what the end of a session means for the next.
-type fate uint8
+// An outcome is what the end of a session means for the next.
+type outcome uint8
 
 const (
-	again     fate = iota // try later
-	refused               // our token is not taken
-	evicted               // somebody joined under our id
-	misplaced             // the gateway has no such place
+	retry     outcome = iota // try later
+	refused                  // our token is not taken
+	evicted                  // somebody joined under our id
+	misplaced                // the gateway has no such place
 )
 
-// fateOf reads the end of a session (WIRE 2.4).
-func fateOf(err error) fate {
+// outcomeOf reads the end of a session (WIRE 2.4).
+func outcomeOf(err error) outcome {
 	e, ok := errors.AsType[*wire.CloseError](err)
 	if !ok {
-		return again
+		return retry
 	}
 	switch e.Code {
 	case http.StatusUnauthorized, http.StatusForbidden, 4401, 4403:
@@ -53,26 +54,26 @@ func fateOf(err error) fate {
 			return evicted
 		}
 	case 1008:
-		return fateOfPolicy(strings.ToLower(e.Reason))
+		return outcomeOfPolicy(strings.ToLower(e.Reason))
 	}
 	if wrongPath(e) || e.Code/100 == 3 {
 		return misplaced
 	}
-	return again
+	return retry
 }
 
-// fateOfPolicy reads the reason of a close 1008, which gateways use for
+// outcomeOfPolicy reads the reason of a close 1008, which gateways use for
 // everything.
-func fateOfPolicy(reason string) fate {
+func outcomeOfPolicy(reason string) outcome {
 	switch {
 	case strings.HasSuffix(reason, "is full"):
-		return again
+		return retry
 	case strings.Contains(reason, "topic parameter"):
 		return misplaced
 	case strings.Contains(reason, "token"), strings.Contains(reason, "auth"):
 		return refused
 	}
-	return again
+	return retry
 }
 
 // An ending is how a session ended.
@@ -81,8 +82,8 @@ type ending struct {
 	lived time.Duration // since the welcome; 0 without one
 }
 
-// A patience decides what follows an ending. It has no clock.
-type patience struct {
+// A retryState decides whether and when the next session begins. It has no clock.
+type retryState struct {
 	welcomed bool // ever
 	failures int  // since a session that lasted
 	refused  bool // one token was refused since then
@@ -91,7 +92,7 @@ type patience struct {
 }
 
 // next returns how long to wait before the next try, or why there is none.
-func (p *patience) next(e ending, canRefresh bool) (time.Duration, *FatalError) {
+func (p *retryState) next(e ending, canRefresh bool) (time.Duration, *FatalError) {
 	if f, ok := errors.AsType[*FatalError](e.err); ok {
 		return 0, f
 	}
@@ -101,28 +102,28 @@ func (p *patience) next(e ending, canRefresh bool) (time.Duration, *FatalError) 
 	if e.lived >= forgotten {
 		p.evicted = false
 	}
-	switch fateOf(e.err) {
+	switch outcomeOf(e.err) {
 	case refused:
 		if p.refused || !canRefresh {
-			return 0, &FatalError{Exit: 4, Err: fmt.Errorf("the gateway does not take our token: %w", e.err), Hint: "get a new one for this topic and this participant id"}
+			return 0, &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("the gateway does not take our token: %w", e.err), Hint: "get a new one for this topic and this participant id"}
 		}
 		p.refused, p.refresh = true, true
 	case evicted:
 		if p.evicted {
-			return 0, &FatalError{Exit: 7, Err: fmt.Errorf("somebody else joins the topic under our id: %w", e.err), Hint: "stop the other one, or choose another --id"}
+			return 0, &FatalError{Exit: fault.ID, Err: fmt.Errorf("somebody else joins the topic under our id: %w", e.err), Hint: "stop the other one, or choose another --id"}
 		}
 		p.evicted = true
 		return duplicate + rand.N(duplicate/10), nil
 	case misplaced:
 		if !p.welcomed {
-			return 0, &FatalError{Exit: 4, Err: fmt.Errorf("there is no topic to join at this address: %w", e.err), Hint: "check the gateway's URL, with its path if it has one"}
+			return 0, &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("there is no topic to join at this address: %w", e.err), Hint: "check the gateway's URL, with its path if it has one"}
 		}
 	}
 	return p.backoff(), nil
 }
 
 // backoff doubles from 0.5 s to 30 s, with full jitter.
-func (p *patience) backoff() time.Duration {
+func (p *retryState) backoff() time.Duration {
 	ceiling := min(maxWait, firstWait<<min(p.failures, 10))
 	p.failures++
 	return max(minWait, rand.N(ceiling))

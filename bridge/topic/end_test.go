@@ -25,22 +25,22 @@ func TestFates(t *testing.T) {
 	for _, c := range []struct {
 		code   int
 		reason string
-		want   fate
+		want   outcome
 	}{
 		{1008, "Topic parameter required", misplaced},
 		{1008, "Authorization required (header or query param)", refused},
 		{1008, "Invalid token", refused},
 		{1008, "Token not valid for this topic", refused},
-		{1008, "Topic t1 is full", again},
-		{1008, "Topic token-shop is full", again},
-		{1008, "slow consumer", again},
-		{1011, "Internal server error", again},
+		{1008, "Topic t1 is full", retry},
+		{1008, "Topic token-shop is full", retry},
+		{1008, "slow consumer", retry},
+		{1011, "Internal server error", retry},
 		{1000, "Duplicate connection - disconnecting old session", evicted},
-		{1000, "", again},
-		{1001, "", again},
-		{1005, "", again},
-		{1006, "unexpected EOF", again},
-		{1009, "", again},
+		{1000, "", retry},
+		{1001, "", retry},
+		{1005, "", retry},
+		{1006, "unexpected EOF", retry},
+		{1009, "", retry},
 		{4001, "somebody else joined under this id", evicted},
 		{4401, "", refused},
 		{4403, "", refused},
@@ -49,15 +49,15 @@ func TestFates(t *testing.T) {
 		{http.StatusBadRequest, "", misplaced},
 		{http.StatusNotFound, "", misplaced},
 		{http.StatusFound, "", misplaced},
-		{http.StatusTooManyRequests, "", again},
-		{http.StatusBadGateway, "", again},
-		{http.StatusServiceUnavailable, "", again},
+		{http.StatusTooManyRequests, "", retry},
+		{http.StatusBadGateway, "", retry},
+		{http.StatusServiceUnavailable, "", retry},
 	} {
-		if got := fateOf(fmt.Errorf("x: %w", &wire.CloseError{Code: c.code, Reason: c.reason})); got != c.want {
+		if got := outcomeOf(fmt.Errorf("x: %w", &wire.CloseError{Code: c.code, Reason: c.reason})); got != c.want {
 			t.Errorf("%d %q: %d, want %d", c.code, c.reason, got, c.want)
 		}
 	}
-	if got := fateOf(errors.New("connection refused")); got != again {
+	if got := outcomeOf(errors.New("connection refused")); got != retry {
 		t.Errorf("no close at all: %d", got)
 	}
 }
@@ -338,7 +338,7 @@ func TestPatience(t *testing.T) {
 		{"no such place, never welcomed", []ending{{err: nowhere}}, 4},
 		{"no such place for now", []ending{{cut, time.Second}, {err: nowhere}}, 0},
 	} {
-		var p patience
+		var p retryState
 		var f *FatalError
 		for i, e := range c.ends {
 			if f != nil {
@@ -358,7 +358,7 @@ func TestPatience(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	most := make([]time.Duration, 9)
 	for range 2000 {
-		var p patience
+		var p retryState
 		for i := range most {
 			wait, _ := p.next(ending{err: errSilent}, true)
 			if most[i] = max(most[i], wait); wait < minWait || wait > maxWait {

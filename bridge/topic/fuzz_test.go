@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 )
 
 // Whatever address is given, what is dialled is that host and no other, with no
@@ -23,7 +25,7 @@ func FuzzAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, topic string) {
 		a, err := parseAddress(Options{URL: text, Topic: topic})
 		if err != nil {
-			if u, ok := err.(*UsageError); !ok || u.What == "" || u.Hint == "" {
+			if u, ok := err.(*fault.Error); !ok || u.Exit != fault.Misused || u.Error() == "" || len(u.Hint) != 1 {
 				t.Errorf("%q: %v", text, err)
 			}
 			return

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,69 +23,15 @@ const (
 	maxSkip       = 4 * maxFrame // a longer frame ends the link instead of being skipped
 	writeDeadline = 10 * time.Second
 	closeWait     = 2 * time.Second        // for the gateway to close too (WIRE W-2)
-	lastWords     = 250 * time.Millisecond // for what is still unwritten once reading has ended
+	finalFlush    = 250 * time.Millisecond // for what is still unwritten once reading has ended
 	queueFrames   = 8192
 	queueBytes    = 64 << 20
 )
 
-// A cork is the net.Conn under a websocket.Conn. Once corked, all that is
-// written goes through the outbox, also gorilla's own pongs and closes, so
-// that nobody ever waits; and whoever is about to wait for input first
-// flushes what everybody has put.
-type cork struct {
-	net.Conn
-	out   *outbox.Outbox // nil during the handshake
-	in    io.Reader      // of the connection, after it
-	head  int            // bytes read during the handshake
-	idle  func()
-	heard atomic.Bool
-}
-
-func (c *cork) Read(p []byte) (int, error) {
-	in := io.Reader(c.Conn)
-	if c.out == nil {
-		if c.head >= maxAnswer {
-			return 0, errAnswer
-		}
-	} else {
-		if c.idle != nil {
-			c.idle()
-		}
-		c.out.Flush()
-		in = c.in
-	}
-	n, err := in.Read(p)
-	if c.out == nil {
-		c.head += n
-	}
-	if n > 0 {
-		c.heard.Store(true)
-	}
-	return n, err
-}
-
-func (c *cork) Write(p []byte) (int, error) {
-	if c.out == nil {
-		return c.Conn.Write(p)
-	}
-	if err := c.out.Put(p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// SetWriteDeadline leaves the deadline to the outbox once there is one.
-func (c *cork) SetWriteDeadline(t time.Time) error {
-	if c.out == nil {
-		return c.Conn.SetWriteDeadline(t)
-	}
-	return nil
-}
-
 // A link is a Conn over a WebSocket.
 type link struct {
 	ws      *websocket.Conn
-	cork    *cork
+	conn    *bufferedConn
 	scratch []byte // of the reader
 	ended   atomic.Bool
 
@@ -95,9 +40,9 @@ type link struct {
 	hangup *time.Timer // set by the first Close, or when the link breaks
 }
 
-// newLink corks a connection whose handshake is done.
-func newLink(ws *websocket.Conn, c *cork) *link {
-	l := &link{ws: ws, cork: c, scratch: make([]byte, 16<<10)}
+// newLink makes a link of a connection whose handshake is done; c is the connection under it.
+func newLink(ws *websocket.Conn, c *bufferedConn) *link {
+	l := &link{ws: ws, conn: c, scratch: make([]byte, 16<<10)}
 	c.in = inbox.New(c.Conn)
 	c.out = outbox.New(c.Conn, outbox.Options{
 		Own:      true,
@@ -116,25 +61,25 @@ func (l *link) broken(err error) {
 		l.cause = fmt.Errorf("write to the gateway: %w", err)
 	}
 	if errors.Is(err, outbox.ErrStuck) {
-		l.cork.Conn.Close()
+		l.conn.Conn.Close()
 		return
 	}
 	l.hangUp()
 }
 
-// hangUp cuts the connection when closeWait has passed. It returns false if it
-// had been called before. Call it with mu held.
+// hangUp has the connection cut when closeWait has passed. It returns false if it
+// had been called before. The caller holds mu.
 func (l *link) hangUp() bool {
 	if l.hangup != nil {
 		return false
 	}
-	l.hangup = time.AfterFunc(closeWait, func() { l.cork.Conn.Close() })
+	l.hangup = time.AfterFunc(closeWait, func() { l.conn.Conn.Close() })
 	return true
 }
 
-func (l *link) Idle(f func()) { l.cork.idle = f }
+func (l *link) Idle(f func()) { l.conn.idle = f }
 
-func (l *link) Heard() bool { return l.cork.heard.Swap(false) }
+func (l *link) Heard() bool { return l.conn.heard.Swap(false) }
 
 func (l *link) Ping() error {
 	err := l.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeDeadline))
@@ -148,14 +93,14 @@ func (l *link) Put(frame []byte) error {
 	}
 	key, head := newKey(), [14]byte{}
 	mask(key, frame)
-	err := l.cork.out.Put(appendHeader(head[:0], len(frame), key), frame)
+	err := l.conn.out.Put(appendHeader(head[:0], len(frame), key), frame)
 	if err != nil {
 		mask(key, frame) // as it was: nobody took it
 	}
 	return err
 }
 
-func (l *link) Flush() { l.cork.out.Flush() }
+func (l *link) Flush() { l.conn.out.Flush() }
 
 func (l *link) Read() ([]byte, error) {
 	_, r, err := l.ws.NextReader()
@@ -234,9 +179,9 @@ func (l *link) release() error {
 		l.hangup.Stop()
 	}
 	l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	ctx, cancel := context.WithTimeout(context.Background(), finalFlush)
 	defer cancel()
-	return errors.Join(l.cork.out.Close(ctx), l.cork.Conn.Close())
+	return errors.Join(l.conn.out.Close(ctx), l.conn.Conn.Close())
 }
 
 // clip cuts a text to n bytes at most, between characters.

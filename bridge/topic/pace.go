@@ -41,10 +41,11 @@ const (
 	closed           // nothing does
 )
 
-func newPacer(perMinute int, p *place, log *slog.Logger) *pacer {
+// newPacer paces what goes to put. flush is called when frames were let go later.
+func newPacer(perMinute int, put func(frame []byte) error, flush func(), log *slog.Logger) *pacer {
 	burst := max(1, perMinute/5)
 	return &pacer{
-		put: p.put, flush: p.conn.Flush, log: log,
+		put: put, flush: flush, log: log,
 		every: time.Minute / time.Duration(perMinute), burst: burst,
 		tokens: burst, since: time.Now(),
 	}
@@ -98,14 +99,14 @@ func (p *pacer) arm() {
 	}
 }
 
-// release lets go of what the tokens allow.
+// release sends as many of the waiting frames as the tokens allow.
 func (p *pacer) release() {
 	p.mu.Lock()
 	p.timer = nil
 	p.refill()
 	for p.state == pacing && p.tokens > 0 && p.frames > 0 {
 		p.tokens--
-		p.letGo()
+		p.putNext()
 	}
 	if p.state == pacing && p.frames > 0 {
 		p.arm()
@@ -114,8 +115,8 @@ func (p *pacer) release() {
 	p.flush()
 }
 
-// letGo puts the most urgent frame that waits, one that is there.
-func (p *pacer) letGo() {
+// putNext sends the most urgent of the frames that wait. There must be one.
+func (p *pacer) putNext() {
 	for c := range p.waiting {
 		if q := p.waiting[c]; len(q) > 0 {
 			frame := q[0]
@@ -133,14 +134,13 @@ func (p *pacer) letGo() {
 // lift ends the pacing: what waits passes at once, and all that follows.
 func (p *pacer) lift() { p.end(open) }
 
-// stop lets pass what waits, since the link is going and late is never, and
-// takes nothing more.
+// stop sends what waits, because the link is about to end, and takes nothing more.
 func (p *pacer) stop() { p.end(closed) }
 
 func (p *pacer) end(state paceState) {
 	p.mu.Lock()
 	for p.state == pacing && p.frames > 0 {
-		p.letGo()
+		p.putNext()
 	}
 	p.state = state
 	if p.timer != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -34,7 +36,7 @@ func (s *Seat) Run(ctx context.Context, h Handler) error {
 	case ctx.Err() != nil:
 		return nil
 	case context.Cause(within) == errLate:
-		return &FatalError{Exit: 4, Err: fmt.Errorf("no seat at the topic within %v: %w", s.opt.MaxWaitFirst, r.last), Hint: "check that the gateway runs and can be reached"}
+		return &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("no seat at the topic within %v: %w", s.opt.MaxWaitFirst, r.last), Hint: "check that the gateway runs and can be reached"}
 	}
 	return fatal
 }
@@ -50,16 +52,53 @@ func (f *firstSeat) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	f.Handler.SeatTaken(d, w)
 }
 
+// run reads until the link ends and returns why it did. It leaves nothing
+// behind.
+func (s *session) run(ctx context.Context) ending {
+	left := make(chan struct{})
+	bye := context.AfterFunc(ctx, func() {
+		defer close(left)
+		s.leave(context.Cause(ctx))
+	})
+	mind, stop := context.WithCancel(ctx)
+	var minding sync.WaitGroup
+	minding.Go(func() { s.keepalive(mind) })
+
+	err := s.read()
+
+	if !bye() {
+		<-left
+	}
+	stop()
+	minding.Wait()
+	e := ending{err: s.why(err)}
+	if s.you != "" {
+		e.lived = time.Since(s.since)
+		if p := s.seat.sender.Swap(nil); p.pacer != nil {
+			p.pacer.stop()
+		}
+	}
+	s.conn.Close(1000, "") // reading has ended: this lets go
+	switch {
+	case s.you == "":
+	case ctx.Err() != nil:
+		s.h.SeatLost(ErrLeft)
+	default:
+		s.h.SeatLost(e.err)
+	}
+	return e
+}
+
 // A runner is one Run.
 type runner struct {
-	patience
-	seat   *Seat
-	h      Handler
-	dialer dialer
-	url    int    // the candidate to begin with
-	last   error  // the latest ending
-	gave   string // the latest token
-	brief  bool   // the latest session did not last
+	retryState
+	seat       *Seat
+	h          Handler
+	dialer     dialer
+	url        int    // the candidate to begin with
+	last       error  // the latest ending
+	lastToken  string // the latest token
+	shortLived bool   // the latest session did not last
 }
 
 // loop makes one session after the other. It never opens a socket before the
@@ -73,7 +112,7 @@ func (r *runner) loop(ctx context.Context) error {
 			}
 			return nil
 		}
-		r.last, r.brief = e.err, e.lived < settled
+		r.last, r.shortLived = e.err, e.lived < settled
 		wait, fatal := r.next(e, r.seat.opt.Token != nil)
 		if fatal != nil {
 			return fatal
@@ -92,17 +131,17 @@ func (r *runner) once(ctx context.Context) ending {
 	switch {
 	case err != nil:
 		return ending{err: fmt.Errorf("get a token: %w", err)}
-	case again && token == r.gave && r.brief:
+	case again && token == r.lastToken && r.shortLived:
 		return ending{err: r.last} // it would be refused once more
 	}
-	r.gave = token
+	r.lastToken = token
 	conn, url, err := r.dial(ctx, token)
 	if err != nil {
 		return ending{err: err}
 	}
 	s := &session{
 		seat: r.seat, h: r.h, conn: conn, url: url, token: token, rejoin: r.welcomed, log: r.seat.log,
-		heard: make(chan struct{}), seated: make(chan struct{}), rumour: make(chan struct{}, 1),
+		heard: make(chan struct{}), seated: make(chan struct{}), presence: make(chan struct{}, 1),
 	}
 	e := s.run(ctx)
 	switch {

@@ -2,7 +2,6 @@ package topic
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -20,27 +20,6 @@ const (
 	earlyFrames = 256 // kept from before the welcome
 	earlyBytes  = 4 << 20
 )
-
-// A place is the sending end of a session that has been welcomed.
-type place struct {
-	conn  Conn
-	pacer *pacer // nil: no pacing
-	trace func(dir string, frame []byte)
-}
-
-func (p *place) send(c Class, frame []byte) error {
-	if p.pacer != nil {
-		return p.pacer.send(c, frame)
-	}
-	return p.put(frame)
-}
-
-func (p *place) put(frame []byte) error {
-	if p.trace != nil {
-		p.trace("send", frame)
-	}
-	return p.conn.Put(frame)
-}
 
 // A session is one connection, from the upgrade to its end.
 type session struct {
@@ -52,65 +31,28 @@ type session struct {
 	rejoin bool // there was a session before
 	log    *slog.Logger
 
-	heard  chan struct{} // closed by the first frame
-	seated chan struct{} // closed by the welcome
-	rumour chan struct{} // somebody came or left under our id; holds one
-	joined atomic.Bool   // we said who we are before we were welcomed
+	heard    chan struct{} // closed by the first frame
+	seated   chan struct{} // closed by the welcome
+	presence chan struct{} // has one element when somebody came or left under our id
+	joined   atomic.Bool   // we said who we are before we were welcomed
 
 	// Of the reader; where the Conn serves, of whoever is served.
-	first   bool // a frame came
-	dialect wire.Dialect
-	you     string // "" before the welcome
-	since   time.Time
-	early   []wire.Envelope
-	bytes   int // in early
+	first     bool // a frame came
+	dialect   wire.Dialect
+	you       string // "" before the welcome
+	since     time.Time
+	early     []wire.Envelope
+	earlySize int // in early
 
 	mu    sync.Mutex
 	spoke bool  // a frame came or the join was sent
 	cause error // why we dropped the link ourselves
 }
 
-// run reads until the link ends and returns why it did. It leaves nothing
-// behind.
-func (s *session) run(ctx context.Context) ending {
-	left := make(chan struct{})
-	bye := context.AfterFunc(ctx, func() {
-		defer close(left)
-		s.leave(context.Cause(ctx))
-	})
-	mind, stop := context.WithCancel(ctx)
-	var minding sync.WaitGroup
-	minding.Go(func() { s.mind(mind) })
-
-	err := s.read()
-
-	if !bye() {
-		<-left
-	}
-	stop()
-	minding.Wait()
-	e := ending{err: s.why(err)}
-	if s.you != "" {
-		e.lived = time.Since(s.since)
-		if p := s.seat.place.Swap(nil); p.pacer != nil {
-			p.pacer.stop()
-		}
-	}
-	s.conn.Close(1000, "") // reading has ended: this lets go
-	switch {
-	case s.you == "":
-	case ctx.Err() != nil:
-		s.h.SeatLost(ErrLeft)
-	default:
-		s.h.SeatLost(e.err)
-	}
-	return e
-}
-
-// leave says goodbye after what is still to be said.
+// leave sends what still waits, then closes the connection because ctx has ended.
 func (s *session) leave(cause error) {
-	s.blame(cause)
-	if p := s.seat.place.Load(); p != nil && p.conn == s.conn && p.pacer != nil {
+	s.setCause(cause)
+	if p := s.seat.sender.Load(); p != nil && p.conn == s.conn && p.pacer != nil {
 		p.pacer.stop()
 	}
 	s.conn.Close(1000, "leaving")
@@ -118,11 +60,11 @@ func (s *session) leave(cause error) {
 
 // drop ends the session for a reason of our own.
 func (s *session) drop(cause error) {
-	s.blame(cause)
+	s.setCause(cause)
 	s.conn.Close(1000, cause.Error())
 }
 
-func (s *session) blame(cause error) {
+func (s *session) setCause(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cause == nil {
@@ -137,7 +79,7 @@ func (s *session) why(err error) error {
 		return s.cause
 	}
 	if c, ok := errors.AsType[*wire.CloseError](err); ok { // a gateway may repeat our token
-		return &wire.CloseError{Code: c.Code, Reason: blot(c.Reason, s.token)}
+		return &wire.CloseError{Code: c.Code, Reason: redactToken(c.Reason, s.token)}
 	}
 	return err
 }
@@ -147,7 +89,7 @@ func (s *session) read() error {
 	if c, ok := s.conn.(interface {
 		Serve(take func(frame []byte) error, idle func()) error
 	}); ok {
-		return s.bitter(c.Serve(s.take, s.h.TopicIdle))
+		return s.failSession(c.Serve(s.take, s.h.TopicIdle))
 	}
 	idle, tells := s.conn.(interface{ Idle(func()) })
 	if tells {
@@ -166,13 +108,14 @@ func (s *session) read() error {
 			err = nil
 		}
 		if err != nil {
-			return s.bitter(err)
+			return s.failSession(err)
 		}
 	}
 }
 
-// bitter ends the link if it was one of our own errors that ended the reading.
-func (s *session) bitter(err error) error {
+// failSession takes the error that ended the reading. If it is a [*FatalError] of our own,
+// it closes the link and waits until the gateway has closed too.
+func (s *session) failSession(err error) error {
 	if f, ok := errors.AsType[*FatalError](err); ok {
 		s.drop(f)
 		for {
@@ -189,8 +132,8 @@ func (s *session) take(frame []byte) error {
 	if t := s.tracer(); t != nil {
 		t("recv", frame)
 	}
-	s.hear()
-	d, ok := s.speaks(frame)
+	s.noteFirstFrame()
+	d, ok := s.dialectOf(frame)
 	if !ok {
 		s.h.Refused(&wire.Refused{Reason: wire.DialectMismatch, Detail: "nothing in the frame says which dialect it is"})
 		return nil
@@ -201,23 +144,23 @@ func (s *session) take(frame []byte) error {
 	}
 	if err != nil {
 		s.refuse(err)
-		return s.stranger(frame)
+		return s.wrongDialect(frame)
 	}
 	switch {
 	case e.Kind == wire.Greeting:
-		return s.greet(d, &e, frame)
+		return s.welcomed(d, &e, frame)
 	case s.you == "":
 		s.keep(e, len(frame))
 	default:
-		s.overhear(&e)
+		s.watchPresence(&e)
 		s.h.Received(&e)
 	}
 	return nil
 }
 
-// overhear has the gateway asked whether we are still here when it says that somebody
-// under our id came or left.
-func (s *session) overhear(e *wire.Envelope) {
+// watchPresence looks for news that somebody came or left under our id, and then has
+// [session.keepalive] ask the gateway whether it still lists us.
+func (s *session) watchPresence(e *wire.Envelope) {
 	if e.Kind != wire.Presence {
 		return
 	}
@@ -225,7 +168,7 @@ func (s *session) overhear(e *wire.Envelope) {
 		return
 	}
 	select {
-	case s.rumour <- struct{}{}:
+	case s.presence <- struct{}{}:
 	default: // it will be
 	}
 }
@@ -236,12 +179,12 @@ func (s *session) refuse(err error) {
 		r = &wire.Refused{Reason: wire.EnvelopeInvalid, Detail: err.Error()}
 	}
 	shown := *r
-	shown.Detail = blot(r.Detail, s.token)
+	shown.Detail = redactToken(r.Detail, s.token)
 	s.h.Refused(&shown)
 }
 
-// hear notes that the gateway speaks first, so that we never send a join.
-func (s *session) hear() {
+// noteFirstFrame notes that the gateway has sent something, so that no join is sent after it.
+func (s *session) noteFirstFrame() {
 	if s.first {
 		return
 	}
@@ -252,9 +195,9 @@ func (s *session) hear() {
 	close(s.heard)
 }
 
-// speaks says in which dialect a frame is read: before the welcome the one it
-// looks like, afterwards that of the welcome.
-func (s *session) speaks(frame []byte) (wire.Dialect, bool) {
+// dialectOf returns the dialect in which a frame is to be read: before the welcome the one
+// it looks like, or the one that was configured; afterwards that of the welcome.
+func (s *session) dialectOf(frame []byte) (wire.Dialect, bool) {
 	none := wire.Dialect{}
 	switch {
 	case s.dialect != none:
@@ -265,9 +208,9 @@ func (s *session) speaks(frame []byte) (wire.Dialect, bool) {
 	return wire.Detect(frame)
 }
 
-// stranger gives up on a gateway that welcomes us in another dialect than the
-// one we were told to speak: waiting would not change it.
-func (s *session) stranger(frame []byte) error {
+// wrongDialect returns a [*FatalError] if a frame that could not be read is a welcome in
+// another dialect than the configured one: trying again would not change that.
+func (s *session) wrongDialect(frame []byte) error {
 	d, ok := wire.Detect(frame)
 	if s.you != "" || !ok || d == s.seat.fixed || s.seat.fixed.Protocol == "" {
 		return nil
@@ -276,7 +219,7 @@ func (s *session) stranger(frame []byte) error {
 		return nil
 	}
 	return &FatalError{
-		Exit: 4,
+		Exit: fault.Gateway,
 		Err:  fmt.Errorf("the gateway speaks %s, not %s", d.Protocol, s.seat.fixed.Protocol),
 		Hint: "use --dialect auto or --dialect " + d.Protocol,
 	}
@@ -285,16 +228,16 @@ func (s *session) stranger(frame []byte) error {
 // keep stores what came before the welcome: our own id is not known yet, so
 // nobody could say what it is for (WIRE 1.4).
 func (s *session) keep(e wire.Envelope, size int) {
-	if len(s.early) >= earlyFrames || s.bytes+size > earlyBytes {
+	if len(s.early) >= earlyFrames || s.earlySize+size > earlyBytes {
 		s.h.Refused(&wire.Refused{Reason: "too_early", Detail: "too much came before the welcome", ID: e.ID, From: e.From})
 		return
 	}
 	s.early = append(s.early, e)
-	s.bytes += size
+	s.earlySize += size
 }
 
-// greet takes a welcome: the first makes the session, later ones refresh it.
-func (s *session) greet(d wire.Dialect, e *wire.Envelope, frame []byte) error {
+// welcomed takes a welcome. The first one starts the session, later ones bring a new roster.
+func (s *session) welcomed(d wire.Dialect, e *wire.Envelope, frame []byte) error {
 	w, err := e.Welcome()
 	if err != nil {
 		s.refuse(err)
@@ -311,16 +254,15 @@ func (s *session) greet(d wire.Dialect, e *wire.Envelope, frame []byte) error {
 	if err := s.checkID(w.You.ID); err != nil {
 		return err
 	}
-	s.settle(named(d, frame), w)
+	s.start(named(d, frame), w)
 	return nil
 }
 
-// named is the dialect by the protocol string of the welcome, which is what
-// all our frames must carry (WIRE W-1), also where we were told another one of
-// the same family.
+// named returns the dialect whose protocol string the welcome has: all our frames must carry
+// it (WIRE W-1), even if another dialect of the same family was configured.
 func named(d wire.Dialect, frame []byte) wire.Dialect {
 	n, ok := wire.Detect(frame)
-	if !ok || rests[d.Protocol] != rests[n.Protocol] || !bytes.Contains(frame, strconv.AppendQuote(nil, n.Protocol)) {
+	if !ok || restPrefixes[d.Protocol] != restPrefixes[n.Protocol] || !bytes.Contains(frame, strconv.AppendQuote(nil, n.Protocol)) {
 		return d
 	}
 	return n
@@ -331,24 +273,25 @@ func (s *session) checkID(you string) error {
 	o := &s.seat.opt
 	switch {
 	case !wire.ValidID(you):
-		return &FatalError{Exit: 4, Err: fmt.Errorf("the gateway welcomes us as %s, which cannot be a participant id", text.Quote(you, 100)), Hint: "check which gateway this is"}
+		return &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("the gateway welcomes us as %s, which cannot be a participant id", text.Quote(you, 100)), Hint: "check which gateway this is"}
 	case you == o.ID:
 	case o.PinID:
-		return &FatalError{Exit: 4, Err: fmt.Errorf("the gateway welcomes us as %q, not as %q", you, o.ID), Hint: "get a token for this id, or leave out --pin-id"}
+		return &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("the gateway welcomes us as %q, not as %q", you, o.ID), Hint: "get a token for this id, or leave out --pin-id"}
 	default:
 		s.log.Warn("welcomed under another id", "asked", o.ID, "given", you)
 	}
 	return nil
 }
 
-// settle makes the session ours and hands on what came early.
-func (s *session) settle(d wire.Dialect, w wire.Welcome) {
+// start begins the session: from here on frames can be sent, and the frames that came
+// before the welcome are handed on.
+func (s *session) start(d wire.Dialect, w wire.Welcome) {
 	s.dialect, s.you, s.since = d, w.You.ID, time.Now()
-	p := &place{conn: s.conn, trace: s.tracer()}
+	p := &sender{conn: s.conn, trace: s.tracer()}
 	if n := s.seat.paceFor(d); n > 0 {
-		p.pacer = newPacer(n, p, s.log)
+		p.pacer = newPacer(n, p.put, p.conn.Flush, s.log)
 	}
-	s.seat.place.Store(p)
+	s.seat.sender.Store(p)
 	s.seat.joins.Store(s.joined.Load())
 	close(s.seated)
 	s.h.SeatTaken(d, w)
@@ -367,7 +310,7 @@ func (s *Seat) paceFor(d wire.Dialect) int {
 		return 0
 	case s.opt.Pace > 0:
 		return s.opt.Pace
-	case rests[d.Protocol] != "":
+	case restPrefixes[d.Protocol] != "":
 		return foreignPace
 	}
 	return 0

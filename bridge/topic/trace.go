@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-const blotted = "[redacted]"
+const redacted = "[redacted]"
 
 // secrets finds the values of members that hold a token, in join frames,
 // space/invite-ack (WIRE 5.2) and wherever else somebody puts one.
@@ -13,17 +13,17 @@ var secrets = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"
 
 // redact is a frame as it may be shown.
 func redact(frame []byte, token string) []byte {
-	shown := secrets.ReplaceAll(frame, []byte(`${1}"`+blotted+`"`))
+	shown := secrets.ReplaceAll(frame, []byte(`${1}"`+redacted+`"`))
 	if token == "" {
 		return shown
 	}
-	return []byte(blot(string(shown), token))
+	return []byte(redactToken(string(shown), token))
 }
 
-// blot takes a token out of a text.
-func blot(s, token string) string {
+// redactToken takes a token out of a text.
+func redactToken(s, token string) string {
 	if token == "" {
 		return s
 	}
-	return strings.ReplaceAll(s, token, blotted)
+	return strings.ReplaceAll(s, token, redacted)
 }

@@ -42,7 +42,7 @@ var may = map[string]string{
 	"bridge/approval":          "bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
 
 	"bridge/proposal": "bridge/wire stdio/jsonrpc",
-	"bridge/topic":    "bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
+	"bridge/topic":    "bridge/fault bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 
 	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",

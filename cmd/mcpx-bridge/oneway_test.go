@@ -29,7 +29,6 @@ var turnsBack = map[string]int{
 	"bridge/prompt":          2,
 	"bridge/proposal":        6,
 	"bridge/sim":             35,
-	"bridge/topic":           7,
 	"bridge/wire":            13,
 	"bridge":                 31,
 	"cmd/mcpb":               2,

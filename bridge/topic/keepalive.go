@@ -29,12 +29,13 @@ const (
 var ghostChecks = []time.Duration{2 * time.Second, 40 * time.Second}
 
 const (
-	listedEvery = time.Minute
-	rumour      = time.Second // from hearing that somebody under our id came or left
+	listedEvery   = time.Minute
+	presenceDelay = time.Second // from hearing that somebody came or left under our id until we ask
 )
 
-// mind does what a session owes to the clock, until ctx ends.
-func (s *session) mind(ctx context.Context) {
+// keepalive does what depends on time, until ctx ends: it joins a gateway that stays
+// silent, limits the wait for the welcome, pings, and asks whether we are still listed.
+func (s *session) keepalive(ctx context.Context) {
 	grace, welcome := time.NewTimer(s.grace()), time.NewTimer(welcomeTimeout)
 	ping, ghost := time.NewTimer(pingEvery), time.NewTimer(time.Hour)
 	defer stopAll(grace, welcome, ping, ghost)
@@ -64,14 +65,14 @@ func (s *session) mind(ctx context.Context) {
 			if looks {
 				ghost.Reset(checks[0] - time.Since(s.since))
 			}
-		case <-s.rumour:
+		case <-s.presence:
 			if looks && seated == nil {
-				ghost.Reset(rumour)
+				ghost.Reset(presenceDelay)
 			}
 		case <-ping.C:
 			asked = s.ping(ping, asked)
 		case <-ghost.C:
-			if s.ghost(ctx) {
+			if s.unlisted(ctx) {
 				s.drop(errGhost)
 			}
 			next := listedEvery
@@ -83,8 +84,8 @@ func (s *session) mind(ctx context.Context) {
 	}
 }
 
-// grace is how long the gateway has to speak first: no time where it is known to wait for
-// us, by the dialect that we were told or by what it did the last time.
+// grace returns how long the gateway has to speak first: 0 if it is known to wait for our
+// join, from the configured dialect or from the session before.
 func (s *session) grace() time.Duration {
 	switch at := s.seat.at.url; {
 	case at != nil && strings.HasPrefix(at.Path, "/spaces/"): // where one of mew speaks first (WIRE 5.3)
@@ -94,8 +95,8 @@ func (s *session) grace() time.Duration {
 	return firstFrameGrace
 }
 
-// probe asks the gateway, while it may speak, whether it is one that waits for us (WIRE
-// 1.4), where nobody has said so. waits then has something to read.
+// probe asks the gateway's REST endpoint, during the grace, whether it is one that waits for
+// our join (WIRE 1.4). If it is, waits gets a value. done is finished when the question is.
 func (s *session) probe(ctx context.Context) (waits <-chan struct{}, done *sync.WaitGroup) {
 	done = &sync.WaitGroup{}
 	if s.seat.opt.Dial != nil || s.seat.fixed.Protocol != "" || s.seat.joins.Load() {
@@ -132,7 +133,7 @@ func (s *session) join() {
 	}
 	o := &s.seat.opt
 	if t := s.tracer(); t != nil {
-		t("send", wire.AppendJoin(nil, o.ID, o.Topic, blotted))
+		t("send", wire.AppendJoin(nil, o.ID, o.Topic, redacted))
 	}
 	s.joined.Store(true)
 	if err := s.conn.Put(wire.AppendJoin(nil, o.ID, o.Topic, s.token)); err != nil {
@@ -170,7 +171,7 @@ func (s *session) ping(t *time.Timer, asked bool) bool {
 // settlePace lifts the pacing if this gateway does not count frames: ours, or
 // one without a rate-limit endpoint (WIRE W-3).
 func (s *session) settlePace(ctx context.Context) {
-	p := s.seat.place.Load()
+	p := s.seat.sender.Load()
 	if p == nil || p.pacer == nil || s.seat.opt.Pace > 0 {
 		return
 	}
@@ -189,15 +190,15 @@ func (s *session) settlePace(ctx context.Context) {
 
 // topicRest is an endpoint of the topic on a gateway that has a REST prefix.
 func (s *session) topicRest(name string) string {
-	return s.seat.at.rest(rests[s.dialect.Protocol]+"/topics/"+url.PathEscape(s.seat.opt.Topic)+"/"+name, nil)
+	return s.seat.at.rest(restPrefixes[s.dialect.Protocol]+"/topics/"+url.PathEscape(s.seat.opt.Topic)+"/"+name, nil)
 }
 
-// ghost reports whether the gateway answers and does not list us. No answer
-// is no verdict, and where it has never listed us its list is not of those who are here,
-// unless we have just come back.
-func (s *session) ghost(ctx context.Context) bool {
+// unlisted reports whether the gateway answers with a list of participants that we are not
+// in. It returns false if there is no answer. It also returns false if the gateway has never
+// listed us and this is the first session: then its list may be of something else.
+func (s *session) unlisted(ctx context.Context) bool {
 	at := s.topicRest("participants")
-	if rests[s.dialect.Protocol] == "" {
+	if restPrefixes[s.dialect.Protocol] == "" {
 		at = s.seat.at.rest("/participants", url.Values{"space": {s.seat.opt.Topic}})
 	}
 	var list struct{ Participants []participant }

@@ -1,33 +1,12 @@
-// Package topic keeps one seat at one topic: it dials the gateway, finds out
-// which dialect is spoken, waits for the welcome, reads, sends, notices a dead
-// link, and joins again when the link is lost.
-//
-// A session takes one road, in the goroutine of [Seat.Run]:
-//
-//	token -> dial -> first frame (or, after a silence, our join) -> welcome
-//	      -> SeatTaken -> Received … -> SeatLost -> wait -> token …
-//
-// Beside it each session has one goroutine that minds the clock (join, welcome
-// time-out, ping, ghost check). Nothing here waits for a slow gateway: frames
-// are put into an outbox and leave together when the reader is about to block.
-//
-// A frame that the gateway delivers twice is handed on twice. Which calls run
-// once only is for the engine to see to, which remembers across sessions and
-// restarts. Neither is a roster kept here.
 package topic
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"strings"
-	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -57,7 +36,8 @@ type Conn interface {
 	// waits. The frame leaves with the next Flush or the next waiting Read.
 	Put(frame []byte) error
 
-	// Flush waits for nobody's progress; where the gateway is in this process it may take 60 µs awake.
+	// Flush hands what was put to the network. It never waits for the other end; where the
+	// gateway is in this process it may use the processor for up to 60 µs.
 	Flush()
 
 	// Close says goodbye and makes Read end soon. Once Read has ended it lets
@@ -146,106 +126,13 @@ type Handler interface {
 	TopicIdle()
 }
 
-// A FatalError ends Run: trying again would not help. Exit is the exit code
-// of the program (DESIGN section 9).
+// A FatalError ends [Seat.Run]: trying again would not help. Any other error, a [*fault.Error]
+// too, is one that the Seat tries again after.
 type FatalError struct {
-	Exit int // 4: the gateway refused us; 7: somebody else uses our id
+	Exit int // a code of package fault: [fault.Gateway], [fault.ID]; others from Options.Token and Options.Dial
 	Err  error
-	Hint string
+	Hint string // what a person can do; may be empty
 }
 
 func (e *FatalError) Error() string { return e.Err.Error() }
 func (e *FatalError) Unwrap() error { return e.Err }
-
-// A UsageError says what is wrong with Options and what to write instead.
-type UsageError struct {
-	What, Hint string
-}
-
-func (e *UsageError) Error() string { return e.What }
-
-// A Seat is one seat at one topic. Send and Flush may be called from any
-// goroutine at any time; Run once.
-type Seat struct {
-	opt   Options
-	at    address      // zero with Options.Dial
-	fixed wire.Dialect // zero: find it out
-	log   *slog.Logger
-
-	place  atomic.Pointer[place] // nil between sessions
-	joins  atomic.Bool           // the gateway waits for us to join: it welcomed us after we did
-	listed atomic.Bool           // the gateway has listed us among the participants
-}
-
-// New checks the options. Its errors are *UsageErrors. It does no I/O.
-func New(o Options) (*Seat, error) {
-	s := &Seat{opt: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
-	if o.Dial == nil {
-		at, err := parseAddress(o)
-		if err != nil {
-			return nil, err
-		}
-		s.at, s.opt.Topic = at, cmp.Or(o.Topic, at.topic)
-	}
-	if err := checkNames(s.opt); err != nil {
-		return nil, err
-	}
-	if o.Dialect != "" && o.Dialect != "auto" {
-		d, ok := wire.Lookup(o.Dialect)
-		if !ok {
-			return nil, &UsageError{
-				What: fmt.Sprintf("there is no dialect %q", o.Dialect),
-				Hint: "use auto, or one of " + strings.Join(wire.Protocols(), ", "),
-			}
-		}
-		s.fixed = d
-	}
-	return s, nil
-}
-
-func checkNames(o Options) error {
-	if !wire.ValidID(o.ID) {
-		return &UsageError{
-			What: fmt.Sprintf("%q cannot be a participant id", o.ID),
-			Hint: "use 1 to 64 letters, digits, '_', '.', '-', not beginning with system",
-		}
-	}
-	if o.Topic == "" || len(o.Topic) > 256 || strings.ContainsFunc(o.Topic, unicode.IsControl) {
-		return &UsageError{
-			What: fmt.Sprintf("%q cannot be the name of a topic", o.Topic),
-			Hint: "use 1 to 256 printable characters",
-		}
-	}
-	return nil
-}
-
-// Send puts a frame on its way. It never waits; the frame leaves with the
-// next Flush, or when the reader is next about to block, or when the pace
-// allows. The frame belongs to the Seat from here on. Errors: ErrNoSeat,
-// ErrTooLarge, outbox.ErrFull, or what broke the link.
-func (s *Seat) Send(c Class, frame []byte) error {
-	p := s.place.Load()
-	if p == nil {
-		return ErrNoSeat
-	}
-	return p.send(c, frame)
-}
-
-// Flush hands what was sent to the network. It never waits.
-func (s *Seat) Flush() {
-	if p := s.place.Load(); p != nil {
-		p.conn.Flush()
-	}
-}
-
-// Dial opens one connection as a Seat without Options.Dial would, trying the
-// usual paths. It is for an Options.Dial that first has to find its gateway.
-// A refusal is a *wire.CloseError with the HTTP status.
-func Dial(ctx context.Context, o Options, token string) (Conn, error) {
-	at, err := parseAddress(o)
-	if err != nil {
-		return nil, err
-	}
-	conn, _, err := (&dialer{opt: o, urls: at.candidates(cmp.Or(o.Topic, at.topic), o.Dialect)}).dial(ctx, token, 0)
-	return conn, err
-}
