@@ -12,40 +12,66 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
-// The tables of faults and of bugs name tests; each of them is there.
+// The lists of faults and of bugs name tests, and mutants; each of them is there.
 func TestEveryFaultAndBugHasItsTest(t *testing.T) {
 	known := allTests(t)
-	for _, file := range []string{"faults.md", "bugs.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "bridge", "sim", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows := 0
-		for row := range strings.Lines(string(text)) {
-			if !strings.HasPrefix(row, "| ") || strings.Count(row, "|") < 4 || strings.HasSuffix(row, "| test |\n") || strings.HasSuffix(row, "| shown by |\n") {
-				continue
-			}
-			rows++
-			cells := strings.Split(row, "|")
-			named := testName.FindAllString(cells[len(cells)-2], -1)
+	sim := filepath.Join("..", "..", "bridge", "sim")
+	for file, least := range map[string]int{"faults.md": 40, "bugs.md": 300} {
+		items := 0
+		for _, item := range shownItems(t, filepath.Join(sim, file)) {
+			what, by, _ := strings.Cut(item, "Shown by: ")
+			items++
+			named := testName.FindAllString(by, -1)
 			if len(named) == 0 {
-				t.Errorf("%s names no test: %s", file, row)
+				t.Errorf("%s names no test (Shown by: ...): %s", file, item)
 			}
 			for _, name := range named {
 				if !known[strings.Trim(name, "`")] {
 					t.Errorf("%s names %s, which there is not", file, name)
 				}
 			}
+			if m := mutantName.FindStringSubmatch(what); m != nil {
+				if _, err := os.Stat(filepath.Join(sim, "testdata", "mutants", m[1]+".txtar")); err != nil {
+					t.Errorf("%s names a mutant: %v", file, err)
+				}
+			}
 		}
-		if rows == 0 {
-			t.Errorf("%s has no rows", file)
+		if items < least {
+			t.Errorf("%s has %d items, and had %d once", file, items, least)
 		}
 	}
 }
 
+// shownItems are the items of a list, each as one line, that must say what shows them:
+// all but those under the last headings of bugs.md.
+func shownItems(t *testing.T, file string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, _, _ := strings.Cut(string(text), "\n## Known, and left\n")
+	in := false
+	for line := range strings.Lines(shown) {
+		first, isItem := strings.CutPrefix(line, "- ")
+		switch more, indented := strings.CutPrefix(line, "  "); {
+		case strings.HasPrefix(line, "|"):
+			t.Errorf("%s: a table has lines as long as what it says; make it an item of the list: %s", file, line)
+		case isItem:
+			in, all = true, append(all, strings.TrimSpace(first))
+		case in && indented:
+			all[len(all)-1] += " " + strings.TrimSpace(more)
+		default:
+			in = false
+		}
+	}
+	return all
+}
+
 var (
-	testName = regexp.MustCompile("`((Test|Fuzz)\\w+|\\w+\\.txtar)`")
-	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	testName   = regexp.MustCompile("`((Test|Fuzz)\\w+|\\w+\\.txtar)`")
+	testFunc   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	mutantName = regexp.MustCompile("Mutant: `([^`]+)`")
 )
 
 // allTests are the names of all tests and scripts of the tree.
