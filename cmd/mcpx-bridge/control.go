@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 
@@ -189,12 +188,7 @@ func (l *attendance) Grants(context.Context) (all []inbox.Grant, err error) {
 // Revoke forgets a yes, also one that was kept in the file.
 func (l *attendance) Revoke(_ context.Context, id string) (bool, error) {
 	had := l.b.sidecar.Revoke(id)
-	l.b.rewriting.Lock()
-	defer l.b.rewriting.Unlock()
-	if !slices.Contains(l.b.revoked, id) {
-		l.b.revoked = append(l.b.revoked, id)
-	}
-	kept, err := l.b.dropGrant(id)
+	kept, err := l.b.kept.Drop(id)
 	if err != nil {
 		return false, fmt.Errorf("the grant could not be taken out of its file: %w", err)
 	}

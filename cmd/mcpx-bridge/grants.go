@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 )
@@ -58,7 +59,7 @@ What is to last is kept in a file under the state directory.`,
 type grantAt struct {
 	inbox.Grant
 	client *socket.Client
-	book   grantBook
+	book   grants.Book
 }
 
 // allGrants are those of the bridges that run, and those in the files of the others.
@@ -66,34 +67,38 @@ func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, 
 	var running []string
 	for _, c := range all {
 		running = append(running, c.Known.ID)
-		grants, err := c.Grants(ctx)
+		kept, err := c.Grants(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
-		for _, g := range grants {
-			found = append(found, grantAt{g, c, grantBook{}})
+		for _, g := range kept {
+			found = append(found, grantAt{g, c, grants.Book{}})
 		}
 	}
-	books, err := p.grantBooks(running)
+	home, err := stateHome(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	books, err := grants.All(home.File("grants"), running, p.log)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range books {
-		kept, revoked, err := k.look()
+		kept, revoked, err := k.Look()
 		if err != nil {
-			return nil, k.unreadable(err)
+			return nil, err
 		}
 		for _, g := range kept {
 			if g.Until.After(time.Now()) && !revokedIn(revoked, g.ID) {
-				found = append(found, grantAt{inbox.GrantOf(k.id(), g, false), nil, k})
+				found = append(found, grantAt{inbox.GrantOf(k.ID(), g, false), nil, k})
 			}
 		}
 	}
 	return found, nil
 }
 
-func revokedIn(revoked []revocation, id string) bool {
-	return slices.ContainsFunc(revoked, func(r revocation) bool { return r.Grant == id })
+func revokedIn(revoked []grants.Revocation, id string) bool {
+	return slices.ContainsFunc(revoked, func(r grants.Revocation) bool { return r.Grant == id })
 }
 
 func (p *program) listGrants(ctx context.Context, all bridges) error {
@@ -170,13 +175,9 @@ func (g grantAt) revoke(ctx context.Context) (bool, error) {
 	if g.Running {
 		return g.client.Revoke(ctx, g.ID)
 	}
-	lock, err := g.book.hold(true)
-	if errors.Is(err, errHeld) {
+	err := g.book.Revoke(g.ID)
+	if errors.Is(err, grants.ErrHeld) {
 		return false, fail(exitFailed, "it is starting or ending, or its door does not answer: try again", "the bridge %s is not reached, and has what it remembers in use", g.Bridge)
 	}
-	if err != nil {
-		return false, err
-	}
-	defer lock.Close()
-	return true, g.book.revoke([]string{g.ID}, time.Now())
+	return err == nil, err
 }

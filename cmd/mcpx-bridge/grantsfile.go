@@ -6,30 +6,24 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // What of the yeses of a run is to outlast it.
 
-// grantsFile is where yeses that are to last are kept, as a list that people can read
+// grantBook is where yeses that are to last are kept, as a list that people can read
 // (DESIGN 7).
-func (b *bridging) grantsFile() (string, error) {
-	k, err := b.grantBook()
-	return k.path, err
-}
-
-func (b *bridging) grantBook() (grantBook, error) {
+func (b *bridging) grantBook() (grants.Book, error) {
 	home, err := stateHome(b.p.getenv)
 	if err != nil {
-		return grantBook{}, err
+		return grants.Book{}, err
 	}
-	return grantBook{path: filepath.Join(home.File("grants"), b.id+".json")}, nil
+	return grants.In(home.File("grants"), b.id), nil
 }
 
 // takeGrants gives the Engine what an earlier run was told to keep, and what such a yes
@@ -39,29 +33,18 @@ func (b *bridging) takeGrants() (err error) {
 	if c.Command, err = b.startedAs(); err != nil {
 		return err
 	}
-	k, err := b.grantBook()
-	if err != nil {
+	if b.kept.Book, err = b.grantBook(); err != nil {
 		return err
 	}
-	if b.holding, err = k.hold(false); err != nil {
-		return fail(exitFailed, k.holdHint(err), "what is remembered cannot be read: %w", err)
+	if b.holding, c.Desk.Grants, b.unrecorded, err = b.kept.Open(); err == nil {
+		b.kept.TellEarlier(b.p.log)
 	}
-	kept, revoked, err := k.current()
-	if err != nil {
-		return k.unreadable(err)
-	}
-	b.p.tellEarlier(k)
-	c.Desk.Grants, b.unrecorded = kept, revoked
-	return nil
+	return err
 }
 
 // recordRevoked puts into the record what was taken back before this run.
 func (b *bridging) recordRevoked() error {
-	k, err := b.grantBook()
-	if err == nil {
-		err = k.recordRevoked(b.audit, b.unrecorded)
-	}
-	if err != nil {
+	if err := b.kept.RecordRevoked(b.audit, b.unrecorded); err != nil {
 		return fail(exitAudit, "", "what was revoked while the bridge was stopped could not be put on record: %w", err)
 	}
 	return nil
@@ -104,15 +87,6 @@ func (b *bridging) startedAs() (string, error) {
 	return hex.EncodeToString(word.Sum(nil)[:16]), nil
 }
 
-// readGrants is what an earlier run was told to keep.
-func (b *bridging) readGrants() ([]approval.Grant, error) {
-	k, err := b.grantBook()
-	if err != nil {
-		return nil, err
-	}
-	return k.read()
-}
-
 // keepGrants writes down the yeses that are to last, those too that came just
 // before the end.
 func (b *bridging) keepGrants(ctx context.Context) error {
@@ -133,7 +107,7 @@ func (b *bridging) keepGrants(ctx context.Context) error {
 }
 
 func (b *bridging) keepGrant(g approval.Grant) {
-	if err := b.addGrant(g); err != nil {
+	if err := b.kept.Add(g); err != nil {
 		b.p.log.Error("a grant is forgotten when this bridge ends: it could not be written down", "grant", g.ID, "error", err)
 	}
 }
@@ -149,42 +123,4 @@ func (l *attendance) remember(g approval.Grant) {
 	default:
 		l.b.p.log.Error("a grant is forgotten when this bridge ends: too many at once", "grant", g.ID)
 	}
-}
-
-// addGrant writes a yes down, and what has ended no more.
-func (b *bridging) addGrant(g approval.Grant) error {
-	b.rewriting.Lock()
-	defer b.rewriting.Unlock()
-	if slices.Contains(b.revoked, g.ID) {
-		return nil // before it was written down
-	}
-	now := time.Now()
-	return b.changeGrants(func(kept []approval.Grant) []approval.Grant {
-		kept = slices.DeleteFunc(kept, func(old approval.Grant) bool { return !old.Until.After(now) })
-		return append(kept, g)
-	})
-}
-
-// changeGrants writes the file anew, whole. What was taken out of it by hand
-// stays out.
-func (b *bridging) changeGrants(change func([]approval.Grant) []approval.Grant) error {
-	k, err := b.grantBook()
-	if err != nil {
-		return err
-	}
-	kept, err := b.readGrants()
-	if err != nil {
-		return err
-	}
-	return k.write(change(kept))
-}
-
-// dropGrant takes one out of the file.
-func (b *bridging) dropGrant(id string) (found bool, err error) {
-	err = b.changeGrants(func(kept []approval.Grant) []approval.Grant {
-		rest := slices.DeleteFunc(slices.Clone(kept), func(g approval.Grant) bool { return g.ID == id })
-		found = len(rest) < len(kept)
-		return rest
-	})
-	return found, err
 }

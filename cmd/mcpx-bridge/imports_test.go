@@ -57,6 +57,7 @@ var may = map[string]string{
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
+	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/private bridge/text",
 	"bridge/inbox/socket":      "bridge/approval bridge/inbox bridge/private",
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket policy",
 	"bridge/prompt/prompttest": "",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -122,9 +124,9 @@ type bridging struct {
 	id         string // ours, as far as we know before the gateway says it
 	target     target
 
-	rewriting sync.Mutex // held while the file of grants is written anew
-	revoked   []string   // grants of this run that must not be written any more
-	grantStart
+	kept       grants.Keeper       // the yeses that are to last
+	holding    io.Closer           // of their file
+	unrecorded []grants.Revocation // of the time before
 
 	audit   *audit.Log     // nil if no record is kept
 	launch  stdio.Options  // of the server

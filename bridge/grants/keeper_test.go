@@ -1,4 +1,4 @@
-package main
+package grants
 
 import (
 	"bytes"
@@ -7,21 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
 
-// keeping is a run of which there is nothing but the file of grants.
-func keeping(t *testing.T) (*attendance, approval.Grant) {
-	t.Helper()
-	home := t.TempDir()
-	b := &bridging{id: "fs", p: &program{env: env{getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": home}[key] }}},
-		sidecar: bridge.New(bridge.Options{Engine: bridge.Config{NewID: newSession, Random: fresh128}})}
-	b.attendance = &attendance{b: b}
+// aYes is one that is to last.
+func aYes() approval.Grant {
 	now := time.Now()
-	g := approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Dir: "/srv", Command: "c1", Fingerprint: "f1",
+	return approval.Grant{ID: "0a1b2c3d", Keep: "always", Caller: "bob", Via: "request", Method: "tools/call", Tool: "write_file", Topic: "lobby", Dir: "/srv", Command: "c1", Fingerprint: "f1",
 		Args: []byte(`{"path":"/a"}`), By: []approval.Who{{Door: approval.Local}}, Made: now, Until: now.Add(time.Hour)}
-	return b.attendance, g
+}
+
+// keeping is a book of which there is nothing yet.
+func keeping(t *testing.T) (*Keeper, approval.Grant) {
+	t.Helper()
+	return &Keeper{Book: In(t.TempDir(), "fs")}, aYes()
 }
 
 // fileOf is the file of some grants.
@@ -35,27 +34,24 @@ func fileOf(t *testing.T, all ...approval.Grant) []byte {
 }
 
 func TestAYesTakenBackBeforeItWasWrittenDownIsNotWritten(t *testing.T) {
-	l, g := keeping(t)
-	if _, err := l.Revoke(t.Context(), g.ID); err != nil {
+	k, g := keeping(t)
+	if _, err := k.Drop(g.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.b.addGrant(g); err != nil {
+	if err := k.Add(g); err != nil {
 		t.Fatal(err)
 	}
-	if granted, err := l.b.readGrants(); granted != nil || err != nil {
+	if granted, err := k.read(); granted != nil || err != nil {
 		t.Errorf("it is in the file, %v", err)
 	}
 }
 
 func TestAYesThatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
-	l, g := keeping(t)
-	if err := l.b.addGrant(g); err != nil {
+	k, g := keeping(t)
+	if err := k.Add(g); err != nil {
 		t.Fatal(err)
 	}
-	file, err := l.b.grantsFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := k.path
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +60,7 @@ func TestAYesThatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 	if err := os.WriteFile(file, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := l.Revoke(t.Context(), g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.json:4:5") {
+	if ok, err := k.Drop(g.ID); ok || err == nil || !strings.Contains(err.Error(), "fs.json:4:5") {
 		t.Errorf("it is said to be gone (%v, %v), and is still in the file", ok, err)
 	}
 	if now, err := os.ReadFile(file); string(now) != own {
@@ -74,24 +70,21 @@ func TestAYesThatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 
 // What was taken out of the file by hand stays out.
 func TestAYesTakenOutOfTheFileByHandStaysOut(t *testing.T) {
-	l, g := keeping(t)
+	k, g := keeping(t)
 	other := g
 	other.ID, other.Args = "0b0b0b0b", []byte(`{"path":"/b"}`)
 	for _, g := range []approval.Grant{g, other} {
-		if err := l.b.addGrant(g); err != nil {
+		if err := k.Add(g); err != nil {
 			t.Fatal(err)
 		}
 	}
-	file, err := l.b.grantsFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := k.path
 	if err := os.WriteFile(file, fileOf(t, other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	third := g
 	third.ID, third.Args = "0c0c0c0c", []byte(`{"path":"/c"}`)
-	if err := l.b.addGrant(third); err != nil {
+	if err := k.Add(third); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(file); !bytes.Equal(text, fileOf(t, other, third)) {
@@ -101,18 +94,15 @@ func TestAYesTakenOutOfTheFileByHandStaysOut(t *testing.T) {
 
 // What has ended does not fill the file.
 func TestAYesThatHasEndedLeavesTheFileWithTheNextOne(t *testing.T) {
-	l, g := keeping(t)
+	k, g := keeping(t)
 	ended := g
 	ended.ID, ended.Args, ended.Until = "0b0b0b0b", []byte(`{"path":"/b"}`), time.Now().Add(-time.Minute)
 	for _, g := range []approval.Grant{ended, g} {
-		if err := l.b.addGrant(g); err != nil {
+		if err := k.Add(g); err != nil {
 			t.Fatal(err)
 		}
 	}
-	file, err := l.b.grantsFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := k.path
 	if text, err := os.ReadFile(file); !bytes.Equal(text, fileOf(t, g)) {
 		t.Errorf("%s, %v", text, err)
 	}

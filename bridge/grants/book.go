@@ -1,11 +1,13 @@
-package main
+package grants
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,31 +16,34 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// What is remembered while its bridge is stopped (FINDINGS C2).
-
-// A grantBook is the file of yeses that are to last, and what belongs to it: beside
+// A Book is the file of yeses that are to last, and what belongs to it: beside
 // ID.json there are ID.lock, which a bridge holds with others of its id as long as it
 // lives, and who changes the file while there is none holds alone; and ID.revoked, what
 // was taken back meanwhile and the record does not say yet.
-type grantBook struct {
+type Book struct {
 	path string       // of ID.json
 	disk private.Disk // nil: the operating system's
 }
 
-func (k grantBook) beside(ext string) string { return strings.TrimSuffix(k.path, ".json") + ext }
+// In is the book of a bridge, in the directory that has those of all of them.
+func In(dir, id string) Book { return Book{path: filepath.Join(dir, id+".json")} }
 
-// id is the bridge that it belongs to.
-func (k grantBook) id() string { return strings.TrimSuffix(filepath.Base(k.path), ".json") }
+func (k Book) beside(ext string) string { return strings.TrimSuffix(k.path, ".json") + ext }
 
-// errHeld says that somebody has the file who does not share it.
-var errHeld = errors.New("it is being changed by another process")
+// ID is the bridge that it belongs to.
+func (k Book) ID() string { return strings.TrimSuffix(filepath.Base(k.path), ".json") }
+
+// ErrHeld says that somebody has the file who does not share it.
+var ErrHeld = errors.New("it is being changed by another process")
 
 // hold takes the lock until the file that it returns is closed. Who changes the file
 // alone needs a moment, for which the others wait.
-func (k grantBook) hold(alone bool) (private.File, error) {
+func (k Book) hold(alone bool) (private.File, error) {
 	dir := filepath.Dir(k.path)
 	if err := private.MakeDir(k.disk, dir); err != nil {
 		return nil, err
@@ -55,7 +60,7 @@ func (k grantBook) hold(alone bool) (private.File, error) {
 		if err != nil || alone || try == 100 {
 			f.Close()
 			if err == nil {
-				err = fmt.Errorf("%s: %w", k.path, errHeld)
+				err = fmt.Errorf("%s: %w", k.path, ErrHeld)
 			}
 			return nil, err
 		}
@@ -64,50 +69,50 @@ func (k grantBook) hold(alone bool) (private.File, error) {
 }
 
 // holdHint is what to do about a lock that could not be had.
-func (k grantBook) holdHint(err error) string {
-	if errors.Is(err, errHeld) {
+func (k Book) holdHint(err error) string {
+	if errors.Is(err, ErrHeld) {
 		return "\"mcpx-bridge grants revoke\" needs a moment for that: try again"
 	}
 	return "it takes a directory that is yours alone at " + filepath.Dir(k.path) + ": move away what is there instead"
 }
 
-// maxGrantsFile is how long the file may be.
-const maxGrantsFile = 16 << 20
+// maxFile is how many bytes the file may have.
+const maxFile = 16 << 20
 
 // read is what the file says. It is not read where others could have written it.
-func (k grantBook) read() ([]approval.Grant, error) {
-	text, err := private.Read(k.path, maxGrantsFile+1, private.Care{Check: private.Closed})
+func (k Book) read() ([]approval.Grant, error) {
+	text, err := private.Read(k.path, maxFile+1, private.Care{Check: private.Closed})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case len(text) > maxGrantsFile:
-		return nil, fmt.Errorf("%s has over %d bytes", k.path, maxGrantsFile)
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("%s has over %d bytes", k.path, maxFile)
 	}
 	return approval.ReadGrants(k.path, text)
 }
 
 // unreadable is how a command ends that found what it cannot read.
-func (k grantBook) unreadable(err error) error {
+func (k Book) unreadable(err error) error {
 	hint := "without " + k.path + " and " + k.beside(".revoked") + " nothing is remembered, and everything is asked again"
 	if errors.Is(err, private.ErrOpen) {
 		hint = "who can change it decides what runs unasked: chmod 600 it if it says what you agreed to, else delete it"
 	}
-	return misused(hint, "what is remembered cannot be read: %w", err)
+	return fault.New(fault.Misused, hint, "what is remembered cannot be read: %w", err)
 }
 
-// tellEarlier says that the file of an earlier version, which kept rules, counts for nothing.
-func (p *program) tellEarlier(k grantBook) {
+// TellEarlier says that the file of an earlier version, which kept rules, counts for nothing.
+func (k Book) TellEarlier(log *slog.Logger) {
 	file := k.beside(".yaml")
 	if _, err := os.Lstat(file); err == nil {
-		p.log.Warn(file + " does not count any more: an earlier version wrote it, and what it remembers is asked about again")
-		p.log.Warn("hint: whoever agrees may have that remembered anew, in " + k.path + "; delete the old file")
+		log.Warn(file + " does not count any more: an earlier version wrote it, and what it remembers is asked about again")
+		log.Warn("hint: whoever agrees may have that remembered anew, in " + k.path + "; delete the old file")
 	}
 }
 
 // write makes the file say what is kept, whole, or takes it away.
-func (k grantBook) write(kept []approval.Grant) error {
+func (k Book) write(kept []approval.Grant) error {
 	if len(kept) == 0 {
 		return private.Delete(k.disk, k.path)
 	}
@@ -118,8 +123,8 @@ func (k grantBook) write(kept []approval.Grant) error {
 	if err != nil {
 		return fmt.Errorf("what was to be written cannot be read: %w", err)
 	}
-	if len(text) > maxGrantsFile {
-		return fmt.Errorf("%s would have over %d bytes", k.path, maxGrantsFile)
+	if len(text) > maxFile {
+		return fmt.Errorf("%s would have over %d bytes", k.path, maxFile)
 	}
 	if err := private.MakeDir(k.disk, filepath.Dir(k.path)); err != nil {
 		return err
@@ -127,8 +132,8 @@ func (k grantBook) write(kept []approval.Grant) error {
 	return private.Replace(k.disk, k.path, text)
 }
 
-// A revocation is a yes that was taken back while its bridge was stopped.
-type revocation struct {
+// A Revocation is a yes that was taken back while its bridge was stopped.
+type Revocation struct {
 	Event  string    `json:"event"`
 	From   string    `json:"from"`
 	Method string    `json:"method"`
@@ -138,16 +143,10 @@ type revocation struct {
 	At     time.Time `json:"revoked_at"`
 }
 
-// A grantStart is what a run has of the file of grants from its start on.
-type grantStart struct {
-	holding    private.File // its lock
-	unrecorded []revocation // of the time before
-}
-
 // pending are the revocations that the record does not say yet. A line that cannot be
 // read is an error: what it took back must not count again.
-func (k grantBook) pending() (all []revocation, err error) {
-	text, err := private.Read(k.beside(".revoked"), 16<<20, private.Care{})
+func (k Book) pending() (all []Revocation, err error) {
+	text, err := private.Read(k.beside(".revoked"), maxFile, private.Care{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -155,7 +154,7 @@ func (k grantBook) pending() (all []revocation, err error) {
 		return nil, err
 	}
 	for line := range bytes.Lines(text) {
-		var r revocation
+		var r Revocation
 		if err := json.Unmarshal(line, &r); err != nil || r.Grant == "" || r.Event != "revoked" {
 			return nil, fmt.Errorf("%s cannot be read: %q", k.beside(".revoked"), line)
 		}
@@ -164,10 +163,20 @@ func (k grantBook) pending() (all []revocation, err error) {
 	return all, nil
 }
 
-// revoke takes yeses back while the bridge is stopped. That they are is on the disk
-// before they are out of the file: whichever of the two a start finds, they count no
-// more. The caller holds the lock alone.
-func (k grantBook) revoke(ids []string, now time.Time) error {
+// Revoke takes yeses back while the bridge is stopped; of one that lives, or starts or
+// ends just now, the error is ErrHeld.
+func (k Book) Revoke(ids ...string) error {
+	lock, err := k.hold(true)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return k.revoke(ids, time.Now())
+}
+
+// revoke is for who holds the lock alone. That they are taken back is on the disk before
+// they are out of the file: whichever of the two a start finds, they count no more.
+func (k Book) revoke(ids []string, now time.Time) error {
 	kept, err := k.read()
 	if err != nil {
 		return err
@@ -178,14 +187,14 @@ func (k grantBook) revoke(ids []string, now time.Time) error {
 	}
 	for _, g := range kept {
 		if slices.Contains(ids, g.ID) {
-			pending = append(pending, revocation{"revoked", g.Caller, g.Method, g.Tool, g.ID, "the bridge was stopped", now.UTC().Truncate(time.Second)})
+			pending = append(pending, Revocation{"revoked", g.Caller, g.Method, g.Tool, g.ID, "the bridge was stopped", now.UTC().Truncate(time.Second)})
 		}
 	}
-	var text []byte
+	var lines []byte
 	for _, r := range pending {
-		text = append(text, jsonLine(r)...)
+		lines = append(append(lines, r.line()...), '\n')
 	}
-	if err := private.Replace(k.disk, k.beside(".revoked"), text); err != nil {
+	if err := private.Replace(k.disk, k.beside(".revoked"), lines); err != nil {
 		return err
 	}
 	return k.write(without(kept, ids))
@@ -195,16 +204,38 @@ func without(kept []approval.Grant, ids []string) []approval.Grant {
 	return slices.DeleteFunc(slices.Clone(kept), func(g approval.Grant) bool { return slices.Contains(ids, g.ID) })
 }
 
-// look is what the file says, and what was taken back; nothing is changed.
-func (k grantBook) look() (kept []approval.Grant, revoked []revocation, err error) {
+// Look is what the file says, and what was taken back; nothing is changed. Its errors
+// are misuse, with a hint.
+func (k Book) Look() (kept []approval.Grant, revoked []Revocation, err error) {
+	if kept, revoked, err = k.look(); err != nil {
+		return nil, nil, k.unreadable(err)
+	}
+	return kept, revoked, nil
+}
+
+func (k Book) look() (kept []approval.Grant, revoked []Revocation, err error) {
 	if revoked, err = k.pending(); err == nil {
 		kept, err = k.read()
 	}
 	return kept, revoked, err
 }
 
+// Open is for a bridge that starts: what counts, and what was taken back and is to be put
+// on record. Nobody changes the file from outside until the caller closes held. The errors
+// say in a hint what can be done.
+func (k Book) Open() (held io.Closer, kept []approval.Grant, revoked []Revocation, err error) {
+	if held, err = k.hold(false); err != nil {
+		return nil, nil, nil, fault.New(fault.Failed, k.holdHint(err), "what is remembered cannot be read: %w", err)
+	}
+	if kept, revoked, err = k.current(); err != nil {
+		held.Close()
+		return nil, nil, nil, k.unreadable(err)
+	}
+	return held, kept, revoked, nil
+}
+
 // current is what counts at a start: what the file says, less what was taken back.
-func (k grantBook) current() (kept []approval.Grant, revoked []revocation, err error) {
+func (k Book) current() (kept []approval.Grant, revoked []Revocation, err error) {
 	if kept, revoked, err = k.look(); err != nil || len(revoked) == 0 {
 		return kept, revoked, err
 	}
@@ -218,16 +249,16 @@ func (k grantBook) current() (kept []approval.Grant, revoked []revocation, err e
 	return kept, revoked, nil
 }
 
-// recordRevoked puts into the record what was taken back while the bridge was stopped,
+// RecordRevoked puts into the record what was taken back while the bridge was stopped,
 // and forgets it only when that is on the disk. log may be nil: there is no record.
-func (k grantBook) recordRevoked(log *audit.Log, revoked []revocation) error {
+func (k Book) RecordRevoked(log *audit.Log, revoked []Revocation) error {
 	if len(revoked) == 0 {
 		return nil
 	}
 	if log != nil {
 		var recs [][]byte
 		for _, r := range revoked {
-			recs = append(recs, bytes.TrimSpace(jsonLine(r)))
+			recs = append(recs, r.line())
 		}
 		if err := log.Append(recs...); err != nil {
 			return err
@@ -241,25 +272,31 @@ func (k grantBook) recordRevoked(log *audit.Log, revoked []revocation) error {
 	return private.Delete(k.disk, k.beside(".revoked"))
 }
 
-// grantBooks are those of all bridges that ever kept a yes here, but for those named.
-func (p *program) grantBooks(but []string) (all []grantBook, err error) {
-	home, err := stateHome(p.getenv)
+// line is the record of it, as JSON on one line without its end.
+func (r Revocation) line() []byte {
+	line, err := json.Marshal(r)
 	if err != nil {
-		return nil, err
+		panic(err) // strings and a time cannot fail
 	}
-	entries, err := os.ReadDir(home.File("grants"))
+	return text.EscapeJSON(line)
+}
+
+// All are the books of the bridges that ever kept a yes in a directory, but for those
+// named. log hears of what an earlier version left.
+func All(dir string, but []string, log *slog.Logger) (all []Book, err error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, e := range entries {
 		ext := filepath.Ext(e.Name())
-		k := grantBook{path: filepath.Join(home.File("grants"), strings.TrimSuffix(e.Name(), ext)+".json")}
+		k := In(dir, strings.TrimSuffix(e.Name(), ext))
 		switch {
-		case !e.Type().IsRegular() || slices.Contains(but, k.id()):
+		case !e.Type().IsRegular() || slices.Contains(but, k.ID()):
 		case ext == ".json":
 			all = append(all, k)
 		case ext == ".yaml":
-			p.tellEarlier(k)
+			k.TellEarlier(log)
 		}
 	}
 	return all, nil
