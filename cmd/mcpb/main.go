@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"time"
 )
 
@@ -28,11 +27,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// platforms are what manifests call systems.
-var platforms = map[string]string{"darwin": "darwin", "linux": "linux", "windows": "win32"}
-
-var semver = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 // bundle writes a file that is whole or not there. The same program makes the
 // same bytes.

@@ -1,6 +1,14 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+)
+
+// platforms are what manifests call systems.
+var platforms = map[string]string{"darwin": "darwin", "linux": "linux", "windows": "win32"}
+
+var semver = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 // A manifest tells a client what is in a bundle, how it is started, and what to
 // ask its user for. Form 0.3.

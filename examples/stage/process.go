@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -29,72 +28,6 @@ type Process struct {
 	stderr tail
 	ended  chan struct{}
 	once   sync.Once
-}
-
-// Start starts a program. It runs until it is stopped or the stage is struck.
-// What it prints must be read with Line, or dropped with Ignore.
-func (s *Stage) Start(program string, args ...string) (*Process, error) {
-	p := s.prepare(program, args)
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.launch(p); err != nil {
-		return nil, err
-	}
-	go p.read(stdout)
-	return p, nil
-}
-
-// Record starts a program that prints into a file, so that nobody has to be
-// awake to read it, and returns the first line.
-func (s *Stage) Record(program string, args ...string) (*Process, string, error) {
-	file, err := os.CreateTemp(s.Dir, "record-")
-	if err != nil {
-		return nil, "", err
-	}
-	defer file.Close()
-	p := s.prepare(program, args)
-	p.cmd.Stdout = file
-	if err := s.launch(p); err != nil {
-		return nil, "", err
-	}
-	go p.wait()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		text, err := os.ReadFile(file.Name())
-		if line, _, whole := strings.Cut(string(text), "\n"); whole || err != nil {
-			return p, line, err
-		}
-		select {
-		case <-p.ended:
-			return nil, "", fmt.Errorf("%s ended (%s)\n%s", p.name, p.cmd.ProcessState, p.stderr.String())
-		default:
-		}
-		if time.Now().After(deadline) {
-			return nil, "", fmt.Errorf("%s said nothing for %s\n%s", p.name, patience, p.stderr.String())
-		}
-	}
-}
-
-func (s *Stage) prepare(program string, args []string) *Process {
-	p := &Process{name: program, cmd: exec.Command(s.Bin(program), args...), lines: make(chan string), ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stderr = s.Env(), &p.stderr
-	return p
-}
-
-// launch starts what was prepared and notes that it is to be stopped.
-func (s *Stage) launch(p *Process) (err error) {
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return err
-	}
-	p.PID = p.cmd.Process.Pid
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.started = append(s.started, p)
-	return nil
 }
 
 func (p *Process) read(stdout io.Reader) {

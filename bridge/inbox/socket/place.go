@@ -23,12 +23,6 @@ import (
 // Where the path would be too long for a socket, Linux has a way around that; on
 // other systems it stands in a directory with a shorter name.
 
-const (
-	longestPath = 103 // of a socket, on the strictest system
-	longestID   = 24
-	mostOfOneID = 99
-)
-
 // socketName is the file name for an id, cut and made distinct when it is long.
 func socketName(id string) string {
 	if len(id) <= longestID {
