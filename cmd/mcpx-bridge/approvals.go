@@ -51,7 +51,7 @@ func (p *program) approvalsListCommand() *cobra.Command {
 With --json each is one object on a line:
 id digest bridge from tool args rule asked deadline need have.`,
 		Example: "  mcpx-bridge approvals list\n  mcpx-bridge approvals list --json | jq -r .id",
-		Args:    arguments(0, 0),
+		Args:    positional(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listQuestions(cmd.Context()) },
 	}
 }
@@ -63,7 +63,7 @@ func (p *program) approvalsShowCommand() *cobra.Command {
 		Long: `Show the whole of a question: who asks for what, with which arguments, by which
 rule, until when. Characters that cannot be seen are shown as \u{…}.`,
 		Example: "  mcpx-bridge approvals show 3f2a",
-		Args:    arguments(1, 1),
+		Args:    positional(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withQuestion(cmd.Context(), args[0], p.showQuestion)
 		},
@@ -84,7 +84,7 @@ Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first or the call does not run after all.`,
 		Example: `  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
   mcpx-bridge approvals allow 3f2a --set modifiedTarget=staging --remember session`,
-		Args: inUTF8(arguments(1, 1), "reason"),
+		Args: inUTF8(positional(1, 1), "reason"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], true) },
 	}
 	p.s.answerFlags(cmd.Flags())
@@ -104,7 +104,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first.`,
 		Example: `  mcpx-bridge approvals deny 3f2a --reason "not on a Friday"`,
-		Args:    inUTF8(arguments(1, 1), "reason"),
+		Args:    inUTF8(positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], false) },
 	}
 	p.s.answerFlags(cmd.Flags())

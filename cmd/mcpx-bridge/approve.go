@@ -37,7 +37,7 @@ Without a terminal, answers are lines on stdin that repeat the digest of their
 question: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
 		Example: `  mcpx-bridge approve
   mcpx-bridge approve --gateway wss://gateway.example --topic team --id alice --token-file ~/.mcpx-token`,
-		Args: arguments(0, -1),
+		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.approve(cmd.Context(), args) },
 	}
 	p.s.roomFlags(cmd.Flags())

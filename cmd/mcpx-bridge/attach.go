@@ -43,7 +43,7 @@ leave it alone. Give every client a server of its own, as socat does with fork.`
 
   docker exec -i notes notes-server <from >to &
   mcpx-bridge attach --id notes fifo:to,from`,
-		Args: arguments(1, 1),
+		Args: positional(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := p.endpoint(args[0])
 			if err != nil {

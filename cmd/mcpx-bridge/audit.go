@@ -48,7 +48,7 @@ func (p *program) auditShowCommand() *cobra.Command {
 Control characters are shown as \u{…}. With --json each record is shown as it
 was written, but with such characters escaped; what the hashes are of is the file.`,
 		Example: "  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
-		Args:    arguments(0, 1),
+		Args:    positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditShow(args) },
 	}
 	p.s.Records.flags(cmd.Flags())
@@ -62,7 +62,7 @@ func (p *program) auditFollowCommand() *cobra.Command {
 		Long: `Show records as they are written, until interrupted. With --since those from
 then on come first. It goes on when the log begins a new file.`,
 		Example: "  mcpx-bridge audit follow\n  mcpx-bridge audit follow filesystem --event decided --since 10m",
-		Args:    arguments(0, 1),
+		Args:    positional(0, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.auditFollow(cmd.Context(), args) },
 	}
 	p.s.Records.flags(cmd.Flags())
@@ -85,7 +85,7 @@ a seq and a hash. Give it as --witness, and the log up to there is as it was the
 
 Exit code 6 means that the log is not whole; the first bad line is named.`,
 		Example: "  mcpx-bridge audit verify\n  mcpx-bridge audit verify filesystem --witness 256:9f86d081884c7d65…",
-		Args:    arguments(0, 1),
+		Args:    positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditVerify(args) },
 	}
 	f := cmd.Flags()

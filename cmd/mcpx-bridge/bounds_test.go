@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/base64"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,27 +165,6 @@ func TestHowLongAConfigurationMayBe(t *testing.T) {
 		}
 		if err := fromFile(file, pflag.NewFlagSet("", pflag.ContinueOnError), nil, nil); (err == nil) != fits {
 			t.Errorf("of %d bytes: %v", n, err)
-		}
-	}
-}
-
-// How deep the arguments of a call may be: what goes around them counts too.
-func TestHowDeepArgumentsMayBe(t *testing.T) {
-	for n, fits := range map[int]bool{58: true, 59: true, 60: false} {
-		object := `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
-		for name, args := range map[string][]string{"an object": {object}, "a pair": {"a:=" + object[5:len(object)-1]}, "text that holds one": {fmt.Sprintf("%q", object)}} {
-			p := &program{env: env{stdin: strings.NewReader("")}}
-			given, err := p.readArguments(args)
-			if err == nil && given.object == nil {
-				_, err = given.withTypes(nil)
-			}
-			if (err == nil) != fits {
-				t.Errorf("%s, %d deep: %v", name, n, err)
-			}
-		}
-		p := &program{env: env{stdin: io.MultiReader(strings.NewReader(object))}}
-		if _, err := p.readArguments([]string{"-"}); (err == nil) != fits {
-			t.Errorf("on stdin, %d deep: %v", n, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -40,12 +41,12 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
   mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'
   mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json
   mcpx-bridge call weather__forecast '"{\"city\":\"Oslo\",\"days\":3}"'`,
-		Args: inUTF8(arguments(1, -1)),
+		Args: inUTF8(positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name, rest, ok := exportedWords(args); ok {
 				return p.callNamed(cmd.Context(), name, rest)
 			}
-			if err := arguments(2, -1)(cmd, args); err != nil {
+			if err := positional(2, -1)(cmd, args); err != nil {
 				return err
 			}
 			return p.call(cmd.Context(), args[0], args[1], args[2:])
@@ -58,7 +59,7 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 
 // call makes one call and turns what comes of it into output and exit code.
 func (p *program) call(ctx context.Context, to, name string, args []string) error {
-	given, err := p.readArguments(args)
+	given, err := arguments.Read(args, p.stdin)
 	if err == nil {
 		err = p.s.checkTimeout()
 	}
@@ -87,7 +88,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 
 // callNamed is call for what has an exported name.
 func (p *program) callNamed(ctx context.Context, name string, args []string) error {
-	given, err := p.readArguments(args)
+	given, err := arguments.Read(args, p.stdin)
 	if err == nil {
 		err = p.s.checkTimeout()
 	}
@@ -111,11 +112,9 @@ func (p *program) callNamed(ctx context.Context, name string, args []string) err
 	if err != nil {
 		return noAnswer("the topic", name, err)
 	}
-	object := given.object
-	if object == nil {
-		if object, err = given.withTypes(schemaTypes(t.InputSchema)); err != nil {
-			return err
-		}
+	object, err := given.Object(arguments.TypesOf(t.InputSchema))
+	if err != nil {
+		return err
 	}
 	asked.Store(&t.Peer)
 	return p.callWith(ctx, q, t.Peer, t.Name, object)

@@ -9,57 +9,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 )
 
-const typedSchema = `{"type":"object","properties":{
-	"s":{"type":"string"}, "i":{"type":"integer"}, "n":{"type":"number"}, "b":{"type":"boolean"},
-	"o":{"type":"object"}, "a":{"type":"array"}, "sn":{"type":["string","null"]}, "in":{"type":["integer","null"]}, "any":{}, "ref":{"$ref":"#/x"}}}`
-
-func TestArgumentsGetTheTypesOfTheSchema(t *testing.T) {
-	types := schemaTypes([]byte(typedSchema))
-	for arg, want := range map[string]string{
-		"s=7":                   `"7"`,
-		"s=":                    `""`,
-		`s=a"b`:                 `"a\"b"`,
-		"s:=7":                  `7`,
-		"i=7":                   `7`,
-		"i=-7":                  `-7`,
-		"i=9007199254740993":    `9007199254740993`,
-		"i=7.5":                 "",
-		"i=x":                   "",
-		"n=7":                   `7`,
-		"n=7.50":                `7.50`,
-		"b=true":                `true`,
-		"b=yes":                 "",
-		`o={"x": 1}`:            `{"x": 1}`,
-		"o=[1]":                 "",
-		"a=[1]":                 `[1]`,
-		"sn=null":               `"null"`,
-		"in=null":               `null`,
-		"any=7":                 `"7"`,
-		"ref=7":                 `"7"`,
-		"unknown=7":             `"7"`,
-		`unknown:={"a":[true]}`: `{"a":[true]}`,
-	} {
-		given, err := (&program{}).readArguments([]string{arg})
-		if err != nil {
-			t.Errorf("%s: %v", arg, err)
-			continue
-		}
-		got, err := given.pairs[0].json(types[given.pairs[0].key])
-		if string(got) != want || (err != nil) != (want == "") {
-			t.Errorf("%s: %s %v, want %s", arg, got, err, want)
-		}
-	}
-}
-
-func TestArgumentsThatAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"word"}, {"=x"}, {":=1"}, {"a=1", "a=2"}, {"a:=x"}, {"[1]"}, {`{"a":1`}, {`{"a":1,"a":2}`}, {`{"a":1}`, "b=2"}, {`"[1]"`}, {`"7"`}, {`"{}`}, {`"{\"a\":1,\"a\":2}"`}, {`"{\"a\":\"\ud83d\"}"`}, {`"\"{}\""`}, {`"{}"`, "b=2"},
-		{strings.Repeat(`{"a":`, 61) + "1" + strings.Repeat("}", 61)}} {
-		if _, err := (&program{}).readArguments(args); err == nil {
-			t.Errorf("%q was taken", args)
-		}
-	}
-}
-
 // Another text in the place of bytes that JSON cannot hold would be a call, or a
 // judgement, that nobody asked for.
 func TestArgumentsAreText(t *testing.T) {

@@ -75,7 +75,7 @@ entry mcpx that starts another program is left alone.`,
 		Example: `  mcpx-bridge client install claude-desktop --topic team --id ann-desk
   mcpx-bridge client install claude-code --scope user
   mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
-		Args:      arguments(1, -1),
+		Args:      positional(1, -1),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.clientInstall(cmd.Context(), start, cmd.ArgsLenAtDash(), args)
@@ -106,7 +106,7 @@ of "host": a policy can name it.
 
 A server that the client reaches by an address cannot be wrapped.`,
 		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
-		Args:      arguments(2, 2),
+		Args:      positional(2, 2),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
@@ -148,7 +148,7 @@ func (p *program) clientUnwrapCommand() *cobra.Command {
 again. If nobody touched its command and arguments in the meantime, they get
 back the very bytes they had, whatever else in the file has changed.`,
 		Example:   "  mcpx-bridge client unwrap cursor github",
-		Args:      arguments(2, 2),
+		Args:      positional(2, 2),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
@@ -171,7 +171,7 @@ at a time, up to 50 steps. The file gets back the very bytes it had.
 If somebody else changed it since, the difference is shown and nothing happens;
 --force brings back the old file all the same, and keeps the present one aside.`,
 		Example:   "  mcpx-bridge client undo cursor\n  mcpx-bridge client undo claude-code --scope user --dry-run",
-		Args:      arguments(1, 1),
+		Args:      positional(1, 1),
 		ValidArgs: clientNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {

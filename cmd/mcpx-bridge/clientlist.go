@@ -21,7 +21,7 @@ keeps of it in its own file (scope local).
 
 With --json there is a line for every file that a client here could have.`,
 		Example: "  mcpx-bridge client list\n  mcpx-bridge client list --json",
-		Args:    arguments(0, 0),
+		Args:    positional(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listClients(cmd.Context()) },
 	}
 }

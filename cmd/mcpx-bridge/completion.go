@@ -28,7 +28,7 @@ or powershell.`,
   mcpx-bridge completion zsh > "${fpath[1]}/_mcpx-bridge"
   mcpx-bridge completion fish > ~/.config/fish/completions/mcpx-bridge.fish
   mcpx-bridge completion powershell | Out-String | Invoke-Expression`,
-		Args:      arguments(1, 1),
+		Args:      positional(1, 1),
 		ValidArgs: sortedKeys(shells),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := shells[args[0]]

@@ -42,7 +42,7 @@ exit code 1.`,
   mcpx-bridge doctor --policy policy.yaml --id notes -- uvx mcp-server-notes
   mcpx-bridge doctor --attach unix:notes.sock
   mcpx-bridge doctor --gateway wss://gateway.example --token-file ~/.mcpx-token`,
-		Args: arguments(0, -1),
+		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.doctor(cmd.Context(), args) },
 	}
 	p.runFlags(cmd.Flags())

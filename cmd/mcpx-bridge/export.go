@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -132,7 +133,7 @@ func exportedNames(all []tool) *desktop.Names {
 // two underscores in it, and what is an argument cannot be the name of a tool. How a name
 // falls apart is not to be told from it.
 func exportedWords(args []string) (name string, rest []string, ok bool) {
-	if !strings.Contains(args[0], "__") || len(args) > 1 && !isArgument(args[1]) {
+	if !strings.Contains(args[0], "__") || len(args) > 1 && !arguments.IsArgument(args[1]) {
 		return "", nil, false
 	}
 	return args[0], args[1:], true

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // Whatever command starts a server, there is an id in it that a gateway takes.
@@ -23,31 +22,6 @@ func FuzzDeriveID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		if id := commandline.ID(strings.Split(line, "\n")); !wire.ValidID(id) || checkID("--id", id) != nil {
 			t.Errorf("%q is called %q", line, id)
-		}
-	})
-}
-
-// What stands on the command line becomes one strict object, or an error that
-// says what to write.
-func FuzzArguments(f *testing.F) {
-	for _, line := range []string{"a=b", "a:=1\nb=c=d", `{"a":1}`, "a=1\na:=2", "=x", ":=1", "a:=", "a:={\"x\":1,\"x\":2}", "-", "n= 7 ", "n=-0", "\xff=\xfe", "a\x00=b", "n=1e400", "{\"a\":1}\nb=c", `"{\"a\":1}"`, `"{\"a\":1,\"a\":2}"`, `""`, `"7"`, `"\ud83d"`, `"\"{}\""`} {
-		f.Add(line, `{"properties":{"a":{"type":"string"},"n":{"type":["integer","null"]}}}`)
-		f.Add(line, `{"properties":[]}`)
-	}
-	f.Fuzz(func(t *testing.T, line, schema string) {
-		p := &program{env: env{stdin: strings.NewReader(schema)}}
-		given, err := p.readArguments(strings.Split(line, "\n"))
-		if err != nil {
-			return
-		}
-		object := given.object
-		if object == nil {
-			if object, err = given.withTypes(schemaTypes([]byte(schema))); err != nil {
-				return
-			}
-		}
-		if err := jsonrpc.Scan(object, jsonrpc.Judged, nil, nil); err != nil {
-			t.Errorf("%q becomes %q: %v", line, object, err)
 		}
 	})
 }

@@ -38,7 +38,7 @@ What is to last is kept in a file under the state directory.`,
 		Short:   "List what is remembered",
 		Long:    "List what the bridges on this machine remember, those too that are stopped: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
-		Args:    arguments(0, 0),
+		Args:    positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withBridges(cmd.Context(), func(all bridges) error { return p.listGrants(cmd.Context(), all) })
 		},
@@ -47,7 +47,7 @@ What is to last is kept in a file under the state directory.`,
 		Short:   "Ask again from now on",
 		Long:    "Forget an answer, so that the same call is asked about again. What runs already is not stopped. While the bridge is stopped, its file is changed, and its next start puts that on record.",
 		Example: "  mcpx-bridge grants revoke 9c01d2ee",
-		Args:    arguments(1, -1),
+		Args:    positional(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withBridges(cmd.Context(), func(all bridges) error { return p.revokeGrants(cmd.Context(), all, args) })
 		},

@@ -31,6 +31,7 @@ var may = map[string]string{
 	"bridge/pause":            "",
 	"bridge/text":             "",
 	"bridge/audit":            "bridge/private",
+	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "",
 

@@ -3,7 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -78,4 +81,38 @@ func (p *program) saysOf(whom func() string) func(id, event string) {
 			p.log.Info(asked + " is back in the topic; mcpx-bridge who says which server that is")
 		}
 	}
+}
+
+// typed makes one JSON object of the arguments. Only pairs need the schema.
+func (q *peer) typed(ctx context.Context, to, name string, given arguments.Arguments) ([]byte, error) {
+	var types arguments.Types
+	if given.NeedTypes() {
+		listing, cancel := context.WithTimeoutCause(ctx, client.ListTime, client.ErrNoAnswer)
+		defer cancel()
+		tools, err := q.Tools(listing, to, client.WithOne)
+		if errors.Is(err, client.ErrNoAnswer) {
+			return nil, fail(exitNoAnswer, "give them as JSON: '{\"key\":\"value\"}'", "%s does not say what arguments %s takes: it did not answer tools/list in time", to, name)
+		}
+		if err != nil {
+			return nil, noAnswer(to, "tools/list", err)
+		}
+		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
+		if i < 0 {
+			return nil, noSuchTool(to, name, tools)
+		}
+		types = arguments.TypesOf(tools[i].InputSchema)
+	}
+	return given.Object(types)
+}
+
+func noSuchTool(to, name string, tools []tool) error {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	hint := "mcpx-bridge tools " + to + " lists them"
+	if meant := policy.Nearest(name, names); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return fail(exitFailed, hint, "%s has no tool %q", to, name)
 }

@@ -46,7 +46,7 @@ is typed. Many read its place from the first line of a file:
 
 "policy check" is the judge; it finds more.`,
 		Example: "  mcpx-bridge policy schema > policy.schema.json",
-		Args:    arguments(0, 0),
+		Args:    positional(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return p.print(policy.Schema()) },
 	}
 }

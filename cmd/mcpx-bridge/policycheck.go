@@ -38,7 +38,7 @@ Exit codes: 0 with or without warnings, 2 if there is an error.`,
 		Example: `  mcpx-bridge policy check policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge policy check --json examples/policies/*.yaml`,
-		Args: arguments(0, -1),
+		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.checkPolicies(cmd, args) },
 	}
 	p.s.policyFileFlag(cmd.Flags())

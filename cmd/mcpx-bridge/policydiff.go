@@ -34,7 +34,7 @@ concerns is said. At most the newest 100000 calls are looked at.
 The exit code is 0 whether or not there are differences.`,
 		Example: `  mcpx-bridge policy diff policy.yaml new.yaml --audit filesystem
   mcpx-bridge policy diff policy.yaml new.yaml --json | jq 'select(.after.verdict == "allow")'`,
-		Args: arguments(2, 2),
+		Args: positional(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return p.diffPolicies(args[0], args[1]) },
 	}
 	cmd.Flags().StringVar(&p.s.Audit, "audit", "", "take past calls from this audit log, a `FILE` or the id of a bridge (default: the only one here)")

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 func (p *program) policyExplainCommand() *cobra.Command {
@@ -36,7 +35,7 @@ The exit code is 0 whatever the verdict.`,
   mcpx-bridge policy explain --policy policy.yaml --from support-1 create_refund '{"amount":30,"currency":"EUR"}'
   mcpx-bridge policy explain --policy policy.yaml --via proposal --at 2026-03-01T23:00:00+01:00 deploy target=production
   mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
-		Args: inUTF8(arguments(0, -1), "method"),
+		Args: inUTF8(positional(0, -1), "method"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
 	}
 	f := cmd.Flags()
@@ -91,21 +90,17 @@ func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Cal
 	if c.Hints, err = hintFlags(p.s.Hint); err != nil {
 		return c, err
 	}
-	given, err := p.readArguments(args)
+	given, err := arguments.Read(args, p.stdin)
 	if err != nil {
 		return c, err
 	}
-	checked, err := jsonArguments("the arguments", given.guessed())
-	if err != nil {
+	if c.Args, err = given.Guessed(); err != nil {
 		return c, err
 	}
-	c.Args = checked.object
 	if p.s.Beside != "" {
-		beside, err := jsonArguments("--beside", []byte(p.s.Beside))
-		if err != nil {
+		if c.Beside, err = arguments.Strict("--beside", []byte(p.s.Beside)); err != nil {
 			return c, err
 		}
-		c.Beside = beside.object
 	}
 	if c.Method == "prompts/get" {
 		c.Tool = nameIn(c.Args)
@@ -143,31 +138,6 @@ func hintFlags(all []string) (h policy.Hints, err error) {
 		*hint = &said
 	}
 	return h, nil
-}
-
-// guessed makes one JSON object of the arguments where no schema says what
-// they are: what looks like a number or a boolean is one.
-func (given callArguments) guessed() []byte {
-	if given.object != nil {
-		return given.object
-	}
-	object := []byte{'{'}
-	for i, one := range given.pairs {
-		if i > 0 {
-			object = append(object, ',')
-		}
-		object = append(jsonrpc.AppendQuote(object, one.key), ':')
-		if one.raw || isNumberOrBoolean(one.value) {
-			object = append(object, one.value...)
-		} else {
-			object = jsonrpc.AppendQuote(object, one.value)
-		}
-	}
-	return append(object, '}')
-}
-
-func isNumberOrBoolean(text string) bool {
-	return json.Valid([]byte(text)) && slices.Contains([]string{"integer", "number", "boolean"}, jsonType(text))
 }
 
 // argumentLine are arguments as an explanation shows them: none at all says nothing.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -27,7 +28,7 @@ tools stands in comments beside their names: it is the server's word, so it
 loosens nothing. Move a tool to the rule that allows when you have read what it does.`,
 		Example: `  mcpx-bridge policy init --from -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
-		Args: arguments(0, -1),
+		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.initPolicy(cmd, args) },
 	}
 	f := cmd.Flags()
@@ -178,7 +179,7 @@ func draftRule(b *bytes.Buffer, name, about string, tools []tool) {
 
 // inShort is what the server says of a tool, in one line.
 func inShort(t tool) string {
-	parts := []string{"(" + argumentWords(t.InputSchema) + ")"}
+	parts := []string{"(" + arguments.Words(t.InputSchema) + ")"}
 	if text := summary(t.Description); text != "" {
 		parts = append(parts, text+";")
 	}

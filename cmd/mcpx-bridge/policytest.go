@@ -24,7 +24,7 @@ from, via, args, method, hints and now. No limit is used up in a test.
 
 Exit codes: 0 all pass, 1 one fails, 2 a file is refused.`,
 		Example: "  mcpx-bridge policy test policy.yaml\n  mcpx-bridge policy test --json examples/policies/*.yaml",
-		Args:    arguments(0, -1),
+		Args:    positional(0, -1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.testPolicies(cmd, args) },
 	}
 	p.s.policyFileFlag(cmd.Flags())

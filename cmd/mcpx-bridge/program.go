@@ -179,9 +179,9 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
 }
 
-// arguments checks how many there are, and that none is empty but in the command of a
+// positional checks how many arguments there are, and that none is empty but in the command of a
 // server; usage says what they should be.
-func arguments(least, most int) cobra.PositionalArgs {
+func positional(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -50,7 +51,7 @@ all who alone were to, or everybody here who could), 9 nobody did it in time.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
-		Args: inUTF8(arguments(1, -1)),
+		Args: inUTF8(positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.propose(cmd.Context(), cmd.Flags(), args) },
 	}
 	f := cmd.Flags()
@@ -89,7 +90,7 @@ func (s *offerSettings) style() (wire.Style, error) {
 // splitTarget tells PEER TOOL ARGUMENTS from TOOL ARGUMENTS: what is an argument
 // cannot be the name of a tool.
 func splitTarget(args []string) (to, name string, rest []string) {
-	if len(args) == 1 || isArgument(args[1]) {
+	if len(args) == 1 || arguments.IsArgument(args[1]) {
 		return "", args[0], args[1:]
 	}
 	return args[0], args[1], args[2:]
@@ -130,7 +131,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
-	given, err := p.readArguments(rest)
+	given, err := arguments.Read(rest, p.stdin)
 	if err != nil {
 		return err
 	}
@@ -225,8 +226,8 @@ func longer(w *client.ProposalWait, flag, format string) *failure {
 
 // proposedArguments makes one JSON object of the arguments. Where nobody is
 // named, pairs get their types from the first here that has such a tool.
-func (p *program) proposedArguments(ctx context.Context, q *peer, to, name string, given callArguments) ([]byte, error) {
-	if to != "" || !slices.ContainsFunc(given.pairs, func(p pair) bool { return !p.raw }) {
+func (p *program) proposedArguments(ctx context.Context, q *peer, to, name string, given arguments.Arguments) ([]byte, error) {
+	if to != "" || !given.NeedTypes() {
 		return q.typed(ctx, to, name, given)
 	}
 	c, err := q.Census(ctx)
@@ -238,7 +239,7 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 		return nil, fail(exitFailed, absentees(c), "nobody here says what arguments %q takes", name).
 			Also(`give them as JSON: '{"key":"value"}'`)
 	}
-	return given.withTypes(schemaTypes(c.Tools[i].InputSchema))
+	return given.Object(arguments.TypesOf(c.Tools[i].InputSchema))
 }
 
 // unsaid words what keeps from going what concerns a proposal.
@@ -259,7 +260,7 @@ Only who made it can, so --id is that of propose; a propose that still waits
 under it loses its seat. What has begun already is not undone, and whoever no
 longer knows the proposal says nothing.`,
 		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
-		Args:    inUTF8(arguments(1, 1), "reason"),
+		Args:    inUTF8(positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.withdraw(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
@@ -37,7 +37,7 @@ characters. How many tools are left out stands on stderr.`,
 		Example: `  mcpx-bridge tools
   mcpx-bridge tools filesystem --json
   mcpx-bridge tools --format openai --limit 128 --exclude '*/delete_*' > tools.json`,
-		Args: arguments(0, 1),
+		Args: positional(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.listTools(cmd.Context(), args) },
 	}
 	p.s.roomFlags(cmd.Flags())
@@ -133,28 +133,9 @@ func (p *program) tellAbsentees(c client.Census) error {
 func toolsTable(all []tool) []byte {
 	rows := [][]string{{"PEER", "TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, t := range all {
-		rows = append(rows, []string{t.Peer, t.Name, argumentWords(t.InputSchema), summary(t.Description)})
+		rows = append(rows, []string{t.Peer, t.Name, arguments.Words(t.InputSchema), summary(t.Description)})
 	}
 	return table(rows)
-}
-
-// argumentWords are the properties of a schema: name, or [name] if it need not
-// be given.
-func argumentWords(schema json.RawMessage) string {
-	var s struct {
-		Properties map[string]json.RawMessage
-		Required   []string
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return "?"
-	}
-	words := slices.Clone(s.Required)
-	for _, name := range sortedKeys(s.Properties) {
-		if !slices.Contains(s.Required, name) {
-			words = append(words, "["+name+"]")
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // summary is the first sentence or line of a description, cut to a line's

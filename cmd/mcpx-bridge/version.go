@@ -14,7 +14,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Short:   "Say which version this is",
 		Long:    "Say which version this is, and what it was built with.",
 		Example: "  mcpx-bridge version\n  mcpx-bridge version --json",
-		Args:    arguments(0, 0),
+		Args:    positional(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			b := built()
 			if p.s.JSON {
