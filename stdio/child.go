@@ -18,37 +18,36 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
-// A child is one launched process and its pipes, or one connection to a server
-// that somebody else runs: then there is no process, and what is said here of
-// its exit is the end of what it says. Our ends of the pipes are non-blocking
-// and belong to the runtime's poller (MCP.md 2.3).
+// A child is one launched process and its pipes, or one connection to a server that
+// somebody else runs. Of a connection, the end of its output counts as its exit. Our ends of
+// the pipes are non-blocking and belong to the runtime's poller (MCP.md 2.3).
 type child struct {
-	s      *Server
-	cmd    *exec.Cmd // nil if it is a connection
-	group  group
-	pid    int
-	born   time.Time
-	ours   ends
-	out    *outbox.Outbox
-	tail   tail
-	talk   handshake
-	asked  atomic.Bool    // something was put since the last Server.Linger
-	linger *linger.Linger // listens to ours.stdout
-	own    atomic.Int32   // lines of ours since it is up, which nobody has put
+	s              *Server
+	cmd            *exec.Cmd // nil if it is a connection
+	group          group
+	pid            int
+	born           time.Time
+	ours           ends
+	out            *outbox.Outbox
+	tail           tail
+	talk           handshake
+	putSinceLinger atomic.Bool    // something was put since the last Server.Linger
+	linger         *linger.Linger // listens to ours.stdout
+	ownLines       atomic.Int32   // lines since it is up that this package wrote of itself
 
 	life context.Context // ends when the process does, or Run is to
 	over context.CancelFunc
 
-	turn sync.Mutex // held while something is put into out
-	mid  bool       // the host is in the middle of a line; guarded by turn
+	putMu sync.Mutex // held while something is put into out
+	mid   bool       // the host is in the middle of a line; guarded by turn
 
-	failing chan failure  // the first reason to stop it
-	up      chan struct{} // closed when the handshake is done
-	read    chan struct{} // closed when stdout was read to its end
-	erred   chan struct{} // the same for stderr
-	exited  chan struct{} // closed when the leader is gone and the group killed
-	shut    chan struct{} // made by stop; closed when our end of its stdin is
-	gone    chan struct{} // closed when nothing of it is left
+	failing     chan failure  // the first reason to stop it
+	up          chan struct{} // closed when the handshake is done
+	stdoutRead  chan struct{} // closed when stdout was read to its end
+	stderrRead  chan struct{} // the same for stderr
+	exited      chan struct{} // closed when the leader is gone and the group killed
+	stdinClosed chan struct{} // made by stop; closed when our end of its stdin is
+	gone        chan struct{} // closed when nothing of it is left
 
 	state     *os.ProcessState // set before exited is closed
 	why       failure          // set before gone is closed, like the two below
@@ -93,8 +92,8 @@ func makePipes() (ours, its pipes, err error) {
 func (s *Server) launch(ctx context.Context) (*child, error) {
 	c := &child{
 		s: s, born: time.Now(), tail: tail{log: s.log},
-		failing: make(chan failure, 1), up: make(chan struct{}), read: make(chan struct{}),
-		erred: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
+		failing: make(chan failure, 1), up: make(chan struct{}), stdoutRead: make(chan struct{}),
+		stderrRead: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
 	}
 	c.life, c.over = context.WithCancel(ctx)
 	begin := c.start
@@ -109,12 +108,12 @@ func (s *Server) launch(ctx context.Context) (*child, error) {
 		MaxItems: s.o.QueuedLines, MaxBytes: s.o.QueuedBytes,
 		Deadline: s.o.WriteDeadline, OnFail: c.stuck, Own: !s.attaches(),
 	})
-	c.talk.version, c.talk.put = s.o.Version, c.say
+	c.talk.version, c.talk.put = s.o.Version, c.sendOwn
 	c.linger = linger.On(c.ours.stdout)
 	return c, nil
 }
 
-// start starts the command. What else it starts, only waits.
+// start starts the command, and a goroutine each for its exit and its stderr.
 func (c *child) start(context.Context) error {
 	o := &c.s.o
 	ours, its, err := makePipes()
@@ -126,7 +125,7 @@ func (c *child) start(context.Context) error {
 	c.cmd.Dir, c.cmd.Env = o.Dir, o.Env
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = its.stdin, its.stdout, its.stderr
 	started := make(chan error, 1)
-	go c.shepherd(started)
+	go c.superviseProcess(started)
 	if err := <-started; err != nil {
 		ours.close()
 		return launchError(c.cmd.Path, o.Dir, err)
@@ -148,27 +147,27 @@ func (c *child) connect(ctx context.Context) (err error) {
 	if c.ours, err = c.s.o.Endpoint.open(ctx); err != nil {
 		return err
 	}
-	close(c.erred)
+	close(c.stderrRead)
 	go func() {
-		<-c.read
+		<-c.stdoutRead
 		close(c.exited)
 	}()
 	return nil
 }
 
-// shepherd starts the process and waits for its end, on one thread: where the
-// kernel ties the process to its parent, it is to the thread that started it
-// (RELIABILITY finding 5), and this one lives until the process has gone.
+// superviseProcess starts the process and waits for its end, on one thread: Linux ties the
+// process to the thread that started it (RELIABILITY finding 5), so this one has to live
+// until the process has gone.
 //
 // Before the leader is reaped its pid still names the group, so that killing
 // what it left behind cannot hit anybody else.
-func (c *child) shepherd(started chan<- error) {
+func (c *child) superviseProcess(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	c.group.prepare(c.cmd)
 	start := c.cmd.Start
 	if c.s.o.Sweep {
-		start = func() error { return startKin(c.cmd) }
+		start = func() error { return startChild(c.cmd) }
 	}
 	if err := start(); err != nil {
 		c.group.close()
@@ -187,7 +186,7 @@ func (c *child) shepherd(started chan<- error) {
 // first.
 func (c *child) reap() {
 	if awaitEnd(c.pid) {
-		c.askGroup()
+		askGroup(c.pid, c.group.terminate, c.s.o.Stop.Term)
 		c.group.kill()
 		c.group.mu.Lock()
 		c.cmd.Wait() // at once; the status is in ProcessState, the error says it again
@@ -197,7 +196,7 @@ func (c *child) reap() {
 		c.group.mu.Lock()
 	}
 	defer c.group.mu.Unlock()
-	lostKin(c.pid)
+	childReaped(c.pid)
 	c.group.reaped = true
 	c.group.close()
 	c.state = c.cmd.ProcessState
@@ -209,18 +208,18 @@ func (c *child) put(line []byte) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return ErrNewline
 	}
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.putMu.Lock()
+	defer c.putMu.Unlock()
 	if c.mid {
 		return outbox.ErrFull
 	}
 	c.s.o.Trace("send", line)
-	c.asked.Store(true)
+	c.putSinceLinger.Store(true)
 	return c.out.Put(line, newline)
 }
 
-// say writes a line of ours. If it cannot be, the process is stopped anyway.
-func (c *child) say(line []byte) {
+// sendOwn writes a line of ours. If that fails, the process is stopped.
+func (c *child) sendOwn(line []byte) {
 	if err := c.put(line); err != nil {
 		c.stuck(err)
 		return
@@ -228,7 +227,7 @@ func (c *child) say(line []byte) {
 	c.out.Flush()
 }
 
-// stuck hears why nothing can be written any more.
+// stuck stops the process because nothing can be written to it any more.
 func (c *child) stuck(err error) {
 	f := failure{cause: CauseStdinClosed, detail: err.Error(), soft: true}
 	if errors.Is(err, outbox.ErrStuck) || errors.Is(err, outbox.ErrFull) {
@@ -253,7 +252,7 @@ func (c *child) watch(ctx context.Context) {
 	c.linger.End()
 	c.stop(c.why)
 	if c.sweeps() {
-		if c.swept = c.sweep(); len(c.swept) > 0 {
+		if c.swept = sweep(c.pid, c.s.o.Stop.Term, c.s.log); len(c.swept) > 0 {
 			c.s.log.Warn("ended what the server had left running", "event", "swept", "pids", c.swept)
 		}
 	}
@@ -261,7 +260,7 @@ func (c *child) watch(ctx context.Context) {
 }
 
 // sweeps reports whether what the process leaves behind is ended.
-func (c *child) sweeps() bool { return c.s.o.Sweep && c.cmd != nil && adopting() }
+func (c *child) sweeps() bool { return c.s.o.Sweep && c.cmd != nil && adopts() }
 
 func (c *child) reason(ctx context.Context) failure {
 	probe, limit := time.NewTimer(c.s.o.ProbeAfter), time.NewTimer(c.s.o.StartTimeout)
@@ -279,7 +278,7 @@ func (c *child) reason(ctx context.Context) failure {
 		case <-c.exited:
 			return failure{cause: CauseExit}
 		case f := <-c.failing:
-			return c.settle(ctx, f)
+			return c.awaitSoftExit(ctx, f)
 		case <-probe.C:
 			c.talk.silent()
 		case <-limit.C:
@@ -292,8 +291,9 @@ func (c *child) reason(ctx context.Context) failure {
 	}
 }
 
-// settle gives a process that seems to be on its way out the time to go.
-func (c *child) settle(ctx context.Context, f failure) failure {
+// awaitSoftExit gives a process with a soft failure Stop.Drain to exit by itself; then that
+// is the reason.
+func (c *child) awaitSoftExit(ctx context.Context, f failure) failure {
 	if !f.soft {
 		return f
 	}
@@ -307,12 +307,8 @@ func (c *child) settle(ctx context.Context, f failure) failure {
 	}
 }
 
-// unkillable is how long a process may take to go after a KILL before it is
-// given up: only the kernel can keep it.
-const unkillable = 10 * time.Second
-
-// stop goes down the ladder until the process has exited. From a connection it
-// takes leave, and cuts it if the other end does not answer that by its own.
+// stop goes down the ladder of [StopTimes] until the process has exited. A connection is
+// closed for writing first, and cut if the other end does not close too.
 func (c *child) stop(f failure) {
 	t := c.s.o.Stop
 	switch {
@@ -325,39 +321,47 @@ func (c *child) stop(f failure) {
 	ctx, cancel := context.WithDeadline(context.Background(), by)
 	c.out.Close(ctx)                                  // what fits is written; the rest is lost with the process
 	if left, _ := c.out.Queued(); c.s.o.Host == nil { // a host's lines wait among those that were put, and nobody counts which is which
-		c.unsent = max(0, left-int(c.own.Load()))
+		c.unsent = max(0, left-int(c.ownLines.Load()))
 	}
 	cancel()
-	c.shut = letGo(c.ours.stdin)
+	c.stdinClosed = closeAsync(c.ours.stdin)
 	if !f.hard && c.ended(time.Until(by)) {
 		return
 	}
 	if c.cmd == nil {
 		c.ours.stdout.Close()
-		c.ended(unkillable)
+		c.ended(killWait)
 		return
 	}
 	c.group.terminate()
-	c.signalFled(syscall.SIGTERM)
+	c.signalEscaped(syscall.SIGTERM)
 	if c.ended(t.Term) {
 		return
 	}
 	c.s.log.Warn("server killed", "event", "child_killed", "pid", c.pid)
-	c.signalFled(syscall.SIGKILL)
+	c.signalEscaped(syscall.SIGKILL)
 	c.group.kill()
-	if !c.ended(unkillable) {
+	if !c.ended(killWait) {
 		c.s.log.Error("server cannot be killed", "pid", c.pid)
 	}
 }
 
-// kill ends what there is without waiting.
+// signalEscaped sends a signal to the descendants of the server that have left its group,
+// if they are to be swept.
+func (c *child) signalEscaped(s syscall.Signal) {
+	if c.s.o.Sweep && c.pid != 0 {
+		signalDescendants(c.pid, s)
+	}
+}
+
+// kill ends the process without waiting for it.
 func (c *child) kill() {
 	if c.cmd == nil {
 		c.linger.End()
 		c.ours.stdout.Close()
 		return
 	}
-	c.signalFled(syscall.SIGKILL)
+	c.signalEscaped(syscall.SIGKILL)
 	c.group.kill()
 }
 
@@ -375,11 +379,11 @@ func (c *child) ended(within time.Duration) bool {
 	}
 }
 
-// drain waits until all that the dead process had written was read. What still
-// holds the pipes then fled the group; it is named and let be.
+// drain waits, for Stop.Drain at most, until all that the dead process had written was read.
+// A process that still holds the pipes then has left the group; its pid is logged.
 func (c *child) drain() {
 	late := time.After(c.s.o.Stop.Drain)
-	for _, done := range []chan struct{}{c.shut, c.read, c.erred} {
+	for _, done := range []chan struct{}{c.stdinClosed, c.stdoutRead, c.stderrRead} {
 		select {
 		case <-done:
 			continue
@@ -390,19 +394,19 @@ func (c *child) drain() {
 		break
 	}
 	select {
-	case <-letGo(c.ours.stdout):
+	case <-closeAsync(c.ours.stdout):
 	case <-time.After(c.s.o.Stop.Drain):
 	}
 	if c.ours.stderr != nil {
 		c.ours.stderr.Close()
 	}
-	<-c.erred
+	<-c.stderrRead
 }
 
-// letGo closes an end of a pipe and says when that is done. While a read or a
-// write is under way it is not, and whoever has the other end can keep those
-// waiting for as long as it holds the pipe's lock (see package inbox).
-func letGo(end io.Closer) (done chan struct{}) {
+// closeAsync closes an end of a pipe; done is closed when that is done. It has to wait for a
+// read or a write that is under way, and the process at the other end can delay these for
+// as long as it holds the pipe's lock (see package inbox).
+func closeAsync(end io.Closer) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		end.Close()
@@ -413,12 +417,29 @@ func letGo(end io.Closer) (done chan struct{}) {
 
 // listen drains stderr to its end.
 func (c *child) listen(errs io.Reader) {
-	defer close(c.erred)
+	defer close(c.stderrRead)
 	c.tail.drain(errs)
 }
 
-// discard reads and forgets what a process being stopped still writes, so that
-// a full pipe does not keep it from going.
+// discard reads and drops what a process that is being stopped still writes, so that a full
+// pipe does not keep it from ending.
 func (c *child) discard() {
 	io.Copy(io.Discard, c.ours.stdout)
+}
+
+func (f failure) exit(c *child) Exit {
+	x := Exit{PID: c.pid, Code: -1, Status: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors, Swept: c.swept}
+	if c.cmd == nil && (x.Cause == CauseExit || x.Cause == CauseStdoutEOF || x.Cause == CauseStdinClosed) {
+		x.Cause = CauseHungUp
+	}
+	if c.state != nil {
+		var number int
+		x.Code = c.state.ExitCode()
+		if x.Status = x.Code; x.Code < 0 {
+			x.Signal, number = signalOf(c.state)
+			x.Status = 128 + number
+		}
+	}
+	x.Stderr = c.tail.last(20)
+	return x
 }

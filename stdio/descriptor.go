@@ -21,11 +21,21 @@ type Descriptor struct {
 	closed sync.Once
 }
 
+// OpenDescriptor takes over a descriptor by its number. Nobody else in this
+// process may read from it or write to it from then on.
+func OpenDescriptor(number int) (*Descriptor, error) {
+	f, waits, set, err := openDescriptor(number)
+	if err != nil {
+		return nil, err
+	}
+	return &Descriptor{File: f, number: number, waits: waits, set: set}, nil
+}
+
 // Close ends what is written through it: who reads at the other end sees the
 // end, unless another process has it open too.
 func (d *Descriptor) Close() error {
 	err := d.File.Close() // waits until nobody is inside a Read or Write
-	d.closed.Do(d.giveBack)
+	d.closed.Do(func() { giveBack(d.number, d.set) })
 	return err
 }
 

@@ -10,19 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenDescriptor takes over a descriptor by its number. Nobody else in this
-// process may read from it or write to it from then on.
-func OpenDescriptor(number int) (*Descriptor, error) {
+// openDescriptor duplicates a descriptor, and makes it non-blocking if it can be waited
+// for. set reports whether that changed its mode.
+func openDescriptor(number int) (f *os.File, waits, set bool, err error) {
 	own, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
-		return nil, fmt.Errorf("descriptor %d: %w", number, err)
+		return nil, false, false, fmt.Errorf("descriptor %d: %w", number, err)
 	}
-	d := &Descriptor{number: number, waits: isPipeOrSocket(own)}
-	if flags, err := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0); d.waits && err == nil && flags&unix.O_NONBLOCK == 0 {
-		d.set = unix.SetNonblock(own, true) == nil
+	waits = isPipeOrSocket(own)
+	if flags, err := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0); waits && err == nil && flags&unix.O_NONBLOCK == 0 {
+		set = unix.SetNonblock(own, true) == nil
 	}
-	d.File = os.NewFile(uintptr(own), "descriptor "+strconv.Itoa(number))
-	return d, nil
+	return os.NewFile(uintptr(own), "descriptor "+strconv.Itoa(number)), waits, set, nil
 }
 
 // carries reports whether a descriptor can carry messages.
@@ -45,12 +44,12 @@ func kindOf(number int) uint32 {
 // giveBack restores the mode and puts the null device in the place of what was
 // taken over, so that the other end hears of the close and no file opened later
 // gets a number that others take for our stdin or stdout.
-func (d *Descriptor) giveBack() {
-	if d.set {
-		unix.SetNonblock(d.number, false)
+func giveBack(number int, set bool) {
+	if set {
+		unix.SetNonblock(number, false)
 	}
 	if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {
-		unix.Dup2(int(null.Fd()), d.number)
+		unix.Dup2(int(null.Fd()), number)
 		null.Close()
 	}
 }

@@ -115,37 +115,6 @@ func lasting(err error) bool {
 	return !ok || !t.Temporary()
 }
 
-// A failure is a reason to stop a process.
-type failure struct {
-	cause, detail string
-
-	// soft failures are often the first sign of an exit: the process gets a
-	// moment to do so, and then that is what is told.
-	soft bool
-	hard bool // it would not listen: no waiting after stdin is closed
-
-	// patient: it may have only begun with what it was told before its stdin
-	// was closed.
-	patient bool
-}
-
-func (f failure) exit(c *child) Exit {
-	x := Exit{PID: c.pid, Code: -1, Status: -1, Cause: f.cause, Detail: f.detail, Unsent: c.unsent, Survivors: c.survivors, Swept: c.swept}
-	if c.cmd == nil && (x.Cause == CauseExit || x.Cause == CauseStdoutEOF || x.Cause == CauseStdinClosed) {
-		x.Cause = CauseHungUp
-	}
-	if c.state != nil {
-		var number int
-		x.Code = c.state.ExitCode()
-		if x.Status = x.Code; x.Code < 0 {
-			x.Signal, number = signalOf(c.state)
-			x.Status = 128 + number
-		}
-	}
-	x.Stderr = c.tail.last(20)
-	return x
-}
-
 // A noiseMeter notices more than 100 lines of noise within 10 s.
 type noiseMeter struct {
 	count int

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"log/slog"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,6 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// sweepWait is how long what a server has left behind has after a TERM.
+const sweepWait = 500 * time.Millisecond
+
 // What a server starts may leave its process group (setsid), and is nobody's child
 // any more when the server ends. With [Options].Sweep such processes become ours:
 // we are their subreaper, which the kernel has once per process. So they can be
@@ -25,28 +29,28 @@ import (
 // what it left goes to init, which nobody short of a cgroup can keep it from. It is found
 // by the next start, by the mark in its environment ([Marked]).
 
-// kin are the children of this process, as far as they are known.
-var kin struct {
+// children are the children of this process, as far as they are known.
+var children struct {
 	mu     sync.Mutex
 	reaper bool           // we are a subreaper
 	ours   map[int]bool   // that we have started, and whoever did waits for
 	spared map[int]uint64 // what is let be, and when it began, in the kernel's ticks
 }
 
-// A relative is one line of /proc.
-type relative struct {
+// A procEntry is one line of /proc.
+type procEntry struct {
 	pid, parent int
 	group       int
 	began       uint64
 	ended       bool // and not reaped
 }
 
-// startKin starts a command so that its pid is known before anybody looks for
+// startChild starts a command so that its pid is known before anybody looks for
 // children that nobody waits for.
-func startKin(cmd *exec.Cmd) error {
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	kin.reaper = kin.reaper || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
+func startChild(cmd *exec.Cmd) error {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	children.reaper = children.reaper || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 	return startLocked(cmd)
 }
 
@@ -55,60 +59,60 @@ func startLocked(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if kin.ours == nil {
-		kin.ours, kin.spared = map[int]bool{}, map[int]uint64{}
+	if children.ours == nil {
+		children.ours, children.spared = map[int]bool{}, map[int]uint64{}
 	}
-	kin.ours[cmd.Process.Pid] = true
+	children.ours[cmd.Process.Pid] = true
 	return nil
 }
 
-// adopting reports whether what a server leaves behind becomes ours. Some sandboxes
+// adopts reports whether what a server leaves behind becomes ours. Some sandboxes
 // refuse it; then every child of ours is one that somebody here has started.
-func adopting() bool {
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	return kin.reaper
+func adopts() bool {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	return children.reaper
 }
 
-// lostKin: a child that startKin started was reaped.
-func lostKin(pid int) {
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	delete(kin.ours, pid)
+// childReaped notes that a child which startChild started was reaped.
+func childReaped(pid int) {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	delete(children.ours, pid)
 }
 
 // Beside runs a command that is not the server's, as its Run does. What it leaves
 // running is let be when a server is swept; see [Options].Sweep.
 func Beside(cmd *exec.Cmd) error {
-	kin.mu.Lock()
-	since, before := kin.reaper, map[int]bool{}
+	children.mu.Lock()
+	since, before := children.reaper, map[int]bool{}
 	if since {
 		for _, p := range adoptedLocked(processes()) {
 			before[p.pid] = true
 		}
 	}
 	err := startLocked(cmd)
-	kin.mu.Unlock()
+	children.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	err = cmd.Wait()
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	delete(kin.ours, cmd.Process.Pid)
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	delete(children.ours, cmd.Process.Pid)
 	if !since { // what it has left before we adopted anybody is not ours
 		return err
 	}
 	for _, p := range adoptedLocked(processes()) {
 		if !before[p.pid] {
-			kin.spared[p.pid] = p.began
+			children.spared[p.pid] = p.began
 		}
 	}
 	return err
 }
 
 // processes reads all there are.
-func processes() (all []relative) {
+func processes() (all []procEntry) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -123,13 +127,13 @@ func processes() (all []relative) {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b relative) int { return a.pid - b.pid })
+	slices.SortFunc(all, func(a, b procEntry) int { return a.pid - b.pid })
 	return all
 }
 
 // processAt reads /proc/PID/stat: behind the name of the program in parentheses
 // stand the state, the parent, the group and, as the 22nd of all fields, the beginning.
-func processAt(name string) (p relative, ok bool) {
+func processAt(name string) (p procEntry, ok bool) {
 	stat, err := os.ReadFile("/proc/" + name + "/stat")
 	if err != nil {
 		return p, false
@@ -147,10 +151,10 @@ func processAt(name string) (p relative, ok bool) {
 }
 
 // adoptedLocked are our children that we have not started and do not spare.
-func adoptedLocked(all []relative) (adopted []relative) {
+func adoptedLocked(all []procEntry) (adopted []procEntry) {
 	me := os.Getpid()
 	for _, p := range all {
-		if began, spared := kin.spared[p.pid]; p.parent != me || kin.ours[p.pid] || spared && began == p.began {
+		if began, spared := children.spared[p.pid]; p.parent != me || children.ours[p.pid] || spared && began == p.began {
 			continue
 		}
 		adopted = append(adopted, p)
@@ -172,24 +176,24 @@ func oneEnded() bool {
 
 // reapAdopted takes leave of children that have ended and that nobody waits for.
 func reapAdopted() {
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	if !kin.reaper || !oneEnded() {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	if !children.reaper || !oneEnded() {
 		return
 	}
 	for _, p := range processes() {
-		if p.parent != os.Getpid() || !p.ended || kin.ours[p.pid] {
+		if p.parent != os.Getpid() || !p.ended || children.ours[p.pid] {
 			continue
 		}
 		if done, err := unix.Wait4(p.pid, nil, unix.WNOHANG, nil); err == nil && done == p.pid {
-			delete(kin.spared, p.pid)
+			delete(children.spared, p.pid)
 		}
 	}
 }
 
 // descendants are the processes that descend from the given ones, these included, as
 // far as they have not ended.
-func descendants(all, roots []relative) []relative {
+func descendants(all, roots []procEntry) []procEntry {
 	in := map[int]bool{}
 	for _, p := range roots {
 		in[p.pid] = true
@@ -202,11 +206,11 @@ func descendants(all, roots []relative) []relative {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(p relative) bool { return !in[p.pid] || p.ended })
+	return slices.DeleteFunc(slices.Clone(all), func(p procEntry) bool { return !in[p.pid] || p.ended })
 }
 
 // signal sends a signal to this very process, not to one that has its number since.
-func (p relative) signal(s syscall.Signal) {
+func (p procEntry) signal(s syscall.Signal) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
 		return
@@ -217,12 +221,22 @@ func (p relative) signal(s syscall.Signal) {
 	}
 }
 
+// await waits until a process has ended, which need be no child of ours, for so long at most.
+func (p procEntry) await(most time.Duration) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(most.Milliseconds())+1)
+}
+
 // signalAdopted sends a signal to all that servers have left behind, and returns
 // who got it.
-func signalAdopted(s syscall.Signal) []relative {
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	if !kin.reaper {
+func signalAdopted(s syscall.Signal) []procEntry {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	if !children.reaper {
 		return nil
 	}
 	all := processes()
@@ -233,41 +247,36 @@ func signalAdopted(s syscall.Signal) []relative {
 	return left
 }
 
-// signalFled sends a signal to the descendants of the server that have left its
-// group, while it is there.
-func (c *child) signalFled(s syscall.Signal) {
-	if !c.s.o.Sweep || c.pid == 0 {
-		return
-	}
+// signalDescendants sends a signal to the descendants of a running server that have left
+// its group, and to all that servers have left to us.
+func signalDescendants(leader int, s syscall.Signal) {
 	all := processes()
-	for _, p := range descendants(all, []relative{{pid: c.pid}}) {
-		if group, err := syscall.Getpgid(p.pid); err == nil && group != c.pid {
+	for _, p := range descendants(all, []procEntry{{pid: leader}}) {
+		if group, err := syscall.Getpgid(p.pid); err == nil && group != leader {
 			p.signal(s)
 		}
 	}
 	signalAdopted(s)
 }
 
-// askGroup has what a server that has ended left in its group go by itself, before the
-// group is killed. The group is asked once.
-func (c *child) askGroup() {
-	late := time.Now().Add(min(sweepWait, c.s.o.Stop.Term))
-	for left := inGroup(c.pid); len(left) > 0 && time.Now().Before(late); left = inGroup(c.pid) {
-		c.group.terminate()
+// askGroup gives the processes that a server left in its group, when it ended, the time to
+// end by themselves: terminate sends them a TERM. It waits for within at most, and for
+// sweepWait at most.
+func askGroup(leader int, terminate func(), within time.Duration) {
+	late := time.Now().Add(min(sweepWait, within))
+	for left := inGroup(leader); len(left) > 0 && time.Now().Before(late); left = inGroup(leader) {
+		terminate()
 		left[0].await(20 * time.Millisecond)
 	}
 }
 
 // inGroup are those of a process group that have not ended.
-func inGroup(leader int) []relative {
-	return slices.DeleteFunc(processes(), func(p relative) bool { return p.group != leader || p.ended })
+func inGroup(leader int) []procEntry {
+	return slices.DeleteFunc(processes(), func(p procEntry) bool { return p.group != leader || p.ended })
 }
 
-// sweepWait is how long what a server has left behind has after a TERM.
-const sweepWait = 500 * time.Millisecond
-
-// reapUntilGone reaps, until the process is gone, children that it has left to us.
-func (c *child) reapUntilGone() {
+// reapUntilGone reaps, until gone is closed, children that a server has left to us.
+func reapUntilGone(gone <-chan struct{}) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
@@ -275,19 +284,20 @@ func (c *child) reapUntilGone() {
 		reapAdopted()
 		select {
 		case <-ended:
-		case <-c.gone:
+		case <-gone:
 			return
 		}
 	}
 }
 
-// sweep ends what the server has left running, and returns who that was.
-func (c *child) sweep() []int {
+// sweep ends what the server with this pid has left running outside its group, and returns
+// the pids. Each process gets a TERM, and a KILL after term, or sweepWait if that is less.
+func sweep(leader int, term time.Duration, log *slog.Logger) []int {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
 	swept := map[int]bool{}
-	term, enough := time.After(min(sweepWait, c.s.o.Stop.Term)), time.After(unkillable)
+	tooLong, enough := time.After(min(sweepWait, term)), time.After(killWait)
 	for how := syscall.SIGTERM; ; {
 		left := signalAdopted(how)
 		if len(left) == 0 {
@@ -295,7 +305,7 @@ func (c *child) sweep() []int {
 			return slices.Sorted(maps.Keys(swept))
 		}
 		for _, p := range left {
-			if group, err := syscall.Getpgid(p.pid); err == nil && group != c.pid { // those in it were killed with the leader
+			if group, err := syscall.Getpgid(p.pid); err == nil && group != leader { // those in it were killed with the leader
 				swept[p.pid] = true
 			}
 		}
@@ -304,10 +314,10 @@ func (c *child) sweep() []int {
 			case <-ended: // of one the children are ours now
 				reapAdopted()
 				waits = how == syscall.SIGTERM && len(signalAdopted(0)) > 0
-			case <-term:
+			case <-tooLong:
 				how, waits = syscall.SIGKILL, false
 			case <-enough:
-				c.s.log.Error("what the server started cannot be killed", "pids", slices.Sorted(maps.Keys(swept)))
+				log.Error("what the server started cannot be killed", "pids", slices.Sorted(maps.Keys(swept)))
 				return slices.Sorted(maps.Keys(swept))
 			}
 		}

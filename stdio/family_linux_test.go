@@ -145,7 +145,7 @@ func TestAProcessIsReadWhateverItsNameIs(t *testing.T) {
 	if !ok || p.parent != os.Getpid() || p.ended || p.began == 0 {
 		t.Errorf("read %+v, %v", p, ok)
 	}
-	if got := fmt.Sprint(descendants([]relative{{pid: 1}, {pid: 2, parent: 1}, {pid: 3, parent: 2, ended: true}, {pid: 4, parent: 3}, {pid: 5}}, []relative{{pid: 2}})); got != fmt.Sprint([]relative{{pid: 2, parent: 1}, {pid: 4, parent: 3}}) {
+	if got := fmt.Sprint(descendants([]procEntry{{pid: 1}, {pid: 2, parent: 1}, {pid: 3, parent: 2, ended: true}, {pid: 4, parent: 3}, {pid: 5}}, []procEntry{{pid: 2}})); got != fmt.Sprint([]procEntry{{pid: 2, parent: 1}, {pid: 4, parent: 3}}) {
 		t.Errorf("the family is %s", got)
 	}
 }

@@ -3,26 +3,28 @@
 package stdio
 
 import (
+	"log/slog"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
-// Sweeping needs Linux. Elsewhere a process that fled its group is let be; on
+// Sweeping needs Linux. Elsewhere a process that left its group is let be; on
 // Windows none can (see group).
 
-func startKin(cmd *exec.Cmd) error { return cmd.Start() }
+func startChild(cmd *exec.Cmd) error { return cmd.Start() }
 
-func lostKin(int) {}
+func childReaped(int) {}
 
-func adopting() bool { return false }
+func adopts() bool { return false }
 
 // Beside runs a command that is not the server's, as its Run does.
 func Beside(cmd *exec.Cmd) error { return cmd.Run() }
 
-func (c *child) askGroup() {}
+func askGroup(int, func(), time.Duration) {}
 
-func (c *child) signalFled(syscall.Signal) {}
+func signalDescendants(int, syscall.Signal) {}
 
-func (c *child) reapUntilGone() {}
+func reapUntilGone(<-chan struct{}) {}
 
-func (c *child) sweep() []int { return nil }
+func sweep(int, time.Duration, *slog.Logger) []int { return nil }

@@ -30,7 +30,7 @@ func FuzzEndpoint(f *testing.F) {
 	})
 }
 
-// What a server answers to the greeting is read, or there are words why not.
+// What a server answers to the handshake is read, or there are words why not.
 func FuzzGreeting(f *testing.F) {
 	for _, result := range []string{
 		`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, `{"protocolVersion":""}`, `{"protocolVersion":"a","protocolVersion":"b"}`,
@@ -73,9 +73,9 @@ func FuzzGate(f *testing.F) {
 		}
 		out := outbox.New(discarded{}, outbox.Options{})
 		defer out.Close(t.Context())
-		r := &relay{host: &Host{Gate: &turnstile{}, Seal: seal}, out: out, rules: jsonrpc.Passed}
-		r.heard.over.Store(true)
-		if r.sift(line) {
+		r := &relay{host: &Host{Gate: &turnstile{}, HostIDPrefix: seal}, out: out, rules: jsonrpc.Passed}
+		r.observer.over.Store(true)
+		if r.screen(line) {
 			return
 		}
 		for part := range bytes.SplitSeq(line, []byte("\r")) {

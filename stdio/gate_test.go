@@ -52,7 +52,7 @@ func gated(t *testing.T, g Gate) (c *client, got string) {
 	got = filepath.Join(t.TempDir(), "got")
 	c = host(t, stdiotest.Command(t, stdiotest.Script{Record: got}), func(o *Options) {
 		o.MaxLine = 1 << 20
-		o.Host.Gate, o.Host.Seal = g, seal
+		o.Host.Gate, o.Host.HostIDPrefix = g, seal
 	})
 	c.greets()
 	return c, got
@@ -161,12 +161,12 @@ func TestTellWaitsForTheEndOfALine(t *testing.T) {
 	g := &turnstile{}
 	c, _ := gated(t, g)
 	r := c.server.relay.Load()
-	r.tongue.amid(r, true)
+	r.toHost.setMidLine(r, true)
 	c.server.Tell([]byte(`{"after":1}`))
 	r.out.Put([]byte(`{"long":`))
 	c.server.Tell([]byte(`{"after":2}`))
 	r.out.Put([]byte("1}\n"))
-	r.tongue.amid(r, false)
+	r.toHost.setMidLine(r, false)
 	c.server.Tell([]byte(`{"after":3}`))
 	for _, want := range []string{`{"long":1}`, `{"after":1}`, `{"after":2}`, `{"after":3}`} {
 		c.hears(want)

@@ -14,7 +14,7 @@ import (
 )
 
 // attributes: a group of its own, and an end when we end without a chance to
-// stop it. The latter is tied to the thread that starts it; see shepherd.
+// stop it. The latter is tied to the thread that starts it; see superviseProcess.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

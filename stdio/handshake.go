@@ -60,17 +60,17 @@ func discoverRequest(version string, id []byte) []byte {
 
 const initializedNotification = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// A handshake is the talk with one process until it is up, and the answers
-// that may still come after that. Two goroutines take part: the reader with
-// what the server says, the watch with the time that has passed.
+// A handshake is ours with one process, until it is up. Two goroutines use it: the reader
+// gives it what the server says, child.watch tells it that time has passed. Late answers to
+// our two requests are taken too.
 type handshake struct {
 	version string
 	put     func(line []byte)
 
 	mu      sync.Mutex
-	g       greeting // guarded by mu, like the rest
-	over    bool     // up, or given up
-	refusal []string // what the server answered instead
+	steps   handshakePlan // guarded by mu, like the rest
+	over    bool          // up, or given up
+	refusal []string      // what the server answered instead
 	hello   Hello
 
 	// The reader's alone.
@@ -78,11 +78,11 @@ type handshake struct {
 	earlyBytes int
 }
 
-func (k *handshake) begin(p plan) {
+func (k *handshake) begin(p eraOrder) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.g.plan = p
-	k.act(k.g.begin())
+	k.steps.plan = p
+	k.do(k.steps.begin())
 }
 
 // silent tells that ProbeAfter has passed.
@@ -90,22 +90,22 @@ func (k *handshake) silent() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.over {
-		k.act(k.g.silent())
+		k.do(k.steps.silent())
 	}
 }
 
-// died returns what greeting.died says, nothing once the handshake was over.
-func (k *handshake) died() (plan, bool) {
+// died returns what handshakePlan.died does; false once the handshake is over.
+func (k *handshake) died() (eraOrder, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over {
 		return legacyFirst, false
 	}
-	return k.g.died()
+	return k.steps.died()
 }
 
-// act does what the greeting wants. It reports whether the handshake is over.
-func (k *handshake) act(s step) bool {
+// do takes the step that the plan wants. It reports whether the handshake is over.
+func (k *handshake) do(s step) bool {
 	switch s {
 	case sendInitialize:
 		k.put(initializeRequest(k.version))
@@ -135,12 +135,12 @@ func (k *handshake) answer(m *jsonrpc.Message) (taken, up bool, err error) {
 	} else {
 		k.hello = hello
 	}
-	next := k.g.initialized
+	next := k.steps.initialized
 	if id == discoverID {
-		next = k.g.discovered
+		next = k.steps.discovered
 	}
 	switch s := next(why == ""); {
-	case !k.act(s):
+	case !k.do(s):
 		return true, false, nil
 	case s == giveUp:
 		return true, false, fmt.Errorf("%s", strings.Join(k.refusal, "; "))
@@ -148,9 +148,9 @@ func (k *handshake) answer(m *jsonrpc.Message) (taken, up bool, err error) {
 	return true, true, nil
 }
 
-// keep holds a message back until the server is up. Pings are answered at
-// once: a server may send them before anything else.
-func (k *handshake) keep(m jsonrpc.Message) error {
+// holdBack keeps a message until the server is up, [mostEarly] of them at most. Pings are
+// answered at once: a server may send them before anything else.
+func (k *handshake) holdBack(m jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Request && m.Text(jsonrpc.Method) == "ping" {
 		k.put(jsonrpc.AppendResult(nil, m.Get(jsonrpc.ID), []byte("{}")))
 		return nil

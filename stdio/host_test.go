@@ -38,7 +38,7 @@ func host(t *testing.T, argv []string, change func(*Options)) *client {
 	}
 	c := &client{in: in, out: out, lines: bufio.NewReaderSize(out, 1<<20)}
 	o := quick(argv)
-	o.Host = &Host{In: theirIn, Out: theirOut, Mark: mark, Occupied: c.occupied.Load, Patience: 300 * time.Millisecond}
+	o.Host = &Host{In: theirIn, Out: theirOut, IDPrefix: mark, Occupied: c.occupied.Load, Patience: 300 * time.Millisecond}
 	if change != nil {
 		change(&o)
 	}

@@ -34,7 +34,7 @@ func TestLingerLeavesTheAnswerWhereItIs(t *testing.T) {
 		s.server.Linger()
 		s.answer(id)
 	}
-	if up.asked.Load() {
+	if up.putSinceLinger.Load() {
 		t.Error("nobody has lingered")
 	}
 }
@@ -78,7 +78,7 @@ func TestNobodyLingersForWhatWasNotAsked(t *testing.T) {
 	if times > 0 {
 		t.Error("waited though nothing had been asked")
 	}
-	c.asked.Store(true)
+	c.putSinceLinger.Store(true)
 	s.Linger()
 	s.Linger()
 	if times != 1 {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // FindsMarked says that [Marked] can find what bears a mark here.
@@ -26,7 +24,7 @@ func Marked(mark string) (pids []int, within bool) {
 	return pids, within
 }
 
-func marked(mark string) (bearing []relative, within bool) {
+func marked(mark string) (bearing []procEntry, within bool) {
 	own, all := []byte(MarkVar+"="+mark), processes()
 	parent := map[int]int{}
 	for _, p := range all {
@@ -36,7 +34,7 @@ func marked(mark string) (bearing []relative, within bool) {
 		}
 	}
 	for pid := os.Getpid(); pid > 0; pid = parent[pid] {
-		within = within || slices.ContainsFunc(bearing, func(p relative) bool { return p.pid == pid })
+		within = within || slices.ContainsFunc(bearing, func(p procEntry) bool { return p.pid == pid })
 	}
 	return bearing, within
 }
@@ -80,8 +78,8 @@ func EndMarked(mark string) (ended []int) {
 	for _, how := range []struct {
 		signal syscall.Signal
 		wait   time.Duration
-	}{{syscall.SIGTERM, sweepWait}, {syscall.SIGKILL, unkillable}} {
-		told := map[relative]bool{}
+	}{{syscall.SIGTERM, sweepWait}, {syscall.SIGKILL, killWait}} {
+		told := map[procEntry]bool{}
 		for late := time.Now().Add(how.wait); ; {
 			left, within := marked(mark)
 			if within {
@@ -101,14 +99,4 @@ func EndMarked(mark string) (ended []int) {
 		}
 	}
 	return slices.Sorted(maps.Keys(who))
-}
-
-// await waits until a process has ended, which need be no child of ours, for so long at most.
-func (p relative) await(most time.Duration) {
-	fd, err := unix.PidfdOpen(p.pid, 0)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(most.Milliseconds())+1)
 }

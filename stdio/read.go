@@ -16,22 +16,22 @@ const noBatches = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"
 
 // A reader takes what one process writes to its stdout to the handler.
 type reader struct {
-	c     *child
-	h     Handler
-	rules jsonrpc.Rules
-	up    bool
-	noise noiseMeter
-	first bool // no line has been read yet
-	told  bool // the handler has heard something since it was last idle
+	c       *child
+	h       Handler
+	rules   jsonrpc.Rules
+	up      bool
+	noise   noiseMeter
+	first   bool // no line has been read yet
+	idleDue bool // the handler was called since the last ServerIdle
 
-	mended bool // bytes were replaced, which has been said
+	mendedTold bool // the handler knows that bytes are replaced
 }
 
 // run reads to the end of stdout. It returns when there is nothing more to
 // come, be it because the pipe was closed.
 func (r *reader) run() {
 	c := r.c
-	defer close(c.read)
+	defer close(c.stdoutRead)
 	in := newLines(c.ours.stdout, c.s.o.MaxLine, r.idle)
 	for {
 		line, err := in.next()
@@ -39,9 +39,9 @@ func (r *reader) run() {
 		case err == nil:
 			err = r.line(line)
 		case errors.Is(err, errTooLong):
-			err = r.hear(lost(Noise{Reason: CauseLineTooLong, Head: line}, &in.over))
+			err = r.noiseLine(noteAnswer(Noise{Reason: CauseLineTooLong, Head: line}, &in.over))
 		case errors.Is(err, errEndless):
-			r.hear(lost(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()}, &in.over))
+			r.noiseLine(noteAnswer(Noise{Reason: CauseLineTooLong, Head: line, Detail: err.Error()}, &in.over))
 			err = &failure{cause: CauseLineTooLong, hard: true}
 		default: // the end
 			r.line(line)
@@ -56,11 +56,9 @@ func (r *reader) run() {
 	}
 }
 
-func (f *failure) Error() string { return f.cause + ": " + f.detail }
-
 func (r *reader) idle() {
-	if r.told {
-		r.told = false
+	if r.idleDue {
+		r.idleDue = false
 		r.h.ServerIdle()
 	}
 }
@@ -75,21 +73,21 @@ func (r *reader) line(line []byte) error {
 	}
 	r.c.s.o.Trace("recv", line)
 	if line[0] != '{' {
-		return r.hear(r.stray(line))
+		return r.noiseLine(r.notAMessage(line))
 	}
 	m, mended, err := jsonrpc.ParseMended(line, r.rules)
-	if mended && !r.mended {
-		r.mended, r.told = true, true
+	if mended && !r.mendedTold {
+		r.mendedTold, r.idleDue = true, true
 		r.h.ServerNoise(replaced(r.c.s.log, line, r.noise.count))
 	}
 	if err != nil {
-		return r.hear(r.refused(line, err))
+		return r.noiseLine(r.badMessage(line, err))
 	}
 	return r.message(m)
 }
 
-// replaced says that what is read differs from what was written, which is worth a word
-// once for each process.
+// replaced logs, and returns for the handler, that bytes are read differently from how they
+// were written. That is told once for each process.
 func replaced(log *slog.Logger, line []byte, count int) Noise {
 	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: count}
 	log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
@@ -98,38 +96,37 @@ func replaced(log *slog.Logger, line []byte, count int) Noise {
 
 func (r *reader) message(m jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Malformed {
-		return r.hear(lost(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}, skimmed(m.Raw)))
+		return r.noiseLine(noteAnswer(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}, skimmed(m.Raw)))
 	}
 	taken, up, err := r.c.talk.answer(&m)
 	switch {
 	case err != nil:
 		return &failure{cause: CauseHandshake, detail: err.Error()}
 	case up:
-		r.rise()
+		r.serverUp()
 	case taken:
 	case r.up:
-		r.told = true
+		r.idleDue = true
 		r.h.ServerMessage(m)
 	case r.c.s.attaches() && m.Class() == jsonrpc.Response:
 		return &failure{cause: CauseInUse, detail: "it answered " + cut(m.Get(jsonrpc.ID)) + ", which we had not asked", hard: true}
 	default:
-		if err := r.c.talk.keep(m); err != nil {
+		if err := r.c.talk.holdBack(m); err != nil {
 			return &failure{cause: CauseHandshake, detail: err.Error(), hard: true}
 		}
 	}
 	return nil
 }
 
-// rise tells the handler that the server is up and hands on what it has said
-// so far.
-func (r *reader) rise() {
+// serverUp tells the handler that the server is up and hands on the messages so far.
+func (r *reader) serverUp() {
 	c := r.c
-	r.up, r.told = true, true
+	r.up, r.idleDue = true, true
 	close(c.up)
 	c.s.child.Store(c)
 	hello := c.talk.hello
 	hello.PID = c.pid
-	c.s.log.Info("server up", process(c.pid), "revision", hello.Revision)
+	c.s.log.Info("server up", pidAttr(c.pid), "revision", hello.Revision)
 	r.h.ServerUp(hello)
 	for _, m := range c.talk.early {
 		r.h.ServerMessage(m)
@@ -137,12 +134,12 @@ func (r *reader) rise() {
 	c.talk.early = nil
 }
 
-// hear counts a line of noise and tells of it.
-func (r *reader) hear(n Noise) error {
+// noiseLine counts a line of noise and tells the log and the handler of it.
+func (r *reader) noiseLine(n Noise) error {
 	tooMany := r.noise.add(time.Now())
 	n.Count = r.noise.count
 	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail, "count", n.Count)
-	r.told = true
+	r.idleDue = true
 	r.h.ServerNoise(n)
 	if tooMany {
 		return &failure{cause: CauseGarbage, detail: "more than 100 lines in 10 s", hard: true}
@@ -150,31 +147,31 @@ func (r *reader) hear(n Noise) error {
 	return nil
 }
 
-// stray is a line that does not even begin like a message.
-func (r *reader) stray(line []byte) Noise {
+// notAMessage describes a line that does not begin like a message. A batch is answered.
+func (r *reader) notAMessage(line []byte) Noise {
 	if line[0] != '[' || !bytes.HasPrefix(bytes.TrimLeft(line[1:], " \t"), []byte("{")) {
 		return Noise{Reason: CauseGarbage, Head: head(line)}
 	}
 	if r.up {
-		r.c.own.Add(1)
+		r.c.ownLines.Add(1)
 	}
-	r.c.say([]byte(noBatches))
+	r.c.sendOwn([]byte(noBatches))
 	return Noise{Reason: string(jsonrpc.Batch), Head: head(line)}
 }
 
-// refused is a line that begins like a message and is none. The id of the answer
-// it was meant to be can often still be told.
-func (r *reader) refused(line []byte, err error) Noise {
-	n := lost(Noise{Reason: CauseGarbage, Detail: err.Error(), Head: head(line)}, skimmed(line))
+// badMessage describes a line that begins like a message and is none. If it was to be an
+// answer, its id can often still be told.
+func (r *reader) badMessage(line []byte, err error) Noise {
+	n := noteAnswer(Noise{Reason: CauseGarbage, Detail: err.Error(), Head: head(line)}, skimmed(line))
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Reason != jsonrpc.Syntax && e.Reason != jsonrpc.TrailingData {
 		n.Reason = string(e.Reason)
 	}
 	return n
 }
 
-// lost notes whose answer a line would have been. What has a method counts in
-// ids of the server's own.
-func lost(n Noise, k *skim) Noise {
+// noteAnswer notes in n whose answer a line would have been. If it has a method, the id
+// would be one of the server's own, so it was no answer.
+func noteAnswer(n Noise, k *skim) Noise {
 	n.ID, n.Answer = k.answer()
 	return n
 }

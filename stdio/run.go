@@ -22,14 +22,14 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 		return &StartError{Err: errors.New("no command"), Exit: Exit{Code: -1, Cause: CauseStart, Detail: "no command"}}
 	}
 	spent := failures{Budget: s.o.Restart}
-	var way road
+	var way launchHistory
 	for launches := 1; ; launches++ {
-		x, up, err := s.live(ctx, h, &way)
+		x, up, err := s.runOnce(ctx, h, &way)
 		stopping := ctx.Err() != nil
 		if !stopping {
-			s.plan(&x, &spent, &way, up, err)
+			s.planRestart(&x, &spent, &way, up, err)
 		}
-		s.tell(h, x, stopping)
+		s.reportDown(h, x, stopping)
 		if r := s.relay.Load(); r != nil {
 			r.finish()
 		}
@@ -47,12 +47,12 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 	}
 }
 
-// live is one process from launch to end. It returns how long it was up, and
+// runOnce launches one process and returns when it has ended: how, how long it was up, and
 // the error if it could not be launched.
-func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Duration, error) {
+func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (Exit, time.Duration, error) {
 	c, err := s.launch(ctx)
 	if err != nil {
-		return s.unlaunched(err), 0, err
+		return s.notLaunched(err), 0, err
 	}
 	if s.last.Store(c); s.hurry.Load() {
 		c.kill()
@@ -63,7 +63,7 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 	defer c.over()
 	go c.watch(ctx)
 	if c.sweeps() {
-		go c.reapUntilGone()
+		go reapUntilGone(c.gone)
 	} else if runtime.GOOS == "linux" && s.o.Sweep && c.cmd != nil {
 		s.unswept.Do(func() {
 			s.log.Warn("what the server starts outside its process group cannot be found when it ends: this system lets nobody adopt it (PR_SET_CHILD_SUBREAPER)", "event", "unswept")
@@ -73,20 +73,20 @@ func (s *Server) live(ctx context.Context, h Handler, way *road) (Exit, time.Dur
 		s.newRelay(ctx, c, h).run()
 		return c.why.exit(c), time.Since(c.born), nil
 	}
-	c.talk.begin(way.plan)
+	c.talk.begin(past.plan)
 	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
 	r.run()
 	<-c.gone
 	x := c.why.exit(c)
 	if !r.up {
-		way.failed(&c.talk, x.Cause)
+		past.failed(&c.talk, x.Cause)
 		return x, 0, nil
 	}
-	way.worked(c.talk.hello.Modern)
+	past.worked(c.talk.hello.Modern)
 	return x, time.Since(c.born), nil
 }
 
-func (s *Server) unlaunched(err error) Exit {
+func (s *Server) notLaunched(err error) Exit {
 	cause := CauseStart
 	if s.attaches() {
 		cause = CauseUnreached
@@ -94,10 +94,10 @@ func (s *Server) unlaunched(err error) Exit {
 	return Exit{Code: -1, Status: -1, Cause: cause, Detail: err.Error()}
 }
 
-// plan decides what follows the end of a process.
-func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err error) {
+// planRestart decides whether and when the next process follows the end of one.
+func (s *Server) planRestart(x *Exit, spent *failures, way *launchHistory, up time.Duration, err error) {
 	if up > 0 && s.attaches() {
-		spent.Restarts = math.MaxInt // it was the right place, and it is not for us to say how long it is away
+		spent.Restarts = math.MaxInt // the address is right; how long it is away is up to others
 	}
 	switch {
 	case s.o.Endpoint.lost(), s.o.Host != nil:
@@ -109,14 +109,14 @@ func (s *Server) plan(x *Exit, spent *failures, way *road, up time.Duration, err
 	}
 }
 
-// tell says how a process ended. While we are stopping no end is a surprise, and
-// neither is one without a fault when its client has left.
-func (s *Server) tell(h Handler, x Exit, stopping bool) {
+// reportDown tells the log and the handler how a process ended. It is no warning if Run is
+// to end, or if the client has left and the exit status is 0.
+func (s *Server) reportDown(h Handler, x Exit, stopping bool) {
 	level := slog.LevelWarn
 	if stopping || x.Cause == CauseHostLeft && x.Code == 0 {
 		level = slog.LevelInfo
 	}
-	about := []slog.Attr{slog.String("event", x.Cause), process(x.PID)}
+	about := []slog.Attr{slog.String("event", x.Cause), pidAttr(x.PID)}
 	if x.Restarting {
 		about = append(about, slog.Duration("again_in", x.In))
 	}
@@ -125,22 +125,14 @@ func (s *Server) tell(h Handler, x Exit, stopping bool) {
 	h.ServerIdle()
 }
 
-// process names one in the log; a server that we did not launch has none.
-func process(pid int) slog.Attr {
-	if pid == 0 {
-		return slog.Attr{}
-	}
-	return slog.Int("pid", pid)
-}
-
-// A road is what earlier launches have taught about the handshake.
-type road struct {
-	plan  plan
+// A launchHistory is what earlier launches have taught about the handshake.
+type launchHistory struct {
+	plan  eraOrder
 	tried bool // the one launch with another plan has been used
 	again bool // launch at once, outside the budget
 }
 
-func (w *road) worked(modern bool) {
+func (w *launchHistory) worked(modern bool) {
 	w.again = false
 	if w.plan = legacyOnly; modern {
 		w.plan = modernFirst
@@ -148,7 +140,7 @@ func (w *road) worked(modern bool) {
 }
 
 // failed picks the plan of the next launch after one that did not come up.
-func (w *road) failed(k *handshake, cause string) {
+func (w *launchHistory) failed(k *handshake, cause string) {
 	next, worth := k.died()
 	died := cause == CauseExit || cause == CauseStdoutEOF || cause == CauseStdinClosed
 	w.again = worth && died && !w.tried

@@ -1,14 +1,3 @@
-// Package stdio keeps an MCP server at the end of two pipes: it launches the
-// command, shakes hands in either era of MCP, hands on what the server says,
-// starts it again when it dies, and leaves nothing running when it stops.
-//
-// The life of a process is one road:
-//
-//	launch -> handshake -> ServerUp -> messages … -> stop ladder -> ServerDown
-//
-// One goroutine, the one in [Server.Run], reads and calls the [Handler]. Beside
-// it each process has three that only wait: for its exit, for its stderr, and
-// for a reason to stop it.
 package stdio
 
 import (
@@ -28,85 +17,6 @@ var ErrDown = errors.New("the server is not running")
 // ErrNewline says that a line was refused because it holds a line break: it
 // would have been two messages.
 var ErrNewline = errors.New("a message to the server may not hold a line break")
-
-// Options say what to launch and how patient to be. Zero fields mean the
-// default named beside them. They may not be changed after New.
-type Options struct {
-	// Args is the command and its arguments, passed on untouched and without a
-	// shell. A command without a slash is looked up in our own PATH.
-	Args []string
-	// Endpoint is where a server is that somebody else runs. It takes the place
-	// of Args, Dir and Env; there is no process to stop then, and no stderr.
-	Endpoint Endpoint
-
-	// Host is the client that the server belongs to; nil: nobody but us. It does
-	// not go together with Endpoint.
-	Host *Host
-
-	// Sweep: what the server started and that has left its process group is ended
-	// too when it ends. For that this process adopts it: Sweep is for processes
-	// that run one Server at a time, and start whatever else they start with
-	// [Beside]. Linux only.
-	Sweep bool
-
-	Dir string   // working directory of the server; default ours
-	Env []string // the whole environment of the server; nil means ours
-
-	StartTimeout time.Duration // from launch to the end of the handshake; 30 s
-	ProbeAfter   time.Duration // silence after initialize before server/discover is tried too; 5 s
-	Stop         StopTimes
-	Restart      Budget
-
-	MaxLine     int // longest line taken from the server, in bytes; 16 MiB
-	QueuedLines int // lines waiting for a server that does not read; 1024
-	QueuedBytes int // the same in bytes; 64 MiB
-
-	// WriteDeadline is how long the server may take nothing from its stdin
-	// while lines wait; then it is killed. 10 s.
-	WriteDeadline time.Duration
-
-	Version string       // told to the server as clientInfo.version; "dev"
-	Log     *slog.Logger // nil discards
-
-	// Trace sees every line in both directions, dir being "send" or "recv". It
-	// is called from several goroutines and must neither keep nor change line.
-	Trace func(dir string, line []byte)
-}
-
-// StopTimes are the waits of the stop ladder: stdin is closed, Input later the
-// process group gets a TERM, Term later a KILL. A group whose leader has gone
-// is killed at once, so no grandchild is left. One that is stopped because it
-// does not listen (CauseStdinStuck, CauseInitTimeout, CauseGarbage,
-// CauseLineTooLong) gets its TERM without the first wait.
-type StopTimes struct {
-	Input time.Duration // 2 s
-	Term  time.Duration // 3 s
-
-	// Drain bounds the reading of what the dead server left in its pipes. Only
-	// a process that fled the group can make it last. 1 s.
-	Drain time.Duration
-}
-
-// A Handler hears what happens to the server. Its methods must not wait for
-// anything. They are called from the goroutine in Run, never two at a time; but
-// with a Host, ServerUp and the ServerIdle after it may come from the one that
-// hears the host, while ServerMessage brings a notification or the answer to what
-// ServerUp has put.
-type Handler interface {
-	// ServerUp: the handshake is done. Put works from here on.
-	ServerUp(h Hello)
-	// ServerMessage hands on one message; its bytes belong to the handler.
-	// What the server said before the handshake was done comes right after
-	// ServerUp, in order.
-	ServerMessage(m jsonrpc.Message)
-	// ServerNoise tells of a line that is no message.
-	ServerNoise(n Noise)
-	// ServerDown comes once for every process that was launched, up or not,
-	// when all of it is gone. Nothing put before it will be answered.
-	ServerDown(x Exit)
-	// ServerIdle: about to wait, so what has been gathered should be flushed.
-	ServerIdle()
-}
 
 // Hello is what a server said of itself. The raw members are nil where absent
 // and belong to the handler.
@@ -245,7 +155,7 @@ func (s *Server) Flush() {
 // pipe nor socket, where there is one processor only, and on other systems than
 // Linux. Any goroutine may call it.
 func (s *Server) Linger() {
-	if c := s.child.Load(); c != nil && c.asked.Swap(false) {
+	if c := s.child.Load(); c != nil && c.putSinceLinger.Swap(false) {
 		c.linger.Wait()
 	}
 }
@@ -271,3 +181,48 @@ func (s *Server) Kill() {
 		c.kill()
 	}
 }
+
+// A Handler hears what happens to the server. Its methods must not wait for
+// anything. They are called from the goroutine in Run, never two at a time; but
+// with a Host, ServerUp and the ServerIdle after it may come from the one that
+// hears the host, while ServerMessage brings a notification or the answer to what
+// ServerUp has put.
+type Handler interface {
+	// ServerUp: the handshake is done. Put works from here on.
+	ServerUp(h Hello)
+	// ServerMessage hands on one message; its bytes belong to the handler.
+	// What the server said before the handshake was done comes right after
+	// ServerUp, in order.
+	ServerMessage(m jsonrpc.Message)
+	// ServerNoise tells of a line that is no message.
+	ServerNoise(n Noise)
+	// ServerDown comes once for every process that was launched, up or not,
+	// when all of it is gone. Nothing put before it will be answered.
+	ServerDown(x Exit)
+	// ServerIdle: about to wait, so what has been gathered should be flushed.
+	ServerIdle()
+}
+
+// A failure is a reason to stop a process.
+type failure struct {
+	cause, detail string
+
+	// soft failures are often the first sign of an exit: the process gets a
+	// moment to do so, and then that is what is told.
+	soft bool
+	hard bool // it would not listen: no waiting after stdin is closed
+
+	// patient: it may have only begun with what it was told before its stdin
+	// was closed.
+	patient bool
+}
+
+// pidAttr names one in the log; a server that we did not launch has none.
+func pidAttr(pid int) slog.Attr {
+	if pid == 0 {
+		return slog.Attr{}
+	}
+	return slog.Int("pid", pid)
+}
+
+func (f *failure) Error() string { return f.cause + ": " + f.detail }

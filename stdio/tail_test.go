@@ -33,7 +33,7 @@ func TestASlowClientLostWhatItsServerWroteLast(t *testing.T) {
 	for name, stop := range map[string]bool{"the server ends": false, "told to stop": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, want := unread(t, func(o *Options) { o.Host.LastWords = 10 * time.Second })
+			c, want := unread(t, func(o *Options) { o.Host.FinalRead = 10 * time.Second })
 			if stop {
 				c.stop()
 			}
@@ -61,9 +61,9 @@ func TestAClientThatReadsNothingIsToldOf(t *testing.T) {
 	for name, hurry := range map[string]bool{"for long": false, "in a hurry": true} {
 		log, text := logged()
 		c, _ := unread(t, func(o *Options) {
-			o.Log, o.Host.LastWords = log, time.Hour
+			o.Log, o.Host.FinalRead = log, time.Hour
 			if !hurry {
-				o.Host.LastWords = 50 * time.Millisecond
+				o.Host.FinalRead = 50 * time.Millisecond
 			}
 		})
 		if hurry {

@@ -39,7 +39,6 @@ var turnsBack = map[string]int{
 	"stdio/jsonrpc":          4,
 	"stdio/outbox":           2,
 	"stdio/stdiotest":        4,
-	"stdio":                  15,
 }
 
 // TestFilesOfAPackageRunOneWay reads which file uses what another declares.

@@ -97,13 +97,13 @@ func (pt *passthrough) meetHost(o stdio.Options) (leave func(), err error) {
 	if err := errors.Join(inErr, outErr); err != nil {
 		return leave, fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "%w", err)
 	}
-	o.Host = &stdio.Host{In: in.Interruptible(), Out: out, Errors: pt.p.stderr, Mark: pt.mark, Occupied: pt.occupied,
+	o.Host = &stdio.Host{In: in.Interruptible(), Out: out, Errors: pt.p.stderr, IDPrefix: pt.mark, Occupied: pt.occupied,
 		Launched: func(pid int) {
 			pt.pid = int64(pid)
 			close(pt.launched)
 		}}
 	if pt.seal != "" {
-		o.Host.Gate, o.Host.Seal = hostGate{pt}, pt.seal
+		o.Host.Gate, o.Host.HostIDPrefix = hostGate{pt}, pt.seal
 	}
 	pt.server = stdio.New(o)
 	return leave, nil

@@ -1,15 +1,15 @@
 package stdio
 
-// A plan says which era's handshake a server is met with.
-type plan uint8
+// An eraOrder says which era's handshake is tried first.
+type eraOrder uint8
 
 const (
-	legacyFirst plan = iota // initialize, server/discover only if that gets nowhere
-	modernFirst             // server/discover, initialize only if that gets nowhere
-	legacyOnly              // initialize; server/discover only if it is refused, not for silence
+	legacyFirst eraOrder = iota // initialize, server/discover only if that gets nowhere
+	modernFirst                 // server/discover, initialize only if that gets nowhere
+	legacyOnly                  // initialize; server/discover only if it is refused, not for silence
 )
 
-// A step is what the greeting wants done next.
+// A step is what the handshakePlan wants done next.
 type step uint8
 
 const (
@@ -21,20 +21,20 @@ const (
 	giveUp
 )
 
-// asked is how far one of the two questions has come.
-type asked uint8
+// progress is how far one of the two requests has come.
+type progress uint8
 
 const (
-	unsent asked = iota
+	unsent progress = iota
 	waiting
 	refused
 )
 
-// A greeting decides how the handshake goes on (MCP.md 3.1 and 3.2). It is
-// pure: it is told what happened and says what to do.
+// A handshakePlan decides how the handshake goes on (MCP.md 3.1 and 3.2). It is pure: it is
+// told what happened and returns what to do.
 //
-// Legacy is the main road. Many servers there ignore server/discover or die of
-// it, so it is sent only to one that refused initialize or stays silent:
+// Most servers are of the legacy era. Many of these ignore server/discover or die of it, so
+// it is sent only to one that refused initialize or stays silent:
 //
 //	initialize answered                  up, legacy
 //	initialize refused                   discover
@@ -44,25 +44,25 @@ const (
 //	died of initialize                   launch again, discover first
 //
 // modernFirst is the same table with the two exchanged.
-type greeting struct {
-	plan                 plan
-	initialize, discover asked
+type handshakePlan struct {
+	plan                 eraOrder
+	initialize, discover progress
 }
 
-func (g *greeting) begin() step {
+func (g *handshakePlan) begin() step {
 	if g.plan == modernFirst {
 		return g.send(&g.discover, sendDiscover)
 	}
 	return g.send(&g.initialize, sendInitialize)
 }
 
-func (g *greeting) send(q *asked, s step) step {
+func (g *handshakePlan) send(q *progress, s step) step {
 	*q = waiting
 	return s
 }
 
 // initialized: initialize was answered, well or with an error.
-func (g *greeting) initialized(well bool) step {
+func (g *handshakePlan) initialized(well bool) step {
 	if well {
 		return upLegacy
 	}
@@ -71,7 +71,7 @@ func (g *greeting) initialized(well bool) step {
 
 // discovered: server/discover was answered, well or with an error or without a
 // revision that we speak.
-func (g *greeting) discovered(well bool) step {
+func (g *handshakePlan) discovered(well bool) step {
 	if well {
 		return upModern
 	}
@@ -79,7 +79,7 @@ func (g *greeting) discovered(well bool) step {
 }
 
 // refused goes on with the other question, if that is still to be asked.
-func (g *greeting) refused(q, other *asked, ask step) step {
+func (g *handshakePlan) refused(q, other *progress, ask step) step {
 	*q = refused
 	switch *other {
 	case unsent:
@@ -91,7 +91,7 @@ func (g *greeting) refused(q, other *asked, ask step) step {
 }
 
 // silent: nothing was answered for ProbeAfter.
-func (g *greeting) silent() step {
+func (g *handshakePlan) silent() step {
 	switch {
 	case g.plan == legacyFirst && g.discover == unsent:
 		return g.send(&g.discover, sendDiscover)
@@ -103,7 +103,7 @@ func (g *greeting) silent() step {
 
 // died: the process ended before it was up. It returns the plan to launch it
 // with again at once, and whether that is worth a try.
-func (g *greeting) died() (plan, bool) {
+func (g *handshakePlan) died() (eraOrder, bool) {
 	switch {
 	case g.plan != legacyFirst || g.initialize != waiting:
 		return legacyFirst, false

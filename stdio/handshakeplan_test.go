@@ -8,10 +8,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// A story is told in words: what happens, and after the arrow what the greeting
+// A story is told in words: what happens, and after the arrow what the plan
 // wants done about it.
-var greetingStories = map[string]struct {
-	plan  plan
+var planStories = map[string]struct {
+	plan  eraOrder
 	story string
 }{
 	"answers initialize":                       {legacyFirst, "begin>initialize init:yes>legacy"},
@@ -39,9 +39,9 @@ var greetingStories = map[string]struct {
 
 func TestGreetingStories(t *testing.T) {
 	said := map[step]string{wait: "wait", sendInitialize: "initialize", sendDiscover: "discover", upLegacy: "legacy", upModern: "modern", giveUp: "giveup"}
-	plans := map[plan]string{legacyFirst: "legacyFirst", modernFirst: "modernFirst", legacyOnly: "legacyOnly"}
-	for name, s := range greetingStories {
-		g := greeting{plan: s.plan}
+	plans := map[eraOrder]string{legacyFirst: "legacyFirst", modernFirst: "modernFirst", legacyOnly: "legacyOnly"}
+	for name, s := range planStories {
+		g := handshakePlan{plan: s.plan}
 		events := map[string]func() string{
 			"begin":    func() string { return said[g.begin()] },
 			"silent":   func() string { return said[g.silent()] },
