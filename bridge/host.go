@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -147,40 +146,16 @@ func (e *Engine) showHost(a approval.Show) {
 	}
 	e.closeDialog(a.ID, "asked anew")
 	v, ok := e.desk.ViewOf(e.now, a.ID, a.To, true)
-	d := dialog{a.ID, a.Digest.String(), approval.Dialog{Edits: v.Edits, DelegateTo: v.DelegateTo}, len(v.DelegateTo) > 0}
-	text, schema := inDialog(&v, a.Problem), d.form.Schema()
-	if !ok || max(len(text), len(schema)) > dialogMax {
+	d := dialog{a.ID, a.Digest.String(), v.Dialog(a.Problem), v.Choice}
+	schema := d.form.Schema()
+	if !ok || max(len(d.form.Text), len(schema)) > dialogMax {
 		e.act(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
 		return
 	}
 	id := e.seal + e.newID()
 	e.dialogs[id] = d
-	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), text), `,"requestedSchema":`...)
+	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), d.form.Text), `,"requestedSchema":`...)
 	e.do(TellHost{jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), elicitation, append(append(params, schema...), '}'))})
-}
-
-// inDialog is a whole View as plain text. problem is what was wrong with the answer
-// before, "" if there was none.
-func inDialog(v *approval.View, problem string) string {
-	var text strings.Builder
-	if problem != "" {
-		fmt.Fprintf(&text, "Please answer again: %s\n", problem)
-	}
-	fmt.Fprintf(&text, "%s [%s]\n", v.Headline, v.Short)
-	for _, line := range v.Banner {
-		fmt.Fprintf(&text, "It %s\n", line)
-	}
-	for _, f := range v.Facts {
-		fmt.Fprintf(&text, "%s: %s\n", f.Name, f.Text)
-	}
-	for _, a := range v.Arguments {
-		value := a.Text
-		if a.Whole != "" {
-			value = a.Whole
-		}
-		fmt.Fprintf(&text, "%s = %s\n", a.Name, value)
-	}
-	return strings.TrimSuffix(text.String(), "\n")
 }
 
 // closeDialog takes a question away from the client's person.
@@ -218,12 +193,9 @@ func (e *Engine) hostReplied(m *jsonrpc.Message) {
 // decided is the answer to a dialog in the words of the desk. What is not a choice of
 // those offered becomes an accept without a decision, which is a no.
 func (d *dialog) decided(result []byte) []byte {
-	r, dismissed, problem := d.form.Read(result)
-	switch {
-	case problem != "":
+	r, problem := d.form.Read(result)
+	if problem != "" {
 		return append(jsonrpc.AppendQuote([]byte(`{"action":"accept","content":{"reason":`), problem), "}}"...)
-	case dismissed:
-		return []byte(`{"action":"cancel"}`)
 	}
 	return r.Result(d.choice)
 }

@@ -12,7 +12,7 @@ func TestAnAnswerThatAllowsAndPassesOnIsNoYes(t *testing.T) {
 				d.DelegateTo = []string{"carol"}
 				q = passable(q, "carol")
 			}
-			r, _, problem := d.Read([]byte(`{"action":"accept","content":{"decision":"allow","delegateTo":` + to + `}}`))
+			r, problem := d.Read([]byte(`{"action":"accept","content":{"decision":"allow","delegateTo":` + to + `}}`))
 			if r.Allow == both || (problem != "") != both {
 				t.Errorf("the dialog with delegateTo %s, offered %v: a yes %v, %q", to, offered, r.Allow, problem)
 			}
@@ -32,7 +32,7 @@ func TestAnAnswerThatAllowsAndPassesOnIsNoYes(t *testing.T) {
 // A no stays a no, whoever else is named.
 func TestANoThatNamesSomebodyIsANo(t *testing.T) {
 	d := Dialog{DelegateTo: []string{"carol"}}
-	if r, _, problem := d.Read([]byte(`{"action":"accept","content":{"decision":"deny","delegateTo":"carol"}}`)); r.Allow || r.To != "" || problem != "" {
+	if r, problem := d.Read([]byte(`{"action":"accept","content":{"decision":"deny","delegateTo":"carol"}}`)); r.Allow || r.To != "" || problem != "" {
 		t.Errorf("%+v %q", r, problem)
 	}
 	s := newStage(t, Options{})

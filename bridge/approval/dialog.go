@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,8 +17,29 @@ import (
 // whom the question may be passed on (seed 003, patterns 2 and 3). Whoever wrote the
 // question named the fields, so none of them can stand for the choice.
 type Dialog struct {
+	Text       string // the question, as a person must see it, fit to be shown
 	Edits      []Field
 	DelegateTo []string
+}
+
+// Dialog is the question as the client of a hosted server shows it. problem is what was
+// wrong with the answer before, "" if there was none.
+func (v *View) Dialog(problem string) Dialog {
+	var b strings.Builder
+	if problem != "" {
+		b.WriteString("Please answer again: " + problem + "\n")
+	}
+	b.WriteString(v.Headline + " [" + v.Short + "]")
+	for _, line := range v.Banner {
+		b.WriteString("\nIt " + line)
+	}
+	for _, f := range v.Facts {
+		b.WriteString("\n" + f.Name + ": " + f.Text)
+	}
+	for _, l := range v.Arguments {
+		b.WriteString("\n" + l.Name + " = " + cmp.Or(l.Whole, l.Text))
+	}
+	return Dialog{b.String(), v.Edits, v.DelegateTo}
 }
 
 const (
@@ -80,65 +102,41 @@ func (o *offer) choose() bool {
 // Schema is the requestedSchema of the elicitation. What is decided has no default and
 // must be chosen: an accept alone says nothing, for some clients accept what nobody saw.
 func (d *Dialog) Schema() []byte {
-	var schema, properties, decision, reason object
+	var properties object
 	choices, names := []string{"allow", "deny"}, []string{"Allow this call", "Deny this call"}
 	if len(d.DelegateTo) > 0 {
 		choices, names = append(choices, "delegate"), append(names, "Let somebody else decide")
 	}
-	decision.str("type", "string")
-	decision.str("title", "Decision")
-	decision.raw("enum", list(choices...))
+	decision := newProperty("string", "Decision", "", choices...)
 	decision.raw("enumNames", list(names...))
 	properties.put("decision", decision)
 	if len(d.DelegateTo) > 0 {
-		var to object
-		to.str("type", "string")
-		to.str("title", "Who decides instead")
-		to.raw("enum", list(d.DelegateTo...))
-		properties.put("delegateTo", to)
+		properties.put("delegateTo", newProperty("string", "Who decides instead", "", d.DelegateTo...))
 	}
 	for _, o := range d.offers() {
 		properties.put(o.key, o.property())
 	}
-	reason.str("type", "string")
-	reason.str("title", "Reason")
+	reason := newProperty("string", "Reason", "")
 	reason.num("maxLength", maxSaid)
 	properties.put("reason", reason)
-	schema.str("type", "object")
-	schema.put("properties", properties)
-	schema.raw("required", list("decision"))
-	return schema.end()
+	return schema(properties, "decision")
 }
 
 // property has a default for a boolean alone, which is what a box shows: elsewhere
 // nothing in a field means that nothing changes.
-func (o *offer) property() (p object) {
-	kind, low, high := o.Type, "minimum", "maximum"
-	if o.words != nil {
-		kind = "string"
-	}
-	p.str("type", kind)
-	p.str("title", o.Title)
+func (o *offer) property() object {
 	hint := "Left empty, it stays as it is."
 	if o.Now != "" {
 		hint = "Now " + text.Cut(o.Now, maxNow) + ". " + hint
 	}
-	p.str("description", hint)
-	switch {
-	case o.words != nil:
-		p.raw("enum", list(o.words...))
-		return p
-	case kind == "boolean":
+	if o.words != nil {
+		return newProperty("string", o.Title, hint, o.words...)
+	}
+	p := newProperty(o.Type, o.Title, hint)
+	if o.Type == "boolean" {
 		p.raw("default", []byte(o.Now))
-		return p
-	case kind == "string":
-		low, high = "minLength", "maxLength"
-	}
-	if _, ok := number([]byte(o.Min)); ok {
-		p.raw(low, []byte(o.Min))
-	}
-	if _, ok := number([]byte(o.Max)); ok {
-		p.raw(high, []byte(o.Max))
+	} else {
+		p.bounds(o.Field)
 	}
 	return p
 }
@@ -152,9 +150,8 @@ const (
 )
 
 // Read takes the result of the elicitation, which need not even be JSON. problem says
-// why it is no decision, "" if it is one; with a problem r is a no. dismissed is a no of
-// somebody who closed the dialog.
-func (d *Dialog) Read(raw []byte) (r Reply, dismissed bool, problem string) {
+// why it is no decision, "" if it is one; with a problem r is a no.
+func (d *Dialog) Read(raw []byte) (r Reply, problem string) {
 	offers := d.offers()
 	inside := jsonrpc.Shape{{Name: "decision", Slot: atDecision}, {Name: "delegateTo", Slot: atOther}, {Name: "reason", Slot: atWhy}}
 	for i, o := range offers {
@@ -163,35 +160,35 @@ func (d *Dialog) Read(raw []byte) (r Reply, dismissed bool, problem string) {
 	in := result{raw, make([]jsonrpc.Span, atOffers+len(offers))}
 	top := jsonrpc.Shape{{Name: "action", Slot: atAction}, {Name: "content", Slot: atContent, Inside: inside}}
 	if jsonrpc.Scan(raw, jsonrpc.Judged, top, in.slots) != nil || raw[rawjson.Space(raw, 0)] != '{' {
-		return r, false, "the answer could not be read"
+		return r, "the answer could not be read"
 	}
 	switch action, _ := in.text(atAction); action {
 	case "accept":
 	case "decline":
-		return r, false, ""
+		return r, ""
 	case "cancel":
-		return r, true, ""
+		return Reply{Dismiss: true}, ""
 	default:
-		return r, false, "the answer held no decision"
+		return r, "the answer held no decision"
 	}
 	reason, _ := in.text(atWhy)
 	to, _ := in.text(atOther)
 	decision, _ := in.text(atDecision)
 	switch {
 	case decision == "deny":
-		return Reply{Reason: reason}, false, ""
+		return Reply{Reason: reason}, ""
 	case decision == "delegate" && slices.Contains(d.DelegateTo, to):
-		return Reply{To: to, Reason: reason}, false, ""
+		return Reply{To: to, Reason: reason}, ""
 	case decision != "allow":
-		return r, false, "the answer held no decision"
+		return r, "the answer held no decision"
 	case in.named(atOther):
-		return r, false, allowsAndPassesOn
+		return r, allowsAndPassesOn
 	}
 	fields, problem := in.changes(offers, inside)
 	if problem != "" {
-		return r, false, problem
+		return r, problem
 	}
-	return Reply{Allow: true, Reason: reason, Fields: fields}, false, ""
+	return Reply{Allow: true, Reason: reason, Fields: fields}, ""
 }
 
 // changes are the fields that were filled in. What was not offered is a problem, for to

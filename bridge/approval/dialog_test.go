@@ -87,7 +87,7 @@ func TestWhatIsFilledIntoADialogChangesTheCall(t *testing.T) {
 		`{"edit7":"allow"}`:                                                                                     `!`,
 		`["allow"]`:                                                                                             `!`,
 	} {
-		r, dismissed, problem := aDialog().Read([]byte(`{"action":"accept","content":` + content + `}`))
+		r, problem := aDialog().Read([]byte(`{"action":"accept","content":` + content + `}`))
 		got := ""
 		for _, e := range r.Fields {
 			got += " " + e.Field + "=" + string(e.Raw)
@@ -100,7 +100,7 @@ func TestWhatIsFilledIntoADialogChangesTheCall(t *testing.T) {
 		case !r.Allow:
 			got += "no"
 		}
-		if got != want || dismissed {
+		if got != want || r.Dismiss {
 			t.Errorf("%s: %s (%s)", content, got, problem)
 		}
 		if r.Allow && problem != "" {
@@ -116,7 +116,7 @@ func TestADialogIsDecidedByAnAcceptAlone(t *testing.T) {
 		`{"action":"ACCEPT","content":{"decision":"allow"}}`, `{"content":{"decision":"allow"}}`, `{"decision":"allow"}`, `{}`, `[]`, `"allow"`, ``, `{`, ` `,
 		`{"action":"accept","content":{"decision":"deny","Decision":"allow"}}`, `{"action":"accept","action":"accept","content":{"decision":"allow"}}`,
 	} {
-		if r, _, _ := aDialog().Read([]byte(result)); r.Allow || r.To != "" || len(r.Fields) > 0 {
+		if r, _ := aDialog().Read([]byte(result)); r.Allow || r.To != "" || len(r.Fields) > 0 {
 			t.Errorf("%s decides: %v", result, r)
 		}
 	}
@@ -140,7 +140,7 @@ func TestAStrangersFieldsAreNoTrapInADialog(t *testing.T) {
 	if got != want {
 		t.Errorf("the form is\n%s", got)
 	}
-	if r, _, problem := d.Read([]byte(`{"action":"accept","content":{"decision":"allow","edit2":"v"}}`)); problem != "" || len(r.Fields) != 1 || r.Fields[0].Field != "b\u202e" {
+	if r, problem := d.Read([]byte(`{"action":"accept","content":{"decision":"allow","edit2":"v"}}`)); problem != "" || len(r.Fields) != 1 || r.Fields[0].Field != "b\u202e" {
 		t.Errorf("%v %s", r, problem)
 	}
 }

@@ -54,6 +54,42 @@ func list(words ...string) []byte {
 	return append(text, ']')
 }
 
+// newProperty begins one property of a form; what is empty is left out.
+func newProperty(kind, title, description string, choices ...string) (p object) {
+	p.str("type", kind)
+	p.str("title", title)
+	if description != "" {
+		p.str("description", description)
+	}
+	if len(choices) > 0 {
+		p.raw("enum", list(choices...))
+	}
+	return p
+}
+
+// bounds are those of a field's value, or of its length.
+func (o *object) bounds(f *Field) {
+	low, high := "minimum", "maximum"
+	if f.Type == "string" {
+		low, high = "minLength", "maxLength"
+	}
+	if _, ok := number([]byte(f.Min)); ok {
+		o.raw(low, []byte(f.Min))
+	}
+	if _, ok := number([]byte(f.Max)); ok {
+		o.raw(high, []byte(f.Max))
+	}
+}
+
+// schema is a form as the requestedSchema of an elicitation.
+func schema(properties object, required string) []byte {
+	var s object
+	s.str("type", "object")
+	s.put("properties", properties)
+	s.raw("required", list(required))
+	return s.end()
+}
+
 // params are those of the elicitation/create that puts the question before a
 // participant (seed 003, patterns 1 to 3). The topic is public, so they hold
 // only what may be seen there.
@@ -177,56 +213,29 @@ func (p *pending) metadata(s *seat, shown *published, seconds int) []byte {
 // schema is the form: approve or, where the question may be passed on, action
 // and delegateTo; then what may be changed; then the person's own words.
 func (p *pending) schema(v *View) []byte {
-	var schema, properties object
+	var properties object
 	required, title := "approve", "Approve this tool call?"
-	if p.q.Method != toolsCall {
-		title = "Approve this request?"
-	}
-	if len(v.DelegateTo) == 0 {
-		var approve object
-		approve.str("type", "boolean")
-		approve.str("title", title)
-		approve.str("description", v.description())
-		properties.put("approve", approve)
-	} else {
+	if len(v.DelegateTo) > 0 {
 		required = "action"
-		p.choices(&properties, v)
+		action := newProperty("string", title, v.description(), "approve", "deny", "delegate")
+		action.raw("enumNames", list("Approve", "Deny", "Delegate to another user"))
+		properties.put("action", action)
+		properties.put("delegateTo", newProperty("string", "Delegate to (participant ID)", "Only required if action is 'delegate'", v.DelegateTo...))
+	} else {
+		if p.q.Method != toolsCall {
+			title = "Approve this request?"
+		}
+		properties.put("approve", newProperty("boolean", title, v.description()))
 	}
-	for _, f := range v.Edits {
-		properties.put(f.Field, f.property())
+	for i := range v.Edits {
+		properties.put(v.Edits[i].Field, v.Edits[i].property())
 	}
 	if len(v.Remember) > 0 {
-		var keep object
-		keep.str("type", "string")
-		keep.str("title", "Remember this answer (optional)")
-		keep.str("description", "For this caller, this tool and exactly these arguments"+v.meanings())
-		keep.raw("enum", list(v.Remember...))
-		properties.put("remember", keep)
+		properties.put("remember", newProperty("string", "Remember this answer (optional)",
+			"For this caller, this tool and exactly these arguments"+v.meanings(), v.Remember...))
 	}
-	var reason object
-	reason.str("type", "string")
-	reason.str("title", "Reason (optional)")
-	reason.str("description", "Provide a reason for your decision")
-	properties.put("reason", reason)
-	schema.str("type", "object")
-	schema.put("properties", properties)
-	schema.raw("required", list(required))
-	return schema.end()
-}
-
-func (p *pending) choices(properties *object, v *View) {
-	var action, to object
-	action.str("type", "string")
-	action.str("title", "Approve this tool call?")
-	action.str("description", v.description())
-	action.raw("enum", list("approve", "deny", "delegate"))
-	action.raw("enumNames", list("Approve", "Deny", "Delegate to another user"))
-	properties.put("action", action)
-	to.str("type", "string")
-	to.str("title", "Delegate to (participant ID)")
-	to.str("description", "Only required if action is 'delegate'")
-	to.raw("enum", list(v.DelegateTo...))
-	properties.put("delegateTo", to)
+	properties.put("reason", newProperty("string", "Reason (optional)", "Provide a reason for your decision"))
+	return schema(properties, required)
 }
 
 // fields are what may be changed, with the values they have in the arguments
@@ -268,31 +277,14 @@ func (p *pending) current(e *policy.Edit, args []byte) []byte {
 	return real
 }
 
-func (f *Field) property() (o object) {
-	o.str("type", f.Type)
-	o.str("title", f.Title)
+func (f *Field) property() object {
+	o := newProperty(f.Type, f.Title, "")
 	if f.Now != "" {
 		o.raw("default", []byte(f.Now))
 	}
 	if len(f.Enum) > 0 {
-		text := []byte{'['}
-		for i, one := range f.Enum {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			text = append(text, one...)
-		}
-		o.raw("enum", append(text, ']'))
+		o.raw("enum", []byte("["+strings.Join(f.Enum, ",")+"]"))
 	}
-	low, high := "minimum", "maximum"
-	if f.Type == "string" {
-		low, high = "minLength", "maxLength"
-	}
-	if f.Min != "" {
-		o.raw(low, []byte(f.Min))
-	}
-	if f.Max != "" {
-		o.raw(high, []byte(f.Max))
-	}
+	o.bounds(f)
 	return o
 }

@@ -263,6 +263,7 @@ type Reply struct {
 	Reason   string
 	Remember string // "once", "session", "always" or "", which is once
 	Fields   []Entry
+	Dismiss  bool // a no of somebody who closed the question without answering
 }
 
 // An Entry is what a form was filled in with.
@@ -274,6 +275,9 @@ type Entry struct {
 // Result writes r as the result of an elicitation. delegating says that the
 // question offers to pass it on ([View.DelegateTo] is not empty).
 func (r *Reply) Result(delegating bool) []byte {
+	if r.Dismiss {
+		return []byte(`{"action":"cancel"}`)
+	}
 	if !r.Allow && r.To == "" {
 		return append(jsonrpc.AppendQuote([]byte(`{"action":"decline","content":{"reason":`), r.Reason), "}}"...)
 	}

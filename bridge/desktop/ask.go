@@ -32,7 +32,7 @@ type round struct {
 // asked takes a question. One that is too long for a client's dialog is not cut:
 // it is answered where it can be read.
 func (f *Face) asked(q Question) {
-	long := len(q.Text)+len(q.dialog().Schema()) > maxShown
+	long := len(q.Text)+len(q.Schema()) > maxShown
 	if long {
 		f.note("a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest)
 	}
@@ -73,14 +73,9 @@ func (f *Face) openDialog(q *question) {
 	f.say(jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), methodElicit, compose(q.form())))
 }
 
-// dialog is the form in which a client puts the question.
-func (q *Question) dialog() *approval.Dialog {
-	return &approval.Dialog{Edits: q.Edits, DelegateTo: q.DelegateTo}
-}
-
 // form are the parameters of the elicitation.
 func (q *question) form() mcp.ElicitationParams {
-	return mcp.ElicitationParams{Message: q.Text, RequestedSchema: json.RawMessage(q.dialog().Schema())}
+	return mcp.ElicitationParams{Message: q.Text, RequestedSchema: json.RawMessage(q.Schema())}
 }
 
 func (f *Face) dialogAnswered(m *jsonrpc.Message) {
@@ -101,9 +96,9 @@ func (f *Face) dialogAnswered(m *jsonrpc.Message) {
 // decide takes the client's answer. What is not a choice of those offered is a
 // no.
 func (f *Face) decide(q *question, result []byte) {
-	d, said := q.read(result)
+	r, said := q.read(result)
 	f.endQuestion(q, said)
-	f.do(Decide{q.ID, d})
+	f.do(Decide{q.ID, r})
 }
 
 // endQuestion tells those that wait for it what became of a question.
@@ -119,13 +114,13 @@ func (f *Face) endQuestion(q *question, how string) {
 
 // read is the answer, and what is said of it to the model, which is nothing that a
 // stranger wrote.
-func (q *question) read(result []byte) (d Decision, said string) {
-	r, dismissed, problem := q.dialog().Read(result)
+func (q *question) read(result []byte) (r approval.Reply, said string) {
+	r, problem := q.Read(result)
 	switch {
 	case problem != "":
-		return Decision{Reason: problem}, "the answer was no valid one, so it is a no"
-	case dismissed:
-		return Decision{Dismiss: true}, "closed without an answer, so it is a no"
+		return approval.Reply{Reason: problem}, "the answer was no valid one, so it is a no"
+	case r.Dismiss:
+		said = "closed without an answer, so it is a no"
 	case r.To != "":
 		said = "passed on to " + clip(r.To, 80)
 	case len(r.Fields) > 0:
@@ -135,7 +130,7 @@ func (q *question) read(result []byte) (d Decision, said string) {
 	default:
 		said = "denied"
 	}
-	return Decision{Allow: r.Allow, Changes: r.Fields, To: r.To, Reason: r.Reason}, said
+	return r, said
 }
 
 // settled: a question is none any more.

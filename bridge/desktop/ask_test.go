@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 )
 
@@ -41,7 +42,7 @@ func TestAQuestionIsPutInsideACallOnly(t *testing.T) {
 	s.call(1, "fs__read", `{}`)
 	id := dialogIn(t, s.one("bob wants rm q1"))
 	s.line(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"decision":"allow","reason":"fine"}}}`, id)
-	if len(s.decided) != 1 || !reflect.DeepEqual(s.decided[0], desktop.Decide{ID: "q1", Decision: desktop.Decision{Allow: true, Reason: "fine"}}) {
+	if len(s.decided) != 1 || !reflect.DeepEqual(s.decided[0], desktop.Decide{ID: "q1", Reply: approval.Reply{Allow: true, Reason: "fine"}}) {
 		t.Errorf("decided: %v", s.decided)
 	}
 	s.silent()
@@ -66,7 +67,7 @@ func TestWhatIsNoDecisionIsANo(t *testing.T) {
 		s.step(q)
 		s.call(1, "fs__read", `{}`)
 		s.line(`{"jsonrpc":"2.0","id":%q,"result":%s}`, dialogIn(t, s.one()), answer)
-		if len(s.decided) != 1 || s.decided[0].Decision.Allow || s.decided[0].Decision.To != "" {
+		if len(s.decided) != 1 || s.decided[0].Reply.Allow || s.decided[0].Reply.To != "" {
 			t.Errorf("%s: decided %v", answer, s.decided)
 		}
 	}
@@ -77,7 +78,7 @@ func TestAnAnswerThatCanBeReadInTwoWaysIsANo(t *testing.T) {
 	s.step(question("q1"))
 	s.call(1, "fs__read", `{}`)
 	s.line(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"decision":"deny","decision":"allow"}}}`, dialogIn(t, s.one()))
-	if len(s.decided) != 1 || s.decided[0].Decision.Allow {
+	if len(s.decided) != 1 || s.decided[0].Reply.Allow {
 		t.Errorf("decided: %v", s.decided)
 	}
 }
@@ -90,7 +91,7 @@ func TestAQuestionCanBePassedOn(t *testing.T) {
 	s.call(1, "mcpx_approvals", `{}`)
 	id := dialogIn(t, s.one(`"enum":["carol"]`))
 	s.line(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"decision":"delegate","delegateTo":"carol"}}}`, id)
-	if len(s.decided) != 1 || s.decided[0].Decision.To != "carol" {
+	if len(s.decided) != 1 || s.decided[0].Reply.To != "carol" {
 		t.Errorf("decided: %v", s.decided)
 	}
 	s.one(`"id":1`, "[d-q1] passed on to carol", "no question waits")
@@ -245,7 +246,7 @@ func TestQuestionsInTheModernRevision(t *testing.T) {
 		t.Fatalf("decided: %v", s.decided)
 	}
 	s.modernCall(4, "fs__read", `{ "n":1}`, `,"requestState":"`+state+`",`+yes)
-	if len(s.decided) != 1 || !s.decided[0].Decision.Allow {
+	if len(s.decided) != 1 || !s.decided[0].Reply.Allow {
 		t.Fatalf("decided: %v", s.decided)
 	}
 	s.silent()
@@ -284,7 +285,7 @@ func TestApprovalsInTheModernRevision(t *testing.T) {
 	s.modernCall(1, "mcpx_approvals", `{}`, "")
 	line := s.one(`"q1":{`, `"q2":{`)
 	s.modernCall(2, "mcpx_approvals", `{}`, `,"requestState":"`+stateIn(t, line)+`","inputResponses":{"q1":{"action":"cancel"}}`)
-	if len(s.decided) != 1 || !s.decided[0].Decision.Dismiss {
+	if len(s.decided) != 1 || !s.decided[0].Reply.Dismiss {
 		t.Errorf("decided: %v", s.decided)
 	}
 	s.one(`"id":2`, "[d-q1] closed without an answer", "d-q2", "mcpx-bridge approve") // what the client did not answer is not asked of it for ever

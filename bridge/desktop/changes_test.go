@@ -38,7 +38,7 @@ func decidedIn(t *testing.T, s *stage) string {
 	if len(s.decided) != 1 {
 		t.Fatalf("decided: %v", s.decided)
 	}
-	d := s.decided[0].Decision
+	d := s.decided[0].Reply
 	what := "no"
 	switch {
 	case d.To != "" && !d.Allow:
@@ -46,7 +46,7 @@ func decidedIn(t *testing.T, s *stage) string {
 	case d.Allow:
 		what = "yes"
 	}
-	for _, e := range d.Changes {
+	for _, e := range d.Fields {
 		what += fmt.Sprintf(" %s=%s", e.Field, e.Raw)
 	}
 	return what

@@ -1,10 +1,6 @@
 package desktop
 
-import (
-	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-)
+import "github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 
 // An Event is something that happened. Byte fields belong to the Face from then
 // on.
@@ -87,10 +83,7 @@ type Peer struct {
 type Question struct {
 	ID                         string
 	Digest, Bridge, From, Tool string
-	Text                       string           // all of it, as a person must see it
-	DelegateTo                 []string         // to whom it may be passed on; nil if to nobody
-	Edits                      []approval.Field // what of the call may be changed
-	Deadline                   time.Time
+	approval.Dialog
 }
 
 // An Act is something to be done.
@@ -124,10 +117,10 @@ type (
 		To, Method string
 	}
 
-	// Decide answers a question put to us. The zero Decision is a no.
+	// Decide answers a question put to us. The zero Reply is a no.
 	Decide struct {
-		ID       string
-		Decision Decision
+		ID    string
+		Reply approval.Reply
 	}
 
 	// Note is something the owner may want to know, and which peer has brought it
@@ -146,12 +139,3 @@ func (Tell) act()   {}
 func (Decide) act() {}
 func (Note) act()   {}
 func (Ready) act()  {}
-
-// A Decision is what a person chose.
-type Decision struct {
-	Allow   bool
-	Changes []approval.Entry // what of the call is to be changed, if it is allowed
-	To      string           // whom to ask instead
-	Reason  string
-	Dismiss bool // a no of somebody who closed the question without answering
-}

@@ -33,7 +33,7 @@ func FuzzFace(f *testing.F) {
 			}
 		}
 		for _, d := range s.decided {
-			if d.Decision.Allow && !strings.Contains(script, "allow") {
+			if d.Reply.Allow && !strings.Contains(script, "allow") {
 				t.Error("something was decided that nobody said")
 			}
 		}

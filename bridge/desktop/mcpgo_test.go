@@ -56,7 +56,7 @@ func TestAClientOfAnotherMake(t *testing.T) {
 			if len(who.asked) != 1 || !strings.Contains(who.asked[0], "bob wants rm q1") {
 				t.Errorf("asked: %q", who.asked)
 			}
-			if len(l.yes) != 1 || !l.yes[0].Decision.Allow {
+			if len(l.yes) != 1 || !l.yes[0].Reply.Allow {
 				t.Errorf("decided: %v", l.yes)
 			}
 		})

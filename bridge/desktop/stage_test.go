@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
@@ -262,7 +263,7 @@ func (s *stage) modernCall(id int, name, args, more string) {
 }
 
 func question(id string) desktop.Asked {
-	return desktop.Asked{Question: desktop.Question{ID: id, Digest: "d-" + id, Bridge: "fs", From: "bob", Tool: "rm", Text: "bob wants rm " + id}}
+	return desktop.Asked{Question: desktop.Question{ID: id, Digest: "d-" + id, Bridge: "fs", From: "bob", Tool: "rm", Dialog: approval.Dialog{Text: "bob wants rm " + id}}}
 }
 
 func nameIn(t *testing.T, params []byte) string {

@@ -94,14 +94,9 @@ func (s *serving) cancel(a desktop.Cancel) {
 
 // decide answers a question. If that cannot be sent, it is one still.
 func (s *serving) decide(a desktop.Decide) desktop.Event {
-	d := a.Decision
 	open := s.asked.Question(a.ID)
 	_, err := s.asked.Answer(a.ID, func(q *client.Question) []byte {
-		if d.Dismiss {
-			return []byte(`{"action":"cancel"}`)
-		}
-		r := approval.Reply{Allow: d.Allow, To: d.To, Reason: d.Reason, Fields: d.Changes}
-		return r.Result(q.View.Choice)
+		return a.Reply.Result(q.View.Choice)
 	})
 	if err != nil && open != nil {
 		s.p.log.Warn("an answer could not be sent; the question stays", "digest", open.View.Short, "error", err)
@@ -122,8 +117,8 @@ func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
 func (s *serving) question(a *client.Question) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool,
-		Text:       v.Text() + "Topic: " + visible(s.q.door.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
-		DelegateTo: s.asked.Delegates(a), Edits: v.Edits, Deadline: v.Deadline}
+		Dialog: approval.Dialog{Text: v.Text() + "Topic: " + visible(s.q.door.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
+			DelegateTo: s.asked.Delegates(a), Edits: v.Edits}}
 }
 
 // SeatTaken and the following are what the seat calls, after the peer has heard
