@@ -36,9 +36,6 @@ var turnsBack = map[string]int{
 	"examples/bench":         12,
 	"examples/soak":          10,
 	"policy":                 32,
-	"stdio/jsonrpc":          4,
-	"stdio/outbox":           2,
-	"stdio/stdiotest":        4,
 }
 
 // TestFilesOfAPackageRunOneWay reads which file uses what another declares.

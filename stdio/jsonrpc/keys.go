@@ -13,6 +13,14 @@ import (
 // a flood of keys costs no more than its length.
 const few = 16
 
+// A look says what a string holds besides plain ASCII.
+type look uint8
+
+const (
+	wide    look = 1 << iota // characters beyond ASCII
+	escaped                  // escapes, so it has to be decoded
+)
+
 // An object is the state of one object that is being read.
 type object struct {
 	shape           Shape

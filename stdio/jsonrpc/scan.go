@@ -29,27 +29,6 @@ func Scan(data []byte, r Rules, s Shape, slots []Span) error {
 	return nil
 }
 
-// A scanner is one Scan under way. Its methods take the offset of what they
-// read and return the offset after it, or -1 once they have failed. The error
-// is kept on the keyring: a scanner that held it could not live on the stack.
-type scanner struct {
-	data   []byte
-	rules  Rules
-	slots  []Span
-	keys   *keyring
-	values int // so far, the outermost object left out
-}
-
-func (s *scanner) fail(r Reason, at int) int {
-	s.keys.err = &Error{Reason: r, Offset: at}
-	return -1
-}
-
-func (s *scanner) failKey(r Reason, at int, key []byte, beside string) int {
-	s.keys.err = &Error{Reason: r, Offset: at, Key: cutKey(key), Beside: beside}
-	return -1
-}
-
 // failTwin fails for a key that is the same as another one of its object.
 func (s *scanner) failTwin(k, twin ref) int {
 	text, before := s.written(k), s.written(twin)
@@ -64,24 +43,6 @@ func (s *scanner) written(k ref) []byte {
 	end, _ := s.str(int(k.at))
 	return appendDecoded(nil, s.data[k.at+1:end-1])
 }
-
-// peek returns the byte at i, 0 at the end. A NUL in the text is an error
-// wherever it is peeked at, as the end is.
-func (s *scanner) peek(i int) byte {
-	if i < len(s.data) {
-		return s.data[i]
-	}
-	return 0
-}
-
-func (s *scanner) space(i int) int {
-	for i < len(s.data) && isSpace(s.data[i]) {
-		i++
-	}
-	return i
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 func (s *scanner) document(shape Shape) {
 	i := s.space(0)

@@ -42,60 +42,6 @@ func Scalar(text []byte, i int) int {
 	return sc.value(i, 1, nil)
 }
 
-// appendDecoded appends the inside of a valid JSON string with its escapes
-// resolved.
-func appendDecoded(dst, inner []byte) []byte {
-	for len(inner) > 0 {
-		if inner[0] != '\\' {
-			n := beforeEscape(inner)
-			dst = append(dst, inner[:n]...)
-			inner = inner[n:]
-			continue
-		}
-		if c := inner[1]; c != 'u' {
-			dst = append(dst, unescaped[c])
-			inner = inner[2:]
-			continue
-		}
-		r := hex4(inner, 2)
-		inner = inner[6:]
-		if utf16.IsSurrogate(r) {
-			if r = pair(r, inner); r != utf8.RuneError {
-				inner = inner[6:]
-			}
-		}
-		if r < utf8.RuneSelf {
-			dst = append(dst, byte(r))
-		} else {
-			dst = utf8.AppendRune(dst, r)
-		}
-	}
-	return dst
-}
-
-// beforeEscape is how many bytes there are before the next backslash, or in all. It looks at
-// a few one by one, as afterEscape does.
-func beforeEscape(inner []byte) int {
-	for n := range min(4*shortRun, len(inner)) {
-		if inner[n] == '\\' {
-			return n
-		}
-	}
-	if n := bytes.IndexByte(inner, '\\'); n >= 0 {
-		return n
-	}
-	return len(inner)
-}
-
-// pair is what the escape of a surrogate makes with what follows it, U+FFFD if
-// that is not its other half.
-func pair(first rune, after []byte) rune {
-	if len(after) < 6 || after[0] != '\\' || after[1] != 'u' {
-		return utf8.RuneError
-	}
-	return utf16.DecodeRune(first, hex4(after, 2))
-}
-
 // Mend returns a text of JSON in which bytes that are not UTF-8 and halves of
 // surrogate pairs are U+FFFD. It returns text itself where there are none, and
 // changes nothing else, so text that is no JSON becomes none.
@@ -134,15 +80,6 @@ func Mend(text []byte) []byte {
 		}
 	}
 }
-
-// unescaped is what a byte behind a backslash stands for: itself, as a rule.
-var unescaped = func() (t [256]byte) {
-	for c := range t {
-		t[c] = byte(c)
-	}
-	t['b'], t['f'], t['n'], t['r'], t['t'] = '\b', '\f', '\n', '\r', '\t'
-	return t
-}()
 
 // AppendQuote appends s as a JSON string. Only what must be escaped is: quote,
 // backslash and control characters, not <, >, & or U+2028. Bytes that are not

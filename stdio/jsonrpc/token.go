@@ -6,13 +6,44 @@ import (
 	"unicode/utf8"
 )
 
-// A look says what a string holds besides plain ASCII.
-type look uint8
+// A scanner is one Scan under way. Its methods take the offset of what they
+// read and return the offset after it, or -1 once they have failed. The error
+// is kept on the keyring: a scanner that held it could not live on the stack.
+type scanner struct {
+	data   []byte
+	rules  Rules
+	slots  []Span
+	keys   *keyring
+	values int // so far, the outermost object left out
+}
 
-const (
-	wide    look = 1 << iota // characters beyond ASCII
-	escaped                  // escapes, so it has to be decoded
-)
+func (s *scanner) fail(r Reason, at int) int {
+	s.keys.err = &Error{Reason: r, Offset: at}
+	return -1
+}
+
+func (s *scanner) failKey(r Reason, at int, key []byte, beside string) int {
+	s.keys.err = &Error{Reason: r, Offset: at, Key: cutKey(key), Beside: beside}
+	return -1
+}
+
+// peek returns the byte at i, 0 at the end. A NUL in the text is an error
+// wherever it is peeked at, as the end is.
+func (s *scanner) peek(i int) byte {
+	if i < len(s.data) {
+		return s.data[i]
+	}
+	return 0
+}
+
+func (s *scanner) space(i int) int {
+	for i < len(s.data) && isSpace(s.data[i]) {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // str reads the string whose opening quote stands at i.
 func (s *scanner) str(i int) (end int, l look) {
@@ -41,10 +72,6 @@ func (s *scanner) str(i int) (end int, l look) {
 		}
 	}
 }
-
-// shortRun is how many bytes after an escape are looked at one by one. Where there was
-// one escape there are more, as a rule, and plain takes as long for two bytes as for thirty.
-const shortRun = 4
 
 // afterEscape is plain for what follows an escape.
 func afterEscape(d []byte, i int) int {
@@ -137,28 +164,6 @@ func (s *scanner) half(i int) int {
 		return s.fail(InvalidUTF8, i)
 	}
 	return i + 6
-}
-
-// hex4 returns the value of the four hex digits at i, or -1.
-func hex4(d []byte, i int) rune {
-	if i+4 > len(d) {
-		return -1
-	}
-	var v rune
-	for _, c := range d[i : i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		v = v<<4 | rune(c)
-	}
-	return v
 }
 
 func (s *scanner) word(i int, w string) int {

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -11,6 +10,12 @@ import (
 // maxPiece is the most that is written at a time where no progress can be seen
 // within a write: so much must be taken within Options.Deadline.
 const maxPiece = 256 << 10
+
+// drainLocked leaves the writing to a goroutine.
+func (b *Outbox) drainLocked() {
+	b.writing = true
+	go b.drain()
+}
 
 // drain writes until nothing is queued. It runs while there is a backlog, at
 // most once at a time, and has b.writing for itself.
@@ -43,6 +48,27 @@ func (b *Outbox) next() ([]byte, bool) {
 	return nil, false
 }
 
+// wrote takes the outcome of one write.
+func (b *Outbox) wrote(n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit.Stop()
+	b.limit = nil
+	b.landedLocked(n)
+	if b.err != nil {
+		return
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && n > 0: // slow, not stuck
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.failLocked(b.noProgress())
+	case err != nil:
+		b.failLocked(err)
+	case n == 0:
+		b.failLocked(io.ErrShortWrite)
+	}
+}
+
 // limitLocked has the write of drain that follows, or that is under way, end in time, and
 // fails the Outbox if it does not: w may have no deadlines, or be a pipe whose lock the
 // other end holds, which outlasts them.
@@ -65,27 +91,4 @@ func (b *Outbox) limitLocked() {
 		}
 	})
 	b.limit = t
-}
-
-func (b *Outbox) noProgress() error { return fmt.Errorf("%w for %v", ErrStuck, b.o.Deadline) }
-
-// wrote takes the outcome of one write.
-func (b *Outbox) wrote(n int, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.limit.Stop()
-	b.limit = nil
-	b.landedLocked(n)
-	if b.err != nil {
-		return
-	}
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded) && n > 0: // slow, not stuck
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		b.failLocked(b.noProgress())
-	case err != nil:
-		b.failLocked(err)
-	case n == 0:
-		b.failLocked(io.ErrShortWrite)
-	}
 }

@@ -16,7 +16,6 @@ package outbox
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +35,9 @@ var (
 	// Options.Deadline.
 	ErrStuck = errors.New("the other end reads nothing")
 )
+
+// grace is how long a write may take to notice that its deadline is over.
+const grace = time.Second
 
 // Options say how much an Outbox holds and how long it tries. Zero fields stand
 // for the defaults.
@@ -125,105 +127,6 @@ func (b *Outbox) Put(parts ...[]byte) error {
 	return nil
 }
 
-// Flush sees to it that everything put so far gets written, and returns without
-// waiting for that.
-func (b *Outbox) Flush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.flushLocked()
-}
-
-// Relieve is Flush for whoever finds the Outbox full. Where another goroutine is in
-// its Flush to a socket, it waits for that: the other end may take all there is, and
-// the goroutine that gives it that may only not have had the processor.
-func (b *Outbox) Relieve() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.brief {
-		b.over.Wait()
-	}
-	b.flushLocked()
-}
-
-func (b *Outbox) flushLocked() {
-	if b.writing || b.err != nil || b.queue.empty() {
-		return
-	}
-	b.writing = true
-	if b.direct != nil && b.writeBrieflyLocked() {
-		b.restLocked()
-		return
-	}
-	b.drainLocked()
-}
-
-func (b *Outbox) writeBrieflyLocked() (nothingMore bool) {
-	b.brief = b.direct.socket
-	nothingMore = b.writeReadyLocked()
-	b.brief = false
-	b.over.Broadcast()
-	return nothingMore
-}
-
-// rounds is how often one Flush writes what others put in the meantime.
-const rounds = 8
-
-// writeReadyLocked writes what can be written without blocking. It reports
-// whether there is nothing more to do. The lock is not held during the writes.
-func (b *Outbox) writeReadyLocked() bool {
-	for range rounds {
-		pieces, size := b.queue.peek(b.direct.pieces[:0])
-		b.flying = size
-		b.watchOverLocked()
-		b.mu.Unlock()
-		n, err := b.direct.write(pieces)
-		b.mu.Lock()
-		b.since = time.Time{}
-		b.landedLocked(n)
-		if b.err != nil {
-			return true
-		}
-		if err != nil {
-			b.failLocked(err)
-			return true
-		}
-		if b.queue.empty() {
-			return true
-		}
-		if n < size {
-			return false
-		}
-	}
-	return false
-}
-
-// watchOverLocked sees to it that a write of Flush to a pipe, which waits for as
-// long as the other end holds the pipe's lock (see package inbox), is noticed when
-// Options.Deadline is over. One timer does for many writes.
-func (b *Outbox) watchOverLocked() {
-	if b.direct.socket {
-		return
-	}
-	b.since = time.Now()
-	if b.alert == nil {
-		b.alert = time.AfterFunc(b.o.Deadline, b.look)
-	}
-}
-
-// look fails the Outbox if the write of Flush under way has taken too long.
-func (b *Outbox) look() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.alert = nil
-	switch left := b.o.Deadline - time.Since(b.since); {
-	case b.since.IsZero():
-	case left > 0:
-		b.alert = time.AfterFunc(left, b.look)
-	default:
-		b.giveUpLocked()
-	}
-}
-
 // giveUpLocked fails the Outbox for a write that does not return. What it still
 // reads from is dropped before it counts as written, or others would get the room.
 func (b *Outbox) giveUpLocked() {
@@ -256,12 +159,6 @@ func (b *Outbox) loseLocked() {
 	b.landedLocked(b.flying)
 }
 
-// drainLocked leaves the writing to a goroutine.
-func (b *Outbox) drainLocked() {
-	b.writing = true
-	go b.drain()
-}
-
 // restLocked ends the turn of whoever was writing.
 func (b *Outbox) restLocked() {
 	b.writing = false
@@ -290,128 +187,6 @@ func (b *Outbox) failLocked(err error) {
 	}
 }
 
-// Wait returns when at most so many bytes are not written: it is for one who
-// would rather be slowed down than be told ErrFull. If there are more, it flushes
-// first. The error is the one that ended the writing, or the cause of ctx.
-func (b *Outbox) Wait(ctx context.Context, bytes int) error {
-	for flushed := false; ; {
-		room, err := b.roomFor(bytes)
-		if room == nil {
-			return err
-		}
-		if !flushed {
-			flushed = true
-			b.Flush()
-			continue // what was flushed may have closed room already
-		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// roomFor returns a channel that is closed when more has been written, or nil
-// if nobody need wait for that.
-func (b *Outbox) roomFor(bytes int) (<-chan struct{}, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if _, left := b.queue.size(); b.err != nil || left <= bytes {
-		return nil, b.err
-	}
-	if b.room == nil {
-		b.room = make(chan struct{})
-	}
-	return b.room, nil
-}
-
-// Close stops accepting, writes what was put before and returns when that is
-// done, has failed, or ctx ends; then it gives up what is left. It returns nil
-// if everything was written. No goroutine of the Outbox is left then but
-// the one that calls OnFail, and where w has no write deadlines a write that the
-// other end does not take, which lingers until w is closed. Close may be called again.
-func (b *Outbox) Close(ctx context.Context) error {
-	b.mu.Lock()
-	b.closing = true
-	defer b.unwatch()
-	if !b.writing && b.err == nil && !b.queue.empty() {
-		b.drainLocked()
-	}
-	b.endLocked()
-	b.mu.Unlock()
-	select {
-	case <-b.done:
-	case <-ctx.Done():
-		b.abandon(context.Cause(ctx))
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if _, bytes := b.queue.size(); bytes == 0 && !b.unsure {
-		return nil
-	}
-	return b.err
-}
-
-// Hasten makes Options.Deadline another one, also for a write that is under way.
-func (b *Outbox) Hasten(deadline time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.err != nil {
-		return
-	}
-	b.o.Deadline = deadline
-	if b.alert != nil {
-		b.alert.Reset(deadline)
-	}
-	if b.limit != nil {
-		b.limitLocked()
-	}
-}
-
-// unwatch forgets the timer: Close has seen to what it was for.
-func (b *Outbox) unwatch() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.alert != nil {
-		b.alert.Stop()
-		b.alert = nil
-	}
-}
-
-// grace is how long a write may take to notice that its deadline is over.
-const grace = time.Second
-
-// abandon gives up what is queued, interrupts a write under way and waits for
-// it, unless w cannot be interrupted.
-func (b *Outbox) abandon(cause error) {
-	if b.interrupt(cause) {
-		select {
-		case <-b.done:
-			b.deadline.SetWriteDeadline(time.Time{}) // for last words of the caller's
-			return
-		case <-time.After(grace):
-		}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.loseLocked()
-}
-
-// interrupt reports whether a write under way has been told to end.
-func (b *Outbox) interrupt(cause error) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.err == nil && (b.writing || !b.queue.empty()) {
-		_, bytes := b.queue.size()
-		b.err = fmt.Errorf("outbox closed with %d bytes unwritten: %w", bytes, cause)
-		b.queue.drop()
-		b.wakeLocked()
-	}
-	b.endLocked()
-	return b.deadline != nil && b.deadline.SetWriteDeadline(time.Unix(1, 0)) == nil
-}
-
 // Queued returns how many Puts are not wholly written, and how many bytes. After
 // a failure it is what never will be; after Close, too.
 func (b *Outbox) Queued() (items, bytes int) {
@@ -419,3 +194,5 @@ func (b *Outbox) Queued() (items, bytes int) {
 	defer b.mu.Unlock()
 	return b.queue.size()
 }
+
+func (b *Outbox) noProgress() error { return fmt.Errorf("%w for %v", ErrStuck, b.o.Deadline) }

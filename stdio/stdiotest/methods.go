@@ -1,7 +1,6 @@
 package stdiotest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,20 +50,6 @@ func (p *player) request(m *jsonrpc.Message) (done bool, status int) {
 	return false, 0
 }
 
-// wellFormed: a modern request names its revision.
-func (p *player) wellFormed(m *jsonrpc.Message) bool {
-	return bytes.Contains(m.Get(jsonrpc.Meta), []byte(`"io.modelcontextprotocol/protocolVersion"`)) &&
-		bytes.Contains(m.Get(jsonrpc.Meta), []byte(`"io.modelcontextprotocol/clientCapabilities"`))
-}
-
-// complete makes an object of members, with what a modern result has besides.
-func (p *player) complete(members string) []byte {
-	if p.Era == "modern" {
-		return []byte(`{"resultType":"complete",` + members + "}")
-	}
-	return []byte("{" + members + "}")
-}
-
 func (p *player) greet(m *jsonrpc.Message, method string) (done bool, status int) {
 	discover := method == "server/discover"
 	how := p.Initialize
@@ -101,14 +86,6 @@ func (p *player) greet(m *jsonrpc.Message, method string) (done bool, status int
 		p.result(id, p.welcome(m))
 	}
 	return false, 0
-}
-
-func (p *player) info() string {
-	name := p.Name
-	if name == "" {
-		name = "stdiotest"
-	}
-	return fmt.Sprintf(`{"name":%q,"version":"1"}`, name)
 }
 
 func (p *player) discovery() []byte {

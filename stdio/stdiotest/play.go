@@ -6,26 +6,25 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"strings"
-	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// A player is the server. One goroutine reads; calls that take their time have
-// one each.
-type player struct {
-	Script
-	in *bufio.Reader
-
-	mu      sync.Mutex
-	cancels map[string]chan struct{} // of calls that wait, by raw id; guarded by mu
-	answers map[string]chan []byte   // of our requests, by raw id; guarded by mu
-	grown   []string                 // tools added; guarded by mu
-
-	writing sync.Mutex // held for each write to stdout
+// Main plays the server and exits if this process was launched by a Command.
+// Otherwise it does nothing.
+func Main() {
+	if len(os.Args) < 2 {
+		return
+	}
+	switch os.Args[1] {
+	case playServer:
+		syscall.Exit(play(os.Args[2])) // not os.Exit, which under -race takes a second
+	case playSleeper:
+		time.Sleep(1000 * time.Second)
+		syscall.Exit(0)
+	}
 }
 
 // play plays the script and returns the exit status.
@@ -69,52 +68,6 @@ func (p *player) start() (done bool, status int) {
 		return true, *p.Exit
 	}
 	return false, 0
-}
-
-func hang() {
-	for {
-		time.Sleep(time.Hour)
-	}
-}
-
-func (p *player) floodStderr() {
-	for {
-		fmt.Fprintln(os.Stderr, strings.Repeat("stderr ", 10))
-	}
-}
-
-// note appends a pid to the file for them.
-func (p *player) note(pid int) {
-	if p.Pids != "" {
-		appendTo(p.Pids, fmt.Appendln(nil, pid))
-	}
-}
-
-func appendTo(path string, data []byte) {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, err = f.Write(data)
-		f.Close()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "stdiotest:", err)
-	}
-}
-
-// fork leaves a process behind that holds our stdin, stdout and stderr.
-func (p *player) fork(session bool) int {
-	exe, _ := os.Executable()
-	cmd := exec.Command(exe, playSleeper)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if session {
-		ownSession(cmd)
-	}
-	if err := cmd.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "stdiotest:", err)
-		return 0
-	}
-	p.note(cmd.Process.Pid)
-	return cmd.Process.Pid
 }
 
 // serve reads to the end of stdin.
@@ -176,60 +129,4 @@ func (p *player) notified(m *jsonrpc.Message) {
 			close(c)
 		}
 	}
-}
-
-func (p *player) notifyFlood(n int, method string) {
-	for i := 0; n < 0 || i < n; i++ {
-		p.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"level":"info","data":"flood %d"}}`, method, i))
-	}
-}
-
-func (p *player) answered(m *jsonrpc.Message) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	id := string(m.Get(jsonrpc.ID))
-	if c, ok := p.answers[id]; ok {
-		delete(p.answers, id)
-		c <- m.Raw
-	}
-}
-
-// cancelled returns a channel that is closed when the call is cancelled.
-func (p *player) cancelled(id []byte) <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := make(chan struct{})
-	p.cancels[string(id)] = c
-	return c
-}
-
-// write writes one message and its newline, dressed as the script wants.
-func (p *player) write(message []byte) {
-	end, line := "\n", message
-	if p.CRLF {
-		end = "\r\n"
-	}
-	if p.Pretty {
-		line = bytes.Replace(line, []byte(","), []byte(",\n  "), 1)
-	}
-	if p.Blank {
-		line = append([]byte(end), line...)
-	}
-	p.raw(append(line[:len(line):len(line)], end...))
-}
-
-func (p *player) raw(b []byte) {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	os.Stdout.Write(b)
-}
-
-func (p *player) result(id, result []byte) { p.write(jsonrpc.AppendResult(nil, id, result)) }
-
-func (p *player) refuse(id []byte, code int, message string, data string) {
-	var raw []byte
-	if data != "" {
-		raw = []byte(data)
-	}
-	p.write(jsonrpc.AppendError(nil, id, code, message, raw))
 }

@@ -66,9 +66,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // A Script is what the server does. The zero Script is a decent legacy server.
@@ -131,21 +129,6 @@ const (
 	playServer  = "stdiotest-server"
 	playSleeper = "stdiotest-sleeper"
 )
-
-// Main plays the server and exits if this process was launched by a Command.
-// Otherwise it does nothing.
-func Main() {
-	if len(os.Args) < 2 {
-		return
-	}
-	switch os.Args[1] {
-	case playServer:
-		syscall.Exit(play(os.Args[2])) // not os.Exit, which under -race takes a second
-	case playSleeper:
-		time.Sleep(1000 * time.Second)
-		syscall.Exit(0)
-	}
-}
 
 // Command returns the arguments that make this test binary play s.
 func Command(t testing.TB, s Script) []string {

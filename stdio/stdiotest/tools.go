@@ -194,8 +194,6 @@ func (c *call) text(s string) {
 	c.members(`"content":[{"type":"text","text":` + quote(s) + `}]`)
 }
 
-func quote(s string) string { return string(jsonrpc.AppendQuote(nil, s)) }
-
 func orText(s, otherwise string) string {
 	if s == "" {
 		return otherwise
