@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -111,7 +112,7 @@ func (s *stage) asksAgain(reason string) {
 	if _, put := s.maybeQuestion(); !put {
 		s.t.Error("nobody is asked")
 	}
-	if reason != "" && !s.noted("grant_unused", reason) {
+	if reason != "" && !s.noted(record.GrantUnused, reason) {
 		s.t.Errorf("the record does not say %s: %+v", reason, s.notes)
 	}
 }
@@ -121,7 +122,7 @@ func TestALastingYesLasts(t *testing.T) {
 		s.again()
 		s.crossed(`{"path":"/a","text":"x"}`)
 		for _, r := range s.notes {
-			if r.Event == "decided" && len(r.By) != 1 {
+			if r.Event == record.Decided && len(r.By) != 1 {
 				t.Errorf("the record does not say who agreed: %+v", r)
 			}
 		}
@@ -163,7 +164,7 @@ func TestALastingYesEndsWhenItIsTakenBack(t *testing.T) {
 		}
 		var revoked []string
 		for _, r := range s.notes {
-			if r.Event == "revoked" {
+			if r.Event == record.Revoked {
 				revoked = append(revoked, r.Grant)
 			}
 		}
@@ -236,7 +237,7 @@ func TestAI16OneDigestEverywhere(t *testing.T) {
 	a := s.question()
 	digest := ""
 	for _, r := range s.notes {
-		if r.Event == "asked" {
+		if r.Event == record.Asked {
 			digest = r.Digest
 		}
 	}
@@ -247,7 +248,7 @@ func TestAI16OneDigestEverywhere(t *testing.T) {
 	s.pass(15 * time.Second)
 	s.has(s.only(), "waiting for approval ["+digest+"]")
 	s.answers("alice", a, true, yes)
-	if last := s.notes[len(s.notes)-2]; last.Event != "decided" || last.Digest != digest {
+	if last := s.notes[len(s.notes)-2]; last.Event != record.Decided || last.Digest != digest {
 		t.Errorf("%+v", last)
 	}
 	s.frames, s.notes = nil, nil
@@ -267,9 +268,9 @@ func TestAI16ADigestForAQuestionThatIsNotPut(t *testing.T) {
 	asked, decided := "", ""
 	for _, r := range s.notes {
 		switch r.Event {
-		case "asked":
+		case record.Asked:
 			asked = r.Digest
-		case "decided":
+		case record.Decided:
 			decided = r.Digest
 		}
 	}

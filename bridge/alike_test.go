@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -35,7 +36,7 @@ func TestASiblingKeyInAnotherCaseReachesNoServer(t *testing.T) {
 		s.refused(-32602, `\"Account\" beside \"account\"`)
 		s.asksFor("bob", "name", "7", "read_file", `{"path":"/a"}`, `"Name":"write_file",`)
 		s.refused(-32602, `\"Name\" for \"name\"`)
-		if s.noted("asked", "") || len(s.shown) > 0 {
+		if s.noted(record.Asked, "") || len(s.shown) > 0 {
 			s.t.Errorf("somebody was bothered: %+v", s.notes)
 		}
 		s.asksFor("bob", "good", "7", "read_file", `{"path":"/a"}`, "")
@@ -89,7 +90,7 @@ func TestAnAmbiguousRequestToSomebodyElseIsTheirs(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"e1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["carol"],"kind":"mcp/request:tools/call","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"a":1,"A":2}}}}`)
 	s.nothing("it is not for us")
-	if !s.noted("dropped", "json_keys_alike") {
+	if !s.noted(record.Dropped, "json_keys_alike") {
 		t.Errorf("%+v", s.notes)
 	}
 }

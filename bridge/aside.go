@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -122,7 +123,7 @@ func (e *Engine) cancelFor(who string) {
 			continue
 		}
 		r := recordOf(c)
-		r.Event, r.Reason, r.Outcome, r.Executed = "withdrawn", approval.CallerLeft, "unknown", string(refusal.Perhaps)
+		r.Event, r.Reason, r.Outcome, r.Executed = record.Withdrawn, approval.CallerLeft, "unknown", string(refusal.Perhaps)
 		e.note(r)
 		e.settle(c)
 		e.ledger.Commit(c.Hold)

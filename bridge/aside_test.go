@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -55,7 +56,7 @@ func TestTheCallsOfACallerWhoIsGoneAreCancelledAtTheServer(t *testing.T) {
 		t.Fatalf("before the grace is over the server got %q", s.lines)
 	}
 	s.pass(1)
-	if len(s.lines) != 1 || !strings.Contains(s.lines[0], "notifications/cancelled") || strings.Contains(s.lines[0], `"requestId":`+id) || !s.noted("withdrawn", "caller_left") {
+	if len(s.lines) != 1 || !strings.Contains(s.lines[0], "notifications/cancelled") || strings.Contains(s.lines[0], `"requestId":`+id) || !s.noted(record.Withdrawn, "caller_left") {
 		t.Errorf("the server got %q", s.lines)
 	}
 	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
@@ -186,7 +187,7 @@ func TestWhatServesAProposalGoesOnWithoutWhoAskedForIt(t *testing.T) {
 				t.Fatalf("the server got %q", s.lines)
 			}
 			s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
-			if !s.noted("answered", "") {
+			if !s.noted(record.Ended, "") {
 				t.Errorf("its end is not on record")
 			}
 		})

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A batch is what waits for the next flush: the lines to the server, and the
@@ -12,9 +14,9 @@ import (
 type batch struct {
 	records [][]byte // parts of text, most of them: when it grows, the older ones stay where they were
 	text    []byte
-	last    []*Record       // the last words of calls among records, written later if they cannot be now
-	starts  map[string]bool // the calls whose start is among them
-	tries   int             // how often some of the last were put off before
+	last    []*record.Record // the last words of calls among records, written later if they cannot be now
+	starts  map[string]bool  // the calls whose start is among them
+	tries   int              // how often some of the last were put off before
 	lines   []line
 	results []result
 	syncs   []Sync
@@ -33,9 +35,9 @@ type result struct {
 }
 
 // keep puts a record among the others.
-func (b *batch) keep(r *Record, as string) {
+func (b *batch) keep(r *record.Record, as record.Event) {
 	at := len(b.text)
-	b.text = r.appendAs(b.text, as)
+	b.text = r.AppendAs(b.text, as)
 	b.records = append(b.records, b.text[at:len(b.text):len(b.text)])
 }
 
@@ -52,7 +54,7 @@ func (b *batch) begins(call string) {
 func (s *Sidecar) settleUp() {
 	var lines [][]byte
 	for _, r := range s.owed {
-		lines = append(lines, r.forAudit())
+		lines = append(lines, r.ForAudit())
 	}
 	s.batch.records = append(lines, s.batch.records...)
 	s.batch.last = append(s.owed[:len(s.owed):len(s.owed)], s.batch.last...)
@@ -220,7 +222,7 @@ func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 	}
 	var again []Event // their ends are on record, so they have no mark
 	for _, r := range b.results {
-		if written || slices.ContainsFunc(b.last, func(last *Record) bool { return last.Call == r.Of }) {
+		if written || slices.ContainsFunc(b.last, func(last *record.Record) bool { return last.Call == r.Of }) {
 			failed.Results = append(failed.Results, r.Send)
 		} else {
 			again = append(again, NotSent{r.Send, true})
@@ -255,7 +257,7 @@ func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 // called with mu held.
 func (s *Sidecar) overtaken(b batch) (results []Send) {
 	s.batch.results = slices.DeleteFunc(s.batch.results, func(r result) bool {
-		late := slices.ContainsFunc(b.last, func(last *Record) bool { return last.Call == r.Of })
+		late := slices.ContainsFunc(b.last, func(last *record.Record) bool { return last.Call == r.Of })
 		if late {
 			results = append(results, r.Send)
 		}
@@ -276,11 +278,11 @@ func (b *batch) neverLeft(starts map[string]bool) {
 		if !starts[r.Call] {
 			continue
 		}
-		was := r.forAudit()
-		r = r.neverLeft()
+		was := r.ForAudit()
+		r = r.NotStarted()
 		b.last[i] = r
 		at := slices.IndexFunc(b.records, func(line []byte) bool { return bytes.Equal(line, was) })
-		b.records[at] = r.forAudit()
+		b.records[at] = r.ForAudit()
 	}
 }
 
@@ -297,7 +299,7 @@ func (s *Sidecar) putOff(b batch) {
 	}
 	for _, r := range b.last {
 		if b.starts[r.Call] {
-			r = r.neverLeft()
+			r = r.NotStarted()
 		}
 		s.owed = append(s.owed, r)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -167,7 +168,7 @@ func TestMembersBesideTheArgumentsAreShownHashedRecordedAndAskedAbout(t *testing
 			v, _ := s.engine.View(s.now, open.ID, true)
 			s.has(v.Text(), "params/")
 			asked := s.notes[len(s.notes)-1]
-			if asked.Event != "asked" || string(asked.Beside) != c.beside || string(open.Beside) != c.beside || string(asked.Args) != `{"path":"/a"}` || asked.Rule != "server.pass" {
+			if asked.Event != record.Asked || string(asked.Beside) != c.beside || string(open.Beside) != c.beside || string(asked.Args) != `{"path":"/a"}` || asked.Rule != "server.pass" {
 				t.Errorf("on record: %s; want %s", asked.JSON(), c.beside)
 			}
 			digests[c.members+asked.Digest] = true
@@ -403,7 +404,7 @@ func TestARequestForAProposalWithOtherMembersBesideIsNoted(t *testing.T) {
 	s := proposalStage(t, "mew/v0.4", "fulfil: never")
 	s.proposes("bob", "p1", "fs", "read_file", `{"path":"/a"}`, "")
 	s.says("carol", "r1", wire.Request, "tools/call", "read_file", "p1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/a"},"override":1}}`)
-	if !strings.Contains(s.recorded("proposal_diff"), `"p1"`) || s.asked() != 0 {
+	if !strings.Contains(s.recorded(record.ProposalDiff), `"p1"`) || s.asked() != 0 {
 		t.Errorf("it is not, or ran: %q", s.lines)
 	}
 }

@@ -3,9 +3,11 @@ package bridge
 import (
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
-func (s *stage) count(event, reason string) (n int) {
+func (s *stage) count(event record.Event, reason string) (n int) {
 	for _, r := range s.notes {
 		if r.Event == event && r.Reason == reason {
 			n++
@@ -24,7 +26,7 @@ func TestAFloodOfNotificationsIsOnRecordOnce(t *testing.T) {
 		}
 	}
 	floods(notifiedMost, "notifications/message")
-	if s.count("server_log", "") != notifiedMost || s.count("server_noise", "child_notification_flood") != 0 {
+	if s.count(record.ServerLog, "") != notifiedMost || s.count(record.ServerNoise, "child_notification_flood") != 0 {
 		t.Fatal("as many as that are no flood")
 	}
 	for range 3 { // seconds of it
@@ -32,16 +34,16 @@ func TestAFloodOfNotificationsIsOnRecordOnce(t *testing.T) {
 		floods(notifiedMost, "notifications/odd")
 		s.pass(time.Second)
 	}
-	if logs, odd, floods := s.count("server_log", ""), s.count("server_noise", "notification_not_passed_on"), s.count("server_noise", "child_notification_flood"); logs != notifiedMost || odd != 0 || floods != 1 {
+	if logs, odd, floods := s.count(record.ServerLog, ""), s.count(record.ServerNoise, "notification_not_passed_on"), s.count(record.ServerNoise, "child_notification_flood"); logs != notifiedMost || odd != 0 || floods != 1 {
 		t.Errorf("%d log lines, %d others, %d floods", logs, odd, floods)
 	}
 	s.pass(5 * time.Second)
 	floods(1, "notifications/message")
-	if s.count("server_log", "") != notifiedMost+1 {
+	if s.count(record.ServerLog, "") != notifiedMost+1 {
 		t.Error("it is quiet again, and still passed over")
 	}
 	floods(2*notifiedMost, "notifications/odd")
-	if s.count("server_noise", "child_notification_flood") != 2 {
+	if s.count(record.ServerNoise, "child_notification_flood") != 2 {
 		t.Error("the second flood is not on record")
 	}
 }

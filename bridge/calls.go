@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -47,9 +48,9 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin infligh
 }
 
 // record is what every record about the call says.
-func recordOf(c *inflight.Call) Record {
+func recordOf(c *inflight.Call) record.Record {
 	started := c.Line == inflight.Written
-	r := Record{Call: c.Name, Env: c.Env, From: c.From, Method: c.Method, Tool: c.Tool(), Via: c.Via(), started: started, known: started || c.Question != ""}
+	r := record.Record{Call: c.Name, Env: c.Env, From: c.From, Method: c.Method, Tool: c.Tool(), Via: c.Via(), Started: started, Known: started || c.Question != ""}
 	if c.Life != nil {
 		r.Proposal = c.Life.ID
 	}
@@ -78,7 +79,7 @@ func (e *Engine) start(c *inflight.Call) {
 		c.Alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	}
 	r := recordOf(c)
-	r.Event = "call"
+	r.Event = record.Call
 	if len(c.Took) > 0 {
 		r.Took = e.policy.ForRecord(c.Took, c.RunsWith())
 	}
@@ -141,7 +142,7 @@ func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message))
 func (e *Engine) answered(m *jsonrpc.Message) {
 	c := e.calls.Find(m.Get(jsonrpc.ID))
 	if c == nil {
-		e.note(Record{Event: "server_noise", Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
+		e.note(record.Record{Event: record.ServerNoise, Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
 		return
 	}
 	e.calls.Timeouts = 0
@@ -154,7 +155,7 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 		e.hear(c, m)
 	case c.Phase == inflight.Done:
 		r := recordOf(c)
-		r.Event, r.Detail = "late", "the server's answer came when nobody waited for it"
+		r.Event, r.Detail = record.Late, "the server's answer came when nobody waited for it"
 		e.note(r)
 	default:
 		e.deliver(c, m)
@@ -181,7 +182,7 @@ func (e *Engine) deliver(c *inflight.Call, m *jsonrpc.Message) {
 		e.noteRefusal(r, refusal.TooLarge(size))
 		e.reply(c, refusal.TooLarge(size).Payload(c.ID))
 	} else {
-		r.Event, r.Outcome, r.Executed = "answered", outcome(m), string(refusal.Yes)
+		r.Event, r.Outcome, r.Executed = record.Ended, outcome(m), string(refusal.Yes)
 		e.note(r)
 		e.sendOf(wire.Reply, e.passedOn(c, m), c.Name)
 	}

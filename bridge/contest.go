@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -192,7 +193,7 @@ func (e *Engine) cameSecond(c *inflight.Call) {
 	l := c.Life
 	detail := "already_taken: the request of " + l.By + " came first"
 	r := about(l)
-	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = "rejected", proposal.Duplicate, detail, "told", []string{l.By}, c.Name
+	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = record.Rejected, proposal.Duplicate, detail, "told", []string{l.By}, c.Name
 	e.note(r)
 	e.stands(l, "reject", "unable", proposal.Duplicate)
 	e.reject(l, proposal.Duplicate, detail)

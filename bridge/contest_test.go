@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -102,7 +103,7 @@ func TestWhoComesSecondSaysSoAndDoesNotRun(t *testing.T) {
 		s.echo(ours)
 		s.rejected("duplicate")
 		s.pass(time.Minute)
-		if s.asked() != 0 || !s.noted("rejected", "duplicate") || !s.noted("taken", "") || s.engine.calls.Foreign != 0 {
+		if s.asked() != 0 || !s.noted(record.Rejected, "duplicate") || !s.noted(record.Taken, "") || s.engine.calls.Foreign != 0 {
 			t.Errorf("it ran %d times, %d are open, notes %+v", s.asked(), s.engine.calls.Foreign, s.notes)
 		}
 	})
@@ -261,7 +262,7 @@ func TestNothingIsClaimedDuringAPause(t *testing.T) {
 	s.frames = nil
 	s.answers("alice", q, true, yes)
 	s.pass(61 * time.Second)
-	if s.asked() != 0 || !s.noted("rejected", "busy") {
+	if s.asked() != 0 || !s.noted(record.Rejected, "busy") {
 		t.Errorf("%d ran; sent %q", s.asked(), s.frames)
 	}
 }
@@ -429,7 +430,7 @@ func TestARefusedRequestForAProposalTakesNoQuestionAlong(t *testing.T) {
 	if n := len(s.engine.Pending(0, 9)); n != 0 {
 		t.Errorf("%d questions about what nobody wants any more", n)
 	}
-	if s.answers("alice", a, true, yes); s.noted("decided", "approved") {
+	if s.answers("alice", a, true, yes); s.noted(record.Decided, "approved") {
 		t.Error("it is agreed to")
 	}
 }
@@ -450,7 +451,7 @@ func TestWhatItsProposerTookBackMeanwhileDoesNotComeBack(t *testing.T) {
 		s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
 		end(s)
 		s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}}`)
-		if _, is := s.maybeQuestion(); is || s.noted("reopened", "") {
+		if _, is := s.maybeQuestion(); is || s.noted(record.Reopened, "") {
 			t.Errorf("%s: and is asked about when whoever took it refuses it", name) // seed 86150
 		}
 	}
@@ -477,13 +478,13 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 		s.proposes("bob", "p1", "", "write_file", path, "")
 		s.question()
 		s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
-		if _, is := s.maybeQuestion(); is || !s.noted("taken", "") {
+		if _, is := s.maybeQuestion(); is || !s.noted(record.Taken, "") {
 			t.Fatalf("%s: it is not taken", name)
 		}
 		end(s)
 		s.answers("alice", s.question(), true, yes)
 		s.echo(s.claim("p1"))
-		if s.asked() != 1 || !s.noted("reopened", "") {
+		if s.asked() != 1 || !s.noted(record.Reopened, "") {
 			t.Errorf("%s: it ran %d times", name, s.asked())
 		}
 	}
@@ -492,11 +493,11 @@ func TestWhatOthersTakeAndDoNotDoIsAskedAgain(t *testing.T) {
 	s.answers("alice", s.question(), true, yes)
 	s.claim("p1")
 	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
-	if !s.noted("rejected", "duplicate") {
+	if !s.noted(record.Rejected, "duplicate") {
 		t.Fatal("its proposer, who has seen our claim, is not told that another came first")
 	}
 	s.arrive(`{"protocol":"mew/v0.4","id":"a1","ts":"2026-01-01T00:00:00Z","from":"carol","to":["mallory"],"kind":"mcp/response","correlation_id":["r1"],"payload":{"jsonrpc":"2.0","id":"x","error":{"code":-31004,"message":"no","data":{"executed":"no"}}}}`)
-	if _, is := s.maybeQuestion(); is || s.noted("reopened", "") {
+	if _, is := s.maybeQuestion(); is || s.noted(record.Reopened, "") {
 		t.Error("what its proposer was refused is asked again") // who takes the first reject for the last word has gone elsewhere (seed 71182)
 	}
 	s = proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
@@ -519,7 +520,7 @@ func TestWhatTheOtherHadDoneBeforeOurClaimCameBackIsNotDoneAgain(t *testing.T) {
 		s.echo(&wire.Envelope{ID: "a1", TS: "2026-01-01T00:00:00Z", From: "carol", To: []string{"bob", "carol"}, Kind: wire.Response, Corr: []string{"r1"}, Method: "tools/call", Key: "read_file",
 			Payload: []byte(`{"jsonrpc":"2.0","id":"x","result":{"content":[]}}`)})
 		s.echo(ours)
-		if !s.noted("fulfilled", "") {
+		if !s.noted(record.Fulfilled, "") {
 			t.Error("that it was done is not noted")
 		}
 		s.leaves("carol")

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -38,7 +39,7 @@ type (
 
 	// Note puts an event before the owner: log, --json, audit. Nobody changes
 	// the Record any more.
-	Note struct{ Record *Record }
+	Note struct{ Record *record.Record }
 
 	// Serving says that the server's tools are known: from now on calls are
 	// served. It comes once after each start of the server.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
@@ -261,8 +262,9 @@ func (e *Engine) Next() (soonest time.Time) {
 }
 
 func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
-func (e *Engine) note(r Record) {
-	r.Unverified = unverified(r.From != "" && r.From != inflight.HostID && e.room.dialect.Protocol != "" && !e.verified())
+func (e *Engine) note(r record.Record) {
+	r.At = e.now
+	r.Unverified = record.Unverified(r.From != "" && r.From != inflight.HostID && e.room.dialect.Protocol != "" && !e.verified())
 	e.do(Note{&r})
 }
 
@@ -272,7 +274,7 @@ func (e *Engine) stop() {
 	e.stopping = true
 	e.endPause()
 	e.release()
-	e.note(Record{Event: "stopping", Count: e.calls.Foreign})
+	e.note(record.Record{Event: record.Stopping, Count: e.calls.Foreign})
 	e.listenNoMore()
 	e.sumUp()
 	e.refuseAsides(func(*aside) bool { return true })
@@ -343,7 +345,7 @@ func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
 	env.From = e.room.me
 	frame, err := e.room.dialect.Append(make([]byte, 0, outgoing.Size(env)+512), env, e.room.caps)
 	if err != nil {
-		e.note(Record{Event: "dropped", Reason: "not_permitted", Method: env.Method, Tool: env.Key,
+		e.note(record.Record{Event: record.Dropped, Reason: "not_permitted", Method: env.Method, Tool: env.Key,
 			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
 	}
 	return frame, err == nil
@@ -362,7 +364,7 @@ func (e *Engine) answer(from, env, method, key string, payload []byte) {
 // refuse answers a request that did not reach the server.
 func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
 	if e.chargeRecord(env.From) {
-		e.noteRefusal(Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
 	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
 }
@@ -375,13 +377,13 @@ func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
 	return e.replay.DigestOf(env.From, env.ID, env.Payload).String()
 }
 
-func (e *Engine) noteRefusal(of Record, r refusal.Refusal) {
+func (e *Engine) noteRefusal(of record.Record, r refusal.Refusal) {
 	e.note(refusedOn(of, r))
 }
 
 // refusedOn puts a refusal into a record.
-func refusedOn(of Record, r refusal.Refusal) Record {
-	of.Event, of.Outcome = "answered", "error"
+func refusedOn(of record.Record, r refusal.Refusal) record.Record {
+	of.Event, of.Outcome = record.Ended, "error"
 	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
 	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By
 	return of
@@ -391,7 +393,7 @@ func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
 	if !e.chargeRecord(env.From) {
 		return
 	}
-	e.note(Record{Event: "dropped", Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
+	e.note(record.Record{Event: record.Dropped, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
 }
 
 func toolOf(env *wire.Envelope) string {

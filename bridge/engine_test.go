@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -35,7 +36,7 @@ func TestHowACallEndedIsOnRecord(t *testing.T) {
 		s := newStage(t, "mcpx/v0.1")
 		s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
 		s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,` + answer + `}`)
-		if last := s.notes[len(s.notes)-1]; last.Event != "answered" || last.Outcome != want {
+		if last := s.notes[len(s.notes)-1]; last.Event != record.Ended || last.Outcome != want {
 			t.Errorf("%s: %s %s, want %s", answer, last.Event, last.Outcome, want)
 		}
 	}
@@ -146,7 +147,7 @@ func TestADuplicateRunsOnceAndASwappedBodyNever(t *testing.T) {
 	if s.asked() != 1 {
 		t.Errorf("the server was asked %d times", s.asked())
 	}
-	if !s.noted("dropped", "duplicate_envelope") || !s.noted("dropped", "duplicate_id_different_body") {
+	if !s.noted(record.Dropped, "duplicate_envelope") || !s.noted(record.Dropped, "duplicate_id_different_body") {
 		t.Error("the duplicates are not on record")
 	}
 	s.call("carol", "e1", "1", "read_file", `{"path":"c"}`)
@@ -177,7 +178,7 @@ func TestAFloodBetweenAFrameAndItsRepeatRunsNothingTwice(t *testing.T) {
 	}
 	s.frames = nil
 	s.call("mallory", "g", "1", "read_file", `{"path":"a"}`)
-	if s.asked() != 1 || !s.noted("answered", "busy") {
+	if s.asked() != 1 || !s.noted(record.Ended, "busy") {
 		t.Error("what cannot be known again was taken")
 	}
 	s.call("bob", "e2", "1", "read_file", `{"path":"a"}`)
@@ -326,7 +327,7 @@ func TestAnswersWaitForTheSeatAndOnlyForThoseStillThere(t *testing.T) {
 	s.seat()
 	s.has(s.only(), `"to":["bob"]`, `"correlation_id":"e1"`)
 	s.pass(outgoing.HeldFor)
-	if !s.noted("dropped", "caller_gone") {
+	if !s.noted(record.Dropped, "caller_gone") {
 		t.Error("the answer to somebody who has left is not on record")
 	}
 	s.nothing("nobody is here for it")
@@ -413,7 +414,7 @@ func TestAListWithPagesAndALookalikeName(t *testing.T) {
 	s.has(s.lines[len(s.lines)-1], `"cursor":"c\"1"`)
 	s.answerListing(`{"tools":[{"name":"r\u0435ad_a"},{"name":"read_a"},{"name":"` + tooLong + `"}],"nextCursor":"2"}`)
 	s.answerListing(`{"tools":[{"name":"` + tooLong[1:] + `"}]}`)
-	if s.serving != 1 || !s.noted("warning", "tool_name_charset") || !s.noted("warning", "tool_name_twice") {
+	if s.serving != 1 || !s.noted(record.Warning, "tool_name_charset") || !s.noted(record.Warning, "tool_name_twice") {
 		t.Errorf("serving %d, notes %+v", s.serving, s.notes)
 	}
 	s.frames = nil
@@ -632,7 +633,7 @@ func TestAProposalBeyondTheShareIsNotAnsweredAsARequest(t *testing.T) {
 	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
 	s.frames = nil
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"p1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/proposal:tools/call","payload":{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`)
-	if len(s.frames) != 0 || s.asked() != 1 || !s.noted("dropped", "share_full") {
+	if len(s.frames) != 0 || s.asked() != 1 || !s.noted(record.Dropped, "share_full") {
 		t.Errorf("%d frames, %d calls, %+v", len(s.frames), s.asked(), s.notes)
 	}
 }

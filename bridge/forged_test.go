@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // doubting is a stage where the person at this machine is asked, and nobody is taken at
@@ -30,7 +32,7 @@ func (s *stage) takenByCarol() {
 		s.t.Fatalf("%s: nobody is asked: %v", s.dialect.Protocol, s.notes)
 	}
 	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
-	if s.open() != 0 || !s.noted("taken", "") {
+	if s.open() != 0 || !s.noted(record.Taken, "") {
 		s.t.Fatalf("%s: it is not taken", s.dialect.Protocol)
 	}
 }
@@ -46,15 +48,15 @@ func TestAForgedLeaveReopenedWhatSomebodyServes(t *testing.T) {
 		s.pass(leaveGrace)
 		s.absent("system:gateway", "")
 		if !forgeable {
-			if s.open() != 1 || !s.noted("reopened", "") {
+			if s.open() != 1 || !s.noted(record.Reopened, "") {
 				t.Errorf("%s: carol has left, and it does not come back", protocol)
 			}
 			continue
 		}
-		if s.frameTo("dave", "fs", "r2", "p1", "write_file", path); s.open() != 0 || s.noted("reopened", "") {
+		if s.frameTo("dave", "fs", "r2", "p1", "write_file", path); s.open() != 0 || s.noted(record.Reopened, "") {
 			t.Errorf("%s: it is ours again since somebody says that carol has left", protocol)
 		}
-		if !s.noted("security", "leave_unverified") {
+		if !s.noted(record.Security, "leave_unverified") {
 			t.Errorf("%s: it is not on record", protocol)
 		}
 	}
@@ -83,7 +85,7 @@ func TestALeaveReopenedWhatHadBeenAnswered(t *testing.T) {
 		s.frameTo("mallory", "carol", "r1", "p7", "nope", `{}`)
 		s.frames = nil
 		s.refuses("mallory")
-		if !s.noted("security", "answer_to_one_of_several") {
+		if !s.noted(record.Security, "answer_to_one_of_several") {
 			t.Fatalf("%s: it is not told that the answer is to one of several", protocol)
 		}
 		s.goes2("carol")

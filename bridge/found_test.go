@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -402,11 +403,11 @@ func TestAnswersThatCountForNothingAreSummedUp(t *testing.T) {
 		for i := range 1000 {
 			s.says("mallory", fmt.Sprint("m", i), wire.Response, elicitation, "", a.env, `{"jsonrpc":"2.0","id":`+a.id+`,"result":`+yes+`}`)
 		}
-		if n := s.count("foreign_answer", "wrong_sender"); n == 0 || n > 250 {
+		if n := s.count(record.ForeignAnswer, "wrong_sender"); n == 0 || n > 250 {
 			t.Errorf("%d are on record", n)
 		}
 		s.pass(quota.SumEvery)
-		if !s.noted("dropped", "summed_up") {
+		if !s.noted(record.Dropped, "summed_up") {
 			t.Error("the rest is not")
 		}
 		s.answers("alice", a, true, yes)

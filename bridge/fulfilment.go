@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -93,7 +94,7 @@ func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
 	if l == nil || l.Sum == sumOf(env) {
 		return
 	}
-	e.note(Record{Event: "proposal_diff", Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),
+	e.note(record.Record{Event: record.ProposalDiff, Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),
 		Detail: "the request asks for something else than what was proposed"})
 }
 

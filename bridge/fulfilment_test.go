@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -74,7 +75,7 @@ func TestARequestThatNobodyIsAskedAboutTakesNoQuestionAway(t *testing.T) {
 		s.requests("carol", "r1", "p1", "write_file")
 		s.has(s.only(), `"code":-31005`, `"to":["carol"]`)
 		for _, r := range s.notes {
-			if slices.Contains([]string{"taken", "withdrawn", "reopened"}, r.Event) {
+			if slices.Contains([]record.Event{record.Taken, record.Withdrawn, record.Reopened}, r.Event) {
 				t.Errorf("fulfil: %s, and on record is that the proposal is %s", fulfil, r.Event)
 			}
 		}
@@ -125,7 +126,7 @@ func TestAProposerWhoLeavesLeavesNobodyWaiting(t *testing.T) {
 		}
 		last := map[string]int{}
 		for _, r := range s.notes {
-			if r.Event == "answered" || r.Event == "withdrawn" || r.Event == "rejected" {
+			if r.Event == record.Ended || r.Event == record.Withdrawn || r.Event == record.Rejected {
 				last[r.Call]++
 			}
 		}
@@ -143,7 +144,7 @@ func TestWhoLeavesWhilePeopleDecideIsOnRecord(t *testing.T) {
 	s.leaves("bob")
 	s.leaves("carol")
 	for _, call := range []string{"1", "2"} {
-		if !slices.ContainsFunc(s.notes, func(r Record) bool { return r.Event == "withdrawn" && r.Call == call && r.Executed == "no" }) {
+		if !slices.ContainsFunc(s.notes, func(r record.Record) bool { return r.Event == record.Withdrawn && r.Call == call && r.Executed == "no" }) {
 			t.Errorf("call %s has no last word", call)
 		}
 	}
@@ -247,7 +248,7 @@ func TestWhatIsDueWithAReloadIsJudgedByTheNewRules(t *testing.T) {
 		s.now = s.now.Add(time.Hour)
 		s.do(Reloaded{rules(t, "version: 1\ndefault: deny\nproposals: {fulfil: policy, broadcast: true}\n")})
 		s.pass(time.Hour)
-		if len(s.lines) > 1 || slices.ContainsFunc(s.notes, func(r Record) bool { return r.Event == "asked" || r.Verdict == "allow" && r.Env == "p1" }) {
+		if len(s.lines) > 1 || slices.ContainsFunc(s.notes, func(r record.Record) bool { return r.Event == record.Asked || r.Verdict == "allow" && r.Env == "p1" }) {
 			t.Errorf("%s: %q, %+v", tool, s.lines, s.notes)
 		}
 	}
@@ -364,7 +365,7 @@ func TestAProposerWhoLeavesEndsItsProposal(t *testing.T) {
 		s.nothing("before its leave counts")
 		s.pass(time.Millisecond)
 		s.answers("alice", q, true, yes)
-		if s.asked() != 0 || !s.noted("withdrawn", "proposer_left") {
+		if s.asked() != 0 || !s.noted(record.Withdrawn, "proposer_left") {
 			t.Errorf("%s: %d calls, notes %+v", protocol, s.asked(), s.notes)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -40,7 +41,7 @@ func (e *Engine) notSent(ev NotSent) {
 		}
 	case ev.Gone || ev.Send.Class == wire.Progress:
 	default:
-		e.note(Record{Event: "dropped", Reason: "way_out_full", Method: ev.Send.Envelope.Method,
+		e.note(record.Record{Event: record.Dropped, Reason: "way_out_full", Method: ev.Send.Envelope.Method,
 			Detail: "the gateway does not take frames as fast as they come"})
 	}
 }
@@ -152,6 +153,6 @@ func (e *Engine) takeLeave() {
 
 // lose gives an answer up.
 func (e *Engine) lose(h outgoing.Held, why string) {
-	e.note(Record{Event: "dropped", From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
+	e.note(record.Record{Event: record.Dropped, From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
 		Detail: "an answer could not be delivered"})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -153,7 +154,7 @@ func TestWithoutASeatAnAnswerIsGivenUpInTime(t *testing.T) {
 	s.do(Unseated{})
 	s.result(id)
 	s.pass(outgoing.HeldFor)
-	if len(s.engine.room.held.Answers) > 0 || !s.noted("dropped", "caller_gone") {
+	if len(s.engine.room.held.Answers) > 0 || !s.noted(record.Dropped, "caller_gone") {
 		t.Error("it is kept")
 	}
 }
@@ -224,7 +225,7 @@ func TestWhatFindsTheWayFullAfterTheLastChanceIsOnRecord(t *testing.T) {
 	s.result(s.reads("bob", "e1"))
 	s.do(Leaving{})
 	s.notTaken()
-	if got := s.recorded("dropped"); !strings.Contains(got, `"env":"e1"`) || !strings.Contains(got, "shutting_down") {
+	if got := s.recorded(record.Dropped); !strings.Contains(got, `"env":"e1"`) || !strings.Contains(got, "shutting_down") {
 		t.Errorf("on record is %s", got)
 	}
 }
@@ -319,7 +320,7 @@ func TestAFullWayCostsNoTimeThatBeganBefore(t *testing.T) {
 			noneTaken(func() { s.comes("bob") })
 		}
 	}
-	if s.noted("dropped", "caller_gone") {
+	if s.noted(record.Dropped, "caller_gone") {
 		t.Error("bob is here, and his answer was given up")
 	}
 }
@@ -502,7 +503,7 @@ func TestWhatIsHeldLeavesOnceTheRosterIsWhole(t *testing.T) {
 	for _, f := range s.engine.Step(s.now, Seated{s.dialect, wire.Welcome{You: wire.Participant{ID: "fs", Caps: s.engine.room.caps}, Peers: []wire.Participant{{ID: "dave"}, {ID: "bob"}}}}) {
 		switch f := f.(type) {
 		case Note:
-			known = known || f.Record.Event == "connected"
+			known = known || f.Record.Event == record.Connected
 		case Send:
 			if f.Class == wire.Reply && known {
 				return

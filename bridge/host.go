@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -97,11 +98,11 @@ func (e *Engine) hostAnswered(ev HostAnswered) {
 	c := e.hostCall(ev.ID)
 	switch {
 	case ev.ID == nil:
-		e.note(Record{Event: "security", Reason: "child_unexpected_response",
+		e.note(record.Record{Event: record.Security, Reason: "child_unexpected_response",
 			Detail: "the server wrote what some take for the answer to a call that it never got; it was not passed on"})
 	case c == nil:
 	case c.Phase.Unstarted():
-		e.note(Record{Event: "security", Call: c.Name, Tool: c.Tool(), Reason: "child_unexpected_response",
+		e.note(record.Record{Event: record.Security, Call: c.Name, Tool: c.Tool(), Reason: "child_unexpected_response",
 			Detail: "the server answered a call of its client's that it never got; the answer was not passed on"})
 	default:
 		e.letGo(c, ev.Outcome)
@@ -117,7 +118,7 @@ func (e *Engine) letGo(c *inflight.Call, outcome string) {
 	e.settle(c)
 	e.ledger.Commit(c.Hold)
 	r := recordOf(c)
-	r.Event, r.Outcome, r.Executed = "answered", outcome, string(refusal.Yes)
+	r.Event, r.Outcome, r.Executed = record.Ended, outcome, string(refusal.Yes)
 	if outcome == "unknown" {
 		r.Executed = string(refusal.Perhaps)
 	}
@@ -174,7 +175,7 @@ func (e *Engine) hostReplied(m *jsonrpc.Message) {
 	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
 	d, open := e.dialogs[id]
 	if !open {
-		e.note(Record{Event: "late_answer", From: inflight.HostID, Detail: "an answer to a dialog that is not open"})
+		e.note(record.Record{Event: record.LateAnswer, From: inflight.HostID, Detail: "an answer to a dialog that is not open"})
 		return
 	}
 	delete(e.dialogs, id)

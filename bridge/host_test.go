@@ -3,6 +3,7 @@ package bridge
 import (
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -40,7 +41,7 @@ func TestTheClientsIDsAreKnownHoweverTheyAreWritten(t *testing.T) {
 			t.Errorf("the server could answer %s as %s before it has it", ids[0], other)
 		}
 		s.do(HostCancelled{[]byte(`{}`), other})
-		if !s.noted("withdrawn", "cancelled") || len(s.engine.Pending(0, 0)) != 0 {
+		if !s.noted(record.Withdrawn, "cancelled") || len(s.engine.Pending(0, 0)) != 0 {
 			t.Errorf("%s was not taken back as %s", ids[0], other)
 		}
 		s.hostCalls(ids[0], "read_file")
@@ -57,7 +58,7 @@ func TestAnEarlyCallOfTheClientsIsTakenBack(t *testing.T) {
 	s.hostCalls(`1`, "read_file")
 	s.do(HostCancelled{[]byte(`{}`), []byte(`1.0`)})
 	s.startServer()
-	if !s.noted("withdrawn", "cancelled") || s.asked() != 0 {
+	if !s.noted(record.Withdrawn, "cancelled") || s.asked() != 0 {
 		t.Errorf("it was not: %q", s.lines)
 	}
 }
@@ -68,7 +69,7 @@ func TestAnEarlyCallOfAClientThatLeavesIsOnRecord(t *testing.T) {
 	s.hostCalls(`1`, "read_file")
 	s.do(HostLeft{})
 	s.startServer()
-	if !s.noted("withdrawn", "caller_left") || s.asked() != 0 {
+	if !s.noted(record.Withdrawn, "caller_left") || s.asked() != 0 {
 		t.Errorf("it is not, or ran: %q", s.lines)
 	}
 }

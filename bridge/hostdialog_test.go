@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -103,7 +104,7 @@ func TestTheClientsDialogPassesAQuestionOn(t *testing.T) {
 	s := dialogStage(t)
 	id, _ := s.dialog()
 	s.hostAnswers(id, `{"action":"accept","content":{"decision":"delegate","delegateTo":"carol","path":"/b"}}`)
-	if !s.noted("delegated", "") || len(s.lines) > 0 {
+	if !s.noted(record.Delegated, "") || len(s.lines) > 0 {
 		t.Fatalf("it is not passed on: %v", s.notes)
 	}
 	if sent := strings.Join(s.frames, ""); !strings.Contains(sent, `"to":["carol"]`) || !strings.Contains(sent, `"arguments":{"path":"/a"}`) {

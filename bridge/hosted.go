@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
@@ -34,8 +35,8 @@ func (w *early) is(from string, id []byte) bool {
 }
 
 // withdrawn is the last word on a request whose caller does not want it any more.
-func (w *early) withdrawn(why string) Record {
-	return Record{Event: "withdrawn", Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: refusal.Clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
+func (w *early) withdrawn(why string) record.Record {
+	return record.Record{Event: record.Withdrawn, Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: refusal.Clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
 }
 
 // tooEarly has a request wait if the server may be up soon.

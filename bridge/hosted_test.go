@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -34,7 +35,7 @@ func TestRequestsWaitForTheHost(t *testing.T) {
 		t.Errorf("the server got %d calls: %q", n, s.lines)
 	}
 	s.has(s.lines[len(s.lines)-1], `{"path":"/a"}`)
-	if !s.noted("withdrawn", "cancelled") {
+	if !s.noted(record.Withdrawn, "cancelled") {
 		t.Error("the cancelled one is not on record")
 	}
 	s.pass(2 * time.Second)

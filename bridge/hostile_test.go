@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 
@@ -193,7 +194,7 @@ func TestGrantsDoNotPileUp(t *testing.T) {
 	for i := range 50 {
 		s.arrive(fmt.Sprintf(mewHead+`"id":"g%d","from":"mallory","kind":"capability/grant","payload":{"recipient":"fs","capabilities":[{"kind":"%s"}]}}`, i, strings.Repeat("x", 4000)))
 	}
-	if n := len(s.engine.room.caps.Raw()); n > grantsMax || !s.noted("dropped", "grant_too_large") {
+	if n := len(s.engine.room.caps.Raw()); n > grantsMax || !s.noted(record.Dropped, "grant_too_large") {
 		t.Errorf("%d bytes of grants are kept", n)
 	}
 }
@@ -400,7 +401,7 @@ func TestRefusedCallsDoNotFillTheRecord(t *testing.T) {
 	s.pass(time.Minute)
 	sum := 0
 	for _, r := range s.notes {
-		if r.Event == "dropped" && r.Reason == "summed_up" && r.From == "mallory" {
+		if r.Event == record.Dropped && r.Reason == "summed_up" && r.From == "mallory" {
 			sum += r.Count
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // refusedArgs is how many bytes of the arguments of a denied call go on record;
@@ -49,7 +50,7 @@ func (e *Engine) shareOf(from string) string {
 func (e *Engine) sumUp() {
 	e.summing = false
 	for _, s := range e.quota.Draw(e.now) {
-		r := Record{Event: "dropped", From: s.By, Reason: "summed_up", Count: s.Count,
+		r := record.Record{Event: record.Dropped, From: s.By, Reason: "summed_up", Count: s.Count,
 			Detail: "refusals and dropped frames of this participant that are not listed one by one"}
 		if s.By == "" && e.believed() {
 			r.Detail = "refusals and dropped frames of other participants that are not listed one by one"

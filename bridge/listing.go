@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 
@@ -53,7 +54,7 @@ func (e *Engine) listPage(l *listing, params []byte) {
 		l.page++
 		l.bytes += len(m.Raw)
 		if next != "" && (l.page == pagesMax || l.bytes > listMax) {
-			e.note(Record{Event: "security", Reason: "tools_cut", Count: l.page,
+			e.note(record.Record{Event: record.Security, Reason: "tools_cut", Count: l.page,
 				Detail: fmt.Sprintf("the server's list of tools has no end: it was given up after %d pages of %d bytes, so tools may be missing", l.page, l.bytes)})
 			next = ""
 		}
@@ -92,7 +93,7 @@ func (e *Engine) readPage(l *listing, m *jsonrpc.Message) (next string, err erro
 	}
 	for _, raw := range page.Tools {
 		if why := l.so.Add(raw); why != "" {
-			e.note(Record{Event: "warning", Reason: why, Detail: catalog.Shortfalls[why] + string(raw[:min(len(raw), 120)])})
+			e.note(record.Record{Event: record.Warning, Reason: why, Detail: catalog.Shortfalls[why] + string(raw[:min(len(raw), 120)])})
 		}
 	}
 	return page.NextCursor, nil
@@ -103,7 +104,7 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 	e.server.listing = false
 	e.server.read = e.server.begun
 	if err != nil && !errors.Is(err, errNoTools) {
-		e.note(Record{Event: "warning", Reason: "tools_unknown", Detail: err.Error()})
+		e.note(record.Record{Event: record.Warning, Reason: "tools_unknown", Detail: err.Error()})
 		if !e.server.up && e.hosted {
 			e.alarms.set(e.now.Add(relistAfter), e.listTools)
 			return
@@ -122,7 +123,7 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 	c.ChangedSince(e.server.tools)
 	e.server.tools, e.server.up, e.server.changed = c, true, false
 	if first {
-		e.note(Record{Event: "server_up", Tools: len(c.Tools), PID: e.server.hello.PID})
+		e.note(record.Record{Event: record.ServerUp, Tools: len(c.Tools), PID: e.server.hello.PID})
 		e.do(Serving{Tools: len(c.Tools), PID: e.server.hello.PID})
 	}
 	if others {
@@ -153,7 +154,7 @@ func (e *Engine) pinned(c *inflight.Call) {
 	if c.Tool() == "" || t == nil || t.First == t.Print {
 		return
 	}
-	e.note(Record{Event: "security", Call: c.Name, Tool: c.Tool(), Reason: "tool_changed"})
+	e.note(record.Record{Event: record.Security, Call: c.Name, Tool: c.Tool(), Reason: "tool_changed"})
 	c.Decision = e.policy.Pinned(c.Decision)
 }
 

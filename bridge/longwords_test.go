@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -20,7 +21,7 @@ func TestALongReasonHeldEverybodyUp(t *testing.T) {
 		s.proposes("bob", "p1", "fs", "write_file", path, "")
 		s.question()
 		s.says("bob", "w1", wire.Withdraw, "", "", "p1", `{"reason":"no_longer_needed","detail":"`+longWord+`"}`)
-		if len(s.engine.Pending(0, 0)) > 0 || !s.noted("withdrawn", "") {
+		if len(s.engine.Pending(0, 0)) > 0 || !s.noted(record.Withdrawn, "") {
 			t.Errorf("%s: the proposal was not withdrawn", protocol)
 		}
 		s.frames = nil
@@ -71,11 +72,11 @@ func TestALongWordOfTheGatewayHeldEverybodyUp(t *testing.T) {
 	gateway("error", `{"error":"capability_violation","message":"`+longWord+`"}`)
 	s.arrive(`{"protocol":"mew/v0.4","id":"g9","ts":"2026-01-01T00:00:00Z","from":"carol","to":["fs"],"kind":"capability/grant","payload":{"recipient":"fs","capabilities":[],"x":"` + longWord + `"}}`)
 	s.control("pause", `{"timeout_seconds":9,"reason":"`+longWord+`"}`)
-	if s.engine.here("zed") || s.noted("warning", "gateway_fault") || s.noted("warning", "paused") || !s.noted("dropped", "grant_too_large") || !s.noted("dropped", "control_unreadable") {
+	if s.engine.here("zed") || s.noted(record.Warning, "gateway_fault") || s.noted(record.Warning, "paused") || !s.noted(record.Dropped, "grant_too_large") || !s.noted(record.Dropped, "control_unreadable") {
 		t.Error("it was read")
 	}
 	gateway("error", `{"error":"capability_violation","message":"`+strings.Repeat("a", 1000)+`"}`)
-	if r := s.recorded("warning"); len(r) > 800 {
+	if r := s.recorded(record.Warning); len(r) > 800 {
 		t.Errorf("a record of %d bytes: %s", len(r), r)
 	}
 }

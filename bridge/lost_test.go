@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // Seen before the mend: the caller waited a minute and was told of a time-out
@@ -64,7 +66,7 @@ func TestAnUnreadableListOfToolsIsNotWaitedFor(t *testing.T) {
 	s.seat()
 	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	s.do(ServerNoise{Reason: "json_depth", ID: []byte(s.lastID()), Answer: true, Count: 1})
-	if len(s.restarts) != 1 || !s.noted("warning", "tools_unknown") {
+	if len(s.restarts) != 1 || !s.noted(record.Warning, "tools_unknown") {
 		t.Errorf("restarts: %q", s.restarts)
 	}
 }
@@ -80,7 +82,7 @@ func TestHalfACharacterInADescriptionHidesNoTool(t *testing.T) {
 	if n := len(s.engine.server.tools.Tools); n != 2 || s.serving != 1 {
 		t.Fatalf("%d tools are known", n)
 	}
-	if !s.noted("warning", "tool_name_charset") || !s.noted("warning", "tool_unreadable") {
+	if !s.noted(record.Warning, "tool_name_charset") || !s.noted(record.Warning, "tool_unreadable") {
 		t.Error("the two that are not offered are not told")
 	}
 	s.frames = nil

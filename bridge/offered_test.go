@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -17,7 +18,7 @@ func TestOfTwoToolsOfOneNameThatDifferNeitherIsOffered(t *testing.T) {
 	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	const list = `{"tools":[{"name":"read_a","description":"reads"},{"name":"read_b"},{"name":"read_a","description":"sends"},{"name":"read_b"},{"name":"read_a","description":"reads"}]}`
 	s.answerListing(list)
-	if !s.noted("warning", "tools_of_one_name") || !s.noted("warning", "tool_name_twice") {
+	if !s.noted(record.Warning, "tools_of_one_name") || !s.noted(record.Warning, "tool_name_twice") {
 		t.Error("it is not told")
 	}
 	s.frames = nil
@@ -68,7 +69,7 @@ func TestAListOfToolsWithoutEndIsCutWithAWarning(t *testing.T) {
 		}
 		s.answerListing(fmt.Sprintf(`{"tools":[{"name":"read_%d"}],"nextCursor":"next"}`, i))
 	}
-	if s.serving != 1 || !s.noted("security", "tools_cut") || len(s.engine.server.tools.Tools) != pagesMax {
+	if s.serving != 1 || !s.noted(record.Security, "tools_cut") || len(s.engine.server.tools.Tools) != pagesMax {
 		t.Errorf("serving %d, %d tools", s.serving, len(s.engine.server.tools.Tools))
 	}
 }
@@ -83,7 +84,7 @@ func TestAListOfToolsOfManyMegabytesIsCutWithAWarning(t *testing.T) {
 			break
 		}
 	}
-	if !s.noted("security", "tools_cut") || len(s.engine.server.tools.Tools) > 5 {
+	if !s.noted(record.Security, "tools_cut") || len(s.engine.server.tools.Tools) > 5 {
 		t.Error("it is read on and on")
 	}
 }
@@ -102,7 +103,7 @@ func TestAChangedToolIsPutToWhomTheFileNames(t *testing.T) {
 		t.Error("it is put to the person at this machine")
 	}
 	for _, r := range s.notes {
-		if r.Event == "asked" && (r.Need != 2 || r.Rule != "server.pin") {
+		if r.Event == record.Asked && (r.Need != 2 || r.Rule != "server.pin") {
 			t.Errorf("asked: %+v", r)
 		}
 	}

@@ -43,7 +43,7 @@ func TestWhatPassesAsTheProtocolsOwnIsOnRecord(t *testing.T) {
 			t.Errorf("%s: ran %d times, on record is %s", members, s.asked(), record)
 		}
 		s.asksFor("bob", "e2", "8", "write_file", `{"path":"/a","text":"x"}`, members)
-		if asked := s.notes[len(s.notes)-1]; asked.Event != "asked" || !strings.Contains(string(asked.JSON()), want) {
+		if asked := s.notes[len(s.notes)-1]; asked.Event != record.Asked || !strings.Contains(string(asked.JSON()), want) {
 			t.Errorf("%s: on record is %s", members, asked.JSON())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -42,7 +43,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 		return
 	}
 	if len(env.Corr) > 0 {
-		e.note(Record{Event: "warning", Reason: "proposal_with_correlation", Env: env.ID, From: env.From,
+		e.note(record.Record{Event: record.Warning, Reason: "proposal_with_correlation", Env: env.ID, From: env.From,
 			Detail: "a proposal answers nothing, so what it refers to is passed over"})
 	}
 	if e.offers.lenient {
@@ -318,7 +319,7 @@ func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.
 // refused.
 func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
 	of := refusedOn(recordOf(c), r)
-	of.Event, of.Outcome, of.Reason, of.Detail, of.State = "rejected", "", r.Word(), r.Exactly(), "untold"
+	of.Event, of.Outcome, of.Reason, of.Detail, of.State = record.Rejected, "", r.Word(), r.Exactly(), "untold"
 	acts := e.book.Refuse(c.Life, of.Reason, of.Detail)
 	if len(acts) == 0 {
 		return // the proposal is over, and whoever ends the call for that says so
@@ -339,8 +340,8 @@ func told(a proposal.Act) bool {
 }
 
 // about is what every record about a proposal says.
-func about(l *proposal.Life) Record {
-	r := Record{Env: l.ID, From: l.Proposer, Method: l.Method, Via: "proposal", Proposal: l.ID}
+func about(l *proposal.Life) record.Record {
+	r := record.Record{Env: l.ID, From: l.Proposer, Method: l.Method, Via: "proposal", Proposal: l.ID}
 	if l.Method == "tools/call" {
 		r.Tool = refusal.Clip(l.Key)
 	}
@@ -352,12 +353,12 @@ func about(l *proposal.Life) Record {
 func (e *Engine) refused(a proposal.Refused) {
 	if e.offers.calls[a.Life] == nil && e.chargeRecord(a.Life.Proposer) {
 		r := about(a.Life)
-		r.Event, r.Reason, r.Detail, r.State = "rejected", a.Reason, a.Detail, "untold"
+		r.Event, r.Reason, r.Detail, r.State = record.Rejected, a.Reason, a.Detail, "untold"
 		if told(a) {
 			r.State = "told"
 		}
 		if a.Reason == proposal.LeftToOthers {
-			r.Event = "left"
+			r.Event = record.Left
 		}
 		e.note(r)
 	}
@@ -376,16 +377,16 @@ func (e *Engine) noted(a proposal.Noted) {
 		r.By = []string{a.By}
 	}
 	switch a.Event {
-	case "proposed":
-		o := Offered{a.Terms.Preferred, a.Terms.Exclusive, a.Terms.TTL.Milliseconds(), e.policy.RedactText(a.Why)}
+	case record.Proposed:
+		o := record.Offered{Preferred: a.Terms.Preferred, Exclusive: a.Terms.Exclusive, TTLMS: a.Terms.TTL.Milliseconds(), Why: e.policy.RedactText(a.Why)}
 		if len(o.Preferred) > 0 || o.Exclusive || o.TTLMS > 0 || o.Why != "" {
 			r.Offer = &o
 		}
-	case "withdrawn", "expired":
+	case record.Withdrawn, record.Expired:
 		r.Reason = e.policy.RedactText(r.Reason)
 	}
 	whose := a.Life.Proposer
-	if a.Event == "dropped" || a.Event == "security" {
+	if a.Event == record.Dropped || a.Event == record.Security {
 		whose = cmp.Or(a.By, whose)
 	}
 	if !a.Quiet && (!bareWord(a.Event) || e.chargeRecord(whose)) {
@@ -399,16 +400,16 @@ func (e *Engine) noted(a proposal.Noted) {
 // bareWord reports whether a participant can have such a record written as often as it
 // likes, and nothing need come of it. What is asked or runs for a proposal has records
 // of its own.
-func bareWord(event string) bool {
+func bareWord(event record.Event) bool {
 	switch event {
-	case "proposed", "withdrawn", "expired", "dropped", "security":
+	case record.Proposed, record.Withdrawn, record.Expired, record.Dropped, record.Security:
 		return true
 	}
 	return false
 }
 
 // moot ends what is under way about a proposal and has not started.
-func (e *Engine) moot(l *proposal.Life, why string) {
+func (e *Engine) moot(l *proposal.Life, why record.Event) {
 	if c := e.offers.calls[l]; c != nil {
 		delete(e.offers.calls, l)
 		claimed := c.Phase == inflight.Claiming
@@ -416,9 +417,9 @@ func (e *Engine) moot(l *proposal.Life, why string) {
 			e.endClaim(c)
 			e.ledger.GiveBack(c.Hold)
 		}
-		e.abandon(c, "proposal_"+why)
-		second := claimed && c.Standing == inflight.Seen && why != "withdrawn" && why != "expired"
-		if why == "taken" && !second { // whoever is told that another serves it has had our last word
+		e.abandon(c, "proposal_"+string(why))
+		second := claimed && c.Standing == inflight.Seen && why != record.Withdrawn && why != record.Expired
+		if why == record.Taken && !second { // whoever is told that another serves it has had our last word
 			e.book.Lent(l, c.Request)
 		}
 		if second {
@@ -445,7 +446,7 @@ const proposalGone = "proposal_gone"
 // abandon ends a call that has not started, and of which nobody is to hear.
 func (e *Engine) abandon(c *inflight.Call, why string) {
 	r := recordOf(c)
-	r.Event, r.Reason, r.Executed = "withdrawn", why, string(refusal.No)
+	r.Event, r.Reason, r.Executed = record.Withdrawn, why, string(refusal.No)
 	if c.Phase == inflight.Asked {
 		e.act(e.desk.Withdraw(e.now, c.Question, why))
 	} else if !c.Phase.Settled() {

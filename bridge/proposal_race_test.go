@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -103,13 +104,13 @@ func (r *race) frame(from, to, env string, kind wire.Kind, corr, payload string)
 	r.arrive(string(frame))
 }
 
-func (r *race) ended(event string) bool {
-	return slices.ContainsFunc(r.notes, func(n Record) bool { return n.Event == event && n.Proposal == "p1" && n.Call == "" })
+func (r *race) ended(event record.Event) bool {
+	return slices.ContainsFunc(r.notes, func(n record.Record) bool { return n.Event == event && n.Proposal == "p1" && n.Call == "" })
 }
 
 // ends: from now on nothing may happen any more, unless somebody serves it.
 func (r *race) ends() {
-	if !r.late && r.stage.asked() == 0 && !r.ended("fulfilled") && !r.isTaken() {
+	if !r.late && r.stage.asked() == 0 && !r.ended(record.Fulfilled) && !r.isTaken() {
 		r.late, r.heard = true, r.toldBob()
 	}
 }
@@ -136,7 +137,9 @@ func (r *race) told(counts func(*wire.Envelope) bool) (n int) {
 // isTaken reports whether somebody is serving it elsewhere, which is as good as
 // a start.
 func (r *race) isTaken() bool {
-	return slices.ContainsFunc(r.notes, func(n Record) bool { return n.Event == "taken" && n.Proposal == "p1" && n.State == "running" })
+	return slices.ContainsFunc(r.notes, func(n record.Record) bool {
+		return n.Event == record.Taken && n.Proposal == "p1" && n.State == "running"
+	})
 }
 
 func newRace(t *testing.T, d wire.Dialect, ttl bool) *race {
@@ -165,13 +168,13 @@ func (r *race) check() {
 	}
 	ends, rejects := 0, 0
 	for _, n := range r.notes {
-		if n.Proposal != "p1" || n.Call != "" && n.Event != "rejected" {
+		if n.Proposal != "p1" || n.Call != "" && n.Event != record.Rejected {
 			continue
 		}
 		switch n.Event {
-		case "fulfilled", "withdrawn", "expired":
+		case record.Fulfilled, record.Withdrawn, record.Expired:
 			ends++
-		case "rejected":
+		case record.Rejected:
 			if rejects++; ends > 0 || runs > 0 && n.From == "bob" && r.rejectedAfterStart() {
 				wrong("rejected after its end")
 			}
@@ -196,8 +199,8 @@ func (r *race) check() {
 func (r *race) rejectedAfterStart() bool {
 	started := false
 	for _, n := range r.notes {
-		started = started || n.Event == "call" && n.Proposal == "p1"
-		if started && n.Event == "rejected" && n.Via == "proposal" {
+		started = started || n.Event == record.Call && n.Proposal == "p1"
+		if started && n.Event == record.Rejected && n.Via == "proposal" {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -58,7 +59,7 @@ func (e *Engine) question(c *inflight.Call) {
 	turnedAway := refusedAtOnce(acts)
 	c.SummedUp = turnedAway && !e.chargeRecord(c.From)
 	r := recordOf(c)
-	r.Event, r.Rule, r.Question, r.Of, r.Need = "asked", c.Decision.Rule, id, c.Decision.Ask.Of, c.Decision.Ask.Need
+	r.Event, r.Rule, r.Question, r.Of, r.Need = record.Asked, c.Decision.Rule, id, c.Decision.Ask.Of, c.Decision.Ask.Need
 	r.Body = c.Body.String()
 	r.Digest = c.Digest
 	most := argsMax
@@ -67,7 +68,7 @@ func (e *Engine) question(c *inflight.Call) {
 	} else {
 		r.Meta = e.passed(c)
 	}
-	r.about(e.policy, q.Args, q.Beside, most)
+	putArgs(&r, e.policy, q.Args, q.Beside, most)
 	if !c.SummedUp {
 		e.note(r)
 	}
@@ -104,11 +105,7 @@ func (e *Engine) act(acts []approval.Act) {
 		case approval.Close:
 			e.close(a)
 		case approval.Noted:
-			event := a.Event
-			if event == "answered" {
-				event = "answer" // a person's; that of a call is the server's
-			}
-			r := Record{Event: event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
+			r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
 				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
 			if a.Who != (approval.Who{}) {
 				r.By = []string{a.Who.String()}
@@ -127,7 +124,7 @@ func (e *Engine) act(acts []approval.Act) {
 
 // countsForNothing: a participant can have such a record written as often as it likes.
 func countsForNothing(a approval.Noted) bool {
-	return a.Who.Door == approval.Topic && (a.Event == "foreign_answer" || a.Event == "late_answer")
+	return a.Who.Door == approval.Topic && (a.Event == record.ForeignAnswer || a.Event == record.LateAnswer)
 }
 
 func (e *Engine) show(a approval.Show) {
@@ -213,7 +210,7 @@ func (e *Engine) settled(s approval.Settled) {
 	e.alarms.stop(c.Alarm)
 	e.do(Told{s})
 	r := recordOf(c)
-	r.Event, r.Verdict, r.Rule, r.Question = "decided", "deny", c.Decision.Rule, s.ID
+	r.Event, r.Verdict, r.Rule, r.Question = record.Decided, "deny", c.Decision.Rule, s.ID
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
 	switch {
@@ -224,7 +221,7 @@ func (e *Engine) settled(s approval.Settled) {
 	}
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
-		r.about(e.policy, s.Args, s.Question.Beside, argsMax)
+		putArgs(&r, e.policy, s.Args, s.Question.Beside, argsMax)
 	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"
@@ -410,7 +407,7 @@ func (e *Engine) remember(s approval.Settled) {
 func (e *Engine) unrecorded(ev Unrecorded) {
 	if !e.auditDown {
 		e.auditDown = true
-		e.note(Record{Event: "warning", Reason: "audit_unavailable", Detail: ev.Err.Error()})
+		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
 		e.act(e.desk.AbortAll(e.now, auditReason))
 	}
 	for _, n := range ev.Calls {
@@ -435,14 +432,14 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
 	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
 	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
-	e.note(Record{Event: "checkpoint", HeadSeq: ev.Seq, Head: ev.Hash})
+	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
 }
 
 // reload puts another policy in force. The stricter of the one at the request
 // and the one now holds for every open question.
 func (e *Engine) reload(p *policy.Policy) {
 	e.policy, e.doubted = p, map[string]bool{}
-	e.note(Record{Event: "reloaded", Detail: p.Hash()})
+	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
 	e.act(e.desk.Reload(e.now, e.decideAgain))
@@ -482,7 +479,7 @@ func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(n
 func (e *Engine) revoke(id string) {
 	for _, g := range e.desk.Grants(e.now) {
 		if g.ID == id {
-			e.note(Record{Event: "revoked", From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
+			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
 		}
 	}
 	e.desk.Revoke(id)
@@ -490,3 +487,16 @@ func (e *Engine) revoke(id string) {
 
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }
+
+// argsMax is how many bytes of arguments are kept with a decision.
+const argsMax = 8 << 10
+
+// putArgs puts on record what was decided about, if it is of most bytes or fewer: of
+// what is longer its size alone. args are JSON that was read strictly, nil for none.
+func putArgs(r *record.Record, p *policy.Policy, args, beside []byte, most int) {
+	if size := len(args) + len(beside); size > most {
+		r.ArgsBytes = size
+		return
+	}
+	r.Args, r.Beside = p.RedactScanned(args), p.RedactScanned(beside)
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -231,7 +232,7 @@ func TestO46O47OnlyTheOneWhoWasAskedAnswers(t *testing.T) {
 			s.answers(from, a, true, yes)
 			s.nothing(from + " is nobody to answer")
 		}
-		if s.asked() != 0 || !s.noted("foreign_answer", "wrong_sender") {
+		if s.asked() != 0 || !s.noted(record.ForeignAnswer, "wrong_sender") {
 			t.Errorf("notes: %+v", s.notes)
 		}
 		s.answers("alice", a, true, yes)
@@ -253,7 +254,7 @@ func TestO48NobodyDecidingIsANoOfItsOwn(t *testing.T) {
 		}
 		s.refused(-31002)
 		s.answers("alice", a, true, yes)
-		if s.asked() != 0 || !s.noted("late_answer", "expired") {
+		if s.asked() != 0 || !s.noted(record.LateAnswer, "expired") {
 			t.Errorf("a late yes: %q, %+v", s.lines, s.notes)
 		}
 	})
@@ -653,16 +654,16 @@ func TestABodyIsKnownAgainFromTheRecord(t *testing.T) {
 		first.seatWith("alice", "bob")
 		first.startServer()
 		first.asksFor("bob", c[1], "1", tool, `{"path":"a"}`, "")
-		var r Record
-		if err := json.Unmarshal([]byte(first.recorded(c[0])), &r); err != nil || r.Body == "" {
-			t.Errorf("%s: there is no body in %s (%v)", tool, first.recorded(c[0]), err)
+		var r record.Record
+		if err := json.Unmarshal([]byte(first.recorded(record.Event(c[0]))), &r); err != nil || r.Body == "" {
+			t.Errorf("%s: there is no body in %s (%v)", tool, first.recorded(record.Event(c[0])), err)
 		}
 		for args, reason := range map[string]string{`{"path":"a"}`: "duplicate_envelope", `{"path":"b"}`: "duplicate_id_different_body"} {
 			next := stageWith(t, d, Config{Policy: rules(t, asksAlice), DigestKey: key, Seen: []Seen{{"bob", c[1], first.now, r.Body}}})
 			next.seatWith("alice", "bob")
 			next.startServer()
 			next.asksFor("bob", c[1], "1", tool, args, "")
-			if !next.noted("dropped", reason) || next.asked() != 0 {
+			if !next.noted(record.Dropped, reason) || next.asked() != 0 {
 				t.Errorf("%s %s is not %s: %+v", tool, args, reason, next.notes)
 			}
 		}

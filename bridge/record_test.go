@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // recorded is the line of the audit about an event.
-func (s *stage) recorded(event string) string {
+func (s *stage) recorded(event record.Event) string {
 	s.t.Helper()
 	for _, r := range s.notes {
-		if line := r.forAudit(); r.Event == event {
+		if line := r.ForAudit(); r.Event == event {
 			return string(line)
 		}
 	}
@@ -34,7 +35,7 @@ func TestWhatWasDecidedAboutIsOnRecordWithoutSecrets(t *testing.T) {
 		d, _ := wire.Lookup("mcpx/v0.1")
 		s := askingStage(t, d, asksAlice)
 		s.asksFor("bob", "e7", "7", c.tool, c.args, "")
-		line := s.recorded(c.event)
+		line := s.recorded(record.Event(c.event))
 		if !strings.Contains(line, c.has) || strings.Contains(line, c.not) || !json.Valid([]byte(line)) {
 			t.Errorf("%s %.60s: %.300s", c.tool, c.args, line)
 		}
@@ -53,8 +54,8 @@ func TestTheSizeOnRecordHadTwoMeanings(t *testing.T) {
 			s.asksFor("bob", "e-"+tool, "7", tool, args, `"task":{"ttl":`+strings.Repeat("1", 900)+`},`)
 		}
 		for _, r := range s.notes {
-			if r.Event == "asked" || r.Event == "decided" && r.Question == "" {
-				sizes[r.Tool+" "+r.Event+" "+r.Verdict] = r.ArgsBytes
+			if r.Event == record.Asked || r.Event == record.Decided && r.Question == "" {
+				sizes[r.Tool+" "+string(r.Event)+" "+r.Verdict] = r.ArgsBytes
 			}
 		}
 	}
@@ -74,10 +75,10 @@ func TestAnEditIsOnRecord(t *testing.T) {
 	s := askingStage(t, d, asksAlice)
 	s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
 	s.answers("alice", s.question(), true, `{"action":"accept","content":{"action":"approve","modifiedTarget":"staging"}}`)
-	if line := s.recorded("asked"); !strings.Contains(line, `"args":{"target":"production"}`) {
+	if line := s.recorded(record.Asked); !strings.Contains(line, `"args":{"target":"production"}`) {
 		t.Error(line)
 	}
-	if line := s.recorded("decided"); !strings.Contains(line, `"modified":["/target"],"args":{"target":"staging"}`) {
+	if line := s.recorded(record.Decided); !strings.Contains(line, `"modified":["/target"],"args":{"target":"staging"}`) {
 		t.Error(line)
 	}
 }
@@ -87,7 +88,7 @@ func TestAnEditIsOnRecord(t *testing.T) {
 func TestWhatIsLeftToOthersIsOnRecord(t *testing.T) {
 	s := proposalStage(t, "mew/v0.4", "fulfil: never")
 	s.proposes("bob", "p1", "fs", "read_file", path, "")
-	if line := s.recorded("left"); !strings.Contains(line, `"proposal":"p1"`) || !strings.Contains(line, "fulfils no proposals") {
+	if line := s.recorded(record.Left); !strings.Contains(line, `"proposal":"p1"`) || !strings.Contains(line, "fulfils no proposals") {
 		t.Errorf("on record: %q", line)
 	}
 }
@@ -107,11 +108,11 @@ rules:
 `)
 	s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
 	s.answers("alice", s.question(), true, `{"action":"accept","content":{"modifiedTarget":"staging","approve":true}}`)
-	if line := s.recorded("call"); !strings.Contains(line, `"took":[{"rule":"deploys","caller":"bob"},{"rule":"staged"}]`) {
+	if line := s.recorded(record.Call); !strings.Contains(line, `"took":[{"rule":"deploys","caller":"bob"},{"rule":"staged"}]`) {
 		t.Error(line)
 	}
 	for _, r := range s.notes {
-		if r.Event != "call" && r.Took != nil {
+		if r.Event != record.Call && r.Took != nil {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -128,7 +129,7 @@ func TestLimitsGoOnWhereAnEarlierRunEnded(t *testing.T) {
 	for i, who := range []string{"bob", "carol", "bob", "carol"} {
 		s.call(who, fmt.Sprint("e", i), fmt.Sprint(i), "read_file", `{"path":"a"}`)
 	}
-	if s.asked() != 3 || !s.noted("answered", "policy_denied") {
+	if s.asked() != 3 || !s.noted(record.Ended, "policy_denied") {
 		t.Errorf("the server was asked %d times", s.asked())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -46,7 +47,7 @@ func (e *Engine) saved(ev Saved) {
 	}
 	w := &waiting{policy: ev.Policy, file: ev.File, looser: looser}
 	if why := approval.Beyond(w.arguments(), nil); why != "" { // nobody would read what stands at the end
-		e.note(Record{Event: "reload_decided", Verdict: "deny", Reason: "too_large", Detail: why, Count: len(looser)})
+		e.note(record.Record{Event: record.ReloadDecided, Verdict: "deny", Reason: "too_large", Detail: why, Count: len(looser)})
 		return
 	}
 	e.waiting = w
@@ -89,7 +90,7 @@ func (e *Engine) askToReload() {
 		PolicyHash: e.policy.Hash()}
 	id, acts := e.desk.Open(e.now, q)
 	w.id = id
-	e.note(Record{Event: "reload_waiting", Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
+	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
 	e.act(acts)
 }
 
@@ -114,7 +115,7 @@ func (e *Engine) reloadSettled(s approval.Settled) {
 	if w == nil || w.id != s.ID {
 		return // it has been replaced
 	}
-	r := Record{Event: "reload_decided", Verdict: "deny", Question: s.ID, Reason: s.Reason, Detail: s.Said, By: names(s.By),
+	r := record.Record{Event: record.ReloadDecided, Verdict: "deny", Question: s.ID, Reason: s.Reason, Detail: s.Said, By: names(s.By),
 		Outcome: s.Outcome.String(), Digest: s.Digest.Short()}
 	switch {
 	case s.Outcome == approval.Allowed:
@@ -149,7 +150,7 @@ func (e *Engine) reloadSynced(ev Synced) {
 	case e.stopping:
 		e.waiting = nil
 	case ev.Err != nil:
-		e.note(Record{Event: "reload_decided", Verdict: "deny", Question: w.id, Reason: auditReason, Detail: ev.Err.Error()})
+		e.note(record.Record{Event: record.ReloadDecided, Verdict: "deny", Question: w.id, Reason: auditReason, Detail: ev.Err.Error()})
 		e.askToReloadLater(0)
 	default:
 		e.waiting, e.backed = nil, w.policy
@@ -178,7 +179,7 @@ func (e *Engine) doubts(reason string, about []string) {
 	for _, w := range about {
 		if !e.doubted[w] && len(e.doubted) < mostDoubts {
 			e.doubted[w] = true
-			e.note(Record{Event: "warning", Reason: reason, Detail: w})
+			e.note(record.Record{Event: record.Warning, Reason: reason, Detail: w})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -43,7 +44,7 @@ func (s *stage) mayDelete() bool {
 	return s.asked() > before
 }
 
-func (s *stage) eventsOf(event string) (n int) {
+func (s *stage) eventsOf(event record.Event) (n int) {
 	for _, r := range s.notes {
 		if r.Event == event {
 			n++
@@ -55,21 +56,21 @@ func (s *stage) eventsOf(event string) (n int) {
 func TestAToolWroteThePolicyAndSwitchedTheGateOff(t *testing.T) {
 	s := reloadStage(t)
 	v, open := s.saves(looserRules)
-	if !open || s.mayDelete() || s.eventsOf("reload_waiting") != 1 || s.eventsOf("reloaded") != 0 {
+	if !open || s.mayDelete() || s.eventsOf(record.ReloadWaiting) != 1 || s.eventsOf(record.Reloaded) != 0 {
 		t.Fatalf("open %v, %+v", open, s.notes)
 	}
 	if text := v.Text(); !strings.Contains(text, "lets more through") || !strings.Contains(text, "delete_*") || !strings.Contains(text, "/srv/policy.yaml") {
 		t.Error(text)
 	}
 	s.decides(v, yes)
-	if !s.mayDelete() || s.eventsOf("reloaded") != 1 || s.eventsOf("reload_decided") != 1 {
+	if !s.mayDelete() || s.eventsOf(record.Reloaded) != 1 || s.eventsOf(record.ReloadDecided) != 1 {
 		t.Errorf("it does not count: %+v", s.notes)
 	}
 }
 
 func TestAStricterPolicyCountsAtOnce(t *testing.T) {
 	s := reloadStage(t)
-	if _, open := s.saves("version: 1\ndefault: deny\n"); open || s.eventsOf("reloaded") != 1 {
+	if _, open := s.saves("version: 1\ndefault: deny\n"); open || s.eventsOf(record.Reloaded) != 1 {
 		t.Errorf("open %v, %+v", open, s.notes)
 	}
 	s.call("bob", "e1", "1", "read_file", `{"path":"/a"}`)
@@ -127,7 +128,7 @@ func TestAYesToAPolicyThatCouldNotBePutOnRecordWasSwallowed(t *testing.T) {
 	s.decides(v, yes)
 	s.do(Synced{Ticket: s.tickets[0], Err: errors.New("disk full")})
 	s.tickets, s.synced = nil, true
-	if !s.noted("reload_decided", "audit_unavailable") {
+	if !s.noted(record.ReloadDecided, "audit_unavailable") {
 		t.Errorf("nothing says so: %+v", s.notes)
 	}
 	s.pass(2 * time.Minute)
@@ -143,7 +144,7 @@ func TestAYesToAPolicyThatCouldNotBePutOnRecordWasSwallowed(t *testing.T) {
 
 func TestNobodyAtThisMachineLetsALooserPolicyWait(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
-	if _, open := s.saves(looserRules); open || s.mayDelete() || s.eventsOf("reload_waiting") == 0 {
+	if _, open := s.saves(looserRules); open || s.mayDelete() || s.eventsOf(record.ReloadWaiting) == 0 {
 		t.Errorf("open %v, %+v", open, s.notes)
 	}
 	s.pass(10 * time.Minute)
@@ -156,12 +157,12 @@ func TestADenyThatToolsSlipPastIsWarnedOf(t *testing.T) {
 	s := reloadStage(t)
 	const slips = "version: 1\ndefault: deny\nrules:\n - {name: some, allow: ['read_*', 'write_*']}\n - {name: env, deny: ['*'], args: {file: {glob: '**/.env'}}}\n"
 	s.saves(slips)
-	if !s.noted("warning", "deny_unreached") {
+	if !s.noted(record.Warning, "deny_unreached") {
 		t.Errorf("%+v", s.notes)
 	}
 	s.notes = nil
 	s.saves(strings.Replace(slips, "file:", "'**':", 1) + " - {deny: ['*'], args: {file: {glob: '**/.env'}}}\n")
-	if s.noted("warning", "deny_unreached") {
+	if s.noted(record.Warning, "deny_unreached") {
 		t.Errorf("%+v", s.notes)
 	}
 }
@@ -173,7 +174,7 @@ func TestWhatAPolicyHardlyMeansIsWarnedOfOnce(t *testing.T) {
 		" - {name: env, deny: ['*'], args: {path: {glob: '**/.env'}}}\n")})
 	s.seat()
 	s.startServer()
-	if !s.noted("warning", "policy_doubtful") || s.noted("warning", "deny_unreached") {
+	if !s.noted(record.Warning, "policy_doubtful") || s.noted(record.Warning, "deny_unreached") {
 		t.Errorf("at the start: %+v", s.notes)
 	}
 	s.notes = nil
@@ -182,7 +183,7 @@ func TestWhatAPolicyHardlyMeansIsWarnedOfOnce(t *testing.T) {
 		s.relists(more)
 		s.relists(tools)
 	}
-	if !s.noted("warning", "deny_unreached") || s.eventsOf("warning") != 1 {
+	if !s.noted(record.Warning, "deny_unreached") || s.eventsOf(record.Warning) != 1 {
 		t.Errorf("when a tool came: %+v", s.notes)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -30,7 +31,7 @@ func TestAStricterFileInBetweenHidTheLossOfADeny(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := reloadStage(t)
 			s.do(Reloaded{rules(t, readsOnly+neverSecrets)})
-			if _, open := s.saves(between); open || s.eventsOf("reloaded") != 2 {
+			if _, open := s.saves(between); open || s.eventsOf(record.Reloaded) != 2 {
 				t.Fatal("a stricter file waits")
 			}
 			v, open := s.saves(readsOnly)
@@ -108,7 +109,7 @@ func TestAFileThatIsLooserInMoreThanAnybodyReadsDoesNotCount(t *testing.T) {
 			s.do(Reloaded{rules(t, c.before)})
 			s.saves(looserRules)
 			_, open := s.saves(c.text)
-			if open || s.mayDelete() || !s.noted("reload_decided", "too_large") {
+			if open || s.mayDelete() || !s.noted(record.ReloadDecided, "too_large") {
 				t.Fatalf("open %v, %d notes", open, len(s.notes))
 			}
 			v, open := s.saves(looserRules)

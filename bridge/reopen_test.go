@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -14,7 +15,7 @@ func takenStage(t *testing.T, protocol string) *stage {
 	s.proposes("bob", "p1", "", "write_file", path, "")
 	s.question()
 	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
-	if _, is := s.maybeQuestion(); is || !s.noted("taken", "") {
+	if _, is := s.maybeQuestion(); is || !s.noted(record.Taken, "") {
 		t.Fatal("it is not taken")
 	}
 	return s
@@ -22,7 +23,7 @@ func takenStage(t *testing.T, protocol string) *stage {
 
 func (s *stage) staysTaken(what string) {
 	s.t.Helper()
-	if _, is := s.maybeQuestion(); is || s.noted("reopened", "") || s.asked() != 0 {
+	if _, is := s.maybeQuestion(); is || s.noted(record.Reopened, "") || s.asked() != 0 {
 		s.t.Errorf("%s, %s: it is ours again while somebody serves it", s.dialect.Protocol, what)
 	}
 }
@@ -58,7 +59,7 @@ func TestAFaultAboutAnotherFrameOfTheSameIDReopensNothing(t *testing.T) {
 				s.absent(from, to)
 				s.staysTaken(what + " to " + to)
 				s.goes2("carol")
-				if s.absent(from, to); s.noted("reopened", "") && from != "system:gateway" && from != "" {
+				if s.absent(from, to); s.noted(record.Reopened, "") && from != "system:gateway" && from != "" {
 					t.Errorf("%s: %s says that carol is not here", protocol, what)
 				}
 			}
@@ -83,7 +84,7 @@ func TestAFaultReopensNothingThatRunsHere(t *testing.T) {
 	}
 	s.frames = nil
 	s.absent("system:gateway", "")
-	if _, is := s.maybeQuestion(); is || s.noted("reopened", "") {
+	if _, is := s.maybeQuestion(); is || s.noted(record.Reopened, "") {
 		t.Error("alice is asked to have it run again")
 	}
 }
@@ -201,7 +202,7 @@ func TestWhatComesBackIsAskedAboutAndRunsAsItWasProposed(t *testing.T) {
 			c.taken(s)
 			s.frames, s.questions = nil, nil
 			s.refuses("mallory", "carol")
-			if !s.noted("reopened", "") {
+			if !s.noted(record.Reopened, "") {
 				t.Fatalf("%s, %s: it does not come back", protocol, what)
 			}
 			deciding := []string{"alice", "dora"}
@@ -268,7 +269,7 @@ func TestWhatWasTakenBackWhileItRanIsNotServedAfterwards(t *testing.T) {
 			if s.asked() != ran {
 				t.Errorf("%s, %s: what bob wants no more runs", protocol, what)
 			}
-			if !s.noted("withdrawn", "no_longer_needed") {
+			if !s.noted(record.Withdrawn, "no_longer_needed") {
 				t.Errorf("%s, %s: it is not on record that bob took it back", protocol, what)
 			}
 		}

@@ -3,6 +3,7 @@ package bridge
 import (
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -88,7 +89,7 @@ func (e *Engine) garbled(r *wire.Refused) {
 		e.usesID(r.From, r.ID)
 	}
 	if e.chargeRecord(r.From) {
-		e.note(Record{Event: "dropped", Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
+		e.note(record.Record{Event: record.Dropped, Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
 	}
 }
 
@@ -297,13 +298,13 @@ func (e *Engine) noteDecision(c *inflight.Call) {
 		return
 	}
 	r := recordOf(c)
-	r.Event, r.Verdict, r.Rule = "decided", c.Decision.Verdict.String(), c.Decision.Rule
+	r.Event, r.Verdict, r.Rule = record.Decided, c.Decision.Verdict.String(), c.Decision.Rule
 	r.Body = c.Body.String()
 	most := argsMax
 	if c.Decision.Verdict == policy.Deny {
 		most = refusedArgs
 	}
-	r.about(e.policy, c.Args, c.Beside, most)
+	putArgs(&r, e.policy, c.Args, c.Beside, most)
 	if c.Decision.Verdict != policy.Deny {
 		r.Meta = e.passed(c)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,9 +58,9 @@ func (e *Engine) seated(ev Seated) {
 		e.release()
 		return
 	}
-	e.note(Record{Event: "connected", ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
+	e.note(record.Record{Event: record.Connected, ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
 	for _, m := range Muted(ev.Welcome.You, e.policy) {
-		e.note(Record{Event: "warning", Reason: m.Reason, Detail: m.Detail})
+		e.note(record.Record{Event: record.Warning, Reason: m.Reason, Detail: m.Detail})
 	}
 	e.release()
 	e.act(e.desk.Reask(e.now))
@@ -144,7 +145,7 @@ func (e *Engine) gone(id string) {
 	missed := e.room.peers[id].missed
 	delete(e.room.peers, id)
 	e.room.held.Listed(id, false)
-	e.note(Record{Event: "peer", ID: id, State: "left"})
+	e.note(record.Record{Event: record.Peer, ID: id, State: "left"})
 	e.unsubscribeFor(id)
 	e.act(e.desk.Left(e.now, approval.Participant(id)))
 	e.live(e.book.Left(id, e.believed()))
@@ -172,7 +173,7 @@ func (e *Engine) unseated(ev Unseated) {
 	e.book.Away()
 	e.claimsLost()
 	e.seatLost()
-	r := Record{Event: "disconnected"}
+	r := record.Record{Event: record.Disconnected}
 	if ev.Err != nil {
 		r.Detail = ev.Err.Error()
 	}
@@ -220,7 +221,7 @@ func (e *Engine) enlist(who wire.Participant, how string) {
 	if p == nil {
 		p = &peer{}
 		e.room.peers[who.ID] = p
-		e.note(Record{Event: "peer", ID: who.ID, State: how})
+		e.note(record.Record{Event: record.Peer, ID: who.ID, State: how})
 	}
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving, p.missed = who.Caps, nil, false
@@ -242,7 +243,7 @@ func (e *Engine) fault(env *wire.Envelope) {
 	if err != nil {
 		return
 	}
-	e.note(Record{Event: "warning", Reason: "gateway_fault", Detail: refusal.Clip(strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message))})
+	e.note(record.Record{Event: record.Warning, Reason: "gateway_fault", Detail: refusal.Clip(strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message))})
 	// One that goes to somebody else is about a frame of theirs, whichever id that has.
 	ours := len(env.To) == 0 || slices.Contains(env.To, e.room.me) || slices.Contains(env.To, "")
 	if ours && f.Code == "capability_violation" {
@@ -333,7 +334,7 @@ func (e *Engine) pause(env *wire.Envelope) {
 	length = min(length, e.room.pausedAt.Add(pauseMax).Sub(e.now)) // however often it is asked
 	e.alarms.stop(e.room.paused)
 	e.room.paused = e.alarms.set(e.now.Add(length), e.resume)
-	e.note(Record{Event: "warning", Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
+	e.note(record.Record{Event: record.Warning, Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
 }
 
 // resume ends a pause: what was held meanwhile is said, and what people are to

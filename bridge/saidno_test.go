@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -149,7 +150,7 @@ func TestWhatItsProposerSaysIsOverHasExpired(t *testing.T) {
 	s.proposes("bob", "p1", "fs", "write_file", path, "")
 	s.question()
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"x1","ts":"2026-01-01T00:00:00Z","from":"bob","kind":"proposal/status","payload":{"proposalId":"p1","status":"expired"}}`)
-	if !s.noted("expired", "expired") || len(s.engine.Pending(0, 0)) != 0 {
+	if !s.noted(record.Expired, "expired") || len(s.engine.Pending(0, 0)) != 0 {
 		t.Errorf("%+v", s.notes)
 	}
 }
@@ -163,9 +164,9 @@ func TestWhyItIsProposedIsShownAndKept(t *testing.T) {
 	if strings.Contains(q.params, "requestId") || strings.Contains(q.params, "hunter2") {
 		t.Errorf("it is asked as %s", q.params)
 	}
-	s.has(s.recorded("proposed"), `"preferred":["carol","fs"]`, `"ttl_ms":60000`, `"why":"the build is red\npassword=[redacted]"`)
+	s.has(s.recorded(record.Proposed), `"preferred":["carol","fs"]`, `"ttl_ms":60000`, `"why":"the build is red\npassword=[redacted]"`)
 	s.says("bob", "w1", wire.Withdraw, "", "", "p1", `{"reason":"token: abc123, sorry"}`)
-	if !s.noted("withdrawn", "token:[redacted], sorry") {
+	if !s.noted(record.Withdrawn, "token:[redacted], sorry") {
 		t.Errorf("%+v", s.notes)
 	}
 	s.pass(time.Second)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -156,7 +157,7 @@ func TestSeed001Q1ExpiryIsSilent(t *testing.T) {
 	s.question()
 	s.pass(time.Second)
 	s.rejected()
-	if !s.noted("expired", "ttl") {
+	if !s.noted(record.Expired, "ttl") {
 		t.Error("it is not on record")
 	}
 	d := proposalStage(t, "mcpx/v0.1", "fulfil: ask")
@@ -190,7 +191,7 @@ func TestSeed001Q3ReasonsAreWordsToBuildOn(t *testing.T) {
 		id := fmt.Sprint("p", i)
 		s.proposes("bob", id, "fs", c.tool, c.arguments, "")
 		s.rejected(c.reason)
-		if last := s.notes[len(s.notes)-1]; last.Event != "rejected" || last.Reason != c.reason || last.Proposal != id || last.State != "told" {
+		if last := s.notes[len(s.notes)-1]; last.Event != record.Rejected || last.Reason != c.reason || last.Proposal != id || last.State != "told" {
 			t.Errorf("on record is %+v", last)
 		}
 	}
@@ -242,7 +243,7 @@ func TestSeed002Q3AWithdrawalIsNotConfirmed(t *testing.T) {
 	s.proposes("bob", "p1", "fs", "read_file", path, "")
 	s.withdraws("bob", "p1")
 	s.nothing("after a withdrawal")
-	if !s.noted("withdrawn", "no_longer_needed") {
+	if !s.noted(record.Withdrawn, "no_longer_needed") {
 		t.Errorf("it is not on record: %+v", s.notes)
 	}
 }

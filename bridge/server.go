@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
@@ -56,7 +57,7 @@ func (e *Engine) serverDown(ev ServerDown) {
 	e.alarms.stop(e.server.listens.again)
 	e.server.listens = listens{ttl: -1}
 	e.server.why, e.server.retry = ev.Cause, ev.Retry
-	e.note(Record{Event: "server_exit", Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
+	e.note(record.Record{Event: record.ServerExit, Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
 	for _, c := range e.calls.InOrder() {
 		if e.server.neverLeft(c, ev.Unsent) {
@@ -126,14 +127,14 @@ func (e *Engine) serverSaid(m *jsonrpc.Message) {
 	case jsonrpc.Request:
 		e.serverAsked(m)
 	default:
-		e.note(Record{Event: "server_noise", Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
+		e.note(record.Record{Event: record.ServerNoise, Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
 	}
 }
 
 // serverNoise: a line that is no message may have been an answer, for which
 // the caller then need not wait.
 func (e *Engine) serverNoise(ev ServerNoise) {
-	e.note(Record{Event: "server_noise", Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
+	e.note(record.Record{Event: record.ServerNoise, Reason: ev.Reason, Detail: string(ev.Head), Count: ev.Count})
 	switch c := e.calls.Find(ev.ID); {
 	case c != nil:
 		e.unreadable(c, ev.Reason)
@@ -179,7 +180,7 @@ func (e *Engine) serverAsked(m *jsonrpc.Message) {
 func (e *Engine) refuseServer(m *jsonrpc.Message) {
 	method := shortMethod(m)
 	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), refusal.CodeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
-	e.note(Record{Event: "warning", Reason: "server_request_refused", Method: method})
+	e.note(record.Record{Event: record.Warning, Reason: "server_request_refused", Method: method})
 }
 
 // serverTold routes the server's notifications (WIRE W-12). Of a flood, those
@@ -188,7 +189,7 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	method := shortMethod(m)
 	flooded, began := e.server.told.another(e.now)
 	if began {
-		e.note(Record{Event: "server_noise", Reason: "child_notification_flood", Method: method, Count: notifiedMost,
+		e.note(record.Record{Event: record.ServerNoise, Reason: "child_notification_flood", Method: method, Count: notifiedMost,
 			Detail: "more notifications than this in a second: what the server logs is passed over until it says less"})
 	}
 	switch method {
@@ -218,12 +219,12 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 		if flooded {
 			return
 		}
-		e.note(Record{Event: "server_log", Detail: string(m.Get(jsonrpc.Params))})
+		e.note(record.Record{Event: record.ServerLog, Detail: string(m.Get(jsonrpc.Params))})
 	default:
 		if flooded {
 			return
 		}
-		e.note(Record{Event: "server_noise", Reason: "notification_not_passed_on", Method: method})
+		e.note(record.Record{Event: record.ServerNoise, Reason: "notification_not_passed_on", Method: method})
 	}
 }
 

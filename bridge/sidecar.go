@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -73,7 +74,7 @@ type Options struct {
 	// Emit gets every Record, in order, from whichever goroutine caused
 	// it, under the Sidecar's lock: it must neither wait nor call back, nor
 	// change the Record. nil: nobody wants to know.
-	Emit func(*Record)
+	Emit func(*record.Record)
 
 	// Serving is called, as Emit is, when calls are served: after the
 	// first start of the server and after every later one.
@@ -101,13 +102,13 @@ type Sidecar struct {
 	mu     sync.Mutex
 	engine *Engine
 	batch  batch
-	owed   []*Record      // last words that could not be put on record yet
-	tries  int            // how often in a row a log that is well did not take them
-	downs  int            // how often the server has gone
-	seats  int            // how often a seat was taken or lost
-	armed  time.Time      // when Run will wake by itself
-	told   []approval.Act // of the event in hand
-	events []Event        // it, and behind it what says which effects could not be carried out
+	owed   []*record.Record // last words that could not be put on record yet
+	tries  int              // how often in a row a log that is well did not take them
+	downs  int              // how often the server has gone
+	seats  int              // how often a seat was taken or lost
+	armed  time.Time        // when Run will wake by itself
+	told   []approval.Act   // of the event in hand
+	events []Event          // it, and behind it what says which effects could not be carried out
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -237,17 +238,17 @@ func (s *Sidecar) send(f Send) Event {
 	return nil
 }
 
-func (s *Sidecar) record(r *Record) {
+func (s *Sidecar) record(r *record.Record) {
 	s.o.Emit(r)
 	if s.o.Audit == nil {
 		return
 	}
-	if as := r.onAuditAs(); as != "" {
+	if as := r.AuditedAs(); as != "" {
 		s.batch.keep(r, as)
 		switch {
-		case r.owed():
+		case r.Final():
 			s.batch.last = append(s.batch.last, r)
-		case r.Event == "call":
+		case r.Event == record.Call:
 			s.batch.begins(r.Call)
 		}
 		s.staged.Store(true)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -23,7 +24,7 @@ type stage struct {
 
 	frames   []string
 	lines    []string
-	notes    []Record
+	notes    []record.Record
 	restarts []string
 	serving  int
 	idle     int
@@ -270,10 +271,10 @@ func (s *stage) has(text string, parts ...string) {
 }
 
 // decided is the record of the last decision.
-func (s *stage) decided() *Record {
+func (s *stage) decided() *record.Record {
 	s.t.Helper()
 	for i := len(s.notes) - 1; i >= 0; i-- {
-		if r := &s.notes[i]; r.Event == "decided" {
+		if r := &s.notes[i]; r.Event == record.Decided {
 			return r
 		}
 	}
@@ -281,7 +282,7 @@ func (s *stage) decided() *Record {
 	return nil
 }
 
-func (s *stage) noted(event, reason string) bool {
+func (s *stage) noted(event record.Event, reason string) bool {
 	for _, r := range s.notes {
 		if r.Event == event && r.Reason == reason {
 			return true

@@ -32,7 +32,7 @@ func TestAFloodOfProposalsIsSummedUpInTheRecord(t *testing.T) {
 			s.pass(quota.SumEvery + time.Second)
 			mallorys, counted := 0, 0
 			for i := range s.notes {
-				if r := &s.notes[i]; r.From == "mallory" && r.forAudit() != nil {
+				if r := &s.notes[i]; r.From == "mallory" && r.ForAudit() != nil {
 					mallorys++
 					counted += r.Count
 				}
@@ -45,7 +45,7 @@ func TestAFloodOfProposalsIsSummedUpInTheRecord(t *testing.T) {
 			s.proposes("bob", "b2", "fs", "write_file", path, "")
 			var said []string
 			for _, r := range s.notes {
-				said = append(said, r.Event+" "+r.Env)
+				said = append(said, string(r.Event)+" "+r.Env)
 			}
 			if all := strings.Join(said, ", "); !strings.Contains(all, "proposed b1, rejected b1") || !strings.Contains(all, "proposed b2, asked b2") {
 				t.Errorf("bob pays for mallory: %s", all)
@@ -63,7 +63,7 @@ func TestInventedNamesFilledTheRecord(t *testing.T) {
 		written, counted := 0, 0
 		count := func() {
 			for i := range s.notes {
-				if r := &s.notes[i]; r.forAudit() != nil {
+				if r := &s.notes[i]; r.ForAudit() != nil {
 					written++
 					counted += r.Count
 				}

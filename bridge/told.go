@@ -74,7 +74,7 @@ func (e *Engine) tellWho(c *inflight.Call) {
 		e.tellOne(wire.Notice, c.From, Approved, jsonrpc.AppendNotification(nil, Approved, approved(c, words)))
 	case c.Token != nil:
 		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)
-		e.report(c, words, string(append(appendList(about, `,"by":`, names(s.By)), '}')))
+		e.report(c, words, string(append(appendBy(about, s.By), '}')))
 	}
 }
 
@@ -128,11 +128,27 @@ func speaksForUs(raw []byte) bool {
 func approved(c *inflight.Call, words string) []byte {
 	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.Life.ID)
 	params = jsonrpc.AppendQuote(append(params, `,"decision_id":`...), c.Agreed.ID)
-	params = appendList(params, `,"by":`, names(c.Agreed.By))
+	params = appendBy(params, c.Agreed.By)
 	if c.Agreed.Said != "" {
 		params = jsonrpc.AppendQuote(append(params, `,"reason":`...), c.Agreed.Said)
 	}
 	return append(jsonrpc.AppendQuote(append(params, `,"message":`...), words), '}')
+}
+
+// appendBy appends who decided.
+func appendBy(dst []byte, by []approval.Who) []byte {
+	for i, name := range names(by) {
+		if i == 0 {
+			dst = append(dst, `,"by":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendQuote(dst, name)
+	}
+	if len(by) > 0 {
+		dst = append(dst, ']')
+	}
+	return dst
 }
 
 // person is somebody who decided, in words for a caller.

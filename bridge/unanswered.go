@@ -3,6 +3,7 @@ package bridge
 import (
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -69,7 +70,7 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 
 func (e *Engine) takenBack(c *inflight.Call) {
 	r := recordOf(c)
-	r.Event, r.Reason, r.Executed = "withdrawn", "cancelled", string(refusal.No)
+	r.Event, r.Reason, r.Executed = record.Withdrawn, "cancelled", string(refusal.No)
 	started := !c.Phase.Unstarted()
 	if started {
 		r.Outcome, r.Executed = "unknown", string(refusal.Perhaps)
@@ -108,9 +109,9 @@ func (e *Engine) withdrawFor(who string) {
 
 // leftBehind is the last word on a call that has not started when its caller
 // leaves.
-func leftBehind(c *inflight.Call) Record {
+func leftBehind(c *inflight.Call) record.Record {
 	r := recordOf(c)
-	r.Event, r.Reason, r.Executed = "withdrawn", approval.CallerLeft, string(refusal.No)
+	r.Event, r.Reason, r.Executed = record.Withdrawn, approval.CallerLeft, string(refusal.No)
 	return r
 }
 

@@ -1,6 +1,10 @@
 package approval
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
 
 // An Act is something that is to be done or put on record. They are valid
 // until the next call of a method of the Desk.
@@ -56,9 +60,9 @@ type (
 
 	// Noted goes on record and changes nothing else.
 	Noted struct {
-		ID     string // of the question
-		Event  string // answered, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
-		Who    Who    // nobody in grant_unused
+		ID     string       // of the question
+		Event  record.Event // answered, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
+		Who    Who          // nobody in grant_unused
 		Reason string
 		Said   string
 		Chain  []Hop

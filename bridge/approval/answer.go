@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // An Answer is what somebody said to a question.
@@ -118,7 +120,7 @@ func (d *Desk) knows(id string) bool {
 
 // foreign notes an answer that does not come from where it should.
 func (d *Desk) foreign(id string, a *Answer, reason string) {
-	n := Noted{ID: d.late[id].id, Event: "foreign_answer", Who: a.Who, Reason: reason}
+	n := Noted{ID: d.late[id].id, Event: record.ForeignAnswer, Who: a.Who, Reason: reason}
 	if k := d.asks[id]; k != nil {
 		n.ID, n.Digest = k.p.id, k.p.digest
 	} else if p := d.pending[id]; p != nil {
@@ -133,11 +135,11 @@ func (d *Desk) toAsk(id string, a *Answer) {
 	case k == nil && d.late[id].who != a.Who, k != nil && k.s.who != a.Who:
 		d.foreign(id, a, "wrong_sender")
 	case k == nil:
-		d.do(Noted{ID: d.late[id].id, Event: "late_answer", Who: a.Who, Reason: d.late[id].how})
+		d.do(Noted{ID: d.late[id].id, Event: record.LateAnswer, Who: a.Who, Reason: d.late[id].how})
 	case k.s.state == struck:
 		d.foreign(id, a, "wrong_sender")
 	case k.void != "":
-		d.note(k.p, "late_answer", a.Who, k.void)
+		d.note(k.p, record.LateAnswer, a.Who, k.void)
 	default:
 		k.void, k.answered = "already_answered", true
 		d.answered(k.p, k.s, a)
@@ -149,7 +151,7 @@ func (d *Desk) fromDoor(a *Answer) {
 	p := d.pending[a.Question]
 	if p == nil {
 		if e, ok := d.late[a.Question]; ok {
-			d.do(Noted{ID: e.id, Event: "late_answer", Who: a.Who, Reason: e.how})
+			d.do(Noted{ID: e.id, Event: record.LateAnswer, Who: a.Who, Reason: e.how})
 		}
 		return
 	}
@@ -162,7 +164,7 @@ func (d *Desk) fromDoor(a *Answer) {
 	case s.state == waiting || s.state == away:
 		d.foreign(p.id, a, "not_asked")
 	case s.state != beingAsked:
-		d.note(p, "late_answer", a.Who, voided[s.state])
+		d.note(p, record.LateAnswer, a.Who, voided[s.state])
 	default:
 		d.answered(p, s, a)
 	}
@@ -172,7 +174,7 @@ func (d *Desk) fromDoor(a *Answer) {
 func (d *Desk) answered(p *pending, s *seat, a *Answer) {
 	if a.Failed {
 		d.vacate(p, s, failed, "you answered already")
-		d.note(p, "unavailable", s.who, "error")
+		d.note(p, record.Unavailable, s.who, "error")
 		d.advance(p, NoApprover, "error")
 		return
 	}
@@ -206,7 +208,7 @@ func (d *Desk) agree(p *pending, s *seat, r reply) {
 		return
 	}
 	if p.count(agreed) < p.need {
-		d.note(p, "answered", s.who, "approved")
+		d.note(p, record.Answer, s.who, "approved")
 		d.advance(p, NoApprover, "")
 		return
 	}
@@ -242,7 +244,7 @@ func (d *Desk) amend(p *pending, by *seat, c change) bool {
 	}
 	p.nonce = d.o.Random()
 	p.digest = p.bind()
-	d.note(p, "modified", by.who, "")
+	d.note(p, record.Modified, by.who, "")
 	if p.amended++; p.need > 1 && p.amended > maxAmended {
 		return false
 	}

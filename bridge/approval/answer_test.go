@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // Every row of the truth table in WIRE 7.2, and what stands beside it there.
@@ -144,7 +146,7 @@ func TestAI03AnAnswerMustAgreeInEveryPlace(t *testing.T) {
 					t.Errorf("%v", acts)
 				}
 			default:
-				if n := s.wantNoted("foreign_answer", c.reason); count[Noted](acts) != 1 || n.ID != id || n.Who != a.Who {
+				if n := s.wantNoted(record.ForeignAnswer, c.reason); count[Noted](acts) != 1 || n.ID != id || n.Who != a.Who {
 					t.Errorf("%v", acts)
 				}
 			}
@@ -241,7 +243,7 @@ func TestAnAnswerThatPointsToTwoQuestionsAnswersNeither(t *testing.T) {
 		if acts := s.answer(a); count[Noted](acts) != 1 || count[Settled](acts) > 0 {
 			t.Errorf("%q: %v", a.Corr, acts)
 		}
-		s.wantNoted("foreign_answer", "bad_correlation")
+		s.wantNoted(record.ForeignAnswer, "bad_correlation")
 		s.wantPending(older)
 		s.wantPending(newer)
 	}
@@ -267,7 +269,7 @@ func TestAnAnswerToTwoQuestionsCountedWhenOneWasForgotten(t *testing.T) {
 	right := a.ID
 	a.ID = older.RPC
 	s.answer(a)
-	s.wantNoted("foreign_answer", "bad_correlation")
+	s.wantNoted(record.ForeignAnswer, "bad_correlation")
 	a.ID = right
 	s.answer(a)
 	s.wantEnd(Allowed, "")
@@ -299,7 +301,7 @@ func TestAI23ADoorMustSendTheDigestItShowed(t *testing.T) {
 				}
 				return
 			}
-			s.wantNoted("foreign_answer", c.reason)
+			s.wantNoted(record.ForeignAnswer, c.reason)
 			s.wantPending(id)
 		})
 	}
@@ -356,7 +358,7 @@ func TestLateAnswers(t *testing.T) {
 			end(s, id)
 			s.answer(s.to(show, approves))
 			acts := s.answer(s.to(show, approves))
-			if n, ok := acts[0].(Noted); len(acts) != 1 || !ok || n.Event != "late_answer" || n.ID != id || n.Who != Participant("alice") {
+			if n, ok := acts[0].(Noted); len(acts) != 1 || !ok || n.Event != record.LateAnswer || n.ID != id || n.Who != Participant("alice") {
 				t.Errorf("%+v", acts)
 			}
 			if count[Settled](s.acts) != 1 {
@@ -365,7 +367,7 @@ func TestLateAnswers(t *testing.T) {
 			forged := s.to(show, approves)
 			forged.Who = Participant("mallory")
 			s.answer(forged)
-			s.wantNoted("foreign_answer", "wrong_sender")
+			s.wantNoted(record.ForeignAnswer, "wrong_sender")
 		})
 	}
 }
@@ -376,7 +378,7 @@ func TestLateAnswersAreForgottenAfterAWhile(t *testing.T) {
 	s.says("alice", declines)
 	s.pass(15*time.Minute - time.Nanosecond)
 	s.says("alice", approves)
-	s.wantNoted("late_answer", "already_answered")
+	s.wantNoted(record.LateAnswer, "already_answered")
 	s.pass(time.Nanosecond)
 	if acts := s.says("alice", approves); len(acts) != 0 {
 		t.Errorf("%v", acts)

@@ -1,6 +1,10 @@
 package approval
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
 
 // warnAt is when four fifths of the time are over.
 func (p *pending) warnAt() time.Time { return p.asked.Add(p.deadline.Sub(p.asked) / 5 * 4) }
@@ -47,12 +51,12 @@ func (d *Desk) up(p *pending) {
 	}
 	if !p.warned && !p.warnAt().After(d.now) {
 		p.warned = true
-		d.note(p, "expiring", Who{}, "")
+		d.note(p, record.Expiring, Who{}, "")
 	}
 	for _, s := range p.seats {
 		if s.state == beingAsked && !s.till.After(d.now) {
 			d.vacate(p, s, outOfTime, "your time to decide is over")
-			d.note(p, "unavailable", s.who, TimedOut)
+			d.note(p, record.Unavailable, s.who, TimedOut)
 			if d.advance(p, TimedOut, ""); !p.wake.Stands() {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -22,7 +23,7 @@ func (d *Desk) pass(p *pending, s *seat, r reply) {
 			return
 		}
 		s.retried = true
-		d.note(p, "answered", s.who, InvalidDelegation)
+		d.note(p, record.Answer, s.who, InvalidDelegation)
 		d.close(p, s, "you are asked anew")
 		s.void("already_answered")
 		d.show(p, s, InvalidDelegation, problem)
@@ -38,7 +39,7 @@ func (d *Desk) pass(p *pending, s *seat, r reply) {
 		d.involved[to]++
 	}
 	next.chain, next.till = chain, till
-	d.note(p, "delegated", to, "")
+	d.note(p, record.Delegated, to, "")
 	d.show(p, next, "delegated", "")
 	d.wind(p)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 func passTo(who string) string {
@@ -28,11 +30,11 @@ func TestAI20Delegation(t *testing.T) { // WIRE O59
 	if f.Metadata.Timeout != 40 || !carol.By.Equal(alice.By) || carol.Why != "delegated" || carol.Digest != alice.Digest {
 		t.Errorf("%+v", carol)
 	}
-	if n := s.wantNoted("delegated", ""); n.Who != Participant("carol") || len(n.Chain) != 1 {
+	if n := s.wantNoted(record.Delegated, ""); n.Who != Participant("carol") || len(n.Chain) != 1 {
 		t.Errorf("%+v", n)
 	}
 	s.answer(s.to(alice, agrees))
-	s.wantNoted("late_answer", "already_answered")
+	s.wantNoted(record.LateAnswer, "already_answered")
 	s.says("carol", agrees)
 	if e := s.wantEnd(Allowed, ""); len(e.By) != 1 || e.By[0] != Participant("carol") || len(e.Chain) != 1 {
 		t.Errorf("by %v after %v", e.By, e.Chain)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -51,7 +52,7 @@ func TestAI08Edits(t *testing.T) { // WIRE 7.5, O56-O58
 				t.Errorf("asked about %s, ran %s", e.Digest, e.Ran)
 			}
 			if c.modified != "" {
-				if n := s.wantNoted("modified", ""); n.Digest != e.Ran {
+				if n := s.wantNoted(record.Modified, ""); n.Digest != e.Ran {
 					t.Errorf("on record: %s", n.Digest)
 				}
 			}
@@ -165,7 +166,7 @@ func TestAI06EditAndQuorum(t *testing.T) {
 			t.Errorf("carol is shown %+v", s.form(carol))
 		}
 		s.answer(s.to(local, approves))
-		s.wantNoted("foreign_answer", "digest_mismatch")
+		s.wantNoted(record.ForeignAnswer, "digest_mismatch")
 		s.says("carol", approves)
 		e := s.wantEnd(Allowed, "")
 		if string(e.Args) != `{"target":"staging"}` || e.Ran != carol.Digest || e.Digest != local.Digest {

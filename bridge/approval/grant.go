@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A Grant is a remembered yes: to one caller, for one tool as it was defined
@@ -190,7 +192,7 @@ func (g *Grant) ofThisServer(q *Question) bool {
 // noteUnused says why somebody is asked though something is remembered.
 func (d *Desk) noteUnused(p *pending) {
 	if g := p.unused; g != nil {
-		d.do(Noted{ID: p.id, Event: "grant_unused", Reason: p.unusedWhy, Digest: p.digest,
+		d.do(Noted{ID: p.id, Event: record.GrantUnused, Reason: p.unusedWhy, Digest: p.digest,
 			Said: fmt.Sprintf("granted-%s: agreed by %s on %s", g.ID, names(g.By), g.Made.UTC().Format(time.DateOnly))})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 func keeps(what string) string {
@@ -204,7 +206,7 @@ func TestGrantsOfAnEarlierRun(t *testing.T) {
 		id := s.open(q)
 		s.wantPending(id)
 		for _, a := range s.acts {
-			if n, ok := a.(Noted); ok && n.ID == id && n.Event == "grant_unused" {
+			if n, ok := a.(Noted); ok && n.ID == id && n.Event == record.GrantUnused {
 				said = n.Reason
 			}
 		}

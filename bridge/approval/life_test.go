@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -129,7 +130,7 @@ func TestViewsAreClosed(t *testing.T) {
 	}
 	// apr-010: another approver right after
 	s.answer(s.to(carol, declines))
-	s.wantNoted("late_answer", "allowed")
+	s.wantNoted(record.LateAnswer, "allowed")
 	s.wantEnd(Allowed, "")
 }
 
@@ -141,7 +142,7 @@ func TestExpiryCancelsTheElicitation(t *testing.T) { // WIRE O48
 		t.Errorf("the next thing is due at %v, want the warning", at)
 	}
 	s.pass(48 * time.Second)
-	if n := s.wantNoted("expiring", ""); n.Digest != show.Digest {
+	if n := s.wantNoted(record.Expiring, ""); n.Digest != show.Digest {
 		t.Errorf("%+v", n)
 	}
 	if at := s.d.Next(); !at.Equal(began.Add(time.Minute)) {
@@ -309,7 +310,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 			t.Errorf("%+v", acts)
 		}
 		s.says("alice", approves)
-		s.wantNoted("foreign_answer", "wrong_sender")
+		s.wantNoted(record.ForeignAnswer, "wrong_sender")
 		s.wantPending(id)
 		s.did(s.d.Joined(s.now, Participant("alice")))
 		if s.shown("alice").Why != "" {
@@ -396,7 +397,7 @@ func TestAI22RejoinedApproverIsAskedAnew(t *testing.T) { // apr-029
 		t.Fatalf("%+v", fresh)
 	}
 	s.answer(s.to(old, approves))
-	s.wantNoted("late_answer", "old_session")
+	s.wantNoted(record.LateAnswer, "old_session")
 	s.wantPending(id)
 	s.answer(s.to(fresh, approves))
 	s.wantEnd(Allowed, "")
@@ -464,7 +465,7 @@ func TestQuorum(t *testing.T) {
 	t.Run("two agree", func(t *testing.T) {
 		s, id := two()
 		s.says("alice", approves)
-		if n := s.wantNoted("answered", "approved"); n.Have != 1 {
+		if n := s.wantNoted(record.Answer, "approved"); n.Have != 1 {
 			t.Errorf("%+v", n)
 		}
 		s.wantPending(id)
@@ -478,7 +479,7 @@ func TestQuorum(t *testing.T) {
 		show := s.shown("alice")
 		s.answer(s.to(show, approves))
 		s.answer(s.to(show, approves))
-		s.wantNoted("late_answer", "already_answered")
+		s.wantNoted(record.LateAnswer, "already_answered")
 		s.wantPending(id)
 	})
 	t.Run("one over two connections is one", func(t *testing.T) {
@@ -551,7 +552,7 @@ func TestSequential(t *testing.T) {
 		}
 		s.pass(20 * time.Second)
 		s.answer(s.to(s.shown("alice"), approves))
-		s.wantNoted("late_answer", TimedOut)
+		s.wantNoted(record.LateAnswer, TimedOut)
 		s.pass(20 * time.Second)
 		asked(s, "alice 20s", "carol 40s", "dave 1m0s")
 		s.wantEnd(Expired, TimedOut)

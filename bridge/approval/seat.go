@@ -3,6 +3,8 @@ package approval
 import (
 	"slices"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A state says how far somebody is with a question.
@@ -259,7 +261,7 @@ func (d *Desk) Unreachable(now time.Time, id string) []Act {
 func (d *Desk) lose(p *pending, s *seat, to state, why string) {
 	s.void(voided[to])
 	d.rest(s, to)
-	d.note(p, "unavailable", s.who, why)
+	d.note(p, record.Unavailable, s.who, why)
 	d.advance(p, NoApprover, why)
 }
 
@@ -302,7 +304,7 @@ func (d *Desk) Reask(now time.Time) []Act {
 }
 
 // note puts something about a question on record.
-func (d *Desk) note(p *pending, event string, w Who, reason string) {
+func (d *Desk) note(p *pending, event record.Event, w Who, reason string) {
 	n := Noted{ID: p.id, Event: event, Who: w, Reason: reason, Have: p.count(agreed), Digest: p.digest}
 	if s := p.find(w); s != nil {
 		n.Chain = s.chain

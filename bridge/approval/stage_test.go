@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -175,7 +176,7 @@ func (s *stage) wantEnd(how Outcome, reason string) Settled {
 	return e
 }
 
-func (s *stage) wantNoted(event, reason string) Noted {
+func (s *stage) wantNoted(event record.Event, reason string) Noted {
 	s.t.Helper()
 	n, ok := last(s, func(n Noted) bool { return n.Event == event })
 	if !ok || n.Reason != reason {

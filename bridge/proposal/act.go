@@ -1,5 +1,7 @@
 package proposal
 
+import "github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+
 // An Act is something that is to be done or put on record about a proposal.
 type Act interface{ act() }
 
@@ -23,7 +25,7 @@ type (
 	// Noted goes on record.
 	Noted struct {
 		*Life
-		Event  string // proposed, taken, fulfilled, unfulfilled, withdrawn, expired, security, dropped
+		Event  record.Event // proposed, taken, fulfilled, unfulfilled, withdrawn, expired, security, dropped
 		Reason string
 		Detail string
 		By     string // who did it, where that was not the proposer

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // Options bound a Book.
@@ -88,7 +90,7 @@ func (b *Book) Offered(p Proposed) []Act {
 		b.refuse(l, Busy, "no more proposals can be remembered now")
 		return b.out
 	}
-	b.do(Noted{Life: l, Event: "proposed"})
+	b.do(Noted{Life: l, Event: record.Proposed})
 	switch l.State {
 	case Waiting:
 		b.wait(l)
@@ -214,7 +216,7 @@ func (b *Book) Left(who string, sure bool) []Act {
 	b.begin()
 	for _, l := range b.inOrder() {
 		if l.Proposer == who && b.move(l, abandoned) {
-			b.do(Noted{Life: l, Event: "withdrawn", Reason: "proposer_left", Moot: true})
+			b.do(Noted{Life: l, Event: record.Withdrawn, Reason: "proposer_left", Moot: true})
 		}
 		if l.Proposer == who {
 			b.unlend(l) // nor does it come back
@@ -222,7 +224,7 @@ func (b *Book) Left(who string, sure bool) []Act {
 		switch {
 		case l.State != Running || l.Runner != who:
 		case !sure:
-			b.do(Noted{Life: l, Event: "security", Reason: "leave_unverified", By: who})
+			b.do(Noted{Life: l, Event: record.Security, Reason: "leave_unverified", By: who})
 		case l.doubted:
 			b.end(l, Spoilt) // they have answered, and may have done it
 		default:
@@ -268,16 +270,16 @@ func (b *Book) ends(who, id, reason string, lapsed bool) []Act {
 	}
 	switch {
 	case l != nil && lapsed && b.move(l, overdue):
-		b.do(Noted{Life: l, Event: "expired", Reason: reason, Moot: true, Quiet: !loud})
+		b.do(Noted{Life: l, Event: record.Expired, Reason: reason, Moot: true, Quiet: !loud})
 	case l != nil && b.move(l, withdrawn):
-		b.do(Noted{Life: l, Event: "withdrawn", Reason: reason, Moot: true, Quiet: !loud})
+		b.do(Noted{Life: l, Event: record.Withdrawn, Reason: reason, Moot: true, Quiet: !loud})
 	case l != nil && l.State == Running && l.unwanted == nil:
 		l.unwanted = new(strings.Clone(reason))
 	case l != nil || !loud:
 	case len(b.byID[id]) > 0:
-		b.do(Noted{Life: b.byID[id][0], Event: "security", Reason: "withdraw_not_proposer", By: who})
+		b.do(Noted{Life: b.byID[id][0], Event: record.Security, Reason: "withdraw_not_proposer", By: who})
 	case b.chat.unknown(who):
-		b.do(Noted{Life: &Life{ID: id}, Event: "dropped", Reason: "withdraw_unknown_proposal", By: who})
+		b.do(Noted{Life: &Life{ID: id}, Event: record.Dropped, Reason: "withdraw_unknown_proposal", By: who})
 	}
 	return b.out
 }

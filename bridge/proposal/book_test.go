@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -39,8 +40,8 @@ func (d *desk) do(acts []Act) {
 			}
 			d.said = append(d.said, how+a.ID+" "+a.Reason)
 		case Noted:
-			if a.Event != "proposed" && !a.Quiet {
-				d.said = append(d.said, strings.TrimSpace(a.Event+" "+a.ID+" "+a.Reason))
+			if a.Event != record.Proposed && !a.Quiet {
+				d.said = append(d.said, strings.TrimSpace(string(a.Event)+" "+a.ID+" "+a.Reason))
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // Tick lets time pass. Every event begins with it: the Book knows the time from
@@ -33,7 +35,7 @@ func (b *Book) age(l *Life) {
 	}
 	if over := !l.Until.IsZero() && !l.Until.After(b.now); over {
 		b.move(l, overdue)
-		b.do(Noted{Life: l, Event: "expired", Reason: "ttl", Moot: true})
+		b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl", Moot: true})
 		if l.Announced {
 			b.do(Refused{Life: l, Reason: Timeout, Detail: "ttl", Told: true})
 		}

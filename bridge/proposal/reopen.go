@@ -3,6 +3,7 @@ package proposal
 import (
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -55,10 +56,10 @@ func (b *Book) reopen(l *Life) {
 	b.forgetRun(l)
 	l.Run, l.By, l.Runner = "", "", ""
 	l.reopened++
-	b.do(Noted{Life: l, Event: "reopened", By: runner})
+	b.do(Noted{Life: l, Event: record.Reopened, By: runner})
 	if !l.Until.IsZero() && !l.Until.After(b.now) {
 		b.move(l, overdue)
-		b.do(Noted{Life: l, Event: "expired", Reason: "ttl"})
+		b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl"})
 		return
 	}
 	if l.State == Waiting {

@@ -1,6 +1,10 @@
 package proposal
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
 
 // A proposal is served by a request that refers to it. Ours is addressed to
 // ourselves; others make theirs to us, or to somebody else. The first one
@@ -116,7 +120,7 @@ func (b *Book) takes(l *Life, ev event, r Run) []Act {
 	}
 	if b.move(l, ev) {
 		b.runsAs(l, r)
-		b.do(Noted{Life: l, Event: "taken", By: r.By, Moot: true})
+		b.do(Noted{Life: l, Event: record.Taken, By: r.By, Moot: true})
 	}
 	return b.out
 }
@@ -136,7 +140,7 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 	}
 	b.runsAs(l, r)
 	if r.By != r.Runner && before != Claimed {
-		b.do(Noted{Life: l, Event: "taken", By: r.By, Moot: true})
+		b.do(Noted{Life: l, Event: record.Taken, By: r.By, Moot: true})
 	}
 	return b.out, true
 }
@@ -181,11 +185,11 @@ func (b *Book) Ended(l *Life, run string, how Upshot) []Act {
 func (b *Book) end(l *Life, how Upshot) {
 	switch {
 	case how == Served && b.move(l, served):
-		b.do(Noted{Life: l, Event: "fulfilled", By: l.Runner})
+		b.do(Noted{Life: l, Event: record.Fulfilled, By: l.Runner})
 	case how == Unserved && b.mayReopen(l):
 		b.reopen(l)
 	case how != Served && b.move(l, failed):
-		b.do(Noted{Life: l, Event: "unfulfilled", By: l.Runner})
+		b.do(Noted{Life: l, Event: record.Unfulfilled, By: l.Runner})
 		b.endUnwanted(l)
 	}
 }
@@ -193,7 +197,7 @@ func (b *Book) end(l *Life, how Upshot) {
 // endUnwanted: its proposer took it back while it ran, so nobody is to serve it again.
 func (b *Book) endUnwanted(l *Life) {
 	if l.unwanted != nil && b.move(l, withdrawn) {
-		b.do(Noted{Life: l, Event: "withdrawn", Reason: *l.unwanted, Moot: true})
+		b.do(Noted{Life: l, Event: record.Withdrawn, Reason: *l.unwanted, Moot: true})
 	}
 }
 
@@ -214,7 +218,7 @@ func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool
 				b.end(l, how)
 			} else if l.State == Running && !l.doubted {
 				l.doubted = true
-				b.do(Noted{Life: l, Event: "security", Reason: "answer_to_one_of_several", By: who})
+				b.do(Noted{Life: l, Event: record.Security, Reason: "answer_to_one_of_several", By: who})
 			}
 			return b.out
 		}
@@ -224,7 +228,7 @@ func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool
 			if direct && how == Served && l.isFor(who) && b.move(l, settled) {
 				b.forgetRun(l)
 				l.Run, l.By, l.Runner = "", "", who
-				b.do(Noted{Life: l, Event: "fulfilled", By: who, Moot: true})
+				b.do(Noted{Life: l, Event: record.Fulfilled, By: who, Moot: true})
 			}
 		}
 	}

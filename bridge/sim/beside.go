@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // What stands beside the arguments of a call reaches the server too (DESIGN 4): it
@@ -146,8 +146,8 @@ func hidden(leaves map[string]string) map[string]string {
 }
 
 // besideRecorded: what stands beside the arguments is on record where they are.
-func (c *checker) besideRecorded(cl *claim, r bridge.Record) {
-	if r.Event != "asked" && r.Event != "decided" || r.ArgsBytes > 0 || r.Args == nil || cl.again {
+func (c *checker) besideRecorded(cl *claim, r record.Record) {
+	if r.Event != record.Asked && r.Event != record.Decided || r.ArgsBytes > 0 || r.Args == nil || cl.again {
 		return
 	}
 	var got map[string]string

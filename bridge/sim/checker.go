@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -297,17 +297,17 @@ func (c *checker) cancel(s *said) {
 func (c *checker) claimOf(from, env string) *claim { return c.claims[envelopeKey{from, env}] }
 
 // emitted sees what the bridge says it does, in the order in which it does it.
-func (c *checker) emitted(p *process, r bridge.Record) {
+func (c *checker) emitted(p *process, r record.Record) {
 	if bytes.Contains(r.JSON(), []byte("SECRET")) {
 		c.blame("I17", "a record holds a secret: %s", r.JSON())
 	}
-	if r.Event == "peer" && r.State == "left" {
+	if r.Event == record.Peer && r.State == "left" {
 		c.leaves(r.ID)
 		c.countsAsGone(r.ID)
 		c.callerGone(r.ID)
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
 	}
-	if r.Event == "modified" {
+	if r.Event == record.Modified {
 		c.amended(r.Question)
 	}
 	c.ofFile(r)
@@ -315,32 +315,32 @@ func (c *checker) emitted(p *process, r bridge.Record) {
 	c.ofShare(cl, r)
 	c.ofOffer(cl, r)
 	c.knownStill(cl, r)
-	if cl == nil || r.Event == "dropped" && !slices.Contains([]string{"outbox_full", "caller_gone", "shutting_down"}, r.Reason) {
+	if cl == nil || r.Event == record.Dropped && !slices.Contains([]string{"outbox_full", "caller_gone", "shutting_down"}, r.Reason) {
 		return
 	}
 	c.refused(cl, r)
 	c.besideRecorded(cl, r)
 	c.inShare(cl, r)
 	switch r.Event {
-	case "asked":
+	case record.Asked:
 		c.wasAsked(cl, r)
-	case "decided":
+	case record.Decided:
 		c.decided(cl, r)
-	case "call":
+	case record.Call:
 		c.starts(p, cl)
-	case "answered":
+	case record.Ended:
 		cl.over = cl.over || !cl.started
-	case "withdrawn":
+	case record.Withdrawn:
 		cl.over = true
 		if cl.excused == "" {
 			c.blame("I5", "%v is withdrawn, and nobody took it back", cl)
 		}
-	case "dropped":
+	case record.Dropped:
 		cl = cl.droppedOf()
 		c.givenUp(cl, r.Reason)
 		cl.excused, cl.over, cl.dropped = r.Reason, true, true
 	}
-	if r.Event == "asked" || r.Event == "decided" || r.Event == "call" {
+	if r.Event == record.Asked || r.Event == record.Decided || r.Event == record.Call {
 		cl.name = r.Call
 		c.names[r.Call] = cl
 	}
@@ -360,7 +360,7 @@ func (c *checker) amended(question string) {
 	c.void(func(a *asked) bool { return a.claim == cl })
 }
 
-func (c *checker) wasAsked(cl *claim, r bridge.Record) {
+func (c *checker) wasAsked(cl *claim, r record.Record) {
 	if cl.question != "" || cl.over {
 		c.blame("AI-5", "%v is asked about twice, or after its end", cl)
 	}
@@ -391,7 +391,7 @@ func (c *checker) wasAsked(cl *claim, r bridge.Record) {
 	}
 }
 
-func (c *checker) decided(cl *claim, r bridge.Record) {
+func (c *checker) decided(cl *claim, r record.Record) {
 	late := cl.over && (!cl.offer() || r.Verdict == "allow") // the end of a proposal ends the question about it
 	if cl.started || late {
 		c.blame("I4", "%v is decided after it began or ended", cl)

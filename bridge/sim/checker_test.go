@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -46,7 +46,7 @@ func TestAnAnswerGivenUpThoughItsCallerIsBackIsBlamed(t *testing.T) {
 	c.w.now += time.Second
 	c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "join", tool: "agent-a"}})
 	c.w.now += 5 * time.Minute
-	c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "caller_gone", From: "agent-a", Env: "r"})
+	c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
 	if len(c.violations) == 0 {
 		t.Error("its caller was away for a second, and nobody is blamed")
 	}
@@ -174,10 +174,10 @@ func TestWhatIsDroppedAsKnownWasNotTaken(t *testing.T) {
 		c.w.now += 16 * time.Minute
 		c.proposed(c.proc, &offer)
 		if dropped {
-			c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "duplicate_envelope", From: "agent-a", Env: "p"})
+			c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "agent-a", Env: "p"})
 		} else {
-			c.emitted(c.proc, bridge.Record{Event: "proposed", From: "agent-a", Env: "p"})
-			c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "duplicate_envelope", From: "agent-a", Env: "p"}) // it came once more
+			c.emitted(c.proc, record.Record{Event: record.Proposed, From: "agent-a", Env: "p"})
+			c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "agent-a", Env: "p"}) // it came once more
 		}
 		c.withdrawn(&said{from: "agent-a", corr: []string{"p"}})
 		c.startsFor(&claim{said: said{id: "r", kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}}, order: len(c.order)})
@@ -238,7 +238,7 @@ func TestWhoLeftForAMomentIsOwedAnAnswer(t *testing.T) {
 	if cl.excused != "" {
 		t.Errorf("it is excused that no answer comes: %s", cl.excused)
 	}
-	if c.emitted(c.proc, bridge.Record{Event: "peer", State: "left", ID: "agent-a"}); cl.excused == "" {
+	if c.emitted(c.proc, record.Record{Event: record.Peer, State: "left", ID: "agent-a"}); cl.excused == "" {
 		t.Error("who is gone is owed an answer")
 	}
 }
@@ -247,13 +247,13 @@ func TestWhoLeftForAMomentIsOwedAnAnswer(t *testing.T) {
 func TestAYesThatLastedEndsNoStreak(t *testing.T) {
 	c := aChecker()
 	cl := &claim{said: said{id: "r", from: "agent-a", method: "tools/call", tool: "note"}, question: "q"}
-	for _, r := range []bridge.Record{{Outcome: "denied"}, {Outcome: "denied"}, {Outcome: "allowed", Grant: "g"}, {Outcome: "denied"}} {
+	for _, r := range []record.Record{{Outcome: "denied"}, {Outcome: "denied"}, {Outcome: "allowed", Grant: "g"}, {Outcome: "denied"}} {
 		c.counts(cl, r)
 	}
 	if n := c.inARow(cl); n != 3 {
 		t.Errorf("people refused it %d times in a row", n)
 	}
-	if c.counts(cl, bridge.Record{Outcome: "allowed", Grant: "g", Keep: "session"}); c.inARow(cl) != 0 {
+	if c.counts(cl, record.Record{Outcome: "allowed", Grant: "g", Keep: "session"}); c.inARow(cl) != 0 {
 		t.Error("they said yes")
 	}
 }
@@ -306,7 +306,7 @@ func TestADroppedAnswerStandsForOneOfThoseRefusedForAFullShare(t *testing.T) {
 	s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
 	for range 2 {
 		c.enter(c.proc, &s)
-		c.emitted(c.proc, bridge.Record{Event: "answered", From: "agent-a", Env: "r", Executed: "no", Code: busy})
+		c.emitted(c.proc, record.Record{Event: record.Ended, From: "agent-a", Env: "r", Executed: "no", Code: busy})
 	}
 	c.absences["agent-a"] = &absence{longTill: time.Hour}
 	for dropped := range 3 {
@@ -319,7 +319,7 @@ func TestADroppedAnswerStandsForOneOfThoseRefusedForAFullShare(t *testing.T) {
 		if owed != 2-dropped {
 			t.Errorf("%d answers were dropped, and %d are owed", dropped, owed)
 		}
-		c.emitted(c.proc, bridge.Record{Event: "dropped", Reason: "caller_gone", From: "agent-a", Env: "r"})
+		c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
 	}
 	if len(c.violations) > 0 {
 		t.Error(c.violations)
@@ -424,7 +424,7 @@ func TestReadsOfDifferentResourcesAreOneStreak(t *testing.T) {
 		return &claim{said: said{id: uri, from: "agent-a", kind: wire.Request, method: reads, tool: uri, perfect: true}, proc: 1, book: c.books[0], question: "q"}
 	}
 	for _, uri := range []string{"note://1", "note://2", "note://3"} {
-		c.counts(read(uri), bridge.Record{Outcome: "denied"})
+		c.counts(read(uri), record.Record{Outcome: "denied"})
 	}
 	if n := c.inARow(read("note://4")); n != 3 {
 		t.Errorf("people refused it %d times in a row", n)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A policy file that anybody may have written, a tool among them: what lets more
@@ -26,13 +27,13 @@ func (b *rulebook) surelyLooser(than *rulebook) bool {
 }
 
 // ofFile sees what becomes of a changed file.
-func (c *checker) ofFile(r bridge.Record) {
+func (c *checker) ofFile(r record.Record) {
 	switch {
-	case r.Event == "reload_waiting":
+	case r.Event == record.ReloadWaiting:
 		c.filedAs = r.Question
-	case r.Event == "reload_decided" && r.Verdict == "allow" && !c.filedYes:
+	case r.Event == record.ReloadDecided && r.Verdict == "allow" && !c.filedYes:
 		c.blame("M1", "the policy file is agreed to, and nobody said yes")
-	case r.Event == "reloaded" && c.filed != nil:
+	case r.Event == record.Reloaded && c.filed != nil:
 		if c.filed.surelyLooser(c.inForce()) && !c.filedYes {
 			c.blame("M1", "a looser policy is in force, and nobody said yes")
 		}

@@ -3,8 +3,8 @@ package sim
 import (
 	"slices"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // What the checker knows of yeses that are remembered (AI-18).
@@ -71,7 +71,7 @@ func (c *checker) sure(cl *claim, w way) *grant {
 }
 
 // remember takes down what those who agreed want remembered.
-func (c *checker) remember(cl *claim, r bridge.Record) {
+func (c *checker) remember(cl *claim, r record.Record) {
 	g := grant{id: r.Digest, caller: cl.from, tool: cl.tool, keep: "always", version: cl.version, args: string(cl.args), beside: cl.beside, vias: cl.vias}
 	for _, v := range cl.votes {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -69,11 +69,11 @@ var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "inval
 
 // refused holds a refusal against the model when the bridge says that it makes
 // it: that it is told may take long.
-func (c *checker) refused(cl *claim, r bridge.Record) {
+func (c *checker) refused(cl *claim, r record.Record) {
 	switch {
-	case r.Event != "rejected" && r.Event != "answered": // of which the log makes "rejected" or "end"
+	case r.Event != record.Rejected && r.Event != record.Ended: // of which the log makes "rejected" or "end"
 	case c.unreads[cl.key()] > 0 && c.notKnown(cl): // this is a frame of its id that can be read in two ways
-	case cl.offer() && !cl.started && r.Event == "rejected":
+	case cl.offer() && !cl.started && r.Event == record.Rejected:
 		c.lastReject(cl, r.Reason, r.Detail)
 	case r.Code != 0 && r.Executed != "yes":
 		c.lastWord(cl, r.Code)

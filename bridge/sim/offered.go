@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -107,27 +107,27 @@ func (c *checker) startsFor(cl *claim) {
 }
 
 // ofOffer sees what the bridge says it does about proposals.
-func (c *checker) ofOffer(cl *claim, r bridge.Record) {
+func (c *checker) ofOffer(cl *claim, r record.Record) {
 	switch {
-	case r.Event == "dropped" && r.From == us:
+	case r.Event == record.Dropped && r.From == us:
 		for _, own := range c.offersOf([]string{r.Env}) {
 			own.excused = r.Reason
 		}
-	case r.Event == "dropped":
+	case r.Event == record.Dropped:
 		for _, own := range c.order {
 			if own.offer() && own.from == r.From && own.started && (own.self == "" || own.self == r.Env) {
 				own.excused = r.Reason
 			}
 		}
 	case cl == nil:
-	case r.Event == "reopened":
+	case r.Event == record.Reopened:
 		c.comesBack(cl)
 	case r.Executed != "":
 		cl.outcome, cl.executed = r.Outcome, r.Executed
-	case cl.offer() && (r.Event == "expired" || r.Event == "left"):
+	case cl.offer() && (r.Event == record.Expired || r.Event == record.Left):
 		c.mayEnd(cl, r.Event)
 		if cl.excused == "" {
-			cl.excused = r.Event
+			cl.excused = string(r.Event)
 		}
 		cl.over = cl.over || !cl.started
 	}
@@ -135,10 +135,10 @@ func (c *checker) ofOffer(cl *claim, r bridge.Record) {
 
 // knownStill: a proposal that comes again may be known for longer than it must. One that is
 // dropped for that, before anything else is on record of it, was not taken (seed 4706).
-func (c *checker) knownStill(cl *claim, r bridge.Record) {
+func (c *checker) knownStill(cl *claim, r record.Record) {
 	switch {
 	case cl == nil:
-	case r.Event != "dropped":
+	case r.Event != record.Dropped:
 		cl.noted = true
 	case cl.offer() && cl.earlier != nil && !cl.noted && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
 		c.claims[cl.key()] = cl.earlier
@@ -147,12 +147,12 @@ func (c *checker) knownStill(cl *claim, r bridge.Record) {
 
 // mayEnd: the bridge lets go of a proposal only if its time is over, or if it is
 // not ours to serve.
-func (c *checker) mayEnd(cl *claim, how string) {
+func (c *checker) mayEnd(cl *claim, how record.Event) {
 	switch {
 	case !cl.perfect:
-	case how == "expired" && (cl.ttl == 0 || c.w.now-cl.heardAt < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
+	case how == record.Expired && (cl.ttl == 0 || c.w.now-cl.heardAt < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
 		c.blame("WIRE 7.8", "%v is said to be over after %v", cl, c.w.now-cl.heardAt)
-	case how == "left" && cl.targeted() && !c.everNever(cl):
+	case how == record.Left && cl.targeted() && !c.everNever(cl):
 		c.blame("WIRE 7.8", "%v is left to others, though it is for us", cl)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -44,7 +45,7 @@ func (w *world) start() {
 			Desk:  approval.Options{Grants: kept},
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
-		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *bridge.Record) { w.check.emitted(p, *r) },
+		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *record.Record) { w.check.emitted(p, *r) },
 		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },
 		Serving:  func(bridge.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:      p.now,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -78,8 +78,8 @@ func (c *checker) mayHaveBeenFull(who string) bool {
 }
 
 // ofShare sees that something is not taken because it could not be known again.
-func (c *checker) ofShare(cl *claim, r bridge.Record) {
-	full := r.Event == "dropped" && r.Reason == "share_full" || r.Event == "answered" && r.Code == busy && r.Call == "" && c.w.o.Share > 0
+func (c *checker) ofShare(cl *claim, r record.Record) {
+	full := r.Event == record.Dropped && r.Reason == "share_full" || r.Event == record.Ended && r.Code == busy && r.Call == "" && c.w.o.Share > 0
 	switch {
 	case !full || cl == nil || cl.name != "" || cl.answers > 0 && c.unreads[cl.key()] > 0:
 	case !c.mayBeFull(cl):
@@ -93,8 +93,8 @@ func (c *checker) ofShare(cl *claim, r bridge.Record) {
 }
 
 // inShare: something is taken, so it can be known again.
-func (c *checker) inShare(cl *claim, r bridge.Record) {
-	if c.w.o.Share == 0 || r.Event != "asked" && r.Event != "decided" {
+func (c *checker) inShare(cl *claim, r record.Record) {
+	if c.w.o.Share == 0 || r.Event != record.Asked && r.Event != record.Decided {
 		return
 	}
 	taken := map[string]bool{}

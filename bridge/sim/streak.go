@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // Whoever was refused a tool thrice in a row asks nobody for a while, whatever it
@@ -31,7 +31,7 @@ type streak struct {
 
 // counts what people refused, and what they agreed to: not what they had agreed to
 // before, for longer.
-func (c *checker) counts(cl *claim, r bridge.Record) {
+func (c *checker) counts(cl *claim, r record.Record) {
 	key := streakOf(cl)
 	s := c.streaks[key]
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -85,7 +86,7 @@ func (l *attendance) told(a approval.Act) {
 		}
 		l.Post(inbox.Event{Event: event, ID: a.ID})
 	case approval.Noted:
-		l.Post(inbox.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: a.Event})
+		l.Post(inbox.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: string(a.Event)})
 	case approval.Settled:
 		l.ends.add(a)
 		l.Post(inbox.Event{Event: "closed", ID: a.ID, By: people(a.By), Because: ending(a)})
@@ -156,7 +157,7 @@ func (l *attendance) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome,
 			if act.ID != d.ID {
 				continue
 			}
-			if act.Event == "foreign_answer" || act.Event == "late_answer" || act.Reason == approval.InvalidDelegation {
+			if act.Event == record.ForeignAnswer || act.Event == record.LateAnswer || act.Reason == approval.InvalidDelegation {
 				return inbox.Outcome{}, l.ends.refusal(act.ID, act.Reason, problemIn(acts, act.ID))
 			}
 			counted = true

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A log that nobody reads keeps nobody from hearing our exit code.
@@ -39,12 +39,12 @@ func TestWhatIsHeldForReadyIsBounded(t *testing.T) {
 	var text strings.Builder
 	e := &events{out: newSpool(&text, eventsLost)}
 	for range 100 {
-		e.emit(&bridge.Record{Event: "server_log", Detail: strings.Repeat("x", 100<<10)})
+		e.emit(&record.Record{Event: record.ServerLog, Detail: strings.Repeat("x", 100<<10)})
 	}
 	if len(e.held) > heldMost {
 		t.Errorf("%d bytes are held", len(e.held))
 	}
-	e.begin(bridge.Record{Event: "ready"}, "")
+	e.begin(record.Record{Event: record.Ready}, "")
 	e.close()
 	got := text.String()
 	if !strings.HasPrefix(got, `{"event":"ready"}`) || strings.Count(got, "server_log") < 5 || !strings.Contains(got, `{"event":"events_lost","count":`) {

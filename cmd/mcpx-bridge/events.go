@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
@@ -38,24 +38,24 @@ type events struct {
 const heldMost = 1 << 20
 
 // emit is the Emit of a Sidecar: it neither waits nor calls back.
-func (e *events) emit(r *bridge.Record) {
+func (e *events) emit(r *record.Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case r.Event == "peer" && !e.listsLocked(r.ID, r.State):
+	case r.Event == record.Peer && !e.listsLocked(r.ID, r.State):
 		e.detail(inWords(r))
 		return
-	case r.Event == "connected" && !e.ready:
+	case r.Event == record.Connected && !e.ready:
 		return // ready says so
-	case r.Event == "connected":
+	case r.Event == record.Connected:
 		again := *r
-		again.Event = "reconnected"
+		again.Event = record.Reconnected
 		r = &again
 	}
 	e.sayOrHold(r)
 }
 
-func (e *events) sayOrHold(r *bridge.Record) {
+func (e *events) sayOrHold(r *record.Record) {
 	if e.out != nil && !e.ready {
 		e.hold(append(text.EscapeJSON(r.JSON()), '\n'))
 		return
@@ -71,7 +71,7 @@ func (e *events) hold(line []byte) {
 	e.held = append(e.held, line...)
 }
 
-func (e *events) say(r *bridge.Record) {
+func (e *events) say(r *record.Record) {
 	if e.out != nil {
 		e.line = append(r.Append(e.line[:0]), '\n')
 		e.out.Write(text.EscapeJSON(e.line))
@@ -120,7 +120,7 @@ func (e *events) close() {
 	defer e.mu.Unlock()
 	e.sumUpLocked()
 	e.release()
-	e.say(&bridge.Record{Event: "stopped"})
+	e.say(&record.Record{Event: record.Stopped})
 	if e.out != nil {
 		e.out.close()
 	}
@@ -153,32 +153,32 @@ func logLinesLost(n int) []byte {
 
 // levelOf says which records people want to hear of. What package stdio has
 // logged already is a detail.
-func levelOf(r *bridge.Record) slog.Level {
+func levelOf(r *record.Record) slog.Level {
 	switch r.Event {
-	case "dropped", "warning", "reload_waiting":
+	case record.Dropped, record.Warning, record.ReloadWaiting:
 		return slog.LevelWarn
-	case "reload_decided":
+	case record.ReloadDecided:
 		if r.Reason == "too_large" {
 			return slog.LevelWarn
 		}
-	case "disconnected":
+	case record.Disconnected:
 		if !left(r) {
 			return slog.LevelWarn
 		}
 		return slog.LevelDebug
-	case "decided":
+	case record.Decided:
 		if r.Question == "" {
 			return slog.LevelDebug // a rule did; people want to read of people
 		}
 		return slog.LevelInfo
-	case "left":
+	case record.Left:
 		return slog.LevelDebug
-	case "proposed":
+	case record.Proposed:
 		if r.State == "watched" {
 			return slog.LevelDebug // it is somebody else's
 		}
 		return slog.LevelInfo
-	case "call", "server_up", "server_exit", "server_noise", "server_log", "stopped":
+	case record.Call, record.ServerUp, record.ServerExit, record.ServerNoise, record.ServerLog, record.Stopped:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -192,65 +192,65 @@ func andMore(n int) string {
 }
 
 // left reports whether a link is down because we left.
-func left(r *bridge.Record) bool { return r.Detail == topic.ErrLeft.Error() }
+func left(r *record.Record) bool { return r.Detail == topic.ErrLeft.Error() }
 
 // inWords says a record to people.
-func inWords(r *bridge.Record) string {
+func inWords(r *record.Record) string {
 	what := cmp.Or(r.Tool, r.Method)
 	switch r.Event {
-	case "peer":
+	case record.Peer:
 		if r.Count > 0 {
 			return sumInWords(r)
 		}
 		return r.ID + " " + peerStates[r.State]
-	case "call":
+	case record.Call:
 		return r.From + " calls " + what
-	case "answered":
+	case record.Ended:
 		if r.Executed == string(refusal.No) {
 			return "refused " + r.From + ": " + cmp.Or(what, "a request") + " (" + r.Reason + ")"
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome
-	case "asked":
+	case record.Asked:
 		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " " + wanted(r) + "?"
-	case "answer":
+	case record.Answer:
 		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
-	case "decided":
+	case record.Decided:
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
-	case "reload_waiting":
+	case record.ReloadWaiting:
 		return fmt.Sprintf("the policy file lets more through, or tells people less or other words, than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): %s", r.Detail) + andMore(r.Count-1)
-	case "reload_decided":
+	case record.ReloadDecided:
 		return fileInWords(r)
-	case "revoked":
+	case record.Revoked:
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
-	case "withdrawn":
+	case record.Withdrawn:
 		return r.From + " withdrew " + what
-	case "proposed", "rejected", "left", "taken", "reopened", "fulfilled", "unfulfilled", "expired":
+	case record.Proposed, record.Rejected, record.Left, record.Taken, record.Reopened, record.Fulfilled, record.Unfulfilled, record.Expired:
 		return proposalInWords(r, what)
-	case "server_up":
+	case record.ServerUp:
 		return fmt.Sprintf("the server is up, with %d tools", r.Tools)
-	case "server_exit":
+	case record.ServerExit:
 		return "the server is gone"
-	case "server_noise":
+	case record.ServerNoise:
 		return "the server said something that is no message"
-	case "server_log":
+	case record.ServerLog:
 		return "the server logs"
-	case "disconnected":
+	case record.Disconnected:
 		if left(r) {
 			return "left the topic"
 		}
 		return "the link to the gateway is down"
-	case "reconnected":
+	case record.Reconnected:
 		return "back in the topic"
-	case "dropped":
+	case record.Dropped:
 		return "dropped a frame (" + r.Reason + ")"
-	case "warning":
+	case record.Warning:
 		return strings.ReplaceAll(r.Reason, "_", " ")
 	}
-	return strings.ReplaceAll(r.Event, "_", " ")
+	return strings.ReplaceAll(string(r.Event), "_", " ")
 }
 
 // fileInWords says what became of a policy file that waited.
-func fileInWords(r *bridge.Record) string {
+func fileInWords(r *record.Record) string {
 	switch r.Reason {
 	case "audit_unavailable":
 		return "the yes to the policy file could not be put on record (" + r.Detail + ") and does not count; somebody is asked again in a minute"
@@ -261,7 +261,7 @@ func fileInWords(r *bridge.Record) string {
 }
 
 // wanted says what a caller wants to do.
-func wanted(r *bridge.Record) string {
+func wanted(r *record.Record) string {
 	if r.Tool == "" {
 		return approval.Wanting(r.Method)
 	}
@@ -269,7 +269,7 @@ func wanted(r *bridge.Record) string {
 }
 
 // deciders says by whom a call was decided, now or some time ago.
-func deciders(r *bridge.Record) string {
+func deciders(r *record.Record) string {
 	by := strings.Join(r.By, ", ")
 	switch {
 	case by == "":
@@ -283,42 +283,42 @@ func deciders(r *bridge.Record) string {
 }
 
 // proposalInWords says what has become of somebody's proposal.
-func proposalInWords(r *bridge.Record, what string) string {
+func proposalInWords(r *record.Record, what string) string {
 	by, its := strings.Join(r.By, ", "), r.From+"'s proposal of "+what
 	switch r.Event {
-	case "proposed":
+	case record.Proposed:
 		return r.From + " proposes " + what
-	case "rejected":
+	case record.Rejected:
 		if r.State == "untold" {
 			return "passed over " + its + " (" + r.Reason + ")"
 		}
 		return "rejected " + its + " (" + r.Reason + ")"
-	case "left":
+	case record.Left:
 		return its + " is left to others"
-	case "taken":
+	case record.Taken:
 		return by + " takes up " + its
-	case "reopened":
+	case record.Reopened:
 		return by + " did nothing about " + its + ", which is ours again"
-	case "fulfilled":
+	case record.Fulfilled:
 		return by + " fulfilled " + its
-	case "unfulfilled":
+	case record.Unfulfilled:
 		return by + " could not fulfil " + its
 	}
 	return its + " has expired"
 }
 
 // details are what the words do not say.
-func details(r *bridge.Record) []slog.Attr {
+func details(r *record.Record) []slog.Attr {
 	all := detail(nil, "call", r.Call)
 	all = detail(all, "rule", r.Rule)
 	all = detail(all, "grant", r.Grant)
-	if r.Event != "disconnected" || !left(r) {
+	if r.Event != record.Disconnected || !left(r) {
 		all = detail(all, "detail", r.Detail)
 	}
-	if r.Event == "dropped" {
+	if r.Event == record.Dropped {
 		all = detail(all, "from", r.From)
 	}
-	if r.Event == "server_exit" && r.Signal == "" {
+	if r.Event == record.ServerExit && r.Signal == "" {
 		all = append(all, slog.Int("exit", r.Exit))
 	}
 	all = detail(all, "signal", r.Signal)

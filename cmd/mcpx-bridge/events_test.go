@@ -4,32 +4,32 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
 func TestEventsInWords(t *testing.T) {
 	for _, c := range []struct {
-		r    bridge.Record
+		r    record.Record
 		want string // "" at the level info
 	}{
-		{bridge.Record{Event: "peer", ID: "ann", State: "joined"}, "ann joined"},
-		{bridge.Record{Event: "call", From: "ann", Method: "tools/call", Tool: "echo"}, ""},
-		{bridge.Record{Event: "answered", Call: "7", From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
+		{record.Record{Event: record.Peer, ID: "ann", State: "joined"}, "ann joined"},
+		{record.Record{Event: record.Call, From: "ann", Method: "tools/call", Tool: "echo"}, ""},
+		{record.Record{Event: record.Ended, Call: "7", From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
 			"answered ann: echo ok call=7"},
-		{bridge.Record{Event: "asked", Call: "c1", From: "ann", Tool: "rm", Rule: "risky", Of: []string{"local", "bob"}},
+		{record.Record{Event: record.Asked, Call: "c1", From: "ann", Tool: "rm", Rule: "risky", Of: []string{"local", "bob"}},
 			`asking local, bob: may ann call rm? call=c1 rule=risky`},
-		{bridge.Record{Event: "answered", From: "ann", Tool: "rm", Outcome: "error", Executed: "no", Reason: "policy_denied", Rule: "--deny rm"},
+		{record.Record{Event: record.Ended, From: "ann", Tool: "rm", Outcome: "error", Executed: "no", Reason: "policy_denied", Rule: "--deny rm"},
 			`refused ann: rm (policy_denied) rule="--deny rm"`},
-		{bridge.Record{Event: "answered", Call: "7", From: "ann", Tool: "rm", Outcome: "error", Executed: "unknown", Reason: "outcome_unknown", Detail: "it died"},
+		{record.Record{Event: record.Ended, Call: "7", From: "ann", Tool: "rm", Outcome: "error", Executed: "unknown", Reason: "outcome_unknown", Detail: "it died"},
 			`answered ann: rm error call=7 detail="it died"`},
-		{bridge.Record{Event: "withdrawn", Call: "7", From: "ann", Tool: "echo"}, "ann withdrew echo call=7"},
-		{bridge.Record{Event: "server_exit", Exit: 1}, ""},
-		{bridge.Record{Event: "disconnected", Detail: "it broke"}, `warning: the link to the gateway is down detail="it broke"`},
-		{bridge.Record{Event: "disconnected", Detail: topic.ErrLeft.Error()}, ""},
-		{bridge.Record{Event: "dropped", From: "eve", Reason: "id_charset"}, "warning: dropped a frame (id_charset) from=eve"},
-		{bridge.Record{Event: "warning", Reason: "cannot_respond", RetryMS: 1500}, "warning: cannot respond retry_after=1.5s"},
-		{bridge.Record{Event: "something_new"}, "something new"},
+		{record.Record{Event: record.Withdrawn, Call: "7", From: "ann", Tool: "echo"}, "ann withdrew echo call=7"},
+		{record.Record{Event: record.ServerExit, Exit: 1}, ""},
+		{record.Record{Event: record.Disconnected, Detail: "it broke"}, `warning: the link to the gateway is down detail="it broke"`},
+		{record.Record{Event: record.Disconnected, Detail: topic.ErrLeft.Error()}, ""},
+		{record.Record{Event: record.Dropped, From: "eve", Reason: "id_charset"}, "warning: dropped a frame (id_charset) from=eve"},
+		{record.Record{Event: record.Warning, Reason: "cannot_respond", RetryMS: 1500}, "warning: cannot respond retry_after=1.5s"},
+		{record.Record{Event: "something_new"}, "something new"},
 	} {
 		var b strings.Builder
 		log, err := newLog(&b, "info", "text")
@@ -51,7 +51,7 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &events{log: log}
-	r := &bridge.Record{Event: "call", Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
+	r := &record.Record{Event: record.Call, Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
 	if n := testing.AllocsPerRun(100, func() { e.emit(r) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -62,9 +62,9 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 func TestWhatIsHeldForReadyIsFitForATerminal(t *testing.T) {
 	var b strings.Builder
 	e := &events{out: newSpool(&b, eventsLost)}
-	e.emit(&bridge.Record{Event: "server_noise", Detail: "a\u009b31m\u202eb"})
+	e.emit(&record.Record{Event: record.ServerNoise, Detail: "a\u009b31m\u202eb"})
 	e.begin(map[string]string{"event": "ready", "id": "c\u009b"})
-	e.emit(&bridge.Record{Event: "server_noise", Detail: "d\u009b"})
+	e.emit(&record.Record{Event: record.ServerNoise, Detail: "d\u009b"})
 	e.close()
 	for _, want := range []string{`a\u009b31m\u202eb`, `c\u009b`, `d\u009b`} {
 		if !strings.Contains(b.String(), want) {

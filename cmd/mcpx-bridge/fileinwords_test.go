@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // Whoever saved a policy file about which nobody is asked reads why it does not count, and
 // what to do.
 func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {
-	r := &bridge.Record{Event: "reload_decided", Verdict: "deny", Reason: "too_large", Count: 20000}
+	r := &record.Record{Event: record.ReloadDecided, Verdict: "deny", Reason: "too_large", Count: 20000}
 	if got := inWords(r); !strings.Contains(got, "20000 ways") || !strings.Contains(got, "smaller steps, or restart the bridge") {
 		t.Error(got)
 	}

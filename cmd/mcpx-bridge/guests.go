@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // What the others in a topic can have us write by coming, going and changing what they
@@ -56,13 +56,13 @@ func (e *events) sumUpLocked() {
 	g.sums.Stop()
 	g.sums = nil
 	for _, s := range g.shares.Draw(time.Now()) {
-		e.sayOrHold(&bridge.Record{Event: "peer", ID: s.By, State: g.states[s.By], Count: s.Count})
+		e.sayOrHold(&record.Record{Event: record.Peer, ID: s.By, State: g.states[s.By], Count: s.Count})
 	}
 	clear(g.states)
 }
 
 // sumInWords says how many lines about somebody were not written.
-func sumInWords(r *bridge.Record) string {
+func sumInWords(r *record.Record) string {
 	who := r.ID
 	if who == "" {
 		who = "others"

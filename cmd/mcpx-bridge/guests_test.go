@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	realgateway "github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -91,7 +91,7 @@ func TestManyNamesAndNotesFillNoLogOfEvents(t *testing.T) {
 			}
 			for i := range 20_000 {
 				id := fmt.Sprintf("p%d", i)
-				e.emit(&bridge.Record{Event: "peer", ID: id, State: "joined"})
+				e.emit(&record.Record{Event: record.Peer, ID: id, State: "joined"})
 				e.note("rover", "rover has changed")
 			}
 			time.Sleep(quota.SumEvery + time.Second)

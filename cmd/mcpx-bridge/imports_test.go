@@ -40,9 +40,10 @@ var may = map[string]string{
 	"stdio/stdiotest/watchdog": "",
 	"stdio/rawjson":            "stdio/jsonrpc",
 	"bridge/wire":              "stdio/jsonrpc stdio/rawjson",
-	"bridge/approval":          "bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
+	"bridge/record":            "policy stdio/jsonrpc",
+	"bridge/approval":          "bridge/record bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
 
-	"bridge/proposal": "bridge/wire stdio/jsonrpc",
+	"bridge/proposal": "bridge/record bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/fault bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
 	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
 
@@ -53,14 +54,14 @@ var may = map[string]string{
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/proposal bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/private bridge/text",
 	"bridge/inbox/socket":      "bridge/approval bridge/inbox bridge/private",
-	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket policy",
+	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
 
 	"bridge/client":       "bridge bridge/approval bridge/desktop bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc",
@@ -99,7 +100,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 

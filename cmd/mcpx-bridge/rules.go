@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -208,7 +209,7 @@ func (b *bridging) keepRules(ctx context.Context) error {
 		},
 		func(err error) {
 			b.attendance.policyWrong(err)
-			b.events.emit(&bridge.Record{Event: "reload_failed", Detail: err.Error()})
+			b.events.emit(&record.Record{Event: record.ReloadFailed, Detail: err.Error()})
 		})
 	<-ctx.Done()
 	return nil

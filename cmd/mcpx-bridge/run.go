@@ -21,6 +21,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -308,7 +309,7 @@ func (p *program) bareBridging(t target) (*bridging, error) {
 			LenientParams:   p.s.LenientParams,
 			ToolsRequest:    p.s.ToolsRequest,
 		},
-		Emit:    func(r *bridge.Record) { b.events.emit(r) }, // b.events is made later
+		Emit:    func(r *record.Record) { b.events.emit(r) }, // b.events is made later
 		Serving: b.serves,
 	}
 	return b, nil

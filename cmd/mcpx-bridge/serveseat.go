@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -109,7 +109,7 @@ func (s *serving) decide(a desktop.Decide) desktop.Event {
 func (s *serving) open(a *client.Question) {
 	q := s.question(a)
 	s.server.Step(desktop.Asked{Question: q})
-	s.events.emit(&bridge.Record{Event: "asked", From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
+	s.events.emit(&record.Record{Event: record.Asked, From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
 }
 
 func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
@@ -128,7 +128,7 @@ func (s *serving) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	for _, p := range w.Peers {
 		seated.Peers = append(seated.Peers, peerOf(p))
 	}
-	s.events.emit(&bridge.Record{Event: "connected", ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)}) // before Step says ready, or it was another time
+	s.events.emit(&record.Record{Event: record.Connected, ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)}) // before Step says ready, or it was another time
 	s.server.Step(seated)
 }
 
@@ -136,7 +136,7 @@ func (s *serving) SeatLost(err error) {
 	if !errors.Is(err, topic.ErrLeft) {
 		s.server.Step(desktop.Unseated{Why: err.Error()})
 	}
-	s.events.emit(&bridge.Record{Event: "disconnected", Detail: err.Error()})
+	s.events.emit(&record.Record{Event: record.Disconnected, Detail: err.Error()})
 }
 
 func (s *serving) Received(e *wire.Envelope) {
@@ -163,7 +163,7 @@ func (s *serving) presence(e *wire.Envelope) {
 	default:
 		return
 	}
-	s.events.emit(&bridge.Record{Event: "peer", ID: who.ID, State: state})
+	s.events.emit(&record.Record{Event: record.Peer, ID: who.ID, State: state})
 }
 
 // moved reads who joined or left; "" for any other word, as that somebody was

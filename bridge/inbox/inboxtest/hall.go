@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -198,7 +199,7 @@ func (h *Hall) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.AlreadyDecided, By: by(end)}
 	case ended:
 		return inbox.Outcome{Outcome: end.Outcome.String(), By: by(end), Reason: end.Reason}, nil
-	case h.noted.Event == "foreign_answer", h.noted.Event == "late_answer":
+	case h.noted.Event == record.ForeignAnswer, h.noted.Event == record.LateAnswer:
 		return inbox.Outcome{}, &inbox.Refusal{Reason: h.noted.Reason}
 	}
 	return inbox.Outcome{Outcome: inbox.Pending}, nil

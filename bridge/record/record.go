@@ -1,11 +1,10 @@
-package bridge
+package record
 
 import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -13,15 +12,16 @@ import (
 
 // A Record is one event as the owner sees it: a line of --json output and of
 // the log (DESIGN sections 5 and 10). Fields that say nothing are left out.
+// Nobody changes a record once it has been handed on.
 type Record struct {
-	Event string `json:"event"`
+	Event Event  `json:"event"`
 	Call  string `json:"call,omitempty"` // our name for the call
 	Env   string `json:"env,omitempty"`  // envelope id
 	From  string `json:"from,omitempty"`
 
 	// Unverified: the gateway does not make sure who a frame is from, so From is
 	// what the frame says (WIRE 7.2). It is written as "from_verified": false.
-	Unverified unverified `json:"from_verified,omitzero"`
+	Unverified Unverified `json:"from_verified,omitzero"`
 
 	Method   string   `json:"method,omitempty"`
 	Tool     string   `json:"tool,omitempty"`
@@ -77,8 +77,12 @@ type Record struct {
 
 	Offer *Offered `json:"offer,omitempty"` // of a proposal that is made
 
-	started bool // there is a record that the call it is about went to the server
-	known   bool // there is some record of it
+	// At is when it happened, as the Engine was told the time. It is not written: the
+	// audit puts the time on a record at which it was appended, and --json has none.
+	At time.Time `json:"-"`
+
+	Started bool `json:"-"` // there is a record that the call it is about went to the server
+	Known   bool `json:"-"` // there is some record of it
 }
 
 // Offered is what a proposal says of who should serve it, until when and why (seed 000,
@@ -90,35 +94,23 @@ type Offered struct {
 	Why       string   `json:"why,omitempty"` // in the proposer's words, less what the policy hides
 }
 
-// unverified is written as false when it holds: what is said is that nobody verified.
-type unverified bool
+// Unverified is written as false when it holds: what is said is that nobody verified.
+type Unverified bool
 
-func (unverified) MarshalJSON() ([]byte, error) { return []byte("false"), nil }
-
-// argsMax is how many bytes of arguments are kept with a decision.
-const argsMax = 8 << 10
-
-// about puts on record what was decided about, if it is of most bytes or fewer: of
-// what is longer its size alone. args are JSON that was read strictly, nil for none.
-func (r *Record) about(p *policy.Policy, args, beside []byte, most int) {
-	if size := len(args) + len(beside); size > most {
-		r.ArgsBytes = size
-		return
-	}
-	r.Args, r.Beside = p.RedactScanned(args), p.RedactScanned(beside)
-}
+// MarshalJSON never fails.
+func (Unverified) MarshalJSON() ([]byte, error) { return []byte("false"), nil }
 
 // JSON is the record on one line, without a newline.
 func (r *Record) JSON() []byte { return r.Append(make([]byte, 0, 512+len(r.Args))) }
 
 // Append appends what JSON returns.
-func (r *Record) Append(dst []byte) []byte { return r.appendAs(dst, r.Event) }
+func (r *Record) Append(dst []byte) []byte { return r.AppendAs(dst, r.Event) }
 
-// appendAs writes what encoding/json would with that event, less the escapes
+// AppendAs writes what encoding/json would with that event, less the escapes
 // that only browsers need (lists, which are rare, have them). Each call makes several records, twice where events
 // are printed too, and reflection would be a large part of what a call costs.
-func (r *Record) appendAs(dst []byte, event string) []byte {
-	dst = jsonrpc.AppendQuote(append(dst, `{"event":`...), event)
+func (r *Record) AppendAs(dst []byte, event Event) []byte {
+	dst = jsonrpc.AppendQuote(append(dst, `{"event":`...), string(event))
 	dst = appendText(dst, `,"call":`, r.Call)
 	dst = appendText(dst, `,"env":`, r.Env)
 	dst = appendText(dst, `,"from":`, r.From)
@@ -221,54 +213,36 @@ func appendOneLine(dst, text []byte) []byte {
 	return dst
 }
 
-// onAudit are the events that are kept, by the names they have in --json output
-// (DESIGN section 5), and under the names they have there (section 14, "Audit").
-// The two differ: "answered" is the end of a call for those who watch it, and a
-// person's answer for those who read later who decided. What the server and the
-// room do beside calls is for the log alone.
-var onAudit = map[string]string{
-	"asked": "asked", "answer": "answered", "delegated": "delegated", "modified": "modified", "decided": "decided",
-	"call": "start", "answered": "end", "dropped": "dropped", "rejected": "rejected", "withdrawn": "withdrawn",
-	"late_answer": "late_answer", "foreign_answer": "foreign_answer", "security": "security", "checkpoint": "checkpoint",
-	"reloaded": "reloaded", "reload_waiting": "reload_waiting", "late": "late", "unavailable": "unavailable", "expiring": "expiring",
-	"grant_unused": "grant_unused", "revoked": "revoked",
-	"reload_decided": "reload_decided",
-	"proposed":       "proposed", "taken": "taken", "reopened": "reopened", "fulfilled": "fulfilled", "unfulfilled": "unfulfilled", "expired": "expired", "left": "left",
-	"proposal_diff": "proposal_diff",
-}
-
-// onAuditAs is the event as which the record is kept, "" if it is not.
-func (r *Record) onAuditAs() string {
+// AuditedAs is the event as which the record is kept, "" if it is not.
+func (r *Record) AuditedAs() Event {
 	switch {
-	case r.Event == "answered" && !r.started:
-		return "rejected" // there was no start for it to end
-	case r.Event == "withdrawn" && r.started:
-		return "end" // the last word: what the server still says is for nobody
+	case r.Event == Ended && !r.Started:
+		return Rejected // there was no start for it to end
+	case r.Event == Withdrawn && r.Started:
+		return auditEnd // what the server still says is for nobody
 	}
-	return onAudit[r.Event]
+	return events[r.Event].audit
 }
 
-// forAudit is the record as it is kept, nil if it is not.
-func (r *Record) forAudit() []byte {
-	if as := r.onAuditAs(); as != "" {
-		return r.appendAs(make([]byte, 0, 512+len(r.Args)), as)
+// ForAudit is the record as it is kept, nil if it is not.
+func (r *Record) ForAudit() []byte {
+	if as := r.AuditedAs(); as != "" {
+		return r.AppendAs(make([]byte, 0, 512+len(r.Args)), as)
 	}
 	return nil
 }
 
-// owed reports whether the record is the last word on a call that others are on
-// record about. It is written later if it cannot be now.
-func (r *Record) owed() bool {
-	return r.known && (r.Event == "answered" || r.Event == "withdrawn" || r.Event == "rejected")
-}
+// Final reports whether the record says how a call ended that others are on record
+// about. It must not be lost: it is written later if it cannot be now.
+func (r *Record) Final() bool { return r.Known && events[r.Event].final }
 
-// neverLeft are the same last words on a call whose start could not be put on
+// NotStarted is the same final record of a call whose start could not be put on
 // record, so that its line was not let out either.
-func (r *Record) neverLeft() *Record {
+func (r *Record) NotStarted() *Record {
 	n := *r
-	n.started = false
-	if n.Event == "withdrawn" {
-		n.Outcome, n.Executed = "", string(refusal.No)
+	n.Started = false
+	if n.Event == Withdrawn {
+		n.Outcome, n.Executed = "", "no"
 	}
 	return &n
 }

@@ -1,0 +1,7 @@
+// Package record is what happened, as the owner of a bridge is told of it: a [Record]
+// is a line of --json output and of the audit log. Its [Event] has one name, and a
+// table says which events are kept, under which name, and which must not be lost.
+//
+// The package writes records and reads none. It has no clock: whoever makes a record
+// sets its time.
+package record
