@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // What is the protocol's own by its place held words of anybody's choice, which reached the
@@ -38,9 +40,9 @@ func TestWhatPassesAsTheProtocolsOwnIsOnRecord(t *testing.T) {
 		s := askingStage(t, lookup(t, "mcpx/v0.1"), rules)
 		s.speaks2026()
 		s.asksFor("bob", "e1", "7", "read_file", `{"path":"/a"}`, members)
-		record := string(s.decided().JSON())
-		if s.asked() != 1 || !strings.Contains(record, want) || want == "" && strings.Contains(record, `"meta"`) {
-			t.Errorf("%s: ran %d times, on record is %s", members, s.asked(), record)
+		line := string(s.decided().JSON())
+		if s.asked() != 1 || !strings.Contains(line, want) || want == "" && strings.Contains(line, `"meta"`) {
+			t.Errorf("%s: ran %d times, on record is %s", members, s.asked(), line)
 		}
 		s.asksFor("bob", "e2", "8", "write_file", `{"path":"/a","text":"x"}`, members)
 		if asked := s.notes[len(s.notes)-1]; asked.Event != record.Asked || !strings.Contains(string(asked.JSON()), want) {
