@@ -97,7 +97,7 @@ func Replace(d Disk, path string, text []byte) error {
 // ReplaceForNow is Replace for what holds until the machine stops, and no longer: a power cut
 // may bring back what the file held before.
 func ReplaceForNow(d Disk, path string, text []byte) error {
-	return name(d, path, text, on(d).Rename)
+	return named(d, path, text, asMade, on(d).Rename)
 }
 
 // Create is Replace for a file that must not be there yet: of several who try,
@@ -107,15 +107,18 @@ func Create(d Disk, path string, text []byte) error {
 }
 
 func settle(d Disk, path string, text []byte, as func(from, to string) error) error {
-	if err := name(d, path, text, as); err != nil {
+	if err := named(d, path, text, asMade, as); err != nil {
 		return err
 	}
 	return on(d).SyncDir(filepath.Dir(path))
 }
 
-// name puts text on the disk, and then gives it the name path.
-func name(d Disk, path string, text []byte, as func(from, to string) error) error {
-	draft, err := writeDraft(d, path, text)
+// asMade leaves a file with the owner and the mode that it was made with.
+func asMade(File) error { return nil }
+
+// named puts text on the disk, and then gives it the name path.
+func named(d Disk, path string, text []byte, dress func(File) error, as func(from, to string) error) error {
+	draft, err := writeDraft(d, path, text, dress)
 	if err != nil {
 		return err
 	}
@@ -126,13 +129,16 @@ func name(d Disk, path string, text []byte, as func(from, to string) error) erro
 
 // writeDraft puts text on the disk beside path, under a name of its own that
 // nobody will take for anything.
-func writeDraft(d Disk, path string, text []byte) (name string, err error) {
+func writeDraft(d Disk, path string, text []byte, dress func(File) error) (name string, err error) {
 	name = filepath.Join(filepath.Dir(path), fmt.Sprintf(".new-%s", rand.Text()))
 	f, err := on(d).Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return "", err
 	}
-	if _, err = f.Write(text); err == nil {
+	if err = dress(f); err == nil {
+		_, err = f.Write(text)
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -140,6 +146,22 @@ func writeDraft(d Disk, path string, text []byte) (name string, err error) {
 		return "", err
 	}
 	return name, nil
+}
+
+// Exchange is Replace for a file that has an owner and a mode of its own, on the operating
+// system's disk: dress gives them to the new file, and whatever still says when that is
+// about to get the name ends the exchange. That the name is on the disk is not certain.
+func Exchange(path string, text []byte, dress func(*os.File) error, still func() error) error {
+	err := named(nil, path, text, func(f File) error { return dress(f.(*os.File)) }, func(from, to string) error {
+		if err := still(); err != nil {
+			return err
+		}
+		return os.Rename(from, to)
+	})
+	if err == nil {
+		_ = syncDir(filepath.Dir(path)) // the file is there, whatever becomes of its name in a power cut
+	}
+	return err
 }
 
 // Delete takes a file away, if it is there. When it returns nil, a power cut does

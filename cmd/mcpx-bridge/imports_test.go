@@ -33,7 +33,7 @@ var may = map[string]string{
 	"bridge/audit":            "bridge/private",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
-	"bridge/desktop/install":  "",
+	"bridge/desktop/install":  "bridge/private",
 
 	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox stdio/rawjson",
 	"stdio/stdiotest":          "stdio stdio/jsonrpc",

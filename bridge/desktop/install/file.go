@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // maxFile is the most bytes a configuration file may have. Some clients keep
@@ -35,7 +36,7 @@ func load(name string) (target, content, error) {
 	if err != nil {
 		return target{}, content{}, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe would keep us waiting
+	f, err := private.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return target{path: path}, content{}, nil
 	}
@@ -46,9 +47,6 @@ func load(name string) (target, content, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return target{}, content{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return target{}, content{}, &Error{File: path, Msg: "it is no plain file"}
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(raw) > maxFile {
@@ -97,22 +95,15 @@ func (t target) become(before, after content, mode fs.FileMode) error {
 		}
 		return os.Remove(t.path)
 	}
-	dir := filepath.Dir(t.path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(t.path), 0o755); err != nil {
 		return err
 	}
-	draft, err := t.draft(dir, after.raw, mode)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(draft) // in vain once it has the file's name
-	if err := t.still(before); err != nil {
-		return err
-	}
-	if err := os.Rename(draft, t.path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return private.Exchange(t.path, after.raw, func(f *os.File) error {
+		if t.info == nil {
+			return f.Chmod(mode)
+		}
+		return errors.Join(keepOwner(f, t.info), f.Chmod(t.info.Mode().Perm()))
+	}, func() error { return t.still(before) })
 }
 
 // still refuses a file that is not what it was.
@@ -125,24 +116,4 @@ func (t target) still(before content) error {
 		return &Error{File: t.path, Msg: errRaced, Hint: "nothing was written; try again"}
 	}
 	return nil
-}
-
-// draft writes raw to disk beside the file, with the file's mode and owner.
-func (t target) draft(dir string, raw []byte, mode fs.FileMode) (name string, err error) {
-	f, err := os.CreateTemp(dir, ".mcpx-*.tmp")
-	if err != nil {
-		return "", err
-	}
-	if t.info != nil {
-		mode = t.info.Mode().Perm()
-		err = keepOwner(f, t.info)
-	}
-	if err == nil {
-		_, err = f.Write(raw)
-	}
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
 }

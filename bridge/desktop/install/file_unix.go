@@ -28,15 +28,3 @@ func keepOwner(f *os.File, of fs.FileInfo) error {
 	}
 	return nil
 }
-
-// syncDir makes a new name in a directory last. Some file systems know no such
-// thing; the file itself is on disk by then.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	d.Sync()
-	return nil
-}

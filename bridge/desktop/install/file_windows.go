@@ -7,6 +7,3 @@ import (
 
 // keepOwner has nothing to do: who a file belongs to comes from its directory.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
-
-// syncDir has nothing to do: directories cannot be synced here.
-func syncDir(string) error { return nil }

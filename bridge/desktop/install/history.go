@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // maxSteps is how many steps are kept for one file.
@@ -117,7 +119,7 @@ func (h History) applyUndo(c *Change, now time.Time) (aside string, err error) {
 	}
 	if c.forced && c.before.there {
 		aside = filepath.Join(h.dir(c.file.path), "aside-"+now.UTC().Format("20060102T150405.000000000"))
-		if err := keepFile(aside, c.before.raw); err != nil {
+		if err := private.Replace(nil, aside, c.before.raw); err != nil {
 			return "", fmt.Errorf("what the file is cannot be kept, so nothing was written: %w", err)
 		}
 	}
@@ -140,7 +142,7 @@ func (h History) dir(path string) string {
 
 func (h History) keep(c *Change, now time.Time) (string, error) {
 	dir := h.dir(c.file.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.MakeDir(nil, dir); err != nil {
 		return "", err
 	}
 	steps, err := h.steps(c.file.path)
@@ -160,21 +162,7 @@ func (h History) keep(c *Change, now time.Time) (string, error) {
 		return "", err
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%06d.json", next))
-	return name, keepFile(name, text)
-}
-
-// keepFile gives a new file (0600) its name only when it is whole and on disk.
-func keepFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return name, private.Replace(nil, name, text)
 }
 
 // steps returns those of a file, the oldest first.

@@ -17,7 +17,7 @@ func TestANamedPipeKeepsNobodyWaiting(t *testing.T) {
 	if err := syscall.Mkfifo(s.place.File, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.place.Install(ours, true); err == nil || !strings.Contains(err.Error(), "it is no plain file") {
+	if _, err := s.place.Install(ours, true); err == nil || !strings.Contains(err.Error(), "is no regular file but a pipe") {
 		t.Errorf("a named pipe: %v", err)
 	}
 }
