@@ -16,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 func (p *program) callCommand() *cobra.Command {
@@ -159,7 +160,7 @@ func (p *program) showProgress(from string, params []byte) {
 func (p *program) showAnswer(to, name string, a answer) error {
 	if a.Err != nil {
 		if p.s.JSON {
-			p.print(slices.Concat([]byte(`{"error":`), oneLine(a.Err), []byte("}\n")))
+			p.print(slices.Concat([]byte(`{"error":`), rawjson.OneLine(a.Err), []byte("}\n")))
 		}
 		return client.ErrorOf(to, name, a.Err)
 	}
@@ -174,7 +175,7 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		p.log.Info(visible(to) + " answered " + visible(name) + words)
 	}
 	if p.s.JSON {
-		out = append(oneLine(a.Result), '\n')
+		out = append(rawjson.OneLine(a.Result), '\n')
 	}
 	if err := p.print(out); err != nil {
 		return err
@@ -211,7 +212,7 @@ func bareText(raw []byte) []byte {
 	if s, is := jsonrpc.Unquote(raw); is {
 		return []byte(visibleLines(strings.TrimSuffix(s, "\n")) + "\n")
 	}
-	return []byte(visible(string(oneLine(raw))) + "\n")
+	return []byte(visible(string(rawjson.OneLine(raw))) + "\n")
 }
 
 // A toolResult is what is read of a result to show it to people.
@@ -245,7 +246,7 @@ func (r *toolResult) text() []byte {
 		}
 	}
 	if len(r.Content) == 0 && r.StructuredContent != nil {
-		fmt.Fprintln(&b, visible(string(oneLine(r.StructuredContent))))
+		fmt.Fprintln(&b, visible(string(rawjson.OneLine(r.StructuredContent))))
 	}
 	return b.Bytes()
 }

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 // The commands about policy files read them as run does. They start nothing
@@ -68,12 +67,12 @@ func (p *program) policyFiles(cmd *cobra.Command, named []string) ([]string, err
 // onePolicy reads a file, or says all that is wrong with it.
 func (p *program) onePolicy(file string) (*policy.Policy, error) {
 	now, err := loadPolicy(file)
-	problems := problemsOf(err)
+	problems := report.Problems(err)
 	if err == nil || len(problems) == 0 {
 		return now, policyError(err)
 	}
 	for _, each := range problems {
-		complain(p.stderr, misused(each.Suggestion, "%s", each.where()))
+		complain(p.stderr, misused(each.Suggestion, "%s", each.Where()))
 	}
 	return nil, &failure{Exit: exitMisused}
 }
@@ -86,30 +85,18 @@ func loadPolicy(file string) (*policy.Policy, error) {
 	return policy.Load(file, text)
 }
 
-// A problem is one reason for which a file is refused.
-type problem struct {
-	File       string `json:"-"`
-	Line       int    `json:"line,omitempty"`
-	Column     int    `json:"column,omitempty"`
-	Message    string `json:"message"`
-	Suggestion string `json:"suggestion,omitempty"`
+// forReport is what a policy is drafted from.
+func forReport(tools []tool) (all []report.Tool) {
+	for i, about := range forPolicy(tools) {
+		all = append(all, report.Tool{Tool: about, Description: tools[i].Description})
+	}
+	return all
 }
 
-func (p problem) where() string {
-	if p.Line == 0 {
-		return p.File + ": " + p.Message
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
-}
-
-// problemsOf takes a refusal apart; nothing if err is something else.
-func problemsOf(err error) (all []problem) {
-	first, ok := errors.AsType[*policy.LoadError](err)
-	if !ok {
-		return nil
-	}
-	for _, e := range append([]*policy.LoadError{first}, first.More...) {
-		all = append(all, problem{e.File, e.Line, e.Column, e.Message, e.Suggestion})
+// forPolicy is what rules are held against.
+func forPolicy(tools []tool) (all []policy.Tool) {
+	for _, t := range tools {
+		all = append(all, policy.Tool{Name: t.Name, InputSchema: t.InputSchema, Hints: report.ReadHints(t.Raw)})
 	}
 	return all
 }

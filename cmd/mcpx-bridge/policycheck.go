@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 func (p *program) policyCheckCommand() *cobra.Command {
@@ -46,22 +44,6 @@ Exit codes: 0 with or without warnings, 2 if there is an error.`,
 	return cmd
 }
 
-// A lint is what check says of one file.
-type lint struct {
-	File         string    `json:"file"`
-	OK           bool      `json:"ok"`
-	Default      string    `json:"default,omitempty"`
-	Rules        int       `json:"rules"`
-	Tests        int       `json:"tests"`
-	Failing      int       `json:"failing"`
-	Tools        *int      `json:"tools,omitempty"`     // of the server, if one was asked
-	Resources    string    `json:"resources,omitempty"` // who can read them, in words
-	Prompts      string    `json:"prompts,omitempty"`   // who can get them
-	Participants []string  `json:"participants,omitempty"`
-	Warnings     []string  `json:"warnings,omitempty"`
-	Errors       []problem `json:"errors,omitempty"`
-}
-
 func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 	named, argv := behindDash(cmd, args)
 	files, err := p.policyFiles(cmd, named)
@@ -77,15 +59,16 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 	}
 	bad := false
 	for _, file := range files {
-		l, err := p.lint(file, tools)
+		now, wrong := loadPolicy(file)
+		l, err := report.LintOf(file, now, wrong, tools)
 		if err != nil {
-			return err
+			return policyError(err)
 		}
 		if asked {
 			n := len(tools)
 			l.Tools = &n
 		}
-		if now, err := loadPolicy(file); err == nil {
+		if wrong == nil {
 			command := argv
 			if asked && len(argv) == 0 {
 				command, _ = p.command(nil) // which has been started, so it can be read
@@ -113,88 +96,15 @@ func (p *program) toolsToCheck(ctx context.Context, args []string) ([]policy.Too
 	return forPolicy(tools), err
 }
 
-// forPolicy is what rules are held against.
-func forPolicy(tools []tool) (all []policy.Tool) {
-	for _, t := range tools {
-		all = append(all, policy.Tool{Name: t.Name, InputSchema: t.InputSchema, Hints: hintsIn(t)})
-	}
-	return all
-}
-
-// hintsIn are what the server says of the tool in its annotations. A hint that
-// is no boolean says nothing.
-func hintsIn(t tool) policy.Hints {
-	var d struct{ Annotations json.RawMessage }
-	var said map[string]any
-	if json.Unmarshal(t.Raw, &d) == nil && len(d.Annotations) > 0 {
-		json.Unmarshal(d.Annotations, &said) // what cannot be read says nothing
-	}
-	hint := func(name string) *bool {
-		if v, ok := said[name].(bool); ok {
-			return &v
-		}
-		return nil
-	}
-	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
-		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
-}
-
-// lint looks at one file. An error is a file that could not be read.
-func (p *program) lint(file string, tools []policy.Tool) (lint, error) {
-	l := lint{File: file}
-	now, err := loadPolicy(file)
-	if l.Errors = problemsOf(err); l.Errors != nil {
-		return l, nil
-	}
-	if err != nil {
-		return l, policyError(err)
-	}
-	l.OK, l.Default = true, now.Default.String()
-	l.Rules = now.Rules()
-	for _, r := range now.Test() {
-		l.Tests++
-		if !r.Passed {
-			l.Failing++
-		}
-	}
-	l.Resources, l.Prompts = now.Reach("resources/read"), now.Reach("prompts/get")
-	l.Participants = now.Participants()
-	l.Warnings = now.Warnings(tools)
-	if l.Failing > 0 {
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of the file's own tests fail: mcpx-bridge policy test %s", l.Failing, file))
-	}
-	return l, nil
-}
-
-func (p *program) showLint(l lint) {
+func (p *program) showLint(l report.Lint) {
 	if p.s.JSON {
 		p.print(jsonLine(l))
 		return
 	}
 	for _, e := range l.Errors {
-		complain(p.stderr, misused(e.Suggestion, "%s", e.where()))
+		complain(p.stderr, misused(e.Suggestion, "%s", e.Where()))
 	}
-	if !l.OK {
-		return
+	if l.OK {
+		p.print(l.Words())
 	}
-	text := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, counted(l.Rules, "rule"), l.Default, counted(l.Tests, "test"))
-	text = fmt.Appendf(text, "resources: %s\nprompts: %s\n", visible(l.Resources), visible(l.Prompts))
-	if len(l.Participants) > 0 {
-		text = fmt.Appendf(text, "asks these participants: %s\n", strings.Join(l.Participants, ", "))
-	}
-	for _, w := range l.Warnings {
-		text = fmt.Appendf(text, "warning: %s\n", visible(w))
-	}
-	p.print(text)
-}
-
-// counted is a number of things: no rules, 1 rule, 2 rules.
-func counted(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what + "s"
-	case 1:
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -11,6 +9,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 func (p *program) policyExplainCommand() *cobra.Command {
@@ -64,9 +63,9 @@ func (p *program) explainPolicy(cmd *cobra.Command, args []string) error {
 	d, shown := now.Decide(c, nil), now.Redact(c.Args)
 	d.Limits = now.ForRecord(d.Limits, c.Args)
 	if p.s.JSON {
-		return p.print(jsonLine(newExplanation(d, shown)))
+		return p.print(jsonLine(report.Explain(d, shown)))
 	}
-	return p.print([]byte(visibleLines(policy.Explain(d, argumentLine(shown)))))
+	return p.print([]byte(visibleLines(report.Words(d, shown))))
 }
 
 // callToExplain is the call that the command line describes.
@@ -103,7 +102,7 @@ func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Cal
 		}
 	}
 	if c.Method == "prompts/get" {
-		c.Tool = nameIn(c.Args)
+		c.Tool = report.PromptIn(c.Args)
 	}
 	return c, nil
 }
@@ -119,13 +118,6 @@ func instant(text string) (time.Time, error) {
 	return at, nil
 }
 
-// nameIn is what a call of prompts/get is about.
-func nameIn(params []byte) string {
-	var named struct{ Name string }
-	json.Unmarshal(params, &named)
-	return named.Name
-}
-
 func hintFlags(all []string) (h policy.Hints, err error) {
 	hints := map[string]**bool{"readOnly": &h.ReadOnly, "destructive": &h.Destructive, "idempotent": &h.Idempotent, "openWorld": &h.OpenWorld}
 	for _, text := range all {
@@ -138,78 +130,4 @@ func hintFlags(all []string) (h policy.Hints, err error) {
 		*hint = &said
 	}
 	return h, nil
-}
-
-// argumentLine are arguments as an explanation shows them: none at all says nothing.
-func argumentLine(args []byte) string {
-	if bytes.Equal(args, []byte("{}")) {
-		return ""
-	}
-	return string(oneLine(args))
-}
-
-// An explanation is a decision with --json.
-type explanation struct {
-	Verdict string          `json:"verdict"`
-	Rule    string          `json:"rule,omitempty"`
-	Line    int             `json:"line,omitempty"`
-	Say     string          `json:"say,omitempty"`
-	From    string          `json:"from"`
-	Via     string          `json:"via"`
-	Method  string          `json:"method"`
-	Tool    string          `json:"tool,omitempty"`
-	Args    json.RawMessage `json:"args"`
-	Ask     *asking         `json:"ask,omitempty"`
-	Limits  []taking        `json:"limits,omitempty"`
-	Rules   []ruling        `json:"rules"`
-}
-
-type asking struct {
-	Of       []string `json:"of"`
-	Need     int      `json:"need"`
-	WithinMS int64    `json:"within_ms"`
-	Mode     string   `json:"mode"`
-	Priority string   `json:"priority"`
-	Remember []string `json:"remember,omitempty"`
-	Edit     []string `json:"edit,omitempty"`
-	Delegate []string `json:"delegate,omitempty"`
-	Rules    []string `json:"rules,omitempty"`
-}
-
-type taking struct {
-	Rule     string `json:"rule"`
-	Caller   string `json:"caller,omitempty"`
-	Amount   string `json:"amount,omitempty"`
-	Hidden   bool   `json:"hidden,omitempty"` // there is an amount, and the file hides it
-	WindowMS int64  `json:"window_ms"`
-}
-
-type ruling struct {
-	Rule    string `json:"rule"`
-	Line    int    `json:"line,omitempty"`
-	Effect  string `json:"effect"`
-	Match   string `json:"match"`
-	Applies bool   `json:"applies"`
-	Why     string `json:"why"`
-}
-
-func newExplanation(d policy.Decision, args []byte) explanation {
-	e := explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
-		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: []ruling{}}
-	for _, l := range d.Limits {
-		e.Limits = append(e.Limits, taking{l.Rule, l.Caller, l.Amount, l.Hidden, l.Window.Milliseconds()})
-	}
-	for _, r := range d.Reasons {
-		e.Rules = append(e.Rules, ruling{r.Rule, r.Line, r.Effect.String(), r.Match.String(), r.Applies, r.Why})
-	}
-	if a := d.Ask; a != nil {
-		e.Ask = &asking{Of: a.Of, Need: a.Need, WithinMS: a.Within.Milliseconds(), Mode: a.Mode, Priority: a.Priority, Remember: a.Remember, Rules: a.Rules}
-		for _, edit := range a.Edit {
-			e.Ask.Edit = append(e.Ask.Edit, edit.Arg)
-		}
-		if a.Delegate != nil {
-			e.Ask.Delegate = a.Delegate.To
-		}
-	}
-	return e
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 func (p *program) policyTestCommand() *cobra.Command {
@@ -29,18 +29,6 @@ Exit codes: 0 all pass, 1 one fails, 2 a file is refused.`,
 	}
 	p.s.policyFileFlag(cmd.Flags())
 	return cmd
-}
-
-// A testLine is the result of one test with --json.
-type testLine struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Test    string `json:"test"`
-	Passed  bool   `json:"passed"`
-	Want    string `json:"want"`
-	By      string `json:"by,omitempty"`
-	Verdict string `json:"verdict"`
-	Rule    string `json:"rule,omitempty"`
 }
 
 // testPolicies reads all files before it runs the tests of the first.
@@ -73,9 +61,9 @@ func (p *program) testPolicy(file string, results []policy.TestResult) (failed i
 		}
 		switch {
 		case p.s.JSON:
-			p.print(jsonLine(testLine{file, r.Line, r.Name, r.Passed, r.Want.String(), r.By, r.Decision.Verdict.String(), r.Decision.Rule}))
+			p.print(jsonLine(report.TestOf(file, r)))
 		case !r.Passed:
-			p.print([]byte(failedTest(file, r)))
+			p.print([]byte(report.FailedTest(file, r)))
 		}
 	}
 	if p.s.JSON {
@@ -90,18 +78,4 @@ func (p *program) testPolicy(file string, results []policy.TestResult) (failed i
 	}
 	p.print([]byte(text + "\n"))
 	return failed
-}
-
-func failedTest(file string, r policy.TestResult) string {
-	wanted := r.Want.String()
-	if r.By != "" {
-		wanted += " by " + r.By
-	}
-	lines := []string{fmt.Sprintf("FAIL  %s:%d: %s", file, r.Line, r.Name), "      wanted " + wanted, "      got " + r.Decision.String()}
-	for _, reason := range r.Decision.Reasons {
-		if reason.Applies && reason.Effect == r.Decision.Verdict || reason.Rule == r.By {
-			lines = append(lines, "      "+reason.Rule+": "+reason.Why)
-		}
-	}
-	return visibleLines(strings.Join(lines, "\n")) + "\n"
 }

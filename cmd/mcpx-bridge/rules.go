@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 // lookEvery is how often a policy file is looked at for changes.
@@ -117,7 +118,7 @@ func (p *program) asking() (*policy.Policy, error) {
 		of = append(of, id)
 	}
 	asked, err := policy.Load("--approver", fmt.Appendf(nil, "version: 1\ndefault: ask\nasks: {default: {of: %s, within: %s}}\n", bytes.TrimSpace(jsonLine(of)), within))
-	if all := problemsOf(err); len(all) > 0 {
+	if all := report.Problems(err); len(all) > 0 {
 		return nil, misused(all[0].Suggestion, "--approver: %s", all[0].Message)
 	}
 	return asked, err
@@ -154,7 +155,7 @@ func readPolicy(file string) ([]byte, error) {
 // policyError is exit 2 with the place and what was probably meant.
 func policyError(err error) error {
 	hint, more := "", ""
-	problems := problemsOf(err)
+	problems := report.Problems(err)
 	switch {
 	case err == nil:
 		return nil
@@ -163,7 +164,7 @@ func policyError(err error) error {
 		if n := len(problems) - 1; n > 0 {
 			more = fmt.Sprintf("%d more: mcpx-bridge policy check %s", n, problems[0].File)
 		}
-		err = errors.New(problems[0].where())
+		err = errors.New(problems[0].Where())
 	case errors.Is(err, os.ErrNotExist):
 		hint = "mcpx-bridge policy init -- CMD drafts one"
 	case errors.Is(err, private.ErrForeign):

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 func (p *program) toolsCommand() *cobra.Command {
@@ -133,22 +134,9 @@ func (p *program) tellAbsentees(c client.Census) error {
 func toolsTable(all []tool) []byte {
 	rows := [][]string{{"PEER", "TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, t := range all {
-		rows = append(rows, []string{t.Peer, t.Name, arguments.Words(t.InputSchema), summary(t.Description)})
+		rows = append(rows, []string{t.Peer, t.Name, arguments.Words(t.InputSchema), text.Summary(t.Description)})
 	}
 	return table(rows)
-}
-
-// summary is the first sentence or line of a description, cut to a line's
-// length.
-func summary(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if i := strings.Index(text, ". "); i > 0 {
-		text = text[:i]
-	}
-	if r := []rune(text); len(r) > 80 {
-		text = string(r[:79]) + "…"
-	}
-	return text
 }
 
 func toolsJSON(all []tool) []byte {
@@ -157,20 +145,10 @@ func toolsJSON(all []tool) []byte {
 		out = append(out, `{"peer":`...)
 		out = append(out, bytes.TrimSuffix(jsonLine(t.Peer), []byte("\n"))...)
 		out = append(out, `,"tool":`...)
-		out = append(out, text.EscapeJSON(oneLine(t.Raw))...)
+		out = append(out, text.EscapeJSON(rawjson.OneLine(t.Raw))...)
 		out = append(out, '}', '\n')
 	}
 	return out
-}
-
-// oneLine is raw JSON without line breaks, which can stand between tokens only.
-func oneLine(raw []byte) []byte {
-	return bytes.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' {
-			return ' '
-		}
-		return r
-	}, raw)
 }
 
 func indented(v any) []byte {

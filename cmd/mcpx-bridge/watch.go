@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 func (p *program) watchCommand() *cobra.Command {
@@ -70,7 +71,7 @@ func (p *program) watch(ctx context.Context) error {
 // rawLine is a frame on one line. What is no JSON becomes a JSON string.
 func rawLine(frame []byte) []byte {
 	if json.Valid(frame) {
-		return append(oneLine(frame), '\n')
+		return append(rawjson.OneLine(frame), '\n')
 	}
 	return jsonLine(struct {
 		Raw string `json:"raw"`

@@ -69,3 +69,6 @@ func complain(w io.Writer, err error) int {
 // what may be seen is bridge/text.
 func visible(s string) string      { return text.Line(s) }
 func visibleLines(s string) string { return text.Lines(s) }
+
+// counted is a number of things: no rules, 1 rule, 2 rules.
+func counted(n int, what string) string { return text.Counted(n, what) }

@@ -1,22 +1,33 @@
-package main
+package report_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
-func toolOf(t *testing.T, raw string) tool {
+func toolOf(t *testing.T, raw string) report.Tool {
 	t.Helper()
-	one := tool{Raw: json.RawMessage(raw)}
-	if err := json.Unmarshal([]byte(raw), &one); err != nil {
+	one, err := readTool([]byte(raw))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return one
+}
+
+func readTool(raw []byte) (report.Tool, error) {
+	var said struct {
+		Name, Description string
+		InputSchema       json.RawMessage
+	}
+	err := json.Unmarshal(raw, &said)
+	return report.Tool{Tool: policy.Tool{Name: said.Name, InputSchema: said.InputSchema, Hints: report.ReadHints(raw)}, Description: said.Description}, err
 }
 
 // listable is a name that a bridge serves; others it leaves out of its list.
@@ -24,9 +35,9 @@ var listable = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
 
 // Whatever a server says of its tools, the draft is a policy that asks about
 // all of them, and nothing of it is anywhere but in a comment or a pattern.
-func checkDraft(t *testing.T, tools []tool) {
+func checkDraft(t *testing.T, tools []report.Tool) {
 	t.Helper()
-	text := draft("notes", tools)
+	text := report.Draft("notes", tools)
 	p, err := policy.Load("draft", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -47,15 +58,24 @@ func checkDraft(t *testing.T, tools []tool) {
 			t.Errorf("its own test %s fails: %s", r.Name, r.Decision)
 		}
 	}
-	asJSON, err := policy.Load("draft", jsonLine(newDrafted(tools)))
+	asJSON, err := policy.Load("draft", asJSONOf(t, tools))
 	if err != nil || asJSON.Default != policy.Ask {
 		t.Errorf("as JSON: %v", err)
 	}
 }
 
+func asJSONOf(t *testing.T, tools []report.Tool) []byte {
+	t.Helper()
+	text, err := json.Marshal(report.DraftJSON(tools))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func TestADraftIsMadeOfAnyTools(t *testing.T) {
 	checkDraft(t, nil)
-	var all []tool
+	var all []report.Tool
 	for _, raw := range []string{
 		`{"name":"plain"}`, `{"name":"re:x"}`, `{"name":"re:(a|b)*"}`, `{"name":"[a-z]"}`, `{"name":"re:"}`,
 		`{"name":"yes","annotations":{"readOnlyHint":true,"destructiveHint":true}}`,
@@ -69,7 +89,7 @@ func TestADraftIsMadeOfAnyTools(t *testing.T) {
 		`{"name":"` + strings.Repeat("long", 40) + `","description":"` + strings.Repeat("word ", 100) + `"}`,
 	} {
 		one := toolOf(t, raw)
-		checkDraft(t, []tool{one})
+		checkDraft(t, []report.Tool{one})
 		all = append(all, one)
 	}
 	checkDraft(t, all)
@@ -79,15 +99,15 @@ func TestADraftIsMadeOfAnyTools(t *testing.T) {
 // more.
 func TestAListThatTakesEveryName(t *testing.T) {
 	for _, odd := range []string{"_", "ü"} {
-		var tools []tool
+		var tools []report.Tool
 		for n := range 300 {
-			tools = append(tools, tool{Name: strings.Repeat(odd, 13+n)})
+			tools = append(tools, report.Tool{Tool: policy.Tool{Name: strings.Repeat(odd, 13+n)}})
 			if odd == "_" {
 				tools[n].Name = "some_new_tool" + strings.Repeat(odd, n)
 			}
 		}
-		if got, want := unlisted(tools), "some_new_tool"+strings.Repeat("_", len(tools)); got != want {
-			t.Errorf("%q, not %q", got, want)
+		if got, want := string(report.Draft("notes", tools)), "{call: {tool: some_new_tool"+strings.Repeat("_", len(tools))+"}"; !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
 }
@@ -103,11 +123,11 @@ func FuzzDraft(f *testing.F) {
 		if json.Valid([]byte(schema)) && json.Valid([]byte(annotations)) {
 			raw = []byte(strings.TrimSuffix(string(raw), "}") + `,"inputSchema":` + schema + `,"annotations":` + annotations + "}")
 		}
-		one := tool{Raw: raw}
-		if json.Unmarshal(raw, &one) != nil {
+		one, err := readTool(raw)
+		if err != nil {
 			return
 		}
-		checkDraft(t, []tool{one})
+		checkDraft(t, []report.Tool{one})
 	})
 }
 
@@ -122,8 +142,8 @@ func TestHintsAreCommentsOnly(t *testing.T) {
 		`{"name":"a","inputSchema":{"properties":{"x":{},"y":{}},"required":["y"]}}`:                       "(y [x])",
 		`{"name":"a","annotations":{"readOnlyHint":"true","destructiveHint":null,"openWorldHint":[true]}}`: "(?)",
 	} {
-		one := toolOf(t, raw)
-		if got := inShort(one); got != want {
+		got := string(report.Draft("notes", []report.Tool{toolOf(t, raw)}))
+		if !strings.Contains(got, "\"a\"  # "+want+"\n") {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}
@@ -131,14 +151,24 @@ func TestHintsAreCommentsOnly(t *testing.T) {
 
 // Only so many past calls are held in memory, and those are the newest.
 func TestOnlyTheNewestPastCallsAreCompared(t *testing.T) {
-	all := &past{seen: map[string]bool{}}
-	const n = 2*mostPast + 7
+	var all report.Past
+	const n = 2*report.MostPast + 7
 	for i := range n {
-		all.add(audit.Record{Method: "tools/call", Tool: string(rune('a' + i%2)), From: "bob"})
+		r := audit.Record{Seq: uint64(i + 1), Event: "decided", Method: "tools/call", Tool: string(rune('a' + i%2)), From: "bob"}
+		if i == n-1 {
+			r.From = "last"
+		}
+		all.Take(r)
 	}
-	all.calls[len(all.calls)-1].From = "last"
-	all.forget()
-	if len(all.calls) != mostPast || all.older != n-mostPast || all.calls[mostPast-1].From != "last" {
-		t.Errorf("%d calls, %d older", len(all.calls), all.older)
+	calls := all.Calls()
+	if len(calls) != report.MostPast || calls[len(calls)-1].From != "last" {
+		t.Errorf("%d calls", len(calls))
+	}
+	now, err := policy.Flags(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doubts := all.Doubts(now, now); len(doubts) != 1 || doubts[0] != fmt.Sprintf("%d past calls left out: there are too many", n-report.MostPast) {
+		t.Errorf("%q", doubts)
 	}
 }

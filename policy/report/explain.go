@@ -1,0 +1,88 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
+)
+
+// Words are a decision for people, with the arguments as they may be shown; none at all
+// say nothing.
+func Words(d policy.Decision, args []byte) string {
+	if bytes.Equal(args, []byte("{}")) {
+		args = nil
+	}
+	return policy.Explain(d, string(rawjson.OneLine(args)))
+}
+
+// An Explanation is a decision as JSON.
+type Explanation struct {
+	Verdict string          `json:"verdict"`
+	Rule    string          `json:"rule,omitempty"`
+	Line    int             `json:"line,omitempty"`
+	Say     string          `json:"say,omitempty"`
+	From    string          `json:"from"`
+	Via     string          `json:"via"`
+	Method  string          `json:"method"`
+	Tool    string          `json:"tool,omitempty"`
+	Args    json.RawMessage `json:"args"`
+	Ask     *Asking         `json:"ask,omitempty"`
+	Limits  []Taking        `json:"limits,omitempty"`
+	Rules   []Ruling        `json:"rules"`
+}
+
+// An Asking is who is asked, and how.
+type Asking struct {
+	Of       []string `json:"of"`
+	Need     int      `json:"need"`
+	WithinMS int64    `json:"within_ms"`
+	Mode     string   `json:"mode"`
+	Priority string   `json:"priority"`
+	Remember []string `json:"remember,omitempty"`
+	Edit     []string `json:"edit,omitempty"`
+	Delegate []string `json:"delegate,omitempty"`
+	Rules    []string `json:"rules,omitempty"`
+}
+
+// A Taking is what the call would take of a limit.
+type Taking struct {
+	Rule     string `json:"rule"`
+	Caller   string `json:"caller,omitempty"`
+	Amount   string `json:"amount,omitempty"`
+	Hidden   bool   `json:"hidden,omitempty"` // there is an amount, and the file hides it
+	WindowMS int64  `json:"window_ms"`
+}
+
+// A Ruling is what one rule made of the call.
+type Ruling struct {
+	Rule    string `json:"rule"`
+	Line    int    `json:"line,omitempty"`
+	Effect  string `json:"effect"`
+	Match   string `json:"match"`
+	Applies bool   `json:"applies"`
+	Why     string `json:"why"`
+}
+
+// Explain is a decision as JSON, with the arguments as they may be shown.
+func Explain(d policy.Decision, args []byte) Explanation {
+	e := Explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
+		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: []Ruling{}}
+	for _, l := range d.Limits {
+		e.Limits = append(e.Limits, Taking{l.Rule, l.Caller, l.Amount, l.Hidden, l.Window.Milliseconds()})
+	}
+	for _, r := range d.Reasons {
+		e.Rules = append(e.Rules, Ruling{r.Rule, r.Line, r.Effect.String(), r.Match.String(), r.Applies, r.Why})
+	}
+	if a := d.Ask; a != nil {
+		e.Ask = &Asking{Of: a.Of, Need: a.Need, WithinMS: a.Within.Milliseconds(), Mode: a.Mode, Priority: a.Priority, Remember: a.Remember, Rules: a.Rules}
+		for _, edit := range a.Edit {
+			e.Ask.Edit = append(e.Ask.Edit, edit.Arg)
+		}
+		if a.Delegate != nil {
+			e.Ask.Delegate = a.Delegate.To
+		}
+	}
+	return e
+}

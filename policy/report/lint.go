@@ -1,0 +1,113 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// A Lint is what there is to say of one file.
+type Lint struct {
+	File         string    `json:"file"`
+	OK           bool      `json:"ok"`
+	Default      string    `json:"default,omitempty"`
+	Rules        int       `json:"rules"`
+	Tests        int       `json:"tests"`
+	Failing      int       `json:"failing"`
+	Tools        *int      `json:"tools,omitempty"`     // of the server, if one was asked
+	Resources    string    `json:"resources,omitempty"` // who can read them, in words
+	Prompts      string    `json:"prompts,omitempty"`   // who can get them
+	Participants []string  `json:"participants,omitempty"`
+	Warnings     []string  `json:"warnings,omitempty"`
+	Errors       []Problem `json:"errors,omitempty"`
+}
+
+// LintOf says what is wrong or doubtful about a file: what [policy.Load] made of it, and the
+// tools that its rules are held against; without any, that is left out. An error that is none
+// of the file's own is returned.
+func LintOf(file string, now *policy.Policy, err error, tools []policy.Tool) (Lint, error) {
+	l := Lint{File: file}
+	if l.Errors = Problems(err); l.Errors != nil || err != nil {
+		if l.Errors != nil {
+			err = nil
+		}
+		return l, err
+	}
+	l.OK, l.Default, l.Rules = true, now.Default.String(), now.Rules()
+	for _, r := range now.Test() {
+		l.Tests++
+		if !r.Passed {
+			l.Failing++
+		}
+	}
+	l.Resources, l.Prompts = now.Reach("resources/read"), now.Reach("prompts/get")
+	l.Participants, l.Warnings = now.Participants(), now.Warnings(tools)
+	if l.Failing > 0 {
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of the file's own tests fail: mcpx-bridge policy test %s", l.Failing, file))
+	}
+	return l, nil
+}
+
+// Words are what there is to say of a good file, for people.
+func (l Lint) Words() []byte {
+	out := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, text.Counted(l.Rules, "rule"), l.Default, text.Counted(l.Tests, "test"))
+	out = fmt.Appendf(out, "resources: %s\nprompts: %s\n", text.Line(l.Resources), text.Line(l.Prompts))
+	if len(l.Participants) > 0 {
+		out = fmt.Appendf(out, "asks these participants: %s\n", strings.Join(l.Participants, ", "))
+	}
+	for _, w := range l.Warnings {
+		out = fmt.Appendf(out, "warning: %s\n", text.Line(w))
+	}
+	return out
+}
+
+// A Problem is one reason for which a file is refused.
+type Problem struct {
+	File       string `json:"-"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+// Where is the reason behind its place, if that is known.
+func (p Problem) Where() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+}
+
+// Problems takes a refusal apart; nothing if err is something else.
+func Problems(err error) (all []Problem) {
+	first, ok := errors.AsType[*policy.LoadError](err)
+	if !ok {
+		return nil
+	}
+	for _, e := range append([]*policy.LoadError{first}, first.More...) {
+		all = append(all, Problem{e.File, e.Line, e.Column, e.Message, e.Suggestion})
+	}
+	return all
+}
+
+// ReadHints are what a server says of a tool in the annotations of its definition. A hint that
+// is no boolean says nothing.
+func ReadHints(definition []byte) policy.Hints {
+	var d struct{ Annotations json.RawMessage }
+	var said map[string]any
+	if json.Unmarshal(definition, &d) == nil && len(d.Annotations) > 0 {
+		json.Unmarshal(d.Annotations, &said) // what cannot be read says nothing
+	}
+	hint := func(name string) *bool {
+		if v, ok := said[name].(bool); ok {
+			return &v
+		}
+		return nil
+	}
+	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
+		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
+}
