@@ -33,7 +33,6 @@ var turnsBack = map[string]int{
 	"cmd/mcpx-bridge":        63,
 	"examples/bench/bare":    3,
 	"examples/bench/load":    2,
-	"examples/bench":         12,
 	"examples/soak":          10,
 	"policy":                 32,
 }

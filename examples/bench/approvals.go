@@ -146,6 +146,10 @@ type heard struct {
 // patience is how long the next frame may take.
 const patience = 10 * time.Second
 
+// wholeFrame is up to how many bytes a frame is read by who waits: what mallory says goes to
+// everybody, and to read that would take longer than anything that is measured here.
+const wholeFrame = 1 << 20
+
 // hear waits for the frame of a kind to somebody.
 func hear(at *seat.Seat, kind, to string) (h heard, err error) {
 	for {

@@ -13,15 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
-// Contenders, by the names of the tables.
-const (
-	ours    = "ours"    // gateway and bridge
-	bare    = "bare"    // relay and bridge that check nothing
-	hosting = "hosting" // a bridge that hosts its own gateway
-	wrapper = "wrapper" // a WebSocket around the server, unread
-	direct  = "direct"  // the server itself, over pipes
-)
-
 // A contender is one way from a caller to the server, with its load.
 type contender struct {
 	name  string

@@ -20,15 +20,6 @@ import (
 // mostHeld is how long one input may hold the Engine (DESIGN 13), in ms.
 const mostHeld = 50
 
-// A held is how long one input held the Engine, and what a bystander saw of that.
-type held struct {
-	strain
-	read, step float64 // to read the frame, and for the Engine to judge it, in ns: medians
-	worst      float64 // of the steps
-	bytes      int
-	waits      waits
-}
-
 // measureHeld has the Engine judge each strain, and puts the worst of each subject
 // before real bridges, while somebody else makes small calls.
 func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
@@ -59,47 +50,6 @@ func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
 	}
 	r.held(worst)
 	return nil
-}
-
-// policyText is what a bridge has for rules while it is strained.
-func (s strain) policyText() string {
-	rules := ", " + s.rules
-	if s.rules == "" {
-		rules = ""
-	}
-	return "version: 1\ndefault: deny\nasks: {alice: {of: [alice], within: 60s}}\nrules: [{allow: clock}" + rules + "]\n" + s.top + "\n"
-}
-
-// tool is how the server lists it.
-func (s strain) tool() string {
-	if s.schema == "" {
-		return `{"name":"large"}`
-	}
-	return `{"name":"large","inputSchema":` + s.schema + `}`
-}
-
-// frame is the input as somebody says it to fs.
-func (s strain) frame(from, id, payload string) []byte {
-	kind, body := "mcp/request:tools/call:large", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":`+payload+`}}`
-	switch s.kind {
-	case "uri":
-		kind, body = "mcp/request:resources/read", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"`+payload+`"}}`
-	case "proposal":
-		kind, body = "mcp/proposal:tools/call:large", `{"method":"tools/call","params":{"name":"large","arguments":`+payload+`}}`
-	case "reason":
-		kind, body = "mcp/proposal:tools/call:large", `{"method":"tools/call","params":{"name":"large","arguments":{}},"reason":"`+payload+`"}`
-	case "name":
-		kind, body = "mcp/request:tools/call", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`+payload+`","arguments":{}}}`
-	case "initialize":
-		kind, body = "mcp/request:initialize", `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"`+payload+`"}}`
-	case "beside":
-		body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":{},"task":"` + payload + `"}}`
-	case "withdraw":
-		kind, body = `mcp/withdraw","correlation_id":"large`, `{"reason":"`+payload+`"}`
-	case "presence":
-		from, kind, body = "system:gateway", "system/presence", `{"event":"join","participant":{"id":"zed","name":"`+payload+`","capabilities":["mcp/*"]}}`
-	}
-	return []byte(`{"protocol":"mcpx/v0.1","id":"` + id + `","ts":"2026-01-01T00:00:00Z","from":"` + from + `","to":["fs"],"kind":"` + kind + `","payload":` + body + `}`)
 }
 
 // engine is one with the strain's policy, a seat, and a server that lists the tool.

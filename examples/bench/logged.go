@@ -9,8 +9,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
-const logged = "logged" // the wrapper, which puts each message on record
-
 var loggedCells = cells([]int{1 << 10}, []int{1, 64}, nil, nil)
 
 // measureLogged prints what a record costs a wrapper that does nothing else, beside a

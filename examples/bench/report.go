@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
@@ -22,6 +20,22 @@ type report struct {
 	goals      []goal
 	slowest    map[string]float64 // by contender, over all cells
 	overheld   []held             // inputs that held the Engine for too long
+}
+
+// A held is how long one input held the Engine, and what a bystander saw of that.
+type held struct {
+	strain
+	read, step float64 // to read the frame, and for the Engine to judge it, in ns: medians
+	worst      float64 // of the steps
+	bytes      int
+	waits      waits
+}
+
+// Waits are the longest that a small call took, in ns: medians over the rounds.
+type waits struct {
+	alone    float64 // nobody else says anything
+	unjudged float64 // beside an input as large that a policy without conditions denies
+	judged   float64 // beside the one that takes long
 }
 
 // A goal is a figure of DESIGN section 13 and what was measured.
@@ -99,8 +113,6 @@ func (r *report) columns(title string, names []string, pairs [][2]string, ms []m
 	}
 }
 
-func (c cell) String() string { return fmt.Sprintf("%s, %d in flight", sizeText(c.size), c.inFlight) }
-
 // cell prints what calls through a topic cost, and keeps the slowest.
 func (r *report) cell(c cell, rounds []round) {
 	r.columns(c.String(), []string{ours, bare, hosting, wrapper, direct}, [][2]string{{ours, bare}, {hosting, wrapper}}, measures, rounds,
@@ -167,39 +179,4 @@ func (r *report) memory() {
 				goal{what: "hosting, proportional memory when idle", got: mib(c.idle.proportional), want: 12, unit: " MiB"})
 		}
 	}
-}
-
-func mib(n int64) float64 { return float64(n) / (1 << 20) }
-
-func ratio(rounds []round, of func(order.Result) float64, a, b string) float64 {
-	return median(each(rounds, func(r round) float64 { return of(r[a]) / of(r[b]) }))
-}
-
-func each[T any](in []T, f func(T) float64) []float64 {
-	out := make([]float64, len(in))
-	for i, v := range in {
-		out[i] = f(v)
-	}
-	return out
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	n := len(v)
-	if n%2 == 1 {
-		return v[n/2]
-	}
-	return (v[n/2-1] + v[n/2]) / 2
-}
-
-// micros shows nanoseconds as micro- or milliseconds.
-func micros(ns float64) string {
-	if ns < 1e6 {
-		return fmt.Sprintf("%.0f µs", ns/1e3)
-	}
-	return fmt.Sprintf("%.1f ms", ns/1e6)
-}
-
-func sizeText(n int) string {
-	return strings.Replace(fmt.Sprintf("%d KiB", n>>10), "1024 KiB", "1 MiB", 1)
 }

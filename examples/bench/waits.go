@@ -13,13 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
-// Waits are the longest that a small call took, in ns: medians over the rounds.
-type waits struct {
-	alone    float64 // nobody else says anything
-	unjudged float64 // beside an input as large that a policy without conditions denies
-	judged   float64 // beside the one that takes long
-}
-
 // measureWaits puts each input before a bridge that has its policy, and before one
 // that has none of its rules, in turns.
 func measureWaits(s *stage.Stage, worst []held, rounds int) error {
@@ -66,10 +59,6 @@ func (h *held) wait(s *stage.Stage, name string, plain *table, rounds int) error
 	h.waits = waits{median(alone), median(unjudged), median(judged)}
 	return nil
 }
-
-// wholeFrame is up to how many bytes a frame is read by who waits: what mallory says goes to
-// everybody, and to read that would take longer than anything that is measured here.
-const wholeFrame = 1 << 20
 
 // A table is a bridge that hosts a topic, with three who sit there.
 type table struct {
