@@ -6,30 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"time"
 )
-
-// Limits of what somebody may keep who has no seat (FINDINGS M8). A seat has limits of
-// its own: what waits for it, and its pings.
-const (
-	headerTime  = 10 * time.Second // for the head of a request, TLS before it included
-	requestTime = 30 * time.Second // for the whole of it
-	answerTime  = 60 * time.Second // to take the answer, which may be a history
-	idleTime    = 30 * time.Second // between two requests
-	maxHeader   = 64 << 10         // bytes; a token has 16 KiB at most
-)
-
-// Server returns an HTTP server for the gateway that bounds what those without a seat may
-// keep: time, memory and connections. The caller may set more fields, but not ConnState.
-func (g *Gateway) Server() *http.Server {
-	s := &http.Server{
-		Handler: g, ConnState: g.crowd.state, MaxHeaderBytes: maxHeader,
-		ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
-		Protocols: new(http.Protocols),
-	}
-	s.Protocols.SetHTTP1(true) // a WebSocket needs no other, and HTTP/2 is long in getting ready
-	return s
-}
 
 // A crowd is the connections of a gateway. Those without a seat are bounded in all and by
 // address, and all of them together, so that descriptors are left for what else the

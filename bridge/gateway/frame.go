@@ -26,6 +26,9 @@ func frameHead(dst []byte, op byte, n int) []byte {
 	}
 }
 
+// textHead returns what stands before a text frame of n bytes from server to client.
+func textHead(n int) []byte { return frameHead(nil, opText, n) }
+
 // closeFrame returns a close frame. A reason that is too long is cut, between
 // characters: half of one would be an error of ours (RFC 6455 8.1).
 func closeFrame(code int, reason string) []byte {

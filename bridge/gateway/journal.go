@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 )
 
 // What others can make a gateway log has its bounds: who joins again and again must not
@@ -21,6 +22,8 @@ type source struct{ topic, id, address string }
 
 // others stand together for those for whom there is no share of their own.
 var others = source{id: "others"}
+
+func sourceOf(s *hub.Session) source { return source{topic: s.Topic(), id: s.ID()} }
 
 // addressOf is who a connection is of while nobody knows his name.
 func addressOf(conn net.Conn) source {

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A Local is a seat taken from inside this process. It behaves as one taken
 // over a socket: the same checks, the same limits, the same ends.
 type Local struct {
-	g    *Gateway
-	seat *seat
+	session *hub.Session
 
 	said   atomic.Bool   // something was put that was not flushed
 	relief chan struct{} // somebody has served for long enough, and there is more
@@ -47,10 +47,10 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 	if !wire.ValidID(id) {
 		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, idGrammar)
 	}
-	l := &Local{g: g, relief: make(chan struct{}, 1), over: make(chan struct{}), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	l := &Local{relief: make(chan struct{}, 1), over: make(chan struct{}), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	l.more.L = &l.mu
-	l.seat = &seat{id: id, caps: grant(caps, d), dialect: d, link: l, ticket: g.tickets.Add(1)}
-	if err := g.take(topic, l.seat); err != nil {
+	var err error
+	if l.session, err = g.take(topic, hub.Guest{ID: id, Caps: grant(caps, d), Dialect: d, Sink: localSink{l}, Came: g.tickets.Add(1)}); err != nil {
 		return nil, fmt.Errorf("attach: %w", err)
 	}
 	return l, nil
@@ -174,7 +174,7 @@ func (l *Local) serve(most int) (enough bool) {
 // meanwhile.
 const forOthers = 16 * flushAfter
 
-// flush implements link. Whoever holds the turn looks again after he has given
+// flush has what is queued served. Whoever holds the turn looks again after he has given
 // it back, so nothing is left for nobody. He has a participant of his own to
 // read, and others may say more than he can hand on: after a while that is for
 // Serve to do.
@@ -203,16 +203,16 @@ func (l *Local) Put(frame []byte) error {
 	if err := l.ended(); err != nil {
 		return err
 	}
-	err := l.g.hear(l.seat, frame)
+	err := l.session.Ingest(frame)
 	l.said.Store(true)
 	return err
 }
 
 // Flush makes the others see what was put. It waits for nobody, but may stay awake
-// for 60 µs (see topic.flush).
+// for 60 µs (see hub.Session.Flush).
 func (l *Local) Flush() {
 	if l.said.Swap(false) {
-		l.seat.topic.flush()
+		l.session.Flush()
 	}
 }
 
@@ -220,7 +220,7 @@ func (l *Local) Flush() {
 // reason.
 func (l *Local) Close(code int, reason string) error {
 	l.cut(code, reason)
-	l.seat.topic.leave(l.seat)
+	l.session.Leave()
 	return nil
 }
 
@@ -233,29 +233,44 @@ func (l *Local) ended() error {
 	return nil
 }
 
-// put implements link.
-func (l *Local) put(f *framed) error {
+// A localSink is what the hub sees of a Local.
+type localSink struct{ *Local }
+
+// Put implements hub.Sink.
+func (l localSink) Put(f *hub.Frame) hub.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.end != nil:
-		return l.end
-	case len(l.queue) >= l.frames, len(l.queue) > 0 && l.bytes+len(f.body) > l.size:
-		return errSlow
+		return hub.Gone
+	case len(l.queue) >= l.frames, len(l.queue) > 0 && l.bytes+len(f.Body) > l.size:
+		return hub.Slow
 	}
-	l.queue = append(l.queue, f.body)
-	l.bytes += len(f.body)
+	l.queue = append(l.queue, f.Body)
+	l.bytes += len(f.Body)
 	l.more.Signal()
-	return nil
+	if l.crowdedLocked() {
+		return hub.Crowded
+	}
+	return hub.Taken
 }
 
-// crowded reports whether the queue is half full.
-func (l *Local) crowded() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.crowdedLocked()
-}
+// Flush implements hub.Sink.
+func (l localSink) Flush() { l.flush() }
 
+// Cut implements hub.Sink.
+func (l localSink) Cut(code int, reason string) { l.cut(code, reason) }
+
+// Held implements hub.Sink: one in this process does not wait for another, which may wait for it.
+func (l localSink) Held(hub.Sink) {}
+
+// Inline implements hub.Sink.
+func (l localSink) Inline() bool { return true }
+
+// Await implements hub.Sink: one in this process need not be waited for.
+func (l localSink) Await() bool { return false }
+
+// crowdedLocked reports whether the queue is half full.
 func (l *Local) crowdedLocked() bool {
 	return l.end == nil && (len(l.queue) > l.frames/2 || l.bytes > l.size/2)
 }
@@ -298,7 +313,7 @@ func (l *Local) eased() {
 	}
 }
 
-// cut implements link.
+// cut ends the session. The first call counts.
 func (l *Local) cut(code int, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

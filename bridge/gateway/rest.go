@@ -6,16 +6,21 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
+// routes are where one dialect is spoken over HTTP.
+type routes struct {
+	*Gateway
+	dialect wire.Dialect
+}
+
 // token mints a token for anybody who asks, where that was chosen.
-func (f face) token(w http.ResponseWriter, r *http.Request) {
-	if !f.opt.OpenTokens {
+func (d routes) token(w http.ResponseWriter, r *http.Request) {
+	if !d.opt.OpenTokens {
 		refuse(w, http.StatusNotFound, "this gateway hands out no tokens")
 		return
 	}
@@ -28,13 +33,13 @@ func (f face) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, `the body must be {"participantId": …, "topic": …}`)
 		return
 	}
-	token, err := f.Mint(Claims{ID: ask.ParticipantID, Topic: ask.Topic, Capabilities: ask.Capabilities})
+	token, err := d.Mint(Claims{ID: ask.ParticipantID, Topic: ask.Topic, Capabilities: ask.Capabilities})
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	answer := map[string]any{"token": token}
-	if f.dialect == v01 {
+	if d.dialect == v01 {
 		stated, _ := wire.ParseCaps(ask.Capabilities) // Mint took them
 		answer["capabilities"] = json.RawMessage(grant(stated, v01).Raw())
 	}
@@ -42,21 +47,13 @@ func (f face) token(w http.ResponseWriter, r *http.Request) {
 }
 
 // topicNames lists the open topics the token is good for.
-func (f face) topicNames(w http.ResponseWriter, r *http.Request) {
-	p, status, why := f.bearer(r)
+func (d routes) topicNames(w http.ResponseWriter, r *http.Request) {
+	p, status, why := d.bearer(r)
 	if status != 0 {
 		refuse(w, status, why)
 		return
 	}
-	names := []string{}
-	f.mu.Lock()
-	for name, t := range f.topics {
-		if t.holds > 0 && p.admits(name) {
-			names = append(names, name)
-		}
-	}
-	f.mu.Unlock()
-	slices.Sort(names)
+	names := slices.DeleteFunc(d.hub.Topics(), func(name string) bool { return !p.admits(name) })
 	reply(w, http.StatusOK, map[string]any{"topics": names})
 }
 
@@ -68,43 +65,43 @@ type someone struct {
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }
 
-func (f face) participants(w http.ResponseWriter, r *http.Request) {
-	f.list(w, r, r.PathValue("topic"))
+func (d routes) participants(w http.ResponseWriter, r *http.Request) {
+	d.list(w, r, r.PathValue("topic"))
 }
 
-func (f face) space(w http.ResponseWriter, r *http.Request) { f.list(w, r, r.URL.Query().Get("space")) }
+func (d routes) space(w http.ResponseWriter, r *http.Request) {
+	d.list(w, r, r.URL.Query().Get("space"))
+}
 
 // list lists who is in a topic.
-func (f face) list(w http.ResponseWriter, r *http.Request, topic string) {
-	if _, status, why := f.enter(r, topic); status != 0 {
+func (d routes) list(w http.ResponseWriter, r *http.Request, topic string) {
+	if _, status, why := d.enter(r, topic); status != 0 {
 		refuse(w, status, why)
 		return
 	}
 	all := []someone{}
-	if t := f.look(topic); t != nil {
-		for _, s := range t.roster() {
-			all = append(all, f.listed(s))
-		}
+	for _, m := range d.hub.Members(topic) {
+		all = append(all, d.listed(m))
 	}
 	reply(w, http.StatusOK, map[string]any{"participants": all})
 }
 
-// listed shows a participant as the face's dialect does.
-func (f face) listed(s *seat) someone {
-	switch f.dialect {
+// listed shows a participant as the dialect of these routes does.
+func (d routes) listed(m *hub.Member) someone {
+	switch d.dialect {
 	case v0:
-		return someone{ID: s.id, Name: s.id}
+		return someone{ID: m.ID, Name: m.ID}
 	case v01:
-		return someone{ID: s.id, Capabilities: v01.AppendCaps(nil, s.caps)}
+		return someone{ID: m.ID, Capabilities: v01.AppendCaps(nil, m.Caps)}
 	}
-	return someone{ID: s.id, Capabilities: f.dialect.AppendCaps(nil, s.caps), Connected: true}
+	return someone{ID: m.ID, Capabilities: d.dialect.AppendCaps(nil, m.Caps), Connected: true}
 }
 
-// history returns what was said lately, newest first, as frames of the face's
-// dialect.
-func (f face) history(w http.ResponseWriter, r *http.Request) {
+// history returns what was said lately, newest first, as frames of the dialect
+// of these routes.
+func (d routes) history(w http.ResponseWriter, r *http.Request) {
 	name, q := r.PathValue("topic"), r.URL.Query()
-	if _, status, why := f.enter(r, name); status != 0 {
+	if _, status, why := d.enter(r, name); status != 0 {
 		refuse(w, status, why)
 		return
 	}
@@ -117,24 +114,16 @@ func (f face) history(w http.ResponseWriter, r *http.Request) {
 		}
 		limit = n
 	}
-	frames := []json.RawMessage{}
-	if t := f.look(name); t != nil {
-		frames = t.latest(f, q.Get("before"), limit)
+	said, err := d.hub.Before(name, d.dialect, q.Get("before"), limit)
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, "the history is not to be had at the moment")
+		return
+	}
+	frames := make([]json.RawMessage, len(said))
+	for i, frame := range said {
+		frames[i] = frame
 	}
 	reply(w, http.StatusOK, map[string]any{"history": frames})
-}
-
-// latest returns posts of the topic as frames of the face's dialect.
-func (t *topic) latest(f face, before string, limit int) []json.RawMessage {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	frames := []json.RawMessage{}
-	for _, p := range t.past.before(before, limit) {
-		if body := p.as(f.dialect); body != nil {
-			frames = append(frames, body)
-		}
-	}
-	return frames
 }
 
 // health answers in the form by which clients detect what is spoken here: of
@@ -154,47 +143,29 @@ func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, said)
 }
 
-// counters are what /metrics shows. By in a topic also knows whether anything was
-// said elsewhere (see foresee), so it counts every frame before it is delivered.
-type counters struct {
-	in, out, slow, joins, inexpressible, awake atomic.Int64
-
-	mu      sync.Mutex
-	refused map[string]int64 // by reason
-}
-
-func (c *counters) refuse(reason string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.refused == nil {
-		c.refused = map[string]int64{}
-	}
-	c.refused[reason]++
-}
-
 // metrics writes the counters as Prometheus reads them. They name no topic and
 // nobody in it.
 func (g *Gateway) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	g.mu.Lock()
-	topics, sockets := len(g.topics)-len(g.empty), len(g.sockets)
+	sockets := len(g.sockets)
 	g.mu.Unlock()
 	write := func(name, kind, help string, n int64) {
 		fmt.Fprintf(w, "# HELP mcpx_gateway_%s %s\n# TYPE mcpx_gateway_%[1]s %[3]s\nmcpx_gateway_%[1]s %[4]d\n", name, help, kind, n)
 	}
-	write("topics", "gauge", "Topics somebody is in.", int64(topics))
+	write("topics", "gauge", "Topics somebody is in.", int64(g.hub.Open()))
 	write("sockets", "gauge", "Open WebSocket sessions.", int64(sockets))
 	write("unseated", "gauge", "Connections without a seat.", int64(g.crowd.size()))
-	write("joins_total", "counter", "Seats taken.", g.count.joins.Load())
-	write("frames_received_total", "counter", "Frames received from participants.", g.count.in.Load())
-	write("frames_delivered_total", "counter", "Frames queued for participants.", g.count.out.Load())
-	write("frames_inexpressible_total", "counter", "Frames a recipient's dialect has no word for.", g.count.inexpressible.Load())
-	write("slow_readers_cut_total", "counter", "Sessions cut because their queue was full.", g.count.slow.Load())
-	write("stayed_awake_total", "counter", "Times the gateway listened awake for the next frame of one just answered, heard or not; 60 us each at most.", g.count.awake.Load())
+	write("joins_total", "counter", "Seats taken.", g.hub.Count.Joins.Load())
+	write("frames_received_total", "counter", "Frames received from participants.", g.hub.Count.In.Load())
+	write("frames_delivered_total", "counter", "Frames queued for participants.", g.hub.Count.Out.Load())
+	write("frames_inexpressible_total", "counter", "Frames a recipient's dialect has no word for.", g.hub.Count.Inexpressible.Load())
+	write("slow_readers_cut_total", "counter", "Sessions cut because their queue was full.", g.hub.Count.Slow.Load())
+	write("stayed_awake_total", "counter", "Times the gateway listened awake for the next frame of one just answered, heard or not; 60 us each at most.", g.hub.Count.Awake.Load())
 	fmt.Fprint(w, "# HELP mcpx_gateway_refused_total Frames and requests refused.\n# TYPE mcpx_gateway_refused_total counter\n")
-	g.count.mu.Lock()
-	defer g.count.mu.Unlock()
-	for reason, n := range g.count.refused {
+	g.refused.mu.Lock()
+	defer g.refused.mu.Unlock()
+	for reason, n := range g.refused.count {
 		fmt.Fprintf(w, "mcpx_gateway_refused_total{reason=%q} %d\n", reason, n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/linger"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
@@ -32,43 +33,44 @@ const (
 // there is something to read (linger).
 type socket struct {
 	g        *Gateway
-	ticket   int64 // see seat
+	ticket   int64 // see Gateway
 	ws       *websocket.Conn
-	line     *line
-	linger   *linger.Linger // for what its client says next; nil under TLS
-	flushing atomic.Bool    // its reading goroutine hands on what was said, and sleeps only once it is through
+	conn     *wsConn
+	linger   *linger.Linger        // for what its client says next; nil under TLS
+	crowded  atomic.Pointer[Local] // see Held
+	flushing atomic.Bool           // its reading goroutine hands on what was said, and sleeps only once it is through
 	out      *outbox.Outbox
 	frames   int // most that may wait in out
 	size     int // most bytes that may wait in out
 
 	// For the reading goroutine alone.
-	seat    *seat  // nil until seated
-	said    int    // frames said since the last flush
-	scratch []byte // a buffer for the next frame
-	expect  int    // bytes the last frame had
+	session *hub.Session // nil until seated
+	said    int          // frames said since the last flush
+	scratch []byte       // a buffer for the next frame
+	expect  int          // bytes the last frame had
 }
 
 // upgrade turns a request into a session that has no seat yet. If it cannot,
 // the request is answered.
 func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request) *socket {
 	ticket := g.tickets.Add(1) // before the client hears that it is connected
-	l := &line{every: g.opt.PingEvery, dead: g.opt.DeadAfter, joinBy: time.Now().Add(g.opt.JoinTimeout)}
-	ws, err := g.upgrader.Upgrade(hijacker{w, l}, r, nil)
+	c := &wsConn{every: g.opt.PingEvery, dead: g.opt.DeadAfter, joinBy: time.Now().Add(g.opt.JoinTimeout)}
+	ws, err := g.upgrader.Upgrade(hijacker{w, c}, r, nil)
 	if err != nil {
-		if l.Conn != nil {
-			g.crowd.gone(l.Conn)
+		if c.Conn != nil {
+			g.crowd.gone(c.Conn)
 		}
 		return nil
 	}
-	s := &socket{g: g, ticket: ticket, ws: ws, line: l, linger: linger.On(l.Conn), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
-	s.out = outbox.New(l.Conn, outbox.Options{
+	s := &socket{g: g, ticket: ticket, ws: ws, conn: c, linger: linger.On(c.Conn), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	s.out = outbox.New(c.Conn, outbox.Options{
 		Own:      true,
 		MaxItems: s.frames + controlRoom,
 		MaxBytes: s.size + maxFrame + controlRoom<<10,
-		OnFail:   func(error) { l.stop(0, "") },
+		OnFail:   func(error) { c.stop(0, "") },
 	})
 	ws.SetReadLimit(joinLimit)
-	l.upgraded(s.out, s.idle)
+	c.upgraded(s.out, s.idle)
 	return s
 }
 
@@ -80,28 +82,28 @@ func (s *socket) idle() {
 	}
 	s.said = 0
 	s.flushing.Store(true)
-	s.seat.topic.flush()
+	s.session.Flush()
 	s.flushing.Store(false)
 }
 
-// await waits, awake, until the client says something, for 60 µs at most, and
+// Await implements hub.Sink: it waits, awake, until the client says something, for 60 µs at most, and
 // reports whether it listened at all. It does not while the reading goroutine
 // hands on what was said, by itself or beside it: it could go on for as long as its client
 // calls in a row, and only one who goes to sleep looks whether others have said
 // something.
-func (s *socket) await() bool { return !s.flushing.Load() && s.linger.Wait() }
+func (s *socket) Await() bool { return !s.flushing.Load() && s.linger.Wait() }
 
 // sit takes a seat for the session, until its token expires.
 func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
-	s.seat = &seat{id: p.id, caps: grant(p.caps, d), dialect: d, link: s, ticket: s.ticket}
-	s.g.crowd.sit(s.line.Conn) // before its client hears that it is welcome
-	if err := s.g.take(topic, s.seat); err != nil {
-		s.seat = nil
-		return &turnedAway{reason: err.Error(), late: errors.Is(err, errLate)}
+	s.g.crowd.sit(s.conn.Conn) // before its client hears that it is welcome
+	session, err := s.g.take(topic, hub.Guest{ID: p.id, Caps: grant(p.caps, d), Dialect: d, Sink: s, Came: s.ticket})
+	if err != nil {
+		return &turnedAway{reason: err.Error(), late: errors.Is(err, hub.ErrReplaced)}
 	}
-	s.line.joinBy, s.line.endBy = time.Time{}, p.ends
+	s.session = session
+	s.conn.joinBy, s.conn.endBy = time.Time{}, p.ends
 	s.ws.SetReadLimit(int64(s.g.opt.MaxFrame))
-	return s.line.arm(time.Now())
+	return s.conn.arm(time.Now())
 }
 
 // run seats the session and reads it to its end. It returns when the
@@ -111,8 +113,8 @@ func (s *socket) run(join func() error) {
 	if err == nil {
 		err = s.read()
 	}
-	if s.seat != nil {
-		s.seat.topic.leave(s.seat)
+	if s.session != nil {
+		s.session.Leave()
 	}
 	code, reason := s.goodbye(err)
 	s.log(err, code, reason)
@@ -121,15 +123,15 @@ func (s *socket) run(join func() error) {
 
 // log puts the end of the session on record.
 func (s *socket) log(err error, code int, reason string) {
-	if s.seat == nil {
-		s.g.journal.say(slog.LevelWarn, addressOf(s.line.Conn), "turned away", "code", code, "reason", reason, "error", err)
+	if s.session == nil {
+		s.g.journal.say(slog.LevelWarn, addressOf(s.conn.Conn), "turned away", "code", code, "reason", reason, "error", err)
 		return
 	}
 	level := slog.LevelInfo
-	if reason == slowReason {
+	if reason == hub.ReasonSlow {
 		level = slog.LevelWarn
 	}
-	s.g.journal.say(level, s.seat.source(), "left", "code", code, "reason", reason, "error", err)
+	s.g.journal.say(level, sourceOf(s.session), "left", "code", code, "reason", reason, "error", err)
 }
 
 func (s *socket) read() error {
@@ -138,13 +140,30 @@ func (s *socket) read() error {
 		if err != nil {
 			return err
 		}
-		if err := s.g.hear(s.seat, frame); err != nil {
+		if err := s.session.Ingest(frame); err != nil {
 			return err
 		}
+		s.ease()
 		if s.said++; s.said >= flushAfter {
 			s.idle()
 		}
 	}
+}
+
+// Held implements hub.Sink.
+func (s *socket) Held(by hub.Sink) {
+	if l, inside := by.(localSink); inside {
+		s.crowded.Store(l.Local)
+	}
+}
+
+// ease waits for a seat in this process that does not keep up with this client.
+func (s *socket) ease() {
+	if s.crowded.Load() == nil {
+		return
+	}
+	s.session.Flush()
+	s.crowded.Swap(nil).eased()
 }
 
 var errBinary = errors.New("text frames only")
@@ -192,15 +211,18 @@ func (s *socket) own(buf []byte) []byte {
 	return bytes.Clone(buf)
 }
 
-// put implements link.
-func (s *socket) put(f *framed) error {
-	if s.full(len(f.body)) {
+// Put implements hub.Sink.
+func (s *socket) Put(f *hub.Frame) hub.Outcome {
+	if s.full(len(f.Body)) {
 		s.out.Relieve()
-		if s.full(len(f.body)) {
-			return errSlow
+		if s.full(len(f.Body)) {
+			return hub.Slow
 		}
 	}
-	return s.out.Put(f.head, f.body)
+	if s.out.Put(f.Head, f.Body) != nil {
+		return hub.Gone
+	}
+	return hub.Taken
 }
 
 // full reports whether n more bytes are too many for a reader this far behind.
@@ -209,37 +231,49 @@ func (s *socket) full(n int) bool {
 	return items >= s.frames || waiting > 0 && waiting+n > s.size
 }
 
-// flush implements link.
-func (s *socket) flush() { s.out.Flush() }
+// Flush implements hub.Sink.
+func (s *socket) Flush() { s.out.Flush() }
 
-// cut implements link.
-func (s *socket) cut(code int, reason string) { s.line.stop(code, reason) }
+// Cut implements hub.Sink.
+func (s *socket) Cut(code int, reason string) { s.conn.stop(code, reason) }
+
+// Inline implements hub.Sink.
+func (s *socket) Inline() bool { return false }
 
 // finish says goodbye, gives the peer a while to read it, and closes the
 // connection. A peer that reads loses nothing that was put before.
 func (s *socket) finish(why error, code int, reason string) {
-	defer s.g.crowd.gone(s.line.Conn)
-	defer s.line.Conn.Close()
-	if code != 0 && !s.line.closed {
-		s.line.Write(closeFrame(code, reason))
+	defer s.g.crowd.gone(s.conn.Conn)
+	defer s.conn.Conn.Close()
+	if code != 0 && !s.conn.closed {
+		s.conn.Write(closeFrame(code, reason))
 	}
 	s.out.Flush()
 	ctx, cancel := context.WithTimeout(s.g.drain, drainTime)
 	defer cancel()
 	err := s.out.Close(ctx)
-	if _, byPeer := errors.AsType[*websocket.CloseError](why); err == nil && !byPeer && s.line.closed {
+	if _, byPeer := errors.AsType[*websocket.CloseError](why); err == nil && !byPeer && s.conn.closed {
 		s.awaitClose()
 	}
 }
 
+// A turnedAway is a joiner that gets no seat. It implements error.
+type turnedAway struct {
+	code   string // of a fault, "" for none
+	reason string // of the close frame
+	late   bool   // a newer session has the seat
+}
+
+func (t *turnedAway) Error() string { return t.reason }
+
 // goodbye returns what the close frame is to say, code 0 if there is nobody to
 // say it to.
 func (s *socket) goodbye(why error) (code int, reason string) {
-	if c := s.line.stopped(); c != nil {
+	if c := s.conn.stopped(); c != nil {
 		return c.code, c.reason
 	}
 	switch {
-	case errors.Is(why, errNotText):
+	case errors.Is(why, hub.ErrNotText):
 		return websocket.CloseInvalidFramePayloadData, why.Error()
 	case errors.Is(why, errBinary):
 		return websocket.CloseUnsupportedData, why.Error()
@@ -252,7 +286,7 @@ func (s *socket) goodbye(why error) (code int, reason string) {
 	}
 	if t, ok := errors.AsType[*turnedAway](why); ok {
 		if t.late {
-			return closeReplaced, replaceReason
+			return hub.CodeReplaced, hub.ReasonReplaced
 		}
 		return websocket.ClosePolicyViolation, t.reason
 	}
@@ -263,7 +297,7 @@ func (s *socket) goodbye(why error) (code int, reason string) {
 // server: bytes of the peer that nobody has read would otherwise reset the
 // connection and could take the goodbye with them.
 func (s *socket) awaitClose() {
-	conn := s.line.Conn
+	conn := s.conn.Conn
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}

@@ -196,6 +196,9 @@ func (d Dialect) OpenRequests() bool { return d.grammar != nil && d.openRequests
 // as nearly all gateways of mew expect.
 func (d Dialect) Joins() bool { return d.grammar != nil && d.joins }
 
+// TellsHistory reports whether its welcome has a place for what was said before.
+func (d Dialect) TellsHistory() bool { return d.grammar != nil && d.byPayload }
+
 // Echoes reports whether participants count on hearing what they said themselves, as the
 // clients of mew do, whose gateways return it.
 func (d Dialect) Echoes() bool { return d.grammar != nil && d.echoes }

@@ -46,7 +46,8 @@ var may = map[string]string{
 
 	"bridge/proposal": "bridge/record bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/fault bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
-	"bridge/gateway":  "bridge/engine/quota bridge/wire stdio/inbox stdio/jsonrpc stdio/linger stdio/outbox",
+	"bridge/hub":      "bridge/wire stdio/jsonrpc",
+	"bridge/gateway":  "bridge/engine/quota bridge/hub bridge/wire stdio/inbox stdio/linger stdio/outbox",
 
 	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
@@ -101,7 +102,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/hub", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 

@@ -22,7 +22,6 @@ var turnsBack = map[string]int{
 	"bridge/desktop/install": 8,
 	"bridge/desktop":         15,
 	"bridge/engine/catalog":  4,
-	"bridge/gateway":         16,
 	"bridge/localgateway":    5,
 	"bridge/private":         4,
 	"bridge/prompt":          2,

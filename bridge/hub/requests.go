@@ -1,4 +1,4 @@
-package gateway
+package hub
 
 import (
 	"bytes"
@@ -34,8 +34,8 @@ func (c *call) asks(id string) bool { return c.to == "" || c.to == id || slices.
 // alone one participant could overwrite what another one asked.
 type question struct{ from, id string }
 
-// A memory holds the latest requests and proposals of a topic and forgets the oldest first.
-type memory struct {
+// A requestCache holds the latest requests and proposals of a topic and forgets the oldest first.
+type requestCache struct {
 	limit int
 	calls map[string]call   // by the id of the frame
 	alike map[string][]call // what others have asked under the same id as one of calls
@@ -43,20 +43,20 @@ type memory struct {
 	next  int // where the oldest stands, once order is full
 }
 
-// add remembers e if it is a request or a proposal. seats are those of the topic, whose
+// add remembers e if it is a request or a proposal. members are those of the topic, whose
 // ids are kept in place of copies.
-func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
+func (r *requestCache) add(e *wire.Envelope, members map[string]*Member) {
 	if e.Kind != wire.Request && e.Kind != wire.Proposal {
 		return
 	}
-	if m.calls == nil {
-		m.calls, m.alike = map[string]call{}, map[string][]call{}
+	if r.calls == nil {
+		r.calls, r.alike = map[string]call{}, map[string][]call{}
 	}
-	c := call{from: kept(e.From, seats), method: e.Method, proposed: e.Kind == wire.Proposal}
+	c := call{from: kept(e.From, members), method: e.Method, proposed: e.Kind == wire.Proposal}
 	if e.Kind == wire.Request {
 		c.rpcID = bytes.Clone(e.Message.Get(jsonrpc.ID))
 		for i, to := range e.To {
-			if to = kept(to, seats); i == 0 {
+			if to = kept(to, members); i == 0 {
 				c.to = to
 			} else {
 				c.others = append(c.others, to)
@@ -67,57 +67,57 @@ func (m *memory) add(e *wire.Envelope, seats map[string]*seat) {
 		c.key = e.Key
 	}
 	q := question{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
-	known := m.put(q.id, c)
+	known := r.put(q.id, c)
 	switch {
 	case known:
-	case len(m.order) < m.limit:
-		m.order = append(m.order, q)
+	case len(r.order) < r.limit:
+		r.order = append(r.order, q)
 	default:
-		m.forget(m.order[m.next])
-		m.order[m.next] = q
-		m.next = (m.next + 1) % m.limit
+		r.forget(r.order[r.next])
+		r.order[r.next] = q
+		r.next = (r.next + 1) % r.limit
 	}
 }
 
 // kept is a participant's id without the frame that it stands in.
-func kept(id string, seats map[string]*seat) string {
-	if s := seats[id]; s != nil {
-		return s.id
+func kept(id string, members map[string]*Member) string {
+	if s := members[id]; s != nil {
+		return s.ID
 	}
 	return strings.Clone(id)
 }
 
 // put notes what c.from has asked under an id, in place of what he has asked under it
 // before, and reports whether there was such.
-func (m *memory) put(id string, c call) (known bool) {
-	first, ok := m.calls[id]
+func (r *requestCache) put(id string, c call) (known bool) {
+	first, ok := r.calls[id]
 	if !ok || first.from == c.from {
-		m.calls[id] = c
+		r.calls[id] = c
 		return ok
 	}
-	was := m.alike[id]
+	was := r.alike[id]
 	rest := slices.DeleteFunc(was, func(o call) bool { return o.from == c.from })
-	m.alike[id] = append(rest, c)
+	r.alike[id] = append(rest, c)
 	return len(rest) < len(was)
 }
 
-func (m *memory) forget(q question) {
-	rest := m.alike[q.id]
+func (r *requestCache) forget(q question) {
+	rest := r.alike[q.id]
 	switch {
-	case m.calls[q.id].from != q.from:
+	case r.calls[q.id].from != q.from:
 		rest = slices.DeleteFunc(rest, func(o call) bool { return o.from == q.from })
 	case len(rest) == 0:
-		delete(m.calls, q.id)
+		delete(r.calls, q.id)
 		return
 	default:
-		m.calls[q.id], rest = rest[0], rest[1:]
+		r.calls[q.id], rest = rest[0], rest[1:]
 	}
-	if m.alike[q.id] = rest; len(rest) == 0 {
-		delete(m.alike, q.id)
+	if r.alike[q.id] = rest; len(rest) == 0 {
+		delete(r.alike, q.id)
 	}
 }
 
-// An answered is what a memory knows of the requests that a response names.
+// An answered is what a requestCache knows of the requests that a response names.
 type answered struct {
 	call    call // one that it may answer
 	found   bool // there is one
@@ -130,13 +130,13 @@ type answered struct {
 // alone, so each addressee may be the one who asked, and the sender too: who fulfils asks
 // itself (WIRE 7.8). Where none of them has, it is whoever has asked under that id: stock
 // callers take what names their request, whoever it is addressed to (WIRE W-5).
-func (m *memory) find(e *wire.Envelope) (a answered) {
+func (r *requestCache) find(e *wire.Envelope) (a answered) {
 	for _, id := range e.Corr {
-		c, ok := m.calls[id]
+		c, ok := r.calls[id]
 		if !ok {
 			continue
 		}
-		if alike := m.alike[id]; len(alike) > 0 {
+		if alike := r.alike[id]; len(alike) > 0 {
 			c = a.choose(e, append([]call{c}, alike...))
 		}
 		if !c.asks(e.From) {
@@ -170,9 +170,9 @@ func (a *answered) choose(e *wire.Envelope, all []call) (c call) {
 }
 
 // askers returns who has made the requests that e names, if e is none of what may answer
-// them but carries MCP by the words of some dialect. What a memory holds bounds the work,
+// them but carries MCP by the words of some dialect. What the cache holds bounds the work,
 // however much e names.
-func (m *memory) askers(e *wire.Envelope) (ids []string) {
+func (r *requestCache) askers(e *wire.Envelope) (ids []string) {
 	switch e.Kind {
 	case wire.Request, wire.Notification, wire.Proposal, wire.Withdraw, wire.Reject:
 	default:
@@ -188,12 +188,12 @@ func (m *memory) askers(e *wire.Envelope) (ids []string) {
 		named = slices.Compact(slices.Sorted(slices.Values(named)))
 	}
 	for _, id := range named {
-		c, ok := m.calls[id]
+		c, ok := r.calls[id]
 		if !ok {
 			continue
 		}
 		note(c)
-		for _, c := range m.alike[id] {
+		for _, c := range r.alike[id] {
 			note(c)
 		}
 	}

@@ -24,7 +24,7 @@ var (
 	errExpired = errors.New("the token has expired")
 )
 
-// A line is the connection under a WebSocket. It stands below gorilla's
+// A wsConn is the connection under a WebSocket. It stands below gorilla's
 // reader, which gives it three duties:
 //
 //   - Just before it blocks it hands on what this session said to others, so
@@ -33,7 +33,7 @@ var (
 //     is not heard. So no session needs a timer or a second goroutine.
 //   - What gorilla wants to write (pongs, answers to a close, protocol errors)
 //     goes through the outbox, in order with everything else.
-type line struct {
+type wsConn struct {
 	net.Conn
 	out   *outbox.Outbox // nil until the upgrade is answered
 	in    io.Reader      // of the connection, from then on
@@ -58,125 +58,125 @@ type ending struct {
 	reason string
 }
 
-// hijacker gives gorilla the line in place of the bare connection.
+// hijacker gives gorilla the wsConn in place of the bare connection.
 type hijacker struct {
 	http.ResponseWriter
-	line *line
+	conn *wsConn
 }
 
 // Hijack implements http.Hijacker.
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	h.line.Conn = conn
-	return h.line, rw, err
+	h.conn.Conn = conn
+	return h.conn, rw, err
 }
 
-// upgraded starts the line's work: the next write is a frame.
-func (l *line) upgraded(out *outbox.Outbox, idle func()) error {
-	l.out, l.idle, l.in = out, idle, inbox.New(l.Conn)
-	l.heard = time.Now()
-	l.pinged = l.heard
-	return l.arm(l.heard)
+// upgraded starts its work: the next write is a frame.
+func (c *wsConn) upgraded(out *outbox.Outbox, idle func()) error {
+	c.out, c.idle, c.in = out, idle, inbox.New(c.Conn)
+	c.heard = time.Now()
+	c.pinged = c.heard
+	return c.arm(c.heard)
 }
 
 // Read implements net.Conn.
-func (l *line) Read(p []byte) (int, error) {
-	l.idle()
+func (c *wsConn) Read(p []byte) (int, error) {
+	c.idle()
 	for {
-		n, err := l.in.Read(p)
+		n, err := c.in.Read(p)
 		if n > 0 {
-			l.heard = time.Now()
-			return n, l.over(l.heard)
+			c.heard = time.Now()
+			return n, c.over(c.heard)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return 0, err
 		}
-		if err := l.tick(time.Now()); err != nil {
+		if err := c.tick(time.Now()); err != nil {
 			return 0, err
 		}
 	}
 }
 
 // over says that the session has had its time.
-func (l *line) over(now time.Time) error {
-	if !l.endBy.IsZero() && !now.Before(l.endBy) {
+func (c *wsConn) over(now time.Time) error {
+	if !c.endBy.IsZero() && !now.Before(c.endBy) {
 		return errExpired
 	}
 	return nil
 }
 
 // tick does what time asks for when a read was woken by its deadline.
-func (l *line) tick(now time.Time) error {
-	if err := l.over(now); err != nil {
+func (c *wsConn) tick(now time.Time) error {
+	if err := c.over(now); err != nil {
 		return err
 	}
 	switch {
-	case !l.joinBy.IsZero() && !now.Before(l.joinBy):
+	case !c.joinBy.IsZero() && !now.Before(c.joinBy):
 		return errNoJoin
-	case now.Sub(l.heard) >= l.dead:
+	case now.Sub(c.heard) >= c.dead:
 		return errDead
-	case now.Sub(l.pinged) >= l.every:
-		l.pinged = now
-		l.out.Put(frameHead(nil, opPing, 0))
-		l.out.Flush()
+	case now.Sub(c.pinged) >= c.every:
+		c.pinged = now
+		c.out.Put(frameHead(nil, opPing, 0))
+		c.out.Flush()
 	}
-	return l.arm(now)
+	return c.arm(now)
 }
 
 // arm sets when the blocked reader is to look at the time again.
-func (l *line) arm(now time.Time) error {
-	next := l.pinged.Add(l.every)
-	if quiet := l.heard.Add(l.dead); quiet.Before(next) {
+func (c *wsConn) arm(now time.Time) error {
+	next := c.pinged.Add(c.every)
+	if quiet := c.heard.Add(c.dead); quiet.Before(next) {
 		next = quiet
 	}
-	if !l.joinBy.IsZero() && l.joinBy.Before(next) {
-		next = l.joinBy
+	if !c.joinBy.IsZero() && c.joinBy.Before(next) {
+		next = c.joinBy
 	}
-	if !l.endBy.IsZero() && l.endBy.Before(next) {
-		next = l.endBy
+	if !c.endBy.IsZero() && c.endBy.Before(next) {
+		next = c.endBy
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cut != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut != nil {
 		return errCut
 	}
-	return l.Conn.SetReadDeadline(next)
+	return c.Conn.SetReadDeadline(next)
 }
 
 // stop wakes the reader and has it end the session. The first call counts. Any
 // goroutine may call it.
-func (l *line) stop(code int, reason string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cut == nil {
-		l.cut = &ending{code, reason}
-		l.Conn.SetReadDeadline(longAgo)
+func (c *wsConn) stop(code int, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut == nil {
+		c.cut = &ending{code, reason}
+		c.Conn.SetReadDeadline(longAgo)
 	}
 }
 
 // stopped returns the ending that stop asked for, nil if it did not.
-func (l *line) stopped() *ending {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cut
+func (c *wsConn) stopped() *ending {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cut
 }
 
 var longAgo = time.Unix(1, 0)
 
 // Write implements net.Conn for gorilla, which writes whole control frames
 // once the upgrade is done, and only from within a read.
-func (l *line) Write(p []byte) (int, error) {
-	if l.out == nil {
-		return l.Conn.Write(p)
+func (c *wsConn) Write(p []byte) (int, error) {
+	if c.out == nil {
+		return c.Conn.Write(p)
 	}
 	if p[0] == opClose {
-		l.closed = true
+		c.closed = true
 	}
-	if err := l.out.Put(p); err != nil {
+	if err := c.out.Put(p); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
 // SetWriteDeadline implements net.Conn: the outbox keeps its own.
-func (l *line) SetWriteDeadline(time.Time) error { return nil }
+func (c *wsConn) SetWriteDeadline(time.Time) error { return nil }

@@ -1,0 +1,68 @@
+package hub
+
+import (
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// What the history keeps outlives sessions: of an entry it holds the frame, and neither who
+// said it, with socket and queue, nor the frame in other dialects (FINDINGS T6).
+func TestTheHistoryKeepsNoSessionAlive(t *testing.T) {
+	h := New(Options{HistoryLimit: 100, HistoryBytes: 1 << 20, MaxParticipants: 2, MaxTopics: 1})
+	defer h.Close()
+	join := func(came int64, id, protocol string) *Session {
+		d, _ := wire.Lookup(protocol)
+		s, err := h.Join(t.Context(), "t", Guest{ID: id, Caps: everything, Dialect: d, Sink: void{}, Came: came})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	join(1, "bob", "mew/v0.4")
+	ann := join(2, "ann", "mcpx/v0.1")
+	for _, frame := range []string{
+		`{"protocol":"mcpx/v0.1","id":"1","ts":"2026-01-02T03:04:05Z","from":"ann","kind":"chat","payload":{"text":"x","format":"plain"}}`,
+		`{"protocol":"mcpx/v0.1","id":"2","ts":"2026-01-02T03:04:05Z","from":"ann","to":["bob"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}`,
+	} {
+		if err := ann.Ingest([]byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := h.look("t").past.Before("", 0)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%d entries are kept, %v", len(entries), err)
+	}
+	for _, e := range entries {
+		if e.Who != nil || len(e.spellings) > 0 || e.answer != nil {
+			t.Errorf("with %s the member %p and %d spellings are kept", e.Frame, e.Who, len(e.spellings))
+		}
+	}
+}
+
+// void is a sink that takes everything.
+type void struct{}
+
+func (void) Put(*Frame) Outcome { return Taken }
+func (void) Flush()             {}
+func (void) Cut(int, string)    {}
+func (void) Held(Sink)          {}
+func (void) Inline() bool       { return false }
+func (void) Await() bool        { return false }
+
+// What is forgotten counts no more: however many entries have passed through a history, its
+// bytes are those of what it keeps, and it keeps as much as fits (FINDINGS T6).
+func TestAHistoryCountsNothingThatItHasForgotten(t *testing.T) {
+	for _, r := range []ring{{most: 3, size: 1 << 20}, {most: 1000, size: 10 * (perEntry + 100)}} {
+		for i := range 5000 {
+			r.Add(&Entry{Frame: make([]byte, i%200)})
+			sum := 0
+			for _, e := range r.entries {
+				sum += len(e.Frame) + perEntry
+			}
+			if r.bytes != sum || sum > r.size || i >= 10 && len(r.entries) < min(r.most, 9) {
+				t.Fatalf("after %d entries: %d bytes are counted, %d entries of %d bytes are kept", i+1, r.bytes, len(r.entries), sum)
+			}
+		}
+	}
+}

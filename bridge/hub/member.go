@@ -1,0 +1,51 @@
+package hub
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A Member is one participant's stay in a topic. A second session under the same id is
+// another member. Its exported fields do not change once it has joined.
+type Member struct {
+	ID      string
+	Caps    wire.Caps
+	Dialect wire.Dialect
+	Epoch   int64 // of the lease of its seat
+
+	sink    Sink
+	inline  bool         // what the sink says of itself
+	refused atomic.Int64 // frames. The first one is worth a warning; a line for each would let a participant fill the disk
+	state   state        // guarded by its topic's lock
+}
+
+// A state is how far a member's stay has come.
+type state uint8
+
+const (
+	coming  state = iota // its entry is not delivered yet
+	seated               // between join and leave
+	leaving              // it has ended here, and its leave is not delivered yet
+	gone                 // refused, replaced or left
+)
+
+func (m *Member) participant() wire.Participant {
+	return wire.Participant{ID: m.ID, Name: m.ID, Caps: m.Caps}
+}
+
+// fault returns the frame that tells the member what is wrong with one of its own.
+func (m *Member) fault(f wire.Fault) []byte {
+	return m.Dialect.AppendFault(nil, uuid.NewString(), wire.Stamp(time.Now()), m.ID, f)
+}
+
+// names are the ids of members.
+func names(members []*Member) (ids []string) {
+	for _, m := range members {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}

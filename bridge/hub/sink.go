@@ -1,0 +1,67 @@
+package hub
+
+import "errors"
+
+// A Frame is what one or several participants get. They share its bytes, so nobody changes
+// them.
+type Frame struct {
+	Head []byte // what Options.Head made, nil without
+	Body []byte
+}
+
+// An Outcome is what became of a frame that was put into a sink.
+type Outcome uint8
+
+// The outcomes. After Slow and Gone the topic ends the participant's stay.
+const (
+	Taken   Outcome = iota
+	Crowded         // taken, but the sink is half full: who says more should wait a little
+	Slow            // not taken: the reader is too far behind
+	Gone            // not taken: the session has ended
+)
+
+func (o Outcome) lost() bool { return o >= Slow }
+
+// A Sink is the way to a participant. Any goroutine may call its methods, also with a topic's
+// lock held; so none of them waits for the other end, and none but Flush and Await calls the
+// hub.
+type Sink interface {
+	// Put queues a frame. The sink may keep it.
+	Put(f *Frame) Outcome
+
+	// Flush hands on what was put.
+	Flush()
+
+	// Cut ends the session, with what was put before still handed on. The first cut counts.
+	Cut(code int, reason string)
+
+	// Held says that somebody who gets what this participant says is Crowded.
+	Held(by Sink)
+
+	// Inline reports whether the participant does its work within Flush. Such are flushed
+	// last. It is asked once.
+	Inline() bool
+
+	// Await stays awake for what the participant is likely to say next, 60 µs at most, and
+	// reports whether it did.
+	Await() bool
+}
+
+// How the hub ends a session: codes of RFC 6455, or of the range for private use.
+const (
+	CodeReplaced   = 4001
+	ReasonReplaced = "replaced by a newer session under the same id"
+	codePolicy     = 1008
+	ReasonSlow     = "slow consumer"
+	ReasonExpired  = "the lease of the seat has ended"
+)
+
+// Why somebody gets no seat. Errors of a Log or a Presence come beside these.
+var (
+	ErrClosed   = errors.New("the gateway is closed")
+	ErrTopics   = errors.New("the gateway keeps as many topics as it may")
+	ErrFull     = errors.New("the topic is full")
+	ErrReplaced = errors.New(ReasonReplaced) // a newer session has the seat
+
+	errGivenUp = errors.New("the session did not wait")
+)

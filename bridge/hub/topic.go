@@ -1,0 +1,462 @@
+package hub
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// Counters count what went through a hub.
+type Counters struct {
+	In            atomic.Int64 // frames from participants, before they are looked at
+	Out           atomic.Int64 // frames queued for participants
+	Slow          atomic.Int64 // sessions cut because their queue was full
+	Joins         atomic.Int64
+	Inexpressible atomic.Int64 // frames a recipient's dialect has no word for
+	Awake         atomic.Int64 // times that a sink stayed awake
+}
+
+// A rule is what is the same for all topics of a hub.
+type rule struct {
+	most    int                // members of one topic
+	head    func(n int) []byte // see Options.Head
+	history func(topic string) History
+	refused func(Refusal)
+	release func(*Topic) // one who was here is gone
+	count   *Counters    // In also tells whether anything was said elsewhere (see foresee)
+}
+
+// A Refusal is a frame that nobody got.
+type Refusal struct {
+	Topic, ID string // whose it was
+	Reason    string // one word, for logs and metrics
+	Kind      string // of the frame, as far as known
+	First     bool   // of this session
+}
+
+// A Topic is a room: who is in it, and what was said lately. All of that follows from the
+// entries of its log, in their order.
+type Topic struct {
+	rule
+	name  string
+	feed  Feed
+	holds int // guarded by the hub's lock; members, and those about to be
+
+	awaited atomic.Pointer[Member] // who is likely to speak next; set by spread, taken by the next Flush
+
+	mu      sync.Mutex // taken before the hub's, never after
+	byID    map[string]*Member
+	members []*Member // in the order of joining; never changed in place
+	past    History
+	asked   requestCache
+	posed   register
+	last    ask
+}
+
+func newTopic(name string, r rule) *Topic {
+	return &Topic{
+		rule:  r,
+		name:  name,
+		byID:  map[string]*Member{},
+		past:  r.history(name),
+		asked: requestCache{limit: rememberCalls},
+		posed: register{most: 2 * r.most},
+	}
+}
+
+// Deliver implements Reader.
+func (t *Topic) Deliver(e *Entry) {
+	switch e.Kind {
+	case Said:
+		t.said(e)
+	case Joined:
+		t.joined(e)
+	case Left:
+		t.left(e.Who)
+	}
+}
+
+// Lost implements Reader. Who has left has left, whether or not the log can say so.
+func (t *Topic) Lost(e *Entry, err error) {
+	switch e.Kind {
+	case Said:
+		t.fault(e.Who, notDelivered, lost(e, err))
+	case Joined:
+		t.giveUp(e.Who)
+		e.reply(err)
+	case Left:
+		t.left(e.Who)
+	}
+}
+
+// Idle implements Reader.
+func (t *Topic) Idle() { t.handOn() }
+
+// joined seats a member, and answers its session.
+func (t *Topic) joined(e *Entry) {
+	cut, err := t.seat(e.Who)
+	if err == nil {
+		t.count.Joins.Add(1)
+	}
+	e.reply(err)
+	if errors.Is(err, errGivenUp) {
+		t.feed.Publish(&Entry{Kind: Left, Who: e.Who}) // other hubs have seated it
+	}
+	t.leaveAll(cut)
+}
+
+// seat gives m its seat: whoever sat under its id is cut and leaves before m comes, so that
+// the last word on an id is never a leave (WIRE 1.5). Which of two is the newer their leases
+// say: one whose goroutine was held up must not put out the one its client has opened since.
+// The welcome is the first frame m gets, and m is not told of its own coming.
+func (t *Topic) seat(m *Member) (cut []*Member, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := t.byID[m.ID]
+	switch {
+	case m.state != coming:
+		err = errGivenUp
+	case old == nil && len(t.members) >= t.most:
+		err = ErrFull
+	case old != nil && old.Epoch > m.Epoch:
+		err = ErrReplaced
+	}
+	if err != nil {
+		m.state = gone
+		return nil, err
+	}
+	if old != nil {
+		old.sink.Cut(CodeReplaced, ReasonReplaced)
+		cut = t.vacate(old)
+	}
+	if t.put(m, t.frame(t.welcome(m))).lost() {
+		cut = append(cut, m)
+	}
+	cut = append(cut, t.announce("join", m)...)
+	t.byID[m.ID], m.state = m, seated
+	t.members = append(slices.Clip(t.members), m)
+	return cut, nil
+}
+
+// lease notes which lease of its seat m has, and reports whether its session still waits.
+func (t *Topic) lease(m *Member, epoch int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m.state == coming {
+		m.Epoch = epoch
+	}
+	return m.state == coming
+}
+
+// giveUp ends a stay that has not begun, and reports whether it had not.
+func (t *Topic) giveUp(m *Member) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m.state != coming {
+		return false
+	}
+	m.state = leaving
+	return true
+}
+
+// leave ends m's stay, if it has not ended already: a session that was replaced takes nothing
+// from the one that replaced it.
+func (t *Topic) leave(m *Member) {
+	t.mu.Lock()
+	here := m.state == seated
+	if here {
+		m.state = leaving
+	}
+	t.mu.Unlock()
+	if here {
+		t.feed.Publish(&Entry{Kind: Left, Who: m})
+	}
+}
+
+func (t *Topic) leaveAll(members []*Member) {
+	for _, m := range members {
+		t.leave(m)
+	}
+}
+
+func (t *Topic) left(m *Member) {
+	t.mu.Lock()
+	cut := t.vacate(m)
+	t.mu.Unlock()
+	t.leaveAll(cut)
+}
+
+// now returns m as it sits here, nil if it does not. The caller holds t.mu.
+func (t *Topic) now(m *Member) *Member {
+	if o := t.byID[m.ID]; o != nil && o.Epoch == m.Epoch {
+		return o
+	}
+	return nil
+}
+
+// vacate takes m out of its seat and tells the others; it returns those who cannot be told.
+// The caller holds t.mu.
+func (t *Topic) vacate(m *Member) (cut []*Member) {
+	if m = t.now(m); m == nil {
+		return nil
+	}
+	m.state = gone
+	delete(t.byID, m.ID)
+	t.members = slices.DeleteFunc(slices.Clone(t.members), func(o *Member) bool { return o == m })
+	t.release(t)
+	if t.last.member == m {
+		t.last = ask{}
+	}
+	return t.announce("leave", m)
+}
+
+// announce tells everybody here that m joined or left; it returns those who cannot be told.
+// The caller holds t.mu.
+func (t *Topic) announce(event string, m *Member) (cut []*Member) {
+	said := map[wire.Dialect]*Frame{}
+	id, ts := uuid.NewString(), wire.Stamp(time.Now())
+	for _, o := range t.members {
+		f := said[o.Dialect]
+		if f == nil {
+			f = t.frame(o.Dialect.AppendPresence(nil, id, ts, event, m.participant()))
+			said[o.Dialect] = f
+		}
+		if t.put(o, f).lost() {
+			cut = append(cut, o)
+		}
+	}
+	return cut
+}
+
+// welcome returns the first frame for m. The caller holds t.mu.
+func (t *Topic) welcome(m *Member) []byte {
+	w := wire.Welcome{You: m.participant()}
+	for _, o := range t.members {
+		w.Peers = append(w.Peers, o.participant())
+	}
+	var past [][]byte
+	if m.Dialect.TellsHistory() {
+		past, _ = t.before(m.Dialect, "", 0) // what is lacking has no word in a welcome
+		slices.Reverse(past)
+	}
+	return m.Dialect.AppendWelcome(nil, uuid.NewString(), wire.Stamp(time.Now()), t.name, w, past)
+}
+
+// before returns entries of the history as frames of dialect d, without those it has no word
+// for (see History). The caller holds t.mu.
+func (t *Topic) before(d wire.Dialect, mark string, limit int) (frames [][]byte, err error) {
+	entries, err := t.past.Before(mark, limit)
+	for _, e := range entries {
+		if body := e.as(d); body != nil {
+			frames = append(frames, body)
+		}
+	}
+	return frames, err
+}
+
+func (t *Topic) frame(body []byte) *Frame { return &Frame{Head: t.head(len(body)), Body: body} }
+
+// put queues one frame. A reader that is too slow is cut.
+func (t *Topic) put(m *Member, f *Frame) Outcome {
+	o := m.sink.Put(f)
+	if o == Slow {
+		t.count.Slow.Add(1)
+		m.sink.Cut(codePolicy, ReasonSlow)
+	}
+	return o
+}
+
+// give queues a frame for m alone.
+func (t *Topic) give(m *Member, frame []byte) {
+	if t.put(m, t.frame(frame)).lost() {
+		t.leave(m)
+	}
+}
+
+// fault refuses a frame of m.
+func (t *Topic) fault(m *Member, reason string, f wire.Fault) {
+	t.refused(Refusal{Topic: t.name, ID: m.ID, Reason: reason, Kind: f.AttemptedKind, First: m.refused.Add(1) == 1})
+	t.give(m, m.fault(f))
+}
+
+// said gives an entry to everybody here, and who said it the verdict.
+func (t *Topic) said(e *Entry) {
+	v := t.spread(e)
+	t.leaveAll(v.cut)
+	if v.speaker == nil {
+		return
+	}
+	if v.held != nil {
+		v.speaker.sink.Held(v.held)
+	}
+	for _, f := range v.faults(e) {
+		t.give(v.speaker, v.speaker.fault(f))
+	}
+	if answers(&e.Envelope) {
+		for _, m := range v.mute {
+			t.give(m, m.fault(unreadableAnswer(v.speaker.ID, e)))
+		}
+	}
+}
+
+// spread queues an entry for everybody here but its sender, who gets a copy only where `to`
+// names it, or where its dialect's gateways return everything. One lock makes the order the
+// same for all. It also notes for whom Flush is to stay awake.
+func (t *Topic) spread(e *Entry) (v verdict) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v.speaker = t.now(e.Who); v.speaker == nil {
+		return v // said by a session that was replaced or cut meanwhile
+	}
+	e.Who = nil
+	t.foresee(v.speaker, &e.Envelope)
+	v.absent = t.absent(&e.Envelope)
+	misled, askers := e.readers(&t.asked)
+	t.asked.add(&e.Envelope, t.byID)
+	t.past.Add(e)
+	for _, m := range t.members {
+		named := slices.Contains(e.Envelope.To, m.ID)
+		if m == v.speaker && !named && !m.Dialect.Echoes() || slices.Contains(misled, m.ID) {
+			continue
+		}
+		f := e.in(m.Dialect, slices.Contains(askers, m.ID), t.head)
+		if f == nil {
+			t.count.Inexpressible.Add(1)
+			if named {
+				v.mute = append(v.mute, m)
+			}
+			continue
+		}
+		if named && !m.Dialect.MustLink() {
+			t.posed.add(m.ID, &e.Envelope)
+		}
+		t.count.Out.Add(1)
+		switch o := t.put(m, f); {
+		case o == Crowded:
+			v.held = m.sink
+		case o.lost():
+			v.cut = append(v.cut, m)
+		}
+	}
+	e.spellings = nil // the history does not keep what can be had again
+	return v
+}
+
+// absent returns those whom a request or a proposal is for and who are not here. The caller
+// holds t.mu.
+func (t *Topic) absent(e *wire.Envelope) (ids []string) {
+	if e.Kind != wire.Request && e.Kind != wire.Proposal {
+		return nil
+	}
+	for _, id := range e.To {
+		if t.byID[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// recall completes a response with what its request said, if that is still remembered, and
+// looks whether the two go together: what the response itself claims to answer is not checked
+// by anybody else. It reports whether that was put to somebody else.
+func (t *Topic) recall(e *Entry) (unasked bool) {
+	said := &e.Envelope
+	if said.Kind != wire.Response {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(said.Corr) == 0 {
+		if env, ok := t.posed.find(said); ok {
+			said.Corr = []string{env}
+		} else if e.Dialect.MustLink() {
+			e.doubt = "an answer names the request in its correlation_id; without that it counts for nobody"
+		}
+	}
+	a := t.asked.find(said)
+	if e.Recalled.Misled = a.misled; !a.found {
+		return a.unasked
+	}
+	if said.Method != "" && said.Method != a.call.method {
+		e.doubt = "the kind says that this answers " + said.Method + ", the request was " + a.call.method
+	}
+	said.Method, said.Key, e.Recalled.RPCID = a.call.method, a.call.key, a.call.rpcID
+	return a.unasked
+}
+
+// An ask is the last frame of a topic, if that was a request.
+type ask struct {
+	member *Member // nil: it was something else
+	heard  int64   // Counters.In by then
+}
+
+// foresee notes who is likely to speak after speaker: he whose request this answers, if the
+// hub heard nothing between the two in any topic, for else there are others to work for. It is
+// a guess; a wrong one costs 60 µs. The caller holds t.mu.
+func (t *Topic) foresee(speaker *Member, e *wire.Envelope) {
+	last, now := t.last, ask{speaker, t.count.In.Load()}
+	t.last = ask{}
+	var next *Member
+	switch e.Kind {
+	case wire.Request:
+		t.last = now
+	case wire.Response:
+		if last.member != nil && now.heard == last.heard+1 && slices.Contains(e.To, last.member.ID) {
+			next = last.member
+		}
+	}
+	t.awaited.Store(next)
+}
+
+// room reports whether there is a seat for somebody.
+func (t *Topic) room(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.members) < t.most || t.byID[id] != nil
+}
+
+// roster returns who is in the topic, in the order of joining.
+func (t *Topic) roster() []*Member {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.members
+}
+
+// handOn hands on what was put for anybody here; last to those who do their work then.
+func (t *Topic) handOn() {
+	members := t.roster()
+	for _, m := range members {
+		if !m.inline {
+			m.sink.Flush()
+		}
+	}
+	for _, m := range members {
+		if m.inline {
+			m.sink.Flush()
+		}
+	}
+}
+
+// flush hands on what was put. Then it stays awake for who is likely to speak next, for 60 µs
+// at most: who calls again as soon as he is answered is heard sooner than we could be woken.
+// Whoever flushes does the waiting, and what comes for him meanwhile waits too. He holds none of
+// the hub's locks.
+func (t *Topic) flush() {
+	t.handOn()
+	if m := t.awaited.Swap(nil); m != nil && m.sink.Await() {
+		t.count.Awake.Add(1)
+	}
+}
+
+// cutAll ends every session here.
+func (t *Topic) cutAll(code int, reason string) {
+	for _, m := range t.roster() {
+		m.sink.Cut(code, reason)
+	}
+}
