@@ -7,17 +7,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// gaps are members of a frame that the gateways of a dialect put in for who left them out.
-type gaps uint8
-
-const (
-	gapProtocol gaps = 1 << iota
-	gapID
-	gapTS
-	gapFrom
-	gapList // correlation_id is one string where the dialect has a list
-)
-
 // Accept is [Dialect.Decode] for a gateway, which knows who has sent the frame. It returns
 // the frame as it is to be passed on: whole is frame itself unless something is missing
 // that the gateways of the dialect fill in (WIRE 5.1, FINDINGS D4, D8, D18), and then a

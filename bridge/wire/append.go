@@ -1,19 +1,7 @@
 package wire
 
 import (
-	"errors"
-	"time"
-
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-)
-
-var (
-	// ErrNotPermitted: what we may send permits no spelling of this frame.
-	ErrNotPermitted = errors.New("the capabilities we were given permit no spelling of this frame")
-
-	// ErrInexpressible: the dialect has no word for this frame, or the frame
-	// lacks what the word is made of, as a response of mcpx/v0.1 its method.
-	ErrInexpressible = errors.New("this dialect cannot say this")
 )
 
 // Append appends e as one frame, in the longest spelling of its kind that caps
@@ -46,83 +34,6 @@ func (d Dialect) Append(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
 		return dst[:start], err
 	}
 	return d.close(dst, e), nil
-}
-
-// close appends what follows the kind.
-func (d Dialect) close(dst []byte, e *Envelope) []byte {
-	dst = d.links(dst, e.Corr)
-	if d.context && len(e.Context) > 0 {
-		dst = append(append(dst, `,"context":`...), e.Context...)
-	}
-	dst = append(dst, `,"payload":`...)
-	return append(d.payload(dst, e), '}')
-}
-
-// open appends what every frame begins with.
-func (d Dialect) open(dst []byte, e *Envelope) []byte {
-	dst = append(dst, `{"protocol":`...)
-	dst = jsonrpc.AppendQuote(dst, d.Protocol)
-	dst = member(dst, `,"id":`, e.ID)
-	dst = member(dst, `,"ts":`, e.TS)
-	dst = member(dst, `,"from":`, e.From)
-	if len(e.To) > 0 {
-		dst = list(append(dst, `,"to":`...), e.To)
-	}
-	return dst
-}
-
-func (d Dialect) links(dst []byte, ids []string) []byte {
-	switch {
-	case len(ids) == 0:
-		return dst
-	case d.manyLinks:
-		return list(append(dst, `,"correlation_id":`...), ids)
-	}
-	return member(dst, `,"correlation_id":`, ids[0])
-}
-
-// Stamp spells a time as the ts of a frame: RFC 3339, in UTC, cut to milliseconds.
-func Stamp(at time.Time) string {
-	at = at.UTC()
-	text := at.AppendFormat(make([]byte, 0, 32), time.RFC3339) // the form that package time writes fast
-	ms := at.Nanosecond() / 1e6
-	return string(append(text[:len(text)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
-}
-
-const chatMethod = "notifications/chat/message"
-
-func (d Dialect) payload(dst []byte, e *Envelope) []byte {
-	if e.Edits != nil {
-		return e.Message.Append(dst, e.Edits...)
-	}
-	body := e.Payload
-	if len(body) == 0 {
-		body = []byte("{}")
-	}
-	if d.byPayload && e.Kind == Chat {
-		dst = append(dst, `{"jsonrpc":"2.0","method":"`+chatMethod+`","params":`...)
-		return append(append(dst, body...), '}')
-	}
-	return append(dst, body...)
-}
-
-// member appends a member that is a string, unless it is empty.
-func member(dst []byte, name, value string) []byte {
-	if value == "" {
-		return dst
-	}
-	return jsonrpc.AppendQuote(append(dst, name...), value)
-}
-
-func list(dst []byte, values []string) []byte {
-	dst = append(dst, '[')
-	for i, v := range values {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonrpc.AppendQuote(dst, v)
-	}
-	return append(dst, ']')
 }
 
 // Complete returns e with a payload that b can say, where e came in another

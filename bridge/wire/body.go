@@ -257,3 +257,9 @@ func (r *reading) cancelled(e *Envelope) int {
 	}
 	return -1
 }
+
+// cancelsProposal: one draft of mcpx/v0.1 withdraws a proposal with a plain
+// MCP cancellation (WIRE 4.1, seed 002).
+func (r *reading) cancelsProposal(kind string) bool {
+	return r.methodInKind && kind == "mcp" && r.short(atMessage+int(jsonrpc.Method)) == "notifications/cancelled"
+}

@@ -104,15 +104,6 @@ func (d Dialect) participant(dst []byte, p Participant) []byte {
 	return append(dst, '}')
 }
 
-// capsForm is how a dialect writes capabilities.
-type capsForm uint8
-
-const (
-	capsUnsaid  capsForm = iota // not at all
-	capsStrings                 // "mcp/request:tools/call:read_*"
-	capsObjects                 // {"kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_*"}}}
-)
-
 // AppendCaps appends a list of capabilities as d writes one, "[]" where d has no word
 // for them.
 func (d Dialect) AppendCaps(dst []byte, c Caps) []byte {

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -73,11 +72,6 @@ func (k Kind) refers() bool {
 // fromGateway reports whether frames of a kind come from the gateway alone.
 func (k Kind) fromGateway() bool { return k == Greeting || k == Failure || k == Presence }
 
-// gatewayOnly reports whether only the gateway may send a kind, known or not.
-func gatewayOnly(kind string) bool {
-	return kind == "presence" || kind == "system" || strings.HasPrefix(kind, "system/") || strings.HasPrefix(kind, "system.")
-}
-
 // gatewayToo reports whether the gateway may send a kind besides others.
 func gatewayToo(kind string) bool {
 	return strings.HasPrefix(kind, "stream/") || strings.HasPrefix(kind, "space/")
@@ -100,58 +94,4 @@ func proposable(method string) bool {
 	return strings.Contains(method, "/") || method == "ping" || method == "initialize"
 }
 
-// spell appends a kind as a JSON string: the longest of its spellings that
-// caps permit (WIRE W-4).
-func (g *grammar) spell(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
-	word := g.words[e.Kind]
-	switch {
-	case word == "" || e.Kind.fromGateway():
-		return dst, ErrInexpressible
-	case g.looseRPC && e.Kind == Notification && !strings.HasPrefix(e.Method, "notifications/"):
-		return dst, ErrInexpressible // it would be read as a request
-	case strings.HasSuffix(word, "/"):
-		if len(e.Spelled) > maxKind || !strings.HasPrefix(e.Spelled, word) {
-			return dst, ErrInexpressible
-		}
-		word = e.Spelled
-	}
-	if g.caps == capsUnsaid {
-		return jsonrpc.AppendQuote(dst, word), nil
-	}
-	if !g.methodInKind || !e.Kind.namesMethod() {
-		if !caps.Predicts(word) {
-			return dst, ErrNotPermitted
-		}
-		return jsonrpc.AppendQuote(dst, word), nil
-	}
-	return spellMethod(dst, word+":", e, caps)
-}
-
-// spellMethod appends a kind that begins with word and goes on with its method, and with its key if
-// that is permitted and not too long.
-func spellMethod(dst []byte, word string, e *Envelope, caps Caps) ([]byte, error) {
-	if e.Method == "" || strings.Contains(e.Method, ":") || len(e.Method) > maxMethod || e.Kind == Proposal && !proposable(e.Method) {
-		return dst, ErrInexpressible
-	}
-	var room [256]byte
-	kind := append(append(room[:0], word...), e.Method...)
-	if short := len(kind); e.Key != "" && (e.Kind == Response || keyed[e.Method] != 0) && short+1+len(e.Key) <= maxKind {
-		kind = append(append(kind, ':'), e.Key...)
-		if !caps.predicts(kind) {
-			kind = kind[:short]
-		}
-	}
-	if !caps.predicts(kind) {
-		return dst, ErrNotPermitted
-	}
-	return appendQuoted(dst, kind), nil
-}
-
-// appendQuoted is [jsonrpc.AppendQuote] without a copy for plain ASCII.
-func appendQuoted(dst, s []byte) []byte {
-	special := func(c byte) bool { return c < ' ' || c >= 0x7f || c == '"' || c == '\\' }
-	if slices.ContainsFunc(s, special) {
-		return jsonrpc.AppendQuote(dst, string(s))
-	}
-	return append(append(append(dst, '"'), s...), '"')
-}
+const chatMethod = "notifications/chat/message"

@@ -105,3 +105,8 @@ func fitsObject(pattern jsontext.Value, value []byte) bool {
 	}
 	return len(value) > 0 && value[0] == '{'
 }
+
+// gatewayOnly reports whether only the gateway may send a kind, known or not.
+func gatewayOnly(kind string) bool {
+	return kind == "presence" || kind == "system" || strings.HasPrefix(kind, "system/") || strings.HasPrefix(kind, "system.")
+}

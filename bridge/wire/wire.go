@@ -5,6 +5,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -160,3 +161,12 @@ func (e *CloseError) Error() string {
 	}
 	return fmt.Sprintf("the gateway closed the connection (%d): %s", e.Code, e.Reason)
 }
+
+var (
+	// ErrNotPermitted: what we may send permits no spelling of this frame.
+	ErrNotPermitted = errors.New("the capabilities we were given permit no spelling of this frame")
+
+	// ErrInexpressible: the dialect has no word for this frame, or the frame
+	// lacks what the word is made of, as a response of mcpx/v0.1 its method.
+	ErrInexpressible = errors.New("this dialect cannot say this")
+)

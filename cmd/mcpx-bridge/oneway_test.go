@@ -27,7 +27,6 @@ var turnsBack = map[string]int{
 	"bridge/prompt":          2,
 	"bridge/proposal":        6,
 	"bridge/sim":             35,
-	"bridge/wire":            13,
 	"bridge":                 31,
 	"cmd/mcpx-bridge":        63,
 	"examples/bench/bare":    3,

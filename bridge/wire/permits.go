@@ -1,0 +1,57 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Permits reports whether e may be sent, whatever dialect it came in: what a
+// gateway asks whose participants speak several. It goes by what the frame is,
+// not by how it is spelled, so that mcp-x/v0, which calls everything mcp, opens
+// nothing, and a capability in the words of a seed, as mcpx.reject.proposal,
+// is one for all words of the same meaning.
+func (c Caps) Permits(e *Envelope) bool {
+	long, short, drafts := e.names()
+	if gatewayOnly(short) || e.Kind.fromGateway() || short == "" {
+		return false
+	}
+	return !c.Stated() || slices.ContainsFunc(c.grants, func(g grant) bool {
+		return g.reaches(e.To) && (g.covers(long, e.Payload) || g.covers(short, e.Payload) ||
+			slices.ContainsFunc(drafts, func(name string) bool { return g.covers(name, e.Payload) }))
+	})
+}
+
+// names returns what a frame is called in mcpx/v0.1, with CONTEXT where it has
+// one, in mew, and in the drafts.
+func (e *Envelope) names() (long, short string, drafts []string) {
+	short = mew.words[e.Kind]
+	switch {
+	case e.Kind.refers():
+		short = cmp.Or(short, e.Spelled)
+		return short, short, lifecycleNames[e.Kind]
+	case short == "" || strings.HasSuffix(short, "/"):
+		return e.Spelled, e.Spelled, nil
+	case !e.Kind.namesMethod():
+		return short, short, nil
+	}
+	rest := e.Method
+	if e.Key != "" {
+		rest += ":" + e.Key
+	}
+	if e.Kind == Proposal {
+		drafts = []string{"mcp.proposal." + rest, "mcp.proposal." + e.Method, "proposal"}
+	}
+	return short + ":" + rest, short, drafts
+}
+
+// lifecycleNames are the kinds by which the drafts call what concerns a
+// proposal.
+var lifecycleNames = func() (names [kinds][]string) {
+	for kind, k := range mcpx1.reads {
+		if k.refers() {
+			names[k] = append(names[k], kind)
+		}
+	}
+	return names
+}()
