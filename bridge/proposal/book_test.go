@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A table on which a Book lies, with a clock beside it.
@@ -470,12 +471,12 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	env := &wire.Envelope{Payload: []byte(`{}`)}
 	p := d.offer("bob", "p", nil, nil)
 	d.expect("consider p")
-	for i := range reopenedMost + 1 {
+	for i := range maxReopened + 1 {
 		run := fmt.Sprint("r", i)
 		d.do(d.book.Taken(p, Run{ID: run, By: "mallory", Runner: "a"}))
 		d.book.Lent(p, env)
 		d.do(d.book.Answered("a", nil, []string{run}, Unserved, true))
-		if i == reopenedMost {
+		if i == maxReopened {
 			d.expect("taken p", "unfulfilled p")
 		} else {
 			d.expect("taken p", "reopened p", "consider p")

@@ -53,7 +53,7 @@ type Life struct {
 	since    time.Time       // of receipt
 	waits    time.Time       // while it waits for others
 	refusing map[string]bool // those of the preferred who will not serve it
-	lent     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
+	kept     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
 	turnAt   time.Time       // while lent: until when it waits for others
 	reopened int             // how often it did
 	taken    time.Time       // when the request that counts was made
@@ -89,10 +89,16 @@ type Proposed struct {
 // keyMax is how many bytes of a tool's name or a resource's URI are kept.
 const keyMax = 4096
 
-// slim lets go of the frame of a proposal that we shall not judge any more, and of
-// the lists in it that are of no use then. All that is kept of it otherwise are
-// copies.
-func (l *Life) slim() {
+// A Reuse says that an envelope id is that of several requests. Anybody may use one
+// again, and an answer says no more of which it is for (FINDINGS A9).
+type Reuse struct {
+	Same bool // of those who made the request or the proposal
+	Any  bool // of anybody
+}
+
+// trim drops the frame of a proposal that we shall not judge any more, and the lists that
+// only that needs. Everything else in a Life is a copy.
+func (l *Life) trim() {
 	if l.State != Waiting {
 		l.offer.Preferred, l.offer.Needs = nil, nil
 	}
@@ -204,13 +210,13 @@ func (l *Life) isFor(who string) bool {
 // size is what it holds in memory while it waits.
 func (l *Life) size() int { return len(l.Envelope.Payload) }
 
-// hinders is when others than the preferred may serve it, and whether they may
-// at all. Until then an exclusive one waits in any case; another one until all
-// who are preferred have refused.
+// othersFirst returns when others than the preferred may serve it, and whether they may at
+// all. An exclusive proposal waits until then in any case; another one only until all the
+// preferred have refused.
 //
 // Those who are preferred come in their order and have, together, the time before
 // others may: of three each waits a third of it longer than the one before.
-func (l *Life) hinders() (time.Time, bool) {
+func (l *Life) othersFirst() (time.Time, bool) {
 	if l.Targeted {
 		share := l.offer.FallbackAfter
 		if l.offer.Exclusive {
@@ -224,9 +230,9 @@ func (l *Life) hinders() (time.Time, bool) {
 	return l.since.Add(l.offer.FallbackAfter), true
 }
 
-// freed notes that a participant will not serve it, and reports whether nobody
-// is left to wait for.
-func (l *Life) freed(who string) bool {
+// noneLeftToWaitFor notes that a participant will not serve it, and reports whether that was
+// the last one to wait for.
+func (l *Life) noneLeftToWaitFor(who string) bool {
 	if len(l.before) > 0 {
 		l.before = slices.DeleteFunc(l.before, func(id string) bool { return id == who })
 		return l.State == Waiting && len(l.before) == 0

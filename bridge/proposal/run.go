@@ -18,13 +18,6 @@ type Run struct {
 	Reused Reuse  // whether its ID was that of another request before
 }
 
-// A Reuse says that an envelope id is that of several requests. Anybody may use one
-// again, and an answer says no more of which it is for (FINDINGS A9).
-type Reuse struct {
-	Same bool // of those who made the request or the proposal
-	Any  bool // of anybody
-}
-
 // An Upshot is what came of a request for a proposal.
 type Upshot uint8
 
@@ -99,7 +92,7 @@ func (b *Book) Linked(ids []string, method, key string, sum [32]byte) *Life {
 
 // Claimed: people are asked about a participant's request for it. What we had
 // in mind ourselves is moot.
-func (b *Book) Claimed(l *Life, r Run) []Act { return b.takes(l, claimed, r) }
+func (b *Book) Claimed(l *Life, r Run) []Act { return b.takenBy(l, claimed, r) }
 
 // Taken: a participant requests it of another. Whether that comes to anything,
 // Answered says. What is put to some alone is taken by them alone: else anybody
@@ -109,25 +102,24 @@ func (b *Book) Taken(l *Life, r Run) []Act {
 		b.begin()
 		return b.out
 	}
-	return b.takes(l, taken, r)
+	return b.takenBy(l, taken, r)
 }
 
-func (b *Book) takes(l *Life, ev event, r Run) []Act {
+func (b *Book) takenBy(l *Life, ev event, r Run) []Act {
 	b.begin()
 	if l.State == Waiting {
-		b.lend(l, l.Envelope)
+		b.keepForReopen(l, l.Envelope)
 		l.turnAt = l.waits
 	}
 	if b.move(l, ev) {
-		b.runsAs(l, r)
+		b.setRun(l, r)
 		b.do(Noted{Life: l, Event: record.Taken, By: r.By, Moot: true})
 	}
 	return b.out
 }
 
-// Contends: our own request for it, made of our own accord, goes out to all, and
-// is not served before it is known that it came first. It reports false if it
-// must not go out any more.
+// Contends says that our own request for it is sent to everybody, and is served only when it
+// is known that it came first. It reports false if the request must not be sent any more.
 func (b *Book) Contends(l *Life) bool { return b.move(l, contends) }
 
 // Started: the request for it goes to our server, now. It reports false if it
@@ -138,14 +130,14 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 	if !b.move(l, started) {
 		return nil, false
 	}
-	b.runsAs(l, r)
+	b.setRun(l, r)
 	if r.By != r.Runner && before != Claimed {
 		b.do(Noted{Life: l, Event: record.Taken, By: r.By, Moot: true})
 	}
 	return b.out, true
 }
 
-func (b *Book) runsAs(l *Life, r Run) {
+func (b *Book) setRun(l *Life, r Run) {
 	b.forgetRun(l)
 	l.Run, l.By, l.Runner, l.taken, l.reused, l.doubted = r.ID, r.By, r.Runner, b.now, r.Reused, false
 	b.runs[r.ID] = append(b.runs[r.ID], l)
@@ -154,18 +146,8 @@ func (b *Book) runsAs(l *Life, r Run) {
 	}
 }
 
-func (b *Book) forgetRun(l *Life) {
-	if k := (key{l.Runner, l.Run}); b.byRun[k] == l {
-		delete(b.byRun, k)
-	}
-	b.runs[l.Run] = slices.DeleteFunc(b.runs[l.Run], func(o *Life) bool { return o == l })
-	if len(b.runs[l.Run]) == 0 {
-		delete(b.runs, l.Run)
-	}
-}
-
-// Requested: a participant makes a request of anybody. If a proposal is being served
-// under its id, what an answer to that says is for either.
+// Requested says that a participant makes a request with this id. If a proposal is being
+// served under the same id, an answer may be to either.
 func (b *Book) Requested(who, id string) {
 	for _, l := range b.runs[id] {
 		l.reused.Any = true
@@ -194,7 +176,7 @@ func (b *Book) end(l *Life, how Upshot) {
 	}
 }
 
-// endUnwanted: its proposer took it back while it ran, so nobody is to serve it again.
+// endUnwanted ends a failed proposal that its proposer took back while it ran.
 func (b *Book) endUnwanted(l *Life) {
 	if l.unwanted != nil && b.move(l, withdrawn) {
 		b.do(Noted{Life: l, Event: record.Withdrawn, Reason: *l.unwanted, Moot: true})
@@ -230,6 +212,19 @@ func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool
 				l.Run, l.By, l.Runner = "", "", who
 				b.do(Noted{Life: l, Event: record.Fulfilled, By: who, Moot: true})
 			}
+		}
+	}
+	return b.out
+}
+
+// Nobody: the gateway says that nobody was there for a request. It may speak of another
+// frame of that id, so that says nothing of whom it knows to be here (here), nor of who
+// makes the request of themselves (FINDINGS A8).
+func (b *Book) Nobody(run string, here func(who string) bool) []Act {
+	b.begin()
+	for _, l := range slices.Clone(b.runs[run]) {
+		if (l.State == Running || l.State == Claimed) && l.Runner != l.By && !here(l.Runner) {
+			b.end(l, Unserved)
 		}
 	}
 	return b.out

@@ -86,8 +86,8 @@ func (d *desk) balanced() {
 		if l.State == Waiting {
 			bytes += l.size()
 		}
-		if l.lent != nil {
-			bytes += len(l.lent.Payload)
+		if l.kept != nil {
+			bytes += len(l.kept.Payload)
 		}
 		each[k.who]++
 		if next := l.next(); !next.IsZero() && (b.wake.IsZero() || next.Before(b.wake)) {

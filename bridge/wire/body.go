@@ -16,7 +16,7 @@ func (r *reading) body(e *Envelope, ref reference) error {
 		return refuse(EnvelopeInvalid, "payload is not an object")
 	}
 	switch {
-	case r.cancelsProposal(e.Spelled), takesBack(e):
+	case r.cancelsProposal(e.Spelled), withdrawsByStatus(e):
 		e.Kind = Withdraw
 		return r.reference(e)
 	case ref.kind.refers():
@@ -33,9 +33,9 @@ func (r *reading) body(e *Envelope, ref reference) error {
 	return r.message(e, ref)
 }
 
-// takesBack reports whether the status a proposer gives its proposal ends it
+// withdrawsByStatus reports whether the status a proposer gives its proposal ends it
 // (WIRE 4.1, seed 002).
-func takesBack(e *Envelope) bool {
+func withdrawsByStatus(e *Envelope) bool {
 	if e.Spelled != "proposal/status" || e.Kind != Status {
 		return false
 	}
@@ -66,7 +66,7 @@ func (r *reading) message(e *Envelope, ref reference) error {
 		return err
 	}
 	class := m.Class()
-	if class == jsonrpc.Malformed && r.void(e, ref) {
+	if class == jsonrpc.Malformed && r.emptyAnswer(e, ref) {
 		class = jsonrpc.Response
 	}
 	if class == jsonrpc.Malformed {
@@ -92,10 +92,10 @@ func (r *reading) message(e *Envelope, ref reference) error {
 	return r.call(e, class)
 }
 
-// void reports whether the message is the answer of a function that returned nothing: what
-// clients make of that has neither result nor error, as {} (FINDINGS D17). It is read as an
-// empty result, the one that MCP has for it; the payload keeps its bytes.
-func (r *reading) void(e *Envelope, ref reference) bool {
+// emptyAnswer reports whether the message is the answer of a function that returned nothing:
+// some clients send neither result nor error then, as {} (FINDINGS D17). It is read as an
+// empty result; the payload keeps its bytes.
+func (r *reading) emptyAnswer(e *Envelope, ref reference) bool {
 	m := &e.Message
 	says := func(f jsonrpc.Field) bool { v := m.Get(f); return v != nil && v[0] != 'n' }
 	if m.Has(jsonrpc.Method) || m.Has(jsonrpc.Result) || says(jsonrpc.Err) || ref.kind != Response && (!r.byPayload || len(e.Corr) == 0) {
@@ -235,7 +235,7 @@ func (r *reading) reference(e *Envelope) error {
 		if err != nil {
 			return err
 		}
-		also := run(string(t.buf), t.ends, 0, n)
+		also := sliceOf(string(t.buf), t.ends, 0, n)
 		if found == nil {
 			found = also
 		}

@@ -26,7 +26,7 @@ func (d Dialect) Decode(frame []byte) (Envelope, error) {
 	return r.outcome(r.envelope(d))
 }
 
-// outcome is what is said of a frame that was read as e, or not.
+// outcome returns e, or the *Refused for err or for what was wrong with e.
 func (r *reading) outcome(e Envelope, err error) (Envelope, error) {
 	asks := e.Kind == Request || e.Kind == Proposal
 	switch {
@@ -100,7 +100,7 @@ func (r *reading) protocol(d Dialect) error {
 func (r *reading) sender(e *Envelope) error {
 	spokenFor := e.Kind.fromGateway() || gatewayOnly(e.Spelled)
 	switch {
-	case r.nulls && e.Kind != Failure:
+	case r.hadNull && e.Kind != Failure:
 		return refuse(EnvelopeInvalid, "null stands for an id in to or correlation_id")
 	case e.From == "" && e.Kind == Failure && !r.has(atFrom):
 	case e.From == "":

@@ -19,7 +19,7 @@ const (
 type capsForm uint8
 
 const (
-	capsUnsaid  capsForm = iota // not at all
+	capsOmitted capsForm = iota // not at all
 	capsStrings                 // "mcp/request:tools/call:read_*"
 	capsObjects                 // {"kind":"mcp/request","payload":{"method":"tools/call","params":{"name":"read_*"}}}
 )
@@ -87,7 +87,7 @@ var mcpx0 = grammar{
 	byPayload: true,
 	handshake: true,
 	verified:  true,
-	caps:      capsUnsaid,
+	caps:      capsOmitted,
 	fills:     gapProtocol,
 }
 

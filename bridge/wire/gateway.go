@@ -107,7 +107,7 @@ func (d Dialect) participant(dst []byte, p Participant) []byte {
 // AppendCaps appends a list of capabilities as d writes one, "[]" where d has no word
 // for them.
 func (d Dialect) AppendCaps(dst []byte, c Caps) []byte {
-	if d.grammar == nil || d.caps == capsUnsaid {
+	if d.grammar == nil || d.caps == capsOmitted {
 		return append(dst, '[', ']')
 	}
 	return c.write(dst, d.caps)

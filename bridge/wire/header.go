@@ -42,7 +42,7 @@ func (r *reading) header() (Envelope, error) {
 	}
 	s := string(t.buf)
 	e := Envelope{ID: nth(s, t.ends, 0), TS: nth(s, t.ends, 1), From: nth(s, t.ends, 2), Spelled: nth(s, t.ends, 3)}
-	lists := run(s, t.ends, 4, to+links)
+	lists := sliceOf(s, t.ends, 4, to+links)
 	if to > 0 {
 		e.To = lists[:to:to]
 	}
@@ -88,7 +88,7 @@ func (r *reading) list(t texts, place int, name string) (with texts, n int, err 
 		case n == maxNamed:
 			return t, 0, refuse(EnvelopeInvalid, "%s holds more than %d", name, maxNamed)
 		case rest[0] == 'n':
-			rest, r.nulls = rest[len("null"):], true
+			rest, r.hadNull = rest[len("null"):], true
 			continue
 		case rest[0] != '"':
 			return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
@@ -141,7 +141,7 @@ func nth(text string, ends []int, i int) string {
 	return text[ends[i-1]:ends[i]]
 }
 
-func run(text string, ends []int, from, n int) []string {
+func sliceOf(text string, ends []int, from, n int) []string {
 	if n == 0 {
 		return nil
 	}

@@ -38,7 +38,7 @@ type reading struct {
 	frame   []byte
 	loose   bool  // scanned under the rules for answers
 	scanned bool  // at is filled
-	nulls   bool  // a null stood in a list of ids
+	hadNull bool  // a null stood in a list of ids
 	wrong   error // keys that are one to a lenient reader, where nothing else is wrong
 	at      [places]jsonrpc.Span
 }

@@ -191,7 +191,7 @@ func (g *grammar) spell(dst []byte, e *Envelope, caps Caps) ([]byte, error) {
 		}
 		word = e.Spelled
 	}
-	if g.caps == capsUnsaid {
+	if g.caps == capsOmitted {
 		return jsonrpc.AppendQuote(dst, word), nil
 	}
 	if !g.methodInKind || !e.Kind.namesMethod() {

@@ -25,7 +25,6 @@ var turnsBack = map[string]int{
 	"bridge/localgateway":    5,
 	"bridge/private":         4,
 	"bridge/prompt":          2,
-	"bridge/proposal":        6,
 	"bridge/sim":             35,
 	"bridge":                 31,
 	"cmd/mcpx-bridge":        63,
