@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -26,30 +25,6 @@ const (
 	maxElicited      = 100     // questions
 	maxElicitedBytes = 1 << 20 // bytes of their params as they came
 )
-
-// An ApprovalInbox is what others in a topic ask us, as elicitations that want leave
-// for a tool call (seed 003): the [inbox.Inbox] of a participant. The zero value is
-// ready, for one client, which gets it in [Options.Approvals]; nil functions hear
-// nothing. Questions end by themselves: when they are taken back, put again or too old.
-type ApprovalInbox struct {
-	inbox.Feed
-	Opened func(*Question) // hears of each question
-	Closed func(id string) // hears that it is none any more, unless it was answered here
-
-	c    *Client
-	mu   sync.Mutex
-	open []*Question
-}
-
-// A Question is one that is put to us. Nobody changes it.
-type Question struct {
-	approval.Elicited
-	From  string // who asks
-	env   string
-	rpc   []byte
-	bytes int // of its params
-	timer *time.Timer
-}
 
 // Me is our id as the gateway has it, "" before the first welcome.
 func (s *ApprovalInbox) Me() string { return s.c.Me() }

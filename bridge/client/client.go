@@ -7,15 +7,15 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // joinTime is how long Dial waits for its seat.
@@ -23,6 +23,13 @@ const joinTime = 10 * time.Second
 
 // ErrNoAnswer is the cause of a context whose time for an answer is over.
 var ErrNoAnswer = errors.New("no answer in time")
+
+// An Answer is what came back: one of Result and Err, raw JSON, or the word of the
+// gateway that the request went nowhere.
+type Answer struct {
+	Result, Err []byte
+	Fault       error
+}
 
 // Options say who hears what. Every function may be nil.
 type Options struct {
@@ -36,6 +43,30 @@ type Options struct {
 	OnSeat     func(what, detail string)   // sees the seat taken and lost ("joined", "disconnected") and frames refused ("dropped")
 	OnPresence func(id, event string)      // sees every word of presence
 	Also       topic.Handler               // hears everything too, after us
+}
+
+// An ApprovalInbox is what others in a topic ask us, as elicitations that want leave
+// for a tool call (seed 003): the [inbox.Inbox] of a participant. The zero value is
+// ready, for one client, which gets it in [Options.Approvals]; nil functions hear
+// nothing. Questions end by themselves: when they are taken back, put again or too old.
+type ApprovalInbox struct {
+	inbox.Feed
+	Opened func(*Question) // hears of each question
+	Closed func(id string) // hears that it is none any more, unless it was answered here
+
+	c    *Client
+	mu   sync.Mutex
+	open []*Question
+}
+
+// A Question is one that is put to us. Nobody changes it.
+type Question struct {
+	approval.Elicited
+	From  string // who asks
+	env   string
+	rpc   []byte
+	bytes int // of its params
+	timer *time.Timer
 }
 
 // A Client is one participant of a topic, which serves nothing.
@@ -56,6 +87,68 @@ type Client struct {
 	greeted   map[string]bool // peers that have been initialized
 	err       error           // why the seat was given up
 	proposals []*ProposalWait
+}
+
+// A waiting is for the answer to one envelope.
+type waiting struct {
+	env      string
+	to       string       // who may answer; "" for anybody
+	done     func(Answer) // called at most once, when the wait is over and no more in the table
+	progress func(params []byte)
+
+	proposal *ProposalWait // of ours, that this is a request for; done is nil then
+	by       string        // who made that request
+	whole    bool          // no request: the proposal itself, which the one we asked may answer
+}
+
+// A table has all that is waited for. The zero value is ready.
+type table struct {
+	mu  sync.Mutex
+	all map[string][]*waiting // by envelope
+}
+
+// A Proposal is a tool call that somebody else is to make.
+type Proposal struct {
+	To        string // the only one it is put to; "" if it is for all
+	Tool      string
+	Arguments []byte     // a JSON object
+	Offer     wire.Offer // what it asks for beside the call; Params are made of Tool and Arguments
+	Style     wire.Style
+
+	// Say hears what others say and do about it, a sentence each that is fit to be
+	// shown; nil: nobody does. It is called with a lock held, and must not come back.
+	Say func(words string)
+}
+
+// A ProposalWait is one proposal of ours, until something has come of it.
+type ProposalWait struct {
+	Proposal
+	ID string // by which it can be withdrawn
+
+	c    *Client
+	done chan Result // buffered; written once
+
+	mu      sync.Mutex
+	refused []Rejection
+	sayings int               // how often somebody said something about it
+	agreed  map[string]string // that people agreed, by the word of participants that have not begun
+	over    bool
+}
+
+// A Rejection is what one participant has against it.
+type Rejection struct {
+	From   string `json:"from"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// A Result is what came of a proposal.
+type Result struct {
+	From     string // who did it
+	Answer   Answer
+	Begun    bool        // somebody has begun, and may do it yet
+	Rejected []Rejection // of those who will not, oldest first
+	err      error
 }
 
 // New returns a client that joins through way. It does nothing yet, and does not close
@@ -157,147 +250,4 @@ func (c *Client) Present(id string) bool {
 	defer c.mu.Unlock()
 	_, here := c.roster[id]
 	return here && id != c.you.ID
-}
-
-// Call calls a tool. arguments is a JSON object; progress may be nil and hears the raw
-// params of each word of progress.
-func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, progress func(params []byte)) (Answer, error) {
-	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
-	return c.Ask(ctx, to, "tools/call", params, progress)
-}
-
-// Ask sends one request and waits for its answer until ctx ends; then it tells
-// the other side. The error is what kept the answer from coming: the cause of ctx, the
-// gateway's word, or why the seat was given up.
-func (c *Client) Ask(ctx context.Context, to, method string, params []byte, progress func([]byte)) (Answer, error) {
-	env, came := newID(), make(chan Answer, 1)
-	defer c.waiting.forget(env)
-	if err := c.Begin(Request{ID: env, To: to, Method: method, Params: params, Progress: progress, Done: func(a Answer) { came <- a }}); err != nil {
-		return Answer{}, err
-	}
-	select {
-	case a := <-came:
-		return a, a.Fault
-	case <-c.ended:
-		return Answer{}, c.Err()
-	case <-ctx.Done():
-		c.Cancel(to, env, context.Cause(ctx).Error())
-		return Answer{}, context.Cause(ctx)
-	}
-}
-
-// A Request is one that nobody waits for in a call.
-type Request struct {
-	ID       string // of its envelope, a fresh UUID; the id and the progress token of the request as well
-	To       string
-	Method   string
-	Params   []byte              // raw JSON; nil for none
-	Progress func(params []byte) // nil: none is asked for
-	Done     func(Answer)        // called at most once; not after Cancel, nor when the seat is given up
-}
-
-// Begin sends one request. If it cannot be sent it is forgotten.
-func (c *Client) Begin(r Request) error {
-	c.waiting.add(&waiting{env: r.ID, to: r.To, done: r.Done, progress: r.Progress})
-	id := jsonrpc.AppendQuote(nil, r.ID)
-	params := r.Params
-	if r.Progress != nil {
-		params = withProgress(params, id)
-	}
-	err := c.send(wire.Own, r.ID, r.To, wire.Request, jsonrpc.AppendRequest(nil, id, r.Method, params))
-	if err != nil {
-		c.waiting.forget(r.ID)
-	}
-	return err
-}
-
-// withProgress asks for progress under a token, which is the request's id.
-func withProgress(params, token []byte) []byte {
-	m, err := jsonrpc.Parse(slices.Concat([]byte(`{"jsonrpc":"2.0","method":"x","params":`), params, []byte(`}`)), jsonrpc.Judged)
-	if err != nil {
-		return params // the other side will say what is wrong with them
-	}
-	whole := m.Append(nil, jsonrpc.InsertMeta(append([]byte(`"progressToken":`), token...)))
-	if m, err = jsonrpc.Parse(whole, jsonrpc.Judged); err != nil {
-		return params
-	}
-	return m.Get(jsonrpc.Params)
-}
-
-// Cancel takes a request back, whose answer counts no more.
-func (c *Client) Cancel(to, id, why string) {
-	c.waiting.forget(id)
-	c.send(wire.Cancellation, newID(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), why))
-}
-
-// Notify sends a notification without params.
-func (c *Client) Notify(to, method string) error {
-	return c.send(wire.Notice, newID(), to, wire.Notification, jsonrpc.AppendNotification(nil, method, nil))
-}
-
-// Reply answers a request with a JSON-RPC response.
-func (c *Client) Reply(e *wire.Envelope, payload []byte) error {
-	return c.Post(wire.Reply, &wire.Envelope{ID: newID(), TS: wire.Stamp(time.Now()), To: []string{e.From}, Corr: []string{e.ID},
-		Kind: wire.Response, Method: e.Method, Key: e.Key, Payload: payload})
-}
-
-// send spells one message in the topic's dialect and puts it on its way.
-func (c *Client) send(class wire.Class, env, to string, kind wire.Kind, payload []byte) error {
-	m, err := jsonrpc.Parse(payload, jsonrpc.Called)
-	if err != nil {
-		return fault.New(fault.Misused, "", "the request cannot be sent: %w", err)
-	}
-	e := wire.Envelope{ID: env, TS: wire.Stamp(time.Now()), To: []string{to}, Kind: kind, Method: m.Text(jsonrpc.Method), Payload: payload, Message: m}
-	switch e.Method {
-	case "tools/call", "prompts/get":
-		e.Key = m.Text(jsonrpc.Name)
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		e.Key = m.Text(jsonrpc.URI)
-	}
-	return c.Post(class, &e)
-}
-
-// Post sends one envelope as ours. The error wraps [wire.ErrInexpressible] where the
-// topic's dialect has no word for it.
-func (c *Client) Post(class wire.Class, e *wire.Envelope) error {
-	c.mu.Lock()
-	d, caps := c.dialect, c.you.Caps
-	e.From = c.you.ID
-	c.mu.Unlock()
-	frame, err := d.Append(nil, e, caps)
-	if errors.Is(err, wire.ErrNotPermitted) {
-		return fault.New(fault.Refused, "ask for a token with more capabilities", "the gateway does not let %s send %s", e.From, wordFor(e))
-	}
-	if err != nil {
-		return err
-	}
-	err = c.seat.Send(class, frame)
-	if errors.Is(err, topic.ErrTooLarge) {
-		return fault.New(fault.Failed, "", "%w", err)
-	}
-	if err != nil {
-		return fault.New(fault.NoAnswer, "try again", "the request could not be sent: %w", err)
-	}
-	c.seat.Flush()
-	return nil
-}
-
-// wordFor is what people call a frame.
-func wordFor(e *wire.Envelope) string {
-	switch e.Kind {
-	case wire.Proposal:
-		return "proposals"
-	case wire.Withdraw:
-		return "withdrawals"
-	}
-	return cmp.Or(e.Method, "an answer")
-}
-
-// NotPassedOn words what a gateway says of a frame of ours.
-func NotPassedOn(f wire.Fault) error {
-	what := strings.TrimSpace(f.Code + " " + f.Message)
-	if f.AttemptedKind == "" {
-		return fault.New(fault.NoAnswer, "", "the gateway did not pass it on: %s", what)
-	}
-	return fault.New(fault.Refused, "ask for a token with more capabilities", "the gateway does not let us send %s: %s", f.AttemptedKind, what)
 }

@@ -2,33 +2,7 @@ package client
 
 import (
 	"slices"
-	"sync"
 )
-
-// An Answer is what came back: one of Result and Err, raw JSON, or the word of the
-// gateway that the request went nowhere.
-type Answer struct {
-	Result, Err []byte
-	Fault       error
-}
-
-// A waiting is for the answer to one envelope.
-type waiting struct {
-	env      string
-	to       string       // who may answer; "" for anybody
-	done     func(Answer) // called at most once, when the wait is over and no more in the table
-	progress func(params []byte)
-
-	proposal *ProposalWait // of ours, that this is a request for; done is nil then
-	by       string        // who made that request
-	whole    bool          // no request: the proposal itself, which the one we asked may answer
-}
-
-// A table has all that is waited for. The zero value is ready.
-type table struct {
-	mu  sync.Mutex
-	all map[string][]*waiting // by envelope
-}
 
 func (t *table) add(w *waiting) {
 	t.mu.Lock()

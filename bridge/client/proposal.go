@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -32,50 +31,6 @@ var (
 	ErrRejected = errors.New("nobody will do it")       // who alone could, or everybody here
 	ErrLapsed   = errors.New("nobody began it in time") // in the time that the proposal gives
 )
-
-// A Proposal is a tool call that somebody else is to make.
-type Proposal struct {
-	To        string // the only one it is put to; "" if it is for all
-	Tool      string
-	Arguments []byte     // a JSON object
-	Offer     wire.Offer // what it asks for beside the call; Params are made of Tool and Arguments
-	Style     wire.Style
-
-	// Say hears what others say and do about it, a sentence each that is fit to be
-	// shown; nil: nobody does. It is called with a lock held, and must not come back.
-	Say func(words string)
-}
-
-// A ProposalWait is one proposal of ours, until something has come of it.
-type ProposalWait struct {
-	Proposal
-	ID string // by which it can be withdrawn
-
-	c    *Client
-	done chan Result // buffered; written once
-
-	mu      sync.Mutex
-	refused []Rejection
-	sayings int               // how often somebody said something about it
-	agreed  map[string]string // that people agreed, by the word of participants that have not begun
-	over    bool
-}
-
-// A Rejection is what one participant has against it.
-type Rejection struct {
-	From   string `json:"from"`
-	Reason string `json:"reason"`
-	Detail string `json:"detail,omitempty"`
-}
-
-// A Result is what came of a proposal.
-type Result struct {
-	From     string // who did it
-	Answer   Answer
-	Begun    bool        // somebody has begun, and may do it yet
-	Rejected []Rejection // of those who will not, oldest first
-	err      error
-}
 
 // Propose sends a proposal. The error wraps [wire.ErrInexpressible] where the topic's
 // dialect has no word for proposals. Wait must be called on what it returns.

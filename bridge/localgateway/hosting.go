@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -20,41 +19,40 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
-// portsTried is how many ports after the default one are tried before any.
-const portsTried = 20
-
-// A Hosting is a gateway that this process serves. Who got it stops it.
-type Hosting struct {
-	gateway *gateway.Gateway
-	url     string
-	server  *http.Server
-	lock    *os.File
-	done    chan struct{}
-	err     error // of the server, once done is closed
-}
-
-// URL is where the gateway is reached from this machine.
-func (h *Hosting) URL() string { return h.url }
-
-// Local reports whether it is this machine's own gateway, which others find.
-func (h *Hosting) Local() bool { return h.lock != nil }
-
-// Done is closed when the gateway is served no more; Err then says why.
-func (h *Hosting) Done() <-chan struct{} { return h.done }
-
-// Err is why the gateway is served no more. It may be called once Done is closed.
-func (h *Hosting) Err() error { return h.err }
-
-// Stop ends all sessions, then everything else, and gives back the lock. When it
-// returns nothing of the gateway runs any more.
-func (h *Hosting) Stop() {
-	h.gateway.Close()
-	h.server.Close()
-	<-h.done
-	if h.lock != nil {
-		h.lock.Close()
+// FindOrHost returns the URL of the local gateway, and the gateway itself if this
+// process hosts it, which it then does until [LocalGateway.Close]. It tries for ten
+// seconds at most.
+func (l *LocalGateway) FindOrHost(ctx context.Context) (string, *gateway.Gateway, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.host != nil {
+		return l.host.url, l.host.gateway, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, hostTime)
+	defer cancel()
+	for {
+		at, err := l.find(ctx)
+		if err == nil {
+			return at, nil, nil
+		}
+		if !errors.Is(err, ErrNobody) {
+			return "", nil, err
+		}
+		if l.host, err = l.tryHost(gateway.Options{Log: l.GatewayLog}); err != nil {
+			return "", nil, err
+		}
+		if l.host != nil {
+			return l.host.url, l.host.gateway, nil
+		}
+		if !pause.For(ctx, lookAgain) {
+			return "", nil, fault.New(fault.Failed, "mcpx-bridge doctor says more",
+				"another process hosts the local gateway, but it does not answer")
+		}
 	}
 }
+
+// portsTried is how many ports after the default one are tried before any.
+const portsTried = 20
 
 // HostByHand serves a gateway that a person started, over TLS where config is not
 // nil. Unless another process hosts this machine's gateway, or others than this

@@ -2,22 +2,14 @@ package localgateway
 
 import (
 	"cmp"
-	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"os"
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
 // DefaultListen is where the local gateway is, if that port is free.
@@ -54,85 +46,22 @@ type LocalGateway struct {
 	host *Hosting // not nil while this process hosts
 }
 
+// A Hosting is a gateway that this process serves. Who got it stops it.
+type Hosting struct {
+	gateway *gateway.Gateway
+	url     string
+	server  *http.Server
+	lock    *os.File
+	done    chan struct{}
+	err     error // of the server, once done is closed
+}
+
 // New returns this machine's gateway. It touches nothing yet.
 func New(o Options) *LocalGateway {
 	o.Listen = cmp.Or(o.Listen, DefaultListen)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.GatewayLog = cmp.Or(o.GatewayLog, o.Log)
 	return &LocalGateway{Options: o, anyPort: o.Listen == DefaultListen}
-}
-
-// Find returns the URL of the gateway that another process hosts, and has it prove
-// that it is ours. For a gateway that is just starting or moving it waits as long as
-// patience, which may be 0. The error wraps [ErrNobody] when there is none.
-func (l *LocalGateway) Find(ctx context.Context, patience time.Duration) (string, error) {
-	if patience == 0 {
-		return l.find(ctx)
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		at, err := l.find(ctx)
-		if err == nil {
-			return at, nil
-		}
-		if hosted, herr := l.State.hosted(); herr != nil || !hosted || !pause.For(ctx, lookAgain) {
-			return "", err
-		}
-	}
-}
-
-func (l *LocalGateway) find(ctx context.Context) (string, error) {
-	hosted, err := l.State.hosted()
-	if err != nil {
-		return "", err
-	}
-	if !hosted {
-		return "", ErrNobody
-	}
-	at, err := l.State.listing()
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w yet: one is starting", ErrNobody)
-	}
-	if err != nil {
-		return "", err
-	}
-	if err := l.alive(ctx, at.URL); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNobody, err)
-	}
-	return at.URL, nil
-}
-
-// FindOrHost returns the URL of the local gateway, and the gateway itself if this
-// process hosts it, which it then does until [LocalGateway.Close]. It tries for ten
-// seconds at most.
-func (l *LocalGateway) FindOrHost(ctx context.Context) (string, *gateway.Gateway, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.host != nil {
-		return l.host.url, l.host.gateway, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, hostTime)
-	defer cancel()
-	for {
-		at, err := l.find(ctx)
-		if err == nil {
-			return at, nil, nil
-		}
-		if !errors.Is(err, ErrNobody) {
-			return "", nil, err
-		}
-		if l.host, err = l.tryHost(gateway.Options{Log: l.GatewayLog}); err != nil {
-			return "", nil, err
-		}
-		if l.host != nil {
-			return l.host.url, l.host.gateway, nil
-		}
-		if !pause.For(ctx, lookAgain) {
-			return "", nil, fault.New(fault.Failed, "mcpx-bridge doctor says more",
-				"another process hosts the local gateway, but it does not answer")
-		}
-	}
 }
 
 // Close stops hosting, if this process does. The address stays on file: it tells the
@@ -161,61 +90,25 @@ func (l *LocalGateway) Mint(c gateway.Claims) (string, error) {
 	return g.Mint(c)
 }
 
-// alive reports whether what answers there is this machine's gateway.
-func (l *LocalGateway) alive(ctx context.Context, at string) error {
-	u, err := url.Parse(at)
-	if err != nil {
-		return err
-	}
-	conn, err := l.Dial(ctx, "tcp", u.Host)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
-}
+// URL is where the gateway is reached from this machine.
+func (h *Hosting) URL() string { return h.url }
 
-// Present lists the ids of those who are in a topic of the local gateway, which is at
-// the URL at.
-func (l *LocalGateway) Present(ctx context.Context, at, topic string) ([]string, error) {
-	token, err := l.Mint(gateway.Claims{ID: "cli-" + rand.Text(), Topic: topic})
-	if err != nil {
-		return nil, err
-	}
-	var said struct {
-		Participants []struct {
-			ID string `json:"id"`
-		} `json:"participants"`
-	}
-	err = l.ask(ctx, at, "/v0.1/topics/"+url.PathEscape(topic)+"/participants", token, &said)
-	var ids []string
-	for _, p := range said.Participants {
-		ids = append(ids, p.ID)
-	}
-	return ids, err
-}
+// Local reports whether it is this machine's own gateway, which others find.
+func (h *Hosting) Local() bool { return h.lock != nil }
 
-// ask reads the JSON with which this machine's gateway answers a GET.
-func (l *LocalGateway) ask(ctx context.Context, at, path, token string, into any) error {
-	u, err := url.Parse(at)
-	if err != nil {
-		return err
+// Done is closed when the gateway is served no more; Err then says why.
+func (h *Hosting) Done() <-chan struct{} { return h.done }
+
+// Err is why the gateway is served no more. It may be called once Done is closed.
+func (h *Hosting) Err() error { return h.err }
+
+// Stop ends all sessions, then everything else, and gives back the lock. When it
+// returns nothing of the gateway runs any more.
+func (h *Hosting) Stop() {
+	h.gateway.Close()
+	h.server.Close()
+	<-h.done
+	if h.lock != nil {
+		h.lock.Close()
 	}
-	u.Scheme = map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+path, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	client := http.Client{Transport: &http.Transport{DialContext: l.Dial, DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("what answers at %s is no gateway of ours", at)
-	}
-	return nil
 }

@@ -18,11 +18,9 @@ import (
 var turnsBack = map[string]int{
 	"bridge/approval":        15,
 	"bridge/audit":           12,
-	"bridge/client":          5,
 	"bridge/desktop/install": 8,
 	"bridge/desktop":         15,
 	"bridge/engine/catalog":  4,
-	"bridge/localgateway":    5,
 	"bridge/private":         4,
 	"bridge/prompt":          2,
 	"bridge/sim":             35,
