@@ -60,7 +60,7 @@
 //
 // # Who writes
 //
-// [Log.Append] writes in the goroutine of its caller, one caller at a time (turn). The
+// [Log.Append] writes in the goroutine of its caller, one caller at a time (the lock turn). The
 // goroutine keep syncs, for all who wait at once; it closes full files, removes old ones,
 // and after a failure makes the file fit again. No caller waits longer than two seconds for
 // a disk that does not answer: what takes longer has failed, nothing is admitted until a

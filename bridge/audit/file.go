@@ -92,27 +92,6 @@ func (d *disk) free() {
 	}
 }
 
-// openFile opens a log's file for appending, and makes it if flag says so. It
-// refuses what others could have put there or can change.
-func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
-	f, err := l.o.Disk.Open(path, os.O_RDWR|os.O_APPEND|flag)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := ours(f)
-	if err == nil {
-		err = lock(f)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	if l.o.Wrap != nil {
-		return l.o.Wrap(&disk{File: f, path: l.path}), info, nil
-	}
-	return &disk{File: f, path: l.path}, info, nil
-}
-
 // ours refuses what is no regular file, and one that other users can read or write.
 func ours(f private.File) (fs.FileInfo, error) {
 	info, err := f.Stat()

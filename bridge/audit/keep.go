@@ -3,11 +3,9 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
@@ -21,7 +19,7 @@ func (l *Log) keep() {
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	var tried time.Time
-	l.timely(func() { l.headFile.settle(true) }) // a start does not wait for that
+	l.withinPatience(func() { l.headFile.settle(true) }) // a start does not wait for that
 	l.prune()
 	for {
 		select {
@@ -30,7 +28,7 @@ func (l *Log) keep() {
 			return
 		case answer := <-l.asked:
 			answer <- l.retry()
-		case <-l.poke:
+		case <-l.wake:
 		case <-again.C:
 		}
 		again.Reset(l.round(&tried))
@@ -42,7 +40,7 @@ func (l *Log) keep() {
 func (l *Log) round(tried *time.Time) time.Duration {
 	if f := l.failed.Load(); f != nil {
 		l.notifier.say(l.Err)
-		tell(l.leave(), f.err)
+		tell(l.takeWaiting(), f.err)
 		if wait := l.untilRetry(f, *tried); wait > 0 {
 			return wait
 		}
@@ -82,119 +80,10 @@ func (l *Log) untilFlush() time.Duration {
 	switch {
 	case len(l.waiting) > 0:
 		return 0
-	case l.dirty.IsZero() && len(l.retired) == 0: // a full file is on the disk already, and can wait for the next sync
+	case l.unsyncedSince.IsZero() && len(l.retired) == 0: // a full file is on the disk already, and can wait for the next sync
 		return time.Hour
 	}
-	return l.o.Lag - time.Since(l.dirty)
-}
-
-// A due is what one sync is for: file and the full files are synced, then head is on the
-// disk, and those who are waiting hear of it.
-type due struct {
-	file    File
-	full    []File
-	head    Head
-	waiting []func(error)
-}
-
-func (l *Log) take() due {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d := due{l.file, l.retired, l.head, l.waiting}
-	l.retired, l.waiting, l.dirty = nil, nil, time.Time{}
-	return d
-}
-
-// leave takes those who wait for a sync that will not be: the log has failed.
-func (l *Log) leave() []func(error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	waiting := l.waiting
-	l.waiting, l.dirty = nil, time.Time{}
-	return waiting
-}
-
-func tell(waiting []func(error), err error) {
-	for _, done := range waiting {
-		done(err)
-	}
-}
-
-func closeAll(files []File) {
-	for _, f := range files {
-		f.Close()
-	}
-}
-
-// flush puts on the disk what was written before it. If that takes longer than patience,
-// all who wait are told ErrSlow while it still goes on, also those who came after it
-// began: it may never return.
-func (l *Log) flush() {
-	d := l.take()
-	var once sync.Once
-	late := time.AfterFunc(patience, func() {
-		err := l.late()
-		once.Do(func() { tell(d.waiting, err) })
-	})
-	err := l.sync(append(slices.Clip(d.full), d.file))
-	if err != nil {
-		l.mu.Lock()
-		l.unsure = true
-		l.mu.Unlock()
-		err = l.fail(err)
-	} else {
-		l.mu.Lock()
-		l.synced = d.head
-		l.mu.Unlock()
-		l.headFile.write(d.head)
-	}
-	late.Stop()
-	closeAll(d.full)
-	once.Do(func() { tell(d.waiting, err) })
-	if err == nil {
-		l.timely(func() { l.headFile.settle(false) })
-	}
-}
-
-// timely does something in keep that is no sync of records. If it takes longer than
-// patience, the log fails and those who wait are told, as in flush.
-func (l *Log) timely(do func()) {
-	late := time.AfterFunc(patience, func() { l.late() })
-	defer late.Stop()
-	do()
-}
-
-// late fails the log with ErrSlow, and tells OnChange and all who wait for a sync that has
-// not begun.
-func (l *Log) late() error {
-	err := l.fail(ErrSlow)
-	l.notifier.say(l.Err)
-	tell(l.leave(), err)
-	return err
-}
-
-// sync syncs files, unless the mode leaves it to the operating system.
-func (l *Log) sync(files []File) error {
-	if l.o.Mode == Never {
-		return nil
-	}
-	began := l.mono()
-	l.syncBegan.Store(int64(max(began, 1)))
-	defer l.syncBegan.Store(0)
-	for _, f := range files {
-		if err := f.Sync(); err != nil {
-			return err
-		}
-	}
-	if len(files) > 1 {
-		if err := l.syncNames(); err != nil {
-			return err
-		}
-	}
-	if l.mono()-began > sluggish {
-		l.suspectDisk()
-	}
-	return nil
+	return l.o.Lag - time.Since(l.unsyncedSince)
 }
 
 // Retry tries at once to go on after a failure: it opens the file again, cuts
@@ -222,15 +111,14 @@ func (l *Log) Retry() error {
 	}
 }
 
-// retry makes the file fit again, writes how the log goes on, and syncs that before
-// anything is admitted. Only keep calls it.
+// retry recovers, and syncs the record of that before anything is admitted. Only keep calls it.
 func (l *Log) retry() error {
 	f := l.failed.Load()
 	if f == nil {
 		return nil
 	}
 	began := time.Now()
-	file, undo, err := l.mend(f)
+	file, undo, err := l.recover(f)
 	if err == nil {
 		if err = l.sync(append(l.full(), file)); err == nil {
 			err = l.syncNames() // it may be another file than before
@@ -248,7 +136,7 @@ func (l *Log) retry() error {
 	}
 	closeAll(l.full())
 	head := l.recovered()
-	l.timely(func() {
+	l.withinPatience(func() {
 		l.headFile.write(head)
 		l.headFile.settle(true)
 	})
@@ -267,14 +155,14 @@ func (l *Log) full() []File {
 func (l *Log) recovered() Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.synced, l.dirty, l.unsure, l.retired = l.head, time.Time{}, false, nil
+	l.synced, l.unsyncedSince, l.unsure, l.retired = l.head, time.Time{}, false, nil
 	l.failed.Store(nil)
 	return l.head
 }
 
-// mend makes the file fit to be written to, and writes the record with which the log goes
-// on. undo makes the log forget that record, for when it could not be synced.
-func (l *Log) mend(f *failure) (file File, undo func(), err error) {
+// recover makes the file fit to be written to, and writes the record that says how the log
+// goes on. undo makes the log forget that record, in case it cannot be synced.
+func (l *Log) recover(f *failure) (file File, undo func(), err error) {
 	if err := l.begin(); err != nil {
 		return nil, nil, err
 	}
@@ -282,14 +170,14 @@ func (l *Log) mend(f *failure) (file File, undo func(), err error) {
 	if err := l.hungWriteEnded(); err != nil {
 		return nil, nil, err
 	}
-	why, err := l.changed(l.over)
+	why, err := l.changed(l.leftover)
 	if err != nil {
 		return nil, nil, err
 	}
 	event, reason := "recovered", strings.TrimPrefix(f.err.Error(), "audit: ")
 	if why != "" {
 		event, reason = "file_lost", why
-		err = l.adopt(why)
+		err = l.continueIn(why)
 	} else {
 		err = l.repair()
 	}
@@ -300,8 +188,8 @@ func (l *Log) mend(f *failure) (file File, undo func(), err error) {
 	if err := l.write(l.batch(l.wall(), [][]byte{l.carried(event, reason)})); err != nil {
 		return nil, nil, err
 	}
-	undo = func() { // nobody takes the turn while the log has failed
-		l.over, l.size, l.last = int(l.size-size), size, last
+	undo = func() { // while the log has failed, nobody else writes
+		l.leftover, l.size, l.last = int(l.size-size), size, last
 		l.mu.Lock()
 		l.head, l.unsure = head, true
 		l.mu.Unlock()
@@ -327,7 +215,7 @@ func (l *Log) hungWriteEnded() error {
 // a failed sync it begins a new one: what the disk may have lost of the old
 // one, a second sync would not tell.
 func (l *Log) repair() error {
-	l.letGo()
+	l.closeFile()
 	file, info, err := l.openFile(l.path, 0)
 	if err != nil {
 		return err
@@ -340,17 +228,17 @@ func (l *Log) repair() error {
 	if err := l.sync([]File{file}); err != nil { // what was cut off must not come back below what is written next
 		return err
 	}
-	l.over = 0
+	l.leftover = 0
 	if l.unsure && l.size > 0 {
 		return l.newFile()
 	}
 	return nil
 }
 
-// adopt goes on in whatever is at our path now. It is left as it is; that it
-// is not what it should be, [Verify] will find.
-func (l *Log) adopt(why string) error {
-	l.letGo()
+// continueIn goes on in the file that is at our path now, whatever it holds. That is left as
+// it is; [Verify] finds that it is not what it should be.
+func (l *Log) continueIn(why string) error {
+	l.closeFile()
 	if err := makeHome(l.o.Disk, l.path); err != nil {
 		return err
 	}
@@ -362,28 +250,20 @@ func (l *Log) adopt(why string) error {
 		l.first = l.head.Seq + 1
 	}
 	l.set(file, info, info.Size())
-	l.over = 0
-	l.ragged, err = endsRagged(l.path)
+	l.leftover = 0
+	l.unterminated, err = endsUnterminated(l.path)
 	return err
 }
 
-// letGo closes the file, which releases the lock on it.
-func (l *Log) letGo() {
+// closeFile closes the file, which releases the lock on it.
+func (l *Log) closeFile() {
 	if l.file != nil {
 		l.file.Close()
 		l.set(nil, l.info, l.size)
 	}
 }
 
-// set makes file the one that is written to.
-func (l *Log) set(file File, info fs.FileInfo, size int64) {
-	l.info, l.size, l.checked = info, size, time.Time{}
-	l.mu.Lock()
-	l.file = file
-	l.mu.Unlock()
-}
-
-func endsRagged(path string) (bool, error) {
+func endsUnterminated(path string) (bool, error) {
 	f, err := private.OpenRegular(path)
 	if err != nil {
 		return false, err

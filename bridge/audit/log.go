@@ -1,9 +1,7 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -108,7 +106,7 @@ type Log struct {
 	notifier notifier
 
 	// The goroutine keep syncs, prunes and recovers. Others reach it by these.
-	poke      chan struct{}   // there is work
+	wake      chan struct{}   // there is work
 	asked     chan chan error // a caller of Retry, which waits for the answer
 	quit      chan struct{}   // Close closes it, once
 	once      sync.Once
@@ -118,36 +116,36 @@ type Log struct {
 
 	// How slow the disk is; see slow.go. Times are by mono, and 0 is none.
 	watch        *time.Timer // calls look
-	alert        atomic.Bool // watch is set, or look runs
+	watching     atomic.Bool // watch is set, or look runs
 	writeBegan   atomic.Int64
 	syncBegan    atomic.Int64
 	suspectUntil atomic.Int64
 
-	// Whoever has put a value into turn may write, and has these to itself. It is no
-	// mutex because those who wait for it give up after patience.
-	turn      chan struct{}
-	info      fs.FileInfo // of file
-	size      int64       // bytes that file has as far as it counts
-	first     uint64      // number of the first record in file
-	last      clocks      // of the newest record
-	calls     openCalls
-	buf       []byte        // of the last batch, for the next
-	checked   time.Time     // when the file was last looked at
-	over      int           // bytes of a failed write that may stand behind size
-	hungWrite chan struct{} // closed when a write that nobody waits for any more has ended; nil: there is none
-	ragged    bool          // somebody else's bytes end the file, without a newline
-	rest      time.Time     // no new file is begun before; zero: at will
+	// turn is a lock: whoever has put a value into it may write, and alone uses the fields
+	// below. It is no mutex, because those who wait for it give up after patience.
+	turn            chan struct{}
+	info            fs.FileInfo // of file
+	size            int64       // bytes that file has as far as it counts
+	first           uint64      // number of the first record in file
+	last            clocks      // of the newest record
+	calls           openCalls
+	buf             []byte        // of the last batch, for the next
+	checked         time.Time     // when the file was last looked at
+	leftover        int           // bytes of a failed write that may stand behind size
+	hungWrite       chan struct{} // closed when a write that nobody waits for any more has ended; nil: there is none
+	unterminated    bool          // somebody else's bytes end the file, without a newline
+	noNewFileBefore time.Time     // no new file is begun before; zero: at will
 
 	// mu is held for as long as it takes to read or set these, never over I/O.
-	mu      sync.Mutex
-	file    File          // nil only while the log has failed; to change it takes the turn too
-	head    Head          // the newest record in file; to change it takes the turn too
-	synced  Head          // the newest record that is on the disk
-	unsure  bool          // a sync failed: what was not synced before may be lost
-	retired []File        // full files, which are on the disk, to be closed when their names are too
-	dirty   time.Time     // when the oldest record that is not synced was written; zero: none
-	waiting []func(error) // callers of Sync whose sync has not begun
-	closed  bool
+	mu            sync.Mutex
+	file          File          // nil only while the log has failed; to change it takes the turn too
+	head          Head          // the newest record in file; to change it takes the turn too
+	synced        Head          // the newest record that is on the disk
+	unsure        bool          // a sync failed: what was not synced before may be lost
+	retired       []File        // full files, which are on the disk, to be closed when their names are too
+	unsyncedSince time.Time     // when the oldest record that is not synced was written; zero: none
+	waiting       []func(error) // callers of Sync whose sync has not begun
+	closed        bool
 }
 
 // A failure is why, and since when, nothing is admitted.
@@ -183,61 +181,6 @@ func (l *Log) Synced() Head {
 	return l.synced
 }
 
-// Append writes records with one system call and without waiting for the
-// disk. Each is the text of a JSON object whose first member is "event", and
-// whose second is "call" if it is about one; it must have none of the members
-// that the log itself writes, and be valid JSON, which is not checked. The
-// bytes are copied.
-//
-// Either all records are in the log or none counts. An error that is not about
-// the records themselves means that the log has failed; nothing that depended
-// on them may happen. Append waits two seconds at most for others who append and,
-// once the disk has shown signs of trouble, for its own write.
-func (l *Log) Append(recs ...[]byte) error {
-	if err := l.Err(); err != nil {
-		return err
-	}
-	for _, rec := range recs {
-		if _, _, err := subjectOf(rec); err != nil {
-			return err
-		}
-	}
-	return l.append(recs, false)
-}
-
-// append writes recs; after the last ones nothing more is taken.
-func (l *Log) append(recs [][]byte, last bool) error {
-	if err := l.begin(); err != nil {
-		return l.fail(err)
-	}
-	defer l.done()
-	if err := l.Err(); err != nil {
-		return err
-	}
-	if l.isClosed(last) {
-		return ErrClosed
-	}
-	now := l.wall()
-	if err := l.intact(now); err != nil {
-		return l.fail(err)
-	}
-	b := l.batch(now, recs)
-	if l.size > 0 && l.size+int64(len(b.text)) > l.o.MaxSize {
-		turned, err := l.turnOver(now)
-		if err != nil {
-			return l.fail(err)
-		}
-		if turned {
-			b = l.batch(now, recs)
-		}
-	}
-	if err := l.write(b); err != nil {
-		return l.fail(err)
-	}
-	l.calls.write(recs)
-	return nil
-}
-
 // begin takes the turn to write.
 func (l *Log) begin() error {
 	select {
@@ -256,15 +199,6 @@ func (l *Log) begin() error {
 }
 
 func (l *Log) done() { <-l.turn }
-
-// isClosed reports whether the log was closed before, and with close does so.
-func (l *Log) isClosed(close bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.closed
-	l.closed = was || close
-	return was
-}
 
 // clocks are the wall clock and the one that never jumps, at one moment.
 type clocks struct {
@@ -288,117 +222,7 @@ func (c *clocks) jump(wall time.Time, mono time.Duration) time.Duration {
 	return by
 }
 
-// A batch is a number of lines, and the state of the log once they are
-// written.
-type batch struct {
-	text []byte
-	head Head
-	last clocks
-}
-
-// batch builds the lines for recs, and before them what the log itself has to
-// say. The text is good until the next batch.
-func (l *Log) batch(now time.Time, recs [][]byte) batch {
-	b := batch{text: l.buf[:0], head: l.head, last: l.last}
-	if l.ragged {
-		b.text = append(b.text, '\n')
-	}
-	mono := l.mono()
-	if l.size == 0 && l.head.Seq > 0 && !carries(recs) {
-		b.add(now, mono, l.carried("rotated", ""))
-	}
-	if by := b.last.jump(now, mono); by != 0 {
-		b.add(now, mono, fmt.Appendf(nil, `{"event":"clock_jump","by_ms":%d}`, by.Milliseconds()))
-	}
-	for _, rec := range recs {
-		b.add(now, mono, rec)
-	}
-	l.buf = b.text
-	if cap(l.buf) > 1<<20 {
-		l.buf = nil
-	}
-	return b
-}
-
-func (b *batch) add(now time.Time, mono time.Duration, rec []byte) {
-	at := len(b.text)
-	b.text = b.head.appendLine(b.text, now, mono, rec)
-	b.head = b.head.next(b.text[at:])
-	b.text = append(b.text, '\n')
-}
-
-// write puts a batch into the file, or nothing of it.
-func (l *Log) write(b batch) error {
-	n, err := l.put(b.text)
-	if err == nil && n < len(b.text) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		l.over = len(b.text)
-		if l.hungWrite == nil && l.file.Truncate(l.size) == nil {
-			l.over = 0
-		}
-		return err
-	}
-	was := l.size
-	l.size += int64(len(b.text))
-	l.last, l.ragged = b.last, false
-	early := l.o.MaxSize - min(nearlyFull, l.o.MaxSize/8)
-	l.wrote(b.head, was < early && early <= l.size)
-	return nil
-}
-
-// wrote has what was written synced when Lag is over, or at once.
-func (l *Log) wrote(head Head, atOnce bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.head = head
-	switch {
-	case atOnce:
-		l.dirty = time.Now().Add(-l.o.Lag)
-	case l.dirty.IsZero():
-		l.dirty = time.Now()
-	default:
-		return
-	}
-	l.nudge()
-}
-
 func (l *Log) mono() time.Duration { return time.Since(l.began) }
-
-// intact looks whether the file is still the one we write to.
-func (l *Log) intact(now time.Time) error {
-	if age := now.Sub(l.checked); 0 <= age && age < freshCheck {
-		return nil
-	}
-	why, err := l.changed(0)
-	if err == nil && why != "" {
-		err = fmt.Errorf("%w: %s was %s", ErrLost, l.path, why)
-	}
-	if err == nil {
-		l.checked = now
-	}
-	return err
-}
-
-// changed says what was done to the file since we last wrote; "" if nothing.
-// slack bytes behind its end may be ours.
-func (l *Log) changed(slack int) (string, error) {
-	info, err := os.Lstat(l.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "deleted", nil
-	case err != nil:
-		return "", err
-	case !os.SameFile(info, l.info):
-		return "replaced", nil
-	case info.Size() < l.size:
-		return "cut", nil
-	case info.Size() > l.size+int64(slack):
-		return "written to", nil
-	}
-	return "", nil
-}
 
 // fail stops the log for err and returns what it is stopped for, which may be
 // something earlier. It never returns nil, however soon the log recovers.
@@ -406,36 +230,53 @@ func (l *Log) fail(err error) error {
 	f := &failure{fmt.Errorf("audit: %w", err), time.Now()}
 	if l.failed.CompareAndSwap(nil, f) {
 		l.suspectDisk()
-		l.nudge()
+		l.wakeKeep()
 	} else if earlier := l.failed.Load(); earlier != nil {
 		return earlier.err
 	}
 	return f.err
 }
 
-func (l *Log) nudge() {
+func (l *Log) wakeKeep() {
 	select {
-	case l.poke <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Sync calls done when everything that was appended before is on the disk, or
-// cannot be put there: then none of it may be acted upon. Many callers share
-// one fsync. done is called once, from a goroutine of the log, never from
-// within Sync, and must not call Retry or Close. In mode Never nothing is
-// waited for.
-func (l *Log) Sync(done func(error)) {
+// openFile opens a log's file for appending, and makes it if flag says so. It
+// refuses what others could have put there or can change.
+func (l *Log) openFile(path string, flag int) (File, fs.FileInfo, error) {
+	f, err := l.o.Disk.Open(path, os.O_RDWR|os.O_APPEND|flag)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := ours(f)
+	if err == nil {
+		err = lock(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	if l.o.Wrap != nil {
+		return l.o.Wrap(&disk{File: f, path: l.path}), info, nil
+	}
+	return &disk{File: f, path: l.path}, info, nil
+}
+
+const (
+	patience   = 2 * time.Second        // what takes as long has failed, with ErrSlow
+	slowAfter  = 200 * time.Millisecond // what takes longer makes the disk suspect
+	suspectFor = time.Minute            // from the last time that it was slow
+)
+
+func (l *Log) suspectDisk() { l.suspectUntil.Store(int64(l.mono() + suspectFor)) }
+
+// set makes file the one that is written to.
+func (l *Log) set(file File, info fs.FileInfo, size int64) {
+	l.info, l.size, l.checked = info, size, time.Time{}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.Err(); err != nil { // asked under the lock: those who wait are taken from the list after a failure is set
-		go done(err)
-		return
-	}
-	if l.closed {
-		go done(ErrClosed)
-		return
-	}
-	l.waiting = append(l.waiting, done)
-	l.nudge()
+	l.file = file
+	l.mu.Unlock()
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
@@ -29,7 +28,7 @@ func Open(path string, o Options) (*Log, Found, error) {
 	if err != nil {
 		return nil, Found{}, fmt.Errorf("audit: %w", err)
 	}
-	found, err := l.enter()
+	found, err := l.start()
 	if err != nil {
 		if l.file != nil {
 			l.file.Close()
@@ -63,18 +62,18 @@ func prepare(path string, o Options) (*Log, error) {
 	if o.OnChange == nil {
 		o.OnChange = func(error) {}
 	}
-	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, turn: make(chan struct{}, 1), poke: make(chan struct{}, 1),
+	l := &Log{path: path, o: o, began: time.Now(), wall: time.Now, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		asked: make(chan chan error), quit: make(chan struct{}), keepEnded: make(chan struct{}),
 		notifier: notifier{tell: o.OnChange}, headFile: headFile{path: path + ".head", log: o.Log, disk: o.Disk, lazy: o.Mode == Never},
 		calls: newOpenCalls()}
-	l.watch = time.AfterFunc(time.Hour, l.look)
+	l.watch = time.AfterFunc(time.Hour, l.checkWrite)
 	l.watch.Stop()
 	return l, nil
 }
 
-// enter takes possession of the log, reads it, and writes the first record.
-func (l *Log) enter() (Found, error) {
-	found, noted, err := l.possess()
+// start opens the files of the log, reads them, and writes the first record.
+func (l *Log) start() (Found, error) {
+	found, noted, err := l.openFiles()
 	if err != nil {
 		return Found{}, err
 	}
@@ -84,7 +83,7 @@ func (l *Log) enter() (Found, error) {
 	}
 	l.head, l.first = found.Head, cmp.Or(found.first, found.Head.Seq+1)
 	l.calls = found.calls
-	rec := l.greeting(&found, noted)
+	rec := l.firstRecord(&found, noted)
 	if err := l.name(&found, noted); err != nil {
 		return Found{}, err
 	}
@@ -94,14 +93,14 @@ func (l *Log) enter() (Found, error) {
 	if err := l.secure(); err != nil {
 		return Found{}, err
 	}
-	l.synced, l.dirty, found.Head = l.head, time.Time{}, l.head
+	l.synced, l.unsyncedSince, found.Head = l.head, time.Time{}, l.head
 	l.headFile.write(l.head) // which keep puts on the disk
 	return found, nil
 }
 
-// possess takes the log and the files beside it, making those that are not there, and
-// reads what they say.
-func (l *Log) possess() (Found, Note, error) {
+// openFiles opens the log and the files beside it, makes those that are missing, and reads
+// them.
+func (l *Log) openFiles() (Found, Note, error) {
 	if err := makeHome(l.o.Disk, l.path); err != nil {
 		return Found{}, Note{}, err
 	}
@@ -161,15 +160,6 @@ func (l *Log) signed(rec []byte) []byte {
 	return rec
 }
 
-// ownedBy adds which log it is, and whose, to a record without its closing brace.
-func (l *Log) ownedBy(rec []byte) []byte {
-	rec = fmt.Appendf(rec, `,"log":"%s"`, l.id)
-	if l.o.Bridge != "" {
-		rec = appendText(append(rec, `,"bridge":`...), l.o.Bridge)
-	}
-	return rec
-}
-
 // secure makes the names of the files last, and what is in them.
 func (l *Log) secure() error {
 	if l.o.Mode == Never {
@@ -181,20 +171,13 @@ func (l *Log) secure() error {
 	return l.syncNames()
 }
 
-func (l *Log) syncNames() error {
-	if l.o.Mode == Never {
-		return nil
-	}
-	return l.o.Disk.SyncDir(filepath.Dir(l.path))
-}
-
 // noteGone is why nothing proves that a log has not lost its end. [Verify] knows it.
 const noteGone = "the note of its newest record was gone: nothing shows whether records before this one were cut off"
 
-// greeting is the first record of this process. Where the file is not what
+// firstRecord is the first record of this process. Where the file is not what
 // had been noted beside it, the chain goes on from what was noted, so that the
 // place shows.
-func (l *Log) greeting(found *Found, noted Note) []byte {
+func (l *Log) firstRecord(found *Found, noted Note) []byte {
 	switch {
 	case noted.Head.Seq > l.head.Seq:
 		found.Lost = fmt.Sprintf("records %d to %d are gone", l.head.Seq+1, noted.Head.Seq)
@@ -229,36 +212,4 @@ func (l *Log) recovery(found *Found) []byte {
 		rec = fmt.Appendf(rec[:len(rec)-1], `,"torn":%d}`, found.Torn)
 	}
 	return rec
-}
-
-// carried is a record of the log's own with what a reader of this file alone
-// must know of those before.
-// With an id it says of which log, too.
-func (l *Log) carried(event, reason string) []byte {
-	rec := fmt.Appendf(nil, `{"event":"%s"`, event)
-	if reason != "" {
-		rec = append(rec, `,"reason":`...)
-		rec = appendText(rec, reason)
-	}
-	rec = fmt.Appendf(rec, `,"last_call":%d,"open":[`, l.calls.last)
-	rec = append(rec, strings.Join(l.calls.in(running), ",")...)
-	rec = append(rec, `],"allowed":[`...)
-	rec = append(rec, strings.Join(l.calls.in(allowed), ",")...)
-	rec = append(rec, ']')
-	if l.id != "" {
-		rec = l.ownedBy(rec)
-	}
-	return append(rec, '}')
-}
-
-// carries reports whether a batch begins with such a record.
-func carries(recs [][]byte) bool {
-	if len(recs) == 0 {
-		return false
-	}
-	switch event, _, _ := subjectOf(recs[0]); string(event) {
-	case "rotated", "recovered", "file_lost":
-		return true
-	}
-	return false
 }

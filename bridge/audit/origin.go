@@ -24,35 +24,6 @@ func (o *origin) begins(line Line, h header) {
 	}
 }
 
-// ofItself reads a record of the log's own.
-func (v *verifier) ofItself(line Line, h header, d details) *Fault {
-	o := &v.origin
-	switch string(h.event) {
-	case "removed":
-		if told := fmt.Sprintf("%d:%s", d.LastSeq, d.Head); o.late != nil && told == o.before.String() {
-			v.report.Removed, o.late = o.before.Seq, nil
-		}
-	case "opened":
-		v.calls.blind = false // whoever wrote before has ended
-	case "file_lost":
-		if d.Reason == noteGone {
-			return faultAt(line, "%s", noteGone)
-		}
-	}
-	if d.Log == "" {
-		return nil
-	}
-	if v.log != "" && d.Log != v.log {
-		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", v.log, d.Log).as(WrongLog)
-	}
-	v.log, o.born = d.Log, o.born || h.seq == 1
-	if d.Bridge != "" {
-		o.bridge = d.Bridge
-	}
-	v.report.Log, v.report.Bridge = v.log, o.bridge
-	return nil
-}
-
 // fault is what is wrong with where the log comes from, once all of it was read.
 func (o *origin) fault(r *Report, c Checks) *Fault {
 	switch {
@@ -62,29 +33,6 @@ func (o *origin) fault(r *Report, c Checks) *Fault {
 		return &Fault{Line: 1, Why: fmt.Sprintf("it is the record of the bridge %q, and not of %q", o.bridge, c.Bridge), Kind: WrongLog}
 	}
 	return nil
-}
-
-// beside compares a log that is whole with the note that is beside it at path: both
-// are there, or neither (FINDINGS L1). A full file that is verified by its own
-// name has none.
-func (v *verifier) beside(path string, noted Note) {
-	r, kind, why := &v.report, WrongLog, ""
-	name := filepath.Base(path) + ".head"
-	switch {
-	case !noted.There && (r.Records == 0 || isFull(path)):
-		return
-	case !noted.There:
-		kind, why = NoteMissing, fmt.Sprintf("%s is gone, or cannot be read: nothing shows whether records after record %d were cut off", name, r.Last)
-	case noted.Log != "" && r.Records > 0 && noted.Log != v.log:
-		why = fmt.Sprintf("%s is about another log: about %s, and this one is %s", name, noted.Log, orNone(v.log))
-	case noted.Log == "" && v.born:
-		why = fmt.Sprintf("%s is about another log: it names none, and this one is %s", name, v.log)
-	default:
-		r.Noted = true
-		return
-	}
-	r.OK = false
-	r.Fault = &Fault{v.chain.last.File, v.chain.last.Number + 1, why, kind}
 }
 
 func orNone(id string) string {

@@ -101,7 +101,7 @@ func (l *Log) remove(p part) error {
 		return l.Err()
 	}
 	var err error
-	l.timely(func() {
+	l.withinPatience(func() {
 		if err = l.o.Disk.Remove(p.file); err == nil {
 			err = l.syncNames()
 		}

@@ -10,16 +10,10 @@ import (
 // and a timer fails the log when it takes longer. From then on, and after any write or
 // sync that was slow, the disk is suspect, and each write gets a goroutine of its own.
 
-const (
-	patience   = 2 * time.Second        // what takes as long has failed, with ErrSlow
-	sluggish   = 200 * time.Millisecond // what takes longer makes the disk suspect
-	suspectFor = time.Minute            // from the last time that it was slow
-)
-
 // put writes text at the end of the file, and says how much of it.
 func (l *Log) put(text []byte) (n int, err error) {
 	if l.isSuspect() {
-		return l.putAside(slices.Clone(text))
+		return l.writeInBackground(slices.Clone(text))
 	}
 	err = l.watched(func() (err error) {
 		n, err = l.file.Write(text)
@@ -37,7 +31,7 @@ func (l *Log) watched(do func() error) error {
 	err := do()
 	l.writeBegan.Store(0)
 	took := l.mono() - began
-	if took > sluggish {
+	if took > slowAfter {
 		l.suspectDisk()
 	}
 	if took >= patience && err == nil {
@@ -46,24 +40,24 @@ func (l *Log) watched(do func() error) error {
 	return err
 }
 
-// watchOver has look called within patience. It sets the timer only when it is not set:
-// setting it for each write would wake another thread each time.
+// watchOver has checkWrite called within patience. It sets the timer only when it is not
+// set: setting it for each write would wake another thread each time.
 func (l *Log) watchOver() {
-	if l.alert.CompareAndSwap(false, true) {
+	if l.watching.CompareAndSwap(false, true) {
 		l.watch.Reset(patience)
 	}
 }
 
-// look fails the log if the write under way has taken longer than patience, and sets the
-// timer anew if it may still do so.
-func (l *Log) look() {
+// checkWrite fails the log if the write under way has taken longer than patience, and sets
+// the timer anew if it may still do so.
+func (l *Log) checkWrite() {
 	began := time.Duration(l.writeBegan.Load())
 	left := patience - (l.mono() - began)
 	if began != 0 && left > 0 {
 		l.watch.Reset(left)
 		return
 	}
-	l.alert.Store(false)
+	l.watching.Store(false)
 	if began != 0 {
 		l.fail(ErrSlow)
 		l.notifier.say(l.Err)
@@ -72,9 +66,9 @@ func (l *Log) look() {
 	}
 }
 
-// putAside writes in a goroutine of its own. After patience it returns ErrSlow, and the
+// writeInBackground writes in a goroutine of its own. After patience it returns ErrSlow, and the
 // write goes on as hungWrite: until that has ended, nothing else may be done to the file.
-func (l *Log) putAside(text []byte) (int, error) {
+func (l *Log) writeInBackground(text []byte) (int, error) {
 	hungWrite := make(chan struct{})
 	var wrote struct {
 		n   int
@@ -95,12 +89,10 @@ func (l *Log) putAside(text []byte) (int, error) {
 	}
 }
 
-func (l *Log) suspectDisk() { l.suspectUntil.Store(int64(l.mono() + suspectFor)) }
-
 // isSuspect reports whether a write might hang: a write or sync was slow within
 // suspectFor, or the sync under way is.
 func (l *Log) isSuspect() bool {
 	now := int64(l.mono())
 	sync := l.syncBegan.Load()
-	return now < l.suspectUntil.Load() || sync != 0 && now-sync > int64(sluggish)
+	return now < l.suspectUntil.Load() || sync != 0 && now-sync > int64(slowAfter)
 }

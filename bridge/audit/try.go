@@ -32,10 +32,10 @@ func Try(path string, o Options) (Found, error) {
 			os.Remove(dir) // in vain if somebody keeps something there by then
 		}
 	}()
-	found, noted, err := l.possess()
+	found, noted, err := l.openFiles()
 	if err == nil {
 		l.head, l.calls = found.Head, found.calls
-		l.greeting(&found, noted) // for what it finds
+		l.firstRecord(&found, noted) // for what it finds
 		err = tryWrite(l.path)
 	}
 	if l.headFile.file != nil { // the lock: what is removed is still ours

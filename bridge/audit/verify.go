@@ -9,54 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// A Witness is a head that was told outside the log's files.
-type Witness struct {
-	Head Head
-	Of   string // who says so, for people: "the topic"
-}
-
-// Checks say what a log is verified against beside itself.
-type Checks struct {
-	Witnesses []Witness
-
-	// Partial accepts that the log does not begin with record 1, because
-	// the files before were put elsewhere.
-	Partial bool
-
-	// Bridge is whose log it must be; "": anybody's. Logs of earlier builds
-	// do not say.
-	Bridge string
-}
-
-// A Report is what [Verify] has read, up to the fault if there is one.
-type Report struct {
-	OK         bool      `json:"ok"`
-	Fault      *Fault    `json:"fault,omitempty"`
-	Files      int       `json:"files"`
-	Records    uint64    `json:"records"`
-	First      uint64    `json:"first"`
-	Last       uint64    `json:"last"`
-	Head       string    `json:"head,omitempty"` // see [Head.String]
-	From       time.Time `json:"from,omitzero"`
-	To         time.Time `json:"to,omitzero"`
-	Starts     int       `json:"starts"`                // calls that went to the server
-	Unfinished []string  `json:"unfinished,omitempty"`  // calls that started and have no last word
-	Checked    int       `json:"checkpoints"`           // checkpoints and witnesses that agree
-	Unchecked  int       `json:"unchecked,omitempty"`   // those of records before the first
-	Recoveries int       `json:"recoveries,omitempty"`  // times the log went on after a crash or a failure
-	Losses     int       `json:"losses,omitempty"`      // times a file, or its end, was gone
-	Jumps      int       `json:"clock_jumps,omitempty"` // times the wall clock was put forward or back
-	Closed     bool      `json:"closed"`                // the last process that wrote to it closed it
-	Log        string    `json:"log,omitempty"`         // its id; "": made by an earlier build
-	Bridge     string    `json:"bridge,omitempty"`      // who wrote to it last
-	Removed    uint64    `json:"removed,omitempty"`     // records before First whose removal is on record
-	Noted      bool      `json:"noted"`                 // the note beside it was there, and agrees
-}
 
 // VerifyLog verifies the log at path with all its files, and against the
 // newest record that is noted beside it. A process may be writing to it, and may
@@ -373,4 +328,56 @@ func (v *verifier) finish() Report {
 // lastForged reports whether a witness knows the last line with another hash.
 func (v *verifier) lastForged() bool {
 	return slices.ContainsFunc(v.known[v.chain.head.Seq], func(w Witness) bool { return w.Head != v.chain.head })
+}
+
+// beside compares a log that is whole with the note that is beside it at path: both
+// are there, or neither (FINDINGS L1). A full file that is verified by its own
+// name has none.
+func (v *verifier) beside(path string, noted Note) {
+	r, kind, why := &v.report, WrongLog, ""
+	name := filepath.Base(path) + ".head"
+	switch {
+	case !noted.There && (r.Records == 0 || isFull(path)):
+		return
+	case !noted.There:
+		kind, why = NoteMissing, fmt.Sprintf("%s is gone, or cannot be read: nothing shows whether records after record %d were cut off", name, r.Last)
+	case noted.Log != "" && r.Records > 0 && noted.Log != v.log:
+		why = fmt.Sprintf("%s is about another log: about %s, and this one is %s", name, noted.Log, orNone(v.log))
+	case noted.Log == "" && v.born:
+		why = fmt.Sprintf("%s is about another log: it names none, and this one is %s", name, v.log)
+	default:
+		r.Noted = true
+		return
+	}
+	r.OK = false
+	r.Fault = &Fault{v.chain.last.File, v.chain.last.Number + 1, why, kind}
+}
+
+// ofItself reads a record of the log's own.
+func (v *verifier) ofItself(line Line, h header, d details) *Fault {
+	o := &v.origin
+	switch string(h.event) {
+	case "removed":
+		if told := fmt.Sprintf("%d:%s", d.LastSeq, d.Head); o.late != nil && told == o.before.String() {
+			v.report.Removed, o.late = o.before.Seq, nil
+		}
+	case "opened":
+		v.calls.blind = false // whoever wrote before has ended
+	case "file_lost":
+		if d.Reason == noteGone {
+			return faultAt(line, "%s", noteGone)
+		}
+	}
+	if d.Log == "" {
+		return nil
+	}
+	if v.log != "" && d.Log != v.log {
+		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", v.log, d.Log).as(WrongLog)
+	}
+	v.log, o.born = d.Log, o.born || h.seq == 1
+	if d.Bridge != "" {
+		o.bridge = d.Bridge
+	}
+	v.report.Log, v.report.Bridge = v.log, o.bridge
+	return nil
 }

@@ -14,10 +14,10 @@ import (
 // errUnsynced says that what is in the full file may be lost.
 var errUnsynced = errors.New("the full file could not be put on the disk")
 
-// turnOver begins a new file, if it can; else the old one grows on. An error is why
-// nothing more can be written.
-func (l *Log) turnOver(now time.Time) (bool, error) {
-	if now.Before(l.rest) {
+// rotate begins a new file and reports whether it did. If that cannot be, the old one grows
+// on. An error means that nothing more can be written.
+func (l *Log) rotate(now time.Time) (bool, error) {
+	if now.Before(l.noNewFileBefore) {
 		return false, nil
 	}
 	err := l.watched(l.newFile)
@@ -31,7 +31,7 @@ func (l *Log) turnOver(now time.Time) (bool, error) {
 		return false, err
 	}
 	l.o.Log.Warn("the audit log cannot begin a new file", "error", err)
-	l.rest = now.Add(time.Minute)
+	l.noNewFileBefore = now.Add(time.Minute)
 	return false, nil
 }
 
@@ -47,7 +47,7 @@ func (l *Log) newFile() error {
 	if err != nil {
 		return err
 	}
-	if err := l.exchange(fresh, full); err != nil {
+	if err := l.swapIn(fresh, full); err != nil {
 		file.Close()
 		l.o.Disk.Remove(fresh)
 		return err
@@ -60,8 +60,8 @@ func (l *Log) newFile() error {
 	return nil
 }
 
-// syncFull puts the file on the disk: what follows in the next one would not fit to
-// what a power cut left of this one.
+// syncFull syncs the file: else a power cut could leave less of it than the next file
+// follows on.
 func (l *Log) syncFull() error {
 	if l.o.Mode == Never {
 		return nil
@@ -72,10 +72,10 @@ func (l *Log) syncFull() error {
 	return nil
 }
 
-// exchange gives the full file its own name for good before the new one takes its
-// place: else a power cut could undo the first and not the second, and nothing would
-// be left that names the full one.
-func (l *Log) exchange(fresh, full string) error {
+// swapIn renames the full file, syncs that, and then puts the new one in its place: else a
+// power cut could undo the first renaming and not the second, and no name would be left for
+// the full file.
+func (l *Log) swapIn(fresh, full string) error {
 	if _, err := os.Lstat(full); err == nil {
 		return fmt.Errorf("%s exists already", full)
 	}
