@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,7 +11,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -121,39 +117,39 @@ func (p *program) callNamed(ctx context.Context, name string, args []string) err
 	return p.callWith(ctx, q, t.Peer, t.Name, object)
 }
 
+// exportedWords tells NAME ARGUMENTS from PEER TOOL ARGUMENTS: every exported name has
+// two underscores in it, and what is an argument cannot be the name of a tool. How a name
+// falls apart is not to be told from it.
+func exportedWords(args []string) (name string, rest []string, ok bool) {
+	if !strings.Contains(args[0], "__") || len(args) > 1 && !arguments.IsArgument(args[1]) {
+		return "", nil, false
+	}
+	return args[0], args[1:], true
+}
+
+// named finds the tool that has an exported name, as everybody here is now.
+func (p *program) named(ctx context.Context, q *peer, name string) (tool, error) {
+	c, err := q.Census(ctx)
+	if err != nil {
+		return tool{}, err
+	}
+	t, err := export.Named(c.Tools, name)
+	if errors.Is(err, export.ErrNoSuchName) && len(c.Silent) > 0 {
+		return tool{}, fail(exitNoAnswer, "mcpx-bridge call PEER TOOL waits longer", "%w; %s", err, absentees(c))
+	}
+	return t, err
+}
+
 func (p *program) callWith(ctx context.Context, q *peer, to, name string, arguments []byte) error {
-	a, err := q.Call(ctx, to, name, arguments, func(params []byte) { p.showProgress(to, params) })
+	a, err := q.Call(ctx, to, name, arguments, func(params []byte) {
+		if line := client.ProgressLine(to, params); line != "" {
+			p.log.Info(line)
+		}
+	})
 	if err != nil {
 		return noAnswer(to, name, err)
 	}
 	return p.showAnswer(to, name, a)
-}
-
-// showProgress prints one line on stderr: what a bridge says of an approval as it is, and
-// what a server says, which could use the same words, as that of whom it is.
-func (p *program) showProgress(from string, params []byte) {
-	var s struct {
-		Progress, Total json.Number
-		Message         string
-		Meta            struct {
-			Approval json.RawMessage `json:"mcpx/approval"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(params, &s) != nil {
-		return
-	}
-	text := string(s.Progress)
-	switch {
-	case s.Total != "":
-		text += "/" + string(s.Total)
-	case s.Message != "":
-		text = "" // what is counted, and how far it goes, nobody says
-	}
-	text = strings.TrimSpace(text + " " + s.Message)
-	if s.Meta.Approval == nil {
-		text = from + ": " + text
-	}
-	p.log.Info(text)
 }
 
 // showAnswer prints a result and says with the exit code what it means.
@@ -164,10 +160,9 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		}
 		return client.ErrorOf(to, name, a.Err)
 	}
-	r, bare := readResult(a.Result)
-	out := r.text()
+	r, bare := client.ReadResult(a.Result)
+	out := r.Text()
 	if bare {
-		out = bareText(a.Result)
 		words := " with a bare value, which is shown as text"
 		if len(out) == 0 {
 			words = " without a value"
@@ -184,71 +179,6 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		return fail(exitFailed, "", "%s says that %s failed", to, name)
 	}
 	return nil
-}
-
-// readResult reads the result of a tool. A bare one is none: native participants
-// answer with whatever a function returned (FINDINGS D9).
-func readResult(raw []byte) (r toolResult, bare bool) {
-	var at map[string]json.RawMessage
-	if json.Unmarshal(raw, &at) != nil || json.Unmarshal(raw, &r) != nil {
-		return toolResult{}, true
-	}
-	for _, name := range []string{"structuredContent", "isError", "resultType"} {
-		if at[name] != nil {
-			return r, false
-		}
-	}
-	list := bytes.TrimSpace(at["content"])
-	return r, len(list) == 0 || list[0] != '['
-}
-
-// bareText is a bare value for people: a string as it reads, anything else as JSON.
-func bareText(raw []byte) []byte {
-	raw = bytes.TrimSpace(raw)
-	switch string(raw) {
-	case "", "{}", "null", `""`:
-		return nil
-	}
-	if s, is := jsonrpc.Unquote(raw); is {
-		return []byte(visibleLines(strings.TrimSuffix(s, "\n")) + "\n")
-	}
-	return []byte(visible(string(rawjson.OneLine(raw))) + "\n")
-}
-
-// A toolResult is what is read of a result to show it to people.
-type toolResult struct {
-	Content []struct {
-		Type, Text, Data, MimeType, URI, Name string
-		Resource                              struct{ URI, Text, MimeType, Blob string }
-	}
-	StructuredContent json.RawMessage
-	IsError           bool
-}
-
-// text is the result for people: its text, and a word for what is none.
-func (r *toolResult) text() []byte {
-	var b bytes.Buffer
-	for _, c := range r.Content {
-		switch c.Type {
-		case "text":
-			fmt.Fprintln(&b, visibleLines(strings.TrimSuffix(c.Text, "\n")))
-		case "image", "audio":
-			fmt.Fprintf(&b, "[%s %s, %d bytes]\n", c.Type, visible(c.MimeType), base64.StdEncoding.DecodedLen(len(c.Data)))
-		case "resource_link":
-			fmt.Fprintf(&b, "[resource %s %s]\n", visible(c.URI), visible(c.Name))
-		case "resource":
-			fmt.Fprintf(&b, "[resource %s]\n", visible(c.Resource.URI))
-			if c.Resource.Text != "" {
-				fmt.Fprintln(&b, visibleLines(strings.TrimSuffix(c.Resource.Text, "\n")))
-			}
-		default:
-			fmt.Fprintf(&b, "[%s]\n", visible(c.Type))
-		}
-	}
-	if len(r.Content) == 0 && r.StructuredContent != nil {
-		fmt.Fprintln(&b, visible(string(rawjson.OneLine(r.StructuredContent))))
-	}
-	return b.Bytes()
 }
 
 // noAnswer words what kept an answer from coming.

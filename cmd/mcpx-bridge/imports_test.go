@@ -66,13 +66,14 @@ var may = map[string]string{
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
 
-	"bridge/client":       "bridge bridge/approval bridge/desktop bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc",
-	"bridge/localgateway": "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
-	"bridge/sim":          everything,
-	"bridge/sim/simulate": "bridge/sim",
-	"bridge/sim/mutants":  "",
-	"cmd/mcpx-bridge":     everything,
-	"cmd/mcpb":            "",
+	"bridge/client":        "bridge bridge/approval bridge/desktop bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
+	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
+	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
+	"bridge/sim":           everything,
+	"bridge/sim/simulate":  "bridge/sim",
+	"bridge/sim/mutants":   "",
+	"cmd/mcpx-bridge":      everything,
+	"cmd/mcpb":             "",
 }
 
 const everything = "*"

@@ -192,6 +192,12 @@ func (s *settings) ruleFlags(f *pflag.FlagSet) {
 	s.policyFileFlag(f)
 }
 
+// choiceFlags say which tools are to be seen, as serve and tools have it.
+func (s *settings) choiceFlags(f *pflag.FlagSet, verb string) {
+	f.StringArrayVar(&s.Include, "include", nil, verb+" only what this `PATTERN` matches; repeatable")
+	f.StringArrayVar(&s.Exclude, "exclude", nil, "never "+verb+" what this `PATTERN` matches; repeatable")
+}
+
 // policyFileFlag is for all who read rules.
 func (s *settings) policyFileFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.Policy, "policy", "", "read the rules from this `FILE`")

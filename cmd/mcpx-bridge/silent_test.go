@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 )
 
 // participant starts a command as bob on a stage with those present.
@@ -179,7 +181,7 @@ func TestCallShowsABareValueAsText(t *testing.T) {
 	g.respond("bob", "s1", `{}`)
 	s.exits(0, "fs answered echo without a value")
 	for result, code := range map[string]int{`{"content":[]}`: 0, `{"isError":true}`: 1, `{"structuredContent":{"a":1}}`: 0} {
-		r, bare := readResult([]byte(result))
+		r, bare := client.ReadResult([]byte(result))
 		if bare || r.IsError != (code == 1) {
 			t.Errorf("%s: bare %v, failed %v", result, bare, r.IsError)
 		}

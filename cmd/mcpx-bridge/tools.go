@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -53,8 +53,8 @@ characters. How many tools are left out stands on stderr.`,
 var formats = map[string]func([]tool) []byte{
 	"table":     toolsTable,
 	"json":      toolsJSON,
-	"openai":    toolsOpenAI,
-	"anthropic": toolsAnthropic,
+	"openai":    export.OpenAI,
+	"anthropic": export.Anthropic,
 }
 
 func (p *program) listTools(ctx context.Context, args []string) error {
@@ -90,6 +90,20 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 		return err
 	}
 	return cmp.Or(p.print(write(p.chosen(c.Tools))), p.tellAbsentees(c))
+}
+
+// chosen are the tools that are to be listed. How many are not is said.
+func (p *program) chosen(all []tool) []tool {
+	models := p.s.Format == "openai" || p.s.Format == "anthropic"
+	shown, left := export.Choice{Include: p.s.Include, Exclude: p.s.Exclude, Models: models, Limit: p.s.Limit}.Of(all)
+	for _, l := range left {
+		p.log.Info("left out: " + counted(l.Count, "tool") + " " + l.Why)
+	}
+	if p.s.Format == "openai" && len(shown) > export.MostFunctions {
+		p.log.Warn(fmt.Sprintf("these are %d functions, and OpenAI's API takes %d", len(shown), export.MostFunctions))
+		p.log.Info("hint: --limit 128, --include and --exclude choose")
+	}
+	return shown
 }
 
 // toolsOf lists the tools of somebody who must be here.
@@ -149,15 +163,4 @@ func toolsJSON(all []tool) []byte {
 		out = append(out, '}', '\n')
 	}
 	return out
-}
-
-func indented(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		panic(err) // raw parts were valid JSON when they were read
-	}
-	return text.EscapeJSON(b.Bytes())
 }

@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -46,7 +44,7 @@ func (p *program) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := client.Options{OnFrame: func(e *wire.Envelope) { show(frameLine(e)) }, OnSeat: func(what, detail string) { show(seatLine(what, detail)) }}
+	o := client.Options{OnFrame: func(e *wire.Envelope) { show(client.FrameLine(e, time.Now())) }, OnSeat: func(what, detail string) { show(seatLine(what, detail)) }}
 	if p.s.JSON {
 		o = client.Options{}
 		d.see(func(dir string, frame []byte) {
@@ -76,86 +74,6 @@ func rawLine(frame []byte) []byte {
 	return jsonLine(struct {
 		Raw string `json:"raw"`
 	}{string(frame)})
-}
-
-// frameLine is a frame for people: when, who to whom, what.
-func frameLine(e *wire.Envelope) []byte {
-	to := "all"
-	if len(e.To) > 0 {
-		to = strings.Join(e.To, ",")
-	}
-	return fmt.Appendf(nil, "%s %s -> %s  %s  %s\n", time.Now().Format(time.TimeOnly), visible(cmp.Or(e.From, "-")), visible(to), visible(whatFor(e)), brief(e))
-}
-
-// whatFor is what a frame is for: its kind as it is spelled, or what becomes of
-// a proposal, in the same words for all spellings.
-func whatFor(e *wire.Envelope) string {
-	switch n, _ := e.Ending(); e.Kind {
-	case wire.Proposal:
-		return strings.TrimSpace("proposes "+e.Method+" "+e.Key) + " as " + e.ID
-	case wire.Withdraw:
-		return "withdraws " + n.Of
-	case wire.Reject:
-		return "rejects " + n.Of
-	}
-	what := e.Spelled
-	for _, more := range []string{e.Method, e.Key} {
-		if more != "" && !strings.Contains(what, more) {
-			what += " " + more
-		}
-	}
-	if len(e.Corr) > 0 {
-		what += " re " + strings.Join(e.Corr, ",")
-	}
-	return what
-}
-
-// hintsOf is what a proposal asks for beside the call.
-func hintsOf(e *wire.Envelope) string {
-	o, err := e.Offer()
-	if err != nil {
-		return " malformed: " + err.Error()
-	}
-	var text string
-	if len(o.Preferred) > 0 {
-		wait := fmt.Sprintf(", others after %v", o.FallbackAfter)
-		if o.Exclusive {
-			wait = fmt.Sprintf(", others after %v", o.ExclusiveFor)
-			if !o.FallbackToBroadcast {
-				wait = " alone"
-			}
-		}
-		text = " for " + strings.Join(o.Preferred, ",") + wait
-	}
-	if o.TTL > 0 {
-		text += fmt.Sprintf(" within %v", o.TTL)
-	}
-	return text
-}
-
-// brief is what a frame carries, in one line of bounded length.
-func brief(e *wire.Envelope) string {
-	text, after := e.Payload, ""
-	switch e.Kind {
-	case wire.Chat:
-		text = []byte(e.ChatText())
-	case wire.Request, wire.Notification:
-		text = e.Message.Get(jsonrpc.Params)
-	case wire.Proposal:
-		text = e.Message.Get(jsonrpc.Params)
-		after = visible(hintsOf(e))
-	case wire.Withdraw, wire.Reject:
-		n, _ := e.Ending()
-		text = []byte(n.Reason)
-		if n.Detail != "" && n.Detail != n.Reason {
-			text = fmt.Appendf(text, " (%s)", n.Detail)
-		}
-	case wire.Response:
-		if text = e.Message.Get(jsonrpc.Result); text == nil {
-			text = e.Message.Get(jsonrpc.Err)
-		}
-	}
-	return client.Brief(text) + after
 }
 
 func seatLine(what, detail string) []byte {

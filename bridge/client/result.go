@@ -1,0 +1,114 @@
+package client
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
+)
+
+// ReadResult reads the result of a tool. A bare one is none: native participants answer with
+// whatever a function returned (FINDINGS D9), and that value is its text.
+func ReadResult(raw []byte) (r ToolResult, bare bool) {
+	var at map[string]json.RawMessage
+	if json.Unmarshal(raw, &at) != nil || json.Unmarshal(raw, &r) != nil {
+		return ToolResult{bare: raw}, true
+	}
+	for _, name := range []string{"structuredContent", "isError", "resultType"} {
+		if at[name] != nil {
+			return r, false
+		}
+	}
+	list := bytes.TrimSpace(at["content"])
+	if bare = len(list) == 0 || list[0] != '['; bare {
+		r.bare = raw
+	}
+	return r, bare
+}
+
+// bareText is a bare value for people: a string as it reads, anything else as JSON.
+func bareText(raw []byte) []byte {
+	raw = bytes.TrimSpace(raw)
+	switch string(raw) {
+	case "", "{}", "null", `""`:
+		return nil
+	}
+	if s, is := jsonrpc.Unquote(raw); is {
+		return []byte(text.Lines(strings.TrimSuffix(s, "\n")) + "\n")
+	}
+	return []byte(text.Line(string(rawjson.OneLine(raw))) + "\n")
+}
+
+// A ToolResult is what is read of a result to show it to people.
+type ToolResult struct {
+	Content []struct {
+		Type, Text, Data, MimeType, URI, Name string
+		Resource                              struct{ URI, Text, MimeType, Blob string }
+	}
+	StructuredContent json.RawMessage
+	IsError           bool
+
+	bare []byte // instead of all that
+}
+
+// Text is the result for people: its text, and a word for what is none.
+func (r *ToolResult) Text() []byte {
+	if r.bare != nil {
+		return bareText(r.bare)
+	}
+	var b bytes.Buffer
+	for _, c := range r.Content {
+		switch c.Type {
+		case "text":
+			fmt.Fprintln(&b, text.Lines(strings.TrimSuffix(c.Text, "\n")))
+		case "image", "audio":
+			fmt.Fprintf(&b, "[%s %s, %d bytes]\n", c.Type, text.Line(c.MimeType), base64.StdEncoding.DecodedLen(len(c.Data)))
+		case "resource_link":
+			fmt.Fprintf(&b, "[resource %s %s]\n", text.Line(c.URI), text.Line(c.Name))
+		case "resource":
+			fmt.Fprintf(&b, "[resource %s]\n", text.Line(c.Resource.URI))
+			if c.Resource.Text != "" {
+				fmt.Fprintln(&b, text.Lines(strings.TrimSuffix(c.Resource.Text, "\n")))
+			}
+		default:
+			fmt.Fprintf(&b, "[%s]\n", text.Line(c.Type))
+		}
+	}
+	if len(r.Content) == 0 && r.StructuredContent != nil {
+		fmt.Fprintln(&b, text.Line(string(rawjson.OneLine(r.StructuredContent))))
+	}
+	return b.Bytes()
+}
+
+// ProgressLine is a progress notification in one line, "" if it is none: what a bridge says of
+// an approval as it is, and what a server says, which could use the same words, as that of
+// whom it is. It is not made safe to show.
+func ProgressLine(from string, params []byte) string {
+	var s struct {
+		Progress, Total json.Number
+		Message         string
+		Meta            struct {
+			Approval json.RawMessage `json:"mcpx/approval"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(params, &s) != nil {
+		return ""
+	}
+	line := string(s.Progress)
+	switch {
+	case s.Total != "":
+		line += "/" + string(s.Total)
+	case s.Message != "":
+		line = "" // what is counted, and how far it goes, nobody says
+	}
+	line = strings.TrimSpace(line + " " + s.Message)
+	if s.Meta.Approval == nil {
+		line = from + ": " + line
+	}
+	return line
+}
