@@ -65,6 +65,10 @@ func open(t testing.TB, o gateway.Options) *house {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
+	if keepElsewhere {
+		e := keptElsewhere(t)
+		o.Topics, o.Presence = e, e
+	}
 	var err error
 	if h.Gateway, err = gateway.New(o); err != nil {
 		t.Fatal(err)

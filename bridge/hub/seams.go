@@ -13,7 +13,9 @@ type Feed interface {
 	// Publish adds an entry, which belongs to the log from then on. Entries that one goroutine
 	// publishes keep their order. Each comes back to the reader exactly once, as the same
 	// value: delivered, or lost. That may be before Publish returns or later, but not never:
-	// the log gives up after a time of its own. Any goroutine may publish; it holds no lock.
+	// the log gives up after a time of its own. Any goroutine may publish, also from within
+	// Deliver and Lost; it holds no lock. Publish does not wait: a log that has no room for an
+	// entry says that it is lost.
 	Publish(e *Entry)
 
 	// Close ends the feed: nothing is delivered any more. It does not wait.
