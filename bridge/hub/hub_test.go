@@ -1,0 +1,150 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// An ear is a sink that keeps what it gets.
+type ear struct{ heard []string }
+
+func (e *ear) Put(f *hub.Frame) hub.Outcome {
+	e.heard = append(e.heard, string(f.Body))
+	return hub.Taken
+}
+func (e *ear) Flush()                  {}
+func (e *ear) Cut(code int, _ string)  { e.heard = append(e.heard, fmt.Sprint("cut ", code)) }
+func (e *ear) Held(hub.Sink)           {}
+func (e *ear) Inline() bool            { return false }
+func (e *ear) Await() bool             { return false }
+func (e *ear) has(text string) (n int) { return strings.Count(strings.Join(e.heard, "\n"), text) }
+
+// A pile is a log that delivers when it is told to.
+type pile struct {
+	to      hub.Reader
+	entries []*hub.Entry
+	closed  int
+}
+
+func (p *pile) Publish(e *hub.Entry) { p.entries = append(p.entries, e) }
+func (p *pile) Close()               { p.closed++ }
+
+// piles is the log of a hub, and the piles of its topics.
+type piles map[string]*pile
+
+func (all piles) Open(topic string, to hub.Reader) (hub.Feed, error) {
+	all[topic] = &pile{to: to}
+	return all[topic], nil
+}
+
+func open(o hub.Options) *hub.Hub {
+	o.HistoryLimit, o.HistoryBytes, o.MaxParticipants, o.MaxTopics = 100, 1<<20, 10, 100
+	return hub.New(o)
+}
+
+func guest(id string, came int64) (hub.Guest, *ear) {
+	caps, err := wire.ParseCaps([]byte(`["*"]`))
+	if err != nil {
+		panic(err)
+	}
+	d, _ := wire.Lookup("mcpx/v0.1")
+	e := &ear{}
+	return hub.Guest{ID: id, Caps: caps, Dialect: d, Sink: e, Came: came}, e
+}
+
+// One who did not wait for his seat has none when its entry comes after all, and those who keep
+// the topic elsewhere, and have seated him, hear that he has left.
+func TestWhoDidNotWaitForHisSeatIsNotSeatedLater(t *testing.T) {
+	log := piles{}
+	h := open(hub.Options{Log: log})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	who, ear := guest("ann", 1)
+	if _, err := h.Join(ctx, "t", who); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	p := log["t"]
+	if len(p.entries) != 1 || p.entries[0].Kind != hub.Joined {
+		t.Fatalf("published were %v", p.entries)
+	}
+	p.to.Deliver(p.entries[0])
+	if len(p.entries) != 2 || p.entries[1].Kind != hub.Left {
+		t.Fatalf("published were %v", p.entries)
+	}
+	p.to.Deliver(p.entries[1])
+	if members := h.Members("t"); len(members) > 0 || len(ear.heard) > 0 || h.Open() > 0 {
+		t.Errorf("%d members, %d topics, ann heard %q", len(members), h.Open(), ear.heard)
+	}
+	h.Close()
+	if p.closed != 1 {
+		t.Errorf("the feed was closed %d times", p.closed)
+	}
+}
+
+// Sessions that outlive their hub leave all the same, and no feed is closed a second time.
+func TestSessionsThatOutliveTheirHub(t *testing.T) {
+	log := piles{}
+	h := open(hub.Options{Log: instant{log}})
+	var all []*hub.Session
+	for i := range 20 {
+		who, _ := guest("ann", int64(i+1))
+		s, err := h.Join(t.Context(), fmt.Sprint("t", i), who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	h.Close()
+	for _, s := range all {
+		s.Leave()
+	}
+	for topic, p := range log {
+		if p.closed != 1 {
+			t.Errorf("the feed of %s was closed %d times", topic, p.closed)
+		}
+	}
+	late, _ := guest("bob", 100)
+	if _, err := h.Join(t.Context(), "t", late); !errors.Is(err, hub.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// In memory what is said is delivered, and its verdict known, before Ingest returns.
+func TestTopicsInMemoryAnswerAtOnce(t *testing.T) {
+	h := open(hub.Options{})
+	defer h.Close()
+	ann, annHears := guest("ann", 1)
+	bob, bobHears := guest("bob", 2)
+	if _, err := h.Join(t.Context(), "t", bob); err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Join(t.Context(), "t", ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := `{"protocol":"mcpx/v0.1","id":"q","ts":"2026-01-02T03:04:05Z","from":"ann","to":["carl"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}`
+	if err := s.Ingest([]byte(frame)); err != nil {
+		t.Fatal(err)
+	}
+	if annHears.has("recipient_absent") != 1 || bobHears.has(frame) != 1 {
+		t.Errorf("ann heard %q, bob %q", annHears.heard, bobHears.heard)
+	}
+}
+
+// instant delivers at once what piles pile up.
+type instant struct{ piles }
+
+func (i instant) Open(topic string, to hub.Reader) (hub.Feed, error) {
+	i.piles[topic] = &pile{to: to}
+	return instantFeed{i.piles[topic]}, nil
+}
+
+type instantFeed struct{ *pile }
+
+func (f instantFeed) Publish(e *hub.Entry) { f.to.Deliver(e) }
