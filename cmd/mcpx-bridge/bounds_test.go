@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -80,53 +77,6 @@ func TestFlagsAtTheirBounds(t *testing.T) {
 	}
 }
 
-// A token is made of printable ASCII and has a greatest length.
-func TestEveryByteOfAToken(t *testing.T) {
-	for c := range 256 {
-		text := "a" + string([]byte{byte(c)}) + "b"
-		if got, err := tidyToken("here", []byte(text), false); (err == nil) != (c > ' ' && c <= '~') || err == nil && got != text {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	for n, fits := range map[int]bool{1: true, maxToken - 1: true, maxToken: true, maxToken + 1: false} {
-		if _, err := tidyToken("here", []byte(" "+strings.Repeat("x", n)+"\n"), false); (err == nil) != fits {
-			t.Errorf("of %d bytes: %v", n, err)
-		}
-	}
-}
-
-// White space stands on either side of a token, and however much of it there is, a token is
-// taken whole or not at all: of one behind 40 blanks what was over 16 KiB was cut away.
-func TestATokenInAFileIsTakenWholeOrNotAtAll(t *testing.T) {
-	const most = 16 << 10
-	file := filepath.Join(t.TempDir(), "token")
-	token := func(n int) string { return strings.Repeat("x", n) }
-	for text, want := range map[string]string{
-		"  t\r\n": "t", token(most): token(most), token(most) + "\n": token(most), strings.Repeat(" ", 40) + token(most) + "\n": token(most), "\n\n" + token(most) + "\r\n\r\n": token(most),
-		token(most + 1): "", strings.Repeat(" ", 40) + token(most+1): "", strings.Repeat(" ", most) + token(most+1): "", "t" + strings.Repeat(" ", 8*most) + "t": "", strings.Repeat(" ", 8*most) + "t": "",
-		strings.Repeat("\n", most+1): "",
-	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := tokenFromFile(file)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("of %d bytes, %.10q: a token of %d, want %d: %v", len(text), text, len(got), len(want), err)
-		}
-		if err != nil && !strings.HasPrefix(err.Error(), "--token-file: ") {
-			t.Errorf("of %d bytes, %.10q: %v", len(text), text, err)
-		}
-	}
-}
-
-func TestUntilWhenATokenSaysItIsGood(t *testing.T) {
-	for exp, said := range map[string]bool{"-1": false, "0": false, "1": true, "1099511627776": true, "1099511627777": false, `"1"`: false, "null": false} {
-		if _, ok := tokenEnd("x." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp":`+exp+`}`)) + ".y"); ok != said {
-			t.Errorf("exp %s: %v", exp, ok)
-		}
-	}
-}
-
 // From when records are shown: every spelling of a time, and the ends of the bound in days.
 func TestEverySpellingOfSince(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
@@ -152,19 +102,6 @@ func TestCodesAtTheirBounds(t *testing.T) {
 	for code, want := range map[int]int{-31000: exitFailed, -31001: exitRefused, -31098: exitRefused, -31099: exitRefused, -31100: exitFailed, -30999: exitFailed} {
 		if got := client.ExitOf(code); got != want {
 			t.Errorf("%d: exit code %d, want %d", code, got, want)
-		}
-	}
-}
-
-// A configuration has 1 MiB at most.
-func TestHowLongAConfigurationMayBe(t *testing.T) {
-	for n, fits := range map[int]bool{maxConfig - 1: true, maxConfig: true, maxConfig + 1: false} {
-		file := filepath.Join(t.TempDir(), "c.yaml")
-		if err := os.WriteFile(file, []byte("#"+strings.Repeat("x", n-1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := fromFile(file, pflag.NewFlagSet("", pflag.ContinueOnError), nil, nil); (err == nil) != fits {
-			t.Errorf("of %d bytes: %v", n, err)
 		}
 	}
 }

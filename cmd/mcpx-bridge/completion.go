@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -67,7 +68,7 @@ func completeFlags(root *cobra.Command) {
 	few := map[string][]string{
 		"dialect":        append(wire.Protocols(), "auto"),
 		"format":         sortedKeys(formats),
-		"role":           sortedKeys(roles),
+		"role":           token.Roles(),
 		"proposal-style": {"auto", "v2", "seed000", "seed001", "chat", "off"},
 		"style":          {"auto", "v2", "seed000", "seed001", "seed002"},
 		"debug":          {"wire", "stdio"},

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -123,45 +118,32 @@ func (p *program) strays(root *cobra.Command) {
 	}
 }
 
-// maxConfig is the most bytes a configuration file may have.
-const maxConfig = 1 << 20
-
 // fromFile sets the open flags from a YAML file. Keys of flags that this
 // command does not have are left for the commands that do; keys that no
 // command has are errors.
 func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.Flag) error {
-	text, err := private.Read(file, maxConfig+1, private.Care{Check: private.Authored, Above: true})
-	if err == nil && len(text) > maxConfig {
-		err = fmt.Errorf("%s has over %d bytes", file, maxConfig)
-	}
-	switch {
-	case errors.Is(err, private.ErrForeign):
-		return misused("it may name a command that is run in your name: give it to yourself (chown), or copy it to a folder of yours", "--config: %w", err)
-	case err != nil:
-		return misused("it is a YAML file, whose keys are the names of flags", "--config: %w", err)
-	}
-	entries, err := readYAML(file, text)
+	entries, err := config.Read(file)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		f, ok := known[e.key]
-		if !ok || e.key == "config" {
-			return misused(unknownKeyHint(e.key, known), "%s:%s: unknown key %q", file, e.at, e.key)
+		f, ok := known[e.Key]
+		if !ok || e.Key == "config" {
+			return misused(unknownKeyHint(e.Key, known), "%s:%s: unknown key %q", file, e.At, e.Key)
 		}
-		if e.list && f.Value.Type() != "stringArray" && f.Value.Type() != "stringSlice" {
-			return misused("give it one value", "%s:%s: %s takes no list", file, e.at, e.key)
+		if e.List && f.Value.Type() != "stringArray" && f.Value.Type() != "stringSlice" {
+			return misused("give it one value", "%s:%s: %s takes no list", file, e.At, e.Key)
 		}
-		if open[e.key] == nil {
+		if open[e.Key] == nil {
 			continue
 		}
-		for _, value := range e.values {
-			if err := flags.Set(e.key, value); err != nil {
-				return misused(flagHint(f), "%s:%s: %s: %s", file, e.at, e.key, reason(err))
+		for _, value := range e.Values {
+			if err := flags.Set(e.Key, value); err != nil {
+				return misused(flagHint(f), "%s:%s: %s: %s", file, e.At, e.Key, reason(err))
 			}
 		}
-		if why := saysNothing(open[e.key]); why != "" && len(e.values) > 0 {
-			return misused(flagHint(f), "%s:%s: %s %s", file, e.at, e.key, why)
+		if why := saysNothing(open[e.Key]); why != "" && len(e.Values) > 0 {
+			return misused(flagHint(f), "%s:%s: %s %s", file, e.At, e.Key, why)
 		}
 	}
 	return nil
@@ -175,107 +157,4 @@ func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 		return "did you mean " + meant + "?"
 	}
 	return "keys are the names of flags, without the dashes"
-}
-
-// An entry is one key of a configuration file.
-type entry struct {
-	key    string
-	at     string // line:column of the key
-	values []string
-	list   bool
-}
-
-// readYAML reads a mapping of keys to scalars or lists of scalars.
-func readYAML(file string, text []byte) ([]entry, error) {
-	if refused := policy.OneBreak(text); refused != nil {
-		return nil, misused(refused.Suggestion, "%s:%d:%d: %s", file, refused.Line, refused.Column, refused.Message)
-	}
-	doc, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, notYAML(file, err)
-	}
-	var entries []entry
-	for _, d := range doc.Docs {
-		if d.Body == nil {
-			continue
-		}
-		pairs, err := mapping(d.Body)
-		if err != nil {
-			return nil, misused("write one setting per line, as key: value", "%s:%s: %w", file, place(d.Body), err)
-		}
-		for _, pair := range pairs {
-			e := entry{key: keyText(pair.Key), at: place(pair.Key)}
-			if slices.ContainsFunc(entries, func(x entry) bool { return x.key == e.key }) {
-				return nil, misused("keep one of them", "%s:%s: %s is there twice", file, e.at, e.key)
-			}
-			if e.values, e.list, err = scalars(pair.Value); err != nil {
-				return nil, misused("write "+e.key+": VALUE, or "+e.key+": [VALUE, …] for what is repeatable", "%s:%s: %s: %w", file, e.at, e.key, err)
-			}
-			entries = append(entries, e)
-		}
-	}
-	return entries, nil
-}
-
-func notYAML(file string, err error) error {
-	at, what := "1:1", err.Error()
-	if e, ok := errors.AsType[yaml.Error](err); ok && e.GetToken() != nil {
-		p := e.GetToken().Position
-		at, what = fmt.Sprintf("%d:%d", p.Line, p.Column), e.GetMessage()
-	}
-	return misused("write one setting per line, as key: value", "%s:%s: this is no YAML: %s", file, at, what)
-}
-
-func mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, nil
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, nil
-	case *ast.CommentGroupNode:
-		return nil, nil
-	}
-	return nil, fmt.Errorf("not a list of settings")
-}
-
-func keyText(key ast.MapKeyNode) string {
-	if s, ok := key.(*ast.StringNode); ok {
-		return s.Value
-	}
-	return key.String()
-}
-
-func scalars(n ast.Node) (values []string, list bool, err error) {
-	seq, ok := n.(*ast.SequenceNode)
-	if !ok {
-		v, err := scalar(n)
-		return []string{v}, false, err
-	}
-	for _, item := range seq.Values {
-		v, err := scalar(item)
-		if err != nil {
-			return nil, true, err
-		}
-		values = append(values, v)
-	}
-	return values, true, nil
-}
-
-func scalar(n ast.Node) (string, error) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, nil
-	case *ast.LiteralNode:
-		return n.Value.Value, nil
-	case *ast.NullNode:
-		return "", fmt.Errorf("it has no value")
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, nil
-	}
-	return "", fmt.Errorf("neither a value nor a list of values")
-}
-
-func place(n ast.Node) string {
-	pos := n.GetToken().Position
-	return fmt.Sprintf("%d:%d", pos.Line, pos.Column)
 }

@@ -7,8 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/shlex"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
@@ -16,7 +20,7 @@ import (
 // tokens, and who sees the traffic.
 type connector struct {
 	*localgateway.Connector
-	tokens *tokenSource
+	tokens *token.Source
 }
 
 // newConnector checks what can be checked without going there. Its errors are usage
@@ -79,7 +83,25 @@ func (p *program) localGateway() (*localgateway.LocalGateway, error) {
 		return nil, err
 	}
 	return localgateway.New(localgateway.Options{State: state, Listen: p.s.Listen, Files: fileLimit(), Log: p.log,
-		GatewayLog: slog.New(quieter{p.log.Handler()})}), nil // the events tell already who comes and goes
+		GatewayLog: slog.New(plainlog.Quieter(p.log.Handler()))}), nil // the events tell already who comes and goes
+}
+
+// tokenSource chooses where the token comes from: file, command, environment,
+// in this order. Without any it is empty, which some gateways accept.
+func (p *program) tokenSource() (*token.Source, error) {
+	switch {
+	case p.s.TokenFile != "" && p.s.TokenCommand != "":
+		return nil, misused("keep one of them", "--token-file and --token-command exclude each other")
+	case p.s.TokenFile != "":
+		return token.File(p.s.TokenFile)
+	case p.s.TokenCommand != "":
+		argv, err := shlex.Split(p.s.TokenCommand)
+		if err != nil || len(argv) == 0 {
+			return nil, misused("quote it as in a shell", "--token-command: it is no command line")
+		}
+		return token.Command(argv, p.stdin, p.stderr), nil
+	}
+	return token.Static("MCPX_AUTH_TOKEN", p.getenv("MCPX_AUTH_TOKEN"))
 }
 
 // A stateDir is where the programs of one user on one machine find each other.
@@ -120,7 +142,7 @@ func parsePace(text string) (int, error) {
 
 // trace shows raw traffic of one kind on stderr, if --debug asks for it: one
 // line each, with an arrow, and never a token.
-func (p *program) trace(kind string, source *tokenSource) (func(dir string, text []byte), error) {
+func (p *program) trace(kind string, source *token.Source) (func(dir string, text []byte), error) {
 	wanted := false
 	for _, k := range p.s.Debug {
 		if k != "wire" && k != "stdio" {
@@ -137,7 +159,7 @@ func (p *program) trace(kind string, source *tokenSource) (func(dir string, text
 			arrow = "->"
 		}
 		if source != nil {
-			text = source.hide(text)
+			text = source.Hide(text)
 		}
 		fmt.Fprintf(p.stderr, "mcpx-bridge: %s %s %s\n", kind, arrow, visible(string(text)))
 	}, nil
@@ -150,6 +172,6 @@ func (c *connector) see(f func(dir string, frame []byte)) {
 		if before != nil {
 			before(dir, frame)
 		}
-		f(dir, c.tokens.hide(frame))
+		f(dir, c.tokens.Hide(frame))
 	}
 }

@@ -72,7 +72,7 @@ func (d *doctor) gateway(ctx context.Context) bool {
 		if err := door.tokens.First(ctx); err != nil {
 			return d.report("token", "", err)
 		}
-		if until, then := d.p.tokenEnds(door.tokens.peek()); then != "" {
+		if until, then := d.p.tokenEnds(door.tokens.Peek()); then != "" {
 			d.report("token", until, nil, then)
 		} else if until != "" {
 			d.report("token", until, nil)

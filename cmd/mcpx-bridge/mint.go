@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 )
 
 func (p *program) tokenCommand() *cobra.Command {
@@ -53,7 +54,7 @@ func (p *program) mintToken() error {
 	if p.s.TTL <= 0 {
 		return misused("--ttl 24h", "--ttl must be more than nothing")
 	}
-	caps, err := capsJSON(p.s.ID, p.s.Role, p.s.Can)
+	caps, err := token.Capabilities(p.s.ID, p.s.Role, p.s.Can)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (p *program) mintToken() error {
 		return err
 	}
 	until := time.Now().Add(p.s.TTL)
-	token, err := l.Mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: until})
+	minted, err := l.Mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: until})
 	if err != nil {
 		return err
 	}
@@ -70,10 +71,19 @@ func (p *program) mintToken() error {
 	if p.s.JSON {
 		return p.print(jsonLine(struct {
 			Token string `json:"token"`
-		}{token}))
+		}{minted}))
 	}
-	return p.print(fmt.Appendln(nil, token))
+	return p.print(fmt.Appendln(nil, minted))
 }
 
 // defaultTTL is how long a token is good unless it is said.
 const defaultTTL = 24 * time.Hour
+
+// roleHelp is what people read of them.
+const roleHelp = `  full      everything among participants
+  agent     propose and withdraw, look tools up, answer, chat; request nothing
+  approver  answer questions, reject proposals, chat
+  bridge    what run needs: answer, ask approvers, reject, fulfil proposals
+            made to it; request nothing of others
+  observer  chat
+  admin     everything, pausing and stopping others included`

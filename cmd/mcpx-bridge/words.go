@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -72,3 +75,17 @@ func visibleLines(s string) string { return text.Lines(s) }
 
 // counted is a number of things: no rules, 1 rule, 2 rules.
 func counted(n int, what string) string { return text.Counted(n, what) }
+
+func newLog(w io.Writer, level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil || strings.ContainsAny(level, "+-") {
+		return nil, misused("it is debug, info, warn or error", "--log-level: %q is no level", level)
+	}
+	switch format {
+	case "text":
+		return slog.New(plainlog.New(w, l)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
+	}
+	return nil, misused("it is text or json", "--log-format: %q is no format", format)
+}

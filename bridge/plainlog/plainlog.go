@@ -1,4 +1,7 @@
-package main
+// Package plainlog is a log for people: one line per event, "mcpx-bridge: " in front,
+// attributes behind as key=value, warnings named as such. Whatever others wrote in it is fit
+// to be shown. It has no time and no source: whoever needs these takes slog's own handlers.
+package plainlog
 
 import (
 	"bytes"
@@ -8,12 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// A speaker is the log for people: one line per event, "mcpx-bridge: " in
-// front, attributes behind as key=value. A warning says that it is one, unless
-// it is the hint that goes with another.
-type speaker struct {
+// A handler writes one line per event. A warning says that it is one, unless it is the hint
+// that goes with another.
+type handler struct {
 	w     io.Writer
 	mu    *sync.Mutex // held while a line is written
 	level slog.Level
@@ -21,23 +25,15 @@ type speaker struct {
 	group string
 }
 
-func newLog(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil || strings.ContainsAny(level, "+-") {
-		return nil, misused("it is debug, info, warn or error", "--log-level: %q is no level", level)
-	}
-	switch format {
-	case "text":
-		return slog.New(&speaker{w: w, mu: new(sync.Mutex), level: l}), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
-	}
-	return nil, misused("it is text or json", "--log-format: %q is no format", format)
+// New is a handler that writes what is at least of a level. Each line is one Write; w is not
+// written to by two goroutines at once.
+func New(w io.Writer, level slog.Level) slog.Handler {
+	return &handler{w: w, mu: new(sync.Mutex), level: level}
 }
 
-func (s *speaker) Enabled(_ context.Context, l slog.Level) bool { return l >= s.level }
+func (s *handler) Enabled(_ context.Context, l slog.Level) bool { return l >= s.level }
 
-func (s *speaker) Handle(_ context.Context, r slog.Record) error {
+func (s *handler) Handle(_ context.Context, r slog.Record) error {
 	var b bytes.Buffer
 	b.WriteString("mcpx-bridge: ")
 	if r.Level >= slog.LevelError {
@@ -45,7 +41,7 @@ func (s *speaker) Handle(_ context.Context, r slog.Record) error {
 	} else if r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "hint: ") {
 		b.WriteString("warning: ")
 	}
-	b.WriteString(visible(r.Message))
+	b.WriteString(text.Line(r.Message))
 	b.WriteString(s.attrs)
 	r.Attrs(func(a slog.Attr) bool {
 		b.WriteString(attrText(s.group, a))
@@ -58,7 +54,7 @@ func (s *speaker) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-func (s *speaker) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (s *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	c := *s
 	for _, a := range attrs {
 		c.attrs += attrText(s.group, a)
@@ -66,7 +62,7 @@ func (s *speaker) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &c
 }
 
-func (s *speaker) WithGroup(name string) slog.Handler {
+func (s *handler) WithGroup(name string) slog.Handler {
 	c := *s
 	c.group += name + "."
 	return &c
@@ -84,15 +80,17 @@ func attrText(group string, a slog.Attr) string {
 		}
 		return all.String()
 	}
-	text := visible(v.String())
-	if text == "" || strings.ContainsAny(text, " \"=") {
-		text = strconv.Quote(text)
+	shown := text.Line(v.String())
+	if shown == "" || strings.ContainsAny(shown, " \"=") {
+		shown = strconv.Quote(shown)
 	}
-	return " " + group + a.Key + "=" + text
+	return " " + group + a.Key + "=" + shown
 }
 
-// A quieter handler takes ordinary lines for details: they show with
+// Quieter is a handler that takes ordinary lines of another for details: they show with
 // --log-level debug only.
+func Quieter(h slog.Handler) slog.Handler { return quieter{h} }
+
 type quieter struct{ slog.Handler }
 
 func (q quieter) Enabled(ctx context.Context, l slog.Level) bool {

@@ -1,10 +1,14 @@
-package main
+package token
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -20,23 +24,17 @@ var roles = map[string][]string{
 	"observer": {`"chat"`},
 }
 
-// roleHelp is what people read of them.
-const roleHelp = `  full      everything among participants
-  agent     propose and withdraw, look tools up, answer, chat; request nothing
-  approver  answer questions, reject proposals, chat
-  bridge    what run needs: answer, ask approvers, reject, fulfil proposals
-            made to it; request nothing of others
-  observer  chat
-  admin     everything, pausing and stopping others included`
+// Roles are the names of the roles.
+func Roles() []string { return slices.Sorted(maps.Keys(roles)) }
 
-// capsJSON is the capabilities of a token for id: what --role or --can ask for,
+// Capabilities are those of a token for id: what --role or --can ask for,
 // as the JSON list that claims and welcomes carry. Without either it is nil, so that the
 // gateway grants what is usual in the dialect that the bearer turns out to speak: a list
 // in the words of one dialect would mute whoever speaks another (FINDINGS D15).
-func capsJSON(id, role string, can []string) ([]byte, error) {
+func Capabilities(id, role string, can []string) ([]byte, error) {
 	switch {
 	case role != "" && len(can) > 0:
-		return nil, misused("keep one of them", "--role and --can exclude each other")
+		return nil, fault.New(fault.Misused, "keep one of them", "--role and --can exclude each other")
 	case len(can) > 0:
 		return kindsJSON(can)
 	case role == "":
@@ -44,26 +42,26 @@ func capsJSON(id, role string, can []string) ([]byte, error) {
 	}
 	kinds, ok := roles[role]
 	if !ok {
-		return nil, misused("it is one of "+strings.Join(sortedKeys(roles), ", "), "--role: there is no role %q", role)
+		return nil, fault.New(fault.Misused, "it is one of "+strings.Join(Roles(), ", "), "--role: there is no role %q", role)
 	}
-	text := []byte("[" + strings.ReplaceAll(strings.Join(kinds, ","), "SELF", id) + "]")
-	_, err := wire.ParseCaps(text)
-	return text, err
+	caps := []byte("[" + strings.ReplaceAll(strings.Join(kinds, ","), "SELF", id) + "]")
+	_, err := wire.ParseCaps(caps)
+	return caps, err
 }
 
 // kindsJSON is a list of kinds as given by hand.
 func kindsJSON(can []string) ([]byte, error) {
 	for _, kind := range can {
-		if kind == "" || visible(kind) != kind || strings.Contains(kind, " ") {
-			return nil, misused("kinds look like mcp/request:tools/* or chat", "--can: %q is no kind", kind)
+		if kind == "" || text.Line(kind) != kind || strings.Contains(kind, " ") {
+			return nil, fault.New(fault.Misused, "kinds look like mcp/request:tools/* or chat", "--can: %q is no kind", kind)
 		}
 		if strings.HasPrefix(kind, "system") {
-			return nil, misused("only gateways speak as system", "--can: %q cannot be granted", kind)
+			return nil, fault.New(fault.Misused, "only gateways speak as system", "--can: %q cannot be granted", kind)
 		}
 	}
-	text, err := json.Marshal(can)
+	raw, err := json.Marshal(can)
 	if err != nil {
 		return nil, fmt.Errorf("capabilities: %w", err)
 	}
-	return text, nil
+	return raw, nil
 }

@@ -1,8 +1,10 @@
-package main
+package token_test
 
 import (
+	"encoding/json"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -36,7 +38,7 @@ func TestRoles(t *testing.T) {
 		"bridge":   {"reject", "status", "respond", "answer", "chat", "ask", "call self", "notify", "ack"},
 		"observer": {"chat"},
 	} {
-		text, err := capsJSON("me", role, nil)
+		text, err := token.Capabilities("me", role, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +61,24 @@ func TestRoles(t *testing.T) {
 // A token without a role states nothing, so that the gateway grants what is usual in the
 // dialect its bearer speaks (FINDINGS D15).
 func TestATokenWithoutARoleStatesNothing(t *testing.T) {
-	if text, err := capsJSON("me", "", nil); text != nil || err != nil {
+	if text, err := token.Capabilities("me", "", nil); text != nil || err != nil {
 		t.Errorf("%s, %v", text, err)
 	}
+}
+
+// What --can and --role ask for is what the gateway reads.
+func FuzzKinds(f *testing.F) {
+	for _, kind := range []string{"chat", "mcp/request:tools/*", "system/x", "a\x00", "\u202e", `"`, "**:", "é"} {
+		f.Add(kind)
+	}
+	f.Fuzz(func(t *testing.T, kind string) {
+		raw, err := token.Capabilities("me", "", []string{kind, "chat"})
+		if err != nil {
+			return
+		}
+		caps, err := wire.ParseCaps(raw)
+		if err != nil || !json.Valid(raw) || !caps.Allows("chat", nil) {
+			t.Errorf("%q becomes %s: %v", kind, raw, err)
+		}
+	})
 }
