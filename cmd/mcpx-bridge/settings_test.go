@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 )
 
 func TestTheServersEnvironment(t *testing.T) {
@@ -50,29 +47,6 @@ func TestAddressesThatOthersReach(t *testing.T) {
 		if got := localgateway.OffLoopback(listen); got != want {
 			t.Errorf("%s: %v", listen, got)
 		}
-	}
-}
-
-func TestTheLogForPeople(t *testing.T) {
-	var b strings.Builder
-	log, err := newLog(&b, "info", "text")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Info("plain", "key", "two words", "esc", "\x1b[0m")
-	log.With("a", 1).WithGroup("g").Warn("careful", "b", "", slog.Group("h", "c", 2))
-	log.Warn("hint: do it")
-	log.Debug("unseen")
-	slog.New(plainlog.Quieter(log.Handler())).Info("unseen too")
-	slog.New(plainlog.Quieter(log.Handler())).With("x", "y").Warn("seen")
-	want := []string{
-		`mcpx-bridge: plain key="two words" esc=\u{1b}[0m`,
-		`mcpx-bridge: warning: careful a=1 g.b="" g.h.c=2`,
-		`mcpx-bridge: hint: do it`,
-		`mcpx-bridge: warning: seen x=y`,
-	}
-	if got := strings.Split(strings.TrimSpace(b.String()), "\n"); !slices.Equal(got, want) {
-		t.Errorf("got\n%s", b.String())
 	}
 }
 
