@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
@@ -25,11 +26,7 @@ type terminal struct {
 
 // IsTerminal reports whether f is one that a Prompt can use.
 func IsTerminal(f *os.File) bool {
-	if f == nil || f.Fd() >= unix.FD_SETSIZE {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
-	return err == nil
+	return f != nil && f.Fd() < unix.FD_SETSIZE && term.IsTerminal(int(f.Fd()))
 }
 
 func openTerminal(f *os.File) (*terminal, error) {
@@ -40,11 +37,11 @@ func openTerminal(f *os.File) (*terminal, error) {
 }
 
 func (t *terminal) size() (columns, lines int) {
-	w, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
-	if err != nil || w.Col == 0 || w.Row == 0 {
+	columns, lines, err := term.GetSize(t.fd)
+	if err != nil || columns == 0 || lines == 0 {
 		return 80, 24
 	}
-	return int(w.Col), int(w.Row)
+	return columns, lines
 }
 
 // foreground: no other job has the terminal. One that is not the controlling
@@ -55,7 +52,8 @@ func (t *terminal) foreground() bool {
 }
 
 // ours makes the terminal ours if it can be. fresh says that it was not just
-// now: what had been typed is thrown away then.
+// now: what had been typed is thrown away then, which x/term's MakeRaw does not do,
+// and it would take Ctrl-C and Ctrl-Z away too.
 func (t *terminal) ours() (ours, fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -101,6 +101,8 @@ var only = map[string]string{
 	"github.com/stretchr/testify":                          "",
 	"github.com/mcpx-protocol/mcpx-bridge/examples":        "",
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest": "",
+	"golang.org/x/term":                                    "bridge/prompt",
+	"github.com/creack/pty":                                "bridge/prompt/prompttest",
 	"cel.dev/cel-go":                                       "policy",
 }
 
@@ -213,6 +215,26 @@ func TestLinkerDropsUnusedMethods(t *testing.T) {
 	for line := range bytes.Lines(edges) {
 		if bytes.Contains(line, []byte("<ReflectMethod>")) {
 			t.Fatalf("every exported method is kept because of %s", line)
+		}
+	}
+}
+
+// TestEveryDependencySaysWhatItIsFor holds CONTRIBUTING to the direct ones of go.mod.
+func TestEveryDependencySaysWhatItIsFor(t *testing.T) {
+	list := exec.Command("go", "list", "-m", "-f", "{{if not (or .Indirect .Main)}}{{.Path}}{{end}}", "all")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, found := bytes.Cut(page, []byte("## What we depend on\n"))
+	page, _, _ = bytes.Cut(page, []byte("\n## "))
+	for _, module := range strings.Fields(string(out)) {
+		if !found || !bytes.Contains(page, []byte("`"+module+"`")) {
+			t.Errorf("CONTRIBUTING does not say what %s is for", module)
 		}
 	}
 }

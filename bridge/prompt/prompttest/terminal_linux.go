@@ -11,36 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
-
-// openPTY returns both ends.
-func openPTY(t testing.TB, columns, lines int) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no terminals here: %v", err)
-	}
-	raw, err := master.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n uint32
-	raw.Control(func(fd uintptr) {
-		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
-			n, err = unix.IoctlGetUint32(int(fd), unix.TIOCGPTN)
-		}
-		unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(lines)})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(n)), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return master, slave
-}
 
 // A glass is what a terminal would show, lines that have scrolled away too.
 type glass struct {
@@ -155,7 +128,13 @@ type Terminal struct {
 // none.
 func Open(t testing.TB, columns, lines int) *Terminal {
 	t.Helper()
-	master, slave := openPTY(t, columns, lines)
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	if err := pty.Setsize(master, &pty.Winsize{Cols: uint16(columns), Rows: uint16(lines)}); err != nil {
+		t.Fatal(err)
+	}
 	s := &Terminal{glass: newGlass(columns), Slave: slave, t: t, master: master}
 	read := make(chan struct{})
 	go func() {
