@@ -21,11 +21,10 @@ import (
 type elsewhere struct {
 	t testing.TB
 
-	// fate says what becomes of an entry, leased of a lease, past of a look into the history.
-	// nil: all goes well. They are set before anybody comes.
+	// fate says what becomes of an entry, leased of a lease. nil: all goes well. They are set
+	// before anybody comes.
 	fate   func(e *hub.Entry) error
 	leased func(s hub.Seat) error
-	past   func() error
 
 	mu      sync.Mutex
 	held    bool     // nothing is done

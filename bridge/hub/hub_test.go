@@ -148,3 +148,122 @@ func (i instant) Open(topic string, to hub.Reader) (hub.Feed, error) {
 type instantFeed struct{ *pile }
 
 func (f instantFeed) Publish(e *hub.Entry) { f.to.Deliver(e) }
+
+// A quorum is a log that several hubs share, and their presence. Each gets its own copy of what
+// others say, as if it had been written down and read.
+type quorum struct {
+	entries []*hub.Entry
+	readers []hub.Reader
+	epoch   int64
+}
+
+// A voice is one hub's place at a quorum.
+type voice struct {
+	*quorum
+	to hub.Reader
+}
+
+func (q *quorum) Open(_ string, to hub.Reader) (hub.Feed, error) {
+	for _, e := range q.entries {
+		to.Deliver(copied(e))
+	}
+	q.readers = append(q.readers, to)
+	return voice{q, to}, nil
+}
+
+func copied(e *hub.Entry) *hub.Entry {
+	return &hub.Entry{
+		Kind: e.Kind, Who: &hub.Member{ID: e.Who.ID, Caps: e.Who.Caps, Dialect: e.Who.Dialect, Epoch: e.Who.Epoch},
+		At: e.At, Dialect: e.Dialect, Frame: e.Frame, Envelope: e.Envelope, Recalled: e.Recalled,
+	}
+}
+
+func (v voice) Publish(e *hub.Entry) {
+	written := copied(e)
+	v.entries = append(v.entries, written)
+	for _, to := range v.readers {
+		if to == v.to {
+			to.Deliver(e)
+		} else {
+			to.Deliver(copied(written))
+		}
+	}
+}
+
+func (voice) Close() {}
+
+func (q *quorum) Take(_ hub.Seat, _ int64, to hub.Holder) {
+	q.epoch++
+	to.Leased(q.epoch, nil)
+}
+
+func (*quorum) Release(hub.Seat, int64) {}
+
+// Hubs that share a log agree on who is there and on what was said, whichever of them serves
+// whom; each tells its own participants what concerns them.
+func TestHubsThatShareALogAgree(t *testing.T) {
+	q := &quorum{}
+	plain, _ := wire.Lookup("mcpx/v0.1")
+	one, other := open(hub.Options{Log: q, Presence: q}), open(hub.Options{Log: q, Presence: q})
+	join := func(h *hub.Hub, id, protocol string) (*hub.Session, *ear) {
+		g, e := guest(id, 1)
+		g.Dialect, _ = wire.Lookup(protocol)
+		s, err := h.Join(t.Context(), "t", g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, e
+	}
+	say := func(s *hub.Session, frame string) {
+		if err := s.Ingest([]byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := func(who string, e *ear, text string, times int) {
+		t.Helper()
+		if n := e.has(text); n != times {
+			t.Errorf("%s heard %s %d times, want %d: %q", who, text, n, times, e.heard)
+		}
+	}
+	ann, annHears := join(one, "ann", "mcpx/v0.1")
+	say(ann, `{"protocol":"mcpx/v0.1","id":"early","ts":"2026-01-02T03:04:05Z","from":"ann","kind":"chat","payload":{"text":"x","format":"plain"}}`)
+	bob, bobHears := join(other, "bob", "mew/v0.4")
+	heard("bob", bobHears, `"id":"ann"`, 1) // in the welcome
+	heard("ann", annHears, `"event":"join"`, 1)
+	heard("bob", bobHears, `"early"`, 0)
+
+	say(ann, `{"protocol":"mcpx/v0.1","id":"q","ts":"2026-01-02T03:04:05Z","from":"ann","to":["bob","carl"],"kind":"mcp/request:tools/call:echo","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}}`)
+	heard("bob", bobHears, `"id":"q"`, 1)
+	heard("bob", bobHears, "recipient_absent", 0)
+	heard("ann", annHears, "nobody here goes by carl", 1)
+	say(bob, `{"protocol":"mew/v0.4","id":"a","ts":"2026-01-02T03:04:05Z","from":"bob","to":["ann"],"kind":"mcp/response","correlation_id":["q"],"payload":{"jsonrpc":"2.0","id":1,"result":{"x":1}}}`)
+	heard("ann", annHears, `"mcp/response:tools/call:echo"`, 1) // the request is known here
+	say(bob, `{"protocol":"mew/v0.4","id":"n","ts":"2026-01-02T03:04:05Z","from":"bob","to":["ann"],"kind":"mcp/response","payload":{"jsonrpc":"2.0","id":9,"result":{}}}`)
+	heard("bob", bobHears, "not_expressible", 1)
+	if one.Count.Out.Load() != 1 || other.Count.Out.Load() != 1 { // a, and q; who asked q hears that of himself at no hub
+		t.Errorf("%d and %d frames were queued", one.Count.Out.Load(), other.Count.Out.Load())
+	}
+
+	for _, h := range []*hub.Hub{one, other} {
+		var ids []string
+		for _, m := range h.Members("t") {
+			ids = append(ids, m.ID)
+		}
+		past, err := h.Before("t", plain, "", 10)
+		if err != nil || len(past) != 3 || fmt.Sprint(ids) != "[ann bob]" {
+			t.Errorf("%v are there, %d frames are remembered, %v", ids, len(past), err)
+		}
+	}
+
+	again, _ := join(one, "bob", "mcpx/v0.1")
+	heard("bob", bobHears, "cut 4001", 1)
+	say(bob, `{"protocol":"mew/v0.4","id":"stale","ts":"2026-01-02T03:04:05Z","from":"bob","kind":"chat","payload":{"text":"x","format":"plain"}}`)
+	heard("ann", annHears, `"stale"`, 0)
+	bob.Leave()
+	heard("ann", annHears, `"event":"leave"`, 1)
+	again.Leave()
+	heard("ann", annHears, `"event":"leave"`, 2)
+	if one.Open() != 1 || other.Open() != 0 || one.Count.Joins.Load() != 2 || other.Count.Joins.Load() != 1 {
+		t.Errorf("%d and %d topics are open, %d and %d have joined", one.Open(), other.Open(), one.Count.Joins.Load(), other.Count.Joins.Load())
+	}
+}

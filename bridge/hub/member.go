@@ -10,7 +10,8 @@ import (
 )
 
 // A Member is one participant's stay in a topic. A second session under the same id is
-// another member. Its exported fields do not change once it has joined.
+// another member. Its exported fields do not change once it has joined; they are all that
+// other hubs need to know of it.
 type Member struct {
 	ID      string
 	Caps    wire.Caps
@@ -18,6 +19,7 @@ type Member struct {
 	Epoch   int64 // of the lease of its seat
 
 	sink    Sink
+	local   bool         // this hub serves it
 	inline  bool         // what the sink says of itself
 	refused atomic.Int64 // frames. The first one is worth a warning; a line for each would let a participant fill the disk
 	state   state        // guarded by its topic's lock

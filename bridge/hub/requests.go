@@ -30,16 +30,16 @@ type call struct {
 // asks reports whether an answer of id to the call is wanted.
 func (c *call) asks(id string) bool { return c.to == "" || c.to == id || slices.Contains(c.others, id) }
 
-// A question names a request: who asked, and the id of the frame. By the id
+// A requestKey names a request: who asked, and the id of the frame. By the id
 // alone one participant could overwrite what another one asked.
-type question struct{ from, id string }
+type requestKey struct{ from, id string }
 
 // A requestCache holds the latest requests and proposals of a topic and forgets the oldest first.
 type requestCache struct {
 	limit int
 	calls map[string]call   // by the id of the frame
 	alike map[string][]call // what others have asked under the same id as one of calls
-	order []question
+	order []requestKey
 	next  int // where the oldest stands, once order is full
 }
 
@@ -66,7 +66,7 @@ func (r *requestCache) add(e *wire.Envelope, members map[string]*Member) {
 	if len(e.Key) <= longKey {
 		c.key = e.Key
 	}
-	q := question{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
+	q := requestKey{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
 	known := r.put(q.id, c)
 	switch {
 	case known:
@@ -101,7 +101,7 @@ func (r *requestCache) put(id string, c call) (known bool) {
 	return len(rest) < len(was)
 }
 
-func (r *requestCache) forget(q question) {
+func (r *requestCache) forget(q requestKey) {
 	rest := r.alike[q.id]
 	switch {
 	case r.calls[q.id].from != q.from:
@@ -117,8 +117,8 @@ func (r *requestCache) forget(q question) {
 	}
 }
 
-// An answered is what a requestCache knows of the requests that a response names.
-type answered struct {
+// A match is what a requestCache knows of the requests that a response names.
+type match struct {
 	call    call // one that it may answer
 	found   bool // there is one
 	unasked bool // one that it names was put to somebody else
@@ -130,7 +130,7 @@ type answered struct {
 // alone, so each addressee may be the one who asked, and the sender too: who fulfils asks
 // itself (WIRE 7.8). Where none of them has, it is whoever has asked under that id: stock
 // callers take what names their request, whoever it is addressed to (WIRE W-5).
-func (r *requestCache) find(e *wire.Envelope) (a answered) {
+func (r *requestCache) find(e *wire.Envelope) (a match) {
 	for _, id := range e.Corr {
 		c, ok := r.calls[id]
 		if !ok {
@@ -150,7 +150,7 @@ func (r *requestCache) find(e *wire.Envelope) (a answered) {
 
 // choose returns, of what several have asked under one id, what e answers, if it answers any
 // of it. Whoever has put his to somebody else is to be spared e.
-func (a *answered) choose(e *wire.Envelope, all []call) (c call) {
+func (a *match) choose(e *wire.Envelope, all []call) (c call) {
 	rank := -1
 	for _, one := range all {
 		n, wanted := 0, one.asks(e.From)

@@ -1,10 +1,12 @@
 package hub
 
 // A Log puts what happens in each topic into one order, and gives it to all who have opened
-// the topic, in this process or in others.
+// the topic, in this process or in others. Hubs that share a log need the same limits, as each
+// judges for itself what an entry changes.
 type Log interface {
-	// Open begins to hand the entries of a topic to a reader, from now on. It does not wait:
-	// a topic that is not to be had yet answers what is published with Reader.Lost.
+	// Open begins to hand the entries of a topic to a reader: first those that make it what it
+	// is, which are who sits there and what is still remembered, then what comes. It does not
+	// wait: a topic that is not to be had yet answers what is published with Reader.Lost.
 	Open(topic string, to Reader) (Feed, error)
 }
 
@@ -24,7 +26,8 @@ type Feed interface {
 
 // A Reader is what a log hands entries to; each [Topic] is one. Its methods wait for nobody.
 type Reader interface {
-	// Deliver takes the next entry. A log that calls it from several goroutines leaves the
+	// Deliver takes the next entry. One of another hub has a Who of its own, with the exported
+	// fields; for one of this hub see Feed. A log that calls it from several goroutines leaves the
 	// order to the reader: it is that in which the reader takes them.
 	Deliver(e *Entry)
 

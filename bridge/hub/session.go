@@ -39,7 +39,7 @@ func (h *Hub) Join(ctx context.Context, topic string, who Guest) (*Session, erro
 		return nil, err
 	}
 	s := &Session{hub: h, topic: t, answer: make(chan error, 1), member: &Member{
-		ID: who.ID, Caps: who.Caps, Dialect: who.Dialect, sink: who.Sink, inline: who.Sink.Inline(),
+		ID: who.ID, Caps: who.Caps, Dialect: who.Dialect, sink: who.Sink, local: true, inline: who.Sink.Inline(),
 	}}
 	h.presence.Take(s.seat(), who.Came, s)
 	select {

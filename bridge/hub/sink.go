@@ -47,6 +47,17 @@ type Sink interface {
 	Await() bool
 }
 
+// remote is the sink of a member that another hub serves: that one puts the same frames into
+// the real one.
+type remote struct{}
+
+func (remote) Put(*Frame) Outcome { return Taken }
+func (remote) Flush()             {}
+func (remote) Cut(int, string)    {}
+func (remote) Held(Sink)          {}
+func (remote) Inline() bool       { return false }
+func (remote) Await() bool        { return false }
+
 // How the hub ends a session: codes of RFC 6455, or of the range for private use.
 const (
 	CodeReplaced   = 4001

@@ -29,7 +29,7 @@ type rule struct {
 	history func(topic string) History
 	refused func(Refusal)
 	release func(*Topic) // one who was here is gone
-	count   *Counters    // In also tells whether anything was said elsewhere (see foresee)
+	count   *Counters    // In also tells whether anything was said elsewhere (see expect)
 }
 
 // A Refusal is a frame that nobody got.
@@ -48,25 +48,25 @@ type Topic struct {
 	feed  Feed
 	holds int // guarded by the hub's lock; members, and those about to be
 
-	awaited atomic.Pointer[Member] // who is likely to speak next; set by spread, taken by the next Flush
+	awaited atomic.Pointer[Member] // who is likely to speak next; set by fanOut, taken by the next Flush
 
-	mu      sync.Mutex // taken before the hub's, never after
-	byID    map[string]*Member
-	members []*Member // in the order of joining; never changed in place
-	past    History
-	asked   requestCache
-	posed   register
-	last    ask
+	mu        sync.Mutex // taken before the hub's, never after
+	byID      map[string]*Member
+	members   []*Member // in the order of joining; never changed in place
+	past      History
+	asked     requestCache
+	delivered deliveries
+	last      ask
 }
 
 func newTopic(name string, r rule) *Topic {
 	return &Topic{
-		rule:  r,
-		name:  name,
-		byID:  map[string]*Member{},
-		past:  r.history(name),
-		asked: requestCache{limit: rememberCalls},
-		posed: register{most: 2 * r.most},
+		rule:      r,
+		name:      name,
+		byID:      map[string]*Member{},
+		past:      r.history(name),
+		asked:     requestCache{limit: rememberCalls},
+		delivered: deliveries{most: 2 * r.most},
 	}
 }
 
@@ -101,7 +101,7 @@ func (t *Topic) Idle() { t.handOn() }
 // joined seats a member, and answers its session.
 func (t *Topic) joined(e *Entry) {
 	cut, err := t.seat(e.Who)
-	if err == nil {
+	if err == nil && e.Who.local {
 		t.count.Joins.Add(1)
 	}
 	e.reply(err)
@@ -130,6 +130,9 @@ func (t *Topic) seat(m *Member) (cut []*Member, err error) {
 	if err != nil {
 		m.state = gone
 		return nil, err
+	}
+	if !m.local {
+		m.sink = remote{}
 	}
 	if old != nil {
 		old.sink.Cut(CodeReplaced, ReasonReplaced)
@@ -209,7 +212,9 @@ func (t *Topic) vacate(m *Member) (cut []*Member) {
 	m.state = gone
 	delete(t.byID, m.ID)
 	t.members = slices.DeleteFunc(slices.Clone(t.members), func(o *Member) bool { return o == m })
-	t.release(t)
+	if m.local {
+		t.release(t)
+	}
 	if t.last.member == m {
 		t.last = ask{}
 	}
@@ -287,7 +292,7 @@ func (t *Topic) fault(m *Member, reason string, f wire.Fault) {
 
 // said gives an entry to everybody here, and who said it the verdict.
 func (t *Topic) said(e *Entry) {
-	v := t.spread(e)
+	v := t.fanOut(e)
 	t.leaveAll(v.cut)
 	if v.speaker == nil {
 		return
@@ -299,23 +304,23 @@ func (t *Topic) said(e *Entry) {
 		t.give(v.speaker, v.speaker.fault(f))
 	}
 	if answers(&e.Envelope) {
-		for _, m := range v.mute {
+		for _, m := range v.inexpressible {
 			t.give(m, m.fault(unreadableAnswer(v.speaker.ID, e)))
 		}
 	}
 }
 
-// spread queues an entry for everybody here but its sender, who gets a copy only where `to`
+// fanOut queues an entry for everybody here but its sender, who gets a copy only where `to`
 // names it, or where its dialect's gateways return everything. One lock makes the order the
 // same for all. It also notes for whom Flush is to stay awake.
-func (t *Topic) spread(e *Entry) (v verdict) {
+func (t *Topic) fanOut(e *Entry) (v verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v.speaker = t.now(e.Who); v.speaker == nil {
 		return v // said by a session that was replaced or cut meanwhile
 	}
 	e.Who = nil
-	t.foresee(v.speaker, &e.Envelope)
+	t.expect(v.speaker, &e.Envelope)
 	v.absent = t.absent(&e.Envelope)
 	misled, askers := e.readers(&t.asked)
 	t.asked.add(&e.Envelope, t.byID)
@@ -329,12 +334,15 @@ func (t *Topic) spread(e *Entry) (v verdict) {
 		if f == nil {
 			t.count.Inexpressible.Add(1)
 			if named {
-				v.mute = append(v.mute, m)
+				v.inexpressible = append(v.inexpressible, m)
 			}
 			continue
 		}
 		if named && !m.Dialect.MustLink() {
-			t.posed.add(m.ID, &e.Envelope)
+			t.delivered.add(m.ID, &e.Envelope)
+		}
+		if !m.local {
+			continue
 		}
 		t.count.Out.Add(1)
 		switch o := t.put(m, f); {
@@ -373,7 +381,7 @@ func (t *Topic) recall(e *Entry) (unasked bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(said.Corr) == 0 {
-		if env, ok := t.posed.find(said); ok {
+		if env, ok := t.delivered.find(said); ok {
 			said.Corr = []string{env}
 		} else if e.Dialect.MustLink() {
 			e.doubt = "an answer names the request in its correlation_id; without that it counts for nobody"
@@ -396,10 +404,10 @@ type ask struct {
 	heard  int64   // Counters.In by then
 }
 
-// foresee notes who is likely to speak after speaker: he whose request this answers, if the
+// expect notes who is likely to speak after speaker: he whose request this answers, if the
 // hub heard nothing between the two in any topic, for else there are others to work for. It is
 // a guess; a wrong one costs 60 µs. The caller holds t.mu.
-func (t *Topic) foresee(speaker *Member, e *wire.Envelope) {
+func (t *Topic) expect(speaker *Member, e *wire.Envelope) {
 	last, now := t.last, ask{speaker, t.count.In.Load()}
 	t.last = ask{}
 	var next *Member

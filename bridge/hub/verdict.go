@@ -33,11 +33,11 @@ var ErrInDoubt = errors.New("whether anybody got it is not known")
 // A verdict is what became of a frame that was said. It is computed with the topic's lock held
 // and carried out without.
 type verdict struct {
-	speaker *Member   // nil: his session has ended, and nobody got it
-	absent  []string  // addressees who are not here
-	mute    []*Member // addressees whose dialect has no word for it
-	held    Sink      // one who gets it and is crowded
-	cut     []*Member // who got it no more
+	speaker       *Member   // nil: his session has ended, and nobody got it
+	absent        []string  // addressees who are not here
+	inexpressible []*Member // addressees whose dialect has no word for it
+	held          Sink      // one who gets it and is crowded
+	cut           []*Member // who got it no more
 }
 
 // faults says what became of a frame to who said it.
@@ -51,8 +51,8 @@ func (v *verdict) faults(e *Entry) (all []wire.Fault) {
 	if e.doubt != "" {
 		say(FaultInvalid, e.doubt)
 	}
-	if len(v.mute) > 0 {
-		why := "there is no word for this in the dialect of " + strings.Join(names(v.mute), ", ")
+	if len(v.inexpressible) > 0 {
+		why := "there is no word for this in the dialect of " + strings.Join(names(v.inexpressible), ", ")
 		if e.Envelope.Kind == wire.Response && len(e.Envelope.Corr) == 0 {
 			why += ": it needs a correlation_id"
 		}

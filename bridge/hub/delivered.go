@@ -12,31 +12,31 @@ import (
 // How much is remembered of what was put to participants whose dialect lets an answer
 // name no envelope (mcp-x/v0, seed 003).
 const (
-	posedToOne = 256 // requests put to one participant
-	posedByOne = 64  // of those, by one other
+	mostToOne = 256 // requests put to one participant
+	mostByOne = 64  // of those, by one other
 )
 
-// A posed is a request as it was put to somebody.
-type posed struct {
-	question
+// A delivery is a request as it was put to somebody.
+type delivery struct {
+	requestKey
 	rpcID []byte // as it was put, so never nil
 }
 
-// A register holds what was put to each such participant, the latest last. It outlives
+// Deliveries hold what was put to each such participant, the latest last. It outlives
 // their sessions: who comes back may still answer. Nobody can push out what others asked
 // but by asking more than there is room for, and then his own goes first.
-type register struct {
+type deliveries struct {
 	most  int // participants
-	by    map[string][]posed
+	by    map[string][]delivery
 	order []string // of by, in the order in which they were first asked
 }
 
 // add notes that the request e was put to a participant.
-func (r *register) add(to string, e *wire.Envelope) {
+func (r *deliveries) add(to string, e *wire.Envelope) {
 	if e.Kind != wire.Request {
 		return
 	}
-	q := posed{question{strings.Clone(e.From), strings.Clone(e.ID)}, bytes.Clone(e.Message.Get(jsonrpc.ID))}
+	q := delivery{requestKey{strings.Clone(e.From), strings.Clone(e.ID)}, bytes.Clone(e.Message.Get(jsonrpc.ID))}
 	if q.rpcID == nil { // mew leaves it out; then the frame's own id is put in its place
 		q.rpcID = jsonrpc.AppendQuote(nil, e.ID)
 	}
@@ -51,18 +51,18 @@ func (r *register) add(to string, e *wire.Envelope) {
 		}
 	}
 	switch {
-	case his >= posedByOne:
+	case his >= mostByOne:
 		all = slices.Delete(all, first, first+1)
-	case len(all) >= posedToOne:
+	case len(all) >= mostToOne:
 		all = slices.Delete(all, 0, 1)
 	}
 	r.by[to] = append(all, q)
 }
 
 // admit makes room for one more participant.
-func (r *register) admit(id string) {
+func (r *deliveries) admit(id string) {
 	if r.by == nil {
-		r.by = map[string][]posed{}
+		r.by = map[string][]delivery{}
 	}
 	if len(r.order) >= r.most {
 		delete(r.by, r.order[0])
@@ -73,7 +73,7 @@ func (r *register) admit(id string) {
 
 // find returns the envelope that e, an answer that names none, answers: the latest one
 // that was put to its sender under its JSON-RPC id by somebody it is addressed to.
-func (r *register) find(e *wire.Envelope) (env string, ok bool) {
+func (r *deliveries) find(e *wire.Envelope) (env string, ok bool) {
 	id := e.Message.Get(jsonrpc.ID)
 	all := r.by[e.From]
 	for i := len(all) - 1; i >= 0; i-- {
