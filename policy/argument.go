@@ -136,14 +136,6 @@ func (j *judgement) strings(args *value) ([]finding, error) {
 	return all, nil
 }
 
-// step is the way to the i-th of what v holds.
-func (v *value) step(i int) string {
-	if v.kind == isObject {
-		return v.keys[i]
-	}
-	return strconv.Itoa(i)
-}
-
 // An argument is an address and the tests that its value has to pass, all of
 // them.
 type argument struct {
@@ -219,7 +211,7 @@ func (a argument) words(j *judgement, f finding, s side) (Match, string) {
 	if a.deep && f.value != nil {
 		label = "args " + show("/"+strings.Join(f.way, "/"))
 	}
-	shown := label + " " + f.show(j.p.redact.hides(f.way)) + " "
+	shown := label + " " + f.show(j.redact.hides(f.way)) + " "
 	result, why := Yes, ""
 	for _, t := range a.tests {
 		m, problem := t.result(j, f.value, s)

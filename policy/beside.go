@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -67,27 +66,4 @@ func (d *Decision) besides(p *Policy, beside []byte) {
 		names = append(names, "…")
 	}
 	d.raise(p, Ask, passRule, "beside the arguments stand "+strings.Join(names, ", ")+", which reach the server and are not listed under server: {pass: […]}")
-}
-
-// pass reads server.pass: names of members of params, or _meta.KEY for one of _meta.
-func (l *loader) pass(at item) {
-	const hint = "name a member of params, like task, or _meta.KEY for one member of _meta"
-	for _, v := range l.texts(at, "pass") {
-		name := v.text
-		_, inMeta := strings.CutPrefix(name, metaKey+".")
-		switch {
-		case strings.ContainsAny(name, "*?"):
-			l.wrong(v, hint, "pass: %q is a pattern; what reaches the server unasked is named member by member", name)
-		case name == metaKey || name == metaKey+".":
-			l.wrong(v, hint, "pass: %s as a whole cannot pass", metaKey)
-		case !inMeta && slices.Contains([]string{"name", "arguments", "uri"}, name):
-			l.wrong(v, hint, "pass: %s is what rules judge, so it never stands beside it", name)
-		case name == metaKey+".progressToken":
-			l.wrong(v, "leave it out", "pass: %s is the protocol's own and passes anyway", name)
-		case bytes.ContainsAny([]byte(name), "\x00\n\r"):
-			l.wrong(v, hint, "pass: %q is no name", name)
-		default:
-			l.p.Server.Pass = append(l.p.Server.Pass, name)
-		}
-	}
 }

@@ -15,15 +15,6 @@ import (
 	"cel.dev/cel-go/ext"
 )
 
-// maxCost bounds one evaluation, in CEL's own unit, which is about one step
-// (a comparison, a call, ten bytes of text); celStep is the work of one. What
-// texts and lists cost is said in celcost.go, since CEL's own count decodes each
-// text anew to learn how long it is.
-const (
-	maxCost = 100_000
-	celStep = 100
-)
-
 // An expression is the CEL text behind when (DESIGN 6).
 type expression struct {
 	source   string // on one line, cut
@@ -153,23 +144,6 @@ func oneLine(s string) string {
 	return string(runes)
 }
 
-// Some functions cost far more than the limit sees in time when the caller
-// chooses what they work with: a pattern, a format, a replacement.
-var literalOperands = map[string]struct{ target, arguments bool }{
-	"matches": {false, true}, "indexOf": {false, true}, "lastIndexOf": {false, true}, "replace": {false, true}, "join": {false, true}, "format": {true, false},
-}
-
-// maxOperand is how long such a text may be.
-const maxOperand = 1024
-
-func literalText(e celast.Expr) (string, bool) {
-	if e.Kind() != celast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().Value().(string)
-	return s, ok
-}
-
 func bounded(a *cel.Ast) error {
 	var wrong error
 	uses := 0
@@ -271,13 +245,6 @@ func (e *expression) plain(err error) error {
 		}
 	}
 	return errors.New("it failed")
-}
-
-// A native is one argument as CEL takes it.
-type native struct {
-	it      any
-	longest int // bytes of the longest text in it
-	err     error
 }
 
 // sees are the arguments as far as the expression can look at them, each converted

@@ -10,6 +10,15 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
+// maxCost bounds one evaluation, in CEL's own unit, which is about one step
+// (a comparison, a call, ten bytes of text); celStep is the work of one. What
+// texts and lists cost is said in celcost.go, since CEL's own count decodes each
+// text anew to learn how long it is.
+const (
+	maxCost = 100_000
+	celStep = 100
+)
+
 // costs are what the functions of one expression cost, where that hangs on what
 // they are given. The keys are its patterns, with the work of each for a byte.
 //
@@ -126,4 +135,21 @@ func costOf(d *cel.EvalDetails) uint64 {
 		return maxCost
 	}
 	return min(*d.ActualCost(), math.MaxInt32)
+}
+
+func literalText(e celast.Expr) (string, bool) {
+	if e.Kind() != celast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().Value().(string)
+	return s, ok
+}
+
+// maxOperand is how long such a text may be.
+const maxOperand = 1024
+
+// Some functions cost far more than the limit sees in time when the caller
+// chooses what they work with: a pattern, a format, a replacement.
+var literalOperands = map[string]struct{ target, arguments bool }{
+	"matches": {false, true}, "indexOf": {false, true}, "lastIndexOf": {false, true}, "replace": {false, true}, "join": {false, true}, "format": {true, false},
 }

@@ -1,110 +1,12 @@
 package policy
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"time"
 
 	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a type here
 )
-
-// A Match says how far conditions hold for a call.
-type Match uint8
-
-const (
-	No      Match = iota // some condition does not hold
-	Yes                  // all hold
-	Unclear              // none fails, but one could not be evaluated
-)
-
-func (m Match) String() string {
-	return [...]string{"no", "yes", "cannot be told"}[m]
-}
-
-func matchIf(holds bool) Match {
-	if holds {
-		return Yes
-	}
-	return No
-}
-
-// A side says which way a condition pushes the verdict when it holds. What is
-// unclear never loosens and always tightens.
-type side bool
-
-const (
-	loosens  side = false // the conditions of an allow; the except of an ask or a deny
-	tightens side = true  // the conditions of an ask or a deny; the except of an allow
-)
-
-func (s side) other() side { return !s }
-
-// takes reports whether m makes the condition count on side s.
-func (s side) takes(m Match) bool { return m == Yes || m == Unclear && s == tightens }
-
-// A clause is one condition of a rule. It answers for a call, and says why in
-// words; no words where it has nothing to add.
-type clause interface {
-	holds(j *judgement, s side) (Match, string)
-}
-
-// A condition holds when all its clauses do.
-type condition []clause
-
-func (c condition) holds(j *judgement, s side) (Match, string) {
-	var reasons []string
-	unclear := ""
-	for _, each := range c {
-		m, why := each.holds(j, s)
-		switch {
-		case m == No:
-			return No, why
-		case m == Unclear && unclear == "":
-			unclear = why
-		case why != "":
-			reasons = append(reasons, why)
-		}
-	}
-	if unclear != "" {
-		return Unclear, unclear
-	}
-	return Yes, strings.Join(reasons, "; ")
-}
-
-// A judgement is one call on its way through the rules. The arguments are taken
-// apart when the first rule looks at them.
-type judgement struct {
-	*Call
-	p *Policy
-
-	read    bool
-	args    *value
-	argsErr error
-	facts   facts // hints as far as they are believed
-
-	left  int  // work that may still be done
-	spent bool // there was not enough: nothing that costs any is looked at
-	paths map[*value]*readings
-	inCEL map[*value]*native
-}
-
-func (p *Policy) judgement(c *Call) *judgement {
-	return &judgement{Call: c, p: p, facts: c.Hints.facts(p.Server.TrustHints), left: mostWork}
-}
-
-func (j *judgement) arguments() (*value, error) {
-	if j.spent {
-		return nil, errTooMuch
-	}
-	if !j.read {
-		j.read, j.argsErr = true, errTooMuch
-		if j.spend(3*len(j.Args)/4 + 8*bytes.Count(j.Args, []byte(`\`))) { // an escape is read by itself
-			j.args, j.argsErr = readObject(j.Args)
-		}
-	}
-	return j.args, j.argsErr
-}
 
 // toolClause is the list behind allow, ask, deny, and behind tools in except.
 type toolClause struct {
@@ -217,4 +119,32 @@ func validID(id string) bool {
 		return false
 	}
 	return strings.Trim(id, idBytes) == ""
+}
+
+// hintClause is hints: what each has to be, nil where it does not matter.
+type hintClause [4]*bool
+
+func (h hintClause) holds(j *judgement, _ side) (Match, string) {
+	var words []string
+	for i, want := range h {
+		if want == nil {
+			continue
+		}
+		said := hintNames[i] + " is " + yesOrNo(j.facts[i])
+		if !j.trustHints {
+			said += " (the server's own hints are not trusted)"
+		}
+		if j.facts[i] != *want {
+			return No, said
+		}
+		words = append(words, said)
+	}
+	return Yes, strings.Join(words, ", ")
+}
+
+func yesOrNo(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
 }

@@ -6,47 +6,6 @@ import (
 	"slices"
 )
 
-// A Decision is a verdict with all that led to it. The same value feeds the
-// audit, the question, the events, policy explain and the refusal, so they
-// cannot disagree. Values of redacted arguments are not in its words; the amounts
-// in Limits have to be hidden by whoever shows them, with [Policy.ForRecord].
-type Decision struct {
-	Verdict Verdict
-	Rule    string // the first of the rules that decided; "" when none did and the default stands
-	Line    int    // where that rule stands in its file; 0 if in none
-	Say     string // the owner's words to the caller, from the first deciding rule that has any
-
-	// Ask is who must agree and how, when Verdict is Ask: all asks that take
-	// part, merged to the strictest. It may leave nobody who could answer.
-	Ask *Terms
-
-	Reasons []Reason      // one per rule, in the order of the file
-	Limits  []Reservation // what to reserve before the call; nil when denied
-
-	From, Via, Method, Tool string // the call's own, for Explain
-}
-
-func (d Decision) String() string {
-	switch {
-	case d.Rule == "":
-		return d.Verdict.String() + " (no rule matched)"
-	case d.Line == 0:
-		return d.Verdict.String() + " (" + d.Rule + ")"
-	}
-	return fmt.Sprintf("%s (%s, line %d)", d.Verdict, d.Rule, d.Line)
-}
-
-// A Reason is what one rule made of a call.
-type Reason struct {
-	Rule    string
-	Line    int
-	Effect  Verdict // what the rule stands for; a limit may have lowered it
-	Match   Match
-	Applies bool   // whether it took part: always on Yes; on Unclear where that tightens
-	Over    bool   // it applies and its limit is used up
-	Why     string // the condition that decided, in words
-}
-
 // Decide is pure and total: the same call, usage and policy give the same
 // decision, and there is one for every call. A nil Usage means that nothing was
 // used yet.
@@ -143,16 +102,6 @@ func (r ruling) asks(p *Policy) *Terms {
 	return &terms
 }
 
-// raise makes a decision stricter than the rules do, for a reason that has a name in
-// the file. Whom an ask asks, and how, is what the file says for all (asks.default).
-func (d *Decision) raise(p *Policy, to Verdict, name, why string) {
-	d.Verdict, d.Rule, d.Line, d.Say, d.Ask = to, name, 0, "", nil
-	if to == Ask {
-		d.Ask = p.defaultTerms()
-	}
-	d.Reasons = append(slices.Clip(d.Reasons), Reason{Rule: name, Effect: to, Match: Yes, Applies: true, Why: why})
-}
-
 // Pinned makes of a decision about a call what server.pin says where the tool is
 // not any more what it was at first. What the rules deny they go on denying, in their
 // own words.
@@ -175,23 +124,6 @@ func Passes(method string) bool { return slices.Contains(passing, method) }
 var passing = []string{
 	"tools/list", "resources/list", "resources/templates/list", "prompts/list",
 	"initialize", "ping", "server/discover",
-}
-
-// A rule is one of the file, or one that a flag stands for.
-type rule struct {
-	name   string
-	named  bool // by whoever wrote it
-	line   int
-	effect Verdict
-	where  condition
-	except []condition
-	terms  *Terms // nil: those of the default
-	limit  *limit
-	say    string
-
-	said  string // what decides whether it applies, as the file says it, to compare files
-	plain bool   // nothing but the tool decides, for warnings
-	tools globs
 }
 
 // A ruling is what a rule made of one call.
@@ -230,4 +162,8 @@ func (v *ruling) excepted(j *judgement, s side) {
 			v.Match, v.Why = Unclear, fmt.Sprintf("%s; its except does not count: %s", v.Why, why)
 		}
 	}
+}
+
+func (p *Policy) judgement(c *Call) *judgement {
+	return &judgement{Call: c, redact: &p.redact, trustHints: p.Server.TrustHints, facts: c.Hints.facts(p.Server.TrustHints), left: mostWork}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // words are the call in short: what, by whom, which way.
@@ -78,13 +77,6 @@ func (d Decision) because() []string {
 	return lines
 }
 
-func (r Reason) title() string {
-	if r.Line == 0 {
-		return r.Rule
-	}
-	return fmt.Sprintf("%s (line %d)", r.Rule, r.Line)
-}
-
 // mark is one word of fixed width: what the rule says, or that it is silent.
 func (r Reason) mark() string {
 	if !r.Applies {
@@ -150,16 +142,4 @@ func (t *Terms) manner() string {
 		manner += ", priority " + t.Priority
 	}
 	return manner
-}
-
-// short writes 5m for 5m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -1,7 +1,5 @@
 package policy
 
-import "strings"
-
 // facts are the four hints as far as they are believed.
 type facts [4]bool
 
@@ -34,32 +32,4 @@ func (f facts) byName() map[string]bool {
 		m[name] = f[i]
 	}
 	return m
-}
-
-// hintClause is hints: what each has to be, nil where it does not matter.
-type hintClause [4]*bool
-
-func (h hintClause) holds(j *judgement, _ side) (Match, string) {
-	var words []string
-	for i, want := range h {
-		if want == nil {
-			continue
-		}
-		said := hintNames[i] + " is " + yesOrNo(j.facts[i])
-		if !j.p.Server.TrustHints {
-			said += " (the server's own hints are not trusted)"
-		}
-		if j.facts[i] != *want {
-			return No, said
-		}
-		words = append(words, said)
-	}
-	return Yes, strings.Join(words, ", ")
-}
-
-func yesOrNo(b bool) string {
-	if b {
-		return "true"
-	}
-	return "false"
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -114,4 +115,9 @@ func (h hostPattern) holds(e endpoint) Match {
 		return Unclear
 	}
 	return matchIf(h.port == "" || h.port == e.port)
+}
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }

@@ -6,15 +6,6 @@ import (
 	"time"
 )
 
-// An inlineTest is one of the file's own tests.
-type inlineTest struct {
-	name string
-	line int
-	call Call
-	want Verdict
-	by   string // a rule, "default", or "" when it does not matter
-}
-
 // A TestResult is what became of one of the file's own tests.
 type TestResult struct {
 	Name     string // as the owner wrote it, else the call in words

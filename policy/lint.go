@@ -5,15 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
-
-// A Tool is what a server lists, as far as warnings need it.
-type Tool struct {
-	Name        string
-	InputSchema []byte // raw JSON schema; nil if not known
-	Hints       Hints
-}
 
 // Participants are the ids behind of and to, those of the groups named there
 // included, each once: people who have to exist for a question to reach them.
@@ -46,14 +38,6 @@ func (p *Policy) Deciders() []string {
 	return slices.Compact(all)
 }
 
-// doorRank puts those first who are no participants.
-func doorRank(name string) int {
-	if at := slices.Index([]string{"local", "host"}, name); at >= 0 {
-		return at
-	}
-	return 2
-}
-
 // Warnings are what is allowed but probably not meant, one sentence each: rules
 // and arguments that fit nothing the server has, rules that others overrule
 // always, asks that nobody but the caller could answer. Without tools, only what
@@ -62,10 +46,6 @@ func (p *Policy) Warnings(tools []Tool) []string {
 	s := p.scrutiny(tools, math.MaxInt)
 	return append(s.warnings(), s.unreached()...)
 }
-
-func (r *rule) title() string { return Reason{Rule: "rule " + r.name, Line: r.line}.title() }
-
-func (r *rule) aboutTools() bool { return r.where[0].(methodClause).globs == nil }
 
 // fitting says whether a rule fits any tool, and the arguments that it tests any
 // of those.
@@ -91,22 +71,6 @@ func (s *scrutiny) fitting(r *rule) []string {
 	return all
 }
 
-// arguments are the addresses that a rule looks at, excepts included.
-func (r *rule) arguments() []address {
-	var all []address
-	for _, c := range append([]condition{r.where}, r.except...) {
-		for _, each := range c {
-			if a, ok := each.(argument); ok {
-				all = append(all, a.address)
-			}
-		}
-	}
-	if r.limit != nil && r.limit.sum != nil {
-		all = append(all, r.limit.sumOf)
-	}
-	return all
-}
-
 // overruled finds a stricter rule without conditions that covers all of r.
 func (s *scrutiny) overruled(r *rule) []string {
 	for _, o := range s.rules {
@@ -118,16 +82,6 @@ func (s *scrutiny) overruled(r *rule) []string {
 		return []string{fmt.Sprintf("%s has no effect: the default is to allow", r.title())}
 	}
 	return nil
-}
-
-// covers reports whether every name that fits one of other fits one of ours.
-// Only a star stands for a star, so for that it is taken for a long odd name.
-func (r *rule) covers(other globs) bool {
-	const anything = "\x00\x01\x02\x03\x04\x05\x06\x07"
-	return !slices.ContainsFunc(other, func(pattern string) bool {
-		_, ok := r.tools.match(strings.ReplaceAll(pattern, "*", anything))
-		return !ok
-	})
 }
 
 // sumsHidden finds limits whose sums a restart forgets, see [Policy.Recall].
@@ -166,17 +120,6 @@ func (s *scrutiny) apart(r *rule, earlier []*rule) []string {
 	return nil
 }
 
-// callers are the ids that a rule is about, when it is about certain ones.
-func (r *rule) callers() []string {
-	for _, each := range r.where {
-		if c, ok := each.(callerClause); ok {
-			certain := slices.DeleteFunc(slices.Clone(c.globs), func(g string) bool { return strings.ContainsAny(g, "*?") })
-			return append(certain, c.members...)
-		}
-	}
-	return nil
-}
-
 // untrusted finds conditions that cannot change because hints are not trusted.
 func (s *scrutiny) untrusted(r *rule) []string {
 	if s.Server.TrustHints {
@@ -190,4 +133,37 @@ func (s *scrutiny) untrusted(r *rule) []string {
 		}
 	}
 	return nil
+}
+
+// warnings are all but those of unreached.
+func (s *scrutiny) warnings() (all []string) {
+	all = append(all, s.Policy.warnings...)
+	for i, r := range s.rules {
+		all = append(all, s.overruled(r)...)
+		all = append(all, s.apart(r, s.rules[:i])...)
+		all = append(all, s.askedOfCallers(r)...)
+		all = append(all, s.untrusted(r)...)
+		all = append(all, s.sumsHidden(r)...)
+		if len(s.tools) > 0 && r.aboutTools() && s.left.spend(1) {
+			all = append(all, s.fitting(r)...)
+		}
+		if s.left < 0 {
+			break
+		}
+	}
+	return all
+}
+
+// Doubts are the warnings that [Policy.Unreached] gives, and all others that
+// [Policy.Warnings] does, as far as they take no longer to find than anybody should wait
+// for them: of files with thousands of rules it was seconds. That there may be more is
+// a warning then.
+func (p *Policy) Doubts(tools []Tool) (unreached, others []string) {
+	s := p.scrutiny(tools, mostDoubted)
+	unreached, others = s.unreached(), s.warnings()
+	if s.left < 0 {
+		const more = "the policy has too many rules, or the server too many tools, to hold each against each while calls wait: mcpx-bridge policy check does, and may warn of more"
+		others = append([]string{more}, others...) // first, as not all of them may be said
+	}
+	return unreached, others
 }

@@ -11,48 +11,6 @@ import (
 	"time"
 )
 
-// A LoadError says why a file was refused.
-type LoadError struct {
-	File         string
-	Line, Column int // counted from 1; 0 when the file as a whole is meant
-	Message      string
-	Suggestion   string       // what to write instead, "" if there is nothing to say
-	More         []*LoadError // what else is wrong, in the order of the file
-}
-
-func (e *LoadError) Error() string {
-	place := e.File
-	if e.Line > 0 {
-		place = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
-	}
-	if e.Suggestion == "" {
-		return place + ": " + e.Message
-	}
-	return place + ": " + e.Message + " (" + e.Suggestion + ")"
-}
-
-// Load reads a policy file, YAML or JSON. It refuses everything that it does
-// not know or that could be read in two ways: the error is a *LoadError. The
-// name is for errors only.
-func Load(name string, data []byte) (*Policy, error) {
-	l := new(loader)
-	root, refused := parse(data)
-	var p *Policy
-	if refused == nil {
-		p = l.policy(root)
-		p.source = slices.Clone(data)
-		refused = l.first()
-	}
-	if refused == nil {
-		return p, nil
-	}
-	refused.File = name
-	for _, more := range refused.More {
-		more.File = name
-	}
-	return nil, refused
-}
-
 // A loader turns items into a policy and gathers what is wrong with them.
 type loader struct {
 	problems []*LoadError
@@ -273,3 +231,111 @@ func (l *loader) number(at item, what string) literal {
 	}
 	return lit
 }
+
+// taken are names of rules, each with the last number behind it that was tried, at least 1.
+type taken map[string]int
+
+// take notes a name.
+func (t taken) take(name string) { t[name] = max(1, t[name]) }
+
+// free is the name, with a number behind it if it is taken. Numbers that are taken are
+// not tried again.
+func (t taken) free(name string) string {
+	numbered := name
+	for n := max(2, t[name]); t[numbered] > 0; n++ {
+		numbered = fmt.Sprintf("%s (%d)", name, n)
+		t[name] = n
+	}
+	return numbered
+}
+
+// clauses are the conditions of a rule or an except while they are read.
+type clauses struct {
+	method methodClause
+	rest   condition
+}
+
+func (c *clauses) add(more clause) { c.rest = append(c.rest, more) }
+
+func (l *loader) verdict(at item, what string) (v Verdict) {
+	if word := l.word(at, what, "allow", "ask", "deny"); word != "" {
+		v = Verdict(slices.Index(verdicts, word))
+	}
+	return v
+}
+
+// participant checks one id, "local" or "host".
+func (l *loader) participant(at item, what string) bool {
+	switch id := l.text(at, what); {
+	case strings.ContainsAny(id, "*?"):
+		l.wrong(at, "name everyone who may decide", "%s: %q is a pattern; who decides is named one by one, or callers could decide for themselves", what, id)
+	case !validID(id):
+		l.wrong(at, "", "%s: %q is no participant id: 1 to 64 letters, digits, _, . and -, not beginning with system", what, id)
+	default:
+		return true
+	}
+	return false
+}
+
+// people resolves the names of of and to, each once.
+func (l *loader) people(at item, what string) []string {
+	var all []string
+	add := func(ids ...string) {
+		for _, id := range ids {
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+			if id != "local" && id != "host" {
+				l.p.ids = append(l.p.ids, id)
+			}
+		}
+	}
+	l.many(at, what, func(v item) {
+		members, group := l.groups[v.text]
+		switch {
+		case group && v.form == scalar:
+			add(members...)
+		case l.participant(v, what) && !l.misspelt(v, what):
+			add(v.text)
+		}
+	})
+	return all
+}
+
+// misspelt refuses what looks like a group but is none: as an id it would wait
+// for somebody who does not exist.
+func (l *loader) misspelt(at item, what string) bool {
+	names := []string{"local", "host"}
+	if slices.Contains(names, at.text) {
+		return false
+	}
+	for name, members := range l.groups {
+		if slices.Contains(members, at.text) {
+			return false
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	// Ids of two letters are like too many others to be refused for that.
+	names = slices.DeleteFunc(names, func(name string) bool { return max(len(name), len(at.text)) < 3 })
+	near := Nearest(at.text, names)
+	if near == "" {
+		return false
+	}
+	l.wrong(at, fmt.Sprintf("did you mean %s? If it is somebody's id, list it in a group too", near), "%s: %q is no group, and too like %s for an id", what, at.text, near)
+	return true
+}
+
+// each calls read for the elements of a list, which may be empty.
+func (l *loader) each(at item, what string, read func(item)) {
+	if at.form != list {
+		l.wrong(at, "begin each with a dash", "%s is a list, not %s", what, at.form)
+		return
+	}
+	for _, v := range at.values {
+		read(v)
+	}
+}
+
+// longestQuestion is how long a question may wait (RELIABILITY AI-10).
+const longestQuestion = 24 * time.Hour

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -148,9 +147,4 @@ func (l *loader) lintRegex(at item, what string) {
 	case !strings.ContainsAny(at.text, `\^$*+?()[]{}|.`):
 		l.warn(at, "%s: %q has to fit the whole value, so it fits only itself; write .*%s.* for a value that contains it", what, at.text, at.text)
 	}
-}
-
-func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
 }

@@ -1,14 +1,35 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
+
+// Load reads a policy file, YAML or JSON. It refuses everything that it does
+// not know or that could be read in two ways: the error is a *LoadError. The
+// name is for errors only.
+func Load(name string, data []byte) (*Policy, error) {
+	l := new(loader)
+	root, refused := parse(data)
+	var p *Policy
+	if refused == nil {
+		p = l.policy(root)
+		p.source = slices.Clone(data)
+		refused = l.first()
+	}
+	if refused == nil {
+		return p, nil
+	}
+	refused.File = name
+	for _, more := range refused.More {
+		more.File = name
+	}
+	return nil, refused
+}
 
 // policy reads the whole file. Groups and asks come first, whatever their
 // place, because rules speak of them.
@@ -49,24 +70,6 @@ func (l *loader) policy(root item) *Policy {
 		l.each(tests, "tests", l.test)
 	}
 	return l.p
-}
-
-func (l *loader) verdict(at item, what string) (v Verdict) {
-	if word := l.word(at, what, "allow", "ask", "deny"); word != "" {
-		v = Verdict(slices.Index(verdicts, word))
-	}
-	return v
-}
-
-// each calls read for the elements of a list, which may be empty.
-func (l *loader) each(at item, what string, read func(item)) {
-	if at.form != list {
-		l.wrong(at, "begin each with a dash", "%s is a list, not %s", what, at.form)
-		return
-	}
-	for _, v := range at.values {
-		read(v)
-	}
 }
 
 func (l *loader) proposals(at item) {
@@ -160,67 +163,25 @@ func (l *loader) nested(at item) {
 	}
 }
 
-// participant checks one id, "local" or "host".
-func (l *loader) participant(at item, what string) bool {
-	switch id := l.text(at, what); {
-	case strings.ContainsAny(id, "*?"):
-		l.wrong(at, "name everyone who may decide", "%s: %q is a pattern; who decides is named one by one, or callers could decide for themselves", what, id)
-	case !validID(id):
-		l.wrong(at, "", "%s: %q is no participant id: 1 to 64 letters, digits, _, . and -, not beginning with system", what, id)
-	default:
-		return true
-	}
-	return false
-}
-
-// people resolves the names of of and to, each once.
-func (l *loader) people(at item, what string) []string {
-	var all []string
-	add := func(ids ...string) {
-		for _, id := range ids {
-			if !slices.Contains(all, id) {
-				all = append(all, id)
-			}
-			if id != "local" && id != "host" {
-				l.p.ids = append(l.p.ids, id)
-			}
-		}
-	}
-	l.many(at, what, func(v item) {
-		members, group := l.groups[v.text]
+// pass reads server.pass: names of members of params, or _meta.KEY for one of _meta.
+func (l *loader) pass(at item) {
+	const hint = "name a member of params, like task, or _meta.KEY for one member of _meta"
+	for _, v := range l.texts(at, "pass") {
+		name := v.text
+		_, inMeta := strings.CutPrefix(name, metaKey+".")
 		switch {
-		case group && v.form == scalar:
-			add(members...)
-		case l.participant(v, what) && !l.misspelt(v, what):
-			add(v.text)
+		case strings.ContainsAny(name, "*?"):
+			l.wrong(v, hint, "pass: %q is a pattern; what reaches the server unasked is named member by member", name)
+		case name == metaKey || name == metaKey+".":
+			l.wrong(v, hint, "pass: %s as a whole cannot pass", metaKey)
+		case !inMeta && slices.Contains([]string{"name", "arguments", "uri"}, name):
+			l.wrong(v, hint, "pass: %s is what rules judge, so it never stands beside it", name)
+		case name == metaKey+".progressToken":
+			l.wrong(v, "leave it out", "pass: %s is the protocol's own and passes anyway", name)
+		case bytes.ContainsAny([]byte(name), "\x00\n\r"):
+			l.wrong(v, hint, "pass: %q is no name", name)
+		default:
+			l.p.Server.Pass = append(l.p.Server.Pass, name)
 		}
-	})
-	return all
+	}
 }
-
-// misspelt refuses what looks like a group but is none: as an id it would wait
-// for somebody who does not exist.
-func (l *loader) misspelt(at item, what string) bool {
-	names := []string{"local", "host"}
-	if slices.Contains(names, at.text) {
-		return false
-	}
-	for name, members := range l.groups {
-		if slices.Contains(members, at.text) {
-			return false
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	// Ids of two letters are like too many others to be refused for that.
-	names = slices.DeleteFunc(names, func(name string) bool { return max(len(name), len(at.text)) < 3 })
-	near := Nearest(at.text, names)
-	if near == "" {
-		return false
-	}
-	l.wrong(at, fmt.Sprintf("did you mean %s? If it is somebody's id, list it in a group too", near), "%s: %q is no group, and too like %s for an id", what, at.text, near)
-	return true
-}
-
-// longestQuestion is how long a question may wait (RELIABILITY AI-10).
-const longestQuestion = 24 * time.Hour

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -70,31 +72,6 @@ func (l *loader) name(at item, r *rule) {
 	}
 	l.taken.take(r.name)
 }
-
-// taken are names of rules, each with the last number behind it that was tried, at least 1.
-type taken map[string]int
-
-// take notes a name.
-func (t taken) take(name string) { t[name] = max(1, t[name]) }
-
-// free is the name, with a number behind it if it is taken. Numbers that are taken are
-// not tried again.
-func (t taken) free(name string) string {
-	numbered := name
-	for n := max(2, t[name]); t[numbered] > 0; n++ {
-		numbered = fmt.Sprintf("%s (%d)", name, n)
-		t[name] = n
-	}
-	return numbered
-}
-
-// clauses are the conditions of a rule or an except while they are read.
-type clauses struct {
-	method methodClause
-	rest   condition
-}
-
-func (c *clauses) add(more clause) { c.rest = append(c.rest, more) }
 
 // conditions are the keys that rules and excepts share.
 func (l *loader) conditions(c *clauses, inRule bool) map[string]func(item) {
@@ -334,3 +311,42 @@ func (l *loader) sum(at item, m *limit) {
 		l.wrong(at, "write sum: {arg: /amount, max: 500}", "sum adds up one argument to a max of at least 0")
 	}
 }
+
+// saying is all of a rule that decides whether it applies, in one spelling: not its
+// name, its words to the caller, the tools that it names, nor how it asks. The
+// groups stand for their members.
+func (l *loader) saying(at item) string {
+	rest := item{form: mapping}
+	for i, key := range at.keys {
+		if !slices.Contains([]string{"name", "say", "allow", "ask", "deny", "as", "granted"}, key.text) {
+			rest.keys, rest.values = append(rest.keys, key), append(rest.values, at.values[i])
+		}
+	}
+	said := rest.spelling()
+	var groups strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(l.groups)) {
+		if strings.Contains(said, name) {
+			fmt.Fprintf(&groups, " %s=%s", name, l.sumOfGroup(name))
+		}
+	}
+	if said += groups.String(); len(said) > mostSaid {
+		return fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(said))) // it is looked up for each tool, and kept by each rule
+	}
+	return said
+}
+
+// sumOfGroup stands for the members of a group, which many rules may name.
+func (l *loader) sumOfGroup(name string) string {
+	sum, known := l.sums[name]
+	if !known {
+		sum = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", l.groups[name])))
+		if l.sums == nil {
+			l.sums = map[string]string{}
+		}
+		l.sums[name] = sum
+	}
+	return sum
+}
+
+// mostSaid is how many bytes of what rules say are compared as they are.
+const mostSaid = 256

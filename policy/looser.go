@@ -1,14 +1,8 @@
 package policy
 
 import (
-	"cmp"
-	"crypto/sha256"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
-	"strings"
-	"time"
 )
 
 // Looser says in words what after may let through that before does not. It
@@ -75,76 +69,4 @@ func (p *Policy) asksByDefault() bool {
 // without it: an ask can where the default denies.
 func (r *rule) opens(p *Policy) bool {
 	return r.effect == Allow || r.effect == Ask && p.Default == Deny
-}
-
-// closes reports whether a rule can stop a call: an allow can by its limit.
-func (r *rule) closes() bool { return r.effect != Allow || r.limit != nil }
-
-// termsOf are those of the questions that a rule may lead to.
-func (p *Policy) termsOf(r *rule) *Terms { return cmp.Or(r.terms, p.defaultTerms()) }
-
-// looserTerms says what makes it easier to get a yes.
-func looserTerms(whose string, before, after *Terms) []string {
-	var all []string
-	add := func(looser bool, what string) {
-		if looser {
-			all = append(all, whose+" asks "+what)
-		}
-	}
-	subset := func(a, b []string) bool { return len(beyond(a, b)) == 0 }
-	add(!subset(after.Of, before.Of), "more people: "+strings.Join(after.Of, ", "))
-	add(after.Need < before.Need, fmt.Sprintf("%d to agree, and asked %d", after.Need, before.Need))
-	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", after.Within.Round(time.Second), before.Within.Round(time.Second)))
-	add(after.Mode != before.Mode && after.Mode == "parallel", "all at once")
-	add(!subset(after.Remember, before.Remember), "for a yes that lasts longer: "+strings.Join(after.Remember, ", "))
-	if to := after.Delegate; to != nil {
-		add(before.Delegate == nil || !subset(to.To, before.Delegate.To) || to.Depth > before.Delegate.Depth, "people who may pass it on to more")
-	}
-	edits := map[string]Edit{}
-	for _, e := range before.Edit {
-		edits[e.Field] = e
-	}
-	for _, e := range after.Edit {
-		add(!reflect.DeepEqual(edits[e.Field], e), "people who may change "+e.Field)
-	}
-	return all
-}
-
-// saying is all of a rule that decides whether it applies, in one spelling: not its
-// name, its words to the caller, the tools that it names, nor how it asks. The
-// groups stand for their members.
-func (l *loader) saying(at item) string {
-	rest := item{form: mapping}
-	for i, key := range at.keys {
-		if !slices.Contains([]string{"name", "say", "allow", "ask", "deny", "as", "granted"}, key.text) {
-			rest.keys, rest.values = append(rest.keys, key), append(rest.values, at.values[i])
-		}
-	}
-	said := rest.spelling()
-	var groups strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(l.groups)) {
-		if strings.Contains(said, name) {
-			fmt.Fprintf(&groups, " %s=%s", name, l.sumOfGroup(name))
-		}
-	}
-	if said += groups.String(); len(said) > mostSaid {
-		return fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(said))) // it is looked up for each tool, and kept by each rule
-	}
-	return said
-}
-
-// mostSaid is how many bytes of what rules say are compared as they are.
-const mostSaid = 256
-
-// sumOfGroup stands for the members of a group, which many rules may name.
-func (l *loader) sumOfGroup(name string) string {
-	sum, known := l.sums[name]
-	if !known {
-		sum = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", l.groups[name])))
-		if l.sums == nil {
-			l.sums = map[string]string{}
-		}
-		l.sums[name] = sum
-	}
-	return sum
 }

@@ -1,88 +1,10 @@
-// Package policy decides whether a call may be made: a call in, a decision
-// with its reasons out. It does no I/O, keeps no state and reads no clock.
-//
-//	Load -> *Policy ; Policy.Decide(Call, Usage) -> Decision
-//
-// Every rule that matches takes part: deny beats ask beats allow, whatever the
-// order. What cannot be evaluated only tightens: it takes an allow away and
-// makes an ask or a deny hold (DESIGN 6).
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"time"
 )
-
-// A Verdict is the outcome of a decision, from the strictest to the loosest.
-// The zero Verdict is Deny, so that a forgotten field opens nothing.
-type Verdict uint8
-
-const (
-	Deny  Verdict = iota // refuse without asking
-	Ask                  // somebody must agree
-	Allow                // go ahead
-)
-
-var verdicts = []string{"deny", "ask", "allow"}
-
-func (v Verdict) String() string {
-	if int(v) < len(verdicts) {
-		return verdicts[v]
-	}
-	return verdicts[Deny]
-}
-
-// MarshalText writes the word for v.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads one of the words allow, ask and deny, and nothing else:
-// an unknown word is an error, never a verdict.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	for i, word := range verdicts {
-		if word == string(text) {
-			*v = Verdict(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is no verdict: allow, ask or deny", text)
-}
-
-// A Call is what a decision is made about.
-type Call struct {
-	From string // participant id of the caller, as the gateway gave it
-
-	// Unverified: nobody makes sure that it is From who calls. A limit that each caller has
-	// is one that all have together then: a caller could take another name for each call.
-	Unverified bool
-
-	Via    string // "request" or "proposal"; anything else is an error in a rule that names via
-	Method string // "tools/call", or any other method that is judged
-
-	// Tool is the name of what is called: a tool; for prompts/get a prompt;
-	// otherwise empty, which only the pattern * matches.
-	Tool string
-
-	// Args is one raw JSON object that was scanned strictly: the arguments of
-	// tools/call, the params of any other method. Nil stands for {}. Bytes that
-	// cannot be read are an error in every rule that looks at them.
-	Args []byte
-
-	// Beside is one raw JSON object of the members of params that stand beside what
-	// Args are, without those of the protocol itself (see [OfProtocol]); nil if there
-	// are none. No rule looks at them: they raise an allow to an ask.
-	Beside []byte
-
-	Hints Hints     // what the server says about the tool
-	Now   time.Time // for hours, until, limit and CEL's now; zero is an error in rules that need it
-}
-
-// Hints are a tool's annotations; nil means that the server says nothing. They
-// loosen nothing unless the file sets trust_hints.
-type Hints struct {
-	ReadOnly, Destructive, Idempotent, OpenWorld *bool
-}
 
 // A Policy is a loaded file, or what flags and defaults make of one. It never
 // changes and may be used from many goroutines at once. The zero Policy denies
@@ -124,3 +46,28 @@ func (p *Policy) Hash() string {
 	sum := sha256.Sum256(p.source)
 	return hex.EncodeToString(sum[:])
 }
+
+func (p *Policy) defaultTerms() *Terms {
+	if p.terms == nil {
+		return &builtin
+	}
+	return p.terms
+}
+
+// AsksOthers reports whether some rule asks participants of the topic, and not
+// only the person at this machine.
+func (p *Policy) AsksOthers() bool {
+	return len(p.ids) > 0
+}
+
+// An inlineTest is one of the file's own tests.
+type inlineTest struct {
+	name string
+	line int
+	call Call
+	want Verdict
+	by   string // a rule, "default", or "" when it does not matter
+}
+
+// termsOf are those of the questions that a rule may lead to.
+func (p *Policy) termsOf(r *rule) *Terms { return cmp.Or(r.terms, p.defaultTerms()) }

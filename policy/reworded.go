@@ -69,8 +69,6 @@ func (p *Policy) byName() map[string]*rule {
 	return all
 }
 
-func (r *rule) mayAsk() bool { return r.effect == Ask || r.limit != nil && r.limit.over == Ask }
-
 // words are those for callers, behind what else is said of the rule.
 func (r *rule) words() string {
 	if r.say == "" {
@@ -87,20 +85,6 @@ func (r *rule) otherWords(before *rule) string {
 		return fmt.Sprintf(" says other words: %q", r.say)
 	}
 	return fmt.Sprintf(" says other words: %q, and said %q", r.say, before.say)
-}
-
-// beyond are the patterns that are not among others.
-func beyond(patterns, others []string) (all []string) {
-	known := map[string]bool{}
-	for _, s := range others {
-		known[s] = true
-	}
-	for _, s := range patterns {
-		if !known[s] {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // mayMeet reports whether one name may fit both. It looks at what stands before the first

@@ -24,39 +24,6 @@ func (p *Policy) scrutiny(tools []Tool, work budget) *scrutiny {
 // rules, patterns, what there is of terms, and bytes of schemas.
 const mostDoubted = 1 << 22
 
-// Doubts are the warnings that [Policy.Unreached] gives, and all others that
-// [Policy.Warnings] does, as far as they take no longer to find than anybody should wait
-// for them: of files with thousands of rules it was seconds. That there may be more is
-// a warning then.
-func (p *Policy) Doubts(tools []Tool) (unreached, others []string) {
-	s := p.scrutiny(tools, mostDoubted)
-	unreached, others = s.unreached(), s.warnings()
-	if s.left < 0 {
-		const more = "the policy has too many rules, or the server too many tools, to hold each against each while calls wait: mcpx-bridge policy check does, and may warn of more"
-		others = append([]string{more}, others...) // first, as not all of them may be said
-	}
-	return unreached, others
-}
-
-// warnings are all but those of unreached.
-func (s *scrutiny) warnings() (all []string) {
-	all = append(all, s.Policy.warnings...)
-	for i, r := range s.rules {
-		all = append(all, s.overruled(r)...)
-		all = append(all, s.apart(r, s.rules[:i])...)
-		all = append(all, s.askedOfCallers(r)...)
-		all = append(all, s.untrusted(r)...)
-		all = append(all, s.sumsHidden(r)...)
-		if len(s.tools) > 0 && r.aboutTools() && s.left.spend(1) {
-			all = append(all, s.fitting(r)...)
-		}
-		if s.left < 0 {
-			break
-		}
-	}
-	return all
-}
-
 // fits reports whether a rule names a tool.
 func (s *scrutiny) fits(r *rule, t Tool) bool {
 	if !s.left.spend(1 + 2*len(r.tools)) {
@@ -100,4 +67,11 @@ func (s *scrutiny) look(i int) *toolLook {
 func (s *scrutiny) mayHave(i int, name string) bool {
 	properties := s.look(i).properties
 	return properties == nil || name == "*" || properties.member(name) != nil
+}
+
+// A Tool is what a server lists, as far as warnings need it.
+type Tool struct {
+	Name        string
+	InputSchema []byte // raw JSON schema; nil if not known
+	Hints       Hints
 }

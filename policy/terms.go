@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,13 +51,6 @@ func (t *Terms) Answerable() bool { return t.Need <= len(t.Of) }
 // builtin is how it is asked where a file says nothing: the person at this
 // machine, within five minutes (DESIGN 14).
 var builtin = Terms{Of: []string{"local"}, Need: 1, Within: 5 * time.Minute, Mode: "parallel", Priority: "normal", Remember: []string{"once"}}
-
-func (p *Policy) defaultTerms() *Terms {
-	if p.terms == nil {
-		return &builtin
-	}
-	return p.terms
-}
 
 var (
 	modes      = []string{"parallel", "sequential"}
@@ -154,8 +150,51 @@ func (t *Terms) without(caller string) *Terms {
 	return &w
 }
 
-// AsksOthers reports whether some rule asks participants of the topic, and not
-// only the person at this machine.
-func (p *Policy) AsksOthers() bool {
-	return len(p.ids) > 0
+// looserTerms says what makes it easier to get a yes.
+func looserTerms(whose string, before, after *Terms) []string {
+	var all []string
+	add := func(looser bool, what string) {
+		if looser {
+			all = append(all, whose+" asks "+what)
+		}
+	}
+	subset := func(a, b []string) bool { return len(beyond(a, b)) == 0 }
+	add(!subset(after.Of, before.Of), "more people: "+strings.Join(after.Of, ", "))
+	add(after.Need < before.Need, fmt.Sprintf("%d to agree, and asked %d", after.Need, before.Need))
+	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", after.Within.Round(time.Second), before.Within.Round(time.Second)))
+	add(after.Mode != before.Mode && after.Mode == "parallel", "all at once")
+	add(!subset(after.Remember, before.Remember), "for a yes that lasts longer: "+strings.Join(after.Remember, ", "))
+	if to := after.Delegate; to != nil {
+		add(before.Delegate == nil || !subset(to.To, before.Delegate.To) || to.Depth > before.Delegate.Depth, "people who may pass it on to more")
+	}
+	edits := map[string]Edit{}
+	for _, e := range before.Edit {
+		edits[e.Field] = e
+	}
+	for _, e := range after.Edit {
+		add(!reflect.DeepEqual(edits[e.Field], e), "people who may change "+e.Field)
+	}
+	return all
+}
+
+// doorRank puts those first who are no participants.
+func doorRank(name string) int {
+	if at := slices.Index([]string{"local", "host"}, name); at >= 0 {
+		return at
+	}
+	return 2
+}
+
+// beyond are the patterns that are not among others.
+func beyond(patterns, others []string) (all []string) {
+	known := map[string]bool{}
+	for _, s := range others {
+		known[s] = true
+	}
+	for _, s := range patterns {
+		if !known[s] {
+			all = append(all, s)
+		}
+	}
+	return all
 }

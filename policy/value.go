@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -214,4 +216,69 @@ func (v *value) member(key string) *value {
 		return &v.items[i]
 	}
 	return nil
+}
+
+// A keyset holds the keys of an object so far.
+type keyset struct {
+	exact bool // only keys that are equal count as one
+	few   []string
+	many  map[string]string // all of them, as they are folded, once few would take long to look through
+}
+
+// again returns the key that was added before and is one with this to a lenient
+// reader, and adds it.
+func (k *keyset) again(key string) (twin string, found bool) {
+	switch {
+	case k.many != nil:
+		name := k.name(key)
+		if twin, found = k.many[name]; !found {
+			k.many[name] = key
+		}
+		return twin, found
+	case len(k.few) < 16:
+		for _, twin := range k.few {
+			if twin == key || !k.exact && fold.Same(twin, key) {
+				return twin, true
+			}
+		}
+		k.few = append(k.few, key)
+		return "", false
+	}
+	k.many = make(map[string]string, 2*len(k.few))
+	for _, twin := range k.few {
+		k.many[k.name(twin)] = twin
+	}
+	return k.again(key)
+}
+
+func (k *keyset) name(key string) string {
+	if k.exact {
+		return key
+	}
+	return fold.Name(key)
+}
+
+// visible is a key in ASCII, cut.
+func visible(key string) string {
+	if runes := []rune(key); len(runes) > 40 {
+		return strconv.QuoteToASCII(string(runes[:40])) + "…"
+	}
+	return strconv.QuoteToASCII(key)
+}
+
+// step is the way to the i-th of what v holds.
+func (v *value) step(i int) string {
+	if v.kind == isObject {
+		return v.keys[i]
+	}
+	return strconv.Itoa(i)
+}
+
+// An alikeError is a key that is not the one a test asks for, but is to a server
+// that ignores case, or form, or what follows a NUL (package fold). Whether the test
+// holds cannot be told then (FINDINGS H1).
+type alikeError struct{ key, meant string }
+
+func (e alikeError) Error() string {
+	return "many servers take its key " + visible(e.key) + " for " + visible(e.meant)
 }

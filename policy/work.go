@@ -25,17 +25,6 @@ var (
 	errTooLong = errors.New("it is too long to be looked at")
 )
 
-// spend takes work from what the decision has left, and reports whether there was
-// enough.
-func (j *judgement) spend(work int) bool {
-	if work > j.left {
-		j.spent = true
-		return false
-	}
-	j.left -= work
-	return true
-}
-
 // A budget is how much may still be looked at of a whole policy while everybody waits;
 // below 0 it is spent. See mostCompared and mostDoubted for what is counted.
 type budget int

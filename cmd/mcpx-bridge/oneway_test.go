@@ -28,7 +28,6 @@ var turnsBack = map[string]int{
 	"examples/bench/bare":    3,
 	"examples/bench/load":    2,
 	"examples/soak":          10,
-	"policy":                 32,
 }
 
 // TestFilesOfAPackageRunOneWay reads which file uses what another declares.

@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+var (
+	errElsewhere = errors.New("it begins elsewhere, so the two cannot be compared")
+	errTwoWays   = errors.New("not every system takes it for the same path")
+)
+
+// readingsOf are those of a value, nil where there is too much to look at.
+func (j *judgement) readingsOf(v *value) *readings {
+	if r := j.paths[v]; r != nil {
+		return r
+	}
+	all, complete := spellings(v.text)
+	r := &readings{unsure: !complete}
+	for _, s := range all {
+		if work := pathWork(s); !j.spend(work) {
+			return nil
+		}
+		p := placeOf(s)
+		r.exact, r.folded = append(r.exact, p), append(r.folded, p.fold())
+		r.bytes += len(s)
+		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)
+	}
+	if j.paths == nil {
+		j.paths = map[*value]*readings{}
+	}
+	j.paths[v] = r
+	return r
+}
+
+// comparePaths asks a question of every reading of a path; where the answers
+// differ there is none. What holds only for names that look alike to some file
+// systems is unclear too. work is what one byte of a reading takes.
+func comparePaths(j *judgement, v *value, work int, holds func(p place, folded bool) Match) (Match, error) {
+	all := j.readingsOf(v)
+	if all == nil || !j.spend(50*len(all.exact)+work*all.bytes) {
+		return Unclear, errTooMuch
+	}
+	var answers [Unclear + 1]bool
+	alike := false
+	for i, p := range all.exact {
+		m := holds(p, false)
+		answers[m] = true
+		alike = alike || m == No && holds(all.folded[i], true) != No
+	}
+	switch {
+	case answers[Yes] && answers[No], all.unsure, alike:
+		return Unclear, errTwoWays
+	case answers[Unclear]:
+		return Unclear, errElsewhere
+	case answers[Yes]:
+		return Yes, nil
+	}
+	return No, nil
+}
+
+// A directory is what under compares with.
+type directory struct{ exact, folded place }
+
+func newDirectory(s string) directory {
+	p := placeOf(s)
+	return directory{p, p.fold()}
+}
+
+func (d directory) holds(j *judgement, v *value) (Match, error) {
+	return comparePaths(j, v, 0, func(p place, folded bool) Match {
+		base := d.exact
+		if folded {
+			base = d.folded
+		}
+		if p.root != base.root {
+			return Unclear
+		}
+		n := len(base.segments)
+		if len(p.segments) >= n && slices.Equal(p.segments[:n], base.segments) {
+			return Yes
+		}
+		return No
+	})
+}
+
+// A glob is a pattern of paths: * and ? stay within a segment, ** stands for
+// any number of segments. One that begins with ** fits any root.
+type glob struct {
+	anywhere      bool
+	exact, folded place
+	work          int // for each byte of a path: with stars, each may be looked at for each of the pattern's
+}
+
+func newGlob(s string) glob {
+	p := placeOf(s)
+	return glob{strings.HasPrefix(s, "**"), p, p.fold(), 1 + 2*len(s)}
+}
+
+func (g glob) holds(j *judgement, v *value) (Match, error) {
+	return comparePaths(j, v, g.work, func(p place, folded bool) Match {
+		pattern := g.exact
+		if folded {
+			pattern = g.folded
+		}
+		if !g.anywhere && p.root != pattern.root {
+			return Unclear
+		}
+		if matchSegments(pattern.segments, p.segments) {
+			return Yes
+		}
+		return No
+	})
+}
