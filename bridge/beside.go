@@ -55,11 +55,8 @@ func (h *Hello) modern() string {
 	if !h.Modern {
 		return ""
 	}
-	return cmp.Or(h.Revision, firstModern)
+	return cmp.Or(h.Revision, jsonrpc.ModernRevision)
 }
-
-// firstModern is the first revision in which each request says what its client is.
-const firstModern = "2026-07-28"
 
 // appendMeta appends _meta without what the protocol puts there, if anything is left.
 func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry, revision string) []byte {

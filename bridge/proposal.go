@@ -65,7 +65,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 // sumOf is equal for those that ask for the same, however it is spelled; of what is
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func sumOf(env *wire.Envelope) [32]byte {
-	args, beside := partsOf(&env.Message, env.Method, firstModern)
+	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)
 	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
 	}

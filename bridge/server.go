@@ -281,14 +281,11 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// legacy are the revisions that have an initialize.
-var legacy = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-
 // initializeResult answers a participant's initialize: what the server said
 // when we asked it, under the revision asked for if that is one of ours.
 func (h Hello) initializeResult(m *jsonrpc.Message) []byte {
 	revision := h.Revision
-	if asked := requestedRevision(m); slices.Contains(legacy, asked) {
+	if asked := requestedRevision(m); slices.Contains(jsonrpc.LegacyRevisions, asked) {
 		revision = asked
 	}
 	if h.Modern {
@@ -307,8 +304,8 @@ func (h Hello) initializeResult(m *jsonrpc.Message) []byte {
 // asInitializeResult says in the words of the older revisions what a server
 // of 2026-07-28 said of itself.
 func (h Hello) asInitializeResult(revision string) []byte {
-	if !slices.Contains(legacy, revision) {
-		revision = legacy[len(legacy)-1]
+	if !slices.Contains(jsonrpc.LegacyRevisions, revision) {
+		revision = jsonrpc.LegacyRevision
 	}
 	result := jsonrpc.AppendQuote([]byte(`{"protocolVersion":`), revision)
 	for _, part := range []struct {

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
@@ -171,7 +172,7 @@ func TestAttachedServerServes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, _ := at(t)
 			s := begin(t, quickAt(e))
-			if h := s.up(); h.PID != 0 || h.Revision != LegacyRevision {
+			if h := s.up(); h.PID != 0 || h.Revision != jsonrpc.LegacyRevision {
 				t.Errorf("hello: %+v", h)
 			}
 			for _, size := range []int{10, 96 << 10, 8 << 20} {

@@ -12,13 +12,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// The newest revision of each era (MCP.md 3.1). Of the earlier ones we speak
-// whichever the server names.
-const (
-	LegacyRevision = "2025-11-25"
-	ModernRevision = "2026-07-28"
-)
-
 // Ids of the handshake. They are strings so that they cannot collide with the
 // numbers that whoever uses the Server gives its requests.
 const (
@@ -49,13 +42,13 @@ func appendClient(b []byte, version string) []byte {
 }
 
 func initializeRequest(version string) []byte {
-	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+initializeID+`,"method":"initialize","params":{"protocolVersion":"`+LegacyRevision+`","capabilities":{},"clientInfo":`...)
+	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+initializeID+`,"method":"initialize","params":{"protocolVersion":"`+jsonrpc.LegacyRevision+`","capabilities":{},"clientInfo":`...)
 	return append(appendClient(b, version), "}}"...)
 }
 
 func discoverRequest(version string, id []byte) []byte {
 	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+string(id)+`,"method":"server/discover","params":{"_meta":{`...)
-	return append(append(b, ModernMeta(ModernRevision, version)...), "}}}"...)
+	return append(append(b, ModernMeta(jsonrpc.ModernRevision, version)...), "}}}"...)
 }
 
 const initializedNotification = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
@@ -216,13 +209,13 @@ func readHello(m *jsonrpc.Message, discover bool, version string) (Hello, string
 		return h, ""
 	}
 	var speaks []string
-	if json.Unmarshal(get(atSupported), &speaks) != nil || !slices.Contains(speaks, ModernRevision) {
+	if json.Unmarshal(get(atSupported), &speaks) != nil || !slices.Contains(speaks, jsonrpc.ModernRevision) {
 		return h, "server/discover names no revision that we speak: " + cut(get(atSupported))
 	}
 	if h.ServerInfo == nil {
 		h.ServerInfo = get(atMetaInfo)
 	}
-	h.Revision, h.Meta = ModernRevision, ModernMeta(ModernRevision, version)
+	h.Revision, h.Meta = jsonrpc.ModernRevision, ModernMeta(jsonrpc.ModernRevision, version)
 	return h, ""
 }
 

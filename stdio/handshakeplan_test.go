@@ -101,7 +101,7 @@ func TestModernServerInfoIsTakenFromResultOrMeta(t *testing.T) {
 			t.Fatal(err)
 		}
 		h, why := readHello(&m, true, "v")
-		if why != "" || string(h.ServerInfo) != info || h.Revision != ModernRevision {
+		if why != "" || string(h.ServerInfo) != info || h.Revision != jsonrpc.ModernRevision {
 			t.Errorf("%s: hello is %+v, refused with %q", text, h, why)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // revision is the one that our handshakes name.
-const revision = `"2025-06-18"`
+const revision = `"` + jsonrpc.CommonRevision + `"`
 
 // Patience is how long a request waits for somebody who may never answer.
 type Patience struct {

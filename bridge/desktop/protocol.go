@@ -22,10 +22,7 @@ import (
 // while a call of its is under way.
 var revisions = []string{modern, mcp.ProtocolVersion20251125, mcp.ProtocolVersion20250618, mcp.ProtocolVersion20250326, mcp.ProtocolVersion20241105}
 
-const (
-	modern = mcp.ProtocolVersion20260728
-	common = mcp.ProtocolVersion20250618 // which we say to peers
-)
+const modern = mcp.ProtocolVersion20260728
 
 const (
 	codeParse          = mcp.PARSE_ERROR
@@ -134,5 +131,5 @@ func (f *Face) discover(r *request) {
 
 // helloParams are what we say to a peer in initialize.
 func (f *Face) helloParams() []byte {
-	return compose(mcp.InitializeParams{ProtocolVersion: common, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
+	return compose(mcp.InitializeParams{ProtocolVersion: jsonrpc.CommonRevision, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
 }

@@ -97,7 +97,7 @@ func (d Dialect) participant(dst []byte, p Participant) []byte {
 	case d.byPayload:
 		dst = member(dst, `,"name":`, cmp.Or(p.Name, p.ID))
 		dst = member(dst, `,"kind":`, cmp.Or(p.Role, "agent"))
-		dst = append(dst, `,"mcp":{"version":"2025-06-18"}`...)
+		dst = append(dst, `,"mcp":{"version":"`+jsonrpc.CommonRevision+`"}`...)
 	case p.Caps.Stated():
 		dst = p.Caps.write(append(dst, `,"capabilities":`...), d.caps)
 	}
