@@ -105,6 +105,8 @@ type Gateway struct {
 	started  time.Time
 	tickets  atomic.Int64 // in the order in which those who want a seat came
 
+	open     context.Context // ends when the gateway closes
+	shut     context.CancelFunc
 	drain    context.Context // ends when departing sessions must hurry
 	hurry    context.CancelFunc
 	sessions sync.WaitGroup
@@ -124,6 +126,7 @@ func (g *Gateway) Close() {
 	}
 	g.mu.Unlock()
 	g.hub.Cut(websocket.CloseGoingAway, stopReason)
+	g.shut()
 	late := time.AfterFunc(time.Second, g.hurry)
 	g.sessions.Wait()
 	late.Stop()

@@ -27,6 +27,7 @@ func New(o Options) (*Gateway, error) {
 	g.crowd.most, g.crowd.mostFrom, g.crowd.all = g.opt.MaxUnseated, g.opt.MaxFromAddress, g.opt.MaxConns
 	g.crowd.turned = func() { g.refused.add("crowded") }
 	g.journal.open(g.opt.Log)
+	g.open, g.shut = context.WithCancel(context.Background())
 	g.drain, g.hurry = context.WithCancel(context.Background())
 	g.upgrader = websocket.Upgrader{
 		ReadBufferSize: readBuffer,

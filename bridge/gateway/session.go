@@ -9,7 +9,7 @@ import (
 // take seats a guest in a topic. A log of topics that takes its time is waited for until the
 // gateway closes.
 func (g *Gateway) take(topic string, who hub.Guest) (*hub.Session, error) {
-	s, err := g.hub.Join(g.drain, topic, who)
+	s, err := g.hub.Join(g.open, topic, who)
 	if err == nil {
 		g.journal.say(slog.LevelInfo, sourceOf(s), "joined", "dialect", who.Dialect.Protocol)
 	}
