@@ -3,13 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,8 +11,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 )
 
 func (p *program) clientCommand() *cobra.Command {
@@ -31,7 +24,7 @@ Only the entry that is meant changes; comments, order and layout of the file
 stay as they are. What the file was is kept, and "undo" brings it back to the
 byte. --dry-run shows what would change, and changes nothing.
 
-NAME is one of ` + inTwoLines(clientNames()) + `.`,
+NAME is one of ` + inTwoLines(setup.Names()) + `.`,
 		Example: `  mcpx-bridge client list
   mcpx-bridge client install claude-desktop --topic team --dry-run
   mcpx-bridge client wrap cursor github --policy policy.yaml
@@ -42,14 +35,6 @@ NAME is one of ` + inTwoLines(clientNames()) + `.`,
 	start := p.starters()
 	cmd.AddCommand(p.clientListCommand(), p.clientInstallCommand(start), p.clientWrapCommand(start), p.clientUnwrapCommand(), p.clientUndoCommand())
 	return cmd
-}
-
-func clientNames() []string {
-	var names []string
-	for _, c := range install.Clients() {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 // inTwoLines is a list of names for help.
@@ -76,7 +61,7 @@ entry mcpx that starts another program is left alone.`,
   mcpx-bridge client install claude-code --scope user
   mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
 		Args:      positional(1, -1),
-		ValidArgs: clientNames(),
+		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.clientInstall(cmd.Context(), start, cmd.ArgsLenAtDash(), args)
 		},
@@ -107,7 +92,7 @@ of "host": a policy can name it.
 A server that the client reaches by an address cannot be wrapped.`,
 		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
 		Args:      positional(2, 2),
-		ValidArgs: clientNames(),
+		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 				flags, err := p.carried(start.run)
@@ -122,7 +107,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 				}
 				change, err := at.Wrap(exe, flags, args[1])
 				if err != nil {
-					return nil, p.inOtherScope(err, at, exe, args[1])
+					return nil, p.elsewhere(err, at, exe, args[1])
 				}
 				p.warnOfState()
 				p.warnOfSharing(at)
@@ -149,11 +134,11 @@ again. If nobody touched its command and arguments in the meantime, they get
 back the very bytes they had, whatever else in the file has changed.`,
 		Example:   "  mcpx-bridge client unwrap cursor github",
 		Args:      positional(2, 2),
-		ValidArgs: clientNames(),
+		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
 				change, err := at.Unwrap(exe, args[1], h)
-				return change, p.inOtherScope(err, at, exe, args[1])
+				return change, p.elsewhere(err, at, exe, args[1])
 			})
 		},
 	}
@@ -172,11 +157,14 @@ If somebody else changed it since, the difference is shown and nothing happens;
 --force brings back the old file all the same, and keeps the present one aside.`,
 		Example:   "  mcpx-bridge client undo cursor\n  mcpx-bridge client undo claude-code --scope user --dry-run",
 		Args:      positional(1, 1),
-		ValidArgs: clientNames(),
+		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {
 				change, err := h.Undo(at, p.s.Force)
-				return change, p.undoneElsewhere(err, at, h)
+				if m, wrong := p.machine(); wrong == nil && p.s.Scope == "" {
+					err = setup.UndoneElsewhere(err, m, at, h)
+				}
+				return change, err
 			})
 		},
 	}
@@ -221,7 +209,7 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 	if err != nil {
 		return err
 	}
-	exe, err := ownPath()
+	exe, err := setup.OwnPath(exec.LookPath)
 	if err != nil {
 		return err
 	}
@@ -230,7 +218,7 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 		return err
 	}
 	if !p.s.DryRun {
-		unlock, err := lockClients(ctx, state)
+		unlock, err := setup.Lock(ctx, state)
 		if err != nil {
 			return err
 		}
@@ -252,118 +240,15 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 }
 
 func (p *program) clientPlace(name string) (install.Place, error) {
-	all := install.Clients()
-	i := slices.IndexFunc(all, func(c install.Client) bool { return c.Name == name })
-	if i < 0 {
-		hint := "it is one of " + strings.Join(clientNames(), ", ")
-		if meant := policy.Nearest(name, clientNames()); meant != "" {
-			hint = "did you mean " + meant + "?"
-		}
-		return install.Place{}, misused(hint, "there is no client %q", name)
-	}
 	m, err := p.machine()
 	if err != nil {
 		return install.Place{}, err
 	}
-	at, ok := all[i].Place(m, install.Scope(p.s.Scope))
-	if !ok {
-		var has []string
-		for _, s := range all[i].Scope {
-			has = append(has, string(s))
-		}
-		return at, misused("it has "+strings.Join(has, ", "), "--scope: %s has no scope %q", name, p.s.Scope)
-	}
-	return at, nil
+	return setup.PlaceOf(m, name, p.s.Scope)
 }
 
 // machine says where this person's files are on this machine.
-func (p *program) machine() (install.Machine, error) {
-	key := "HOME"
-	if runtime.GOOS == "windows" {
-		key = "USERPROFILE"
-	}
-	m := install.Machine{GOOS: runtime.GOOS, Home: p.getenv(key), AppData: p.getenv("APPDATA"), ConfigHome: p.getenv("XDG_CONFIG_HOME"),
-		ClaudeConfig: p.getenv("CLAUDE_CONFIG_DIR"), CodexHome: p.getenv("CODEX_HOME")}
-	for name, dir := range map[string]string{key: m.Home, "APPDATA": m.AppData, "XDG_CONFIG_HOME": m.ConfigHome, "CLAUDE_CONFIG_DIR": m.ClaudeConfig, "CODEX_HOME": m.CodexHome} {
-		if dir != "" && !filepath.IsAbs(dir) {
-			return m, misused("write it from the root on, or unset it", "%s is %q, it must be an absolute path", name, dir)
-		}
-	}
-	if m.Home == "" {
-		return m, misused("set "+key, "there is no %s to look for the files of clients in", key)
-	}
-	var err error
-	if m.Dir, err = os.Getwd(); err == nil {
-		m.RealDir, err = filepath.EvalSymlinks(m.Dir)
-	}
-	return m, err
-}
-
-// ownPath is the path that a client finds us by, also after the next update: the
-// one in PATH, if that is us.
-func ownPath() (string, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	if strings.Contains(filepath.ToSlash(exe), "/go-build") {
-		return "", fail(exitFailed, "build it where it can stay: go build -o bin/ ./cmd/mcpx-bridge", "%s will be gone when this command ends", exe)
-	}
-	found, err := exec.LookPath("mcpx-bridge")
-	if err == nil {
-		found, err = filepath.Abs(found)
-	}
-	if err == nil && sameFile(found, exe) {
-		return found, nil
-	}
-	return exe, nil
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(x, y)
-}
-
-// clientWait is how long an edit waits for another that is under way.
-const clientWait = 10 * time.Second
-
-// lockClients makes us the only process that edits clients' files. Two commands at
-// once run one after the other.
-func lockClients(ctx context.Context, d stateDir) (unlock func() error, err error) {
-	if err := d.Open(); err != nil {
-		return nil, err
-	}
-	for began := time.Now(); ; {
-		f, err := d.Lock("client.lock")
-		if err != nil {
-			return nil, err
-		}
-		if f != nil {
-			return holdClients(f), nil
-		}
-		if time.Since(began) > clientWait || !pause.For(ctx, freeAgain) {
-			return nil, fail(exitFailed, "try again when it is done, or end it", "another mcpx-bridge client is at work%s", holderOfClients(d))
-		}
-	}
-}
-
-// holdClients writes into the lock whose it is, for those who wait in vain.
-func holdClients(f *os.File) (unlock func() error) {
-	if f.Truncate(0) == nil {
-		fmt.Fprintf(f, "%d\n", os.Getpid()) // who cannot write it holds the lock all the same
-	}
-	return f.Close
-}
-
-// holderOfClients says who has the lock, if that is known.
-func holderOfClients(d stateDir) string {
-	text, err := d.Read("client.lock")
-	if pid, wrong := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && wrong == nil {
-		return fmt.Sprintf(": process %d", pid)
-	}
-	return ""
-}
+func (p *program) machine() (install.Machine, error) { return setup.Machine(p.getenv) }
 
 // clientFailure words what package install found, and shows the difference if
 // there is one.
@@ -381,4 +266,34 @@ func (p *program) clientFailure(err error) error {
 		return fail(exitFailed, e.Hint, "%w", err)
 	}
 	return err
+}
+
+// elsewhere says in which scope a server is, if it is in another and none was named.
+func (p *program) elsewhere(err error, at install.Place, exe, server string) error {
+	m, wrong := p.machine()
+	if wrong != nil || p.s.Scope != "" {
+		return err
+	}
+	return setup.InOtherScope(err, m, at, exe, server)
+}
+
+// warnOfSharing is for files that are in other people's hands too, where an entry names
+// programs and files of this machine.
+func (p *program) warnOfSharing(at install.Place) {
+	if own := setup.OwnScope(at); own != "" {
+		p.log.Info("who shares " + at.File + " gets the entry too, and it names files of this machine")
+		p.log.Info("hint: --scope " + string(own) + " is for you alone")
+	}
+}
+
+// warnOfNamesakes names other servers of the name that the client may start instead.
+func (p *program) warnOfNamesakes(at install.Place, exe, server string) {
+	m, err := p.machine()
+	if err != nil {
+		return
+	}
+	for _, scope := range setup.Namesakes(m, at, exe, server) {
+		p.log.Warn("scope " + string(scope) + " has a server " + server + " too, and which of them it starts is for " + at.Client.Title + " to say")
+		p.log.Warn("hint: put the bridge in front of that one as well: --scope " + string(scope))
+	}
 }

@@ -6,12 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 )
 
 // What install and wrap are told for the bridge that a client will start goes
@@ -195,7 +195,7 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	if err := start.checkRun(p, target{argv: server}); err != nil {
 		return e, err
 	}
-	command, err := fromAnywhere(server[0])
+	command, err := setup.FromAnywhere(server[0])
 	if err != nil {
 		return e, err
 	}
@@ -205,7 +205,7 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	}
 	words := []string{command}
 	for _, word := range server[1:] {
-		abs := hereOnly(word)
+		abs := setup.FromHere(word)
 		switch {
 		case abs != word:
 			p.log.Info(word + " is written as " + abs + ": the client starts the server in a directory of its own choice")
@@ -217,38 +217,4 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	}
 	e.Args = slices.Concat([]string{"run", "--stdio"}, flags, []string{"--"}, words)
 	return e, nil
-}
-
-// hereOnly is an argument that names something in this directory as it is named
-// from anywhere: a file that is there, as in node server.js, or a path that begins
-// with a dot, behind the = of a flag too. All else is an argument of whose meaning we
-// know nothing.
-func hereOnly(word string) string {
-	if flag, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
-		return flag + "=" + hereOnly(value)
-	}
-	if word == "" || strings.HasPrefix(word, "-") || filepath.IsAbs(word) {
-		return word
-	}
-	abs, err := filepath.Abs(word)
-	if err != nil {
-		return word
-	}
-	slashed := filepath.ToSlash(word)
-	if slashed == "." || slashed == ".." || strings.HasPrefix(slashed, "./") || strings.HasPrefix(slashed, "../") {
-		return abs
-	}
-	if info, err := os.Stat(abs); err != nil || !info.Mode().IsRegular() {
-		return word
-	}
-	return abs
-}
-
-// fromAnywhere is a command that means the same in every directory. One without
-// a slash is looked for in the client's PATH.
-func fromAnywhere(command string) (string, error) {
-	if !strings.ContainsRune(filepath.ToSlash(command), '/') {
-		return command, nil
-	}
-	return filepath.Abs(command)
 }

@@ -34,6 +34,7 @@ var may = map[string]string{
 	"bridge/plainlog":         "bridge/text",
 	"bridge/config":           "bridge/fault bridge/private policy",
 	"bridge/token":            "bridge/fault bridge/private bridge/text bridge/topic bridge/wire stdio",
+	"bridge/desktop/setup":    "bridge/desktop/install bridge/fault bridge/localgateway bridge/pause policy",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private",
