@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -19,18 +20,18 @@ type batch struct {
 	tries   int              // how often some of the last were put off before
 	lines   []line
 	results []result
-	syncs   []Sync
+	syncs   []engine.Sync
 }
 
 // A line is a Write to the server that was there when the Engine said so.
 type line struct {
-	Write
+	engine.Write
 	downs int // how often the server had gone before
 }
 
 // A result is a Send that was spelled for the seat that there was then.
 type result struct {
-	Send
+	engine.Send
 	seats int // how often a seat had been taken or lost before
 }
 
@@ -160,7 +161,7 @@ func (s *Sidecar) letOut(b batch) {
 // put hands lines to the server they were meant for. If that has gone meanwhile,
 // whoever made the calls has been told, and may have made them again: the next
 // server must not get them. The lock keeps the two from changing places.
-func (s *Sidecar) put(lines []line) (failed []Event) {
+func (s *Sidecar) put(lines []line) (failed []engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range lines {
@@ -168,7 +169,7 @@ func (s *Sidecar) put(lines []line) (failed []Event) {
 			continue
 		}
 		if err := s.server.Put(l.Line); err != nil && l.Call != 0 {
-			failed = append(failed, NotWritten{l.Call, err})
+			failed = append(failed, engine.NotWritten{Call: l.Call, Err: err})
 		}
 	}
 	return failed
@@ -176,7 +177,7 @@ func (s *Sidecar) put(lines []line) (failed []Event) {
 
 // deliver sends results to the seat they were spelled for. If that has been lost
 // meanwhile, they are spelled anew for the one that there is.
-func (s *Sidecar) deliver(results []result) (failed []Event) {
+func (s *Sidecar) deliver(results []result) (failed []engine.Event) {
 	if len(results) == 0 {
 		return nil
 	}
@@ -184,7 +185,7 @@ func (s *Sidecar) deliver(results []result) (failed []Event) {
 	defer s.mu.Unlock()
 	for _, r := range results {
 		if r.seats != s.seats {
-			failed = append(failed, NotSent{r.Send, true})
+			failed = append(failed, engine.NotSent{Send: r.Send, Gone: true})
 		} else if f := s.send(r.Send); f != nil {
 			failed = append(failed, f)
 		}
@@ -201,11 +202,11 @@ func (s *Sidecar) append(records [][]byte) error {
 
 func (s *Sidecar) sync(ticket uint64) {
 	if s.o.Audit == nil {
-		s.Handle(Synced{Ticket: ticket})
+		s.Handle(engine.Synced{Ticket: ticket})
 		return
 	}
 	s.o.Audit.Sync(func(err error) {
-		s.Handle(Synced{ticket, err})
+		s.Handle(engine.Synced{Ticket: ticket, Err: err})
 		s.Flush()
 	})
 }
@@ -214,18 +215,18 @@ func (s *Sidecar) sync(ticket uint64) {
 // answer to the server) is lost with it, which only makes us say less. Records that
 // were written, be it that a power cut may take them, are not written again.
 func (s *Sidecar) unrecorded(b batch, written bool, err error) {
-	failed := Unrecorded{Err: err, Written: written}
+	failed := engine.Unrecorded{Err: err, Written: written}
 	for _, line := range b.lines {
 		if line.Call != 0 {
 			failed.Calls = append(failed.Calls, line.Call)
 		}
 	}
-	var again []Event // their ends are on record, so they have no mark
+	var again []engine.Event // their ends are on record, so they have no mark
 	for _, r := range b.results {
 		if written || slices.ContainsFunc(b.last, func(last *record.Record) bool { return last.Call == r.Of }) {
 			failed.Results = append(failed.Results, r.Send)
 		} else {
-			again = append(again, NotSent{r.Send, true})
+			again = append(again, engine.NotSent{Send: r.Send, Gone: true})
 		}
 	}
 	for _, r := range b.last {
@@ -245,17 +246,17 @@ func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 		s.Handle(r)
 	}
 	if s.o.Audit.Err() == nil {
-		s.Handle(AuditUp{}) // it was mended before we said that it failed
+		s.Handle(engine.AuditUp{}) // it was mended before we said that it failed
 	}
 	for _, sync := range b.syncs {
-		s.Handle(Synced{sync.Ticket, err})
+		s.Handle(engine.Synced{Ticket: sync.Ticket, Err: err})
 	}
 }
 
 // overtaken takes out of the next batch the results whose last words were in b:
 // they waited for a seat, which was taken while those were being written. It is
 // called with mu held.
-func (s *Sidecar) overtaken(b batch) (results []Send) {
+func (s *Sidecar) overtaken(b batch) (results []engine.Send) {
 	s.batch.results = slices.DeleteFunc(s.batch.results, func(r result) bool {
 		late := slices.ContainsFunc(b.last, func(last *record.Record) bool { return last.Call == r.Of })
 		if late {

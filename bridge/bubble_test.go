@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -74,7 +75,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	c := &crowd{t: t, seed: seed, d: d, over: make(chan struct{}), up: true, back: map[string]bool{}}
 	n := 0
-	c.side = New(Options{Audit: c, Engine: Config{Policy: rules(t, crowdRules), Topic: "t1", Server: "a server", Dir: "/srv", Command: "c1", Timeout: 30 * time.Second, MaxCalls: 16,
+	c.side = New(Options{Audit: c, Engine: engine.Config{Policy: rules(t, crowdRules), Topic: "t1", Server: "a server", Dir: "/srv", Command: "c1", Timeout: 30 * time.Second, MaxCalls: 16,
 		NewID:  func() string { n++; return fmt.Sprintf("out-%d", n) },
 		Random: func() (r [16]byte) { n++; copy(r[:], fmt.Sprintf("%016d", n)); return r }}})
 	c.side.Bind(c, c)
@@ -140,7 +141,7 @@ func (c *crowd) meet() {
 	ran := make(chan error, 1)
 	go func() { ran <- c.side.Run(ctx) }()
 	c.sit()
-	c.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	c.do(engine.ServerUp{Hello: engine.Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	for i, who := range []string{"bob", "carol", "dave"} {
 		c.all.Go(func() { c.call(who, c.dice(i)) })
 	}
@@ -178,7 +179,7 @@ func (c *crowd) again(f func()) {
 	}
 }
 
-func (c *crowd) do(ev Event) {
+func (c *crowd) do(ev engine.Event) {
 	c.side.Handle(ev)
 	c.side.Flush()
 }
@@ -267,16 +268,16 @@ func (c *crowd) server(r *rand.Rand) {
 			result = strings.ReplaceAll(tools, "\n", "")
 		case r.IntN(20) == 0:
 			c.set(&c.up, false)
-			c.do(ServerDown{Reason: "child_exit", Cause: "exited", Retry: 250 * time.Millisecond})
+			c.do(engine.ServerDown{Reason: "child_exit", Cause: "exited", Retry: 250 * time.Millisecond})
 			time.Sleep(250 * time.Millisecond)
 			c.take(&c.lines)
 			c.set(&c.up, true)
-			c.do(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+			c.do(engine.ServerUp{Hello: engine.Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
 			return
 		}
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		answer, _ := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":`+string(m.Get(jsonrpc.ID))+`,"result":`+result+`}`), jsonrpc.Passed)
-		c.do(ServerSaid{answer})
+		c.do(engine.ServerSaid{Message: answer})
 	}
 }
 
@@ -333,16 +334,16 @@ func (c *crowd) fail(err error) {
 	c.broken = err
 	c.mu.Unlock()
 	if err != nil {
-		c.do(Unrecorded{Err: err})
+		c.do(engine.Unrecorded{Err: err})
 	} else {
-		c.do(AuditUp{})
+		c.do(engine.AuditUp{})
 	}
 }
 
 func (c *crowd) reload(r *rand.Rand) {
 	time.Sleep(time.Duration(r.IntN(2000)) * time.Millisecond)
 	of := []string{"[local, alice]", "[alice]", "[local]"}[r.IntN(3)]
-	c.do(Reloaded{rules(c.t, strings.Replace(crowdRules, "[local, alice]", of, 1))})
+	c.do(engine.Reloaded{Policy: rules(c.t, strings.Replace(crowdRules, "[local, alice]", of, 1))})
 }
 
 // account holds what left about each call together, and returns how many ran.

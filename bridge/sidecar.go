@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -50,7 +51,7 @@ type Audit interface {
 
 // Options are what a Sidecar needs beside its Engine.
 type Options struct {
-	Engine Config
+	Engine engine.Config
 
 	// Audit gets every record before what it is about takes effect. nil: none
 	// is kept.
@@ -78,7 +79,7 @@ type Options struct {
 
 	// Serving is called, as Emit is, when calls are served: after the
 	// first start of the server and after every later one.
-	Serving func(Serving)
+	Serving func(engine.Serving)
 
 	// Now is the clock; nil: [time.Now]. It must not run backwards.
 	Now func() time.Time
@@ -100,7 +101,7 @@ type Sidecar struct {
 	blank    batch      // for the one that is filled next; of who holds flushing
 
 	mu     sync.Mutex
-	engine *Engine
+	engine *engine.Engine
 	batch  batch
 	owed   []*record.Record // last words that could not be put on record yet
 	tries  int              // how often in a row a log that is well did not take them
@@ -108,7 +109,7 @@ type Sidecar struct {
 	seats  int              // how often a seat was taken or lost
 	armed  time.Time        // when Run will wake by itself
 	told   []approval.Act   // of the event in hand
-	events []Event          // it, and behind it what says which effects could not be carried out
+	events []engine.Event   // it, and behind it what says which effects could not be carried out
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -121,7 +122,7 @@ func New(o Options) *Sidecar {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sidecar{o: o, engine: NewEngine(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
+	return &Sidecar{o: o, engine: engine.New(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
 }
 
 // nothing is what a function that was not given does.
@@ -137,14 +138,14 @@ func (s *Sidecar) Bind(seat Seat, server Server) { s.seat, s.server = seat, serv
 // Handle hands one event to the Engine and puts what follows from it on its
 // way; [Sidecar.Flush] makes it leave. It may be called from any goroutine and
 // waits for nobody but other Handles.
-func (s *Sidecar) Handle(ev Event) {
+func (s *Sidecar) Handle(ev engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handleAndWake(ev)
 }
 
 // handleAndWake sees to it that Run wakes for what is to be done sooner now.
-func (s *Sidecar) handleAndWake(ev Event) {
+func (s *Sidecar) handleAndWake(ev engine.Event) {
 	s.handle(ev)
 	if next := s.engine.Next(); !next.IsZero() && (s.armed.IsZero() || next.Before(s.armed)) {
 		s.armed = next
@@ -162,7 +163,7 @@ func (s *Sidecar) nudge() {
 
 // handle carries out effects as they come; what cannot be queued is the next
 // event. That ends, because refusing an answer causes no answer.
-func (s *Sidecar) handle(ev Event) {
+func (s *Sidecar) handle(ev engine.Event) {
 	s.told = nil
 	s.events = append(s.events[:0], ev)
 	for i := 0; i < len(s.events); i++ {
@@ -172,11 +173,11 @@ func (s *Sidecar) handle(ev Event) {
 	}
 }
 
-func (s *Sidecar) step(ev Event) {
+func (s *Sidecar) step(ev engine.Event) {
 	switch ev.(type) {
-	case Seated, Unseated:
+	case engine.Seated, engine.Unseated:
 		s.seats++
-	case AuditUp:
+	case engine.AuditUp:
 		s.settleUp()
 	}
 	for _, f := range s.engine.Step(s.o.Now(), ev) {
@@ -184,40 +185,40 @@ func (s *Sidecar) step(ev Event) {
 			s.events = append(s.events, failed)
 		}
 	}
-	if _, down := ev.(ServerDown); down {
+	if _, down := ev.(engine.ServerDown); down {
 		s.downs++ // what the Engine says to that, of calls that were overdue, is for no other server
 	}
 }
 
-func (s *Sidecar) carryOut(f Effect) (failed Event) {
+func (s *Sidecar) carryOut(f engine.Effect) (failed engine.Event) {
 	switch f := f.(type) {
-	case Send:
+	case engine.Send:
 		if f.Result && s.o.Audit != nil {
 			s.batch.results = append(s.batch.results, result{f, s.seats})
 			s.staged.Store(true)
 			return nil
 		}
 		return s.send(f)
-	case Write:
+	case engine.Write:
 		s.batch.lines = append(s.batch.lines, line{f, s.downs})
 		s.staged.Store(true)
-	case Note:
+	case engine.Note:
 		s.record(f.Record)
-	case Sync:
+	case engine.Sync:
 		s.batch.syncs = append(s.batch.syncs, f)
 		s.staged.Store(true)
-	case Serving:
+	case engine.Serving:
 		s.o.Serving(f)
-	case Told:
+	case engine.Told:
 		s.o.Told(f.Act)
 		s.told = append(s.told, f.Act)
-	case TellHost:
+	case engine.TellHost:
 		s.o.TellHost(f.Line)
-	case Remember:
+	case engine.Remember:
 		s.o.Remember(f.Grant)
-	case Restart:
+	case engine.Restart:
 		s.server.Restart(f.Why)
-	case Idle:
+	case engine.Idle:
 		select {
 		case s.idle <- struct{}{}:
 		default: // it was said before
@@ -227,13 +228,13 @@ func (s *Sidecar) carryOut(f Effect) (failed Event) {
 }
 
 // send returns what has to be said to the Engine, nil if nothing.
-func (s *Sidecar) send(f Send) Event {
+func (s *Sidecar) send(f engine.Send) engine.Event {
 	// The note comes after the put: a Flush in between would take the note and
 	// leave the frame, for which nobody would come.
 	err := s.seat.Send(f.Class, f.Frame)
 	s.toSeat.Store(true)
 	if err != nil {
-		return NotSent{f, errors.Is(err, ErrNoSeat)}
+		return engine.NotSent{Send: f, Gone: errors.Is(err, ErrNoSeat)}
 	}
 	return nil
 }
@@ -273,7 +274,7 @@ func (s *Sidecar) Run(ctx context.Context) error {
 
 func (s *Sidecar) tick() {
 	s.mu.Lock()
-	s.handle(Tick{})
+	s.handle(engine.Tick{})
 	s.mu.Unlock()
 	s.Flush()
 }
@@ -299,15 +300,15 @@ func (s *Sidecar) Next() time.Time {
 // Drain admits nothing more and waits for the calls at the server, at most
 // until ctx ends; those still there then are answered as unknown.
 func (s *Sidecar) Drain(ctx context.Context) {
-	s.Handle(Stopping{})
+	s.Handle(engine.Stopping{})
 	s.Flush()
 	for {
 		select {
 		case <-s.idle:
 		case <-ctx.Done():
-			s.Handle(GivingUp{})
+			s.Handle(engine.GivingUp{})
 			s.empty()
-			s.Handle(GivingUp{}) // for answers whose requests have left only now
+			s.Handle(engine.GivingUp{}) // for answers whose requests have left only now
 			s.empty()
 			return
 		}
@@ -322,7 +323,7 @@ func (s *Sidecar) Drain(ctx context.Context) {
 // that may take.
 func (s *Sidecar) Leave() {
 	s.empty()
-	s.Handle(Leaving{})
+	s.Handle(engine.Leaving{})
 	s.flushBatch() // unlike Flush, it waits for whoever is writing
 	s.Flush()
 }
@@ -332,7 +333,7 @@ func (s *Sidecar) Leave() {
 func (s *Sidecar) owes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.owes()
+	return s.engine.Owes()
 }
 
 // Decide hands on what a person at this machine says to a question, and returns
@@ -341,7 +342,7 @@ func (s *Sidecar) owes() bool {
 // question.
 func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
 	s.mu.Lock()
-	s.handleAndWake(Decided{a})
+	s.handleAndWake(engine.Decided{Answer: a})
 	told := s.told
 	s.mu.Unlock()
 	s.Flush()
@@ -373,7 +374,7 @@ func (s *Sidecar) PublicView(id string) (approval.View, bool) {
 func (s *Sidecar) Policy() *policy.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.policy
+	return s.engine.Policy()
 }
 
 // Running is how many requests of participants are at the server and still await
@@ -381,7 +382,7 @@ func (s *Sidecar) Policy() *policy.Policy {
 func (s *Sidecar) Running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.calls.Running
+	return s.engine.Running()
 }
 
 // Occupied is that of the Engine.
@@ -397,17 +398,17 @@ func (s *Sidecar) Occupied() bool {
 // is none of our business.
 func (s *Sidecar) HostSaid(line []byte, m jsonrpc.Message) (taken bool) {
 	s.mu.Lock()
-	switch id := m.Get(jsonrpc.RequestID); shortMethod(&m) {
+	switch id := m.Get(jsonrpc.RequestID); engine.ShortMethod(&m) {
 	case "tools/call":
-		s.handleAndWake(HostCalled{line, m})
+		s.handleAndWake(engine.HostCalled{Line: line, Message: m})
 	case "notifications/cancelled":
 		if !s.engine.OwnsHostCall(id) {
 			s.mu.Unlock()
 			return false
 		}
-		s.handleAndWake(HostCancelled{line, id})
+		s.handleAndWake(engine.HostCancelled{Line: line, ID: id})
 	default:
-		s.handleAndWake(HostReplied{m})
+		s.handleAndWake(engine.HostReplied{Message: m})
 	}
 	s.mu.Unlock()
 	s.Flush()
@@ -424,9 +425,9 @@ func (s *Sidecar) HostAnswered(id []byte, m *jsonrpc.Message) (pass bool) {
 	if id == nil && !pass || s.engine.OwnsHostCall(id) {
 		how := "unknown"
 		if m != nil {
-			how = outcome(m)
+			how = engine.Outcome(m)
 		}
-		s.handleAndWake(HostAnswered{id, how})
+		s.handleAndWake(engine.HostAnswered{ID: id, Outcome: how})
 	}
 	return pass
 }
@@ -442,7 +443,7 @@ func (s *Sidecar) Grants() []approval.Grant {
 func (s *Sidecar) Revoke(id string) bool {
 	s.mu.Lock()
 	had := slices.ContainsFunc(s.engine.Grants(s.o.Now()), func(g approval.Grant) bool { return g.ID == id })
-	s.handleAndWake(Revoked{id})
+	s.handleAndWake(engine.Revoked{Grant: id})
 	s.mu.Unlock()
 	s.Flush()
 	return had
@@ -450,8 +451,11 @@ func (s *Sidecar) Revoke(id string) bool {
 
 // SeatTaken, SeatLost, Received, Refused and TopicIdle are what a seat at a
 // topic calls.
-func (s *Sidecar) SeatTaken(d wire.Dialect, w wire.Welcome) { s.Handle(Seated{d, w}); s.Flush() }
-func (s *Sidecar) SeatLost(err error)                       { s.Handle(Unseated{err}) }
-func (s *Sidecar) Received(e *wire.Envelope)                { s.Handle(Arrived{e}) }
-func (s *Sidecar) Refused(r *wire.Refused)                  { s.Handle(Garbled{r}) }
-func (s *Sidecar) TopicIdle()                               { s.Flush() }
+func (s *Sidecar) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	s.Handle(engine.Seated{Dialect: d, Welcome: w})
+	s.Flush()
+}
+func (s *Sidecar) SeatLost(err error)        { s.Handle(engine.Unseated{Err: err}) }
+func (s *Sidecar) Received(e *wire.Envelope) { s.Handle(engine.Arrived{Envelope: e}) }
+func (s *Sidecar) Refused(r *wire.Refused)   { s.Handle(engine.Garbled{Refused: r}) }
+func (s *Sidecar) TopicIdle()                { s.Flush() }

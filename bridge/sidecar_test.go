@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -84,11 +85,11 @@ func (w *surroundings) got(text string) (n int) {
 }
 
 // newShell is a sidecar of a stage's Engine, seated and with a server that is up.
-func newShell(t *testing.T) (*Sidecar, *surroundings, *stage) {
+func newShell(t *testing.T) (*Sidecar, *surroundings, *ground) {
 	t.Helper()
-	st := emptyStage(t, "mcpx/v0.1")
+	st := newGround(t, "mcpx/v0.1", allowsSome)
 	w := &surroundings{begun: make(chan struct{}, 8)}
-	s := New(Options{Engine: Config{Policy: st.engine.policy, NewID: st.engine.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: w})
+	s := New(Options{Engine: engine.Config{Policy: st.policy, NewID: st.newID, Random: func() [16]byte { return [16]byte{} }}, Audit: w})
 	s.Bind(w, w)
 	caps, err := wire.ParseCaps([]byte(`["mcp/*"]`))
 	if err != nil {
@@ -102,7 +103,7 @@ func newShell(t *testing.T) (*Sidecar, *surroundings, *stage) {
 // raise starts the server, which lists its tools.
 func raise(t *testing.T, s *Sidecar, w *surroundings) {
 	t.Helper()
-	s.Handle(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Handle(engine.ServerUp{Hello: engine.Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	s.Flush()
 	list(t, s, w, tools)
 }
@@ -121,11 +122,11 @@ func list(t *testing.T, s *Sidecar, w *surroundings, result string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Handle(ServerSaid{answer})
+	s.Handle(engine.ServerSaid{Message: answer})
 	s.Flush()
 }
 
-func callFrame(t *testing.T, st *stage, env string) *wire.Envelope {
+func callFrame(t *testing.T, st *ground, env string) *wire.Envelope {
 	t.Helper()
 	e, err := st.dialect.Decode(fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":%q,"ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:tools/call",`+
 		`"payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}}`, env))
@@ -149,8 +150,8 @@ func TestALineIsNotWrittenToTheNextServer(t *testing.T) {
 		s.Flush()
 	}()
 	<-w.begun
-	s.Handle(ServerDown{Reason: "child_exit", Cause: "exited"})
-	s.Handle(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Handle(engine.ServerDown{Reason: "child_exit", Cause: "exited"})
+	s.Handle(engine.ServerUp{Hello: engine.Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	w.set(nil, nil)
 	close(hold)
 	<-done
@@ -175,8 +176,8 @@ func TestTheNextServerIsNotToldToStopACallOfTheOneBefore(t *testing.T) {
 		t.Fatalf("the server has %q", w.lines)
 	}
 	now = now.Add(time.Hour)
-	s.Handle(ServerDown{Reason: "child_exit", Cause: "exited"})
-	s.Handle(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.Handle(engine.ServerDown{Reason: "child_exit", Cause: "exited"})
+	s.Handle(engine.ServerUp{Hello: engine.Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	s.Flush()
 	if w.got("notifications/cancelled") > 0 || w.got("tools/list") != 2 {
 		t.Errorf("the next server gets %q", w.lines[2:])
@@ -191,19 +192,18 @@ func TestAListingThatCouldNotLeaveIsMadeLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Handle(ServerSaid{changed})
+	s.Handle(engine.ServerSaid{Message: changed})
 	w.set(nil, errors.New("disk full"))
 	s.Flush()
 	if w.got("tools/call") > 0 || w.got("tools/list") != 1 {
 		t.Fatalf("lines left without a record: %q", w.lines)
 	}
 	w.set(nil, nil)
-	s.Handle(AuditUp{})
-	s.mu.Lock()
-	listing := s.engine.server.listing
-	s.mu.Unlock()
-	if listing {
-		t.Error("it is waited for a listing that never left")
+	s.Handle(engine.AuditUp{})
+	s.Handle(engine.ServerSaid{Message: *parse(t, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)})
+	s.Flush()
+	if w.got("tools/list") != 2 {
+		t.Errorf("it is waited for a listing that never left: %q", w.lines)
 	}
 }
 
@@ -221,7 +221,7 @@ func answerCall(t *testing.T, s *Sidecar, w *surroundings, result string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Handle(ServerSaid{answer})
+	s.Handle(engine.ServerSaid{Message: answer})
 }
 
 func (w *surroundings) sent() []string {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -115,7 +115,7 @@ func introduced(result []byte) (i Introduction) {
 	if json.Unmarshal(said.ServerInfo, &server) == nil && server != (ServerInfo{}) {
 		i.Server = &server
 	}
-	if json.Unmarshal(said.Meta[bridge.ProvidesKey], &i.Provides) != nil {
+	if json.Unmarshal(said.Meta[engine.ProvidesKey], &i.Provides) != nil {
 		i.Provides = nil
 	}
 	i.Provides = i.Provides[:min(len(i.Provides), 64)]

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -163,7 +163,7 @@ func (w *ProposalWait) heard(e *wire.Envelope) {
 // to, or of who does it, for anybody can send such a notification. Who does it begins
 // after that.
 func (w *ProposalWait) agreedTo(e *wire.Envelope) {
-	if e.Method != bridge.Approved {
+	if e.Method != engine.Approved {
 		return
 	}
 	var said struct {
@@ -249,7 +249,7 @@ func (w *ProposalWait) able() []string {
 // present are those in the topic who could do it.
 func (w *ProposalWait) present() (ids []string) {
 	for _, p := range w.c.Others() {
-		if bridge.CouldServe(p.Caps, "tools/call") {
+		if engine.CouldServe(p.Caps, "tools/call") {
 			ids = append(ids, p.ID)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private/powercut"
 )
 
@@ -81,7 +81,7 @@ func (d *disk) fail(p *process, err error, length time.Duration) {
 	d.err, d.troubleAt = err, d.w.now
 	d.w.after(0, func() {
 		if p.alive() && d.err != nil {
-			p.tell(bridge.Unrecorded{Err: err})
+			p.tell(engine.Unrecorded{Err: err})
 		}
 	})
 	d.fullTo = d.w.now + length
@@ -122,7 +122,7 @@ func (d *disk) mend() {
 	}
 	d.err, d.troubleAt = nil, d.w.now
 	if p := d.w.proc; p != nil {
-		p.tell(bridge.AuditUp{})
+		p.tell(engine.AuditUp{})
 	}
 }
 
@@ -176,7 +176,7 @@ func (d *disk) crash(power bool) {
 
 // open reads the log, cuts off half a line, and gives the calls that were cut
 // short their last word. It is what a start of the program does.
-func (d *disk) open() (seen []bridge.Seen) {
+func (d *disk) open() (seen []engine.Seen) {
 	if hole := bytes.IndexByte(d.text, 0); hole >= 0 {
 		d.text = d.text[:hole]
 	}
@@ -191,7 +191,7 @@ func (d *disk) open() (seen []bridge.Seen) {
 			d.write(c.lastWord())
 		}
 		if c.env != "" && d.w.wall().Sub(c.at) < 15*time.Minute {
-			seen = append(seen, bridge.Seen{From: c.from, Env: c.env, At: c.at, Body: c.body})
+			seen = append(seen, engine.Seen{From: c.from, Env: c.env, At: c.at, Body: c.body})
 		}
 	}
 	d.synced = len(d.text)

@@ -3,8 +3,8 @@ package sim
 import (
 	"slices"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -15,7 +15,7 @@ import (
 // save changes the file under a running bridge.
 func (w *world) save(b *rulebook) {
 	w.check.filed, w.check.filedAs, w.check.filedYes = b, "", false
-	w.proc.tell(bridge.Saved{Policy: b.loaded, File: "policy.yaml"})
+	w.proc.tell(engine.Saved{Policy: b.loaded, File: "policy.yaml"})
 }
 
 // inForce is the policy that calls are judged by.

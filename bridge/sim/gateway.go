@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -158,7 +158,7 @@ func (t *topic) greet(p *process) {
 		panic(err)
 	}
 	t.w.check.seated(p, w.Peers)
-	p.tell(bridge.Seated{Dialect: t.w.dialect, Welcome: read})
+	p.tell(engine.Seated{Dialect: t.w.dialect, Welcome: read})
 }
 
 func (t *topic) welcomeAgain() {
@@ -190,7 +190,7 @@ func (t *topic) cut(notice time.Duration) {
 		}
 		t.up, p.out = false, nil
 		t.w.check.unseated()
-		p.tell(bridge.Unseated{Err: errors.New("the connection was closed")})
+		p.tell(engine.Unseated{Err: errors.New("the connection was closed")})
 		p.seated = false
 		wait := t.dice.between(500*time.Millisecond, 6*time.Second)
 		if p.stopping && t.dice.chance(.5) {
@@ -262,15 +262,15 @@ func (p *process) receive(f *frame) {
 			panic(err)
 		}
 		p.w.check.unread(p, f)
-		p.tell(bridge.Garbled{Refused: refused})
+		p.tell(engine.Garbled{Refused: refused})
 		return
 	}
 	if again {
-		p.tell(bridge.Tick{}) // what is due is over, and said to be, before a frame that comes again
+		p.tell(engine.Tick{}) // what is due is over, and said to be, before a frame that comes again
 		p.release()
 	}
 	p.w.check.heard(p, f)
-	p.tell(bridge.Arrived{Envelope: &e})
+	p.tell(engine.Arrived{Envelope: &e})
 }
 
 // presence tells everybody that somebody came or went.

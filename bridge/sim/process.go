@@ -3,10 +3,12 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -39,7 +41,7 @@ func (w *world) start() {
 	kept := w.drawer.read()
 	w.check.restored(kept)
 	p.sidecar = bridge.New(bridge.Options{
-		Engine: bridge.Config{
+		Engine: engine.Config{
 			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
 			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Gateway: "a gateway", Server: "a server", Dir: "/srv", Command: "c1",
 			Desk:  approval.Options{Grants: kept},
@@ -47,7 +49,7 @@ func (w *world) start() {
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *record.Record) { w.check.emitted(p, *r) },
 		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },
-		Serving:  func(bridge.Serving) { w.topic.redial(100 * time.Millisecond) },
+		Serving:  func(engine.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:      p.now,
 	})
 	p.sidecar.Bind(seat{p}, pipe{p})
@@ -60,9 +62,10 @@ func (p *process) now() time.Time { return p.wall.Add(p.w.now - p.began) }
 func (p *process) alive() bool { return p.w.proc == p }
 
 // tell hands over an event, and has what follows from it let out.
-func (p *process) tell(ev bridge.Event) {
+func (p *process) tell(ev engine.Event) {
 	p.w.tally.met(p, ev)
-	p.w.trace.note(p.w.now, "event", fmt.Appendf(nil, "%T", ev))
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", ev), ".") // wherever its package is
+	p.w.trace.note(p.w.now, "event", []byte(name))
 	p.sidecar.Handle(ev)
 	p.settle()
 }
@@ -128,7 +131,7 @@ func (p *process) arm() {
 	p.tick = p.w.after(wait, func() {
 		p.tick = nil
 		if p.alive() {
-			p.tell(bridge.Tick{})
+			p.tell(engine.Tick{})
 		}
 	})
 }
@@ -178,7 +181,7 @@ func (w *world) stop() {
 		return
 	}
 	p.stopping = true
-	p.tell(bridge.Stopping{})
+	p.tell(engine.Stopping{})
 	w.check.stopping()
 	w.worse()
 	w.after(10*time.Second, func() {
@@ -186,12 +189,12 @@ func (w *world) stop() {
 			return
 		}
 		p.gaveUp = true
-		p.tell(bridge.GivingUp{})
+		p.tell(engine.GivingUp{})
 		w.after(lingering, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
 				w.check.leaving = true
-				p.tell(bridge.Leaving{})
+				p.tell(engine.Leaving{})
 				p.release()
 				w.check.allTold()
 				w.crashed(false)
@@ -221,7 +224,7 @@ func (w *world) worse() {
 func (w *world) checkpoint() {
 	w.after(50*time.Second, func() {
 		if p := w.proc; p != nil && w.disk.seq > 0 && !w.healed {
-			p.tell(bridge.Checkpoint{Seq: w.disk.seq, Hash: fmt.Sprintf("%x", w.disk.prev)})
+			p.tell(engine.Checkpoint{Seq: w.disk.seq, Hash: fmt.Sprintf("%x", w.disk.prev)})
 		}
 		if !w.healed {
 			w.checkpoint()
@@ -229,7 +232,7 @@ func (w *world) checkpoint() {
 	})
 }
 
-func reloadedTo(b *rulebook) bridge.Event { return bridge.Reloaded{Policy: b.loaded} }
+func reloadedTo(b *rulebook) engine.Event { return engine.Reloaded{Policy: b.loaded} }
 
 // seat is the bridge's way to the topic.
 type seat struct{ p *process }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -40,17 +40,17 @@ func (c *child) start(wait time.Duration) {
 		}
 		c.alive, c.upAt = true, c.w.now
 		c.life++
-		p.tell(bridge.ServerUp{Hello: c.hello()})
+		p.tell(engine.ServerUp{Hello: c.hello()})
 	})
 }
 
 // hello is what the server says of itself.
-func (c *child) hello() bridge.Hello {
+func (c *child) hello() engine.Hello {
 	if c.modern == nil {
-		return bridge.Hello{PID: c.life, Revision: "2025-06-18",
+		return engine.Hello{PID: c.life, Revision: "2025-06-18",
 			Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}
 	}
-	return bridge.Hello{PID: c.life, Revision: "2026-07-28", Modern: true, Meta: []byte(ours2026), Result: []byte(`{"capabilities":` + c.modern.capabilities() + `}`),
+	return engine.Hello{PID: c.life, Revision: "2026-07-28", Modern: true, Meta: []byte(ours2026), Result: []byte(`{"capabilities":` + c.modern.capabilities() + `}`),
 		Capabilities: []byte(c.modern.capabilities()), ServerInfo: []byte(`{"name":"x","version":"1"}`)}
 }
 
@@ -71,7 +71,7 @@ func (c *child) end(why string, retry time.Duration) {
 		c.w.check.ran(c.queue[0])
 	}
 	c.dead()
-	p.tell(bridge.ServerDown{Reason: "exit", Cause: why, ExitCode: 1, Unsent: unsent, Retry: retry})
+	p.tell(engine.ServerDown{Reason: "exit", Cause: why, ExitCode: 1, Unsent: unsent, Retry: retry})
 	c.start(retry)
 }
 
@@ -177,11 +177,11 @@ func (c *child) say(wait time.Duration, text string) {
 		c.w.trace.note(c.w.now, "server", []byte(text))
 		m, err := jsonrpc.Parse([]byte(text), jsonrpc.Passed)
 		if err != nil {
-			p.tell(bridge.ServerNoise{Reason: "child_stdout_garbage", Head: []byte(text), Count: 1, ID: idWithin(text)})
+			p.tell(engine.ServerNoise{Reason: "child_stdout_garbage", Head: []byte(text), Count: 1, ID: idWithin(text)})
 			return
 		}
 		c.w.check.answered(p, []byte(text))
-		p.tell(bridge.ServerSaid{Message: m})
+		p.tell(engine.ServerSaid{Message: m})
 	})
 }
 

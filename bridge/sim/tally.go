@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -62,13 +62,13 @@ func (t *Tally) remembered(lasted bool) {
 	}
 }
 
-func (t *Tally) met(p *process, ev bridge.Event) {
+func (t *Tally) met(p *process, ev engine.Event) {
 	t.Events++
 	name := reflect.TypeOf(ev).Name()
 	if name == "Saved" {
 		name = "Reloaded"
 	}
-	if a, ok := ev.(bridge.Arrived); ok {
+	if a, ok := ev.(engine.Arrived); ok {
 		name = frameName(a.Envelope.Kind)
 	}
 	t.meet(p, name)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -216,7 +216,7 @@ func (w *world) befall(f Fault) {
 		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
 		w.dozedAt = w.now
 		if w.proc != nil {
-			w.proc.tell(bridge.Tick{})
+			w.proc.tell(engine.Tick{})
 		}
 	case reload:
 		w.reload()
@@ -281,7 +281,7 @@ func (w *world) reload() {
 }
 
 func (w *world) revoke() {
-	w.proc.tell(bridge.Tick{}) // a grant whose time is over, though the tick is late, is not there to be taken back
+	w.proc.tell(engine.Tick{}) // a grant whose time is over, though the tick is late, is not there to be taken back
 	for _, g := range w.proc.sidecar.Grants() {
 		w.check.revoked(g.ID)
 		w.drawer.drop(g.ID)

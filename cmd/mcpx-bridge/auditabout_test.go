@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -37,7 +37,7 @@ func TestTheRecordIsKeptAsItWasSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &program{s: settings{Audit: filepath.Join(t.TempDir(), "a.jsonl"), AuditSync: "always", AuditKeepSize: "20MB", AuditKeepDays: .5}}
-	_, o, err := p.auditOptions("fs", &bridge.Config{Policy: rules}, nil)
+	_, o, err := p.auditOptions("fs", &engine.Config{Policy: rules}, nil)
 	if err != nil || o.KeepSize != 20<<20 || o.KeepFor != 12*time.Hour || o.Least != 15*time.Minute || !o.Mode.Waits(false) {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -51,7 +52,7 @@ func (p *program) openAudit(id string, o *bridge.Options, about []byte, changed 
 
 // auditOptions says where the record of a bridge is, and how it is kept; "" if there is
 // to be none.
-func (p *program) auditOptions(id string, c *bridge.Config, about []byte) (path string, o audit.Options, err error) {
+func (p *program) auditOptions(id string, c *engine.Config, about []byte) (path string, o audit.Options, err error) {
 	if p.s.Audit == "off" {
 		return "", o, nil
 	}
@@ -69,7 +70,7 @@ func (p *program) auditOptions(id string, c *bridge.Config, about []byte) (path 
 
 // tryAudit finds out what would keep openAudit from opening the record, and leaves that
 // as it is. It returns where the record would be, and what is doubtful about it.
-func (p *program) tryAudit(id string, c *bridge.Config) (path, doubt string, err error) {
+func (p *program) tryAudit(id string, c *engine.Config) (path, doubt string, err error) {
 	path, how, err := p.auditOptions(id, c, nil)
 	if err != nil || path == "" {
 		return "", "", err
@@ -95,7 +96,7 @@ const replayMost = 256 << 20
 
 // replayLimits books what calls of earlier runs took from the limits of the
 // policy, as far back as these look.
-func (p *program) replayLimits(path string, c *bridge.Config) error {
+func (p *program) replayLimits(path string, c *engine.Config) error {
 	far := c.Policy.Memory()
 	if far == 0 {
 		return nil
@@ -173,10 +174,10 @@ func lastWord(event, call string, members map[string]any) []byte {
 	return append(head, rest[1:]...)
 }
 
-func seenIn(found audit.Found) (seen []bridge.Seen) {
+func seenIn(found audit.Found) (seen []engine.Seen) {
 	for _, c := range found.Calls {
 		if c.Env != "" {
-			seen = append(seen, bridge.Seen{From: c.From, Env: c.Env, At: c.At, Body: c.Body})
+			seen = append(seen, engine.Seen{From: c.From, Env: c.Env, At: c.At, Body: c.Body})
 		}
 	}
 	return seen
@@ -190,9 +191,9 @@ func (b *bridging) auditChanged(err error) {
 		return // what fails before there is a sidecar is an error of the start
 	}
 	if err != nil {
-		b.sidecar.Handle(bridge.Unrecorded{Err: err})
+		b.sidecar.Handle(engine.Unrecorded{Err: err})
 	} else {
-		b.sidecar.Handle(bridge.AuditUp{})
+		b.sidecar.Handle(engine.AuditUp{})
 	}
 	b.sidecar.Flush()
 }
@@ -218,7 +219,7 @@ func (b *bridging) keepWitness(ctx context.Context) error {
 		if head.Seq <= last.Seq+1 || head.Seq-last.Seq < witnessRecords && time.Since(told) < witnessEvery {
 			continue
 		}
-		b.sidecar.Handle(bridge.Checkpoint{Seq: head.Seq, Hash: hex.EncodeToString(head.Hash[:])})
+		b.sidecar.Handle(engine.Checkpoint{Seq: head.Seq, Hash: hex.EncodeToString(head.Hash[:])})
 		b.sidecar.Flush()
 		last, told = head, time.Now() // the record of this adds one, which is nothing new
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -26,7 +26,7 @@ type attendance struct {
 	ends    endings
 
 	mu     sync.Mutex
-	seated bridge.Seated
+	seated engine.Seated
 	up     bool
 	wrong  string // why the policy file as it is now is not in force
 }
@@ -58,7 +58,7 @@ func (b *bridging) openDoor(id string) error {
 func (l *attendance) seatedAs(d wire.Dialect, w wire.Welcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seated = bridge.Seated{Dialect: d, Welcome: w}
+	l.seated = engine.Seated{Dialect: d, Welcome: w}
 }
 
 func (l *attendance) serverUp(up bool) {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -168,11 +168,11 @@ func (d *doctor) seat(ctx context.Context) {
 	if warning, hint := d.b.unverifiedIn(dialect); warning != "" {
 		warnings = append(warnings, warning+"; "+hint)
 	}
-	if d.b.opt.Engine.Policy.AsksOthers() && bridge.MayAsk(you) && !permits(you.Caps) {
+	if d.b.opt.Engine.Policy.AsksOthers() && engine.MayAsk(you) && !permits(you.Caps) {
 		warnings = append(warnings, "what the gateway lets "+you.ID+" send is limited by what is in it, and questions to approvers seem to be outside that: they may never arrive")
 	}
 	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.Others())), nil, warnings...)
-	for _, m := range bridge.Muted(you, d.b.opt.Engine.Policy) {
+	for _, m := range engine.Muted(you, d.b.opt.Engine.Policy) {
 		d.report("may send", "", fail(exitFailed, "a token of the role bridge may: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
 	}
 	d.approvers(q.Others(), dialect)
@@ -208,7 +208,7 @@ func (d *doctor) approvers(others []wire.Participant, dialect wire.Dialect) {
 		switch {
 		case i < 0:
 			warnings = append(warnings, name+" may be asked, and is not in the topic now")
-		case !bridge.MayAnswer(others[i]):
+		case !engine.MayAnswer(others[i]):
 			warnings = append(warnings, name+" may be asked, but the gateway does not let "+name+" send mcp/response, so no answer will come")
 		default:
 			here = append(here, name)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -83,7 +83,7 @@ func (pt *passthrough) dropEarlyLocked(which func(*earlyCall) bool) (some bool) 
 // unplaced refuses a call that nobody can judge.
 func (pt *passthrough) unplaced(m jsonrpc.Message) {
 	pt.p.log.Warn("a call of the client was refused: there is no place in the topic, so nobody judges it and there is no record")
-	pt.server.Tell(bridge.Unjudged().Result(m.Get(jsonrpc.ID), pt.hello != nil && pt.hello.Modern))
+	pt.server.Tell(engine.Unjudged().Result(m.Get(jsonrpc.ID), pt.hello != nil && pt.hello.Modern))
 }
 
 func (pt *passthrough) sendEarlyLocked(b *bridging) {
@@ -97,7 +97,7 @@ func (pt *passthrough) sendEarlyLocked(b *bridging) {
 // HostRefused implements stdio.Gate.
 func (g hostGate) HostRefused(reason, detail string) {
 	if b := g.pt.here(); b != nil {
-		b.sidecar.Handle(bridge.Garbled{Refused: &wire.Refused{From: "host", Reason: reason, Detail: detail}})
+		b.sidecar.Handle(engine.Garbled{Refused: &wire.Refused{From: "host", Reason: reason, Detail: detail}})
 		b.sidecar.Flush()
 	}
 }
@@ -122,7 +122,7 @@ func (g hostGate) HostLeft() {
 	b := g.pt.place
 	g.pt.mu.Unlock()
 	if b != nil {
-		b.sidecar.Handle(bridge.HostLeft{})
+		b.sidecar.Handle(engine.HostLeft{})
 		b.sidecar.Flush()
 	}
 }

@@ -60,7 +60,8 @@ var may = map[string]string{
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
-	"bridge":         "bridge/approval bridge/audit bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge/engine":  "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":         "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
@@ -70,7 +71,7 @@ var may = map[string]string{
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
 
-	"bridge/client":        "bridge bridge/approval bridge/desktop bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
+	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
 	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/sim":           everything,
@@ -109,7 +110,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/hub", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/engine", "bridge/hub", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -205,7 +205,7 @@ func (b *bridging) keepRules(ctx context.Context) error {
 	b.rules.watch(ctx, b.p.reload,
 		func(p *policy.Policy) {
 			b.attendance.policyWrong(nil)
-			b.sidecar.Handle(bridge.Saved{Policy: p, File: b.rules.file})
+			b.sidecar.Handle(engine.Saved{Policy: p, File: b.rules.file})
 			b.sidecar.Flush()
 		},
 		func(err error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -286,7 +287,7 @@ func (p *program) bareBridging(t target) (*bridging, error) {
 		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
 	}
 	b.opt = bridge.Options{
-		Engine: bridge.Config{
+		Engine: engine.Config{
 			NewID:    uuid.NewString,
 			Random:   fresh128,
 			Timeout:  p.s.Timeout,
@@ -402,7 +403,7 @@ func (b *bridging) untilTold(told, inner context.Context) error {
 }
 
 // serves hears from the sidecar that the tools are known.
-func (b *bridging) serves(s bridge.Serving) {
+func (b *bridging) serves(s engine.Serving) {
 	b.tools.Store(int64(s.Tools))
 	b.attendance.serverUp(true)
 	b.serving.close()
@@ -454,16 +455,16 @@ type fromServer struct{ b *bridging }
 
 func (s fromServer) ServerUp(h stdio.Hello) {
 	s.b.pid.Store(int64(h.PID))
-	s.b.sidecar.Handle(bridge.ServerUp{Hello: bridge.Hello{PID: h.PID, Elicits: h.Elicits, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
+	s.b.sidecar.Handle(engine.ServerUp{Hello: engine.Hello{PID: h.PID, Elicits: h.Elicits, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
 		Meta: h.Meta, ServerInfo: h.ServerInfo, Capabilities: h.Capabilities, Instructions: h.Instructions}})
 }
 
 func (s fromServer) ServerMessage(m jsonrpc.Message) {
-	s.b.sidecar.Handle(bridge.ServerSaid{Message: m})
+	s.b.sidecar.Handle(engine.ServerSaid{Message: m})
 }
 
 func (s fromServer) ServerNoise(n stdio.Noise) {
-	s.b.sidecar.Handle(bridge.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count, Answer: n.Answer, ID: n.ID})
+	s.b.sidecar.Handle(engine.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count, Answer: n.Answer, ID: n.ID})
 }
 
 func (s fromServer) ServerDown(x stdio.Exit) {
@@ -473,7 +474,7 @@ func (s fromServer) ServerDown(x stdio.Exit) {
 	if x.Restarting {
 		retry = x.In
 	}
-	s.b.sidecar.Handle(bridge.ServerDown{Reason: x.Cause, Cause: x.String(), ExitCode: x.Code, Signal: x.Signal,
+	s.b.sidecar.Handle(engine.ServerDown{Reason: x.Cause, Cause: x.String(), ExitCode: x.Code, Signal: x.Signal,
 		Stderr: x.Stderr, Unsent: x.Unsent, Retry: retry})
 	s.b.sidecar.Flush()
 }

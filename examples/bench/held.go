@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -52,27 +52,27 @@ func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
 	return nil
 }
 
-// engine is one with the strain's policy, a seat, and a server that lists the tool.
-func (s strain) engine(now time.Time) (*bridge.Engine, error) {
+// judge is an Engine with the strain's policy, a seat, and a server that lists the tool.
+func (s strain) judge(now time.Time) (*engine.Engine, error) {
 	p, err := policy.Load("policy.yaml", []byte(s.policyText()))
 	if err != nil {
 		return nil, err
 	}
 	n := 0
-	e := bridge.NewEngine(bridge.Config{Policy: p, NewID: func() string { n++; return "out-" + strconv.Itoa(n) },
+	e := engine.New(engine.Config{Policy: p, NewID: func() string { n++; return "out-" + strconv.Itoa(n) },
 		Random: func() (r [16]byte) { n++; copy(r[:], strconv.Itoa(n)); return r }})
 	d, _ := wire.Lookup("mcpx/v0.1")
 	caps, err := wire.ParseCaps([]byte(`["mcp/*"]`))
 	if err != nil {
 		return nil, err
 	}
-	e.Step(now, bridge.Seated{Dialect: d, Welcome: wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps}, Peers: []wire.Participant{{ID: "alice"}, {ID: "mallory"}}}})
-	e.Step(now, bridge.ServerUp{Hello: bridge.Hello{Result: []byte(`{"capabilities":{"tools":{}}}`)}})
+	e.Step(now, engine.Seated{Dialect: d, Welcome: wire.Welcome{You: wire.Participant{ID: "fs", Caps: caps}, Peers: []wire.Participant{{ID: "alice"}, {ID: "mallory"}}}})
+	e.Step(now, engine.ServerUp{Hello: engine.Hello{Result: []byte(`{"capabilities":{"tools":{}}}`)}})
 	listing, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[`+s.tool()+`]}}`), jsonrpc.Passed)
 	if err != nil {
 		return nil, err
 	}
-	e.Step(now, bridge.ServerSaid{Message: listing})
+	e.Step(now, engine.ServerSaid{Message: listing})
 	return e, nil
 }
 
@@ -82,7 +82,7 @@ func (s strain) hold(times int) (h held, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(700))
 	now := time.Now()
-	e, err := s.engine(now)
+	e, err := s.judge(now)
 	if err != nil {
 		return h, fmt.Errorf("%s, %s: %w", s.of, s.name, err)
 	}
@@ -92,16 +92,16 @@ func (s strain) hold(times int) (h held, err error) {
 	var reads, steps []float64
 	for i := range times {
 		now = now.Add(2 * time.Minute) // what was asked before is over
-		e.Step(now, bridge.Tick{})
+		e.Step(now, engine.Tick{})
 		frame := s.frame("mallory", "large-"+strconv.Itoa(i), payload)
 		runtime.GC()
 		began := time.Now()
 		env, err := d.Decode(frame)
 		reads = append(reads, float64(time.Since(began)))
-		var event bridge.Event = bridge.Arrived{Envelope: &env}
+		var event engine.Event = engine.Arrived{Envelope: &env}
 		if err != nil {
 			refused, _ := errors.AsType[*wire.Refused](err)
-			event = bridge.Garbled{Refused: refused}
+			event = engine.Garbled{Refused: refused}
 		}
 		began = time.Now()
 		e.Step(now, event)

@@ -1,0 +1,411 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Config is what an Engine is made with. It must not change afterwards.
+type Config struct {
+	Policy   *policy.Policy   // what may run; nil denies everything
+	NewID    func() string    // a fresh envelope id, unique in the world; required
+	Random   func() [16]byte  // 128 fresh random bits, for questions; required
+	Timeout  time.Duration    // the server's time for one request; default 60 s
+	MaxCalls int              // requests at the server at one time; default 1024
+	Desk     approval.Options // bounds of the desk; its functions are the Engine's
+
+	Session string // begins the names of calls on record, so that they are unique over restarts
+	Topic   string // the topic we sit at, for people
+	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
+	Server  string // what we wrap, for people at this machine
+	Program string // its name alone, for the topic
+
+	// For what people agree to for long, and never said in the topic: the directory in
+	// which the server was started, and a word for its whole command.
+	Dir, Command string
+
+	// Mark begins our ids at a server that others may talk to as well. It must
+	// be letters and digits, which no encoder escapes, and unique in the world.
+	// "": the server is ours alone, and our ids are numbers.
+	Mark string
+
+	// Hosted: the server belongs to a client beside us, who greets it. Requests
+	// wait for that, 10 s at most. It needs a Mark.
+	Hosted bool
+
+	// HostSeal begins the ids of what we ask the client that a Hosted server
+	// belongs to. Random, and the server must not learn it: it could have its own
+	// question taken for ours. With it the client's own tools/calls are judged;
+	// "": they are none of our business.
+	HostSeal string
+
+	Local           bool // somebody at this machine can be asked
+	Verified        bool // the gateway is this machine's own, which makes sure who speaks in any dialect
+	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
+
+	Provides       []string         // what the server is for, beside what the policy says
+	Proposals      proposal.Options // bounds of the Book
+	ProposalStyle  wire.Style       // in which words what becomes of proposals is said; Auto: those of the proposal
+	LenientParams  bool             // read params.tool of a proposal as params.name (seed 000)
+	ToolsRequest   bool             // take tools/request for a proposal, in the dialect that has no other (WIRE 6.2)
+	ProposalStatus bool             // say how it stands with proposals, to those who may understand that (seed 001, option 8)
+
+	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
+	Seen      []Seen
+	Share     int      // requests of one participant that are known again at one time; default [replay.DefaultShare]
+	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
+}
+
+// Seen is a request that an earlier run of the bridge has taken. It will not
+// be taken again (DESIGN section 14, "Once").
+type Seen struct {
+	From, Env string
+	At        time.Time
+	Body      string // as it was on record; "" if it was not
+}
+
+// An Engine is the judgement of a sidecar as a state machine. It has no
+// goroutine, clock, random source or I/O of its own: the same events give the
+// same effects. It is not safe for use by more than one goroutine at a time.
+type Engine struct {
+	newID           func() string
+	timeout         time.Duration
+	maxCalls        int
+	session         string
+	topic           string
+	gateway         string
+	serverName      string
+	serverProgram   string
+	serverDir       string
+	serverCommand   string
+	hosted          bool
+	seal            string
+	local           bool
+	ours            bool // the gateway is this machine's own
+	trustUnverified bool
+	provided        []string
+
+	now    time.Time // of the event in hand
+	out    []Effect  // of the event in hand
+	alarms alarms
+
+	room     room
+	server   server
+	calls    inflight.Table
+	replay   *replay.Cache
+	others   *replay.Cache // requests made of others, by whom and under which ids
+	quota    quota.Shares[string]
+	summing  bool // a time to sum up is set
+	stopping bool
+	doubted  map[string]bool // warnings about the policy that were said
+	early    []*early        // in the order in which they came
+	asides   []*aside        // the same
+
+	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
+	policy    *policy.Policy
+	backed    *policy.Policy // the last that somebody stood behind: that of the start, or of the last yes
+	waiting   *waiting       // a looser one that nobody has agreed to; nil if there is none
+	ledger    policy.Ledger
+	desk      *approval.Desk
+	book      *proposal.Book
+	offers    offers
+	acts      []approval.Act // that the desk wants and that are not done yet
+	acting    bool
+	tickets   uint64
+	auditDown bool
+}
+
+// New returns an Engine that has neither a seat nor a server yet.
+func New(c Config) *Engine {
+	if c.NewID == nil || c.Random == nil {
+		panic("engine: Config.NewID and Config.Random are required")
+	}
+	e := &Engine{
+		newID:    c.NewID,
+		timeout:  cmp.Or(c.Timeout, 60*time.Second),
+		maxCalls: cmp.Or(c.MaxCalls, 1024),
+		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
+		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
+		room:   room{peers: map[string]*peer{}},
+		server: server{why: "has not started yet", retry: time.Second},
+		calls:  inflight.NewTable(c.Mark),
+		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
+		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(),
+	}
+	if e.policy == nil {
+		e.policy = &policy.Policy{}
+	}
+	e.backed = e.policy
+	c.Desk.Random, c.Desk.Present, c.Desk.Recheck = c.Random, e.present, e.recheck
+	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
+	e.desk = approval.NewDesk(c.Desk)
+	c.Proposals.Alone = e.alone
+	e.book = proposal.NewBook(c.Proposals)
+	e.offers = offers{calls: map[*proposal.Life]*inflight.Call{}, claims: map[string]*inflight.Call{}, status: c.ProposalStatus,
+		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
+	e.book.SetRules(e.rulesOfProposals())
+	for _, s := range c.Seen {
+		e.replay.Inherit(replay.Request(s))
+	}
+	return e
+}
+
+// Step tells the Engine what happened and returns what is to be done, in
+// order. now must not run backwards. The effects are valid until the next
+// Step.
+func (e *Engine) Step(now time.Time, ev Event) []Effect {
+	clear(e.out)
+	e.now, e.out = now, e.out[:0]
+	e.room.held.Leaving = e.room.held.Leaving[:0]
+	// Two events change what is due, and so come before it.
+	switch ev := ev.(type) {
+	case Reloaded: // what is due is judged by the new rules
+		e.backed = ev.Policy
+		e.reload(ev.Policy)
+	case Saved:
+		e.saved(ev)
+	case Unrecorded: // a result that is let out now says that its end is not on record
+		e.markHeld(ev.Ends)
+	}
+	if _, ok := ev.(NotSent); !ok { // that belongs to the Step before: nothing happens in between
+		e.passTime()
+	}
+	switch ev := ev.(type) {
+	case Arrived:
+		e.arrived(ev.Envelope)
+	case ServerSaid:
+		e.serverSaid(&ev.Message)
+	case Garbled:
+		e.garbled(ev.Refused)
+	case Seated:
+		e.seated(ev)
+	case Unseated:
+		e.unseated(ev)
+	case ServerUp:
+		e.serverUp(ev.Hello)
+	case ServerDown:
+		e.serverDown(ev)
+	case ServerNoise:
+		e.serverNoise(ev)
+	case NotWritten:
+		e.notWritten(ev)
+	case NotSent:
+		e.notSent(ev)
+	case Decided:
+		e.act(e.desk.Answer(now, ev.Answer))
+	case HostCalled:
+		e.hostCalled(ev)
+	case HostCancelled:
+		e.hostCancelled(ev)
+	case HostReplied:
+		e.hostReplied(&ev.Message)
+	case HostAnswered:
+		e.hostAnswered(ev)
+	case HostLeft:
+		e.hostLeft()
+	case Revoked:
+		e.revoke(ev.Grant)
+	case Synced:
+		e.synced(ev)
+	case Unrecorded:
+		e.unrecorded(ev)
+	case AuditUp:
+		e.auditDown = false
+	case Checkpoint:
+		e.checkpoint(ev)
+	case Stopping:
+		e.stop()
+	case GivingUp:
+		e.giveUp()
+	case Leaving:
+		e.takeLeave()
+	case Tick, Reloaded, Saved:
+	}
+	e.endWindows()
+	if e.stopping && e.calls.Foreign == 0 && !e.Owes() {
+		e.do(Idle{})
+	}
+	return e.out
+}
+
+// passTime does what is due.
+func (e *Engine) passTime() {
+	e.live(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
+	e.alarms.ringDue(e.now)
+	e.act(e.desk.Tick(e.now))
+}
+
+// Next is when the Engine wants a Tick at the latest; zero: never.
+func (e *Engine) Next() (soonest time.Time) {
+	for _, at := range [...]time.Time{e.alarms.next(), e.desk.Next(), e.book.Next()} {
+		if soonest.IsZero() || !at.IsZero() && at.Before(soonest) {
+			soonest = at
+		}
+	}
+	return soonest
+}
+
+// Policy is what is in force.
+func (e *Engine) Policy() *policy.Policy { return e.policy }
+
+// Running is how many requests of participants are at the server and still await
+// their answers: none of ours, none of the server's own client.
+func (e *Engine) Running() int { return e.calls.Running }
+
+func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
+func (e *Engine) note(r record.Record) {
+	r.At = e.now
+	r.Unverified = record.Unverified(r.From != "" && r.From != inflight.HostID && e.room.dialect.Protocol != "" && !e.verified())
+	e.do(Note{&r})
+}
+
+// stop admits nothing more. What the server is working on may finish, and nobody
+// can keep us from saying how it ended: a pause ends here.
+func (e *Engine) stop() {
+	e.stopping = true
+	e.endPause()
+	e.release()
+	e.note(record.Record{Event: record.Stopping, Count: e.calls.Foreign})
+	e.listenNoMore()
+	e.sumUp()
+	e.refuseAsides(func(*aside) bool { return true })
+	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
+	e.noLongerEarly()
+}
+
+// giveUp answers every call that is still at the server: it had its time.
+func (e *Engine) giveUp() {
+	e.stopping = true
+	e.calls.Lost = nil
+	for _, c := range e.calls.InOrder() {
+		if c.Origin == inflight.Host {
+			e.letGo(c, "unknown") // the server answers it without us
+			continue
+		}
+		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.Began)))
+	}
+	for _, c := range e.calls.Parked {
+		e.unstarted(c, refusal.ShuttingDown())
+	}
+	e.calls.Parked = nil
+	for _, ticket := range slices.Sorted(maps.Keys(e.calls.Syncing)) {
+		e.unstarted(e.calls.Syncing[ticket], refusal.ShuttingDown())
+	}
+	clear(e.calls.Syncing)
+	e.claimsLost()
+	e.release()
+}
+
+// send is sendOf for what waits for no record.
+func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
+
+// sendOf spells an envelope and puts it on its way, and reports whether it could
+// be; it leaves when the end of the call of is on record ("": of none). Without a
+// seat, and during a pause, answers are held, and everything else is moot. The
+// answer to a request that is held is held too, and so is that to one that leaves in
+// this very Step, for which the way out may yet turn out to be full.
+func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
+	answer := class == wire.Reply
+	switch {
+	case answer && e.room.held.JustLeaves(env.Corr):
+		e.hold(env, of)
+		e.lookBy(e.now.Add(resendAfter))
+		return false
+	case answer && (!e.room.seated || e.room.quiet(env.Kind) || e.room.held.Delays(env.Corr)):
+		e.hold(env, of)
+		return false
+	case !e.room.seated || e.room.quiet(env.Kind):
+		return false
+	}
+	frame, ok := e.spell(env)
+	if ok {
+		if answer && env.Kind == wire.Request {
+			e.room.held.Leaving = append(e.room.held.Leaving, env.ID)
+			e.claimLeaves(env.ID)
+		}
+		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
+	}
+	return ok
+}
+
+func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
+	if env.ID == "" {
+		env.ID = e.newID()
+	}
+	env.TS = wire.Stamp(e.now)
+	env.From = e.room.me
+	frame, err := e.room.dialect.Append(make([]byte, 0, outgoing.Size(env)+512), env, e.room.caps)
+	if err != nil {
+		e.note(record.Record{Event: record.Dropped, Reason: "not_permitted", Method: env.Method, Tool: env.Key,
+			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
+	}
+	return frame, err == nil
+}
+
+// answer sends the answer to a request, whoever made it.
+func (e *Engine) answer(from, env, method, key string, payload []byte) {
+	if e.isHost(from) {
+		e.do(TellHost{payload})
+		return
+	}
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
+		Method: method, Key: shortKey(key), Payload: payload})
+}
+
+// refuse answers a request that did not reach the server.
+func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
+	if e.chargeRecord(env.From) {
+		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+	}
+	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
+}
+
+// bodyOnRecord is the digest of a participant's request as it goes on record.
+func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
+	if e.isHost(env.From) {
+		return ""
+	}
+	return e.replay.DigestOf(env.From, env.ID, env.Payload).String()
+}
+
+func (e *Engine) noteRefusal(of record.Record, r refusal.Refusal) {
+	e.note(refusedOn(of, r))
+}
+
+// refusedOn puts a refusal into a record.
+func refusedOn(of record.Record, r refusal.Refusal) record.Record {
+	of.Event, of.Outcome = record.Ended, "error"
+	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
+	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By
+	return of
+}
+
+func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
+	if !e.chargeRecord(env.From) {
+		return
+	}
+	e.note(record.Record{Event: record.Dropped, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
+}
+
+func toolOf(env *wire.Envelope) string {
+	if env.Method == "tools/call" {
+		return env.Key
+	}
+	return ""
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// An Event is something that happened, as the Engine is told of it.
+type Event interface{ event() }
+
+type (
+	// Seated: the gateway welcomed us, for the first time, again after the
+	// seat was lost, or in passing with changed capabilities (mew).
+	Seated struct {
+		Dialect wire.Dialect
+		Welcome wire.Welcome
+	}
+
+	// Unseated: the link to the gateway is gone.
+	Unseated struct{ Err error }
+
+	// Arrived: a frame came from the topic. The Engine may keep parts of it.
+	Arrived struct{ Envelope *wire.Envelope }
+
+	// Garbled: a frame came that could not be accepted as an envelope.
+	Garbled struct{ Refused *wire.Refused }
+
+	// ServerUp: the server has answered the handshake.
+	ServerUp struct{ Hello Hello }
+
+	// ServerSaid: the server wrote a message. The Engine may keep parts of it.
+	ServerSaid struct{ Message jsonrpc.Message }
+
+	// ServerNoise: the server wrote a line that is no message.
+	ServerNoise struct {
+		Reason string
+		Head   []byte // the first bytes of the line, not escaped
+		Count  int    // since the server started
+		Answer bool   // the line would have been an answer
+		ID     []byte // of that; nil if it cannot be told
+	}
+
+	// ServerDown: the server is gone, and with it every call it was working
+	// on.
+	ServerDown struct {
+		Reason   string // in one word
+		Cause    string // in a few, without a subject: "exited with status 1"
+		ExitCode int
+		Signal   string
+		Stderr   []string      // its last lines
+		Unsent   int           // lines accepted by Write that had not wholly left
+		Retry    time.Duration // until it is started again; negative: never
+	}
+
+	// NotWritten: a Write could not be queued. The server never saw it.
+	NotWritten struct {
+		Call uint64
+		Err  error
+	}
+
+	// NotSent: a Send could not be queued.
+	NotSent struct {
+		Send Send
+		Gone bool // there is no seat; otherwise the way out is full
+	}
+
+	// Decided: somebody at this machine, or behind the calling desktop
+	// client, answered a question.
+	Decided struct{ Answer approval.Answer }
+
+	// HostCalled: the client that the server belongs to made a tools/call,
+	// which is judged. Line is all it wrote; the Engine keeps it. It, and
+	// the four after it, need [Config].HostSeal.
+	HostCalled struct {
+		Line    []byte
+		Message jsonrpc.Message
+	}
+
+	// HostCancelled: it takes back the call with a raw id, in these words.
+	HostCancelled struct{ Line, ID []byte }
+
+	// HostReplied: it answered something that we asked it.
+	HostReplied struct{ Message jsonrpc.Message }
+
+	// HostAnswered: the server answered it, past us.
+	HostAnswered struct {
+		ID      []byte // raw; nil: some take it for the answer to another call than others do
+		Outcome string // ok, tool_error, error, or unknown
+	}
+
+	// HostLeft: it hears nothing any more.
+	HostLeft struct{}
+
+	// Revoked: the person at this machine takes back what is remembered under
+	// this id.
+	Revoked struct{ Grant string }
+
+	// Synced: the records before the Sync are on disk, or cannot be put there.
+	Synced struct {
+		Ticket uint64
+		Err    error
+	}
+
+	// Unrecorded: the records before these calls could not be written, so
+	// their lines were not put on their way either. Nor were the Results, whose
+	// calls have run.
+	Unrecorded struct {
+		Calls   []uint64
+		Results []Send
+		Ends    []string // of the calls whose last words are not on record, as Call names them
+		Written bool     // the records may be there all the same, the starts of Calls among them
+		Err     error
+	}
+
+	// AuditUp: records can be written again.
+	AuditUp struct{}
+
+	// Reloaded: another policy is in force, and somebody stands behind it.
+	Reloaded struct{ Policy *policy.Policy }
+
+	// Saved: the policy file says another one now. What lets more through than
+	// the policy in force waits for a yes at this machine.
+	Saved struct {
+		Policy *policy.Policy
+		File   string // for people
+	}
+
+	// Checkpoint: the head of the audit is to be witnessed by the topic.
+	Checkpoint struct {
+		Seq  uint64
+		Hash string
+	}
+
+	// Tick: the time that [Engine.Next] asked for has come.
+	Tick struct{}
+
+	// Stopping: admit nothing more; calls that have begun may finish.
+	Stopping struct{}
+
+	// GivingUp: the time for finishing is over.
+	GivingUp struct{}
+
+	// Leaving: what could not be said to the topic by now will not be.
+	Leaving struct{}
+)
+
+func (Seated) event()      {}
+func (Unseated) event()    {}
+func (Arrived) event()     {}
+func (Garbled) event()     {}
+func (ServerUp) event()    {}
+func (ServerSaid) event()  {}
+func (ServerNoise) event() {}
+func (ServerDown) event()  {}
+func (NotWritten) event()  {}
+func (NotSent) event()     {}
+func (Decided) event()     {}
+func (Revoked) event()     {}
+
+func (HostCalled) event()    {}
+func (HostCancelled) event() {}
+func (HostReplied) event()   {}
+func (HostAnswered) event()  {}
+func (HostLeft) event()      {}
+
+func (Synced) event()     {}
+func (Unrecorded) event() {}
+func (AuditUp) event()    {}
+func (Reloaded) event()   {}
+func (Saved) event()      {}
+func (Checkpoint) event() {}
+
+func (Tick) event()     {}
+func (Stopping) event() {}
+func (GivingUp) event() {}
+func (Leaving) event()  {}
+
+// A Hello is what a server said of itself in the handshake. All byte fields
+// are raw JSON, nil if absent.
+type Hello struct {
+	PID          int
+	Revision     string // the MCP revision it speaks
+	Result       []byte // its whole answer to initialize, or to server/discover
+	Modern       bool   // 2026-07-28: no initialize, every request carries Meta
+	Meta         []byte // members of params._meta that each request needs; nil unless Modern
+	ServerInfo   []byte
+	Capabilities []byte
+	Instructions []byte
+
+	Elicits bool // the client it belongs to can ask its person something at any time; only if it is Hosted
+}

@@ -1,0 +1,456 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A proposal takes the road of a request as soon as it is ours to judge:
+//
+//	offered -> Book -> Consider -> consider -> judged -> admit
+//	        -> a question, unless the owner said otherwise -> on record and synced
+//	        -> start: a request to ourselves, for all to see, and the line
+//
+// What goes wrong before the start is a reject, and not an answer.
+
+// offers is what the Engine knows of proposals beside the Book.
+type offers struct {
+	lenient, toolsRequest bool // as Config says
+	style                 wire.Style
+	calls                 map[*proposal.Life]*inflight.Call // that we would make of our own accord, or have made, until they end
+	claims                map[string]*inflight.Call         // those of them whose requests are out, by these, until it is known who came first
+	unechoed              []*inflight.Call                  // those of these whose time to come back was over before the event in hand
+	status                bool
+	said                  []rejection // the last few rejects, the oldest first
+}
+
+// offered takes a proposal of a participant, whoever it is addressed to.
+func (e *Engine) offered(env *wire.Envelope) {
+	if e.repeated(env) {
+		return
+	}
+	if len(env.Corr) > 0 {
+		e.note(record.Record{Event: record.Warning, Reason: "proposal_with_correlation", Env: env.ID, From: env.From,
+			Detail: "a proposal answers nothing, so what it refers to is passed over"})
+	}
+	if e.offers.lenient {
+		lenient := env.Lenient()
+		env = &lenient
+	}
+	offer, err := env.Offer()
+	if err == nil && env.Wrong != nil {
+		err = errors.New(refusal.Ambiguous(env.Wrong).Message)
+	}
+	if e.offers.style != wire.Auto {
+		offer.Style = e.offers.style
+		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
+	}
+	e.live(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
+		Lacks: e.lacks(offer.Needs), Here: func(who string) bool { return e.room.peers[who] != nil }, Sum: sumOf(env)}))
+}
+
+// sumOf is equal for those that ask for the same, however it is spelled; of what is
+// more than people are asked about, only where it is spelled alike too (FINDINGS M3).
+func sumOf(env *wire.Envelope) [32]byte {
+	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)
+	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
+		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
+	}
+	text := jsonrpc.AppendQuote(jsonrpc.AppendQuote(nil, env.Method), env.Key)
+	return sha256.Sum256(slices.Concat(text, approval.Canonical(args), approval.Canonical(beside)))
+}
+
+// lacks is the first of the capabilities a proposer requires that we do not
+// offer, in quotes; "" if we offer all. We offer our tools, what the server says
+// that it can, and the kinds we may send.
+func (e *Engine) lacks(needs []string) string {
+	for _, need := range needs {
+		caps := &e.room.caps
+		if !slices.Contains(e.provides(), need) && e.server.tools.Tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
+			return text.Quote(need, refusal.Clipped)
+		}
+	}
+	return ""
+}
+
+// provides is what the server is for, by the word of its owner.
+func (e *Engine) provides() []string {
+	all := slices.Concat(e.policy.Provides, e.provided)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// live carries out what the Book says.
+func (e *Engine) live(acts []proposal.Act) {
+	for _, a := range acts {
+		switch a := a.(type) {
+		case proposal.Consider:
+			e.consider(a.Life)
+		case proposal.Waits:
+			e.foresee(a.Life)
+		case proposal.Refused:
+			e.refused(a)
+		case proposal.Noted:
+			e.noted(a)
+		}
+	}
+}
+
+// proposed is what a proposal asks for as a request, and whether that is refused.
+func (e *Engine) proposed(l *proposal.Life) (*wire.Envelope, refusal.Refusal, bool) {
+	env, r, refused := e.asRequest(l.Envelope)
+	if !refused {
+		r, refused = e.judged(env)
+	}
+	if !refused && treatments[env.Method] != forward {
+		r, refused = refusal.UnknownMethod(env.Method), true
+	}
+	return env, r, refused
+}
+
+// foresee refuses at once what it will not be able to serve when its turn comes.
+func (e *Engine) foresee(l *proposal.Life) {
+	if !l.Targeted {
+		return
+	}
+	env, r, refused := e.proposed(l)
+	if !refused {
+		c := &inflight.Call{Method: env.Method, Key: shortKey(env.Key), Request: env}
+		c.Args, c.Beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
+		d := e.policy.Decide(e.described(env.From, "proposal", c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
+		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
+	}
+	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
+		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
+		return
+	}
+	e.stands(l, "defer", "queued", "")
+}
+
+// consider judges a proposal as if it were a request.
+func (e *Engine) consider(l *proposal.Life) {
+	env, r, refused := e.proposed(l)
+	if refused {
+		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
+		return
+	}
+	c := e.newCall(env, l, inflight.Proposal)
+	e.offers.calls[l] = c
+	e.admit(c)
+}
+
+// asRequest is what a proposal asks for as the request that would do it. What
+// else the proposal says is not for the server.
+func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, refusal.Refusal, bool) {
+	if size := len(env.Message.Get(jsonrpc.Params)); size > jsonrpc.MaxSize-envelopeRoom {
+		return nil, refusal.ProposalTooLarge(size), true
+	}
+	m, err := env.Message.Request([]byte("0"), env.Method)
+	if err != nil {
+		return nil, refusal.InvalidParams(text.Cut(err.Error(), refusal.Clipped)), true
+	}
+	raw := m.Raw
+	if len(raw) > jsonrpc.MaxSize-envelopeRoom {
+		return nil, refusal.ProposalTooLarge(len(raw)), true
+	}
+	return &wire.Envelope{ID: env.ID, From: env.From, To: []string{e.room.me}, Kind: wire.Request, Method: env.Method, Key: env.Key,
+		Payload: raw, Message: m}, refusal.Refusal{}, false
+}
+
+func (e *Engine) rulesOfProposals() proposal.Rules {
+	p := e.policy.Proposals
+	return proposal.Rules{Broadcast: p.Broadcast, RejectUntargeted: p.RejectUntargeted == "always",
+		RejectWhereItHelps: p.RejectUntargeted != "never"}
+}
+
+// fulfils reports whether we serve a proposal at all, if its call may be made.
+func (e *Engine) fulfils(l *proposal.Life) bool {
+	return e.policy.Proposals.Fulfil != "never" && e.book.MayServe(l) && e.mayRequest(l.Method, l.Key)
+}
+
+// mayRequest reports whether the gateway lets us make the request to ourselves
+// that shows who serves a proposal. Without it nothing is served (WIRE 7.8).
+func (e *Engine) mayRequest(method, key string) bool {
+	if !e.room.seated {
+		return true // it is held until there is a seat
+	}
+	_, err := e.room.dialect.Spelling(&wire.Envelope{Kind: wire.Request, Method: method, Key: key}, e.room.caps)
+	return err == nil
+}
+
+// leave leaves a proposal to others that we could serve.
+func (e *Engine) leave(l *proposal.Life) {
+	delete(e.offers.calls, l)
+	if e.policy.Proposals.Fulfil != "never" && !e.book.MayServe(l) && e.book.Tells(l) {
+		e.live(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
+		return
+	}
+	why := "it is addressed to nobody"
+	switch {
+	case e.policy.Proposals.Fulfil == "never":
+		why = "the owner's policy fulfils no proposals"
+	case e.book.MayServe(l):
+		why = "the gateway does not let " + e.room.me + " make the request that would serve it"
+	}
+	e.live(e.book.Leave(l, why))
+}
+
+// allow starts a call that no person needs to agree to. For a proposal the
+// decision is put on disk first: what is said on the topic cannot be taken back.
+func (e *Engine) allow(c *inflight.Call) {
+	if c.Origin == inflight.Proposal {
+		e.sync(c, nil)
+		return
+	}
+	e.start(c)
+}
+
+// allowed starts what a rule has allowed, if it still does.
+func (e *Engine) allowed(c *inflight.Call) {
+	e.ledger.GiveBack(c.Hold)
+	c.Beside = e.besideNow(c)
+	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
+	e.pinned(c)
+	e.reserve(c, c.Decision)
+	r, refused := e.judged(c.Request)
+	busy, noRoom := e.noRoom(c)
+	switch {
+	case refused:
+		e.unstarted(c, r)
+	case c.Decision.Verdict != policy.Allow || !e.fulfils(c.Life):
+		e.unstarted(c, refusal.PolicyDenied(whatOf(c), c.Decision.Rule))
+	case noRoom:
+		e.unstarted(c, busy)
+	default:
+		e.start(c)
+	}
+}
+
+// takesUp says, on the topic and in the Book, that a call serves its proposal
+// from now on. It reports false where that is too late; then the caller has
+// heard so.
+func (e *Engine) takesUp(c *inflight.Call) bool {
+	if c.Standing == inflight.Won {
+		return true // it was said when it contended for it
+	}
+	if c.Origin == inflight.Proposal && c.Life.Contested {
+		e.contend(c)
+		return false
+	}
+	run := proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}
+	if c.Origin == inflight.Proposal {
+		run.ID, run.By = e.newID(), e.room.me
+	}
+	acts, ok := e.book.Started(c.Life, run)
+	if !ok {
+		r := e.barred(c.Life)
+		e.unstarted(c, r)
+		return false
+	}
+	e.live(acts)
+	if c.Origin == inflight.Proposal {
+		c.Self, c.Standing = run.ID, inflight.Won
+		c.ID = jsonrpc.AppendQuote(nil, c.Self)
+		e.stands(c.Life, "accept", "processing", "")
+		e.requestOurselves(c)
+	}
+	return true
+}
+
+// requestOurselves shows who serves a proposal, and with which parameters. Its
+// echo runs nothing (WIRE W-9); it says whose request came first, where others may
+// serve it as well.
+func (e *Engine) requestOurselves(c *inflight.Call) {
+	payload := asAgreed(c).AppendCall(nil, c.ID, c.Method)
+	e.send(wire.Reply, &wire.Envelope{ID: c.Self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.Life.ID},
+		Method: c.Method, Key: c.Key, Payload: payload})
+}
+
+// audience is who gets the answer to a call. The proposer is not told of a
+// request for its proposal that was not even made.
+func (e *Engine) audience(c *inflight.Call) []string {
+	to := []string{c.From}
+	if c.Life == nil || c.Line == inflight.NoLine || !e.room.dialect.TellsBoth() {
+		return to
+	}
+	also := c.Life.Proposer
+	if c.Origin == inflight.Proposal {
+		also = e.room.me
+	}
+	if !slices.Contains(to, also) {
+		to = append(to, also)
+	}
+	return to
+}
+
+// served tells the Book how a call has ended that serves a proposal. Where
+// nobody knows whether it ran, it counts as running: it must not run twice.
+func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.Executed) {
+	if c.Life == nil {
+		return
+	}
+	if e.offers.calls[c.Life] == c { // a participant's request for it is not the call that we would make of it
+		delete(e.offers.calls, c.Life)
+	}
+	if executed == refusal.Perhaps {
+		return
+	}
+	run := c.Env
+	if c.Origin == inflight.Proposal {
+		run = c.Self
+	}
+	e.live(e.book.Ended(c.Life, run, how))
+}
+
+// declined ends a call of our own accord that never began: its proposal is
+// refused.
+func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
+	of := refusedOn(recordOf(c), r)
+	of.Event, of.Outcome, of.Reason, of.Detail, of.State = record.Rejected, "", r.Word(), r.Exactly(), "untold"
+	acts := e.book.Refuse(c.Life, of.Reason, of.Detail)
+	if len(acts) == 0 {
+		return // the proposal is over, and whoever ends the call for that says so
+	}
+	if slices.ContainsFunc(acts, told) {
+		of.State = "told"
+	}
+	if !c.SummedUp {
+		e.note(of)
+	}
+	e.live(acts)
+	delete(e.offers.calls, c.Life)
+}
+
+func told(a proposal.Act) bool {
+	r, is := a.(proposal.Refused)
+	return is && r.Told
+}
+
+// about is what every record about a proposal says.
+func about(l *proposal.Life) record.Record {
+	r := record.Record{Env: l.ID, From: l.Proposer, Method: l.Method, Via: "proposal", Proposal: l.ID}
+	if l.Method == "tools/call" {
+		r.Tool = refusal.Clip(l.Key)
+	}
+	return r
+}
+
+// refused puts a refusal on record, unless that of its call is there already or the
+// proposer's share is spent, and tells the proposer.
+func (e *Engine) refused(a proposal.Refused) {
+	if e.offers.calls[a.Life] == nil && e.chargeRecord(a.Life.Proposer) {
+		r := about(a.Life)
+		r.Event, r.Reason, r.Detail, r.State = record.Rejected, a.Reason, a.Detail, "untold"
+		if told(a) {
+			r.State = "told"
+		}
+		if a.Reason == proposal.LeftToOthers {
+			r.Event = record.Left
+		}
+		e.note(r)
+	}
+	if a.Told {
+		e.stands(a.Life, "reject", "unable", a.Reason)
+		e.reject(a.Life, a.Reason, a.Detail)
+	}
+}
+
+// noted puts on record what has become of a proposal, and ends what has lost its
+// reason thereby.
+func (e *Engine) noted(a proposal.Noted) {
+	r := about(a.Life)
+	r.Event, r.Reason, r.Detail, r.State = a.Event, a.Reason, a.Detail, a.State.String()
+	if a.By != "" {
+		r.By = []string{a.By}
+	}
+	switch a.Event {
+	case record.Proposed:
+		o := record.Offered{Preferred: a.Terms.Preferred, Exclusive: a.Terms.Exclusive, TTLMS: a.Terms.TTL.Milliseconds(), Why: e.policy.RedactText(a.Why)}
+		if len(o.Preferred) > 0 || o.Exclusive || o.TTLMS > 0 || o.Why != "" {
+			r.Offer = &o
+		}
+	case record.Withdrawn, record.Expired:
+		r.Reason = e.policy.RedactText(r.Reason)
+	}
+	whose := a.Life.Proposer
+	if a.Event == record.Dropped || a.Event == record.Security {
+		whose = cmp.Or(a.By, whose)
+	}
+	if !a.Quiet && (!bareWord(a.Event) || e.chargeRecord(whose)) {
+		e.note(r)
+	}
+	if a.Moot {
+		e.moot(a.Life, a.Event)
+	}
+}
+
+// bareWord reports whether a participant can have such a record written as often as it
+// likes, and nothing need come of it. What is asked or runs for a proposal has records
+// of its own.
+func bareWord(event record.Event) bool {
+	switch event {
+	case record.Proposed, record.Withdrawn, record.Expired, record.Dropped, record.Security:
+		return true
+	}
+	return false
+}
+
+// moot ends what is under way about a proposal and has not started.
+func (e *Engine) moot(l *proposal.Life, why record.Event) {
+	if c := e.offers.calls[l]; c != nil {
+		delete(e.offers.calls, l)
+		claimed := c.Phase == inflight.Claiming
+		if claimed {
+			e.endClaim(c)
+			e.ledger.GiveBack(c.Hold)
+		}
+		e.abandon(c, "proposal_"+string(why))
+		second := claimed && c.Standing == inflight.Seen && why != record.Withdrawn && why != record.Expired
+		if why == record.Taken && !second { // whoever is told that another serves it has had our last word
+			e.book.Lent(l, c.Request)
+		}
+		if second {
+			e.cameSecond(c)
+		}
+	}
+	if l.State != proposal.Withdrawn || l.Run == "" {
+		return
+	}
+	for _, id := range sorted(e.calls.Asked) { // a participant's request for it
+		if c := e.calls.Asked[id]; c != nil && c.Life == l {
+			e.act(e.desk.Abort(e.now, id, proposalGone))
+		}
+	}
+	for _, c := range e.calls.Unstarted() {
+		if c.Life == l && !c.Phase.Settled() {
+			e.unstarted(c, e.barred(l))
+		}
+	}
+}
+
+const proposalGone = "proposal_gone"
+
+// abandon ends a call that has not started, and of which nobody is to hear.
+func (e *Engine) abandon(c *inflight.Call, why string) {
+	r := recordOf(c)
+	r.Event, r.Reason, r.Executed = record.Withdrawn, why, string(refusal.No)
+	if c.Phase == inflight.Asked {
+		e.act(e.desk.Withdraw(e.now, c.Question, why))
+	} else if !c.Phase.Settled() {
+		e.settle(c)
+	}
+	e.note(r)
+}

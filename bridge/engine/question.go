@@ -1,0 +1,489 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A call that somebody must agree to takes this road:
+//
+//	question -> desk.Open -> Show to each approver (topic, local door)
+//	         -> desk.Answer … -> Settled -> decided, on record and synced
+//	         -> agreed -> checked again -> start
+//
+// Nothing else starts a call for which somebody was asked.
+
+const (
+	reminderEvery = 15 * time.Second // progress while people decide (WIRE 7.6)
+	elicitation   = "elicitation/create"
+)
+
+// question puts a call before those who may agree to it.
+func (e *Engine) question(c *inflight.Call) {
+	q := approval.Question{
+		Caller: c.From, Via: c.Via(), Proposer: e.proposerBehind(c), Method: c.Method, Tool: c.Named(), Args: c.Args, Beside: c.Beside,
+		Terms: *c.Decision.Ask, Envelope: c.Env, RPC: c.ID, Host: c.Origin == inflight.Host,
+		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
+		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.Origin != inflight.Host && !e.believed(),
+		Until: e.interestIn(c),
+	}
+	if c.Origin == inflight.Proposal {
+		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
+		q.Reason = e.policy.RedactText(c.Life.Why)
+	}
+	if c.Origin == inflight.Host {
+		q.Until = e.untilClientTires(c)
+		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged
+	}
+	if t := e.server.tools.Tools[c.Key]; t != nil && c.Tool() != "" {
+		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
+	}
+	id, acts := e.desk.Open(e.now, q)
+	acts = slices.Clone(acts) // isAsked may speak to the desk
+	c.Question, c.Digest = id, approval.DigestOf(acts).Short()
+	c.On(inflight.Ask)
+	e.calls.Asked[id] = c
+	turnedAway := refusedAtOnce(acts)
+	c.SummedUp = turnedAway && !e.chargeRecord(c.From)
+	r := recordOf(c)
+	r.Event, r.Rule, r.Question, r.Of, r.Need = record.Asked, c.Decision.Rule, id, c.Decision.Ask.Of, c.Decision.Ask.Need
+	r.Body = c.Body.String()
+	r.Digest = c.Digest
+	most := argsMax
+	if turnedAway {
+		most = 0
+	} else {
+		r.Meta = e.passed(c)
+	}
+	putArgs(&r, e.policy, q.Args, q.Beside, most)
+	if !c.SummedUp {
+		e.note(r)
+	}
+	if c.Origin == inflight.Proposal || !turnedAway {
+		e.isAsked(c)
+	}
+	e.act(acts)
+	e.remind(c)
+	e.defers(c)
+}
+
+// refusedAtOnce: the desk puts the question to nobody, and nothing runs.
+func refusedAtOnce(acts []approval.Act) bool {
+	return slices.ContainsFunc(acts, func(a approval.Act) bool {
+		s, ok := a.(approval.Settled)
+		return ok && s.Outcome != approval.Allowed
+	})
+}
+
+// act carries out what the desk says. What the desk says to that in turn comes
+// after it, so that nothing is put to anybody about a question that is settled.
+func (e *Engine) act(acts []approval.Act) {
+	e.acts = append(e.acts, acts...) // a copy: the desk reuses them as soon as it is spoken to
+	if e.acting {
+		return
+	}
+	e.acting = true
+	for len(e.acts) > 0 {
+		a := e.acts[0]
+		e.acts = e.acts[1:]
+		switch a := a.(type) {
+		case approval.Show:
+			e.show(a)
+		case approval.Close:
+			e.close(a)
+		case approval.Noted:
+			r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
+				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
+			if a.Who != (approval.Who{}) {
+				r.By = []string{a.Who.String()}
+			}
+			if countsForNothing(a) && !e.chargeRecord(a.Who.ID) {
+				continue
+			}
+			e.note(r)
+			e.do(Told{a})
+		case approval.Settled:
+			e.settled(a)
+		}
+	}
+	e.acting, e.acts = false, nil
+}
+
+// countsForNothing: a participant can have such a record written as often as it likes.
+func countsForNothing(a approval.Noted) bool {
+	return a.Who.Door == approval.Topic && (a.Event == record.ForeignAnswer || a.Event == record.LateAnswer)
+}
+
+func (e *Engine) show(a approval.Show) {
+	switch a.To.Door {
+	case approval.Host:
+		e.showHost(a)
+		return
+	case approval.Local:
+		e.do(Told{a})
+		return
+	}
+	if e.calls.Asked[a.ID] == nil {
+		return // it has ended since
+	}
+	if !e.room.seated || e.room.paused != nil {
+		return // it is put again when there is a way
+	}
+	env := &wire.Envelope{ID: a.Ask, Kind: wire.Request, To: []string{a.To.ID}, Method: elicitation,
+		Payload: jsonrpc.AppendRequest(nil, a.RPC, elicitation, a.Params)}
+	if !e.send(wire.Question, env) {
+		e.act(e.desk.Unreachable(e.now, a.Ask))
+	}
+}
+
+func (e *Engine) close(a approval.Close) {
+	switch a.To.Door {
+	case approval.Host:
+		e.closeDialog(a.ID, a.Because)
+		return
+	case approval.Local:
+		e.do(Told{a})
+		return
+	}
+	e.tellOne(wire.Cancellation, a.To.ID, "notifications/cancelled", jsonrpc.AppendCancel(nil, a.RPC, a.Because))
+}
+
+// responded takes an answer from a participant. The desk alone knows whose
+// question it is, and whether it counts.
+func (e *Engine) responded(env *wire.Envelope) {
+	astray := !e.forUs(env)
+	if astray && len(e.calls.Asked) == 0 {
+		return
+	}
+	m := &env.Message
+	e.act(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID), Astray: astray,
+		Linked: e.room.dialect.MustLink(), Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: !m.Has(jsonrpc.Result)}))
+}
+
+// present reports whether somebody can be asked now. Where the gateway does
+// not verify who speaks, participants count for nobody unless the owner said
+// that they do (WIRE 7.2).
+func (e *Engine) present(w approval.Who) bool {
+	switch w.Door {
+	case approval.Local:
+		return e.local
+	case approval.Host:
+		return e.gated() && e.server.hello.Elicits
+	case approval.Topic:
+		p := e.room.peers[w.ID]
+		return p != nil && e.believed()
+	}
+	return false
+}
+
+// verified reports whether somebody makes sure who speaks in the topic.
+func (e *Engine) verified() bool { return e.ours || e.room.dialect.Verified() }
+
+// believed reports whether who speaks is taken for who it says it is.
+func (e *Engine) believed() bool { return e.trustUnverified || e.verified() }
+
+// settled ends a question: the call may run, or its caller hears why not.
+func (e *Engine) settled(s approval.Settled) {
+	s.Said = e.policy.RedactText(s.Said) // it goes to the caller, over the topic, and on record
+	c := e.calls.Asked[s.ID]
+	if s.Question != nil && s.Question.Method == approval.PolicyReload {
+		e.reloadSettled(s)
+		return
+	}
+	if c == nil {
+		return
+	}
+	delete(e.calls.Asked, s.ID)
+	e.alarms.stop(c.Alarm)
+	e.do(Told{s})
+	r := recordOf(c)
+	r.Event, r.Verdict, r.Rule, r.Question = record.Decided, "deny", c.Decision.Rule, s.ID
+	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
+	r.Digest, r.Modified = s.Digest.Short(), s.Modified
+	switch {
+	case s.Used != nil:
+		r.Grant = s.Used.ID
+	case s.Made != nil:
+		r.Grant, r.Keep = s.Made.ID, s.Made.Keep
+	}
+	if len(s.Modified) > 0 {
+		r.Ran = s.Ran.Short()
+		putArgs(&r, e.policy, s.Args, s.Question.Beside, argsMax)
+	}
+	if s.Outcome == approval.Allowed {
+		r.Verdict = "allow"
+		e.note(r)
+		e.remember(s)
+		e.sync(c, &s)
+		return
+	}
+	if !c.SummedUp {
+		e.note(r)
+	}
+	e.ledger.GiveBack(c.Hold)
+	if s.Outcome == approval.Withdrawn {
+		if s.Reason == approval.CallerLeft {
+			e.note(leftBehind(c))
+		}
+		e.settle(c)
+		e.served(c, proposal.Unserved, refusal.No)
+	} else {
+		e.answerFor(c, e.unapproved(c, s))
+	}
+}
+
+func names(who []approval.Who) []string {
+	var all []string
+	for _, w := range who {
+		all = append(all, w.String())
+	}
+	return all
+}
+
+// unapproved is what the caller hears of a question that did not end well
+// (WIRE 7.3).
+func (e *Engine) unapproved(c *inflight.Call, s approval.Settled) refusal.Refusal {
+	r := refusal.Refusal{Executed: refusal.No, Reason: s.Reason, Decision: s.ID, Rule: c.Decision.Rule, Say: s.Said, By: names(s.By)}
+	switch {
+	case s.Outcome == approval.Expired:
+		r.Code, r.Reason, r.Message = refusal.CodeExpired, "expired", "nobody decided about "+whatOf(c)+" in time"
+	case s.Reason == approval.NoApprover:
+		r.Code, r.Message = refusal.CodeNoApprover, "nobody who may decide about "+whatOf(c)+" can be asked now"
+		r.Tool, r.Requester, r.Retryable = c.Tool(), c.From, true
+	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
+		r.Code, r.Message = refusal.CodeBusy, "people have too many questions before them now"
+		r.Retryable, r.RetryAfter = true, max(s.Retry, time.Second)
+		if s.Reason == approval.Cooldown {
+			r.Message = "people refused you " + whatOf(c) + " several times in a row, so nobody is asked about it for a while"
+		}
+	case s.Reason == approval.PolicyDenied:
+		r = refusal.PolicyDenied(whatOf(c), c.Decision.Rule)
+	case s.Reason == approval.ToolChanged:
+		r.Code, r.Message = refusal.CodeToolChanged, whatOf(c)+" is not any more what it was when the question was put"
+	case s.Reason == approval.ShuttingDown:
+		r = refusal.ShuttingDown()
+	case s.Reason == approval.ProposerLeft:
+		r = refusal.ProposalWithdrawn(c.Life.ID)
+	case s.Reason == proposalGone:
+		r = e.barred(c.Life)
+	case s.Reason == auditReason:
+		r = refusal.AuditUnavailable()
+	default:
+		r.Code, r.Message = refusal.CodeDenied, whatOf(c)+" "+refusedBy(s)
+		if c.Tool() != "" {
+			r.Message = "the call of " + r.Message
+		}
+	}
+	return r
+}
+
+// refusedBy says, for the caller, how people came to a no.
+func refusedBy(s approval.Settled) string {
+	who := "somebody"
+	if len(s.By) > 0 {
+		who = person(s.By[0])
+	}
+	switch s.Reason {
+	case approval.Declined:
+		return "was declined by " + who
+	case approval.Cancelled:
+		return "was put to " + who + ", who did not decide"
+	case approval.InvalidAnswer:
+		return "was not approved: the answer of " + who + " is no clear yes"
+	case approval.InvalidModification:
+		return "was not approved: it cannot be changed as " + who + " wants it"
+	case approval.InvalidDelegation:
+		return "was not approved: it cannot be passed on as " + who + " wants it"
+	}
+	return "was not approved: " + strings.ReplaceAll(s.Reason, "_", " ")
+}
+
+// sync waits until the decision is on disk: only then does it count
+// (RELIABILITY AI-13).
+func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
+	e.tickets++
+	c.On(inflight.Agree)
+	c.Agreed = s
+	e.calls.Syncing[e.tickets] = c
+	e.do(Sync{e.tickets})
+}
+
+// synced: the decision is on disk, or could not be put there.
+func (e *Engine) synced(ev Synced) {
+	c := e.calls.Syncing[ev.Ticket]
+	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
+		e.reloadSynced(ev)
+		return
+	}
+	if c == nil {
+		return
+	}
+	delete(e.calls.Syncing, ev.Ticket)
+	switch {
+	case c.Phase == inflight.Done: // its caller took it back, or is gone
+		e.ledger.GiveBack(c.Hold)
+	case ev.Err != nil:
+		e.unstarted(c, refusal.AuditUnavailable())
+	case c.Agreed == nil:
+		e.allowed(c)
+	default:
+		e.tellWho(c)
+		e.agreed(c)
+	}
+}
+
+// agreed starts a call that may run, or waits for the server as long as the
+// agreement lasts.
+func (e *Engine) agreed(c *inflight.Call) {
+	s := c.Agreed
+	switch {
+	case e.stopping:
+		e.unstarted(c, refusal.ShuttingDown())
+	case !e.now.Before(s.StartBy):
+		e.unstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
+			Message: whatOf(c) + " was approved, but could not be started in time"})
+	case !e.server.up && e.server.retry >= 0:
+		e.park(c)
+	case !e.server.up:
+		e.unstarted(c, refusal.ServerUnavailable(e.server.why, e.server.retry))
+	case e.readsFirst(c):
+	default:
+		e.startAgreed(c)
+	}
+}
+
+// startAgreed starts a call that somebody agreed to, if policy and tool still are
+// such that it may, and there is room.
+func (e *Engine) startAgreed(c *inflight.Call) {
+	s := c.Agreed
+	reason := e.recheck(s.Question, s.Args)
+	if !bytes.Equal(e.besideNow(c), c.Beside) {
+		reason = approval.ToolChanged
+	}
+	if reason != "" {
+		e.unstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
+		return
+	}
+	if e.full() {
+		r := refusal.AtCapacity()
+		r.Decision = s.ID
+		e.unstarted(c, r)
+		return
+	}
+	e.start(c)
+}
+
+// unstarted ends a call that was never written.
+func (e *Engine) unstarted(c *inflight.Call, r refusal.Refusal) {
+	e.ledger.GiveBack(c.Hold)
+	e.answerFor(c, r)
+}
+
+// remember hands a lasting yes to whoever keeps it.
+func (e *Engine) remember(s approval.Settled) {
+	if s.Made != nil {
+		e.do(Remember{*s.Made})
+	}
+}
+
+// unrecorded ends calls whose decision could not be put on record. Nothing of
+// them has left; and nothing new is admitted until records can be written. What
+// has run has run, and its caller has the result, with a mark that nobody knows
+// of it (RELIABILITY section 3).
+// Results that are held were marked before (see Step).
+func (e *Engine) unrecorded(ev Unrecorded) {
+	if !e.auditDown {
+		e.auditDown = true
+		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
+		e.act(e.desk.AbortAll(e.now, auditReason))
+	}
+	for _, n := range ev.Calls {
+		if c := e.calls.ByNumber[n]; c != nil {
+			if !ev.Written {
+				c.Line = inflight.Unrecorded
+			}
+			e.finishUnanswered(c, refusal.AuditUnavailable())
+			e.hear(c, nil)
+		}
+	}
+	for _, result := range ev.Results {
+		e.send(result.Class, incomplete(result.Envelope))
+	}
+}
+
+const auditReason = "audit_unavailable"
+
+// checkpoint shows the head of the audit to the topic, whose histories witness
+// it from then on (DESIGN 10).
+func (e *Engine) checkpoint(ev Checkpoint) {
+	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
+	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
+	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
+	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
+}
+
+// reload puts another policy in force. The stricter of the one at the request
+// and the one now holds for every open question.
+func (e *Engine) reload(p *policy.Policy) {
+	e.policy, e.doubted = p, map[string]bool{}
+	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
+	e.doubt()
+	e.book.SetRules(e.rulesOfProposals())
+	e.act(e.desk.Reload(e.now, e.decideAgain))
+}
+
+// toolsChanged ends questions about tools that are not what they were.
+func (e *Engine) toolsChanged() {
+	e.act(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
+		if t := e.server.tools.Tools[q.Tool]; t != nil {
+			return t.Print
+		}
+		return ""
+	}))
+}
+
+// View is a question as a person at this machine sees it; whole: with every
+// argument. id may be any unique beginning of it.
+func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool) {
+	if ids := e.desk.Resolve(id); len(ids) == 1 {
+		return e.desk.View(now, ids[0], whole)
+	}
+	return approval.View{}, false
+}
+
+// PublicView is a question as it may be shown to whoever is not at this machine.
+func (e *Engine) PublicView(now time.Time, id string) (approval.View, bool) {
+	if ids := e.desk.Resolve(id); len(ids) == 1 {
+		return e.desk.PublicView(now, ids[0])
+	}
+	return approval.View{}, false
+}
+
+// Grants are the yeses that are remembered, oldest first.
+func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
+
+// revoke forgets a yes, and puts that on record.
+func (e *Engine) revoke(id string) {
+	for _, g := range e.desk.Grants(e.now) {
+		if g.ID == id {
+			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
+		}
+	}
+	e.desk.Revoke(id)
+}
+
+// Pending are the open questions, the oldest first.
+func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A tool that is let write files may write the policy too, and a reload would
+// switch the gate off (FINDINGS M1). So a file that lets more through than the
+// policy in force waits for a yes at this machine, as a question that looks like
+// any other there; one that is only stricter counts at once. Nothing else of a
+// waiting file counts either. A start takes the file as it stands. What is asked about is
+// all that is looser than the policy in force, and than the last one that somebody stood
+// behind: a stricter file in between, which nobody was asked about, takes no deny out of
+// what people have said.
+
+// reloadAgain is when it is asked again that could not be.
+const reloadAgain = time.Minute
+
+// A waiting policy is one that nobody has agreed to yet.
+type waiting struct {
+	policy *policy.Policy
+	file   string
+	looser []string
+	id     string // of the question; "" while it cannot be put
+	ticket uint64 // of the sync after the yes; 0 before
+	again  *alarm
+}
+
+// saved takes a policy file that was changed.
+func (e *Engine) saved(ev Saved) {
+	e.dropWaiting("replaced")
+	looser := policy.Looser(e.policy, ev.Policy)
+	switch {
+	case len(looser) == 0:
+		e.reload(ev.Policy)
+		return
+	case e.stopping:
+		return
+	}
+	if e.backed != e.policy {
+		looser = union(looser, policy.Looser(e.backed, ev.Policy))
+	}
+	w := &waiting{policy: ev.Policy, file: ev.File, looser: looser}
+	if why := approval.Beyond(w.arguments(), nil); why != "" { // nobody would read what stands at the end
+		e.note(record.Record{Event: record.ReloadDecided, Verdict: "deny", Reason: "too_large", Detail: why, Count: len(looser)})
+		return
+	}
+	e.waiting = w
+	e.askToReload()
+}
+
+// union is all of some, and what others have besides.
+func union(some, others []string) []string {
+	known := map[string]bool{}
+	for _, s := range some {
+		known[s] = true
+	}
+	for _, s := range others {
+		if !known[s] {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// dropWaiting forgets the file that waits.
+func (e *Engine) dropWaiting(reason string) {
+	w := e.waiting
+	if w == nil {
+		return
+	}
+	e.waiting = nil
+	e.alarms.stop(w.again)
+	if w.id != "" {
+		e.act(e.desk.Abort(e.now, w.id, reason))
+	}
+}
+
+// askToReload puts the question to the person at this machine.
+func (e *Engine) askToReload() {
+	w := e.waiting
+	q := approval.Question{Caller: "the policy file", Via: "request", Method: approval.PolicyReload, Args: w.arguments(),
+		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: 24 * time.Hour, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
+		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
+		PolicyHash: e.policy.Hash()}
+	id, acts := e.desk.Open(e.now, q)
+	w.id = id
+	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
+	e.act(acts)
+}
+
+// arguments are what the person reads before saying yes.
+func (w *waiting) arguments() []byte {
+	b := jsonrpc.AppendQuote([]byte(`{"file":`), w.file)
+	b = append(b, `,"looser":[`...)
+	for i, each := range w.looser {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsonrpc.AppendQuote(b, each)
+	}
+	b = jsonrpc.AppendQuote(append(b, `],"sha256":`...), w.policy.Hash())
+	return append(b, '}')
+}
+
+// reloadSettled takes the end of the question.
+func (e *Engine) reloadSettled(s approval.Settled) {
+	w := e.waiting
+	e.do(Told{s})
+	if w == nil || w.id != s.ID {
+		return // it has been replaced
+	}
+	r := record.Record{Event: record.ReloadDecided, Verdict: "deny", Question: s.ID, Reason: s.Reason, Detail: s.Said, By: names(s.By),
+		Outcome: s.Outcome.String(), Digest: s.Digest.Short()}
+	switch {
+	case s.Outcome == approval.Allowed:
+		r.Verdict = "allow"
+		e.note(r)
+		e.tickets++
+		w.ticket = e.tickets
+		e.do(Sync{w.ticket})
+		return
+	case s.Outcome == approval.Denied:
+		e.waiting = nil // until the file is changed again
+	case e.stopping:
+		e.waiting = nil
+	default: // nobody could be asked, or nobody answered within a day
+		e.askToReloadLater(s.Retry)
+	}
+	e.note(r)
+}
+
+// askToReloadLater has the file go on waiting.
+func (e *Engine) askToReloadLater(after time.Duration) {
+	w := e.waiting
+	w.id, w.ticket = "", 0
+	w.again = e.alarms.set(e.now.Add(max(after, reloadAgain)), e.askToReload)
+}
+
+// reloadSynced: the yes is on disk, or could not be put there. Then the file waits for
+// another one: whoever agreed would not know that it does not count.
+func (e *Engine) reloadSynced(ev Synced) {
+	w := e.waiting
+	switch {
+	case e.stopping:
+		e.waiting = nil
+	case ev.Err != nil:
+		e.note(record.Record{Event: record.ReloadDecided, Verdict: "deny", Question: w.id, Reason: auditReason, Detail: ev.Err.Error()})
+		e.askToReloadLater(0)
+	default:
+		e.waiting, e.backed = nil, w.policy
+		e.reload(w.policy)
+	}
+}
+
+// mostDoubts is how many warnings there may be about one policy, however often the server
+// changes its tools.
+const mostDoubts = 100
+
+// doubt warns of what the policy, held against the server's tools, hardly means (DESIGN 6),
+// denies that some of the tools slip past first (FINDINGS U2). Each is said once.
+func (e *Engine) doubt() {
+	var all []policy.Tool
+	for _, name := range sorted(e.server.tools.Tools) {
+		t := e.server.tools.Tools[name]
+		all = append(all, policy.Tool{Name: name, InputSchema: t.Schema, Hints: t.Hints})
+	}
+	unreached, others := e.policy.Doubts(all)
+	e.doubts("deny_unreached", unreached)
+	e.doubts("policy_doubtful", others)
+}
+
+func (e *Engine) doubts(reason string, about []string) {
+	for _, w := range about {
+		if !e.doubted[w] && len(e.doubted) < mostDoubts {
+			e.doubted[w] = true
+			e.note(record.Record{Event: record.Warning, Reason: reason, Detail: w})
+		}
+	}
+}

@@ -1,0 +1,369 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+const (
+	leaveGrace = 5 * time.Second // a peer's leave counts after this (WIRE W-2)
+	pauseMax   = 5 * time.Minute // nobody can silence us for longer
+	grantsMax  = 64 << 10        // bytes of what we may send, as others add to it
+	orderMax   = 128 << 10       // bytes of a grant or a control that are read at all (FINDINGS M3)
+)
+
+// room is what the Engine knows of its seat and of who else is there.
+type room struct {
+	me      string
+	dialect wire.Dialect
+	caps    wire.Caps
+	seated  bool
+	peers   map[string]*peer
+	held    outgoing.Queue
+	look    *alarm // when release is due without another event
+	lookAt  time.Time
+	echoes  bool // the gateway has returned a request of ours to us, in this stay
+
+	paused   *alarm    // set while a participant has asked us to be quiet
+	pausedAt time.Time // when that was asked first
+}
+
+type peer struct {
+	caps    wire.Caps
+	leaving *alarm
+	missed  bool // a roster did not have them, and nobody said that they left
+}
+
+func (e *Engine) seated(ev Seated) {
+	again := e.room.seated
+	e.room.seated = true
+	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
+	e.replay.Together(!e.believed())
+	e.others.Together(!e.believed())
+	e.renewRoster(ev.Welcome.Peers)
+	if again {
+		e.release()
+		return
+	}
+	e.note(record.Record{Event: record.Connected, ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
+	for _, m := range Muted(ev.Welcome.You, e.policy) {
+		e.note(record.Record{Event: record.Warning, Reason: m.Reason, Detail: m.Detail})
+	}
+	e.release()
+	e.act(e.desk.Reask(e.now))
+}
+
+// A Mute is something that a seat may not send and that the work needs.
+type Mute struct{ Reason, Detail string }
+
+// Muted are those of a seat under a policy, as far as they can be told from what the
+// gateway says that it may send.
+func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
+	if !letsThrough(&you.Caps, "response", "tools/call") {
+		all = append(all, Mute{"cannot_respond", "the gateway does not let " + you.ID + " send mcp/response, so callers will get no answers"})
+	}
+	if p.AsksOthers() && !MayAsk(you) {
+		all = append(all, Mute{"cannot_ask", "the gateway does not let " + you.ID + " send mcp/request:" + elicitation + ", so participants can approve nothing"})
+	}
+	return all
+}
+
+// MayAsk reports whether p can put questions to others, as far as the gateway says what
+// p may send.
+func MayAsk(p wire.Participant) bool { return letsThrough(&p.Caps, "request", elicitation) }
+
+// MayAnswer reports whether p can answer questions, likewise.
+func MayAnswer(p wire.Participant) bool { return letsThrough(&p.Caps, "response", elicitation) }
+
+// CouldServe reports whether somebody with these capabilities could serve a proposal of
+// such a request: could answer it, or make it of somebody who can.
+func CouldServe(caps wire.Caps, method string) bool {
+	return !caps.Stated() || letsThrough(&caps, "response", method) || letsThrough(&caps, "request", method)
+}
+
+// letsThrough reports whether a gateway lets through what these are the capabilities for, in
+// any spelling.
+func letsThrough(caps *wire.Caps, op, method string) bool {
+	return caps.Predicts("mcp/"+op+":"+method) || caps.Predicts("mcp/"+op) || caps.Predicts("mcp")
+}
+
+// alone reports whether nobody in the topic could serve a proposal but we.
+func (e *Engine) alone(l *proposal.Life) bool {
+	for id, p := range e.room.peers {
+		if id != l.Proposer && p.leaving == nil && CouldServe(p.caps, l.Method) {
+			return false
+		}
+	}
+	return true
+}
+
+// renewRoster takes the welcome's word for who is here. Those who are not on it
+// have the time to come back that everybody has: after an outage of the gateway
+// all join again, one after the other. What is held for those who are here is the
+// caller's to release, once for all of them.
+func (e *Engine) renewRoster(present []wire.Participant) {
+	here := map[string]bool{}
+	for _, p := range present {
+		if p.ID == e.room.me || e.isHost(p.ID) {
+			continue
+		}
+		here[p.ID] = true
+	}
+	for _, id := range sorted(e.room.peers) {
+		if !here[id] {
+			e.left(id)
+			e.room.peers[id].missed = true
+		}
+	}
+	for _, p := range present {
+		if !here[p.ID] {
+			continue
+		}
+		if was := e.room.peers[p.ID]; was == nil || was.leaving != nil {
+			e.enlist(p, "here")
+		} else {
+			was.caps = p.Caps
+		}
+	}
+}
+
+// gone forgets somebody who has left.
+func (e *Engine) gone(id string) {
+	missed := e.room.peers[id].missed
+	delete(e.room.peers, id)
+	e.room.held.Listed(id, false)
+	e.note(record.Record{Event: record.Peer, ID: id, State: "left"})
+	e.unsubscribeFor(id)
+	e.act(e.desk.Left(e.now, approval.Participant(id)))
+	e.live(e.book.Left(id, e.believed()))
+	e.withdrawFor(id)
+	if !missed {
+		e.cancelFor(id)
+		return
+	}
+	// The link was cut, theirs perhaps too: their answers wait a minute, and so does
+	// what they are of.
+	e.alarms.set(e.now.Add(outgoing.HeldFor), func() {
+		if e.room.peers[id] == nil {
+			e.cancelFor(id)
+		}
+	})
+}
+
+func (e *Engine) unseated(ev Unseated) {
+	if !e.room.seated {
+		return
+	}
+	e.room.seated = false
+	e.endPause()
+	e.room.echoes = false
+	e.book.Away()
+	e.claimsLost()
+	e.seatLost()
+	r := record.Record{Event: record.Disconnected}
+	if ev.Err != nil {
+		r.Detail = ev.Err.Error()
+	}
+	e.note(r)
+}
+
+// quiet: while paused we say nothing but where we stand (WIRE 5.8).
+func (r *room) quiet(k wire.Kind) bool {
+	return r.paused != nil && k != wire.Control && k != wire.Grant
+}
+
+// heardFrom says that a participant is alive, whatever presence said.
+func (e *Engine) heardFrom(id string) {
+	switch p := e.room.peers[id]; {
+	case p != nil && p.leaving != nil:
+		e.alarms.stop(p.leaving)
+		p.leaving, p.missed = nil, false
+		e.release()
+	case p == nil && e.room.held.Listed(id, true): // no roster lists them, and they are here
+		e.release()
+	}
+}
+
+func (e *Engine) presence(env *wire.Envelope) {
+	event, who, err := env.Presence()
+	if err != nil || who.ID == e.room.me || e.isHost(who.ID) {
+		return
+	}
+	switch event {
+	case "join":
+		e.enlist(who, "joined")
+		e.release()
+	case "leave":
+		e.left(who.ID)
+	case "update":
+		if p := e.room.peers[who.ID]; p != nil {
+			p.caps = who.Caps
+		}
+	}
+}
+
+// enlist puts somebody on the roster; what is held for them is the caller's to release.
+func (e *Engine) enlist(who wire.Participant, how string) {
+	p := e.room.peers[who.ID]
+	if p == nil {
+		p = &peer{}
+		e.room.peers[who.ID] = p
+		e.note(record.Record{Event: record.Peer, ID: who.ID, State: how})
+	}
+	e.alarms.stop(p.leaving)
+	p.caps, p.leaving, p.missed = who.Caps, nil, false
+	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
+}
+
+// left believes a leave only after a while: gateways announce the end of an
+// old connection after the beginning of a new one (WIRE 1.5).
+func (e *Engine) left(id string) {
+	p := e.room.peers[id]
+	if p == nil || p.leaving != nil {
+		return
+	}
+	p.leaving = e.alarms.set(e.now.Add(leaveGrace), func() { e.gone(id) })
+}
+
+func (e *Engine) fault(env *wire.Envelope) {
+	f, err := env.Fault()
+	if err != nil {
+		return
+	}
+	e.note(record.Record{Event: record.Warning, Reason: "gateway_fault", Detail: refusal.Clip(strings.TrimSpace(f.Code + " " + f.AttemptedKind + " " + f.Message))})
+	// One that goes to somebody else is about a frame of theirs, whichever id that has.
+	ours := len(env.To) == 0 || slices.Contains(env.To, e.room.me) || slices.Contains(env.To, "")
+	if ours && f.Code == "capability_violation" {
+		e.rejectAgain(f)
+	}
+	e.unheard(f, ours)
+}
+
+// grant adds to what we may send (WIRE 7.9). It changes nothing but our own
+// idea of what the gateway will let through.
+func (e *Engine) grant(env *wire.Envelope) {
+	var g struct {
+		Recipient    string           `json:"recipient"`
+		Capabilities []jsontext.Value `json:"capabilities"`
+	}
+	if env.Spelled == "capability/grant" && len(env.Payload) > orderMax {
+		e.drop(env, "grant_too_large", "a grant of so many bytes is not read: "+strconv.Itoa(len(env.Payload)))
+		return
+	}
+	if env.Spelled != "capability/grant" || json.Unmarshal(env.Payload, &g) != nil || g.Recipient != e.room.me {
+		return
+	}
+	if !e.room.caps.Stated() { // we may say anything already
+		e.sendGrantAck(env)
+		return
+	}
+	var had []jsontext.Value
+	if json.Unmarshal(e.room.caps.Raw(), &had) != nil {
+		return
+	}
+	merged, err := json.Marshal(append(had, g.Capabilities...))
+	if err != nil {
+		return
+	}
+	if len(merged) > grantsMax {
+		e.drop(env, "grant_too_large", "we were granted more than we can keep")
+		return
+	}
+	caps, err := wire.ParseCaps(merged)
+	if err != nil {
+		e.drop(env, "grant_unreadable", err.Error())
+		return
+	}
+	e.room.caps = caps
+	e.sendGrantAck(env)
+}
+
+func (e *Engine) sendGrantAck(env *wire.Envelope) {
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Grant, Spelled: "capability/grant-ack", To: []string{env.From},
+		Corr: []string{env.ID}, Payload: []byte(`{"status":"accepted"}`)})
+}
+
+// control does what an orchestrator may ask of any participant. Ending or
+// clearing us is not among it: that is the owner's (WIRE 7.9).
+func (e *Engine) control(env *wire.Envelope) {
+	switch env.Spelled {
+	case "participant/pause":
+		e.pause(env)
+	case "participant/resume":
+		e.resume()
+	case "participant/request-status":
+		e.send(wire.Notice, &wire.Envelope{Kind: wire.Control, Spelled: "participant/status", To: []string{env.From},
+			Corr: []string{env.ID}, Payload: []byte(`{"messages_in_context":0,"status":"serving"}`)})
+	default:
+		e.drop(env, "control_not_allowed", env.Spelled)
+	}
+}
+
+func (e *Engine) pause(env *wire.Envelope) {
+	if e.stopping {
+		e.drop(env, "control_not_allowed", "last words are not for later")
+		return
+	}
+	var p struct {
+		Seconds float64 `json:"timeout_seconds"`
+	}
+	if len(env.Payload) > orderMax || len(env.Payload) > 0 && json.Unmarshal(env.Payload, &p) != nil {
+		e.drop(env, "control_unreadable", env.Spelled)
+		return
+	}
+	length := pauseMax
+	if p.Seconds > 0 && p.Seconds < pauseMax.Seconds() {
+		length = time.Duration(p.Seconds * float64(time.Second))
+	}
+	if e.room.paused == nil {
+		e.room.pausedAt = e.now
+	}
+	length = min(length, e.room.pausedAt.Add(pauseMax).Sub(e.now)) // however often it is asked
+	e.alarms.stop(e.room.paused)
+	e.room.paused = e.alarms.set(e.now.Add(length), e.resume)
+	e.note(record.Record{Event: record.Warning, Reason: "paused", From: env.From, RetryMS: length.Milliseconds()})
+}
+
+// resume ends a pause: what was held meanwhile is said, and what people are to
+// be asked.
+func (e *Engine) resume() {
+	if e.endPause() {
+		e.release()
+		e.act(e.desk.Reask(e.now))
+	}
+}
+
+// endPause reports whether there was one.
+func (e *Engine) endPause() bool {
+	if e.room.paused == nil {
+		return false
+	}
+	e.alarms.stop(e.room.paused)
+	e.room.paused = nil
+	e.room.held.StoodStill(e.now.Sub(e.room.pausedAt))
+	return true
+}
+
+// tell broadcasts a notification from the server.
+func (e *Engine) tell(method string, payload []byte) {
+	e.send(wire.Notice, &wire.Envelope{Kind: wire.Notification, Method: method, Payload: payload})
+}
+
+// tellOne sends a notification to one participant. It names no request: stock
+// clients would take it for the answer (WIRE W-5).
+func (e *Engine) tellOne(class wire.Class, to, method string, payload []byte) {
+	e.send(class, &wire.Envelope{Kind: wire.Notification, To: []string{to}, Method: method, Payload: payload})
+}
