@@ -171,7 +171,7 @@ func (d *Desk) fromDoor(a *Answer) {
 }
 
 // answered takes the answer of somebody who was asked.
-func (d *Desk) answered(p *pending, s *seat, a *Answer) {
+func (d *Desk) answered(p *pending, s *ballot, a *Answer) {
 	if a.Failed {
 		d.vacate(p, s, failed, "you answered already")
 		d.note(p, record.Unavailable, s.who, "error")
@@ -190,7 +190,7 @@ func (d *Desk) answered(p *pending, s *seat, a *Answer) {
 }
 
 // agree counts a yes.
-func (d *Desk) agree(p *pending, s *seat, r reply) {
+func (d *Desk) agree(p *pending, s *ballot, r reply) {
 	c, detail := p.edit(r.edits)
 	if detail != "" {
 		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: detail, Said: r.why}, s)
@@ -235,7 +235,7 @@ const maxAmended = 3
 
 // amend makes an approver's edit what the question is about. Whoever else must
 // agree is asked about that: what people agree to is what runs.
-func (d *Desk) amend(p *pending, by *seat, c change) bool {
+func (d *Desk) amend(p *pending, by *ballot, c change) bool {
 	p.args, p.timeout, p.published = c.args, c.timeout, nil
 	for _, m := range c.modified {
 		if !slices.Contains(p.modified, m) {
@@ -251,7 +251,7 @@ func (d *Desk) amend(p *pending, by *seat, c change) bool {
 	if p.need == 1 {
 		return true
 	}
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s == by || s.state != beingAsked && s.state != agreed {
 			continue
 		}

@@ -14,7 +14,7 @@ func (p *pending) nextWake() time.Time {
 	if w := p.warnAt(); !p.warned && w.Before(at) {
 		at = w
 	}
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state == beingAsked && s.till.Before(at) {
 			at = s.till
 		}
@@ -53,7 +53,7 @@ func (d *Desk) up(p *pending) {
 		p.warned = true
 		d.note(p, record.Expiring, Who{}, "")
 	}
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state == beingAsked && !s.till.After(d.now) {
 			d.vacate(p, s, outOfTime, "your time to decide is over")
 			d.note(p, record.Unavailable, s.who, TimedOut)

@@ -15,7 +15,7 @@ const maxDepth = 3
 // pass takes the wish of somebody to have another decide (WIRE 7.4). To an
 // impossible one they are asked once more, with the problem in words; a second
 // one is a no.
-func (d *Desk) pass(p *pending, s *seat, r reply) {
+func (d *Desk) pass(p *pending, s *ballot, r reply) {
 	to, problem := d.delegate(p, s, r.to)
 	if problem != "" {
 		if s.retried {
@@ -34,8 +34,8 @@ func (d *Desk) pass(p *pending, s *seat, r reply) {
 	d.vacate(p, s, passedOn, "you passed it on")
 	next := p.find(to)
 	if next == nil {
-		next = &seat{who: to}
-		p.seats = append(p.seats, next)
+		next = &ballot{who: to}
+		p.ballots = append(p.ballots, next)
 		d.involved[to]++
 	}
 	next.chain, next.till = chain, till
@@ -45,7 +45,7 @@ func (d *Desk) pass(p *pending, s *seat, r reply) {
 }
 
 // delegate says who is meant, or why they cannot be asked.
-func (d *Desk) delegate(p *pending, s *seat, name string) (to Who, problem string) {
+func (d *Desk) delegate(p *pending, s *ballot, name string) (to Who, problem string) {
 	terms := p.q.Terms.Delegate
 	to = named(name)
 	switch {

@@ -83,7 +83,7 @@ type Desk struct {
 	late     map[string]ended // what has been settled, by ask and by question
 	gone     []forgettable    // of late, oldest first
 	before   map[Who]int      // questions open before each
-	involved map[Who]int      // seats of each
+	involved map[Who]int      // ballots of each
 	parties  map[string]int   // participants whose questions are pending, as caller or proposer
 	flood    flood
 	grants   []*Grant
@@ -116,9 +116,9 @@ type pending struct {
 	warned          bool
 	wake            *timetable.Entry[*pending] // when its next time is up
 
-	seats  []*seat
-	need   int
-	closed []policy.Edit // what may be changed no longer
+	ballots []*ballot
+	need    int
+	closed  []policy.Edit // what may be changed no longer
 
 	// What people are asked to agree to now: what was asked for, until one of
 	// several who must agree changes it.
@@ -166,7 +166,7 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 	if !p.deadline.After(now) {
 		return p.id, d.turnAway(p, TimedOut, "there was no time left to decide", 0)
 	}
-	d.seat(p)
+	d.ballot(p)
 	if reason := d.answerable(p); reason != "" {
 		return p.id, d.turnAway(p, reason, "of those who may decide, not enough are here", 0)
 	}
@@ -182,7 +182,7 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 func (d *Desk) hold(p *pending) {
 	d.pending[p.id] = p
 	d.bytes += p.size()
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		d.involved[s.who]++
 	}
 	d.flood.opened(budgetOf(p), d.now)
@@ -194,7 +194,7 @@ func (d *Desk) hold(p *pending) {
 func (d *Desk) drop(p *pending) {
 	delete(d.pending, p.id)
 	d.bytes -= p.size()
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if d.involved[s.who]--; d.involved[s.who] == 0 {
 			delete(d.involved, s.who)
 		}

@@ -93,7 +93,7 @@ func schema(properties object, required string) []byte {
 // params are those of the elicitation/create that puts the question before a
 // participant (seed 003, patterns 1 to 3). The topic is public, so they hold
 // only what may be seen there.
-func (d *Desk) params(p *pending, s *seat, problem string) []byte {
+func (d *Desk) params(p *pending, s *ballot, problem string) []byte {
 	shown := d.publish(p)
 	v := p.view(d.now, s.till, shown.sight, p.q.Program)
 	v.DelegateTo, v.RememberMeans = p.delegates(s), d.o.mean(v.Remember)
@@ -170,7 +170,7 @@ func (d *Desk) public(args []byte) []byte {
 	return redacted
 }
 
-func (p *pending) metadata(s *seat, shown *published, seconds int) []byte {
+func (p *pending) metadata(s *ballot, shown *published, seconds int) []byte {
 	var m, original object
 	original.str("from", p.q.Caller)
 	original.str("tool", p.q.Tool)

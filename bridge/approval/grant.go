@@ -105,7 +105,7 @@ func inWords(t time.Duration) string {
 // could look over there, is remembered for the session only.
 func (d *Desk) grantFor(p *pending) *Grant {
 	keep := "always"
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		switch {
 		case s.state != agreed:
 		case s.keep == "":

@@ -67,7 +67,7 @@ func (d *Desk) tighten(p *pending, t *policy.Terms) {
 		}
 		was.Delegate = both
 	}
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state != struck && !s.listed(t) {
 			d.vacate(p, s, struck, "the policy does not let you decide on this any more")
 		}
@@ -86,7 +86,7 @@ func (p *pending) shorten(to time.Time) {
 		return
 	}
 	p.deadline = to
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.till.After(to) {
 			s.till = to
 		}
@@ -95,7 +95,7 @@ func (p *pending) shorten(to time.Time) {
 
 // listed reports whether terms let somebody decide: by their own name, or by
 // the name of whom they were passed it on from.
-func (s *seat) listed(t *policy.Terms) bool {
+func (s *ballot) listed(t *policy.Terms) bool {
 	if len(s.chain) == 0 {
 		return slices.Contains(t.Of, s.who.String())
 	}

@@ -31,7 +31,7 @@ type forgettable struct {
 // settle ends a question. It is the only way to its end, and the question is
 // gone before anybody hears of it, so it happens once (RELIABILITY AI-5). by is
 // whose answer decided it, nil if nobody's.
-func (d *Desk) settle(p *pending, s Settled, by *seat) {
+func (d *Desk) settle(p *pending, s Settled, by *ballot) {
 	d.drop(p)
 	s.ID, s.Question, s.Asked, s.Digest, s.Ran = p.id, &p.q, p.asked, p.first, p.digest
 	if by != nil {
@@ -43,10 +43,10 @@ func (d *Desk) settle(p *pending, s Settled, by *seat) {
 	}
 	d.flood.settled(p, s.Outcome, d.now, d.o.CoolDown)
 	why := s.sentence()
-	for _, seat := range p.seats {
-		if seat.state == beingAsked {
-			d.close(p, seat, why)
-			d.rest(seat, away)
+	for _, ballot := range p.ballots {
+		if ballot.state == beingAsked {
+			d.close(p, ballot, why)
+			d.rest(ballot, away)
 		}
 	}
 	if by != nil && taken(s.Reason) {
@@ -58,7 +58,7 @@ func (d *Desk) settle(p *pending, s Settled, by *seat) {
 
 // tellWhy says to somebody what was wrong with their answer, as the end of what they
 // answered; what else they have open of the question is taken away as everybody's is.
-func (d *Desk) tellWhy(p *pending, by *seat, reason, detail string) {
+func (d *Desk) tellWhy(p *pending, by *ballot, reason, detail string) {
 	for _, a := range slices.Backward(by.asks) {
 		if a.answered {
 			d.do(Close{ID: p.id, To: by.who, Ask: a.id, RPC: a.rpc(), Because: "your answer was taken for a no: " + cmp.Or(detail, strings.ReplaceAll(reason, "_", " "))})
@@ -74,7 +74,7 @@ func taken(reason string) bool {
 }
 
 func (p *pending) who(in state) (all []Who) {
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state == in {
 			all = append(all, s.who)
 		}
@@ -119,7 +119,7 @@ func names(people []Who) string {
 // archive keeps what is needed to tell a late answer from a foreign one.
 func (d *Desk) archive(p *pending, how Outcome) {
 	d.remember(p.id, ended{id: p.id, how: how.String()})
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		for _, a := range s.asks {
 			e := ended{p.id, s.who, how.String()}
 			if a.void != "" {

@@ -153,7 +153,7 @@ func (p *pending) view(now, till time.Time, s sight, server string) View {
 	v := View{Summary: p.summary(till), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
 		Priority: text.Line(p.q.Terms.Priority), Edits: s.edits, Remember: p.offersToKeep()}
 	v.Facts = p.facts(now, till, server)
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}
 		if n := len(s.chain); n > 0 {
 			person.From = text.Line(s.chain[n-1].By.String())
@@ -164,8 +164,8 @@ func (p *pending) view(now, till time.Time, s sight, server string) View {
 }
 
 // delegates are those to whom somebody may pass the question on, nil if to nobody,
-// as where it was passed on as often as it may be. s is nil for whoever has no seat.
-func (p *pending) delegates(s *seat) (names []string) {
+// as where it was passed on as often as it may be. s is nil for whoever has no ballot.
+func (p *pending) delegates(s *ballot) (names []string) {
 	t := p.q.Terms.Delegate
 	if t == nil || s != nil && len(s.chain) >= depth(t) {
 		return nil
@@ -224,7 +224,7 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	if p.need > 1 {
 		add("Needs", fmt.Sprintf("%d who agree; %d so far", p.need, p.count(agreed)))
 	}
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state == beingAsked && len(s.chain) > 0 {
 			h := s.chain[len(s.chain)-1]
 			add("Passed on", "by "+text.Line(h.By.String())+" to "+text.Line(h.To.String()))

@@ -31,7 +31,7 @@ type round struct {
 
 // asked takes a question. One that is too long for a client's dialog is not cut:
 // it is answered where it can be read.
-func (f *Face) asked(q Question) {
+func (f *Proxy) asked(q Question) {
 	long := len(q.Text)+len(q.Schema()) > maxShown
 	if long {
 		f.note("a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest)
@@ -41,7 +41,7 @@ func (f *Face) asked(q Question) {
 
 // putQuestions puts questions before the person, where a call of the client's
 // is under way: MCP has none that come by themselves.
-func (f *Face) putQuestions() {
+func (f *Proxy) putQuestions() {
 	if f.client.elicits && f.host(false) != nil {
 		for _, q := range f.questions {
 			if !q.shown && !q.failed && len(f.dialogs) < maxDialogs {
@@ -56,7 +56,7 @@ func (f *Face) putQuestions() {
 }
 
 // host is a request under way in which the person may be asked something.
-func (f *Face) host(modern bool) (first *request) {
+func (f *Proxy) host(modern bool) (first *request) {
 	for _, r := range f.requests {
 		if r.modern == modern && r.elicits && (r.call != nil || r.answers) && (first == nil || r.seq < first.seq) {
 			first = r
@@ -65,7 +65,7 @@ func (f *Face) host(modern bool) (first *request) {
 	return first
 }
 
-func (f *Face) openDialog(q *question) {
+func (f *Proxy) openDialog(q *question) {
 	f.dialogged++
 	id := "mcpx-question-" + strconv.Itoa(f.dialogged)
 	f.dialogs[id] = q
@@ -78,7 +78,7 @@ func (q *question) form() mcp.ElicitationParams {
 	return mcp.ElicitationParams{Message: q.Text, RequestedSchema: json.RawMessage(q.Schema())}
 }
 
-func (f *Face) dialogAnswered(m *jsonrpc.Message) {
+func (f *Proxy) dialogAnswered(m *jsonrpc.Message) {
 	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
 	q := f.dialogs[id]
 	if q == nil {
@@ -95,14 +95,14 @@ func (f *Face) dialogAnswered(m *jsonrpc.Message) {
 
 // decide takes the client's answer. What is not a choice of those offered is a
 // no.
-func (f *Face) decide(q *question, result []byte) {
+func (f *Proxy) decide(q *question, result []byte) {
 	r, said := q.read(result)
 	f.endQuestion(q, said)
 	f.do(Decide{q.ID, r})
 }
 
 // endQuestion tells those that wait for it what became of a question.
-func (f *Face) endQuestion(q *question, how string) {
+func (f *Proxy) endQuestion(q *question, how string) {
 	f.questions = slices.DeleteFunc(f.questions, func(other *question) bool { return other == q })
 	f.closeDialogOf(q)
 	for _, r := range f.requests {
@@ -134,13 +134,13 @@ func (q *question) read(result []byte) (r approval.Reply, said string) {
 }
 
 // settled: a question is none any more.
-func (f *Face) settled(id string) {
+func (f *Proxy) settled(id string) {
 	if i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == id }); i >= 0 {
 		f.endQuestion(f.questions[i], "no longer asked")
 	}
 }
 
-func (f *Face) closeDialogOf(q *question) {
+func (f *Proxy) closeDialogOf(q *question) {
 	for id, open := range f.dialogs {
 		if open == q {
 			f.closeDialog(id)
@@ -151,7 +151,7 @@ func (f *Face) closeDialogOf(q *question) {
 
 // closeDialogs takes all dialogs away when no call is under way in which they
 // may be open. The questions stay.
-func (f *Face) closeDialogs() {
+func (f *Proxy) closeDialogs() {
 	if len(f.dialogs) == 0 || f.host(false) != nil {
 		return
 	}
@@ -160,14 +160,14 @@ func (f *Face) closeDialogs() {
 	}
 }
 
-func (f *Face) closeDialog(id string) {
+func (f *Proxy) closeDialog(id string) {
 	f.dialogs[id].shown = false
 	delete(f.dialogs, id)
 	f.say(jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), "no longer asked here"))
 }
 
 // offer answers a request of the modern revision with questions.
-func (f *Face) offer(r *request) {
+func (f *Proxy) offer(r *request) {
 	var some []*question
 	for _, q := range f.questions {
 		if !q.shown && !q.failed && len(some) < maxDialogs {
@@ -186,7 +186,7 @@ func (f *Face) offer(r *request) {
 
 // again tells a client of the modern revision to come again with the same call
 // and with answers to the questions, if any.
-func (f *Face) again(r *request, turn *round, some []*question) {
+func (f *Proxy) again(r *request, turn *round, some []*question) {
 	turn.what, turn.offered = r.what, some
 	state := f.c.NewID()
 	f.rounds[state] = turn
@@ -203,7 +203,7 @@ func (f *Face) again(r *request, turn *round, some []*question) {
 }
 
 // endRound: what was not answered may be asked again.
-func (f *Face) endRound(state string) *round {
+func (f *Proxy) endRound(state string) *round {
 	turn := f.rounds[state]
 	if turn == nil {
 		return nil
@@ -218,7 +218,7 @@ func (f *Face) endRound(state string) *round {
 
 // resume takes a call that came again. It reports whether the call is still to
 // be made: one with a state that is unknown never is, for it may have run.
-func (f *Face) resume(r *request, responses, state []byte) bool {
+func (f *Proxy) resume(r *request, responses, state []byte) bool {
 	given, err := texts(state)
 	var turn *round
 	if err == nil {

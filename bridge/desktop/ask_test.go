@@ -184,7 +184,7 @@ func TestAHundredParallelApprovals(t *testing.T) {
 			t.Errorf("call %d has not its own answer", i)
 		}
 	}
-	if s.face.Busy() {
+	if s.proxy.Busy() {
 		t.Error("something still waits")
 	}
 }

@@ -30,7 +30,7 @@ type call struct {
 	course  // whose alarm is also for when the answer is forgotten
 }
 
-func (f *Face) callTool(r *request) {
+func (f *Proxy) callTool(r *request) {
 	at, err := pick(r.params, "name", "arguments", "inputResponses", "requestState")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
@@ -62,7 +62,7 @@ func (f *Face) callTool(r *request) {
 
 // whenKnown looks a name up, at first when those present have said what they
 // offer.
-func (f *Face) whenKnown(k int, r *request, name string, then func(Pair, *definition)) {
+func (f *Proxy) whenKnown(k int, r *request, name string, then func(Pair, *definition)) {
 	if pair, d := f.find(k, name); d != nil && (r.apps || !d.appOnly) {
 		then(pair, d)
 		return
@@ -79,7 +79,7 @@ func (f *Face) whenKnown(k int, r *request, name string, then func(Pair, *defini
 
 // call has a request wait for a call: for the one under way that is the same,
 // or for a new one.
-func (f *Face) call(r *request, pair Pair, args []byte) {
+func (f *Proxy) call(r *request, pair Pair, args []byte) {
 	key := pair.Peer + "\x00" + pair.Name + "\x00" + same(args)
 	if c := f.calls[key]; c != nil {
 		f.join(r, c)
@@ -102,7 +102,7 @@ func (f *Face) call(r *request, pair Pair, args []byte) {
 }
 
 // listenFor gives a call up when nothing is heard of it.
-func (f *Face) listenFor(c *call) {
+func (f *Proxy) listenFor(c *call) {
 	f.follow(&c.course, c.pair.Peer, func(why string) {
 		f.unask(c.ref, "it was not heard of for too long")
 		f.called(c, Answered{Failed: why})
@@ -111,7 +111,7 @@ func (f *Face) listenFor(c *call) {
 
 // shake: the answers to all that is under way may have been on the link that
 // broke.
-func (f *Face) shake() {
+func (f *Proxy) shake() {
 	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
 		if c := f.calls[key]; !c.done {
 			c.shaken = true
@@ -127,7 +127,7 @@ func (f *Face) shake() {
 }
 
 // join has a request wait for a call.
-func (f *Face) join(r *request, c *call) {
+func (f *Proxy) join(r *request, c *call) {
 	r.call = c
 	c.waiting = append(c.waiting, r)
 	if c.done {
@@ -143,7 +143,7 @@ func (f *Face) join(r *request, c *call) {
 
 // leave: a call for which nobody waits any more is taken back, unless somebody
 // has a ticket for it.
-func (f *Face) leave(r *request, c *call) {
+func (f *Proxy) leave(r *request, c *call) {
 	c.waiting = slices.DeleteFunc(c.waiting, func(w *request) bool { return w == r })
 	if len(c.waiting) == 0 && c.ticket == "" && !c.done {
 		f.unask(c.ref, "the caller cancelled it")
@@ -151,7 +151,7 @@ func (f *Face) leave(r *request, c *call) {
 	}
 }
 
-func (f *Face) drop(c *call) {
+func (f *Proxy) drop(c *call) {
 	c.idle.stop()
 	if f.calls[c.key] == c {
 		delete(f.calls, c.key)
@@ -160,7 +160,7 @@ func (f *Face) drop(c *call) {
 }
 
 // called takes the answer.
-func (f *Face) called(c *call, a Answered) {
+func (f *Proxy) called(c *call, a Answered) {
 	c.answer, c.done = a, true
 	c.idle.stop()
 	if c.ticket == "" {
@@ -173,7 +173,7 @@ func (f *Face) called(c *call, a Answered) {
 
 // deliver gives all who wait the answer. From then on the same call is a new
 // one; who has a ticket can still fetch this answer.
-func (f *Face) deliver(c *call) {
+func (f *Proxy) deliver(c *call) {
 	if len(c.waiting) > 0 && f.calls[c.key] == c {
 		delete(f.calls, c.key)
 	}
@@ -183,7 +183,7 @@ func (f *Face) deliver(c *call) {
 	c.waiting = nil
 }
 
-func (f *Face) giveAnswer(r *request, c *call) {
+func (f *Proxy) giveAnswer(r *request, c *call) {
 	switch a := c.answer; {
 	case a.Unsent:
 		f.sorry(r, unavailable, a.Failed+"; the call was not made")
@@ -203,7 +203,7 @@ func (f *Face) giveAnswer(r *request, c *call) {
 // passResult answers with a peer's result, byte for byte. It may be nothing but
 // a result: no peer asks this client for anything by way of it. What a native
 // participant's function returned is shown as text (FINDINGS D9).
-func (f *Face) passResult(r *request, result []byte, from Pair) {
+func (f *Proxy) passResult(r *request, result []byte, from Pair) {
 	called := r.method == methodCallTool
 	if called && !isObject(result) {
 		f.reply(r, r.native(result, from))
@@ -253,7 +253,7 @@ func (r *request) native(value []byte, from Pair) []byte {
 
 // passFault answers with a peer's error, byte for byte. It may be nothing but an
 // error either.
-func (f *Face) passFault(r *request, raw []byte, from Pair) {
+func (f *Proxy) passFault(r *request, raw []byte, from Pair) {
 	if asksTheClient(raw) {
 		f.sorry(r, outcomeUnknown, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
 		return
@@ -262,7 +262,7 @@ func (f *Face) passFault(r *request, raw []byte, from Pair) {
 }
 
 // moved passes progress on.
-func (f *Face) moved(c *call, params []byte) {
+func (f *Proxy) moved(c *call, params []byte) {
 	note, ok := c.moves(params)
 	if !ok {
 		return
@@ -275,16 +275,16 @@ func (f *Face) moved(c *call, params []byte) {
 }
 
 // progress tells a client of progress under its own token, all else as it came.
-func (f *Face) progress(r *request, params []byte) {
+func (f *Proxy) progress(r *request, params []byte) {
 	m, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, toldProgressed, params), jsonrpc.Judged)
 	if err == nil && r.token != nil {
-		f.do(Say{m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: r.token}), true})
+		f.do(WriteClient{m.Append(nil, jsonrpc.Edit{Field: jsonrpc.Token, Value: r.token}), true})
 	}
 }
 
 // outOfPatience answers before the client would stop waiting: with a ticket
 // that the answer can be fetched with.
-func (f *Face) outOfPatience(r *request) {
+func (f *Proxy) outOfPatience(r *request) {
 	c := r.call
 	f.giveTicket(c)
 	if r.modern {
@@ -305,7 +305,7 @@ func (f *Face) outOfPatience(r *request) {
 	f.reply(r, r.interim(text, pending))
 }
 
-func (f *Face) giveTicket(c *call) {
+func (f *Proxy) giveTicket(c *call) {
 	if c.ticket == "" {
 		c.ticket = f.c.NewID()
 		f.tickets[c.ticket] = c

@@ -243,7 +243,7 @@ func TestAHangupTakesEverythingBack(t *testing.T) {
 	s.step(desktop.Hangup{})
 	s.silent()
 	s.none("tools/call")
-	if s.face.Busy() {
+	if s.proxy.Busy() {
 		t.Error("it still waits for something")
 	}
 }

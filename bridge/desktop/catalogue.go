@@ -34,7 +34,7 @@ type waiting struct {
 
 // whenOpen does something for a request as soon as those who were present at
 // joining have said what they offer, or have had their time.
-func (f *Face) whenOpen(k int, r *request, then func()) {
+func (f *Proxy) whenOpen(k int, r *request, then func()) {
 	c := &f.catalogue[k]
 	if c.opened {
 		then()
@@ -47,7 +47,7 @@ func (f *Face) whenOpen(k int, r *request, then func()) {
 }
 
 // openAll opens what nobody has to be waited for any more.
-func (f *Face) openAll() {
+func (f *Proxy) openAll() {
 	for k := range kinds {
 		if !f.catalogue[k].opened && f.seated && f.allHeard(k) {
 			f.open(k)
@@ -59,7 +59,7 @@ func (f *Face) openAll() {
 }
 
 // announce says once that there is a topic to be seen.
-func (f *Face) announce() {
+func (f *Proxy) announce() {
 	if !f.announced {
 		f.announced = true
 		f.compile(tools)
@@ -67,7 +67,7 @@ func (f *Face) announce() {
 	}
 }
 
-func (f *Face) allHeard(k int) bool {
+func (f *Proxy) allHeard(k int) bool {
 	for id, p := range f.peers {
 		if f.first[id] && p.here && !p.lists[k].settled {
 			return false
@@ -76,7 +76,7 @@ func (f *Face) allHeard(k int) bool {
 	return true
 }
 
-func (f *Face) open(k int) {
+func (f *Proxy) open(k int) {
 	c := &f.catalogue[k]
 	c.opening.stop()
 	c.opened = true
@@ -95,7 +95,7 @@ func (f *Face) open(k int) {
 }
 
 // changed: what is shown of a kind may be another.
-func (f *Face) changed(k int) {
+func (f *Proxy) changed(k int) {
 	c := &f.catalogue[k]
 	c.list = nil
 	if c.telling == nil {
@@ -104,7 +104,7 @@ func (f *Face) changed(k int) {
 }
 
 // tellChanges tells the client that there is another list, if there is.
-func (f *Face) tellChanges(k int) {
+func (f *Proxy) tellChanges(k int) {
 	c := &f.catalogue[k]
 	c.telling = nil
 	if !c.opened {
@@ -125,7 +125,7 @@ type entry struct {
 }
 
 // entries are all that may be shown of a kind, by peer and name.
-func (f *Face) entries(k int) (all []entry) {
+func (f *Proxy) entries(k int) (all []entry) {
 	for _, id := range f.ids() {
 		defs := f.peers[id].lists[k].all
 		from := len(all)
@@ -140,7 +140,7 @@ func (f *Face) entries(k int) (all []entry) {
 }
 
 // compile makes the list that the client gets.
-func (f *Face) compile(k int) {
+func (f *Proxy) compile(k int) {
 	c := &f.catalogue[k]
 	if c.list != nil {
 		return
@@ -163,7 +163,7 @@ func (f *Face) compile(k int) {
 	c.list = listOfKind(k, parts)
 }
 
-func (f *Face) appendEntry(parts [][]byte, k int, e entry) [][]byte {
+func (f *Proxy) appendEntry(parts [][]byte, k int, e entry) [][]byte {
 	if name := f.outward(k, e.pair); name != "" {
 		parts = append(parts, e.def.of(e.pair.Peer, kinds[k].key, name))
 	}
@@ -177,7 +177,7 @@ func listOfKind(k int, parts [][]byte) []byte {
 // chosen are the entries that are shown: all, or as many tools as the limit
 // leaves room for, peer by peer in turn (WIRE 9.4). What is for apps alone takes no
 // room: no model gets it.
-func (f *Face) chosen(k int) (shown, forApps []entry) {
+func (f *Proxy) chosen(k int) (shown, forApps []entry) {
 	all := f.entries(k)
 	room := f.c.Limit - ownCount
 	forApps = slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return !e.def.appOnly })
@@ -192,7 +192,7 @@ func (f *Face) chosen(k int) (shown, forApps []entry) {
 }
 
 // omit says which tools the limit leaves out, once.
-func (f *Face) omit(k int, out []entry) {
+func (f *Proxy) omit(k int, out []entry) {
 	if c := &f.catalogue[k]; c.omitted != len(out) {
 		c.omitted = len(out)
 		var names []string
@@ -206,7 +206,7 @@ func (f *Face) omit(k int, out []entry) {
 }
 
 // outward is what the client calls something, "" if that cannot be said.
-func (f *Face) outward(k int, p Pair) string {
+func (f *Proxy) outward(k int, p Pair) string {
 	if k == resources || k == templates {
 		return outwardURI(p)
 	}
@@ -215,7 +215,7 @@ func (f *Face) outward(k int, p Pair) string {
 
 // find looks up what the client calls by a name. Names of what is gone are
 // unknown.
-func (f *Face) find(k int, name string) (Pair, *definition) {
+func (f *Proxy) find(k int, name string) (Pair, *definition) {
 	pair, ok := f.catalogue[k].names.Pair(name)
 	if !ok || f.peers[pair.Peer] == nil || !f.choice.Shows(pair) {
 		return Pair{}, nil
@@ -223,7 +223,7 @@ func (f *Face) find(k int, name string) (Pair, *definition) {
 	return pair, f.definition(k, pair)
 }
 
-func (f *Face) definition(k int, pair Pair) *definition {
+func (f *Proxy) definition(k int, pair Pair) *definition {
 	p := f.peers[pair.Peer]
 	if p == nil {
 		return nil
@@ -250,7 +250,7 @@ func outwardURI(p Pair) string {
 
 // inwardURI finds whose a resource is. What it gives back is in the form that
 // was given out, or it is none of ours.
-func (f *Face) inwardURI(uri string) (p Pair, ok bool) {
+func (f *Proxy) inwardURI(uri string) (p Pair, ok bool) {
 	rest, ours := strings.CutPrefix(uri, scheme)
 	page, isApp := strings.CutPrefix(uri, appScheme)
 	if isApp {
@@ -285,7 +285,7 @@ func escapeID(id string) string {
 }
 
 // answerList gives the client a list, all of it on one page.
-func (f *Face) answerList(k int, r *request) {
+func (f *Proxy) answerList(k int, r *request) {
 	f.whenOpen(k, r, func() {
 		f.compile(k)
 		f.catalogue[k].told = sha256.Sum256(f.catalogue[k].list)
@@ -299,7 +299,7 @@ func (f *Face) answerList(k int, r *request) {
 
 // notify tells the client that a list changed: whoever listens for it, or a
 // client of the older revisions, which is told without asking.
-func (f *Face) notify(method string) {
+func (f *Proxy) notify(method string) {
 	if f.client.ready {
 		f.say(jsonrpc.AppendNotification(nil, method, nil))
 	}

@@ -47,26 +47,26 @@ type request struct {
 }
 
 // methods are the requests that are served.
-var methods map[string]func(*Face, *request)
+var methods map[string]func(*Proxy, *request)
 
 func init() { // which would be a cycle without it
-	methods = map[string]func(*Face, *request){
-		methodInitialize:    (*Face).initialize,
-		methodDiscover:      (*Face).discover,
-		methodPing:          func(f *Face, r *request) { f.speak(r, struct{}{}) },
-		methodListTools:     func(f *Face, r *request) { f.answerList(tools, r) },
-		methodListPrompts:   func(f *Face, r *request) { f.answerList(prompts, r) },
-		methodListResources: func(f *Face, r *request) { f.answerList(resources, r) },
-		methodListTemplates: func(f *Face, r *request) { f.answerList(templates, r) },
-		methodCallTool:      (*Face).callTool,
-		methodGetPrompt:     (*Face).getPrompt,
-		methodReadResource:  (*Face).readResource,
-		methodListen:        (*Face).listen,
+	methods = map[string]func(*Proxy, *request){
+		methodInitialize:    (*Proxy).initialize,
+		methodDiscover:      (*Proxy).discover,
+		methodPing:          func(f *Proxy, r *request) { f.speak(r, struct{}{}) },
+		methodListTools:     func(f *Proxy, r *request) { f.answerList(tools, r) },
+		methodListPrompts:   func(f *Proxy, r *request) { f.answerList(prompts, r) },
+		methodListResources: func(f *Proxy, r *request) { f.answerList(resources, r) },
+		methodListTemplates: func(f *Proxy, r *request) { f.answerList(templates, r) },
+		methodCallTool:      (*Proxy).callTool,
+		methodGetPrompt:     (*Proxy).getPrompt,
+		methodReadResource:  (*Proxy).readResource,
+		methodListen:        (*Proxy).listen,
 	}
 }
 
 // line takes one line of the client's.
-func (f *Face) line(text []byte) {
+func (f *Proxy) line(text []byte) {
 	text = bytes.Trim(text, " \t\r")
 	if len(text) == 0 {
 		return
@@ -90,7 +90,7 @@ func (f *Face) line(text []byte) {
 
 // unreadable answers what cannot be taken, under its id if it has one that can
 // be told.
-func (f *Face) unreadable(text []byte, err error) {
+func (f *Proxy) unreadable(text []byte, err error) {
 	code := codeParse
 	var id []byte
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
@@ -106,7 +106,7 @@ func (f *Face) unreadable(text []byte, err error) {
 	f.say(jsonrpc.AppendError(nil, orNull(id), code, err.Error(), nil))
 }
 
-func (f *Face) overlong(head []byte) {
+func (f *Proxy) overlong(head []byte) {
 	f.say(jsonrpc.AppendError(nil, orNull(idOf(head)), codeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes", jsonrpc.MaxSize), nil))
 }
 
@@ -130,9 +130,9 @@ func orNull(id []byte) []byte {
 	return id
 }
 
-func (f *Face) say(line []byte) { f.do(Say{Line: line}) }
+func (f *Proxy) say(line []byte) { f.do(WriteClient{Line: line}) }
 
-func (f *Face) request(m *jsonrpc.Message) {
+func (f *Proxy) request(m *jsonrpc.Message) {
 	r := &request{id: m.Get(jsonrpc.ID), method: m.Text(jsonrpc.Method), params: m.Get(jsonrpc.Params), token: m.Get(jsonrpc.ProgressToken),
 		elicits: f.client.elicits, apps: f.client.apps}
 	if len(r.token) > 0 && !strings.ContainsRune(`"-0123456789`, rune(r.token[0])) {
@@ -166,7 +166,7 @@ func (f *Face) request(m *jsonrpc.Message) {
 
 // revise finds out which revision a request is in. It reports false if it is
 // refused.
-func (f *Face) revise(r *request, meta []byte) bool {
+func (f *Proxy) revise(r *request, meta []byte) bool {
 	if !isObject(meta) {
 		return true
 	}
@@ -205,7 +205,7 @@ func elicits(capabilities []byte) bool {
 	return err == nil && (modes[0] != nil || modes[1] == nil)
 }
 
-func (f *Face) notification(m *jsonrpc.Message) {
+func (f *Proxy) notification(m *jsonrpc.Message) {
 	switch m.Text(jsonrpc.Method) {
 	case toldInitialized:
 		f.client.ready = true
@@ -217,7 +217,7 @@ func (f *Face) notification(m *jsonrpc.Message) {
 }
 
 // end ends a request, be it answered or not.
-func (f *Face) end(r *request) {
+func (f *Proxy) end(r *request) {
 	if r.ended {
 		return
 	}
@@ -231,7 +231,7 @@ func (f *Face) end(r *request) {
 }
 
 // reply answers with a result of ours.
-func (f *Face) reply(r *request, result []byte) {
+func (f *Proxy) reply(r *request, result []byte) {
 	if r.ended {
 		return
 	}
@@ -248,7 +248,7 @@ var cached = []string{methodListTools, methodListPrompts, methodListResources, m
 
 // completed adds what a result must say in the modern revision, unless it says
 // so itself.
-func (f *Face) completed(r *request, result []byte) []byte {
+func (f *Proxy) completed(r *request, result []byte) []byte {
 	if !r.modern {
 		return result
 	}
@@ -284,7 +284,7 @@ func withMembers(object []byte, members string) []byte {
 }
 
 // refuse answers with a JSON-RPC error of ours.
-func (f *Face) refuse(r *request, code int, why string, data []byte) {
+func (f *Proxy) refuse(r *request, code int, why string, data []byte) {
 	if r.ended {
 		return
 	}
@@ -293,7 +293,7 @@ func (f *Face) refuse(r *request, code int, why string, data []byte) {
 }
 
 // passError answers with a peer's error, byte for byte.
-func (f *Face) passError(r *request, raw []byte) {
+func (f *Proxy) passError(r *request, raw []byte) {
 	if r.ended {
 		return
 	}
@@ -303,7 +303,7 @@ func (f *Face) passError(r *request, raw []byte) {
 }
 
 // listen opens a stream of notifications of the modern revision.
-func (f *Face) listen(r *request) {
+func (f *Proxy) listen(r *request) {
 	if !r.modern {
 		f.refuse(r, codeUnknownMethod, methodListen+" belongs to another revision of MCP", nil)
 		return

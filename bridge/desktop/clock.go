@@ -6,7 +6,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/timetable"
 )
 
-// A clock keeps what is to be done later. Nothing waits: whoever steps a Face
+// A clock keeps what is to be done later. Nothing waits: whoever steps a Proxy
 // asks when to come back.
 type clock struct {
 	now   time.Time

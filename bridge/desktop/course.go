@@ -16,7 +16,7 @@ type course struct {
 
 // follow gives something up when nothing is heard of it. A bridge of ours that waits for
 // people says so four times a minute to who wants to hear of progress.
-func (f *Face) follow(c *course, peer string, giveUp func(why string)) {
+func (f *Proxy) follow(c *course, peer string, giveUp func(why string)) {
 	c.idle.stop()
 	wait, why := silenceTime, peer+" was not heard of for an hour"
 	if c.shaken {

@@ -1,12 +1,12 @@
 // Package desktop shows a topic to one MCP client as an ordinary MCP server:
 // the tools of everybody there, named peer__tool.
 //
-// A [Face] is all of its judgement: a pure state machine, told what happens and
+// A [Proxy] is all of its judgement: a pure state machine, told what happens and
 // answering what is to be done. A [Server] runs one over a client's pipes. How
-// the topic is reached is somebody else's business (see [Room]).
+// the topic is reached is somebody else's business (see [Upstream]).
 //
-//	client -> Server.lines -> Face.Step -> Ask, Cancel, Decide -> Room -> topic
-//	client <- outbox       <- Say       <- Face.Step <- Room <- topic
+//	client -> Server.lines -> Proxy.Step -> Ask, Cancel, Decide -> Upstream -> topic
+//	client <- outbox <- WriteClient <- Proxy.Step <- Upstream <- topic
 //
 // Nothing that a peer sends is decoded further than needed, and what it answers
 // goes to the client byte for byte. Names are looked up, never taken apart. The

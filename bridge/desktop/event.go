@@ -2,7 +2,7 @@ package desktop
 
 import "github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 
-// An Event is something that happened. Byte fields belong to the Face from then
+// An Event is something that happened. Byte fields belong to the Proxy from then
 // on.
 type Event interface{ event() }
 
@@ -90,8 +90,8 @@ type Question struct {
 type Act interface{ act() }
 
 type (
-	// Say is a line for the client.
-	Say struct {
+	// WriteClient is a line for the client.
+	WriteClient struct {
 		Line  []byte
 		Spare bool // it may be left out if the client does not keep up
 	}
@@ -132,10 +132,10 @@ type (
 	Ready struct{ Tools int }
 )
 
-func (Say) act()    {}
-func (Ask) act()    {}
-func (Cancel) act() {}
-func (Tell) act()   {}
-func (Decide) act() {}
-func (Note) act()   {}
-func (Ready) act()  {}
+func (WriteClient) act() {}
+func (Ask) act()         {}
+func (Cancel) act()      {}
+func (Tell) act()        {}
+func (Decide) act()      {}
+func (Note) act()        {}
+func (Ready) act()       {}

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-func (f *Face) getPrompt(r *request) {
+func (f *Proxy) getPrompt(r *request) {
 	at, err := pick(r.params, "name", "arguments")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
@@ -26,7 +26,7 @@ func (f *Face) getPrompt(r *request) {
 	})
 }
 
-func (f *Face) readResource(r *request) {
+func (f *Proxy) readResource(r *request) {
 	at, err := pick(r.params, "uri")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
@@ -55,7 +55,7 @@ type sending struct {
 }
 
 // forward asks a peer what the client asked, and passes on what it answers.
-func (f *Face) forward(r *request, pair Pair, params []byte) {
+func (f *Proxy) forward(r *request, pair Pair, params []byte) {
 	if why := f.absent(pair.Peer); why != "" {
 		f.sorry(r, unavailable, why)
 		return
@@ -80,14 +80,14 @@ func (f *Face) forward(r *request, pair Pair, params []byte) {
 }
 
 // listenForSent gives a request up when nothing is heard of it.
-func (f *Face) listenForSent(r *request) {
+func (f *Proxy) listenForSent(r *request) {
 	f.follow(&r.sent.course, r.sent.pair.Peer, func(why string) {
 		f.unask(r.sent.ref, "it was not heard of for too long")
 		f.forwarded(r, Answered{Failed: why})
 	})
 }
 
-func (f *Face) forwarded(r *request, a Answered) {
+func (f *Proxy) forwarded(r *request, a Answered) {
 	switch pair := r.sent.pair; {
 	case a.Failed != "":
 		f.sorry(r, outcomeUnknown, a.Failed)

@@ -38,7 +38,7 @@ func FuzzFace(f *testing.F) {
 			}
 		}
 		s.step(desktop.Hangup{})
-		if s.face.Busy() || len(s.asks) > 4 {
+		if s.proxy.Busy() || len(s.asks) > 4 {
 			t.Errorf("left: %v", s.asks)
 		}
 	})

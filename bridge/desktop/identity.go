@@ -77,7 +77,7 @@ func readIdentity(result []byte) (who identity, ok bool) {
 }
 
 // acquainted is what is known under an id, nil if there is no room for more.
-func (f *Face) acquainted(id string) *acquaintance {
+func (f *Proxy) acquainted(id string) *acquaintance {
 	if f.known[id] == nil && len(f.known) < maxKnown {
 		f.known[id] = &acquaintance{}
 	}
@@ -85,7 +85,7 @@ func (f *Face) acquainted(id string) *acquaintance {
 }
 
 // returns: somebody sits down under an id, be it who left it.
-func (f *Face) returns(p *peer) {
+func (f *Proxy) returns(p *peer) {
 	p.identified, p.before, p.fresh = false, nil, true
 	if k := f.known[p.ID]; k != nil && k.left {
 		k.left = false
@@ -94,14 +94,14 @@ func (f *Face) returns(p *peer) {
 }
 
 // leaves: what is known under an id may be another's from now on.
-func (f *Face) leaves(id string) {
+func (f *Proxy) leaves(id string) {
 	if k := f.known[id]; k != nil {
 		k.left = true
 	}
 }
 
 // askIdentity asks a peer that has tools who it is, where nobody shakes hands before.
-func (f *Face) askIdentity(p *peer) {
+func (f *Proxy) askIdentity(p *peer) {
 	if f.greets || p.identified || p.hello != 0 || len(p.lists[tools].all) == 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (f *Face) askIdentity(p *peer) {
 }
 
 // identify takes what a peer's server says of itself.
-func (f *Face) identify(p *peer, result []byte) {
+func (f *Proxy) identify(p *peer, result []byte) {
 	who, ok := readIdentity(result)
 	k := f.acquainted(p.ID)
 	if !ok {
@@ -131,7 +131,7 @@ func (f *Face) identify(p *peer, result []byte) {
 }
 
 // compareTools notes when somebody comes back with other tools.
-func (f *Face) compareTools(p *peer) {
+func (f *Proxy) compareTools(p *peer) {
 	k := f.acquainted(p.ID)
 	if k == nil {
 		return

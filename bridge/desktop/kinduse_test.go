@@ -152,7 +152,7 @@ func TestProgressAndCancellationWhateverIsAskedFor(t *testing.T) {
 			t.Error("progress is asked for by nobody")
 		}
 		s.step(desktop.Hangup{})
-		if s.none(method); s.face.Busy() {
+		if s.none(method); s.proxy.Busy() {
 			t.Error("it still waits for something")
 		}
 	})

@@ -21,7 +21,7 @@ type ownTool struct {
 	name, title, does string
 	takes             string             // the schema of its arguments
 	hints             mcp.ToolAnnotation // all four, for those left out are read as the worst
-	answer            func(*Face, *request) *mcp.CallToolResult
+	answer            func(*Proxy, *request) *mcp.CallToolResult
 }
 
 const ownCount = 4
@@ -33,23 +33,23 @@ func ownTools() [ownCount]ownTool {
 	return [...]ownTool{
 		{"mcpx_peers", "Who is here", "Lists the participants of the topic and their tools.",
 			`{"type":"object","properties":{"capability":{"type":"string","description":"list only participants with a tool whose name or description has this in it"}}}`,
-			hints(true, false, true, true), (*Face).answerPeers},
+			hints(true, false, true, true), (*Proxy).answerPeers},
 		{"mcpx_call", "Call a participant's tool", "Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",
 			`{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
 				`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}`,
-			hints(false, true, false, true), (*Face).answerCall},
+			hints(false, true, false, true), (*Proxy).answerCall},
 		{"mcpx_approvals", "Questions for the person here", "Puts the questions that wait for the person at this client before that person. Only the person answers them.",
 			`{"type":"object","properties":{}}`,
-			hints(false, false, true, false), (*Face).answerApprovals},
+			hints(false, false, true, false), (*Proxy).answerApprovals},
 		{"mcpx_result", "Fetch an answer", "Fetches the answer of a call that took too long, with the ticket that was given instead.",
 			`{"type":"object","properties":{"ticket":{"type":"string"}},"required":["ticket"]}`,
-			hints(true, false, true, true), (*Face).answerResult},
+			hints(true, false, true, true), (*Proxy).answerResult},
 	}
 }
 
 // offerOwn puts our own tools into the library, which finds them when they are called,
 // and into every list.
-func (f *Face) offerOwn() {
+func (f *Proxy) offerOwn() {
 	for _, o := range ownTools() {
 		t := mcp.Tool{Name: o.name, Title: o.title, Description: o.does, RawInputSchema: json.RawMessage(o.takes), Annotations: o.hints}
 		f.own = append(f.own, plain(t))
@@ -70,11 +70,11 @@ var errElsewhere = errors.New("it is answered elsewhere")
 // the library does not get them, for mcpx_call has in them what is a peer's.
 type asker struct{}
 
-func (f *Face) callOwn(r *request) { f.speak(r, mcp.CallToolParams{Name: r.own}) }
+func (f *Proxy) callOwn(r *request) { f.speak(r, mcp.CallToolParams{Name: r.own}) }
 
 // tooEarly reports whether it is not known yet who offers what. The tool is called once
 // more when it is.
-func (f *Face) tooEarly(r *request) bool {
+func (f *Proxy) tooEarly(r *request) bool {
 	if f.catalogue[tools].opened {
 		return false
 	}
@@ -96,7 +96,7 @@ type present struct {
 
 // answerPeers lists who is here, or with capability only who has a tool that it
 // stands in (seed 004).
-func (f *Face) answerPeers(r *request) *mcp.CallToolResult {
+func (f *Proxy) answerPeers(r *request) *mcp.CallToolResult {
 	at, err := pick(r.args, "capability")
 	wanted, ok := jsonrpc.Unquote(at[0])
 	if err != nil || at[0] != nil && !ok {
@@ -149,7 +149,7 @@ func (f *Face) answerPeers(r *request) *mcp.CallToolResult {
 // present is what mcpx_peers says of a peer; fits is false if none of its tools is
 // wanted. A participant whose id cannot be seen is named as it is shown: its tools
 // are called by the names in the list.
-func (f *Face) present(id, wanted string) (one present, fits bool) {
+func (f *Proxy) present(id, wanted string) (one present, fits bool) {
 	p := f.peers[id]
 	one = present{Peer: text.Line(id), Here: p.here && f.seated, Tools: []string{}, Seat: p.seat()}
 	if p.who.Name != "" || p.who.Version != "" || len(p.who.Provides) > 0 {
@@ -194,7 +194,7 @@ func (one *present) fit(room int) {
 	}
 }
 
-func (f *Face) answerCall(r *request) *mcp.CallToolResult {
+func (f *Proxy) answerCall(r *request) *mcp.CallToolResult {
 	at, err := pick(r.args, "peer", "tool", "arguments")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
@@ -223,7 +223,7 @@ func (f *Face) answerCall(r *request) *mcp.CallToolResult {
 	return nil
 }
 
-func (f *Face) answerResult(r *request) *mcp.CallToolResult {
+func (f *Proxy) answerResult(r *request) *mcp.CallToolResult {
 	at, err := pick(r.args, "ticket")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
@@ -240,7 +240,7 @@ func (f *Face) answerResult(r *request) *mcp.CallToolResult {
 }
 
 // checkApprovals answers those that wait for questions of which none is left.
-func (f *Face) checkApprovals() {
+func (f *Proxy) checkApprovals() {
 	if slices.ContainsFunc(f.questions, func(q *question) bool { return !q.failed }) {
 		return
 	}
@@ -251,7 +251,7 @@ func (f *Face) checkApprovals() {
 	}
 }
 
-func (f *Face) inOrder() []*request {
+func (f *Proxy) inOrder() []*request {
 	return slices.SortedFunc(maps.Values(f.requests), func(a, b *request) int { return a.seq - b.seq })
 }
 
@@ -267,7 +267,7 @@ type openQuestion struct {
 
 // answerApprovals waits until the questions to us are answered, if the client can
 // put them to its person; else it says where they are answered.
-func (f *Face) answerApprovals(r *request) *mcp.CallToolResult {
+func (f *Proxy) answerApprovals(r *request) *mcp.CallToolResult {
 	if r.elicits && r.away == nil {
 		r.answers = true
 		r.away = f.clock.after(f.c.Patience, func() { f.callOwn(r) }).stop

@@ -68,7 +68,7 @@ func (g *page) leaveOut(o omission) {
 	g.left = append(g.left, o)
 }
 
-func (f *Face) sit(ev Seated) {
+func (f *Proxy) sit(ev Seated) {
 	f.me, f.topic, f.seated, f.greets = ev.Me, ev.Topic, true, ev.Greet
 	if f.first == nil {
 		f.first = map[string]bool{}
@@ -90,7 +90,7 @@ func (f *Face) sit(ev Seated) {
 }
 
 // stand: what was asked may yet be answered, after the next joining.
-func (f *Face) stand(why string) {
+func (f *Proxy) stand(why string) {
 	f.seated, f.why = false, why
 	f.shake()
 	for _, id := range f.ids() {
@@ -102,9 +102,9 @@ func (f *Face) stand(why string) {
 }
 
 // ids are those of all peers, in order.
-func (f *Face) ids() []string { return slices.Sorted(maps.Keys(f.peers)) }
+func (f *Proxy) ids() []string { return slices.Sorted(maps.Keys(f.peers)) }
 
-func (f *Face) came(who Peer) {
+func (f *Proxy) came(who Peer) {
 	if who.ID == f.me {
 		return
 	}
@@ -128,7 +128,7 @@ func (f *Face) came(who Peer) {
 	f.meet(p)
 }
 
-func (f *Face) left(id string) {
+func (f *Proxy) left(id string) {
 	p := f.peers[id]
 	if p == nil || !p.here && p.gone != nil && p.gone.Stands() {
 		return
@@ -141,7 +141,7 @@ func (f *Face) left(id string) {
 	f.openAll()
 }
 
-func (f *Face) forget(id string) {
+func (f *Proxy) forget(id string) {
 	f.peers[id].silent.stop()
 	f.abandon(id, id+" left before it answered")
 	delete(f.peers, id)
@@ -151,7 +151,7 @@ func (f *Face) forget(id string) {
 }
 
 // dropLists ends what is being asked of a peer that is not there now.
-func (f *Face) dropLists(p *peer) {
+func (f *Proxy) dropLists(p *peer) {
 	p.slow.stop()
 	f.unask(p.hello, "no longer wanted")
 	p.hello = 0
@@ -167,7 +167,7 @@ func (f *Face) dropLists(p *peer) {
 // meet shakes hands where that has to come first, and asks what there is. Native
 // participants of some dialects never answer a handshake: after a short wait they
 // are asked all the same, and an answer that comes yet is taken (FINDINGS D3).
-func (f *Face) meet(p *peer) {
+func (f *Proxy) meet(p *peer) {
 	if !f.greets || p.greeted {
 		f.listKinds(p, [len(kinds)]bool{true, true, true, true})
 		return
@@ -187,7 +187,7 @@ func (f *Face) meet(p *peer) {
 
 // met: an error is taken too, for some servers know tools/list and tools/call
 // alone. Who was not waited for was asked what it has already.
-func (f *Face) met(p *peer, a Answered, waited bool) {
+func (f *Proxy) met(p *peer, a Answered, waited bool) {
 	if a.Failed != "" {
 		if waited {
 			p.greeted = false
@@ -214,7 +214,7 @@ func (f *Face) met(p *peer, a Answered, waited bool) {
 	}
 }
 
-func (f *Face) listKinds(p *peer, has [len(kinds)]bool) {
+func (f *Proxy) listKinds(p *peer, has [len(kinds)]bool) {
 	for k := range kinds {
 		if has[k] {
 			f.list(p, k)
@@ -226,7 +226,7 @@ func (f *Face) listKinds(p *peer, has [len(kinds)]bool) {
 }
 
 // list asks a peer for its list, from the beginning.
-func (f *Face) list(p *peer, k int) {
+func (f *Proxy) list(p *peer, k int) {
 	l := &p.lists[k]
 	if l.ref != 0 {
 		l.again = true
@@ -238,7 +238,7 @@ func (f *Face) list(p *peer, k int) {
 	f.listPage(p, k, nil)
 }
 
-func (f *Face) listPage(p *peer, k int, params []byte) {
+func (f *Proxy) listPage(p *peer, k int, params []byte) {
 	l := &p.lists[k]
 	l.ref = f.ask(p.ID, kinds[k].method, params, asking{done: func(a Answered) { f.listed(p, k, a) }})
 	ref := l.ref
@@ -248,7 +248,7 @@ func (f *Face) listPage(p *peer, k int, params []byte) {
 	})
 }
 
-func (f *Face) listed(p *peer, k int, a Answered) {
+func (f *Proxy) listed(p *peer, k int, a Answered) {
 	l := &p.lists[k]
 	l.late.stop()
 	l.ref = 0
@@ -279,7 +279,7 @@ func (f *Face) listed(p *peer, k int, a Answered) {
 }
 
 // tellOmissions notes what of a list is not offered and why, unless it has.
-func (f *Face) tellOmissions(p *peer, k int) {
+func (f *Proxy) tellOmissions(p *peer, k int) {
 	l := &p.lists[k]
 	if slices.Equal(l.left, l.next.left) && l.more == l.next.more {
 		return
@@ -292,7 +292,7 @@ func (f *Face) tellOmissions(p *peer, k int) {
 	}
 }
 
-func (f *Face) listSettled(p *peer, k int) {
+func (f *Proxy) listSettled(p *peer, k int) {
 	l := &p.lists[k]
 	l.settled, l.tries = true, 0
 	if k == tools {
@@ -309,7 +309,7 @@ func (f *Face) listSettled(p *peer, k int) {
 }
 
 // listFailed keeps what was known, and tries again if that may help.
-func (f *Face) listFailed(p *peer, k int, why string, again bool) {
+func (f *Proxy) listFailed(p *peer, k int, why string, again bool) {
 	l := &p.lists[k]
 	l.settled, l.again, l.next = true, false, page{}
 	if k == tools {
@@ -322,7 +322,7 @@ func (f *Face) listFailed(p *peer, k int, why string, again bool) {
 	f.openAll()
 }
 
-func (f *Face) retry(p *peer, k int) {
+func (f *Proxy) retry(p *peer, k int) {
 	if f.greets && !p.greeted {
 		f.meet(p)
 		return
@@ -331,7 +331,7 @@ func (f *Face) retry(p *peer, k int) {
 }
 
 // relist asks again soon: what changes often is not asked for each time.
-func (f *Face) relist(p *peer, k int) {
+func (f *Proxy) relist(p *peer, k int) {
 	l := &p.lists[k]
 	switch {
 	case l.ref != 0:
@@ -343,7 +343,7 @@ func (f *Face) relist(p *peer, k int) {
 	}
 }
 
-func (f *Face) noticed(from, method string) {
+func (f *Proxy) noticed(from, method string) {
 	p := f.peers[from]
 	if p == nil || !p.here || p.Mute {
 		return
@@ -360,7 +360,7 @@ func (f *Face) noticed(from, method string) {
 
 // readPage adds a page to the list. What is wrong with one entry does not hide
 // the others.
-func (f *Face) readPage(p *peer, k int, result []byte) (cursor string, err error) {
+func (f *Proxy) readPage(p *peer, k int, result []byte) (cursor string, err error) {
 	at, err := peek(jsonrpc.Mend(result), kinds[k].member, "nextCursor") // it is each entry that is held to more
 	if err != nil {
 		return "", err
@@ -401,7 +401,7 @@ func nameIn(raw []byte, key string) string {
 }
 
 // absent says why a peer cannot be asked, "" if it can.
-func (f *Face) absent(id string) string {
+func (f *Proxy) absent(id string) string {
 	p := f.peers[id]
 	switch {
 	case !f.seated:

@@ -76,7 +76,7 @@ const (
 )
 
 // newProtocol returns what answers MCP's own words. Only its HandleMessage is used, which
-// has no goroutine and no session: whoever steps the Face is answered at once.
+// has no goroutine and no session: whoever steps the Proxy is answered at once.
 func newProtocol(version string) *server.MCPServer {
 	return server.NewMCPServer(ourName, version, server.WithTitle(ourTitle), server.WithInstructions(instructions),
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true), server.WithPromptCapabilities(true),
@@ -85,7 +85,7 @@ func newProtocol(version string) *server.MCPServer {
 
 // speak answers a request of MCP's own by what the library says to these params. They are
 // of our making, and so is the id: a large one would be rounded.
-func (f *Face) speak(r *request, params any) {
+func (f *Proxy) speak(r *request, params any) {
 	switch a := f.protocol.HandleMessage(context.WithValue(speaks, asker{}, r), jsonrpc.AppendRequest(nil, []byte("1"), r.method, compose(params))).(type) {
 	case mcp.JSONRPCResponse:
 		if d, ok := a.Result.(mcp.DiscoverResult); ok {
@@ -110,7 +110,7 @@ func plain(v any) []byte {
 // speaks has the library offer no revision that it knows and we do not.
 var speaks = server.WithSupportedProtocolVersions(context.Background(), revisions)
 
-func (f *Face) initialize(r *request) {
+func (f *Proxy) initialize(r *request) {
 	at, err := pick(r.params, "protocolVersion", "capabilities")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
@@ -121,7 +121,7 @@ func (f *Face) initialize(r *request) {
 	f.speak(r, mcp.InitializeParams{ProtocolVersion: cmp.Or(revision, revisions[1])})
 }
 
-func (f *Face) discover(r *request) {
+func (f *Proxy) discover(r *request) {
 	r.modern = true // whoever asks, for there was no such request before
 	meta := &mcp.Meta{}
 	meta.SetProtocolVersion(modern)
@@ -130,6 +130,6 @@ func (f *Face) discover(r *request) {
 }
 
 // helloParams are what we say to a peer in initialize.
-func (f *Face) helloParams() []byte {
+func (f *Proxy) helloParams() []byte {
 	return compose(mcp.InitializeParams{ProtocolVersion: jsonrpc.CommonRevision, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
 }

@@ -24,7 +24,7 @@ var (
 
 // sorry answers that something did not work: a call with a result that a model
 // reads, anything else with an error.
-func (f *Face) sorry(r *request, why excuse, text string) {
+func (f *Proxy) sorry(r *request, why excuse, text string) {
 	text = clip(text, 600)
 	data := compose(map[string]any{"reason": why.reason, "executed": why.executed, "retryable": why == unavailable || why == busy})
 	if r.method != methodCallTool {
@@ -76,7 +76,7 @@ func refusal(pair Pair, raw []byte) string {
 }
 
 // refused answers with a refusal, whose data a program finds in _meta.
-func (f *Face) refused(r *request, text string, raw []byte) {
+func (f *Proxy) refused(r *request, text string, raw []byte) {
 	f.reply(r, compose(map[string]any{"content": words(text), "isError": true, "_meta": map[string]any{"mcpx/refusal": json.RawMessage(raw)}}))
 }
 

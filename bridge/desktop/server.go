@@ -17,8 +17,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
-// A Room is how a Server reaches the topic.
-type Room interface {
+// A Upstream is how a Server reaches the topic.
+type Upstream interface {
 	// Carry carries out an Ask, a Cancel, a Tell or a Decide. It never waits
 	// and does not call the Server; what comes of it at once it returns, nil
 	// for nothing.
@@ -46,16 +46,16 @@ const (
 // drainTime is how long a client that ends its input is still answered.
 const drainTime = 2 * time.Second
 
-// A Server runs a Face between a client's pipes and a topic. It has no
+// A Server runs a Proxy between a client's pipes and a topic. It has no
 // goroutine of its own: whoever has news steps it.
 type Server struct {
-	o    Options
-	room Room
-	out  *outbox.Outbox
-	idle chan struct{} // closed when the input has ended and nothing is left to answer
+	o        Options
+	upstream Upstream
+	out      *outbox.Outbox
+	idle     chan struct{} // closed when the input has ended and nothing is left to answer
 
 	mu     sync.Mutex
-	face   *Face
+	proxy  *Proxy
 	timer  *time.Timer
 	ending bool  // the input has ended
 	closed bool  // nothing is done any more
@@ -63,8 +63,8 @@ type Server struct {
 }
 
 // NewServer returns a Server that shows a topic as c says.
-func NewServer(c Config, room Room, o Options) *Server {
-	s := &Server{o: o, room: room, face: New(c), idle: make(chan struct{})}
+func NewServer(c Config, upstream Upstream, o Options) *Server {
+	s := &Server{o: o, upstream: upstream, proxy: New(c), idle: make(chan struct{})}
 	s.o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Note == nil {
 		s.o.Note = func(_, text string) { s.o.Log.Info(text) }
@@ -83,11 +83,11 @@ func (s *Server) Step(ev Event) {
 		return
 	}
 	s.stepLocked(ev)
-	if next := s.face.Next(); !next.IsZero() {
+	if next := s.proxy.Next(); !next.IsZero() {
 		s.timer.Reset(time.Until(next))
 	}
 	s.out.Flush()
-	if s.ending && !s.face.Busy() {
+	if s.ending && !s.proxy.Busy() {
 		s.ending = false
 		close(s.idle)
 	}
@@ -95,7 +95,7 @@ func (s *Server) Step(ev Event) {
 
 func (s *Server) stepLocked(ev Event) {
 	for todo := []Event{ev}; len(todo) > 0; {
-		acts := s.face.Step(time.Now(), todo[0])
+		acts := s.proxy.Step(time.Now(), todo[0])
 		todo = todo[1:]
 		for _, a := range acts {
 			if more := s.carryLocked(a); more != nil {
@@ -107,7 +107,7 @@ func (s *Server) stepLocked(ev Event) {
 
 func (s *Server) carryLocked(a Act) Event {
 	switch a := a.(type) {
-	case Say:
+	case WriteClient:
 		s.sayLocked(a)
 	case Note:
 		s.o.Note(a.By, a.Text)
@@ -116,12 +116,12 @@ func (s *Server) carryLocked(a Act) Event {
 			s.o.Ready(a.Tools)
 		}
 	default:
-		return s.room.Carry(a)
+		return s.upstream.Carry(a)
 	}
 	return nil
 }
 
-func (s *Server) sayLocked(a Say) {
+func (s *Server) sayLocked(a WriteClient) {
 	if items, _ := s.out.Queued(); a.Spare && items > maxSpare {
 		return
 	}
@@ -173,7 +173,7 @@ func (s *Server) why() error {
 
 func (s *Server) drain(ctx context.Context) error {
 	s.mu.Lock()
-	s.ending = s.face.Busy()
+	s.ending = s.proxy.Busy()
 	busy := s.ending
 	s.mu.Unlock()
 	if !busy {

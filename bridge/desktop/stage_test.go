@@ -19,12 +19,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A stage plays client and topic to a Face, and keeps the time.
+// A stage plays client and topic to a Proxy, and keeps the time.
 type stage struct {
-	t    *testing.T
-	face *desktop.Face
-	now  time.Time
-	ids  int
+	t     *testing.T
+	proxy *desktop.Proxy
+	now   time.Time
+	ids   int
 
 	greets  bool     // peers are asked for nothing before they are greeted
 	said    []string // lines to the client that were not looked at
@@ -40,7 +40,7 @@ func newStage(t *testing.T, c desktop.Config) *stage {
 	s := &stage{t: t, now: time.Unix(1_800_000_000, 0), asks: map[uint64]desktop.Ask{}}
 	c.NewID = func() string { s.ids++; return fmt.Sprintf("id-%d", s.ids) }
 	c.Version = "test"
-	s.face = desktop.New(c)
+	s.proxy = desktop.New(c)
 	return s
 }
 
@@ -49,9 +49,9 @@ func (s *stage) step(ev desktop.Event) {
 	if seated, ok := ev.(desktop.Seated); ok {
 		s.greets = seated.Greet
 	}
-	for _, a := range s.face.Step(s.now, ev) {
+	for _, a := range s.proxy.Step(s.now, ev) {
 		switch a := a.(type) {
-		case desktop.Say:
+		case desktop.WriteClient:
 			if !json.Valid(a.Line) || strings.ContainsAny(string(a.Line), "\n\r") {
 				s.t.Fatalf("this is no line of JSON: %s", a.Line)
 			}
@@ -76,11 +76,11 @@ func (s *stage) step(ev desktop.Event) {
 	}
 }
 
-// pass lets time pass, waking the Face whenever it wants to be.
+// pass lets time pass, waking the Proxy whenever it wants to be.
 func (s *stage) pass(d time.Duration) {
 	s.t.Helper()
 	end := s.now.Add(d)
-	for next := s.face.Next(); !next.IsZero() && !next.After(end); next = s.face.Next() {
+	for next := s.proxy.Next(); !next.IsZero() && !next.After(end); next = s.proxy.Next() {
 		s.now = next
 		s.step(desktop.Due{})
 	}

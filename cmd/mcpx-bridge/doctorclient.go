@@ -66,7 +66,7 @@ func (d *doctor) showcase(tools []tool) *showcase {
 	return &showcase{d.p.face(), cmp.Or(d.p.s.ID, d.t.id()), slices.DeleteFunc(slices.Clone(tools), func(t tool) bool { return unoffered[t.Name] })}
 }
 
-// Carry answers for the server, as a desktop.Room.
+// Carry answers for the server, as a desktop.Upstream.
 func (h *showcase) Carry(a desktop.Act) desktop.Event {
 	ask, ok := a.(desktop.Ask)
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// Carry carries out what is to be done in the topic, as a desktop.Room.
+// Carry carries out what is to be done in the topic, as a desktop.Upstream.
 func (s *serving) Carry(a desktop.Act) desktop.Event {
 	switch a := a.(type) {
 	case desktop.Ask:

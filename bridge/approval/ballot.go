@@ -14,15 +14,15 @@ const (
 	waiting    state = iota // was not asked yet
 	beingAsked              // has it open
 	agreed
-	passedOn  // to somebody else, who has a seat of his own
+	passedOn  // to somebody else, who has a ballot of their own
 	away      // is not here
 	failed    // cannot answer: what came was an error
 	outOfTime // took too long
 	struck    // the policy lets them decide no more
 )
 
-// A seat is somebody's part in one question.
-type seat struct {
+// A ballot is somebody's part in one question.
+type ballot struct {
 	who     Who
 	state   state
 	asks    []*ask // that count; only participants have any
@@ -37,7 +37,7 @@ type seat struct {
 // An ask is one elicitation: a question, once, before one participant.
 type ask struct {
 	p        *pending
-	s        *seat
+	s        *ballot
 	id       string // 128 random bits in hex: the envelope; after "elicit-" the JSON-RPC id
 	void     string // why an answer to it no longer counts; "" while it does
 	answered bool   // also where another reason than that has taken the place of void since
@@ -61,19 +61,19 @@ func askOf(rpc []byte) string {
 	return string(rpc[len(open) : len(rpc)-1])
 }
 
-// seat gives a place to everybody who is listed and may decide: not the caller,
+// ballot gives a place to everybody who is listed and may decide: not the caller,
 // not the proposer, not ourselves (RELIABILITY AI-1, AI-2).
-func (d *Desk) seat(p *pending) {
+func (d *Desk) ballot(p *pending) {
 	for _, name := range p.q.Terms.Of {
 		who := named(name)
 		if p.barred(who) || p.find(who) != nil {
 			continue
 		}
-		s := &seat{who: who}
+		s := &ballot{who: who}
 		if !d.reachable(who) {
 			s.state = away
 		}
-		p.seats = append(p.seats, s)
+		p.ballots = append(p.ballots, s)
 	}
 }
 
@@ -86,8 +86,8 @@ func (p *pending) barred(w Who) bool {
 	return w.Door == Topic && (w.ID == "" || w.ID == p.q.Caller || w.ID == p.q.Proposer || w.ID == p.q.Bridge)
 }
 
-func (p *pending) find(w Who) *seat {
-	for _, s := range p.seats {
+func (p *pending) find(w Who) *ballot {
+	for _, s := range p.ballots {
 		if s.who == w {
 			return s
 		}
@@ -103,7 +103,7 @@ func (d *Desk) full(w Who) bool { return w.Door == Topic && d.before[w] >= d.o.P
 // answerable says why a new question could not be answered, "" if it can.
 func (d *Desk) answerable(p *pending) (reason string) {
 	full := 0
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if d.full(s.who) && d.o.Present(s.who) {
 			full++
 		}
@@ -118,7 +118,7 @@ func (d *Desk) answerable(p *pending) (reason string) {
 }
 
 func (p *pending) count(states ...state) (n int) {
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if slices.Contains(states, s.state) {
 			n++
 		}
@@ -131,12 +131,12 @@ func (p *pending) sequential() bool { return p.q.Terms.Mode == "sequential" }
 // advance asks whoever is to be asked now, and settles the question when not
 // enough are left who could agree: for the reason why the last one dropped out.
 func (d *Desk) advance(p *pending, otherwise, detail string) {
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state == waiting && !d.reachable(s.who) {
 			s.state = away
 		}
 	}
-	for _, s := range p.seats {
+	for _, s := range p.ballots {
 		if s.state != waiting || p.sequential() && p.count(beingAsked) > 0 {
 			continue
 		}
@@ -159,7 +159,7 @@ func (d *Desk) advance(p *pending, otherwise, detail string) {
 
 // show puts the question before somebody; again says why, if not for the first
 // time, and problem what was wrong with the last answer.
-func (d *Desk) show(p *pending, s *seat, again, problem string) {
+func (d *Desk) show(p *pending, s *ballot, again, problem string) {
 	if s.state != beingAsked {
 		s.state = beingAsked
 		d.before[s.who]++
@@ -178,8 +178,8 @@ func (d *Desk) show(p *pending, s *seat, again, problem string) {
 	d.do(act)
 }
 
-// rest takes a seat out of those who are being asked.
-func (d *Desk) rest(s *seat, to state) {
+// rest takes a ballot out of those who are being asked.
+func (d *Desk) rest(s *ballot, to state) {
 	if s.state == beingAsked {
 		d.before[s.who]--
 		if d.before[s.who] == 0 {
@@ -191,7 +191,7 @@ func (d *Desk) rest(s *seat, to state) {
 
 // vacate takes the question away from somebody who has it open. why is for
 // them to read.
-func (d *Desk) vacate(p *pending, s *seat, to state, why string) {
+func (d *Desk) vacate(p *pending, s *ballot, to state, why string) {
 	if s.state == beingAsked {
 		d.close(p, s, why)
 	}
@@ -206,7 +206,7 @@ var voided = map[state]string{
 }
 
 // close takes down every view somebody has.
-func (d *Desk) close(p *pending, s *seat, why string) {
+func (d *Desk) close(p *pending, s *ballot, why string) {
 	if s.who.Door != Topic {
 		d.do(Close{ID: p.id, To: s.who, Because: why})
 	}
@@ -218,7 +218,7 @@ func (d *Desk) close(p *pending, s *seat, why string) {
 }
 
 // void makes what somebody was asked count no more.
-func (s *seat) void(why string) {
+func (s *ballot) void(why string) {
 	for _, a := range s.asks {
 		if a.void == "" {
 			a.void = why
@@ -258,7 +258,7 @@ func (d *Desk) Unreachable(now time.Time, id string) []Act {
 }
 
 // lose goes on without somebody.
-func (d *Desk) lose(p *pending, s *seat, to state, why string) {
+func (d *Desk) lose(p *pending, s *ballot, to state, why string) {
 	s.void(voided[to])
 	d.rest(s, to)
 	d.note(p, record.Unavailable, s.who, why)
@@ -294,7 +294,7 @@ func (d *Desk) Joined(now time.Time, w Who) []Act {
 func (d *Desk) Reask(now time.Time) []Act {
 	d.begin(now)
 	for _, p := range d.inOrder() {
-		for _, s := range p.seats {
+		for _, s := range p.ballots {
 			if s.state == beingAsked && s.who.Door == Topic && s.till.Sub(now) >= leftToReask {
 				d.show(p, s, "reconnected", "")
 			}
@@ -315,7 +315,7 @@ func (d *Desk) note(p *pending, event record.Event, w Who, reason string) {
 // Waiting are those who have a question open, for the caller's notice.
 func (d *Desk) Waiting(id string) (names []string) {
 	if p := d.pending[id]; p != nil {
-		for _, s := range p.seats {
+		for _, s := range p.ballots {
 			if s.state == beingAsked {
 				names = append(names, s.who.String())
 			}
@@ -328,7 +328,7 @@ func (d *Desk) Waiting(id string) (names []string) {
 func (d *Desk) UnreachableAll(now time.Time) []Act {
 	d.begin(now)
 	for _, p := range d.inOrder() {
-		for _, s := range p.seats {
+		for _, s := range p.ballots {
 			if s.who.Door == Topic && s.state == beingAsked {
 				d.lose(p, s, failed, "not_sent")
 			}

@@ -56,10 +56,10 @@ const (
 	maxName     = 200       // bytes of a tool's name there
 )
 
-// A Face shows a topic to one client. It does no I/O and has no clock: the same
+// A Proxy shows a topic to one client. It does no I/O and has no clock: the same
 // events at the same times give the same acts. It is not safe for use by
 // several goroutines at one time.
-type Face struct {
+type Proxy struct {
 	c        Config
 	protocol *server.MCPServer
 	own      [][]byte // the definitions of our own tools
@@ -92,12 +92,12 @@ type Face struct {
 	dialogged int                  // how many there have been
 }
 
-// New returns a Face for one client. Until it is told of a seat it answers that
+// New returns a Proxy for one client. Until it is told of a seat it answers that
 // there is none yet.
-func New(c Config) *Face {
+func New(c Config) *Proxy {
 	c.Patience = cmp.Or(c.Patience, 50*time.Second)
 	c.MaxName = cmp.Or(c.MaxName, UsualName)
-	f := &Face{c: c, protocol: newProtocol(c.Version), info: same(compose(mcp.Implementation{Name: ourName, Title: ourTitle, Version: c.Version})), choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, known: map[string]*acquaintance{}, why: "it has not joined yet",
+	f := &Proxy{c: c, protocol: newProtocol(c.Version), info: same(compose(mcp.Implementation{Name: ourName, Title: ourTitle, Version: c.Version})), choice: NewChoice(c.Include, c.Exclude), asks: map[uint64]*asking{}, requests: map[string]*request{}, peers: map[string]*peer{}, known: map[string]*acquaintance{}, why: "it has not joined yet",
 		calls: map[string]*call{}, tickets: map[string]*call{}, rounds: map[string]*round{}, dialogs: map[string]*question{}}
 	for k := range f.catalogue {
 		f.catalogue[k].names = NewNames(c.MaxName)
@@ -106,8 +106,8 @@ func New(c Config) *Face {
 	return f
 }
 
-// Step tells the Face what happened, and returns what is to be done, in order.
-func (f *Face) Step(now time.Time, ev Event) []Act {
+// Step tells the Proxy what happened, and returns what is to be done, in order.
+func (f *Proxy) Step(now time.Time, ev Event) []Act {
 	f.acts = nil
 	f.clock.advance(now)
 	f.take(ev)
@@ -116,9 +116,9 @@ func (f *Face) Step(now time.Time, ev Event) []Act {
 }
 
 // Next is when Step wants to be called with Due at the latest; zero for never.
-func (f *Face) Next() time.Time { return f.clock.next() }
+func (f *Proxy) Next() time.Time { return f.clock.next() }
 
-func (f *Face) take(ev Event) {
+func (f *Proxy) take(ev Event) {
 	switch ev := ev.(type) {
 	case Line:
 		f.line(ev.Text)
@@ -150,7 +150,7 @@ func (f *Face) take(ev Event) {
 }
 
 // hangup takes back all that was asked for a client that is gone.
-func (f *Face) hangup() {
+func (f *Proxy) hangup() {
 	for _, r := range f.inOrder() {
 		f.end(r)
 	}
@@ -160,14 +160,14 @@ func (f *Face) hangup() {
 }
 
 // Busy reports whether the client waits for an answer.
-func (f *Face) Busy() bool { return len(f.requests) > len(f.subs) }
+func (f *Proxy) Busy() bool { return len(f.requests) > len(f.subs) }
 
-func (f *Face) do(a Act) { f.acts = append(f.acts, a) }
+func (f *Proxy) do(a Act) { f.acts = append(f.acts, a) }
 
-func (f *Face) note(text string) { f.do(Note{Text: text}) }
+func (f *Proxy) note(text string) { f.do(Note{Text: text}) }
 
 // noteOf notes what a peer has brought about, which may do so as often as it likes.
-func (f *Face) noteOf(p *peer, text string) { f.do(Note{Text: text, By: p.ID}) }
+func (f *Proxy) noteOf(p *peer, text string) { f.do(Note{Text: text, By: p.ID}) }
 
 // An asking is a request to a peer under way.
 type asking struct {
@@ -176,7 +176,7 @@ type asking struct {
 	progress func(params []byte) // nil if nobody wants to know
 }
 
-func (f *Face) ask(to, method string, params []byte, a asking) (ref uint64) {
+func (f *Proxy) ask(to, method string, params []byte, a asking) (ref uint64) {
 	f.lastRef++
 	a.to = to
 	f.asks[f.lastRef] = &a
@@ -185,14 +185,14 @@ func (f *Face) ask(to, method string, params []byte, a asking) (ref uint64) {
 }
 
 // unask takes a request back. It is not answered then.
-func (f *Face) unask(ref uint64, why string) {
+func (f *Proxy) unask(ref uint64, why string) {
 	if f.asks[ref] != nil {
 		delete(f.asks, ref)
 		f.do(Cancel{ref, why})
 	}
 }
 
-func (f *Face) answered(a Answered) {
+func (f *Proxy) answered(a Answered) {
 	if asked := f.asks[a.Ref]; asked != nil {
 		delete(f.asks, a.Ref)
 		asked.done(a)
@@ -200,7 +200,7 @@ func (f *Face) answered(a Answered) {
 }
 
 // abandon ends all requests to a peer that will not answer them any more.
-func (f *Face) abandon(id, why string) {
+func (f *Proxy) abandon(id, why string) {
 	for _, ref := range slices.Sorted(maps.Keys(f.asks)) {
 		if a := f.asks[ref]; a != nil && a.to == id {
 			f.do(Cancel{ref, why})
