@@ -102,3 +102,15 @@ func (q quieter) Enabled(ctx context.Context, l slog.Level) bool {
 
 func (q quieter) WithAttrs(a []slog.Attr) slog.Handler { return quieter{q.Handler.WithAttrs(a)} }
 func (q quieter) WithGroup(name string) slog.Handler   { return quieter{q.Handler.WithGroup(name)} }
+
+// Hushed is a handler that says what is normal only to those who want details: a
+// server that is started to be looked at comes and goes.
+func Hushed(h slog.Handler) slog.Handler { return hushed{h} }
+
+type hushed struct{ slog.Handler }
+
+func (h hushed) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.Handler.Enabled(ctx, l-(slog.LevelInfo-slog.LevelDebug))
+}
+func (h hushed) WithAttrs(all []slog.Attr) slog.Handler { return hushed{h.Handler.WithAttrs(all)} }
+func (h hushed) WithGroup(name string) slog.Handler     { return hushed{h.Handler.WithGroup(name)} }

@@ -6,16 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/doctor"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -51,18 +53,9 @@ exit code 1.`,
 	return cmd
 }
 
-// A finding is what one check came to.
-type finding struct {
-	Check    string   `json:"check"`
-	OK       bool     `json:"ok"`
-	Detail   string   `json:"detail"`
-	Hint     string   `json:"hint,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// A doctor runs checks and prints each finding as it comes. What run would do it tries
+// A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
 // with the very functions of run.
-type doctor struct {
+type patient struct {
 	p    *program
 	t    target    // what would be bridged
 	b    *bridging // the run that is tried; nil until the settings were found good
@@ -82,7 +75,7 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	if err := checkDir(p.s.Cwd); err != nil {
 		return err
 	}
-	d := &doctor{p: p, t: target{argv: argv}}
+	d := &patient{p: p, t: target{argv: argv}}
 	switch {
 	case p.s.Attach != "" && argv != nil:
 		return misused("leave out one of the two", "--attach is for a server that runs already, and %s is one to start", argv[0])
@@ -108,7 +101,7 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	case argv != nil && d.command(argv):
 		tools = d.server(ctx)
 	}
-	d.client(ctx, tools)
+	d.clients(ctx, tools)
 	d.policy(argv, tools)
 	if d.sick {
 		return &failure{Exit: exitFailed}
@@ -117,36 +110,19 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 }
 
 // report prints a finding and returns whether all was well.
-func (d *doctor) report(check, detail string, err error, warnings ...string) bool {
-	f := finding{Check: check, OK: err == nil, Detail: detail, Warnings: warnings}
-	if err != nil {
-		f.Detail = err.Error()
-		if known, ok := errors.AsType[*failure](err); ok {
-			f.Hint = strings.Join(known.Hint, "; ")
-		}
-		d.sick = true
-	}
+func (d *patient) report(check, detail string, err error, warnings ...string) bool {
+	f := doctor.FindingOf(check, detail, err, warnings...)
 	if d.p.s.JSON {
 		d.p.print(jsonLine(f))
-		return f.OK
+	} else {
+		d.p.print(f.Words())
 	}
-	mark := "ok  "
-	if !f.OK {
-		mark = "FAIL"
-	}
-	line := fmt.Appendf(nil, "%s  %-9s %s\n", mark, f.Check, visible(f.Detail))
-	if f.Hint != "" {
-		line = fmt.Appendf(line, "                hint: %s\n", visible(f.Hint))
-	}
-	for _, w := range f.Warnings {
-		line = fmt.Appendf(line, "                warning: %s\n", visible(w))
-	}
-	d.p.print(line)
+	d.sick = d.sick || !f.OK
 	return f.OK
 }
 
 // settings checks what can be checked without going anywhere.
-func (d *doctor) settings() bool {
+func (d *patient) settings() bool {
 	if d.p.s.Answers == "terminal" && terminal(d.p.stdin) != nil && terminal(d.p.stderr) != nil {
 		d.p.s.Answers = "any" // run would have a terminal here
 	}
@@ -164,7 +140,7 @@ func (d *doctor) settings() bool {
 }
 
 // command finds the program before it is started, to say more than "not found".
-func (d *doctor) command(argv []string) bool {
+func (d *patient) command(argv []string) bool {
 	path, err := exec.LookPath(argv[0])
 	if err == nil {
 		return d.report("command", path, nil)
@@ -194,7 +170,7 @@ func (p *program) workDir() string {
 }
 
 // policy looks at what would be in force, and who would be asked.
-func (d *doctor) policy(argv []string, tools []tool) {
+func (d *patient) policy(argv []string, tools []tool) {
 	_, now, err := d.p.newRulebook(cmp.Or(d.p.s.ID, d.t.id()))
 	if err != nil {
 		d.report("policy", "", err)
@@ -211,7 +187,7 @@ func (d *doctor) policy(argv []string, tools []tool) {
 
 // reachable reports whether the server of an endpoint can be tried: one at pipes or
 // descriptors takes the end of a try for that of its client, and may end with it.
-func (d *doctor) reachable() bool {
+func (d *patient) reachable() bool {
 	try := d.t.at.Network == "unix" || d.t.at.Network == "tcp"
 	detail := d.t.String()
 	if !try {
@@ -221,7 +197,7 @@ func (d *doctor) reachable() bool {
 }
 
 // server starts the server, or connects to it, lists its tools and stops or leaves it.
-func (d *doctor) server(ctx context.Context) []tool {
+func (d *patient) server(ctx context.Context) []tool {
 	env, err := d.p.childEnv()
 	if err != nil {
 		d.report("server", "", err)
@@ -229,50 +205,39 @@ func (d *doctor) server(ctx context.Context) []tool {
 	}
 	c := newCheckup(d.p, d.t, env)
 	began := time.Now()
-	err = c.run(ctx)
-	if c.hello.Revision != "" {
-		d.report("handshake", fmt.Sprintf("MCP %s, after %s", c.hello.Revision, c.up.Sub(began).Round(time.Millisecond)), nil)
+	err = started(c.Run(ctx))
+	if hello, up := c.Hello(); hello != nil {
+		d.report("handshake", fmt.Sprintf("MCP %s, after %s", hello.Revision, up.Sub(began).Round(time.Millisecond)), nil)
 	}
 	if err != nil {
 		d.report("server", "", err)
 		return nil
 	}
-	d.report("tools", fmt.Sprintf("%d tools: %s", len(c.tools), brieflyNamed(c.tools)), c.listed, unoffered(c.tools)...)
-	d.report("stdout", "nothing but messages", c.noisy())
+	tools, listed := c.Tools()
+	d.report("tools", fmt.Sprintf("%d tools: %s", len(tools), doctor.Some(tools)), listed, doctor.Unoffered(tools)...)
+	d.report("stdout", "nothing but messages", c.Noisy())
 	if !d.t.attached() {
-		d.report("stop", "stopped, and nothing is left of it", c.left())
+		d.report("stop", "stopped, and nothing is left of it", c.Left())
 	}
-	return c.tools
+	return tools
 }
 
-// unoffered says which tools "run" would not offer, and why.
-func unoffered(tools []tool) (warnings []string) {
-	listed := make([]jsontext.Value, len(tools))
-	for i, t := range tools {
-		listed[i] = jsontext.Value(t.Raw)
-	}
-	for _, u := range catalog.UnofferedOf(listed) {
-		switch u.Why {
-		case "tool_name_charset":
-			warnings = append(warnings, fmt.Sprintf("the tool %q is not offered: a name has up to 128 of A-Z a-z 0-9 _ . / -, so that it can be told from others", u.Name))
-		case "tools_of_one_name":
-			warnings = append(warnings, fmt.Sprintf("two tools called %s that differ are not offered: nobody knows which of them would run", u.Name))
-		case "tool_name_twice":
-			warnings = append(warnings, fmt.Sprintf("the tool %s is listed twice, and offered once", u.Name))
-		default:
-			warnings = append(warnings, "a tool is not offered, for its definition cannot be read")
-		}
-	}
-	return warnings
+// clients has a stock client look at what serve would show of the server.
+func (d *patient) clients(ctx context.Context, tools []tool) {
+	detail, notes, err := doctor.Clients(ctx, d.p.face(), cmp.Or(d.p.s.ID, d.t.id()), tools)
+	d.report("client", detail, err, notes...)
 }
 
-func brieflyNamed(tools []tool) string {
-	var names []string
-	for _, t := range tools[:min(len(tools), 8)] {
-		names = append(names, t.Name)
+func newCheckup(p *program, t target, env []string) *doctor.Checkup {
+	trace, _ := p.trace("stdio", nil) // its error was reported with the settings
+	return doctor.NewCheckup(stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+		Sweep: p.alone, Version: version(), Log: slog.New(plainlog.Hushed(p.log.Handler())), Trace: trace})
+}
+
+// started words why a server did not start.
+func started(err error) error {
+	if e, ok := errors.AsType[*stdio.StartError](err); ok {
+		return unstarted(e)
 	}
-	if len(tools) > 8 {
-		names = append(names, "…")
-	}
-	return strings.Join(names, ", ")
+	return err
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // place tries what takePlace does, in its order, and then to be in the topic.
-func (d *doctor) place(ctx context.Context) {
+func (d *patient) place(ctx context.Context) {
 	state := d.state()
 	d.leftovers()
 	there := state && d.gateway(ctx)
@@ -32,7 +33,7 @@ func (d *doctor) place(ctx context.Context) {
 	}
 }
 
-func (d *doctor) state() bool {
+func (d *patient) state() bool {
 	local := d.b.door.Local
 	if local == nil {
 		return true
@@ -42,7 +43,7 @@ func (d *doctor) state() bool {
 }
 
 // leftovers tells of what the servers of bridges that were killed have left running.
-func (d *doctor) leftovers() {
+func (d *patient) leftovers() {
 	home, err := stateHome(d.p.getenv)
 	if err != nil {
 		return
@@ -66,7 +67,7 @@ func (d *doctor) leftovers() {
 }
 
 // gateway finds one, or proves that one can be hosted, and settles who we are there.
-func (d *doctor) gateway(ctx context.Context) bool {
+func (d *patient) gateway(ctx context.Context) bool {
 	door := d.b.door
 	if door.Local == nil {
 		if err := door.tokens.First(ctx); err != nil {
@@ -93,9 +94,9 @@ func (d *doctor) gateway(ctx context.Context) bool {
 
 // rehearse hosts a gateway that nobody else is told of, having tried what it takes to
 // host the one that others are.
-func (d *doctor) rehearse() (string, error) {
+func (d *patient) rehearse() (string, error) {
 	local := d.b.door.Local
-	local.GatewayLog = slog.New(hushed{d.p.log.Handler()})
+	local.GatewayLog = slog.New(plainlog.Hushed(d.p.log.Handler()))
 	elsewhere, err := local.Rehearse()
 	detail := "none is running; one can be hosted"
 	if elsewhere {
@@ -105,7 +106,7 @@ func (d *doctor) rehearse() (string, error) {
 }
 
 // keeps tries what is kept on this machine under our id.
-func (d *doctor) keeps() {
+func (d *patient) keeps() {
 	id := d.b.door.Join.ID
 	d.b.id = id
 	socket := ""
@@ -140,7 +141,7 @@ func (d *doctor) keeps() {
 
 // named is a file as a person is to know it: one with an id that is made up is none that
 // there will be.
-func (d *doctor) named(file string) string {
+func (d *patient) named(file string) string {
 	if d.made && d.p.s.Audit != file {
 		return filepath.Dir(file)
 	}
@@ -148,7 +149,7 @@ func (d *doctor) named(file string) string {
 }
 
 // seat joins the topic over the network, as callers do.
-func (d *doctor) seat(ctx context.Context) {
+func (d *patient) seat(ctx context.Context) {
 	if d.used {
 		id := d.b.door.Join.ID
 		d.report("seat", "not tried: another program here goes by the id "+id+", and would lose its seat for a moment", nil,
@@ -186,7 +187,7 @@ func permits(caps wire.Caps) bool {
 }
 
 // approvers looks for those in the topic who may be asked.
-func (d *doctor) approvers(others []wire.Participant, dialect wire.Dialect) {
+func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
 	asked := d.b.opt.Engine.Policy.Deciders()
 	abroad := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == "local" || name == "host" })
 	if len(abroad) == 0 {

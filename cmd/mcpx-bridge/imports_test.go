@@ -35,6 +35,7 @@ var may = map[string]string{
 	"bridge/config":           "bridge/fault bridge/private policy",
 	"bridge/token":            "bridge/fault bridge/private bridge/text bridge/topic bridge/wire stdio",
 	"bridge/desktop/setup":    "bridge/desktop/install bridge/fault bridge/localgateway bridge/pause policy",
+	"bridge/doctor":           "bridge/client bridge/desktop bridge/engine/catalog bridge/fault bridge/text stdio stdio/jsonrpc",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private",
@@ -87,7 +88,7 @@ const everything = "*"
 // tests may do as they like.
 var only = map[string]string{
 	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway",
-	"github.com/mark3labs/mcp-go":                          "bridge/desktop cmd/mcpx-bridge", // the latter for doctor
+	"github.com/mark3labs/mcp-go":                          "bridge/desktop bridge/doctor", // the latter as a client of another make
 	"github.com/spf13/cobra":                               "cmd/mcpx-bridge",
 	"github.com/goccy/go-yaml":                             "bridge/config bridge/desktop/install policy",
 	"github.com/golang-jwt/jwt/v5":                         "bridge/gateway",

@@ -111,10 +111,10 @@ func (p *program) serverTools(ctx context.Context, argv []string) ([]tool, error
 		return nil, err
 	}
 	c := newCheckup(p, target{argv: argv}, env)
-	if err := c.run(ctx); err != nil {
+	if err := started(c.Run(ctx)); err != nil {
 		return nil, err
 	}
-	return c.tools, c.listed
+	return c.Tools()
 }
 
 // behindDash parts the arguments of a command from what stands behind --.

@@ -1,12 +1,13 @@
-package main
+package doctor
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -16,9 +17,9 @@ import (
 // listingTime is how long a server may take to list its tools.
 const listingTime = 15 * time.Second
 
-// A checkup starts a server once, or connects to it, lists its tools, and stops it or
+// A Checkup starts a server once, or connects to it, lists its tools, and stops it or
 // leaves it alone.
-type checkup struct {
+type Checkup struct {
 	server *stdio.Server
 	stop   context.CancelCauseFunc
 
@@ -26,7 +27,7 @@ type checkup struct {
 	// has returned.
 	hello  stdio.Hello
 	up     time.Time
-	tools  []tool
+	tools  []client.Tool
 	listed error // why the tools are not known
 	noise  int
 	head   string // of the first line of noise
@@ -37,32 +38,23 @@ type checkup struct {
 // errChecked is the cause when all that was wanted is known.
 var errChecked = errors.New("checked")
 
-func newCheckup(p *program, t target, env []string) *checkup {
-	trace, _ := p.trace("stdio", nil) // its error was reported with the settings
-	return &checkup{
-		listed: fail(exitFailed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %v", listingTime),
-		server: stdio.New(stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
-			Sweep: p.alone, Restart: stdio.Budget{Restarts: -1}, Version: version(), Log: slog.New(hushed{p.log.Handler()}), Trace: trace}),
+// NewCheckup makes one of a server. It is not restarted.
+func NewCheckup(o stdio.Options) *Checkup {
+	o.Restart = stdio.Budget{Restarts: -1}
+	return &Checkup{
+		listed: fault.New(fault.Failed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %v", listingTime),
+		server: stdio.New(o),
 	}
 }
 
-// hushed is a log that says what is normal only to those who want details: a
-// server that is started to be looked at comes and goes.
-type hushed struct{ slog.Handler }
-
-func (h hushed) Enabled(ctx context.Context, l slog.Level) bool {
-	return h.Handler.Enabled(ctx, l-(slog.LevelInfo-slog.LevelDebug))
-}
-func (h hushed) WithAttrs(all []slog.Attr) slog.Handler { return hushed{h.Handler.WithAttrs(all)} }
-func (h hushed) WithGroup(name string) slog.Handler     { return hushed{h.Handler.WithGroup(name)} }
-
-// run returns what kept the server from coming up.
-func (c *checkup) run(ctx context.Context) error {
+// Run does it, once, and returns what kept the server from coming up: a *stdio.StartError
+// where it did not start. It is called before all else.
+func (c *Checkup) Run(ctx context.Context) error {
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
-	err := c.server.Run(ctx, c)
+	err := c.server.Run(ctx, (*handler)(c))
 	if e, ok := errors.AsType[*stdio.StartError](err); ok && !c.done {
-		return unstarted(e)
+		return e
 	}
 	if cause := context.Cause(ctx); cause != errChecked && !c.done {
 		return cause
@@ -70,14 +62,28 @@ func (c *checkup) run(ctx context.Context) error {
 	return nil
 }
 
-func (c *checkup) ServerUp(h stdio.Hello) {
+// Hello is what the server said of itself, and when; nil if it did not come up.
+func (c *Checkup) Hello() (h *stdio.Hello, at time.Time) {
+	if c.hello.Revision == "" {
+		return nil, at
+	}
+	return &c.hello, c.up
+}
+
+// Tools are those that it listed, and why it did not list all.
+func (c *Checkup) Tools() ([]client.Tool, error) { return c.tools, c.listed }
+
+// A handler hears the server of a Checkup.
+type handler Checkup
+
+func (c *handler) ServerUp(h stdio.Hello) {
 	c.hello, c.up = h, time.Now()
 	time.AfterFunc(listingTime, func() { c.stop(errChecked) })
 	c.list("")
 }
 
 // list asks for one page of tools.
-func (c *checkup) list(cursor string) {
+func (c *handler) list(cursor string) {
 	params := []byte("{")
 	if c.hello.Meta != nil {
 		params = slices.Concat([]byte(`{"_meta":{`), c.hello.Meta, []byte("}"))
@@ -95,7 +101,7 @@ func (c *checkup) list(cursor string) {
 	}
 }
 
-func (c *checkup) ServerMessage(m jsonrpc.Message) {
+func (c *handler) ServerMessage(m jsonrpc.Message) {
 	if m.Class() != jsonrpc.Response || string(m.Get(jsonrpc.ID)) != "1" {
 		return
 	}
@@ -112,34 +118,36 @@ func (c *checkup) ServerMessage(m jsonrpc.Message) {
 	c.finish(err)
 }
 
-func (c *checkup) finish(err error) {
+func (c *handler) finish(err error) {
 	c.listed, c.done = err, true
 	c.stop(errChecked)
 }
 
-func (c *checkup) ServerNoise(n stdio.Noise) {
+func (c *handler) ServerNoise(n stdio.Noise) {
 	if c.noise = n.Count; c.head == "" {
 		c.head = string(n.Head)
 	}
 }
 
-func (c *checkup) ServerDown(x stdio.Exit) { c.exit = x }
-func (c *checkup) ServerIdle()             { c.server.Flush() }
+func (c *handler) ServerDown(x stdio.Exit) { c.exit = x }
+func (c *handler) ServerIdle()             { c.server.Flush() }
 
-func (c *checkup) noisy() error {
+// Noisy is an error if there was something else than messages on its stdout.
+func (c *Checkup) Noisy() error {
 	if c.noise == 0 {
 		return nil
 	}
-	return fail(exitFailed, "a server's stdout is for MCP alone; let it print to stderr",
+	return fault.New(fault.Failed, "a server's stdout is for MCP alone; let it print to stderr",
 		"%d lines on stdout are no messages; the first: %s", c.noise, strings.TrimSpace(c.head))
 }
 
-func (c *checkup) left() error {
+// Left is an error if something is left of it, or had to be ended.
+func (c *Checkup) Left() error {
 	if n := len(c.exit.Swept); n > 0 {
-		return fail(exitFailed, "it started something that left its process group, and that did not end with it", "%d processes had to be ended: %v", n, c.exit.Swept)
+		return fault.New(fault.Failed, "it started something that left its process group, and that did not end with it", "%d processes had to be ended: %v", n, c.exit.Swept)
 	}
 	if n := len(c.exit.Survivors); n > 0 {
-		return fail(exitFailed, "it started something that left its process group", "%d processes live on: %v", n, c.exit.Survivors)
+		return fault.New(fault.Failed, "it started something that left its process group", "%d processes live on: %v", n, c.exit.Survivors)
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
-package main
+package doctor
 
 import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,7 +14,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/mark3labs/mcp-go/client"
+	mcpclient "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -22,48 +25,48 @@ import (
 // stockTime is the most that a stock client may take with a server in this process.
 const stockTime = 10 * time.Second
 
-// client has a client of another make look at what serve would show of the server, in
-// both eras of MCP: a second opinion on whether clients take it.
-func (d *doctor) client(ctx context.Context, tools []tool) {
-	h := d.showcase(tools)
-	var notes []string
+// Clients has a client of another make look at what serve would show of the tools of the
+// participant id, in both eras of MCP: a second opinion on whether clients take it. It says
+// how many are listed, and what serve notes of the others.
+func Clients(ctx context.Context, face desktop.Config, id string, tools []client.Tool) (detail string, notes []string, err error) {
+	h := newShowcase(face, id, tools)
 	listed := 0
 	for _, revision := range []string{mcp.LATEST_PROTOCOL_VERSION, mcp.LATEST_LEGACY_PROTOCOL_VERSION} {
-		var err error
 		if listed, notes, err = h.listedIn(ctx, revision); err != nil {
-			d.report("client", "", refusedByClients(err, h.tools, func(some []tool) error {
+			return "", notes, Blame(err, h.tools, func(some []client.Tool) error {
 				_, _, err := (&showcase{h.face, h.id, some}).listedIn(ctx, revision)
 				return err
-			}), notes...)
-			return
+			})
 		}
 	}
-	detail := "a stock MCP client initialises against serve and lists " + counted(listed, "tool")
+	detail = "a stock MCP client initialises against serve and lists " + text.Counted(listed, "tool")
 	if of := listed - (desktop.LeastLimit - 1); of > 0 {
-		detail += fmt.Sprintf(", %d of them the server's", of)
-	} else {
-		detail += ", all of them serve's own"
+		return detail + fmt.Sprintf(", %d of them the server's", of), notes, nil
 	}
-	d.report("client", detail, nil, notes...)
+	return detail + ", all of them serve's own", notes, nil
 }
 
 // A showcase is a topic in which nobody sits but the server that was tried.
 type showcase struct {
 	face  desktop.Config
 	id    string
-	tools []tool // that run would offer
+	tools []client.Tool // that run would offer
 }
 
-func (d *doctor) showcase(tools []tool) *showcase {
+func newShowcase(face desktop.Config, id string, tools []client.Tool) *showcase {
+	unoffered := map[string]bool{}
+	for _, u := range catalog.UnofferedOf(definitions(tools)) {
+		unoffered[u.Name] = u.Why != "tool_name_twice"
+	}
+	return &showcase{face, id, slices.DeleteFunc(slices.Clone(tools), func(t client.Tool) bool { return unoffered[t.Name] })}
+}
+
+func definitions(tools []client.Tool) []jsontext.Value {
 	all := make([]jsontext.Value, len(tools))
 	for i, t := range tools {
 		all[i] = jsontext.Value(t.Raw)
 	}
-	unoffered := map[string]bool{}
-	for _, u := range catalog.UnofferedOf(all) {
-		unoffered[u.Name] = u.Why != "tool_name_twice"
-	}
-	return &showcase{d.p.face(), cmp.Or(d.p.s.ID, d.t.id()), slices.DeleteFunc(slices.Clone(tools), func(t tool) bool { return unoffered[t.Name] })}
+	return all
 }
 
 // Carry answers for the server, as a desktop.Upstream.
@@ -99,12 +102,12 @@ func (h *showcase) listedIn(ctx context.Context, revision string) (listed int, n
 		_ = server.Close(ctx)
 		out.Close()
 	}()
-	tools, err := stockClient(ctx, revision, fromServer, toServer)
+	tools, err := List(ctx, revision, h.face.Version, fromServer, toServer)
 	toServer.Close()
 	_, _ = io.Copy(io.Discard, fromServer) // to its end: the client may have stopped reading before
 	<-ended
 	if all := ready + desktop.LeastLimit - 1; err == nil && len(tools) != all {
-		err = fmt.Errorf("it lists %s where serve shows %d", counted(len(tools), "tool"), all)
+		err = fmt.Errorf("it lists %s where serve shows %d", text.Counted(len(tools), "tool"), all)
 	}
 	if err != nil {
 		err = fmt.Errorf("MCP %s: %w", revision, err)
@@ -112,33 +115,33 @@ func (h *showcase) listedIn(ctx context.Context, revision string) (listed int, n
 	return len(tools), notes, err
 }
 
-// refusedByClients says that a stock client cannot use what serve shows, and because of which tool
+// Blame says that a stock client cannot use what serve shows, and because of which tool
 // if one of them alone is enough for that, as trying shows.
-func refusedByClients(why error, tools []tool, try func([]tool) error) error {
+func Blame(why error, tools []client.Tool, try func([]client.Tool) error) error {
 	hint := "this is not the server's doing: please report it, with what mcpx-bridge doctor --json prints"
 	if try(nil) == nil {
 		hint = "look at how the server defines its tools: mcpx-bridge policy check -- CMD lists them"
 		for _, t := range tools {
-			if try([]tool{t}) != nil {
+			if try([]client.Tool{t}) != nil {
 				hint = fmt.Sprintf("it is the definition of %s, and many clients refuse a whole list for one tool that they cannot read; until it is mended, serve --exclude '*/%s' leaves it out", t.Name, t.Name)
 				break
 			}
 		}
 	}
-	return fail(exitFailed, hint, "a stock MCP client cannot use what serve shows: %w", why)
+	return fault.New(fault.Failed, hint, "a stock MCP client cannot use what serve shows: %w", why)
 }
 
-// stockClient lists the tools of a server at a pipe as programs with mcp-go do.
-func stockClient(ctx context.Context, revision string, from io.Reader, to io.WriteCloser) ([]mcp.Tool, error) {
+// List lists the tools of a server at a pipe as programs with mcp-go do.
+func List(ctx context.Context, revision, version string, from io.Reader, to io.WriteCloser) ([]mcp.Tool, error) {
 	ctx, stop := context.WithTimeout(ctx, stockTime)
 	defer stop()
-	c := client.NewClient(transport.NewIO(from, to, io.NopCloser(strings.NewReader(""))), client.WithProtocolVersion(revision))
+	c := mcpclient.NewClient(transport.NewIO(from, to, io.NopCloser(strings.NewReader(""))), mcpclient.WithProtocolVersion(revision))
 	if err := c.Start(ctx); err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	hello := mcp.InitializeRequest{}
-	hello.Params.ProtocolVersion, hello.Params.ClientInfo = revision, mcp.Implementation{Name: "mcpx-bridge doctor", Version: version()}
+	hello.Params.ProtocolVersion, hello.Params.ClientInfo = revision, mcp.Implementation{Name: "mcpx-bridge doctor", Version: version}
 	met, err := c.Initialize(ctx, hello)
 	switch {
 	case err != nil:
