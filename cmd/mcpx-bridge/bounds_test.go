@@ -77,26 +77,6 @@ func TestFlagsAtTheirBounds(t *testing.T) {
 	}
 }
 
-// From when records are shown: every spelling of a time, and the ends of the bound in days.
-func TestEverySpellingOfSince(t *testing.T) {
-	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
-	for text, want := range map[string]time.Time{
-		"": {}, "0s": now, "0d": now, "1d": now.Add(-24 * time.Hour), "24h": now.Add(-24 * time.Hour), "1440m": now.Add(-24 * time.Hour), "0.5d": now.Add(-12 * time.Hour), "1h30m": now.Add(-90 * time.Minute),
-		"36500d": now.Add(-36500 * 24 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local), "2026-01-31T12:00": time.Date(2026, 1, 31, 12, 0, 0, 0, time.Local),
-		"2026-01-31 12:00": time.Date(2026, 1, 31, 12, 0, 0, 0, time.Local), "2026-01-31T12:00:01": time.Date(2026, 1, 31, 12, 0, 1, 0, time.Local), "2026-01-31 12:00:01": time.Date(2026, 1, 31, 12, 0, 1, 0, time.Local),
-		"2026-01-31T12:00:01Z": time.Date(2026, 1, 31, 12, 0, 1, 0, time.UTC), "2026-01-31T12:00:01.5+01:00": time.Date(2026, 1, 31, 11, 0, 1, 5e8, time.UTC),
-	} {
-		if got, err := sinceWhen(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("--since %s: %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"36500.1d", "36501d", "-1d", "-1ns", "-0.1d", "d", "infd", "nand", "1", "1D", "1 d", "1d1h", "1w", "2026-01-32", "2026-13-01", "2026-01-31T24:00", "2026-01-31T12:60", "tomorrow"} {
-		if got, err := sinceWhen(text, now); err == nil {
-			t.Errorf("--since %s: %v", text, got)
-		}
-	}
-}
-
 // What a code says of a refusal, at both ends of ours and beside them.
 func TestCodesAtTheirBounds(t *testing.T) {
 	for code, want := range map[int]int{-31000: exitFailed, -31001: exitRefused, -31098: exitRefused, -31099: exitRefused, -31100: exitFailed, -30999: exitFailed} {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -37,22 +36,6 @@ func FuzzVisible(f *testing.F) {
 			}) {
 				t.Errorf("%q is shown as %q", text, shown)
 			}
-		}
-	})
-}
-
-// Whatever a line of an audit log says, it is shown as one line.
-func FuzzRecord(f *testing.F) {
-	for _, line := range []string{
-		`{"seq":1,"ts":"2026-01-31T12:00:00.000000Z","event":"decided","call":7,"from":"bob","method":"tools/call","tool":"x\n\u001b[2J","verdict":"allow"}`, `{"seq":"x","event":["a"],"from":{},"event":"b"}`,
-		`{"event":"asked","of":["a\u202e"],"tool":"t","from":"b"}`, `{"event":"end","outcome":"ok","executed":"yes","a b":"c=d"}`, "{", "null", "\xff", `{"event":"x","y":` + strings.Repeat("[", 200),
-	} {
-		f.Add([]byte(line))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		r := audit.ReadRecord(audit.Line{Text: line})
-		if text := recordWords(&r); text == "" || visible(text) != text {
-			t.Errorf("%q is shown as %q", line, text)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -60,21 +59,6 @@ func (e *events) sumUpLocked() {
 	}
 	clear(g.states)
 }
-
-// sumInWords says how many lines about somebody were not written.
-func sumInWords(r *record.Record) string {
-	who := r.ID
-	if who == "" {
-		who = "others"
-	}
-	text := fmt.Sprintf("%d more lines about %s are not listed one by one", r.Count, who)
-	if r.State != "" {
-		text += ": " + who + " " + peerStates[r.State]
-	}
-	return text
-}
-
-var peerStates = map[string]string{"here": "is here", "joined": "joined", "left": "left"}
 
 // note logs what a peer has brought about, as far as there is room for lines about it.
 func (e *events) note(by, text string) {

@@ -36,6 +36,8 @@ var may = map[string]string{
 	"bridge/token":            "bridge/fault bridge/private bridge/text bridge/topic bridge/wire stdio",
 	"bridge/desktop/setup":    "bridge/desktop/install bridge/fault bridge/localgateway bridge/pause policy",
 	"bridge/doctor":           "bridge/client bridge/desktop bridge/engine/catalog bridge/fault bridge/text stdio stdio/jsonrpc",
+	"bridge/audit/show":       "bridge/audit bridge/fault bridge/text",
+	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/topic",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private",

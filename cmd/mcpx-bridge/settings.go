@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
@@ -78,7 +79,7 @@ type settings struct {
 	Offer offerSettings
 
 	// audit
-	Records recordFilter
+	Records show.Filter
 	Witness []string
 	Partial bool
 

@@ -1,4 +1,4 @@
-package main
+package plain_test
 
 import (
 	"log/slog"
@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record/plain"
 )
 
 // Whoever saved a policy file about which nobody is asked reads why it does not count, and
 // what to do.
 func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {
 	r := &record.Record{Event: record.ReloadDecided, Verdict: "deny", Reason: "too_large", Count: 20000}
-	if got := inWords(r); !strings.Contains(got, "20000 ways") || !strings.Contains(got, "smaller steps, or restart the bridge") {
+	if got := plain.Words(r); !strings.Contains(got, "20000 ways") || !strings.Contains(got, "smaller steps, or restart the bridge") {
 		t.Error(got)
 	}
-	if levelOf(r) != slog.LevelWarn {
-		t.Error(levelOf(r))
+	if plain.Level(r) != slog.LevelWarn {
+		t.Error(plain.Level(r))
 	}
 }

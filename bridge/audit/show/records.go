@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"cmp"
@@ -10,12 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 )
 
-// A recordFilter says which records of an audit log are wanted; the zero one
+// A Filter says which records of an audit log are wanted; the zero one
 // wants all.
-type recordFilter struct {
+type Filter struct {
 	Call     string
 	Proposal string
 	From     string
@@ -24,13 +27,14 @@ type recordFilter struct {
 	Event    []string
 }
 
-// A picker reports whether a record is wanted. It must see all of them in
+// A Picker reports whether a record is wanted. It must see all of them in
 // order: which call a proposal became is said once.
-type picker func(*audit.Record) bool
+type Picker func(*audit.Record) bool
 
-// picker also says from when on it must see records; zero: all.
-func (f recordFilter) picker() (pick picker, since time.Time, err error) {
-	from, err := sinceWhen(f.Since, time.Now())
+// Picker is what picks, and from when on it must see records; zero: all. Lengths of time are
+// those before now.
+func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) {
+	from, err := Since(f.Since, now)
 	if err != nil {
 		return nil, since, err
 	}
@@ -60,56 +64,59 @@ func isOf(proposal string, r *audit.Record, calls map[string]bool) bool {
 	return calls[r.Call]
 }
 
-// sinceWhen reads a length of time or a moment.
-func sinceWhen(text string, now time.Time) (time.Time, error) {
-	if text == "" {
+// Since reads a length of time or a moment.
+func Since(said string, now time.Time) (time.Time, error) {
+	if said == "" {
 		return time.Time{}, nil
 	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
+	if days, ok := strings.CutSuffix(said, "d"); ok {
 		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 && n <= mostDays {
 			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
 		}
 	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+	if d, err := time.ParseDuration(said); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if at, err := time.ParseInLocation(form, text, time.Local); err == nil {
+		if at, err := time.ParseInLocation(form, said, time.Local); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, misused("--since 15m, --since 2d, --since 2026-01-31 or --since 2026-01-31T12:00", "--since: %q is no time", text)
+	return time.Time{}, fault.New(fault.Misused, "--since 15m, --since 2d, --since 2026-01-31 or --since 2026-01-31T12:00", "--since: %q is no time", said)
 }
+
+// mostDays is a century, which a time.Duration holds.
+const mostDays = 36500
 
 // bare is a JSON value without the quotes of a string.
 func bare(value []byte) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
+	var said string
+	if json.Unmarshal(value, &said) == nil {
+		return said
 	}
 	return string(value)
 }
 
-// recordWords are a record on one line: when, which, what, and what else it says
+// Words are a record on one line: when, which, what, and what else it says
 // that a person may want to know; --json shows the rest. A line that is no record is
 // shown as it is.
-func recordWords(r *audit.Record) string {
+func Words(r *audit.Record) string {
 	if r.Event == "" {
-		return fmt.Sprintf("%-23s %6s  %s", "?", "?", visible(clipped(string(r.Text))))
+		return fmt.Sprintf("%-23s %6s  %s", "?", "?", text.Line(clipped(string(r.Text))))
 	}
 	at := "?"
 	if !r.At.IsZero() {
 		at = r.At.Local().Format("2006-01-02 15:04:05.000")
 	}
-	cells := []string{fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, visible(r.Event))}
+	cells := []string{fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, text.Line(r.Event))}
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
-	if what, used := recordSentence(r); what != "" {
+	if what, used := sentence(r); what != "" {
 		cells = append(cells, what)
 		said = append(said, used...)
 	}
 	for name, value := range r.Members() {
 		if !slices.Contains(said, name) && !goesWithoutSaying(r, name, value) {
-			cells = append(cells, visible(name)+"="+shownValue(value))
+			cells = append(cells, text.Line(name)+"="+shownValue(value))
 		}
 	}
 	return strings.TrimRight(strings.Join(cells, "  "), " ")
@@ -122,15 +129,15 @@ func goesWithoutSaying(r *audit.Record, name string, value []byte) bool {
 	case "last_call", "open", "allowed", "body", "log", "bridge":
 		return true // for the log itself
 	case "via", "executed":
-		text := bare(value)
-		return text == "request" || text == "yes" && r.Outcome == "ok"
+		said := bare(value)
+		return said == "request" || said == "yes" && r.Outcome == "ok"
 	}
 	return false
 }
 
-// recordSentence says the gist of a record, and which members it has used.
-func recordSentence(r *audit.Record) (string, []string) {
-	what := visible(cmp.Or(r.Tool, r.Method))
+// sentence says the gist of a record, and which members it has used.
+func sentence(r *audit.Record) (string, []string) {
+	what := text.Line(cmp.Or(r.Tool, r.Method))
 	if what == "" || r.From == "" {
 		return "", nil
 	}
@@ -138,37 +145,37 @@ func recordSentence(r *audit.Record) (string, []string) {
 	if r.Method == "tools/call" || r.Tool == "" {
 		used = append(used, "method")
 	}
-	from := visible(r.From)
+	from := text.Line(r.From)
 	switch {
 	case r.Event == "decided" && r.Verdict != "":
-		return visible(r.Verdict) + " " + what + " for " + from, append(used, "verdict")
+		return text.Line(r.Verdict) + " " + what + " for " + from, append(used, "verdict")
 	case r.Event == "asked" && len(r.Of) > 0:
-		return what + " for " + from + "? asking " + visible(strings.Join(r.Of, ", ")), append(used, "of")
+		return what + " for " + from + "? asking " + text.Line(strings.Join(r.Of, ", ")), append(used, "of")
 	case r.Outcome != "":
-		return what + " for " + from + ": " + visible(r.Outcome), append(used, "outcome")
+		return what + " for " + from + ": " + text.Line(r.Outcome), append(used, "outcome")
 	case r.Reason != "":
-		return what + " for " + from + ": " + visible(r.Reason), append(used, "reason")
+		return what + " for " + from + ": " + text.Line(r.Reason), append(used, "reason")
 	}
 	return what + " for " + from, used
 }
 
 // shownValue is a member's value, short.
 func shownValue(value []byte) string {
-	text := bare(value)
+	said := bare(value)
 	var list []string
 	if json.Unmarshal(value, &list) == nil {
-		text = strings.Join(list, ",")
+		said = strings.Join(list, ",")
 	}
-	if strings.ContainsAny(text, " =\"") && len(value) > 0 && value[0] == '"' {
-		text = string(value)
+	if strings.ContainsAny(said, " =\"") && len(value) > 0 && value[0] == '"' {
+		said = string(value)
 	}
-	return visible(clipped(text))
+	return text.Line(clipped(said))
 }
 
-func clipped(text string) string {
+func clipped(said string) string {
 	const most = 200
-	if len(text) <= most {
-		return text
+	if len(said) <= most {
+		return said
 	}
-	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(said[:most], ""), len(said))
 }
