@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,19 +23,6 @@ type Disk interface {
 	Link(from, to string) error               // fails where to exists
 	Remove(path string) error
 	SyncDir(dir string) error
-}
-
-// A File is an open file, as *os.File has it.
-type File interface {
-	io.Reader
-	io.Writer
-	io.WriterAt
-	Name() string
-	Stat() (fs.FileInfo, error)
-	SyscallConn() (syscall.RawConn, error)
-	Truncate(size int64) error
-	Sync() error
-	Close() error
 }
 
 // OS is the operating system's Disk.

@@ -5,23 +5,7 @@
 // mode bits say nothing: there the checks find nothing wrong.
 package private
 
-import (
-	"errors"
-	"io/fs"
-	"os"
-)
-
-// ErrForeign is in the error of what belongs to somebody else: another mode would
-// not help, another owner would.
-var ErrForeign = errors.New("belongs to another user")
-
-// ErrOpen is in the error of what others may read or change: another mode helps.
-var ErrOpen = errors.New("others can get at")
-
-// Open opens a regular file for flag, and makes it with mode 0600 if flag says so. It
-// follows no symbolic link, and refuses what is no regular file: it waits for nobody
-// where path is a pipe. Whether the file is ours alone, Closed says.
-func Open(path string, flag int) (*os.File, error) { return regular(open(path, flag)) }
+import "io/fs"
 
 // Closed refuses a file or directory that belongs to somebody else, or that
 // others may use.

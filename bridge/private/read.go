@@ -136,3 +136,8 @@ func followed(link string, info fs.FileInfo) (string, error) {
 	}
 	return os.Readlink(link)
 }
+
+// Open opens a regular file for flag, and makes it with mode 0600 if flag says so. It
+// follows no symbolic link, and refuses what is no regular file: it waits for nobody
+// where path is a pipe. Whether the file is ours alone, Closed says.
+func Open(path string, flag int) (*os.File, error) { return regular(open(path, flag)) }

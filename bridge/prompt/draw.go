@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +35,7 @@ func (m *model) draw(now time.Time, columns, lines int) panel {
 
 func (m *model) waiting() string {
 	var names []string
-	for _, name := range sortedNames(m.sources) {
+	for _, name := range slices.Sorted(maps.Keys(m.sources)) {
 		names = append(names, text.Line(m.sources[name].Label))
 	}
 	if len(names) == 0 {

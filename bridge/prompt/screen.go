@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 )
@@ -122,5 +121,3 @@ func (s *screen) paint(b *bytes.Buffer) {
 		}
 	}
 }
-
-func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

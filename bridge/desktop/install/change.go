@@ -120,28 +120,6 @@ func (p Place) Wrap(exe string, flags []string, server string) (*Change, error) 
 	return c.edited(d, s.put(p.Client.form, d.text, e, 0), e)
 }
 
-// Unwrap takes the bridge away again. Where nobody touched command and
-// arguments since h saw the server wrapped, they get back the very bytes they
-// had; else what the arguments say is written anew.
-func (p Place) Unwrap(exe, server string, h History) (*Change, error) {
-	c, d, s, err := p.lookup(Unwrap, server)
-	if err != nil {
-		return nil, err
-	}
-	front := s.entry.front(exe)
-	if front == 0 {
-		return nil, p.at(d, s, server+" has no bridge in front of it", "mcpx-bridge client list says which servers have")
-	}
-	e := s.entry.freed(front)
-	if was, ok := h.unwrapped(c, d, *s); ok {
-		return c.edited(d, []edit{{s.stretch(), was}}, e)
-	}
-	if s.args.remarked(d.text, front, len(e.Args) == 0) {
-		return nil, p.remarked(d, s)
-	}
-	return c.edited(d, s.put(p.Client.form, d.text, e, front), e)
-}
-
 func (p Place) remarked(d document, s *slot) error {
 	return p.at(d, s, "there is a comment among the arguments of "+s.name+", and it would be lost", "take it out first")
 }
@@ -275,4 +253,21 @@ func written(words ...string) error {
 		return &Error{Msg: "a command or an argument is not UTF-8, and cannot be written into it"}
 	}
 	return nil
+}
+
+// elsewhere are the directories but one that have servers of their own.
+func (c Client) elsewhere(raw []byte, but string) (dirs []string) {
+	tree, err := c.form.tree(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
+	if err != nil {
+		return nil
+	}
+	all, _ := tree[projects].(map[string]any)
+	for dir, of := range all {
+		of, _ := of.(map[string]any)
+		if servers, _ := of[c.table].(map[string]any); len(servers) > 0 && dir != but {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
 }

@@ -121,22 +121,6 @@ type Place struct {
 	names  []string // of the directory, for Local: by which of them it is known in the file, its reader finds out
 }
 
-// keys lead to the servers in the file.
-func (p Place) keys() keys {
-	if p.Scope == Local {
-		return keys{{projects}, p.names, {p.Client.table}}
-	}
-	return keys{{p.Client.table}}
-}
-
-// dir is whose servers they are, with Local.
-func (p Place) dir() string {
-	if p.Scope != Local {
-		return ""
-	}
-	return p.names[0]
-}
-
 // projects is the key under which Claude Code keeps what belongs to one directory.
 const projects = "projects"
 
@@ -172,4 +156,20 @@ func (c Client) Place(m Machine, s Scope) (Place, bool) {
 		p.names = m.names()
 	}
 	return p, true
+}
+
+// keys lead to the servers in the file.
+func (p Place) keys() keys {
+	if p.Scope == Local {
+		return keys{{projects}, p.names, {p.Client.table}}
+	}
+	return keys{{p.Client.table}}
+}
+
+// dir is whose servers they are, with Local.
+func (p Place) dir() string {
+	if p.Scope != Local {
+		return ""
+	}
+	return p.names[0]
 }

@@ -269,3 +269,25 @@ func (p Place) stretch(raw []byte, name string) (span, []byte, bool) {
 	}
 	return s.stretch(), d.text, true
 }
+
+// Unwrap takes the bridge away again. Where nobody touched command and
+// arguments since h saw the server wrapped, they get back the very bytes they
+// had; else what the arguments say is written anew.
+func (p Place) Unwrap(exe, server string, h History) (*Change, error) {
+	c, d, s, err := p.lookup(Unwrap, server)
+	if err != nil {
+		return nil, err
+	}
+	front := s.entry.front(exe)
+	if front == 0 {
+		return nil, p.at(d, s, server+" has no bridge in front of it", "mcpx-bridge client list says which servers have")
+	}
+	e := s.entry.freed(front)
+	if was, ok := h.unwrapped(c, d, *s); ok {
+		return c.edited(d, []edit{{s.stretch(), was}}, e)
+	}
+	if s.args.remarked(d.text, front, len(e.Args) == 0) {
+		return nil, p.remarked(d, s)
+	}
+	return c.edited(d, s.put(p.Client.form, d.text, e, front), e)
+}

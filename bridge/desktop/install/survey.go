@@ -1,10 +1,5 @@
 package install
 
-import (
-	"bytes"
-	"slices"
-)
-
 // A Found says what there is of a client on a machine.
 type Found struct {
 	Place   Place
@@ -62,21 +57,4 @@ func (p Place) survey(m Machine, exe string) Found {
 		f.Elsewhere = p.Client.elsewhere(c.before.raw, d.page.way()[1])
 	}
 	return f
-}
-
-// elsewhere are the directories but one that have servers of their own.
-func (c Client) elsewhere(raw []byte, but string) (dirs []string) {
-	tree, err := c.form.tree(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
-	if err != nil {
-		return nil
-	}
-	all, _ := tree[projects].(map[string]any)
-	for dir, of := range all {
-		of, _ := of.(map[string]any)
-		if servers, _ := of[c.table].(map[string]any); len(servers) > 0 && dir != but {
-			dirs = append(dirs, dir)
-		}
-	}
-	slices.Sort(dirs)
-	return dirs
 }
