@@ -29,7 +29,7 @@ type child struct {
 	born           time.Time
 	ours           ends
 	out            *outbox.Outbox
-	tail           tail
+	stderr         stderrTail
 	talk           handshake
 	putSinceLinger atomic.Bool    // something was put since the last Server.Linger
 	linger         *linger.Linger // listens to ours.stdout
@@ -91,7 +91,7 @@ func makePipes() (ours, its pipes, err error) {
 // launch starts the command, or connects to the endpoint.
 func (s *Server) launch(ctx context.Context) (*child, error) {
 	c := &child{
-		s: s, born: time.Now(), tail: tail{log: s.log},
+		s: s, born: time.Now(), stderr: stderrTail{log: s.log},
 		failing: make(chan failure, 1), up: make(chan struct{}), stdoutRead: make(chan struct{}),
 		stderrRead: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
 	}
@@ -133,7 +133,7 @@ func (c *child) start(context.Context) error {
 	c.ours = ends{ours.stdin, ours.stdout, ours.stderr}
 	var errs io.Reader = ours.stderr
 	if h := o.Host; h != nil && h.Errors != nil {
-		c.tail.log = slog.New(slog.DiscardHandler)
+		c.stderr.log = slog.New(slog.DiscardHandler)
 		errs = io.TeeReader(errs, h.Errors)
 	}
 	go c.listen(errs)
@@ -418,7 +418,7 @@ func closeAsync(end io.Closer) (done chan struct{}) {
 // listen drains stderr to its end.
 func (c *child) listen(errs io.Reader) {
 	defer close(c.stderrRead)
-	c.tail.drain(errs)
+	c.stderr.drain(errs)
 }
 
 // discard reads and drops what a process that is being stopped still writes, so that a full
@@ -440,6 +440,6 @@ func (f failure) exit(c *child) Exit {
 			x.Status = 128 + number
 		}
 	}
-	x.Stderr = c.tail.last(20)
+	x.Stderr = c.stderr.last(20)
 	return x
 }

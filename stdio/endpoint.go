@@ -82,8 +82,8 @@ func (e Endpoint) String() string {
 	return e.Network + ":" + e.In + "," + e.Out
 }
 
-// lost reports whether the endpoint, once closed, cannot be opened again.
-func (e Endpoint) lost() bool { return e.Network == "fd" }
+// onlyOnce reports whether the endpoint, once closed, cannot be opened again.
+func (e Endpoint) onlyOnce() bool { return e.Network == "fd" }
 
 // open takes the two ends. It waits for whoever is to be at the other one, at
 // most until ctx ends.
@@ -99,7 +99,7 @@ func (e Endpoint) open(ctx context.Context) (ends, error) {
 		return ends{}, err
 	}
 	s := c.(socket) // both kinds are
-	return ends{stdin: sending{s}, stdout: s}, nil
+	return ends{stdin: writeHalf{s}, stdout: s}, nil
 }
 
 type socket interface {
@@ -108,11 +108,11 @@ type socket interface {
 	CloseWrite() error
 }
 
-// sending is the half of a socket that we write to. The other end hears of its
+// writeHalf is the half of a socket that we write to. The other end hears of its
 // end, and can still say what it has to say.
-type sending struct{ socket }
+type writeHalf struct{ socket }
 
-func (s sending) Close() error { return s.CloseWrite() }
+func (s writeHalf) Close() error { return s.CloseWrite() }
 
 func (e Endpoint) openDescriptors() (ends, error) {
 	in, _ := strconv.Atoi(e.In)

@@ -62,7 +62,7 @@ func (l *lines) next() ([]byte, error) {
 			if l.mid {
 				return l.rest(), errPart
 			}
-			return l.long()
+			return l.readLong()
 		}
 		l.end = copy(l.buf, l.buf[l.at:l.end])
 		l.at, seen = 0, l.end
@@ -92,9 +92,9 @@ func (l *lines) rest() []byte {
 	return line
 }
 
-// long goes on with a line that fills the buffer, reading into the line itself
+// readLong goes on with a line that fills the buffer, reading into the line itself
 // so that its bytes are not copied again.
-func (l *lines) long() ([]byte, error) {
+func (l *lines) readLong() ([]byte, error) {
 	line := append(make([]byte, 0, max(l.room, 2*chunk)), l.buf[l.at:l.end]...)
 	l.at, l.end = 0, 0
 	for len(line) <= l.max {

@@ -28,8 +28,8 @@ func (r *relay) run() {
 
 // finish waits until the host has read the rest, but no longer than FinalRead without progress.
 func (r *relay) finish() {
-	r.out.Hasten(r.host.FinalRead)
-	defer context.AfterFunc(r.ctx, func() { r.out.Hasten(r.host.FinalRead / 2) })()
+	r.out.SetDeadline(r.host.FinalRead)
+	defer context.AfterFunc(r.ctx, func() { r.out.SetDeadline(r.host.FinalRead / 2) })()
 	err := r.out.Close(r.c.s.killed)
 	if _, left := r.out.Queued(); errors.Is(err, outbox.ErrStuck) || r.c.s.killed.Err() != nil && left > 0 {
 		r.c.s.log.Warn("the client does not read what the server wrote last, so that is lost", "event", "tail_lost", "bytes", left)

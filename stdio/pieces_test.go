@@ -211,7 +211,7 @@ func TestStderrGoesToTheLogAtAHundredLinesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, text := logged()
 		r, w := io.Pipe()
-		tail := tail{log: log}
+		tail := stderrTail{log: log}
 		go tail.drain(r)
 		for range 3 {
 			w.Write(bytes.Repeat([]byte("line\n"), 250))
@@ -242,7 +242,7 @@ func TestTheLogGoesOnAfterOneLongLine(t *testing.T) {
 		"byte by byte": iotest.OneByteReader(strings.NewReader("before\n" + long + "\nafter\n")),
 	} {
 		log, text := logged()
-		tail := tail{log: log}
+		tail := stderrTail{log: log}
 		tail.drain(r)
 		if strings.Count(text(), "server stderr\" line=") != 3 || !strings.Contains(text(), "line=after") || strings.Contains(text(), "tail of it") {
 			t.Errorf("%s: %s", name, text())
@@ -252,7 +252,7 @@ func TestTheLogGoesOnAfterOneLongLine(t *testing.T) {
 
 func TestTailKeepsTheEndInBoundedMemory(t *testing.T) {
 	log, text := logged()
-	tail := tail{log: log}
+	tail := stderrTail{log: log}
 	tail.drain(io.MultiReader(
 		strings.NewReader(strings.Repeat("x", 10<<20)), // one line
 		strings.NewReader("\n\nsecond to last\r\n\x1b[2Jlast"),

@@ -100,7 +100,7 @@ func (s *Server) planRestart(x *Exit, spent *failures, way *launchHistory, up ti
 		spent.Restarts = math.MaxInt // the address is right; how long it is away is up to others
 	}
 	switch {
-	case s.o.Endpoint.lost(), s.o.Host != nil:
+	case s.o.Endpoint.onlyOnce(), s.o.Host != nil:
 	case !s.attaches() && err != nil && lasting(err):
 	case way.again:
 		x.Restarting = true

@@ -17,9 +17,9 @@ const (
 	linesInLog = 100      // lines a second that go to the log
 )
 
-// A tail reads a server's stderr for as long as there is any, so that the
+// A stderrTail reads a server's stderr for as long as there is any, so that the
 // server never blocks on it. It keeps the end and logs what is not too much.
-type tail struct {
+type stderrTail struct {
 	log *slog.Logger
 
 	second     time.Time // the current one, of the limit
@@ -32,7 +32,7 @@ type tail struct {
 }
 
 // drain reads r to its end.
-func (t *tail) drain(r io.Reader) {
+func (t *stderrTail) drain(r io.Reader) {
 	buf := make([]byte, 32<<10)
 	var part []byte // the beginning of a line that is not complete
 	for {
@@ -46,10 +46,10 @@ func (t *tail) drain(r io.Reader) {
 	if len(part) > 0 {
 		t.line(part)
 	}
-	t.turn(time.Time{})
+	t.newSecond(time.Time{})
 }
 
-func (t *tail) keep(p []byte) {
+func (t *stderrTail) keep(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ring = append(t.ring, p...); len(t.ring) > 2*tailSize {
@@ -58,7 +58,7 @@ func (t *tail) keep(p []byte) {
 }
 
 // each logs the complete lines in p and returns what is left of it.
-func (t *tail) each(p []byte) []byte {
+func (t *stderrTail) each(p []byte) []byte {
 	left := p
 	for {
 		i := bytes.IndexByte(left, '\n')
@@ -75,12 +75,12 @@ func (t *tail) each(p []byte) []byte {
 	return append(p[:0], left...)
 }
 
-func (t *tail) line(line []byte) {
+func (t *stderrTail) line(line []byte) {
 	if line = bytes.TrimRight(line, "\r"); t.long || len(line) == 0 {
 		return
 	}
 	if now := time.Now(); now.Sub(t.second) >= time.Second {
-		t.turn(now)
+		t.newSecond(now)
 	}
 	if t.logged++; t.logged > linesInLog {
 		t.suppressed++
@@ -89,8 +89,8 @@ func (t *tail) line(line []byte) {
 	t.log.Info("server stderr", "line", text.Line(string(line[:min(len(line), shownLine)])))
 }
 
-// turn begins a new second.
-func (t *tail) turn(now time.Time) {
+// newSecond begins a new second.
+func (t *stderrTail) newSecond(now time.Time) {
 	if t.suppressed > 0 {
 		t.log.Warn("server stderr suppressed", "event", "stderr_suppressed", "lines", t.suppressed)
 	}
@@ -98,7 +98,7 @@ func (t *tail) turn(now time.Time) {
 }
 
 // last returns the last n lines that are not empty, made printable.
-func (t *tail) last(n int) []string {
+func (t *stderrTail) last(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []string

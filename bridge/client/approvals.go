@@ -31,8 +31,8 @@ func (s *ApprovalInbox) Me() string { return s.c.Me() }
 
 // Status and the following are those of an inbox.Inbox.
 func (s *ApprovalInbox) Status(context.Context) (inbox.Status, error) {
-	url, _ := s.c.way.Where()
-	return inbox.Status{ID: s.c.way.Join.ID, Topic: s.c.way.Join.Topic, Gateway: url, Dialect: s.c.Dialect().Protocol, Seated: s.Me() != "",
+	url, _ := s.c.connector.Where()
+	return inbox.Status{ID: s.c.connector.Join.ID, Topic: s.c.connector.Join.Topic, Gateway: url, Dialect: s.c.Dialect().Protocol, Seated: s.Me() != "",
 		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: s.c.opt.Version}, nil
 }
 
@@ -161,14 +161,14 @@ func (s *ApprovalInbox) end(why string, is func(*Question) bool) {
 	}
 }
 
-// hear takes a request to the client. It reports false for those it does not know.
-func (s *ApprovalInbox) hear(e *wire.Envelope) bool {
+// takeRequest takes a request to the client, and reports false if it is none for the inbox.
+func (s *ApprovalInbox) takeRequest(e *wire.Envelope) bool {
 	id := bytes.Clone(e.Message.Get(jsonrpc.ID))
 	switch e.Method {
 	case "initialize":
-		s.c.Reply(e, jsonrpc.AppendResult(nil, id, s.greeting(e)))
+		s.c.Reply(e, jsonrpc.AppendResult(nil, id, s.initializeResult(e)))
 	case "elicitation/create":
-		if err := s.asks(e, id); err != nil {
+		if err := s.takeQuestion(e, id); err != nil {
 			s.c.Reply(e, jsonrpc.AppendError(nil, id, -32602, err.Error(), nil))
 		}
 	default:
@@ -177,8 +177,9 @@ func (s *ApprovalInbox) hear(e *wire.Envelope) bool {
 	return true
 }
 
-// greeting says that we can be asked, in the revision we are spoken to.
-func (s *ApprovalInbox) greeting(e *wire.Envelope) []byte {
+// initializeResult answers initialize, in the revision of the request: it declares
+// elicitation.
+func (s *ApprovalInbox) initializeResult(e *wire.Envelope) []byte {
 	said := []byte(revision)
 	shape := jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}
 	var at [1]jsonrpc.Span
@@ -191,9 +192,9 @@ func (s *ApprovalInbox) greeting(e *wire.Envelope) []byte {
 
 var errTooMany = errors.New("too many questions of yours are open already")
 
-// asks takes a question. The same one, put again, takes the place of the first:
-// an answer counts only for what was put last (RELIABILITY AI-22).
-func (s *ApprovalInbox) asks(e *wire.Envelope, id []byte) error {
+// takeQuestion takes a question. If the same participant puts it again, it replaces the
+// first: an answer counts only for what was put last (RELIABILITY AI-22).
+func (s *ApprovalInbox) takeQuestion(e *wire.Envelope, id []byte) error {
 	params := e.Message.Get(jsonrpc.Params)
 	if len(params) > maxElicitedBytes {
 		return fmt.Errorf("a question may have %d bytes", maxElicitedBytes)

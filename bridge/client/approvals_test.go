@@ -42,7 +42,7 @@ func frame(t *testing.T, format string, args ...any) *wire.Envelope {
 
 func (s *ApprovalInbox) pose(t *testing.T, e *wire.Envelope) {
 	t.Helper()
-	if err := s.asks(e, []byte(`"x"`)); err != nil {
+	if err := s.takeQuestion(e, []byte(`"x"`)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func isUnknown(err error) bool {
 func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
 	s := &ApprovalInbox{}
 	e := elicitation(t, "fs", "1", "e7")
-	if err := s.asks(e, []byte(`"1"`)); err != nil {
+	if err := s.takeQuestion(e, []byte(`"1"`)); err != nil {
 		t.Fatal(err)
 	}
 	s.cancelled(cancelled(t, "mallory", "1"))
@@ -101,7 +101,7 @@ func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 		for i := range maxElicited {
 			s.pose(t, elicitation(t, "fs", fmt.Sprint(i), fmt.Sprint("e", i)))
 		}
-		if err := s.asks(elicitation(t, "fs", "z", "ez"), []byte(`"z"`)); !errors.Is(err, errTooMany) {
+		if err := s.takeQuestion(elicitation(t, "fs", "z", "ez"), []byte(`"z"`)); !errors.Is(err, errTooMany) {
 			t.Errorf("one too many: %v", err)
 		}
 		s.pose(t, elicitation(t, "other", "z", "ez"))
@@ -121,7 +121,7 @@ func TestQuestionsOfOneParticipantFillTheirOwnShareAlone(t *testing.T) {
 		e := frame(t, `{"protocol":"mcpx/v0.1","id":"env-%[2]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:elicitation/create",`+
 			`"payload":{"jsonrpc":"2.0","id":"%[2]s","method":"elicitation/create","params":{"message":"m%[3]s","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}}},`+
 			`"metadata":{"elicitationType":"tool_approval","timeout":60,"originalRequest":{"from":"bob","tool":"rm","arguments":{},"envelopeId":"%[2]s"}}}}}`, from, id, strings.Repeat("x", size))
-		return s.asks(e, []byte(`"`+id+`"`))
+		return s.takeQuestion(e, []byte(`"`+id+`"`))
 	}
 	if err := ask("fs", "huge", maxElicitedBytes); err == nil {
 		t.Error("one question has more than there is room for")

@@ -21,7 +21,7 @@ import (
 // joinTime is how long Dial waits for its seat.
 const joinTime = 10 * time.Second
 
-// ErrNoAnswer is the cause of a context whose time for an answer is over.
+// ErrNoAnswer is for callers: the cause to give a context that limits the wait for an answer.
 var ErrNoAnswer = errors.New("no answer in time")
 
 // An Answer is what came back: one of Result and Err, raw JSON, or the word of the
@@ -31,7 +31,8 @@ type Answer struct {
 	Fault       error
 }
 
-// Options say who hears what. Every function may be nil.
+// Options say which functions are called with what the topic brings. Each may be nil. They
+// are called from the goroutine that reads the topic, and must not wait for the topic.
 type Options struct {
 	Version string       // of this program, for handshakes
 	Log     *slog.Logger // nil: none
@@ -42,7 +43,7 @@ type Options struct {
 	OnRequest  func(e *wire.Envelope) bool // takes requests to us that it answers itself
 	OnSeat     func(what, detail string)   // sees the seat taken and lost ("joined", "disconnected") and frames refused ("dropped")
 	OnPresence func(id, event string)      // sees every word of presence
-	Also       topic.Handler               // hears everything too, after us
+	Also       topic.Handler               // is called too, after the Client has taken what came
 }
 
 // An ApprovalInbox is what others in a topic ask us, as elicitations that want leave
@@ -71,40 +72,40 @@ type Question struct {
 
 // A Client is one participant of a topic, which serves nothing.
 type Client struct {
-	opt  Options
-	way  *localgateway.Connector
-	seat *topic.Seat
+	opt       Options
+	connector *localgateway.Connector
+	seat      *topic.Seat
 
 	seated  chan struct{} // closed at the first welcome
 	ended   chan struct{} // closed when the seat is given up
 	leave   context.CancelFunc
-	waiting table
+	pending pendingAnswers
 
-	mu        sync.Mutex
-	dialect   wire.Dialect
-	you       wire.Participant
-	roster    map[string]wire.Participant
-	greeted   map[string]bool // peers that have been initialized
-	err       error           // why the seat was given up
-	proposals []*ProposalWait
+	mu          sync.Mutex
+	dialect     wire.Dialect
+	you         wire.Participant
+	roster      map[string]wire.Participant
+	initialized map[string]bool // peers that have been initialized
+	err         error           // why the seat was given up
+	proposals   []*ProposalWait
 }
 
-// A waiting is for the answer to one envelope.
-type waiting struct {
+// A pendingAnswer is an answer to one envelope that has not come yet.
+type pendingAnswer struct {
 	env      string
 	to       string       // who may answer; "" for anybody
-	done     func(Answer) // called at most once, when the wait is over and no more in the table
+	done     func(Answer) // called at most once, when this has been taken out of the table
 	progress func(params []byte)
 
-	proposal *ProposalWait // of ours, that this is a request for; done is nil then
-	by       string        // who made that request
-	whole    bool          // no request: the proposal itself, which the one we asked may answer
+	proposal    *ProposalWait // our proposal, if the envelope is a request for it; done is nil then
+	by          string        // who made that request
+	forProposal bool          // the envelope is the proposal itself, which whom we asked may answer
 }
 
-// A table has all that is waited for. The zero value is ready.
-type table struct {
+// pendingAnswers holds all answers that have not come yet. The zero value is ready for use.
+type pendingAnswers struct {
 	mu  sync.Mutex
-	all map[string][]*waiting // by envelope
+	all map[string][]*pendingAnswer // by envelope
 }
 
 // A Proposal is a tool call that somebody else is to make.
@@ -155,8 +156,8 @@ type Result struct {
 // way.
 func New(way *localgateway.Connector, o Options) *Client {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	c := &Client{opt: o, way: way, seated: make(chan struct{}), ended: make(chan struct{}),
-		roster: map[string]wire.Participant{}, greeted: map[string]bool{}}
+	c := &Client{opt: o, connector: way, seated: make(chan struct{}), ended: make(chan struct{}),
+		roster: map[string]wire.Participant{}, initialized: map[string]bool{}}
 	if o.Approvals != nil {
 		o.Approvals.c = c
 	}
@@ -166,7 +167,7 @@ func New(way *localgateway.Connector, o Options) *Client {
 // Dial takes the seat, and waits for it for ten seconds at most. It is called once, and
 // Close after it if it returned nil. The seat outlives ctx until Close.
 func (c *Client) Dial(ctx context.Context) error {
-	c.way.Join.MaxWaitFirst = joinTime
+	c.connector.Join.MaxWaitFirst = joinTime
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
@@ -183,10 +184,10 @@ func (c *Client) Dial(ctx context.Context) error {
 
 // Start is Dial that does not wait, for those who want the seat whenever it can be had.
 func (c *Client) Start(ctx context.Context) (err error) {
-	if c.seat, err = c.way.Seat(); err != nil {
+	if c.seat, err = c.connector.Seat(); err != nil {
 		return err
 	}
-	run, leave := context.WithCancel(context.WithoutCancel(ctx)) // so that last words can be said
+	run, leave := context.WithCancel(context.WithoutCancel(ctx)) // so that frames can be sent after ctx has ended
 	c.leave = leave
 	go func() {
 		err := localgateway.Fault(c.seat.Run(run, c))

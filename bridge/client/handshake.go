@@ -20,26 +20,27 @@ type Patience struct {
 	First time.Duration // for the first answer to what is asked; 0 for as long as the context lasts
 }
 
-// Native participants of some dialects never answer a handshake (FINDINGS D3), and
-// most of those who keep silent when everybody is asked always will (D7).
+// The patience with one peer that a person named, and with each of all peers. Native
+// participants of some dialects never answer a handshake (FINDINGS D3), and most of those
+// that do not answer soon when all are asked never do (D7).
 var (
 	WithOne = Patience{Greet: 2 * time.Second}
 	WithAll = Patience{Greet: 500 * time.Millisecond, First: time.Second}
 )
 
-// Greet shakes hands with a peer once, where the dialect asks for that before
-// any other request (WIRE 2.6, 5.5). Who does not answer within most is asked all
-// the same; an answer that comes yet is taken.
+// Greet does the MCP handshake with a peer once, where the dialect wants that before any
+// other request (WIRE 2.6, 5.5). It waits for the answer for most; if none comes, it returns
+// nil, and a later answer is still taken.
 func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error {
 	c.mu.Lock()
-	done := c.greeted[to] || !c.dialect.Handshake()
-	c.greeted[to] = true
+	done := c.initialized[to] || !c.dialect.Handshake()
+	c.initialized[to] = true
 	c.mu.Unlock()
 	if done {
 		return nil
 	}
 	came := make(chan error, 1)
-	err := c.Begin(Request{ID: newID(), To: to, Method: "initialize", Params: c.hello(), Done: func(a Answer) {
+	err := c.Begin(Request{ID: newID(), To: to, Method: "initialize", Params: c.initializeParams(), Done: func(a Answer) {
 		if a.Fault != nil {
 			came <- a.Fault
 			return
@@ -65,8 +66,8 @@ func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error
 	}
 }
 
-// hello are the params of our initialize.
-func (c *Client) hello() []byte {
+// initializeParams are the params of our initialize.
+func (c *Client) initializeParams() []byte {
 	return append(jsonrpc.AppendQuote([]byte(`{"protocolVersion":`+revision+`,"capabilities":{},"clientInfo":{"name":"mcpx-bridge","version":`), c.opt.Version), "}}"...)
 }
 
@@ -90,7 +91,7 @@ func (c *Client) Introductions(ctx context.Context, all []wire.Participant) map[
 	said := map[string]Introduction{} // guarded by mu
 	for _, other := range all {
 		asking.Go(func() {
-			a, err := c.Ask(ctx, other.ID, "initialize", c.hello(), nil)
+			a, err := c.Ask(ctx, other.ID, "initialize", c.initializeParams(), nil)
 			if err != nil {
 				return
 			}

@@ -4,28 +4,28 @@ import (
 	"slices"
 )
 
-func (t *table) add(w *waiting) {
+func (t *pendingAnswers) add(w *pendingAnswer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.addLocked(w)
 }
 
-func (t *table) addLocked(w *waiting) {
+func (t *pendingAnswers) addLocked(w *pendingAnswer) {
 	if t.all == nil {
-		t.all = map[string][]*waiting{}
+		t.all = map[string][]*pendingAnswer{}
 	}
 	t.all[w.env] = append(t.all[w.env], w)
 }
 
-// find is who waits for an envelope's answer from somebody; "" is the gateway, which may
-// speak for whoever was asked.
-func (t *table) find(env, from string) *waiting {
+// find returns the pending answer to an envelope that from may give, nil if there is none.
+// "" is the gateway, which may refuse on behalf of any recipient.
+func (t *pendingAnswers) find(env, from string) *pendingAnswer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.findLocked(env, from)
 }
 
-func (t *table) findLocked(env, from string) *waiting {
+func (t *pendingAnswers) findLocked(env, from string) *pendingAnswer {
 	for _, w := range t.all[env] {
 		if w.to == from || from == "" && w.proposal == nil {
 			return w
@@ -39,19 +39,19 @@ func (t *table) findLocked(env, from string) *waiting {
 	return nil
 }
 
-// first adds w, unless something else is waited for under the same envelope from the same
-// participant: others may use an envelope id again, and the first counts.
-func (t *table) first(w *waiting) bool {
+// addFirst adds w and returns true, unless an answer to the same envelope id from the same
+// participant is pending already: others may use an id twice, and the first one counts.
+func (t *pendingAnswers) addFirst(w *pendingAnswer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if slices.ContainsFunc(t.all[w.env], func(other *waiting) bool { return other.to == w.to }) {
+	if slices.ContainsFunc(t.all[w.env], func(other *pendingAnswer) bool { return other.to == w.to }) {
 		return false
 	}
 	t.addLocked(w)
 	return true
 }
 
-func (t *table) count(which func(*waiting) bool) (n int) {
+func (t *pendingAnswers) count(which func(*pendingAnswer) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, all := range t.all {
@@ -64,7 +64,7 @@ func (t *table) count(which func(*waiting) bool) (n int) {
 	return n
 }
 
-func (t *table) drop(which func(*waiting) bool) {
+func (t *pendingAnswers) drop(which func(*pendingAnswer) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for env, all := range t.all {
@@ -75,7 +75,7 @@ func (t *table) drop(which func(*waiting) bool) {
 }
 
 // settle ends the wait for one answer, and reports whether there was one.
-func (t *table) settle(env, from string, a Answer) bool {
+func (t *pendingAnswers) settle(env, from string, a Answer) bool {
 	t.mu.Lock()
 	w := t.findLocked(env, from)
 	if w != nil {
@@ -88,14 +88,14 @@ func (t *table) settle(env, from string, a Answer) bool {
 	return w != nil
 }
 
-func (t *table) forget(env string) {
+func (t *pendingAnswers) forget(env string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, env)
 }
 
-func (t *table) dropLocked(w *waiting) {
-	left := slices.DeleteFunc(t.all[w.env], func(other *waiting) bool { return other == w })
+func (t *pendingAnswers) dropLocked(w *pendingAnswer) {
+	left := slices.DeleteFunc(t.all[w.env], func(other *pendingAnswer) bool { return other == w })
 	if t.all[w.env] = left; len(left) == 0 {
 		delete(t.all, w.env)
 	}

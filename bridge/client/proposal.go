@@ -43,7 +43,7 @@ func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
 	e := wire.Envelope{ID: w.ID, Kind: wire.Proposal, Style: p.Style, Method: p.Offer.Method, Key: p.Tool, Payload: p.Offer.Payload(), TS: wire.Stamp(time.Now())}
 	if p.To != "" {
 		e.To = []string{p.To}
-		c.waiting.add(&waiting{env: w.ID, to: p.To, by: p.To, proposal: w, whole: true})
+		c.pending.add(&pendingAnswer{env: w.ID, to: p.To, by: p.To, proposal: w, forProposal: true})
 	}
 	c.mu.Lock()
 	c.proposals = append(c.proposals, w)
@@ -65,7 +65,7 @@ func (w *ProposalWait) forget() {
 	w.c.mu.Lock()
 	w.c.proposals = slices.DeleteFunc(w.c.proposals, func(other *ProposalWait) bool { return other == w })
 	w.c.mu.Unlock()
-	w.c.waiting.drop(func(a *waiting) bool { return a.proposal == w })
+	w.c.pending.drop(func(a *pendingAnswer) bool { return a.proposal == w })
 }
 
 // open are the proposals that are waited for.
@@ -92,10 +92,10 @@ func (w *ProposalWait) Wait(ctx context.Context) (Result, error) {
 		case r := <-w.done:
 			return r, r.err
 		case <-w.c.ended:
-			return w.unlessDone(w.c.Err(), "")
+			return w.giveUp(w.c.Err(), "")
 		case <-lapse:
 			if !w.begun() { // for those who do not know of its ttl, and for those at whom it arrived late
-				return w.unlessDone(ErrLapsed, "timeout")
+				return w.giveUp(ErrLapsed, "timeout")
 			}
 			lapse = nil // the result may still come
 		case <-ctx.Done():
@@ -103,14 +103,14 @@ func (w *ProposalWait) Wait(ctx context.Context) (Result, error) {
 			if errors.Is(cause, ErrNoAnswer) || errors.Is(cause, context.DeadlineExceeded) {
 				reason = "timeout"
 			}
-			return w.unlessDone(cause, reason)
+			return w.giveUp(cause, reason)
 		}
 	}
 }
 
-// unlessDone gives up, and takes the proposal back for a reason, if any. What came at the
-// same moment still counts.
-func (w *ProposalWait) unlessDone(err error, reason string) (Result, error) {
+// giveUp ends the wait with err, and withdraws the proposal if there is a reason to give. A
+// result that came at the same moment still counts.
+func (w *ProposalWait) giveUp(err error, reason string) (Result, error) {
 	select {
 	case r := <-w.done:
 		return r, r.err
@@ -126,16 +126,16 @@ func (w *ProposalWait) unlessDone(err error, reason string) (Result, error) {
 }
 
 func (w *ProposalWait) begun() bool {
-	return w.attempts(func(*waiting) bool { return true }) > 0
+	return w.attempts(func(*pendingAnswer) bool { return true }) > 0
 }
 
 // attempts counts the requests that were made for it.
-func (w *ProposalWait) attempts(which func(*waiting) bool) int {
-	return w.c.waiting.count(func(a *waiting) bool { return a.proposal == w && !a.whole && which(a) })
+func (w *ProposalWait) attempts(which func(*pendingAnswer) bool) int {
+	return w.c.pending.count(func(a *pendingAnswer) bool { return a.proposal == w && !a.forProposal && which(a) })
 }
 
-// heard sees every frame of the topic, one after the other.
-func (w *ProposalWait) heard(e *wire.Envelope) {
+// receive takes every frame of the topic, one after the other.
+func (w *ProposalWait) receive(e *wire.Envelope) {
 	if e.From == w.c.Me() {
 		return
 	}
@@ -143,17 +143,17 @@ func (w *ProposalWait) heard(e *wire.Envelope) {
 	case wire.Reject:
 		w.rejected(e)
 	case wire.Request:
-		w.tried(e)
+		w.attempted(e)
 	case wire.Failure:
-		w.faulted(e)
+		w.notPassedOn(e)
 	case wire.Status, wire.ProposalResponse:
 		if no, is := e.AsReject(); is {
 			w.rejected(&no) // a no in other words (FINDINGS S5)
 		} else {
-			w.told(e)
+			w.noteSaying(e)
 		}
 	case wire.Chat:
-		w.told(e)
+		w.noteSaying(e)
 	case wire.Notification:
 		w.agreedTo(e)
 	}
@@ -177,16 +177,16 @@ func (w *ProposalWait) agreedTo(e *wire.Envelope) {
 	defer w.mu.Unlock()
 	words := e.From + ": " + Brief([]byte(said.Message))
 	switch {
-	case e.From == w.To || slices.Contains(w.Offer.Preferred, e.From) || w.does(e.From):
+	case e.From == w.To || slices.Contains(w.Offer.Preferred, e.From) || w.hasBegun(e.From):
 		w.say(words)
 	case w.able() == nil && len(w.agreed) < MaxSayings:
 		w.agreed[e.From] = words
 	}
 }
 
-// does reports whether somebody has begun to do it.
-func (w *ProposalWait) does(who string) bool {
-	return w.attempts(func(a *waiting) bool { return a.by == who && a.to == who }) > 0
+// hasBegun reports whether a participant has begun to do it.
+func (w *ProposalWait) hasBegun(who string) bool {
+	return w.attempts(func(a *pendingAnswer) bool { return a.by == who && a.to == who }) > 0
 }
 
 // say passes on what somebody says, up to a bound. It is called with the lock held.
@@ -198,8 +198,7 @@ func (w *ProposalWait) say(words string) {
 	w.Say(words)
 }
 
-// rejected counts only where those will not who alone could, or all who are here:
-// others may still.
+// rejected notes a reject. It ends the wait only if everybody who may do it has rejected it.
 func (w *ProposalWait) rejected(e *wire.Envelope) {
 	n, err := e.Ending()
 	if err != nil || !slices.Contains(e.Corr, w.ID) {
@@ -212,7 +211,7 @@ func (w *ProposalWait) rejected(e *wire.Envelope) {
 	}
 	r := Rejection{e.From, n.Reason, n.Detail}
 	w.refused = append(w.refused, r)
-	w.dropAttempts(func(a *waiting) bool { return a.by == e.From && a.to == e.From }) // it began, and came second
+	w.dropAttempts(func(a *pendingAnswer) bool { return a.by == e.From && a.to == e.From }) // it began, and came second
 	if !w.hopeless() {
 		w.Say(r.Words())
 		return
@@ -256,18 +255,18 @@ func (w *ProposalWait) present() (ids []string) {
 	return ids
 }
 
-// left hears that somebody has left: nobody waits for what they began, or for their word.
-func (w *ProposalWait) left(id string) {
+// participantLeft drops the answers that a participant who has left can no longer give.
+func (w *ProposalWait) participantLeft(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.dropAttempts(func(a *waiting) bool { return a.to == id })
+	w.dropAttempts(func(a *pendingAnswer) bool { return a.to == id })
 	if !w.over && len(w.refused) > 0 && w.able() == nil && w.hopeless() {
 		w.end(Result{err: ErrRejected, Rejected: w.refused})
 	}
 }
 
-func (w *ProposalWait) dropAttempts(which func(*waiting) bool) {
-	w.c.waiting.drop(func(a *waiting) bool { return a.proposal == w && !a.whole && which(a) })
+func (w *ProposalWait) dropAttempts(which func(*pendingAnswer) bool) {
+	w.c.pending.drop(func(a *pendingAnswer) bool { return a.proposal == w && !a.forProposal && which(a) })
 }
 
 // Words says it in a sentence, in the words of whoever rejects.
@@ -279,19 +278,19 @@ func (r Rejection) Words() string {
 	return text
 }
 
-// tried notes a request that somebody makes for the proposal (WIRE 7.8). It
-// may be for something else than was proposed, which is worth a word.
-func (w *ProposalWait) tried(e *wire.Envelope) {
+// attempted notes a request that a participant makes for the proposal (WIRE 7.8). If it is
+// for something else than was proposed, that is told through Say.
+func (w *ProposalWait) attempted(e *wire.Envelope) {
 	if !slices.Contains(e.Corr, w.ID) {
 		return
 	}
-	t := &waiting{env: e.ID, by: e.From, to: w.To, proposal: w}
+	t := &pendingAnswer{env: e.ID, by: e.From, to: w.To, proposal: w}
 	if len(e.To) > 0 {
 		t.to = e.To[0]
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || w.attempts(func(a *waiting) bool { return a.by == e.From }) == maxAttempts {
+	if w.over || w.attempts(func(a *pendingAnswer) bool { return a.by == e.From }) == maxAttempts {
 		return
 	}
 	if able := w.able(); able != nil && !slices.Contains(able, t.to) || e.Method != w.Offer.Method || e.Key != w.Tool {
@@ -300,7 +299,7 @@ func (w *ProposalWait) tried(e *wire.Envelope) {
 	if t.to != t.by && t.to != "" && !w.c.Present(t.to) {
 		return // nobody is there to do it
 	}
-	if !w.c.waiting.first(t) {
+	if !w.c.pending.addFirst(t) {
 		return
 	}
 	w.refused = slices.DeleteFunc(w.refused, func(r Rejection) bool { return r.From == t.to })
@@ -328,7 +327,7 @@ func (w *ProposalWait) sameCall(e *wire.Envelope) bool {
 // answered ends the wait by the answer of whom a request for the proposal was made to, or
 // of the one we asked. That somebody else came too late is no answer, and neither is the
 // failure of a go-between's attempt: others may do it yet.
-func (w *ProposalWait) answered(t *waiting, from string, a Answer) {
+func (w *ProposalWait) answered(t *pendingAnswer, from string, a Answer) {
 	if from == w.c.Me() {
 		return
 	}
@@ -338,7 +337,7 @@ func (w *ProposalWait) answered(t *waiting, from string, a Answer) {
 		return
 	}
 	if a.Result == nil && t.by != from {
-		w.dropAttempts(func(other *waiting) bool { return other == t })
+		w.dropAttempts(func(other *pendingAnswer) bool { return other == t })
 		w.Say(t.by + " had no luck with " + from + ": " + errorWords(a.Err))
 		return
 	}
@@ -354,8 +353,8 @@ func errorWords(raw []byte) string {
 	return Brief([]byte(e.Message))
 }
 
-// faulted ends the wait if the gateway did not take the proposal.
-func (w *ProposalWait) faulted(e *wire.Envelope) {
+// notPassedOn ends the wait if the gateway did not take the proposal.
+func (w *ProposalWait) notPassedOn(e *wire.Envelope) {
 	f, err := e.Fault()
 	if err != nil || !slices.Contains(f.Trigger, w.ID) && !(len(f.Trigger) == 0 && isProposal(f.AttemptedKind)) {
 		return
@@ -373,8 +372,8 @@ func isProposal(kind string) bool {
 	return kind == "proposal" || strings.HasPrefix(kind, "mcp/proposal") || strings.HasPrefix(kind, "mcp.proposal")
 }
 
-// told passes on what somebody says about the proposal.
-func (w *ProposalWait) told(e *wire.Envelope) {
+// noteSaying passes on to Say what a participant says about the proposal.
+func (w *ProposalWait) noteSaying(e *wire.Envelope) {
 	if !slices.Contains(e.Corr, w.ID) {
 		return
 	}

@@ -26,7 +26,7 @@ func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, pr
 // gateway's word, or why the seat was given up.
 func (c *Client) Ask(ctx context.Context, to, method string, params []byte, progress func([]byte)) (Answer, error) {
 	env, came := newID(), make(chan Answer, 1)
-	defer c.waiting.forget(env)
+	defer c.pending.forget(env)
 	if err := c.Begin(Request{ID: env, To: to, Method: method, Params: params, Progress: progress, Done: func(a Answer) { came <- a }}); err != nil {
 		return Answer{}, err
 	}
@@ -53,7 +53,7 @@ type Request struct {
 
 // Begin sends one request. If it cannot be sent it is forgotten.
 func (c *Client) Begin(r Request) error {
-	c.waiting.add(&waiting{env: r.ID, to: r.To, done: r.Done, progress: r.Progress})
+	c.pending.add(&pendingAnswer{env: r.ID, to: r.To, done: r.Done, progress: r.Progress})
 	id := jsonrpc.AppendQuote(nil, r.ID)
 	params := r.Params
 	if r.Progress != nil {
@@ -61,7 +61,7 @@ func (c *Client) Begin(r Request) error {
 	}
 	err := c.send(wire.Own, r.ID, r.To, wire.Request, jsonrpc.AppendRequest(nil, id, r.Method, params))
 	if err != nil {
-		c.waiting.forget(r.ID)
+		c.pending.forget(r.ID)
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func withProgress(params, token []byte) []byte {
 
 // Cancel takes a request back, whose answer counts no more.
 func (c *Client) Cancel(to, id, why string) {
-	c.waiting.forget(id)
+	c.pending.forget(id)
 	c.send(wire.Cancellation, newID(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), why))
 }
 

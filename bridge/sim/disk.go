@@ -215,7 +215,7 @@ func (d *disk) lay() {
 }
 
 // turnOver begins a new file when this one is full, in the order that the log has
-// (bridge/audit/turn.go): each step is on the disk before the next needs it.
+// (bridge/audit/rotate.go): each step is on the disk before the next needs it.
 func (d *disk) turnOver() {
 	text, _ := d.drive.Read(logFile)
 	if len(text) < fullSize {

@@ -14,7 +14,7 @@ import (
 func (b *Outbox) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
-	defer b.unwatch()
+	defer b.stopWatch()
 	if !b.writing && b.err == nil && !b.queue.empty() {
 		b.drainLocked()
 	}
@@ -27,35 +27,35 @@ func (b *Outbox) Close(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, bytes := b.queue.size(); bytes == 0 && !b.unsure {
+	if _, bytes := b.queue.size(); bytes == 0 && !b.uncertain {
 		return nil
 	}
 	return b.err
 }
 
-// Hasten makes Options.Deadline another one, also for a write that is under way.
-func (b *Outbox) Hasten(deadline time.Duration) {
+// SetDeadline makes Options.Deadline another one, also for a write that is under way.
+func (b *Outbox) SetDeadline(deadline time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
 		return
 	}
 	b.o.Deadline = deadline
-	if b.alert != nil {
-		b.alert.Reset(deadline)
+	if b.watch != nil {
+		b.watch.Reset(deadline)
 	}
 	if b.limit != nil {
 		b.limitLocked()
 	}
 }
 
-// unwatch forgets the timer: Close has seen to what it was for.
-func (b *Outbox) unwatch() {
+// stopWatch stops the timer of checkFlush: after Close it is not needed.
+func (b *Outbox) stopWatch() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.alert != nil {
-		b.alert.Stop()
-		b.alert = nil
+	if b.watch != nil {
+		b.watch.Stop()
+		b.watch = nil
 	}
 }
 
@@ -72,7 +72,7 @@ func (b *Outbox) abandon(cause error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.loseLocked()
+	b.abandonWriteLocked()
 }
 
 // interrupt reports whether a write under way has been told to end.

@@ -38,13 +38,13 @@ func (b *Outbox) next() ([]byte, bool) {
 	if b.err == nil && !b.queue.empty() {
 		b.limitLocked()
 		piece := b.queue.front()
-		b.flying = min(len(piece), maxPiece)
-		return piece[:b.flying], true
+		b.inFlight = min(len(piece), maxPiece)
+		return piece[:b.inFlight], true
 	}
 	if b.deadline != nil {
 		b.deadline.SetWriteDeadline(time.Time{}) // or it would hold for Flush too
 	}
-	b.restLocked()
+	b.endTurnLocked()
 	return nil, false
 }
 
@@ -54,7 +54,7 @@ func (b *Outbox) wrote(n int, err error) {
 	defer b.mu.Unlock()
 	b.limit.Stop()
 	b.limit = nil
-	b.landedLocked(n)
+	b.noteWrittenLocked(n)
 	if b.err != nil {
 		return
 	}

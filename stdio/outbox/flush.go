@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Flush sees to it that everything put so far gets written, and returns without
-// waiting for that.
+// Flush begins to write everything that was put so far, and does not wait for the other end
+// to take it. Only a pipe whose lock the other end holds can delay it; see the package comment.
 func (b *Outbox) Flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.flushLocked()
 }
 
-// Relieve is Flush for whoever finds the Outbox full. Where another goroutine is in
-// its Flush to a socket, it waits for that: the other end may take all there is, and
-// the goroutine that gives it that may only not have had the processor.
+// Relieve is Flush for a caller that finds the Outbox full. If another goroutine is in a
+// Flush to a socket, Relieve waits for it first, since that may make room; such a Flush does
+// not wait for the other end.
 func (b *Outbox) Relieve() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.brief {
-		b.over.Wait()
+	for b.flushing {
+		b.flushEnded.Wait()
 	}
 	b.flushLocked()
 }
@@ -31,17 +31,17 @@ func (b *Outbox) flushLocked() {
 	}
 	b.writing = true
 	if b.direct != nil && b.writeBrieflyLocked() {
-		b.restLocked()
+		b.endTurnLocked()
 		return
 	}
 	b.drainLocked()
 }
 
 func (b *Outbox) writeBrieflyLocked() (nothingMore bool) {
-	b.brief = b.direct.socket
+	b.flushing = b.direct.socket
 	nothingMore = b.writeReadyLocked()
-	b.brief = false
-	b.over.Broadcast()
+	b.flushing = false
+	b.flushEnded.Broadcast()
 	return nothingMore
 }
 
@@ -53,13 +53,13 @@ const rounds = 8
 func (b *Outbox) writeReadyLocked() bool {
 	for range rounds {
 		pieces, size := b.queue.peek(b.direct.pieces[:0])
-		b.flying = size
+		b.inFlight = size
 		b.watchOverLocked()
 		b.mu.Unlock()
 		n, err := b.direct.write(pieces)
 		b.mu.Lock()
-		b.since = time.Time{}
-		b.landedLocked(n)
+		b.flushBegan = time.Time{}
+		b.noteWrittenLocked(n)
 		if b.err != nil {
 			return true
 		}
@@ -77,28 +77,28 @@ func (b *Outbox) writeReadyLocked() bool {
 	return false
 }
 
-// watchOverLocked sees to it that a write of Flush to a pipe, which waits for as
-// long as the other end holds the pipe's lock (see package inbox), is noticed when
-// Options.Deadline is over. One timer does for many writes.
+// watchOverLocked has checkFlush called when Options.Deadline is over: a write of Flush to a
+// pipe waits for as long as the other end holds the pipe's lock (see package inbox). One
+// timer serves many writes.
 func (b *Outbox) watchOverLocked() {
 	if b.direct.socket {
 		return
 	}
-	b.since = time.Now()
-	if b.alert == nil {
-		b.alert = time.AfterFunc(b.o.Deadline, b.look)
+	b.flushBegan = time.Now()
+	if b.watch == nil {
+		b.watch = time.AfterFunc(b.o.Deadline, b.checkFlush)
 	}
 }
 
-// look fails the Outbox if the write of Flush under way has taken too long.
-func (b *Outbox) look() {
+// checkFlush fails the Outbox if the write of Flush under way has taken too long.
+func (b *Outbox) checkFlush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.alert = nil
-	switch left := b.o.Deadline - time.Since(b.since); {
-	case b.since.IsZero():
+	b.watch = nil
+	switch left := b.o.Deadline - time.Since(b.flushBegan); {
+	case b.flushBegan.IsZero():
 	case left > 0:
-		b.alert = time.AfterFunc(left, b.look)
+		b.watch = time.AfterFunc(left, b.checkFlush)
 	default:
 		b.giveUpLocked()
 	}

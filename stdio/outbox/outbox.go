@@ -68,21 +68,21 @@ type Outbox struct {
 	o        Options
 	done     chan struct{} // closed when closing and nothing is left to do
 
-	mu      sync.Mutex
-	queue   queue
-	writing bool          // somebody writes, Flush or drain, and goes on until queue is empty
-	brief   bool          // it is a Flush to a socket, which does not wait for the other end
-	over    sync.Cond     // brief has ended
-	since   time.Time     // when the write of Flush under way began; zero: there is none that may wait
-	alert   *time.Timer   // calls look; nil: it is not set
-	limit   *time.Timer   // ends a write of drain; nil: none is under way
-	flying  int           // bytes of the write under way
-	unsure  bool          // a write was given up; how far it came is not known
-	stuck   bool          // failed inside a write that may not have returned
-	closing bool          // Close was called
-	ended   bool          // done is closed
-	err     error         // why nothing will be written any more
-	room    chan struct{} // closed when something was written or given up; nil if nobody waits for it
+	mu         sync.Mutex
+	queue      queue
+	writing    bool          // somebody writes, Flush or drain, and goes on until queue is empty
+	flushing   bool          // it is a Flush to a socket, which does not wait for the other end
+	flushEnded sync.Cond     // flushing has become false
+	flushBegan time.Time     // when the write of Flush under way began; zero: there is none that may wait
+	watch      *time.Timer   // calls checkFlush; nil: it is not set
+	limit      *time.Timer   // ends a write of drain; nil: none is under way
+	inFlight   int           // bytes of the write under way
+	uncertain  bool          // a write was given up; how much of it was written is not known
+	stuck      bool          // failed inside a write that may not have returned
+	closing    bool          // Close was called
+	ended      bool          // done is closed
+	err        error         // why nothing will be written any more
+	room       chan struct{} // closed when something was written or given up; nil if nobody waits for it
 }
 
 type deadliner interface{ SetWriteDeadline(time.Time) error }
@@ -96,7 +96,7 @@ func New(w io.Writer, o Options) *Outbox {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	o.Deadline = cmp.Or(o.Deadline, 10*time.Second)
 	b := &Outbox{w: w, direct: newDirect(w, o.Own), o: o, done: make(chan struct{})}
-	b.over.L = &b.mu
+	b.flushEnded.L = &b.mu
 	if d, ok := w.(deadliner); ok && d.SetWriteDeadline(time.Time{}) == nil {
 		b.deadline = d
 	}
@@ -127,22 +127,22 @@ func (b *Outbox) Put(parts ...[]byte) error {
 	return nil
 }
 
-// giveUpLocked fails the Outbox for a write that does not return. What it still
-// reads from is dropped before it counts as written, or others would get the room.
+// giveUpLocked fails the Outbox because a write does not return. The queue is dropped before
+// that write counts as done, so that nobody is given its room.
 func (b *Outbox) giveUpLocked() {
 	b.stuck = true
 	b.failLocked(b.noProgress())
-	b.loseLocked()
+	b.abandonWriteLocked()
 	b.endLocked()
 }
 
-// landedLocked takes note of what the write under way has written. That counts
-// even after a failure: who is told that a line never left may send it again.
-func (b *Outbox) landedLocked(n int) {
-	if b.flying > 0 {
+// noteWrittenLocked notes that the write under way has written n bytes. That counts even
+// after a failure: a caller that is told that a line never left may send it again.
+func (b *Outbox) noteWrittenLocked(n int) {
+	if b.inFlight > 0 {
 		b.queue.wrote(n)
 	}
-	b.flying = 0
+	b.inFlight = 0
 	b.wakeLocked()
 }
 
@@ -153,14 +153,15 @@ func (b *Outbox) wakeLocked() {
 	}
 }
 
-// loseLocked gives up a write that does not return. All of it may arrive yet.
-func (b *Outbox) loseLocked() {
-	b.unsure = b.unsure || b.flying > 0
-	b.landedLocked(b.flying)
+// abandonWriteLocked gives up a write that does not return. It counts as written, because all
+// of it may arrive yet.
+func (b *Outbox) abandonWriteLocked() {
+	b.uncertain = b.uncertain || b.inFlight > 0
+	b.noteWrittenLocked(b.inFlight)
 }
 
-// restLocked ends the turn of whoever was writing.
-func (b *Outbox) restLocked() {
+// endTurnLocked says that nobody is writing any more.
+func (b *Outbox) endTurnLocked() {
 	b.writing = false
 	b.endLocked()
 }

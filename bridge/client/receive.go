@@ -22,7 +22,7 @@ func (c *Client) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	if first {
 		close(c.seated)
 	}
-	c.tell("joined", w.You.ID)
+	c.seatEvent("joined", w.You.ID)
 	if c.opt.Also != nil {
 		c.opt.Also.SeatTaken(d, w)
 	}
@@ -31,7 +31,7 @@ func (c *Client) SeatTaken(d wire.Dialect, w wire.Welcome) {
 // SeatLost implements [topic.Handler].
 func (c *Client) SeatLost(err error) {
 	if !errors.Is(err, topic.ErrLeft) {
-		c.tell("disconnected", err.Error())
+		c.seatEvent("disconnected", err.Error())
 	}
 	if c.opt.Also != nil {
 		c.opt.Also.SeatLost(err)
@@ -40,13 +40,13 @@ func (c *Client) SeatLost(err error) {
 
 // Refused implements [topic.Handler].
 func (c *Client) Refused(r *wire.Refused) {
-	c.tell("dropped", strings.TrimSpace(r.From+" "+r.Reason+" "+r.Detail))
+	c.seatEvent("dropped", strings.TrimSpace(r.From+" "+r.Reason+" "+r.Detail))
 }
 
 // TopicIdle implements [topic.Handler].
 func (c *Client) TopicIdle() { c.seat.Flush() }
 
-func (c *Client) tell(what, detail string) {
+func (c *Client) seatEvent(what, detail string) {
 	if c.opt.OnSeat != nil {
 		c.opt.OnSeat(what, detail)
 	}
@@ -70,7 +70,7 @@ func (c *Client) Received(e *wire.Envelope) {
 		c.failure(e)
 	}
 	for _, w := range c.open() {
-		w.heard(e)
+		w.receive(e)
 	}
 	if c.opt.OnFrame != nil {
 		c.opt.OnFrame(e)
@@ -97,40 +97,39 @@ func (c *Client) presence(e *wire.Envelope) {
 	}
 	if event == "leave" {
 		for _, w := range c.open() {
-			w.left(who.ID)
+			w.participantLeft(who.ID)
 		}
 	}
 }
 
-// response ends the wait for it, if it comes from whom we asked.
+// response takes an answer, if it is pending and comes from the participant that was asked.
 func (c *Client) response(e *wire.Envelope) {
 	a := Answer{Result: e.Message.Get(jsonrpc.Result), Err: e.Message.Get(jsonrpc.Err)}
 	if a.Result == nil && a.Err == nil || e.From == "" {
 		return
 	}
 	for _, env := range e.Corr {
-		w := c.waiting.find(env, e.From)
+		w := c.pending.find(env, e.From)
 		switch {
 		case w == nil:
 			continue
 		case w.proposal != nil:
 			w.proposal.answered(w, e.From, a)
 		default:
-			c.waiting.settle(env, e.From, a)
+			c.pending.settle(env, e.From, a)
 		}
 		return
 	}
 }
 
-// failure ends the waits for what the gateway did not pass on, where it says
-// what that is.
+// failure ends the wait for what the gateway did not pass on, if it says what that is.
 func (c *Client) failure(e *wire.Envelope) {
 	f, err := e.Fault()
 	if err != nil {
 		return
 	}
 	for _, env := range f.Trigger {
-		c.waiting.settle(env, "", Answer{Fault: NotPassedOn(f)})
+		c.pending.settle(env, "", Answer{Fault: NotPassedOn(f)})
 	}
 }
 
@@ -139,18 +138,19 @@ func (c *Client) notification(e *wire.Envelope) {
 		return
 	}
 	token, _ := jsonrpc.Unquote(e.Message.Get(jsonrpc.Token))
-	if w := c.waiting.find(token, e.From); w != nil && w.progress != nil {
+	if w := c.pending.find(token, e.From); w != nil && w.progress != nil {
 		w.progress(e.Message.Get(jsonrpc.Params))
 	}
 }
 
-// request turns down what others ask of us: we serve nothing.
+// request answers a request to us with an error, unless Options take it: a Client serves
+// nothing.
 func (c *Client) request(e *wire.Envelope) {
 	me := c.Me()
 	if e.From == me || len(e.To) != 1 || e.To[0] != me {
 		return
 	}
-	if c.opt.OnRequest != nil && c.opt.OnRequest(e) || c.opt.Approvals != nil && c.opt.Approvals.hear(e) {
+	if c.opt.OnRequest != nil && c.opt.OnRequest(e) || c.opt.Approvals != nil && c.opt.Approvals.takeRequest(e) {
 		return
 	}
 	id := e.Message.Get(jsonrpc.ID)
