@@ -60,9 +60,9 @@ type finding struct {
 
 var errNoWay = errors.New("its parent has no members")
 
-// find gives what stands at the steps: one finding, or with * any number of
+// lookup returns what stands at the steps: one finding, or with * any number of
 // them, and one without a value where * has nothing to stand for.
-func (j *judgement) find(v *value, steps, way []string) ([]finding, error) {
+func (j *judgement) lookup(v *value, steps, way []string) ([]finding, error) {
 	switch {
 	case !j.spend(50):
 		return nil, errTooMuch
@@ -82,9 +82,9 @@ func (j *judgement) find(v *value, steps, way []string) ([]finding, error) {
 		return nil, errNoWay
 	}
 	if err != nil || i >= uint64(len(v.items)) {
-		return j.find(nil, nil, append(way, steps[0]))
+		return j.lookup(nil, nil, append(way, steps[0]))
 	}
-	return j.find(&v.items[i], steps[1:], append(way, steps[0]))
+	return j.lookup(&v.items[i], steps[1:], append(way, steps[0]))
 }
 
 func (j *judgement) findMember(v *value, steps, way []string) ([]finding, error) {
@@ -94,7 +94,7 @@ func (j *judgement) findMember(v *value, steps, way []string) ([]finding, error)
 			return nil, err
 		}
 	}
-	return j.find(m, steps[1:], append(way, steps[0]))
+	return j.lookup(m, steps[1:], append(way, steps[0]))
 }
 
 func (j *judgement) findAll(v *value, steps, way []string) ([]finding, error) {
@@ -103,7 +103,7 @@ func (j *judgement) findAll(v *value, steps, way []string) ([]finding, error) {
 		if !j.spend(250) {
 			return nil, errTooMuch
 		}
-		found, err := j.find(&v.items[i], steps[1:], append(slices.Clip(way), v.step(i)))
+		found, err := j.lookup(&v.items[i], steps[1:], append(slices.Clip(way), v.step(i)))
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +112,8 @@ func (j *judgement) findAll(v *value, steps, way []string) ([]finding, error) {
 	return all, nil
 }
 
-// strings gives all strings of the arguments, or one finding without a value.
-func (j *judgement) strings(args *value) ([]finding, error) {
+// allStrings gives all strings of the arguments, or one finding without a value.
+func (j *judgement) allStrings(args *value) ([]finding, error) {
 	var all []finding
 	var walk func(v *value, way []string) bool
 	walk = func(v *value, way []string) bool {
@@ -162,9 +162,9 @@ func (a argument) holds(j *judgement, s side) (Match, string) {
 	if err != nil {
 		return Unclear, a.label + ": cannot be told, " + err.Error()
 	}
-	found, err := j.find(args, a.steps, nil)
+	found, err := j.lookup(args, a.steps, nil)
 	if a.deep {
-		found, err = j.strings(args)
+		found, err = j.allStrings(args)
 	}
 	if err != nil {
 		return Unclear, a.label + ": cannot be told, " + err.Error()
@@ -175,7 +175,7 @@ func (a argument) holds(j *judgement, s side) (Match, string) {
 		one, all = Yes, No
 	}
 	if len(found) == 1 {
-		return a.words(j, found[0], s)
+		return a.reasons(j, found[0], s)
 	}
 	result, decided := all, found[0]
 	for _, f := range found {
@@ -187,7 +187,7 @@ func (a argument) holds(j *judgement, s side) (Match, string) {
 			break
 		}
 	}
-	_, why := a.words(j, decided, s)
+	_, why := a.reasons(j, decided, s)
 	return result, why
 }
 
@@ -205,8 +205,8 @@ func (a argument) passes(j *judgement, f finding, s side) Match {
 	return result
 }
 
-// words are what passes says, and how the tests come out as far as that decides.
-func (a argument) words(j *judgement, f finding, s side) (Match, string) {
+// reasons are what passes says, and how the tests come out as far as that decides.
+func (a argument) reasons(j *judgement, f finding, s side) (Match, string) {
 	label := a.label
 	if a.deep && f.value != nil {
 		label = "args " + show("/"+strings.Join(f.way, "/"))
@@ -299,8 +299,8 @@ func (l literal) json() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// oneOf compares with values of the same type only: "5" is neither 5 nor
-// something else than 5. Null can be told from everything.
+// oneOf reports whether v equals one of the literals. Values of different types cannot be
+// compared: "5" is neither 5 nor different from 5. Only null differs from everything else.
 func oneOf(j *judgement, literals []literal, v *value) (Match, error) {
 	if !j.spend(2 * len(literals)) {
 		return Unclear, errTooMuch
@@ -363,7 +363,7 @@ func longer(j *judgement, v *value, n int) (bool, error) {
 	return utf8.RuneCountInString(v.text) > n, nil
 }
 
-// decimal is [decimal], charged.
+// decimal is the function decimal, with its work charged.
 func (j *judgement) decimal(text string) (*big.Rat, error) {
 	if !j.spend(numberWork(text)) {
 		return nil, errTooMuch

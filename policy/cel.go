@@ -67,19 +67,19 @@ func newExpression(source string) (*expression, error) {
 		return nil, &expressionError{1, 1, err.Error()}
 	}
 	e := &expression{source: oneLine(source), program: program, longest: c.longest()}
-	e.looksAt(ast)
+	e.findUses(ast)
 	for _, ref := range ast.NativeRep().ReferenceMap() {
 		e.usesNow = e.usesNow || ref.Name == "now"
 	}
 	return e, nil
 }
 
-// mostUses is how often an expression may speak of the arguments.
-const mostUses = 100
+// maxUses is how often an expression may speak of the arguments.
+const maxUses = 100
 
-// looksAt finds which arguments an expression can see, so that no other has to be
+// findUses finds which arguments an expression can see, so that no other has to be
 // converted, nor its length to matter.
-func (e *expression) looksAt(a *cel.Ast) {
+func (e *expression) findUses(a *cel.Ast) {
 	uses := 0
 	isArgs := func(x celast.Expr) bool { return x.Kind() == celast.IdentKind && x.AsIdent() == "args" }
 	name := func(s string) {
@@ -149,8 +149,8 @@ func bounded(a *cel.Ast) error {
 	uses := 0
 	celast.PreOrderVisit(a.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
 		if e.Kind() == celast.IdentKind && e.AsIdent() == "args" {
-			if uses++; uses > mostUses {
-				wrong = &expressionError{1, 1, fmt.Sprintf("the expression speaks of args over %d times", mostUses)}
+			if uses++; uses > maxUses {
+				wrong = &expressionError{1, 1, fmt.Sprintf("the expression speaks of args over %d times", maxUses)}
 			}
 		}
 		if e.Kind() != celast.CallKind {
@@ -210,7 +210,7 @@ func (e *expression) eval(j *judgement) (bool, error) {
 		return false, errNoTime
 	}
 	if e.usesArgs {
-		seen, err := e.sees(j)
+		seen, err := e.visibleArguments(j)
 		if err != nil {
 			return false, err
 		}
@@ -230,7 +230,7 @@ func (e *expression) eval(j *judgement) (bool, error) {
 	return b, nil
 }
 
-// plain is what may be shown of an error of CEL: never a value of the call.
+// plain returns what may be shown of an error of CEL: never a value of the call.
 func (e *expression) plain(err error) error {
 	message := err.Error()
 	if key, ok := strings.CutPrefix(message, "no such key: "); ok {
@@ -247,10 +247,10 @@ func (e *expression) plain(err error) error {
 	return errors.New("it failed")
 }
 
-// sees are the arguments as far as the expression can look at them, each converted
+// visibleArguments are the arguments as far as the expression can look at them, each converted
 // once for all expressions. A number that no CEL type holds exactly is an error:
 // rounded, it could pass where it should not.
-func (e *expression) sees(j *judgement) (map[string]any, error) {
+func (e *expression) visibleArguments(j *judgement) (map[string]any, error) {
 	args, err := j.arguments()
 	if err != nil {
 		return nil, err

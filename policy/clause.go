@@ -8,7 +8,7 @@ import (
 	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a type here
 )
 
-// toolClause is the list behind allow, ask, deny, and behind tools in except.
+// A toolClause is the list of tools behind allow, ask or deny, and behind tools in except.
 type toolClause struct {
 	globs
 	none string // what to say when nothing fits
@@ -50,7 +50,7 @@ func (m methodClause) holds(j *judgement, _ side) (Match, string) {
 	return No, "the method is none of " + m.String()
 }
 
-// callerClause is from: patterns of ids, groups resolved.
+// A callerClause is the member from: patterns of participant ids, with groups resolved.
 type callerClause struct {
 	globs
 	members []string // of the groups it names
@@ -69,7 +69,7 @@ func (c callerClause) holds(j *judgement, _ side) (Match, string) {
 	return No, "the caller " + j.From + " is none of " + strings.Join(append(slices.Clone(c.globs), c.members...), ", ")
 }
 
-// viaClause says by which road a call may come.
+// A viaClause is the member via: whether a call comes as a request or by a proposal.
 type viaClause []string
 
 var roads = []string{"request", "proposal"}
@@ -81,7 +81,7 @@ func (v viaClause) holds(j *judgement, _ side) (Match, string) {
 	return matchIf(slices.Contains(v, j.Via)), "the call came as a " + j.Via
 }
 
-// untilClause ends a rule.
+// An untilClause is the member until: the moment at which a rule ends.
 type untilClause struct{ end time.Time }
 
 func (u untilClause) holds(j *judgement, _ side) (Match, string) {
@@ -121,7 +121,7 @@ func validID(id string) bool {
 	return strings.Trim(id, idBytes) == ""
 }
 
-// hintClause is hints: what each has to be, nil where it does not matter.
+// A hintClause is the member hints: what each hint has to be, nil where it does not matter.
 type hintClause [4]*bool
 
 func (h hintClause) holds(j *judgement, _ side) (Match, string) {

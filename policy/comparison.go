@@ -10,7 +10,7 @@ type comparison struct {
 	was, is       lookup
 	named         map[*rule]map[string]bool // the tools of a rule
 	terms         map[[2]*Terms]bool        // whether the second are looser
-	left          budget                    // as mostCompared; below 0 nothing stands in for anything
+	left          budget                    // as maxCompared; below 0 nothing stands in for anything
 }
 
 // A lookup has the rules of a policy by what they say and by each tool that they name,
@@ -24,7 +24,7 @@ type likeness struct{ said, tool string }
 
 func newComparison(before, after *Policy) *comparison {
 	return &comparison{before: before, after: after, was: before.lookup(), is: after.lookup(),
-		named: map[*rule]map[string]bool{}, terms: map[[2]*Terms]bool{}, left: mostCompared}
+		named: map[*rule]map[string]bool{}, terms: map[[2]*Terms]bool{}, left: maxCompared}
 }
 
 func (p *Policy) lookup() lookup {
@@ -92,9 +92,9 @@ func (t *Terms) size() int {
 	return n
 }
 
-// found reports whether one of the rules stands in for another, as far as there is work
+// anyOf reports whether one of the rules stands in for another, as far as there is work
 // left to look at them.
-func (c *comparison) found(rules []*rule, stands func(*rule) bool) bool {
+func (c *comparison) anyOf(rules []*rule, stands func(*rule) bool) bool {
 	for _, o := range rules {
 		if stands(o) {
 			return true
@@ -110,7 +110,7 @@ func (c *comparison) found(rules []*rule, stands func(*rule) bool) bool {
 // after, does.
 func (c *comparison) hadAsLoose(r *rule) bool {
 	alike, _ := c.was.others(r, false)
-	return c.found(alike, func(o *rule) bool {
+	return c.anyOf(alike, func(o *rule) bool {
 		return o.effect == r.effect && c.within(r, o) && !c.looser(c.before.termsOf(o), c.after.termsOf(r))
 	})
 }
@@ -130,5 +130,5 @@ func (c *comparison) hasAsStrict(r *rule) bool {
 		return o.said == r.said && (o.effect == Deny || !c.looser(c.before.termsOf(r), c.after.termsOf(o)))
 	}
 	alike, denies := c.is.others(r, true)
-	return c.found(denies, stands) || c.found(alike, stands)
+	return c.anyOf(denies, stands) || c.anyOf(alike, stands)
 }

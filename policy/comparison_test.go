@@ -34,7 +34,7 @@ func within(patterns, others globs) bool {
 }
 
 func askedOtherwiseByPairs(r, o *rule, before, after *Policy) bool {
-	tools, is, left := r.tools, after.byName(), budget(mostCompared)
+	tools, is, left := r.tools, after.byName(), budget(maxCompared)
 	if o != nil && o.effect != Deny {
 		tools = beyond(tools, o.tools)
 	}
@@ -154,7 +154,7 @@ func TestALongPolicyHeldEverybodyUp(t *testing.T) {
 				t.Fatalf("%s: %s is not found", what, r.title())
 			}
 		}
-		if work := mostCompared - c.left; work > 100*n {
+		if work := maxCompared - c.left; work > 100*n {
 			t.Errorf("%s: it takes %d to compare %d rules", what, work, n)
 		}
 	}
@@ -195,7 +195,7 @@ func TestALongGroupWasKeptByEachRuleThatNamesIt(t *testing.T) {
 	for _, r := range p.rules {
 		kept += len(r.said)
 	}
-	if kept > rules*mostSaid {
+	if kept > rules*maxSaid {
 		t.Errorf("%d rules keep %d bytes of what they say", rules, kept)
 	}
 	if told := Looser(p, load(2000)); len(told) > 0 {

@@ -165,5 +165,5 @@ func (v *ruling) excepted(j *judgement, s side) {
 }
 
 func (p *Policy) judgement(c *Call) *judgement {
-	return &judgement{Call: c, redact: &p.redact, trustHints: p.Server.TrustHints, facts: c.Hints.facts(p.Server.TrustHints), left: mostWork}
+	return &judgement{Call: c, redact: &p.redact, trustHints: p.Server.TrustHints, facts: c.Hints.facts(p.Server.TrustHints), left: maxWork}
 }

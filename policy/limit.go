@@ -75,16 +75,16 @@ var (
 	errNegative = errors.New("it is negative")
 )
 
-// longestAmount bounds what is summed, in bits above and below the line: some 70
+// maxAmount bounds what is summed, in bits above and below the line: some 70
 // digits. What is in a ledger is added up again for every call.
-const longestAmount = 240
+const maxAmount = 240
 
 func (l *limit) amount(j *judgement) (*big.Rat, error) {
 	args, err := j.arguments()
 	if err != nil {
 		return nil, err
 	}
-	found, err := j.find(args, l.sumOf.steps, nil)
+	found, err := j.lookup(args, l.sumOf.steps, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (l *limit) amount(j *judgement) (*big.Rat, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Num().BitLen() > longestAmount || r.Denom().BitLen() > longestAmount {
+		if r.Num().BitLen() > maxAmount || r.Denom().BitLen() > maxAmount {
 			return nil, errHugeNumber
 		}
 		if r.Sign() < 0 {

@@ -47,8 +47,7 @@ func (p *Policy) Warnings(tools []Tool) []string {
 	return append(s.warnings(), s.unreached()...)
 }
 
-// fitting says whether a rule fits any tool, and the arguments that it tests any
-// of those.
+// fitting warns if a rule fits no tool, or tests an argument that none of its tools has.
 func (s *scrutiny) fitting(r *rule) []string {
 	var fits []int
 	for i, t := range s.tools {
@@ -71,7 +70,7 @@ func (s *scrutiny) fitting(r *rule) []string {
 	return all
 }
 
-// overruled finds a stricter rule without conditions that covers all of r.
+// overruled warns if a stricter rule without conditions covers all of r.
 func (s *scrutiny) overruled(r *rule) []string {
 	for _, o := range s.rules {
 		if s.left.spend(1) && o.plain && o.effect < r.effect && r.aboutTools() && s.covers(o, r) {
@@ -84,7 +83,7 @@ func (s *scrutiny) overruled(r *rule) []string {
 	return nil
 }
 
-// sumsHidden finds limits whose sums a restart forgets, see [Policy.Recall].
+// sumsHidden warns of limits whose sums a restart forgets, see [Policy.Recall].
 func (s *scrutiny) sumsHidden(r *rule) []string {
 	if r.limit == nil || r.limit.sum == nil || !s.redact.hides(r.limit.sumOf.steps) {
 		return nil
@@ -92,7 +91,7 @@ func (s *scrutiny) sumsHidden(r *rule) []string {
 	return []string{fmt.Sprintf("%s sums %s, which redact keeps off the record: after a restart one call before it uses up the whole sum", r.title(), r.limit.sumOf.label)}
 }
 
-// askedOfCallers finds callers whose calls nobody else could agree to.
+// askedOfCallers warns of callers whose calls nobody else could agree to.
 func (s *scrutiny) askedOfCallers(r *rule) []string {
 	if r.effect != Ask {
 		return nil
@@ -107,20 +106,21 @@ func (s *scrutiny) askedOfCallers(r *rule) []string {
 	return all
 }
 
-// apart finds an earlier ask about the same tools that has nobody in common.
-func (s *scrutiny) apart(r *rule, earlier []*rule) []string {
+// disjointFromEarlier warns if an earlier ask about the same tools names none of the people
+// of r, so that nobody could agree.
+func (s *scrutiny) disjointFromEarlier(r *rule, earlier []*rule) []string {
 	if r.effect != Ask {
 		return nil
 	}
 	for _, o := range earlier {
-		if s.left.spend(2) && o.effect == Ask && !s.together(s.termsOf(o), s.termsOf(r)) && (s.covers(r, o) || s.covers(o, r)) {
+		if s.left.spend(2) && o.effect == Ask && !s.couldAgree(s.termsOf(o), s.termsOf(r)) && (s.covers(r, o) || s.covers(o, r)) {
 			return []string{fmt.Sprintf("%s and %s can ask about one call, and then nobody could agree: both sets of people have to contain enough in common", o.title(), r.title())}
 		}
 	}
 	return nil
 }
 
-// untrusted finds conditions that cannot change because hints are not trusted.
+// untrusted warns of conditions that are always the same because hints are not trusted.
 func (s *scrutiny) untrusted(r *rule) []string {
 	if s.Server.TrustHints {
 		return nil
@@ -140,7 +140,7 @@ func (s *scrutiny) warnings() (all []string) {
 	all = append(all, s.Policy.warnings...)
 	for i, r := range s.rules {
 		all = append(all, s.overruled(r)...)
-		all = append(all, s.apart(r, s.rules[:i])...)
+		all = append(all, s.disjointFromEarlier(r, s.rules[:i])...)
 		all = append(all, s.askedOfCallers(r)...)
 		all = append(all, s.untrusted(r)...)
 		all = append(all, s.sumsHidden(r)...)
@@ -159,7 +159,7 @@ func (s *scrutiny) warnings() (all []string) {
 // for them: of files with thousands of rules it was seconds. That there may be more is
 // a warning then.
 func (p *Policy) Doubts(tools []Tool) (unreached, others []string) {
-	s := p.scrutiny(tools, mostDoubted)
+	s := p.scrutiny(tools, maxDoubted)
 	unreached, others = s.unreached(), s.warnings()
 	if s.left < 0 {
 		const more = "the policy has too many rules, or the server too many tools, to hold each against each while calls wait: mcpx-bridge policy check does, and may warn of more"

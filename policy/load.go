@@ -337,5 +337,5 @@ func (l *loader) each(at item, what string, read func(item)) {
 	}
 }
 
-// longestQuestion is how long a question may wait (RELIABILITY AI-10).
-const longestQuestion = 24 * time.Hour
+// maxQuestion is how long a question may wait (RELIABILITY AI-10).
+const maxQuestion = 24 * time.Hour

@@ -57,7 +57,7 @@ func (l *loader) readTerms(at item, what string, isDefault bool) *Terms {
 		"extends":  func(item) {},
 		"of":       func(v item) { t.Of, said = l.people(v, "of"), true },
 		"need":     func(v item) { t.Need = l.whole(v, "need", 1, 100) },
-		"within":   func(v item) { t.Within = l.duration(v, "within", longestQuestion) },
+		"within":   func(v item) { t.Within = l.duration(v, "within", maxQuestion) },
 		"mode":     func(v item) { t.Mode = l.word(v, "mode", modes...) },
 		"priority": func(v item) { t.Priority = l.word(v, "priority", priorities...) },
 		"delegate": func(v item) { t.Delegate = l.delegate(v) },

@@ -98,12 +98,12 @@ func (l *loader) provides(at item) {
 		}
 		l.p.Provides = append(l.p.Provides, v.text)
 	}
-	if len(l.p.Provides) > mostProvided {
-		l.wrong(at, "", "provides has over %d words", mostProvided)
+	if len(l.p.Provides) > maxProvided {
+		l.wrong(at, "", "provides has over %d words", maxProvided)
 	}
 }
 
-const mostProvided = 32
+const maxProvided = 32
 
 var errWord = errors.New("a word of provides has 1 to 64 of the characters A-Z a-z 0-9 : / - . _")
 

@@ -287,13 +287,13 @@ func (l *loader) rate(at item) (int, time.Duration) {
 	return atoi(m[1]), l.window(at)
 }
 
-const longestWindow = 366 * 24 * time.Hour
+const maxWindow = 366 * 24 * time.Hour
 
 func (l *loader) window(at item) time.Duration {
 	if d, ok := windows[at.text]; ok {
 		return d
 	}
-	return l.duration(at, "a window", longestWindow)
+	return l.duration(at, "a window", maxWindow)
 }
 
 func (l *loader) sum(at item, m *limit) {
@@ -329,7 +329,7 @@ func (l *loader) saying(at item) string {
 			fmt.Fprintf(&groups, " %s=%s", name, l.sumOfGroup(name))
 		}
 	}
-	if said += groups.String(); len(said) > mostSaid {
+	if said += groups.String(); len(said) > maxSaid {
 		return fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(said))) // it is looked up for each tool, and kept by each rule
 	}
 	return said
@@ -348,5 +348,5 @@ func (l *loader) sumOfGroup(name string) string {
 	return sum
 }
 
-// mostSaid is how many bytes of what rules say are compared as they are.
-const mostSaid = 256
+// maxSaid is how many bytes of what rules say are compared as they are.
+const maxSaid = 256

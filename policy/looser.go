@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Looser says in words what after may let through that before does not. It
-// compares what the two say, not what they make of some calls: where that does not
-// tell which is the looser one, or would take too long to tell, after is. Nothing means that no call fares better
-// under after, and that nobody is shown less or other words than they would have been:
-// what is hidden besides (redact), and the words of rules, see reworded.
+// Looser returns a sentence for each thing that after may let through and before does not.
+// It compares the two texts and tries no calls: where that does not tell which one is
+// looser, or would take too long, after counts as looser. No sentence means that no call
+// gets a better verdict under after, and that people and callers are shown no less
+// (redact) and no other words of rules (see reworded).
 func Looser(before, after *Policy) []string {
 	var all []string
 	add := func(looser bool, format string, a ...any) {
@@ -58,15 +58,15 @@ func Looser(before, after *Policy) []string {
 	return all
 }
 
-// asksByDefault reports whether calls that no rule asks about may be asked about:
-// by the default, or, of what is allowed, proposals, tools that have changed and
-// what stands beside the arguments. Rules that ask are compared each by itself.
+// asksByDefault reports whether people may be asked about calls that no rule asks about: by
+// the default, about allowed proposals, about tools that have changed, and about what stands
+// beside the arguments.
 func (p *Policy) asksByDefault() bool {
 	return p.Default != Deny || slices.ContainsFunc(p.rules, func(r *rule) bool { return r.effect == Allow })
 }
 
-// opens reports whether a rule can let a call through that would be stopped
-// without it: an ask can where the default denies.
+// opens reports whether a rule can let a call through that would be stopped without it. An
+// ask can if the default denies.
 func (r *rule) opens(p *Policy) bool {
 	return r.effect == Allow || r.effect == Ask && p.Default == Deny
 }

@@ -21,8 +21,8 @@ func (s *scrutiny) unreached() []string {
 	return all
 }
 
-// missing finds the tools that a deny names and, by the argument that it tests,
-// never reaches: those call it something else (FINDINGS U2).
+// missing returns the tools that a deny names but never stops, because they have no argument
+// of the name that it tests (FINDINGS U2).
 func (s *scrutiny) missing(r *rule) []string {
 	var all []string
 	for _, each := range r.where {
@@ -38,7 +38,7 @@ func (s *scrutiny) missing(r *rule) []string {
 			}
 			if others := s.untested(i); len(others) > 0 {
 				missed = append(missed, t.Name+" ("+strings.Join(others, ", ")+")")
-				left[s.elsewhere(r, t)] = true
+				left[s.otherOutcome(r, t)] = true
 			}
 		}
 		if s.left < 0 {
@@ -49,8 +49,8 @@ func (s *scrutiny) missing(r *rule) []string {
 		}
 		slices.Sort(missed)
 		more := ""
-		if n := len(missed) - mostMissed; n > 0 {
-			missed, more = missed[:mostMissed], fmt.Sprintf(" and %d more", n)
+		if n := len(missed) - maxMissed; n > 0 {
+			missed, more = missed[:maxMissed], fmt.Sprintf(" and %d more", n)
 		}
 		all = append(all, fmt.Sprintf("%s denies by %s, which these tools do not have: %s%s; %s. args: {\"**\": …} tests every string of the arguments",
 			r.title(), a.label, strings.Join(missed, ", "), more, outcomes(left)))
@@ -58,16 +58,16 @@ func (s *scrutiny) missing(r *rule) []string {
 	return all
 }
 
-// mostMissed is how many tools one warning names.
-const mostMissed = 12
+// maxMissed is how many tools one warning names.
+const maxMissed = 12
 
 // holdsAbsent reports whether one of the tests could hold without the argument.
 func (a argument) holdsAbsent(s side) bool {
 	return slices.ContainsFunc(a.tests, func(t test) bool { return t.absent(s) })
 }
 
-// untested are the arguments of a tool that could hold a text, and that no deny
-// which names the tool tests.
+// untested returns the arguments of a tool that could hold a text and that no deny about
+// this tool tests.
 func (s *scrutiny) untested(i int) []string {
 	t := s.look(i)
 	if t.properties == nil || t.untested != nil {
@@ -101,8 +101,8 @@ func (s *scrutiny) denies(t Tool, name string) bool {
 	})
 }
 
-// elsewhere says what becomes of a tool's calls that r does not reach.
-func (s *scrutiny) elsewhere(r *rule, t Tool) string {
+// otherOutcome says what becomes of a tool's calls that r does not reach.
+func (s *scrutiny) otherOutcome(r *rule, t Tool) string {
 	var titles []string
 	for _, o := range s.rules {
 		if o != r && s.fits(o, t) && o.aboutTools() {

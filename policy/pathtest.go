@@ -11,7 +11,7 @@ var (
 	errTwoWays   = errors.New("not every system takes it for the same path")
 )
 
-// readingsOf are those of a value, nil where there is too much to look at.
+// readingsOf returns the readings of a value as a path, nil if that is too much work.
 func (j *judgement) readingsOf(v *value) *readings {
 	if r := j.paths[v]; r != nil {
 		return r
@@ -34,9 +34,9 @@ func (j *judgement) readingsOf(v *value) *readings {
 	return r
 }
 
-// comparePaths asks a question of every reading of a path; where the answers
-// differ there is none. What holds only for names that look alike to some file
-// systems is unclear too. work is what one byte of a reading takes.
+// comparePaths asks holds about every reading of a path. If the answers differ, or if it
+// holds only for names that some file systems take for the same, the result is Unclear. work
+// is charged for each byte of a reading.
 func comparePaths(j *judgement, v *value, work int, holds func(p place, folded bool) Match) (Match, error) {
 	all := j.readingsOf(v)
 	if all == nil || !j.spend(50*len(all.exact)+work*all.bytes) {

@@ -64,6 +64,6 @@ func (p *Policy) hides(a address, args []byte) bool {
 	if err != nil {
 		return true
 	}
-	found, err := p.judgement(&Call{}).find(root, a.steps, nil)
+	found, err := p.judgement(&Call{}).lookup(root, a.steps, nil)
 	return err != nil || slices.ContainsFunc(found, func(f finding) bool { return p.redact.hides(f.way) })
 }

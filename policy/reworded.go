@@ -6,19 +6,17 @@ import (
 	"strings"
 )
 
-// mostCompared is how much is looked at to compare two policies while everybody waits: once
-// for the rules that stand in for others, in patterns, approvers and what else there is of
-// terms, and once, in pairs of patterns, to tell whether people could have been asked about
-// a call before.
-const mostCompared = 1 << 20
+// maxCompared bounds the work of comparing two policies, during which all calls wait: first
+// for the rules that stand in for others, counted in patterns, approvers and other terms;
+// then, counted in pairs of patterns, for whether people could have been asked before.
+const maxCompared = 1 << 20
 
-// reworded says which words of rules after has that people or callers would take for
-// those of whoever wrote before. Approvers read the name of a rule that asks: it is told
-// where they could have been asked about such a call before, under another name or none.
-// Callers, models among them, read what a rule says: it is told where the rule was there
-// before, by its name. A rule that only stops calls may come with words of its own, and
-// one that asks with its name where nobody was asked before, else no file that is only
-// stricter would count at once: who reads them reads also that the call is stopped.
+// reworded returns a sentence for each text of a rule in after that people or callers could
+// take for one of the author of before. Approvers read the name of a rule that asks: a new
+// name is reported if they could have been asked about such a call before. Callers, models
+// among them, read what a rule says: that is reported if a rule of this name was there
+// before. New words of a rule that only stops calls are not reported, nor the name of one
+// that asks where nobody was asked before: otherwise no stricter file would count at once.
 func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 	was, is := before.byName(), after.byName()
 	asked := map[bool][]*rule{} // by whether the rule that asks now has a name: those of which people may miss the name
@@ -30,7 +28,7 @@ func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 			}
 		}
 	}
-	left := budget(mostCompared)
+	left := budget(maxCompared)
 	for _, r := range after.rules {
 		o := was[r.name]
 		switch {
@@ -44,9 +42,9 @@ func reworded(before, after *Policy, told map[*rule]bool) (all []string) {
 	return all
 }
 
-// askedOtherwise reports whether people could have been asked, without the name of r, about
-// calls that r asks about. o is the rule of p with that name, asked are those that may
-// have asked so.
+// askedOtherwise reports whether p could have asked people, without the name of r, about
+// calls that r asks about. o is the rule of p with that name, asked are the rules that may
+// have asked.
 func (p *Policy) askedOtherwise(r, o *rule, asked []*rule, left *budget) bool {
 	tools := r.tools
 	if o != nil && o.effect != Deny { // the name of a deny may be anybody's
@@ -69,7 +67,7 @@ func (p *Policy) byName() map[string]*rule {
 	return all
 }
 
-// words are those for callers, behind what else is said of the rule.
+// words returns what a rule says to callers, to stand behind the rest of a sentence.
 func (r *rule) words() string {
 	if r.say == "" {
 		return ""
@@ -87,8 +85,8 @@ func (r *rule) otherWords(before *rule) string {
 	return fmt.Sprintf(" says other words: %q, and said %q", r.say, before.say)
 }
 
-// mayMeet reports whether one name may fit both. It looks at what stands before the first
-// and behind the last * or ? alone, and at so many pairs: beyond that it says yes.
+// mayMeet reports whether one name may fit both. It compares only what stands before the
+// first and behind the last * or ?, and returns true when left is spent.
 func mayMeet(patterns, others globs, left *budget) bool {
 	for _, a := range patterns {
 		for _, b := range others {

@@ -7,7 +7,7 @@ type scrutiny struct {
 	tools []Tool
 	looks []*toolLook // at the tools, as far as there were any
 	met   map[[2]*Terms]bool
-	left  budget // as mostDoubted; below 0 nothing more is found
+	left  budget // as maxDoubted; below 0 nothing more is found
 }
 
 // A toolLook is what was seen of a tool.
@@ -20,9 +20,9 @@ func (p *Policy) scrutiny(tools []Tool, work budget) *scrutiny {
 	return &scrutiny{Policy: p, tools: tools, looks: make([]*toolLook, len(tools)), met: map[[2]*Terms]bool{}, left: work}
 }
 
-// mostDoubted is how much is looked at for what is hardly meant while everybody waits, in
+// maxDoubted bounds, while all calls wait, the search for what is likely a mistake, in
 // rules, patterns, what there is of terms, and bytes of schemas.
-const mostDoubted = 1 << 22
+const maxDoubted = 1 << 22
 
 // fits reports whether a rule names a tool.
 func (s *scrutiny) fits(r *rule, t Tool) bool {
@@ -38,8 +38,8 @@ func (s *scrutiny) covers(r, other *rule) bool {
 	return s.left.spend(2+5*len(r.tools)*len(other.tools)) && r.covers(other.tools)
 }
 
-// together reports whether those who may be asked on both terms could agree.
-func (s *scrutiny) together(a, b *Terms) bool {
+// couldAgree reports whether the people named in both terms are enough for both.
+func (s *scrutiny) couldAgree(a, b *Terms) bool {
 	pair := [2]*Terms{a, b}
 	could, known := s.met[pair]
 	if !known {

@@ -167,7 +167,7 @@ func (s *scanner) member(v *value, seen *keyset, depth int) error {
 	if err != nil {
 		return err
 	}
-	if twin, again := seen.again(key); again && twin == key {
+	if twin, again := seen.addOrTwin(key); again && twin == key {
 		return s.wrong(fmt.Sprintf("the key %.40q stands twice", key))
 	} else if again {
 		return fmt.Errorf("the arguments hold two keys that many servers take for one: %s and %s", visible(twin), visible(key))
@@ -225,9 +225,9 @@ type keyset struct {
 	many  map[string]string // all of them, as they are folded, once few would take long to look through
 }
 
-// again returns the key that was added before and is one with this to a lenient
+// addOrTwin returns the key that was added before and is the same to a lenient
 // reader, and adds it.
-func (k *keyset) again(key string) (twin string, found bool) {
+func (k *keyset) addOrTwin(key string) (twin string, found bool) {
 	switch {
 	case k.many != nil:
 		name := k.name(key)
@@ -248,7 +248,7 @@ func (k *keyset) again(key string) (twin string, found bool) {
 	for _, twin := range k.few {
 		k.many[k.name(twin)] = twin
 	}
-	return k.again(key)
+	return k.addOrTwin(key)
 }
 
 func (k *keyset) name(key string) string {

@@ -9,7 +9,7 @@ import (
 // (FINDINGS M3). Work is counted, never timed: the same call is judged alike on
 // every machine. One unit is about a nanosecond of a machine of 2024. What a
 // test takes is charged before it is done, and for its worst case.
-const mostWork = 20_000_000
+const maxWork = 20_000_000
 
 // What is longer is not looked at by tests whose time grows faster than the text.
 const (
@@ -26,7 +26,7 @@ var (
 )
 
 // A budget is how much may still be looked at of a whole policy while everybody waits;
-// below 0 it is spent. See mostCompared and mostDoubted for what is counted.
+// below 0 it is spent. See maxCompared and maxDoubted for what is counted.
 type budget int
 
 // spend takes work off, and reports whether there was so much left.

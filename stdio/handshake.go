@@ -21,8 +21,8 @@ const (
 
 // What a server may say before the handshake is done.
 const (
-	mostEarly      = 1024
-	mostEarlyBytes = 16 << 20
+	maxEarly      = 1024
+	maxEarlyBytes = 16 << 20
 )
 
 // ModernMeta returns the members that every request to a server of the given
@@ -141,7 +141,7 @@ func (k *handshake) answer(m *jsonrpc.Message) (taken, up bool, err error) {
 	return true, true, nil
 }
 
-// holdBack keeps a message until the server is up, [mostEarly] of them at most. Pings are
+// holdBack keeps a message until the server is up, [maxEarly] of them at most. Pings are
 // answered at once: a server may send them before anything else.
 func (k *handshake) holdBack(m jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Request && m.Text(jsonrpc.Method) == "ping" {
@@ -150,7 +150,7 @@ func (k *handshake) holdBack(m jsonrpc.Message) error {
 	}
 	k.early = append(k.early, m)
 	k.earlyBytes += len(m.Raw)
-	if len(k.early) > mostEarly || k.earlyBytes > mostEarlyBytes {
+	if len(k.early) > maxEarly || k.earlyBytes > maxEarlyBytes {
 		return fmt.Errorf("it sent %d messages and no answer to initialize", len(k.early))
 	}
 	return nil

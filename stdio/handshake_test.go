@@ -181,7 +181,7 @@ func TestServerThatNeverAnswersInitializeIsKilled(t *testing.T) {
 }
 
 func TestServerThatOnlyTalksIsNotListenedToForEver(t *testing.T) {
-	early := slices.Repeat([]string{`{"jsonrpc":"2.0","method":"notifications/message"}`}, mostEarly+1)
+	early := slices.Repeat([]string{`{"jsonrpc":"2.0","method":"notifications/message"}`}, maxEarly+1)
 	o := quick(stdiotest.Command(t, stdiotest.Script{Start: early, Deaf: true}))
 	o.Restart.Restarts = -1
 	begin(t, o).wantCause(CauseHandshake)

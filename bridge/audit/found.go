@@ -44,9 +44,9 @@ type Call struct {
 // many as a running bridge knows of one participant (engine/replay.DefaultShare), and of those
 // that did not. What is known of one takes some 300 bytes until the caller has taken it.
 const (
-	mostRun        = 1 << 20
-	mostRefused    = 1 << 12 // of one participant
-	mostAllRefused = 1 << 18
+	maxRun        = 1 << 20
+	maxRefused    = 1 << 12 // of one participant
+	maxAllRefused = 1 << 18
 )
 
 // replayed reads what there is at path as far back as it matters: calls since a moment, and
@@ -240,7 +240,7 @@ func (r *opening) found() Found {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Env, b.Env))
 	}
 	slices.SortFunc(ended, older)
-	f.Calls = append(f.Calls, newestOfEach(ended, map[bool]bound{true: {mostRun, mostRun}, false: {mostRefused, mostAllRefused}})...)
+	f.Calls = append(f.Calls, newestOfEach(ended, map[bool]bound{true: {maxRun, maxRun}, false: {maxRefused, maxAllRefused}})...)
 	slices.SortFunc(f.Calls, older)
 	return f
 }

@@ -70,14 +70,14 @@ func TestAHeadFileThatCannotBeRead(t *testing.T) {
 func TestMemoryOfVerifyIsBounded(t *testing.T) {
 	var h hashes
 	head := Head{}
-	for range 5 * mostHashes {
+	for range 5 * maxHashes {
 		head = head.next([]byte("x"))
 		h.add(head)
 	}
-	if got, ok := h.of(head.Seq - mostHashes + 1); !ok || got.Seq != head.Seq-mostHashes+1 {
+	if got, ok := h.of(head.Seq - maxHashes + 1); !ok || got.Seq != head.Seq-maxHashes+1 {
 		t.Errorf("%v %v", got, ok)
 	}
-	if _, ok := h.of(1); ok || len(h.heads) > 2*mostHashes {
+	if _, ok := h.of(1); ok || len(h.heads) > 2*maxHashes {
 		t.Errorf("%d heads are kept", len(h.heads))
 	}
 	now := time.Now()

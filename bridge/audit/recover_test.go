@@ -340,7 +340,7 @@ func TestNobodyPushesACallOutOfTheMemoryOfTheLog(t *testing.T) {
 	if !slices.ContainsFunc(found.Calls, func(c Call) bool { return c.From == "ana" && c.Env == "e-1" && c.Started }) {
 		t.Error("the call that ran is forgotten")
 	}
-	if n := len(found.Calls); n != 1+mostRefused {
+	if n := len(found.Calls); n != 1+maxRefused {
 		t.Errorf("%d calls are remembered", n)
 	}
 }
@@ -348,8 +348,8 @@ func TestNobodyPushesACallOutOfTheMemoryOfTheLog(t *testing.T) {
 // As many calls are known after a restart as before it, those of many names together are
 // not without bound, and nobody's are left out for what others sent.
 func TestWhatIsKnownAgainAfterARestartIsBoundOverAllNames(t *testing.T) {
-	if mostRun != engine.DefaultShare {
-		t.Errorf("%d calls that ran are found again, and %d were known", mostRun, engine.DefaultShare)
+	if maxRun != engine.DefaultShare {
+		t.Errorf("%d calls that ran are found again, and %d were known", maxRun, engine.DefaultShare)
 	}
 	of := func(runs ...string) (all []Call) { // "ana 3": three of ana's
 		for _, run := range runs {

@@ -155,18 +155,18 @@ func TestMoreFilesAreRemovedThanAreHeldWhileALogIsVerified(t *testing.T) {
 	path := newPath(t)
 	o := Options{Mode: Never, MaxSize: 1 << 10, Least: 1}
 	l, _ := open(t, path, o)
-	for call := range 3 * mostHeld {
+	for call := range 3 * maxHeld {
 		mustAppend(t, l, whole(call)...)
 	}
 	mustClose(t, l)
 	files, err := Files(path)
 	must(t, err)
-	if len(files) < 2*mostHeld {
+	if len(files) < 2*maxHeld {
 		t.Fatal(len(files))
 	}
 	opened := 0
 	report, err := verifyLog(path, Checks{}, func(name string) (io.ReadCloser, error) {
-		if opened++; opened == mostHeld+2 { // the first that is not held
+		if opened++; opened == maxHeld+2 { // the first that is not held
 			o.KeepSize = 4 << 10
 			l, _ := open(t, path, o)
 			eventually(t, "only what is to be kept is left", func() bool {

@@ -13,13 +13,13 @@ import (
 var ErrRestless = errors.New("the log turns over more quickly than its files can be opened")
 
 const (
-	// mostHeld is how many files of a log are held open beside the newest: the
+	// maxHeld is how many files of a log are held open beside the newest: the
 	// oldest, which are those that are removed. The others keep name and place.
-	mostHeld = 256
+	maxHeld = 256
 
-	// mostTries is how often a log may turn over while its files are opened. That
+	// maxTries is how often a log may turn over while its files are opened. That
 	// takes it milliseconds, and opening takes microseconds.
-	mostTries = 100
+	maxTries = 100
 )
 
 // An opener opens a file of a log for reading.
@@ -66,7 +66,7 @@ func (s *snapshot) settle() (bool, error) {
 
 func (s *snapshot) hold(names []string) (gone, err error) {
 	for i, name := range names {
-		if s.held[name] != nil || i >= mostHeld && i < len(names)-1 {
+		if s.held[name] != nil || i >= maxHeld && i < len(names)-1 {
 			continue
 		}
 		f, err := s.open(name)
@@ -134,7 +134,7 @@ func all(path string, open opener, yield func(Line, error) bool) {
 	settled := false
 	for try := 0; !settled; try++ {
 		var err error
-		if settled, err = s.settle(); err == nil && !settled && try == mostTries {
+		if settled, err = s.settle(); err == nil && !settled && try == maxTries {
 			err = s.restless()
 		}
 		if err == nil && settled && len(s.names) == 0 {

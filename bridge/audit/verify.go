@@ -22,7 +22,7 @@ func VerifyLog(path string, c Checks) (Report, error) { return verifyLog(path, c
 func verifyLog(path string, c Checks, open opener) (Report, error) {
 	s := newSnapshot(path, open)
 	defer s.close()
-	for range mostTries {
+	for range maxTries {
 		noted, err := ReadHeadFile(path) // before the log, which may grow
 		if err != nil {
 			return Report{}, err

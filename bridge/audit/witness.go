@@ -8,11 +8,11 @@ import (
 // hashes are those of the records that a checkpoint may be of: the newest.
 type hashes struct{ heads []Head }
 
-const mostHashes = 1 << 14
+const maxHashes = 1 << 14
 
 func (h *hashes) add(head Head) {
-	if len(h.heads) == 2*mostHashes {
-		h.heads = append(h.heads[:0], h.heads[mostHashes:]...)
+	if len(h.heads) == 2*maxHashes {
+		h.heads = append(h.heads[:0], h.heads[maxHashes:]...)
 	}
 	h.heads = append(h.heads, head)
 }
