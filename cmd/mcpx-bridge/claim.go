@@ -16,12 +16,11 @@ const claimTime = 3 * time.Second
 // with one --id put each other out of the topic every half minute, for ever, and
 // nobody said so (FINDINGS P18). At this machine's own gateway the second gets a
 // number behind it; elsewhere a token may be for this very id, so it is told.
-func (s *serving) claim(ctx context.Context) {
-	d := s.q.door
-	if s.p.s.ID == "" {
+func (p *program) claim(ctx context.Context, d *connector) {
+	if p.s.ID == "" {
 		return // one at random is nobody's
 	}
-	state, err := stateHome(s.p.getenv)
+	state, err := stateHome(p.getenv)
 	if err == nil {
 		err = state.Open()
 	}
@@ -41,16 +40,16 @@ func (s *serving) claim(ctx context.Context) {
 	if d.HoldsID() {
 		return
 	}
-	s.p.log.Warn("another program on this machine goes by the id " + id + " already")
+	p.log.Warn("another program on this machine goes by the id " + id + " already")
 	if d.Local == nil || d.Bears {
-		s.p.log.Warn("hint: each puts the other out of the topic; give each client an --id of its own")
+		p.log.Warn("hint: each puts the other out of the topic; give each client an --id of its own")
 		return
 	}
 	for n := 2; ; n++ {
 		if next := localgateway.Numbered(id, n); free(next) {
 			d.Join.ID = next
-			s.p.log.Warn("so this client is " + next + ", and what is asked of " + id + " is not asked here")
-			s.p.log.Warn("hint: --id gives it a name of its own")
+			p.log.Warn("so this client is " + next + ", and what is asked of " + id + " is not asked here")
+			p.log.Warn("hint: --id gives it a name of its own")
 			return
 		}
 	}

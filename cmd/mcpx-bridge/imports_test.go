@@ -38,6 +38,7 @@ var may = map[string]string{
 	"bridge/doctor":           "bridge/client bridge/desktop bridge/engine/catalog bridge/fault bridge/text stdio stdio/jsonrpc",
 	"bridge/audit/show":       "bridge/audit bridge/fault bridge/text",
 	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/topic",
+	"bridge/serve":            "bridge/approval bridge/client bridge/desktop bridge/inbox bridge/inbox/socket bridge/localgateway bridge/record bridge/text bridge/topic bridge/wire",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private",

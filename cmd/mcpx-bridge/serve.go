@@ -8,20 +8,15 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/serve"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
-
-// lastWords is how long the client and the gateway have for what we say last.
-const lastWords = 2 * time.Second
 
 func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -67,26 +62,13 @@ characters. stdout is the client's; all else, --json events too, is on stderr.`,
 	return cmd
 }
 
-// A serving is one serve: a client at our stdin and stdout, and a seat.
-type serving struct {
-	p      *program
-	q      *peer
-	server *desktop.Server
-	asked  *client.ApprovalInbox
-	events *events
-	door   *socket.Server // nil if there can be none
-
-	mu   sync.Mutex
-	envs map[uint64]sent // by what the server calls it
-}
-
-// A sent is a request under way.
-type sent struct{ env, to string }
-
 // serve shows the topic until the client ends its input, or we are told to
 // stop.
 func (p *program) serve(ctx context.Context) error {
-	s, err := p.newServing()
+	if err := p.checkServe(); err != nil {
+		return err
+	}
+	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
 	if err != nil {
 		return err
 	}
@@ -98,21 +80,32 @@ func (p *program) serve(ctx context.Context) error {
 		return err
 	}
 	defer restore()
-	s.server = desktop.NewServer(p.face(), s, desktop.Options{Out: out, Log: p.log, Note: s.events.note, Ready: s.ready})
-	defer s.events.close()
-	s.claim(ctx)
-	if err := s.q.Start(ctx); err != nil {
+	e := p.newEvents(p.stderr)
+	defer e.close()
+	p.claim(ctx, d)
+	var s *serve.Server
+	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.emit, Note: e.note,
+		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }})
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	s.openDoor()
-	err = together(ctx,
-		func(ctx context.Context) error { return s.listen(ctx, in) },
-		func(ctx context.Context) error { return s.keepSeat(ctx) },
-		func(ctx context.Context) error { return s.keepDoor(ctx) },
-	)
-	s.close()
-	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) || errors.Is(err, errHungUp) {
+	if err := p.openInbox(s); err != nil { // another client may have started us twice
+		p.log.Warn("mcpx-bridge approve does not reach this client's questions", "error", err)
+	}
+	err = s.Run(ctx, in)
+	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) || errors.Is(err, serve.ErrHungUp) {
 		return nil
+	}
+	return err
+}
+
+func (p *program) openInbox(s *serve.Server) error {
+	home, err := stateHome(p.getenv)
+	if err == nil {
+		err = home.Open()
+	}
+	if err == nil {
+		err = s.OpenInbox(home.File("control"))
 	}
 	return err
 }
@@ -137,9 +130,6 @@ func (p *program) clientPipes() (in io.Reader, out io.Writer, restore func(), er
 		i.Close()
 	}, nil
 }
-
-// errHungUp says that the client ended its input, which is how it says goodbye.
-var errHungUp = errors.New("the client hung up")
 
 // checkServe reports what is wrong with the flags that are serve's alone.
 func (p *program) checkServe() error {
@@ -170,70 +160,16 @@ func checkPatterns(flag string, all []string) error {
 	return nil
 }
 
-func (p *program) newServing() (*serving, error) {
-	if err := p.checkServe(); err != nil {
-		return nil, err
-	}
-	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
-	if err != nil {
-		return nil, err
-	}
-	s := &serving{p: p, asked: &client.ApprovalInbox{}, events: p.newEvents(p.stderr), envs: map[uint64]sent{}}
-	s.asked.Opened, s.asked.Closed = s.open, s.settled
-	s.q = p.newPeer(d, client.Options{Approvals: s.asked, Also: s})
-	return s, nil
-}
-
 func (p *program) face() desktop.Config {
 	return desktop.Config{Version: version(), NewID: uuid.NewString, Patience: p.s.Patience, MaxName: p.s.MaxName,
 		Limit: p.s.Limit, Include: p.s.Include, Exclude: p.s.Exclude}
 }
 
-// listen hears the client to the end. A Read that nothing interrupts is left
-// behind: we are about to end then.
-func (s *serving) listen(ctx context.Context, in io.Reader) error {
-	heard := make(chan error, 1)
-	go func() { heard <- s.server.Read(ctx, in) }()
-	select {
-	case err := <-heard:
-		return cmp.Or(err, errHungUp)
-	case <-ctx.Done():
-		if f, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && f.SetReadDeadline(time.Unix(1, 0)) == nil {
-			<-heard
-		}
-		return context.Cause(ctx)
-	}
-}
-
-// keepSeat ends when the seat can not be had.
-func (s *serving) keepSeat(ctx context.Context) error {
-	select {
-	case <-s.q.Done():
-		return s.q.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *serving) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
-	defer cancel()
-	if err := s.server.Close(ctx); err != nil {
-		s.p.log.Debug("the client did not read everything", "error", err)
-	}
-	s.q.Close()
-	if s.door != nil {
-		s.door.Close()
-	}
-	s.asked.Close()
-	s.q.door.Close()
-}
-
-// ready says that the client sees what there is.
-func (s *serving) ready(tools int) {
-	url, _ := s.q.door.Where()
-	id := cmp.Or(s.q.Me(), s.q.door.Join.ID)
-	first := s.events.begin(struct {
+// seesTopic says that the client sees what there is.
+func (p *program) seesTopic(s *serve.Server, d *connector, e *events, tools int) {
+	url, _ := d.Where()
+	id := cmp.Or(s.Client.Me(), d.Join.ID)
+	first := e.begin(struct {
 		Event   string `json:"event"`
 		ID      string `json:"id"`
 		Topic   string `json:"topic"`
@@ -241,8 +177,8 @@ func (s *serving) ready(tools int) {
 		Dialect string `json:"dialect,omitempty"`
 		Tools   int    `json:"tools"`
 		PID     int    `json:"pid"`
-	}{"ready", id, s.q.door.Join.Topic, url, s.q.Dialect().Protocol, tools, os.Getpid()},
-		"the client sees the topic "+s.q.door.Join.Topic+" through "+id)
+	}{"ready", id, d.Join.Topic, url, s.Client.Dialect().Protocol, tools, os.Getpid()},
+		"the client sees the topic "+d.Join.Topic+" through "+id)
 	if first {
 		go startIsOver()
 	}

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+
 	"github.com/google/uuid"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -20,40 +22,40 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// Carry carries out what is to be done in the topic, as a desktop.Upstream.
-func (s *serving) Carry(a desktop.Act) desktop.Event {
+// Carry is for the desktop.Server alone: it carries out what is to be done in the topic.
+func (s *Server) Carry(a desktop.Act) desktop.Event {
 	switch a := a.(type) {
 	case desktop.Ask:
 		return s.ask(a)
 	case desktop.Cancel:
 		s.cancel(a)
 	case desktop.Tell:
-		s.q.Notify(a.To, a.Method)
+		s.Client.Notify(a.To, a.Method)
 	case desktop.Decide:
 		return s.decide(a)
 	}
 	return nil
 }
 
-func (s *serving) ask(a desktop.Ask) desktop.Event {
+func (s *Server) ask(a desktop.Ask) desktop.Event {
 	env := uuid.NewString()
 	began := time.Now()
-	r := client.Request{ID: env, To: a.To, Method: a.Method, Params: a.Params, Done: func(got answer) {
+	r := client.Request{ID: env, To: a.To, Method: a.Method, Params: a.Params, Done: func(got client.Answer) {
 		s.take(a.Ref)
 		s.logAnswer(a, got, time.Since(began))
 		ev := desktop.Answered{Ref: a.Ref, Result: got.Result, Err: got.Err}
 		if got.Fault != nil {
 			ev.Failed = got.Fault.Error()
 		}
-		s.server.Step(ev)
+		s.proxy.Step(ev)
 	}}
 	if a.Progress {
-		r.Progress = func(params []byte) { s.server.Step(desktop.Progressed{Ref: a.Ref, Params: params}) }
+		r.Progress = func(params []byte) { s.proxy.Step(desktop.Progressed{Ref: a.Ref, Params: params}) }
 	}
 	s.mu.Lock()
 	s.envs[a.Ref] = sent{env, a.To}
 	s.mu.Unlock()
-	if err := s.q.Begin(r); err != nil {
+	if err := s.Client.Begin(r); err != nil {
 		s.take(a.Ref)
 		return desktop.Answered{Ref: a.Ref, Failed: "it could not be sent: " + err.Error(), Unsent: true}
 	}
@@ -62,7 +64,7 @@ func (s *serving) ask(a desktop.Ask) desktop.Event {
 
 // logAnswer says of a call what became of it, never what was in it (seed 004).
 // Lists and handshakes are our own.
-func (s *serving) logAnswer(a desktop.Ask, got answer, took time.Duration) {
+func (s *Server) logAnswer(a desktop.Ask, got client.Answer, took time.Duration) {
 	level, outcome := slog.LevelInfo, "ok"
 	switch {
 	case got.Fault != nil:
@@ -75,10 +77,10 @@ func (s *serving) logAnswer(a desktop.Ask, got answer, took time.Duration) {
 	}
 	var named struct{ Name, URI string }
 	_ = json.Unmarshal(a.Params, &named)
-	s.p.log.Log(context.Background(), level, "asked "+a.To, "method", a.Method, "name", cmp.Or(named.Name, named.URI), "outcome", outcome, "took", took.Round(time.Millisecond))
+	s.o.Log.Log(context.Background(), level, "asked "+a.To, "method", a.Method, "name", cmp.Or(named.Name, named.URI), "outcome", outcome, "took", took.Round(time.Millisecond))
 }
 
-func (s *serving) take(ref uint64) sent {
+func (s *Server) take(ref uint64) sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.envs[ref]
@@ -86,60 +88,60 @@ func (s *serving) take(ref uint64) sent {
 	return was
 }
 
-func (s *serving) cancel(a desktop.Cancel) {
+func (s *Server) cancel(a desktop.Cancel) {
 	if was := s.take(a.Ref); was.env != "" {
-		s.q.Cancel(was.to, was.env, a.Why)
+		s.Client.Cancel(was.to, was.env, a.Why)
 	}
 }
 
 // decide answers a question. If that cannot be sent, it is one still.
-func (s *serving) decide(a desktop.Decide) desktop.Event {
+func (s *Server) decide(a desktop.Decide) desktop.Event {
 	open := s.asked.Question(a.ID)
 	_, err := s.asked.Answer(a.ID, func(q *client.Question) []byte {
 		return a.Reply.Result(q.View.Choice)
 	})
 	if err != nil && open != nil {
-		s.p.log.Warn("an answer could not be sent; the question stays", "digest", open.View.Short, "error", err)
+		s.o.Log.Warn("an answer could not be sent; the question stays", "digest", open.View.Short, "error", err)
 		return desktop.Asked{Question: s.question(open)}
 	}
 	return nil
 }
 
 // open puts a question before the person at the client.
-func (s *serving) open(a *client.Question) {
+func (s *Server) open(a *client.Question) {
 	q := s.question(a)
-	s.server.Step(desktop.Asked{Question: q})
-	s.events.emit(&record.Record{Event: record.Asked, From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
+	s.proxy.Step(desktop.Asked{Question: q})
+	s.o.Emit(&record.Record{Event: record.Asked, From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
 }
 
-func (s *serving) settled(id string) { s.server.Step(desktop.Settled{ID: id}) }
+func (s *Server) settled(id string) { s.proxy.Step(desktop.Settled{ID: id}) }
 
-func (s *serving) question(a *client.Question) desktop.Question {
+func (s *Server) question(a *client.Question) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool,
-		Dialog: approval.Dialog{Text: v.Text() + "Topic: " + visible(s.q.door.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
+		Dialog: approval.Dialog{Text: v.Text() + "Topic: " + text.Line(s.way.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
 			DelegateTo: s.asked.Delegates(a), Edits: v.Edits}}
 }
 
-// SeatTaken and the following are what the seat calls, after the peer has heard
-// it.
-func (s *serving) SeatTaken(d wire.Dialect, w wire.Welcome) {
-	seated := desktop.Seated{Me: w.You.ID, Topic: s.q.door.Join.Topic, Greet: d.Handshake()}
+// SeatTaken and the following are for the seat alone, which calls them after the client has
+// heard of it.
+func (s *Server) SeatTaken(d wire.Dialect, w wire.Welcome) {
+	seated := desktop.Seated{Me: w.You.ID, Topic: s.way.Join.Topic, Greet: d.Handshake()}
 	for _, p := range w.Peers {
 		seated.Peers = append(seated.Peers, peerOf(p))
 	}
-	s.events.emit(&record.Record{Event: record.Connected, ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)}) // before Step says ready, or it was another time
-	s.server.Step(seated)
+	s.o.Emit(&record.Record{Event: record.Connected, ID: w.You.ID, Dialect: d.Protocol, Count: len(w.Peers)}) // before Step says ready, or it was another time
+	s.proxy.Step(seated)
 }
 
-func (s *serving) SeatLost(err error) {
+func (s *Server) SeatLost(err error) {
 	if !errors.Is(err, topic.ErrLeft) {
-		s.server.Step(desktop.Unseated{Why: err.Error()})
+		s.proxy.Step(desktop.Unseated{Why: err.Error()})
 	}
-	s.events.emit(&record.Record{Event: record.Disconnected, Detail: err.Error()})
+	s.o.Emit(&record.Record{Event: record.Disconnected, Detail: err.Error()})
 }
 
-func (s *serving) Received(e *wire.Envelope) {
+func (s *Server) Received(e *wire.Envelope) {
 	switch e.Kind {
 	case wire.Presence:
 		s.presence(e)
@@ -148,22 +150,22 @@ func (s *serving) Received(e *wire.Envelope) {
 			return // gateways of mew return what we said
 		}
 		if len(e.To) == 0 || slices.Contains(e.To, s.asked.Me()) {
-			s.server.Step(desktop.Noticed{From: e.From, Method: e.Method})
+			s.proxy.Step(desktop.Noticed{From: e.From, Method: e.Method})
 		}
 	}
 }
 
-func (s *serving) presence(e *wire.Envelope) {
+func (s *Server) presence(e *wire.Envelope) {
 	state, who := moved(e)
 	switch state {
 	case "joined":
-		s.server.Step(desktop.Came{Peer: peerOf(who)})
+		s.proxy.Step(desktop.Came{Peer: peerOf(who)})
 	case "left":
-		s.server.Step(desktop.Left{ID: who.ID})
+		s.proxy.Step(desktop.Left{ID: who.ID})
 	default:
 		return
 	}
-	s.events.emit(&record.Record{Event: record.Peer, ID: who.ID, State: state})
+	s.o.Emit(&record.Record{Event: record.Peer, ID: who.ID, State: state})
 }
 
 // moved reads who joined or left; "" for any other word, as that somebody was
@@ -176,8 +178,8 @@ func moved(e *wire.Envelope) (state string, who wire.Participant) {
 	return map[string]string{"join": "joined", "leave": "left"}[event], who
 }
 
-func (s *serving) Refused(*wire.Refused) {}
-func (s *serving) TopicIdle()            {}
+func (s *Server) Refused(*wire.Refused) {}
+func (s *Server) TopicIdle()            {}
 
 // peerOf is a participant as the client's side sees it. Who may not answer is
 // not asked (WIRE 9.3).
