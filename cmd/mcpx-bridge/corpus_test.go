@@ -242,6 +242,7 @@ func (c badInput) play(t *testing.T, g *stage, s *sidecar, atLeast int) (answers
 }
 
 func TestBadFrames(t *testing.T) {
+	t.Parallel()
 	for _, c := range of(t, "ws-in") {
 		t.Run(c.ID, func(t *testing.T) {
 			if c.ID == "gwy-024" {

@@ -209,6 +209,7 @@ func checkPure(t *testing.T, r room) {
 // out as long as nobody looks up a method by a name that is not a constant, as
 // text/template does. One import can change that without a word.
 func TestLinkerDropsUnusedMethods(t *testing.T) {
+	t.Parallel()
 	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "mcpx-bridge"), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	edges, err := build.CombinedOutput()

@@ -38,6 +38,7 @@ var asOneLine = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
 // two characters at which some servers break a line (FINDINGS L6); nothing that
 // stands beside them reaches it (H4).
 func TestBytesArriveAsTheyWereSent(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, launch{rules: append(passesLater(t), openRules...)})
 		for i, arguments := range theArguments {
@@ -61,6 +62,7 @@ func TestBytesArriveAsTheyWereSent(t *testing.T) {
 // The frames here are looked at as text: to read them as JSON over and over
 // would take longer than the bridge does.
 func TestEightMebibytesCrossBothWays(t *testing.T) {
+	t.Parallel()
 	path := strings.Repeat("<&>\u2028é/", 8<<20/9) + "end"
 	for _, d := range []tongue{d0, d1, mew4} {
 		t.Run(d.name, func(t *testing.T) {

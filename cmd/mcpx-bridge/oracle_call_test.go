@@ -81,6 +81,7 @@ func (p play) said(env string) string {
 }
 
 func TestOraclesOfCalls(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, launch{rules: openRules})
 		p := play{g, s}

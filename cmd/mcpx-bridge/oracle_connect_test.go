@@ -97,6 +97,7 @@ func TestOraclesOfTheSilentGateway(t *testing.T) {
 }
 
 func TestOraclesOfTheSession(t *testing.T) {
+	t.Parallel()
 	t.Run("O4 a bare error notice ends nothing", func(t *testing.T) {
 		for _, d := range []tongue{d0, d1} {
 			t.Run(d.name, func(t *testing.T) {

@@ -44,6 +44,7 @@ const (
 )
 
 func TestOraclesOfDrafts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, caps, members, payload, want string
 	}{

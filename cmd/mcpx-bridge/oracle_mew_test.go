@@ -8,6 +8,7 @@ import (
 
 // Cases of the mew dialects alone (WIRE 11.5).
 func TestOraclesOfMew(t *testing.T) {
+	t.Parallel()
 	for _, d := range []tongue{meup, mew3, mew4} {
 		t.Run(d.name, func(t *testing.T) {
 			g, s := perform(t, d, launch{rules: openRules})

@@ -102,6 +102,7 @@ func TestWhoIsBusySaysSoAndTheSecondServes(t *testing.T) {
 
 // Nine of ten cannot serve what is proposed to all, and keep quiet.
 func TestOneOfTenServesWhatIsProposedToAll(t *testing.T) {
+	t.Parallel()
 	h := newHall(t, d1)
 	bob := h.proposer("bob")
 	var bridges []*sidecar

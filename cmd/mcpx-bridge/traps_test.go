@@ -277,6 +277,7 @@ func TestTheTimeOfACallIsTheOwnersToSet(t *testing.T) {
 // An answer that no frame can carry cannot be delivered, but its caller hears
 // of that, and the server lives.
 func TestAnAnswerOverTheLimitIsAnErrorAndNotSilence(t *testing.T) {
+	t.Parallel()
 	d := d1
 	g, s := perform(t, d, launch{rules: openRules})
 	g.request("fits", "bob", call("1", "big", fmt.Sprintf(`{"bytes":%d}`, 16<<20-200))) // a line, but no frame
