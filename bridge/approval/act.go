@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -132,3 +133,34 @@ const (
 	ProposerLeft        = "proposer_left"
 	BadArguments        = "invalid_arguments"
 )
+
+// A Grant is a remembered yes: to one caller, for one tool as it was defined
+// then, with exactly these arguments (RELIABILITY AI-18).
+//
+// Its JSON is what people and scripts may know of it; what it is bound to besides
+// stays here.
+type Grant struct {
+	ID          string          `json:"id"`
+	Keep        string          `json:"keep"` // "session" or "always"
+	Caller      string          `json:"from"`
+	Via         string          `json:"via,omitempty"`
+	Tool        string          `json:"tool"`
+	Args        json.RawMessage `json:"args,omitempty"` // canonical
+	By          []Who           `json:"by"`
+	Made        time.Time       `json:"made"`
+	Until       time.Time       `json:"until"`
+	Rules       []string        `json:"rules,omitempty"`       // which rules had asked
+	Fingerprint string          `json:"fingerprint,omitempty"` // of the tool's definition
+
+	Method     string `json:"-"`
+	Proposer   string `json:"-"` // whose proposal the call served, "" for none but the caller's own
+	Topic      string `json:"-"` // where the caller is who it is, as is Gateway
+	Gateway    string `json:"-"`
+	Server     string `json:"-"` // whose tool it is; where, and as what, that was started
+	Dir        string `json:"-"`
+	Command    string `json:"-"`
+	Unverified bool   `json:"-"` // nobody there vouches for who the caller is
+	Beside     []byte `json:"-"` // what stood beside Args, canonical; nil for nothing
+
+	key [32]byte
+}

@@ -6,11 +6,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
-
-// maxDepth is how often one question can be passed on, whatever a policy says.
-const maxDepth = 3
 
 // pass takes the wish of somebody to have another decide (WIRE 7.4). To an
 // impossible one they are asked once more, with the problem in words; a second
@@ -67,8 +63,5 @@ func (d *Desk) delegate(p *pending, s *ballot, name string) (to Who, problem str
 	}
 	return to, ""
 }
-
-// depth is how often a question may be passed on.
-func depth(t *policy.Delegate) int { return min(max(t.Depth, 1), maxDepth) }
 
 func quote(name string) string { return text.Quote(name, 64) }

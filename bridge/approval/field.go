@@ -87,3 +87,11 @@ func (f *Field) UnmarshalJSON(raw []byte) error {
 	}
 	return err
 }
+
+// A Field is one thing an approver may change.
+type Field struct {
+	Field, Title, Type string
+	Enum               []string // raw JSON
+	Min, Max           string
+	Now                string // raw JSON, "" if unknown or hidden
+}

@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,47 +9,10 @@ import (
 // refusalsInARow start a cool-down (DESIGN 14).
 const refusalsInARow = 3
 
-// A flood is what is remembered so that nobody is worn down by questions
-// (RELIABILITY AI-17).
-type flood struct {
-	callers  map[string]*asker
-	refusals map[nag]*streak
-	events   int // since the last sweep
-}
-
-type asker struct {
-	pending int
-	recent  []time.Time // of the questions opened in the last minute, oldest first
-}
-
-// A nag is what a cool-down is about: whatever else differs between two calls, the
-// caller chose it, and one argument more must not bring the next question (FINDINGS
-// L2).
-type nag struct{ caller, method, tool string }
-
 func nagOf(p *pending) nag { return nag{p.q.Caller, p.q.Method, p.q.Tool} }
-
-// A streak counts how often people refused one caller one tool in a row.
-type streak struct {
-	n     int
-	until time.Time // until then it counts; and once it is long enough, nobody is asked
-}
 
 func newFlood() flood {
 	return flood{callers: map[string]*asker{}, refusals: map[nag]*streak{}}
-}
-
-// keyOf says which calls are the same: caller, way, tool, arguments and what stands beside them, however
-// those are spelled.
-func keyOf(q *Question) (key [32]byte) {
-	h := sha256.New()
-	for _, s := range [...]string{q.Caller, q.Via, q.Method, q.Tool} {
-		hashField(h, []byte(s))
-	}
-	hashField(h, Canonical(q.Args))
-	hashField(h, Canonical(q.Beside))
-	h.Sum(key[:0])
-	return key
 }
 
 // admit says why a question may not be put, "" if it may.

@@ -1,94 +1,11 @@
 package approval
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
-
-// maxOriginal is how long the arguments in the metadata may be; of longer ones
-// the length stands there.
-const maxOriginal = 8 << 10
-
-// An object is a JSON object that is being written.
-type object []byte
-
-func (o *object) raw(name string, value []byte) {
-	if len(*o) == 0 {
-		*o = append(*o, '{')
-	} else {
-		*o = append(*o, ',')
-	}
-	*o = append(jsonrpc.AppendQuote(*o, name), ':')
-	*o = append(*o, value...)
-}
-
-func (o *object) str(name, value string) { o.raw(name, text.AppendJSONString(nil, value)) }
-
-func (o *object) num(name string, n int) { o.raw(name, strconv.AppendInt(nil, int64(n), 10)) }
-
-func (o *object) put(name string, inner object) { o.raw(name, inner.end()) }
-
-func (o *object) end() []byte {
-	if len(*o) == 0 {
-		return []byte("{}")
-	}
-	return append(*o, '}')
-}
-
-func list(words ...string) []byte {
-	text := []byte{'['}
-	for i, w := range words {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = jsonrpc.AppendQuote(text, w)
-	}
-	return append(text, ']')
-}
-
-// newProperty begins one property of a form; what is empty is left out.
-func newProperty(kind, title, description string, choices ...string) (p object) {
-	p.str("type", kind)
-	p.str("title", title)
-	if description != "" {
-		p.str("description", description)
-	}
-	if len(choices) > 0 {
-		p.raw("enum", list(choices...))
-	}
-	return p
-}
-
-// bounds are those of a field's value, or of its length.
-func (o *object) bounds(f *Field) {
-	low, high := "minimum", "maximum"
-	if f.Type == "string" {
-		low, high = "minLength", "maxLength"
-	}
-	if _, ok := number([]byte(f.Min)); ok {
-		o.raw(low, []byte(f.Min))
-	}
-	if _, ok := number([]byte(f.Max)); ok {
-		o.raw(high, []byte(f.Max))
-	}
-}
-
-// schema is a form as the requestedSchema of an elicitation.
-func schema(properties object, required string) []byte {
-	var s object
-	s.str("type", "object")
-	s.put("properties", properties)
-	s.raw("required", list(required))
-	return s.end()
-}
 
 // params are those of the elicitation/create that puts the question before a
 // participant (seed 003, patterns 1 to 3). The topic is public, so they hold
@@ -113,61 +30,6 @@ func (d *Desk) params(p *pending, s *ballot, problem string) []byte {
 	params.raw("metadata", meta)
 	params.put("_meta", mirror)
 	return params.end()
-}
-
-// A published is what everybody asked over the topic is shown of the arguments of a
-// question. It is made once, however many are asked and however often: that takes long
-// where there are many arguments (FINDINGS M3).
-type published struct {
-	sight
-	args, beside []byte // for the metadata: in one spelling; nil if hidden or too long to be in it
-	sizes        [2]int // of those that are too long
-}
-
-// publish makes it, unless it was made of the arguments as they are. Whoever changes
-// them, or what may be seen of them or edited, forgets it.
-func (d *Desk) publish(p *pending) *published {
-	if p.published != nil {
-		return p.published
-	}
-	args := d.public(p.args)
-	var beside []byte
-	if len(p.q.Beside) > 0 {
-		beside = d.public(p.q.Beside)
-	}
-	p.published = &published{sight: p.look(args, beside)}
-	p.published.args, p.published.sizes[0] = original(args)
-	p.published.beside, p.published.sizes[1] = original(beside)
-	return p.published
-}
-
-// original is one of two things that stand in the metadata: arguments in one spelling,
-// or, where they are long, how many bytes that is; where they are very long, how many
-// they have as they came.
-func original(args []byte) (spelled []byte, size int) {
-	switch {
-	case args == nil:
-		return nil, 0
-	case len(args) > 8*maxOriginal:
-		return nil, len(args)
-	}
-	spelled = rawjson.AppendCanonical(nil, args, text.AppendJSONString)
-	if len(spelled) > maxOriginal {
-		return nil, len(spelled)
-	}
-	return spelled, 0
-}
-
-// public is what the topic may see of arguments, nil if nothing.
-func (d *Desk) public(args []byte) []byte {
-	if d.o.Redact == nil {
-		return nil
-	}
-	redacted := d.o.Redact(args)
-	if jsonrpc.Scan(redacted, jsonrpc.Judged, nil, nil) != nil {
-		return nil
-	}
-	return redacted
 }
 
 func (p *pending) metadata(s *ballot, shown *published, seconds int) []byte {
@@ -238,53 +100,11 @@ func (p *pending) schema(v *View) []byte {
 	return schema(properties, required)
 }
 
-// fields are what may be changed, with the values they have in the arguments
-// given.
-func (p *pending) fields(args []byte) (fields []Field) {
-	for i := range p.q.Terms.Edit {
-		e := &p.q.Terms.Edit[i]
-		if !p.offers(e.Field) {
-			continue
-		}
-		title := e.Title
-		if title == "" {
-			title = e.Field
-		}
-		f := Field{Field: e.Field, Title: text.Line(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
-		now := p.current(e, args)
-		if now != nil && unfit(e, now) == "" {
-			f.Now = string(rawjson.AppendCanonical(nil, now, text.AppendJSONString))
-		}
-		fields = append(fields, f)
+// meanings are those of a View as sentences of a form.
+func (v *View) meanings() string {
+	var b strings.Builder
+	for i, means := range v.RememberMeans {
+		b.WriteString(". " + v.Remember[i] + ": " + means)
 	}
-	return fields
-}
-
-// current is the value of what may be changed, nil if it has none or none that
-// may be seen.
-func (p *pending) current(e *policy.Edit, args []byte) []byte {
-	switch {
-	case e.Arg == timeoutArg && p.timeout > 0:
-		return strconv.AppendFloat(nil, p.timeout.Seconds(), 'f', -1, 64)
-	case e.Arg == timeoutArg || args == nil:
-		return nil
-	}
-	pointer := jsontext.Pointer(e.Arg)
-	shown, real := rawjson.At(args, pointer), rawjson.At(p.args, pointer)
-	if shown == nil || real == nil || !same(shown, real) {
-		return nil
-	}
-	return real
-}
-
-func (f *Field) property() object {
-	o := newProperty(f.Type, f.Title, "")
-	if f.Now != "" {
-		o.raw("default", []byte(f.Now))
-	}
-	if len(f.Enum) > 0 {
-		o.raw("enum", []byte("["+strings.Join(f.Enum, ",")+"]"))
-	}
-	o.bounds(f)
-	return o
+	return b.String()
 }

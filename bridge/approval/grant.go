@@ -1,46 +1,13 @@
 package approval
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
-
-// A Grant is a remembered yes: to one caller, for one tool as it was defined
-// then, with exactly these arguments (RELIABILITY AI-18).
-//
-// Its JSON is what people and scripts may know of it; what it is bound to besides
-// stays here.
-type Grant struct {
-	ID          string          `json:"id"`
-	Keep        string          `json:"keep"` // "session" or "always"
-	Caller      string          `json:"from"`
-	Via         string          `json:"via,omitempty"`
-	Tool        string          `json:"tool"`
-	Args        json.RawMessage `json:"args,omitempty"` // canonical
-	By          []Who           `json:"by"`
-	Made        time.Time       `json:"made"`
-	Until       time.Time       `json:"until"`
-	Rules       []string        `json:"rules,omitempty"`       // which rules had asked
-	Fingerprint string          `json:"fingerprint,omitempty"` // of the tool's definition
-
-	Method     string `json:"-"`
-	Proposer   string `json:"-"` // whose proposal the call served, "" for none but the caller's own
-	Topic      string `json:"-"` // where the caller is who it is, as is Gateway
-	Gateway    string `json:"-"`
-	Server     string `json:"-"` // whose tool it is; where, and as what, that was started
-	Dir        string `json:"-"`
-	Command    string `json:"-"`
-	Unverified bool   `json:"-"` // nobody there vouches for who the caller is
-	Beside     []byte `json:"-"` // what stood beside Args, canonical; nil for nothing
-
-	key [32]byte
-}
 
 // maxGrants bounds what is remembered.
 const maxGrants = 1000
@@ -78,15 +45,6 @@ func (o *Options) mean(words []string) (all []string) {
 		all = append(all, o.keeps(word))
 	}
 	return all
-}
-
-// meanings are those of a View as sentences of a form.
-func (v *View) meanings() string {
-	var b strings.Builder
-	for i, means := range v.RememberMeans {
-		b.WriteString(". " + v.Remember[i] + ": " + means)
-	}
-	return b.String()
 }
 
 // inWords is a time in the largest unit that it has whole.

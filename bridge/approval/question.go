@@ -174,3 +174,16 @@ func (d Digest) Is(text string) bool {
 
 // MarshalText writes the whole digest in hex.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// keyOf says which calls are the same: caller, way, tool, arguments and what stands beside them, however
+// those are spelled.
+func keyOf(q *Question) (key [32]byte) {
+	h := sha256.New()
+	for _, s := range [...]string{q.Caller, q.Via, q.Method, q.Tool} {
+		hashField(h, []byte(s))
+	}
+	hashField(h, Canonical(q.Args))
+	hashField(h, Canonical(q.Beside))
+	h.Sum(key[:0])
+	return key
+}

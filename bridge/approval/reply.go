@@ -3,7 +3,9 @@ package approval
 import (
 	"bytes"
 	"slices"
+	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -303,4 +305,21 @@ func (r *Reply) Result(delegating bool) []byte {
 	}
 	b.WriteString("}}")
 	return b.Bytes()
+}
+
+// current is the value of what may be changed, nil if it has none or none that
+// may be seen.
+func (p *pending) current(e *policy.Edit, args []byte) []byte {
+	switch {
+	case e.Arg == timeoutArg && p.timeout > 0:
+		return strconv.AppendFloat(nil, p.timeout.Seconds(), 'f', -1, 64)
+	case e.Arg == timeoutArg || args == nil:
+		return nil
+	}
+	pointer := jsontext.Pointer(e.Arg)
+	shown, real := rawjson.At(args, pointer), rawjson.At(p.args, pointer)
+	if shown == nil || real == nil || !same(shown, real) {
+		return nil
+	}
+	return real
 }

@@ -9,25 +9,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// What is remembered of settled questions, so that what comes late is known
-// for what it is.
-const (
-	keepLate = 15 * time.Minute
-	maxLate  = 20_000
-)
-
-// An ended is what is left of a question, or of one ask of it.
-type ended struct {
-	id  string // of the question
-	who Who    // to whom the ask was put; nobody for the question itself
-	how string // the outcome, or why the ask had stopped counting before
-}
-
-type forgettable struct {
-	at  time.Time
-	key string // of Desk.late
-}
-
 // settle ends a question. It is the only way to its end, and the question is
 // gone before anybody hears of it, so it happens once (RELIABILITY AI-5). by is
 // whose answer decided it, nil if nobody's.
@@ -71,15 +52,6 @@ func (d *Desk) tellWhy(p *pending, by *ballot, reason, detail string) {
 // then it is said to whoever gave it (FINDINGS D6).
 func taken(reason string) bool {
 	return reason == InvalidAnswer || reason == InvalidModification || reason == InvalidDelegation
-}
-
-func (p *pending) who(in state) (all []Who) {
-	for _, s := range p.ballots {
-		if s.state == in {
-			all = append(all, s.who)
-		}
-	}
-	return all
 }
 
 // sentence says to those who need not answer any more how it ended.
@@ -146,4 +118,32 @@ func (d *Desk) forget() {
 	if d.gone = d.gone[n:]; len(d.gone) == 0 {
 		d.gone = nil
 	}
+}
+
+// turnAway settles a question that was never put to anybody.
+func (d *Desk) turnAway(p *pending, reason, detail string, retry time.Duration) []Act {
+	how := Refused
+	if reason == TimedOut {
+		how = Expired
+	}
+	d.do(Settled{ID: p.id, Question: &p.q, Outcome: how, Reason: reason, Detail: detail, Digest: p.digest, Ran: p.digest,
+		Retry: retry, Asked: p.asked})
+	return d.out
+}
+
+func (d *Desk) drop(p *pending) {
+	delete(d.pending, p.id)
+	d.bytes -= p.size()
+	for _, s := range p.ballots {
+		if d.involved[s.who]--; d.involved[s.who] == 0 {
+			delete(d.involved, s.who)
+		}
+	}
+	d.flood.closed(budgetOf(p))
+	for _, party := range [...]string{p.q.Caller, p.q.Proposer} {
+		if d.parties[party]--; d.parties[party] == 0 {
+			delete(d.parties, party)
+		}
+	}
+	d.clock.Drop(p.wake)
 }

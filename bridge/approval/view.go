@@ -2,20 +2,13 @@ package approval
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A View is a question as people see it. Every text in it has been made fit to
@@ -49,40 +42,11 @@ type Fact struct {
 	Text string `json:"text"`
 }
 
-// A Leaf is one value among the arguments that holds no others.
-type Leaf struct {
-	Name  string `json:"name"`            // JSON pointer
-	Text  string `json:"text"`            // as JSON, cut when long
-	Whole string `json:"whole,omitempty"` // all of it, where Text is cut and the View is whole
-	Cut   bool   `json:"cut,omitempty"`   // Text announces how long the value is, and its SHA-256
-}
-
 // A Person is somebody with a part in a question.
 type Person struct {
 	Who   string `json:"who"`
 	State string `json:"state"`          // waiting, asked, agreed, passed it on, away, failed, out of time, removed
 	From  string `json:"from,omitempty"` // who passed it on to them; "" if they are on the list
-}
-
-// A Field is one thing an approver may change.
-type Field struct {
-	Field, Title, Type string
-	Enum               []string // raw JSON
-	Min, Max           string
-	Now                string // raw JSON, "" if unknown or hidden
-}
-
-// How much is shown of what is long.
-const (
-	shownHead    = 300 // characters of one value
-	shownTail    = 60
-	shownLeaves  = 200
-	compactBytes = 2 << 10
-)
-
-var stateNames = map[state]string{
-	waiting: "waiting", beingAsked: "asked", agreed: "agreed", passedOn: "passed it on", away: "away", failed: "failed",
-	outOfTime: "out of time", struck: "removed",
 }
 
 // View shows a pending question to somebody at this machine: nothing is
@@ -126,27 +90,6 @@ func (d *Desk) PublicView(now time.Time, id string) (View, bool) {
 	return v, true
 }
 
-// A sight is what there is to see of the arguments of a question.
-type sight struct {
-	headline, compact, beside string
-	banner                    []string
-	edits                     []Field
-}
-
-// look makes the sight of arguments, and of what stands beside them, as they may be
-// shown; nil if they are hidden.
-func (p *pending) look(args, beside []byte) sight {
-	var m text.Marks
-	s := sight{headline: p.headline(&m), compact: compact(args, &m), edits: p.fields(args)}
-	s.banner = m.Banner()
-	if len(p.q.Beside) > 0 {
-		var of text.Marks
-		s.beside = compact(beside, &of)
-		s.banner = append(append(s.banner, besideNote), of.Banner()...)
-	}
-	return s
-}
-
 // view shows the question by a sight of its arguments, without the list of them. server
 // is what may be said of that to whom it is shown.
 func (p *pending) view(now, till time.Time, s sight, server string) View {
@@ -176,15 +119,6 @@ func (p *pending) delegates(s *ballot) (names []string) {
 		}
 	}
 	return names
-}
-
-// headline holds nothing of the caller's but its id, which the gateway gave.
-func (p *pending) headline(m *text.Marks) string {
-	if p.q.Method == PolicyReload {
-		return "The policy file was changed and lets more through, or tells people less or other words. Shall it count?"
-	}
-	text := append(m.AppendLine(nil, p.q.Caller), " requests permission to "...)
-	return string(m.AppendLine(text, p.q.wants()))
 }
 
 // facts are what the view says besides the arguments (RELIABILITY AI-16).
@@ -273,105 +207,6 @@ func (v *View) description() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// leaves lists every value among the arguments that holds no others, or says
-// how many it leaves out.
-func leaves(args []byte, whole bool) (all []Leaf, more int) {
-	var walk func(pointer jsontext.Pointer, i int)
-	walk = func(pointer jsontext.Pointer, i int) {
-		for item := range rawjson.Parts(args, i) {
-			if c := args[item.Start]; (c == '{' || c == '[') && args[rawjson.Space(args, item.Start+1)] != c+2 {
-				walk(pointer.AppendToken(item.Name), item.Start)
-				continue
-			}
-			if !whole && len(all) == shownLeaves {
-				more++
-				continue
-			}
-			all = append(all, leaf(string(pointer.AppendToken(item.Name)), item.Of(args), whole))
-		}
-	}
-	walk("", rawjson.Space(args, 0))
-	return all, more
-}
-
-func leaf(pointer string, raw []byte, whole bool) Leaf {
-	var m text.Marks
-	l := Leaf{Name: string(m.AppendLine(nil, pointer))}
-	if s, ok := jsonrpc.Unquote(raw); ok {
-		shown, cut := appendCut(&m, nil, s)
-		if l.Text, l.Cut = string(shown), cut; cut && whole {
-			l.Whole = string(m.AppendQuoted(nil, s))
-		}
-		return l
-	}
-	if len(raw) > shownHead+shownTail {
-		l.Cut = true
-		l.Text = string(raw[:shownHead]) + "…" + string(raw[len(raw)-shownTail:]) + measure(len(raw), raw)
-		if whole {
-			l.Whole = string(raw)
-		}
-		return l
-	}
-	l.Text = string(slices.DeleteFunc(slices.Clone(raw), func(c byte) bool { return c <= ' ' }))
-	return l
-}
-
-// appendCut appends a string as JSON; of a long one the head and the tail, with
-// its length and digest.
-func appendCut(m *text.Marks, dst []byte, s string) (shown []byte, cut bool) {
-	n := utf8.RuneCountInString(s)
-	if n <= shownHead+shownTail {
-		return m.AppendQuoted(dst, s), false
-	}
-	head, tail := offset(s, shownHead), offset(s, n-shownTail)
-	dst = append(m.AppendQuoted(dst, s[:head]), "…"...)
-	m.Count(s[head:tail])
-	dst = m.AppendQuoted(dst, s[tail:])
-	return append(dst, measure(n, []byte(s))...), true
-}
-
-// offset is where the n-th character begins.
-func offset(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
-}
-
-func measure(n int, whole []byte) string {
-	sum := sha256.Sum256(whole)
-	return fmt.Sprintf(" (cut: %d of %d characters shown, sha256 %s)", shownHead+shownTail, n, hex.EncodeToString(sum[:4]))
-}
-
-// compact puts all arguments on one line of limited length.
-func compact(args []byte, m *text.Marks) string {
-	if args == nil {
-		return "(not shown here)"
-	}
-	line := rawjson.AppendCanonical(nil, args, func(dst []byte, s string) []byte {
-		dst, _ = appendCut(m, dst, s)
-		return dst
-	})
-	if len(line) <= compactBytes {
-		return string(line)
-	}
-	sum := sha256.Sum256(Canonical(args))
-	note := fmt.Sprintf(" (cut: %d bytes, sha256 %s)", len(args), hex.EncodeToString(sum[:4]))
-	const tail = compactBytes / 8
-	head := compactBytes - tail - len(note) - len("…")
-	from := len(line) - tail
-	for !utf8.RuneStart(line[head]) {
-		head--
-	}
-	for !utf8.RuneStart(line[from]) {
-		from++
-	}
-	return string(line[:head]) + "…" + string(line[from:]) + note
-}
-
 // A Summary is a pending question in a list.
 type Summary struct {
 	ID       string          `json:"id"`
@@ -419,4 +254,33 @@ func (d *Desk) Resolve(prefix string) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// setBeside says in a View what stands beside the arguments: shown is what of it may
+// be seen, nil if nothing.
+func (v *View) setBeside(beside, shown []byte) {
+	if len(beside) == 0 {
+		return
+	}
+	var m text.Marks
+	v.BesideText = compact(shown, &m)
+	v.Banner = append(append(v.Banner, besideNote), m.Banner()...)
+}
+
+// depth is how often a question may be passed on.
+func depth(t *policy.Delegate) int { return min(max(t.Depth, 1), maxDepth) }
+
+// maxDepth is how often one question can be passed on, whatever a policy says.
+const maxDepth = 3
+
+// Waiting are those who have a question open, for the caller's notice.
+func (d *Desk) Waiting(id string) (names []string) {
+	if p := d.pending[id]; p != nil {
+		for _, s := range p.ballots {
+			if s.state == beingAsked {
+				names = append(names, s.who.String())
+			}
+		}
+	}
+	return names
 }

@@ -1,0 +1,102 @@
+package approval
+
+import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
+)
+
+// look makes the sight of arguments, and of what stands beside them, as they may be
+// shown; nil if they are hidden.
+func (p *pending) look(args, beside []byte) sight {
+	var m text.Marks
+	s := sight{headline: p.headline(&m), compact: compact(args, &m), edits: p.fields(args)}
+	s.banner = m.Banner()
+	if len(p.q.Beside) > 0 {
+		var of text.Marks
+		s.beside = compact(beside, &of)
+		s.banner = append(append(s.banner, besideNote), of.Banner()...)
+	}
+	return s
+}
+
+// headline holds nothing of the caller's but its id, which the gateway gave.
+func (p *pending) headline(m *text.Marks) string {
+	if p.q.Method == PolicyReload {
+		return "The policy file was changed and lets more through, or tells people less or other words. Shall it count?"
+	}
+	text := append(m.AppendLine(nil, p.q.Caller), " requests permission to "...)
+	return string(m.AppendLine(text, p.q.wants()))
+}
+
+// publish makes it, unless it was made of the arguments as they are. Whoever changes
+// them, or what may be seen of them or edited, forgets it.
+func (d *Desk) publish(p *pending) *published {
+	if p.published != nil {
+		return p.published
+	}
+	args := d.public(p.args)
+	var beside []byte
+	if len(p.q.Beside) > 0 {
+		beside = d.public(p.q.Beside)
+	}
+	p.published = &published{sight: p.look(args, beside)}
+	p.published.args, p.published.sizes[0] = original(args)
+	p.published.beside, p.published.sizes[1] = original(beside)
+	return p.published
+}
+
+// maxOriginal is how long the arguments in the metadata may be; of longer ones
+// the length stands there.
+const maxOriginal = 8 << 10
+
+// original is one of two things that stand in the metadata: arguments in one spelling,
+// or, where they are long, how many bytes that is; where they are very long, how many
+// they have as they came.
+func original(args []byte) (spelled []byte, size int) {
+	switch {
+	case args == nil:
+		return nil, 0
+	case len(args) > 8*maxOriginal:
+		return nil, len(args)
+	}
+	spelled = rawjson.AppendCanonical(nil, args, text.AppendJSONString)
+	if len(spelled) > maxOriginal {
+		return nil, len(spelled)
+	}
+	return spelled, 0
+}
+
+// public is what the topic may see of arguments, nil if nothing.
+func (d *Desk) public(args []byte) []byte {
+	if d.o.Redact == nil {
+		return nil
+	}
+	redacted := d.o.Redact(args)
+	if jsonrpc.Scan(redacted, jsonrpc.Judged, nil, nil) != nil {
+		return nil
+	}
+	return redacted
+}
+
+// fields are what may be changed, with the values they have in the arguments
+// given.
+func (p *pending) fields(args []byte) (fields []Field) {
+	for i := range p.q.Terms.Edit {
+		e := &p.q.Terms.Edit[i]
+		if !p.offers(e.Field) {
+			continue
+		}
+		title := e.Title
+		if title == "" {
+			title = e.Field
+		}
+		f := Field{Field: e.Field, Title: text.Line(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
+		now := p.current(e, args)
+		if now != nil && unfit(e, now) == "" {
+			f.Now = string(rawjson.AppendCanonical(nil, now, text.AppendJSONString))
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
