@@ -34,9 +34,9 @@ type Tokens interface {
 	Token(ctx context.Context, again bool) (string, error)
 }
 
-// A Connector is the way into a topic: to the gateway that was named, or to this
-// machine's own, which is looked for anew at every joining. Its fields are set before
-// its first method is called; after [Connector.Ready], Join.ID is who we are.
+// A Connector makes seats at a gateway: the one that was named, or this machine's own, which
+// is looked for anew at every joining. Its fields are set before its first method is called;
+// after [Connector.Ready], Join.ID is our id.
 type Connector struct {
 	Local  *LocalGateway // nil if a gateway was named
 	Tokens Tokens        // for a gateway that was named, and for Local if Bears
@@ -48,8 +48,8 @@ type Connector struct {
 	OverNetwork bool // joins a gateway in this process over the network too
 
 	Derived   bool // nobody chose our id, so another may do
-	Exclusive bool // our id is to be ours alone, or the way is closed
-	Yields    bool // an Exclusive id was waited for; another that nobody has will do if it was Derived
+	Exclusive bool // our id must be ours alone, else FreeID fails
+	Yields    bool // an Exclusive id that is Derived may be replaced by a numbered one
 
 	lock *os.File // on our id, while we have it
 
@@ -59,8 +59,8 @@ type Connector struct {
 	token  string // for the joining that is going on
 }
 
-// Locate finds the local gateway before anything is tried, so that a person who has
-// none running hears that and not of a time-out. It is for those that do not host.
+// Locate finds the local gateway, so that a person who has none running is told that at once
+// and not of a time-out. It is for programs that do not host it.
 func (c *Connector) Locate(ctx context.Context) error {
 	if c.Local == nil {
 		return nil
@@ -76,9 +76,8 @@ func (c *Connector) Locate(ctx context.Context) error {
 	return nil
 }
 
-// Ready fetches the first token, or finds or hosts the local gateway, so that
-// what is wrong with either is heard of before a server is started. Then it is
-// settled who we are.
+// Ready fetches the first token, or finds or hosts the local gateway and decides our id (see
+// [Connector.FreeID]), so that errors of these come before a server is started.
 func (c *Connector) Ready(ctx context.Context) error {
 	if c.Local == nil || c.Bears {
 		return c.Tokens.First(ctx)
@@ -101,14 +100,13 @@ func (c *Connector) Ready(ctx context.Context) error {
 	return c.FreeID(ctx, at)
 }
 
-// FreeID settles who we are at this machine's gateway. An id that was asked for
-// is ours, whoever has it (DESIGN 14). One that was only derived from the
-// command gets a number behind it while another participant has it: the second
-// bridge of two that run the same server must not put out the first, nor write
-// into its record (FINDINGS P2).
+// FreeID decides which id we have at this machine's gateway, and puts it into Join.ID. An id
+// that a person chose is used whoever has it (DESIGN 14). A [Connector.Derived] one gets a
+// number behind it if another participant has it: the second of two bridges of the same
+// server must not evict the first, nor write into its record (FINDINGS P2).
 //
-// The lock is what two that start together go by; both would find the topic
-// empty. at is where the gateway is, "" if nobody can be there yet.
+// at is the URL of the gateway, "" if nobody can be there yet. Two bridges that start
+// together both find the topic empty; for them the lock decides.
 //
 // An [Connector.Exclusive] id is ours alone or FreeID fails with [ErrTaken].
 func (c *Connector) FreeID(ctx context.Context, at string) error {
@@ -142,8 +140,8 @@ func (c *Connector) FreeID(ctx context.Context, at string) error {
 	}
 }
 
-// TryID makes id ours on this machine, for as long as the Connector is open, unless
-// another process has it, and reports whether it is ours.
+// TryID locks id on this machine and puts it into Join.ID. It reports false if another process
+// holds the lock. [Connector.Close] releases it.
 func (c *Connector) TryID(state StateDir, id string) (bool, error) {
 	lock, err := state.Lock("seat-" + id + ".lock")
 	if err != nil || lock == nil {
@@ -153,11 +151,11 @@ func (c *Connector) TryID(state StateDir, id string) (bool, error) {
 	return true, nil
 }
 
-// HoldsID reports whether our id is ours alone on this machine.
+// HoldsID reports whether we hold the lock on our id.
 func (c *Connector) HoldsID() bool { return c.lock != nil }
 
-// Numbered is an id as the nth participant gets it who wants to have it: at most 64
-// bytes.
+// Numbered returns the id that the nth participant gets of those who want id: from the second
+// on it ends in -n. It has 64 bytes at most.
 func Numbered(id string, n int) string {
 	if n == 1 {
 		return id
@@ -166,7 +164,7 @@ func Numbered(id string, n int) string {
 	return id[:min(len(id), 64-len(number))] + number
 }
 
-// Seat makes a seat that goes this way. The caller runs it.
+// Seat returns a seat at that gateway. The caller runs it.
 func (c *Connector) Seat() (*topic.Seat, error) {
 	o := c.Join
 	o.Token = c.nextToken

@@ -82,16 +82,16 @@ func (l *LocalGateway) HostByHand(ctx context.Context, o gateway.Options, config
 	return l.serve(listener, scheme, o)
 }
 
-// inReach reports whether this machine's programs could join in clear text
-// where we are to listen.
+// inReach reports whether the address to listen at is one that this machine's programs can
+// join without TLS.
 func (l *LocalGateway) inReach() bool {
 	host, _, _ := net.SplitHostPort(l.Listen)
 	ip := net.ParseIP(host)
 	return !OffLoopback(l.Listen) || host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// hostSoon is tryHost, which fails for a moment when somebody just looks
-// whether anybody hosts.
+// hostSoon is tryHost, repeated for a moment: the lock is taken briefly by every process that
+// looks whether there is a host.
 func (l *LocalGateway) hostSoon(ctx context.Context, o gateway.Options) (*Hosting, error) {
 	for {
 		h, err := l.tryHost(o)
@@ -104,8 +104,7 @@ func (l *LocalGateway) hostSoon(ctx context.Context, o gateway.Options) (*Hostin
 	}
 }
 
-// tryHost hosts the gateway unless another process does, which is no error but
-// nil.
+// tryHost hosts the gateway. It returns nil and no error if another process does.
 func (l *LocalGateway) tryHost(o gateway.Options) (*Hosting, error) {
 	lock, err := l.State.Lock(hostLock)
 	if err != nil || lock == nil {

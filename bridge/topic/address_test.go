@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 func tlsRoots(srv *httptest.Server) *x509.CertPool {
@@ -97,7 +99,7 @@ func TestNoSeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Send(Reply, []byte("x")); err != ErrNoSeat {
+	if err := s.Send(wire.Reply, []byte("x")); err != ErrNoSeat {
 		t.Errorf("Send: %v", err)
 	}
 	s.Flush()

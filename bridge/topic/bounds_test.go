@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A header is as short as can be for each length, as RFC 6455 5.2 has it and some readers insist
@@ -61,7 +63,7 @@ func TestHowMuchWaitsForItsTurn(t *testing.T) {
 		{queueFrames - 1, 0, 1, true}, {queueFrames, 0, 1, false},
 	} {
 		p := &pacer{frames: c.frames, bytes: c.bytes, since: time.Now(), every: time.Hour}
-		err := p.keep(Reply, make([]byte, c.next))
+		err := p.keep(wire.Reply, make([]byte, c.next))
 		if p.timer != nil {
 			p.timer.Stop()
 		}

@@ -231,7 +231,7 @@ func TestPacing(t *testing.T) {
 			s.want("taken")
 			time.Sleep(time.Hour) // saves up no more than the burst
 			for i := range 80 {
-				if s.Send(Reply, fmt.Append(nil, i)) != nil || s.Send(Progress, []byte("progress")) != nil {
+				if s.Send(wire.Reply, fmt.Append(nil, i)) != nil || s.Send(wire.Progress, []byte("progress")) != nil {
 					t.Fatal("refused")
 				}
 				s.Flush()
@@ -255,8 +255,8 @@ func TestPacing(t *testing.T) {
 			g := &script{play: func(_ int, p *player) { p.say(welcomeD2("mew/v0.4")); c.hear(p) }}
 			s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
 			s.want("taken")
-			s.Send(Own, []byte("first"))
-			for _, class := range []Class{Progress, Notice, Own, Question, Cancellation, Reply} {
+			s.Send(wire.Own, []byte("first"))
+			for _, class := range []wire.Class{wire.Progress, wire.Notice, wire.Own, wire.Question, wire.Cancellation, wire.Reply} {
 				s.Send(class, fmt.Append(nil, class))
 			}
 			time.Sleep(time.Hour)
@@ -272,10 +272,10 @@ func TestPacing(t *testing.T) {
 			s := sit(t, g.bubble(t, Options{Pace: 50})) // a burst of ten
 			s.want("taken")
 			for range 20 {
-				s.Send(Progress, []byte("progress"))
+				s.Send(wire.Progress, []byte("progress"))
 			}
 			for i := range 5 {
-				s.Send(Reply, fmt.Append(nil, i))
+				s.Send(wire.Reply, fmt.Append(nil, i))
 			}
 			s.Flush()
 			synctest.Wait()
@@ -291,7 +291,7 @@ func TestPacing(t *testing.T) {
 			s := sit(t, g.bubble(t, Options{Pace: 5}))
 			s.want("taken")
 			for i := range 20 {
-				s.Send(Reply, fmt.Append(nil, i))
+				s.Send(wire.Reply, fmt.Append(nil, i))
 			}
 			s.stop()
 			synctest.Wait()
@@ -312,7 +312,7 @@ func TestPacing(t *testing.T) {
 				s := sit(t, g.bubble(t, Options{}))
 				s.want("taken")
 				for i := range 200 {
-					s.Send(Reply, fmt.Append(nil, i))
+					s.Send(wire.Reply, fmt.Append(nil, i))
 				}
 				s.Flush()
 				start := time.Now()

@@ -118,7 +118,7 @@ func TestJoinIsForTheSilent(t *testing.T) {
 				s := sit(t, g.bubble(t, Options{}))
 				s.want("taken mew/v0.4")
 				time.Sleep(time.Minute)
-				s.Send(Own, []byte(`{"mine":1}`))
+				s.Send(wire.Own, []byte(`{"mine":1}`))
 				s.Flush()
 				if f := <-heard; f != `{"mine":1}` {
 					t.Errorf("the gateway heard %s", f)

@@ -297,7 +297,7 @@ func TestGoodbye(t *testing.T) {
 	}}
 	s := sit(t, Options{URL: g.real(t)})
 	s.want("taken")
-	if err := s.Send(Reply, []byte("last words")); err != nil {
+	if err := s.Send(wire.Reply, []byte("last words")); err != nil {
 		t.Fatal(err)
 	}
 	s.stop()
@@ -314,7 +314,7 @@ func TestGoodbye(t *testing.T) {
 	if f := <-heard; f != "websocket: close 1000 (normal): leaving" {
 		t.Errorf("heard %q", f)
 	}
-	if err := s.Send(Reply, []byte("x")); err != ErrNoSeat {
+	if err := s.Send(wire.Reply, []byte("x")); err != ErrNoSeat {
 		t.Errorf("Send after the end: %v", err)
 	}
 }

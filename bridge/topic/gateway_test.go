@@ -50,7 +50,7 @@ func (s *sitting) ask(id, to string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.Send(Own, frame); err != nil {
+	if err := s.Send(wire.Own, frame); err != nil {
 		s.t.Fatal(err)
 	}
 	s.Flush()

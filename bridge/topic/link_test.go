@@ -40,7 +40,7 @@ func TestSizes(t *testing.T) {
 	s := sit(t, Options{URL: g.real(t)})
 	s.want("taken")
 	for _, n := range []int{250, 65535, 65536, 16 << 10, 16<<10 + 1, 1 << 20, 8 << 20, maxFrame} {
-		if err := s.Send(Reply, []byte(padded("n", n))); err != nil {
+		if err := s.Send(wire.Reply, []byte(padded("n", n))); err != nil {
 			t.Fatal(err)
 		}
 		s.Flush()
@@ -85,7 +85,7 @@ func TestTooLarge(t *testing.T) {
 	}}
 	s := sit(t, Options{URL: g.real(t)})
 	s.want("taken", "got mcp exact", "refused message_too_large", "got mcp after")
-	if err := s.Send(Reply, make([]byte, maxFrame+1)); err != ErrTooLarge {
+	if err := s.Send(wire.Reply, make([]byte, maxFrame+1)); err != ErrTooLarge {
 		t.Errorf("Send: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestBlockedGateway(t *testing.T) {
 	var frame []byte
 	for range 20 {
 		frame = make([]byte, 8<<20)
-		if err = s.Send(Reply, frame); err != nil {
+		if err = s.Send(wire.Reply, frame); err != nil {
 			break
 		}
 		s.Flush()
@@ -157,7 +157,7 @@ func TestStuckGateway(t *testing.T) {
 		}}
 		s := sit(t, g.bubble(t, Options{}))
 		s.want("taken")
-		s.Send(Reply, []byte(padded("x", 100<<10)))
+		s.Send(wire.Reply, []byte(padded("x", 100<<10)))
 		s.Flush()
 		n := s.next()
 		for ; strings.HasPrefix(n.what, "got presence"); n = s.next() {
@@ -194,7 +194,7 @@ func TestIdle(t *testing.T) {
 	s = sitIdle(t, Options{URL: g.real(t)}, func() {
 		<-ready
 		s.note("idle")
-		s.Send(Reply, []byte(`{}`))
+		s.Send(wire.Reply, []byte(`{}`))
 	})
 	close(ready)
 	var order []string
@@ -237,7 +237,7 @@ func TestManySendsFewWrites(t *testing.T) {
 	s.want("taken")
 	before := writes.Load()
 	for range 1000 {
-		if err := s.Send(Reply, make([]byte, 100)); err != nil {
+		if err := s.Send(wire.Reply, make([]byte, 100)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -263,7 +263,7 @@ func TestTLS(t *testing.T) {
 	roots := tlsRoots(srv)
 	s := sit(t, Options{URL: "wss" + strings.TrimPrefix(srv.URL, "https"), TLS: &tls.Config{RootCAs: roots}})
 	s.want("taken mcp-x/v0 fs")
-	s.Send(Reply, []byte(padded("big", 1<<20)))
+	s.Send(wire.Reply, []byte(padded("big", 1<<20)))
 	s.Flush()
 	s.want("got mcp big")
 	s.stop()
@@ -288,7 +288,7 @@ func TestTrace(t *testing.T) {
 	}}
 	s := sit(t, Options{URL: g.real(t), Token: token("s3cret"), Trace: func(dir string, frame []byte) { seen <- traced{dir, string(frame)} }})
 	s.want("taken", "got space/invite-ack")
-	s.Send(Own, []byte(`{"mine":"s3cret"}`))
+	s.Send(wire.Own, []byte(`{"mine":"s3cret"}`))
 	s.Flush()
 	for _, want := range []traced{{"send", "system/join"}, {"recv", "system/welcome"}, {"recv", "invite-ack"}, {"send", `{"mine":"[redacted]"}`}} {
 		got := <-seen
@@ -346,7 +346,7 @@ func TestDialHook(t *testing.T) {
 		first.frames <- []byte(welcomeD1)
 		s.want("taken mcpx/v0.1 fs")
 		for range 10 {
-			if err := s.Send(Notice, []byte("x")); err != nil {
+			if err := s.Send(wire.Notice, []byte("x")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -45,18 +45,6 @@ type Conn interface {
 	Close(code int, reason string) error
 }
 
-// A Class says how urgent a frame is where sending is paced (WIRE W-3).
-type Class = wire.Class
-
-const (
-	Reply        = wire.Reply
-	Cancellation = wire.Cancellation
-	Question     = wire.Question
-	Own          = wire.Own
-	Notice       = wire.Notice
-	Progress     = wire.Progress
-)
-
 var (
 	// ErrNoSeat: the topic has not welcomed us, or the link is down.
 	ErrNoSeat = errors.New("no seat at the topic")

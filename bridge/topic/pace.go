@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 const foreignPace = 50 // frames a minute; the reference gateways drop the 61st (WIRE W-3)
@@ -26,7 +28,7 @@ type pacer struct {
 	state   paceState
 	tokens  int       // frames that may pass at once
 	since   time.Time // when the last token was added
-	waiting [Progress][][]byte
+	waiting [wire.Progress][][]byte
 	frames  int // in waiting
 	bytes   int // in waiting
 	timer   *time.Timer
@@ -53,7 +55,7 @@ func newPacer(perMinute int, put func(frame []byte) error, flush func(), log *sl
 
 // send lets a frame pass or keeps it for later. Progress never waits: it is
 // dropped when the tokens that are left may be needed for an answer.
-func (p *pacer) send(c Class, frame []byte) error {
+func (p *pacer) send(c wire.Class, frame []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refill()
@@ -62,7 +64,7 @@ func (p *pacer) send(c Class, frame []byte) error {
 		return ErrNoSeat
 	case p.state == open:
 		return p.put(frame)
-	case c >= Progress:
+	case c >= wire.Progress:
 		if p.frames > 0 || 2*p.tokens <= p.burst {
 			p.dropped++
 			return nil
@@ -81,7 +83,7 @@ func (p *pacer) refill() {
 	}
 }
 
-func (p *pacer) keep(c Class, frame []byte) error {
+func (p *pacer) keep(c wire.Class, frame []byte) error {
 	if p.frames >= queueFrames || p.bytes+len(frame) > queueBytes {
 		return outbox.ErrFull
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // However pacing ends, be it that the seat is left or that the gateway turns out not to
@@ -30,7 +32,7 @@ func TestDroppedProgressIsToldOnceWhenPacingEnds(t *testing.T) {
 				s := sit(t, g.bubble(t, Options{Pace: c.pace, Log: slog.New(slog.NewTextHandler(&log, nil))}))
 				s.want("taken")
 				for range 30 {
-					s.Send(Progress, []byte("progress"))
+					s.Send(wire.Progress, []byte("progress"))
 				}
 				s.Flush()
 				close(asked)
@@ -38,7 +40,7 @@ func TestDroppedProgressIsToldOnceWhenPacingEnds(t *testing.T) {
 				if told := strings.Count(log.String(), "progress frames dropped"); c.lifts != (told == 1) {
 					t.Errorf("told %d times before we leave", told)
 				}
-				s.Send(Reply, []byte("last"))
+				s.Send(wire.Reply, []byte("last"))
 				s.stop()
 				s.ended <- <-s.ended
 				want := "count=29" // of a burst of one; of one of ten, half is kept for answers

@@ -57,11 +57,11 @@ func checkNames(o Options) error {
 	return nil
 }
 
-// Send puts a frame on its way. It never waits; the frame leaves with the
+// Send puts a frame on its way. c says how urgent it is where sending is paced. It never waits; the frame leaves with the
 // next Flush, or when the reader is next about to block, or when the pace
 // allows. The frame belongs to the Seat from here on. Errors: ErrNoSeat,
 // ErrTooLarge, outbox.ErrFull, or what broke the link.
-func (s *Seat) Send(c Class, frame []byte) error {
+func (s *Seat) Send(c wire.Class, frame []byte) error {
 	p := s.sender.Load()
 	if p == nil {
 		return ErrNoSeat
@@ -83,7 +83,7 @@ type sender struct {
 	trace func(dir string, frame []byte)
 }
 
-func (p *sender) send(c Class, frame []byte) error {
+func (p *sender) send(c wire.Class, frame []byte) error {
 	if p.pacer != nil {
 		return p.pacer.send(c, frame)
 	}
