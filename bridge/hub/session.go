@@ -117,6 +117,7 @@ func (s *Session) Ingest(frame []byte) error {
 	e := &Entry{Who: m, At: time.Now(), Dialect: m.Dialect, Frame: whole, Envelope: env}
 	unasked := t.recall(e)
 	if reason, f := refusal(m, &e.Envelope, unasked); reason != "" {
+		f.Trigger = []string{e.Envelope.ID}
 		t.fault(m, reason, f)
 		return nil
 	}

@@ -56,7 +56,7 @@ type Topic struct {
 	past      History
 	asked     requestCache
 	delivered deliveries
-	last      ask
+	last      lastRequest
 }
 
 func newTopic(name string, r rule) *Topic {
@@ -86,7 +86,7 @@ func (t *Topic) Deliver(e *Entry) {
 func (t *Topic) Lost(e *Entry, err error) {
 	switch e.Kind {
 	case Said:
-		t.fault(e.Who, notDelivered, lost(e, err))
+		t.fault(e.Who, notDelivered, undelivered(e, err))
 	case Joined:
 		t.giveUp(e.Who)
 		e.reply(err)
@@ -138,11 +138,10 @@ func (t *Topic) seat(m *Member) (cut []*Member, err error) {
 		old.sink.Cut(CodeReplaced, ReasonReplaced)
 		cut = t.vacate(old)
 	}
-	if t.put(m, t.frame(t.welcome(m))).lost() {
-		cut = append(cut, m)
-	}
+	m.state = seated
+	t.queue(m, t.frame(t.welcome(m)), &cut)
 	cut = append(cut, t.announce("join", m)...)
-	t.byID[m.ID], m.state = m, seated
+	t.byID[m.ID] = m
 	t.members = append(slices.Clip(t.members), m)
 	return cut, nil
 }
@@ -182,9 +181,10 @@ func (t *Topic) leave(m *Member) {
 	}
 }
 
-func (t *Topic) leaveAll(members []*Member) {
-	for _, m := range members {
-		t.leave(m)
+// leaveAll has those leave who were found to have gone (see queue).
+func (t *Topic) leaveAll(cut []*Member) {
+	for _, m := range cut {
+		t.feed.Publish(&Entry{Kind: Left, Who: m})
 	}
 }
 
@@ -195,8 +195,8 @@ func (t *Topic) left(m *Member) {
 	t.leaveAll(cut)
 }
 
-// now returns m as it sits here, nil if it does not. The caller holds t.mu.
-func (t *Topic) now(m *Member) *Member {
+// current returns m as it sits here, nil if it does not. The caller holds t.mu.
+func (t *Topic) current(m *Member) *Member {
 	if o := t.byID[m.ID]; o != nil && o.Epoch == m.Epoch {
 		return o
 	}
@@ -206,7 +206,7 @@ func (t *Topic) now(m *Member) *Member {
 // vacate takes m out of its seat and tells the others; it returns those who cannot be told.
 // The caller holds t.mu.
 func (t *Topic) vacate(m *Member) (cut []*Member) {
-	if m = t.now(m); m == nil {
+	if m = t.current(m); m == nil {
 		return nil
 	}
 	m.state = gone
@@ -216,7 +216,7 @@ func (t *Topic) vacate(m *Member) (cut []*Member) {
 		t.release(t)
 	}
 	if t.last.member == m {
-		t.last = ask{}
+		t.last = lastRequest{}
 	}
 	return t.announce("leave", m)
 }
@@ -232,9 +232,7 @@ func (t *Topic) announce(event string, m *Member) (cut []*Member) {
 			f = t.frame(o.Dialect.AppendPresence(nil, id, ts, event, m.participant()))
 			said[o.Dialect] = f
 		}
-		if t.put(o, f).lost() {
-			cut = append(cut, o)
-		}
+		t.queue(o, f, &cut)
 	}
 	return cut
 }
@@ -277,6 +275,20 @@ func (t *Topic) put(m *Member, f *Frame) Outcome {
 	return o
 }
 
+// queue is put for those who are not leaving. Who does not take the frame leaves, and is added to
+// cut. The caller holds t.mu.
+func (t *Topic) queue(m *Member, f *Frame, cut *[]*Member) Outcome {
+	if m.state == leaving {
+		return Gone
+	}
+	o := t.put(m, f)
+	if o.lost() {
+		m.state = leaving
+		*cut = append(*cut, m)
+	}
+	return o
+}
+
 // give queues a frame for m alone.
 func (t *Topic) give(m *Member, frame []byte) {
 	if t.put(m, t.frame(frame)).lost() {
@@ -292,7 +304,8 @@ func (t *Topic) fault(m *Member, reason string, f wire.Fault) {
 
 // said gives an entry to everybody here, and who said it the verdict.
 func (t *Topic) said(e *Entry) {
-	v := t.fanOut(e)
+	var v verdict
+	t.fanOut(e, &v)
 	t.leaveAll(v.cut)
 	if v.speaker == nil {
 		return
@@ -313,11 +326,11 @@ func (t *Topic) said(e *Entry) {
 // fanOut queues an entry for everybody here but its sender, who gets a copy only where `to`
 // names it, or where its dialect's gateways return everything. One lock makes the order the
 // same for all. It also notes for whom Flush is to stay awake.
-func (t *Topic) fanOut(e *Entry) (v verdict) {
+func (t *Topic) fanOut(e *Entry, v *verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if v.speaker = t.now(e.Who); v.speaker == nil {
-		return v // said by a session that was replaced or cut meanwhile
+	if v.speaker = t.current(e.Who); v.speaker == nil {
+		return // said by a session that was replaced or cut meanwhile
 	}
 	e.Who = nil
 	t.expect(v.speaker, &e.Envelope)
@@ -345,15 +358,11 @@ func (t *Topic) fanOut(e *Entry) (v verdict) {
 			continue
 		}
 		t.count.Out.Add(1)
-		switch o := t.put(m, f); {
-		case o == Crowded:
+		if t.queue(m, f, &v.cut) == Crowded {
 			v.held = m.sink
-		case o.lost():
-			v.cut = append(v.cut, m)
 		}
 	}
 	e.spellings = nil // the history does not keep what can be had again
-	return v
 }
 
 // absent returns those whom a request or a proposal is for and who are not here. The caller
@@ -398,8 +407,8 @@ func (t *Topic) recall(e *Entry) (unasked bool) {
 	return a.unasked
 }
 
-// An ask is the last frame of a topic, if that was a request.
-type ask struct {
+// A lastRequest is the last frame of a topic, if that was a request.
+type lastRequest struct {
 	member *Member // nil: it was something else
 	heard  int64   // Counters.In by then
 }
@@ -408,8 +417,8 @@ type ask struct {
 // hub heard nothing between the two in any topic, for else there are others to work for. It is
 // a guess; a wrong one costs 60 µs. The caller holds t.mu.
 func (t *Topic) expect(speaker *Member, e *wire.Envelope) {
-	last, now := t.last, ask{speaker, t.count.In.Load()}
-	t.last = ask{}
+	last, now := t.last, lastRequest{speaker, t.count.In.Load()}
+	t.last = lastRequest{}
 	var next *Member
 	switch e.Kind {
 	case wire.Request:

@@ -70,8 +70,8 @@ func unreadableAnswer(from string, e *Entry) wire.Fault {
 	return wire.Fault{Code: faultNoWord, Message: from + " has answered, but there is no word for it in your dialect", Trigger: e.Envelope.Corr}
 }
 
-// lost tells who said something that the log did not take it.
-func lost(e *Entry, err error) wire.Fault {
+// undelivered tells who said something that the log did not take it.
+func undelivered(e *Entry, err error) wire.Fault {
 	f := wire.Fault{Code: notDelivered, Message: "nobody got this: the topic takes nothing at the moment", Trigger: []string{e.Envelope.ID}, AttemptedKind: e.Envelope.Spelled}
 	if errors.Is(err, ErrInDoubt) {
 		f.Message = "the topic does not answer; " + ErrInDoubt.Error()
@@ -81,9 +81,8 @@ func lost(e *Entry, err error) wire.Fault {
 
 // refusal looks at a frame that can be read, which one that speaks for the gateway cannot: is
 // its sender who it says, and may it say this? An empty reason lets it pass. unasked is what
-// the topic recalls.
+// the topic recalls. The fault names no frame yet.
 func refusal(m *Member, e *wire.Envelope, unasked bool) (reason string, f wire.Fault) {
-	f.Trigger = []string{e.ID}
 	switch {
 	case e.From != m.ID:
 		f.Code, f.Message = FaultAuth, "from must be "+m.ID+", the participant of the token"
