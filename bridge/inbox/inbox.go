@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -161,4 +162,13 @@ func (r *Refusal) Error() string {
 		return "it cannot be passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; you are asked again, and a second time is a no"
 	}
 	return fmt.Sprintf("the answer does not count (%s)", text.Line(r.Reason))
+}
+
+// Names are people as they are listed, with commas.
+func Names(who []approval.Who) string {
+	var all []string
+	for _, w := range who {
+		all = append(all, w.String())
+	}
+	return strings.Join(all, ", ")
 }

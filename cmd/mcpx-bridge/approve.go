@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
@@ -115,10 +116,10 @@ func (p *program) attend(resident bool) {
 }
 
 // keepAsking asks the person at the terminal of run until ctx ends.
-func (b *bridging) keepAsking(ctx context.Context) error {
-	if b.p.prompt != nil {
-		if err := b.p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: b.attendance, Name: "own", Label: b.id + " in " + b.p.s.Topic})); err != nil {
-			b.p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
+func (p *program) keepAsking(ctx context.Context, n *node.Node) error {
+	if p.prompt != nil {
+		if err := p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: n.Inbox(), Name: "own", Label: n.ID() + " in " + n.Topic()})); err != nil {
+			p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
 		}
 	}
 	<-ctx.Done()

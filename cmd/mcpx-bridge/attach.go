@@ -1,15 +1,10 @@
 package main
 
 import (
-	"encoding/hex"
-	"net"
-	"path/filepath"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
@@ -60,18 +55,18 @@ leave it alone. Give every client a server of its own, as socat does with fork.`
 	return cmd
 }
 
-func (p *program) endpoint(text string) (target, error) {
+func (p *program) endpoint(text string) (node.Target, error) {
 	at, err := stdio.ParseEndpoint(text)
 	if err != nil {
-		return target{}, misused("for example unix:/run/notes.sock, or tcp:127.0.0.1:9000", "%q: %w", text, err)
+		return node.Target{}, misused("for example unix:/run/notes.sock, or tcp:127.0.0.1:9000", "%q: %w", text, err)
 	}
 	if err := at.Check(); err != nil {
-		return target{}, misused("give it to us when you start us, as with 3<pipe in a shell", "%s: %w", text, err)
+		return node.Target{}, misused("give it to us when you start us, as with 3<pipe in a shell", "%s: %w", text, err)
 	}
 	if at.Network == "tcp" && !p.s.Insecure && localgateway.OffLoopback(at.In) {
-		return target{}, misused("tunnel it, for example with ssh -L, or allow it with --insecure", "%s: everybody on the way can read and change what is said", text)
+		return node.Target{}, misused("tunnel it, for example with ssh -L, or allow it with --insecure", "%s: everybody on the way can read and change what is said", text)
 	}
-	return target{at: at}, nil
+	return node.Target{At: at}, nil
 }
 
 // attachedToUs reports whether the server's stdin and stdout are ours, so that we
@@ -79,46 +74,4 @@ func (p *program) endpoint(text string) (target, error) {
 func attachedToUs(cmd *cobra.Command) bool {
 	at, err := stdio.ParseEndpoint(cmd.Flags().Arg(0))
 	return cmd.Name() == "attach" && err == nil && at.Network == "fd" && (at.In == "0" || at.Out == "1")
-}
-
-// endpointID finds a participant id in an endpoint: unix:/run/notes.sock is
-// "notes".
-func endpointID(at stdio.Endpoint) string {
-	switch at.Network {
-	case "tcp":
-		host, port, _ := net.SplitHostPort(at.In)
-		if !localgateway.OffLoopback(at.In) {
-			return commandline.TidyID("tcp-" + port)
-		}
-		return commandline.TidyID("tcp-" + host + "-" + port)
-	case "fd":
-		return "server"
-	}
-	name := filepath.Base(at.In)
-	return commandline.TidyID(commandline.TrimRole(strings.TrimSuffix(name, filepath.Ext(name))))
-}
-
-// mark begins our ids at a server that others may talk to as well.
-func (t target) mark() string {
-	if !t.attached() {
-		return ""
-	}
-	return newMark()
-}
-
-// newMark is letters and digits that nobody can guess.
-func newMark() string {
-	r := fresh128()
-	return "mcpx" + hex.EncodeToString(r[:8]) + "n"
-}
-
-// attachHint says what to do about a server that cannot be kept.
-func attachHint(cause string) string {
-	switch cause {
-	case stdio.CauseUnreached:
-		return "is the server running, and is this where it listens?"
-	case stdio.CauseHandshake, stdio.CauseInUse, stdio.CauseInitTimeout:
-		return "a server over stdio serves one client: is it another one's already? with socat … fork each connection gets a server of its own"
-	}
-	return "the server's own log says more"
 }

@@ -2,12 +2,8 @@ package main
 
 import (
 	"math"
-	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
@@ -25,20 +21,13 @@ func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
 			t.Errorf("%v days: %v", days, err)
 		}
 	}
-	if neededFor(0) != 15*time.Minute || neededFor(time.Hour) != time.Hour {
-		t.Error("what limits and the memory of calls need may be removed")
-	}
 }
 
 // What is to be kept reaches the record.
 func TestTheRecordIsKeptAsItWasSaid(t *testing.T) {
-	rules, err := policy.Load("p", []byte("version: 1\ndefault: deny\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &program{s: settings{Audit: filepath.Join(t.TempDir(), "a.jsonl"), AuditSync: "always", AuditKeepSize: "20MB", AuditKeepDays: .5}}
-	_, o, err := p.auditOptions("fs", &engine.Config{Policy: rules}, nil)
-	if err != nil || o.KeepSize != 20<<20 || o.KeepFor != 12*time.Hour || o.Least != 15*time.Minute || !o.Mode.Waits(false) {
-		t.Errorf("%+v, %v", o, err)
+	p := &program{s: settings{Audit: "a.jsonl", AuditSync: "always", AuditKeepSize: "20MB", AuditKeepDays: .5}}
+	r, err := p.recordOptions()
+	if err != nil || r.Off || r.File != "a.jsonl" || r.KeepSize != 20<<20 || r.KeepFor != 12*time.Hour || !r.Sync.Waits(false) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -12,6 +12,9 @@ import (
 // for: some clients start a command twice in a row, and the first is about to end.
 const claimTime = 3 * time.Second
 
+// freeAgain is between looks whether something that is another's is free.
+const freeAgain = 250 * time.Millisecond
+
 // claim makes the id that serve was given ours alone on this machine. Two clients
 // with one --id put each other out of the topic every half minute, for ever, and
 // nobody said so (FINDINGS P18). At this machine's own gateway the second gets a

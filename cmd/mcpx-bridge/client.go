@@ -12,6 +12,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 )
 
 func (p *program) clientCommand() *cobra.Command {
@@ -99,7 +100,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 				if err != nil {
 					return nil, err
 				}
-				if err := start.checkRun(p, target{argv: []string{args[1]}}); err != nil {
+				if err := start.checkRun(p, node.Target{Args: []string{args[1]}}); err != nil {
 					return nil, err
 				}
 				if start.apart.s.ID == "" { // two servers of one package are two participants

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 )
 
 // What install and wrap are told for the bridge that a client will start goes
@@ -31,12 +32,16 @@ func (p *program) starters() starters {
 
 // checkRun reports what run would say of its flags when the client starts it, for
 // there nobody sees it.
-func (s starters) checkRun(p *program, t target) error {
+func (s starters) checkRun(p *program, t node.Target) error {
 	s.apart.log, s.apart.s.Stdio = p.log, true
-	if _, err := s.apart.checkedBridging(t); err != nil {
+	o, err := s.apart.bridgeOptions(t)
+	if err == nil {
+		err = node.Check(o, s.apart.s.GateHost)
+	}
+	if err != nil {
 		return err
 	}
-	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.s.ID, t.id()), true); err != nil {
+	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.s.ID, t.ID()), true); err != nil {
 		return err
 	}
 	return s.sayTokenEnd(p)
@@ -192,7 +197,7 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	if err != nil {
 		return e, err
 	}
-	if err := start.checkRun(p, target{argv: server}); err != nil {
+	if err := start.checkRun(p, node.Target{Args: server}); err != nil {
 		return e, err
 	}
 	command, err := setup.FromAnywhere(server[0])
@@ -217,4 +222,9 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	}
 	e.Args = slices.Concat([]string{"run", "--stdio"}, flags, []string{"--"}, words)
 	return e, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

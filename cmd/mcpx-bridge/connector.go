@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -109,16 +108,6 @@ type stateDir = localgateway.StateDir
 
 // stateHome finds the state directory's path; it makes nothing.
 func stateHome(getenv func(string) string) (stateDir, error) { return localgateway.Home(getenv) }
-
-// gatewayName is a gateway as people know it: without a query, which may hold
-// what is nobody's business. "" is this machine's own.
-func gatewayName(at string) string {
-	u, err := url.Parse(at)
-	if err != nil || at == "" {
-		return "" // newConnector says what is wrong with it
-	}
-	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimSuffix(u.Path, "/")
-}
 
 // checkTopic reports why our own gateways would not keep a topic. Others may.
 func checkTopic(name string) error {

@@ -15,8 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/doctor"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
@@ -56,12 +57,13 @@ exit code 1.`,
 // A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
 // with the very functions of run.
 type patient struct {
-	p    *program
-	t    target    // what would be bridged
-	b    *bridging // the run that is tried; nil until the settings were found good
-	made bool      // our id is made up, and nobody needs what is kept under it
-	used bool      // another bridge goes by our id just now
-	sick bool
+	p     *program
+	t     node.Target // what would be bridged
+	trial *node.Trial // of a run; nil until the settings were found good
+	door  *connector  // the way to the topic; nil until then
+	made  bool        // our id is made up, and nobody needs what is kept under it
+	used  bool        // another bridge goes by our id just now
+	sick  bool
 }
 
 func (p *program) doctor(ctx context.Context, args []string) error {
@@ -75,7 +77,7 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	if err := checkDir(p.s.Cwd); err != nil {
 		return err
 	}
-	d := &patient{p: p, t: target{argv: argv}}
+	d := &patient{p: p, t: node.Target{Args: argv}}
 	switch {
 	case p.s.Attach != "" && argv != nil:
 		return misused("leave out one of the two", "--attach is for a server that runs already, and %s is one to start", argv[0])
@@ -85,18 +87,18 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 			return err
 		}
 	case argv == nil:
-		d.t.argv, d.made = []string{"server"}, p.s.ID == "" // it stands for any
+		d.t.Args, d.made = []string{"server"}, p.s.ID == "" // it stands for any
 	}
 	if d.made {
 		p.s.ID = randomID()
 	}
 	if d.settings() {
 		d.place(ctx)
-		d.b.door.Close()
+		d.door.Close()
 	}
 	var tools []tool
 	switch {
-	case d.t.attached() && d.reachable():
+	case d.t.Attached() && d.reachable():
 		tools = d.server(ctx)
 	case argv != nil && d.command(argv):
 		tools = d.server(ctx)
@@ -126,15 +128,17 @@ func (d *patient) settings() bool {
 	if d.p.s.Answers == "terminal" && terminal(d.p.stdin) != nil && terminal(d.p.stderr) != nil {
 		d.p.s.Answers = "any" // run would have a terminal here
 	}
-	b, err := d.p.bareBridging(d.t)
+	o, err := d.p.bareOptions(d.t)
 	if err == nil {
-		if _, err := b.takeRules(); err != nil { // which is said with the policy
-			b.opt.Engine.Policy, _ = policy.Flags(nil, nil)
+		o.Rules, _ = d.p.flagRules() // what is wrong with them is said with the policy, and with this as the record is tried
+		o.Record, _ = d.p.recordOptions()
+		o.Connect = func(id string) (way *localgateway.Connector, err error) {
+			if d.door, err = d.p.wayAs(id); err == nil {
+				way = d.door.Connector
+			}
+			return way, err
 		}
-		err = b.chooseDoor()
-	}
-	if err == nil {
-		d.b = b
+		d.trial, err = node.Try(o)
 	}
 	return d.report("settings", "version "+version()+", topic "+d.p.s.Topic, err)
 }
@@ -171,7 +175,10 @@ func (p *program) workDir() string {
 
 // policy looks at what would be in force, and who would be asked.
 func (d *patient) policy(argv []string, tools []tool) {
-	_, now, err := d.p.newRulebook(cmp.Or(d.p.s.ID, d.t.id()))
+	now, err := d.p.flagRules()
+	if err == nil {
+		now, err = node.ReadRules(d.p.s.Policy, now, cmp.Or(d.p.s.ID, d.t.ID()), d.p.s.GateHost)
+	}
 	if err != nil {
 		d.report("policy", "", err)
 		return
@@ -182,13 +189,13 @@ func (d *patient) policy(argv []string, tools []tool) {
 		deciders = "who may be asked: " + strings.Join(who, ", ")
 	}
 	detail += fmt.Sprintf(", %s, default %s; %s", counted(now.Rules(), "rule"), now.Default, deciders)
-	d.report("policy", detail, nil, append(now.Warnings(forPolicy(tools)), d.p.exposed(now, d.p.s.Policy, argv, d.p.s.Cwd, forPolicy(tools))...)...)
+	d.report("policy", detail, nil, append(now.Warnings(forPolicy(tools)), d.p.exposed(now, d.p.s.Policy, argv, forPolicy(tools))...)...)
 }
 
 // reachable reports whether the server of an endpoint can be tried: one at pipes or
 // descriptors takes the end of a try for that of its client, and may end with it.
 func (d *patient) reachable() bool {
-	try := d.t.at.Network == "unix" || d.t.at.Network == "tcp"
+	try := d.t.At.Network == "unix" || d.t.At.Network == "tcp"
 	detail := d.t.String()
 	if !try {
 		detail += " is not tried: a server at pipes would take the end of that for the end of its client"
@@ -198,14 +205,14 @@ func (d *patient) reachable() bool {
 
 // server starts the server, or connects to it, lists its tools and stops or leaves it.
 func (d *patient) server(ctx context.Context) []tool {
-	env, err := d.p.childEnv()
+	env, err := d.p.environment().Whole()
 	if err != nil {
 		d.report("server", "", err)
 		return nil
 	}
 	c := newCheckup(d.p, d.t, env)
 	began := time.Now()
-	err = started(c.Run(ctx))
+	err = node.Unstarted(c.Run(ctx))
 	if hello, up := c.Hello(); hello != nil {
 		d.report("handshake", fmt.Sprintf("MCP %s, after %s", hello.Revision, up.Sub(began).Round(time.Millisecond)), nil)
 	}
@@ -216,7 +223,7 @@ func (d *patient) server(ctx context.Context) []tool {
 	tools, listed := c.Tools()
 	d.report("tools", fmt.Sprintf("%d tools: %s", len(tools), doctor.Some(tools)), listed, doctor.Unoffered(tools)...)
 	d.report("stdout", "nothing but messages", c.Noisy())
-	if !d.t.attached() {
+	if !d.t.Attached() {
 		d.report("stop", "stopped, and nothing is left of it", c.Left())
 	}
 	return tools
@@ -224,20 +231,12 @@ func (d *patient) server(ctx context.Context) []tool {
 
 // clients has a stock client look at what serve would show of the server.
 func (d *patient) clients(ctx context.Context, tools []tool) {
-	detail, notes, err := doctor.Clients(ctx, d.p.face(), cmp.Or(d.p.s.ID, d.t.id()), tools)
+	detail, notes, err := doctor.Clients(ctx, d.p.face(), cmp.Or(d.p.s.ID, d.t.ID()), tools)
 	d.report("client", detail, err, notes...)
 }
 
-func newCheckup(p *program, t target, env []string) *doctor.Checkup {
+func newCheckup(p *program, t node.Target, env []string) *doctor.Checkup {
 	trace, _ := p.trace("stdio", nil) // its error was reported with the settings
-	return doctor.NewCheckup(stdio.Options{Args: t.argv, Endpoint: t.at, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+	return doctor.NewCheckup(stdio.Options{Args: t.Args, Endpoint: t.At, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
 		Sweep: p.alone, Version: version(), Log: slog.New(plainlog.Hushed(p.log.Handler())), Trace: trace})
-}
-
-// started words why a server did not start.
-func started(err error) error {
-	if e, ok := errors.AsType[*stdio.StartError](err); ok {
-		return unstarted(e)
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +16,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // place tries what takePlace does, in its order, and then to be in the topic.
@@ -34,7 +35,7 @@ func (d *patient) place(ctx context.Context) {
 }
 
 func (d *patient) state() bool {
-	local := d.b.door.Local
+	local := d.door.Local
 	if local == nil {
 		return true
 	}
@@ -48,27 +49,16 @@ func (d *patient) leftovers() {
 	if err != nil {
 		return
 	}
-	var borne map[string]bool
-	all := familiesIn(home, "")
-	if len(all) > 0 {
-		borne = stdio.Marks()
-	}
-	for _, f := range all {
-		var pids []int
-		if borne[f.mark] {
-			pids, _ = stdio.Marked(f.mark)
-		}
-		f.close()
-		if len(pids) > 0 {
-			d.report("leftovers", "a bridge "+f.id+" was killed, and what its server had started still runs", nil,
-				fmt.Sprintf("the next start of %s ends it, or you do: kill %s", f.id, strings.Trim(fmt.Sprint(pids), "[]")))
-		}
+	left := node.Leftovers(home)
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		d.report("leftovers", "a bridge "+id+" was killed, and what its server had started still runs", nil,
+			fmt.Sprintf("the next start of %s ends it, or you do: kill %s", id, strings.Trim(fmt.Sprint(left[id]), "[]")))
 	}
 }
 
 // gateway finds one, or proves that one can be hosted, and settles who we are there.
 func (d *patient) gateway(ctx context.Context) bool {
-	door := d.b.door
+	door := d.door
 	if door.Local == nil {
 		if err := door.tokens.First(ctx); err != nil {
 			return d.report("token", "", err)
@@ -95,7 +85,7 @@ func (d *patient) gateway(ctx context.Context) bool {
 // rehearse hosts a gateway that nobody else is told of, having tried what it takes to
 // host the one that others are.
 func (d *patient) rehearse() (string, error) {
-	local := d.b.door.Local
+	local := d.door.Local
 	local.GatewayLog = slog.New(plainlog.Hushed(d.p.log.Handler()))
 	elsewhere, err := local.Rehearse()
 	detail := "none is running; one can be hosted"
@@ -107,22 +97,17 @@ func (d *patient) rehearse() (string, error) {
 
 // keeps tries what is kept on this machine under our id.
 func (d *patient) keeps() {
-	id := d.b.door.Join.ID
-	d.b.id = id
-	socket := ""
-	err := d.b.openDoor(id)
-	if err == nil {
-		socket = d.b.attendance.door.Path()
-		d.b.attendance.door.Close()
-	}
+	id := d.door.Join.ID
+	socket, err := d.trial.Socket(id)
 	d.report("control", "you would answer questions through "+d.named(socket), err)
-	if err = d.b.takeGrants(); err == nil {
-		d.b.holding.Close()
-	}
+	kept, err := d.trial.Grants(id)
 	if !d.made || err != nil {
-		d.report("grants", counted(len(d.b.opt.Engine.Desk.Grants), "answer")+" remembered for "+id, err)
+		d.report("grants", counted(kept, "answer")+" remembered for "+id, err)
 	}
-	path, doubt, err := d.p.tryAudit(id, &d.b.opt.Engine)
+	path, doubt, err := d.trial.Audit(id)
+	if _, wrong := d.p.recordOptions(); wrong != nil {
+		path, err = "", wrong
+	}
 	d.used = d.used || errors.Is(err, audit.ErrLocked)
 	detail := "off, no record is kept"
 	if path != "" {
@@ -151,29 +136,29 @@ func (d *patient) named(file string) string {
 // seat joins the topic over the network, as callers do.
 func (d *patient) seat(ctx context.Context) {
 	if d.used {
-		id := d.b.door.Join.ID
+		id := d.door.Join.ID
 		d.report("seat", "not tried: another program here goes by the id "+id+", and would lose its seat for a moment", nil,
 			"while both run, each puts the other out by turns; give this one another --id")
 		return
 	}
-	d.b.door.OverNetwork = true
-	q := d.p.newPeer(d.b.door, client.Options{})
+	d.door.OverNetwork = true
+	q := d.p.newPeer(d.door, client.Options{})
 	if err := q.Dial(ctx); err != nil {
 		d.report("seat", "", err)
 		return
 	}
 	defer q.Close()
-	at, _ := d.b.door.Where()
+	at, _ := d.door.Where()
 	you, dialect := q.You(), q.Dialect()
 	var warnings []string
-	if warning, hint := d.b.unverifiedIn(dialect); warning != "" {
+	if warning, hint := d.trial.Unverified(dialect); warning != "" {
 		warnings = append(warnings, warning+"; "+hint)
 	}
-	if d.b.opt.Engine.Policy.AsksOthers() && engine.MayAsk(you) && !permits(you.Caps) {
+	if d.trial.Rules().AsksOthers() && engine.MayAsk(you) && !permits(you.Caps) {
 		warnings = append(warnings, "what the gateway lets "+you.ID+" send is limited by what is in it, and questions to approvers seem to be outside that: they may never arrive")
 	}
 	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.Others())), nil, warnings...)
-	for _, m := range engine.Muted(you, d.b.opt.Engine.Policy) {
+	for _, m := range engine.Muted(you, d.trial.Rules()) {
 		d.report("may send", "", fail(exitFailed, "a token of the role bridge may: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
 	}
 	d.approvers(q.Others(), dialect)
@@ -188,13 +173,13 @@ func permits(caps wire.Caps) bool {
 
 // approvers looks for those in the topic who may be asked.
 func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
-	asked := d.b.opt.Engine.Policy.Deciders()
+	asked := d.trial.Rules().Deciders()
 	abroad := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == "local" || name == "host" })
 	if len(abroad) == 0 {
 		return
 	}
 	detail, names := "", strings.Join(abroad, ", ")
-	if warning, _ := d.b.unverifiedIn(dialect); warning != "" && !d.b.opt.Engine.TrustUnverified {
+	if warning, _ := d.trial.Unverified(dialect); warning != "" && !d.p.s.TrustUnverified {
 		if len(abroad) == len(asked) {
 			d.report("approvers", "", fail(exitFailed, "let the rules ask local, which is you; or --trust-unverified-from, where everybody in the topic is trusted",
 				"%s cannot be asked, for this gateway does not verify who speaks, and nobody else may: what the rules ask about would be refused", names))

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record/plain"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -21,7 +23,7 @@ type events struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	ready  bool
+	begun  bool
 	held   []byte // lines
 	missed int    // lines that were too many to be held
 	line   []byte // room for one
@@ -40,7 +42,7 @@ func (e *events) emit(r *record.Record) {
 	case r.Event == record.Peer && !e.listsLocked(r.ID, r.State):
 		e.detail(plain.Words(r))
 		return
-	case r.Event == record.Connected && !e.ready:
+	case r.Event == record.Connected && !e.begun:
 		return // ready says so
 	case r.Event == record.Connected:
 		again := *r
@@ -51,7 +53,7 @@ func (e *events) emit(r *record.Record) {
 }
 
 func (e *events) sayOrHold(r *record.Record) {
-	if e.out != nil && !e.ready {
+	if e.out != nil && !e.begun {
 		e.hold(append(text.EscapeJSON(r.JSON()), '\n'))
 		return
 	}
@@ -83,10 +85,10 @@ func (e *events) say(r *record.Record) {
 func (e *events) begin(ready any, text ...string) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ready {
+	if e.begun {
 		return false
 	}
-	e.ready = true
+	e.begun = true
 	if e.out == nil {
 		for _, line := range text {
 			e.log.Info(line)
@@ -119,6 +121,35 @@ func (e *events) close() {
 	if e.out != nil {
 		e.out.close()
 	}
+}
+
+// A readyEvent is the first event of run (DESIGN 5).
+type readyEvent struct {
+	Event     string `json:"event"`
+	ID        string `json:"id"`
+	Topic     string `json:"topic"`
+	Gateway   string `json:"gateway"`
+	Hosted    bool   `json:"hosted"`
+	Dialect   string `json:"dialect"`
+	Tools     int    `json:"tools"`
+	PID       int    `json:"pid"`
+	ServerPID int    `json:"server_pid,omitempty"`
+	Control   string `json:"control"`
+	Resources string `json:"resources"` // who can read them, in words
+	Prompts   string `json:"prompts"`   // who can get them
+}
+
+// ready says that calls are served.
+func (e *events) ready(r node.Ready) {
+	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
+	if r.Waits {
+		text = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
+	}
+	if r.Hosted {
+		text += ", hosted here"
+	}
+	e.begin(readyEvent{"ready", r.ID, r.Topic, r.Gateway, r.Hosted, r.Dialect, r.Tools, os.Getpid(), r.ServerPID, r.Control, r.Resources, r.Prompts},
+		text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
 }
 
 // newEvents chooses where events go: to stdout, unless that is a client's.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,50 +8,12 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-func TestAToolMayReachThePolicy(t *testing.T) {
-	dir := t.TempDir()
-	docs, other := filepath.Join(dir, "docs"), filepath.Join(dir, "other")
-	for _, d := range []string{docs, other} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(docs, filepath.Join(dir, "link")); err != nil {
-		t.Skip(err)
-	}
-	reads := true
-	tools := []policy.Tool{{Name: "read_file", Hints: policy.Hints{ReadOnly: &reads}}, {Name: "write_file"}}
-	real := whole(docs)
-	for _, c := range []struct {
-		name, rule, file, cwd string
-		argv                  []string
-		want                  string // "" for none
-	}{
-		{"a rule", "allow: [write_file], args: {path: {under: " + real + "}}", docs, "", nil, "rule r (line 4) lets calls work there"},
-		{"a rule, through a link", "allow: [write_file], args: {path: {under: " + real + "}}", filepath.Join(dir, "link"), "", nil, "rule r (line 4)"},
-		{"a question", "ask: [\"*\"], args: {path: {under: " + real + "}}", docs, "", nil, "rule r (line 4)"},
-		{"a rule for reading", "allow: [read_file], args: {path: {under: " + real + "}}", docs, "", nil, ""},
-		{"a deny", "deny: [write_file], args: {path: {under: " + real + "}}", docs, "", nil, ""},
-		{"another folder", "allow: [write_file], args: {path: {under: " + real + "}}", other, "", nil, ""},
-		{"an argument", "allow: [list]", docs, "", []string{"server", "-v", docs}, "the server works in " + real},
-		{"another argument", "allow: [list]", docs, "", []string{docs, "-v", other}, ""},
-		{"its directory", "allow: [list]", docs, docs, []string{"server"}, "the server works in " + real},
-	} {
-		now, err := policy.Load("p", []byte("version: 1\ndefault: deny\nrules:\n  - {name: r, "+c.rule+"}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &program{env: env{getenv: func(string) string { return "" }}}
-		got := strings.Join(p.exposed(now, filepath.Join(c.file, "policy.yaml"), c.argv, c.cwd, tools), "\n")
-		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%s: got %q", c.name, got)
-		}
-	}
-}
-
 // It is not the policy alone that decides what runs and says what ran.
 func TestAToolMayReachWhatDecidesAndWhatIsKept(t *testing.T) {
-	dir := whole(t.TempDir())
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	now, err := policy.Load("p", []byte("version: 1\ndefault: deny\nrules:\n  - {name: r, allow: [write_file], args: {path: {under: "+dir+"}}}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -67,12 +28,12 @@ func TestAToolMayReachWhatDecidesAndWhatIsKept(t *testing.T) {
 		"the state directory":   {state: dir},
 	} {
 		p := &program{s: c.s, env: env{getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": c.state}[key] }}}
-		if got := strings.Join(p.exposed(now, "", nil, "", tools), "\n"); !strings.HasPrefix(got, want+" ") || !strings.Contains(got, "rule r") {
+		if got := strings.Join(p.exposed(now, "", nil, tools), "\n"); !strings.HasPrefix(got, want+" ") || !strings.Contains(got, "rule r") {
 			t.Errorf("%s: got %q", want, got)
 		}
 	}
 	p := &program{s: settings{Audit: "off"}, env: env{getenv: func(string) string { return "" }}}
-	if got := p.exposed(now, "", nil, "", tools); len(got) > 0 {
+	if got := p.exposed(now, "", nil, tools); len(got) > 0 {
 		t.Errorf("without a record: %q", got)
 	}
 }

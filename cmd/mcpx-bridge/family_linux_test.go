@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
@@ -197,35 +195,5 @@ func TestTheNextStartEndsNotWhoStartedIt(t *testing.T) {
 	h.start("fs", "next", 2, leaves("next")) // from without it is no reason to spare it
 	for _, file := range []string{"pids", "within", "inner"} {
 		h.gone(h.pids(file))
-	}
-}
-
-// Twenty thousand files of runs that were killed held a start: all processes were looked at
-// for each of them, and a start that was to end went on with it.
-func TestAStartThatWasToEndWentOnWithDeadFamilies(t *testing.T) {
-	home := t.TempDir()
-	state := stateDir(filepath.Join(home, "mcpx-bridge"))
-	if err := state.Open(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 300 {
-		if err := os.WriteFile(state.File(fmt.Sprintf("family-fs-%032x.lock", i)), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := &program{env: env{stderr: io.Discard, getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": home}[key] }, environ: func() []string { return nil }}}
-	left := func() int {
-		names, _ := filepath.Glob(state.File("family-fs-*.lock"))
-		return len(names)
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	p.adopt(ended, "fs", &stdio.Options{Sweep: true, Args: []string{"true"}})()
-	if n := left(); n != 300 {
-		t.Errorf("%d of 300 are left by one that was to end", n)
-	}
-	p.adopt(t.Context(), "fs", &stdio.Options{Sweep: true, Args: []string{"true"}})()
-	if n := left(); n != 0 {
-		t.Errorf("%d are left", n)
 	}
 }

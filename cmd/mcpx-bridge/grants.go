@@ -121,7 +121,7 @@ func (p *program) listGrants(ctx context.Context, all bridges) error {
 			bridge += " (stopped)"
 		}
 		rows = append(rows, []string{g.ID, bridge, g.Caller, g.Tool, string(args), g.Keep,
-			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), people(g.By)})
+			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), inbox.Names(g.By)})
 	}
 	if p.s.JSON {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -69,7 +70,7 @@ func (p *program) onePolicy(file string) (*policy.Policy, error) {
 	now, err := loadPolicy(file)
 	problems := report.Problems(err)
 	if err == nil || len(problems) == 0 {
-		return now, policyError(err)
+		return now, node.PolicyFault(err)
 	}
 	for _, each := range problems {
 		complain(p.stderr, misused(each.Suggestion, "%s", each.Where()))
@@ -106,12 +107,12 @@ func (p *program) serverTools(ctx context.Context, argv []string) ([]tool, error
 	if err := checkDir(p.s.Cwd); err != nil {
 		return nil, err
 	}
-	env, err := p.childEnv()
+	env, err := p.environment().Whole()
 	if err != nil {
 		return nil, err
 	}
-	c := newCheckup(p, target{argv: argv}, env)
-	if err := started(c.Run(ctx)); err != nil {
+	c := newCheckup(p, node.Target{Args: argv}, env)
+	if err := node.Unstarted(c.Run(ctx)); err != nil {
 		return nil, err
 	}
 	return c.Tools()

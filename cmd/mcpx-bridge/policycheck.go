@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -62,7 +63,7 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 		now, wrong := loadPolicy(file)
 		l, err := report.LintOf(file, now, wrong, tools)
 		if err != nil {
-			return policyError(err)
+			return node.PolicyFault(err)
 		}
 		if asked {
 			n := len(tools)
@@ -73,7 +74,7 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 			if asked && len(argv) == 0 {
 				command, _ = p.command(nil) // which has been started, so it can be read
 			}
-			l.Warnings = append(l.Warnings, p.exposed(now, file, command, p.s.Cwd, tools)...)
+			l.Warnings = append(l.Warnings, p.exposed(now, file, command, tools)...)
 		}
 		p.showLint(l)
 		bad = bad || !l.OK

@@ -4,35 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// drainTime is how long calls that have begun may take after we were told to
-// stop (DESIGN 9).
-const drainTime = 10 * time.Second
 
 func (p *program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -112,45 +97,12 @@ func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 }
 
-// A bridging is one run: a server, a seat, and the sidecar between them.
-//
-//	server up, tools listed -> seat taken -> ready -> … -> drain -> seat left -> server stopped
-type bridging struct {
-	p          *program
-	door       *connector
-	seat       *topic.Seat
-	server     *stdio.Server
-	sidecar    *bridge.Sidecar
-	rules      *rulebook
-	attendance *attendance
-	id         string // ours, as far as we know before the gateway says it
-	target     target
-
-	kept       grants.Keeper       // the yeses that are to last
-	holding    io.Closer           // of their file
-	unrecorded []grants.Revocation // of the time before
-
-	audit   *audit.Log     // nil if no record is kept
-	launch  stdio.Options  // of the server
-	program programFile    // that is started; none where we attach
-	opt     bridge.Options // of the sidecar
-	events  *events
-
-	pid     atomic.Int64  // the server's process, 0 while there is none
-	joined  chan struct{} // closed when there is a sidecar
-	serving latch         // set when the tools are known
-	seated  latch         // set when that is so and we have been in the topic
-	tools   atomic.Int64
-
-	unverified sync.Once // said that nobody verifies who speaks
-}
-
 func (p *program) runServer(ctx context.Context, args []string) error {
 	argv, err := p.command(args)
 	if err != nil {
 		return err
 	}
-	t := target{argv: argv}
+	t := node.Target{Args: argv}
 	if p.s.Stdio {
 		return p.passThrough(ctx, t)
 	}
@@ -158,27 +110,52 @@ func (p *program) runServer(ctx context.Context, args []string) error {
 }
 
 // bridge checks everything before it starts anything.
-func (p *program) bridge(ctx context.Context, t target) error {
-	b, err := p.newBridging(t)
+func (p *program) bridge(ctx context.Context, t node.Target) error {
+	o, err := p.bridgeOptions(t)
 	if err != nil {
 		return err
 	}
-	defer p.adopt(ctx, cmp.Or(p.s.ID, t.id()), &b.launch)()
-	b.server = stdio.New(b.launch)
-	if err := b.takePlace(ctx); err != nil {
-		b.abandon()
+	var e *events // there are none before it runs
+	o.Emit = func(r *record.Record) { e.emit(r) }
+	o.Ready = func(r node.Ready) { e.ready(r) }
+	n, err := node.New(ctx, o)
+	if err != nil {
 		return err
 	}
 	p.hintAllow()
-	return b.run(ctx)
+	e = p.newEvents(p.stdout)
+	defer e.close()
+	return n.Run(ctx, func(ctx context.Context) error { return p.keepAsking(ctx, n) })
 }
 
-// abandon gives back what takePlace got before it failed.
-func (b *bridging) abandon() {
-	if b.attendance != nil && b.attendance.door != nil {
-		b.attendance.door.Close()
+// passThrough has the client at our stdin and stdout talk to the server.
+func (p *program) passThrough(ctx context.Context, t node.Target) error {
+	o, err := p.bridgeOptions(t)
+	if err != nil {
+		return err
 	}
-	b.door.Close()
+	e := p.newEvents(p.stdout)
+	defer e.close()
+	o.Emit, o.Ready = e.emit, e.ready
+	pt, err := node.NewPassthrough(o, p.s.GateHost)
+	if err != nil {
+		return err
+	}
+	in, inErr := stdio.OpenDescriptor(0)
+	if inErr == nil {
+		defer in.Close()
+	}
+	out, outErr := stdio.OpenDescriptor(1)
+	if outErr == nil {
+		defer out.Close()
+	}
+	if err := errors.Join(inErr, outErr); err != nil {
+		return fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "%w", err)
+	}
+	if !pt.Alone() {
+		p.hintAllow()
+	}
+	return pt.Run(ctx, stdio.Host{In: in.Interruptible(), Out: out, Errors: p.stderr})
 }
 
 // hintAllow says what a person who has just begun will wonder about.
@@ -205,115 +182,86 @@ func (p *program) hintAllow() {
 	}
 }
 
-// newBridging checks what was asked for. What is wrong with the way to the topic
-// it finds out last, and then returns the rest too.
-func (p *program) newBridging(t target) (*bridging, error) {
-	b, err := p.checkedBridging(t)
-	if err != nil {
-		return nil, err
+// bridgeOptions are what the flags say of a bridge. Its errors are usage errors.
+func (p *program) bridgeOptions(t node.Target) (o node.Options, err error) {
+	if o, err = p.bareOptions(t); err != nil {
+		return o, err
 	}
-	return b, b.chooseDoor()
+	if o.Rules, err = p.flagRules(); err != nil {
+		return o, err
+	}
+	o.Record, err = p.recordOptions()
+	return o, err
 }
 
-// chooseDoor finds the way to the topic, and who we would like to be there.
-func (b *bridging) chooseDoor() (err error) {
-	if b.door, err = b.p.newConnector(cmp.Or(b.p.s.ID, b.target.id()), true); err == nil {
-		b.door.Derived = b.p.s.ID == ""
+// bareOptions are bridgeOptions without rules and record.
+func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
+	id := cmp.Or(p.s.ID, t.ID())
+	if err := cmp.Or(checkID("--id", id), p.checkApprovers(id), p.checkRun()); err != nil {
+		return o, err
 	}
-	return err
-}
-
-// checkedBridging is a bridging without a door, and touches nothing yet. Its
-// errors are usage errors.
-func (p *program) checkedBridging(t target) (*bridging, error) {
-	b, err := p.bareBridging(t)
-	if err != nil {
-		return nil, err
+	o = node.Options{
+		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: p.s.ID,
+		Policy: p.s.Policy, Reload: p.reload, Guarded: []node.Guarded{{What: "the file of --config", Path: p.s.Config}},
+		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, LookOnly: p.s.Answers == "terminal",
+		TrustUnverified: p.s.TrustUnverified, Provides: p.s.Provides, ProposalStatus: p.s.ProposalStatus,
+		LenientParams: p.s.LenientParams, ToolsRequest: p.s.ToolsRequest,
+		Started: startIsOver, Hurry: p.hurry, Log: p.log,
 	}
-	warnings, err := b.takeRules()
-	if err != nil {
-		return nil, err
+	if o.TraceServer, err = p.trace("stdio", nil); err != nil {
+		return o, err
 	}
-	for _, w := range warnings {
-		p.log.Warn(w)
+	var ok bool
+	if o.ProposalStyle, ok = wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto")); !ok {
+		return o, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
 	}
-	return b, nil
-}
-
-// takeRules reads what may run, and returns what is hardly meant about where it is kept.
-func (b *bridging) takeRules() (warnings []string, err error) {
-	rules, now, err := b.p.newRulebook(cmp.Or(b.p.s.ID, b.target.id()))
-	if err != nil {
-		return nil, err
-	}
-	b.rules, b.opt.Engine.Policy = rules, now
-	return b.p.exposed(now, b.p.s.Policy, b.target.argv, b.p.s.Cwd, nil), nil
-}
-
-// bareBridging is a checkedBridging that has no rules yet.
-func (p *program) bareBridging(t target) (*bridging, error) {
-	b := &bridging{p: p, target: t, serving: newLatch(), seated: newLatch(), joined: make(chan struct{})}
-	id := cmp.Or(p.s.ID, t.id())
-	if err := cmp.Or(checkID("--id", id), p.checkApprovers(id)); err != nil {
-		return nil, err
-	}
-	if err := p.checkRun(); err != nil {
-		return nil, err
-	}
-	for _, word := range p.s.Provides {
-		if err := policy.CheckWord(word); err != nil {
-			return nil, misused("--provides filesystem", "--provides: %q: %w", word, err)
+	o.State, _ = stateHome(p.getenv) // wayAs says what is wrong with it
+	o.Connect = func(id string) (*localgateway.Connector, error) {
+		c, err := p.wayAs(id)
+		if err != nil {
+			return nil, err
 		}
+		return c.Connector, nil
 	}
-	env, err := p.childEnv()
-	if err != nil {
-		return nil, err
-	}
-	trace, err := p.trace("stdio", nil)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := serverDir(p.s.Cwd)
-	if err != nil {
-		return nil, err
-	}
-	if !t.attached() {
-		b.program = findProgram(t.argv[0], cmp.Or(dir, p.s.Cwd))
-	}
-	b.launch = stdio.Options{Args: t.argv, Endpoint: t.at, Dir: cmp.Or(dir, p.s.Cwd), Env: env, StartTimeout: p.s.StartTimeout,
-		Version: version(), Log: p.log, Trace: trace, Sweep: p.alone}
-	style, ok := wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto"))
-	if !ok {
-		return nil, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
-	}
-	b.opt = bridge.Options{
-		Engine: engine.Config{
-			NewID:    uuid.NewString,
-			Random:   fresh128,
-			Timeout:  p.s.Timeout,
-			MaxCalls: p.s.MaxCalls,
-			Desk:     approval.Options{MaxPending: p.s.MaxPending},
-			Session:  newSession(),
-			Topic:    p.s.Topic,
-			Gateway:  gatewayName(p.s.Gateway),
-			Server:   t.String(),
-			Program:  t.program(),
-			Dir:      dir,
-			Mark:     t.mark(),
+	return o, nil
+}
 
-			Local:           true,
-			Verified:        p.s.Gateway == "",
-			TrustUnverified: p.s.TrustUnverified,
-			Provides:        p.s.Provides,
-			ProposalStatus:  p.s.ProposalStatus,
-			ProposalStyle:   style,
-			LenientParams:   p.s.LenientParams,
-			ToolsRequest:    p.s.ToolsRequest,
-		},
-		Emit:    func(r *record.Record) { b.events.emit(r) }, // b.events is made later
-		Serving: b.serves,
+// wayAs is the way of a bridge to the topic.
+func (p *program) wayAs(id string) (*connector, error) {
+	c, err := p.newConnector(id, true)
+	if err == nil {
+		_, err = stateHome(p.getenv) // a bridge keeps more there than what the gateway needs
 	}
-	return b, nil
+	return c, err
+}
+
+// recordOptions are what the flags say of the record.
+func (p *program) recordOptions() (r node.Record, err error) {
+	if r.KeepSize, r.KeepFor, err = p.s.auditKeep(); err != nil || p.s.Audit == "off" {
+		r.Off = true
+		return r, err
+	}
+	r.File = p.s.Audit
+	if r.Sync, err = audit.ParseMode(p.s.AuditSync); err != nil {
+		return r, misused("--audit-sync decisions", "--audit-sync: %w", err)
+	}
+	return r, nil
+}
+
+// environment is what the flags say of the server's variables.
+func (p *program) environment() node.Environment {
+	return node.Environment{Ours: p.environ(), Clean: p.s.EnvClean, Pass: p.s.EnvPass, Set: p.s.Env}
+}
+
+// exposed are warnings about files that the server's own tools might write.
+func (p *program) exposed(now *policy.Policy, file string, argv []string, tools []policy.Tool) []string {
+	state, _ := stateHome(p.getenv) // without one there is nothing in it
+	kept := p.s.Audit
+	if kept == "off" {
+		kept = ""
+	}
+	return node.Exposed(now, []node.Guarded{{What: "the policy file", Path: file}, {What: "the file of --config", Path: p.s.Config},
+		{What: "the record of --audit", Path: kept}, {What: "the state directory", Path: string(state)}}, argv, p.s.Cwd, tools)
 }
 
 func (p *program) checkRun() error {
@@ -343,140 +291,3 @@ func (p *program) checkRun() error {
 	}
 	return checkDir(p.s.Cwd)
 }
-
-// run keeps the parts together until the first of them ends. The cause says
-// why, and decides the exit code.
-func (b *bridging) run(ctx context.Context) (err error) {
-	b.events = b.p.newEvents(b.p.stdout)
-	defer b.events.close()
-	defer b.door.Close()
-	defer func() { err = b.closeAudit(err) }()
-	err = together(context.WithoutCancel(ctx), append(b.place(),
-		b.keepServer,
-		b.keepAsking,
-		func(inner context.Context) error { return b.untilTold(ctx, inner) },
-	)...)
-	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-// place is what it takes to be in the topic, once takePlace has been done.
-func (b *bridging) place() []func(context.Context) error {
-	return []func(context.Context) error{b.keepSeat, b.sidecar.Run, b.keepRules, b.keepWitness, b.keepDoor, b.keepGrants, b.afterStart}
-}
-
-func (b *bridging) keepServer(ctx context.Context) error {
-	err := b.server.Run(ctx, fromServer{b})
-	if e, ok := errors.AsType[*stdio.StartError](err); ok {
-		return unstarted(e)
-	}
-	return err
-}
-
-// keepSeat joins the topic as soon as there is something to serve, but does not
-// wait for the client to whom the server belongs: calls will.
-func (b *bridging) keepSeat(ctx context.Context) error {
-	if !b.opt.Engine.Hosted {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-b.serving.set:
-		}
-	}
-	return localgateway.Fault(b.seat.Run(ctx, fromTopic{b.sidecar, b}))
-}
-
-// untilTold waits for the signal, then lets the calls finish that have begun.
-func (b *bridging) untilTold(told, inner context.Context) error {
-	select {
-	case <-inner.Done():
-		return nil
-	case <-told.Done():
-	}
-	ctx, cancel := context.WithTimeout(b.p.hurry, drainTime)
-	defer cancel()
-	b.sidecar.Drain(ctx)
-	context.AfterFunc(b.p.hurry, b.server.Kill)
-	return errSignalled
-}
-
-// serves hears from the sidecar that the tools are known.
-func (b *bridging) serves(s engine.Serving) {
-	b.tools.Store(int64(s.Tools))
-	b.attendance.serverUp(true)
-	b.serving.close()
-}
-
-// A readyEvent is the first event of run (DESIGN 5).
-type readyEvent struct {
-	Event     string `json:"event"`
-	ID        string `json:"id"`
-	Topic     string `json:"topic"`
-	Gateway   string `json:"gateway"`
-	Hosted    bool   `json:"hosted"`
-	Dialect   string `json:"dialect"`
-	Tools     int    `json:"tools"`
-	PID       int    `json:"pid"`
-	ServerPID int    `json:"server_pid,omitempty"`
-	Control   string `json:"control"`
-	Resources string `json:"resources"` // who can read them, in words
-	Prompts   string `json:"prompts"`   // who can get them
-}
-
-func (b *bridging) ready(d wire.Dialect, w wire.Welcome) {
-	at, hosted := b.door.Where()
-	r := readyEvent{"ready", w.You.ID, b.door.Join.Topic, at, hosted, d.Protocol, int(b.tools.Load()), os.Getpid(), int(b.pid.Load()), b.attendance.door.Path(),
-		b.opt.Engine.Policy.Reach("resources/read"), b.opt.Engine.Policy.Reach("prompts/get")}
-	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
-	if b.opt.Engine.Hosted && r.Tools == 0 {
-		text = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
-	}
-	if hosted {
-		text += ", hosted here"
-	}
-	b.events.begin(r, text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
-	b.seated.close()
-}
-
-// TopicIdle stays awake for the answer to a single call. Where there are several,
-// more than one is answered by the time we have been to sleep, so that it costs
-// each of them less.
-func (t fromTopic) TopicIdle() {
-	t.Sidecar.TopicIdle()
-	if t.Running() == 1 {
-		t.b.server.Linger()
-	}
-}
-
-// fromServer tells the sidecar what happens to the server.
-type fromServer struct{ b *bridging }
-
-func (s fromServer) ServerUp(h stdio.Hello) {
-	s.b.pid.Store(int64(h.PID))
-	s.b.sidecar.Handle(engine.ServerUp{Hello: engine.Hello{PID: h.PID, Elicits: h.Elicits, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
-		Meta: h.Meta, ServerInfo: h.ServerInfo, Capabilities: h.Capabilities, Instructions: h.Instructions}})
-}
-
-func (s fromServer) ServerMessage(m jsonrpc.Message) {
-	s.b.sidecar.Handle(engine.ServerSaid{Message: m})
-}
-
-func (s fromServer) ServerNoise(n stdio.Noise) {
-	s.b.sidecar.Handle(engine.ServerNoise{Reason: n.Reason, Head: n.Head, Count: n.Count, Answer: n.Answer, ID: n.ID})
-}
-
-func (s fromServer) ServerDown(x stdio.Exit) {
-	s.b.pid.Store(0)
-	s.b.attendance.serverUp(false)
-	retry := time.Duration(-1)
-	if x.Restarting {
-		retry = x.In
-	}
-	s.b.sidecar.Handle(engine.ServerDown{Reason: x.Cause, Cause: x.String(), ExitCode: x.Code, Signal: x.Signal,
-		Stderr: x.Stderr, Unsent: x.Unsent, Retry: retry})
-	s.b.sidecar.Flush()
-}
-
-func (s fromServer) ServerIdle() { s.b.sidecar.Flush() }

@@ -28,13 +28,13 @@ func TestTheServersEnvironment(t *testing.T) {
 		{env: []string{"A=\x00"}},
 	} {
 		p := &program{env: env{environ: func() []string { return ours }}, s: settings{EnvClean: c.clean, EnvPass: c.pass, Env: c.env}}
-		got, err := p.childEnv()
+		got, err := p.environment().Whole()
 		if strings.Join(got, " ") != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%+v: %q %v", c, got, err)
 		}
 	}
 	p := &program{env: env{environ: func() []string { return ours }}, s: settings{EnvClean: true}}
-	if got, err := p.childEnv(); got == nil || len(got) > 0 || err != nil {
+	if got, err := p.environment().Whole(); got == nil || len(got) > 0 || err != nil {
 		t.Errorf("a clean environment: %#v %v, want an empty one that is not nil", got, err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"strings"
@@ -6,36 +6,37 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// maxEndings is how many decided questions are remembered.
-const maxEndings = 1000
+// maxDecided is how many decided questions are remembered.
+const maxDecided = 1000
 
-// endings remember who decided questions, for those who come too late. The
+// decided remembers who decided questions, for those who come too late. The
 // zero value is ready.
-type endings struct {
+type decided struct {
 	mu    sync.Mutex
 	by    map[string]string // by question; "" for nobody
 	order []string          // oldest first
 }
 
-func (e *endings) add(s approval.Settled) {
+func (e *decided) add(s approval.Settled) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.by == nil {
 		e.by = map[string]string{}
 	}
-	if len(e.order) == maxEndings {
+	if len(e.order) == maxDecided {
 		delete(e.by, e.order[0])
 		e.order = e.order[1:]
 	}
-	e.by[s.ID] = people(s.By)
+	e.by[s.ID] = inbox.Names(s.By)
 	e.order = append(e.order, s.ID)
 }
 
 // refusal says why an answer does not count: of a question that has ended, who
 // was first; else the reason, and detail on it in words.
-func (e *endings) refusal(id, reason, detail string) error {
+func (e *decided) refusal(id, reason, detail string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if by, ended := e.by[id]; ended {
@@ -46,17 +47,17 @@ func (e *endings) refusal(id, reason, detail string) error {
 
 // ending says how a question ended, fit to be shown.
 func ending(s approval.Settled) string {
-	text, by := s.Outcome.String(), people(s.By)
+	all, by := s.Outcome.String(), inbox.Names(s.By)
 	switch {
 	case s.Used != nil:
-		text += " by what was remembered (" + s.Used.ID + ")"
+		all += " by what was remembered (" + s.Used.ID + ")"
 	case by != "":
-		text += " by " + by
-	case s.Reason != "" && s.Reason != text:
-		text += ": " + strings.ReplaceAll(s.Reason, "_", " ")
+		all += " by " + by
+	case s.Reason != "" && s.Reason != all:
+		all += ": " + strings.ReplaceAll(s.Reason, "_", " ")
 	}
 	if s.Said != "" {
-		text += ", who said: " + s.Said
+		all += ", who said: " + s.Said
 	}
-	return visible(text)
+	return text.Line(all)
 }

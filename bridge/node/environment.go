@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"errors"
@@ -9,56 +9,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/shlex"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
-// command finds the server's command: what stands behind --, untouched, or
-// --server, split as a shell would.
-func (p *program) command(args []string) ([]string, error) {
-	const usage = "for example: mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp"
-	if len(args) > 0 && p.s.Server != "" {
-		return nil, misused("keep one of them", "the server is given twice, by --server and behind --")
-	}
-	if len(args) == 0 && p.s.Server != "" {
-		words, err := shlex.Split(p.s.Server)
-		if err != nil {
-			return nil, misused("quote it as in a shell, or put the command behind --", "--server: it is no command line")
-		}
-		args = words
-	}
-	if len(args) == 0 || args[0] == "" {
-		return nil, misused(usage, "run needs the command of a server")
-	}
-	for _, a := range args {
-		if strings.ContainsRune(a, 0) {
-			return nil, misused("no system can start that; was it pasted from a file that is no text?", "the server's command holds a NUL character")
-		}
-	}
-	return args, nil
+// An Environment says which variables the server gets.
+type Environment struct {
+	Ours  []string // those of this process, as [os.Environ] has them
+	Clean bool     // pass on nothing of Ours but what is in Pass
+	Pass  []string // names
+	Set   []string // KEY=VALUE, in the place of what would be passed on
 }
 
-// childEnv is the whole environment of the server: ours without what is meant
-// for us, or only what was asked for (DESIGN 14).
-func (p *program) childEnv() ([]string, error) {
-	if len(p.s.EnvPass) > 0 && !p.s.EnvClean {
+// Whole is the whole environment of the server: ours without what is meant for a bridge
+// (MCPX_…), or only what was asked for (DESIGN 14). Its errors are misuse.
+func (v Environment) Whole() ([]string, error) {
+	if len(v.Pass) > 0 && !v.Clean {
 		return nil, misused("add --env-clean to pass on nothing else", "--env-pass has no meaning without --env-clean: everything is passed on")
 	}
 	vars := []string{} // not nil: that would mean all of ours
-	for _, kv := range p.environ() {
+	for _, kv := range v.Ours {
 		key := envKey(kv)
-		if !isOurs(key) && (!p.s.EnvClean || passes(p.s.EnvPass, key)) {
+		if !isOurs(key) && (!v.Clean || passes(v.Pass, key)) {
 			vars = append(vars, kv)
 		}
 	}
-	for _, key := range p.s.EnvPass {
+	for _, key := range v.Pass {
 		if isOurs(key) || strings.Contains(key, "=") {
 			return nil, misused("use --env KEY=VALUE to set it", "--env-pass: %q cannot be passed on", envKey(key))
 		}
 	}
-	for _, kv := range p.s.Env {
+	for _, kv := range v.Set {
 		key := envKey(kv)
 		if key == "" || key == kv || strings.ContainsRune(kv, 0) {
 			return nil, misused("--env KEY=VALUE", "--env: a variable needs a name, =, and a value")
@@ -87,8 +69,6 @@ func sameKey(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
-const cwdHint = "name a directory that is there, for the server to be started in"
-
 // serverDir is the directory in which the server is started, without links on the way
 // there, which may lead elsewhere by the next start; dir "" is ours. It is "" where
 // that cannot be told, and no yes can be bound to it.
@@ -103,27 +83,16 @@ func serverDir(dir string) (string, error) {
 	return "", nil
 }
 
-// checkDir refuses a working directory that is none.
-func checkDir(dir string) error {
-	if dir == "" {
-		return nil
+// Unstarted says why a server does not start, and what to do about it, without what looks
+// like a secret in its command line. Other errors, and nil, it returns as they are.
+func Unstarted(err error) error {
+	e, ok := errors.AsType[*stdio.StartError](err)
+	if !ok {
+		return err
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return misused(cwdHint, "--cwd: %w", err)
-	}
-	if !info.IsDir() {
-		return misused(cwdHint, "--cwd: %s is no directory", dir)
-	}
-	return nil
-}
-
-// unstarted says why a server does not start, and what to do about it, without what looks
-// like a secret in its command line.
-func unstarted(e *stdio.StartError) *failure {
 	shown := *e
 	shown.Args = commandline.PublicWords(e.Args)
-	return fail(exitServer, startHint(e), "%w", &shown)
+	return fault.New(fault.Server, startHint(e), "%w", &shown)
 }
 
 // startHint says what to do about a server that does not start.
@@ -135,4 +104,20 @@ func startHint(e *stdio.StartError) string {
 		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
 	}
 	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"
+}
+
+// attachHint says what to do about a server that cannot be kept.
+func attachHint(cause string) string {
+	switch cause {
+	case stdio.CauseUnreached:
+		return "is the server running, and is this where it listens?"
+	case stdio.CauseHandshake, stdio.CauseInUse, stdio.CauseInitTimeout:
+		return "a server over stdio serves one client: is it another one's already? with socat … fork each connection gets a server of its own"
+	}
+	return "the server's own log says more"
+}
+
+// misused is an error that the options brought about.
+func misused(hint, format string, args ...any) *fault.Error {
+	return fault.New(fault.Misused, hint, format, args...)
 }

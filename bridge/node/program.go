@@ -1,7 +1,6 @@
-package main
+package node
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,13 +24,8 @@ type programFile struct {
 	changed time.Time // see changedAt
 }
 
-const (
-	hashMost = 512 << 20 // bytes; a larger program is not read for its hash
-
-	// hashAfter is when a program is read though no calls are served yet: it may be the
-	// program that is to blame.
-	hashAfter = 5 * time.Second
-)
+// hashMost is how many bytes a program may have that is read for its hash.
+const hashMost = 512 << 20
 
 // findProgram finds the file that will be started for name in dir.
 func findProgram(name, dir string) programFile {
@@ -103,49 +97,4 @@ func (r yielding) Read(into []byte) (int, error) {
 		return 0, err
 	}
 	return r.of.Read(into)
-}
-
-// A programRecord is the audit's word of which program was started (FINDINGS C8).
-type programRecord struct {
-	Event   string `json:"event"`
-	Program string `json:"program"`
-	SHA256  string `json:"sha256,omitempty"` // as the file was before the start
-	Reason  string `json:"reason,omitempty"` // why there is none
-}
-
-// afterStart does what nobody is to wait for, when calls are served: the hash of the
-// server's program goes on record, for to read a large one takes longer than all else
-// that a start does, and then what only the start needed is given back.
-func (b *bridging) afterStart(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-b.seated.set:
-	case <-time.After(hashAfter):
-	}
-	if b.audit != nil {
-		b.recordProgram(ctx)
-	}
-	startIsOver()
-	<-ctx.Done()
-	return nil
-}
-
-// recordProgram returns when the record is on the disk, or cannot be: auditChanged hears of
-// that.
-func (b *bridging) recordProgram(ctx context.Context) {
-	rec := programRecord{Event: "program", Program: b.program.path}
-	sum, err := b.program.hash(ctx)
-	if rec.SHA256 = sum; err != nil {
-		rec.Reason = err.Error()
-	}
-	if rec.SHA256 == "" && rec.Reason == "" || b.audit.Append(bytes.TrimSpace(jsonLine(rec))) != nil {
-		return
-	}
-	done := make(chan error, 1)
-	b.audit.Sync(func(err error) { done <- err })
-	select {
-	case <-done:
-	case <-ctx.Done(): // what closes the log syncs it
-	}
 }

@@ -1,13 +1,15 @@
-package main
+package node
 
 import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
@@ -27,19 +29,25 @@ const (
 	markLength = 32 // hexadecimal digits
 )
 
+// families are those that the runs of this user have left, and are to leave.
+type families struct {
+	state   localgateway.StateDir // "": there are none
+	environ []string              // of this process, which one of them may have started
+	log     *slog.Logger
+}
+
 // adopt gives a server that is about to be started the mark of this run, having ended what
 // an earlier one of the same id has left. leave is for when that server is gone. Where there is
 // no place to keep a mark there is none.
-func (p *program) adopt(ctx context.Context, id string, o *stdio.Options) (leave func()) {
+func (f families) adopt(ctx context.Context, id string, o *stdio.Options) (leave func()) {
 	leave = func() {}
-	state, err := stateHome(p.getenv)
-	if !stdio.FindsMarked || !o.Sweep || len(o.Args) == 0 || err != nil || state.Open() != nil {
+	if !stdio.FindsMarked || !o.Sweep || len(o.Args) == 0 || f.state == "" || f.state.Open() != nil {
 		return leave
 	}
-	p.endFamilies(ctx, familiesIn(state, id))
-	mark, file, err := newFamily(state, id)
+	f.end(ctx, familiesIn(f.state, id))
+	mark, file, err := newFamily(f.state, id)
 	if err != nil {
-		p.log.Debug("what the server leaves running cannot be found again", "error", err)
+		f.log.Debug("what the server leaves running cannot be found again", "error", err)
 		return leave
 	}
 	o.Env = append(o.Env, stdio.MarkVar+"="+mark)
@@ -58,7 +66,7 @@ type family struct {
 func (f family) close() { f.file.Close() }
 
 // familiesIn are those of an id whose run was killed, of every id if that is "". Each must be closed.
-func familiesIn(d stateDir, id string) (all []family) {
+func familiesIn(d localgateway.StateDir, id string) (all []family) {
 	entries, _ := os.ReadDir(string(d))
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".lock"), familyFile)
@@ -87,7 +95,7 @@ func familiesIn(d stateDir, id string) (all []family) {
 }
 
 // newFamily makes and locks the file of a new mark.
-func newFamily(d stateDir, id string) (mark string, file *os.File, err error) {
+func newFamily(d localgateway.StateDir, id string) (mark string, file *os.File, err error) {
 	for range 3 { // somebody may look whether it is free just before we lock it, and remove it
 		random := fresh128()
 		mark = hex.EncodeToString(random[:])
@@ -117,41 +125,60 @@ func hasName(f *os.File) bool {
 	return err == nil && os.SameFile(ours, there)
 }
 
-// endFamilies ends what runs that were killed have left. There may be very many of which
+// end ends what runs that were killed have left. There may be very many of which
 // nothing is left: all processes are looked at once for all of them.
-func (p *program) endFamilies(ctx context.Context, all []family) {
+func (f families) end(ctx context.Context, all []family) {
 	var borne map[string]bool
 	if len(all) > 0 {
 		borne = stdio.Marks()
 	}
-	for _, f := range all {
+	for _, one := range all {
 		switch {
 		case ctx.Err() != nil:
-			f.close()
-		case borne[f.mark] || p.within(f): // of ourselves nobody may be able to read it
-			p.endFamily(f)
+			one.close()
+		case borne[one.mark] || f.within(one): // of ourselves nobody may be able to read it
+			f.endOne(one)
 		default:
-			os.Remove(f.file.Name())
-			f.close()
+			os.Remove(one.file.Name())
+			one.close()
 		}
 	}
 }
 
-// endFamily ends what a run that was killed has left, and forgets its mark.
-func (p *program) endFamily(f family) {
-	defer f.close()
-	if p.within(f) {
+// endOne ends what a run that was killed has left, and forgets its mark.
+func (f families) endOne(one family) {
+	defer one.close()
+	if f.within(one) {
 		return // our own caller is one of them
 	}
-	if ended := stdio.EndMarked(f.mark); len(ended) > 0 {
-		p.log.Warn("an earlier run of "+f.id+" was killed, and what its server had started ran on: it was ended", "pids", fmt.Sprint(ended))
+	if ended := stdio.EndMarked(one.mark); len(ended) > 0 {
+		f.log.Warn("an earlier run of "+one.id+" was killed, and what its server had started ran on: it was ended", "pids", fmt.Sprint(ended))
 	}
-	if left, _ := stdio.Marked(f.mark); len(left) == 0 {
-		os.Remove(f.file.Name())
+	if left, _ := stdio.Marked(one.mark); len(left) == 0 {
+		os.Remove(one.file.Name())
 	}
 }
 
 // within reports whether we were started by what a family's server has started.
-func (p *program) within(f family) bool {
-	return slices.Contains(p.environ(), stdio.MarkVar+"="+f.mark)
+func (f families) within(one family) bool {
+	return slices.Contains(f.environ, stdio.MarkVar+"="+one.mark)
+}
+
+// Leftovers are what the servers of bridges that were killed have left running, as process
+// ids, by the participant id of the bridge. The next start of that bridge ends them.
+func Leftovers(state localgateway.StateDir) map[string][]int {
+	var borne map[string]bool
+	all := familiesIn(state, "")
+	if len(all) > 0 {
+		borne = stdio.Marks()
+	}
+	found := map[string][]int{}
+	for _, f := range all {
+		if borne[f.mark] {
+			pids, _ := stdio.Marked(f.mark)
+			found[f.id] = append(found[f.id], pids...)
+		}
+		f.close()
+	}
+	return found
 }

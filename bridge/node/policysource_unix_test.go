@@ -1,12 +1,14 @@
 //go:build unix
 
-package main
+package node
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // Who can write the policy decides what runs (RELIABILITY 1, "sudo").
@@ -15,12 +17,11 @@ func TestAPolicyThatAnybodyCanWriteIsNotTaken(t *testing.T) {
 	if err := os.WriteFile(file, []byte("version: 1\ndefault: deny\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{}
-	p.s.Policy = file
-	r, _, err := p.newRulebook("fs")
+	rules, err := policy.Flags(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &policySource{file: file, rules: rules, self: "fs"}
 	for mode, good := range map[os.FileMode]bool{0o644: true, 0o664: true, 0o400: true, 0o666: false, 0o602: false} {
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)

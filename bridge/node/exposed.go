@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"fmt"
@@ -9,20 +9,21 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// exposed are warnings about files that decide what runs, or tell what ran, and that
-// the server's own tools might write (FINDINGS M1): they lie where a rule lets
-// calls work, or in a directory that the server is started on. dir is where the
-// server is told to work; "": where we are, which alone lets no tool write there.
-func (p *program) exposed(now *policy.Policy, file string, argv []string, dir string, tools []policy.Tool) []string {
-	state, _ := stateHome(p.getenv) // without one there is nothing in it
+// A Guarded is a file or directory that decides what runs, or tells what ran, and so is
+// out of the reach of the server's tools. Path "" is none.
+type Guarded struct{ What, Path string }
+
+// Exposed are warnings about guarded files that the server's own tools might write
+// (FINDINGS M1): they lie where a rule lets calls work, or in a directory that the server
+// is started on. dir is where the server is told to work; "": where we are, which alone
+// lets no tool write there. tools are those of the server, nil if they are not known.
+func Exposed(now *policy.Policy, files []Guarded, argv []string, dir string, tools []policy.Tool) []string {
 	var all []string
-	for _, held := range []struct{ what, path string }{
-		{"the policy file", file}, {"the file of --config", p.s.Config}, {"the record of --audit", p.s.Audit}, {"the state directory", string(state)},
-	} {
-		if held.path == "" || held.path == "off" {
+	for _, held := range files {
+		if held.Path == "" {
 			continue
 		}
-		path := whole(held.path)
+		path := whole(held.Path)
 		var who []string
 		for _, rule := range now.Opens(path, tools) {
 			who = append(who, rule+" lets calls work there")
@@ -34,7 +35,7 @@ func (p *program) exposed(now *policy.Policy, file string, argv []string, dir st
 			}
 		}
 		if len(who) > 0 {
-			all = append(all, fmt.Sprintf("%s %s may be within reach of the server's tools: %s; move it to a directory that no rule and no argument of the server covers", held.what, path, strings.Join(who, ", ")))
+			all = append(all, fmt.Sprintf("%s %s may be within reach of the server's tools: %s; move it to a directory that no rule and no argument of the server covers", held.What, path, strings.Join(who, ", ")))
 		}
 	}
 	return all

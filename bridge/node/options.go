@@ -1,0 +1,142 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// Options say what is bridged, where to, under which rules, and who hears of it. Server
+// and State must be given; every other zero means the default that stands beside it.
+type Options struct {
+	Server Target
+	Dir    string      // in which the server is started; "": ours
+	Env    Environment // what the server gets; its zero is nothing at all
+
+	StartTimeout time.Duration                                    // from the start of the server to the end of the handshake; 30 s
+	TraceServer  func(dir string, line []byte)                    // as stdio.Options.Trace
+	Sweep        bool                                             // as stdio.Options.Sweep: this process runs one server and nothing else
+	Version      string                                           // of this program, as the server and the record are told; "dev"
+	State        localgateway.StateDir                            // where everything is kept, see localgateway.Home
+	ID           string                                           // our participant id; "": taken from Server
+	Topic        string                                           // without Connect: the topic; "lobby"
+	Connect      func(id string) (*localgateway.Connector, error) // the way to the topic, as id; nil: this machine's own gateway
+
+	Policy  string          // a policy file, read again whenever it is saved; "": none
+	Rules   *policy.Policy  // laid over the file, or alone; nil: everything is asked about
+	Reload  <-chan struct{} // the file is read again when something comes; nil: never
+	Guarded []Guarded       // files that the server's tools should not reach, beside Policy, Record and State
+
+	Timeout    time.Duration // the server's time for one call; 60 s
+	MaxCalls   int           // at the server at one time; 1024
+	MaxPending int           // questions that wait at one time; 10 000
+	LookOnly   bool          // nobody answers through the socket: who comes that way may look
+
+	TrustUnverified bool       // participants may decide though the gateway does not verify who speaks
+	Provides        []string   // what the server is for; each a policy.CheckWord
+	ProposalStatus  bool       // see engine.Config
+	ProposalStyle   wire.Style // see engine.Config
+	LenientParams   bool       // see engine.Config
+	ToolsRequest    bool       // see engine.Config
+
+	Record Record
+
+	// Emit gets what happens from the moment at which Run is called, as [bridge.Options.Emit]
+	// says: it must neither wait nor call back. nil: nobody wants to know.
+	Emit func(*record.Record)
+
+	// Ready is called each time a seat was taken, before calls are served there. nil: nobody
+	// wants to know.
+	Ready func(Ready)
+
+	// Started is called once, when calls are served and nothing more is to be done for the
+	// start, or after some seconds. nil: nobody wants to know.
+	Started func()
+
+	// Hurry ends when calls that have begun are not waited for any longer. nil: never.
+	Hurry context.Context
+
+	Log *slog.Logger // for people; nil: nobody reads it
+}
+
+// A Record says how the record of decisions and calls is kept.
+type Record struct {
+	Off      bool          // there is none
+	File     string        // "": below State, by our id
+	Sync     audit.Mode    // what waits for the disk; zero: what a person decided
+	KeepSize int64         // the oldest files are removed beyond so many bytes; 0: never
+	KeepFor  time.Duration // files older than this are removed; 0: never
+}
+
+// Ready is what there is to say when calls are served.
+type Ready struct {
+	ID        string // who we are, as the gateway says
+	Topic     string
+	Gateway   string // its URL
+	Hosted    bool   // by this process
+	Dialect   string // that is spoken there
+	Tools     int    // that are served
+	Waits     bool   // for an MCP client to greet the server; see Passthrough
+	ServerPID int    // 0: there is no process
+	Control   string // the socket through which questions are answered
+	Resources string // who can read them, in words
+	Prompts   string // who can get them, in words
+}
+
+// file is where the record of a bridge is.
+func (r Record) file(state localgateway.StateDir, id string) string {
+	return cmp.Or(r.File, filepath.Join(string(state), "audit", id+".jsonl"))
+}
+
+// exposed are the warnings of [Exposed] about a bridge with these rules.
+func (o *Options) exposed(now *policy.Policy) []string {
+	all := append([]Guarded{{"the policy file", o.Policy}}, o.Guarded...)
+	if !o.Record.Off {
+		all = append(all, Guarded{"the record of --audit", o.Record.File})
+	}
+	return Exposed(now, append(all, Guarded{"the state directory", string(o.State)}), o.Server.Args, o.Dir, nil)
+}
+
+// defaults fills in what is nil.
+func (o *Options) defaults() {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Emit == nil {
+		o.Emit = func(*record.Record) {}
+	}
+	if o.Ready == nil {
+		o.Ready = func(Ready) {}
+	}
+	if o.Started == nil {
+		o.Started = func() {}
+	}
+	if o.Hurry == nil {
+		o.Hurry = context.Background()
+	}
+	if o.Connect == nil {
+		o.Connect = o.ownGateway
+	}
+	o.Version = cmp.Or(o.Version, "dev")
+}
+
+// ownGateway is the way to a topic at this machine's own gateway.
+func (o *Options) ownGateway(id string) (*localgateway.Connector, error) {
+	if err := o.State.Open(); err != nil {
+		return nil, err
+	}
+	return &localgateway.Connector{
+		Local: localgateway.New(localgateway.Options{State: o.State, Listen: localgateway.DefaultListen, Log: o.Log, GatewayLog: slog.New(slog.DiscardHandler)}),
+		Join:  topic.Options{URL: "ws://" + localgateway.DefaultListen, Topic: cmp.Or(o.Topic, "lobby"), ID: id, Log: o.Log},
+		Hosts: true,
+	}, nil
+}

@@ -1,0 +1,166 @@
+package node
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
+)
+
+// A plan is options that were checked, and what follows from them. Nothing was started,
+// and nothing on the disk touched.
+type plan struct {
+	o       Options
+	id      string // who we would like to be
+	dir     string // in which the server is started; "" where that cannot be told
+	launch  stdio.Options
+	program programFile // that is started; none where we attach
+	source  *policySource
+	engine  engine.Config
+	way     *localgateway.Connector // nil before connect
+}
+
+// check makes a plan without rules, and without a way to the topic. Its errors are misuse.
+func check(o Options) (*plan, error) {
+	o.defaults()
+	p := &plan{o: o, id: cmp.Or(o.ID, o.Server.ID())}
+	if !wire.ValidID(p.id) {
+		return nil, misused("an id is 1 to 64 of the characters A-Z a-z 0-9 _ . -", "%q is no participant id", p.id)
+	}
+	for _, word := range o.Provides {
+		if err := policy.CheckWord(word); err != nil {
+			return nil, misused("--provides filesystem", "--provides: %q: %w", word, err)
+		}
+	}
+	env, err := o.Env.Whole()
+	if err != nil {
+		return nil, err
+	}
+	if p.dir, err = serverDir(o.Dir); err != nil {
+		return nil, err
+	}
+	where := cmp.Or(p.dir, o.Dir)
+	if !o.Server.Attached() {
+		p.program = findProgram(o.Server.Args[0], where)
+	}
+	p.launch = stdio.Options{Args: o.Server.Args, Endpoint: o.Server.At, Dir: where, Env: env, StartTimeout: o.StartTimeout,
+		Version: o.Version, Log: o.Log, Trace: o.TraceServer, Sweep: o.Sweep}
+	p.engine = engine.Config{
+		NewID:    uuid.NewString,
+		Random:   fresh128,
+		Timeout:  o.Timeout,
+		MaxCalls: o.MaxCalls,
+		Desk:     approval.Options{MaxPending: o.MaxPending},
+		Session:  newSession(),
+		Server:   o.Server.String(),
+		Program:  o.Server.Program(),
+		Dir:      p.dir,
+		Mark:     o.Server.mark(),
+
+		Local:           true,
+		TrustUnverified: o.TrustUnverified,
+		Provides:        o.Provides,
+		ProposalStatus:  o.ProposalStatus,
+		ProposalStyle:   o.ProposalStyle,
+		LenientParams:   o.LenientParams,
+		ToolsRequest:    o.ToolsRequest,
+	}
+	return p, nil
+}
+
+// takeRules reads what may run. host says that the calls of an MCP client are judged too.
+// Its errors are misuse.
+func (p *plan) takeRules(host bool) (err error) {
+	rules := p.o.Rules
+	if rules == nil {
+		if rules, err = policy.Flags(nil, nil); err != nil {
+			return err
+		}
+	}
+	p.source = &policySource{file: p.o.Policy, rules: rules, self: p.id, host: host}
+	p.engine.Policy, err = p.source.read()
+	return PolicyFault(err)
+}
+
+// connect chooses the way to the topic, and who we would like to be there.
+func (p *plan) connect() (err error) {
+	if p.way, err = p.o.Connect(p.id); err != nil {
+		return err
+	}
+	p.way.Derived = p.o.ID == ""
+	p.engine.Topic, p.engine.Verified = p.way.Join.Topic, p.way.Local != nil
+	if p.way.Local == nil {
+		p.engine.Gateway = gatewayName(p.way.Join.URL)
+	}
+	return nil
+}
+
+// checked is a plan with rules, which warns of what is hardly meant. It has no way to the
+// topic yet.
+func checked(o Options, host bool) (*plan, error) {
+	p, err := check(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.takeRules(host); err != nil {
+		return nil, err
+	}
+	for _, w := range p.o.exposed(p.engine.Policy) {
+		p.o.Log.Warn(w)
+	}
+	return p, nil
+}
+
+// planned is a checked plan that has its way. Where only that is wrong the plan comes with
+// the error.
+func planned(o Options, host bool) (*plan, error) {
+	p, err := checked(o, host)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.connect()
+}
+
+// Check reports what New would say of o, or NewPassthrough if judged, but for the way to the
+// topic, and touches nothing. Its errors are misuse.
+func Check(o Options, judged bool) error {
+	_, err := checked(o, judged)
+	return err
+}
+
+// gatewayName is a gateway as people know it: without a query, which may hold
+// what is nobody's business.
+func gatewayName(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return "" // topic.New says what is wrong with it
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimSuffix(u.Path, "/")
+}
+
+// families are those whose runs were killed, as this plan sees them.
+func (p *plan) families() families { return families{p.o.State, p.o.Env.Ours, p.o.Log} }
+
+// unverifiedIn is what to say of a gateway that does not make sure who speaks, and what that
+// means for what the rules ask about: otherwise every ask would end in -31003, or forged
+// answers count, without a word (WIRE 7.2, FINDINGS C3); "" where it does. This machine's
+// own does, whatever it speaks.
+func (p *plan) unverifiedIn(d wire.Dialect) (warning, hint string) {
+	if d.Verified() || p.way.Local != nil {
+		return "", ""
+	}
+	warning = "gateways that speak " + d.Protocol + " do not verify who speaks: anybody in the topic can call, and answer, in anybody's name"
+	if p.o.TrustUnverified {
+		return warning, "--trust-unverified-from is given, so approvers in the topic are asked, and a forged answer counts as theirs; leave it out to ask at this machine alone"
+	}
+	return warning, "so approvers in the topic are not asked; what the rules ask about is for the person at this machine (of: [local]), or else refused with -31003; " +
+		"--trust-unverified-from asks them all the same, where everybody in the topic is trusted"
+}
