@@ -1,21 +1,38 @@
+// Package engine is all judgement of a bridge, in one place without I/O: the [Engine] is
+// told what happened and returns what is to be done. A call takes one road:
+//
+//	Arrived -> addressed to exactly us? -> seen before? -> method known?
+//	        -> tool offered? arguments fit its inputSchema?
+//	        -> policy -> room for it? -> on record -> Write to the server
+//	ServerSaid -> whose call? -> Send to the caller, with its id and token back
+//
+// What somebody proposes joins that road as soon as it is ours to serve (see
+// [proposal.Book]); where the road ends early its proposer hears a reject:
+//
+//	Arrived -> Book: ours, and now? -> tool offered? … -> policy, raised to a
+//	           question unless the owner said otherwise -> on disk
+//	        -> Send a request to ourselves, for all to see -> Write to the server
+//
+// Nothing else starts a call, and nothing else answers one. What the Engine knows of
+// calls, tools, earlier requests and held answers is kept in packages below it, which
+// never call it. Package bridge carries out what it says.
 package engine
 
 import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/timetable"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -269,6 +286,7 @@ func (e *Engine) Policy() *policy.Policy { return e.policy }
 func (e *Engine) Running() int { return e.calls.Running }
 
 func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
+
 func (e *Engine) note(r record.Record) {
 	r.At = e.now
 	r.Unverified = record.Unverified(r.From != "" && r.From != inflight.HostID && e.room.dialect.Protocol != "" && !e.verified())
@@ -312,100 +330,157 @@ func (e *Engine) giveUp() {
 	e.release()
 }
 
-// send is sendOf for what waits for no record.
-func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
+// An alarm is a moment at which the Engine has something to do of its own
+// accord.
+type alarm = timetable.Entry[func()]
 
-// sendOf spells an envelope and puts it on its way, and reports whether it could
-// be; it leaves when the end of the call of is on record ("": of none). Without a
-// seat, and during a pause, answers are held, and everything else is moot. The
-// answer to a request that is held is held too, and so is that to one that leaves in
-// this very Step, for which the way out may yet turn out to be full.
-func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
-	answer := class == wire.Reply
-	switch {
-	case answer && e.room.held.JustLeaves(env.Corr):
-		e.hold(env, of)
-		e.lookBy(e.now.Add(resendAfter))
-		return false
-	case answer && (!e.room.seated || e.room.quiet(env.Kind) || e.room.held.Delays(env.Corr)):
-		e.hold(env, of)
-		return false
-	case !e.room.seated || e.room.quiet(env.Kind):
-		return false
+// alarms are the moments to come. Each rings once.
+type alarms struct{ table timetable.Table[func()] }
+
+func (a *alarms) set(at time.Time, ring func()) *alarm { return a.table.Set(at, ring) }
+
+// stop is safe for an alarm that has rung, and for nil.
+func (a *alarms) stop(al *alarm) { a.table.Drop(al) }
+
+func (a *alarms) next() time.Time { return a.table.Next() }
+
+func (a *alarms) ringDue(now time.Time) {
+	for al := a.table.Due(now); al != nil; al = a.table.Due(now) {
+		a.table.Drop(al)
+		al.What()
 	}
-	frame, ok := e.spell(env)
-	if ok {
-		if answer && env.Kind == wire.Request {
-			e.room.held.Leaving = append(e.room.held.Leaving, env.ID)
-			e.claimLeaves(env.ID)
+}
+
+// endWindows settles the claims whose time to come back is over. The event in hand comes
+// first: it may take the proposal back, or be another's claim (seed 6783).
+func (e *Engine) endWindows() {
+	over := e.offers.unechoed
+	e.offers.unechoed = nil
+	for _, c := range over {
+		e.unechoed(c)
+	}
+}
+
+// Owes reports whether answers are held that we could give, were it not for a way
+// out that is full.
+func (e *Engine) Owes() bool { return e.room.seated && len(e.room.held.Answers) > 0 }
+
+// live carries out what the Book says.
+func (e *Engine) live(acts []proposal.Act) {
+	for _, a := range acts {
+		switch a := a.(type) {
+		case proposal.Consider:
+			e.consider(a.Life)
+		case proposal.Waits:
+			e.foresee(a.Life)
+		case proposal.Refused:
+			e.refused(a)
+		case proposal.Noted:
+			e.noted(a)
 		}
-		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}
-	return ok
 }
 
-func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
-	if env.ID == "" {
-		env.ID = e.newID()
-	}
-	env.TS = wire.Stamp(e.now)
-	env.From = e.room.me
-	frame, err := e.room.dialect.Append(make([]byte, 0, outgoing.Size(env)+512), env, e.room.caps)
-	if err != nil {
-		e.note(record.Record{Event: record.Dropped, Reason: "not_permitted", Method: env.Method, Tool: env.Key,
-			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
-	}
-	return frame, err == nil
-}
-
-// answer sends the answer to a request, whoever made it.
-func (e *Engine) answer(from, env, method, key string, payload []byte) {
-	if e.isHost(from) {
-		e.do(TellHost{payload})
+// act carries out what the desk says. What the desk says to that in turn comes
+// after it, so that nothing is put to anybody about a question that is settled.
+func (e *Engine) act(acts []approval.Act) {
+	e.acts = append(e.acts, acts...) // a copy: the desk reuses them as soon as it is spoken to
+	if e.acting {
 		return
 	}
-	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
-		Method: method, Key: shortKey(key), Payload: payload})
-}
-
-// refuse answers a request that did not reach the server.
-func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
-	if e.chargeRecord(env.From) {
-		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+	e.acting = true
+	for len(e.acts) > 0 {
+		a := e.acts[0]
+		e.acts = e.acts[1:]
+		switch a := a.(type) {
+		case approval.Show:
+			e.show(a)
+		case approval.Close:
+			e.close(a)
+		case approval.Noted:
+			r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
+				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
+			if a.Who != (approval.Who{}) {
+				r.By = []string{a.Who.String()}
+			}
+			if countsForNothing(a) && !e.chargeRecord(a.Who.ID) {
+				continue
+			}
+			e.note(r)
+			e.do(Told{a})
+		case approval.Settled:
+			e.settled(a)
+		}
 	}
-	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
+	e.acting, e.acts = false, nil
 }
 
-// bodyOnRecord is the digest of a participant's request as it goes on record.
-func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
-	if e.isHost(env.From) {
-		return ""
-	}
-	return e.replay.DigestOf(env.From, env.ID, env.Payload).String()
+// sync waits until the decision is on disk: only then does it count
+// (RELIABILITY AI-13).
+func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
+	e.tickets++
+	c.On(inflight.Agree)
+	c.Agreed = s
+	e.calls.Syncing[e.tickets] = c
+	e.do(Sync{e.tickets})
 }
 
-func (e *Engine) noteRefusal(of record.Record, r refusal.Refusal) {
-	e.note(refusedOn(of, r))
-}
-
-// refusedOn puts a refusal into a record.
-func refusedOn(of record.Record, r refusal.Refusal) record.Record {
-	of.Event, of.Outcome = record.Ended, "error"
-	of.Code, of.Reason, of.Rule, of.Executed, of.Detail = r.Code, r.Reason, r.Rule, string(r.Executed), r.Message
-	of.RetryMS, of.Question, of.By = r.RetryAfter.Milliseconds(), r.Decision, r.By
-	return of
-}
-
-func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
-	if !e.chargeRecord(env.From) {
+// synced: the decision is on disk, or could not be put there.
+func (e *Engine) synced(ev Synced) {
+	c := e.calls.Syncing[ev.Ticket]
+	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
+		e.reloadSynced(ev)
 		return
 	}
-	e.note(record.Record{Event: record.Dropped, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
+	if c == nil {
+		return
+	}
+	delete(e.calls.Syncing, ev.Ticket)
+	switch {
+	case c.Phase == inflight.Done: // its caller took it back, or is gone
+		e.ledger.GiveBack(c.Hold)
+	case ev.Err != nil:
+		e.unstarted(c, refusal.AuditUnavailable())
+	case c.Agreed == nil:
+		e.allowed(c)
+	default:
+		e.tellWho(c)
+		e.agreed(c)
+	}
 }
 
-func toolOf(env *wire.Envelope) string {
-	if env.Method == "tools/call" {
-		return env.Key
+// unrecorded ends calls whose decision could not be put on record. Nothing of
+// them has left; and nothing new is admitted until records can be written. What
+// has run has run, and its caller has the result, with a mark that nobody knows
+// of it (RELIABILITY section 3).
+// Results that are held were marked before (see Step).
+func (e *Engine) unrecorded(ev Unrecorded) {
+	if !e.auditDown {
+		e.auditDown = true
+		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
+		e.act(e.desk.AbortAll(e.now, auditReason))
 	}
-	return ""
+	for _, n := range ev.Calls {
+		if c := e.calls.ByNumber[n]; c != nil {
+			if !ev.Written {
+				c.Line = inflight.Unrecorded
+			}
+			e.finishUnanswered(c, refusal.AuditUnavailable())
+			e.hear(c, nil)
+		}
+	}
+	for _, result := range ev.Results {
+		e.send(result.Class, incomplete(result.Envelope))
+	}
+}
+
+const auditReason = "audit_unavailable"
+
+// checkpoint shows the head of the audit to the topic, whose histories witness
+// it from then on (DESIGN 10).
+func (e *Engine) checkpoint(ev Checkpoint) {
+	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
+	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
+	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
+	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
 }

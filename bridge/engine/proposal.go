@@ -6,12 +6,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -91,22 +90,6 @@ func (e *Engine) provides() []string {
 	all := slices.Concat(e.policy.Provides, e.provided)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// live carries out what the Book says.
-func (e *Engine) live(acts []proposal.Act) {
-	for _, a := range acts {
-		switch a := a.(type) {
-		case proposal.Consider:
-			e.consider(a.Life)
-		case proposal.Waits:
-			e.foresee(a.Life)
-		case proposal.Refused:
-			e.refused(a)
-		case proposal.Noted:
-			e.noted(a)
-		}
-	}
 }
 
 // proposed is what a proposal asks for as a request, and whether that is refused.
@@ -208,16 +191,6 @@ func (e *Engine) leave(l *proposal.Life) {
 	e.live(e.book.Leave(l, why))
 }
 
-// allow starts a call that no person needs to agree to. For a proposal the
-// decision is put on disk first: what is said on the topic cannot be taken back.
-func (e *Engine) allow(c *inflight.Call) {
-	if c.Origin == inflight.Proposal {
-		e.sync(c, nil)
-		return
-	}
-	e.start(c)
-}
-
 // allowed starts what a rule has allowed, if it still does.
 func (e *Engine) allowed(c *inflight.Call) {
 	e.ledger.GiveBack(c.Hold)
@@ -277,42 +250,6 @@ func (e *Engine) requestOurselves(c *inflight.Call) {
 	payload := asAgreed(c).AppendCall(nil, c.ID, c.Method)
 	e.send(wire.Reply, &wire.Envelope{ID: c.Self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.Life.ID},
 		Method: c.Method, Key: c.Key, Payload: payload})
-}
-
-// audience is who gets the answer to a call. The proposer is not told of a
-// request for its proposal that was not even made.
-func (e *Engine) audience(c *inflight.Call) []string {
-	to := []string{c.From}
-	if c.Life == nil || c.Line == inflight.NoLine || !e.room.dialect.TellsBoth() {
-		return to
-	}
-	also := c.Life.Proposer
-	if c.Origin == inflight.Proposal {
-		also = e.room.me
-	}
-	if !slices.Contains(to, also) {
-		to = append(to, also)
-	}
-	return to
-}
-
-// served tells the Book how a call has ended that serves a proposal. Where
-// nobody knows whether it ran, it counts as running: it must not run twice.
-func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.Executed) {
-	if c.Life == nil {
-		return
-	}
-	if e.offers.calls[c.Life] == c { // a participant's request for it is not the call that we would make of it
-		delete(e.offers.calls, c.Life)
-	}
-	if executed == refusal.Perhaps {
-		return
-	}
-	run := c.Env
-	if c.Origin == inflight.Proposal {
-		run = c.Self
-	}
-	e.live(e.book.Ended(c.Life, run, how))
 }
 
 // declined ends a call of our own accord that never began: its proposal is
@@ -453,4 +390,97 @@ func (e *Engine) abandon(c *inflight.Call, why string) {
 		e.settle(c)
 	}
 	e.note(r)
+}
+
+// What a proposer hears of us beside the answer: that people decide, that we
+// serve its proposal, or that we do not, and why.
+
+// defers tells a proposer that wants to know that people decide.
+func (e *Engine) defers(c *inflight.Call) {
+	if c.Origin == inflight.Proposal && c.Phase == inflight.Asked {
+		e.stands(c.Life, "defer", "considering", "")
+	}
+}
+
+// stands tells a proposer how it stands with its proposal, in the words that it
+// has asked for or uses itself, and that the gateway lets pass.
+func (e *Engine) stands(l *proposal.Life, response, status, reason string) {
+	if l.WantsResponse {
+		e.standing(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
+		return
+	}
+	if e.offers.status && (l.Targeted || response != "reject") {
+		e.standing(wire.Status, l, wire.Standing{State: status, Reason: reason})
+	}
+}
+
+func (e *Engine) standing(kind wire.Kind, l *proposal.Life, s wire.Standing) {
+	env := &wire.Envelope{Kind: kind, To: []string{l.Proposer}, Corr: []string{l.ID}, Payload: s.Payload(), Style: l.Style}
+	if _, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && e.send(wire.Notice, env) {
+		l.Announced = true
+	}
+}
+
+// A rejection is a reject as it went out.
+type rejection struct {
+	env  *wire.Envelope
+	kind string // in which words
+}
+
+// rejectionsMax is how many may wait for the gateway's complaint: it complains
+// at once.
+const rejectionsMax = 16
+
+func (e *Engine) reject(l *proposal.Life, reason, detail string) {
+	env := &wire.Envelope{Kind: wire.Reject, To: []string{l.Proposer}, Corr: []string{l.ID}, Style: l.Style,
+		Payload: wire.Ending{Reason: reason, Detail: detail}.Payload()}
+	kind, _ := e.room.dialect.Spelling(env, e.room.caps)
+	if !e.send(wire.Reply, env) {
+		return
+	}
+	if len(e.offers.said) == rejectionsMax {
+		e.offers.said = e.offers.said[1:]
+	}
+	e.offers.said = append(e.offers.said, rejection{env, kind})
+}
+
+// rejectAgain: the gateway lets a word not pass that it seemed to (WIRE W-4).
+// The reject is said once more in the next words, and the refused ones are not
+// used again.
+func (e *Engine) rejectAgain(f wire.Fault) {
+	for i := len(e.offers.said) - 1; i >= 0; i-- {
+		r := e.offers.said[i]
+		if !slices.Contains(f.Trigger, r.env.ID) && (len(f.Trigger) > 0 || f.AttemptedKind != r.kind) {
+			continue
+		}
+		e.offers.said = append(e.offers.said[:i:i], e.offers.said[i+1:]...)
+		e.room.caps = e.room.caps.Without(r.kind)
+		again := *r.env
+		again.ID = ""
+		e.send(wire.Reply, &again)
+		return
+	}
+}
+
+// unheard: a frame of ours that puts a question to somebody did not get there, or a
+// request that others made for a proposal (FINDINGS D13, M9). Who is merely away is
+// left to the roster: they may be back in a moment. ours: it was said to us.
+func (e *Engine) unheard(f wire.Fault, ours bool) {
+	absent := f.Code == "recipient_absent"
+	for _, id := range f.Trigger {
+		switch {
+		case absent && !e.believed(): // nor is it known who says so, nor who is here
+		case absent:
+			e.live(e.book.Nobody(id, e.here))
+		case ours:
+			e.act(e.desk.Unreachable(e.now, id))
+		}
+	}
+	if !ours || f.Code != "capability_violation" || len(f.Trigger) > 0 {
+		return
+	}
+	env := &wire.Envelope{Kind: wire.Request, Method: elicitation}
+	if kind, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && kind == f.AttemptedKind {
+		e.act(e.desk.UnreachableAll(e.now))
+	}
 }

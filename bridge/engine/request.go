@@ -1,17 +1,18 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -35,6 +36,26 @@ var treatments = map[string]treatment{
 	"roots/list":             wrong,
 
 	"tools/request": wrong, // a proposal where the owner takes it for one, and no method of MCP
+}
+
+// methods are those of MCP that a server may be asked for, as they are folded.
+var methods = func() map[string]string {
+	all := map[string]string{}
+	for _, method := range []string{"initialize", "ping", "server/discover", "tools/list", "tools/call", "tools/request",
+		"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+		"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
+		"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "tasks/update",
+		"sampling/createMessage", "elicitation/create", "roots/list"} {
+		all[fold.Method(method)] = method
+	}
+	return all
+}()
+
+// resemblesMethod reports whether a method is not one of MCP's, but is to a careless
+// server: rules that name the one would say nothing of the other.
+func resemblesMethod(method string) bool {
+	meant := methods[fold.Method(method)]
+	return meant != "" && meant != method
 }
 
 // arrived takes a frame from the topic.
@@ -93,12 +114,6 @@ func (e *Engine) garbled(r *wire.Refused) {
 	}
 }
 
-// forUs: addressed to exactly us. A request to several would run several
-// times, one to everybody as often as there are servers (WIRE W-9).
-func (e *Engine) forUs(env *wire.Envelope) bool {
-	return len(env.To) == 1 && env.To[0] == e.room.me
-}
-
 // request is the road of every call: each line may end it, and only the last
 // one writes to the server.
 func (e *Engine) request(env *wire.Envelope) {
@@ -147,6 +162,24 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 	c := e.newCall(env, life, origin)
 	c.Asks = asks
 	e.admit(c)
+}
+
+// tooEarly has a request wait if the server may be up soon.
+func (e *Engine) tooEarly(env *wire.Envelope) bool {
+	if !e.hosted || e.server.up || e.server.retry < 0 || e.stopping || treatments[env.Method] == wrong {
+		return false
+	}
+	if len(e.early) >= e.maxCalls {
+		e.refuse(env, refusal.AtCapacity())
+		return true
+	}
+	w := &early{env: env}
+	w.alarm = e.alarms.set(e.now.Add(earlyWait), func() {
+		e.early = slices.DeleteFunc(e.early, func(o *early) bool { return o == w })
+		e.refuse(env, refusal.NotGreeted(earlyWait))
+	})
+	e.early = append(e.early, w)
+	return true
 }
 
 // repeated drops a frame that was seen before: a gateway may deliver one again. One
@@ -221,29 +254,6 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	return refusal.Refusal{}, false
 }
 
-// noRoom says why nothing can be made of a call that the policy does not deny: the
-// caller may come again. It is looked at after the verdict, never before: what is
-// denied will never be served (DESIGN 3, FINDINGS S4).
-func (e *Engine) noRoom(c *inflight.Call) (refusal.Refusal, bool) {
-	switch {
-	case e.stopping:
-		return refusal.ShuttingDown(), true
-	case c.Origin == inflight.Proposal && e.room.paused != nil:
-		return refusal.Busy("the bridge was asked to pause"), true
-	case e.full():
-		return refusal.AtCapacity(), true
-	case c.Method == subscribes:
-		return e.noPlace(c)
-	}
-	return refusal.Refusal{}, false
-}
-
-// full reports whether the server has as many calls as it may have, those that
-// it has not answered in time included.
-func (e *Engine) full() bool {
-	return e.calls.Running >= e.maxCalls || len(e.calls.ByNumber) >= 4*e.maxCalls
-}
-
 // admit decides what becomes of a request, or of a proposal, that could be
 // served: it starts, is refused, or is put before somebody.
 func (e *Engine) admit(c *inflight.Call) {
@@ -272,6 +282,56 @@ func (e *Engine) admit(c *inflight.Call) {
 	}
 }
 
+// noRoom says why nothing can be made of a call that the policy does not deny: the
+// caller may come again. It is looked at after the verdict, never before: what is
+// denied will never be served (DESIGN 3, FINDINGS S4).
+func (e *Engine) noRoom(c *inflight.Call) (refusal.Refusal, bool) {
+	switch {
+	case e.stopping:
+		return refusal.ShuttingDown(), true
+	case c.Origin == inflight.Proposal && e.room.paused != nil:
+		return refusal.Busy("the bridge was asked to pause"), true
+	case e.full():
+		return refusal.AtCapacity(), true
+	case c.Method == subscribes:
+		return e.noPlace(c)
+	}
+	return refusal.Refusal{}, false
+}
+
+// full reports whether the server has as many calls as it may have, those that
+// it has not answered in time included.
+func (e *Engine) full() bool {
+	return e.calls.Running >= e.maxCalls || len(e.calls.ByNumber) >= 4*e.maxCalls
+}
+
+// described is a call as the policy sees it.
+func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
+	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
+	if t := e.server.tools.Tools[tool]; t != nil && method == "tools/call" {
+		call.Hints = t.Hints
+	}
+	return call
+}
+
+func (e *Engine) noteDecision(c *inflight.Call) {
+	if c.SummedUp {
+		return
+	}
+	r := recordOf(c)
+	r.Event, r.Verdict, r.Rule = record.Decided, c.Decision.Verdict.String(), c.Decision.Rule
+	r.Body = c.Body.String()
+	most := argsMax
+	if c.Decision.Verdict == policy.Deny {
+		most = refusedArgs
+	}
+	putArgs(&r, e.policy, c.Args, c.Beside, most)
+	if c.Decision.Verdict != policy.Deny {
+		r.Meta = e.passed(c)
+	}
+	e.note(r)
+}
+
 // ifReadable puts a call before somebody, unless nobody could read it (FINDINGS M3).
 func (e *Engine) ifReadable(c *inflight.Call) {
 	if why := approval.Beyond(c.Args, c.Beside); why != "" {
@@ -293,31 +353,53 @@ func overLimit(d *policy.Decision) bool {
 	return false
 }
 
-func (e *Engine) noteDecision(c *inflight.Call) {
-	if c.SummedUp {
+// allow starts a call that no person needs to agree to. For a proposal the
+// decision is put on disk first: what is said on the topic cannot be taken back.
+func (e *Engine) allow(c *inflight.Call) {
+	if c.Origin == inflight.Proposal {
+		e.sync(c, nil)
 		return
 	}
-	r := recordOf(c)
-	r.Event, r.Verdict, r.Rule = record.Decided, c.Decision.Verdict.String(), c.Decision.Rule
-	r.Body = c.Body.String()
-	most := argsMax
-	if c.Decision.Verdict == policy.Deny {
-		most = refusedArgs
-	}
-	putArgs(&r, e.policy, c.Args, c.Beside, most)
-	if c.Decision.Verdict != policy.Deny {
-		r.Meta = e.passed(c)
-	}
-	e.note(r)
+	e.start(c)
 }
 
-// described is a call as the policy sees it.
-func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
-	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
-	if t := e.server.tools.Tools[tool]; t != nil && method == "tools/call" {
-		call.Hints = t.Hints
+// start writes a request to the server. It is the only place from which a
+// participant's request gets there.
+func (e *Engine) start(c *inflight.Call) {
+	if _, may := c.Phase.On(inflight.Start); !may {
+		return // nobody has agreed to it yet, or it is over, whatever led here
 	}
-	return call
+	if c.Life != nil && !e.takesUp(c) {
+		return
+	}
+	e.calls.Add(c)
+	c.Began = e.now
+	if c.Question != "" && c.Origin != inflight.Host {
+		e.replay.Renew(e.now, c.From, c.Env)
+	}
+	if c.Origin != inflight.Host { // the client has patience of its own, and the server's answer goes past us
+		c.Alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
+	}
+	r := recordOf(c)
+	r.Event = record.Call
+	if len(c.Took) > 0 {
+		r.Took = e.policy.ForRecord(c.Took, c.RunsWith())
+	}
+	e.note(r)
+	if e.staysHere(c) {
+		e.unsubscribed(c, e.calls.ID(c))
+		return
+	}
+	line := e.server.line(c, e.calls.ID(c), asAgreed(c))
+	c.Request, c.Args, c.Beside = nil, nil, nil
+	e.write(c, line)
+}
+
+// staysHere reports whether a call that has started is done without a word to the
+// server: the end of a subscription, for the client of the server may have one too,
+// and to the server both are one. It is judged as everywhere.
+func (e *Engine) staysHere(c *inflight.Call) bool {
+	return e.hosted && c.Method == "resources/unsubscribe"
 }
 
 // answerHere serves the requests that concern the bridge itself or what it
@@ -343,4 +425,25 @@ func (e *Engine) notified(env *wire.Envelope) {
 	if env.Method == "notifications/cancelled" && e.forUs(env) {
 		e.cancelled(env)
 	}
+}
+
+// asksForTool turns a request for tools/request, {name, arguments}, into the
+// call it proposes, if the owner takes such and proposals are served at all; asks
+// is set then, and the rules for proposals hold. Everything else comes back as it
+// is, also what is longer than people are asked about, and tools/request then is a
+// method nobody knows (WIRE O90). Which dialect we speak does not matter: at a gateway
+// that translates, who asks may speak another, that has no proposals (FINDINGS D10).
+// What becomes of it is said as of any request, as the dialect has no other words.
+func (e *Engine) asksForTool(env *wire.Envelope) (call *wire.Envelope, asks bool) {
+	if env.Method != "tools/request" || !e.offers.toolsRequest || e.policy.Proposals.Fulfil == "never" || len(env.Message.Raw) > approval.MaxAsked {
+		return env, false
+	}
+	raw := env.Message.Append(nil, jsonrpc.Edit{Field: jsonrpc.Method, Value: []byte(`"tools/call"`)})
+	m, err := jsonrpc.Parse(raw, jsonrpc.Called)
+	if err != nil {
+		return env, false
+	}
+	out := *env
+	out.Method, out.Key, out.Payload, out.Message = "tools/call", m.Text(jsonrpc.Name), raw, m
+	return &out, true
 }

@@ -7,13 +7,9 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -76,59 +72,6 @@ func (e *Engine) serverDown(ev ServerDown) {
 // if they had been, which can only make the answer more careful.
 func (s *server) neverLeft(c *inflight.Call, unsent int) bool {
 	return s.lines-c.Lines+1 < uint64(max(unsent, 0))
-}
-
-// line is a request as the server gets it, built anew from what was judged: method
-// and params, and nothing that stands beside them (FINDINGS H4). A participant's has
-// our id and token in place of its own, and what the server's revision demands; the
-// client's own keeps its id and token. The params are otherwise as they came, but
-// for what somebody changed.
-func (s *server) line(c *inflight.Call, id []byte, m *jsonrpc.Message) []byte {
-	edits := make([]jsonrpc.Edit, 0, 4)
-	if c.Origin == inflight.Host {
-		id = c.ID
-	}
-	if c.Token != nil && c.Origin != inflight.Host {
-		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: id})
-	}
-	if s.hello.Modern && c.Origin != inflight.Host {
-		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
-	}
-	return m.AppendCall(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), id, c.Method, edits...)
-}
-
-// metaBeside returns the members of Meta that a request's own _meta lacks. One
-// that stood there twice would be for each server to choose from.
-func (h *Hello) metaBeside(meta []byte) []byte {
-	var has, ours map[string]jsontext.Value
-	if len(meta) == 0 || json.Unmarshal(meta, &has) != nil || json.Unmarshal(slices.Concat([]byte("{"), h.Meta, []byte("}")), &ours) != nil {
-		return h.Meta
-	}
-	var beside []byte
-	for _, key := range sorted(ours) {
-		if has[key] != nil {
-			continue
-		}
-		if beside != nil {
-			beside = append(beside, ',')
-		}
-		beside = append(append(jsonrpc.AppendQuote(beside, key), ':'), ours[key]...)
-	}
-	return beside
-}
-
-// serverSaid takes a message from the server.
-func (e *Engine) serverSaid(m *jsonrpc.Message) {
-	switch m.Class() {
-	case jsonrpc.Response:
-		e.answered(m)
-	case jsonrpc.Notification:
-		e.serverTold(m)
-	case jsonrpc.Request:
-		e.serverAsked(m)
-	default:
-		e.note(record.Record{Event: record.ServerNoise, Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
-	}
 }
 
 // serverNoise: a line that is no message may have been an answer, for which
@@ -355,4 +298,28 @@ func (h *Hello) can(what string) bool {
 	shape := jsonrpc.Shape{{Name: name, Slot: 0}}
 	var at [1]jsonrpc.Span
 	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil && at[0].End != 0
+}
+
+// A server may notify this often in a second before what it says to nobody in
+// particular is passed over.
+const notifiedMost = 1000
+
+// A burst counts what comes in a second.
+type burst struct {
+	since time.Time
+	n     int
+	over  bool
+}
+
+// another counts one more. over: there are too many of them; began: this is
+// where they became so. A burst lasts while each second has too many.
+func (b *burst) another(now time.Time) (over, began bool) {
+	if past := now.Sub(b.since); past >= time.Second {
+		b.over = b.n > notifiedMost && past < 2*time.Second
+		b.since, b.n = now, 0
+	}
+	b.n++
+	began = b.n == notifiedMost+1 && !b.over
+	b.over = b.over || began
+	return b.over, began
 }

@@ -18,7 +18,7 @@ import (
 var turnsBack = map[string]int{
 	"bridge/desktop":        15,
 	"bridge/engine/catalog": 4,
-	"bridge/engine":         29,
+	"bridge/engine":         14,
 	"bridge/sim":            35,
 	"bridge":                2,
 	"cmd/mcpx-bridge":       63,

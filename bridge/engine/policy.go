@@ -1,13 +1,156 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
+
+// ProvidesKey is the member of _meta in our answer to initialize that says what the
+// server is for: a list of words. Every dialect carries that answer, and whoever
+// does not know the key passes it over. No frame of presence has a place for it.
+const ProvidesKey = "mcpx/provides"
+
+// withProvides says in an answer to initialize what the server is for, and changes
+// nothing else of it.
+func withProvides(result []byte, words []string) []byte {
+	shape := jsonrpc.Shape{{Name: "_meta", Slot: 0}}
+	var at [1]jsonrpc.Span
+	if len(words) == 0 || jsonrpc.Scan(result, jsonrpc.Passed, shape, at[:]) != nil {
+		return result
+	}
+	member := append(jsonrpc.AppendQuote(nil, ProvidesKey), ":["...)
+	for i, word := range words {
+		if i > 0 {
+			member = append(member, ',')
+		}
+		member = jsonrpc.AppendQuote(member, word)
+	}
+	member = append(member, ']')
+	into := catalog.SkipSpace(result, 0)
+	if at[0].End > 0 {
+		if into = at[0].Start; result[into] != '{' {
+			return result
+		}
+	} else {
+		member = append(append([]byte(`"_meta":{`), member...), '}')
+	}
+	if rest := catalog.SkipSpace(result, into+1); result[rest] != '}' {
+		member = append(member, ',')
+	}
+	out := append([]byte(nil), result[:into+1]...)
+	return append(append(out, member...), result[into+1:]...)
+}
+
+// remember hands a lasting yes to whoever keeps it.
+func (e *Engine) remember(s approval.Settled) {
+	if s.Made != nil {
+		e.do(Remember{*s.Made})
+	}
+}
+
+// reload puts another policy in force. The stricter of the one at the request
+// and the one now holds for every open question.
+func (e *Engine) reload(p *policy.Policy) {
+	e.policy, e.doubted = p, map[string]bool{}
+	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
+	e.doubt()
+	e.book.SetRules(e.rulesOfProposals())
+	e.act(e.desk.Reload(e.now, e.decideAgain))
+}
+
+// toolsChanged ends questions about tools that are not what they were.
+func (e *Engine) toolsChanged() {
+	e.act(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
+		if t := e.server.tools.Tools[q.Tool]; t != nil {
+			return t.Print
+		}
+		return ""
+	}))
+}
+
+// revoke forgets a yes, and puts that on record.
+func (e *Engine) revoke(id string) {
+	for _, g := range e.desk.Grants(e.now) {
+		if g.ID == id {
+			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
+		}
+	}
+	e.desk.Revoke(id)
+}
+
+// recheck says why a call that somebody agrees to may not run after all. The
+// stricter of the policy then and now holds (RELIABILITY AI-14).
+func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string) {
+	if q.Method == "tools/call" && e.server.up {
+		t := e.server.tools.Tools[q.Tool]
+		switch {
+		case t == nil || t.Print != q.Fingerprint:
+			return approval.ToolChanged
+		case t.Fits(arguments) != nil:
+			return approval.BadArguments
+		}
+	}
+	if q.Method == approval.PolicyReload {
+		return ""
+	}
+	d := e.decideAgain(q, arguments)
+	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !covers(&q.Terms, d.Ask) {
+		return approval.PolicyDenied
+	}
+	return ""
+}
+
+// decideAgain judges a call that has its place in the limits already: the place
+// is given back for as long as it takes, and taken for the arguments as they
+// are now.
+func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Decision {
+	if q.Method == approval.PolicyReload { // which no policy decides about
+		return policy.Decision{Verdict: policy.Allow}
+	}
+	c := e.calls.ByQuestion(q)
+	if c != nil {
+		e.ledger.GiveBack(c.Hold)
+	}
+	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
+	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.First != t.Print {
+		d = e.policy.Pinned(d)
+	}
+	if c != nil {
+		e.reserve(c, d)
+	}
+	if c != nil && (c.Origin == inflight.Proposal && !e.fulfils(c.Life) || c.Asks && e.policy.Proposals.Fulfil == "never") {
+		return policy.Decision{Rule: "proposals.fulfil"} // which denies
+	}
+	return d
+}
+
+// covers reports whether those who agreed under some terms are enough for
+// others too.
+func covers(had, now *policy.Terms) bool {
+	if now == nil || now.Need > had.Need {
+		return false
+	}
+	if had.Delegate != nil {
+		for _, name := range had.Delegate.To {
+			if now.Delegate == nil || !slices.Contains(now.Delegate.To, name) {
+				return false
+			}
+		}
+	}
+	for _, name := range had.Of {
+		if !slices.Contains(now.Of, name) {
+			return false
+		}
+	}
+	return true
+}
 
 // A tool that is let write files may write the policy too, and a reload would
 // switch the gate off (FINDINGS M1). So a file that lets more through than the

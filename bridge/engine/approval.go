@@ -3,20 +3,60 @@ package engine
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
+
+// What was agreed to waits here for the server: until it is up, or has said once
+// more what its tools are (see readsFirst).
+
+// park has a call that was agreed to wait, as long as the agreement lasts, until a
+// listing that has not begun yet was read: one that is under way may tell of what was
+// before.
+func (e *Engine) park(c *inflight.Call) {
+	c.On(inflight.Park)
+	c.Reread = e.server.begun + 1
+	e.calls.Parked = append(e.calls.Parked, c)
+	c.Alarm = e.alarms.set(c.Agreed.StartBy, func() { e.unpark(c) })
+}
+
+// unpark gives up on a server that did not come back in time.
+func (e *Engine) unpark(c *inflight.Call) {
+	for i, p := range e.calls.Parked {
+		if p == c {
+			e.calls.Parked = append(e.calls.Parked[:i:i], e.calls.Parked[i+1:]...)
+			r := refusal.ServerUnavailable(e.server.why, e.server.retry)
+			if e.server.up {
+				r = notReread()
+			}
+			e.unstarted(c, r)
+			return
+		}
+	}
+}
+
+// startParked starts what waited for the server.
+func (e *Engine) startParked() {
+	parked := e.calls.Parked
+	e.calls.Parked = nil
+	for _, c := range parked {
+		e.alarms.stop(c.Alarm)
+		if c.Phase == inflight.Done {
+			e.ledger.GiveBack(c.Hold)
+			continue
+		}
+		c.On(inflight.Resume)
+		e.agreed(c)
+	}
+}
 
 // A call that somebody must agree to takes this road:
 //
@@ -88,40 +128,6 @@ func refusedAtOnce(acts []approval.Act) bool {
 	})
 }
 
-// act carries out what the desk says. What the desk says to that in turn comes
-// after it, so that nothing is put to anybody about a question that is settled.
-func (e *Engine) act(acts []approval.Act) {
-	e.acts = append(e.acts, acts...) // a copy: the desk reuses them as soon as it is spoken to
-	if e.acting {
-		return
-	}
-	e.acting = true
-	for len(e.acts) > 0 {
-		a := e.acts[0]
-		e.acts = e.acts[1:]
-		switch a := a.(type) {
-		case approval.Show:
-			e.show(a)
-		case approval.Close:
-			e.close(a)
-		case approval.Noted:
-			r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
-				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
-			if a.Who != (approval.Who{}) {
-				r.By = []string{a.Who.String()}
-			}
-			if countsForNothing(a) && !e.chargeRecord(a.Who.ID) {
-				continue
-			}
-			e.note(r)
-			e.do(Told{a})
-		case approval.Settled:
-			e.settled(a)
-		}
-	}
-	e.acting, e.acts = false, nil
-}
-
 // countsForNothing: a participant can have such a record written as often as it likes.
 func countsForNothing(a approval.Noted) bool {
 	return a.Who.Door == approval.Topic && (a.Event == record.ForeignAnswer || a.Event == record.LateAnswer)
@@ -188,12 +194,6 @@ func (e *Engine) present(w approval.Who) bool {
 	}
 	return false
 }
-
-// verified reports whether somebody makes sure who speaks in the topic.
-func (e *Engine) verified() bool { return e.ours || e.room.dialect.Verified() }
-
-// believed reports whether who speaks is taken for who it says it is.
-func (e *Engine) believed() bool { return e.trustUnverified || e.verified() }
 
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
@@ -311,40 +311,6 @@ func refusedBy(s approval.Settled) string {
 	return "was not approved: " + strings.ReplaceAll(s.Reason, "_", " ")
 }
 
-// sync waits until the decision is on disk: only then does it count
-// (RELIABILITY AI-13).
-func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
-	e.tickets++
-	c.On(inflight.Agree)
-	c.Agreed = s
-	e.calls.Syncing[e.tickets] = c
-	e.do(Sync{e.tickets})
-}
-
-// synced: the decision is on disk, or could not be put there.
-func (e *Engine) synced(ev Synced) {
-	c := e.calls.Syncing[ev.Ticket]
-	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
-		e.reloadSynced(ev)
-		return
-	}
-	if c == nil {
-		return
-	}
-	delete(e.calls.Syncing, ev.Ticket)
-	switch {
-	case c.Phase == inflight.Done: // its caller took it back, or is gone
-		e.ledger.GiveBack(c.Hold)
-	case ev.Err != nil:
-		e.unstarted(c, refusal.AuditUnavailable())
-	case c.Agreed == nil:
-		e.allowed(c)
-	default:
-		e.tellWho(c)
-		e.agreed(c)
-	}
-}
-
 // agreed starts a call that may run, or waits for the server as long as the
 // agreement lasts.
 func (e *Engine) agreed(c *inflight.Call) {
@@ -392,69 +358,6 @@ func (e *Engine) unstarted(c *inflight.Call, r refusal.Refusal) {
 	e.answerFor(c, r)
 }
 
-// remember hands a lasting yes to whoever keeps it.
-func (e *Engine) remember(s approval.Settled) {
-	if s.Made != nil {
-		e.do(Remember{*s.Made})
-	}
-}
-
-// unrecorded ends calls whose decision could not be put on record. Nothing of
-// them has left; and nothing new is admitted until records can be written. What
-// has run has run, and its caller has the result, with a mark that nobody knows
-// of it (RELIABILITY section 3).
-// Results that are held were marked before (see Step).
-func (e *Engine) unrecorded(ev Unrecorded) {
-	if !e.auditDown {
-		e.auditDown = true
-		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
-		e.act(e.desk.AbortAll(e.now, auditReason))
-	}
-	for _, n := range ev.Calls {
-		if c := e.calls.ByNumber[n]; c != nil {
-			if !ev.Written {
-				c.Line = inflight.Unrecorded
-			}
-			e.finishUnanswered(c, refusal.AuditUnavailable())
-			e.hear(c, nil)
-		}
-	}
-	for _, result := range ev.Results {
-		e.send(result.Class, incomplete(result.Envelope))
-	}
-}
-
-const auditReason = "audit_unavailable"
-
-// checkpoint shows the head of the audit to the topic, whose histories witness
-// it from then on (DESIGN 10).
-func (e *Engine) checkpoint(ev Checkpoint) {
-	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
-	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
-	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
-	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
-}
-
-// reload puts another policy in force. The stricter of the one at the request
-// and the one now holds for every open question.
-func (e *Engine) reload(p *policy.Policy) {
-	e.policy, e.doubted = p, map[string]bool{}
-	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
-	e.doubt()
-	e.book.SetRules(e.rulesOfProposals())
-	e.act(e.desk.Reload(e.now, e.decideAgain))
-}
-
-// toolsChanged ends questions about tools that are not what they were.
-func (e *Engine) toolsChanged() {
-	e.act(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
-		if t := e.server.tools.Tools[q.Tool]; t != nil {
-			return t.Print
-		}
-		return ""
-	}))
-}
-
 // View is a question as a person at this machine sees it; whole: with every
 // argument. id may be any unique beginning of it.
 func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool) {
@@ -474,16 +377,6 @@ func (e *Engine) PublicView(now time.Time, id string) (approval.View, bool) {
 
 // Grants are the yeses that are remembered, oldest first.
 func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
-
-// revoke forgets a yes, and puts that on record.
-func (e *Engine) revoke(id string) {
-	for _, g := range e.desk.Grants(e.now) {
-		if g.ID == id {
-			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
-		}
-	}
-	e.desk.Revoke(id)
-}
 
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }

@@ -1,0 +1,451 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// serverSaid takes a message from the server.
+func (e *Engine) serverSaid(m *jsonrpc.Message) {
+	switch m.Class() {
+	case jsonrpc.Response:
+		e.answered(m)
+	case jsonrpc.Notification:
+		e.serverTold(m)
+	case jsonrpc.Request:
+		e.serverAsked(m)
+	default:
+		e.note(record.Record{Event: record.ServerNoise, Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
+	}
+}
+
+// answered takes the server's answer to one of our numbers.
+func (e *Engine) answered(m *jsonrpc.Message) {
+	c := e.calls.Find(m.Get(jsonrpc.ID))
+	if c == nil {
+		e.note(record.Record{Event: record.ServerNoise, Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
+		return
+	}
+	e.calls.Timeouts = 0
+	e.remove(c)
+	if len(e.asides) > 0 {
+		e.answeredBeside(c.Number)
+	}
+	switch {
+	case c.Origin == inflight.Self:
+		e.hear(c, m)
+	case c.Phase == inflight.Done:
+		r := recordOf(c)
+		r.Event, r.Detail = record.Late, "the server's answer came when nobody waited for it"
+		e.note(r)
+	default:
+		e.deliver(c, m)
+	}
+}
+
+// deliver sends the server's answer to the caller: the caller's id in place of
+// ours, and every other byte as the server wrote it.
+func (e *Engine) deliver(c *inflight.Call, m *jsonrpc.Message) {
+	e.passLast(c)
+	e.settle(c)
+	e.ledger.Commit(c.Hold)
+	e.noteSubscription(c, m)
+	r := recordOf(c)
+	if size := len(m.Raw) + len(c.ID); size > jsonrpc.MaxSize-envelopeRoom {
+		e.noteRefusal(r, refusal.TooLarge(size))
+		e.reply(c, refusal.TooLarge(size).Payload(c.ID))
+	} else {
+		r.Event, r.Outcome, r.Executed = record.Ended, Outcome(m), string(refusal.Yes)
+		e.note(r)
+		e.sendOf(wire.Reply, e.passedOn(c, m), c.Name)
+	}
+	how := proposal.Spoilt
+	if Outcome(m) == "ok" {
+		how = proposal.Served
+	}
+	e.served(c, how, refusal.Yes)
+}
+
+func (e *Engine) passedOn(c *inflight.Call, m *jsonrpc.Message) *wire.Envelope {
+	env := &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.Links(), Method: c.Method, Key: c.Key,
+		Message: *m, Edits: []jsonrpc.Edit{{Field: jsonrpc.ID, Value: c.ID}}}
+	if c.Method == "tools/list" {
+		env.Payload, env.Edits = e.server.tools.Offered(m.Append(nil, env.Edits...)), nil
+	}
+	if c.Agreed != nil && len(c.Agreed.Modified) > 0 {
+		env.Payload, env.Edits = withModified(c, m.Append(nil, env.Edits...)), nil
+	}
+	if env.Edits == nil {
+		env.Message = jsonrpc.Message{} // or it would be kept twice while it waits
+	}
+	return env
+}
+
+// sendOf spells an envelope and puts it on its way, and reports whether it could
+// be; it leaves when the end of the call of is on record ("": of none). Without a
+// seat, and during a pause, answers are held, and everything else is moot. The
+// answer to a request that is held is held too, and so is that to one that leaves in
+// this very Step, for which the way out may yet turn out to be full.
+func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
+	answer := class == wire.Reply
+	switch {
+	case answer && e.room.held.JustLeaves(env.Corr):
+		e.hold(env, of)
+		e.lookBy(e.now.Add(resendAfter))
+		return false
+	case answer && (!e.room.seated || e.room.quiet(env.Kind) || e.room.held.Delays(env.Corr)):
+		e.hold(env, of)
+		return false
+	case !e.room.seated || e.room.quiet(env.Kind):
+		return false
+	}
+	frame, ok := e.spell(env)
+	if ok {
+		if answer && env.Kind == wire.Request {
+			e.room.held.Leaving = append(e.room.held.Leaving, env.ID)
+			e.claimLeaves(env.ID)
+		}
+		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
+	}
+	return ok
+}
+
+// send is sendOf for what waits for no record.
+func (e *Engine) send(class wire.Class, env *wire.Envelope) bool { return e.sendOf(class, env, "") }
+
+func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
+	if env.ID == "" {
+		env.ID = e.newID()
+	}
+	env.TS = wire.Stamp(e.now)
+	env.From = e.room.me
+	frame, err := e.room.dialect.Append(make([]byte, 0, outgoing.Size(env)+512), env, e.room.caps)
+	if err != nil {
+		e.note(record.Record{Event: record.Dropped, Reason: "not_permitted", Method: env.Method, Tool: env.Key,
+			Detail: "the gateway lets us send no frame of this kind, so nobody gets it: " + err.Error()})
+	}
+	return frame, err == nil
+}
+
+// hear gives an answer to whoever made a request of our own; nil if there is none.
+func (e *Engine) hear(c *inflight.Call, m *jsonrpc.Message) {
+	if c.Origin == inflight.Self && !c.Phase.Settled() {
+		e.calls.Settle(c)
+		c.Then(m)
+	}
+}
+
+// reply sends a caller what we have to say in place of the server.
+func (e *Engine) reply(c *inflight.Call, payload []byte) {
+	if c.Origin == inflight.Host {
+		e.do(TellHost{payload})
+		return
+	}
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: e.audience(c), Corr: c.Links(), Method: c.Method, Key: c.Key, Payload: payload})
+}
+
+// envelopeRoom is left for the envelope around a payload. A kind alone may have
+// 4096 characters, each of which may be written as an escape.
+const envelopeRoom = 32 << 10
+
+// settle ends a call for its caller.
+func (e *Engine) settle(c *inflight.Call) {
+	e.keepInMind(c)
+	e.alarms.stop(c.Progress.Alarm)
+	c.Progress = inflight.Progress{}
+	e.calls.Settle(c)
+}
+
+// keepInMind remembers a call that took long from now on: a machine that slept may
+// have written its line long after it began.
+func (e *Engine) keepInMind(c *inflight.Call) {
+	if c.Line != inflight.NoLine && (c.Origin == inflight.Participant || c.Origin == inflight.Proposal) && e.now.Sub(c.Began) > soonOver {
+		e.replay.Renew(e.now, c.From, c.Env)
+	}
+}
+
+// soonOver is how long a call takes at the most that is remembered from its
+// beginning.
+const soonOver = time.Minute
+
+// remove forgets a call that the server is done with.
+func (e *Engine) remove(c *inflight.Call) {
+	e.keepInMind(c)
+	e.alarms.stop(c.Alarm)
+	c.On(inflight.Return)
+	delete(e.calls.ByNumber, c.Number)
+	if len(e.calls.Lost) > 0 {
+		e.stillLost(c.Number)
+	}
+}
+
+// finishUnanswered ends a call that will get no answer from the server.
+func (e *Engine) finishUnanswered(c *inflight.Call, r refusal.Refusal) {
+	e.remove(c)
+	e.endedBeside(c.Number)
+	e.answerFor(c, r)
+}
+
+// answerFor gives a caller our answer in place of the server's, unless it has
+// had one.
+func (e *Engine) answerFor(c *inflight.Call, r refusal.Refusal) {
+	if c.Origin == inflight.Self || c.Phase.Settled() {
+		return
+	}
+	e.passLast(c)
+	e.settle(c)
+	switch r.Executed {
+	case refusal.No:
+		e.ledger.GiveBack(c.Hold)
+	default:
+		e.ledger.Commit(c.Hold)
+	}
+	if c.Origin == inflight.Proposal && c.Standing != inflight.Won {
+		e.declined(c, r)
+		return
+	}
+	if !c.SummedUp {
+		e.noteRefusal(recordOf(c), r)
+	}
+	e.reply(c, e.worded(c.From, c.ID, r))
+	how := proposal.Spoilt
+	if r.Executed == refusal.No {
+		how = proposal.Unserved
+	}
+	e.served(c, how, r.Executed)
+}
+
+// answer sends the answer to a request, whoever made it.
+func (e *Engine) answer(from, env, method, key string, payload []byte) {
+	if e.isHost(from) {
+		e.do(TellHost{payload})
+		return
+	}
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
+		Method: method, Key: shortKey(key), Payload: payload})
+}
+
+// resendAfter is when an answer for which the way out was full is sent again.
+const resendAfter = 250 * time.Millisecond
+
+// hold takes an answer in; of is that of held.
+func (e *Engine) hold(env *wire.Envelope, of string) {
+	s := &e.room.held
+	if s.Closed {
+		e.lose(outgoing.Held{Env: env}, "shutting_down")
+		return
+	}
+	s.Put(outgoing.Held{Env: env, Of: of, Unlisted: e.room.seated && e.room.peers[env.To[0]] == nil})
+	if !e.room.seated {
+		s.BeginMinutes(e.now)
+		e.lookBy(s.Answers[0].Until)
+	}
+	e.keepBounds()
+}
+
+// notSent hears of a frame that the seat did not take. An answer is held, and
+// soon tried again, unless no frame could ever hold it.
+func (e *Engine) notSent(ev NotSent) {
+	switch {
+	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
+		e.claimReturns(ev.Send.Envelope.ID)
+		e.hold(ev.Send.Envelope, "") // its end is on record: it was on its way
+		if e.room.seated {
+			e.lookBy(e.now.Add(resendAfter))
+		}
+	case ev.Gone || ev.Send.Class == wire.Progress:
+	default:
+		e.note(record.Record{Event: record.Dropped, Reason: "way_out_full", Method: ev.Send.Envelope.Method,
+			Detail: "the gateway does not take frames as fast as they come"})
+	}
+}
+
+// markHeld says in the answers to these calls that the record ends before them.
+func (e *Engine) markHeld(ends []string) {
+	e.room.held.Mark(ends, incomplete)
+	e.keepBounds()
+}
+
+// keepBounds gives up the oldest answers where there is no room for all.
+func (e *Engine) keepBounds() {
+	for _, oldest := range e.room.held.Overflow() {
+		e.lose(oldest, "outbox_full")
+	}
+}
+
+// seatLost: everybody who waits has a minute from now on, and who is here is not
+// known any more.
+func (e *Engine) seatLost() {
+	s := &e.room.held
+	s.BeginMinutes(e.now)
+	for i := range s.Answers {
+		s.Answers[i].Unlisted = false
+	}
+	if len(s.Answers) > 0 {
+		e.lookBy(s.Answers[0].Until)
+	}
+}
+
+// release looks at all that is held, if we may speak: when the seat is back, when
+// somebody is, when a pause ends, when we stop, and when time has passed. An answer
+// leaves if its addressee is here, and is lost if its minute is over.
+func (e *Engine) release() {
+	s := &e.room.held
+	if e.room.paused != nil || len(s.Answers) == 0 {
+		return
+	}
+	waiting := *s
+	s.Answers, s.Bytes = nil, 0
+	soon := false
+	for _, h := range waiting.Answers {
+		over := !h.Until.IsZero() && !e.now.Before(h.Until)
+		switch {
+		case over && !e.mayReach(&h) && !e.anybodyHere(h.Env.To):
+			e.lose(h, "caller_gone")
+		case !over && !e.mayReach(&h):
+			s.Put(h)
+		case waiting.Delays(h.Env.Corr), s.JustLeaves(h.Env.Corr): // that is on its way now at the earliest, and may find it full
+			s.Put(h)
+			soon = true
+		default:
+			e.sendOf(wire.Reply, h.Env, h.Of)
+		}
+	}
+	e.alarms.stop(e.room.look)
+	if soon {
+		e.lookBy(e.now.Add(resendAfter))
+	} else if len(s.Answers) > 0 {
+		s.BeginMinutes(e.now)
+		e.lookBy(s.Answers[0].Until)
+	}
+}
+
+// mayReach reports whether the first addressee of an answer, who waits for it, is
+// here. When we stop we wait for nobody.
+func (e *Engine) mayReach(h *outgoing.Held) bool {
+	to := h.Env.To[0]
+	return e.room.seated && (e.stopping || e.here(to) || h.Unlisted && e.room.peers[to] == nil)
+}
+
+// anybodyHere: when a minute is over, an answer leaves if one of several for whom
+// it is, as a proposer beside its requester, is here.
+func (e *Engine) anybodyHere(to []string) bool {
+	return e.room.seated && len(to) > 1 && slices.ContainsFunc(to, func(id string) bool { return id != e.room.me && e.here(id) })
+}
+
+func (e *Engine) here(id string) bool {
+	p := e.room.peers[id]
+	return p != nil && p.leaving == nil || id == e.room.me
+}
+
+// lookBy has release look again, at the latest then.
+func (e *Engine) lookBy(at time.Time) {
+	if e.room.look.Stands() && !e.room.lookAt.After(at) {
+		return
+	}
+	e.alarms.stop(e.room.look)
+	e.room.look, e.room.lookAt = e.alarms.set(at, e.release), at
+}
+
+// takeLeave is the last chance; what cannot leave now is given up, as is what comes
+// back for want of room, and an answer whose request leaves only now.
+func (e *Engine) takeLeave() {
+	e.listenNoMore()
+	e.refuseAsides(func(*aside) bool { return true })
+	e.release()
+	s := &e.room.held
+	e.alarms.stop(e.room.look)
+	for _, h := range s.Answers {
+		e.lose(h, "shutting_down")
+	}
+	s.Answers, s.Bytes, s.Closed = nil, 0, true
+}
+
+// lose gives an answer up.
+func (e *Engine) lose(h outgoing.Held, why string) {
+	e.note(record.Record{Event: record.Dropped, From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
+		Detail: "an answer could not be delivered"})
+}
+
+// Outcome is how a call ended, by the server's answer.
+func Outcome(m *jsonrpc.Message) string {
+	switch {
+	case m.Has(jsonrpc.Err):
+		return "error"
+	case string(m.Get(jsonrpc.IsError)) == "true":
+		return "tool_error"
+	}
+	return "ok"
+}
+
+// passLast tells a caller, before its answer, of the progress that waits.
+func (e *Engine) passLast(c *inflight.Call) {
+	if c.Progress.Waits != nil {
+		e.tellProgress(c, c.Progress.Waits)
+	}
+}
+
+// audience is who gets the answer to a call. The proposer is not told of a
+// request for its proposal that was not even made.
+func (e *Engine) audience(c *inflight.Call) []string {
+	to := []string{c.From}
+	if c.Life == nil || c.Line == inflight.NoLine || !e.room.dialect.TellsBoth() {
+		return to
+	}
+	also := c.Life.Proposer
+	if c.Origin == inflight.Proposal {
+		also = e.room.me
+	}
+	if !slices.Contains(to, also) {
+		to = append(to, also)
+	}
+	return to
+}
+
+// served tells the Book how a call has ended that serves a proposal. Where
+// nobody knows whether it ran, it counts as running: it must not run twice.
+func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.Executed) {
+	if c.Life == nil {
+		return
+	}
+	if e.offers.calls[c.Life] == c { // a participant's request for it is not the call that we would make of it
+		delete(e.offers.calls, c.Life)
+	}
+	if executed == refusal.Perhaps {
+		return
+	}
+	run := c.Env
+	if c.Origin == inflight.Proposal {
+		run = c.Self
+	}
+	e.live(e.book.Ended(c.Life, run, how))
+}
+
+// noteSubscription keeps who wants to hear of which resource.
+func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
+	if m.Has(jsonrpc.Err) {
+		return
+	}
+	switch c.Method {
+	case subscribes:
+		switch {
+		case !c.Left || e.room.peers[c.From] != nil:
+			e.server.subscribers.add(c.Key, c.From)
+		case len(e.server.subscribers.to[c.Key]) == 0:
+			e.unsubscribe(c.Key)
+		}
+	case "resources/unsubscribe":
+		if !e.staysHere(c) {
+			e.server.subscribers.remove(c.Key, c.From)
+			e.keepOthersSubscribed(c.Key)
+		}
+	}
+}

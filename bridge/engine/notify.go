@@ -1,0 +1,412 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// Gateways deliver each frame to everybody in the topic, whomever it is for, and cut off
+// who cannot keep up. So what a server says often has a pace. Progress of a call passes at
+// once as long as it is not much; beyond that the newest passes now and then, and the last
+// before the answer always.
+const (
+	progressAtOnce = 64
+	progressEvery  = time.Second / 20
+
+	// The same for all that a server says of progress and of changed resources, in frames.
+	allAtOnce = 1024
+	allEvery  = time.Second / 500
+
+	waitsMax = 16 << 10 // bytes of what may wait; longer progress passes at once or not at all
+)
+
+// allWait is how long the pace of a whole server has something wait, if at all: never so
+// shortly that all who wait look for room each time that there is some for one.
+func allWait(p *inflight.Pace, now time.Time) time.Duration {
+	if wait := p.Wait(now, allAtOnce, allEvery); wait > 0 {
+		return max(wait, progressEvery)
+	}
+	return 0
+}
+
+// weightOf is for how many a long notification counts.
+func weightOf(payload []byte) int { return 1 + len(payload)/(4<<10) }
+
+// passOn tells a caller of progress, now or when there is room.
+func (e *Engine) passOn(c *inflight.Call, payload []byte) {
+	p := &c.Progress
+	wait := max(p.Wait(e.now, progressAtOnce, progressEvery), allWait(&e.server.passed, e.now))
+	if p.Alarm == nil && wait == 0 {
+		e.tellProgress(c, payload)
+		return
+	}
+	if len(payload) > waitsMax {
+		return
+	}
+	p.Waits = payload
+	if p.Alarm == nil {
+		p.Alarm = e.alarms.set(e.now.Add(wait), func() {
+			payload := p.Waits
+			p.Waits, p.Alarm = nil, nil
+			e.passOn(c, payload)
+		})
+	}
+}
+
+func (e *Engine) tellProgress(c *inflight.Call, payload []byte) {
+	c.Progress.Take(e.now, weightOf(payload), progressEvery)
+	e.server.passed.Take(e.now, weightOf(payload), allEvery)
+	e.tellOne(wire.Progress, c.From, "notifications/progress", payload)
+}
+
+const subscribes = "resources/subscribe"
+
+// Bounds on what participants can make us remember of who wants to hear of which
+// resource, and on the frames that one word of the server's becomes.
+const (
+	subscriptionsMost  = 8192 // of all
+	subscriptionsShare = 512  // of one participant; where nobody makes sure who speaks, of all of them
+	subscribersMost    = 256  // to one resource
+)
+
+// subscribers are those who want to hear of resources.
+type subscribers struct {
+	to  map[string]map[string]bool // resource URI -> participants
+	has map[string]int             // to how many each participant is subscribed
+	all int
+}
+
+func (s *subscribers) add(uri, who string) {
+	if s.to[uri][who] {
+		return
+	}
+	if s.to == nil {
+		s.to, s.has = map[string]map[string]bool{}, map[string]int{}
+	}
+	if s.to[uri] == nil {
+		s.to[uri] = map[string]bool{}
+	}
+	s.to[uri][who] = true
+	s.has[who]++
+	s.all++
+}
+
+// remove reports whether somebody was subscribed and nobody is any more.
+func (s *subscribers) remove(uri, who string) (orphan bool) {
+	if !s.to[uri][who] {
+		return false
+	}
+	delete(s.to[uri], who)
+	s.all--
+	if s.has[who]--; s.has[who] == 0 {
+		delete(s.has, who)
+	}
+	if len(s.to[uri]) > 0 {
+		return false
+	}
+	delete(s.to, uri)
+	return true
+}
+
+// forget returns the resources nobody wants to hear of any more.
+func (s *subscribers) forget(who string) (orphans []string) {
+	if s.has[who] == 0 {
+		return nil
+	}
+	for _, uri := range s.resources() {
+		if s.remove(uri, who) {
+			orphans = append(orphans, uri)
+		}
+	}
+	return orphans
+}
+
+func (s *subscribers) resources() []string { return sorted(s.to) }
+
+// noPlace says why a subscription cannot be kept, before the server hears of it: who is
+// told yes counts on hearing of changes. Those that are on their way have places too.
+func (e *Engine) noPlace(c *inflight.Call) (refusal.Refusal, bool) {
+	if e.server.subscribers.to[c.Key][c.From] {
+		return refusal.Refusal{}, false
+	}
+	why := e.overBounds(c)
+	if why != "" && e.shareOf(c.From) == "" && e.room.peers[c.From] != nil && e.unlistedGiveWay() {
+		why = e.overBounds(c)
+	}
+	return refusal.Busy(why), why != ""
+}
+
+func (e *Engine) overBounds(c *inflight.Call) string {
+	s := &e.server.subscribers
+	share := e.shareOf(c.From)
+	own, here, all := s.has[c.From], len(s.to[c.Key]), s.all
+	if share == "" {
+		own = all
+	}
+	for _, o := range e.calls.Open {
+		if o == c || o.Method != subscribes {
+			continue
+		}
+		all++
+		if e.shareOf(o.From) == share {
+			own++
+		}
+		if o.Key == c.Key {
+			here++
+		}
+	}
+	switch {
+	case own >= subscriptionsShare && share == "":
+		return fmt.Sprintf("participants whom the gateway does not verify have as many subscriptions together as they may have (%d)", subscriptionsShare)
+	case own >= subscriptionsShare:
+		return fmt.Sprintf("you have as many subscriptions as one participant may have (%d); end one with resources/unsubscribe", subscriptionsShare)
+	case here >= subscribersMost:
+		return fmt.Sprintf("the resource has as many subscribers as it may have (%d)", subscribersMost)
+	case all >= subscriptionsMost:
+		return fmt.Sprintf("there are as many subscriptions as there may be (%d)", subscriptionsMost)
+	}
+	return ""
+}
+
+// unlistedGiveWay ends the subscriptions of those whom no roster lists. Where names cost
+// nothing they may be invented, and nobody will say that they have left.
+func (e *Engine) unlistedGiveWay() (some bool) {
+	for _, who := range sorted(e.server.subscribers.has) {
+		if e.room.peers[who] == nil {
+			e.unsubscribeAll(who)
+			some = true
+		}
+	}
+	return some
+}
+
+// keepOthersSubscribed renews a subscription that one participant has ended
+// for all: the server knows only us.
+func (e *Engine) keepOthersSubscribed(uri string) {
+	if len(e.server.subscribers.to[uri]) > 0 {
+		e.ask(subscribes, uriParams(uri), func(*jsonrpc.Message) {})
+	}
+}
+
+func (e *Engine) unsubscribe(uri string) {
+	if e.server.up && !e.hosted {
+		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
+	}
+}
+
+// unsubscribeFor ends what somebody who is gone was subscribed to, or is about to be.
+func (e *Engine) unsubscribeFor(who string) {
+	for _, c := range e.calls.Open {
+		if c.From == who {
+			c.Left = true
+		}
+	}
+	e.unsubscribeAll(who)
+}
+
+func (e *Engine) unsubscribeAll(who string) {
+	for _, uri := range e.server.subscribers.forget(who) {
+		e.unsubscribe(uri)
+	}
+}
+
+// resourceUpdated tells subscribers that a resource has changed, at most once in
+// gatherFor: gateways deliver each frame to everybody, and who subscribed reads the
+// resource anew however often it was told.
+func (e *Engine) resourceUpdated(uri string, raw []byte) {
+	who := sorted(e.server.subscribers.to[uri])
+	if len(who) == 0 {
+		return
+	}
+	if len(raw) > waitsMax {
+		raw = jsonrpc.AppendNotification(nil, "notifications/resources/updated", uriParams(uri))
+	}
+	if g := e.server.updated[uri]; g != nil {
+		g.last = raw
+		return
+	}
+	g, again := &gathering{}, gatherFor
+	if wait := allWait(&e.server.passed, e.now); wait > 0 {
+		g.last, again = raw, wait
+	} else {
+		for _, w := range who {
+			e.tellOne(wire.Notice, w, "notifications/resources/updated", raw)
+		}
+		e.server.passed.Take(e.now, len(who)*weightOf(raw), allEvery)
+	}
+	if e.server.updated == nil {
+		e.server.updated = map[string]*gathering{}
+	}
+	e.server.updated[uri] = g
+	e.alarms.set(e.now.Add(again), func() {
+		delete(e.server.updated, uri)
+		if g.last != nil {
+			e.resourceUpdated(uri, g.last)
+		}
+	})
+}
+
+func uriParams(uri string) []byte {
+	return append(jsonrpc.AppendQuote([]byte(`{"uri":`), uri), '}')
+}
+
+// What a caller hears while people decide, and of their yes. The answer is the server's
+// and says nothing of it, and no envelope has a place for it; so it goes before the
+// answer, in frames that stock clients do not take for one (WIRE W-5).
+
+// Approved is the notification that tells a proposer who agreed to its proposal, and
+// why; the caller of a tool hears that as progress, if it gave a token. Its params:
+// proposalId, decision_id, by (a list), reason if there is one, and message, which says
+// it in a sentence.
+const Approved = "notifications/mcpx/approved"
+
+// remind tells a caller that gave a progress token that people are deciding.
+func (e *Engine) remind(c *inflight.Call) {
+	if c.Token == nil || c.Phase != inflight.Asked {
+		return
+	}
+	e.report(c, "", `{"waiting":true}`)
+	c.Alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
+}
+
+// approvalMeta is where, in the _meta of progress, stands what only a bridge says: that
+// people are deciding, or who has agreed. Words alone a server can use as well.
+const approvalMeta = "mcpx/approval"
+
+// report says something to a caller under its token; "": that people are deciding. about
+// is that for programs.
+func (e *Engine) report(c *inflight.Call, words, about string) {
+	c.Reminders++
+	progress, message := e.progressOf(c)
+	if words != "" {
+		message = words
+	}
+	params := append([]byte(`{"progressToken":`), c.Token...)
+	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
+	params = append(jsonrpc.AppendQuote(params, message), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
+	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
+	if c.Origin == inflight.Host {
+		e.do(TellHost{note})
+	} else {
+		e.tellOne(wire.Progress, c.From, "notifications/progress", note)
+	}
+}
+
+// tellWho tells a caller that gave a token, or a proposer, who has agreed just now, and
+// why (FINDINGS S9).
+func (e *Engine) tellWho(c *inflight.Call) {
+	s := c.Agreed
+	if s.Used != nil {
+		return // they agreed some time ago
+	}
+	var who []string
+	for _, w := range s.By {
+		who = append(who, person(w))
+	}
+	words := "allowed by " + strings.Join(who, " and ")
+	if s.Said != "" {
+		words += ": " + s.Said
+	}
+	switch {
+	case c.Origin == inflight.Proposal: // which has no place for a token
+		e.tellOne(wire.Notice, c.From, Approved, jsonrpc.AppendNotification(nil, Approved, approved(c, words)))
+	case c.Token != nil:
+		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)
+		e.report(c, words, string(append(appendBy(about, s.By), '}')))
+	}
+}
+
+// inItsOwnName is progress of the server's without anything that a reader could take for
+// what only a bridge says: then no more of it than the protocol knows, nil if that is
+// nothing. A server that has such things may well be a bridge to another topic.
+func inItsOwnName(m *jsonrpc.Message) *jsonrpc.Message {
+	if !speaksForUs(m.Raw) {
+		return m
+	}
+	params := m.Get(jsonrpc.Params)
+	shape := jsonrpc.Shape{{Name: "progressToken", Slot: 0}, {Name: "progress", Slot: 1}, {Name: "total", Slot: 2}, {Name: "message", Slot: 3}}
+	var at [4]jsonrpc.Span
+	if jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil || at[0].End == 0 {
+		return nil
+	}
+	known := []byte{'{'}
+	for i, f := range shape {
+		if at[i].End == 0 {
+			continue
+		}
+		if i > 0 {
+			known = append(known, ',')
+		}
+		known = append(append(jsonrpc.AppendQuote(known, f.Name), ':'), params[at[i].Start:at[i].End]...)
+	}
+	own, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, "notifications/progress", append(known, '}')), jsonrpc.Passed)
+	if err != nil {
+		return nil
+	}
+	return &own
+}
+
+// speaksForUs looks for a text that is approvalMeta, however it is written.
+func speaksForUs(raw []byte) bool {
+	if !bytes.ContainsRune(raw, '\\') && !bytes.Contains(bytes.ToLower(raw), []byte(approvalMeta)) {
+		return false
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return err != io.EOF
+		}
+		if t.Kind() == '"' && strings.EqualFold(t.String(), approvalMeta) {
+			return true
+		}
+	}
+}
+
+func approved(c *inflight.Call, words string) []byte {
+	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.Life.ID)
+	params = jsonrpc.AppendQuote(append(params, `,"decision_id":`...), c.Agreed.ID)
+	params = appendBy(params, c.Agreed.By)
+	if c.Agreed.Said != "" {
+		params = jsonrpc.AppendQuote(append(params, `,"reason":`...), c.Agreed.Said)
+	}
+	return append(jsonrpc.AppendQuote(append(params, `,"message":`...), words), '}')
+}
+
+// appendBy appends who decided.
+func appendBy(dst []byte, by []approval.Who) []byte {
+	for i, name := range names(by) {
+		if i == 0 {
+			dst = append(dst, `,"by":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendQuote(dst, name)
+	}
+	if len(by) > 0 {
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+// person is somebody who decided, in words for a caller.
+func person(w approval.Who) string {
+	switch w.Door {
+	case approval.Local:
+		return "the person at the bridge"
+	case approval.Host:
+		return "the person at the client"
+	}
+	return w.ID
+}
