@@ -23,7 +23,7 @@ type StartError struct {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Error names the command, what became of it and its last words.
+// Error names the command, how the process ended, and the last lines of its stderr.
 func (e *StartError) Error() string {
 	name := command(e.Args)
 	if e.Endpoint != (Endpoint{}) {

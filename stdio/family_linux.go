@@ -34,7 +34,7 @@ var children struct {
 	mu     sync.Mutex
 	reaper bool           // we are a subreaper
 	ours   map[int]bool   // that we have started, and whoever did waits for
-	spared map[int]uint64 // what is let be, and when it began, in the kernel's ticks
+	spared map[int]uint64 // left running on purpose, with their start times in kernel ticks
 }
 
 // A procEntry is one line of /proc.
@@ -82,7 +82,7 @@ func childReaped(pid int) {
 }
 
 // Beside runs a command that is not the server's, as its Run does. What it leaves
-// running is let be when a server is swept; see [Options].Sweep.
+// running is not ended when a server is swept; see [Options].Sweep.
 func Beside(cmd *exec.Cmd) error {
 	children.mu.Lock()
 	since, before := children.reaper, map[int]bool{}
@@ -174,7 +174,7 @@ func oneEnded() bool {
 	}
 }
 
-// reapAdopted takes leave of children that have ended and that nobody waits for.
+// reapAdopted reaps children that have ended and that nobody else waits for.
 func reapAdopted() {
 	children.mu.Lock()
 	defer children.mu.Unlock()

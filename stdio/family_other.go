@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Sweeping needs Linux. Elsewhere a process that left its group is let be; on
+// Sweeping needs Linux. Elsewhere a process that left its group goes on running; on
 // Windows none can (see group).
 
 func startChild(cmd *exec.Cmd) error { return cmd.Start() }

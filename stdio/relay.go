@@ -66,7 +66,7 @@ type relay struct {
 	hostRead chan struct{} // closed when nothing more is read from the host
 
 	downMu sync.Mutex
-	down   bool // the server is gone: the handler hears of no handshake any more
+	down   bool // the server is gone: the handler is not called for the handshake any more
 
 	// The server's reader's alone.
 	inLong   bool // inside an over-long line

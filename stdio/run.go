@@ -16,7 +16,7 @@ import (
 // *[StartError] at once if the command cannot be launched at all, and when the
 // restart budget is spent. To an endpoint that can be opened again it goes back
 // for as long as it takes, once it was there. With a Host there is one process,
-// and Run returns nil whatever its end: the handler has heard of it.
+// and Run returns nil whatever its end: the handler has got it in ServerDown.
 func (s *Server) Run(ctx context.Context, h Handler) error {
 	if len(s.o.Args) == 0 && !s.attaches() {
 		return &StartError{Err: errors.New("no command"), Exit: Exit{Code: -1, Cause: CauseStart, Detail: "no command"}}

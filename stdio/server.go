@@ -94,7 +94,7 @@ type Exit struct {
 	Unsent int
 
 	// Survivors are processes that fled the group and still held the server's
-	// pipes after it was gone. They are reported and let be. Linux only.
+	// pipes after it was gone. They are reported and not ended. Linux only.
 	Survivors []int
 
 	// Swept are processes that had left the group and were ended, where

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// A progress is how far a call has come. One that has its last word is forgotten.
+// A progress is how far a call has come. One that has its final record is forgotten.
 type progress uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	running
 )
 
-// openCalls are the calls that have no last word yet. The log that is written keeps them,
+// openCalls are the calls that have no final record yet. The log that is written keeps them,
 // and whoever reads a log finds them again.
 type openCalls struct {
 	come  map[string]progress

@@ -22,8 +22,8 @@
 //
 //	decided                a verdict fell; "verdict":"allow" is leave to start
 //	start                  the line goes to the server
-//	end                    the last word on a call that has started
-//	rejected, withdrawn    the last word on one that has not
+//	end                    the final record of a call that has started
+//	rejected, withdrawn    the final record of one that has not
 //
 // call is a number or a string that no other call in the log has, also after a
 // restart: [Found.LastCall] is the last number taken.
@@ -51,7 +51,7 @@
 // is and how far each call has come. Several questions are put to it:
 //
 //	VerifyLog   is the log whole, and what is the first thing that is wrong with it?
-//	Open        where does it end, which calls have no last word, which must not run again?
+//	Open        where does it end, which calls have no final record, which must not run again?
 //	Runs        what have calls taken from limits? It reads the lines that say so, and no hashes.
 //	Records     the records as people and programs look back at them, damaged ones too
 //	Follow      the same, as they are written

@@ -46,7 +46,7 @@ func Follow(ctx context.Context, path string, old bool) iter.Seq2[Record, error]
 	}
 }
 
-// errEnough says that nobody wants more records.
+// errEnough ends the reading: the caller has seen enough.
 var errEnough = errors.New("nobody wants more records")
 
 // A follower reads one file after the other.

@@ -18,7 +18,7 @@ type Found struct {
 	Lost     string // what had been there and is not; "" if nothing
 	LastCall uint64 // the highest number that a call had
 	Key      Key    // what PATH.key holds, the same for as long as that file is there
-	Calls    []Call // those without a last word, and others that came within Options.Memory; oldest first
+	Calls    []Call // those without a final record, and others that came within Options.Memory; oldest first
 
 	replay        // how the log stands at its end
 	forged bool   // the record that had been noted beside the log is another now
@@ -37,7 +37,7 @@ type Call struct {
 	Digest  string
 	Body    string // whatever the caller recorded under "body" to know the call again; see [Key]
 	Started bool
-	Ended   bool // it has had its last word
+	Ended   bool // it has its final record
 }
 
 // How many calls that ended are found: of those that ran, which must not run again, as

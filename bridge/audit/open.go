@@ -17,7 +17,7 @@ import (
 // Open opens the log at path, or begins one, and goes on where it ended. It
 // cuts off a torn last line, and writes and syncs a first record: a disk that
 // cannot take it is an error here. What Found says is for the caller to act
-// upon: every call that did not end needs its last word.
+// upon: every call that did not end needs its final record.
 //
 // The file and those beside it are made with mode 0600, their directory with
 // 0700. Files that belong to somebody else or that others can read, symbolic

@@ -27,7 +27,7 @@ type Report struct {
 	From       time.Time `json:"from,omitzero"`
 	To         time.Time `json:"to,omitzero"`
 	Starts     int       `json:"starts"`                // calls that went to the server
-	Unfinished []string  `json:"unfinished,omitempty"`  // calls that started and have no last word
+	Unfinished []string  `json:"unfinished,omitempty"`  // calls that started and have no final record
 	Checked    int       `json:"checkpoints"`           // checkpoints and witnesses that agree
 	Unchecked  int       `json:"unchecked,omitempty"`   // those of records before the first
 	Recoveries int       `json:"recoveries,omitempty"`  // times the log went on after a crash or a failure

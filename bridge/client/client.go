@@ -52,8 +52,8 @@ type Options struct {
 // nothing. Questions end by themselves: when they are taken back, put again or too old.
 type ApprovalInbox struct {
 	inbox.Feed
-	Opened func(*Question) // hears of each question
-	Closed func(id string) // hears that it is none any more, unless it was answered here
+	Opened func(*Question) // called with each new question
+	Closed func(id string) // called when a question ends, unless it was answered here
 
 	c    *Client
 	mu   sync.Mutex

@@ -23,7 +23,7 @@ import (
 const (
 	maxAttempts = 16   // of one participant
 	maxRefused  = 1024 // participants; those who alone might do it come on top
-	MaxSayings  = 256  // sentences that Proposal.Say hears of what others say
+	MaxSayings  = 256  // sentences that Proposal.Say gets about one proposal
 )
 
 // How a proposal ends beside being done.

@@ -23,7 +23,7 @@ const hostDialect = "mcpx/v0.1"
 // startPatience is how long Locate waits for a gateway that is just starting.
 const startPatience = 3 * time.Second
 
-// ErrTaken says that another bridge on this machine goes by our id.
+// ErrTaken says that another bridge on this machine has our id.
 var ErrTaken = errors.New("another bridge on this machine goes by the same id")
 
 // Tokens yields the tokens for a gateway that is not ours.

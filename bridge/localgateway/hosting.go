@@ -154,7 +154,7 @@ func (l *LocalGateway) Rehearse() (elsewhere bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	lock.Close() // at once, and be it nil: a run that begins now shall not wait for us
+	lock.Close() // at once: a run that begins now shall not wait for us; it may be nil
 	listed := l.State.File(listingFile)
 	if info, err := os.Lstat(listed); err == nil && info.IsDir() {
 		return false, fault.New(fault.Failed, "remove it", "%s is a directory, and where the gateway is must be written there", listed)

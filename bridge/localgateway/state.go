@@ -22,7 +22,7 @@ import (
 //	secret        signs the tokens of the local gateway; made once
 //	gateway.json  where it listens
 //	gateway.lock  held by the process that hosts it, as long as it does
-//	seat-ID.lock  held by the bridge that goes by that id
+//	seat-ID.lock  held by the bridge that has this id
 //	family-….lock held by a bridge, for what its server starts
 //
 // It is ours alone (0700, files 0600), which is what the local gateway's

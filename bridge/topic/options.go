@@ -59,7 +59,7 @@ type Options struct {
 	URL      string // ws or wss. Without a path the usual ones are tried (WIRE 1.4)
 	Insecure bool   // clear text is fine off loopback too
 	Topic    string
-	ID       string // who we want to be; the gateway has the last word
+	ID       string // who we want to be; the gateway decides
 	PinID    bool   // being welcomed under another id is fatal
 	Dialect  string // a protocol string; "" and "auto" find it out
 

@@ -78,7 +78,7 @@ func parseGrant(v jsontext.Value) (grant, error) {
 	return g, nil
 }
 
-// Stated reports whether there is a list at all, be it empty.
+// Stated reports whether there is a list at all, which may be empty.
 func (c Caps) Stated() bool { return c.raw != nil }
 
 // Raw returns the list as it was given, nil if none was.

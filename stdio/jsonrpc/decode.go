@@ -7,7 +7,7 @@ import (
 )
 
 // shortRun is how many bytes after an escape are looked at one by one. Where there was
-// one escape there are more, as a rule, and plain takes as long for two bytes as for thirty.
+// one escape there are usually more, and plain takes as long for two bytes as for thirty.
 const shortRun = 4
 
 // appendDecoded appends the inside of a valid JSON string with its escapes
@@ -64,7 +64,7 @@ func pair(first rune, after []byte) rune {
 	return utf16.DecodeRune(first, hex4(after, 2))
 }
 
-// unescaped is what a byte behind a backslash stands for: itself, as a rule.
+// unescaped is what a byte behind a backslash stands for: itself, mostly.
 var unescaped = func() (t [256]byte) {
 	for c := range t {
 		t[c] = byte(c)

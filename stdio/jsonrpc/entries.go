@@ -59,7 +59,7 @@ func StringEnd(text []byte, i int) int {
 		if slashes%2 == 0 {
 			return quote + 1
 		}
-		// Where one quote was escaped there are more, as a rule: a look at each byte for
+		// Where one quote was escaped there are usually more: a look at each byte for
 		// a while is quicker than many searches (FINDINGS M3).
 		from = quote + 1
 		for end := from + shortRun; from < end; {

@@ -137,7 +137,7 @@ func (m *Message) Get(f Field) []byte {
 	return m.Raw[s.Start:s.End:s.End]
 }
 
-// Has reports whether a field is present, be it null.
+// Has reports whether a field is present, even if it is null.
 func (m *Message) Has(f Field) bool { return m.at[f].End != 0 }
 
 // Text returns the decoded value of a field that is a string, "" if it is

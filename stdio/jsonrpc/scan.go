@@ -116,7 +116,7 @@ func (s *scanner) array(i, depth int) int {
 	}
 }
 
-// object reads one object. named says that a Shape, be it empty, names it.
+// object reads one object. named says that a Shape names it, which may be empty.
 func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 	if depth > s.rules.Depth {
 		return s.fail(TooDeep, i)

@@ -53,7 +53,7 @@ func (s *scanner) str(i int) (end int, l look) {
 			return i + 1, l
 		case c == '\\':
 			l |= escaped
-			for i >= 0 && s.peek(i) == '\\' { // where there is one there are more, as a rule
+			for i >= 0 && s.peek(i) == '\\' { // where there is one there are usually more
 				i = s.escape(i)
 			}
 			if i >= 0 {

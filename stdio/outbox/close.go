@@ -65,7 +65,7 @@ func (b *Outbox) abandon(cause error) {
 	if b.interrupt(cause) {
 		select {
 		case <-b.done:
-			b.deadline.SetWriteDeadline(time.Time{}) // for last words of the caller's
+			b.deadline.SetWriteDeadline(time.Time{}) // the caller may still want to write
 			return
 		case <-time.After(grace):
 		}
