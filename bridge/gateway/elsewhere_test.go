@@ -360,6 +360,28 @@ func TestWhatIsSaidUnderAnOlderLeaseIsNotDelivered(t *testing.T) {
 	}
 }
 
+// A reader that is too slow is cut, counted and left out once, however much is delivered before
+// the log says that he has left.
+func TestASlowReaderIsCutOnceThoughHisLeaveComesLate(t *testing.T) {
+	e := keptElsewhere(t)
+	h := open(t, gateway.Options{Topics: e, Presence: e, MaxQueueBytes: 1 << 20})
+	h.rawJoin("slow")
+	ann, words := h.join("mcpx/v0.1", "ann"), strings.Repeat("x", 1<<20)
+	e.hold(true)
+	for i := range 20 {
+		ann.send(say("mcpx/v0.1", fmt.Sprint("c", i), "ann", "", "chat", `{"text":"`+words+`","format":"plain"}`))
+		e.wait(i + 1)
+	}
+	for range 20 {
+		e.step()
+	}
+	e.hold(false)
+	ann.until(`"leave"`)
+	if _, body := h.get("GET", "/metrics", "", nil, ""); !strings.Contains(body, "slow_readers_cut_total 1\n") {
+		t.Errorf("the metrics say %s", body)
+	}
+}
+
 // A session ends with the lease of its seat.
 func TestASessionEndsWithItsLease(t *testing.T) {
 	e := keptElsewhere(t)
