@@ -240,7 +240,7 @@ func TestEveryDependencySaysWhatItIsFor(t *testing.T) {
 	}
 	_, page, found := bytes.Cut(page, []byte("## What we depend on\n"))
 	page, _, _ = bytes.Cut(page, []byte("\n## "))
-	for _, module := range strings.Fields(string(out)) {
+	for module := range strings.FieldsSeq(string(out)) {
 		if !found || !bytes.Contains(page, []byte("`"+module+"`")) {
 			t.Errorf("CONTRIBUTING does not say what %s is for", module)
 		}
