@@ -181,7 +181,8 @@ func shell(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+	// Built like this, what other tests have compiled already need not be compiled again.
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	cmd.WaitDelay = 10 * time.Second
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -17,7 +17,9 @@ import (
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "mcpx-bridge.exe")
-	if out, err := exec.Command("go", "build", "-o", binary, "../mcpx-bridge").CombinedOutput(); err != nil {
+	cmd := exec.Command("go", "build", "-trimpath", "-o", binary, "../mcpx-bridge")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary

@@ -211,7 +211,7 @@ func checkPure(t *testing.T, r room) {
 // text/template does. One import can change that without a word.
 func TestLinkerDropsUnusedMethods(t *testing.T) {
 	t.Parallel()
-	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "mcpx-bridge"), ".")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "mcpx-bridge"), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	edges, err := build.CombinedOutput()
 	if err != nil {
