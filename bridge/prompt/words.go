@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Set puts FIELD=VALUE words into an answer. remember=WORD is one of them,
@@ -54,4 +55,24 @@ func fieldNames(v *approval.View) string {
 		names = append(names, f.Field)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Offers are what an answer may hold beside yes and no, as flags of "approvals allow".
+func Offers(v *approval.View) string {
+	var b strings.Builder
+	for i := range v.Edits {
+		f := &v.Edits[i]
+		fmt.Fprintf(&b, "May be changed: --set %s=%s (%s, %s)\n", text.Line(f.Field), text.Line(f.Typed()), f.Title,
+			cmp.Or(strings.Join(f.Choices(), " | "), f.Type))
+	}
+	if len(v.DelegateTo) > 0 {
+		fmt.Fprintf(&b, "May be passed on: --delegate-to %s\n", strings.Join(v.DelegateTo, " | "))
+	}
+	if len(v.Remember) > 0 {
+		fmt.Fprintf(&b, "May be remembered: --remember %s\n", strings.Join(v.Remember, " | "))
+		for i, means := range v.RememberMeans {
+			fmt.Fprintf(&b, "  %s: %s\n", v.Remember[i], means)
+		}
+	}
+	return b.String()
 }

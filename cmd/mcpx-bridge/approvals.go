@@ -118,7 +118,7 @@ func (s *settings) answerFlags(f *pflag.FlagSet) {
 }
 
 // bridges are those that live on this machine.
-type bridges []*socket.Client
+type bridges = []*socket.Client
 
 // controlDir is where their local doors are.
 func (p *program) controlDir() (string, error) {
@@ -140,14 +140,6 @@ func (p *program) withBridges(ctx context.Context, f func(bridges) error) error 
 		p.log.Warn("not every bridge can be spoken to", "error", err)
 	}
 	return f(all)
-}
-
-// none says that there is nobody to ask about questions.
-func (all bridges) none() error {
-	if len(all) > 0 {
-		return nil
-	}
-	return fail(exitFailed, "start one with \"mcpx-bridge run\"", "no bridge is running on this machine")
 }
 
 func (p *program) listQuestions(ctx context.Context) error {
@@ -180,46 +172,13 @@ func (p *program) listQuestionsOf(ctx context.Context, all bridges) error {
 	return p.print(table(rows))
 }
 
-// A pendingQuestion is a question of a bridge.
-type pendingQuestion struct {
-	at *socket.Client
-	approval.Summary
-}
-
-// find is the question whose id begins with prefix.
-func (all bridges) find(ctx context.Context, prefix string) (found pendingQuestion, err error) {
-	if err := all.none(); err != nil {
-		return found, err
-	}
-	n := 0
-	for _, c := range all {
-		list, err := c.List(ctx, false)
-		if err != nil {
-			return found, fmt.Errorf("%s: %w", c.Known.ID, err)
-		}
-		for _, q := range list {
-			if strings.HasPrefix(q.ID, prefix) {
-				found = pendingQuestion{c, q}
-				n++
-			}
-		}
-	}
-	switch {
-	case prefix == "" || n == 0:
-		return found, fail(exitFailed, "mcpx-bridge approvals list says what is open", "no question is open whose id begins with %q", prefix)
-	case n > 1:
-		return found, fail(exitFailed, "give more of it", "there are %d questions whose id begins with %q", n, prefix)
-	}
-	return found, nil
-}
-
-func (p *program) withQuestion(ctx context.Context, prefix string, f func(context.Context, pendingQuestion, approval.View) error) error {
+func (p *program) withQuestion(ctx context.Context, prefix string, f func(context.Context, socket.Pending, approval.View) error) error {
 	return p.withBridges(ctx, func(all bridges) error {
-		q, err := all.find(ctx, prefix)
+		q, err := socket.Find(ctx, all, prefix)
 		if err != nil {
 			return err
 		}
-		v, err := q.at.Show(ctx, q.ID)
+		v, err := q.At.Show(ctx, q.ID)
 		if err != nil {
 			return notCounted(err)
 		}
@@ -227,38 +186,18 @@ func (p *program) withQuestion(ctx context.Context, prefix string, f func(contex
 	})
 }
 
-func (p *program) showQuestion(_ context.Context, _ pendingQuestion, v approval.View) error {
+func (p *program) showQuestion(_ context.Context, _ socket.Pending, v approval.View) error {
 	if !p.s.JSON {
-		return p.print([]byte(v.Text() + offers(&v)))
+		return p.print([]byte(v.Text() + prompt.Offers(&v)))
 	}
 	// How it is set out is for surfaces: scripts have the values themselves.
 	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Me, v.Choice, v.RememberMeans = nil, 0, "", "", "", "", false, nil
 	return p.print(jsonLine(v))
 }
 
-// offers are what an answer may hold beside yes and no.
-func offers(v *approval.View) string {
-	var b strings.Builder
-	for i := range v.Edits {
-		f := &v.Edits[i]
-		fmt.Fprintf(&b, "May be changed: --set %s=%s (%s, %s)\n", visible(f.Field), visible(f.Typed()), f.Title,
-			cmp.Or(strings.Join(f.Choices(), " | "), f.Type))
-	}
-	if len(v.DelegateTo) > 0 {
-		fmt.Fprintf(&b, "May be passed on: --delegate-to %s\n", strings.Join(v.DelegateTo, " | "))
-	}
-	if len(v.Remember) > 0 {
-		fmt.Fprintf(&b, "May be remembered: --remember %s\n", strings.Join(v.Remember, " | "))
-		for i, means := range v.RememberMeans {
-			fmt.Fprintf(&b, "  %s: %s\n", v.Remember[i], means)
-		}
-	}
-	return b.String()
-}
-
 // decide answers the question whose id begins with prefix.
 func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
-	return p.withQuestion(ctx, prefix, func(ctx context.Context, q pendingQuestion, v approval.View) error {
+	return p.withQuestion(ctx, prefix, func(ctx context.Context, q socket.Pending, v approval.View) error {
 		r, err := p.reply(&v, allow)
 		if err != nil {
 			return err
@@ -271,7 +210,7 @@ func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
 		case given == "":
 			p.print([]byte(v.Text()))
 		}
-		o, err := q.at.Decide(ctx, inbox.Decide(&v, &r))
+		o, err := q.At.Decide(ctx, inbox.Decide(&v, &r))
 		if err != nil {
 			return notCounted(err)
 		}
@@ -318,7 +257,7 @@ type decidedEvent struct {
 	To string `json:"delegated_to,omitempty"`
 }
 
-func (p *program) printOutcome(q pendingQuestion, r approval.Reply, o inbox.Outcome) error {
+func (p *program) printOutcome(q socket.Pending, r approval.Reply, o inbox.Outcome) error {
 	if p.s.JSON {
 		p.print(jsonLine(decidedEvent{q.ID, q.Bridge, q.From, q.Tool, q.Short, o, r.To}))
 	}

@@ -172,7 +172,7 @@ func TestRunWithoutATerminalAsksNobodyThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.errors != nil {
-			p.errors.close()
+			p.errors.Close()
 		}
 		if (p.prompt != nil) != c.want {
 			t.Errorf("%v with TERM=%s: asks is %v", c.args, c.term, p.prompt != nil)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -37,7 +38,7 @@ func TestAnExitCodeIsNotHeldUpByALogThatNobodyReads(t *testing.T) {
 // is away does not fill our memory. What was too much is counted.
 func TestWhatIsHeldForReadyIsBounded(t *testing.T) {
 	var text strings.Builder
-	e := &events{out: newSpool(&text, eventsLost)}
+	e := &events{out: asyncwriter.New(&text, eventsLost)}
 	for range 100 {
 		e.emit(&record.Record{Event: record.ServerLog, Detail: strings.Repeat("x", 100<<10)})
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record/plain"
@@ -19,7 +20,7 @@ import (
 // words in the log. The first event is ready; what happens before it is held
 // until it has come, or until close.
 type events struct {
-	out *spool // nil without --json
+	out *asyncwriter.Writer // nil without --json
 	log *slog.Logger
 
 	mu     sync.Mutex
@@ -119,7 +120,7 @@ func (e *events) close() {
 	e.release()
 	e.say(&record.Record{Event: record.Stopped})
 	if e.out != nil {
-		e.out.close()
+		e.out.Close()
 	}
 }
 
@@ -156,7 +157,7 @@ func (e *events) ready(r node.Ready) {
 func (p *program) newEvents(to io.Writer) *events {
 	e := &events{log: p.log}
 	if p.s.JSON {
-		e.out = newSpool(to, eventsLost)
+		e.out = asyncwriter.New(to, eventsLost)
 	}
 	return e
 }

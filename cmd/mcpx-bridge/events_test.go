@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
@@ -61,7 +62,7 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 // (FINDINGS L8).
 func TestWhatIsHeldForReadyIsFitForATerminal(t *testing.T) {
 	var b strings.Builder
-	e := &events{out: newSpool(&b, eventsLost)}
+	e := &events{out: asyncwriter.New(&b, eventsLost)}
 	e.emit(&record.Record{Event: record.ServerNoise, Detail: "a\u009b31m\u202eb"})
 	e.begin(map[string]string{"event": "ready", "id": "c\u009b"})
 	e.emit(&record.Record{Event: record.ServerNoise, Detail: "d\u009b"})

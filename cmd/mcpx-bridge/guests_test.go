@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	realgateway "github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -87,7 +88,7 @@ func TestManyNamesAndNotesFillNoLogOfEvents(t *testing.T) {
 			}
 			e := &events{log: log}
 			if json {
-				e.out = newSpool(&said, eventsLost)
+				e.out = asyncwriter.New(&said, eventsLost)
 			}
 			for i := range 20_000 {
 				id := fmt.Sprintf("p%d", i)

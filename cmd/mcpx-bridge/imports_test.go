@@ -39,6 +39,7 @@ var may = map[string]string{
 	"bridge/audit/show":       "bridge/audit bridge/fault bridge/text",
 	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/topic",
 	"bridge/serve":            "bridge/approval bridge/client bridge/desktop bridge/inbox bridge/inbox/socket bridge/localgateway bridge/record bridge/text bridge/topic bridge/wire",
+	"bridge/asyncwriter":      "",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private",
@@ -71,7 +72,7 @@ var may = map[string]string{
 	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/private bridge/text",
-	"bridge/inbox/socket":      "bridge/approval bridge/inbox bridge/private",
+	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private",
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
 

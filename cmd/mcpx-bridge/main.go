@@ -141,7 +141,7 @@ func run(ctx context.Context, args []string, e env) int {
 	err := root.ExecuteContext(ctx)
 	last := e.stderr
 	if p.errors != nil {
-		defer p.errors.close()
+		defer p.errors.Close()
 		last = p.errors // nor do our last words wait for who reads them
 	}
 	if f := p.unprinted.Load(); f != nil && err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -30,7 +31,7 @@ type program struct {
 	given []*pflag.Flag // those that the command line sets
 
 	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
-	errors    *spool                  // what stderr goes through, nil if it need not
+	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
 	unprinted atomic.Pointer[failure] // why something could not be printed
 }
 
@@ -122,7 +123,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 		p.attend(false)
 	}
 	if bridges || cmd.Name() == "gateway" || cmd.Name() == "serve" {
-		p.errors = newSpool(p.stderr, logLinesLost) // they must not wait for who reads the log
+		p.errors = asyncwriter.New(p.stderr, logLinesLost) // they must not wait for who reads the log
 		p.stderr = p.errors
 	}
 	if taken {

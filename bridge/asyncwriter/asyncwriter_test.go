@@ -1,18 +1,21 @@
-package main
+package asyncwriter
 
 import (
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
 )
 
+func linesLost(n int) []byte { return fmt.Appendf(nil, "%d log lines were lost\n", n) }
+
 // A log that nobody reads must not stop the bridge, and what was lost is said.
-func TestASpoolNeverWaits(t *testing.T) {
+func TestAWriterNeverWaits(t *testing.T) {
 	out, in := io.Pipe()
-	s := newSpool(in, logLinesLost)
+	s := New(in, linesLost)
 	line := []byte(strings.Repeat("x", 1023) + "\n")
-	for range 3 * spooled / len(line) { // more than waits and is being written together
+	for range 3 * Most / len(line) { // more than waits and is being written together
 		if _, err := s.Write(line); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +29,7 @@ func TestASpoolNeverWaits(t *testing.T) {
 		runtime.Gosched()
 	}
 	s.Write([]byte("the last\n"))
-	s.close()
+	s.Close()
 	in.Close()
 	got := <-text
 	if !strings.Contains(got, "log lines were lost") || !strings.HasSuffix(got, "the last\n") {
@@ -37,16 +40,16 @@ func TestASpoolNeverWaits(t *testing.T) {
 	}
 }
 
-func (s *spool) roomy() bool {
+func (s *Writer) roomy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.lines) < spooled/2
+	return len(s.lines) < Most/2
 }
 
 // One line, one system call, and a busy bridge would spend its time on telling.
 func TestWhatWaitsIsWrittenAtOnce(t *testing.T) {
 	w := &slowWriter{begun: make(chan string), end: make(chan struct{})}
-	s := newSpool(w, logLinesLost)
+	s := New(w, linesLost)
 	s.Write([]byte("first\n"))
 	first := <-w.begun
 	for _, line := range []string{"second\n", "third\n", "fourth\n"} {
@@ -55,7 +58,7 @@ func TestWhatWaitsIsWrittenAtOnce(t *testing.T) {
 	w.end <- struct{}{}
 	rest := <-w.begun
 	w.end <- struct{}{}
-	s.close()
+	s.Close()
 	if first != "first\n" || rest != "second\nthird\nfourth\n" {
 		t.Errorf("written as %q and %q", first, rest)
 	}
