@@ -11,11 +11,6 @@ import (
 // appExtension): a resource at an address that the _meta of a tool announces. Some tools
 // are for such a page alone.
 
-const (
-	appExtension = "io.modelcontextprotocol/ui"
-	appScheme    = "ui://" // of a page's address, which a client insists on
-)
-
 // AppOnly reports whether a tool's definition says that it is for its app, and not for
 // models: what it says of its visibility has no "model" in it. One that cannot be read
 // has none.

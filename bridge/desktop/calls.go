@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,53 +11,6 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// A call is one run of a peer's tool: asked for once, whoever waits for it.
-//
-//	under way -> answered -> fetched
-//	    |  \-> ticket (patience ran out; it may be fetched with that) -/
-//	    \-> cancelled (all who waited took it back, and nobody has a ticket)
-type call struct {
-	key     string
-	pair    Pair
-	ref     uint64
-	waiting []*request
-	ticket  string   // "" until somebody needs one
-	note    string   // what the peer says it waits for
-	answer  Answered // once done
-	done    bool
-	course  // whose alarm is also for when the answer is forgotten
-}
-
-func (f *Proxy) callTool(r *request) {
-	at, err := pick(r.params, "name", "arguments", "inputResponses", "requestState")
-	if err != nil {
-		f.refuse(r, codeInvalidParams, err.Error(), nil)
-		return
-	}
-	name, ok := jsonrpc.Unquote(at[0])
-	args := at[1]
-	if args == nil {
-		args = []byte("{}")
-	}
-	if !ok || !isObject(args) {
-		f.refuse(r, codeInvalidParams, "a tool call has a name, which is a string, and arguments, which are an object", nil)
-		return
-	}
-	r.what = name + "\x00" + same(args)
-	if (at[2] != nil || at[3] != nil) && r.modern && !f.resume(r, at[2], at[3]) {
-		return
-	}
-	if f.protocol.GetTool(name) != nil {
-		r.own, r.args = name, args
-		f.callOwn(r)
-		return
-	}
-	f.whenKnown(tools, r, name, func(pair Pair, d *definition) {
-		r.promised = d.answers
-		f.call(r, pair, args)
-	})
-}
 
 // whenKnown looks a name up, at first when those present have said what they
 // offer.
@@ -107,23 +59,6 @@ func (f *Proxy) listenFor(c *call) {
 		f.unask(c.ref, "it was not heard of for too long")
 		f.called(c, Answered{Failed: why})
 	})
-}
-
-// shake: the answers to all that is under way may have been on the link that
-// broke.
-func (f *Proxy) shake() {
-	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
-		if c := f.calls[key]; !c.done {
-			c.shaken = true
-			f.listenFor(c)
-		}
-	}
-	for _, r := range f.inOrder() {
-		if r.sent != nil {
-			r.sent.shaken = true
-			f.listenForSent(r)
-		}
-	}
 }
 
 // join has a request wait for a call.
@@ -323,11 +258,3 @@ func (r *request) interim(text string, structured any) []byte {
 	}
 	return plain(answer)
 }
-
-// A word is content of type text.
-type word struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-func words(text string) []word { return []word{{"text", text}} }

@@ -10,28 +10,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// A catalogue is what the client is shown of one kind.
-type catalogue struct {
-	names *Names // of tools and prompts
-
-	list    []byte            // as a client that shows apps gets it; nil if it has to be made anew
-	plain   []byte            // as others get it: without what is for apps alone
-	count   int               // of the latter
-	told    [sha256.Size]byte // of what the client knows
-	telling *alarm            // when it is told of changes
-	omitted int               // how many the limit left out
-
-	opened  bool // no list waits for anybody any more
-	opening *alarm
-	held    []waiting
-}
-
-// A waiting is a request that waits for those who were there at first.
-type waiting struct {
-	r    *request
-	then func()
-}
-
 // whenOpen does something for a request as soon as those who were present at
 // joining have said what they offer, or have had their time.
 func (f *Proxy) whenOpen(k int, r *request, then func()) {
@@ -234,54 +212,6 @@ func (f *Proxy) definition(k int, pair Pair) *definition {
 		}
 	}
 	return nil
-}
-
-// A resource of a peer's is mcpx://PEER/URI, with its own URI as it stands, so
-// that templates can still be filled in. A peer's id has no slash. That of an app keeps
-// its scheme, without which no client shows it: ui://PEER/…
-const scheme = "mcpx://"
-
-func outwardURI(p Pair) string {
-	if page, ok := strings.CutPrefix(p.Name, appScheme); ok {
-		return appScheme + escapeID(p.Peer) + "/" + page
-	}
-	return scheme + escapeID(p.Peer) + "/" + p.Name
-}
-
-// inwardURI finds whose a resource is. What it gives back is in the form that
-// was given out, or it is none of ours.
-func (f *Proxy) inwardURI(uri string) (p Pair, ok bool) {
-	rest, ours := strings.CutPrefix(uri, scheme)
-	page, isApp := strings.CutPrefix(uri, appScheme)
-	if isApp {
-		rest = page
-	}
-	id, uri, cut := strings.Cut(rest, "/")
-	if !ours && !isApp || !cut || uri == "" {
-		return p, false
-	}
-	if isApp {
-		uri = appScheme + uri
-	}
-	for _, peer := range f.ids() {
-		if escapeID(peer) == id {
-			return Pair{peer, uri}, true
-		}
-	}
-	return p, false
-}
-
-// escapeID writes an id with nothing in it that has a meaning in a URI.
-func escapeID(id string) string {
-	var b strings.Builder
-	for i := range len(id) {
-		if c := id[i]; notInName.MatchString(string(rune(c))) && c != '.' {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 // answerList gives the client a list, all of it on one page.

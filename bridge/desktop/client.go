@@ -7,44 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
-
-// A client is what is known of who speaks to us.
-type client struct {
-	ready   bool // it shook hands, so it is told of changes
-	elicits bool // it said that it puts questions to its person
-	apps    bool // it said that it shows apps
-}
-
-// A request is one of the client's, under way.
-type request struct {
-	id      []byte // raw
-	seq     int    // in the order in which they came
-	method  string
-	params  []byte
-	token   []byte // raw; nil if it does not want to hear of progress
-	modern  bool
-	elicits bool // its client puts questions to its person
-	apps    bool // its client shows apps, and keeps from models what is for these alone
-	ended   bool
-	away    func() // undoes what waits for it, when it ends or is cancelled; may be nil
-
-	what     string   // which tool, with which arguments
-	own      string   // which of our own tools, "" if it is none
-	args     []byte   // of that, raw
-	promised bool     // the client expects an answer of a certain form
-	call     *call    // that it waits for
-	sent     *sending // the same for what is no call
-	answers  bool     // it waits until there are no questions to us
-	settled  []string // what became of questions meanwhile
-	listens  []string // notifications that it wants
-}
 
 // methods are the requests that are served.
 var methods map[string]func(*Proxy, *request)
@@ -123,15 +89,6 @@ func idOf(text []byte) []byte {
 	return bytes.Clone(id)
 }
 
-func orNull(id []byte) []byte {
-	if len(id) == 0 {
-		return []byte("null")
-	}
-	return id
-}
-
-func (f *Proxy) say(line []byte) { f.do(WriteClient{Line: line}) }
-
 func (f *Proxy) request(m *jsonrpc.Message) {
 	r := &request{id: m.Get(jsonrpc.ID), method: m.Text(jsonrpc.Method), params: m.Get(jsonrpc.Params), token: m.Get(jsonrpc.ProgressToken),
 		elicits: f.client.elicits, apps: f.client.apps}
@@ -191,20 +148,6 @@ func (f *Proxy) revise(r *request, meta []byte) bool {
 	return true
 }
 
-// elicits reads from a client's capabilities whether it puts forms to its
-// person.
-func elicits(capabilities []byte) bool {
-	if !isObject(capabilities) {
-		return false
-	}
-	at, err := pick(capabilities, "elicitation")
-	if err != nil || !isObject(at[0]) {
-		return false
-	}
-	modes, err := pick(at[0], "form", "url")
-	return err == nil && (modes[0] != nil || modes[1] == nil)
-}
-
 func (f *Proxy) notification(m *jsonrpc.Message) {
 	switch m.Text(jsonrpc.Method) {
 	case toldInitialized:
@@ -214,92 +157,6 @@ func (f *Proxy) notification(m *jsonrpc.Message) {
 			f.end(r) // and nothing is answered
 		}
 	}
-}
-
-// end ends a request, be it answered or not.
-func (f *Proxy) end(r *request) {
-	if r.ended {
-		return
-	}
-	r.ended = true
-	delete(f.requests, string(r.id))
-	f.subs = slices.DeleteFunc(f.subs, func(s *request) bool { return s == r })
-	if r.away != nil {
-		r.away()
-	}
-	f.closeDialogs()
-}
-
-// reply answers with a result of ours.
-func (f *Proxy) reply(r *request, result []byte) {
-	if r.ended {
-		return
-	}
-	f.say(jsonrpc.AppendResult(nil, r.id, f.completed(r, result)))
-	f.end(r)
-}
-
-// stale says that nobody may keep a result for later.
-const stale = `"ttlMs":0,"cacheScope":"private"`
-
-// cached are the methods whose results say in the modern revision how long they
-// are good.
-var cached = []string{methodListTools, methodListPrompts, methodListResources, methodListTemplates, methodReadResource, methodDiscover}
-
-// completed adds what a result must say in the modern revision, unless it says
-// so itself.
-func (f *Proxy) completed(r *request, result []byte) []byte {
-	if !r.modern {
-		return result
-	}
-	at, err := peek(result, "resultType", "ttlMs", "cacheScope", "_meta")
-	if err != nil {
-		return result
-	}
-	var more []string
-	if at[0] == nil {
-		more = append(more, `"resultType":"complete"`)
-	}
-	if slices.Contains(cached, r.method) && at[1] == nil && at[2] == nil {
-		more = append(more, stale)
-	}
-	if at[3] == nil {
-		more = append(more, `"_meta":{"`+metaServer+`":`+f.info+`}`)
-	} else if said, err := peek(at[3], metaServer); isObject(at[3]) && err == nil && said[0] == nil {
-		result, _ = rawjson.Put(result, jsontext.Pointer("/_meta").AppendToken(metaServer), []byte(f.info))
-	}
-	return withMembers(result, strings.Join(more, ","))
-}
-
-// withMembers puts members at the start of an object.
-func withMembers(object []byte, members string) []byte {
-	rest := bytes.TrimLeft(bytes.TrimLeft(object, " \t\r\n")[1:], " \t\r\n")
-	switch {
-	case members == "":
-		return object
-	case rest[0] == '}':
-		return slices.Concat([]byte("{"+members), rest)
-	}
-	return slices.Concat([]byte("{"+members+","), rest)
-}
-
-// refuse answers with a JSON-RPC error of ours.
-func (f *Proxy) refuse(r *request, code int, why string, data []byte) {
-	if r.ended {
-		return
-	}
-	f.say(jsonrpc.AppendError(nil, r.id, code, why, data))
-	f.end(r)
-}
-
-// passError answers with a peer's error, byte for byte.
-func (f *Proxy) passError(r *request, raw []byte) {
-	if r.ended {
-		return
-	}
-	line := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), r.id, []byte(`,"error":`), raw, []byte("}"))
-	f.say(bytes.ReplaceAll(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" ")))
-	f.end(r)
 }
 
 // listen opens a stream of notifications of the modern revision.
@@ -328,18 +185,3 @@ func (f *Proxy) listen(r *request) {
 	f.subs = append(f.subs, r)
 	f.say(jsonrpc.AppendNotification(nil, toldAcknowledged, r.tagged(slices.Concat([]byte(`"notifications":`), compose(agreed)))))
 }
-
-// tagged are the parameters of a notification for who listens.
-func (r *request) tagged(members []byte) []byte {
-	tag := slices.Concat([]byte(`{"_meta":{"`+metaSubscription+`":`), r.id, []byte("}"))
-	if len(members) > 0 {
-		tag = append(append(tag, ','), members...)
-	}
-	return append(tag, '}')
-}
-
-// clip shows what others wrote on one line, at most so many characters of it.
-func clip(s string, most int) string { return text.Cut(breaks.Replace(s), most) }
-
-// breaks are white space in what is put on one line.
-var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")

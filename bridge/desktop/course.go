@@ -6,14 +6,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// A course is how far something has come that a peer was asked for.
-type course struct {
-	at     float64
-	moving bool   // at is something
-	idle   *alarm // when it is given up
-	shaken bool   // the link was lost while it was under way
-}
-
 // follow gives something up when nothing is heard of it. A bridge of ours that waits for
 // people says so four times a minute to who wants to hear of progress.
 func (f *Proxy) follow(c *course, peer string, giveUp func(why string)) {

@@ -1,7 +1,6 @@
 package desktop
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,39 +13,6 @@ import (
 // maxDefinition is how long the definition of one tool, prompt or resource may
 // be, in bytes.
 const maxDefinition = 256 << 10
-
-// A kind is one of the things that a server lists.
-type kind struct {
-	method string // that lists them
-	member string // of the result
-	key    string // the member that a definition is known by
-	change string // the notification that says that there are others
-}
-
-// one is what a thing of a kind is called.
-func (k kind) one() string { return strings.TrimSuffix(k.member, "s") }
-
-var kinds = [...]kind{
-	tools:     {methodListTools, "tools", "name", toldToolsChanged},
-	prompts:   {methodListPrompts, "prompts", "name", toldPromptsChanged},
-	resources: {methodListResources, "resources", "uri", toldResourcesChanged},
-	templates: {methodListTemplates, "resourceTemplates", "uriTemplate", toldResourcesChanged},
-}
-
-const (
-	tools = iota
-	prompts
-	resources
-	templates
-)
-
-// A definition is one thing that a peer offers.
-type definition struct {
-	key     string // by which the peer knows it
-	fields  []field
-	answers bool // a tool that promises an answer of a certain form
-	appOnly bool // a tool that is not for models
-}
 
 // define reads what a peer lists. Clients refuse a whole list for one entry
 // that is not as they want it, so what would spoil it is left out, or is an
@@ -101,18 +67,6 @@ func (d *definition) giveSchema() {
 	}
 }
 
-func (d *definition) get(name string) []byte {
-	for _, f := range d.fields {
-		if f.name == name {
-			return f.value
-		}
-	}
-	return nil
-}
-
-// A check reports whether clients take a value.
-type check func(raw []byte) bool
-
 // fit says what members must be like that need not be there. Clients hold each
 // of them against a schema in which a null is not the same as nothing.
 var fit = map[string]check{
@@ -129,84 +83,6 @@ var fit = map[string]check{
 	"execution":    func([]byte) bool { return false }, // tasks are not passed on
 
 	"defer_loading": into[bool], // of no revision, and clients read it
-}
-
-// members is for an object with the member `needed`, if that is not "", whose
-// others are as they must be or unknown.
-func members(needed string, fit map[string]check) check {
-	return func(raw []byte) bool {
-		if !isObject(raw) {
-			return false
-		}
-		fields, err := fieldsOf(raw)
-		there := needed == ""
-		for _, f := range fields {
-			if fine, known := fit[f.name]; known && !fine(f.value) {
-				return false
-			}
-			there = there || f.name == needed
-		}
-		return err == nil && there
-	}
-}
-
-func listOf(fine check) check {
-	return func(raw []byte) bool {
-		all, err := elements(raw)
-		return err == nil && !slices.ContainsFunc(all, func(one []byte) bool { return !fine(one) })
-	}
-}
-
-func oneOf(words ...string) check {
-	return func(raw []byte) bool {
-		word, ok := jsonrpc.Unquote(raw)
-		return ok && slices.Contains(words, word)
-	}
-}
-
-func isText(raw []byte) bool {
-	_, ok := jsonrpc.Unquote(raw)
-	return ok
-}
-
-func isShare(raw []byte) bool {
-	var n float64
-	return into[float64](raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n <= 1
-}
-
-func into[T any](raw []byte) bool {
-	var v T
-	return string(raw) != "null" && json.Unmarshal(raw, &v) == nil
-}
-
-// checkSchema reports why clients would not take a schema.
-func checkSchema(raw []byte) error {
-	if !isObject(raw) {
-		return errors.New("is no object")
-	}
-	at, err := pick(raw, "type", "properties", "required", "$defs", "definitions")
-	if err != nil {
-		return err
-	}
-	var properties map[string]json.RawMessage
-	switch kind, _ := jsonrpc.Unquote(at[0]); {
-	case kind != "object":
-		return errors.New("is not of type object")
-	case at[1] != nil && (!isObject(at[1]) || json.Unmarshal(at[1], &properties) != nil):
-		return errors.New("has properties that are no object")
-	case at[2] != nil && !listOf(isText)(at[2]):
-		return errors.New("has no list of required properties")
-	case at[3] != nil && !isObject(at[3]):
-		return errors.New("has $defs that are no object")
-	case at[4] != nil && !isObject(at[4]):
-		return errors.New("has definitions that are no object")
-	}
-	for name, p := range properties {
-		if !isObject(p) {
-			return fmt.Errorf("has a property %.40q that is no object", name)
-		}
-	}
-	return nil
 }
 
 // of is the definition as the client sees it: under another name, and saying

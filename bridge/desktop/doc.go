@@ -10,7 +10,7 @@
 //
 // Nothing that a peer sends is decoded further than needed, and what it answers
 // goes to the client byte for byte. Names are looked up, never taken apart. The
-// protocol's own words are mcp-go's (protocol.go), which is handed nothing that
+// protocol's own words are mcp-go's (words.go), which is handed nothing that
 // a stranger wrote.
 // Whatever the client's model says decides nothing: a question that somebody
 // puts to this participant is answered by the client's own elicitation alone.

@@ -1,6 +1,7 @@
 package desktop
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -47,13 +48,6 @@ func (f *Proxy) readResource(r *request) {
 	})
 }
 
-// A sending is what a peer was asked for one request, beside tools.
-type sending struct {
-	ref  uint64
-	pair Pair
-	course
-}
-
 // forward asks a peer what the client asked, and passes on what it answers.
 func (f *Proxy) forward(r *request, pair Pair, params []byte) {
 	if why := f.absent(pair.Peer); why != "" {
@@ -95,5 +89,22 @@ func (f *Proxy) forwarded(r *request, a Answered) {
 		f.passFault(r, a.Err, pair)
 	default:
 		f.passResult(r, a.Result, pair)
+	}
+}
+
+// shake: the answers to all that is under way may have been on the link that
+// broke.
+func (f *Proxy) shake() {
+	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
+		if c := f.calls[key]; !c.done {
+			c.shaken = true
+			f.listenFor(c)
+		}
+	}
+	for _, r := range f.inOrder() {
+		if r.sent != nil {
+			r.sent.shaken = true
+			f.listenForSent(r)
+		}
 	}
 }

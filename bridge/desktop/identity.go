@@ -14,14 +14,6 @@ import (
 // the names of tools stay what they were (FINDINGS P2). So whoever offers tools is asked
 // what its server says of itself, and what is another than before is told.
 
-// An identity is what a peer's server says of itself, fit to be shown. It is the server's
-// own word.
-type identity struct {
-	Name     string   `json:"name,omitempty"`
-	Version  string   `json:"version,omitempty"`
-	Provides []string `json:"provides,omitempty"`
-}
-
 // provides is the member of _meta in a bridge's answer to initialize that says what its
 // server is for.
 const provides = "mcpx/provides"
@@ -30,16 +22,6 @@ const (
 	maxProvided = 16
 	maxKnown    = 1000 // ids that are remembered
 )
-
-// An acquaintance is what is known of whoever sat last under an id, also when they are
-// forgotten as peers.
-type acquaintance struct {
-	identity
-	said   bool              // identity is something
-	tools  [sha256.Size]byte // their definitions
-	listed bool              // tools is something
-	left   bool              // they have gone since
-}
 
 func (who identity) String() string {
 	words := strings.TrimSpace(who.Name + " " + who.Version)

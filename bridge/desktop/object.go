@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -109,4 +112,29 @@ func elements(raw []byte) (all [][]byte, err error) {
 		all = append(all, bytes.Clone(p.Of(raw)))
 	}
 	return all, nil
+}
+
+// clip shows what others wrote on one line, at most so many characters of it.
+func clip(s string, most int) string { return text.Cut(breaks.Replace(s), most) }
+
+// breaks are white space in what is put on one line.
+var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
+
+// withMembers puts members at the start of an object.
+func withMembers(object []byte, members string) []byte {
+	rest := bytes.TrimLeft(bytes.TrimLeft(object, " \t\r\n")[1:], " \t\r\n")
+	switch {
+	case members == "":
+		return object
+	case rest[0] == '}':
+		return slices.Concat([]byte("{"+members), rest)
+	}
+	return slices.Concat([]byte("{"+members+","), rest)
+}
+
+func orNull(id []byte) []byte {
+	if len(id) == 0 {
+		return []byte("null")
+	}
+	return id
 }

@@ -3,9 +3,7 @@ package desktop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,8 +21,6 @@ type ownTool struct {
 	hints             mcp.ToolAnnotation // all four, for those left out are read as the worst
 	answer            func(*Proxy, *request) *mcp.CallToolResult
 }
-
-const ownCount = 4
 
 func ownTools() [ownCount]ownTool {
 	hints := func(reads, destroys, again, outside bool) mcp.ToolAnnotation {
@@ -61,14 +57,6 @@ func (f *Proxy) offerOwn() {
 		})
 	}
 }
-
-// errElsewhere: who called one of our own tools has been refused, waits for the answer of a
-// peer, or is answered when the tool is called once more.
-var errElsewhere = errors.New("it is answered elsewhere")
-
-// asker is the key of the request that a tool answers. Its arguments are read from there:
-// the library does not get them, for mcpx_call has in them what is a peer's.
-type asker struct{}
 
 func (f *Proxy) callOwn(r *request) { f.speak(r, mcp.CallToolParams{Name: r.own}) }
 
@@ -249,10 +237,6 @@ func (f *Proxy) checkApprovals() {
 			f.callOwn(r)
 		}
 	}
-}
-
-func (f *Proxy) inOrder() []*request {
-	return slices.SortedFunc(maps.Values(f.requests), func(a, b *request) int { return a.seq - b.seq })
 }
 
 // An openQuestion is one in the answer of mcpx_approvals. It says no more than

@@ -2,63 +2,11 @@ package desktop
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// A peer is another participant, here or lately gone.
-type peer struct {
-	Peer
-	here    bool
-	greeted bool
-	lists   [len(kinds)]listing
-	hello   uint64 // the handshake under way, 0 for none
-	slow    *alarm // when it is not waited for any more
-	gone    *alarm // when its tools go
-	silent  *alarm // when it will not answer any more
-
-	who        identity
-	identified bool      // it was asked who it is, since it came
-	fresh      bool      // it has not listed its tools since it came
-	before     *identity // who sat there before, if that was another; nil if not
-	again      time.Time // when it came, if somebody had left that seat
-}
-
-// A listing is what a peer offers of one kind.
-type listing struct {
-	all     []definition // as it said last
-	left    []omission   // what of it is not offered
-	more    int          // and so many more
-	settled bool         // it has said so once, or will not
-	ref     uint64       // the request under way, 0 for none
-	late    *alarm       // when that takes too long
-	again   bool         // it changed while it was being asked for
-	due     *alarm       // when it is asked for next
-	soon    bool         // due is because of a change
-	tries   int          // that failed in a row
-	next    page
-}
-
-// A page is a list that is being put together.
-type page struct {
-	all  []definition
-	size int
-	seen map[string]bool // cursors
-	left []omission
-	more int // that are left out beside those
-}
-
-// An omission is something that a peer lists and that is not offered. Its name is
-// fit to be seen.
-type omission struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	Why  string `json:"why"`
-}
 
 func (g *page) leaveOut(o omission) {
 	if len(g.left) == maxTold {
@@ -100,9 +48,6 @@ func (f *Proxy) stand(why string) {
 		f.dropLists(p)
 	}
 }
-
-// ids are those of all peers, in order.
-func (f *Proxy) ids() []string { return slices.Sorted(maps.Keys(f.peers)) }
 
 func (f *Proxy) came(who Peer) {
 	if who.ID == f.me {
@@ -398,18 +343,4 @@ func nameIn(raw []byte, key string) string {
 		return "(no name)"
 	}
 	return clip(name, 80)
-}
-
-// absent says why a peer cannot be asked, "" if it can.
-func (f *Proxy) absent(id string) string {
-	p := f.peers[id]
-	switch {
-	case !f.seated:
-		return "not connected to the topic: " + strings.TrimSuffix(f.why, ".")
-	case p == nil:
-		return "there is no " + id + " in the topic"
-	case !p.here:
-		return id + " has left the topic"
-	}
-	return ""
 }

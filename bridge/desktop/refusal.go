@@ -101,3 +101,11 @@ func asksTheClient(raw []byte) bool {
 	data, err := peek(at[1], "elicitations")
 	return err != nil || data[0] != nil
 }
+
+// A word is content of type text.
+type word struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func words(text string) []word { return []word{{"text", text}} }
