@@ -2,7 +2,7 @@
 // its behalf, the rules between them, the record of what was decided, and the inbox of
 // the person at this machine.
 //
-//	n, err := node.New(ctx, node.Options{Command: argv, State: dir, ID: "notes"})
+//	n, err := node.New(ctx, node.Options{Server: node.Target{Args: argv}, Env: node.Environment{Ours: os.Environ()}, State: dir})
 //	...
 //	err = n.Run(ctx) // until ctx ends, or something that it cannot do without
 //

@@ -30,6 +30,9 @@ type plan struct {
 
 // check makes a plan without rules, and without a way to the topic. Its errors are misuse.
 func check(o Options) (*plan, error) {
+	if len(o.Server.Args) == 0 && (!o.Server.Attached() || o.Server.At == (stdio.Endpoint{})) {
+		return nil, misused("say which command starts it, or where it is", "there is no server to bridge")
+	}
 	o.defaults()
 	p := &plan{o: o, id: cmp.Or(o.ID, o.Server.ID())}
 	if !wire.ValidID(p.id) {

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+)
+
+// A start that failed kept its id, its socket and its record, or ended the program
+// because there was nothing yet to give back.
+func TestAStartThatFailedKeepsNothing(t *testing.T) {
+	state := localgateway.StateDir(filepath.Join(t.TempDir(), "mcpx-bridge"))
+	if err := state.Open(); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Server: Target{Args: []string{"notes-server"}}, ID: "notes", State: state}
+	file := filepath.Join(state.File("grants"), "notes.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("{half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(t.Context(), o); err == nil {
+		t.Fatal("what is remembered cannot be read, and it starts")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // of which the second finds what Close has left
+		n, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.ID() != "notes" {
+			t.Errorf("its id is still another's: it is %s", n.ID())
+		}
+		n.Close()
+	}
+}
+
+// Options without a server, as a program without arguments would give them.
+func TestWithoutAServerThereIsNothingToBridge(t *testing.T) {
+	for _, server := range []Target{{}, {Args: []string{}}} {
+		_, err := New(t.Context(), Options{Server: server, State: localgateway.StateDir(t.TempDir())})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Exit != fault.Misused {
+			t.Errorf("%+v: %v", server, err)
+		}
+	}
+}
