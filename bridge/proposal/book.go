@@ -31,15 +31,15 @@ type Book struct {
 	out   []Act     // of the event in hand
 	swept time.Time // what could be forgotten was looked for
 
-	count uint64
-	lives map[key]*Life
-	byID  map[string][]*Life // oldest first
-	byRun map[key]*Life      // by who serves it, and the request
-	runs  map[string][]*Life // by the request alone
-	each  map[string]int     // lives of each proposer
-	bytes int                // of the envelopes that wait
-	wake  time.Time          // time alone changes none before; zero: none ever
-	chat  chatter
+	count       uint64
+	lives       map[key]*Life
+	byID        map[string][]*Life // oldest first
+	byRun       map[key]*Life      // by who serves it, and the request
+	runs        map[string][]*Life // by the request alone
+	each        map[string]int     // lives of each proposer
+	bytes       int                // of the envelopes that wait
+	wake        time.Time          // time alone changes none before; zero: none ever
+	withdrawals withdrawalCount
 }
 
 // A key is a participant and an id that only it may use again.
@@ -49,7 +49,7 @@ type key struct{ who, id string }
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
 	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{},
-		chat: chatter{}}
+		withdrawals: withdrawalCount{}}
 }
 
 // SetRules puts other rules in force.

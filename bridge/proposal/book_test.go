@@ -253,8 +253,8 @@ func TestSeed002Q4WithdrawalsAreBounded(t *testing.T) {
 	for i := range 40 {
 		d.do(d.book.Withdrawn("bob", fmt.Sprint("p", i), ""))
 	}
-	if len(d.said) != withdrawals {
-		t.Errorf("%d are on record, want %d", len(d.said), withdrawals)
+	if len(d.said) != maxWithdrawals {
+		t.Errorf("%d are on record, want %d", len(d.said), maxWithdrawals)
 	}
 	for i := range 40 {
 		if l := d.book.lives[key{"bob", fmt.Sprint("p", i)}]; l.State != Withdrawn {
@@ -269,11 +269,11 @@ func TestSeed002Q4WithdrawalsAreBounded(t *testing.T) {
 	d.pass(time.Minute)
 	d.do(d.book.Withdrawn("carol", "nothing", ""))
 	d.expect("dropped nothing withdraw_unknown_proposal")
-	for i := range chattersMax + 10 {
+	for i := range maxWithdrawers + 10 {
 		d.book.Withdrawn(fmt.Sprint("w", i), "nothing", "")
 	}
-	if len(d.book.chat) > chattersMax {
-		t.Errorf("%d participants are remembered for their withdrawals", len(d.book.chat))
+	if len(d.book.withdrawals) > maxWithdrawers {
+		t.Errorf("%d participants are remembered for their withdrawals", len(d.book.withdrawals))
 	}
 }
 

@@ -54,7 +54,7 @@ func (b *Book) Lapsed(who, id, reason string) []Act { return b.takenBack(who, id
 func (b *Book) takenBack(who, id, reason string, lapsed bool) []Act {
 	b.begin()
 	l := b.lives[key{who, id}]
-	loud := b.chat.hears(who, b.now)
+	loud := b.withdrawals.countOne(who, b.now)
 	if l != nil {
 		b.dropKept(l) // what somebody else has taken does not come back
 	}
@@ -68,7 +68,7 @@ func (b *Book) takenBack(who, id, reason string, lapsed bool) []Act {
 	case l != nil || !loud:
 	case len(b.byID[id]) > 0:
 		b.do(Noted{Life: b.byID[id][0], Event: record.Security, Reason: "withdraw_not_proposer", By: who})
-	case b.chat.unknown(who):
+	case b.withdrawals.firstUnknown(who):
 		b.do(Noted{Life: &Life{ID: id}, Event: record.Dropped, Reason: "withdraw_unknown_proposal", By: who})
 	}
 	return b.out

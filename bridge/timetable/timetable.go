@@ -1,5 +1,7 @@
-// Package timetable keeps things by the moment at which something is up with
-// them. It has no clock: whoever uses it says what time it is.
+// Package timetable keeps things in the order of the moments at which they are due. It has no
+// clock and no goroutine: the caller passes the time and asks what is due. Setting, moving
+// and dropping an entry take time in the logarithm of how many there are. It imports nothing
+// of ours and promises that entries of equal moments come in the order in which they were set.
 package timetable
 
 import (
@@ -30,7 +32,7 @@ func (t *Table[T]) Set(at time.Time, what T) *Entry[T] {
 	return e
 }
 
-// Move gives an entry another moment. One that is not there stays out.
+// Move gives an entry another moment. An entry that is not in the table is left as it is.
 func (t *Table[T]) Move(e *Entry[T], at time.Time) {
 	if e.Stands() {
 		e.at = at
@@ -48,7 +50,7 @@ func (t *Table[T]) Drop(e *Entry[T]) {
 // Stands reports whether the entry is in its table; nil is in none.
 func (e *Entry[T]) Stands() bool { return e != nil && e.place >= 0 }
 
-// Next is the soonest moment; zero: there is none.
+// Next returns the soonest moment; zero if the table is empty.
 func (t *Table[T]) Next() time.Time {
 	if len(t.entries) == 0 {
 		return time.Time{}
