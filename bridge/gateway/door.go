@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 )
 
 // door checks what a request says about where it is going and where it comes
@@ -35,13 +36,7 @@ func (g *Gateway) knows(host string) bool {
 		name = h
 	}
 	name = strings.TrimSuffix(strings.Trim(name, "[]"), ".")
-	if strings.EqualFold(name, "localhost") {
-		return true
-	}
-	if a, err := netip.ParseAddr(name); err == nil && a.IsLoopback() {
-		return true
-	}
-	return name != "" && slices.ContainsFunc(g.opt.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
+	return loopback.Is(name) || name != "" && slices.ContainsFunc(g.opt.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
 // bearer reads and verifies the token of a request. A status of 0 means that

@@ -11,11 +11,11 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
@@ -270,9 +270,5 @@ func CheckListen(address string) error {
 // listen at. A malformed one is refused elsewhere, and so is none.
 func OffLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil || strings.EqualFold(host, "localhost") {
-		return false
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip == nil || !ip.IsLoopback()
+	return err == nil && !loopback.Is(host)
 }

@@ -1,11 +1,11 @@
 package topic
 
 import (
-	"net"
 	"net/url"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 )
 
 // An address is where a gateway is, checked.
@@ -27,7 +27,7 @@ func parseAddress(o Options) (address, error) {
 	if u.User != nil {
 		return address{}, fault.New(fault.Misused, "give the token in a file, by a command or in the environment", "the gateway URL must not hold a name or a password")
 	}
-	if u.Scheme == "ws" && !o.Insecure && !loopback(u.Hostname()) {
+	if u.Scheme == "ws" && !o.Insecure && !loopback.Is(u.Hostname()) {
 		return address{}, fault.New(fault.Misused, "use wss://, or --insecure if the network between is yours", "ws://%s would carry the token and all calls in clear text", u.Host)
 	}
 	u.Fragment, u.RawFragment = "", ""
@@ -56,16 +56,6 @@ func badScheme(given string, u *url.URL) error {
 		hint = "try ws://" + given
 	}
 	return fault.New(fault.Misused, hint, "the gateway URL must begin with ws:// or wss://")
-}
-
-// loopback reports whether a host is this machine by name or number. No name
-// is looked up: the answer could differ when it is dialled.
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // restPrefixes are the REST prefixes of the gateways that have them (WIRE 2.4, 3.4);

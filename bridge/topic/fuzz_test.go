@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 )
 
 // Whatever address is given, what is dialled is that host and no other, with no
@@ -36,7 +37,7 @@ func FuzzAddress(f *testing.F) {
 			if err != nil || u.Host != a.url.Host || u.User != nil {
 				t.Fatalf("%q leads to %q (%v)", text, to, err)
 			}
-			if clear := u.Scheme == "ws" || u.Scheme == "http"; clear && !loopback(u.Hostname()) {
+			if clear := u.Scheme == "ws" || u.Scheme == "http"; clear && !loopback.Is(u.Hostname()) {
 				t.Fatalf("%q leads to %q in clear text", text, to)
 			}
 		}

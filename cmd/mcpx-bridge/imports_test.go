@@ -29,6 +29,7 @@ var may = map[string]string{
 	"bridge/fault":            "",
 	"bridge/commandline":      "",
 	"bridge/pause":            "",
+	"bridge/loopback":         "",
 	"bridge/text":             "",
 	"bridge/audit":            "bridge/private",
 	"bridge/plainlog":         "bridge/text",
@@ -54,9 +55,9 @@ var may = map[string]string{
 	"bridge/approval":          "bridge/record bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
 
 	"bridge/proposal": "bridge/record bridge/wire stdio/jsonrpc",
-	"bridge/topic":    "bridge/fault bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
+	"bridge/topic":    "bridge/fault bridge/loopback bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
 	"bridge/hub":      "bridge/wire stdio/jsonrpc",
-	"bridge/gateway":  "bridge/engine/quota bridge/hub bridge/wire stdio/inbox stdio/linger stdio/outbox",
+	"bridge/gateway":  "bridge/engine/quota bridge/hub bridge/loopback bridge/wire stdio/inbox stdio/linger stdio/outbox",
 
 	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
@@ -78,7 +79,7 @@ var may = map[string]string{
 
 	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
-	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/pause bridge/private bridge/topic bridge/wire",
+	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/node":          "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/pause bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
 	"bridge/sim":           everything,
 	"bridge/sim/simulate":  "bridge/sim",
