@@ -28,6 +28,16 @@ func TestAStartThatFailedKeepsNothing(t *testing.T) {
 	if _, err := New(t.Context(), o); err == nil {
 		t.Fatal("what is remembered cannot be read, and it starts")
 	}
+	gone := func() {
+		t.Helper()
+		if at, err := localgateway.New(localgateway.Options{State: state}).Find(t.Context(), 0); !errors.Is(err, localgateway.ErrNobody) {
+			t.Errorf("it still hosts a gateway at %s, %v", at, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(state.File("control"), "*.sock")); len(left) > 0 {
+			t.Errorf("its socket is still there: %q", left)
+		}
+	}
+	gone()
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +50,7 @@ func TestAStartThatFailedKeepsNothing(t *testing.T) {
 			t.Errorf("its id is still another's: it is %s", n.ID())
 		}
 		n.Close()
+		gone()
 	}
 }
 
