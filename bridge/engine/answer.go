@@ -41,7 +41,7 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 	}
 	switch {
 	case c.Origin == inflight.Self:
-		e.hear(c, m)
+		e.answerOwn(c, m)
 	case c.Phase == inflight.Done:
 		r := recordOf(c)
 		r.Event, r.Detail = record.Late, "the server's answer came when nobody waited for it"
@@ -135,8 +135,8 @@ func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
 	return frame, err == nil
 }
 
-// hear gives an answer to whoever made a request of our own; nil if there is none.
-func (e *Engine) hear(c *inflight.Call, m *jsonrpc.Message) {
+// answerOwn gives an answer to whoever made a request of our own; nil if there is none.
+func (e *Engine) answerOwn(c *inflight.Call, m *jsonrpc.Message) {
 	if c.Origin == inflight.Self && !c.Phase.Settled() {
 		e.calls.Settle(c)
 		c.Then(m)
@@ -158,15 +158,15 @@ const envelopeRoom = 32 << 10
 
 // settle ends a call for its caller.
 func (e *Engine) settle(c *inflight.Call) {
-	e.keepInMind(c)
+	e.renewReplay(c)
 	e.alarms.stop(c.Progress.Alarm)
 	c.Progress = inflight.Progress{}
 	e.calls.Settle(c)
 }
 
-// keepInMind remembers a call that took long from now on: a machine that slept may
+// renewReplay remembers a call that took long from now on: a machine that slept may
 // have written its line long after it began.
-func (e *Engine) keepInMind(c *inflight.Call) {
+func (e *Engine) renewReplay(c *inflight.Call) {
 	if c.Line != inflight.NoLine && (c.Origin == inflight.Participant || c.Origin == inflight.Proposal) && e.now.Sub(c.Began) > soonOver {
 		e.replay.Renew(e.now, c.From, c.Env)
 	}
@@ -178,7 +178,7 @@ const soonOver = time.Minute
 
 // remove forgets a call that the server is done with.
 func (e *Engine) remove(c *inflight.Call) {
-	e.keepInMind(c)
+	e.renewReplay(c)
 	e.alarms.stop(c.Alarm)
 	c.On(inflight.Return)
 	delete(e.calls.ByNumber, c.Number)
@@ -240,7 +240,7 @@ const resendAfter = 250 * time.Millisecond
 func (e *Engine) hold(env *wire.Envelope, of string) {
 	s := &e.room.held
 	if s.Closed {
-		e.lose(outgoing.Held{Env: env}, "shutting_down")
+		e.giveUpAnswer(outgoing.Held{Env: env}, "shutting_down")
 		return
 	}
 	s.Put(outgoing.Held{Env: env, Of: of, Unlisted: e.room.seated && e.room.peers[env.To[0]] == nil})
@@ -277,7 +277,7 @@ func (e *Engine) markHeld(ends []string) {
 // keepBounds gives up the oldest answers where there is no room for all.
 func (e *Engine) keepBounds() {
 	for _, oldest := range e.room.held.Overflow() {
-		e.lose(oldest, "outbox_full")
+		e.giveUpAnswer(oldest, "outbox_full")
 	}
 }
 
@@ -309,7 +309,7 @@ func (e *Engine) release() {
 		over := !h.Until.IsZero() && !e.now.Before(h.Until)
 		switch {
 		case over && !e.mayReach(&h) && !e.anybodyHere(h.Env.To):
-			e.lose(h, "caller_gone")
+			e.giveUpAnswer(h, "caller_gone")
 		case !over && !e.mayReach(&h):
 			s.Put(h)
 		case waiting.Delays(h.Env.Corr), s.JustLeaves(h.Env.Corr): // that is on its way now at the earliest, and may find it full
@@ -364,13 +364,13 @@ func (e *Engine) takeLeave() {
 	s := &e.room.held
 	e.alarms.stop(e.room.look)
 	for _, h := range s.Answers {
-		e.lose(h, "shutting_down")
+		e.giveUpAnswer(h, "shutting_down")
 	}
 	s.Answers, s.Bytes, s.Closed = nil, 0, true
 }
 
-// lose gives an answer up.
-func (e *Engine) lose(h outgoing.Held, why string) {
+// giveUpAnswer gives an answer up.
+func (e *Engine) giveUpAnswer(h outgoing.Held, why string) {
 	e.note(record.Record{Event: record.Dropped, From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
 		Detail: "an answer could not be delivered"})
 }
@@ -426,7 +426,7 @@ func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.
 	if c.Origin == inflight.Proposal {
 		run = c.Self
 	}
-	e.live(e.book.Ended(c.Life, run, how))
+	e.applyBook(e.book.Ended(c.Life, run, how))
 }
 
 // noteSubscription keeps who wants to hear of which resource.

@@ -115,7 +115,7 @@ func (e *Engine) question(c *inflight.Call) {
 	if c.Origin == inflight.Proposal || !turnedAway {
 		e.isAsked(c)
 	}
-	e.act(acts)
+	e.applyDesk(acts)
 	e.remind(c)
 	e.defers(c)
 }
@@ -151,7 +151,7 @@ func (e *Engine) show(a approval.Show) {
 	env := &wire.Envelope{ID: a.Ask, Kind: wire.Request, To: []string{a.To.ID}, Method: elicitation,
 		Payload: jsonrpc.AppendRequest(nil, a.RPC, elicitation, a.Params)}
 	if !e.send(wire.Question, env) {
-		e.act(e.desk.Unreachable(e.now, a.Ask))
+		e.applyDesk(e.desk.Unreachable(e.now, a.Ask))
 	}
 }
 
@@ -175,7 +175,7 @@ func (e *Engine) responded(env *wire.Envelope) {
 		return
 	}
 	m := &env.Message
-	e.act(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID), Astray: astray,
+	e.applyDesk(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID), Astray: astray,
 		Linked: e.room.dialect.MustLink(), Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: !m.Has(jsonrpc.Result)}))
 }
 
@@ -278,7 +278,7 @@ func (e *Engine) unapproved(c *inflight.Call, s approval.Settled) refusal.Refusa
 	case s.Reason == approval.ProposerLeft:
 		r = refusal.ProposalWithdrawn(c.Life.ID)
 	case s.Reason == proposalGone:
-		r = e.barred(c.Life)
+		r = e.closedBy(c.Life)
 	case s.Reason == auditReason:
 		r = refusal.AuditUnavailable()
 	default:

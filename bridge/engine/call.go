@@ -330,12 +330,12 @@ func (e *Engine) linked(env *wire.Envelope) *proposal.Life {
 	return e.book.Linked(env.Corr, env.Method, env.Key, sumOf(env))
 }
 
-// barredBy says why a request must not run for the sake of its proposal.
-func (e *Engine) barredBy(l *proposal.Life) (refusal.Refusal, bool) {
+// mayNotServe says why a request must not run for the sake of its proposal.
+func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
 	if l == nil || e.book.Bars(l) == proposal.Open {
 		return refusal.Refusal{}, false
 	}
-	return e.barred(l), true
+	return e.closedBy(l), true
 }
 
 // noteDifference: the request counts, whatever was proposed (WIRE 7.8).
@@ -348,7 +348,7 @@ func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
 }
 
 // gated reports whether the client's own calls are judged.
-func (e *Engine) gated() bool { return e.seal != "" }
+func (e *Engine) gated() bool { return e.hostIDPrefix != "" }
 
 // isHost reports whether a caller is the client.
 func (e *Engine) isHost(from string) bool { return e.gated() && from == inflight.HostID }

@@ -35,15 +35,15 @@ const (
 	claimPatience = 10 * time.Second
 )
 
-// contend lets everybody see that we would serve a proposal.
-func (e *Engine) contend(c *inflight.Call) {
+// announceClaim lets everybody see that we would serve a proposal.
+func (e *Engine) announceClaim(c *inflight.Call) {
 	switch {
 	case c.Life.Missed || !e.room.seated:
 		e.unstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
 	case e.room.paused != nil:
 		e.unstarted(c, refusal.Busy("the bridge was asked to pause"))
 	case !e.book.Contends(c.Life):
-		e.unstarted(c, e.barred(c.Life))
+		e.unstarted(c, e.closedBy(c.Life))
 	default:
 		c.On(inflight.Claim)
 		c.Self, c.Standing = e.newID(), inflight.Claimed
@@ -150,12 +150,12 @@ func (e *Engine) wins(c *inflight.Call) {
 	c.On(inflight.Resume)
 	acts, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me})
 	if !ok {
-		e.unstarted(c, e.barred(c.Life))
+		e.unstarted(c, e.closedBy(c.Life))
 		return
 	}
 	c.Standing = inflight.Won
-	e.live(acts)
-	e.stands(c.Life, "accept", "processing", "")
+	e.applyBook(acts)
+	e.sendStatus(c.Life, "accept", "processing", "")
 	if c.Agreed != nil {
 		e.agreed(c)
 	} else {
@@ -166,9 +166,9 @@ func (e *Engine) wins(c *inflight.Call) {
 // yields leaves a proposal to whoever came first.
 func (e *Engine) yields(c *inflight.Call) {
 	rival, end := *c.Rival, c.RivalEnd
-	e.live(e.book.Taken(c.Life, rival)) // which ends the call as moot
+	e.applyBook(e.book.Taken(c.Life, rival)) // which ends the call as moot
 	if end != nil {
-		e.live(e.book.Ended(c.Life, rival.ID, *end))
+		e.applyBook(e.book.Ended(c.Life, rival.ID, *end))
 	}
 }
 
@@ -186,7 +186,7 @@ func (e *Engine) cameSecond(c *inflight.Call) {
 	r := about(l)
 	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = record.Rejected, proposal.Duplicate, detail, "told", []string{l.By}, c.Name
 	e.note(r)
-	e.stands(l, "reject", "unable", proposal.Duplicate)
+	e.sendStatus(l, "reject", "unable", proposal.Duplicate)
 	e.reject(l, proposal.Duplicate, detail)
 }
 
@@ -281,11 +281,11 @@ func (e *Engine) observe(env *wire.Envelope, l *proposal.Life, reused proposal.R
 		run.Reused.Same = true
 	}
 	if c := e.offers.calls[l]; c == nil || !e.rivals(c, run) {
-		e.live(e.book.Taken(l, run))
+		e.applyBook(e.book.Taken(l, run))
 	}
 }
 
-func (e *Engine) barred(l *proposal.Life) refusal.Refusal {
+func (e *Engine) closedBy(l *proposal.Life) refusal.Refusal {
 	switch e.book.Bars(l) {
 	case proposal.BarExpired:
 		return refusal.ProposalExpired(l.ID)
@@ -304,15 +304,15 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 	}
 	if env.Kind == wire.Reject {
 		for _, of := range env.Corr {
-			e.live(e.book.Rejected(env.From, of))
+			e.applyBook(e.book.Rejected(env.From, of))
 		}
 		return
 	}
 	for _, of := range env.Corr {
 		if end.Lapsed {
-			e.live(e.book.Lapsed(env.From, of, refusal.Clip(end.Reason)))
+			e.applyBook(e.book.Lapsed(env.From, of, refusal.Clip(end.Reason)))
 		} else {
-			e.live(e.book.Withdrawn(env.From, of, refusal.Clip(end.Reason)))
+			e.applyBook(e.book.Withdrawn(env.From, of, refusal.Clip(end.Reason)))
 		}
 	}
 }
@@ -322,7 +322,7 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 func (e *Engine) stood(env *wire.Envelope) {
 	if _, no := env.AsReject(); no {
 		for _, of := range env.Corr {
-			e.live(e.book.Rejected(env.From, of))
+			e.applyBook(e.book.Rejected(env.From, of))
 		}
 	}
 }
@@ -349,6 +349,6 @@ func (e *Engine) isAsked(c *inflight.Call) {
 	case c.Origin == inflight.Proposal:
 		e.book.Asked(c.Life)
 	case c.Life != nil:
-		e.live(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
+		e.applyBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
 	}
 }

@@ -57,20 +57,20 @@ type Config struct {
 	// which the server was started, and a word for its whole command.
 	Dir, Command string
 
-	// Mark begins our ids at a server that others may talk to as well. It must
+	// IDPrefix begins our ids at a server that others may talk to as well. It must
 	// be letters and digits, which no encoder escapes, and unique in the world.
 	// "": the server is ours alone, and our ids are numbers.
-	Mark string
+	IDPrefix string
 
 	// Hosted: the server belongs to a client beside us, who greets it. Requests
-	// wait for that, 10 s at most. It needs a Mark.
+	// wait for that, 10 s at most. It needs an IDPrefix.
 	Hosted bool
 
-	// HostSeal begins the ids of what we ask the client that a Hosted server
+	// HostIDPrefix begins the ids of what we ask the client that a Hosted server
 	// belongs to. Random, and the server must not learn it: it could have its own
 	// question taken for ours. With it the client's own tools/calls are judged;
 	// "": they are none of our business.
-	HostSeal string
+	HostIDPrefix string
 
 	Local           bool // somebody at this machine can be asked
 	Verified        bool // the gateway is this machine's own, which makes sure who speaks in any dialect
@@ -112,7 +112,7 @@ type Engine struct {
 	serverDir       string
 	serverCommand   string
 	hosted          bool
-	seal            string
+	hostIDPrefix    string
 	local           bool
 	ours            bool // the gateway is this machine's own
 	trustUnverified bool
@@ -122,17 +122,17 @@ type Engine struct {
 	out    []Effect  // of the event in hand
 	alarms alarms
 
-	room     room
-	server   server
-	calls    inflight.Table
-	replay   *replay.Cache
-	others   *replay.Cache // requests made of others, by whom and under which ids
-	quota    quota.Shares[string]
-	summing  bool // a time to sum up is set
-	stopping bool
-	doubted  map[string]bool // warnings about the policy that were said
-	early    []*early        // in the order in which they came
-	asides   []*aside        // the same
+	room              room
+	server            server
+	calls             inflight.Table
+	replay            *replay.Cache
+	others            *replay.Cache // requests made of others, by whom and under which ids
+	quota             quota.Shares[string]
+	summing           bool // a time to sum up is set
+	stopping          bool
+	doubted           map[string]bool // warnings about the policy that were said
+	awaitingHandshake []*awaiting     // in the order in which they came
+	asides            []*aside        // the same
 
 	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
@@ -158,10 +158,10 @@ func New(c Config) *Engine {
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
-		hosted: c.Hosted, seal: c.HostSeal, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
+		hosted: c.Hosted, hostIDPrefix: c.HostIDPrefix, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second},
-		calls:  inflight.NewTable(c.Mark),
+		calls:  inflight.NewTable(c.IDPrefix),
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
 		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(),
 	}
@@ -225,7 +225,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case NotSent:
 		e.notSent(ev)
 	case Decided:
-		e.act(e.desk.Answer(now, ev.Answer))
+		e.applyDesk(e.desk.Answer(now, ev.Answer))
 	case HostCalled:
 		e.hostCalled(ev)
 	case HostCancelled:
@@ -263,9 +263,9 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 
 // passTime does what is due.
 func (e *Engine) passTime() {
-	e.live(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
+	e.applyBook(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
 	e.alarms.ringDue(e.now)
-	e.act(e.desk.Tick(e.now))
+	e.applyDesk(e.desk.Tick(e.now))
 }
 
 // Next is when the Engine wants a Tick at the latest; zero: never.
@@ -303,8 +303,8 @@ func (e *Engine) stop() {
 	e.listenNoMore()
 	e.sumUp()
 	e.refuseAsides(func(*aside) bool { return true })
-	e.act(e.desk.AbortAll(e.now, approval.ShuttingDown))
-	e.noLongerEarly()
+	e.applyDesk(e.desk.AbortAll(e.now, approval.ShuttingDown))
+	e.handshakeDone()
 }
 
 // giveUp answers every call that is still at the server: it had its time.
@@ -365,14 +365,14 @@ func (e *Engine) endWindows() {
 // out that is full.
 func (e *Engine) Owes() bool { return e.room.seated && len(e.room.held.Answers) > 0 }
 
-// live carries out what the Book says.
-func (e *Engine) live(acts []proposal.Act) {
+// applyBook carries out what the Book says.
+func (e *Engine) applyBook(acts []proposal.Act) {
 	for _, a := range acts {
 		switch a := a.(type) {
 		case proposal.Consider:
 			e.consider(a.Life)
 		case proposal.Waits:
-			e.foresee(a.Life)
+			e.refuseUnservable(a.Life)
 		case proposal.Refused:
 			e.refused(a)
 		case proposal.Noted:
@@ -381,9 +381,9 @@ func (e *Engine) live(acts []proposal.Act) {
 	}
 }
 
-// act carries out what the desk says. What the desk says to that in turn comes
+// applyDesk carries out what the desk says. What the desk says to that in turn comes
 // after it, so that nothing is put to anybody about a question that is settled.
-func (e *Engine) act(acts []approval.Act) {
+func (e *Engine) applyDesk(acts []approval.Act) {
 	e.acts = append(e.acts, acts...) // a copy: the desk reuses them as soon as it is spoken to
 	if e.acting {
 		return
@@ -458,7 +458,7 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 	if !e.auditDown {
 		e.auditDown = true
 		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
-		e.act(e.desk.AbortAll(e.now, auditReason))
+		e.applyDesk(e.desk.AbortAll(e.now, auditReason))
 	}
 	for _, n := range ev.Calls {
 		if c := e.calls.ByNumber[n]; c != nil {
@@ -466,7 +466,7 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 				c.Line = inflight.Unrecorded
 			}
 			e.finishUnanswered(c, refusal.AuditUnavailable())
-			e.hear(c, nil)
+			e.answerOwn(c, nil)
 		}
 	}
 	for _, result := range ev.Results {

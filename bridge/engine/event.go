@@ -75,7 +75,7 @@ type (
 
 	// HostCalled: the client that the server belongs to made a tools/call,
 	// which is judged. Line is all it wrote; the Engine keeps it. It, and
-	// the four after it, need [Config].HostSeal.
+	// the four after it, need [Config].HostIDPrefix.
 	HostCalled struct {
 		Line    []byte
 		Message jsonrpc.Message

@@ -43,7 +43,7 @@ func (e *Engine) hostCalled(ev HostCalled) {
 	switch {
 	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
 		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
-	case !e.tooEarly(env):
+	case !e.awaitHandshake(env):
 		e.serve(env, nil)
 	}
 }
@@ -51,14 +51,14 @@ func (e *Engine) hostCalled(ev HostCalled) {
 // OwnsHostCall reports whether a call that the client made under a raw id is
 // still waited for, at the server or before it.
 func (e *Engine) OwnsHostCall(id []byte) bool {
-	return e.hostCall(id) != nil || slices.ContainsFunc(e.early, func(w *early) bool { return w.is(inflight.HostID, id) })
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
 }
 
 // HoldsHostCall reports whether the server cannot have such a call yet; id nil:
 // whether there is any of which that is so.
 func (e *Engine) HoldsHostCall(id []byte) bool {
 	if id == nil {
-		return slices.ContainsFunc(e.early, func(w *early) bool { return w.env.From == inflight.HostID }) ||
+		return slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
 			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
 	}
 	c := e.hostCall(id)
@@ -75,7 +75,7 @@ func (e *Engine) hostCall(id []byte) *inflight.Call {
 // hostCancelled: the client takes a call back. The server hears it only if it
 // has the call.
 func (e *Engine) hostCancelled(ev HostCancelled) {
-	if e.earlyTakenBack(inflight.HostID, ev.ID) {
+	if e.withdrawAwaiting(inflight.HostID, ev.ID) {
 		return
 	}
 	if c := e.hostCall(ev.ID); c != nil {
@@ -121,7 +121,7 @@ func (e *Engine) letGo(c *inflight.Call, outcome string) {
 
 // hostLeft: nobody is there any more who could be answered.
 func (e *Engine) hostLeft() {
-	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
+	e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(w *awaiting) bool {
 		if w.env.From != inflight.HostID {
 			return false
 		}
@@ -144,10 +144,10 @@ func (e *Engine) showHost(a approval.Show) {
 	d := dialog{a.ID, a.Digest.String(), v.Dialog(a.Problem), v.Choice}
 	schema := d.form.Schema()
 	if !ok || max(len(d.form.Text), len(schema)) > dialogMax {
-		e.act(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
+		e.applyDesk(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
 		return
 	}
-	id := e.seal + e.newID()
+	id := e.hostIDPrefix + e.newID()
 	e.dialogs[id] = d
 	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), d.form.Text), `,"requestedSchema":`...)
 	e.do(TellHost{jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), elicitation, append(append(params, schema...), '}'))})
@@ -182,7 +182,7 @@ func (e *Engine) hostReplied(m *jsonrpc.Message) {
 	default:
 		a.Failed = true
 	}
-	e.act(e.desk.Answer(e.now, a))
+	e.applyDesk(e.desk.Answer(e.now, a))
 }
 
 // decided is the answer to a dialog in the words of the desk. What is not a choice of
@@ -215,7 +215,7 @@ func (e *Engine) worded(from string, id []byte, r refusal.Refusal) []byte {
 
 // Unjudged is for a call of the client's when there is nobody to judge it.
 func Unjudged() refusal.Refusal {
-	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: earlyWait,
+	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: handshakeWait,
 		Message: "the bridge has no place in its topic, so nobody can judge calls; its log says why"}
 }
 
@@ -234,39 +234,39 @@ func (e *Engine) progressOf(c *inflight.Call) (progress, message string) {
 // "Passthrough"). It is up when that one has greeted it, not before; nothing we
 // do may end it, or what its client has asked of it.
 
-// earlyWait is how long a request waits for the host to greet the server.
-const earlyWait = 10 * time.Second
+// handshakeWait is how long a request waits for the host to greet the server.
+const handshakeWait = 10 * time.Second
 
-// An early request came before the server was up.
-type early struct {
+// An awaiting request came before the server was up.
+type awaiting struct {
 	env   *wire.Envelope
 	alarm *alarm
 }
 
 // is reports whether its caller refers to the request by a raw id.
-func (w *early) is(from string, id []byte) bool {
+func (w *awaiting) is(from string, id []byte) bool {
 	own := w.env.Message.Get(jsonrpc.ID)
 	return w.env.From == from && (bytes.Equal(own, id) || from == inflight.HostID && inflight.HostKey(own) == inflight.HostKey(id))
 }
 
 // withdrawn is the last word on a request whose caller does not want it any more.
-func (w *early) withdrawn(why string) record.Record {
+func (w *awaiting) withdrawn(why string) record.Record {
 	return record.Record{Event: record.Withdrawn, Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: refusal.Clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
 }
 
-// noLongerEarly goes on with the requests that waited for the server.
-func (e *Engine) noLongerEarly() {
-	waited := e.early
-	e.early = nil
+// handshakeDone goes on with the requests that waited for the server.
+func (e *Engine) handshakeDone() {
+	waited := e.awaitingHandshake
+	e.awaitingHandshake = nil
 	for _, w := range waited {
 		e.alarms.stop(w.alarm)
 		e.serve(w.env, e.linked(w.env))
 	}
 }
 
-// earlyTakenBack ends the early requests that a cancellation is about.
-func (e *Engine) earlyTakenBack(from string, id []byte) (some bool) {
-	e.early = slices.DeleteFunc(e.early, func(w *early) bool {
+// withdrawAwaiting ends the awaiting requests that a cancellation is about.
+func (e *Engine) withdrawAwaiting(from string, id []byte) (some bool) {
+	e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(w *awaiting) bool {
 		if !w.is(from, id) {
 			return false
 		}

@@ -13,7 +13,7 @@ const asksSome = "version: 1\ndefault: deny\nasks: {default: {of: [local], withi
 // gatedStage has a server whose client's calls are judged.
 func gatedStage(t *testing.T) *stage {
 	d, _ := wire.Lookup("mcpx/v0.1")
-	s := stageWith(t, d, Config{Policy: rules(t, asksSome), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-", Local: true})
+	s := stageWith(t, d, Config{Policy: rules(t, asksSome), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-", Local: true})
 	s.seat()
 	s.startServer()
 	s.frames, s.lines, s.notes = nil, nil, nil
@@ -54,7 +54,7 @@ func TestTheClientsIDsAreKnownHoweverTheyAreWritten(t *testing.T) {
 
 func TestAnEarlyCallOfTheClientsIsTakenBack(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
-	s := stageWith(t, d, Config{Policy: rules(t, asksSome), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-"})
+	s := stageWith(t, d, Config{Policy: rules(t, asksSome), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-"})
 	s.hostCalls(`1`, "read_file")
 	s.do(HostCancelled{[]byte(`{}`), []byte(`1.0`)})
 	s.startServer()
@@ -65,7 +65,7 @@ func TestAnEarlyCallOfTheClientsIsTakenBack(t *testing.T) {
 
 func TestAnEarlyCallOfAClientThatLeavesIsOnRecord(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
-	s := stageWith(t, d, Config{Policy: rules(t, asksSome), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-"})
+	s := stageWith(t, d, Config{Policy: rules(t, asksSome), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-"})
 	s.hostCalls(`1`, "read_file")
 	s.do(HostLeft{})
 	s.startServer()
@@ -79,7 +79,7 @@ func TestAnEarlyCallOfAClientThatLeavesIsOnRecord(t *testing.T) {
 func TestAYesForTheClientIsNotRemembered(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	text := "version: 1\ndefault: deny\nasks: {default: {of: [local], within: 1m, remember: [once, session]}}\nrules:\n - {ask: ['write_*']}\n"
-	s := stageWith(t, d, Config{Policy: rules(t, text), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-", Local: true})
+	s := stageWith(t, d, Config{Policy: rules(t, text), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-", Local: true})
 	s.seat()
 	s.startServer()
 	offered := func() []string {

@@ -27,7 +27,7 @@ rules:
 // dialogStage has a client whose person can be asked, and a call of its that waits.
 func dialogStage(t *testing.T) *stage {
 	d, _ := wire.Lookup("mcpx/v0.1")
-	s := stageWith(t, d, Config{Policy: rules(t, asksHost), Mark: "mcpx1n", Hosted: true, HostSeal: "mcpx-SEAL-"})
+	s := stageWith(t, d, Config{Policy: rules(t, asksHost), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-"})
 	s.seat()
 	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Elicits: true,
 		Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}})

@@ -13,7 +13,7 @@ import (
 // hostedStage has a seat, and a server that its client has not greeted yet.
 func hostedStage(t *testing.T) *stage {
 	d, _ := wire.Lookup("mcpx/v0.1")
-	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), Mark: "mcpx1n", Hosted: true})
+	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), IDPrefix: "mcpx1n", Hosted: true})
 	s.seat()
 	s.frames, s.notes = nil, nil
 	return s

@@ -9,7 +9,7 @@ import (
 // Others may talk to the same server, with numbers for ids as likely as not.
 func TestAnswersToOthersAreNotOurs(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
-	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), Mark: "mcpx1n"})
+	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), IDPrefix: "mcpx1n"})
 	s.seat()
 	s.startServer()
 	s.frames, s.lines, s.notes = nil, nil, nil

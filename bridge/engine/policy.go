@@ -62,12 +62,12 @@ func (e *Engine) reload(p *policy.Policy) {
 	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
-	e.act(e.desk.Reload(e.now, e.decideAgain))
+	e.applyDesk(e.desk.Reload(e.now, e.decideAgain))
 }
 
 // toolsChanged ends questions about tools that are not what they were.
 func (e *Engine) toolsChanged() {
-	e.act(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
+	e.applyDesk(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
 		if t := e.server.tools.Tools[q.Tool]; t != nil {
 			return t.Print
 		}
@@ -220,7 +220,7 @@ func (e *Engine) dropWaiting(reason string) {
 	e.waiting = nil
 	e.alarms.stop(w.again)
 	if w.id != "" {
-		e.act(e.desk.Abort(e.now, w.id, reason))
+		e.applyDesk(e.desk.Abort(e.now, w.id, reason))
 	}
 }
 
@@ -234,7 +234,7 @@ func (e *Engine) askToReload() {
 	id, acts := e.desk.Open(e.now, q)
 	w.id = id
 	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
-	e.act(acts)
+	e.applyDesk(acts)
 }
 
 // arguments are what the person reads before saying yes.

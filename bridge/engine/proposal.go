@@ -57,7 +57,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 		offer.Style = e.offers.style
 		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
 	}
-	e.live(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
+	e.applyBook(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
 		Lacks: e.lacks(offer.Needs), Here: func(who string) bool { return e.room.peers[who] != nil }, Sum: sumOf(env)}))
 }
 
@@ -104,8 +104,8 @@ func (e *Engine) proposed(l *proposal.Life) (*wire.Envelope, refusal.Refusal, bo
 	return env, r, refused
 }
 
-// foresee refuses at once what it will not be able to serve when its turn comes.
-func (e *Engine) foresee(l *proposal.Life) {
+// refuseUnservable refuses at once what it will not be able to serve when its turn comes.
+func (e *Engine) refuseUnservable(l *proposal.Life) {
 	if !l.Targeted {
 		return
 	}
@@ -117,17 +117,17 @@ func (e *Engine) foresee(l *proposal.Life) {
 		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
-		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
+		e.applyBook(e.book.Refuse(l, r.Word(), r.Exactly()))
 		return
 	}
-	e.stands(l, "defer", "queued", "")
+	e.sendStatus(l, "defer", "queued", "")
 }
 
 // consider judges a proposal as if it were a request.
 func (e *Engine) consider(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if refused {
-		e.live(e.book.Refuse(l, r.Word(), r.Exactly()))
+		e.applyBook(e.book.Refuse(l, r.Word(), r.Exactly()))
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
@@ -178,7 +178,7 @@ func (e *Engine) mayRequest(method, key string) bool {
 func (e *Engine) leave(l *proposal.Life) {
 	delete(e.offers.calls, l)
 	if e.policy.Proposals.Fulfil != "never" && !e.book.MayServe(l) && e.book.Tells(l) {
-		e.live(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
+		e.applyBook(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
 		return
 	}
 	why := "it is addressed to nobody"
@@ -188,7 +188,7 @@ func (e *Engine) leave(l *proposal.Life) {
 	case e.book.MayServe(l):
 		why = "the gateway does not let " + e.room.me + " make the request that would serve it"
 	}
-	e.live(e.book.Leave(l, why))
+	e.applyBook(e.book.Leave(l, why))
 }
 
 // allowed starts what a rule has allowed, if it still does.
@@ -212,15 +212,15 @@ func (e *Engine) allowed(c *inflight.Call) {
 	}
 }
 
-// takesUp says, on the topic and in the Book, that a call serves its proposal
+// claim says, on the topic and in the Book, that a call serves its proposal
 // from now on. It reports false where that is too late; then the caller has
 // heard so.
-func (e *Engine) takesUp(c *inflight.Call) bool {
+func (e *Engine) claim(c *inflight.Call) bool {
 	if c.Standing == inflight.Won {
 		return true // it was said when it contended for it
 	}
 	if c.Origin == inflight.Proposal && c.Life.Contested {
-		e.contend(c)
+		e.announceClaim(c)
 		return false
 	}
 	run := proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}
@@ -229,15 +229,15 @@ func (e *Engine) takesUp(c *inflight.Call) bool {
 	}
 	acts, ok := e.book.Started(c.Life, run)
 	if !ok {
-		r := e.barred(c.Life)
+		r := e.closedBy(c.Life)
 		e.unstarted(c, r)
 		return false
 	}
-	e.live(acts)
+	e.applyBook(acts)
 	if c.Origin == inflight.Proposal {
 		c.Self, c.Standing = run.ID, inflight.Won
 		c.ID = jsonrpc.AppendQuote(nil, c.Self)
-		e.stands(c.Life, "accept", "processing", "")
+		e.sendStatus(c.Life, "accept", "processing", "")
 		e.requestOurselves(c)
 	}
 	return true
@@ -267,7 +267,7 @@ func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
 	if !c.SummedUp {
 		e.note(of)
 	}
-	e.live(acts)
+	e.applyBook(acts)
 	delete(e.offers.calls, c.Life)
 }
 
@@ -300,7 +300,7 @@ func (e *Engine) refused(a proposal.Refused) {
 		e.note(r)
 	}
 	if a.Told {
-		e.stands(a.Life, "reject", "unable", a.Reason)
+		e.sendStatus(a.Life, "reject", "unable", a.Reason)
 		e.reject(a.Life, a.Reason, a.Detail)
 	}
 }
@@ -368,12 +368,12 @@ func (e *Engine) moot(l *proposal.Life, why record.Event) {
 	}
 	for _, id := range sorted(e.calls.Asked) { // a participant's request for it
 		if c := e.calls.Asked[id]; c != nil && c.Life == l {
-			e.act(e.desk.Abort(e.now, id, proposalGone))
+			e.applyDesk(e.desk.Abort(e.now, id, proposalGone))
 		}
 	}
 	for _, c := range e.calls.Unstarted() {
 		if c.Life == l && !c.Phase.Settled() {
-			e.unstarted(c, e.barred(l))
+			e.unstarted(c, e.closedBy(l))
 		}
 	}
 }
@@ -385,7 +385,7 @@ func (e *Engine) abandon(c *inflight.Call, why string) {
 	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = record.Withdrawn, why, string(refusal.No)
 	if c.Phase == inflight.Asked {
-		e.act(e.desk.Withdraw(e.now, c.Question, why))
+		e.applyDesk(e.desk.Withdraw(e.now, c.Question, why))
 	} else if !c.Phase.Settled() {
 		e.settle(c)
 	}
@@ -398,13 +398,13 @@ func (e *Engine) abandon(c *inflight.Call, why string) {
 // defers tells a proposer that wants to know that people decide.
 func (e *Engine) defers(c *inflight.Call) {
 	if c.Origin == inflight.Proposal && c.Phase == inflight.Asked {
-		e.stands(c.Life, "defer", "considering", "")
+		e.sendStatus(c.Life, "defer", "considering", "")
 	}
 }
 
-// stands tells a proposer how it stands with its proposal, in the words that it
+// sendStatus tells a proposer how it stands with its proposal, in the words that it
 // has asked for or uses itself, and that the gateway lets pass.
-func (e *Engine) stands(l *proposal.Life, response, status, reason string) {
+func (e *Engine) sendStatus(l *proposal.Life, response, status, reason string) {
 	if l.WantsResponse {
 		e.standing(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
 		return
@@ -471,9 +471,9 @@ func (e *Engine) unheard(f wire.Fault, ours bool) {
 		switch {
 		case absent && !e.believed(): // nor is it known who says so, nor who is here
 		case absent:
-			e.live(e.book.Nobody(id, e.here))
+			e.applyBook(e.book.Nobody(id, e.here))
 		case ours:
-			e.act(e.desk.Unreachable(e.now, id))
+			e.applyDesk(e.desk.Unreachable(e.now, id))
 		}
 	}
 	if !ours || f.Code != "capability_violation" || len(f.Trigger) > 0 {
@@ -481,6 +481,6 @@ func (e *Engine) unheard(f wire.Fault, ours bool) {
 	}
 	env := &wire.Envelope{Kind: wire.Request, Method: elicitation}
 	if kind, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && kind == f.AttemptedKind {
-		e.act(e.desk.UnreachableAll(e.now))
+		e.applyDesk(e.desk.UnreachableAll(e.now))
 	}
 }

@@ -76,7 +76,7 @@ func (e *Engine) arrived(env *wire.Envelope) {
 		e.request(env)
 	case wire.Response:
 		e.rivalAnswers(env)
-		e.live(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
+		e.applyBook(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
 		e.responded(env)
 	case wire.Proposal:
 		e.offered(env)
@@ -133,7 +133,7 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.refuse(env, refusal.Ambiguous(env.Wrong))
 		return
 	}
-	if e.tooEarly(env) {
+	if e.awaitHandshake(env) {
 		return
 	}
 	e.serve(env, life)
@@ -142,7 +142,7 @@ func (e *Engine) request(env *wire.Envelope) {
 // serve goes on with a request that is for us and new.
 func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 	env, asks := e.asksForTool(env)
-	if r, refused := e.barredBy(life); refused {
+	if r, refused := e.mayNotServe(life); refused {
 		e.refuse(env, r)
 		return
 	}
@@ -164,21 +164,21 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 	e.admit(c)
 }
 
-// tooEarly has a request wait if the server may be up soon.
-func (e *Engine) tooEarly(env *wire.Envelope) bool {
+// awaitHandshake has a request wait if the server may be up soon.
+func (e *Engine) awaitHandshake(env *wire.Envelope) bool {
 	if !e.hosted || e.server.up || e.server.retry < 0 || e.stopping || treatments[env.Method] == wrong {
 		return false
 	}
-	if len(e.early) >= e.maxCalls {
+	if len(e.awaitingHandshake) >= e.maxCalls {
 		e.refuse(env, refusal.AtCapacity())
 		return true
 	}
-	w := &early{env: env}
-	w.alarm = e.alarms.set(e.now.Add(earlyWait), func() {
-		e.early = slices.DeleteFunc(e.early, func(o *early) bool { return o == w })
-		e.refuse(env, refusal.NotGreeted(earlyWait))
+	w := &awaiting{env: env}
+	w.alarm = e.alarms.set(e.now.Add(handshakeWait), func() {
+		e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(o *awaiting) bool { return o == w })
+		e.refuse(env, refusal.NotGreeted(handshakeWait))
 	})
-	e.early = append(e.early, w)
+	e.awaitingHandshake = append(e.awaitingHandshake, w)
 	return true
 }
 
@@ -369,7 +369,7 @@ func (e *Engine) start(c *inflight.Call) {
 	if _, may := c.Phase.On(inflight.Start); !may {
 		return // nobody has agreed to it yet, or it is over, whatever led here
 	}
-	if c.Life != nil && !e.takesUp(c) {
+	if c.Life != nil && !e.claim(c) {
 		return
 	}
 	e.calls.Add(c)

@@ -65,7 +65,7 @@ func (e *Engine) seated(ev Seated) {
 		e.note(record.Record{Event: record.Warning, Reason: m.Reason, Detail: m.Detail})
 	}
 	e.release()
-	e.act(e.desk.Reask(e.now))
+	e.applyDesk(e.desk.Reask(e.now))
 }
 
 // A Mute is something that a seat may not send and that the work needs.
@@ -149,8 +149,8 @@ func (e *Engine) gone(id string) {
 	e.room.held.Listed(id, false)
 	e.note(record.Record{Event: record.Peer, ID: id, State: "left"})
 	e.unsubscribeFor(id)
-	e.act(e.desk.Left(e.now, approval.Participant(id)))
-	e.live(e.book.Left(id, e.believed()))
+	e.applyDesk(e.desk.Left(e.now, approval.Participant(id)))
+	e.applyBook(e.book.Left(id, e.believed()))
 	e.withdrawFor(id)
 	if !missed {
 		e.cancelFor(id)
@@ -227,7 +227,7 @@ func (e *Engine) enlist(who wire.Participant, how string) {
 	}
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving, p.missed = who.Caps, nil, false
-	e.act(e.desk.Joined(e.now, approval.Participant(who.ID)))
+	e.applyDesk(e.desk.Joined(e.now, approval.Participant(who.ID)))
 }
 
 // left believes a leave only after a while: gateways announce the end of an
@@ -344,7 +344,7 @@ func (e *Engine) pause(env *wire.Envelope) {
 func (e *Engine) resume() {
 	if e.endPause() {
 		e.release()
-		e.act(e.desk.Reask(e.now))
+		e.applyDesk(e.desk.Reask(e.now))
 	}
 }
 

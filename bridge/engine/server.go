@@ -63,7 +63,7 @@ func (e *Engine) serverDown(ev ServerDown) {
 		}
 	}
 	if ev.Retry < 0 {
-		e.noLongerEarly()
+		e.handshakeDone()
 	}
 }
 

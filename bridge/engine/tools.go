@@ -146,7 +146,7 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 	if first {
 		e.listen()
 		e.startParked()
-		e.noLongerEarly()
+		e.handshakeDone()
 	} else {
 		e.startReread(err != nil)
 	}

@@ -17,10 +17,10 @@ import (
 // How a call ends that the server does not answer in time, or whose caller wants
 // no answer any more.
 
-// linger keeps the number of a call that nobody waits for any more, so that a
+// keepNumber keeps the number of a call that nobody waits for any more, so that a
 // late answer is known for what it is, but not for ever: a server need not
 // answer what was cancelled.
-func (e *Engine) linger(c *inflight.Call) {
+func (e *Engine) keepNumber(c *inflight.Call) {
 	e.alarms.stop(c.Alarm)
 	c.Alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.remove(c) })
 	e.quitsSoon(c)
@@ -33,7 +33,7 @@ func (e *Engine) notWritten(ev NotWritten) {
 		return
 	}
 	e.finishUnanswered(c, refusal.ServerUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
-	e.hear(c, nil)
+	e.answerOwn(c, nil)
 }
 
 // timedOut answers a call that took too long. The server may still be at it;
@@ -41,24 +41,24 @@ func (e *Engine) notWritten(ev NotWritten) {
 func (e *Engine) timedOut(c *inflight.Call) {
 	e.cancelAtServer(c, "timeout")
 	e.answerFor(c, refusal.CallTimeout(e.allowance(c)))
-	e.linger(c)
+	e.keepNumber(c)
 	if e.calls.Timeouts++; e.calls.Timeouts == 3 {
 		e.calls.Timeouts = 0
 		e.do(Restart{"three requests in a row were not answered in time"})
 	}
-	e.hear(c, nil)
+	e.answerOwn(c, nil)
 }
 
 // cancelled: only the caller can take back its call, and only its own. Where it
 // has several under one id and does not say which, it wants none of them.
 func (e *Engine) cancelled(env *wire.Envelope) {
 	ref := env.Message.Get(jsonrpc.RequestID)
-	if e.earlyTakenBack(env.From, ref) {
+	if e.withdrawAwaiting(env.From, ref) {
 		return
 	}
 	meant := e.calls.Meant(env.From, string(ref), env.Corr)
 	if id, ok := jsonrpc.Unquote(ref); ok && len(meant) == 0 && e.book.Holds(env.From, id) {
-		e.live(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
+		e.applyBook(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
 		return
 	}
 	if len(meant) == 0 {
@@ -77,7 +77,7 @@ func (e *Engine) takenBack(c *inflight.Call) {
 		r.Outcome, r.Executed = "unknown", string(refusal.Perhaps)
 	}
 	if c.Phase == inflight.Asked {
-		e.act(e.desk.Withdraw(e.now, c.Question, approval.Cancelled))
+		e.applyDesk(e.desk.Withdraw(e.now, c.Question, approval.Cancelled))
 		e.note(r) // the last word comes last
 		return
 	}
@@ -87,7 +87,7 @@ func (e *Engine) takenBack(c *inflight.Call) {
 	if started {
 		e.ledger.Commit(c.Hold)
 		e.cancelAtServer(c, "the caller cancelled it")
-		e.linger(c)
+		e.keepNumber(c)
 	}
 }
 
@@ -96,7 +96,7 @@ func (e *Engine) takenBack(c *inflight.Call) {
 func (e *Engine) withdrawFor(who string) {
 	for _, id := range sorted(e.calls.Asked) {
 		if c := e.calls.Asked[id]; c != nil && c.From == who {
-			e.act(e.desk.Withdraw(e.now, id, approval.CallerLeft))
+			e.applyDesk(e.desk.Withdraw(e.now, id, approval.CallerLeft))
 		}
 	}
 	for _, c := range e.calls.Unstarted() {
@@ -237,7 +237,7 @@ func (e *Engine) cancelFor(who string) {
 		e.settle(c)
 		e.ledger.Commit(c.Hold)
 		e.cancelAtServer(c, "the caller is gone")
-		e.linger(c)
+		e.keepNumber(c)
 	}
 }
 
@@ -307,7 +307,7 @@ func (e *Engine) attribute() {
 func (e *Engine) unreadable(c *inflight.Call, reason string) {
 	if c.Origin == inflight.Self {
 		e.remove(c)
-		e.hear(c, nil)
+		e.answerOwn(c, nil)
 		return
 	}
 	e.finishUnanswered(c, refusal.AnswerUnreadable(reason))

@@ -66,7 +66,7 @@ func check(o Options) (*plan, error) {
 		Server:   o.Server.String(),
 		Program:  o.Server.Program(),
 		Dir:      p.dir,
-		Mark:     o.Server.mark(),
+		IDPrefix: o.Server.mark(),
 
 		Local:           true,
 		TrustUnverified: o.TrustUnverified,
