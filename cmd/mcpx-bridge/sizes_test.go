@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -27,36 +29,50 @@ type source struct {
 
 func sources(t *testing.T) []source {
 	t.Helper()
-	var all []source
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// parsed reads them all, once for all tests: nobody changes them.
+var parsed = sync.OnceValues(func() (all []source, err error) {
 	set := token.NewFileSet()
-	for _, name := range files(t) {
+	names, err := tree()
+	for _, name := range names {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, source{filepath.ToSlash(strings.TrimPrefix(name, filepath.Join("..", "..")+string(filepath.Separator))), set, file})
+	}
+	return all, err
+})
+
+// files are the names of all files of the tree, as this package opens them.
+func files(t *testing.T) []string {
+	t.Helper()
+	all, err := tree()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
-// files are the names of all files of the tree, as this package opens them.
-func files(t *testing.T) (all []string) {
-	t.Helper()
+func tree() (all []string, err error) {
 	for _, room := range []string{"bridge", "cmd", "examples", "policy", "stdio"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
+		err = errors.Join(err, filepath.WalkDir(filepath.Join("..", "..", room), func(name string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				all = append(all, name)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
-	return all
+	return all, err
 }
 
 func (s source) line(p token.Pos) int { return s.set.Position(p).Line }
