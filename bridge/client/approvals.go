@@ -36,6 +36,8 @@ func (s *ApprovalInbox) Status(context.Context) (inbox.Status, error) {
 		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: s.c.opt.Version}, nil
 }
 
+// List returns the open questions, oldest first; args says whether with the arguments. It
+// never fails.
 func (s *ApprovalInbox) List(_ context.Context, args bool) ([]approval.Summary, error) {
 	list := []approval.Summary{}
 	for _, a := range s.all() {
@@ -48,6 +50,7 @@ func (s *ApprovalInbox) List(_ context.Context, args bool) ([]approval.Summary, 
 	return list, nil
 }
 
+// Show returns the one open question whose id begins with prefix. Its error is an [*inbox.Refusal].
 func (s *ApprovalInbox) Show(_ context.Context, prefix string) (approval.View, error) {
 	var found []*Question
 	for _, a := range s.all() {
@@ -63,9 +66,11 @@ func (s *ApprovalInbox) Show(_ context.Context, prefix string) (approval.View, e
 	return v, nil
 }
 
-// Nothing is remembered here: whoever asks remembers.
+// Grants returns none: whoever asks keeps them.
 func (s *ApprovalInbox) Grants(context.Context) ([]inbox.Grant, error) { return nil, nil }
-func (s *ApprovalInbox) Revoke(context.Context, string) (bool, error)  { return false, nil }
+
+// Revoke reports false: there is no grant here to take back.
+func (s *ApprovalInbox) Revoke(context.Context, string) (bool, error) { return false, nil }
 
 // Delegates are those to whom a question may be passed on, nil if to nobody.
 func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {

@@ -8,17 +8,16 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/fold"
 )
 
-// few is how many keys of one object are compared one by one. From there on
-// they wait for the end of the object, where a hash table goes through them, so
-// a flood of keys costs no more than its length.
-const few = 16
+// maxLinear is how many keys of one object are compared one by one. Further keys are checked
+// at the end of the object with a hash table, so that the time grows only with their number.
+const maxLinear = 16
 
-// A look says what a string holds besides plain ASCII.
-type look uint8
+// traits say what a string holds besides plain ASCII.
+type traits uint8
 
 const (
-	wide    look = 1 << iota // characters beyond ASCII
-	escaped                  // escapes, so it has to be decoded
+	beyondASCII traits = 1 << iota // characters beyond ASCII
+	escaped                        // escapes, so it has to be decoded
 )
 
 // An object is the state of one object that is being read.
@@ -43,11 +42,11 @@ const inRing = 1 << 31
 // A keyring holds the keys of all objects that are open. Objects nest, so it is
 // a stack.
 type keyring struct {
-	refs    []ref
-	decoded []byte   // keys that were written with escapes, or are folded
-	wide    int      // bytes of keys that were folded beyond their case
-	table   []uint32 // index in refs, plus one
-	err     *Error   // why the Scan failed
+	refs        []ref
+	decoded     []byte   // keys that were written with escapes, or are folded
+	foldedBytes int      // bytes of keys that were folded beyond their case
+	table       []uint32 // index in refs, plus one
+	err         *Error   // why the Scan failed
 }
 
 var (
@@ -62,16 +61,16 @@ func (r *keyring) release() {
 	if cap(r.refs) > maxKept || cap(r.decoded) > maxKept || cap(r.table) > maxKept {
 		*r = keyring{}
 	}
-	r.refs, r.decoded, r.wide, r.err = r.refs[:0], r.decoded[:0], 0, nil
+	r.refs, r.decoded, r.foldedBytes, r.err = r.refs[:0], r.decoded[:0], 0, nil
 	pool.Put(r)
 }
 
-func (o *object) mark(r *keyring) { o.refs, o.decoded = len(r.refs), len(r.decoded) }
+func (o *object) open(r *keyring) { o.refs, o.decoded = len(r.refs), len(r.decoded) }
 
-func (o *object) forget(r *keyring) { r.refs, r.decoded = r.refs[:o.refs], r.decoded[:o.decoded] }
+func (o *object) close(r *keyring) { r.refs, r.decoded = r.refs[:o.refs], r.decoded[:o.decoded] }
 
 // ref returns the key between the quotes at i and before end.
-func (r *keyring) ref(data []byte, i, end int, l look) ref {
+func (r *keyring) ref(data []byte, i, end int, l traits) ref {
 	if l&escaped == 0 {
 		return ref{at: uint32(i), off: uint32(i + 1), len: uint32(end - i - 2)}
 	}
@@ -88,16 +87,16 @@ func (r *keyring) text(data []byte, k ref) []byte {
 	return data[k.off : k.off+k.len]
 }
 
-// maxWide bounds, in bytes, what one Scan folds beyond case: that takes a hundred
-// times as long as to read it, and can make eleven bytes of one.
-const maxWide = 256 << 10
+// maxFolded bounds, in bytes, what one Scan folds beyond case: folding takes a hundred times
+// as long as reading, and can make eleven bytes of one.
+const maxFolded = 256 << 10
 
 // folded returns k as [fold.Name] has it, but for the case of what is written in
 // plain ASCII: that is passed over where two keys are compared. It reports false
 // where there is too much to fold.
 func (r *keyring) folded(k ref, text []byte) (ref, bool) {
 	if !fold.Plain(text) {
-		if r.wide += len(text); r.wide > maxWide {
+		if r.foldedBytes += len(text); r.foldedBytes > maxFolded {
 			return k, false
 		}
 	}
@@ -122,7 +121,7 @@ func (o *object) same(a, b []byte) bool {
 // add notes a key and returns the one among the object's first few that is the
 // same, if there is one.
 func (r *keyring) add(data []byte, k ref, text []byte, o *object) (twin ref, found bool) {
-	if mine := r.refs[o.refs:]; len(mine) < few {
+	if mine := r.refs[o.refs:]; len(mine) < maxLinear {
 		bit := uint64(1)
 		if n := len(text); n > 0 { // letters of another case have the same bit
 			bit <<= (uint(n) + uint(text[0]|0x20)*3 + uint(text[n-1]|0x20)*7) & 63
@@ -144,7 +143,7 @@ func (r *keyring) add(data []byte, k ref, text []byte, o *object) (twin ref, fou
 // time, and the one that it repeats. The hash is seeded, so nobody can aim at it.
 func (r *keyring) repeated(data []byte, o *object) (k, twin ref, found bool) {
 	mine := r.refs[o.refs:]
-	if len(mine) <= few {
+	if len(mine) <= maxLinear {
 		return ref{}, ref{}, false
 	}
 	size := 64

@@ -128,7 +128,7 @@ func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 	if s.peek(i) == '}' {
 		return i + 1
 	}
-	o.mark(s.keys)
+	o.open(s.keys)
 	for {
 		if i = s.member(i, depth, &o); i < 0 {
 			return -1
@@ -149,7 +149,7 @@ func (s *scanner) closeObject(i int, o *object) int {
 	if k, twin, found := s.keys.repeated(s.data, o); found {
 		return s.failTwin(k, twin)
 	}
-	o.forget(s.keys)
+	o.close(s.keys)
 	return i + 1
 }
 
@@ -158,14 +158,14 @@ func (s *scanner) member(i, depth int, o *object) int {
 	if s.peek(i) != '"' {
 		return s.fail(Syntax, i)
 	}
-	end, look := s.str(i)
+	end, has := s.str(i)
 	if end < 0 {
 		return -1
 	}
 	var found *Member
 	if o.unique || o.shape != nil {
 		var ok bool
-		if found, ok = s.key(i, end, look, o); !ok {
+		if found, ok = s.key(i, end, has, o); !ok {
 			return -1
 		}
 	}
@@ -188,12 +188,12 @@ func (s *scanner) member(i, depth int, o *object) int {
 
 // key holds the key between i and end against the object's other keys and its
 // Shape. It returns the Member it names, if any, and whether it may stand.
-func (s *scanner) key(i, end int, look look, o *object) (*Member, bool) {
-	k := s.keys.ref(s.data, i, end, look)
+func (s *scanner) key(i, end int, has traits, o *object) (*Member, bool) {
+	k := s.keys.ref(s.data, i, end, has)
 	text := s.keys.text(s.data, k)
 	found := o.shape.find(text)
 	folded := k
-	if look != 0 && (o.alike || found == nil && o.refusesVariants) {
+	if has != 0 && (o.alike || found == nil && o.refusesVariants) {
 		var ok bool
 		if folded, ok = s.keys.folded(k, text); !ok {
 			s.fail(TooLarge, i)

@@ -24,11 +24,11 @@ func String(text []byte, i int) (s string, end int, ok bool) {
 	if sc.peek(i) != '"' {
 		return "", i, false
 	}
-	end, look := sc.str(i)
+	end, has := sc.str(i)
 	switch {
 	case end < 0:
 		return "", i, false
-	case look&escaped == 0:
+	case has&escaped == 0:
 		return string(text[i+1 : end-1]), end, true
 	}
 	inner := text[i+1 : end-1]

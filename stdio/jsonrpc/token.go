@@ -46,7 +46,7 @@ func (s *scanner) space(i int) int {
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // str reads the string whose opening quote stands at i.
-func (s *scanner) str(i int) (end int, l look) {
+func (s *scanner) str(i int) (end int, l traits) {
 	for i = plain(s.data, i+1); ; {
 		switch c := s.peek(i); {
 		case c == '"':
@@ -62,7 +62,7 @@ func (s *scanner) str(i int) (end int, l look) {
 		case c < ' ':
 			return s.fail(Syntax, i), l
 		default:
-			l |= wide
+			l |= beyondASCII
 			if i = s.runes(i); i >= 0 {
 				i = plain(s.data, i)
 			}
@@ -131,7 +131,7 @@ func (s *scanner) runes(i int) int {
 // escape reads one escape, or the two that make a surrogate pair.
 func (s *scanner) escape(i int) int {
 	c := s.peek(i + 1)
-	if named[c] {
+	if shortEscapes[c] {
 		return i + 2
 	}
 	if c != 'u' {
@@ -144,22 +144,22 @@ func (s *scanner) escape(i int) int {
 	case first < 0xD800 || first > 0xDFFF:
 		return i + 6
 	case first > 0xDBFF || s.peek(i+6) != '\\' || s.peek(i+7) != 'u':
-		return s.half(i)
+		return s.loneSurrogate(i)
 	}
 	switch second := hex4(s.data, i+8); {
 	case second < 0:
 		return s.fail(Syntax, i+6)
 	case second < 0xDC00 || second > 0xDFFF:
-		return s.half(i)
+		return s.loneSurrogate(i)
 	}
 	return i + 12
 }
 
-// named marks what stands behind a backslash and is an escape with it.
-var named = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+// shortEscapes marks the bytes that make an escape of two bytes with a backslash before them.
+var shortEscapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// half is the escape of a surrogate without its other half.
-func (s *scanner) half(i int) int {
+// loneSurrogate takes the escape of a surrogate without its other half.
+func (s *scanner) loneSurrogate(i int) int {
 	if !s.rules.Halves {
 		return s.fail(InvalidUTF8, i)
 	}
