@@ -16,7 +16,7 @@ type Local struct {
 	session *hub.Session
 
 	said   atomic.Bool   // something was put that was not flushed
-	relief chan struct{} // somebody has served for long enough, and there is more
+	relief chan struct{} // there is more than others are to serve: Serve is to go on
 	over   chan struct{} // closed by finish
 
 	finishing sync.Once
@@ -113,14 +113,14 @@ func (l *Local) waits() bool {
 	return len(l.queue) == 0 && l.end == nil
 }
 
-// Serve reads in place of Read: every frame is given to take, and idle is
-// called when there is none left, and now and then before. Both are called by
-// whoever has just said something in the topic, once he would wait for more
-// himself, so that no other goroutine need be woken; by the caller of Serve,
-// where that one would be kept for long. Never two at a time, and neither may
-// wait for anybody. Serve returns what take failed with, after which the rest
-// can be read, or else, once the seat is lost and all that was queued is taken,
-// a *wire.CloseError.
+// Serve reads in place of Read: every frame is given to take, and idle is called
+// when there is none left, and after every 64 frames. Both run on the goroutine
+// of whoever has just said something in the topic, when that one would wait for
+// more itself, so that no other goroutine need be woken; what is left after 1024
+// frames runs on the goroutine that called Serve. Never two run at a time, and
+// neither may wait for anybody. Serve returns what take failed with, after which
+// the rest can be read, or else, once the seat is lost and all that was queued is
+// taken, a *wire.CloseError.
 func (l *Local) Serve(take func(frame []byte) error, idle func()) error {
 	l.turn.Lock()
 	l.take, l.idle = take, idle
@@ -174,10 +174,10 @@ func (l *Local) serve(most int) (enough bool) {
 // meanwhile.
 const forOthers = 16 * flushAfter
 
-// flush has what is queued served. Whoever holds the turn looks again after he has given
-// it back, so nothing is left for nobody. He has a participant of his own to
-// read, and others may say more than he can hand on: after a while that is for
-// Serve to do.
+// flush serves what is queued, on the caller's goroutine. It does nothing while another
+// goroutine serves: that one looks at the queue again after it has given back the turn, so every
+// frame is served by one of the two. The caller has a participant of its own to read, and others
+// may say more than it can hand on: after forOthers frames the rest is left to Serve.
 func (l *Local) flush() {
 	for l.pending() && l.turn.TryLock() {
 		served, enough := l.take != nil && l.bad == nil, l.serve(forOthers)
@@ -186,7 +186,7 @@ func (l *Local) flush() {
 		case enough:
 			select {
 			case l.relief <- struct{}{}:
-			default: // he knows
+			default: // Serve has been told already
 			}
 			return
 		case !served:

@@ -19,7 +19,7 @@
 //   - [History]: what was said lately, within bounds.
 //
 // Those in memory, which a hub has unless it is given others, answer at once: an entry is
-// delivered before Publish returns, by the goroutine that read it, with one lock taken once,
+// delivered before Publish returns, by the goroutine that read it, under the lock of its topic,
 // and no goroutine or queue in between. Others may take their time and may fail. Therefore
 // nobody reads off an entry what became of it: that is a verdict, which the topic sends to
 // the session as frames and calls of its Sink, sooner or later. An entry that the log could
