@@ -240,17 +240,6 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 	return p.tellChange(change, aside)
 }
 
-func (p *program) clientPlace(name string) (install.Place, error) {
-	m, err := p.machine()
-	if err != nil {
-		return install.Place{}, err
-	}
-	return setup.PlaceOf(m, name, p.s.Scope)
-}
-
-// machine says where this person's files are on this machine.
-func (p *program) machine() (install.Machine, error) { return setup.Machine(p.getenv) }
-
 // clientFailure words what package install found, and shows the difference if
 // there is one.
 func (p *program) clientFailure(err error) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 )
 
 // What install and wrap are told for the bridge that a client will start goes
@@ -227,4 +228,20 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// sayTokenEnd says until when a client can start what is being written into its file.
+func (s starters) sayTokenEnd(p *program) error {
+	if s.apart.s.TokenFile == "" {
+		return nil
+	}
+	now, err := token.FromFile(s.apart.s.TokenFile)
+	if err != nil {
+		return err
+	}
+	if until, then := s.apart.tokenEnds(now); until != "" {
+		p.log.Info("the token is " + until)
+		p.log.Info("hint: " + then)
+	}
+	return nil
 }

@@ -120,3 +120,14 @@ func (p *program) tellChange(c *install.Change, aside string) error {
 	}
 	return nil
 }
+
+func (p *program) clientPlace(name string) (install.Place, error) {
+	m, err := p.machine()
+	if err != nil {
+		return install.Place{}, err
+	}
+	return setup.PlaceOf(m, name, p.s.Scope)
+}
+
+// machine says where this person's files are on this machine.
+func (p *program) machine() (install.Machine, error) { return setup.Machine(p.getenv) }

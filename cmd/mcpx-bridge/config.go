@@ -158,3 +158,18 @@ func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 	}
 	return "keys are the names of flags, without the dashes"
 }
+
+// knownFlags are the names of all flags of all commands.
+func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
+	known := map[string]*pflag.Flag{}
+	note := func(f *pflag.Flag) {
+		if !isHelp(f) {
+			known[f.Name] = f
+		}
+	}
+	root.PersistentFlags().VisitAll(note)
+	for c := range below(root) {
+		c.Flags().VisitAll(note)
+	}
+	return known
+}

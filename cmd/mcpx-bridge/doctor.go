@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,8 +16,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/doctor"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -52,18 +49,6 @@ exit code 1.`,
 	cmd.Flags().StringVar(&p.s.Attach, "attach", "", "try the server at this `ENDPOINT`, as attach would (mcpx-bridge attach --help)")
 	cmd.Flags().Lookup("id").Usage = "our participant `ID` (default: taken from the command, or made up)"
 	return cmd
-}
-
-// A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
-// with the very functions of run.
-type patient struct {
-	p     *program
-	t     node.Target // what would be bridged
-	trial *node.Trial // of a run; nil until the settings were found good
-	door  *connector  // the way to the topic; nil until then
-	made  bool        // our id is made up, and nobody needs what is kept under it
-	used  bool        // another bridge goes by our id just now
-	sick  bool
 }
 
 func (p *program) doctor(ctx context.Context, args []string) error {
@@ -109,18 +94,6 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 		return &failure{Exit: exitFailed}
 	}
 	return nil
-}
-
-// report prints a finding and returns whether all was well.
-func (d *patient) report(check, detail string, err error, warnings ...string) bool {
-	f := doctor.FindingOf(check, detail, err, warnings...)
-	if d.p.s.JSON {
-		d.p.print(jsonLine(f))
-	} else {
-		d.p.print(f.Words())
-	}
-	d.sick = d.sick || !f.OK
-	return f.OK
 }
 
 // settings checks what can be checked without going anywhere.
@@ -233,10 +206,4 @@ func (d *patient) server(ctx context.Context) []tool {
 func (d *patient) clients(ctx context.Context, tools []tool) {
 	detail, notes, err := doctor.Clients(ctx, d.p.face(), cmp.Or(d.p.s.ID, d.t.ID()), tools)
 	d.report("client", detail, err, notes...)
-}
-
-func newCheckup(p *program, t node.Target, env []string) *doctor.Checkup {
-	trace, _ := p.trace("stdio", nil) // its error was reported with the settings
-	return doctor.NewCheckup(stdio.Options{Args: t.Args, Endpoint: t.At, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
-		Sweep: p.alone, Version: version(), Log: slog.New(plainlog.Hushed(p.log.Handler())), Trace: trace})
 }

@@ -14,12 +14,37 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/doctor"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
+
+// A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
+// with the very functions of run.
+type patient struct {
+	p     *program
+	t     node.Target // what would be bridged
+	trial *node.Trial // of a run; nil until the settings were found good
+	door  *connector  // the way to the topic; nil until then
+	made  bool        // our id is made up, and nobody needs what is kept under it
+	used  bool        // another bridge goes by our id just now
+	sick  bool
+}
+
+// report prints a finding and returns whether all was well.
+func (d *patient) report(check, detail string, err error, warnings ...string) bool {
+	f := doctor.FindingOf(check, detail, err, warnings...)
+	if d.p.s.JSON {
+		d.p.print(jsonLine(f))
+	} else {
+		d.p.print(f.Words())
+	}
+	d.sick = d.sick || !f.OK
+	return f.OK
+}
 
 // place tries what takePlace does, in its order, and then to be in the topic.
 func (d *patient) place(ctx context.Context) {

@@ -5,34 +5,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"syscall"
 )
-
-// An env is everything a command may touch of the world around it.
-type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	environ        func() []string
-
-	// hurry ends when the person will not wait any longer: at the second
-	// signal. Nil means that nobody is in a hurry.
-	hurry context.Context
-
-	// reload is sent to when the person wants settings read again; nobody need
-	// listen. Nil means never.
-	reload <-chan struct{}
-
-	// alone: nothing else runs in this process, so that every child that nobody
-	// here waits for is one that the server has left behind.
-	alone bool
-}
 
 func main() {
 	keepToOurselves()
@@ -59,12 +37,6 @@ func collectLess() {
 	}
 }
 
-// startIsOver gives back to the system, once, what only the start needed: some
-// two megabytes that libraries prepare themselves with, more where a policy is
-// compiled or a log read back. A bridge that nobody calls collects no garbage by
-// itself. It takes some milliseconds.
-func startIsOver() { debug.FreeOSMemory() }
-
 // wakeFewer has our code run on fewer threads at a time than there are cores. What
 // a bridge does for a call it does in a row, under one lock; each further thread
 // is woken only to find nothing to do, which takes longer than the work, and the
@@ -80,9 +52,6 @@ func wakeFewer(args []string) {
 	}
 	runtime.GOMAXPROCS(n)
 }
-
-// errSignalled is the cause of a context that a signal ended.
-var errSignalled = errors.New("told to stop")
 
 // untilSignalled returns a context that ends at the first signal and one that
 // ends at the second. A third one kills the process in the usual way. A hangup

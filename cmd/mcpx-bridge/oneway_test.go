@@ -20,7 +20,6 @@ var turnsBack = map[string]int{
 	"bridge/engine":         14,
 	"bridge/sim":            35,
 	"bridge":                2,
-	"cmd/mcpx-bridge":       40,
 	"examples/bench/bare":   3,
 	"examples/bench/load":   2,
 	"examples/soak":         10,

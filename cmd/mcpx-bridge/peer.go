@@ -116,3 +116,16 @@ func noSuchTool(to, name string, tools []tool) error {
 	}
 	return fail(exitFailed, hint, "%s has no tool %q", to, name)
 }
+
+// noAnswer words what kept an answer from coming.
+func noAnswer(to, what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, client.ErrNoAnswer):
+		return fail(exitNoAnswer, "--timeout gives it longer", "%s did not answer %s in time", to, what)
+	case errors.Is(err, errSignalled), errors.Is(err, context.Canceled):
+		return fail(exitFailed, "", "cancelled %s", what)
+	}
+	return err
+}

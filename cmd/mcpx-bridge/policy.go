@@ -2,54 +2,22 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/doctor"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
 // The commands about policy files read them as run does. They start nothing
 // but a server that they are told to ask for its tools, and no tool of it is
 // called.
-
-func (p *program) policyCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "Check, explain, test, compare and draft policy files",
-		Long: `Check, explain, test, compare and draft policy files.
-
-A policy is a YAML file that says which calls run at once (allow), which are
-refused (deny), and which wait until somebody agrees (ask). Every rule that
-matches takes part: deny beats ask, ask beats allow, whatever the order.`,
-		Example: `  mcpx-bridge policy init -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
-  mcpx-bridge policy check policy.yaml
-  mcpx-bridge policy explain --policy policy.yaml --from ann read_file path=/tmp/notes.txt
-  mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(p.policyCheckCommand(), p.policyDiffCommand(), p.policyExplainCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
-	return cmd
-}
-
-func (p *program) policySchemaCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON schema of policy files",
-		Long: `Print the JSON schema of policy files, for editors that complete and check what
-is typed. Many read its place from the first line of a file:
-
-  # yaml-language-server: $schema=policy.schema.json
-
-"policy check" is the judge; it finds more.`,
-		Example: "  mcpx-bridge policy schema > policy.schema.json",
-		Args:    positional(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return p.print(policy.Schema()) },
-	}
-}
 
 // policyFiles are the files that a command is about: those behind it, else the
 // one that --policy, the environment or the configuration names.
@@ -124,4 +92,10 @@ func behindDash(cmd *cobra.Command, args []string) (ours, argv []string) {
 		return args[:at], args[at:]
 	}
 	return args, nil
+}
+
+func newCheckup(p *program, t node.Target, env []string) *doctor.Checkup {
+	trace, _ := p.trace("stdio", nil) // its error was reported with the settings
+	return doctor.NewCheckup(stdio.Options{Args: t.Args, Endpoint: t.At, Dir: p.s.Cwd, Env: env, StartTimeout: p.s.StartTimeout,
+		Sweep: p.alone, Version: version(), Log: slog.New(plainlog.Hushed(p.log.Handler())), Trace: trace})
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +24,29 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
+// An env is everything a command may touch of the world around it.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	environ        func() []string
+
+	// hurry ends when the person will not wait any longer: at the second
+	// signal. Nil means that nobody is in a hurry.
+	hurry context.Context
+
+	// reload is sent to when the person wants settings read again; nobody need
+	// listen. Nil means never.
+	reload <-chan struct{}
+
+	// alone: nothing else runs in this process, so that every child that nobody
+	// here waits for is one that the server has left behind.
+	alone bool
+}
+
+// errSignalled is the cause of a context that a signal ended.
+var errSignalled = errors.New("told to stop")
+
 // A program is one invocation: the world it may touch, its settings and its
 // log.
 type program struct {
@@ -33,109 +59,6 @@ type program struct {
 	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
 	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
 	unprinted atomic.Pointer[failure] // why something could not be printed
-}
-
-// root is the command tree. Nothing of it outlives one invocation.
-func (p *program) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "mcpx-bridge",
-		Short: "Let the people and agents in a room use an MCP server, under your rules",
-		Long: `Let the people and agents in a room use an MCP server, under your rules.
-
-"run" starts an ordinary MCP server and takes a seat in a topic on its behalf.
-The others there see its tools; what they may call, you decide. Without
---gateway everything on this machine meets in a topic of its own.`,
-		Example: `  mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
-  mcpx-bridge tools
-  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
-		Args:              noSuchCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.prepare(cmd) },
-	}
-	p.s.commonFlags(root.PersistentFlags())
-	all := helpFlags(root.PersistentFlags())
-	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help(cmd, *all))) }) // run knows if it fails
-	root.CompletionOptions.DisableDefaultCmd = true                                                 // we have our own
-	root.SetHelpCommand(helpCommand())
-	root.AddCommand(
-		p.runCommand(),
-		p.attachCommand(),
-		p.serveCommand(),
-		p.gatewayCommand(),
-		p.tokenCommand(),
-		p.whoCommand(),
-		p.toolsCommand(),
-		p.callCommand(),
-		p.proposeCommand(),
-		p.withdrawCommand(),
-		p.watchCommand(),
-		p.approveCommand(),
-		p.approvalsCommand(),
-		p.grantsCommand(),
-		p.policyCommand(),
-		p.auditCommand(),
-		p.clientCommand(),
-		p.doctorCommand(),
-		p.completionCommand(),
-		p.versionCommand(),
-	)
-	for c := range below(root) {
-		c.DisableFlagsInUseLine = true // they are in Use, where they belong
-	}
-	completeFlags(root)
-	return root
-}
-
-// below are the commands of c and theirs, c itself left out.
-func below(c *cobra.Command) iter.Seq[*cobra.Command] {
-	return func(yield func(*cobra.Command) bool) {
-		for _, sub := range c.Commands() {
-			if !yield(sub) {
-				return
-			}
-			for deeper := range below(sub) {
-				if !yield(deeper) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// prepare runs before every command: settings first, then the log.
-func (p *program) prepare(cmd *cobra.Command) error {
-	p.log = slog.New(slog.DiscardHandler)
-	if cmd.Name() == "help" || cmd.Name() == "completion" {
-		return nil // a broken setting must not keep anybody from reading on
-	}
-	if err := p.settle(cmd); err != nil {
-		return err
-	}
-	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
-	taken := bridges && (p.s.Stdio || attachedToUs(cmd))
-	switch {
-	case bridges && !p.s.JSON && !taken:
-		p.attend(true)
-	case cmd.Name() == "approve":
-		p.attend(false)
-	}
-	if bridges || cmd.Name() == "gateway" || cmd.Name() == "serve" {
-		p.errors = asyncwriter.New(p.stderr, logLinesLost) // they must not wait for who reads the log
-		p.stderr = p.errors
-	}
-	if taken {
-		p.stdout = p.stderr
-	}
-	log, err := newLog(p.stderr, p.s.LogLevel, p.s.LogFormat)
-	if err != nil {
-		return err
-	}
-	p.log = log
-	p.strays(cmd.Root())
-	return nil
 }
 
 // print writes to stdout. Its first failure is how the program ends, whether or
@@ -290,6 +213,24 @@ func reason(err error) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func upperSnake(name string) string {
-	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+// below are the commands of c and theirs, c itself left out.
+func below(c *cobra.Command) iter.Seq[*cobra.Command] {
+	return func(yield func(*cobra.Command) bool) {
+		for _, sub := range c.Commands() {
+			if !yield(sub) {
+				return
+			}
+			for deeper := range below(sub) {
+				if !yield(deeper) {
+					return
+				}
+			}
+		}
+	}
 }
+
+// startIsOver gives back to the system, once, what only the start needed: some
+// two megabytes that libraries prepare themselves with, more where a policy is
+// compiled or a log read back. A bridge that nobody calls collects no garbage by
+// itself. It takes some milliseconds.
+func startIsOver() { debug.FreeOSMemory() }

@@ -18,19 +18,6 @@ import (
 // maxTTL is the longest that a proposal may hold (WIRE 7.8).
 const maxTTL = 10 * time.Minute
 
-// offerSettings are the flags of propose and withdraw.
-type offerSettings struct {
-	Preferred []string
-	Requires  []string
-	Exclusive bool
-	Fallback  time.Duration
-	TTL       time.Duration
-	Timeout   time.Duration
-	Style     string
-	Reason    string // of withdraw
-	Why       string // of propose
-}
-
 func (p *program) proposeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "propose [FLAGS] [PEER] TOOL [JSON | - | KEY=VALUE…]",

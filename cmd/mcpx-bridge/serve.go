@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -142,22 +140,6 @@ func (p *program) checkServe() error {
 		return misused("--limit 100", "--limit must be %d or more: four tools are always there", desktop.LeastLimit)
 	}
 	return p.s.checkChoice()
-}
-
-func (s *settings) checkChoice() error {
-	return cmp.Or(checkPatterns("include", s.Include), checkPatterns("exclude", s.Exclude))
-}
-
-// checkPatterns refuses a pattern that can fit nothing, which showed nothing, or
-// excluded nothing, without a word (FINDINGS P18).
-func checkPatterns(flag string, all []string) error {
-	for _, pattern := range all {
-		if word := strings.Trim(pattern, "/"); !strings.ContainsAny(pattern, "/*") || len(word) < len(pattern) {
-			return misused(fmt.Sprintf("--%s '%s/*' is for all of that participant, --%s '*/%s' for a tool of that name", flag, word, flag, word),
-				"--%s: %q fits nothing: a pattern is for PEER/NAME", flag, pattern)
-		}
-	}
-	return nil
 }
 
 func (p *program) face() desktop.Config {

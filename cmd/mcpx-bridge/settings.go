@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
@@ -220,17 +222,35 @@ func flagEnv(name string) string {
 	return "MCPX_" + upperSnake(name)
 }
 
-// knownFlags are the names of all flags of all commands.
-func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
-	known := map[string]*pflag.Flag{}
-	note := func(f *pflag.Flag) {
-		if !isHelp(f) {
-			known[f.Name] = f
+// offerSettings are the flags of propose and withdraw.
+type offerSettings struct {
+	Preferred []string
+	Requires  []string
+	Exclusive bool
+	Fallback  time.Duration
+	TTL       time.Duration
+	Timeout   time.Duration
+	Style     string
+	Reason    string // of withdraw
+	Why       string // of propose
+}
+
+func (s *settings) checkChoice() error {
+	return cmp.Or(checkPatterns("include", s.Include), checkPatterns("exclude", s.Exclude))
+}
+
+// checkPatterns refuses a pattern that can fit nothing, which showed nothing, or
+// excluded nothing, without a word (FINDINGS P18).
+func checkPatterns(flag string, all []string) error {
+	for _, pattern := range all {
+		if word := strings.Trim(pattern, "/"); !strings.ContainsAny(pattern, "/*") || len(word) < len(pattern) {
+			return misused(fmt.Sprintf("--%s '%s/*' is for all of that participant, --%s '*/%s' for a tool of that name", flag, word, flag, word),
+				"--%s: %q fits nothing: a pattern is for PEER/NAME", flag, pattern)
 		}
 	}
-	root.PersistentFlags().VisitAll(note)
-	for c := range below(root) {
-		c.Flags().VisitAll(note)
-	}
-	return known
+	return nil
+}
+
+func upperSnake(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

@@ -24,19 +24,3 @@ func (p *program) tokenEnds(with string) (until, then string) {
 	}
 	return until, then + "; token --ttl 720h makes one that lasts 30 days, --token-command fetches the next"
 }
-
-// sayTokenEnd says until when a client can start what is being written into its file.
-func (s starters) sayTokenEnd(p *program) error {
-	if s.apart.s.TokenFile == "" {
-		return nil
-	}
-	now, err := token.FromFile(s.apart.s.TokenFile)
-	if err != nil {
-		return err
-	}
-	if until, then := s.apart.tokenEnds(now); until != "" {
-		p.log.Info("the token is " + until)
-		p.log.Info("hint: " + then)
-	}
-	return nil
-}

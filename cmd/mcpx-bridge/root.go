@@ -1,0 +1,96 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
+)
+
+// root is the command tree. Nothing of it outlives one invocation.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpx-bridge",
+		Short: "Let the people and agents in a room use an MCP server, under your rules",
+		Long: `Let the people and agents in a room use an MCP server, under your rules.
+
+"run" starts an ordinary MCP server and takes a seat in a topic on its behalf.
+The others there see its tools; what they may call, you decide. Without
+--gateway everything on this machine meets in a topic of its own.`,
+		Example: `  mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcpx-bridge tools
+  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
+		Args:              noSuchCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.prepare(cmd) },
+	}
+	p.s.commonFlags(root.PersistentFlags())
+	all := helpFlags(root.PersistentFlags())
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help(cmd, *all))) }) // run knows if it fails
+	root.CompletionOptions.DisableDefaultCmd = true                                                 // we have our own
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(
+		p.runCommand(),
+		p.attachCommand(),
+		p.serveCommand(),
+		p.gatewayCommand(),
+		p.tokenCommand(),
+		p.whoCommand(),
+		p.toolsCommand(),
+		p.callCommand(),
+		p.proposeCommand(),
+		p.withdrawCommand(),
+		p.watchCommand(),
+		p.approveCommand(),
+		p.approvalsCommand(),
+		p.grantsCommand(),
+		p.policyCommand(),
+		p.auditCommand(),
+		p.clientCommand(),
+		p.doctorCommand(),
+		p.completionCommand(),
+		p.versionCommand(),
+	)
+	for c := range below(root) {
+		c.DisableFlagsInUseLine = true // they are in Use, where they belong
+	}
+	completeFlags(root)
+	return root
+}
+
+// prepare runs before every command: settings first, then the log.
+func (p *program) prepare(cmd *cobra.Command) error {
+	p.log = slog.New(slog.DiscardHandler)
+	if cmd.Name() == "help" || cmd.Name() == "completion" {
+		return nil // a broken setting must not keep anybody from reading on
+	}
+	if err := p.settle(cmd); err != nil {
+		return err
+	}
+	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
+	taken := bridges && (p.s.Stdio || attachedToUs(cmd))
+	switch {
+	case bridges && !p.s.JSON && !taken:
+		p.attend(true)
+	case cmd.Name() == "approve":
+		p.attend(false)
+	}
+	if bridges || cmd.Name() == "gateway" || cmd.Name() == "serve" {
+		p.errors = asyncwriter.New(p.stderr, logLinesLost) // they must not wait for who reads the log
+		p.stderr = p.errors
+	}
+	if taken {
+		p.stdout = p.stderr
+	}
+	log, err := newLog(p.stderr, p.s.LogLevel, p.s.LogFormat)
+	if err != nil {
+		return err
+	}
+	p.log = log
+	p.strays(cmd.Root())
+	return nil
+}
