@@ -102,6 +102,7 @@ func TestEveryInvariantOfApprovalsHasItsTest(t *testing.T) {
 // Whatever else a participant says, an approver too, is no decision: there is no
 // word, tool or method for one (AI-19).
 func TestNothingButAnAnswerDecides(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, ruled(t, askRules))
 		p := play{g, s}
@@ -132,6 +133,7 @@ func TestNothingButAnAnswerDecides(t *testing.T) {
 // Carol may decide about other calls; about one that was put to alice alone her
 // answer is none, and alice is asked again in her new session (AI-22).
 func TestAnAnswerCountsOnlyFromWhomWasAsked(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, ruled(t, askRules))
 		p := play{g, s}
@@ -155,6 +157,7 @@ func TestAnAnswerCountsOnlyFromWhomWasAsked(t *testing.T) {
 // What the policy hides is in no frame to the approver, and reaches the server
 // (AI-24).
 func TestASecretIsNotOnTheTopic(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, ruled(t, askRules+"redact: [\"*text*\"]\n"))
 		p := play{g, s}

@@ -40,6 +40,7 @@ func theCase(t *testing.T, id string) badInput {
 
 // Answers that are none: the question stays open, and the right one still counts.
 func TestBadAnswers(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{
 		"apr-001 the caller answers", "apr-002 somebody else answers", "apr-005 the answer is to the caller's request",
 		"apr-006 the answer names no envelope", "apr-031 the answer is in another dialect", "env-041 the link is spelled another way too",
@@ -71,6 +72,7 @@ func TestBadAnswers(t *testing.T) {
 
 // What is asked is shown, and nothing of it can pass for something else.
 func TestBadTextInQuestions(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"ui-001 escape sequences", "ui-002 direction overrides", "ui-003 invisible tags", "ui-004 lines that look like ours", "ui-005 markup"} {
 		t.Run(name, func(t *testing.T) {
 			p := askingFixture(t)

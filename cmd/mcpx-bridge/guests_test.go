@@ -20,6 +20,7 @@ import (
 // Somebody who joins and leaves again and again wrote as many lines on the stderr of serve,
 // which clients keep in a file.
 func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"--json"}} {
 		g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
 		if err != nil {

@@ -82,6 +82,7 @@ func TestEightMebibytesCrossBothWays(t *testing.T) {
 
 // What no schema foresees in an answer passes too.
 func TestAnswersOfAnUnknownShapePass(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, _ := perform(t, d, launch{rules: openRules})
 		g.request("x", "bob", call("1", "exotic", `{}`))

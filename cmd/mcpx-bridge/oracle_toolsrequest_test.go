@@ -78,6 +78,7 @@ func TestToolsRequest(t *testing.T) {
 // A bridge that speaks a dialect with proposals sits beside callers who speak the
 // one without, and has only their request to tell that they propose (FINDINGS D10).
 func TestToolsRequestOfThoseWhoHaveNoOtherWord(t *testing.T) {
+	t.Parallel()
 	for _, d := range []tongue{d1, mew4} {
 		g, s := perform(t, d, ruled(t, proposalRules(fulfils), "--tools-request"))
 		p := play{g, s}
@@ -115,6 +116,7 @@ func TestLenientParams(t *testing.T) {
 // The owner may choose how rejects are spelled, whatever the proposal looks like;
 // off says nothing at all (WIRE 4.3).
 func TestProposalStyle(t *testing.T) {
+	t.Parallel()
 	for style, want := range map[string]string{
 		"auto":    `{"kind":"proposal-reject","payload":{"proposal_id":"p1","reason":"incapable","detail":"incapable"}}`,
 		"v2":      `{"kind":"mcp/reject","payload":{"reason":"incapable"}}`,

@@ -177,6 +177,7 @@ func TestACrashedServerComesBack(t *testing.T) {
 
 // The bytes of an error are the server's.
 func TestServerErrorsKeepCodeAndData(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, _ := perform(t, d, launch{rules: openRules})
 		g.request("e", "bob", call("1", "rpcerror", `{"code":-32042,"message":"custom <error>"}`))
@@ -192,6 +193,7 @@ func TestServerErrorsKeepCodeAndData(t *testing.T) {
 }
 
 func TestEveryMethodOfTheServerCanBeReached(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, launch{rules: openMethods(t), script: stdiotest.Script{Name: "the-server", Instructions: "read <me>"}})
 		for i, c := range []struct{ method, params, result string }{
@@ -218,6 +220,7 @@ func TestEveryMethodOfTheServerCanBeReached(t *testing.T) {
 
 // list_changed is O36, progress O37.
 func TestNotificationsOfTheServerAreRoutedAndNoneVanishes(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, launch{rules: append(openMethods(t), openRules...)})
 		subscribe := func(env, who, method string) {
@@ -239,6 +242,7 @@ func TestNotificationsOfTheServerAreRoutedAndNoneVanishes(t *testing.T) {
 }
 
 func TestQuestionsOfTheServerAreRefusedAndNotFaked(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		g, s := perform(t, d, launch{rules: openRules})
 		for i, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list", "nobody/knows"} {
