@@ -156,6 +156,13 @@ func (e *events) ready(r node.Ready) {
 		text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
 }
 
+// discard is the end of events of which there were none, for nothing was started.
+func (e *events) discard() {
+	if e.out != nil {
+		e.out.Close()
+	}
+}
+
 // newEvents chooses where events go: to stdout, unless that is a client's.
 func (p *program) newEvents(to io.Writer) *events {
 	e := &events{log: p.log}

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -115,16 +114,15 @@ func (p *program) bridge(ctx context.Context, t node.Target) error {
 	if err != nil {
 		return err
 	}
-	var e *events // there are none before it runs
-	o.Emit = func(r *record.Record) { e.emit(r) }
-	o.Ready = func(r node.Ready) { e.ready(r) }
+	e := p.newEvents(p.stdout)
+	o.Emit, o.Ready = e.emit, e.ready
 	n, err := node.New(ctx, o)
 	if err != nil {
+		e.discard()
 		return err
 	}
-	p.hintAllow()
-	e = p.newEvents(p.stdout)
 	defer e.close()
+	p.hintAllow()
 	return n.Run(ctx, func(ctx context.Context) error { return p.keepAsking(ctx, n) })
 }
 
@@ -135,12 +133,13 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 		return err
 	}
 	e := p.newEvents(p.stdout)
-	defer e.close()
 	o.Emit, o.Ready = e.emit, e.ready
 	pt, err := node.NewPassthrough(o, p.s.GateHost)
 	if err != nil {
+		e.discard()
 		return err
 	}
+	defer e.close()
 	in, inErr := stdio.OpenDescriptor(0)
 	if inErr == nil {
 		defer in.Close()
