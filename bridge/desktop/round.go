@@ -21,15 +21,14 @@ func (f *Proxy) again(r *request, turn *round, some []*question) {
 }
 
 // endRound: what was not answered may be asked again.
-func (f *Proxy) endRound(state string) *round {
+func (f *Proxy) endRound(state string) {
 	turn := f.rounds[state]
 	if turn == nil {
-		return nil
+		return
 	}
 	turn.late.stop()
 	delete(f.rounds, state)
 	for _, q := range turn.offered {
 		q.shown = false
 	}
-	return turn
 }

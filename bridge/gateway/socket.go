@@ -103,7 +103,7 @@ func (s *socket) sit(topic string, p pass, d wire.Dialect) error {
 	s.session = session
 	s.conn.joinBy, s.conn.endBy = time.Time{}, p.ends
 	s.ws.SetReadLimit(int64(s.g.opt.MaxFrame))
-	return s.conn.arm(time.Now())
+	return s.conn.arm()
 }
 
 // run seats the session and reads it to its end. It returns when the

@@ -76,7 +76,7 @@ func (c *wsConn) upgraded(out *outbox.Outbox, idle func()) error {
 	c.out, c.idle, c.in = out, idle, inbox.New(c.Conn)
 	c.heard = time.Now()
 	c.pinged = c.heard
-	return c.arm(c.heard)
+	return c.arm()
 }
 
 // Read implements net.Conn.
@@ -120,11 +120,11 @@ func (c *wsConn) tick(now time.Time) error {
 		c.out.Put(frameHead(nil, opPing, 0))
 		c.out.Flush()
 	}
-	return c.arm(now)
+	return c.arm()
 }
 
 // arm sets when the blocked reader is to look at the time again.
-func (c *wsConn) arm(now time.Time) error {
+func (c *wsConn) arm() error {
 	next := c.pinged.Add(c.every)
 	if quiet := c.heard.Add(c.dead); quiet.Before(next) {
 		next = quiet

@@ -61,7 +61,7 @@ type Node struct {
 
 // A hosting is what is different where the server belongs to an MCP client.
 type hosting struct {
-	mark, seal string
+	mark, hostIDPrefix string
 	tell       func(line []byte)
 }
 
@@ -125,7 +125,7 @@ func (n *Node) join() {
 		o.Audit, o.SyncAll = n.audit, n.o.Record.Sync.Waits(false)
 	}
 	if h := n.hosted; h != nil {
-		o.Engine.Hosted, o.Engine.IDPrefix, o.Engine.HostIDPrefix, o.TellHost = true, h.mark, h.seal, h.tell
+		o.Engine.Hosted, o.Engine.IDPrefix, o.Engine.HostIDPrefix, o.TellHost = true, h.mark, h.hostIDPrefix, h.tell
 	}
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)

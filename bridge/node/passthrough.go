@@ -24,17 +24,17 @@ import (
 // It is the handler of its server and hands on what concerns the topic.
 type Passthrough struct {
 	*plan
-	judged   bool // the client's own tool calls come under the rules, as those of "host"
-	server   *stdio.Server
-	gate     *hostGate
-	mark     string        // begins the ids of all our requests
-	seal     string        // begins the ids of what we ask the client; "" if its calls are not judged
-	alone    bool          // there is no directory for what being in the topic takes
-	exit     stdio.Exit    // how the server ended; set before its Run returns
-	turns    int           // how many places there were
-	since    time.Time     // when our id was first found to be another's; zero if it is not
-	launched chan struct{} // closed when the server is there
-	pid      int64         // then
+	judged       bool // the client's own tool calls come under the rules, as those of "host"
+	server       *stdio.Server
+	gate         *hostGate
+	mark         string        // begins the ids of all our requests
+	hostIDPrefix string        // begins the ids of what we ask the client; "" if its calls are not judged
+	alone        bool          // there is no directory for what being in the topic takes
+	exit         stdio.Exit    // how the server ended; set before its Run returns
+	turns        int           // how many places there were
+	since        time.Time     // when our id was first found to be another's; zero if it is not
+	launched     chan struct{} // closed when the server is there
+	pid          int64         // then
 }
 
 const (
@@ -59,7 +59,7 @@ func NewPassthrough(o Options, judged bool) (*Passthrough, error) {
 	}
 	pt := &Passthrough{plan: p, judged: judged, gate: &hostGate{log: p.o.Log}, mark: newMark(), alone: alone, launched: make(chan struct{})}
 	if judged {
-		pt.seal = "mcpx-" + rand.Text() + "-"
+		pt.hostIDPrefix = "mcpx-" + rand.Text() + "-"
 	}
 	if alone {
 		p.o.Log.Warn("the client has its server, but the server is not in the topic: " + err.Error())
@@ -110,8 +110,8 @@ func (pt *Passthrough) complete(h *stdio.Host) {
 		pt.pid = int64(pid)
 		close(pt.launched)
 	}
-	if pt.seal != "" {
-		h.Gate, h.HostIDPrefix = pt.gate, pt.seal
+	if pt.hostIDPrefix != "" {
+		h.Gate, h.HostIDPrefix = pt.gate, pt.hostIDPrefix
 	}
 }
 
@@ -197,7 +197,7 @@ func (pt *Passthrough) inTopic(ctx context.Context) error {
 	pt.turns++
 	p.program, p.way.Exclusive = pt.program, true // the program as it was before the start
 	p.way.Yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
-	n, err := assemble(ctx, p, pt.server, &hosting{mark: pt.mark + strconv.Itoa(pt.turns) + "k", seal: pt.seal, tell: pt.server.Tell})
+	n, err := assemble(ctx, p, pt.server, &hosting{mark: pt.mark + strconv.Itoa(pt.turns) + "k", hostIDPrefix: pt.hostIDPrefix, tell: pt.server.Tell})
 	if err != nil {
 		if errors.Is(err, localgateway.ErrTaken) && pt.since.IsZero() {
 			pt.since = time.Now()
@@ -216,7 +216,7 @@ func (pt *Passthrough) inTopic(ctx context.Context) error {
 // leave gives the place up. The client hears what becomes of its calls.
 func (pt *Passthrough) leave(ctx context.Context, n *Node) {
 	pt.gate.enter(nil)
-	if pt.seal != "" && ctx.Err() == nil { // else the client is about to hear our end
+	if pt.hostIDPrefix != "" && ctx.Err() == nil { // else the client is about to hear our end
 		over, cancel := context.WithCancel(ctx)
 		cancel()
 		n.sidecar.Drain(over)

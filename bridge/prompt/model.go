@@ -207,7 +207,7 @@ func (m *model) closed(src *Found, e inbox.Event) {
 }
 
 // lost: a source has gone away.
-func (m *model) lost(src *Found, err error) {
+func (m *model) lost(src *Found) {
 	if m.sources[src.Name] == nil {
 		return
 	}

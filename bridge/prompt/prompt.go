@@ -172,8 +172,8 @@ func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 			known[src.Name] = true
 			mu.Unlock()
 			parts.Go(func() {
-				err := p.listen(ctx, src)
-				p.post(ctx, func() { p.m.lost(src, err) })
+				p.listen(ctx, src)
+				p.post(ctx, func() { p.m.lost(src) })
 				mu.Lock()
 				delete(known, src.Name)
 				mu.Unlock()
@@ -186,25 +186,24 @@ func (p *Prompt) find(ctx context.Context, parts *sync.WaitGroup, find Finder) {
 }
 
 // listen keeps the list of one source as it is, until the source ends.
-func (p *Prompt) listen(ctx context.Context, src *Found) error {
+func (p *Prompt) listen(ctx context.Context, src *Found) {
 	events, stop := gather(ctx, src)
 	defer stop()
 	for heard := range events {
 		if heard.err != nil {
-			return heard.err
+			return
 		}
 		c, cancel := ask(ctx)
 		list, err := src.List(c, false)
 		cancel()
 		if err != nil {
-			return err
+			return
 		}
 		p.post(ctx, func() {
 			p.m.sources[src.Name] = src
 			p.m.take(src, list, heard.events)
 		})
 	}
-	return ctx.Err()
 }
 
 // heard is what happened since the last time one looked.

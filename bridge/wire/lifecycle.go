@@ -55,7 +55,7 @@ func (e *Envelope) Ending() (Ending, error) {
 // Payload returns the payload of a Withdraw or Reject, which Append spells as
 // its style wants it. Of goes into Envelope.Corr.
 func (n Ending) Payload() []byte {
-	return object(nil, "reason", n.Reason, "detail", n.Detail)
+	return object("reason", n.Reason, "detail", n.Detail)
 }
 
 // A Standing is what a Status or a ProposalResponse says.
@@ -100,7 +100,7 @@ func (e *Envelope) AsReject() (reject Envelope, ok bool) {
 // Payload returns the payload of a Status or ProposalResponse. Of goes into
 // Envelope.Corr.
 func (s Standing) Payload() []byte {
-	return object(nil, "status", s.State, "reason", s.Reason)
+	return object("status", s.State, "reason", s.Reason)
 }
 
 // reasons are the words for why a proposal ends (WIRE 5.7).

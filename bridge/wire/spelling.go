@@ -152,16 +152,16 @@ func (how spelling) payload(e *Envelope) []byte {
 		if how.word == "proposal/status" && (s.State == "considering" || s.State == "queued" || s.State == "processing") {
 			s.State, s.Reason = "pending", s.State // it knows that word alone for one that nothing has ended
 		}
-		return object(nil, how.names, of, "status", s.State, "reason", s.Reason)
+		return object(how.names, of, "status", s.State, "reason", s.Reason)
 	}
 	n, _ := e.Ending()
 	switch {
 	case how.style == Words:
-		return object(nil, "text", n.sentence(), "format", "plain")
+		return object("text", n.sentence(), "format", "plain")
 	case how.closed:
-		return object(nil, how.names, of, "reason", closed(n.Reason), "detail", n.Reason)
+		return object(how.names, of, "reason", closed(n.Reason), "detail", n.Reason)
 	}
-	return object(nil, how.names, of, "reason", n.Reason, "detail", n.Detail)
+	return object(how.names, of, "reason", n.Reason, "detail", n.Detail)
 }
 
 // sentence says a reject in words.

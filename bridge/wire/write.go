@@ -25,15 +25,14 @@ func list(dst []byte, values []string) []byte {
 	return append(dst, ']')
 }
 
-// object appends an object of strings, less those that are empty.
-func object(dst []byte, pairs ...string) []byte {
-	dst = append(dst, '{')
-	start := len(dst)
+// object is an object of strings, less those that are empty.
+func object(pairs ...string) []byte {
+	dst := []byte{'{'}
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			continue
 		}
-		if len(dst) > start {
+		if len(dst) > 1 {
 			dst = append(dst, ',')
 		}
 		dst = append(jsonrpc.AppendQuote(dst, pairs[i]), ':')
