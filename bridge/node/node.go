@@ -62,7 +62,7 @@ type Node struct {
 // A hosting is what is different where the server belongs to an MCP client.
 type hosting struct {
 	mark, hostIDPrefix string
-	tell       func(line []byte)
+	tell               func(line []byte)
 }
 
 // New checks o, then finds the gateway or hosts it, makes our id ours, and opens what is
