@@ -83,7 +83,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		case <-ctx.Done():
 		}
 	}()
-	err = p.ask(ctx, prompt.Only(&prompt.Found{Inbox: s, Name: "topic", Label: q.door.Join.Topic + " as " + s.Me()}))
+	err = p.ask(ctx, prompt.Only(&prompt.Found{Inbox: s, Name: "topic", Label: q.way.Join.Topic + " as " + s.Me()}))
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errSignalled) && !errors.Is(cause, context.Canceled) {
 		return cause
 	}

@@ -28,7 +28,7 @@ func (p *program) claim(ctx context.Context, d *connector) {
 		err = state.Open()
 	}
 	if err != nil {
-		return // the door says so
+		return // openInbox says so
 	}
 	free := func(id string) bool {
 		ours, err := d.TryID(state, id)

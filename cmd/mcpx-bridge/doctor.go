@@ -79,7 +79,7 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	}
 	if d.settings() {
 		d.place(ctx)
-		d.door.Close()
+		d.way.Close()
 	}
 	var tools []tool
 	switch {
@@ -106,8 +106,8 @@ func (d *patient) settings() bool {
 		o.Rules, _ = d.p.flagRules() // what is wrong with them is said with the policy, and with this as the record is tried
 		o.Record, _ = d.p.recordOptions()
 		o.Connect = func(id string) (way *localgateway.Connector, err error) {
-			if d.door, err = d.p.wayAs(id); err == nil {
-				way = d.door.Connector
+			if d.way, err = d.p.wayAs(id); err == nil {
+				way = d.way.Connector
 			}
 			return way, err
 		}

@@ -28,7 +28,7 @@ type patient struct {
 	p     *program
 	t     node.Target // what would be bridged
 	trial *node.Trial // of a run; nil until the settings were found good
-	door  *connector  // the way to the topic; nil until then
+	way   *connector  // the way to the topic; nil until then
 	made  bool        // our id is made up, and nobody needs what is kept under it
 	used  bool        // another bridge goes by our id just now
 	sick  bool
@@ -60,7 +60,7 @@ func (d *patient) place(ctx context.Context) {
 }
 
 func (d *patient) state() bool {
-	local := d.door.Local
+	local := d.way.Local
 	if local == nil {
 		return true
 	}
@@ -83,26 +83,26 @@ func (d *patient) leftovers() {
 
 // gateway finds one, or proves that one can be hosted, and settles who we are there.
 func (d *patient) gateway(ctx context.Context) bool {
-	door := d.door
-	if door.Local == nil {
-		if err := door.tokens.First(ctx); err != nil {
+	way := d.way
+	if way.Local == nil {
+		if err := way.tokens.First(ctx); err != nil {
 			return d.report("token", "", err)
 		}
-		if until, then := d.p.tokenEnds(door.tokens.Peek()); then != "" {
+		if until, then := d.p.tokenEnds(way.tokens.Peek()); then != "" {
 			d.report("token", until, nil, then)
 		} else if until != "" {
 			d.report("token", until, nil)
 		}
 		return true // the seat will show whether it is there
 	}
-	at, err := door.Local.Find(ctx, 3*time.Second)
+	at, err := way.Local.Find(ctx, 3*time.Second)
 	detail := "this machine's gateway is at " + at
-	if door.Hosts = errors.Is(err, localgateway.ErrNobody); door.Hosts {
+	if way.Hosts = errors.Is(err, localgateway.ErrNobody); way.Hosts {
 		detail, err = d.rehearse()
 	}
 	if err == nil && !d.made {
-		err = door.FreeID(ctx, at)
-		d.used = !door.HoldsID()
+		err = way.FreeID(ctx, at)
+		d.used = !way.HoldsID()
 	}
 	return d.report("gateway", detail, err)
 }
@@ -110,7 +110,7 @@ func (d *patient) gateway(ctx context.Context) bool {
 // rehearse hosts a gateway that nobody else is told of, having tried what it takes to
 // host the one that others are.
 func (d *patient) rehearse() (string, error) {
-	local := d.door.Local
+	local := d.way.Local
 	local.GatewayLog = slog.New(plainlog.Hushed(d.p.log.Handler()))
 	elsewhere, err := local.Rehearse()
 	detail := "none is running; one can be hosted"
@@ -122,7 +122,7 @@ func (d *patient) rehearse() (string, error) {
 
 // keeps tries what is kept on this machine under our id.
 func (d *patient) keeps() {
-	id := d.door.Join.ID
+	id := d.way.Join.ID
 	socket, err := d.trial.Socket(id)
 	d.report("control", "you would answer questions through "+d.named(socket), err)
 	kept, err := d.trial.Grants(id)
@@ -161,19 +161,19 @@ func (d *patient) named(file string) string {
 // seat joins the topic over the network, as callers do.
 func (d *patient) seat(ctx context.Context) {
 	if d.used {
-		id := d.door.Join.ID
+		id := d.way.Join.ID
 		d.report("seat", "not tried: another program here goes by the id "+id+", and would lose its seat for a moment", nil,
 			"while both run, each puts the other out by turns; give this one another --id")
 		return
 	}
-	d.door.OverNetwork = true
-	q := d.p.newPeer(d.door, client.Options{})
+	d.way.OverNetwork = true
+	q := d.p.newPeer(d.way, client.Options{})
 	if err := q.Dial(ctx); err != nil {
 		d.report("seat", "", err)
 		return
 	}
 	defer q.Close()
-	at, _ := d.door.Where()
+	at, _ := d.way.Where()
 	you, dialect := q.You(), q.Dialect()
 	var warnings []string
 	if warning, hint := d.trial.Unverified(dialect); warning != "" {

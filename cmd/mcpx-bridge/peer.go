@@ -14,7 +14,7 @@ import (
 // A peer is a seat taken for the length of one command, to ask the others.
 type peer struct {
 	*client.Client
-	door *connector
+	way *connector
 }
 
 // What the commands say of others, in few letters.
@@ -62,7 +62,7 @@ func (q *peer) here(id string) error {
 	if meant := policy.Nearest(id, ids); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.door.Join.Topic)
+	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.way.Join.Topic)
 }
 
 // saysOf says when the one who is asked leaves and comes back. That is no end: who
