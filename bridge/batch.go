@@ -50,9 +50,9 @@ func (b *batch) begins(call string) {
 	b.starts[call] = true
 }
 
-// settleUp puts the last words on their way that are missing on record. There
+// requeueOwed puts the last words that are missing on record into the next batch. There
 // are at most as many as there were calls when records began to fail.
-func (s *Sidecar) settleUp() {
+func (s *Sidecar) requeueOwed() {
 	var lines [][]byte
 	for _, r := range s.owed {
 		lines = append(lines, r.ForAudit())
@@ -84,28 +84,28 @@ func (s *Sidecar) flushBatch() {
 	for s.staged.Swap(false) {
 		s.mu.Lock()
 		b := s.batch
-		s.batch = s.blank
+		s.batch = s.spare
 		s.mu.Unlock()
-		s.carry(b)
-		s.blank = b.blank()
+		s.commit(b)
+		s.spare = b.emptied()
 	}
 }
 
-// blankMost is how many bytes of room are kept from one batch for another.
-const blankMost = 256 << 10
+// roomMost is how many bytes of room are kept from one batch for another.
+const roomMost = 256 << 10
 
-// blank is an empty batch with the room that the records of b had. They must
+// emptied is an empty batch with the room that the records of b had. They must
 // have been written.
-func (b *batch) blank() batch {
-	if cap(b.text) > blankMost {
+func (b *batch) emptied() batch {
+	if cap(b.text) > roomMost {
 		return batch{}
 	}
 	clear(b.records)
 	return batch{records: b.records[:0], text: b.text[:0]}
 }
 
-// carry writes the records and then, only if that went well, lets the rest leave.
-func (s *Sidecar) carry(b batch) {
+// commit writes the records and then, only if that went well, lets the rest leave.
+func (s *Sidecar) commit(b batch) {
 	if err := s.append(b.records); err != nil {
 		s.unrecorded(b, false, err)
 		return
@@ -125,9 +125,9 @@ func (s *Sidecar) carry(b batch) {
 	})
 }
 
-// empty waits until nothing is on its way any more, whoever carries it, as long
+// flushAndWait waits until nothing is on its way any more, whoever carries it, as long
 // as a disk may take (RELIABILITY section 3).
-func (s *Sidecar) empty() {
+func (s *Sidecar) flushAndWait() {
 	s.flushBatch()
 	if s.o.Audit != nil && s.o.SyncAll {
 		done := make(chan struct{})

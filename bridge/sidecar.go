@@ -62,11 +62,11 @@ type Options struct {
 	SyncAll bool
 
 	// Told is called, as Emit is, with what people at this machine may want to
-	// see of questions; see [Told].
+	// see of questions; see [engine.Told].
 	Told func(approval.Act)
 
 	// TellHost is called, as Emit is, with a line for the client that the server
-	// belongs to; see [TellHost].
+	// belongs to; see [engine.TellHost].
 	TellHost func(line []byte)
 
 	// Remember is called, as Emit is, with a yes that is to last.
@@ -91,14 +91,14 @@ type Sidecar struct {
 	o      Options
 	seat   Seat
 	server Server
-	wake   chan struct{} // Next has become sooner than Run knows
-	idle   chan struct{} // there is nothing more to wait for, as Drain does
+	wake   chan struct{} // what the Engine wants next is due sooner than Run knows
+	idle   chan struct{} // no call is left at the server; Drain waits for it
 
 	toSeat atomic.Bool // something was put there since the last flush
 	staged atomic.Bool // something waits in batch
 
 	flushing sync.Mutex // held while a batch is carried out, so that batches keep their order
-	blank    batch      // for the one that is filled next; of who holds flushing
+	spare    batch      // empty, with room, to be filled next; of who holds flushing
 
 	mu     sync.Mutex
 	engine *engine.Engine
@@ -178,7 +178,7 @@ func (s *Sidecar) step(ev engine.Event) {
 	case engine.Seated, engine.Unseated:
 		s.seats++
 	case engine.AuditUp:
-		s.settleUp()
+		s.requeueOwed()
 	}
 	for _, f := range s.engine.Step(s.o.Now(), ev) {
 		if failed := s.carryOut(f); failed != nil {
@@ -307,12 +307,12 @@ func (s *Sidecar) Drain(ctx context.Context) {
 		case <-s.idle:
 		case <-ctx.Done():
 			s.Handle(engine.GivingUp{})
-			s.empty()
+			s.flushAndWait()
 			s.Handle(engine.GivingUp{}) // for answers whose requests have left only now
-			s.empty()
+			s.flushAndWait()
 			return
 		}
-		if s.empty(); !s.owes() {
+		if s.flushAndWait(); !s.owes() {
 			return
 		}
 	}
@@ -322,7 +322,7 @@ func (s *Sidecar) Drain(ctx context.Context) {
 // is given up, on record. It waits for results that wait for the disk, as long as
 // that may take.
 func (s *Sidecar) Leave() {
-	s.empty()
+	s.flushAndWait()
 	s.Handle(engine.Leaving{})
 	s.flushBatch() // unlike Flush, it waits for whoever is writing
 	s.Flush()
@@ -356,14 +356,14 @@ func (s *Sidecar) Pending(skip, limit int) []approval.Summary {
 	return s.engine.Pending(skip, limit)
 }
 
-// View is one question as a person at this machine sees it; see [Engine.View].
+// View is one question as a person at this machine sees it; see [engine.Engine.View].
 func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.View(s.o.Now(), id, whole)
 }
 
-// PublicView is one question as it may be shown off this machine; see [Engine.PublicView].
+// PublicView is one question as it may be shown off this machine; see [engine.Engine.PublicView].
 func (s *Sidecar) PublicView(id string) (approval.View, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -385,7 +385,8 @@ func (s *Sidecar) Running() int {
 	return s.engine.Running()
 }
 
-// Occupied is that of the Engine.
+// Occupied reports whether the server is at work for a participant, or may be; see
+// [engine.Engine.Occupied].
 func (s *Sidecar) Occupied() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -432,7 +433,7 @@ func (s *Sidecar) HostAnswered(id []byte, m *jsonrpc.Message) (pass bool) {
 	return pass
 }
 
-// Grants are those of the Engine.
+// Grants are the yeses that are remembered, oldest first.
 func (s *Sidecar) Grants() []approval.Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

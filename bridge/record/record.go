@@ -30,10 +30,10 @@ type Record struct {
 	Verdict  string   `json:"verdict,omitempty"`
 	Rule     string   `json:"rule,omitempty"`
 	Question string   `json:"question,omitempty"`
-	Of       []string `json:"of,omitempty"` // who may decide
-	Need     int      `json:"need,omitempty"`
-	Have     int      `json:"have,omitempty"`
-	By       []string `json:"by,omitempty"`     // who did
+	Of       []string `json:"of,omitempty"`     // who may decide
+	Need     int      `json:"need,omitempty"`   // how many of them must agree
+	Have     int      `json:"have,omitempty"`   // how many have
+	By       []string `json:"by,omitempty"`     // who decided
 	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
 	Modified []string `json:"modified,omitempty"`
 	Grant    string   `json:"grant,omitempty"` // id of the remembered yes that a decision rests on or, with Keep, has made
@@ -53,11 +53,11 @@ type Record struct {
 	Took []policy.Reservation `json:"took,omitempty"` // from limits, by a call that starts; see [policy.Policy.Recall]
 
 	// Body is the digest of a request as it came, by which a later run knows
-	// whether one that comes again is the same. See [Config].DigestKey.
+	// whether one that comes again is the same. Its key is the DigestKey of an engine.Config.
 	Body string `json:"body,omitempty"`
 
 	Ran      string   `json:"ran,omitempty"`     // digest of what was agreed to after it was modified
-	Outcome  string   `json:"outcome,omitempty"` // ok, tool_error, error, unknown
+	Outcome  string   `json:"outcome,omitempty"` // of a call: ok, tool_error, error, unknown; of a question: as package approval ends it
 	Executed string   `json:"executed,omitempty"`
 	Code     int      `json:"code,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
@@ -82,7 +82,7 @@ type Record struct {
 	At time.Time `json:"-"`
 
 	Started bool `json:"-"` // there is a record that the call it is about went to the server
-	Known   bool `json:"-"` // there is some record of it
+	Known   bool `json:"-"` // there is some record of that call, of its start or of a question about it
 }
 
 // Offered is what a proposal says of who should serve it, until when and why (seed 000,
@@ -106,9 +106,10 @@ func (r *Record) JSON() []byte { return r.Append(make([]byte, 0, 512+len(r.Args)
 // Append appends what JSON returns.
 func (r *Record) Append(dst []byte) []byte { return r.AppendAs(dst, r.Event) }
 
-// AppendAs writes what encoding/json would with that event, less the escapes
-// that only browsers need (lists, which are rare, have them). Each call makes several records, twice where events
-// are printed too, and reflection would be a large part of what a call costs.
+// AppendAs writes what encoding/json would with that event, less the escapes that only
+// browsers need (lists, which are rare, have them). It does not use encoding/json: each
+// call makes several records, twice where events are printed too, and reflection would be
+// a large part of what a call costs. A test holds it to the tags of [Record].
 func (r *Record) AppendAs(dst []byte, event Event) []byte {
 	dst = jsonrpc.AppendQuote(append(dst, `{"event":`...), string(event))
 	dst = appendText(dst, `,"call":`, r.Call)
