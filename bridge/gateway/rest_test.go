@@ -57,3 +57,17 @@ func TestAChallengeIsAnsweredUpToItsBound(t *testing.T) {
 		}
 	}
 }
+
+// A list without entries is an empty list, no null: whoever reads it goes through it.
+func TestAListOfTopicsWithoutAnyIsAnEmptyList(t *testing.T) {
+	h := open(t, gateway.Options{})
+	token := h.mint("ann", "t")
+	for path, want := range map[string]string{
+		"/v0/topics": `{"topics":[]}`, "/v0.1/topics": `{"topics":[]}`, "/v0.1/topics/t/participants": `{"participants":[]}`,
+		"/v0.1/topics/t/history": `{"history":[]}`, "/participants?space=t": `{"participants":[]}`,
+	} {
+		if status, body := h.get("GET", path, token, nil, ""); status != 200 || strings.TrimSpace(body) != want {
+			t.Errorf("%s: %d %s, want %s", path, status, body, want)
+		}
+	}
+}
