@@ -15,7 +15,7 @@ func TestTheRecordIsKeptAsItWasSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plan{o: Options{Record: Record{Sync: audit.Always, KeepSize: 20 << 20, KeepFor: 12 * time.Hour}}}
+	p := &plan{o: Options{Record: RecordOptions{Sync: audit.Always, KeepSize: 20 << 20, KeepFor: 12 * time.Hour}}}
 	p.engine.Policy = rules
 	o := p.auditOptions("fs")
 	if o.KeepSize != 20<<20 || o.KeepFor != 12*time.Hour || o.Least != 15*time.Minute || !o.Mode.Waits(false) {

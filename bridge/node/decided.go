@@ -20,26 +20,26 @@ type decided struct {
 	order []string          // oldest first
 }
 
-func (e *decided) add(s approval.Settled) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.by == nil {
-		e.by = map[string]string{}
+func (d *decided) add(s approval.Settled) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.by == nil {
+		d.by = map[string]string{}
 	}
-	if len(e.order) == maxDecided {
-		delete(e.by, e.order[0])
-		e.order = e.order[1:]
+	if len(d.order) == maxDecided {
+		delete(d.by, d.order[0])
+		d.order = d.order[1:]
 	}
-	e.by[s.ID] = inbox.Names(s.By)
-	e.order = append(e.order, s.ID)
+	d.by[s.ID] = inbox.Names(s.By)
+	d.order = append(d.order, s.ID)
 }
 
 // refusal says why an answer does not count: of a question that has ended, who
 // was first; else the reason, and detail on it in words.
-func (e *decided) refusal(id, reason, detail string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if by, ended := e.by[id]; ended {
+func (d *decided) refusal(id, reason, detail string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if by, ended := d.by[id]; ended {
 		return &inbox.Refusal{Reason: inbox.AlreadyDecided, By: by}
 	}
 	return &inbox.Refusal{Reason: reason, Detail: detail}

@@ -61,15 +61,15 @@ type Node struct {
 
 // A hosting is what is different where the server belongs to an MCP client.
 type hosting struct {
-	mark, hostIDPrefix string
-	tell               func(line []byte)
+	idPrefix, hostIDPrefix string
+	tell                   func(line []byte)
 }
 
 // New checks o, then finds the gateway or hosts it, makes our id ours, and opens what is
 // kept under that. It waits for the gateway's host, or a token, until ctx ends. Whoever
 // gets a Node calls Run or Close.
 func New(ctx context.Context, o Options) (*Node, error) {
-	p, err := planned(o, false)
+	p, err := fullPlan(o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (n *Node) join() {
 		o.Audit, o.SyncAll = n.audit, n.o.Record.Sync.Waits(false)
 	}
 	if h := n.hosted; h != nil {
-		o.Engine.Hosted, o.Engine.IDPrefix, o.Engine.HostIDPrefix, o.TellHost = true, h.mark, h.hostIDPrefix, h.tell
+		o.Engine.Hosted, o.Engine.IDPrefix, o.Engine.HostIDPrefix, o.TellHost = true, h.idPrefix, h.hostIDPrefix, h.tell
 	}
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)

@@ -48,7 +48,7 @@ type Options struct {
 	LenientParams   bool       // see engine.Config
 	ToolsRequest    bool       // see engine.Config
 
-	Record Record
+	Record RecordOptions
 
 	// Emit gets what happens from the moment at which Run is called, as [bridge.Options.Emit]
 	// says: it must neither wait nor call back. nil: nobody wants to know.
@@ -68,8 +68,8 @@ type Options struct {
 	Log *slog.Logger // for people; nil: nobody reads it
 }
 
-// A Record says how the record of decisions and calls is kept.
-type Record struct {
+// RecordOptions say how the record of decisions and calls is kept.
+type RecordOptions struct {
 	Off      bool          // there is none
 	File     string        // "": below State, by our id
 	Sync     audit.Mode    // what waits for the disk; zero: what a person decided
@@ -93,7 +93,7 @@ type Ready struct {
 }
 
 // file is where the record of a bridge is.
-func (r Record) file(state localgateway.StateDir, id string) string {
+func (r RecordOptions) file(state localgateway.StateDir, id string) string {
 	return cmp.Or(r.File, filepath.Join(string(state), "audit", id+".jsonl"))
 }
 

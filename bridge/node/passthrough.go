@@ -27,7 +27,7 @@ type Passthrough struct {
 	judged       bool // the client's own tool calls come under the rules, as those of "host"
 	server       *stdio.Server
 	gate         *hostGate
-	mark         string        // begins the ids of all our requests
+	idPrefix     string        // begins the ids of all our requests
 	hostIDPrefix string        // begins the ids of what we ask the client; "" if its calls are not judged
 	alone        bool          // there is no directory for what being in the topic takes
 	exit         stdio.Exit    // how the server ended; set before its Run returns
@@ -52,12 +52,12 @@ const (
 // server runs. Without a state directory the client has its server, and the topic has
 // not; unless its calls are judged, for nobody could.
 func NewPassthrough(o Options, judged bool) (*Passthrough, error) {
-	p, err := planned(o, judged)
+	p, err := fullPlan(o, judged)
 	alone := errors.Is(err, localgateway.ErrNoState) && p != nil && !judged
 	if f, ok := errors.AsType[*fault.Error](err); err != nil && (p == nil || ok && f.Exit == fault.Misused && !alone) {
 		return nil, err
 	}
-	pt := &Passthrough{plan: p, judged: judged, gate: &hostGate{log: p.o.Log}, mark: newMark(), alone: alone, launched: make(chan struct{})}
+	pt := &Passthrough{plan: p, judged: judged, gate: &hostGate{log: p.o.Log}, idPrefix: newIDPrefix(), alone: alone, launched: make(chan struct{})}
 	if judged {
 		pt.hostIDPrefix = "mcpx-" + rand.Text() + "-"
 	}
@@ -105,7 +105,7 @@ func (pt *Passthrough) Run(ctx context.Context, host stdio.Host) error {
 
 // complete says what the server is to be told of the client.
 func (pt *Passthrough) complete(h *stdio.Host) {
-	h.IDPrefix, h.Occupied = pt.mark, pt.occupied
+	h.IDPrefix, h.Occupied = pt.idPrefix, pt.occupied
 	h.Launched = func(pid int) {
 		pt.pid = int64(pid)
 		close(pt.launched)
@@ -190,14 +190,14 @@ func (pt *Passthrough) keepPlace(ctx context.Context) {
 
 // inTopic takes a place in the topic and keeps it.
 func (pt *Passthrough) inTopic(ctx context.Context) error {
-	p, err := planned(pt.o, pt.judged)
+	p, err := fullPlan(pt.o, pt.judged)
 	if err != nil {
 		return err
 	}
 	pt.turns++
 	p.program, p.way.Exclusive = pt.program, true // the program as it was before the start
 	p.way.Yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
-	n, err := assemble(ctx, p, pt.server, &hosting{mark: pt.mark + strconv.Itoa(pt.turns) + "k", hostIDPrefix: pt.hostIDPrefix, tell: pt.server.Tell})
+	n, err := assemble(ctx, p, pt.server, &hosting{idPrefix: pt.idPrefix + strconv.Itoa(pt.turns) + "k", hostIDPrefix: pt.hostIDPrefix, tell: pt.server.Tell})
 	if err != nil {
 		if errors.Is(err, localgateway.ErrTaken) && pt.since.IsZero() {
 			pt.since = time.Now()

@@ -28,8 +28,8 @@ type plan struct {
 	way     *localgateway.Connector // nil before connect
 }
 
-// check makes a plan without rules, and without a way to the topic. Its errors are misuse.
-func check(o Options) (*plan, error) {
+// newPlan checks o and makes a plan without rules, and without a way to the topic. Its errors are misuse.
+func newPlan(o Options) (*plan, error) {
 	if len(o.Server.Args) == 0 && (!o.Server.Attached() || o.Server.At == (stdio.Endpoint{})) {
 		return nil, misused("say which command starts it, or where it is", "there is no server to bridge")
 	}
@@ -66,7 +66,7 @@ func check(o Options) (*plan, error) {
 		Server:   o.Server.String(),
 		Program:  o.Server.Program(),
 		Dir:      p.dir,
-		IDPrefix: o.Server.mark(),
+		IDPrefix: o.Server.idPrefix(),
 
 		Local:           true,
 		TrustUnverified: o.TrustUnverified,
@@ -106,10 +106,10 @@ func (p *plan) connect() (err error) {
 	return nil
 }
 
-// checked is a plan with rules, which warns of what is hardly meant. It has no way to the
+// planWithRules is a plan with rules; it warns of what is hardly meant. It has no way to the
 // topic yet.
-func checked(o Options, host bool) (*plan, error) {
-	p, err := check(o)
+func planWithRules(o Options, host bool) (*plan, error) {
+	p, err := newPlan(o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +122,10 @@ func checked(o Options, host bool) (*plan, error) {
 	return p, nil
 }
 
-// planned is a checked plan that has its way. Where only that is wrong the plan comes with
+// fullPlan is a plan with rules that has its way. Where only that is wrong the plan comes with
 // the error.
-func planned(o Options, host bool) (*plan, error) {
-	p, err := checked(o, host)
+func fullPlan(o Options, host bool) (*plan, error) {
+	p, err := planWithRules(o, host)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func planned(o Options, host bool) (*plan, error) {
 // Check reports what New would say of o, or NewPassthrough if judged, but for the way to the
 // topic, and touches nothing. Its errors are misuse.
 func Check(o Options, judged bool) error {
-	_, err := checked(o, judged)
+	_, err := planWithRules(o, judged)
 	return err
 }
 

@@ -63,16 +63,16 @@ func endpointID(at stdio.Endpoint) string {
 	return commandline.TidyID(commandline.TrimRole(strings.TrimSuffix(name, filepath.Ext(name))))
 }
 
-// mark begins our ids at a server that others may talk to as well.
-func (t Target) mark() string {
+// idPrefix begins our ids at a server that others may talk to as well.
+func (t Target) idPrefix() string {
 	if !t.Attached() {
 		return ""
 	}
-	return newMark()
+	return newIDPrefix()
 }
 
-// newMark is letters and digits that nobody can guess.
-func newMark() string {
+// newIDPrefix is letters and digits that nobody can guess.
+func newIDPrefix() string {
 	r := fresh128()
 	return "mcpx" + hex.EncodeToString(r[:8]) + "n"
 }

@@ -12,7 +12,7 @@ type Trial struct{ p *plan }
 
 // Try checks o. What is wrong with the policy is not said: [Trial.Rules] does.
 func Try(o Options) (*Trial, error) {
-	p, err := check(o)
+	p, err := newPlan(o)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (d *patient) report(check, detail string, err error, warnings ...string) bo
 	return f.OK
 }
 
-// place tries what takePlace does, in its order, and then to be in the topic.
+// place tries what a start does to be in the topic (node.New), in its order, and then joins it.
 func (d *patient) place(ctx context.Context) {
 	state := d.state()
 	d.leftovers()

@@ -235,7 +235,7 @@ func (p *program) wayAs(id string) (*connector, error) {
 }
 
 // recordOptions are what the flags say of the record.
-func (p *program) recordOptions() (r node.Record, err error) {
+func (p *program) recordOptions() (r node.RecordOptions, err error) {
 	if r.KeepSize, r.KeepFor, err = p.s.auditKeep(); err != nil || p.s.Audit == "off" {
 		r.Off = true
 		return r, err
