@@ -157,7 +157,7 @@ func (g *Gateway) metrics(w http.ResponseWriter, _ *http.Request) {
 	write := func(name, kind, help string, n int64) {
 		fmt.Fprintf(w, "# HELP mcpx_gateway_%s %s\n# TYPE mcpx_gateway_%[1]s %[3]s\nmcpx_gateway_%[1]s %[4]d\n", name, help, kind, n)
 	}
-	write("topics", "gauge", "Topics somebody is in.", int64(g.hub.Open()))
+	write("topics", "gauge", "Topics somebody is in.", int64(g.hub.TopicCount()))
 	write("sockets", "gauge", "Open WebSocket sessions.", int64(sockets))
 	write("unseated", "gauge", "Connections without a seat.", int64(g.crowd.size()))
 	write("joins_total", "counter", "Seats taken.", g.hub.Count.Joins.Load())

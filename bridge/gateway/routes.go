@@ -152,7 +152,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, topic, id string
 		return
 	}
 	defer g.sessions.Done()
-	if err := g.hub.Room(topic, id); err != nil {
+	if err := g.hub.CanJoin(topic, id); err != nil {
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}

@@ -37,7 +37,7 @@ type Hub struct {
 
 	log       Log
 	presence  Presence
-	rule      rule
+	settings  settings
 	maxTopics int
 
 	mu     sync.Mutex // taken after a topic's, never before
@@ -52,15 +52,15 @@ func New(o Options) *Hub {
 		log: cmp.Or[Log](o.Log, memoryLog{}), presence: cmp.Or[Presence](o.Presence, memoryPresence{}),
 		maxTopics: o.MaxTopics, topics: map[string]*Topic{},
 	}
-	h.rule = rule{most: o.MaxParticipants, head: o.Head, history: o.History, refused: o.Refused, release: h.release, count: &h.Count}
-	if h.rule.head == nil {
-		h.rule.head = func(int) []byte { return nil }
+	h.settings = settings{most: o.MaxParticipants, head: o.Head, history: o.History, refused: o.Refused, release: h.release, count: &h.Count}
+	if h.settings.head == nil {
+		h.settings.head = func(int) []byte { return nil }
 	}
-	if h.rule.history == nil {
-		h.rule.history = func(string) History { return &ring{most: o.HistoryLimit, size: o.HistoryBytes} }
+	if h.settings.history == nil {
+		h.settings.history = func(string) History { return &ring{most: o.HistoryLimit, size: o.HistoryBytes} }
 	}
-	if h.rule.refused == nil {
-		h.rule.refused = func(Refusal) {}
+	if h.settings.refused == nil {
+		h.settings.refused = func(Refusal) {}
 	}
 	return h
 }
@@ -103,7 +103,7 @@ func (h *Hub) open(name string) (*Topic, error) {
 		if len(h.topics) >= h.maxTopics && !h.forgetOldest() {
 			return nil, ErrTopics
 		}
-		t = newTopic(name, h.rule)
+		t = newTopic(name, h.settings)
 		var err error
 		if t.feed, err = h.log.Open(name, t); err != nil {
 			return nil, fmt.Errorf("topic %s: %w", name, err)
@@ -148,16 +148,16 @@ func (h *Hub) look(name string) *Topic {
 	return h.topics[name]
 }
 
-// Room reports whether there is room for a participant, so that most of those for whom there
+// CanJoin reports whether there is room for a participant, so that most of those for whom there
 // is none hear of it before they are let in: ErrTopics, ErrFull or nil.
-func (h *Hub) Room(topic, id string) error {
+func (h *Hub) CanJoin(topic, id string) error {
 	h.mu.Lock()
 	t, full := h.topics[topic], len(h.topics) >= h.maxTopics && len(h.empty) == 0
 	h.mu.Unlock()
 	switch {
 	case t == nil && full:
 		return ErrTopics
-	case t != nil && !t.room(id):
+	case t != nil && !t.hasSeat(id):
 		return ErrFull
 	}
 	return nil
@@ -176,8 +176,8 @@ func (h *Hub) Topics() (names []string) {
 	return names
 }
 
-// Open returns how many topics somebody is in.
-func (h *Hub) Open() int {
+// TopicCount returns how many topics somebody is in.
+func (h *Hub) TopicCount() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.topics) - len(h.empty)

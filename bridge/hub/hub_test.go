@@ -78,8 +78,8 @@ func TestWhoDidNotWaitForHisSeatIsNotSeatedLater(t *testing.T) {
 		t.Fatalf("published were %v", p.entries)
 	}
 	p.to.Deliver(p.entries[1])
-	if members := h.Members("t"); len(members) > 0 || len(ear.heard) > 0 || h.Open() > 0 {
-		t.Errorf("%d members, %d topics, ann heard %q", len(members), h.Open(), ear.heard)
+	if members := h.Members("t"); len(members) > 0 || len(ear.heard) > 0 || h.TopicCount() > 0 {
+		t.Errorf("%d members, %d topics, ann heard %q", len(members), h.TopicCount(), ear.heard)
 	}
 	h.Close()
 	if p.closed != 1 {
@@ -263,7 +263,7 @@ func TestHubsThatShareALogAgree(t *testing.T) {
 	heard("ann", annHears, `"event":"leave"`, 1)
 	again.Leave()
 	heard("ann", annHears, `"event":"leave"`, 2)
-	if one.Open() != 1 || other.Open() != 0 || one.Count.Joins.Load() != 2 || other.Count.Joins.Load() != 1 {
-		t.Errorf("%d and %d topics are open, %d and %d have joined", one.Open(), other.Open(), one.Count.Joins.Load(), other.Count.Joins.Load())
+	if one.TopicCount() != 1 || other.TopicCount() != 0 || one.Count.Joins.Load() != 2 || other.Count.Joins.Load() != 1 {
+		t.Errorf("%d and %d topics are open, %d and %d have joined", one.TopicCount(), other.TopicCount(), one.Count.Joins.Load(), other.Count.Joins.Load())
 	}
 }

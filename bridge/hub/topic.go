@@ -22,8 +22,8 @@ type Counters struct {
 	Awake         atomic.Int64 // times that a sink stayed awake
 }
 
-// A rule is what is the same for all topics of a hub.
-type rule struct {
+// Settings are what is the same for all topics of a hub.
+type settings struct {
 	most    int                // members of one topic
 	head    func(n int) []byte // see Options.Head
 	history func(topic string) History
@@ -43,7 +43,7 @@ type Refusal struct {
 // A Topic is a room: who is in it, and what was said lately. All of that follows from the
 // entries of its log, in their order.
 type Topic struct {
-	rule
+	settings
 	name  string
 	feed  Feed
 	holds int // guarded by the hub's lock; members, and those about to be
@@ -59,14 +59,14 @@ type Topic struct {
 	last      lastRequest
 }
 
-func newTopic(name string, r rule) *Topic {
+func newTopic(name string, s settings) *Topic {
 	return &Topic{
-		rule:      r,
+		settings:  s,
 		name:      name,
 		byID:      map[string]*Member{},
-		past:      r.history(name),
+		past:      s.history(name),
 		asked:     requestCache{limit: rememberCalls},
-		delivered: deliveries{most: 2 * r.most},
+		delivered: deliveries{most: 2 * s.most},
 	}
 }
 
@@ -431,8 +431,8 @@ func (t *Topic) expect(speaker *Member, e *wire.Envelope) {
 	t.awaited.Store(next)
 }
 
-// room reports whether there is a seat for somebody.
-func (t *Topic) room(id string) bool {
+// hasSeat reports whether there is a seat for somebody.
+func (t *Topic) hasSeat(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.members) < t.most || t.byID[id] != nil
