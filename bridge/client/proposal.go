@@ -248,7 +248,7 @@ func (w *ProposalWait) able() []string {
 // present are those in the topic who could do it.
 func (w *ProposalWait) present() (ids []string) {
 	for _, p := range w.c.Others() {
-		if engine.CouldServe(p.Caps, "tools/call") {
+		if p.Caps.CouldServe("tools/call") {
 			ids = append(ids, p.ID)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -74,7 +73,7 @@ type Mute struct{ Reason, Detail string }
 // Muted are those of a seat under a policy, as far as they can be told from what the
 // gateway says that it may send.
 func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
-	if !letsThrough(&you.Caps, "response", "tools/call") {
+	if !you.Caps.PredictsMCP("response", "tools/call") {
 		all = append(all, Mute{"cannot_respond", "the gateway does not let " + you.ID + " send mcp/response, so callers will get no answers"})
 	}
 	if p.AsksOthers() && !MayAsk(you) {
@@ -85,32 +84,10 @@ func Muted(you wire.Participant, p *policy.Policy) (all []Mute) {
 
 // MayAsk reports whether p can put questions to others, as far as the gateway says what
 // p may send.
-func MayAsk(p wire.Participant) bool { return letsThrough(&p.Caps, "request", elicitation) }
+func MayAsk(p wire.Participant) bool { return p.Caps.PredictsMCP("request", elicitation) }
 
 // MayAnswer reports whether p can answer questions, likewise.
-func MayAnswer(p wire.Participant) bool { return letsThrough(&p.Caps, "response", elicitation) }
-
-// CouldServe reports whether somebody with these capabilities could serve a proposal of
-// such a request: could answer it, or make it of somebody who can.
-func CouldServe(caps wire.Caps, method string) bool {
-	return !caps.Stated() || letsThrough(&caps, "response", method) || letsThrough(&caps, "request", method)
-}
-
-// letsThrough reports whether a gateway lets through what these are the capabilities for, in
-// any spelling.
-func letsThrough(caps *wire.Caps, op, method string) bool {
-	return caps.Predicts("mcp/"+op+":"+method) || caps.Predicts("mcp/"+op) || caps.Predicts("mcp")
-}
-
-// alone reports whether nobody in the topic could serve a proposal but we.
-func (e *Engine) alone(l *proposal.Life) bool {
-	for id, p := range e.room.peers {
-		if id != l.Proposer && p.leaving == nil && CouldServe(p.caps, l.Method) {
-			return false
-		}
-	}
-	return true
-}
+func MayAnswer(p wire.Participant) bool { return p.Caps.PredictsMCP("response", elicitation) }
 
 // renewRoster takes the welcome's word for who is here. Those who are not on it
 // have the time to come back that everybody has: after an outage of the gateway
@@ -138,6 +115,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 			e.enlist(p, "here")
 		} else {
 			was.caps = p.Caps
+			e.tellOf(p.ID)
 		}
 	}
 }
@@ -146,6 +124,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 func (e *Engine) gone(id string) {
 	missed := e.room.peers[id].missed
 	delete(e.room.peers, id)
+	e.tellOf(id)
 	e.room.held.Listed(id, false)
 	e.note(record.Record{Event: record.Peer, ID: id, State: "left"})
 	e.unsubscribeFor(id)
@@ -193,6 +172,7 @@ func (e *Engine) heardFrom(id string) {
 	case p != nil && p.leaving != nil:
 		e.alarms.stop(p.leaving)
 		p.leaving, p.missed = nil, false
+		e.tellOf(id)
 		e.release()
 	case p == nil && e.room.held.Listed(id, true): // no roster lists them, and they are here
 		e.release()
@@ -213,6 +193,7 @@ func (e *Engine) presence(env *wire.Envelope) {
 	case "update":
 		if p := e.room.peers[who.ID]; p != nil {
 			p.caps = who.Caps
+			e.tellOf(who.ID)
 		}
 	}
 }
@@ -227,6 +208,7 @@ func (e *Engine) enlist(who wire.Participant, how string) {
 	}
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving, p.missed = who.Caps, nil, false
+	e.tellOf(who.ID)
 	e.applyDesk(e.desk.Joined(e.now, approval.Participant(who.ID)))
 }
 
@@ -238,6 +220,17 @@ func (e *Engine) left(id string) {
 		return
 	}
 	p.leaving = e.alarms.set(e.now.Add(leaveGrace), func() { e.gone(id) })
+	e.tellOf(id)
+}
+
+// tellOf tells the Book how it stands with a participant. Whatever changes the roster ends
+// with it.
+func (e *Engine) tellOf(id string) {
+	if p := e.room.peers[id]; p != nil && p.leaving == nil {
+		e.book.SetHere(id, p.caps)
+	} else {
+		e.book.SetAway(id)
+	}
 }
 
 func (e *Engine) fault(env *wire.Envelope) {

@@ -3,14 +3,15 @@ package proposal
 import (
 	"cmp"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // Options bound a Book.
 type Options struct {
-	Max      int              // proposals remembered at one time; default 1024, a quarter of them of one proposer
-	MaxBytes int              // bytes of those that wait for others; default 32 MiB
-	Alone    func(*Life) bool // reports whether nobody else in the topic could serve it; nil: somebody could
-	Keep     time.Duration    // how long one that is over is remembered; default 15 min
+	Max      int           // proposals remembered at one time; default 1024, a quarter of them of one proposer
+	MaxBytes int           // bytes of those that wait for others; default 32 MiB
+	Keep     time.Duration // how long one that is over is remembered; default 15 min
 }
 
 // Rules are what the owner's policy says about proposals. They may change: a proposal that
@@ -40,6 +41,7 @@ type Book struct {
 	bytes       int                // of the envelopes that wait
 	wake        time.Time          // time alone changes none before; zero: none ever
 	withdrawals withdrawalCount
+	others      map[string]wire.Caps // who else is in the topic, with what they may send
 }
 
 // A key is a participant and an id that only it may use again.
@@ -49,11 +51,18 @@ type key struct{ who, id string }
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
 	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{},
-		withdrawals: withdrawalCount{}}
+		withdrawals: withdrawalCount{}, others: map[string]wire.Caps{}}
 }
 
 // SetRules puts other rules in force.
 func (b *Book) SetRules(r Rules) { b.rules = r }
+
+// SetHere says that another participant is in the topic, and what it may send as far as its
+// gateway says.
+func (b *Book) SetHere(who string, caps wire.Caps) { b.others[who] = caps }
+
+// SetAway says that a participant is not there, or is about to be gone.
+func (b *Book) SetAway(who string) { delete(b.others, who) }
 
 // begin starts the acts of one event, in a new slice: the caller keeps the one before, and
 // may call the Book again while it carries these out.

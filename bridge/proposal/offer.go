@@ -43,7 +43,17 @@ func (b *Book) rejectsUntargeted(l *Life) bool { return b.rules.RejectUntargeted
 // first reject (WIRE 7.8), so it does none if nobody else could serve the proposal, or if
 // the proposer counts rejects.
 func (b *Book) rejectHelps(l *Life) bool {
-	return b.rules.RejectWhereItHelps && !l.Named && (l.CountsRejects || b.o.Alone != nil && b.o.Alone(l))
+	return b.rules.RejectWhereItHelps && !l.Named && (l.CountsRejects || b.alone(l))
+}
+
+// alone reports whether nobody in the topic could serve a proposal but we.
+func (b *Book) alone(l *Life) bool {
+	for who, caps := range b.others {
+		if who != l.Proposer && caps.CouldServe(l.Method) {
+			return false
+		}
+	}
+	return true
 }
 
 // Tells reports whether the proposer of a proposal that we could serve is to be sent a

@@ -110,6 +110,18 @@ func (g *grant) covers(kind string, payload []byte) bool {
 	return !g.opaque && coversKind(g.kind, kind) && (g.payload == nil || fits(g.payload, payload))
 }
 
+// PredictsMCP is Predicts for a JSON-RPC message of a method, in any spelling of its kind;
+// op is request, response or notification.
+func (c Caps) PredictsMCP(op, method string) bool {
+	return c.Predicts("mcp/"+op+":"+method) || c.Predicts("mcp/"+op) || c.Predicts("mcp")
+}
+
+// CouldServe reports whether somebody with these capabilities could serve a proposal of
+// such a request: could answer it, or make it of somebody who can.
+func (c Caps) CouldServe(method string) bool {
+	return !c.Stated() || c.PredictsMCP("response", method) || c.PredictsMCP("request", method)
+}
+
 // Predicts reports whether a gateway will let a kind through that we send, as
 // far as the kind tells: reference gateways know equality and a star at the end
 // and nothing else (WIRE W-4). Payload patterns are taken to fit, since a
