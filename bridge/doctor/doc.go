@@ -8,6 +8,9 @@
 // a bridge would not offer, and why. What a check came to is a [Finding]: a value with the
 // names that --json has, and lines for people.
 //
+// What concerns this machine and the topic (state, gateway, seat, record, policy) is not here:
+// package node tries it (node.Trial), and cmd reports it.
+//
 // It starts processes through package stdio alone, and goes to no gateway. Errors are
 // *fault.Error with a hint, or *stdio.StartError where a server did not start.
 package doctor

@@ -22,8 +22,8 @@ type delivery struct {
 	rpcID []byte // as it was put, so never nil
 }
 
-// Deliveries hold what was put to each such participant, the latest last. It outlives
-// their sessions: who comes back may still answer. Nobody can push out what others asked
+// deliveries hold what was put to each participant of such a dialect, the latest last.
+// They outlive sessions: who comes back may still answer. Nobody can push out what others asked
 // but by asking more than there is room for, and then his own goes first.
 type deliveries struct {
 	most  int // participants

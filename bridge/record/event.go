@@ -6,38 +6,38 @@ type Event string
 // Events are grouped by what they are about.
 const (
 	// Calls and the questions about them.
-	Asked       Event = "asked"
-	Answer      Event = "answer" // of a person, to a question
-	Delegated   Event = "delegated"
-	Modified    Event = "modified"
-	Decided     Event = "decided"
-	Call        Event = "call"     // it goes to the server
-	Ended       Event = "answered" // the call's caller has an answer
-	Withdrawn   Event = "withdrawn"
-	Late        Event = "late"
-	Unavailable Event = "unavailable"
-	Expiring    Event = "expiring"
-	GrantUnused Event = "grant_unused"
-	Revoked     Event = "revoked"
+	Asked       Event = "asked"        // a question is put to those who may decide
+	Answer      Event = "answer"       // of a person, to a question
+	Delegated   Event = "delegated"    // somebody passed a question on
+	Modified    Event = "modified"     // somebody changed what may run before they agreed
+	Decided     Event = "decided"      // by the policy, or by who was asked
+	Call        Event = "call"         // it goes to the server
+	Ended       Event = "answered"     // the call's caller has an answer
+	Withdrawn   Event = "withdrawn"    // a call or a proposal that nobody wants any more
+	Late        Event = "late"         // the server's answer, when nobody waited for it
+	Unavailable Event = "unavailable"  // somebody who was asked cannot answer any more
+	Expiring    Event = "expiring"     // the time of a question is nearly up
+	GrantUnused Event = "grant_unused" // a remembered yes that does not cover this question
+	Revoked     Event = "revoked"      // a remembered yes is taken back
 
 	// Answers that count for nothing.
-	LateAnswer    Event = "late_answer"
-	ForeignAnswer Event = "foreign_answer"
+	LateAnswer    Event = "late_answer"    // to a question that is settled, or was put anew since
+	ForeignAnswer Event = "foreign_answer" // of somebody who was not asked
 
 	// Proposals.
 	Proposed     Event = "proposed"
-	Taken        Event = "taken"
-	Reopened     Event = "reopened"
-	Fulfilled    Event = "fulfilled"
-	Unfulfilled  Event = "unfulfilled"
-	Rejected     Event = "rejected"
-	Expired      Event = "expired"
-	Left         Event = "left" // to others
-	ProposalDiff Event = "proposal_diff"
+	Taken        Event = "taken"         // another serves it
+	Reopened     Event = "reopened"      // whoever took it up did nothing, so it is ours again
+	Fulfilled    Event = "fulfilled"     // it was served
+	Unfulfilled  Event = "unfulfilled"   // whoever took it up could not serve it
+	Rejected     Event = "rejected"      // by us; in the log also a call that was refused
+	Expired      Event = "expired"       // its time is up
+	Left         Event = "left"          // to others to serve
+	ProposalDiff Event = "proposal_diff" // a request for it asks for something else
 
 	// The policy.
 	Reloaded      Event = "reloaded"
-	ReloadWaiting Event = "reload_waiting"
+	ReloadWaiting Event = "reload_waiting" // a looser policy waits until somebody agrees
 	ReloadDecided Event = "reload_decided"
 	ReloadFailed  Event = "reload_failed"
 
@@ -45,9 +45,9 @@ const (
 	Connected    Event = "connected"
 	Reconnected  Event = "reconnected"
 	Disconnected Event = "disconnected"
-	Peer         Event = "peer"
-	Dropped      Event = "dropped"
-	Security     Event = "security"
+	Peer         Event = "peer"     // somebody came, went or changed
+	Dropped      Event = "dropped"  // a frame of theirs or ours that comes to nothing, or how many
+	Security     Event = "security" // somebody tried, or something changed, that should not
 
 	// The server.
 	ServerUp    Event = "server_up"
@@ -70,7 +70,7 @@ const (
 	auditEnd    Event = "end"
 )
 
-// events has what is kept, under which name, and what must not be lost. The names
+// events has which events the log keeps, under which name, and which must not be lost. The names
 // differ where "answered" is the end of a call for those who watch it, and a person's
 // answer for those who read later who decided (DESIGN section 14, "Audit"). What the
 // server and the topic do beside calls is not kept.
