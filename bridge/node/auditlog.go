@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
@@ -61,6 +64,9 @@ func (p *plan) tryAudit(id string) (path, doubt string, err error) {
 	found, err := audit.Try(path, p.auditOptions(id))
 	if err != nil {
 		return path, "", fault.New(fault.Audit, auditHint(err), "%w", err)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return path, doubtOf(found), nil // a start makes it, and limits count from then on
 	}
 	return path, doubtOf(found), p.replayLimits(path)
 }
