@@ -48,7 +48,7 @@ func TestAStartWhoseSyncFailedHasAnEnd(t *testing.T) {
 	log.ends(errors.New("input/output error"))
 	s.Flush()
 	log.ends(nil)
-	if log.count(`"event":"start"`) != 1 || log.count(`"event":"end"`) != 1 {
+	if log.count(`"event":"started"`) != 1 || log.count(`"event":"ended"`) != 1 {
 		t.Errorf("on record is %q", log.kept)
 	}
 }

@@ -118,7 +118,7 @@ func TestLastWordsAreTriedAgainAndAgain(t *testing.T) {
 	log.fails = 3
 	s.Handle(engine.ServerSaid{Message: m})
 	s.Flush()
-	if n := log.count(`"event":"end"`); n != 1 {
+	if n := log.count(`"event":"ended"`); n != 1 {
 		t.Errorf("the end of the call is on record %d times: %q", n, log.kept)
 	}
 	log.fails = 1 << 20 // what is never taken is given up
@@ -142,7 +142,7 @@ func TestACallThatNeverLeftHasNoEnd(t *testing.T) {
 	if w.got("tools/call") > 0 {
 		t.Errorf("it left: %q", w.lines)
 	}
-	if log.count(`"event":"end"`) > 0 || log.count(`"event":"withdrawn"`, `"executed":"no"`) != 1 {
+	if log.count(`"event":"ended"`) > 0 || log.count(`"event":"withdrawn"`, `"executed":"no"`) != 1 {
 		t.Errorf("its last words: %q", log.kept)
 	}
 }
@@ -159,7 +159,7 @@ func TestACallThatEndsWhileItsStartIsLostHasNoEnd(t *testing.T) {
 	if w.got("tools/call") > 0 {
 		t.Errorf("it left: %q", w.lines)
 	}
-	if log.count(`"event":"end"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
+	if log.count(`"event":"ended"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
 		t.Errorf("its last words: %q", log.kept)
 	}
 }
@@ -176,7 +176,7 @@ func TestACallThatTimesOutWhileItsStartIsLostHasNoEnd(t *testing.T) {
 		if w.got("tools/call") > 0 {
 			t.Errorf("it left: %q", w.lines)
 		}
-		if log.count(`"event":"end"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
+		if log.count(`"event":"ended"`) > 0 || log.count(`"event":"rejected"`, `"env":"e1"`) != 1 {
 			t.Errorf("its last words: %q", log.kept)
 		}
 	})

@@ -249,7 +249,7 @@ func (s *Sidecar) record(r *record.Record) {
 		switch {
 		case r.Final():
 			s.batch.last = append(s.batch.last, r)
-		case r.Event == record.Call:
+		case r.Event == record.Started:
 			s.batch.begins(r.Call)
 		}
 		s.staged.Store(true)

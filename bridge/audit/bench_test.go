@@ -9,7 +9,7 @@ import (
 )
 
 // rec600 makes a line of about 600 bytes.
-var rec600 = fmt.Appendf(nil, `{"event":"call","call":7,"from":"agent","tool":"read_file","args":{"path":"%0400d"}}`, 1)
+var rec600 = fmt.Appendf(nil, `{"event":"started","call":7,"from":"agent","tool":"read_file","args":{"path":"%0400d"}}`, 1)
 
 func benchLog(b *testing.B, o Options) *Log {
 	l, _ := open(b, newPath(b), o)

@@ -31,9 +31,9 @@ func newOpenCalls() openCalls { return openCalls{come: map[string]progress{}} }
 // misplaced says what is wrong with an event of a call that has come so far.
 var misplaced = map[string][running + 1]string{
 	"decided": {running: "call %s was decided after it had started"},
-	"start": {unjudged: "call %s started without a decision", refused: "call %s started, but the decision was no",
+	"started": {unjudged: "call %s started without a decision", refused: "call %s started, but the decision was no",
 		running: "call %s started twice"},
-	"end": {unjudged: neverStarted, refused: neverStarted, allowed: neverStarted},
+	"ended": {unjudged: neverStarted, refused: neverStarted, allowed: neverStarted},
 }
 
 const neverStarted = "call %s ended without having started"
@@ -42,8 +42,8 @@ const neverStarted = "call %s ended without having started"
 // with the record at this place, "" if nothing is: the call has moved as far as it says.
 func (c *openCalls) move(event, call []byte, allow bool) (why string) {
 	if call == nil {
-		if string(event) == "start" || string(event) == "end" {
-			why = fmt.Sprintf("the %s names no call", event)
+		if string(event) == "started" || string(event) == "ended" {
+			why = fmt.Sprintf("the event %s names no call", event)
 		}
 		return why
 	}
@@ -51,7 +51,7 @@ func (c *openCalls) move(event, call []byte, allow bool) (why string) {
 	came, known := c.come[string(call)]
 	if !known && c.blind {
 		came = allowed
-		if string(event) == "end" {
+		if string(event) == "ended" {
 			came = running
 		}
 	}
@@ -59,9 +59,9 @@ func (c *openCalls) move(event, call []byte, allow bool) (why string) {
 		why = fmt.Sprintf(why, call)
 	}
 	switch {
-	case string(event) == "start":
+	case string(event) == "started":
 		c.come[string(call)] = running
-	case string(event) == "end":
+	case string(event) == "ended":
 		delete(c.come, string(call))
 	case came == running: // another decision changes nothing, and rejected and withdrawn are no end
 	case string(event) == "decided" && allow:
@@ -108,7 +108,7 @@ func (c *openCalls) write(recs [][]byte) {
 
 func starts(rec, call []byte) bool {
 	event, of, _ := subjectOf(rec)
-	return string(event) == "start" && bytes.Equal(of, call)
+	return string(event) == "started" && bytes.Equal(of, call)
 }
 
 // in are the calls that have come so far, as they are written in records; shorter names

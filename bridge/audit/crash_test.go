@@ -25,9 +25,9 @@ func appendUntilKilled(args []string) int {
 	}
 	for _, c := range found.Calls {
 		if c.ID != "" && !c.Ended {
-			close := fmt.Sprintf(`{"event":"end","call":%s,"outcome":"unknown"}`, c.ID)
+			close := fmt.Sprintf(`{"event":"ended","call":%s,"outcome":"unknown"}`, c.ID)
 			if !c.Started {
-				close = strings.Replace(close, `"end"`, `"rejected"`, 1)
+				close = strings.Replace(close, `"ended"`, `"rejected"`, 1)
 			}
 			if err := l.Append([]byte(close)); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -80,7 +80,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	}
 	text := []byte(dump(t, path))
 	for _, call := range synced {
-		if !bytes.Contains(text, fmt.Appendf(nil, `"event":"start","call":%s,`, call)) {
+		if !bytes.Contains(text, fmt.Appendf(nil, `"event":"started","call":%s,`, call)) {
 			t.Errorf("call %s was on the disk and is not there", call)
 		}
 	}

@@ -5,7 +5,7 @@
 // The log is a file of JSON objects, one per line, each of which names the
 // one before it:
 //
-//	{"seq":8,"ts":"2026-01-31T12:00:00.123456Z","mono_ms":41,"prev":"<64 hex digits>","event":"start","call":3,…}
+//	{"seq":8,"ts":"2026-01-31T12:00:00.123456Z","mono_ms":41,"prev":"<64 hex digits>","event":"started","call":3,…}
 //
 // seq counts from 1. ts is the wall clock in UTC; mono_ms are milliseconds of
 // the clock that never jumps, since the log was opened. prev is the SHA-256 of

@@ -103,7 +103,7 @@ func TestFollowSurvivesWhatIsTakenBack(t *testing.T) {
 	d.heal()
 	must(t, l.Retry())
 	mustAppend(t, l, whole(1)...)
-	expect(t, out, "2 recovered", "3 decided", "4 start", "5 end")
+	expect(t, out, "2 recovered", "3 decided", "4 started", "5 ended")
 	must(t, os.Remove(path))
 	forgetCheck(l)
 	if l.Append(raw(whole(2))...) == nil {
@@ -111,7 +111,7 @@ func TestFollowSurvivesWhatIsTakenBack(t *testing.T) {
 	}
 	must(t, l.Retry())
 	mustAppend(t, l, whole(2)...)
-	expect(t, out, "6 file_lost", "7 decided", "8 start", "9 end")
+	expect(t, out, "6 file_lost", "7 decided", "8 started", "9 ended")
 }
 
 func TestFollowOfNothing(t *testing.T) {

@@ -211,9 +211,9 @@ func (c *Call) learn(h header, d details) {
 // call on.
 func (c *Call) move(h header) bool {
 	switch string(h.event) {
-	case "start":
+	case "started":
 		c.Started, c.At = true, h.at
-	case "end":
+	case "ended":
 		c.Ended = true
 	case "rejected", "withdrawn":
 		c.Ended = c.Ended || !c.Started

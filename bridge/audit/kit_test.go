@@ -65,10 +65,10 @@ func decided(call int, verdict string) string {
 	return fmt.Sprintf(`{"event":"decided","call":%d,"env":"e-%d","from":"ana","method":"tools/call","tool":"read_file","via":"request","verdict":%q,"body":"b-%d"}`, call, call, verdict, call)
 }
 func started(call int) string {
-	return fmt.Sprintf(`{"event":"start","call":%d,"env":"e-%d","from":"ana","tool":"read_file"}`, call, call)
+	return fmt.Sprintf(`{"event":"started","call":%d,"env":"e-%d","from":"ana","tool":"read_file"}`, call, call)
 }
 func ended(call int) string {
-	return fmt.Sprintf(`{"event":"end","call":%d,"env":"e-%d","from":"ana","tool":"read_file","outcome":"ok"}`, call, call)
+	return fmt.Sprintf(`{"event":"ended","call":%d,"env":"e-%d","from":"ana","tool":"read_file","outcome":"ok"}`, call, call)
 }
 
 // whole are all three.

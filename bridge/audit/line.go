@@ -155,7 +155,27 @@ func (c *cursor) until(b byte) []byte {
 	return text
 }
 
-// subject reads event, and call if that comes next.
+// renamed has what events were called in logs of builds before 2026-11-25. Such logs go on
+// being read, verified and added to; a person's answer never was the end of a call.
+var renamed = map[string][]byte{"start": []byte("started"), "end": []byte("ended"), "answered": []byte("answer")}
+
+// current is the name that an event has today.
+func current(event []byte) []byte {
+	if now, is := renamed[string(event)]; is {
+		return now
+	}
+	return event
+}
+
+// EventName is the name that an event of a log, of whatever age, has today.
+func EventName(event string) string {
+	if now, is := renamed[event]; is {
+		return string(now)
+	}
+	return event
+}
+
+// subject reads event, by the name that it has today, and call if that comes next.
 func (c *cursor) subject() (event, call []byte) {
 	c.skip(`"event":"`)
 	event = c.until('"')
@@ -163,6 +183,7 @@ func (c *cursor) subject() (event, call []byte) {
 		c.bad = c.bad || (b < 'a' || b > 'z') && b != '_'
 	}
 	c.bad = c.bad || len(event) == 0
+	event = current(event)
 	if !bytes.HasPrefix(c.rest, []byte(`,"call":`)) {
 		return event, nil
 	}

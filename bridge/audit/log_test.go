@@ -16,7 +16,7 @@ import (
 func TestALineIsWrittenAsDocumented(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{})
-	mustAppend(t, l, `{"event":"start","call":3,"args":{"a":"<&>\u2028"},`+"\n"+`"n":9007199254740993}`)
+	mustAppend(t, l, `{"event":"started","call":3,"args":{"a":"<&>\u2028"},`+"\n"+`"n":9007199254740993}`)
 	mustClose(t, l)
 	lines := strings.Split(string(read(t, path)), "\n")
 	first := regexp.MustCompile(`^\{"seq":1,"ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","mono_ms":\d+,"prev":"0{64}","event":"opened","log":"[0-9a-f]{32}"\}$`)
@@ -24,7 +24,7 @@ func TestALineIsWrittenAsDocumented(t *testing.T) {
 		t.Errorf("first line: %s", lines[0])
 	}
 	prev := fmt.Sprintf("%x", Head{}.next([]byte(lines[0])).Hash)
-	if want := `"prev":"` + prev + `","event":"start","call":3,"args":{"a":"<&>\u2028"}, "n":9007199254740993}`; !strings.HasSuffix(lines[1], want) {
+	if want := `"prev":"` + prev + `","event":"started","call":3,"args":{"a":"<&>\u2028"}, "n":9007199254740993}`; !strings.HasSuffix(lines[1], want) {
 		t.Errorf("second line: %s\nwant it to end with %s", lines[1], want)
 	}
 }

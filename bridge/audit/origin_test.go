@@ -326,7 +326,7 @@ func TestWhatIsTooOldIsRemoved(t *testing.T) {
 func TestAHoleInWhatWasOnTheDiskIsAFault(t *testing.T) {
 	path := bridgeLog(t, "files")
 	text := read(t, path)
-	at := bytes.Index(text, []byte(`"event":"end"`))
+	at := bytes.Index(text, []byte(`"event":"ended"`))
 	copy(text[at:], make([]byte, 8))
 	write(t, path, text)
 	l, found := open(t, path, Options{Bridge: "files"})

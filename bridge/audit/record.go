@@ -19,8 +19,8 @@ type Record struct {
 
 	Seq       uint64         `json:"seq"`
 	At        time.Time      `json:"ts"`
-	Event     string         `json:"event"`
-	Call      string         `json:"-"` // without the quotes of a string
+	Event     string         `json:"event"` // by the name that it has today
+	Call      string         `json:"-"`     // without the quotes of a string
 	Env       string         `json:"env"`
 	From      string         `json:"from"`
 	Method    string         `json:"method"`
@@ -79,6 +79,7 @@ func ReadRecord(l Line) Record {
 	if json.Unmarshal(into.Call, &r.Call, lenient) != nil {
 		r.Call = string(into.Call)
 	}
+	r.Event = EventName(r.Event)
 	return r
 }
 

@@ -38,7 +38,7 @@ func TestATornTailIsCutAndNoted(t *testing.T) {
 		if found.Torn != int64(cut-at) || found.Fault != nil || found.Lost != "" {
 			t.Fatalf("%+v", found)
 		}
-		wantEvents(t, path, "opened, decided 1, start 1, recovered, closed")
+		wantEvents(t, path, "opened, decided 1, started 1, recovered, closed")
 		if !bytes.Contains(read(t, path), fmt.Appendf(nil, `"reason":"the log was not closed","last_call":1,"open":[1],"allowed":[],"torn":%d,"log":`, cut-at)) {
 			t.Fatal(string(read(t, path)))
 		}
@@ -92,7 +92,7 @@ func TestWhatWasUnfinishedIsFound(t *testing.T) {
 	}
 	for _, c := range found.Calls {
 		if c.Started && !c.Ended {
-			mustAppend(t, l, fmt.Sprintf(`{"event":"end","call":%s,"outcome":"unknown"}`, c.ID))
+			mustAppend(t, l, fmt.Sprintf(`{"event":"ended","call":%s,"outcome":"unknown"}`, c.ID))
 		}
 	}
 	mustAppend(t, l, `{"event":"rejected","call":3,"reason":"expired"}`)

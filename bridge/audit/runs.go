@@ -49,9 +49,9 @@ func Runs(path string, since time.Time, most int64) (runs []Run, reached time.Ti
 			return nil, since, err
 		}
 		switch h, d := aboutRun(line.Text); {
-		case string(h.event) == "end" && d.Executed == "no":
+		case string(h.event) == "ended" && d.Executed == "no":
 			never[string(h.call)] = true
-		case string(h.event) == "start" && len(d.Took) > 0 && !h.at.Before(since):
+		case string(h.event) == "started" && len(d.Took) > 0 && !h.at.Before(since):
 			runs = append(runs, Run{string(h.call), h.at, d.Took})
 		}
 	}

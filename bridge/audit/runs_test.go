@@ -9,11 +9,11 @@ import (
 )
 
 func startTook(call int, took string) string {
-	return fmt.Sprintf(`{"event":"start","call":%d,"env":"e-%d","from":"ana","tool":"pay","took":%s}`, call, call, took)
+	return fmt.Sprintf(`{"event":"started","call":%d,"env":"e-%d","from":"ana","tool":"pay","took":%s}`, call, call, took)
 }
 
 func endExecuted(call int, executed string) string {
-	return fmt.Sprintf(`{"event":"end","call":%d,"outcome":"error","executed":%q}`, call, executed)
+	return fmt.Sprintf(`{"event":"ended","call":%d,"outcome":"error","executed":%q}`, call, executed)
 }
 
 func runsOf(t *testing.T, path string, since time.Time, most int64) (took []string, reached time.Time) {
@@ -36,7 +36,7 @@ func TestRunsAreWhatRanOrMayHave(t *testing.T) {
 	mustAppend(t, l, decided(3, "allow"), startTook(3, `[3]`), decided(4, "allow"), startTook(4, `[4]`), endExecuted(3, "no"))
 	mustAppend(t, l, whole(5)...)
 	mustAppend(t, l, `{"event":"decided","call":6,"verdict":"allow","args":{"x":"\"took\":[6]","took":[6]}}`,
-		`{"event":"start","call":6,"args":{"took":[6]}}`, `{"event":"rejected","took":[7],"executed":"no"}`)
+		`{"event":"started","call":6,"args":{"took":[6]}}`, `{"event":"rejected","took":[7],"executed":"no"}`)
 	mustClose(t, l)
 	took, reached := runsOf(t, path, time.Now().Add(-time.Hour), 1<<20)
 	if want := []string{"1[1]", "2[2]", "4[4]"}; !slices.Equal(took, want) {

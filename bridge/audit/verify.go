@@ -198,7 +198,7 @@ func (v *verifier) line(line Line) *Fault {
 // detailsOf reads a record of which verifying asks more than whether it is valid.
 func detailsOf(h header, text []byte) (d details, wrong error, valid bool) {
 	switch string(h.event) {
-	case "decided", "start", "end", "rejected", "withdrawn", "checkpoint", "opened", "recovered", "rotated", "file_lost", "removed":
+	case "decided", "started", "ended", "rejected", "withdrawn", "checkpoint", "opened", "recovered", "rotated", "file_lost", "removed":
 		if d, wrong = readDetails(text); wrong == nil {
 			return d, nil, true
 		}
@@ -239,7 +239,7 @@ func (v *verifier) count(h header) {
 		r.Losses++
 	case "clock_jump":
 		r.Jumps++
-	case "start":
+	case "started":
 		r.Starts++
 	}
 }
@@ -258,7 +258,7 @@ func (v *verifier) witnessed(line Line) *Fault {
 // meaning checks what the record says.
 func (v *verifier) meaning(line Line, h header, d details) *Fault {
 	switch string(h.event) {
-	case "decided", "start", "end", "rejected", "withdrawn":
+	case "decided", "started", "ended", "rejected", "withdrawn":
 	case "opened", "recovered", "rotated", "file_lost", "removed":
 		return v.ofItself(line, h, d)
 	case "checkpoint":
@@ -267,7 +267,7 @@ func (v *verifier) meaning(line Line, h header, d details) *Fault {
 		return nil
 	}
 	why := v.move(h, d)
-	if why == "" && string(h.event) == "start" {
+	if why == "" && string(h.event) == "started" {
 		why = v.started.start(d, h.at)
 	}
 	if why != "" {

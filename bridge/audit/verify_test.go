@@ -100,7 +100,7 @@ func commonLen(a, b []byte) int {
 func FuzzVerify(f *testing.F) {
 	text, head := sample(f)
 	f.Add(text)
-	f.Add([]byte(`{"seq":1,"ts":"2026-01-31T12:00:00.000000Z","mono_ms":0,"prev":"` + strings.Repeat("0", 64) + `","event":"start","call":}`))
+	f.Add([]byte(`{"seq":1,"ts":"2026-01-31T12:00:00.000000Z","mono_ms":0,"prev":"` + strings.Repeat("0", 64) + `","event":"started","call":}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := check(t, text, knows(head))
 		if r.OK == (r.Fault != nil) {
@@ -219,12 +219,12 @@ func TestOrderOfACall(t *testing.T) {
 		"denied":              {[]string{decided(1, "deny"), `{"event":"rejected","call":1}`}, 0, ""},
 		"under way":           {[]string{decided(1, "allow"), started(1)}, 0, ""},
 		"withdrawn under way": {[]string{decided(1, "allow"), started(1), `{"event":"withdrawn","call":1}`, ended(1)}, 0, ""},
-		"call by name":        {[]string{`{"event":"decided","call":"c-1","verdict":"allow"}`, `{"event":"start","call":"c-1"}`, `{"event":"end","call":"c-1"}`}, 0, ""},
+		"call by name":        {[]string{`{"event":"decided","call":"c-1","verdict":"allow"}`, `{"event":"started","call":"c-1"}`, `{"event":"ended","call":"c-1"}`}, 0, ""},
 		"no decision":         {[]string{started(1)}, 2, "without a decision"},
 		"asked only":          {[]string{decided(1, "ask"), started(1)}, 3, "the decision was no"},
 		"denied all the same": {[]string{decided(1, "allow"), decided(1, "deny"), started(1)}, 4, "the decision was no"},
 		"of another":          {[]string{decided(1, "allow"), started(2)}, 3, "without a decision"},
-		"7 and \"7\"":         {[]string{decided(7, "allow"), `{"event":"start","call":"7"}`}, 3, "without a decision"},
+		"7 and \"7\"":         {[]string{decided(7, "allow"), `{"event":"started","call":"7"}`}, 3, "without a decision"},
 		"after rejection":     {[]string{decided(1, "allow"), `{"event":"rejected","call":1}`, started(1)}, 4, "without a decision"},
 		"twice":               {[]string{decided(1, "allow"), started(1), started(1)}, 4, "started twice"},
 		"twice, one ended":    {slices.Concat(whole(1), []string{started(1)}), 5, "without a decision"},
@@ -233,12 +233,12 @@ func TestOrderOfACall(t *testing.T) {
 		"end alone":           {[]string{ended(1)}, 2, "without having started"},
 		"end of undecided":    {[]string{decided(1, "allow"), ended(1)}, 3, "without having started"},
 		"end twice":           {slices.Concat(whole(1), []string{ended(1)}), 5, "without having started"},
-		"start of nothing":    {[]string{`{"event":"start"}`}, 2, "names no call"},
+		"start of nothing":    {[]string{`{"event":"started"}`}, 2, "names no call"},
 		"no JSON":             {[]string{`{"event":"x","a":}`}, 2, "not valid JSON"},
 		"twice the same key":  {[]string{`{"event":"x","seq":7}`}, 2, "not valid JSON"},
 		"twice one within":    {[]string{`{"event":"decided","call":1,"verdict":"allow","args":{"a":1,"a":2}}`}, 2, "not valid JSON"},
 		"cut within":          {[]string{`{"event":"decided","call":1,"verdict":7,"args":{"a":}}`}, 2, "not valid JSON"},
-		"wrong kind":          {[]string{`{"event":"start","call":1,"env":7}`}, 2, "wrong kind"},
+		"wrong kind":          {[]string{`{"event":"started","call":1,"env":7}`}, 2, "wrong kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, _ := sample(t, c.recs...)

@@ -199,7 +199,7 @@ func (r *race) check() {
 func (r *race) rejectedAfterStart() bool {
 	started := false
 	for _, n := range r.notes {
-		started = started || n.Event == record.Call && n.Proposal == "p1"
+		started = started || n.Event == record.Started && n.Proposal == "p1"
 		if started && n.Event == record.Rejected && n.Via == "proposal" {
 			return true
 		}

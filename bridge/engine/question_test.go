@@ -648,7 +648,7 @@ func TestACallOfAnEarlierRunIsNotRunAgain(t *testing.T) {
 func TestABodyIsKnownAgainFromTheRecord(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	key := [32]byte{1, 2, 3}
-	calls := map[string][2]string{"read_file": {"decided", "e1"}, "write_file": {"asked", "e2"}, "nonesuch": {"answered", "e3"}}
+	calls := map[string][2]string{"read_file": {"decided", "e1"}, "write_file": {"asked", "e2"}, "nonesuch": {"ended", "e3"}}
 	for tool, c := range calls {
 		first := stageWith(t, d, Config{Policy: rules(t, asksAlice), DigestKey: key})
 		first.seatWith("alice", "bob")

@@ -108,11 +108,11 @@ rules:
 `)
 	s.asksFor("bob", "e7", "7", "deploy", `{"target":"production"}`, "")
 	s.answers("alice", s.question(), true, `{"action":"accept","content":{"modifiedTarget":"staging","approve":true}}`)
-	if line := s.recorded(record.Call); !strings.Contains(line, `"took":[{"rule":"deploys","caller":"bob"},{"rule":"staged"}]`) {
+	if line := s.recorded(record.Started); !strings.Contains(line, `"took":[{"rule":"deploys","caller":"bob"},{"rule":"staged"}]`) {
 		t.Error(line)
 	}
 	for _, r := range s.notes {
-		if r.Event != record.Call && r.Took != nil {
+		if r.Event != record.Started && r.Took != nil {
 			t.Errorf("%+v", r)
 		}
 	}

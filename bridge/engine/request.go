@@ -381,7 +381,7 @@ func (e *Engine) start(c *inflight.Call) {
 		c.Alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
 	}
 	r := recordOf(c)
-	r.Event = record.Call
+	r.Event = record.Started
 	if len(c.Took) > 0 {
 		r.Took = e.policy.ForRecord(c.Took, c.RunsWith())
 	}

@@ -131,7 +131,7 @@ func (p *plan) closeOpen(log *audit.Log, found audit.Found) error {
 			continue
 		}
 		r := map[string]any{"env": c.Env, "from": c.From, "tool": c.Tool, "outcome": "unknown", "executed": "unknown", "reason": "outcome_unknown_after_crash"}
-		event := "end"
+		event := "ended"
 		if !c.Started {
 			event, r["outcome"], r["executed"], r["reason"] = "rejected", "expired", "no", "expired_by_restart"
 		}

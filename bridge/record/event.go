@@ -11,8 +11,8 @@ const (
 	Delegated   Event = "delegated"    // somebody passed a question on
 	Modified    Event = "modified"     // somebody changed what may run before they agreed
 	Decided     Event = "decided"      // by the policy, or by who was asked
-	Call        Event = "call"         // it goes to the server
-	Ended       Event = "answered"     // the call's caller has an answer
+	Started     Event = "started"      // a call: it goes to the server
+	Ended       Event = "ended"        // the call's caller has an answer
 	Withdrawn   Event = "withdrawn"    // a call or a proposal that nobody wants any more
 	Late        Event = "late"         // the server's answer, when nobody waited for it
 	Unavailable Event = "unavailable"  // somebody who was asked cannot answer any more
@@ -63,49 +63,37 @@ const (
 	Stopped    Event = "stopped"
 )
 
-// What the log calls some events by other names.
-const (
-	auditAnswer Event = "answered"
-	auditStart  Event = "start"
-	auditEnd    Event = "end"
-)
-
-// events has which events the log keeps, under which name, and which must not be lost. The names
-// differ where "answered" is the end of a call for those who watch it, and a person's
-// answer for those who read later who decided (DESIGN section 14, "Audit"). What the
-// server and the topic do beside calls is not kept.
-var events = map[Event]struct {
-	audit Event
-	final bool // of a call
-}{
-	Asked:         {Asked, false},
-	Answer:        {auditAnswer, false},
-	Delegated:     {Delegated, false},
-	Modified:      {Modified, false},
-	Decided:       {Decided, false},
-	Call:          {auditStart, false},
-	Ended:         {auditEnd, true},
-	Withdrawn:     {Withdrawn, true},
-	Late:          {Late, false},
-	Unavailable:   {Unavailable, false},
-	Expiring:      {Expiring, false},
-	GrantUnused:   {GrantUnused, false},
-	Revoked:       {Revoked, false},
-	LateAnswer:    {LateAnswer, false},
-	ForeignAnswer: {ForeignAnswer, false},
-	Proposed:      {Proposed, false},
-	Taken:         {Taken, false},
-	Reopened:      {Reopened, false},
-	Fulfilled:     {Fulfilled, false},
-	Unfulfilled:   {Unfulfilled, false},
-	Rejected:      {Rejected, true},
-	Expired:       {Expired, false},
-	Left:          {Left, false},
-	ProposalDiff:  {ProposalDiff, false},
-	Reloaded:      {Reloaded, false},
-	ReloadWaiting: {ReloadWaiting, false},
-	ReloadDecided: {ReloadDecided, false},
-	Dropped:       {Dropped, false},
-	Security:      {Security, false},
-	Checkpoint:    {Checkpoint, false},
+// kept has the events that go into the log too; true: it says how a call ended, and must
+// not be lost. What the server and the topic do beside calls is not kept.
+var kept = map[Event]bool{
+	Asked:         false,
+	Answer:        false,
+	Delegated:     false,
+	Modified:      false,
+	Decided:       false,
+	Started:       false,
+	Ended:         true,
+	Withdrawn:     true,
+	Late:          false,
+	Unavailable:   false,
+	Expiring:      false,
+	GrantUnused:   false,
+	Revoked:       false,
+	LateAnswer:    false,
+	ForeignAnswer: false,
+	Proposed:      false,
+	Taken:         false,
+	Reopened:      false,
+	Fulfilled:     false,
+	Unfulfilled:   false,
+	Rejected:      true,
+	Expired:       false,
+	Left:          false,
+	ProposalDiff:  false,
+	Reloaded:      false,
+	ReloadWaiting: false,
+	ReloadDecided: false,
+	Dropped:       false,
+	Security:      false,
+	Checkpoint:    false,
 }

@@ -220,9 +220,12 @@ func (r *Record) AuditedAs() Event {
 	case r.Event == Ended && !r.Started:
 		return Rejected // there was no start for it to end
 	case r.Event == Withdrawn && r.Started:
-		return auditEnd // what the server still says is for nobody
+		return Ended // what the server still says is for nobody
 	}
-	return events[r.Event].audit
+	if _, is := kept[r.Event]; is {
+		return r.Event
+	}
+	return ""
 }
 
 // ForAudit is the record as it is kept, nil if it is not.
@@ -235,7 +238,7 @@ func (r *Record) ForAudit() []byte {
 
 // Final reports whether the record says how a call ended that others are on record
 // about. It must not be lost: it is written later if it cannot be now.
-func (r *Record) Final() bool { return r.Known && events[r.Event].final }
+func (r *Record) Final() bool { return r.Known && kept[r.Event] }
 
 // NotStarted is the same final record of a call whose start could not be put on
 // record, so that its line was not let out either.

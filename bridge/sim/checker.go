@@ -326,7 +326,7 @@ func (c *checker) emitted(p *process, r record.Record) {
 		c.wasAsked(cl, r)
 	case record.Decided:
 		c.decided(cl, r)
-	case record.Call:
+	case record.Started:
 		c.starts(p, cl)
 	case record.Ended:
 		cl.over = cl.over || !cl.started
@@ -340,7 +340,7 @@ func (c *checker) emitted(p *process, r record.Record) {
 		c.givenUp(cl, r.Reason)
 		cl.excused, cl.over, cl.dropped = r.Reason, true, true
 	}
-	if r.Event == record.Asked || r.Event == record.Decided || r.Event == record.Call {
+	if r.Event == record.Asked || r.Event == record.Decided || r.Event == record.Started {
 		cl.name = r.Call
 		c.names[r.Call] = cl
 	}

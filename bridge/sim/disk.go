@@ -255,7 +255,7 @@ type remnant struct {
 func (c *remnant) lastWord() []byte {
 	event, reason := "rejected", "expired_by_restart"
 	if c.started {
-		event, reason = "end", "outcome_unknown_after_crash"
+		event, reason = "ended", "outcome_unknown_after_crash"
 	}
 	return fmt.Appendf(nil, `{"event":%q,"call":%q,"env":%q,"from":%q,"reason":%q}`, event, c.name, c.env, c.from, reason)
 }
@@ -288,9 +288,9 @@ func (d *disk) recall() (all []*remnant) {
 			all = append(all, c)
 		}
 		switch r.Event {
-		case "start":
+		case "started":
 			c.started, c.at = true, r.TS
-		case "end":
+		case "ended":
 			c.ended = true
 		case "rejected", "withdrawn":
 			c.ended = c.ended || !c.started

@@ -71,7 +71,7 @@ var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "inval
 // it: that it is told may take long.
 func (c *checker) refused(cl *claim, r record.Record) {
 	switch {
-	case r.Event != record.Rejected && r.Event != record.Ended: // of which the log makes "rejected" or "end"
+	case r.Event != record.Rejected && r.Event != record.Ended: // of which the log makes "rejected" or "ended"
 	case c.unreads[cl.key()] > 0 && c.notKnown(cl): // this is a frame of its id that can be read in two ways
 	case cl.offer() && !cl.started && r.Event == record.Rejected:
 		c.lastReject(cl, r.Reason, r.Detail)

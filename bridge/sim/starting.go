@@ -63,9 +63,9 @@ func (c *checker) recorded(p *process, records [][]byte) {
 		switch {
 		case r.Event == "decided" && r.Verdict == "allow":
 			cl.decidedSize = len(c.w.disk.text)
-		case r.Event == "end":
+		case r.Event == "ended":
 			cl.ended = true
-		case r.Event == "start":
+		case r.Event == "started":
 			if cl.decidedSize == 0 {
 				c.blame("I4", "the start of %v is on record before its decision", cl)
 			}

@@ -28,7 +28,7 @@ another FILE. LOG is that id or file; it may be left out where only one bridge
 has kept a record. Every line of it names the one before by its hash, so that a
 line that is missing or was altered shows.`,
 		Example: `  mcpx-bridge audit show --since 1h
-  mcpx-bridge audit show filesystem --tool write_file --event decided,end
+  mcpx-bridge audit show filesystem --tool write_file --event decided,ended
   mcpx-bridge audit follow --json | jq .event
   mcpx-bridge audit verify filesystem`,
 		Args: noSuchCommand,
@@ -221,5 +221,5 @@ func recordFlags(r *show.Filter, f *pflag.FlagSet) {
 	f.StringVar(&r.From, "from", "", "records about this participant's calls and answers, `ID`")
 	f.StringVar(&r.Tool, "tool", "", "records about this `TOOL`; * stands for anything")
 	f.StringVar(&r.Since, "since", "", "records from this `TIME` on: 15m, 2d, 2026-01-31 or 2026-01-31T12:00")
-	f.StringSliceVar(&r.Event, "event", nil, "records of this `EVENT`, such as asked, answered, decided, start, end, rejected or security; more with commas")
+	f.StringSliceVar(&r.Event, "event", nil, "records of this `EVENT`, such as asked, answer, decided, started, ended, rejected or security; more with commas")
 }

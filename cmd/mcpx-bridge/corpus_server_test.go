@@ -363,7 +363,7 @@ func escapedGrandchild(t *testing.T, _ badInput) {
 func neverReads(t *testing.T, _ badInput) {
 	g, s := withServer(t, launch{})
 	g.request("stop", "agent-a", call("42", "stop_reading", `{}`))
-	s.await(`{"event":"call","env":"stop"}`)
+	s.await(`{"event":"started","env":"stop"}`)
 	big := call("42", "read_file", `{"path":"`+strings.Repeat("x", 1<<20)+`"}`)
 	for _, env := range []string{"half", "queued-1", "queued-2"} {
 		g.request(env, "agent-a", big)

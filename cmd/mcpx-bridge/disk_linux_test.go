@@ -97,7 +97,7 @@ func TestAResultWhoseEndCannotBeRecordedSaysSo(t *testing.T) {
 	p := play{g, s}
 	file := filepath.Join(t.TempDir(), "now")
 	p.request("long", "carol", call("7", "until", fmt.Sprintf(`{"path":%q}`, file)))
-	s.await(`{"event":"call","env":"long"}`)
+	s.await(`{"event":"started","env":"long"}`)
 	for n := 0; ; n++ {
 		if n == 500 {
 			t.Fatalf("the disk does not fill up\n%s", s.about())

@@ -15,7 +15,7 @@ func TestEventsInWords(t *testing.T) {
 		want string // "" at the level info
 	}{
 		{record.Record{Event: record.Peer, ID: "ann", State: "joined"}, "ann joined"},
-		{record.Record{Event: record.Call, From: "ann", Method: "tools/call", Tool: "echo"}, ""},
+		{record.Record{Event: record.Started, From: "ann", Method: "tools/call", Tool: "echo"}, ""},
 		{record.Record{Event: record.Ended, Call: "7", From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
 			"answered ann: echo ok call=7"},
 		{record.Record{Event: record.Asked, Call: "c1", From: "ann", Tool: "rm", Rule: "risky", Of: []string{"local", "bob"}},
@@ -52,7 +52,7 @@ func TestUnseenEventsAreNotWorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &events{log: log}
-	r := &record.Record{Event: record.Call, Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
+	r := &record.Record{Event: record.Started, Call: "7", From: "ann", Method: "tools/call", Tool: "echo"}
 	if n := testing.AllocsPerRun(100, func() { e.emit(r) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -528,9 +528,9 @@ func unfinished(records []killRecord) []string {
 	for _, r := range records {
 		switch call := string(r.Call); {
 		case call == "":
-		case ended[call] && r.Event == "start":
+		case ended[call] && r.Event == "started":
 			open[call] = r.Env
-		case r.Event == "end", r.Event == "rejected", r.Event == "withdrawn":
+		case r.Event == "ended", r.Event == "rejected", r.Event == "withdrawn":
 			ended[call] = true
 			delete(open, call)
 		case !ended[call]:

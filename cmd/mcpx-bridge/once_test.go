@@ -115,7 +115,7 @@ func TestLimitsOutliveABridge(t *testing.T) {
 		p.request("e2", "carol", call("2", "write_file", `{"path":"/a","content":"x"}`))
 		p.poses("alice", anyQuestion)
 		p.request("e3", "bob", call("3", "wait", `{}`))
-		p.s.await(`{"event":"call","tool":"wait"}`)
+		p.s.await(`{"event":"started","tool":"wait"}`)
 		p.request("c3", "bob", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
 		p.s.await(`{"event":"withdrawn","tool":"wait"}`)
 		l.end(first, with)
@@ -165,7 +165,7 @@ func servedToTheEnd(t *testing.T, synced string) {
 	p.decides("alice", p.poses("alice", anyQuestion), approve)
 	p.served("carol", "write_file")
 	p.request("e2", "bob", call("2", "slow", `{"ms":50}`))
-	s.await(`{"event":"call","tool":"slow"}`)
+	s.await(`{"event":"started","tool":"slow"}`)
 	s.stop()
 	p.expect(d1.reply("bob", "e2", "tools/call", "slow", `{"id":2,"result":"*"}`))
 	if code := s.finish(); code != 0 {

@@ -81,7 +81,7 @@ func (p play) o97(t *testing.T) {
 	answer := p.d.reply("bob", "e97", "tools/call", "read_file", `{"id":1,"result":"*"}`)
 	pause("p1", `{"reason":"wait","timeout_seconds":60}`)
 	p.request("e97", "bob", call("1", "read_file", `{"path":"/a"}`))
-	p.s.await(`{"event":"answered","env":"e97"}`)
+	p.s.await(`{"event":"ended","env":"e97"}`)
 	p.pong()
 	if frames := p.waiting(); len(frames) != 0 {
 		t.Errorf("it said %q while it was paused", frames)

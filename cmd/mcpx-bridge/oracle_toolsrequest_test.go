@@ -46,7 +46,7 @@ func TestToolsRequest(t *testing.T) {
 		if line := s.given("tools/call")[before]; g.names.mismatch(`{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/a"}}}`, line) != "" {
 			t.Errorf("the server was given %s", line)
 		}
-		s.await(`{"event":"answered","via":"proposal","tool":"read_file","outcome":"ok"}`)
+		s.await(`{"event":"ended","via":"proposal","tool":"read_file","outcome":"ok"}`)
 	})
 	p.oracle(t, "O90 and the rules hold for it", func(*testing.T) {
 		before := s.ran()

@@ -92,7 +92,7 @@ func TestWhoIsBusySaysSoAndTheSecondServes(t *testing.T) {
 			if n := two.ran(); n != 1 {
 				t.Errorf("two was given %d calls", n)
 			}
-			if n := one.events.count(`{"event":"call","proposal":"p1"}`); n != 0 {
+			if n := one.events.count(`{"event":"started","proposal":"p1"}`); n != 0 {
 				t.Errorf("one serves it too, %d times", n)
 			}
 			one.await(`{"event":"rejected","proposal":"p1","reason":"busy"}`)
@@ -150,7 +150,7 @@ func TestAKilledBridgeServesNoProposalTwice(t *testing.T) {
 	k := start()
 	bob.send(started)
 	bob.hears(`{"from":"fs","to":["fs"],"correlation_id":"p1"}`, "")
-	k.await(`{"event":"call","proposal":"p1"}`)
+	k.await(`{"event":"started","proposal":"p1"}`)
 	k.kill()
 	k = start()
 	bob.send(started)

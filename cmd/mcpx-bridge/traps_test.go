@@ -117,9 +117,9 @@ func TestAnAnswerThatComesDuringAnOutageWaits(t *testing.T) {
 		g, s := perform(t, d, launch{rules: openRules})
 		g.request("b", "bob", call("1", "slow", `{"ms":100}`))
 		g.request("c", "carol", call("1", "slow", `{"ms":100}`))
-		s.await(`{"event":"call","env":"c"}`)
+		s.await(`{"event":"started","env":"c"}`)
 		g.drop()
-		s.await(`{"event":"answered","env":"c","outcome":"ok"}`)
+		s.await(`{"event":"ended","env":"c","outcome":"ok"}`)
 		g.accept()
 		g.greet("bob") // carol is not back yet
 		g.expect(d.reply("bob", "b", "tools/call", "slow", `{"id":1,"result":"*"}`))

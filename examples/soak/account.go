@@ -185,7 +185,7 @@ func (a *account) readRecords(file string) error {
 			a.allowed[r.Env] = true
 		case r.decides("deny"):
 			a.denied[r.Env] = true
-		case r.Event == "start":
+		case r.Event == "started":
 			a.started[r.Env]++
 		}
 	}

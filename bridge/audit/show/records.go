@@ -43,6 +43,10 @@ func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) 
 	}
 	tool := regexp.MustCompile("^(?s:" + strings.ReplaceAll(regexp.QuoteMeta(f.Tool), `\*`, ".*") + ")$")
 	calls := map[string]bool{} // that came of the proposal
+	events := map[string]bool{}
+	for _, name := range f.Event {
+		events[audit.EventName(name)] = true
+	}
 	return func(r *audit.Record) bool {
 		if f.Proposal != "" && !isOf(f.Proposal, r, calls) {
 			return false
@@ -50,7 +54,7 @@ func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) 
 		return (f.Call == "" || f.Call == r.Call || f.Call == r.Env) &&
 			(f.From == "" || f.From == r.From || slices.Contains(r.By, f.From)) &&
 			(f.Tool == "" || tool.MatchString(r.Tool)) &&
-			(len(f.Event) == 0 || slices.Contains(f.Event, r.Event)) &&
+			(len(events) == 0 || events[r.Event]) &&
 			(from.IsZero() || !r.At.Before(from))
 	}, since, nil
 }

@@ -48,6 +48,22 @@ func TestACallOfAProposalFromBeforeSinceIsKnown(t *testing.T) {
 	}
 }
 
+// The records of an earlier build are found by the names that events have today, and by
+// those that they had.
+func TestEventsOfAnEarlierBuildAreFound(t *testing.T) {
+	for _, wanted := range []string{"ended", "end"} {
+		pick, _, err := show.Filter{Event: []string{wanted}}.Picker(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range map[string]bool{`{"event":"end"}`: true, `{"event":"ended"}`: true, `{"event":"start"}`: false} {
+			if r := audit.ReadRecord(audit.Line{Text: []byte(text)}); pick(&r) != want {
+				t.Errorf("--event %s, %s: %v", wanted, text, !want)
+			}
+		}
+	}
+}
+
 // From when records are shown: every spelling of a time, and the ends of the bound in days.
 func TestEverySpellingOfSince(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)

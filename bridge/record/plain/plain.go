@@ -40,7 +40,7 @@ func Level(r *record.Record) slog.Level {
 			return slog.LevelDebug // it is somebody else's
 		}
 		return slog.LevelInfo
-	case record.Call, record.ServerUp, record.ServerExit, record.ServerNoise, record.ServerLog, record.Stopped:
+	case record.Started, record.ServerUp, record.ServerExit, record.ServerNoise, record.ServerLog, record.Stopped:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -66,7 +66,7 @@ func Words(r *record.Record) string {
 			return sumInWords(r)
 		}
 		return r.ID + " " + peerStates[r.State]
-	case record.Call:
+	case record.Started:
 		return r.From + " calls " + what
 	case record.Ended:
 		if r.Executed == string(refusal.No) {
