@@ -27,7 +27,7 @@ func (d *Desk) ballot(p *pending) {
 func (d *Desk) answerable(p *pending) (reason string) {
 	full := 0
 	for _, s := range p.ballots {
-		if d.full(s.who) && d.o.Present(s.who) {
+		if d.full(s.who) && d.present(s.who) {
 			full++
 		}
 	}

@@ -259,7 +259,7 @@ func (d *Desk) amend(p *pending, by *ballot, c change) bool {
 			d.close(p, s, "the call was changed")
 		}
 		s.void("edited")
-		if s.state == agreed && !d.o.Present(s.who) {
+		if s.state == agreed && !d.present(s.who) {
 			s.state = away
 			continue
 		}

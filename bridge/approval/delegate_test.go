@@ -116,7 +116,7 @@ func TestAI20DepthOfDelegation(t *testing.T) {
 	for depth, deepest := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 2, 3: 3, 9: 3} {
 		s := newStage(t, Options{})
 		people := []string{"alice", "carol", "dave", "mallory", "erin"}
-		s.here[Participant("erin")] = true
+		s.d.SetHere(Participant("erin"), true)
 		q := passable(writeFile("alice"), people...)
 		q.Terms.Delegate.Depth = depth
 		s.open(q)

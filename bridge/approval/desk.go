@@ -9,11 +9,11 @@ import (
 
 // NewDesk returns a Desk without questions.
 func NewDesk(o Options) *Desk {
-	if o.Random == nil || o.Present == nil {
-		panic("approval: Options.Random and Options.Present are required")
+	if o.Random == nil {
+		panic("approval: Options.Random is required")
 	}
 	d := &Desk{
-		o: o.filled(), pending: map[string]*pending{}, asks: map[string]*ask{}, late: map[string]ended{},
+		o: o.filled(), here: map[Who]bool{}, pending: map[string]*pending{}, asks: map[string]*ask{}, late: map[string]ended{},
 		before: map[Who]int{}, involved: map[Who]int{}, parties: map[string]int{}, flood: newFlood(),
 	}
 	d.restore(o.Grants)

@@ -16,8 +16,9 @@ import (
 // What the desk asks over the topic is read back by the one who is asked.
 func TestElicitationIsReadBack(t *testing.T) {
 	now := time.Now()
-	d := approval.NewDesk(approval.Options{Random: random(),
-		Present: func(approval.Who) bool { return true }, Redact: func(args []byte) []byte { return args }})
+	d := approval.NewDesk(approval.Options{Random: random(), Redact: func(args []byte) []byte { return args }})
+	d.SetBelieved(true)
+	d.SetHere(approval.Participant("alice"), true)
 	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby",
 		Envelope: "e7", RPC: []byte("7"), Args: []byte(`{"target":"production","note":"a\u202eb"}`),
 		Terms: policy.Terms{Of: []string{"alice"}, Need: 1, Within: time.Minute, Rules: []string{"deploys"}, Remember: []string{"session"},

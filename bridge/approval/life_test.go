@@ -193,7 +193,7 @@ func TestAI02NobodyDecidesAboutTheirOwn(t *testing.T) {
 // others are asked is asked too.
 func TestPresence(t *testing.T) {
 	s := newStage(t, Options{})
-	s.here[Participant("alice")] = false
+	s.d.SetHere(Participant("alice"), false)
 	s.open(writeFile("alice"))
 	s.wantEnd(Refused, NoApprover)
 	s.acts = nil
@@ -202,7 +202,7 @@ func TestPresence(t *testing.T) {
 	if count[Show](s.acts) != 1 {
 		t.Fatalf("%s", s.story())
 	}
-	s.here[Participant("alice")] = true
+	s.d.SetHere(Participant("alice"), true)
 	s.did(s.d.Joined(s.now, Participant("alice")))
 	if s.shown("alice").ID != id {
 		t.Fatal("not asked after joining")
@@ -568,7 +568,7 @@ func TestSequential(t *testing.T) {
 	})
 	t.Run("who is gone is passed over", func(t *testing.T) {
 		s, _ := open(1)
-		s.here[Participant("carol")] = false
+		s.d.SetHere(Participant("carol"), false)
 		s.did(s.d.Left(s.now, Participant("alice")))
 		asked(s, "alice 20s", "dave 1m0s")
 		s.did(s.d.Left(s.now, Participant("dave")))

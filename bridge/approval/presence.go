@@ -2,6 +2,23 @@ package approval
 
 import "time"
 
+// SetHere says whether somebody is here and can be asked. Nobody is before that is said.
+// It changes no question: Joined and Left do.
+func (d *Desk) SetHere(w Who, here bool) {
+	if here {
+		d.here[w] = true
+	} else {
+		delete(d.here, w)
+	}
+}
+
+// SetBelieved says whether participants are taken for who they say they are. Where they
+// are not, none of them is here (WIRE 7.2).
+func (d *Desk) SetBelieved(yes bool) { d.believed = yes }
+
+// present reports whether somebody can be asked now.
+func (d *Desk) present(w Who) bool { return d.here[w] && (w.Door != Topic || d.believed) }
+
 // Left: somebody is gone for good, not just for a moment; the Engine waits a
 // while before it believes so (DESIGN 14). Their own calls go with them.
 func (d *Desk) Left(now time.Time, w Who) []Act {

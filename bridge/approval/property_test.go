@@ -80,11 +80,11 @@ func (w *world) event() {
 		w.saw(w.d.Tick(w.now))
 	case n < 87:
 		who := named(everybody[w.r.IntN(len(everybody))])
-		w.here[who] = false
+		w.d.SetHere(who, false)
 		w.saw(w.d.Left(w.now, who))
 	case n < 92:
 		who := named(everybody[w.r.IntN(len(everybody))])
-		w.here[who] = true
+		w.d.SetHere(who, true)
 		w.saw(w.d.Joined(w.now, who))
 	case n < 94:
 		w.saw(w.d.Reask(w.now))

@@ -19,7 +19,7 @@ func TestWhatTheTopicSeesIsMadeOnceForAll(t *testing.T) {
 	names := []string{}
 	for i := range 20 {
 		names = append(names, fmt.Sprint("p", i))
-		s.here[Participant(names[i])] = true
+		s.d.SetHere(Participant(names[i]), true)
 	}
 	q := deploy(names...)
 	q.Terms.Need = 2

@@ -20,7 +20,6 @@ type stage struct {
 	d    *Desk
 	now  time.Time
 	acts []Act
-	here map[Who]bool
 	n    uint64 // random numbers so far
 
 	hide    func([]byte) []byte
@@ -30,18 +29,13 @@ type stage struct {
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newStage(t *testing.T, o Options) *stage {
-	s := &stage{t: t, now: began, here: map[Who]bool{}}
-	for _, id := range []string{"alice", "bob", "carol", "dave", "mallory", "fs"} {
-		s.here[Participant(id)] = true
-	}
-	s.here[Who{Door: Local}] = true
+	s := &stage{t: t, now: began}
 	s.hide = func(args []byte) []byte { return args }
 	o.Random = func() (id [16]byte) {
 		s.n++
 		binary.BigEndian.PutUint64(id[8:], s.n)
 		return id
 	}
-	o.Present = func(w Who) bool { return s.here[w] }
 	o.Redact = func(args []byte) []byte { return s.hide(args) }
 	o.Recheck = func(q *Question, args []byte) string {
 		if s.recheck == nil {
@@ -50,6 +44,10 @@ func newStage(t *testing.T, o Options) *stage {
 		return s.recheck(q, args)
 	}
 	s.d = NewDesk(o)
+	s.d.SetBelieved(true)
+	for _, name := range []string{"alice", "bob", "carol", "dave", "mallory", "fs", "local"} {
+		s.d.SetHere(named(name), true)
+	}
 	return s
 }
 

@@ -14,8 +14,7 @@ import (
 // Options are what a Desk is made with. All functions must be pure and must
 // not call the Desk.
 type Options struct {
-	Random  func() [16]byte // 128 fresh random bits; required
-	Present func(Who) bool  // whether somebody is here and can be asked now; required
+	Random func() [16]byte // 128 fresh random bits; required
 
 	// Redact returns the arguments as the topic may see them: one JSON object.
 	// Nil: not at all. The topic is public (RELIABILITY AI-24).
@@ -72,7 +71,10 @@ type Desk struct {
 	now time.Time // of the event in hand
 	out []Act     // of the event in hand
 
-	opened  uint64 // questions so far
+	opened   uint64 // questions so far
+	here     map[Who]bool
+	believed bool // who speaks in the topic is taken for who it says it is
+
 	pending map[string]*pending
 	bytes   int // of their arguments
 	clock   timetable.Table[*pending]
@@ -276,4 +278,4 @@ func (p *pending) barred(w Who) bool {
 func (d *Desk) full(w Who) bool { return w.Door == Topic && d.before[w] >= d.o.PerApprover }
 
 // reachable: is here and has not too many questions to answer already.
-func (d *Desk) reachable(w Who) bool { return d.o.Present(w) && !d.full(w) }
+func (d *Desk) reachable(w Who) bool { return d.present(w) && !d.full(w) }

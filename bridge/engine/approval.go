@@ -179,22 +179,6 @@ func (e *Engine) responded(env *wire.Envelope) {
 		Linked: e.room.dialect.MustLink(), Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: !m.Has(jsonrpc.Result)}))
 }
 
-// present reports whether somebody can be asked now. Where the gateway does
-// not verify who speaks, participants count for nobody unless the owner said
-// that they do (WIRE 7.2).
-func (e *Engine) present(w approval.Who) bool {
-	switch w.Door {
-	case approval.Local:
-		return e.local
-	case approval.Host:
-		return e.gated() && e.server.hello.Elicits
-	case approval.Topic:
-		p := e.room.peers[w.ID]
-		return p != nil && e.believed()
-	}
-	return false
-}
-
 // settled ends a question: the call may run, or its caller hears why not.
 func (e *Engine) settled(s approval.Settled) {
 	s.Said = e.policy.RedactText(s.Said) // it goes to the caller, over the topic, and on record

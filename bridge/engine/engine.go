@@ -113,7 +113,6 @@ type Engine struct {
 	serverCommand   string
 	hosted          bool
 	hostIDPrefix    string
-	local           bool
 	ours            bool // the gateway is this machine's own
 	trustUnverified bool
 	provided        []string
@@ -158,7 +157,7 @@ func New(c Config) *Engine {
 		timeout:  cmp.Or(c.Timeout, 60*time.Second),
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
-		hosted: c.Hosted, hostIDPrefix: c.HostIDPrefix, dialogs: map[string]dialog{}, local: c.Local, ours: c.Verified, trustUnverified: c.TrustUnverified,
+		hosted: c.Hosted, hostIDPrefix: c.HostIDPrefix, dialogs: map[string]dialog{}, ours: c.Verified, trustUnverified: c.TrustUnverified,
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second},
 		calls:  inflight.NewTable(c.IDPrefix),
@@ -169,9 +168,11 @@ func New(c Config) *Engine {
 		e.policy = &policy.Policy{}
 	}
 	e.backed = e.policy
-	c.Desk.Random, c.Desk.Present, c.Desk.Recheck = c.Random, e.present, e.recheck
+	c.Desk.Random, c.Desk.Recheck = c.Random, e.recheck
 	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
 	e.desk = approval.NewDesk(c.Desk)
+	e.desk.SetHere(approval.Who{Door: approval.Local}, c.Local)
+	e.desk.SetBelieved(e.believed())
 	e.book = proposal.NewBook(c.Proposals)
 	e.offers = offers{calls: map[*proposal.Life]*inflight.Call{}, claims: map[string]*inflight.Call{}, status: c.ProposalStatus,
 		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}

@@ -588,7 +588,7 @@ func TestStoppingEndsQuestions(t *testing.T) {
 func TestThePersonAtThisMachineDecides(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	s := askingStage(t, d, "version: 1\ndefault: ask\n")
-	s.engine.local = true
+	s.engine.desk.SetHere(approval.Who{Door: approval.Local}, true)
 	s.write()
 	s.nothing("nobody at the topic is asked")
 	if len(s.shown) != 1 {

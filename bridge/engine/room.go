@@ -52,6 +52,7 @@ func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
 	e.room.seated = true
 	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
+	e.desk.SetBelieved(e.believed())
 	e.replay.Together(!e.believed())
 	e.others.Together(!e.believed())
 	e.renewRoster(ev.Welcome.Peers)
@@ -223,10 +224,12 @@ func (e *Engine) left(id string) {
 	e.tellOf(id)
 }
 
-// tellOf tells the Book how it stands with a participant. Whatever changes the roster ends
-// with it.
+// tellOf tells desk and Book how it stands with a participant. Whatever changes the roster
+// ends with it.
 func (e *Engine) tellOf(id string) {
-	if p := e.room.peers[id]; p != nil && p.leaving == nil {
+	p := e.room.peers[id]
+	e.desk.SetHere(approval.Participant(id), p != nil)
+	if p != nil && p.leaving == nil {
 		e.book.SetHere(id, p.caps)
 	} else {
 		e.book.SetAway(id)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -36,6 +37,7 @@ type server struct {
 
 func (e *Engine) serverUp(h Hello) {
 	e.server.hello = h
+	e.desk.SetHere(approval.Who{Door: approval.Host}, e.gated() && h.Elicits)
 	e.server.listens = listens{ttl: -1}
 	e.server.why, e.server.retry = "is just starting", 250*time.Millisecond
 	e.calls.Timeouts = 0

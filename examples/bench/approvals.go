@@ -200,8 +200,10 @@ func oneApproval(caller, alice *seat.Seat, id string, n int) (ns float64, err er
 // hold opens so many questions at a desk and lets the time of all run out.
 func (a *approvals) hold(n int) {
 	a.n = n
-	d := approval.NewDesk(approval.Options{PerApprover: n, MaxPending: n, Present: func(approval.Who) bool { return true },
+	d := approval.NewDesk(approval.Options{PerApprover: n, MaxPending: n,
 		Random: func() (r [16]byte) { rand.Read(r[:]); return r }})
+	d.SetBelieved(true)
+	d.SetHere(approval.Participant("alice"), true)
 	now := time.Now()
 	before := heap()
 	for i := range n {

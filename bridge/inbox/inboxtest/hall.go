@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,10 +42,10 @@ func New(id string) *Hall {
 		ends: map[string]approval.Settled{}}
 	h.desk = approval.NewDesk(approval.Options{
 		Random:    func() (b [16]byte) { rand.Read(b[:]); return b },
-		Present:   func(approval.Who) bool { return true },
 		Redact:    func(args []byte) []byte { return h.redact(args) },
 		PerCaller: 20_000, PerMinute: 1 << 20,
 	})
+	h.desk.SetBelieved(true)
 	return h
 }
 
@@ -66,6 +67,15 @@ func (h *Hall) Ask(q approval.Question) (id string) {
 	q.Bridge, q.Topic, q.Server, q.Program, q.Dialect = h.id, "lobby", h.Command, "notes-server", "mcpx/v0.1"
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	names := q.Terms.Of
+	if q.Terms.Delegate != nil {
+		names = append(slices.Clone(names), q.Terms.Delegate.To...)
+	}
+	for _, name := range names {
+		var who approval.Who
+		who.UnmarshalText([]byte(name)) // which takes any name
+		h.desk.SetHere(who, true)
+	}
 	id, acts := h.desk.Open(time.Now(), q)
 	h.act(id, acts)
 	return id
