@@ -15,6 +15,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -131,9 +132,9 @@ func (p *plan) closeOpen(log *audit.Log, found audit.Found) error {
 			continue
 		}
 		r := map[string]any{"env": c.Env, "from": c.From, "tool": c.Tool, "outcome": "unknown", "executed": "unknown", "reason": "outcome_unknown_after_crash"}
-		event := "ended"
+		event := record.Ended
 		if !c.Started {
-			event, r["outcome"], r["executed"], r["reason"] = "rejected", "expired", "no", "expired_by_restart"
+			event, r["outcome"], r["executed"], r["reason"] = record.Rejected, "expired", "no", "expired_by_restart"
 		}
 		if err := log.Append(lastWord(event, c.ID, r)); err != nil {
 			return err
@@ -142,7 +143,7 @@ func (p *plan) closeOpen(log *audit.Log, found audit.Found) error {
 	return nil
 }
 
-func lastWord(event, call string, members map[string]any) []byte {
+func lastWord(event record.Event, call string, members map[string]any) []byte {
 	rest, err := json.Marshal(members)
 	if err != nil {
 		panic(err) // strings alone cannot fail
