@@ -16,7 +16,8 @@ import (
 // What the desk asks over the topic is read back by the one who is asked.
 func TestElicitationIsReadBack(t *testing.T) {
 	now := time.Now()
-	d := approval.NewDesk(approval.Options{Random: random(), Redact: func(args []byte) []byte { return args }})
+	d := approval.NewDesk(approval.Options{Random: random()})
+	d.SetRedactor(&policy.Policy{})
 	d.SetBelieved(true)
 	d.SetHere(approval.Participant("alice"), true)
 	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby",

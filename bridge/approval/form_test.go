@@ -139,7 +139,7 @@ func TestAI24Redaction(t *testing.T) {
 			s := newStage(t, Options{})
 			s.hide = hide
 			if hide == nil {
-				s.d.o.Redact = nil
+				s.d.SetRedactor(nil)
 			}
 			q := passable(writeFile("alice", "carol", "local"), "dave")
 			q.Args = []byte(`{"path":"/a","api_token":"planted-secret","deep":{"password":"planted-too"}}`)

@@ -67,12 +67,23 @@ func original(args []byte) (spelled []byte, size int) {
 	return spelled, 0
 }
 
+// A Redactor returns arguments as the topic may see them: one JSON object. A
+// [policy.Policy] is one.
+type Redactor interface {
+	Redact(args []byte) []byte
+}
+
+// SetRedactor says what the topic, which is public (RELIABILITY AI-24), may see of
+// arguments; nil, as before it is called: nothing. What was shown already is made anew
+// by Reload.
+func (d *Desk) SetRedactor(r Redactor) { d.redactor = r }
+
 // public is what the topic may see of arguments, nil if nothing.
 func (d *Desk) public(args []byte) []byte {
-	if d.o.Redact == nil {
+	if d.redactor == nil {
 		return nil
 	}
-	redacted := d.o.Redact(args)
+	redacted := d.redactor.Redact(args)
 	if jsonrpc.Scan(redacted, jsonrpc.Judged, nil, nil) != nil {
 		return nil
 	}

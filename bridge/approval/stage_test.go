@@ -36,7 +36,6 @@ func newStage(t *testing.T, o Options) *stage {
 		binary.BigEndian.PutUint64(id[8:], s.n)
 		return id
 	}
-	o.Redact = func(args []byte) []byte { return s.hide(args) }
 	o.Recheck = func(q *Question, args []byte) string {
 		if s.recheck == nil {
 			return ""
@@ -45,11 +44,17 @@ func newStage(t *testing.T, o Options) *stage {
 	}
 	s.d = NewDesk(o)
 	s.d.SetBelieved(true)
+	s.d.SetRedactor(hiding(func(args []byte) []byte { return s.hide(args) }))
 	for _, name := range []string{"alice", "bob", "carol", "dave", "mallory", "fs", "local"} {
 		s.d.SetHere(named(name), true)
 	}
 	return s
 }
+
+// hiding is a [Redactor].
+type hiding func([]byte) []byte
+
+func (h hiding) Redact(args []byte) []byte { return h(args) }
 
 // writeFile is the call of WIRE O39.
 func writeFile(of ...string) Question {

@@ -16,10 +16,6 @@ import (
 type Options struct {
 	Random func() [16]byte // 128 fresh random bits; required
 
-	// Redact returns the arguments as the topic may see them: one JSON object.
-	// Nil: not at all. The topic is public (RELIABILITY AI-24).
-	Redact func(args []byte) []byte
-
 	// Recheck says whether a call that somebody just agreed to may still run,
 	// with these arguments: "" or the reason why not, such as [PolicyDenied]
 	// or [ToolChanged]. It is asked for every yes, whether the arguments were
@@ -74,6 +70,8 @@ type Desk struct {
 	opened   uint64 // questions so far
 	here     map[Who]bool
 	believed bool // who speaks in the topic is taken for who it says it is
+
+	redactor Redactor // nil: the topic sees no arguments
 
 	pending map[string]*pending
 	bytes   int // of their arguments

@@ -169,10 +169,10 @@ func New(c Config) *Engine {
 	}
 	e.backed = e.policy
 	c.Desk.Random, c.Desk.Recheck = c.Random, e.recheck
-	c.Desk.Redact = func(arguments []byte) []byte { return e.policy.Redact(arguments) }
 	e.desk = approval.NewDesk(c.Desk)
 	e.desk.SetHere(approval.Who{Door: approval.Local}, c.Local)
 	e.desk.SetBelieved(e.believed())
+	e.desk.SetRedactor(e.policy)
 	e.book = proposal.NewBook(c.Proposals)
 	e.offers = offers{calls: map[*proposal.Life]*inflight.Call{}, claims: map[string]*inflight.Call{}, status: c.ProposalStatus,
 		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}

@@ -62,6 +62,7 @@ func (e *Engine) reload(p *policy.Policy) {
 	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
+	e.desk.SetRedactor(p)
 	e.applyDesk(e.desk.Reload(e.now, e.decideAgain))
 }
 

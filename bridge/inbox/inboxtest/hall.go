@@ -42,18 +42,21 @@ func New(id string) *Hall {
 		ends: map[string]approval.Settled{}}
 	h.desk = approval.NewDesk(approval.Options{
 		Random:    func() (b [16]byte) { rand.Read(b[:]); return b },
-		Redact:    func(args []byte) []byte { return h.redact(args) },
 		PerCaller: 20_000, PerMinute: 1 << 20,
 	})
 	h.desk.SetBelieved(true)
+	h.desk.SetRedactor(redactor{h})
 	return h
 }
 
-func (h *Hall) redact(args []byte) []byte {
-	if h.Redact == nil {
+// A redactor is what the Hall has for it at the moment.
+type redactor struct{ of *Hall }
+
+func (r redactor) Redact(args []byte) []byte {
+	if r.of.Redact == nil {
 		return nil
 	}
-	return h.Redact(args)
+	return r.of.Redact(args)
 }
 
 // Write is a question about write_file by agent-a, for the local person.
