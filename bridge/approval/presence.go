@@ -16,9 +16,6 @@ func (d *Desk) SetHere(w Who, here bool) {
 // are not, none of them is here (WIRE 7.2).
 func (d *Desk) SetBelieved(yes bool) { d.believed = yes }
 
-// present reports whether somebody can be asked now.
-func (d *Desk) present(w Who) bool { return d.here[w] && (w.Door != Topic || d.believed) }
-
 // Left: somebody is gone for good, not just for a moment; the Engine waits a
 // while before it believes so (DESIGN 14). Their own calls go with them.
 func (d *Desk) Left(now time.Time, w Who) []Act {

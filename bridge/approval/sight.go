@@ -67,12 +67,6 @@ func original(args []byte) (spelled []byte, size int) {
 	return spelled, 0
 }
 
-// A Redactor returns arguments as the topic may see them: one JSON object. A
-// [policy.Policy] is one.
-type Redactor interface {
-	Redact(args []byte) []byte
-}
-
 // SetRedactor says what the topic, which is public (RELIABILITY AI-24), may see of
 // arguments; nil, as before it is called: nothing. What was shown already is made anew
 // by Reload.

@@ -36,6 +36,12 @@ type Options struct {
 	Always      time.Duration // how long a grant for always lasts; default 30 days
 }
 
+// A Redactor returns arguments as the topic may see them: one JSON object. A
+// [policy.Policy] is one.
+type Redactor interface {
+	Redact(args []byte) []byte
+}
+
 // Times to decide (RELIABILITY AI-10), and how much must be left of them to
 // bother somebody anew.
 const (
@@ -274,6 +280,9 @@ func (p *pending) barred(w Who) bool {
 }
 
 func (d *Desk) full(w Who) bool { return w.Door == Topic && d.before[w] >= d.o.PerApprover }
+
+// present reports whether somebody can be asked now.
+func (d *Desk) present(w Who) bool { return d.here[w] && (w.Door != Topic || d.believed) }
 
 // reachable: is here and has not too many questions to answer already.
 func (d *Desk) reachable(w Who) bool { return d.present(w) && !d.full(w) }
