@@ -161,7 +161,7 @@ func TestAKilledBridgeServesNoProposalTwice(t *testing.T) {
 		t.Errorf("the servers were given %d calls: %s", n, recorded(record))
 	}
 	events := lifeOnRecord(t, log, "p1")
-	if got := strings.Join(events, " "); got != "proposed decided start end" {
+	if got := strings.Join(events, " "); got != "proposed decided started ended" {
 		t.Errorf("on record is %s", got)
 	}
 	if r, err := audit.VerifyLog(log, audit.Checks{}); err != nil || !r.OK {
@@ -208,11 +208,11 @@ func TestAuditShowTellsAProposalsLife(t *testing.T) {
 	p.expectAll(`{"to":["alice"],"payload":{"method":"notifications/cancelled"}}`, p.toServer("r1", "carol", "read_file", anyResult))
 	s.finish()
 	for proposal, want := range map[string]string{
-		"p-done":  "proposed asked decided start end fulfilled",
+		"p-done":  "proposed asked decided started ended fulfilled",
 		"p-no":    "proposed asked decided rejected",
 		"p-back":  "proposed asked withdrawn decided withdrawn",
 		"p-never": "proposed rejected",
-		"p-other": "proposed asked decided taken decided withdrawn start end fulfilled",
+		"p-other": "proposed asked decided taken decided withdrawn started ended fulfilled",
 	} {
 		if got := strings.Join(lifeOnRecord(t, log, proposal), " "); got != want {
 			t.Errorf("%s: on record is\n%s, want\n%s", proposal, got, want)
