@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,24 +21,23 @@ type Dialog struct {
 	DelegateTo []string
 }
 
-// Dialog is the question as the client of a hosted server shows it. problem is what was
-// wrong with the answer before, "" if there was none.
+// Dialog is the question as a client shows it. problem is what was wrong with the answer
+// before, "" if there was none.
 func (v *View) Dialog(problem string) Dialog {
-	var b strings.Builder
 	if problem != "" {
-		b.WriteString("Please answer again: " + problem + "\n")
+		problem = "Please answer again: " + problem + "\n"
 	}
-	b.WriteString(v.Headline + " [" + v.Short + "]")
-	for _, line := range v.Banner {
-		b.WriteString("\nIt " + line)
-	}
-	for _, f := range v.Facts {
-		b.WriteString("\n" + f.Name + ": " + f.Text)
-	}
-	for _, l := range v.Arguments {
-		b.WriteString("\n" + l.Name + " = " + cmp.Or(l.Whole, l.Text))
-	}
-	return Dialog{b.String(), v.Edits, v.DelegateTo}
+	return Dialog{problem + strings.TrimSuffix(v.lines(" ["+v.Short+"]", "It "), "\n"), v.Edits, v.DelegateTo}
+}
+
+// Dialog is the question as the client of a participant shows it, who was asked in a topic
+// and can pass it on to delegates. A dialog may have to wait for a call of the client's, so
+// it does not say how long there is.
+func (q *Elicited) Dialog(topic string, delegates []string) Dialog {
+	v := q.View
+	v.Facts = append(slices.Clip(v.Facts), Fact{"Topic", text.Line(topic)}, Fact{"Decide by", clockTime(v.Deadline)})
+	v.DelegateTo = delegates
+	return v.Dialog("")
 }
 
 const (

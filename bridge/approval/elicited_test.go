@@ -116,3 +116,51 @@ func random() func() [16]byte {
 	n := byte(0)
 	return func() [16]byte { n++; return [16]byte{n} }
 }
+
+// The client of a hosted server and that of a participant show the same question in the
+// same words: what differs is what who is asked over the topic cannot know.
+func TestClientsShowAQuestionInTheSameWords(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	d := approval.NewDesk(approval.Options{Random: random()})
+	d.SetRedactor(&policy.Policy{})
+	d.SetBelieved(true)
+	d.SetHere(approval.Participant("alice"), true)
+	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby", Envelope: "e7", RPC: []byte("7"),
+		Args: []byte(`{"target":"production","note":"a\u202eb"}`), Terms: policy.Terms{Of: []string{"alice"}, Need: 1, Within: time.Minute, Rules: []string{"deploys"}}})
+	show, _ := acts[0].(approval.Show)
+	v, ok := d.ViewOf(now, show.ID, approval.Who{Door: approval.Host}, true)
+	asked, err := approval.Elicit(now, "fs", "alice", show.Params)
+	if !ok || err != nil {
+		t.Fatalf("%v, %v", acts, err)
+	}
+	const both = `bob requests permission to execute deploy [SHORT]
+It contains 1 direction-control character, shown as \u{…}
+`
+	for name, c := range map[string]struct{ got, want string }{
+		"the host": {v.Dialog("").Text, both + `Tool: deploy
+Caller: bob
+Bridge: fs
+Topic: lobby
+Rule: deploys
+Decide by: 2026-01-01 12:01:00 UTC (in 1m0s)
+Digest: SHORT
+Arguments:
+  /target = "production"
+  /note = "a\u{202e}b"`},
+		"a participant": {asked.Dialog("lobby", []string{"carol"}).Text, both + `Asked by: fs
+Tool: deploy
+Caller: bob
+It says: bob requests permission to execute deploy on fs [SHORT]; it contains 1 direction-control character, shown as \u{…}
+Digest: SHORT
+Topic: lobby
+Decide by: 2026-01-01 12:01:00 UTC
+Arguments:
+  /note = "a\u{202e}b"
+  /target = "production"`},
+		"asked again": {v.Dialog("the answer held no decision").Text, "Please answer again: the answer held no decision\n" + v.Dialog("").Text},
+	} {
+		if want := strings.ReplaceAll(c.want, "SHORT", v.Short); c.got != want {
+			t.Errorf("%s is shown\n%s\nand not\n%s", name, c.got, want)
+		}
+	}
+}

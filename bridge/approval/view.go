@@ -164,22 +164,30 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 			add("Passed on", "by "+text.Line(h.By.String())+" to "+text.Line(h.To.String()))
 		}
 	}
-	add("Decide by", fmt.Sprintf("%s (in %s)", till.UTC().Format("2006-01-02 15:04:05 UTC"), till.Sub(now).Round(time.Second)))
+	add("Decide by", fmt.Sprintf("%s (in %s)", clockTime(till), till.Sub(now).Round(time.Second)))
 	add("Digest", p.digest.Short())
 	return facts
 }
 
 // Text is the whole View as lines: for a terminal, or to be pasted.
-func (v *View) Text() string {
+func (v *View) Text() string { return v.lines("", "! ") }
+
+// lines are the View with something behind its headline, and before what cannot be seen.
+func (v *View) lines(behind, warns string) string {
 	var b strings.Builder
-	b.WriteString(v.Headline + "\n")
+	b.WriteString(v.Headline + behind + "\n")
 	for _, line := range v.Banner {
-		b.WriteString("! " + line + "\n")
+		b.WriteString(warns + line + "\n")
 	}
 	for _, f := range v.Facts {
 		b.WriteString(f.Name + ": " + f.Text + "\n")
 	}
-	b.WriteString("Arguments:\n")
+	switch {
+	case len(v.Arguments) > 0:
+		b.WriteString("Arguments:\n")
+	case v.Compact != "":
+		b.WriteString("Arguments: " + v.Compact + "\n")
+	}
 	for _, l := range v.Arguments {
 		b.WriteString("  " + l.Name + " = " + cmp.Or(l.Whole, l.Text) + "\n")
 	}
@@ -188,6 +196,9 @@ func (v *View) Text() string {
 	}
 	return b.String()
 }
+
+// clockTime is a moment as people read it.
+func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // description is the View as seed 003 writes it into a form.
 func (v *View) description() string {

@@ -10,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-
 	"github.com/google/uuid"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -119,8 +116,7 @@ func (s *Server) settled(id string) { s.proxy.Step(desktop.Settled{ID: id}) }
 func (s *Server) question(a *client.Question) desktop.Question {
 	v := a.View
 	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool,
-		Dialog: approval.Dialog{Text: v.Text() + "Topic: " + text.Line(s.way.Join.Topic) + "\nDecide by: " + v.Deadline.UTC().Format("15:04:05 UTC") + "\n",
-			DelegateTo: s.asked.Delegates(a), Edits: v.Edits}}
+		Dialog: a.Dialog(s.way.Join.Topic, s.asked.Delegates(a))}
 }
 
 // SeatTaken and the following are for the seat alone, which calls them after the client has
