@@ -20,9 +20,6 @@ var turnsBack = map[string]int{
 	"bridge/engine":         14,
 	"bridge/sim":            35,
 	"bridge":                2,
-	"examples/bench/bare":   3,
-	"examples/bench/load":   2,
-	"examples/soak":         10,
 }
 
 // TestFilesOfAPackageRunOneWay reads which file uses what another declares.

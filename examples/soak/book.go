@@ -12,44 +12,12 @@ import (
 	"time"
 )
 
-// A fate is a tool, and what is to become of a call of it.
-type fate struct {
-	tool   string
-	share  int    // of all calls, in percent
-	reason string // of its refusal when nothing is broken; "" for a result
-	asked  bool   // somebody is asked first
-}
-
-var fates = []fate{
-	{tool: "run", share: 88},
-	{tool: "never", share: 4, reason: "policy_denied"},
-	{tool: "sometimes", share: 4}, // as the rules say just now
-	{tool: "yes", share: 2, asked: true},
-	{tool: "no", share: 2, reason: "declined", asked: true},
-}
-
 // patience is how long a caller waits; a call that nothing disturbs has its
 // answer within prompt.
 const (
 	patience = 10 * time.Second
 	prompt   = 5 * time.Second
 )
-
-// A call is one call, and what its caller heard of it.
-type call struct {
-	key, from string
-	fate      *fate
-	sent      time.Time
-	sum       string // of its arguments
-	frame     []byte // until it has ended
-
-	ended    time.Time
-	answers  int
-	results  int
-	reasons  []string // of errors
-	executed []string
-	again    bool // it was sent twice; at once, or when there was no answer
-}
 
 // A trouble is a fault that calls notice, from the moment it struck until a
 // call that was made after it had its result.

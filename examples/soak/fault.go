@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -75,28 +76,6 @@ func (w *world) possible(faults []fault) []fault {
 	return slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
 		return f.kind == "disk full" && !w.disk.full || w.plan.only != "" && f.kind != w.plan.only
 	})
-}
-
-// breakThings strikes one fault each time one is due, for a while, and each
-// kind at least once: all of them in some order, then all again.
-func (w *world) breakThings(ctx context.Context, kinds []fault, while time.Duration) error {
-	r := round{kinds: w.possible(kinds), dice: w.dice, last: map[string]time.Time{}}
-	until := time.Now().Add(while)
-	for due := time.Now(); !r.once() || due.Before(until); due = due.Add(w.plan.every) {
-		if now := time.Now(); due.Before(now) {
-			due = now // the one before took longer
-		}
-		if err := pause(ctx, time.Until(due)); err != nil {
-			return err
-		}
-		if f, ok := r.next(due); ok {
-			if err := w.strike(ctx, f); err != nil {
-				return fmt.Errorf("%s: %w", f.kind, err)
-			}
-		}
-		w.minute()
-	}
-	return pause(ctx, time.Until(until))
 }
 
 // A round is an order of faults: all kinds, then all again in another order.
@@ -180,24 +159,19 @@ func (w *world) stallLink(ctx context.Context) error {
 // stallReader has somebody in the topic who does not read, while somebody else
 // says more than the gateway and two kernels keep for one reader.
 func (w *world) stallReader(ctx context.Context) error {
-	var sleepers [2]*seat
-	for i, id := range []string{"sleeper", "talker"} {
-		token, err := w.stage.Token(topic, id)
-		if err != nil {
-			return err
-		}
-		sleepers[i] = take(id, w.url, token, func([]byte) {})
+	deaf := func(*seat, []byte) {}
+	sleeper, err := w.chair("sleeper", deaf)
+	talker, err2 := w.chair("talker", deaf)
+	if err := errors.Join(err, err2); err != nil {
+		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
 	defer stop()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		sleepers[1].run(ctx)
-	}()
-	go sleepers[1].talk(ctx, 250, 16<<10)
-	err := sleepers[0].sleep(ctx, time.Minute)
-	<-over
+	var over sync.WaitGroup
+	over.Go(func() { talker.run(ctx) })
+	over.Go(func() { talker.talk(ctx, 250, 16<<10) })
+	err = sleeper.sleep(ctx, time.Minute)
+	over.Wait()
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
@@ -287,7 +261,7 @@ func (w *world) restartGateway(context.Context) error {
 	if exit, err := w.gateway.End(); err != nil || exit != 0 {
 		w.complain("the gateway ended with %d %v\n%s", exit, err, w.gateway.Stderr())
 	}
-	return w.startGateway(w.url[len("ws://"):])
+	return w.startGateway(w.address())
 }
 
 // gone waits until a process does not live any more.
@@ -298,8 +272,4 @@ func (w *world) gone(pid int) {
 			return
 		}
 	}
-}
-
-func (w *world) complain(format string, a ...any) {
-	w.wrong = append(w.wrong, fmt.Sprintf(format, a...))
 }

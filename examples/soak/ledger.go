@@ -5,8 +5,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -90,15 +88,6 @@ func (l *ledger) take(line []byte) error {
 	_, err := fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	return err
 }
-
-// sumOf tells arguments from all others.
-func sumOf(arguments []byte) string {
-	sum := sha256.Sum256(arguments)
-	return hex.EncodeToString(sum[:8])
-}
-
-// resultOf is the result of the call with these arguments, and of no other.
-func resultOf(sum string) string { return `{"content":[{"type":"text","text":"` + sum + `"}]}` }
 
 // run runs a call: it writes that down.
 func (l *ledger) run(arguments []byte, sum string) error {

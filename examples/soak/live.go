@@ -49,7 +49,7 @@ func (w *world) begin(ctx context.Context) error {
 		return err
 	}
 	w.book.strikes("begun anew", true)
-	err = errors.Join(w.startGateway(w.url[len("ws://"):]), w.startBridge())
+	err = w.startAgain()
 	goOn()
 	if err := errors.Join(err, w.book.heals(ctx), pause(ctx, w.plan.warm())); err != nil {
 		return err
@@ -120,12 +120,8 @@ func (w *world) minute() {
 		return // it has just been killed
 	}
 	made, served := w.book.count()
-	n := 0
-	for _, times := range w.faults {
-		n += times
-	}
 	fmt.Fprintf(w.out, "minute %d: %d calls, %d results, %d faults; bridge %.1f MiB, %d descriptors; gateway %.1f MiB, %d descriptors; %d violations\n",
-		w.minutes, made, served, n, mib(s.bridge.resident), s.bridge.descriptors, mib(s.gateway.resident), s.gateway.descriptors, len(w.wrong))
+		w.minutes, made, served, w.struck(), mib(s.bridge.resident), s.bridge.descriptors, mib(s.gateway.resident), s.gateway.descriptors, len(w.wrong))
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
@@ -133,7 +129,7 @@ func mib(n int64) float64 { return float64(n) / (1 << 20) }
 // end has a last bridge close the record in good order.
 func (w *world) end() error {
 	w.dismiss()
-	if err := errors.Join(w.startGateway(w.url[len("ws://"):]), w.startBridge()); err != nil {
+	if err := w.startAgain(); err != nil {
 		return err
 	}
 	pid, err := w.server()
@@ -148,4 +144,36 @@ func (w *world) end() error {
 	}
 	w.gone(pid)
 	return nil
+}
+
+// breakThings strikes one fault each time one is due, for a while, and each
+// kind at least once: all of them in some order, then all again.
+func (w *world) breakThings(ctx context.Context, kinds []fault, while time.Duration) error {
+	r := round{kinds: w.possible(kinds), dice: w.dice, last: map[string]time.Time{}}
+	until := time.Now().Add(while)
+	for due := time.Now(); !r.once() || due.Before(until); due = due.Add(w.plan.every) {
+		if now := time.Now(); due.Before(now) {
+			due = now // the one before took longer
+		}
+		if err := pause(ctx, time.Until(due)); err != nil {
+			return err
+		}
+		if f, ok := r.next(due); ok {
+			if err := w.strike(ctx, f); err != nil {
+				return fmt.Errorf("%s: %w", f.kind, err)
+			}
+		}
+		w.minute()
+	}
+	return pause(ctx, time.Until(until))
+}
+
+func (w *world) sample() (s sample, err error) {
+	s.at = time.Now()
+	s.calls, _ = w.book.count()
+	if s.bridge, err = holds(w.bridge); err != nil {
+		return s, err
+	}
+	s.gateway, err = holds(w.gateway)
+	return s, err
 }

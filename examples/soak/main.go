@@ -55,14 +55,6 @@ func main() {
 	}
 }
 
-// A plan says how long and how hard.
-type plan struct {
-	takes, every time.Duration
-	rate         int // calls per second
-	seed         uint64
-	only         string // kind of fault; "" is all
-}
-
 // sound says what of a plan cannot be carried out, or would prove nothing.
 func (p plan) sound() error {
 	switch {
@@ -75,9 +67,6 @@ func (p plan) sound() error {
 	}
 	return nil
 }
-
-// warm is how long there is load before anything is broken or compared.
-func (p plan) warm() time.Duration { return min(15*time.Second, p.takes/12) }
 
 var errViolated = errors.New("what was promised was not kept")
 

@@ -29,15 +29,11 @@ func (w *world) report() (violations int, err error) {
 		return 0, err
 	}
 	made, _ := w.book.count()
-	n := 0
-	for _, times := range w.faults {
-		n += times
-	}
 	fmt.Fprintf(w.out, "\ncalls     %d: %s\n", made, tally(a.outcomes))
 	fmt.Fprintf(w.out, "lost      %d without an answer, each while something was broken: %s\n", a.outcomes["no answer"], tally(a.lost))
 	fmt.Fprintf(w.out, "late      %d answers, when the caller had gone; %d calls had theirs when they were sent once more\n", w.book.late, w.book.second)
 	fmt.Fprintf(w.out, "ran       %d, by what the server wrote down\n", a.executed)
-	fmt.Fprintf(w.out, "faults    %d: %s\n", n, tally(w.faults))
+	fmt.Fprintf(w.out, "faults    %d: %s\n", w.struck(), tally(w.faults))
 	fmt.Fprintf(w.out, "readers   %d of %d that stalled were cut off\n", w.cut, w.faults["reader stalled"])
 	fmt.Fprintf(w.out, "record    %d records in %d files, %d recoveries, whole and closed: %v\n", a.verified.Records, a.verified.Files, a.verified.Recoveries, a.verified.OK && a.verified.Closed)
 	w.holdings()

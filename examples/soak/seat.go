@@ -19,8 +19,8 @@ import (
 // A seat is a participant with nothing but a WebSocket, who comes back when
 // the gateway does.
 type seat struct {
-	id, url, token string             // token is the name of the file that it is in
-	hear           func(frame []byte) // the frame is good until it returns
+	id, url, token string                      // token is the name of the file that it is in
+	hear           func(s *seat, frame []byte) // the frame is good until it returns
 
 	mu sync.Mutex
 	at *client.Seat // nil while there is none
@@ -30,7 +30,7 @@ type seat struct {
 }
 
 // take returns a seat whose run is still to be called.
-func take(id, url, token string, hear func([]byte)) *seat {
+func take(id, url, token string, hear func(*seat, []byte)) *seat {
 	return &seat{id: id, url: url, token: token, hear: hear, here: make(chan struct{})}
 }
 
@@ -50,7 +50,7 @@ func (s *seat) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.hangUp)
 	defer stop()
 	for ctx.Err() == nil {
-		if at, err := s.dial(websocket.DefaultDialer); err == nil {
+		if at, err := client.Dial(websocket.DefaultDialer, s.url, s.token); err == nil {
 			s.listen(ctx, at)
 		}
 		select {
@@ -58,10 +58,6 @@ func (s *seat) run(ctx context.Context) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-func (s *seat) dial(d *websocket.Dialer) (*client.Seat, error) {
-	return client.Dial(d, s.url+"/ws?topic="+topic, s.token)
 }
 
 // listen hears frames until the link breaks. The first is the welcome.
@@ -82,7 +78,7 @@ func (s *seat) listen(ctx context.Context, at *client.Seat) {
 				return
 			}
 		}
-		s.hear(frame)
+		s.hear(s, frame)
 	}
 }
 
@@ -105,7 +101,7 @@ func (s *seat) sleep(ctx context.Context, while time.Duration) error {
 		}
 		return conn, err
 	}}
-	at, err := s.dial(&small)
+	at, err := client.Dial(&small, s.url, s.token)
 	if err != nil {
 		return err
 	}

@@ -123,16 +123,6 @@ type sample struct {
 	bridge, gateway holding
 }
 
-func (w *world) sample() (s sample, err error) {
-	s.at = time.Now()
-	s.calls, _ = w.book.count()
-	if s.bridge, err = holds(w.bridge); err != nil {
-		return s, err
-	}
-	s.gateway, err = holds(w.gateway)
-	return s, err
-}
-
 // slope is by how much y grows with x: least squares.
 func slope(x, y []float64) float64 {
 	mx, my := mean(x), mean(y)

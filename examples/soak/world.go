@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	topic    = "soak"
-	bridgeID = "fs"
-	callers  = 12
+	topic   = "soak"
+	callers = 12
 )
 
 // rules are the policy; sometimes is allow or deny.
@@ -115,7 +114,7 @@ func (w *world) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if w.link, err = newLink(w.url[len("ws://"):]); err != nil {
+	if w.link, err = newLink(w.address()); err != nil {
 		return err
 	}
 	if err := w.startBridge(); err != nil {
@@ -158,6 +157,14 @@ func (w *world) startGateway(listen string) (err error) {
 	return nil
 }
 
+// address is where the gateway listens.
+func (w *world) address() string { return w.url[len("ws://"):] }
+
+// startAgain starts gateway and bridge where they were.
+func (w *world) startAgain() error {
+	return errors.Join(w.startGateway(w.address()), w.startBridge())
+}
+
 func (w *world) startBridge() error {
 	token, err := w.stage.Token(topic, bridgeID)
 	if err != nil {
@@ -186,15 +193,19 @@ func (w *world) start(args ...string) (p *stage.Process, r stage.Ready, err erro
 	return p, r, json.Unmarshal([]byte(line), &r)
 }
 
+// sit has somebody in the topic until ctx ends.
 func (w *world) sit(ctx context.Context, id string, hear func(*seat, []byte)) (*seat, error) {
-	token, err := w.stage.Token(topic, id)
-	if err != nil {
-		return nil, err
+	s, err := w.chair(id, hear)
+	if err == nil {
+		w.guests.Go(func() { s.run(ctx) })
 	}
-	var s *seat
-	s = take(id, w.url, token, func(frame []byte) { hear(s, frame) })
-	w.guests.Go(func() { s.run(ctx) })
-	return s, nil
+	return s, err
+}
+
+// chair is a seat whose run is still to be called.
+func (w *world) chair(id string, hear func(*seat, []byte)) (*seat, error) {
+	token, err := w.stage.Token(topic, id)
+	return take(id, w.url+"/ws?topic="+topic, token, hear), err
 }
 
 // decide is alice: she does what the name of the tool says.
@@ -220,11 +231,6 @@ func (w *world) decide(alice *seat, frame []byte) {
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, q.Payload.ID, result)))
 }
 
-func frameOf(id, from, kind, more, payload string) []byte {
-	return fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":%q,"ts":%q,"from":%q,"to":[%q],"kind":%q%s,"payload":%s}`,
-		id, time.Now().UTC().Format(time.RFC3339Nano), from, bridgeID, kind, more, payload)
-}
-
 // calls makes calls from one seat until ctx ends, at uneven intervals. A caller
 // may not put more than ten questions a minute.
 func (w *world) calls(ctx context.Context, s *seat, dice *rand.Rand) {
@@ -245,16 +251,6 @@ func (w *world) calls(ctx context.Context, s *seat, dice *rand.Rand) {
 		}
 		w.calling.RUnlock()
 	}
-}
-
-func drawn(dice *rand.Rand) *fate {
-	at := dice.IntN(100)
-	for i := range fates {
-		if at -= fates[i].share; at < 0 {
-			return &fates[i]
-		}
-	}
-	return &fates[0]
 }
 
 // call makes one call; twice brings it twice, as a gateway may.
@@ -295,4 +291,27 @@ func (w *world) quiet(ctx context.Context) (goOn func(), err error) {
 		return nil, err
 	}
 	return w.calling.Unlock, nil
+}
+
+// A plan says how long and how hard.
+type plan struct {
+	takes, every time.Duration
+	rate         int // calls per second
+	seed         uint64
+	only         string // kind of fault; "" is all
+}
+
+// warm is how long there is load before anything is broken or compared.
+func (p plan) warm() time.Duration { return min(15*time.Second, p.takes/12) }
+
+// struck is how many faults there were.
+func (w *world) struck() (n int) {
+	for _, times := range w.faults {
+		n += times
+	}
+	return n
+}
+
+func (w *world) complain(format string, a ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf(format, a...))
 }

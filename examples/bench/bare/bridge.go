@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strconv"
 	"sync"
 	"time"
@@ -53,17 +51,8 @@ func (d *desk) take(id string) (envelope, bool) {
 }
 
 func bridge(url string, argv []string) error {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	_, in, out, err := start(argv)
 	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
 		return err
 	}
 	lines := bufio.NewReaderSize(out, 64<<10)

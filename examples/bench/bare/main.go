@@ -31,30 +31,36 @@ func main() {
 func run(args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "relay":
-		return listen(&relay{topics: map[string]map[string]*peer{}})
+		r := &relay{topics: map[string]map[string]*peer{}}
+		return listen(r.serve)
 	case len(args) >= 3 && args[0] == "bridge":
 		return bridge(args[1], args[2:])
 	case len(args) >= 2 && args[0] == "wrapper":
-		return listen(&wrapper{argv: args[1:]})
+		return listen((&wrapper{argv: args[1:]}).serve)
 	case len(args) >= 3 && args[0] == "logged":
 		log, err := openRecord(args[1])
 		if err != nil {
 			return err
 		}
-		return listen(&wrapper{args[2:], log})
+		return listen((&wrapper{args[2:], log}).serve)
 	case len(args) >= 2 && args[0] == "pipe":
 		return pipe(args[1:])
 	}
 	return fmt.Errorf("usage: bare relay | bridge URL CMD… | wrapper CMD… | logged FILE CMD… | pipe CMD…")
 }
 
-var upgrader = websocket.Upgrader{}
-
-func listen(h http.Handler) error {
+// listen serves each WebSocket that is opened on loopback, until serve returns.
+func listen(serve func(*websocket.Conn, *http.Request)) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Printf("ready ws://%s\n", l.Addr())
-	return http.Serve(l, h)
+	var upgrader websocket.Upgrader
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if conn, err := upgrader.Upgrade(w, req, nil); err == nil {
+			defer conn.Close()
+			serve(conn, req)
+		}
+	}))
 }

@@ -9,17 +9,8 @@ import (
 // pipe starts a command and copies our stdin to its, and its stdout to ours,
 // unread.
 func pipe(argv []string) error {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	cmd, in, out, err := start(argv)
 	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go func() {
@@ -30,4 +21,19 @@ func pipe(argv []string) error {
 		return err
 	}
 	return cmd.Wait()
+}
+
+// start starts a command between two pipes.
+func start(argv []string) (*exec.Cmd, io.WriteCloser, io.Reader, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return cmd, in, out, cmd.Start()
 }

@@ -25,12 +25,7 @@ func (p *peer) write(frame []byte) error {
 	return p.conn.WriteMessage(websocket.TextMessage, frame)
 }
 
-func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	conn, err := upgrader.Upgrade(w, req, nil)
-	if err != nil {
-		return
-	}
-	defer conn.Close()
+func (r *relay) serve(conn *websocket.Conn, req *http.Request) {
 	topic, id := req.URL.Query().Get("topic"), req.URL.Query().Get("id")
 	p := &peer{conn: conn}
 	r.join(topic, id, p)

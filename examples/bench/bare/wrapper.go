@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"net/http"
-	"os"
-	"os/exec"
 
 	"github.com/gorilla/websocket"
 )
@@ -17,23 +15,9 @@ type wrapper struct {
 	log  *record // nil for none
 }
 
-func (wr *wrapper) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	conn, err := upgrader.Upgrade(w, req, nil)
+func (wr *wrapper) serve(conn *websocket.Conn, _ *http.Request) {
+	cmd, in, out, err := start(wr.argv)
 	if err != nil {
-		return
-	}
-	defer conn.Close()
-	cmd := exec.Command(wr.argv[0], wr.argv[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return
-	}
-	if err := cmd.Start(); err != nil {
 		return
 	}
 	read := make(chan struct{})

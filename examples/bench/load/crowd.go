@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,13 +204,4 @@ func (c *crowd) times() (all []time.Duration) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// runCrowd carries out orders to a crowd.
-func runCrowd(where place, n int, in io.Reader, out io.Writer) error {
-	c, err := where.gather(n)
-	if err != nil {
-		return err
-	}
-	return obey(in, out, c.round)
 }

@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/bench/order"
 )
 
 func main() {
@@ -34,20 +36,21 @@ func main() {
 	ears := flag.Int("crowd", 0, "take so many seats and hear what one more says; in url and token-file, {} stands for who it is: mouth, sleeper, ear0 and so on")
 	flag.Parse()
 	where.Command = flag.Args()
-	var err error
-	if *ears > 0 {
-		err = runCrowd(where, *ears, os.Stdin, os.Stdout)
-	} else {
-		err = run(where, os.Stdin, os.Stdout)
-	}
-	if err != nil {
+	if err := run(where, *ears, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-// run carries out orders over one link.
-func run(where place, in io.Reader, out io.Writer) error {
+// run carries out orders over one link, or to a crowd.
+func run(where place, ears int, in io.Reader, out io.Writer) error {
+	if ears > 0 {
+		c, err := where.gather(ears)
+		if err != nil {
+			return err
+		}
+		return obey(in, out, c.round)
+	}
 	l, err := where.open()
 	if err != nil {
 		return err
@@ -62,13 +65,13 @@ func run(where place, in io.Reader, out io.Writer) error {
 
 // obey says that all is ready, and then answers each order on in, until there
 // are no more, with what do says came of it.
-func obey[O, R any](in io.Reader, out io.Writer, do func(O) (R, error)) error {
+func obey(in io.Reader, out io.Writer, do func(order.Order) (order.Result, error)) error {
 	answers := json.NewEncoder(out)
 	if err := answers.Encode(map[string]string{"event": "ready"}); err != nil {
 		return err
 	}
 	for orders := json.NewDecoder(in); ; {
-		var o O
+		var o order.Order
 		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
