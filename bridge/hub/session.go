@@ -105,8 +105,9 @@ var ErrNotText = errors.New("a text frame must be UTF-8")
 func (s *Session) Ingest(frame []byte) error {
 	s.hub.Count.In.Add(1)
 	m, t := s.member, s.topic
-	env, whole, err := m.Dialect.Accept(frame, m.ID, fresh)
-	if err != nil {
+	e := &Entry{Who: m, At: time.Now(), Dialect: m.Dialect}
+	var err error
+	if e.Frame, err = m.Dialect.Accept(&e.Envelope, frame, m.ID, fresh); err != nil {
 		if !utf8.Valid(frame) {
 			return ErrNotText
 		}
@@ -114,7 +115,6 @@ func (s *Session) Ingest(frame []byte) error {
 		t.fault(m, reason, f)
 		return nil
 	}
-	e := &Entry{Who: m, At: time.Now(), Dialect: m.Dialect, Frame: whole, Envelope: env}
 	unasked := t.recall(e)
 	if reason, f := refusal(m, &e.Envelope, unasked); reason != "" {
 		f.Trigger = []string{e.Envelope.ID}

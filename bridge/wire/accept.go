@@ -7,37 +7,32 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Accept is [Dialect.Decode] for a gateway, which knows who has sent the frame. It returns
-// the frame as it is to be passed on: whole is frame itself unless something is missing
-// that the gateways of the dialect fill in (WIRE 5.1, FINDINGS D4, D8, D18), and then a
-// copy with it. from is put in for a sender that is not named; one that is named stands,
-// and is for the caller to hold against who has sent it. fresh makes the id and the time
-// of a frame that has none; it is called for those alone.
+// Accept is [Dialect.Decode] for a gateway, which knows who has sent the frame, into an e
+// that is zero. It returns the frame as it is to be passed on: whole is frame itself unless
+// something is missing that the gateways of the dialect fill in (WIRE 5.1, FINDINGS D4, D8,
+// D18), and then a copy with it. from is put in for a sender that is not named; one that is
+// named stands, and is for the caller to hold against who has sent it. fresh makes the id and
+// the time of a frame that has none; it is called for those alone.
 //
 // What is wrong with parameters, whoever they are for says (see [Refused] Asked).
 //
 // Nothing is filled in for a null, or for a member of the wrong type.
-func (d Dialect) Accept(frame []byte, from string, fresh func() (id, ts string)) (e Envelope, whole []byte, err error) {
-	if d.grammar == nil {
-		e, err = d.Decode(frame)
-		return e, frame, err
-	}
-	if stream, data, ok := streamOf(frame); ok && d.streams {
-		return Envelope{Kind: Stream, Key: stream, Payload: data}, frame, nil
+func (d Dialect) Accept(e *Envelope, frame []byte, from string, fresh func() (id, ts string)) (whole []byte, err error) {
+	if d.grammar == nil || d.streams && bytes.HasPrefix(frame, []byte("#")) {
+		return frame, d.decode(e, frame)
 	}
 	r := reading{grammar: d.grammar, frame: frame}
-	e, err = r.envelope(d)
+	whole, err = frame, r.envelope(d, e)
 	if missing := r.missing(); missing != 0 {
-		whole = r.filled(d, missing, from, fresh)
-		e, err = d.Decode(whole)
+		whole, *e = r.filled(d, missing, from, fresh), Envelope{}
+		err = d.decode(e, whole)
 	} else {
-		whole = frame
-		e, err = r.outcome(e, err)
+		err = r.outcome(e, err)
 	}
 	if refused, ok := errors.AsType[*Refused](err); ok && refused.Asked != nil {
-		return *refused.Asked, whole, nil
+		*e, err = *refused.Asked, nil
 	}
-	return e, whole, err
+	return whole, err
 }
 
 // missing returns what is to be filled in, nothing for what cannot be read or has no kind.

@@ -30,7 +30,8 @@ func TestAFrameIsCompletedAsItsGatewaysDo(t *testing.T) {
 		if c.want == "" {
 			c.want = c.frame
 		}
-		e, whole, err := d.Accept([]byte(c.frame), "ann", newNames)
+		var e wire.Envelope
+		whole, err := d.Accept(&e, []byte(c.frame), "ann", newNames)
 		if err != nil || string(whole) != c.want {
 			t.Errorf("%s: %v\n%s became\n%s want\n%s", c.protocol, err, c.frame, whole, c.want)
 		}
@@ -52,7 +53,7 @@ func TestAFrameIsCompletedAsItsGatewaysDo(t *testing.T) {
 		{"mew/v0.4", `{"kind":"system/presence","payload":{}}`, wire.SystemNotFromGateway},
 		{"mew/v0.4", `{`, "json_syntax"},
 	} {
-		_, _, err := lookup(t, c.protocol).Accept([]byte(c.frame), "ann", newNames)
+		_, err := lookup(t, c.protocol).Accept(new(wire.Envelope), []byte(c.frame), "ann", newNames)
 		if r, ok := err.(*wire.Refused); !ok || r.Reason != c.reason {
 			t.Errorf("%s: %s is refused with %v, want %s", c.protocol, c.frame, err, c.reason)
 		}

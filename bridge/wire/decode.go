@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -15,65 +17,72 @@ import (
 //
 // Kinds that nobody acts on are Unknown and no error. The Envelope refers to
 // frame, which may not be changed afterwards.
-func (d Dialect) Decode(frame []byte) (Envelope, error) {
-	if d.grammar == nil {
-		return Envelope{}, &Refused{Reason: DialectMismatch, Detail: "no dialect is spoken yet"}
-	}
-	if stream, data, ok := streamOf(frame); ok && d.streams {
-		return Envelope{Kind: Stream, Key: stream, Payload: data}, nil
-	}
-	r := reading{grammar: d.grammar, frame: frame}
-	return r.outcome(r.envelope(d))
+func (d Dialect) Decode(frame []byte) (e Envelope, err error) {
+	err = d.decode(&e, frame)
+	return e, err
 }
 
-// outcome returns e, or the *Refused for err or for what was wrong with e.
-func (r *reading) outcome(e Envelope, err error) (Envelope, error) {
+// decode is Decode into an e that is zero, as an Envelope is large to hand around. With an
+// error e is zero again.
+func (d Dialect) decode(e *Envelope, frame []byte) error {
+	if d.grammar == nil {
+		return &Refused{Reason: DialectMismatch, Detail: "no dialect is spoken yet"}
+	}
+	if stream, data, ok := streamOf(frame); ok && d.streams {
+		e.Kind, e.Key, e.Payload = Stream, stream, data
+		return nil
+	}
+	r := reading{grammar: d.grammar, frame: frame}
+	return r.outcome(e, r.envelope(d, e))
+}
+
+// outcome leaves e as it is, or returns the *Refused for err or for what was wrong with e.
+func (r *reading) outcome(e *Envelope, err error) error {
 	asks := e.Kind == Request || e.Kind == Proposal
-	switch {
-	case err != nil:
-		return Envelope{}, r.refused(err)
-	case r.wrong == nil || !asks && jsonrpc.Is(r.wrong, jsonrpc.KeysAlike):
-		return e, nil
+	if err == nil && (r.wrong == nil || !asks && jsonrpc.Is(r.wrong, jsonrpc.KeysAlike)) {
+		return nil
 	}
-	refused := r.refused(r.wrong)
-	if asks {
+	refused := r.refused(cmp.Or(err, r.wrong))
+	if err == nil && asks {
 		e.Wrong = r.wrong
-		refused.Asked = new(Envelope)
-		*refused.Asked = e
+		refused.Asked = new(*e)
 	}
-	return Envelope{}, refused
+	*e = Envelope{}
+	return refused
 }
 
 // envelope reads the frame, in the order in which it is best refused.
-func (r *reading) envelope(d Dialect) (Envelope, error) {
+func (r *reading) envelope(d Dialect, e *Envelope) error {
 	if err := r.scan(); err != nil {
 		if err = r.scanLoosely(err); err != nil {
-			return Envelope{}, err
+			return err
 		}
 	}
 	r.scanned = true
 	if r.bare() {
-		return Envelope{Kind: Failure, Payload: r.frame}, nil
+		e.Kind, e.Payload = Failure, r.frame
+		return nil
 	}
 	if err := r.protocol(d); err != nil {
-		return Envelope{}, err
+		return err
 	}
-	e, err := r.header()
-	if err != nil {
-		return Envelope{}, err
+	if err := r.header(e); err != nil {
+		return err
 	}
 	ref, ok := r.read(e.Spelled)
 	if !ok && !r.cancelsProposal(e.Spelled) {
-		return Envelope{}, refusal{DialectMismatch, "this kind is not said in " + d.Protocol, shownKind(e.Spelled)}
+		return refusal{DialectMismatch, "this kind is not said in " + d.Protocol, shownKind(e.Spelled)}
 	}
-	if err = r.body(&e, ref); err == nil {
-		err = r.sender(&e)
+	if err := r.body(e, ref); err != nil {
+		return err
 	}
-	if err == nil && r.loose && e.Kind != Response {
-		err = r.scan()
+	if err := r.sender(e); err != nil {
+		return err
 	}
-	e.Loose = r.loose
-	return e, err
+	if e.Loose = r.loose; r.loose && e.Kind != Response {
+		return r.scan()
+	}
+	return nil
 }
 
 // bare reports whether the frame is the notice {"error","details"} that some

@@ -11,7 +11,7 @@ const maxTS = 64 // bytes of a time stamp
 // header reads the members that are strings or lists of them, and the context.
 // All their text is copied at once, so that an id which is remembered does not
 // keep a whole frame in memory.
-func (r *reading) header() (Envelope, error) {
+func (r *reading) header(e *Envelope) error {
 	var room [384]byte
 	var ends [16]int
 	t := texts{buf: room[:0], ends: ends[:0]}
@@ -25,23 +25,23 @@ func (r *reading) header() (Envelope, error) {
 		switch {
 		case ok:
 		case raw[0] != '"':
-			return Envelope{}, refuse(EnvelopeInvalid, "%s is not a string", m.name)
+			return refuse(EnvelopeInvalid, "%s is not a string", m.name)
 		case m.most == maxID:
-			return Envelope{}, refuse(IDCharset, "%s is longer than %d bytes", m.name, m.most)
+			return refuse(IDCharset, "%s is longer than %d bytes", m.name, m.most)
 		default:
-			return Envelope{}, refuse(EnvelopeInvalid, "%s is longer than %d bytes", m.name, m.most)
+			return refuse(EnvelopeInvalid, "%s is longer than %d bytes", m.name, m.most)
 		}
 	}
 	t, to, err := r.list(t, atTo, "to")
 	if err != nil {
-		return Envelope{}, err
+		return err
 	}
 	t, links, err := r.list(t, atLink, "correlation_id")
 	if err != nil {
-		return Envelope{}, err
+		return err
 	}
 	s := string(t.buf)
-	e := Envelope{ID: nth(s, t.ends, 0), TS: nth(s, t.ends, 1), From: nth(s, t.ends, 2), Spelled: nth(s, t.ends, 3)}
+	e.ID, e.TS, e.From, e.Spelled = nth(s, t.ends, 0), nth(s, t.ends, 1), nth(s, t.ends, 2), nth(s, t.ends, 3)
 	lists := sliceOf(s, t.ends, 4, to+links)
 	if to > 0 {
 		e.To = lists[:to:to]
@@ -53,12 +53,12 @@ func (r *reading) header() (Envelope, error) {
 		e.Context = r.raw(atContext)
 	}
 	if e.Spelled == "" {
-		return e, refuse(EnvelopeInvalid, "kind is missing")
+		return refuse(EnvelopeInvalid, "kind is missing")
 	}
 	if !envelopeIDs(e.To) || !envelopeIDs(e.Corr) {
-		return e, refuse(IDCharset, "an id in to or correlation_id is not 1 to %d printable characters", maxID)
+		return refuse(IDCharset, "an id in to or correlation_id is not 1 to %d printable characters", maxID)
 	}
-	return e, nil
+	return nil
 }
 
 // list reads a list of strings, or one string where a link is meant: some
@@ -81,7 +81,9 @@ func (r *reading) list(t texts, place int, name string) (with texts, n int, err 
 		return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
 	}
 	for rest := raw[1:]; ; {
-		rest = bytes.TrimLeft(rest, " \t\r\n,")
+		for bytes.IndexByte([]byte(" \t\r\n,"), rest[0]) >= 0 {
+			rest = rest[1:]
+		}
 		switch {
 		case rest[0] == ']':
 			return t, n, nil
