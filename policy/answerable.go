@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,10 +12,10 @@ import (
 // *LoadError with the place, whose File the caller fills in.
 func (p *Policy) Unanswerable(self string, host bool) *LoadError {
 	for _, r := range p.rules {
-		if r.effect != Ask && (r.limit == nil || r.limit.over != Ask) {
+		if !r.mayAsk() {
 			continue
 		}
-		if why := cmp.Or(r.terms, p.defaultTerms()).never(self, host); why != "" {
+		if why := p.termsOf(r).never(self, host); why != "" {
 			return &LoadError{Line: r.line, Column: 1, Message: fmt.Sprintf("rule %s asks %s", r.name, why), Suggestion: "name somebody else; local is you, at this machine"}
 		}
 	}

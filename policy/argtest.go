@@ -8,29 +8,36 @@ import (
 	"strings"
 )
 
-// What the tests do to a value that is not there (DESIGN 6).
-func never(side) bool             { return false }
+// whereItTightens is what a test that looks for nothing of a kind does to a value that is
+// not there (DESIGN 6).
 func whereItTightens(s side) bool { return bool(s) }
 
-func isTest(literals []literal) test {
-	return test{of: func(j *judgement, v *value, _ side) (Match, error) { return oneOf(j, literals, v) }, absent: never}
-}
-
-func notTest(literals []literal) test {
-	return test{absent: whereItTightens, of: func(j *judgement, v *value, _ side) (Match, error) {
-		m, err := oneOf(j, literals, v)
-		return not(m), err
+// literalTest looks for one of the literals in a value, by find; not: it holds where there
+// is none of them.
+func literalTest(find func(*judgement, []literal, *value) (Match, error), not bool, literals []literal) test {
+	t := test{of: func(j *judgement, v *value, _ side) (Match, error) {
+		m, err := find(j, literals, v)
+		if not {
+			m = [...]Match{No: Yes, Yes: No, Unclear: Unclear}[m]
+		}
+		return m, err
 	}}
+	if not {
+		t.absent = whereItTightens
+	}
+	return t
 }
 
-func not(m Match) Match {
-	return [...]Match{No: Yes, Yes: No, Unclear: Unclear}[m]
+// A pattern is something that a text may fit.
+type pattern interface {
+	holds(j *judgement, v *value, s side) (Match, error)
 }
 
-// textTest is a test of strings up to some length, which holds when it does for
-// one of n patterns.
-func textTest(n, longest int, one func(j *judgement, i int, v *value, s side) (Match, error)) test {
-	return test{absent: never, of: func(j *judgement, v *value, s side) (Match, error) {
+// textTest is a test of strings of up to so many bytes, which holds when one of the
+// patterns does.
+func textTest[P pattern](longest int, patterns []P) test {
+	under, _ := any(patterns).([]directory)
+	return test{under: under, of: func(j *judgement, v *value, s side) (Match, error) {
 		if v.kind != isString {
 			return Unclear, wrongKind(v)
 		}
@@ -38,8 +45,8 @@ func textTest(n, longest int, one func(j *judgement, i int, v *value, s side) (M
 			return Unclear, errTooLong
 		}
 		best, problem := No, error(nil)
-		for i := range n {
-			switch m, err := one(j, i, v, s); m {
+		for _, p := range patterns {
+			switch m, err := p.holds(j, v, s); m {
 			case Yes:
 				return Yes, nil
 			case Unclear:
@@ -48,22 +55,6 @@ func textTest(n, longest int, one func(j *judgement, i int, v *value, s side) (M
 		}
 		return best, problem
 	}}
-}
-
-var errNoPort = errors.New("its port is not known")
-
-func underTest(directories []directory) test {
-	t := textTest(len(directories), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
-		return directories[i].holds(j, v)
-	})
-	t.under = directories
-	return t
-}
-
-func globTest(globs []glob) test {
-	return textTest(len(globs), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
-		return globs[i].holds(j, v)
-	})
 }
 
 // expressions are one regular expression compiled for both sides. It is matched
@@ -75,30 +66,28 @@ type expressions struct {
 	perByte      int // work for each byte of a text
 }
 
-func newExpressions(pattern string) (expressions, error) {
+func newExpressions(pattern string) (*expressions, error) {
 	if _, err := regexp.Compile(pattern); err != nil {
-		return expressions{}, err
+		return nil, err
 	}
 	loose, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {
-		return expressions{}, errOpenQuote // all else that would swallow what is put behind it is an error by itself
+		return nil, errOpenQuote // all else that would swallow what is put behind it is an error by itself
 	}
 	tight := regexp.MustCompile(`(?s)\A(?:` + pattern + `)\z`)
-	return expressions{loose, tight, MatchWork(tight.String())}, nil
+	return &expressions{loose, tight, MatchWork(tight.String())}, nil
 }
 
 var errOpenQuote = errors.New(`what follows \Q has no end: write \E behind it`)
 
-func regexTest(patterns []expressions) test {
-	return textTest(len(patterns), maxText, func(j *judgement, i int, v *value, s side) (Match, error) {
-		if !j.spend(patterns[i].perByte * len(v.text)) {
-			return Unclear, errTooMuch
-		}
-		if s == tightens {
-			return matchIf(patterns[i].tight.MatchString(v.text)), nil
-		}
-		return matchIf(patterns[i].loose.MatchString(v.text)), nil
-	})
+func (e *expressions) holds(j *judgement, v *value, s side) (Match, error) {
+	if !j.spend(e.perByte * len(v.text)) {
+		return Unclear, errTooMuch
+	}
+	if s == tightens {
+		return matchIf(e.tight.MatchString(v.text)), nil
+	}
+	return matchIf(e.loose.MatchString(v.text)), nil
 }
 
 // MatchWork is about how many nanoseconds a pattern takes at most for each byte of a
@@ -123,23 +112,10 @@ func MatchWork(pattern string) int {
 	return work
 }
 
-func hostTest(patterns []hostPattern) test {
-	return textTest(len(patterns), maxPath, func(j *judgement, i int, v *value, _ side) (Match, error) {
-		if !j.spend(200 * len(v.text)) {
-			return Unclear, errTooMuch
-		}
-		e, err := endpointOf(v.text)
-		if err != nil {
-			return Unclear, err
-		}
-		return patterns[i].holds(e), errNoPort
-	})
-}
-
 // boundTest is max and min: the order of value and bound must not be the
 // forbidden one.
 func boundTest(bound literal, forbidden int) test {
-	return test{absent: never, of: func(j *judgement, v *value, _ side) (Match, error) {
+	return test{of: func(j *judgement, v *value, _ side) (Match, error) {
 		order, err := compare(j, v, bound.number)
 		if err != nil {
 			return Unclear, err
@@ -149,23 +125,12 @@ func boundTest(bound literal, forbidden int) test {
 }
 
 func maxlenTest(longest int) test {
-	return test{absent: never, of: func(j *judgement, v *value, _ side) (Match, error) {
+	return test{of: func(j *judgement, v *value, _ side) (Match, error) {
 		over, err := longer(j, v, longest)
 		if err != nil {
 			return Unclear, err
 		}
 		return matchIf(!over), nil
-	}}
-}
-
-func hasTest(literals []literal) test {
-	return test{absent: never, of: func(j *judgement, v *value, _ side) (Match, error) { return holdsOne(j, literals, v) }}
-}
-
-func lacksTest(literals []literal) test {
-	return test{absent: whereItTightens, of: func(j *judgement, v *value, _ side) (Match, error) {
-		m, err := holdsOne(j, literals, v)
-		return not(m), err
 	}}
 }
 

@@ -152,8 +152,8 @@ type test struct {
 
 	under []directory // of the test under; nil for others
 
-	// On an absent value a test holds never, always, or only where it tightens
-	// (DESIGN 6).
+	// absent reports whether the test holds of a value that is not there (DESIGN 6);
+	// nil: never.
 	absent func(side) bool
 }
 
@@ -233,9 +233,11 @@ func (a argument) reasons(j *judgement, f finding, s side) (Match, string) {
 	return result, why
 }
 
+func (t test) holdsAbsent(s side) bool { return t.absent != nil && t.absent(s) }
+
 func (t test) result(j *judgement, v *value, s side) (Match, error) {
 	if v == nil {
-		return matchIf(t.absent(s)), nil
+		return matchIf(t.holdsAbsent(s)), nil
 	}
 	if !j.spend(200) {
 		return Unclear, errTooMuch

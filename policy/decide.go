@@ -97,7 +97,7 @@ func (p *Policy) fallback(method string) Verdict {
 
 // asks are the terms of a rule that has come down to ask.
 func (r ruling) asks(p *Policy) *Terms {
-	terms := *cmp.Or(r.rule.terms, p.defaultTerms())
+	terms := *p.termsOf(r.rule)
 	terms.Rules = []string{r.rule.name}
 	return &terms
 }

@@ -88,12 +88,13 @@ func (r Reason) mark() string {
 func (t *Terms) explain() string {
 	var b strings.Builder
 	who := people(t.Of)
-	if !t.Answerable() {
-		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
-	} else if t.Need > 1 {
-		fmt.Fprintf(&b, "  asked: %d of %s, within %s%s\n", t.Need, who, short(t.Within), t.manner())
-	} else {
+	if t.Need > 1 {
+		who = fmt.Sprintf("%d of %s", t.Need, who)
+	}
+	if t.Answerable() {
 		fmt.Fprintf(&b, "  asked: %s, within %s%s\n", who, short(t.Within), t.manner())
+	} else {
+		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
 	}
 	for _, e := range t.Edit {
 		fmt.Fprintf(&b, "  may be changed: %s (%s)\n", e.Title, e.Arg)

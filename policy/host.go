@@ -105,7 +105,20 @@ func newHostPattern(s string) (hostPattern, error) {
 	return hostPattern{endpoint: e, below: below}, nil
 }
 
-func (h hostPattern) holds(e endpoint) Match {
+var errNoPort = errors.New("its port is not known")
+
+func (h hostPattern) holds(j *judgement, v *value, _ side) (Match, error) {
+	if !j.spend(200 * len(v.text)) {
+		return Unclear, errTooMuch
+	}
+	e, err := endpointOf(v.text)
+	if err != nil {
+		return Unclear, err
+	}
+	return h.fits(e), errNoPort
+}
+
+func (h hostPattern) fits(e endpoint) Match {
 	switch {
 	case h.block.IsValid():
 		return matchIf(e.addr.IsValid() && h.block.Contains(e.addr))

@@ -25,8 +25,8 @@ func (p *Policy) Deciders() []string {
 		}
 	}
 	for _, r := range p.rules {
-		if r.effect == Ask || r.limit != nil && r.limit.over == Ask {
-			add(cmp.Or(r.terms, p.defaultTerms()))
+		if r.mayAsk() {
+			add(p.termsOf(r))
 		}
 	}
 	if p.Default == Ask || p.Proposals.Fulfil == "ask" {
@@ -96,7 +96,7 @@ func (s *scrutiny) askedOfCallers(r *rule) []string {
 	if r.effect != Ask {
 		return nil
 	}
-	terms := cmp.Or(r.terms, s.defaultTerms())
+	terms := s.termsOf(r)
 	var all []string
 	for _, id := range r.callers() {
 		if s.left.spend(10+terms.size()) && !terms.without(id).Answerable() {

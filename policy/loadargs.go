@@ -59,77 +59,80 @@ func words(at item) string {
 // testReaders are the tests of args (DESIGN 6). A list means one of them; for
 // not and lacks, none of them.
 var testReaders = map[string]func(l *loader, at item, what string) test{
-	"is":     func(l *loader, at item, what string) test { return isTest([]literal{l.literal(at, what)}) },
-	"in":     func(l *loader, at item, what string) test { return isTest(l.literals(at, what)) },
-	"not":    func(l *loader, at item, what string) test { return notTest(l.literals(at, what)) },
-	"has":    func(l *loader, at item, what string) test { return hasTest(l.literals(at, what)) },
-	"lacks":  func(l *loader, at item, what string) test { return lacksTest(l.literals(at, what)) },
+	"is": func(l *loader, at item, what string) test {
+		return literalTest(oneOf, false, []literal{l.literal(at, what)})
+	},
+	"in":     func(l *loader, at item, what string) test { return literalTest(oneOf, false, l.literals(at, what)) },
+	"not":    func(l *loader, at item, what string) test { return literalTest(oneOf, true, l.literals(at, what)) },
+	"has":    func(l *loader, at item, what string) test { return literalTest(holdsOne, false, l.literals(at, what)) },
+	"lacks":  func(l *loader, at item, what string) test { return literalTest(holdsOne, true, l.literals(at, what)) },
 	"max":    func(l *loader, at item, what string) test { return boundTest(l.number(at, what), 1) },
 	"min":    func(l *loader, at item, what string) test { return boundTest(l.number(at, what), -1) },
 	"maxlen": func(l *loader, at item, what string) test { return maxlenTest(l.whole(at, what, 0, 1<<30)) },
-	"under":  (*loader).underTest,
-	"glob":   (*loader).globTest,
-	"regex":  (*loader).regexTest,
-	"host":   (*loader).hostTest,
+	"under":  textsTest(maxPath, (*loader).directory),
+	"glob":   textsTest(maxPath, (*loader).glob),
+	"regex":  textsTest(maxText, (*loader).regex),
+	"host":   textsTest(maxPath, (*loader).host),
 	"type":   (*loader).typeTest,
 }
 
-func (l *loader) underTest(at item, what string) test {
-	var all []directory
-	for _, v := range l.texts(at, what) {
-		d := newDirectory(v.text)
-		switch {
-		case strings.ContainsAny(v.text, "*?"):
-			l.wrong(v, "patterns are for glob", "%s: %q is a directory by its plain name", what, v.text)
-		case d.exact.root == nowhere || strings.Contains(v.text, `\`) && !drive().MatchString(v.text):
-			l.wrong(v, "write /srv/docs, docs, ~/docs or C:/docs", "%s: %q leads nowhere that could be compared", what, v.text)
+// textsTest reads a test of texts of up to so many bytes, each of its patterns by one.
+func textsTest[P pattern](longest int, one func(l *loader, v item, what string) P) func(l *loader, at item, what string) test {
+	return func(l *loader, at item, what string) test {
+		var all []P
+		for _, v := range l.texts(at, what) {
+			all = append(all, one(l, v, what))
 		}
-		all = append(all, d)
+		return textTest(longest, all)
 	}
-	return underTest(all)
 }
 
-func (l *loader) globTest(at item, what string) test {
-	var all []glob
-	for _, v := range l.texts(at, what) {
-		g := newGlob(v.text)
-		odd := slices.ContainsFunc(strings.Split(v.text, "/"), func(name string) bool {
-			return name == "." || name == ".." || name != "**" && strings.Contains(name, "**")
-		})
-		switch {
-		case strings.ContainsAny(v.text, `[]{}\`):
-			l.wrong(v, "? can stand for an odd character; write several patterns as a list", "%s: %q: a path pattern knows *, ? and **, and its separator is /", what, v.text)
-		case odd || g.exact.root == nowhere:
-			l.wrong(v, "", "%s: %q: ** stands alone between slashes, and . and .. have no place in a pattern", what, v.text)
-		}
-		all = append(all, g)
+func (l *loader) directory(v item, what string) directory {
+	d := newDirectory(v.text)
+	switch {
+	case strings.ContainsAny(v.text, "*?"):
+		l.wrong(v, "patterns are for glob", "%s: %q is a directory by its plain name", what, v.text)
+	case d.exact.root == nowhere || strings.Contains(v.text, `\`) && !drive().MatchString(v.text):
+		l.wrong(v, "write /srv/docs, docs, ~/docs or C:/docs", "%s: %q leads nowhere that could be compared", what, v.text)
 	}
-	return globTest(all)
+	return d
 }
 
-func (l *loader) regexTest(at item, what string) test {
-	var all []expressions
-	for _, v := range l.texts(at, what) {
-		e, err := newExpressions(v.text)
-		if err != nil {
-			l.wrong(v, "", "%s: %v", what, err)
-		}
-		l.lintRegex(v, what)
-		all = append(all, e)
+func (l *loader) glob(v item, what string) glob {
+	g := newGlob(v.text)
+	odd := slices.ContainsFunc(strings.Split(v.text, "/"), func(name string) bool {
+		return name == "." || name == ".." || name != "**" && strings.Contains(name, "**")
+	})
+	switch {
+	case strings.ContainsAny(v.text, `[]{}\`):
+		l.wrong(v, "? can stand for an odd character; write several patterns as a list", "%s: %q: a path pattern knows *, ? and **, and its separator is /", what, v.text)
+	case odd || g.exact.root == nowhere:
+		l.wrong(v, "", "%s: %q: ** stands alone between slashes, and . and .. have no place in a pattern", what, v.text)
 	}
-	return regexTest(all)
+	return g
 }
 
-func (l *loader) hostTest(at item, what string) test {
-	var all []hostPattern
-	for _, v := range l.texts(at, what) {
-		h, err := newHostPattern(v.text)
-		if err != nil {
-			l.wrong(v, "", "%s: %q: %v", what, v.text, err)
-		}
-		all = append(all, h)
+// regex also doubts expressions that were likely meant otherwise.
+func (l *loader) regex(v item, what string) *expressions {
+	e, err := newExpressions(v.text)
+	if err != nil {
+		l.wrong(v, "", "%s: %v", what, err)
 	}
-	return hostTest(all)
+	switch {
+	case strings.HasPrefix(strings.TrimPrefix(v.text, "^"), "/") && strings.HasSuffix(v.text, ".*"):
+		l.warn(v, "%s: %q looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths", what, v.text)
+	case !strings.ContainsAny(v.text, `\^$*+?()[]{}|.`):
+		l.warn(v, "%s: %q has to fit the whole value, so it fits only itself; write .*%s.* for a value that contains it", what, v.text, v.text)
+	}
+	return e
+}
+
+func (l *loader) host(v item, what string) hostPattern {
+	h, err := newHostPattern(v.text)
+	if err != nil {
+		l.wrong(v, "", "%s: %q: %v", what, v.text, err)
+	}
+	return h
 }
 
 func (l *loader) typeTest(at item, what string) test {
@@ -137,14 +140,4 @@ func (l *loader) typeTest(at item, what string) test {
 	var types []string
 	l.many(at, what, func(v item) { types = append(types, l.word(v, what, allowed...)) })
 	return typeTest(types)
-}
-
-// lintRegex doubts expressions that were likely meant otherwise.
-func (l *loader) lintRegex(at item, what string) {
-	switch {
-	case strings.HasPrefix(strings.TrimPrefix(at.text, "^"), "/") && strings.HasSuffix(at.text, ".*"):
-		l.warn(at, "%s: %q looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths", what, at.text)
-	case !strings.ContainsAny(at.text, `\^$*+?()[]{}|.`):
-		l.warn(at, "%s: %q has to fit the whole value, so it fits only itself; write .*%s.* for a value that contains it", what, at.text, at.text)
-	}
 }

@@ -55,7 +55,7 @@ func (l *loader) fitting(at item, r *rule) {
 		l.wrong(at, "", "a deny has no use for a limit: it lets nothing through")
 	case r.effect == Ask && r.limit != nil && r.limit.over == Ask:
 		l.wrong(at, "write over: deny, or leave it out", "an ask that is over its limit cannot ask: it asks already")
-	case r.terms != nil && r.effect != Ask && (r.limit == nil || r.limit.over != Ask):
+	case r.terms != nil && !r.mayAsk():
 		l.wrong(at, "", "as says how to ask, but this rule never asks")
 	}
 }

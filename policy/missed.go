@@ -63,7 +63,7 @@ const maxMissed = 12
 
 // holdsAbsent reports whether one of the tests could hold without the argument.
 func (a argument) holdsAbsent(s side) bool {
-	return slices.ContainsFunc(a.tests, func(t test) bool { return t.absent(s) })
+	return slices.ContainsFunc(a.tests, func(t test) bool { return t.holdsAbsent(s) })
 }
 
 // untested returns the arguments of a tool that could hold a text and that no deny about

@@ -22,7 +22,7 @@ func (p *Policy) below(r *rule, path string) bool {
 		a, ok := c.(argument)
 		return ok && slices.ContainsFunc(a.tests, func(t test) bool {
 			return slices.ContainsFunc(t.under, func(d directory) bool {
-				m, _ := d.holds(p.judgement(&Call{}), v)
+				m, _ := d.holds(p.judgement(&Call{}), v, loosens)
 				return m == Yes
 			})
 		})

@@ -68,7 +68,7 @@ func newDirectory(s string) directory {
 	return directory{p, p.fold()}
 }
 
-func (d directory) holds(j *judgement, v *value) (Match, error) {
+func (d directory) holds(j *judgement, v *value, _ side) (Match, error) {
 	return comparePaths(j, v, 0, func(p place, folded bool) Match {
 		base := d.exact
 		if folded {
@@ -78,10 +78,7 @@ func (d directory) holds(j *judgement, v *value) (Match, error) {
 			return Unclear
 		}
 		n := len(base.segments)
-		if len(p.segments) >= n && slices.Equal(p.segments[:n], base.segments) {
-			return Yes
-		}
-		return No
+		return matchIf(len(p.segments) >= n && slices.Equal(p.segments[:n], base.segments))
 	})
 }
 
@@ -98,7 +95,7 @@ func newGlob(s string) glob {
 	return glob{strings.HasPrefix(s, "**"), p, p.fold(), 1 + 2*len(s)}
 }
 
-func (g glob) holds(j *judgement, v *value) (Match, error) {
+func (g glob) holds(j *judgement, v *value, _ side) (Match, error) {
 	return comparePaths(j, v, g.work, func(p place, folded bool) Match {
 		pattern := g.exact
 		if folded {
@@ -107,9 +104,6 @@ func (g glob) holds(j *judgement, v *value) (Match, error) {
 		if !g.anywhere && p.root != pattern.root {
 			return Unclear
 		}
-		if matchSegments(pattern.segments, p.segments) {
-			return Yes
-		}
-		return No
+		return matchIf(matchSegments(pattern.segments, p.segments))
 	})
 }

@@ -40,8 +40,8 @@ var protocolMeta = map[string]protocolKey{
 
 	// MCP 2026-07-28, "Per-request metadata".
 	versionKey:                                   {modern: true, fits: like(`^"20[0-9]{2}-[0-9]{2}-[0-9]{2}"$`, 16)},
-	"io.modelcontextprotocol/clientInfo":         {modern: true, fits: isClientInfo},
-	"io.modelcontextprotocol/clientCapabilities": {modern: true, fits: areCapabilities},
+	"io.modelcontextprotocol/clientInfo":         {modern: true, fits: objectOf(isInfo)},
+	"io.modelcontextprotocol/clientCapabilities": {modern: true, fits: objectOf(isCapability)},
 	"io.modelcontextprotocol/logLevel":           {modern: true, fits: like(`^"(debug|info|notice|warning|error|critical|alert|emergency)"$`, 16)},
 }
 
@@ -90,45 +90,41 @@ const (
 	maxAboutOne = 256     // bytes of one text
 )
 
-// isClientInfo: texts of Implementation and no other members. Icons are none: they may
-// hold anything.
-func isClientInfo(raw []byte) bool {
-	if len(raw) > maxAbout {
-		return false
-	}
-	v, err := readObject(raw)
-	if err != nil {
-		return false
-	}
-	for i, key := range v.keys {
-		if !slices.Contains([]string{"name", "title", "version", "description", "websiteUrl"}, key) ||
-			v.items[i].kind != isString || len(v.items[i].text) > maxAboutOne {
+// objectOf returns a test of objects: each member fits.
+func objectOf(fits func(key string, v *value) bool) func(raw []byte) bool {
+	return func(raw []byte) bool {
+		if len(raw) > maxAbout {
 			return false
 		}
+		v, err := readObject(raw)
+		return err == nil && v.holdsOnly(fits)
 	}
-	return true
 }
 
-// areCapabilities: objects of objects and of true and false, under the names there
-// are. Of extensions the one for apps says something in words: which types it shows.
-func areCapabilities(raw []byte) bool {
-	if len(raw) > maxAbout {
-		return false
-	}
-	v, err := readObject(raw)
-	if err != nil {
-		return false
-	}
+// holdsOnly reports whether a value is an object each of whose members fits.
+func (v *value) holdsOnly(fits func(key string, v *value) bool) bool {
 	for i, key := range v.keys {
-		fits := v.items[i].declares()
-		if key == "extensions" {
-			fits = v.items[i].extends()
-		}
-		if !slices.Contains([]string{"roots", "sampling", "elicitation", "tasks", "extensions", "experimental"}, key) || !fits {
+		if !fits(key, &v.items[i]) {
 			return false
 		}
 	}
-	return true
+	return v.kind == isObject
+}
+
+// isInfo: texts of Implementation and no other members. Icons are none: they may hold
+// anything.
+func isInfo(key string, v *value) bool {
+	return slices.Contains([]string{"name", "title", "version", "description", "websiteUrl"}, key) &&
+		v.kind == isString && len(v.text) <= maxAboutOne
+}
+
+// isCapability: objects of objects and of true and false, under the names there are. Of
+// extensions the one for apps says something in words: which types it shows.
+func isCapability(key string, v *value) bool {
+	if key == "extensions" {
+		return v.holdsOnly(isExtension)
+	}
+	return slices.Contains([]string{"roots", "sampling", "elicitation", "tasks", "experimental"}, key) && v.declares()
 }
 
 var (
@@ -140,29 +136,15 @@ var (
 // declares reports whether a value only says what there is: under names that are no
 // sentences, and without any text.
 func (v *value) declares() bool {
-	if v.kind != isObject {
-		return v.kind == isBoolean
-	}
-	for i, key := range v.keys {
-		if !capabilityName().MatchString(key) || !v.items[i].declares() {
-			return false
-		}
-	}
-	return true
+	return v.kind == isBoolean || v.holdsOnly(func(key string, v *value) bool {
+		return capabilityName().MatchString(key) && v.declares()
+	})
 }
 
-// extends is the same of extensions, each under a name with a prefix.
-func (v *value) extends() bool {
-	if v.kind != isObject {
-		return false
-	}
-	for i, key := range v.keys {
-		shows := key == appsKey && v.items[i].showsTypes()
-		if !shows && (!extensionName().MatchString(key) || !capabilityName().MatchString(key) || !v.items[i].declares()) {
-			return false
-		}
-	}
-	return true
+// isExtension is the same of an extension, which has a name with a prefix.
+func isExtension(key string, v *value) bool {
+	return key == appsKey && v.showsTypes() ||
+		extensionName().MatchString(key) && capabilityName().MatchString(key) && v.declares()
 }
 
 // showsTypes reports whether a value is what a client that shows apps says: mimeTypes alone.
