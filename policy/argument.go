@@ -254,7 +254,7 @@ func (f finding) show(hidden bool) string {
 	}
 	switch f.kind {
 	case isString:
-		return quote(f.text, 80)
+		return quote(f.text)
 	case isArray:
 		return "(a list of " + strconv.Itoa(len(f.items)) + ")"
 	case isObject:

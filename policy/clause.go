@@ -97,19 +97,20 @@ func (u untilClause) holds(j *judgement, _ side) (Match, string) {
 
 // show quotes what comes from outside unless it is a plain word, and cuts it.
 func show(s string) string {
-	const longest = 80
-	plain := s != "" && len(s) <= longest
+	plain := s != "" && len(s) <= maxQuoted
 	for i := 0; plain && i < len(s); i++ {
 		plain = strings.IndexByte(idBytes+"/@:*?~+=%", s[i]) >= 0
 	}
 	if plain {
 		return s
 	}
-	return quote(s, longest)
+	return quote(s)
 }
 
 // quote shows what comes from outside, in quotes and cut (RELIABILITY AI-15).
-func quote(s string, longest int) string { return shown.Quote(s, longest) }
+func quote(s string) string { return shown.Quote(s, maxQuoted) }
+
+const maxQuoted = 80
 
 const idBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 

@@ -139,7 +139,7 @@ func (l *loader) word(at item, what string, allowed ...string) string {
 	}
 	got := at.form.String()
 	if at.form == scalar {
-		got = quote(at.text, 80)
+		got = quote(at.text)
 	}
 	if len(allowed) == 1 {
 		l.wrong(at, "", "%s is %s, not %s", what, allowed[0], got)
@@ -155,7 +155,7 @@ func (l *loader) word(at item, what string, allowed ...string) string {
 
 func (l *loader) boolean(at item, what string) bool {
 	if at.form != scalar || !at.plain || at.text != "true" && at.text != "false" {
-		l.wrong(at, "write true or false", "%s is true or false, not %s", what, quote(at.text, 80))
+		l.wrong(at, "write true or false", "%s is true or false, not %s", what, quote(at.text))
 	}
 	return at.text == "true"
 }
@@ -226,7 +226,7 @@ func (l *loader) literals(at item, what string) (all []literal) {
 func (l *loader) number(at item, what string) literal {
 	lit := l.literal(at, what)
 	if lit.kind != isNumber {
-		l.wrong(at, "", "%s is a number, not %s", what, quote(at.text, 80))
+		l.wrong(at, "", "%s is a number, not %s", what, quote(at.text))
 		lit.number = new(big.Rat)
 	}
 	return lit

@@ -51,7 +51,7 @@ func Read(words []string, stdin io.Reader) (Arguments, error) {
 			return all, fault.New(fault.Misused, "write KEY=VALUE, KEY:=JSON, one JSON object, or - for stdin", "%q is no argument", a)
 		}
 		if slices.ContainsFunc(all.pairs, func(have pair) bool { return have.key == one.key }) {
-			return all, fault.New(fault.Misused, "give it once; a list is "+one.key+":='[…]'", "%s is all twice", one.key)
+			return all, fault.New(fault.Misused, "give it once; a list is "+one.key+":='[…]'", "%s is given twice", one.key)
 		}
 		if one.raw && !json.Valid([]byte(value)) {
 			return all, fault.New(fault.Misused, "a string is "+one.key+"=…, without the colon", "%s: what stands behind := is no JSON", one.key)

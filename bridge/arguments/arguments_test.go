@@ -64,6 +64,13 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 	}
 }
 
+// "a is all twice", it said, after a variable had another name.
+func TestAnArgumentThatIsGivenTwiceIsCalledThat(t *testing.T) {
+	if _, err := arguments.Read([]string{"a=1", "a=2"}, nil); err == nil || err.Error() != "a is given twice" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestWhatNoSchemaSaysGoesByItsLooks(t *testing.T) {
 	for word, want := range map[string]string{"a=7": `{"a":7}`, "a=7.5": `{"a":7.5}`, "a=true": `{"a":true}`, "a=null": `{"a":"null"}`, "a=[1]": `{"a":"[1]"}`, "a=x": `{"a":"x"}`, "a:=[1]": `{"a":[1]}`, `{"a":"7"}`: `{"a":"7"}`} {
 		given, err := arguments.Read([]string{word}, nil)

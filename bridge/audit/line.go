@@ -100,11 +100,11 @@ func readHeader(line []byte) (header, error) {
 	c.skip(`{"seq":`)
 	h.seq = c.number()
 	c.skip(`,"ts":"`)
-	h.at, _ = time.Parse(timeForm, string(c.until('"')))
+	h.at, _ = time.Parse(timeForm, string(c.text()))
 	c.skip(`,"mono_ms":`)
 	c.number()
 	c.skip(`,"prev":"`)
-	h.prev = c.until('"')
+	h.prev = c.text()
 	c.skip(`,`)
 	h.event, h.call = c.subject()
 	switch {
@@ -143,9 +143,9 @@ func (c *cursor) number() uint64 {
 	return n
 }
 
-// until takes what comes before the next b, and b.
-func (c *cursor) until(b byte) []byte {
-	i := bytes.IndexByte(c.rest, b)
+// text takes what comes before the next quotation mark, and that.
+func (c *cursor) text() []byte {
+	i := bytes.IndexByte(c.rest, '"')
 	if i < 0 {
 		c.bad = true
 		return nil
@@ -178,7 +178,7 @@ func EventName(event string) string {
 // subject reads event, by the name that it has today, and call if that comes next.
 func (c *cursor) subject() (event, call []byte) {
 	c.skip(`"event":"`)
-	event = c.until('"')
+	event = c.text()
 	for _, b := range event {
 		c.bad = c.bad || (b < 'a' || b > 'z') && b != '_'
 	}
@@ -207,7 +207,7 @@ func verdictOf(rec []byte) string {
 	}
 	for !c.bad {
 		c.skip(`,"`)
-		name := c.until('"')
+		name := c.text()
 		c.skip(":")
 		if value := c.flat(); string(name) == "verdict" && !c.bad {
 			return string(value)

@@ -25,7 +25,7 @@ func (o *origin) begins(line Line, h header) {
 }
 
 // fault is what is wrong with where the log comes from, once all of it was read.
-func (o *origin) fault(r *Report, c Checks) *Fault {
+func (o *origin) fault(c Checks) *Fault {
 	switch {
 	case o.late != nil && !c.Partial:
 		return o.late

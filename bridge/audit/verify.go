@@ -317,7 +317,7 @@ func (v *verifier) finish() Report {
 			r.Unchecked++
 		}
 	}
-	if r.Fault = v.origin.fault(r, v.c); r.Fault != nil {
+	if r.Fault = v.origin.fault(v.c); r.Fault != nil {
 		return *r
 	}
 	r.Unfinished = v.calls.in(running)
