@@ -16,6 +16,19 @@ func Counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// mostNamed is how many names Some gives.
+const mostNamed = 20
+
+// Some is the first 20 of many names, and how many more there are; "" for none. It is not
+// made safe to show.
+func Some(names []string) string {
+	first := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", first, more)
+	}
+	return first
+}
+
 // Summary is the first sentence or line of a description, cut to 80 characters. It is not
 // made safe to show.
 func Summary(about string) string {

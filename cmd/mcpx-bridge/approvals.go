@@ -64,9 +64,7 @@ func (p *program) approvalsShowCommand() *cobra.Command {
 rule, until when. Characters that cannot be seen are shown as \u{…}.`,
 		Example: "  mcpx-bridge approvals show 3f2a",
 		Args:    positional(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withQuestion(cmd.Context(), args[0], p.showQuestion)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.showQuestion(cmd.Context(), args[0]) },
 	}
 }
 
@@ -129,64 +127,56 @@ func (p *program) controlDir() (string, error) {
 	return filepath.Join(string(home), "control"), nil
 }
 
-// withBridges calls f with all bridges of this user.
-func (p *program) withBridges(ctx context.Context, f func(bridges) error) error {
+// bridges are all of this user.
+func (p *program) bridges(ctx context.Context) (bridges, error) {
 	dir, err := p.controlDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, err := socket.All(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Warn("not every bridge can be spoken to", "error", err)
 	}
-	return f(all)
+	return all, nil
 }
 
 func (p *program) listQuestions(ctx context.Context) error {
-	return p.withBridges(ctx, func(all bridges) error { return p.listQuestionsOf(ctx, all) })
-}
-
-func (p *program) listQuestionsOf(ctx context.Context, all bridges) error {
-	rows := [][]string{{"ID", "DIGEST", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT"}}
+	all, err := p.bridges(ctx)
+	if err != nil {
+		return err
+	}
+	l := p.list("ID", "DIGEST", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT")
 	for _, c := range all {
-		list, err := c.List(ctx, p.s.JSON)
+		questions, err := c.List(ctx, p.s.JSON)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
-		for _, q := range list {
-			if p.s.JSON {
-				p.print(jsonLine(q))
-				continue
-			}
-			rows = append(rows, []string{q.ID[:min(8, len(q.ID))], q.Short, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "default"),
-				strconv.Itoa(q.Have) + " of " + strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String()})
+		for _, q := range questions {
+			l.add(q, q.ID[:min(8, len(q.ID))], q.Short, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "default"),
+				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String())
 		}
 	}
-	if p.s.JSON {
-		return nil
-	}
-	if len(rows) == 1 {
-		p.log.Info("nothing waits for an answer", "bridges", len(all))
-		return nil
-	}
-	return p.print(table(rows))
+	return l.end("nothing waits for an answer", "bridges", len(all))
 }
 
-func (p *program) withQuestion(ctx context.Context, prefix string, f func(context.Context, socket.Pending, approval.View) error) error {
-	return p.withBridges(ctx, func(all bridges) error {
-		q, err := socket.Find(ctx, all, prefix)
-		if err != nil {
-			return err
-		}
-		v, err := q.At.Show(ctx, q.ID)
-		if err != nil {
-			return notCounted(err)
-		}
-		return f(ctx, q, v)
-	})
+// question is the one whose id begins with prefix, as a person here sees it.
+func (p *program) question(ctx context.Context, prefix string) (q socket.Pending, v approval.View, err error) {
+	all, err := p.bridges(ctx)
+	if err != nil {
+		return q, v, err
+	}
+	if q, err = socket.Find(ctx, all, prefix); err != nil {
+		return q, v, err
+	}
+	v, err = q.At.Show(ctx, q.ID)
+	return q, v, notCounted(err)
 }
 
-func (p *program) showQuestion(_ context.Context, _ socket.Pending, v approval.View) error {
+func (p *program) showQuestion(ctx context.Context, prefix string) error {
+	_, v, err := p.question(ctx, prefix)
+	if err != nil {
+		return err
+	}
 	if !p.s.JSON {
 		return p.print([]byte(v.Text() + prompt.Offers(&v)))
 	}
@@ -197,25 +187,27 @@ func (p *program) showQuestion(_ context.Context, _ socket.Pending, v approval.V
 
 // decide answers the question whose id begins with prefix.
 func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
-	return p.withQuestion(ctx, prefix, func(ctx context.Context, q socket.Pending, v approval.View) error {
-		r, err := p.reply(&v, allow)
-		if err != nil {
-			return err
-		}
-		switch given := strings.TrimPrefix(p.s.Digest, "sha256:"); {
-		case given != "" && given != v.Short && given != v.Digest:
-			return fail(exitFailed, "mcpx-bridge approvals show "+prefix, "the digest of this question is %s: it is not what you looked at", v.Short)
-		case given == "" && p.s.JSON:
-			io.WriteString(p.stderr, v.Text())
-		case given == "":
-			p.print([]byte(v.Text()))
-		}
-		o, err := q.At.Decide(ctx, inbox.Decide(&v, &r))
-		if err != nil {
-			return notCounted(err)
-		}
-		return p.printOutcome(q, r, o)
-	})
+	q, v, err := p.question(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	r, err := p.reply(&v, allow)
+	if err != nil {
+		return err
+	}
+	switch given := strings.TrimPrefix(p.s.Digest, "sha256:"); {
+	case given != "" && given != v.Short && given != v.Digest:
+		return fail(exitFailed, "mcpx-bridge approvals show "+prefix, "the digest of this question is %s: it is not what you looked at", v.Short)
+	case given == "" && p.s.JSON:
+		io.WriteString(p.stderr, v.Text())
+	case given == "":
+		p.print([]byte(v.Text()))
+	}
+	o, err := q.At.Decide(ctx, inbox.Decide(&v, &r))
+	if err != nil {
+		return notCounted(err)
+	}
+	return p.printOutcome(q, r, o)
 }
 
 // reply is the answer that the flags make.

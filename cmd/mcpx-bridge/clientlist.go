@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 func (p *program) clientListCommand() *cobra.Command {
@@ -36,34 +37,24 @@ func (p *program) listClients(ctx context.Context) error {
 	if err != nil {
 		exe = "" // then those of our name are enough
 	}
-	rows, elsewhere := [][]string{{"CLIENT", "SCOPE", "MCPX", "BRIDGED", "OTHERS", "FILE"}}, []string(nil)
 	all, err := promptly(ctx, func() ([]install.Found, error) { return install.Survey(m, exe), nil })
 	if err != nil {
 		return err
 	}
+	l, elsewhere := p.list("CLIENT", "SCOPE", "MCPX", "BRIDGED", "OTHERS", "FILE"), []string(nil)
 	for _, f := range all {
-		switch {
-		case p.s.JSON:
-			p.print(jsonLine(setup.FoundOf(f)))
-		case f.Err != nil:
+		if f.Err != nil && !p.s.JSON {
 			p.log.Warn(f.Err.Error())
-		case f.Here:
-			rows = append(rows, setup.Row(f))
+		} else if f.Here || p.s.JSON {
+			l.add(setup.FoundOf(f), setup.Row(f)...)
 			elsewhere = append(elsewhere, f.Elsewhere...)
 		}
 	}
-	if p.s.JSON {
-		return nil
-	}
-	if len(rows) == 1 {
-		p.log.Info("no client was found", "known", strings.Join(setup.Names(), ", "))
-		return nil
-	}
-	if len(elsewhere) > 0 {
-		p.log.Info("claude-code keeps servers of scope local for other directories too: " + setup.Some(elsewhere))
+	if len(elsewhere) > 0 && !p.s.JSON {
+		p.log.Info("claude-code keeps servers of scope local for other directories too: " + text.Some(elsewhere))
 		p.log.Info("hint: they are listed, wrapped and unwrapped there")
 	}
-	return p.print(table(rows))
+	return l.end("no client was found", "known", strings.Join(setup.Names(), ", "))
 }
 
 // promptly does what may take long with files that others wrote, and leaves it undone

@@ -39,18 +39,14 @@ What is to last is kept in a file under the state directory.`,
 		Long:    "List what the bridges on this machine remember, those too that are stopped: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
 		Args:    positional(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBridges(cmd.Context(), func(all bridges) error { return p.listGrants(cmd.Context(), all) })
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listGrants(cmd.Context()) },
 	}, &cobra.Command{
 		Use:     "revoke [FLAGS] ID…",
 		Short:   "Ask again from now on",
 		Long:    "Forget an answer, so that the same call is asked about again. What runs already is not stopped. While the bridge is stopped, its file is changed, and its next start puts that on record.",
 		Example: "  mcpx-bridge grants revoke 9c01d2ee",
 		Args:    positional(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withBridges(cmd.Context(), func(all bridges) error { return p.revokeGrants(cmd.Context(), all, args) })
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.revokeGrants(cmd.Context(), args) },
 	})
 	return cmd
 }
@@ -62,14 +58,18 @@ type grantAt struct {
 	book   grants.Book
 }
 
-// allGrants are those of the bridges that run, and those in the files of the others.
-func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, err error) {
+// allGrants are those of the bridges that run, so many, and those in the files of the others.
+func (p *program) allGrants(ctx context.Context) (found []grantAt, bridges int, err error) {
+	all, err := p.bridges(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
 	var running []string
 	for _, c := range all {
 		running = append(running, c.Known.ID)
 		kept, err := c.Grants(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Known.ID, err)
+			return nil, 0, fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, g := range kept {
 			found = append(found, grantAt{g, c, grants.Book{}})
@@ -77,16 +77,16 @@ func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, 
 	}
 	home, err := stateHome(p.getenv)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	books, err := grants.All(home.File("grants"), running, p.log)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, k := range books {
 		kept, revoked, err := k.Look()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for _, g := range kept {
 			if g.Until.After(time.Now()) && !revokedIn(revoked, g.ID) {
@@ -94,24 +94,20 @@ func (p *program) allGrants(ctx context.Context, all bridges) (found []grantAt, 
 			}
 		}
 	}
-	return found, nil
+	return found, len(all), nil
 }
 
 func revokedIn(revoked []grants.Revocation, id string) bool {
 	return slices.ContainsFunc(revoked, func(r grants.Revocation) bool { return r.Grant == id })
 }
 
-func (p *program) listGrants(ctx context.Context, all bridges) error {
-	found, err := p.allGrants(ctx, all)
+func (p *program) listGrants(ctx context.Context) error {
+	found, bridges, err := p.allGrants(ctx)
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY"}}
+	l := p.list("ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY")
 	for _, g := range found {
-		if p.s.JSON {
-			p.print(jsonLine(g.Grant))
-			continue
-		}
 		args := []rune(string(g.Args))
 		if len(args) > 40 {
 			args = append(args[:39], '…')
@@ -120,23 +116,16 @@ func (p *program) listGrants(ctx context.Context, all bridges) error {
 		if !g.Running {
 			bridge += " (stopped)"
 		}
-		rows = append(rows, []string{g.ID, bridge, g.Caller, g.Tool, string(args), g.Keep,
-			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), inbox.Names(g.By)})
+		l.add(g.Grant, g.ID, bridge, g.Caller, g.Tool, string(args), g.Keep,
+			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), inbox.Names(g.By))
 	}
-	if p.s.JSON {
-		return nil
-	}
-	if len(rows) == 1 {
-		p.log.Info("nothing is remembered", "bridges", len(all))
-		return nil
-	}
-	return p.print(table(rows))
+	return l.end("nothing is remembered", "bridges", bridges)
 }
 
 // revokeGrants takes back those whose ids begin with what is named. All are
 // found before the first is taken back.
-func (p *program) revokeGrants(ctx context.Context, all bridges, named []string) error {
-	there, err := p.allGrants(ctx, all)
+func (p *program) revokeGrants(ctx context.Context, named []string) error {
+	there, _, err := p.allGrants(ctx)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ var may = map[string]string{
 	"bridge/plainlog":         "bridge/text",
 	"bridge/config":           "bridge/fault bridge/private policy",
 	"bridge/token":            "bridge/fault bridge/private bridge/text bridge/topic bridge/wire stdio",
-	"bridge/desktop/setup":    "bridge/desktop/install bridge/fault bridge/localgateway bridge/pause policy",
+	"bridge/desktop/setup":    "bridge/desktop/install bridge/fault bridge/localgateway bridge/pause bridge/text policy",
 	"bridge/doctor":           "bridge/client bridge/desktop bridge/engine/catalog bridge/fault bridge/text stdio stdio/jsonrpc",
 	"bridge/audit/show":       "bridge/audit bridge/fault bridge/text",
 	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/topic",
@@ -43,7 +43,7 @@ var may = map[string]string{
 	"bridge/asyncwriter":      "",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
-	"bridge/desktop/install":  "bridge/private",
+	"bridge/desktop/install":  "bridge/private bridge/text",
 
 	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox stdio/rawjson",
 	"policy/report":            "bridge/arguments bridge/audit bridge/text policy stdio/jsonrpc stdio/rawjson",

@@ -115,19 +115,12 @@ func (q *peer) toolsOf(ctx context.Context, of string) ([]tool, error) {
 	return tools, noAnswer(of, "tools/list", err)
 }
 
-// mostNamed is how many of those who keep silent are named.
-const mostNamed = 20
-
 // absentees names who did not answer, "" if everybody did (FINDINGS D20).
 func absentees(c client.Census) string {
 	if len(c.Silent) == 0 {
 		return ""
 	}
-	words := strings.Join(c.Silent[:min(len(c.Silent), mostNamed)], ", ")
-	if more := len(c.Silent) - mostNamed; more > 0 {
-		words += fmt.Sprintf(" and %d more", more)
-	}
-	return words + " did not answer tools/list"
+	return text.Some(c.Silent) + " did not answer tools/list"
 }
 
 // tellAbsentees says who did not answer. That nobody did is an error.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,12 +34,7 @@ An id says nothing of who sits there: when one leaves, another can take it.`,
 			defer q.Close()
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), whoTime, client.ErrNoAnswer)
 			defer cancel()
-			all := q.Others()
-			said := q.Introductions(ctx, all)
-			if p.s.JSON {
-				return p.print(whoJSON(all, said))
-			}
-			return p.print(whoTable(all, said))
+			return p.listParticipants(ctx, q)
 		},
 	}
 	p.s.roomFlags(cmd.Flags())
@@ -51,32 +44,29 @@ An id says nothing of who sits there: when one leaves, another can take it.`,
 // whoTime is how long who waits for what the others say of themselves.
 const whoTime = time.Second
 
-func whoTable(all []wire.Participant, said map[string]client.Introduction) []byte {
-	rows := [][]string{{"PARTICIPANT", "SERVER", "PROVIDES", "MAY SEND"}}
-	for _, p := range all {
-		i, server := said[p.ID], ""
+// A whoLine is what who --json says of somebody.
+type whoLine struct {
+	ID           string             `json:"id"`
+	Name         string             `json:"name,omitempty"`
+	Role         string             `json:"role,omitempty"`
+	Server       *client.ServerInfo `json:"server,omitempty"`
+	Provides     []string           `json:"provides,omitempty"`
+	Capabilities json.RawMessage    `json:"capabilities,omitempty"`
+}
+
+func (p *program) listParticipants(ctx context.Context, q *peer) error {
+	others := q.Others()
+	said := q.Introductions(ctx, others)
+	l := p.list("PARTICIPANT", "SERVER", "PROVIDES", "MAY SEND")
+	for _, o := range others {
+		i, server := said[o.ID], ""
 		if i.Server != nil {
 			server = text.Cut(strings.TrimSpace(i.Server.Name+" "+i.Server.Version), 80)
 		}
-		rows = append(rows, []string{p.ID, server, strings.Join(i.Provides, ", "), strings.Join(capWords(p.Caps), ", ")})
+		l.add(whoLine{o.ID, o.Name, o.Role, i.Server, i.Provides, o.Caps.Raw()},
+			o.ID, server, strings.Join(i.Provides, ", "), strings.Join(capWords(o.Caps), ", "))
 	}
-	return table(rows)
-}
-
-func whoJSON(all []wire.Participant, said map[string]client.Introduction) []byte {
-	var out []byte
-	for _, p := range all {
-		line := struct {
-			ID           string             `json:"id"`
-			Name         string             `json:"name,omitempty"`
-			Role         string             `json:"role,omitempty"`
-			Server       *client.ServerInfo `json:"server,omitempty"`
-			Provides     []string           `json:"provides,omitempty"`
-			Capabilities json.RawMessage    `json:"capabilities,omitempty"`
-		}{p.ID, p.Name, p.Role, said[p.ID].Server, said[p.ID].Provides, p.Caps.Raw()}
-		out = append(out, jsonLine(line)...)
-	}
-	return out
+	return l.end("")
 }
 
 // capWords are capabilities in the words of people: the kinds alone.
@@ -94,25 +84,4 @@ func capWords(c wire.Caps) []string {
 		words = append(words, pattern.Kind)
 	}
 	return words
-}
-
-// table lines up rows of cells, which it makes safe to show.
-func table(rows [][]string) []byte {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.StripEscape)
-	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				w.Write([]byte("\t"))
-			}
-			w.Write([]byte(visible(cell)))
-		}
-		w.Write([]byte("\n"))
-	}
-	w.Flush()
-	var out []byte
-	for line := range bytes.Lines(b.Bytes()) {
-		out = append(out, append(bytes.TrimRight(line, " \n"), '\n')...)
-	}
-	return out
 }

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A Verb says what a change is for.
@@ -157,7 +159,7 @@ func (p Place) absent(c *Change, d document, server string) error {
 		here := d.page.way()[1]
 		e.Msg += " for " + here
 		if dirs := p.Client.elsewhere(c.before.raw, here); len(dirs) > 0 {
-			e.Hint += "; it has servers for " + some(dirs) + " too, which are wrapped there"
+			e.Hint += "; it has servers for " + text.Some(dirs) + " too, which are wrapped there"
 		}
 	}
 	return e
@@ -171,25 +173,13 @@ func (p Place) scoped() string {
 	return " --scope " + string(p.Scope)
 }
 
-// mostListed is how many names a hint lists.
-const mostListed = 20
-
 // listed is a hint at what there is.
 func listed(p page) string {
 	var names []string
 	for _, s := range p.slots() {
 		names = append(names, s.name)
 	}
-	return "it lists " + cmp.Or(some(names), "none")
-}
-
-// some are the first of many names, and how many more there are.
-func some(names []string) string {
-	first := strings.Join(names[:min(len(names), mostListed)], ", ")
-	if more := len(names) - mostListed; more > 0 {
-		return fmt.Sprintf("%s and %d more", first, more)
-	}
-	return first
+	return "it lists " + cmp.Or(text.Some(names), "none")
 }
 
 // read begins a change.

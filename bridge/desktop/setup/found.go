@@ -1,10 +1,10 @@
 package setup
 
 import (
-	"fmt"
-	"strings"
+	"cmp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Row is what there is to say of a file for people: client, scope, whether we are there, what
@@ -25,22 +25,7 @@ func Row(f install.Found) []string {
 			others = append(others, s.Name)
 		}
 	}
-	return []string{f.Place.Client.Name, string(f.Place.Scope), ours, Some(bridged), Some(others), f.Place.File}
-}
-
-// mostNamed is how many servers are named in a row.
-const mostNamed = 20
-
-// Some is the first of many names, and how many more there are.
-func Some(names []string) string {
-	if len(names) == 0 {
-		return "-"
-	}
-	words := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
-		words += fmt.Sprintf(" and %d more", more)
-	}
-	return words
+	return []string{f.Place.Client.Name, string(f.Place.Scope), ours, cmp.Or(text.Some(bridged), "-"), cmp.Or(text.Some(others), "-"), f.Place.File}
 }
 
 // A FoundServer is one of the servers in a Found.
