@@ -51,7 +51,6 @@ func (p *program) approvalsListCommand() *cobra.Command {
 With --json each is one object on a line:
 id digest bridge from tool args rule asked deadline need have.`,
 		Example: "  mcpx-bridge approvals list\n  mcpx-bridge approvals list --json | jq -r .id",
-		Args:    positional(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listQuestions(cmd.Context()) },
 	}
 }

@@ -31,8 +31,6 @@ line that is missing or was altered shows.`,
   mcpx-bridge audit show filesystem --tool write_file --event decided,ended
   mcpx-bridge audit follow --json | jq .event
   mcpx-bridge audit verify filesystem`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.auditShowCommand(), p.auditFollowCommand(), p.auditVerifyCommand())
 	return cmd

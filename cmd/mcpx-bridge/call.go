@@ -41,7 +41,7 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 		Args: inUTF8(positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name, rest, ok := exportedWords(args); ok {
-				return p.callNamed(cmd.Context(), name, rest)
+				return p.call(cmd.Context(), "", name, rest)
 			}
 			if err := positional(2, -1)(cmd, args); err != nil {
 				return err
@@ -54,7 +54,8 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 	return cmd
 }
 
-// call makes one call and turns what comes of it into output and exit code.
+// call makes one call and turns what comes of it into output and exit code. Where name is
+// an exported one, to is "".
 func (p *program) call(ctx context.Context, to, name string, args []string) error {
 	given, err := arguments.Read(args, p.stdin)
 	if err == nil {
@@ -63,58 +64,48 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	if err != nil {
 		return err
 	}
-	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(func() string { return to })})
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	if err := q.here(to); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
-	defer cancel()
-	if err := q.Greet(ctx, to, client.WithOne.Greet); err != nil {
-		return noAnswer(to, name, err)
-	}
-	object, err := q.typed(ctx, to, name, given)
-	if err != nil {
-		return err
-	}
-	return p.callWith(ctx, q, to, name, object)
-}
-
-// callNamed is call for what has an exported name.
-func (p *program) callNamed(ctx context.Context, name string, args []string) error {
-	given, err := arguments.Read(args, p.stdin)
-	if err == nil {
-		err = p.s.checkTimeout()
-	}
-	if err != nil {
-		return err
-	}
-	var asked atomic.Pointer[string] // nobody yet
-	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(func() string {
-		if to := asked.Load(); to != nil {
-			return *to
-		}
-		return ""
-	})})
+	var asked atomic.Pointer[string]
+	asked.Store(&to)
+	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(&asked)})
 	if err != nil {
 		return err
 	}
 	defer q.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
 	defer cancel()
-	t, err := p.named(ctx, q, name)
-	if err != nil {
-		return noAnswer("the topic", name, err)
-	}
-	object, err := given.Object(arguments.TypesOf(t.InputSchema))
+	t, object, err := q.callee(ctx, to, name, given)
 	if err != nil {
 		return err
 	}
 	asked.Store(&t.Peer)
-	return p.callWith(ctx, q, t.Peer, t.Name, object)
+	a, err := q.Call(ctx, t.Peer, t.Name, object, func(params []byte) {
+		if line := client.ProgressLine(t.Peer, params); line != "" {
+			p.log.Info(line)
+		}
+	})
+	if err != nil {
+		return noAnswer(t.Peer, t.Name, err)
+	}
+	return p.showAnswer(t.Peer, t.Name, a)
+}
+
+// callee is whose tool is called, and makes one object of the arguments.
+func (q *peer) callee(ctx context.Context, to, name string, given arguments.Arguments) (t tool, object []byte, err error) {
+	if to == "" {
+		if t, err = q.exported(ctx, name); err != nil {
+			return t, nil, noAnswer("the topic", name, err)
+		}
+		object, err = given.Object(arguments.TypesOf(t.InputSchema))
+		return t, object, err
+	}
+	if err = q.here(to); err != nil {
+		return t, nil, err
+	}
+	if err = q.Greet(ctx, to, client.WithOne.Greet); err != nil {
+		return t, nil, noAnswer(to, name, err)
+	}
+	object, err = q.typed(ctx, to, name, given)
+	return tool{Peer: to, Name: name}, object, err
 }
 
 // exportedWords tells NAME ARGUMENTS from PEER TOOL ARGUMENTS: every exported name has
@@ -127,8 +118,8 @@ func exportedWords(args []string) (name string, rest []string, ok bool) {
 	return args[0], args[1:], true
 }
 
-// named finds the tool that has an exported name, as everybody here is now.
-func (p *program) named(ctx context.Context, q *peer, name string) (tool, error) {
+// exported finds the tool that has an exported name, as everybody here is now.
+func (q *peer) exported(ctx context.Context, name string) (tool, error) {
 	c, err := q.Census(ctx)
 	if err != nil {
 		return tool{}, err
@@ -138,18 +129,6 @@ func (p *program) named(ctx context.Context, q *peer, name string) (tool, error)
 		return tool{}, fail(exitNoAnswer, "mcpx-bridge call PEER TOOL waits longer", "%w; %s", err, absentees(c))
 	}
 	return t, err
-}
-
-func (p *program) callWith(ctx context.Context, q *peer, to, name string, arguments []byte) error {
-	a, err := q.Call(ctx, to, name, arguments, func(params []byte) {
-		if line := client.ProgressLine(to, params); line != "" {
-			p.log.Info(line)
-		}
-	})
-	if err != nil {
-		return noAnswer(to, name, err)
-	}
-	return p.showAnswer(to, name, a)
 }
 
 // showAnswer prints a result and says with the exit code what it means.

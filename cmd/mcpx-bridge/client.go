@@ -30,8 +30,6 @@ NAME is one of ` + inTwoLines(setup.Names()) + `.`,
   mcpx-bridge client install claude-desktop --topic team --dry-run
   mcpx-bridge client wrap cursor github --policy policy.yaml
   mcpx-bridge client undo cursor`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	start := p.starters()
 	cmd.AddCommand(p.clientListCommand(), p.clientInstallCommand(start), p.clientWrapCommand(start), p.clientUnwrapCommand(), p.clientUndoCommand())

@@ -23,7 +23,6 @@ keeps of it in its own file (scope local).
 
 With --json there is a line for every file that a client here could have.`,
 		Example: "  mcpx-bridge client list\n  mcpx-bridge client list --json",
-		Args:    positional(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listClients(cmd.Context()) },
 	}
 }

@@ -33,7 +33,6 @@ call it by with --host.`,
 		Example: `  mcpx-bridge gateway
   mcpx-bridge gateway --listen :443 --tls-cert cert.pem --tls-key key.pem --host gateway.example
   mcpx-bridge gateway --listen 0.0.0.0:8787 --behind-proxy --host gateway.example`,
-		Args: positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runGateway(cmd.Context()) },
 	}
 	f := cmd.Flags()

@@ -30,15 +30,12 @@ What it inherits of the environment beside that, and what its program is, may ha
 changed: for calls that hang on it, let nothing be remembered.
 What is to last is kept in a file under the state directory.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants revoke 9c01d2ee",
-		Args:    noSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "list [FLAGS]",
 		Short:   "List what is remembered",
 		Long:    "List what the bridges on this machine remember, those too that are stopped: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
-		Args:    positional(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listGrants(cmd.Context()) },
 	}, &cobra.Command{
 		Use:     "revoke [FLAGS] ID…",

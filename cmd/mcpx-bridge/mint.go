@@ -27,7 +27,6 @@ or say with --can which kinds of frames may be sent.`,
 		Example: `  mcpx-bridge token --topic team --id alice > alice.token
   mcpx-bridge token --id intern --role agent --ttl 8h
   mcpx-bridge token --id reader --can mcp/request:tools/list --can chat`,
-		Args: positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.mintToken() },
 	}
 	f := cmd.Flags()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
@@ -67,10 +68,10 @@ func (q *peer) here(id string) error {
 
 // saysOf says when the one who is asked leaves and comes back. That is no end: who
 // comes back may bring an answer along. What it returns is for OnPresence.
-func (p *program) saysOf(whom func() string) func(id, event string) {
+func (p *program) saysOf(whom *atomic.Pointer[string]) func(id, event string) {
 	away := false
 	return func(id, event string) {
-		asked := whom()
+		asked := *whom.Load()
 		switch {
 		case id != asked || asked == "":
 		case event == "leave":

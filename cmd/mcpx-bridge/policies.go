@@ -19,8 +19,6 @@ matches takes part: deny beats ask, ask beats allow, whatever the order.`,
   mcpx-bridge policy check policy.yaml
   mcpx-bridge policy explain --policy policy.yaml --from ann read_file path=/tmp/notes.txt
   mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.policyCheckCommand(), p.policyDiffCommand(), p.policyExplainCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
 	return cmd
@@ -37,7 +35,6 @@ is typed. Many read its place from the first line of a file:
 
 "policy check" is the judge; it finds more.`,
 		Example: "  mcpx-bridge policy schema > policy.schema.json",
-		Args:    positional(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return p.print(policy.Schema()) },
 	}
 }

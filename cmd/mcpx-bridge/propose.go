@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,7 +124,9 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 		return err
 	}
 	p.warnOfSecret(o.Reason)
-	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(func() string { return to })})
+	var asked atomic.Pointer[string]
+	asked.Store(&to)
+	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(&asked)})
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,12 @@ The others there see its tools; what they may call, you decide. Without
 	)
 	for c := range below(root) {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
+		switch {
+		case c.RunE == nil: // it has commands, and does nothing itself
+			c.Args, c.RunE = noSuchCommand, root.RunE
+		case c.Args == nil:
+			c.Args = positional(0, 0)
+		}
 	}
 	completeFlags(root)
 	return root

@@ -48,7 +48,6 @@ characters. stdout is the client's; all else, --json events too, is on stderr.`,
 		Example: `  mcpx-bridge serve --id alice
   mcpx-bridge serve --include 'filesystem/*' --exclude '*/delete_*'
   mcpx-bridge serve --gateway wss://gateway.example --topic team --id alice --token-file ~/.mcpx-token`,
-		Args: positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.serve(cmd.Context()) },
 	}
 	f := cmd.Flags()

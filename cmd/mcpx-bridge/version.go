@@ -14,7 +14,6 @@ func (p *program) versionCommand() *cobra.Command {
 		Short:   "Say which version this is",
 		Long:    "Say which version this is, and what it was built with.",
 		Example: "  mcpx-bridge version\n  mcpx-bridge version --json",
-		Args:    positional(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			b := built()
 			if p.s.JSON {

@@ -23,7 +23,6 @@ func (p *program) watchCommand() *cobra.Command {
 With --json each frame is shown as it came. Tokens are blotted out in both, and
 control characters are shown as \u{…} where people read them.`,
 		Example: "  mcpx-bridge watch\n  mcpx-bridge watch --topic team --json | jq .kind",
-		Args:    positional(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.watch(cmd.Context()) },
 	}
 	p.s.roomFlags(cmd.Flags())

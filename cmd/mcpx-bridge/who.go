@@ -25,7 +25,6 @@ of itself (initialize), and lists them. Who has not answered within a second may
 be there to listen only; of others than our bridges nothing says what they provide.
 An id says nothing of who sits there: when one leaves, another can take it.`,
 		Example: "  mcpx-bridge who\n  mcpx-bridge who --topic team --json",
-		Args:    positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := p.takeSeat(cmd.Context(), client.Options{})
 			if err != nil {
