@@ -7,8 +7,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
-// An Act is something that is to be done or put on record. They are valid
-// until the next call of a method of the Desk.
+// An Act is something that is to be done or put on record. Those that a method returns are
+// the caller's.
 type Act interface{ act() }
 
 type (

@@ -9,8 +9,7 @@ import (
 // begin starts an event: what is overdue comes before anything else, so that a
 // late answer is late whether or not a Tick was.
 func (d *Desk) begin(now time.Time) {
-	clear(d.out)
-	d.now, d.out = now, d.out[:0]
+	d.now, d.out = now, nil
 	d.expire()
 	d.forget()
 }

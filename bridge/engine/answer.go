@@ -426,7 +426,7 @@ func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.
 	if c.Origin == inflight.Proposal {
 		run = c.Self
 	}
-	e.applyBook(e.book.Ended(c.Life, run, how))
+	e.queueBook(e.book.Ended(c.Life, run, how))
 }
 
 // noteSubscription keeps who wants to hear of which resource.

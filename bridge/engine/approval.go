@@ -47,15 +47,15 @@ func (e *Engine) unpark(c *inflight.Call) {
 func (e *Engine) startParked() {
 	parked := e.calls.Parked
 	e.calls.Parked = nil
-	for _, c := range parked {
+	inTurn(e, parked, func(c *inflight.Call) {
 		e.alarms.stop(c.Alarm)
 		if c.Phase == inflight.Done {
 			e.ledger.GiveBack(c.Hold)
-			continue
+			return
 		}
 		c.On(inflight.Resume)
 		e.agreed(c)
-	}
+	})
 }
 
 // A call that somebody must agree to takes this road:
@@ -92,7 +92,6 @@ func (e *Engine) question(c *inflight.Call) {
 		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
 	}
 	id, acts := e.desk.Open(e.now, q)
-	acts = slices.Clone(acts) // isAsked may speak to the desk
 	c.Question, c.Digest = id, approval.DigestOf(acts).Short()
 	c.On(inflight.Ask)
 	e.calls.Asked[id] = c
@@ -115,9 +114,11 @@ func (e *Engine) question(c *inflight.Call) {
 	if c.Origin == inflight.Proposal || !turnedAway {
 		e.isAsked(c)
 	}
-	e.applyDesk(acts)
-	e.remind(c)
-	e.defers(c)
+	e.then(func() { e.queueDesk(acts) })
+	e.then(func() {
+		e.remind(c)
+		e.defers(c)
+	})
 }
 
 // refusedAtOnce: the desk puts the question to nobody, and nothing runs.
@@ -151,7 +152,7 @@ func (e *Engine) show(a approval.Show) {
 	env := &wire.Envelope{ID: a.Ask, Kind: wire.Request, To: []string{a.To.ID}, Method: elicitation,
 		Payload: jsonrpc.AppendRequest(nil, a.RPC, elicitation, a.Params)}
 	if !e.send(wire.Question, env) {
-		e.applyDesk(e.desk.Unreachable(e.now, a.Ask))
+		e.queueDesk(e.desk.Unreachable(e.now, a.Ask))
 	}
 }
 
@@ -175,8 +176,22 @@ func (e *Engine) responded(env *wire.Envelope) {
 		return
 	}
 	m := &env.Message
-	e.applyDesk(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID), Astray: astray,
+	e.queueDesk(e.desk.Answer(e.now, approval.Answer{Who: approval.Participant(env.From), Corr: env.Corr, ID: m.Get(jsonrpc.ID), Astray: astray,
 		Linked: e.room.dialect.MustLink(), Method: env.Method, Result: m.Get(jsonrpc.Result), Failed: !m.Has(jsonrpc.Result)}))
+}
+
+// noteOnQuestion puts on record what has become of a question.
+func (e *Engine) noteOnQuestion(a approval.Noted) {
+	r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
+		Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
+	if a.Who != (approval.Who{}) {
+		r.By = []string{a.Who.String()}
+	}
+	if countsForNothing(a) && !e.chargeRecord(a.Who.ID) {
+		return
+	}
+	e.note(r)
+	e.do(Told{a})
 }
 
 // settled ends a question: the call may run, or its caller hears why not.

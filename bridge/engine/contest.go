@@ -148,13 +148,12 @@ func (e *Engine) wins(c *inflight.Call) {
 	e.alarms.stop(c.Alarm)
 	delete(e.offers.claims, c.Self)
 	c.On(inflight.Resume)
-	acts, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me})
-	if !ok {
+	// Nobody else has to hear of it: we make the request ourselves.
+	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me}); !ok {
 		e.unstarted(c, e.closedBy(c.Life))
 		return
 	}
 	c.Standing = inflight.Won
-	e.applyBook(acts)
 	e.sendStatus(c.Life, "accept", "processing", "")
 	if c.Agreed != nil {
 		e.agreed(c)
@@ -166,9 +165,9 @@ func (e *Engine) wins(c *inflight.Call) {
 // yields leaves a proposal to whoever came first.
 func (e *Engine) yields(c *inflight.Call) {
 	rival, end := *c.Rival, c.RivalEnd
-	e.applyBook(e.book.Taken(c.Life, rival)) // which ends the call as moot
+	e.queueBook(e.book.Taken(c.Life, rival)) // which ends the call as moot
 	if end != nil {
-		e.applyBook(e.book.Ended(c.Life, rival.ID, *end))
+		e.then(func() { e.queueBook(e.book.Ended(c.Life, rival.ID, *end)) })
 	}
 }
 
@@ -192,11 +191,11 @@ func (e *Engine) cameSecond(c *inflight.Call) {
 
 // claimsLost: with the seat, nobody knows any more whose claim came first.
 func (e *Engine) claimsLost() {
-	for _, id := range sorted(e.offers.claims) {
+	inTurn(e, sorted(e.offers.claims), func(id string) {
 		c := e.offers.claims[id]
 		e.endClaim(c)
 		e.unstarted(c, unclaimed("the link to the gateway was lost before it was known whose request came first"))
-	}
+	})
 }
 
 // unclaimed is for a proposal of which nobody can tell whether another serves it.
@@ -281,7 +280,7 @@ func (e *Engine) observe(env *wire.Envelope, l *proposal.Life, reused proposal.R
 		run.Reused.Same = true
 	}
 	if c := e.offers.calls[l]; c == nil || !e.rivals(c, run) {
-		e.applyBook(e.book.Taken(l, run))
+		e.queueBook(e.book.Taken(l, run))
 	}
 }
 
@@ -303,27 +302,28 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 		return
 	}
 	if env.Kind == wire.Reject {
-		for _, of := range env.Corr {
-			e.applyBook(e.book.Rejected(env.From, of))
-		}
+		e.rejected(env)
 		return
 	}
-	for _, of := range env.Corr {
+	inTurn(e, env.Corr, func(of string) {
 		if end.Lapsed {
-			e.applyBook(e.book.Lapsed(env.From, of, refusal.Clip(end.Reason)))
+			e.queueBook(e.book.Lapsed(env.From, of, refusal.Clip(end.Reason)))
 		} else {
-			e.applyBook(e.book.Withdrawn(env.From, of, refusal.Clip(end.Reason)))
+			e.queueBook(e.book.Withdrawn(env.From, of, refusal.Clip(end.Reason)))
 		}
-	}
+	})
+}
+
+// rejected takes somebody's word that they will not serve what it refers to.
+func (e *Engine) rejected(env *wire.Envelope) {
+	inTurn(e, env.Corr, func(of string) { e.queueBook(e.book.Rejected(env.From, of)) })
 }
 
 // stood takes what somebody else says of how it stands with a proposal. A no in such
 // words is a no (FINDINGS S5).
 func (e *Engine) stood(env *wire.Envelope) {
 	if _, no := env.AsReject(); no {
-		for _, of := range env.Corr {
-			e.applyBook(e.book.Rejected(env.From, of))
-		}
+		e.rejected(env)
 	}
 }
 
@@ -349,6 +349,6 @@ func (e *Engine) isAsked(c *inflight.Call) {
 	case c.Origin == inflight.Proposal:
 		e.book.Asked(c.Life)
 	case c.Life != nil:
-		e.applyBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
+		e.queueBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
 	}
 }

@@ -15,12 +15,12 @@
 //
 // Nothing else starts a call, and nothing else answers one. What the Engine knows of
 // calls, tools, earlier requests and held answers is kept in packages below it, which
-// never call it. Package bridge carries out what it says.
+// never call it: what desk and Book say goes into one queue, which [Engine.Step] drains.
+// Package bridge carries out what the Engine says.
 package engine
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -37,65 +37,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// Config is what an Engine is made with. It must not change afterwards.
-type Config struct {
-	Policy   *policy.Policy   // what may run; nil denies everything
-	NewID    func() string    // a fresh envelope id, unique in the world; required
-	Random   func() [16]byte  // 128 fresh random bits, for questions; required
-	Timeout  time.Duration    // the server's time for one request; default 60 s
-	MaxCalls int              // requests at the server at one time; default 1024
-	Desk     approval.Options // bounds of the desk; its functions are the Engine's
-
-	Session string // begins the names of calls on record, so that they are unique over restarts
-	Topic   string // the topic we sit at, for people
-	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
-	Server  string // what we wrap, for people at this machine
-	Program string // its name alone, for the topic
-
-	// For what people agree to for long, and never said in the topic: the directory in
-	// which the server was started, and a word for its whole command.
-	Dir, Command string
-
-	// IDPrefix begins our ids at a server that others may talk to as well. It must
-	// be letters and digits, which no encoder escapes, and unique in the world.
-	// "": the server is ours alone, and our ids are numbers.
-	IDPrefix string
-
-	// Hosted: the server belongs to a client beside us, who greets it. Requests
-	// wait for that, 10 s at most. It needs an IDPrefix.
-	Hosted bool
-
-	// HostIDPrefix begins the ids of what we ask the client that a Hosted server
-	// belongs to. Random, and the server must not learn it: it could have its own
-	// question taken for ours. With it the client's own tools/calls are judged;
-	// "": they are none of our business.
-	HostIDPrefix string
-
-	Local           bool // somebody at this machine can be asked
-	Verified        bool // the gateway is this machine's own, which makes sure who speaks in any dialect
-	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
-
-	Provides       []string         // what the server is for, beside what the policy says
-	Proposals      proposal.Options // bounds of the Book
-	ProposalStyle  wire.Style       // in which words what becomes of proposals is said; Auto: those of the proposal
-	LenientParams  bool             // read params.tool of a proposal as params.name (seed 000)
-	ToolsRequest   bool             // take tools/request for a proposal, in the dialect that has no other (WIRE 6.2)
-	ProposalStatus bool             // say how it stands with proposals, to those who may understand that (seed 001, option 8)
-
-	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
-	Seen      []Seen
-	Share     int      // requests of one participant that are known again at one time; default [replay.DefaultShare]
-	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
-}
-
-// Seen is a request that an earlier run of the bridge has taken. It will not
-// be taken again (DESIGN section 14, "Once").
-type Seen struct {
-	From, Env string
-	At        time.Time
-	Body      string // as it was on record; "" if it was not
-}
 
 // An Engine is the judgement of a sidecar as a state machine. It has no
 // goroutine, clock, random source or I/O of its own: the same events give the
@@ -119,6 +60,7 @@ type Engine struct {
 
 	now    time.Time // of the event in hand
 	out    []Effect  // of the event in hand
+	todo   queue     // of the event in hand
 	alarms alarms
 
 	room              room
@@ -141,8 +83,6 @@ type Engine struct {
 	desk      *approval.Desk
 	book      *proposal.Book
 	offers    offers
-	acts      []approval.Act // that the desk wants and that are not done yet
-	acting    bool
 	tickets   uint64
 	auditDown bool
 }
@@ -200,6 +140,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Unrecorded: // a result that is let out now says that its end is not on record
 		e.markHeld(ev.Ends)
 	}
+	e.drain()
 	if _, ok := ev.(NotSent); !ok { // that belongs to the Step before: nothing happens in between
 		e.passTime()
 	}
@@ -225,7 +166,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case NotSent:
 		e.notSent(ev)
 	case Decided:
-		e.applyDesk(e.desk.Answer(now, ev.Answer))
+		e.queueDesk(e.desk.Answer(now, ev.Answer))
 	case HostCalled:
 		e.hostCalled(ev)
 	case HostCancelled:
@@ -254,6 +195,7 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.takeLeave()
 	case Tick, Reloaded, Saved:
 	}
+	e.drain()
 	e.endWindows()
 	if e.stopping && e.calls.Foreign == 0 && !e.Owes() {
 		e.do(Idle{})
@@ -263,9 +205,14 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 
 // passTime does what is due.
 func (e *Engine) passTime() {
-	e.applyBook(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
-	e.alarms.ringDue(e.now)
-	e.applyDesk(e.desk.Tick(e.now))
+	e.queueBook(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
+	e.drain()
+	for ring := e.alarms.due(e.now); ring != nil; ring = e.alarms.due(e.now) {
+		ring()
+		e.drain()
+	}
+	e.queueDesk(e.desk.Tick(e.now))
+	e.drain()
 }
 
 // Next is when the Engine wants a Tick at the latest; zero: never.
@@ -303,7 +250,7 @@ func (e *Engine) stop() {
 	e.listenNoMore()
 	e.sumUp()
 	e.refuseAsides(func(*aside) bool { return true })
-	e.applyDesk(e.desk.AbortAll(e.now, approval.ShuttingDown))
+	e.queueDesk(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.handshakeDone()
 }
 
@@ -318,16 +265,13 @@ func (e *Engine) giveUp() {
 		}
 		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.Began)))
 	}
-	for _, c := range e.calls.Parked {
-		e.unstarted(c, refusal.ShuttingDown())
-	}
-	e.calls.Parked = nil
-	for _, ticket := range slices.Sorted(maps.Keys(e.calls.Syncing)) {
-		e.unstarted(e.calls.Syncing[ticket], refusal.ShuttingDown())
-	}
-	clear(e.calls.Syncing)
-	e.claimsLost()
-	e.release()
+	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.unstarted(c, refusal.ShuttingDown()) })
+	e.then(func() {
+		e.calls.Parked = nil
+		clear(e.calls.Syncing)
+		e.claimsLost()
+	})
+	e.then(e.release)
 }
 
 // An alarm is a moment at which the Engine has something to do of its own
@@ -344,76 +288,29 @@ func (a *alarms) stop(al *alarm) { a.table.Drop(al) }
 
 func (a *alarms) next() time.Time { return a.table.Next() }
 
-func (a *alarms) ringDue(now time.Time) {
-	for al := a.table.Due(now); al != nil; al = a.table.Due(now) {
-		a.table.Drop(al)
-		al.What()
+// due takes out the next that is to ring now, nil if there is none.
+func (a *alarms) due(now time.Time) (ring func()) {
+	al := a.table.Due(now)
+	if al == nil {
+		return nil
 	}
+	a.table.Drop(al)
+	return al.What
 }
 
 // endWindows settles the claims whose time to come back is over. The event in hand comes
 // first: it may take the proposal back, or be another's claim (seed 6783).
 func (e *Engine) endWindows() {
-	over := e.offers.unechoed
-	e.offers.unechoed = nil
-	for _, c := range over {
-		e.unechoed(c)
+	if over := e.offers.unechoed; len(over) > 0 {
+		e.offers.unechoed = nil
+		inTurn(e, over, e.unechoed)
+		e.drain()
 	}
 }
 
 // Owes reports whether answers are held that we could give, were it not for a way
 // out that is full.
 func (e *Engine) Owes() bool { return e.room.seated && len(e.room.held.Answers) > 0 }
-
-// applyBook carries out what the Book says.
-func (e *Engine) applyBook(acts []proposal.Act) {
-	for _, a := range acts {
-		switch a := a.(type) {
-		case proposal.Consider:
-			e.consider(a.Life)
-		case proposal.Waits:
-			e.refuseUnservable(a.Life)
-		case proposal.Refused:
-			e.refused(a)
-		case proposal.Noted:
-			e.noted(a)
-		}
-	}
-}
-
-// applyDesk carries out what the desk says. What the desk says to that in turn comes
-// after it, so that nothing is put to anybody about a question that is settled.
-func (e *Engine) applyDesk(acts []approval.Act) {
-	e.acts = append(e.acts, acts...) // a copy: the desk reuses them as soon as it is spoken to
-	if e.acting {
-		return
-	}
-	e.acting = true
-	for len(e.acts) > 0 {
-		a := e.acts[0]
-		e.acts = e.acts[1:]
-		switch a := a.(type) {
-		case approval.Show:
-			e.show(a)
-		case approval.Close:
-			e.close(a)
-		case approval.Noted:
-			r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
-				Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
-			if a.Who != (approval.Who{}) {
-				r.By = []string{a.Who.String()}
-			}
-			if countsForNothing(a) && !e.chargeRecord(a.Who.ID) {
-				continue
-			}
-			e.note(r)
-			e.do(Told{a})
-		case approval.Settled:
-			e.settled(a)
-		}
-	}
-	e.acting, e.acts = false, nil
-}
 
 // sync waits until the decision is on disk: only then does it count
 // (RELIABILITY AI-13).
@@ -458,20 +355,24 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 	if !e.auditDown {
 		e.auditDown = true
 		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
-		e.applyDesk(e.desk.AbortAll(e.now, auditReason))
+		e.queueDesk(e.desk.AbortAll(e.now, auditReason))
 	}
-	for _, n := range ev.Calls {
-		if c := e.calls.ByNumber[n]; c != nil {
-			if !ev.Written {
-				c.Line = inflight.Unrecorded
+	e.then(func() {
+		inTurn(e, ev.Calls, func(n uint64) {
+			if c := e.calls.ByNumber[n]; c != nil {
+				if !ev.Written {
+					c.Line = inflight.Unrecorded
+				}
+				e.finishUnanswered(c, refusal.AuditUnavailable())
+				e.answerOwn(c, nil)
 			}
-			e.finishUnanswered(c, refusal.AuditUnavailable())
-			e.answerOwn(c, nil)
+		})
+	})
+	e.then(func() {
+		for _, result := range ev.Results {
+			e.send(result.Class, incomplete(result.Envelope))
 		}
-	}
-	for _, result := range ev.Results {
-		e.send(result.Class, incomplete(result.Envelope))
-	}
+	})
 }
 
 const auditReason = "audit_unavailable"
@@ -483,4 +384,108 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
 	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
 	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
+}
+
+// A queue is what is still to be done of the event in hand. [Engine.Step] drains it; whatever
+// goes through it may add to it, and does not wait for what it adds. What comes of one thing
+// is done before what waits already, so that all about one matter stays together. But what the
+// desk says is done in the order in which it is said, so that nothing is put to anybody about a
+// question that is settled.
+type queue struct {
+	items []item         // the next is the last
+	said  []approval.Act // by the desk; from done on they wait, or are in hand
+	done  int
+}
+
+// An item is an act of the Book, what is to be done later by the same hand (a func()), or
+// one of those below.
+type item any
+
+type (
+	nextOfDesk struct{}                 // the next that the desk has said
+	doneOfDesk struct{}                 // it is done, and all that came of it
+	response   struct{ *wire.Envelope } // from a participant; the Book has heard of it
+)
+
+// then has something done after what was queued since the item in hand was begun, and before
+// all else.
+func (e *Engine) then(do func()) { e.todo.items = append(e.todo.items, do) }
+
+// inTurn does the same for each, and what comes of one before the next.
+func inTurn[T any](e *Engine, each []T, do func(T)) {
+	for i, one := range each {
+		before := len(e.todo.items)
+		if do(one); len(e.todo.items) > before && i+1 < len(each) {
+			e.then(func() { inTurn(e, each[i+1:], do) })
+			return
+		}
+	}
+}
+
+// queueBook has done what the Book says.
+func (e *Engine) queueBook(acts []proposal.Act) {
+	for _, a := range acts {
+		e.todo.items = append(e.todo.items, a)
+	}
+}
+
+// queueDesk has done what the desk says.
+func (e *Engine) queueDesk(acts []approval.Act) {
+	if len(acts) > 0 && len(e.todo.said) == 0 {
+		e.todo.items = append(e.todo.items, nextOfDesk{})
+	}
+	e.todo.said = append(e.todo.said, acts...)
+}
+
+// drain does all that is queued.
+func (e *Engine) drain() {
+	slices.Reverse(e.todo.items)
+	for len(e.todo.items) > 0 {
+		last := len(e.todo.items) - 1
+		next := e.todo.items[last]
+		e.todo.items[last] = nil
+		e.todo.items = e.todo.items[:last]
+		e.carryOut(next)
+		slices.Reverse(e.todo.items[last:])
+	}
+}
+
+func (e *Engine) carryOut(i item) {
+	switch i := i.(type) {
+	case func():
+		i()
+	case response:
+		e.responded(i.Envelope)
+	case proposal.Consider:
+		e.consider(i.Life)
+	case proposal.Waits:
+		e.refuseUnservable(i.Life)
+	case proposal.Refused:
+		e.refused(i)
+	case proposal.Noted:
+		e.noted(i)
+	case nextOfDesk:
+		e.carryOutOfDesk(e.todo.said[e.todo.done])
+		e.todo.items = append(e.todo.items, doneOfDesk{})
+	case doneOfDesk:
+		e.todo.said[e.todo.done] = nil
+		if e.todo.done++; e.todo.done < len(e.todo.said) {
+			e.todo.items = append(e.todo.items, nextOfDesk{})
+		} else {
+			e.todo.said, e.todo.done = e.todo.said[:0], 0
+		}
+	}
+}
+
+func (e *Engine) carryOutOfDesk(a approval.Act) {
+	switch a := a.(type) {
+	case approval.Show:
+		e.show(a)
+	case approval.Close:
+		e.close(a)
+	case approval.Noted:
+		e.noteOnQuestion(a)
+	case approval.Settled:
+		e.settled(a)
+	}
 }

@@ -4,11 +4,71 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
+
+// Config is what an Engine is made with. It must not change afterwards.
+type Config struct {
+	Policy   *policy.Policy   // what may run; nil denies everything
+	NewID    func() string    // a fresh envelope id, unique in the world; required
+	Random   func() [16]byte  // 128 fresh random bits, for questions; required
+	Timeout  time.Duration    // the server's time for one request; default 60 s
+	MaxCalls int              // requests at the server at one time; default 1024
+	Desk     approval.Options // bounds of the desk; its functions are the Engine's
+
+	Session string // begins the names of calls on record, so that they are unique over restarts
+	Topic   string // the topic we sit at, for people
+	Gateway string // which gateway keeps it, for people and for what they agree to for long; "": this machine's own
+	Server  string // what we wrap, for people at this machine
+	Program string // its name alone, for the topic
+
+	// For what people agree to for long, and never said in the topic: the directory in
+	// which the server was started, and a word for its whole command.
+	Dir, Command string
+
+	// IDPrefix begins our ids at a server that others may talk to as well. It must
+	// be letters and digits, which no encoder escapes, and unique in the world.
+	// "": the server is ours alone, and our ids are numbers.
+	IDPrefix string
+
+	// Hosted: the server belongs to a client beside us, who greets it. Requests
+	// wait for that, 10 s at most. It needs an IDPrefix.
+	Hosted bool
+
+	// HostIDPrefix begins the ids of what we ask the client that a Hosted server
+	// belongs to. Random, and the server must not learn it: it could have its own
+	// question taken for ours. With it the client's own tools/calls are judged;
+	// "": they are none of our business.
+	HostIDPrefix string
+
+	Local           bool // somebody at this machine can be asked
+	Verified        bool // the gateway is this machine's own, which makes sure who speaks in any dialect
+	TrustUnverified bool // participants may decide though the gateway does not verify who speaks
+
+	Provides       []string         // what the server is for, beside what the policy says
+	Proposals      proposal.Options // bounds of the Book
+	ProposalStyle  wire.Style       // in which words what becomes of proposals is said; Auto: those of the proposal
+	LenientParams  bool             // read params.tool of a proposal as params.name (seed 000)
+	ToolsRequest   bool             // take tools/request for a proposal, in the dialect that has no other (WIRE 6.2)
+	ProposalStatus bool             // say how it stands with proposals, to those who may understand that (seed 001, option 8)
+
+	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
+	Seen      []Seen
+	Share     int      // requests of one participant that are known again at one time; default [replay.DefaultShare]
+	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
+}
+
+// Seen is a request that an earlier run of the bridge has taken. It will not
+// be taken again (DESIGN section 14, "Once").
+type Seen struct {
+	From, Env string
+	At        time.Time
+	Body      string // as it was on record; "" if it was not
+}
 
 // An Event is something that happened, as the Engine is told of it.
 type Event interface{ event() }
@@ -149,59 +209,33 @@ type (
 	Leaving struct{}
 )
 
-func (Seated) event() {}
-
-func (Unseated) event() {}
-
-func (Arrived) event() {}
-
-func (Garbled) event() {}
-
-func (ServerUp) event() {}
-
-func (ServerSaid) event() {}
-
-func (ServerNoise) event() {}
-
-func (ServerDown) event() {}
-
-func (NotWritten) event() {}
-
-func (NotSent) event() {}
-
-func (Decided) event() {}
-
-func (Revoked) event() {}
-
-func (HostCalled) event() {}
-
+func (Seated) event()        {}
+func (Unseated) event()      {}
+func (Arrived) event()       {}
+func (Garbled) event()       {}
+func (ServerUp) event()      {}
+func (ServerSaid) event()    {}
+func (ServerNoise) event()   {}
+func (ServerDown) event()    {}
+func (NotWritten) event()    {}
+func (NotSent) event()       {}
+func (Decided) event()       {}
+func (Revoked) event()       {}
+func (HostCalled) event()    {}
 func (HostCancelled) event() {}
-
-func (HostReplied) event() {}
-
-func (HostAnswered) event() {}
-
-func (HostLeft) event() {}
-
-func (Synced) event() {}
-
-func (Unrecorded) event() {}
-
-func (AuditUp) event() {}
-
-func (Reloaded) event() {}
-
-func (Saved) event() {}
-
-func (Checkpoint) event() {}
-
-func (Tick) event() {}
-
-func (Stopping) event() {}
-
-func (GivingUp) event() {}
-
-func (Leaving) event() {}
+func (HostReplied) event()   {}
+func (HostAnswered) event()  {}
+func (HostLeft) event()      {}
+func (Synced) event()        {}
+func (Unrecorded) event()    {}
+func (AuditUp) event()       {}
+func (Reloaded) event()      {}
+func (Saved) event()         {}
+func (Checkpoint) event()    {}
+func (Tick) event()          {}
+func (Stopping) event()      {}
+func (GivingUp) event()      {}
+func (Leaving) event()       {}
 
 // A Hello is what a server said of itself in the handshake. All byte fields
 // are raw JSON, nil if absent.
@@ -275,22 +309,13 @@ type (
 	Idle struct{}
 )
 
-func (Send) effect() {}
-
-func (Write) effect() {}
-
+func (Send) effect()     {}
+func (Write) effect()    {}
 func (TellHost) effect() {}
-
-func (Restart) effect() {}
-
-func (Note) effect() {}
-
-func (Serving) effect() {}
-
-func (Sync) effect() {}
-
-func (Told) effect() {}
-
+func (Restart) effect()  {}
+func (Note) effect()     {}
+func (Serving) effect()  {}
+func (Sync) effect()     {}
+func (Told) effect()     {}
 func (Remember) effect() {}
-
-func (Idle) effect() {}
+func (Idle) effect()     {}

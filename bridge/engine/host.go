@@ -144,7 +144,7 @@ func (e *Engine) showHost(a approval.Show) {
 	d := dialog{a.ID, a.Digest.String(), v.Dialog(a.Problem), v.Choice}
 	schema := d.form.Schema()
 	if !ok || max(len(d.form.Text), len(schema)) > dialogMax {
-		e.applyDesk(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
+		e.queueDesk(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
 		return
 	}
 	id := e.hostIDPrefix + e.newID()
@@ -182,7 +182,7 @@ func (e *Engine) hostReplied(m *jsonrpc.Message) {
 	default:
 		a.Failed = true
 	}
-	e.applyDesk(e.desk.Answer(e.now, a))
+	e.queueDesk(e.desk.Answer(e.now, a))
 }
 
 // decided is the answer to a dialog in the words of the desk. What is not a choice of
@@ -258,10 +258,12 @@ func (w *awaiting) withdrawn(why string) record.Record {
 func (e *Engine) handshakeDone() {
 	waited := e.awaitingHandshake
 	e.awaitingHandshake = nil
-	for _, w := range waited {
-		e.alarms.stop(w.alarm)
-		e.serve(w.env, e.linked(w.env))
-	}
+	e.then(func() {
+		inTurn(e, waited, func(w *awaiting) {
+			e.alarms.stop(w.alarm)
+			e.serve(w.env, e.linked(w.env))
+		})
+	})
 }
 
 // withdrawAwaiting ends the awaiting requests that a cancellation is about.

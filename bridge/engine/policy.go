@@ -63,12 +63,12 @@ func (e *Engine) reload(p *policy.Policy) {
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
 	e.desk.SetRedactor(p)
-	e.applyDesk(e.desk.Reload(e.now, e.decideAgain))
+	e.queueDesk(e.desk.Reload(e.now, e.decideAgain))
 }
 
 // toolsChanged ends questions about tools that are not what they were.
 func (e *Engine) toolsChanged() {
-	e.applyDesk(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
+	e.queueDesk(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
 		if t := e.server.tools.Tools[q.Tool]; t != nil {
 			return t.Print
 		}
@@ -178,6 +178,11 @@ type waiting struct {
 // saved takes a policy file that was changed.
 func (e *Engine) saved(ev Saved) {
 	e.dropWaiting("replaced")
+	e.then(func() { e.judgeFile(ev) })
+}
+
+// judgeFile has a policy file count, or asks whether it may.
+func (e *Engine) judgeFile(ev Saved) {
 	looser := policy.Looser(e.policy, ev.Policy)
 	switch {
 	case len(looser) == 0:
@@ -221,7 +226,7 @@ func (e *Engine) dropWaiting(reason string) {
 	e.waiting = nil
 	e.alarms.stop(w.again)
 	if w.id != "" {
-		e.applyDesk(e.desk.Abort(e.now, w.id, reason))
+		e.queueDesk(e.desk.Abort(e.now, w.id, reason))
 	}
 }
 
@@ -235,7 +240,7 @@ func (e *Engine) askToReload() {
 	id, acts := e.desk.Open(e.now, q)
 	w.id = id
 	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
-	e.applyDesk(acts)
+	e.queueDesk(acts)
 }
 
 // arguments are what the person reads before saying yes.

@@ -57,7 +57,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 		offer.Style = e.offers.style
 		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
 	}
-	e.applyBook(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
+	e.queueBook(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
 		Lacks: e.lacks(offer.Needs), Here: func(who string) bool { return e.room.peers[who] != nil }, Sum: sumOf(env)}))
 }
 
@@ -117,7 +117,7 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
-		e.applyBook(e.book.Refuse(l, r.Word(), r.Exactly()))
+		e.queueBook(e.book.Refuse(l, r.Word(), r.Exactly()))
 		return
 	}
 	e.sendStatus(l, "defer", "queued", "")
@@ -127,7 +127,7 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 func (e *Engine) consider(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if refused {
-		e.applyBook(e.book.Refuse(l, r.Word(), r.Exactly()))
+		e.queueBook(e.book.Refuse(l, r.Word(), r.Exactly()))
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
@@ -178,7 +178,7 @@ func (e *Engine) mayRequest(method, key string) bool {
 func (e *Engine) leave(l *proposal.Life) {
 	delete(e.offers.calls, l)
 	if e.policy.Proposals.Fulfil != "never" && !e.book.MayServe(l) && e.book.Tells(l) {
-		e.applyBook(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
+		e.queueBook(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
 		return
 	}
 	why := "it is addressed to nobody"
@@ -188,7 +188,7 @@ func (e *Engine) leave(l *proposal.Life) {
 	case e.book.MayServe(l):
 		why = "the gateway does not let " + e.room.me + " make the request that would serve it"
 	}
-	e.applyBook(e.book.Leave(l, why))
+	e.queueBook(e.book.Leave(l, why))
 }
 
 // allowed starts what a rule has allowed, if it still does.
@@ -233,7 +233,7 @@ func (e *Engine) claim(c *inflight.Call) bool {
 		e.unstarted(c, r)
 		return false
 	}
-	e.applyBook(acts)
+	e.queueBook(acts)
 	if c.Origin == inflight.Proposal {
 		c.Self, c.Standing = run.ID, inflight.Won
 		c.ID = jsonrpc.AppendQuote(nil, c.Self)
@@ -267,8 +267,8 @@ func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
 	if !c.SummedUp {
 		e.note(of)
 	}
-	e.applyBook(acts)
-	delete(e.offers.calls, c.Life)
+	e.queueBook(acts)
+	e.then(func() { delete(e.offers.calls, c.Life) })
 }
 
 func told(a proposal.Act) bool {
@@ -356,26 +356,32 @@ func (e *Engine) moot(l *proposal.Life, why record.Event) {
 		}
 		e.abandon(c, "proposal_"+string(why))
 		second := claimed && c.Standing == inflight.Seen && why != record.Withdrawn && why != record.Expired
-		if why == record.Taken && !second { // whoever is told that another serves it has had our last word
-			e.book.Lent(l, c.Request)
-		}
 		if second {
-			e.cameSecond(c)
+			e.then(func() { e.cameSecond(c) })
+		} else if why == record.Taken { // whoever is told that another serves it has had our last word
+			e.then(func() { e.book.Lent(l, c.Request) })
 		}
 	}
+	e.then(func() { e.endRequestsFor(l) })
+}
+
+// endRequestsFor ends what participants request for a proposal that was taken back.
+func (e *Engine) endRequestsFor(l *proposal.Life) {
 	if l.State != proposal.Withdrawn || l.Run == "" {
 		return
 	}
-	for _, id := range sorted(e.calls.Asked) { // a participant's request for it
+	inTurn(e, sorted(e.calls.Asked), func(id string) {
 		if c := e.calls.Asked[id]; c != nil && c.Life == l {
-			e.applyDesk(e.desk.Abort(e.now, id, proposalGone))
+			e.queueDesk(e.desk.Abort(e.now, id, proposalGone))
 		}
-	}
-	for _, c := range e.calls.Unstarted() {
-		if c.Life == l && !c.Phase.Settled() {
-			e.unstarted(c, e.closedBy(l))
-		}
-	}
+	})
+	e.then(func() {
+		inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) {
+			if c.Life == l && !c.Phase.Settled() {
+				e.unstarted(c, e.closedBy(l))
+			}
+		})
+	})
 }
 
 const proposalGone = "proposal_gone"
@@ -385,11 +391,11 @@ func (e *Engine) abandon(c *inflight.Call, why string) {
 	r := recordOf(c)
 	r.Event, r.Reason, r.Executed = record.Withdrawn, why, string(refusal.No)
 	if c.Phase == inflight.Asked {
-		e.applyDesk(e.desk.Withdraw(e.now, c.Question, why))
+		e.queueDesk(e.desk.Withdraw(e.now, c.Question, why))
 	} else if !c.Phase.Settled() {
 		e.settle(c)
 	}
-	e.note(r)
+	e.then(func() { e.note(r) })
 }
 
 // What a proposer hears of us beside the answer: that people decide, that we
@@ -467,20 +473,20 @@ func (e *Engine) rejectAgain(f wire.Fault) {
 // left to the roster: they may be back in a moment. ours: it was said to us.
 func (e *Engine) unheard(f wire.Fault, ours bool) {
 	absent := f.Code == "recipient_absent"
-	for _, id := range f.Trigger {
+	inTurn(e, f.Trigger, func(id string) {
 		switch {
 		case absent && !e.believed(): // nor is it known who says so, nor who is here
 		case absent:
-			e.applyBook(e.book.Nobody(id, e.here))
+			e.queueBook(e.book.Nobody(id, e.here))
 		case ours:
-			e.applyDesk(e.desk.Unreachable(e.now, id))
+			e.queueDesk(e.desk.Unreachable(e.now, id))
 		}
-	}
+	})
 	if !ours || f.Code != "capability_violation" || len(f.Trigger) > 0 {
 		return
 	}
 	env := &wire.Envelope{Kind: wire.Request, Method: elicitation}
 	if kind, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && kind == f.AttemptedKind {
-		e.applyDesk(e.desk.UnreachableAll(e.now))
+		e.queueDesk(e.desk.UnreachableAll(e.now))
 	}
 }

@@ -76,8 +76,8 @@ func (e *Engine) arrived(env *wire.Envelope) {
 		e.request(env)
 	case wire.Response:
 		e.rivalAnswers(env)
-		e.applyBook(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
-		e.responded(env)
+		e.queueBook(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
+		e.todo.items = append(e.todo.items, response{env})
 	case wire.Proposal:
 		e.offered(env)
 	case wire.Withdraw, wire.Reject:
@@ -369,8 +369,17 @@ func (e *Engine) start(c *inflight.Call) {
 	if _, may := c.Phase.On(inflight.Start); !may {
 		return // nobody has agreed to it yet, or it is over, whatever led here
 	}
-	if c.Life != nil && !e.claim(c) {
-		return
+	if c.Life == nil {
+		e.launch(c)
+	} else if e.claim(c) {
+		e.then(func() { e.launch(c) })
+	}
+}
+
+// launch writes a request to the server, once start has found that it may.
+func (e *Engine) launch(c *inflight.Call) {
+	if _, may := c.Phase.On(inflight.Start); !may {
+		return // what came of its claim has ended it
 	}
 	e.calls.Add(c)
 	c.Began = e.now

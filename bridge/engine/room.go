@@ -57,15 +57,20 @@ func (e *Engine) seated(ev Seated) {
 	e.others.Together(!e.believed())
 	e.renewRoster(ev.Welcome.Peers)
 	if again {
-		e.release()
-		return
+		e.then(e.release)
+	} else {
+		e.then(func() { e.connected(ev) })
 	}
+}
+
+// connected goes on where we left, with a seat that was not there before.
+func (e *Engine) connected(ev Seated) {
 	e.note(record.Record{Event: record.Connected, ID: e.room.me, Dialect: ev.Dialect.Protocol, Count: len(ev.Welcome.Peers)})
 	for _, m := range Muted(ev.Welcome.You, e.policy) {
 		e.note(record.Record{Event: record.Warning, Reason: m.Reason, Detail: m.Detail})
 	}
 	e.release()
-	e.applyDesk(e.desk.Reask(e.now))
+	e.queueDesk(e.desk.Reask(e.now))
 }
 
 // A Mute is something that a seat may not send and that the work needs.
@@ -108,9 +113,9 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 			e.room.peers[id].missed = true
 		}
 	}
-	for _, p := range present {
+	inTurn(e, present, func(p wire.Participant) {
 		if !here[p.ID] {
-			continue
+			return
 		}
 		if was := e.room.peers[p.ID]; was == nil || was.leaving != nil {
 			e.enlist(p, "here")
@@ -118,7 +123,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 			was.caps = p.Caps
 			e.tellOf(p.ID)
 		}
-	}
+	})
 }
 
 // gone forgets somebody who has left.
@@ -129,9 +134,14 @@ func (e *Engine) gone(id string) {
 	e.room.held.Listed(id, false)
 	e.note(record.Record{Event: record.Peer, ID: id, State: "left"})
 	e.unsubscribeFor(id)
-	e.applyDesk(e.desk.Left(e.now, approval.Participant(id)))
-	e.applyBook(e.book.Left(id, e.believed()))
-	e.withdrawFor(id)
+	e.queueDesk(e.desk.Left(e.now, approval.Participant(id)))
+	e.then(func() { e.queueBook(e.book.Left(id, e.believed())) })
+	e.then(func() { e.withdrawFor(id) })
+	e.then(func() { e.cancelAtOnceOrLater(id, missed) })
+}
+
+// cancelAtOnceOrLater ends what the server has of somebody who is gone.
+func (e *Engine) cancelAtOnceOrLater(id string, missed bool) {
 	if !missed {
 		e.cancelFor(id)
 		return
@@ -154,12 +164,14 @@ func (e *Engine) unseated(ev Unseated) {
 	e.room.echoes = false
 	e.book.Away()
 	e.claimsLost()
-	e.seatLost()
-	r := record.Record{Event: record.Disconnected}
-	if ev.Err != nil {
-		r.Detail = ev.Err.Error()
-	}
-	e.note(r)
+	e.then(func() {
+		e.seatLost()
+		r := record.Record{Event: record.Disconnected}
+		if ev.Err != nil {
+			r.Detail = ev.Err.Error()
+		}
+		e.note(r)
+	})
 }
 
 // quiet: while paused we say nothing but where we stand (WIRE 5.8).
@@ -188,7 +200,7 @@ func (e *Engine) presence(env *wire.Envelope) {
 	switch event {
 	case "join":
 		e.enlist(who, "joined")
-		e.release()
+		e.then(e.release)
 	case "leave":
 		e.left(who.ID)
 	case "update":
@@ -210,7 +222,7 @@ func (e *Engine) enlist(who wire.Participant, how string) {
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving, p.missed = who.Caps, nil, false
 	e.tellOf(who.ID)
-	e.applyDesk(e.desk.Joined(e.now, approval.Participant(who.ID)))
+	e.queueDesk(e.desk.Joined(e.now, approval.Participant(who.ID)))
 }
 
 // left believes a leave only after a while: gateways announce the end of an
@@ -340,7 +352,7 @@ func (e *Engine) pause(env *wire.Envelope) {
 func (e *Engine) resume() {
 	if e.endPause() {
 		e.release()
-		e.applyDesk(e.desk.Reask(e.now))
+		e.queueDesk(e.desk.Reask(e.now))
 	}
 }
 

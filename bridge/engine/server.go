@@ -57,13 +57,13 @@ func (e *Engine) serverDown(ev ServerDown) {
 	e.server.why, e.server.retry = ev.Cause, ev.Retry
 	e.note(record.Record{Event: record.ServerExit, Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
-	for _, c := range e.calls.InOrder() {
+	inTurn(e, e.calls.InOrder(), func(c *inflight.Call) {
 		if e.server.neverLeft(c, ev.Unsent) {
 			e.finishUnanswered(c, refusal.ServerUnavailable(ev.Cause, ev.Retry))
 		} else {
 			e.finishUnanswered(c, refusal.OutcomeUnknown(ev.Cause))
 		}
-	}
+	})
 	if ev.Retry < 0 {
 		e.handshakeDone()
 	}

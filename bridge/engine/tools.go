@@ -143,14 +143,16 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 		e.listTools()
 	}
 	e.toolsChanged()
-	if first {
-		e.listen()
-		e.startParked()
-		e.handshakeDone()
-	} else {
-		e.startReread(err != nil)
-	}
-	e.rereadLater()
+	e.then(func() {
+		if first {
+			e.listen()
+			e.startParked()
+			e.handshakeDone()
+		} else {
+			e.startReread(err != nil)
+		}
+	})
+	e.then(e.rereadLater)
 }
 
 func (e *Engine) relist() {
@@ -288,11 +290,13 @@ func (e *Engine) readsFirst(c *inflight.Call) bool {
 func (e *Engine) startReread(unread bool) {
 	parked := e.calls.Parked
 	e.calls.Parked = nil
-	for _, c := range parked {
-		switch {
-		case c.Reread == 0 || c.Reread > e.server.read:
+	inTurn(e, parked, func(c *inflight.Call) {
+		if c.Reread == 0 || c.Reread > e.server.read {
 			e.calls.Parked = append(e.calls.Parked, c)
-			continue
+			return
+		}
+		e.alarms.stop(c.Alarm)
+		switch {
 		case c.Phase == inflight.Done:
 			e.ledger.GiveBack(c.Hold)
 		case unread && e.auditDown: // our question did not even leave
@@ -300,13 +304,10 @@ func (e *Engine) startReread(unread bool) {
 		case unread:
 			e.unstarted(c, notReread())
 		default:
-			e.alarms.stop(c.Alarm)
 			c.On(inflight.Resume)
 			e.agreed(c)
-			continue
 		}
-		e.alarms.stop(c.Alarm)
-	}
+	})
 }
 
 // notReread is for a call that was agreed to and whose tool the server does not

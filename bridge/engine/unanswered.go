@@ -58,15 +58,13 @@ func (e *Engine) cancelled(env *wire.Envelope) {
 	}
 	meant := e.calls.Meant(env.From, string(ref), env.Corr)
 	if id, ok := jsonrpc.Unquote(ref); ok && len(meant) == 0 && e.book.Holds(env.From, id) {
-		e.applyBook(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
+		e.queueBook(e.book.Withdrawn(env.From, id, "cancelled")) // seed 002, option 4
 		return
 	}
 	if len(meant) == 0 {
 		e.drop(env, "cancel_not_caller", "no call of this participant has the id "+string(ref[:min(len(ref), 64)]))
 	}
-	for _, c := range meant {
-		e.takenBack(c)
-	}
+	inTurn(e, meant, e.takenBack)
 }
 
 func (e *Engine) takenBack(c *inflight.Call) {
@@ -77,8 +75,8 @@ func (e *Engine) takenBack(c *inflight.Call) {
 		r.Outcome, r.Executed = "unknown", string(refusal.Perhaps)
 	}
 	if c.Phase == inflight.Asked {
-		e.applyDesk(e.desk.Withdraw(e.now, c.Question, approval.Cancelled))
-		e.note(r) // the last word comes last
+		e.queueDesk(e.desk.Withdraw(e.now, c.Question, approval.Cancelled))
+		e.then(func() { e.note(r) }) // the last word comes last
 		return
 	}
 	e.note(r)
@@ -94,18 +92,20 @@ func (e *Engine) takenBack(c *inflight.Call) {
 // withdrawFor ends the questions of a caller who is gone, and the calls that
 // were agreed to and have not started.
 func (e *Engine) withdrawFor(who string) {
-	for _, id := range sorted(e.calls.Asked) {
+	inTurn(e, sorted(e.calls.Asked), func(id string) {
 		if c := e.calls.Asked[id]; c != nil && c.From == who {
-			e.applyDesk(e.desk.Withdraw(e.now, id, approval.CallerLeft))
+			e.queueDesk(e.desk.Withdraw(e.now, id, approval.CallerLeft))
 		}
-	}
-	for _, c := range e.calls.Unstarted() {
-		if c.From == who && !c.Phase.Settled() {
-			e.note(leftBehind(c))
-			e.settle(c)
-			e.served(c, proposal.Unserved, refusal.No)
-		}
-	}
+	})
+	e.then(func() {
+		inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) {
+			if c.From == who && !c.Phase.Settled() {
+				e.note(leftBehind(c))
+				e.settle(c)
+				e.served(c, proposal.Unserved, refusal.No)
+			}
+		})
+	})
 }
 
 // leftBehind is the last word on a call that has not started when its caller
