@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/binary"
 	"strings"
+	"sync"
 
 	"github.com/gorilla/websocket"
 )
@@ -26,8 +27,8 @@ func frameHead(dst []byte, op byte, n int) []byte {
 	}
 }
 
-// textHead returns what stands before a text frame of n bytes from server to client.
-func textHead(n int) []byte { return frameHead(nil, opText, n) }
+// heads are rooms for the header of a frame, which an outbox copies.
+var heads = sync.Pool{New: func() any { return new([10]byte) }}
 
 // closeFrame returns a close frame. A reason that is too long is cut, between
 // characters: half of one would be an error of ours (RFC 6455 8.1).

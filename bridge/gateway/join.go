@@ -22,7 +22,7 @@ func (s *socket) join(space string, p pass) error {
 		s.g.refused.add("join")
 		f := wire.Fault{Code: away.code, Message: away.reason}
 		body := d.AppendFault(nil, uuid.NewString(), wire.Stamp(time.Now()), "", f)
-		s.Put(&hub.Frame{Head: textHead(len(body)), Body: body})
+		s.Put(body)
 		return away
 	}
 	return s.sit(space, p, d)

@@ -30,6 +30,7 @@ type Local struct {
 	more   sync.Cond     // something was queued, or the end has come
 	ease   chan struct{} // closed when the queue is short again; nil if nobody waits for that
 	queue  [][]byte
+	room   [][]byte // empty; what queue begins in, so that a few frames at a time cost no allocation
 	bytes  int
 	end    *wire.CloseError // why no more will be queued
 	frames int              // most that may wait
@@ -47,7 +48,7 @@ func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Loc
 	if !wire.ValidID(id) {
 		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, idGrammar)
 	}
-	l := &Local{relief: make(chan struct{}, 1), over: make(chan struct{}), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
+	l := &Local{relief: make(chan struct{}, 1), over: make(chan struct{}), room: make([][]byte, 0, 16), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	l.more.L = &l.mu
 	var err error
 	if l.session, err = g.take(topic, hub.Guest{ID: id, Caps: grant(caps, d), Dialect: d, Sink: localSink{l}, Came: g.tickets.Add(1)}); err != nil {
@@ -237,17 +238,20 @@ func (l *Local) ended() error {
 type localSink struct{ *Local }
 
 // Put implements hub.Sink.
-func (l localSink) Put(f *hub.Frame) hub.Outcome {
+func (l localSink) Put(frame []byte) hub.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.end != nil:
 		return hub.Gone
-	case len(l.queue) >= l.frames, len(l.queue) > 0 && l.bytes+len(f.Body) > l.size:
+	case len(l.queue) >= l.frames, len(l.queue) > 0 && l.bytes+len(frame) > l.size:
 		return hub.Slow
 	}
-	l.queue = append(l.queue, f.Body)
-	l.bytes += len(f.Body)
+	if len(l.queue) == 0 {
+		l.queue = l.room
+	}
+	l.queue = append(l.queue, frame)
+	l.bytes += len(frame)
 	l.more.Signal()
 	if l.crowdedLocked() {
 		return hub.Crowded

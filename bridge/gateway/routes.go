@@ -22,7 +22,7 @@ func New(o Options) (*Gateway, error) {
 	g.hub = hub.New(hub.Options{
 		Log: o.Topics, Presence: o.Presence, History: o.History,
 		HistoryLimit: g.opt.HistoryLimit, HistoryBytes: g.opt.HistoryBytes, MaxParticipants: g.opt.MaxParticipants, MaxTopics: g.opt.MaxTopics,
-		Head: textHead, Refused: g.frameRefused,
+		Refused: g.frameRefused,
 	})
 	g.crowd.most, g.crowd.mostFrom, g.crowd.all = g.opt.MaxUnseated, g.opt.MaxFromAddress, g.opt.MaxConns
 	g.crowd.turned = func() { g.refused.add("crowded") }

@@ -212,14 +212,16 @@ func (s *socket) own(buf []byte) []byte {
 }
 
 // Put implements hub.Sink.
-func (s *socket) Put(f *hub.Frame) hub.Outcome {
-	if s.full(len(f.Body)) {
+func (s *socket) Put(frame []byte) hub.Outcome {
+	if s.full(len(frame)) {
 		s.out.Relieve()
-		if s.full(len(f.Body)) {
+		if s.full(len(frame)) {
 			return hub.Slow
 		}
 	}
-	if s.out.Put(f.Head, f.Body) != nil {
+	head := heads.Get().(*[10]byte)
+	defer heads.Put(head)
+	if s.out.Put(frameHead(head[:0], opText, len(frame)), frame) != nil {
 		return hub.Gone
 	}
 	return hub.Taken

@@ -40,16 +40,19 @@ type Recalled struct {
 	Misled []string // who would take it for an answer to what they have asked somebody else
 }
 
-// A spelling is an entry in some dialect; frame is nil if it cannot be said.
+// A spelling is an entry anew in some dialect; frame is nil if it cannot be said.
 type spelling struct {
 	dialect wire.Dialect
 	bare    bool // without what it names
-	frame   *Frame
+	frame   []byte
 }
 
 // in is as, or bare, for delivery: what was spelled for one member serves the next.
-func (e *Entry) in(d wire.Dialect, bare bool, head func(n int) []byte) *Frame {
+func (e *Entry) in(d wire.Dialect, bare bool) []byte {
 	if d.Alike(e.Dialect) {
+		if !bare {
+			return e.Frame
+		}
 		d = e.Dialect
 	}
 	for _, s := range e.spellings {
@@ -58,12 +61,10 @@ func (e *Entry) in(d wire.Dialect, bare bool, head func(n int) []byte) *Frame {
 		}
 	}
 	said := spelling{dialect: d, bare: bare}
-	body := e.as
 	if bare {
-		body = e.bare
-	}
-	if b := body(d); b != nil {
-		said.frame = &Frame{Head: head(len(b)), Body: b}
+		said.frame = e.bare(d)
+	} else {
+		said.frame = e.as(d)
 	}
 	e.spellings = append(e.spellings, said)
 	return said.frame

@@ -21,10 +21,6 @@ type Options struct {
 	MaxParticipants int // in one topic
 	MaxTopics       int // in this hub
 
-	// Head makes what the transport puts before n bytes of a frame, once for all who get it.
-	// nil: nothing.
-	Head func(n int) []byte
-
 	// Refused is told of each frame that nobody gets. Any goroutine calls it, with no lock held.
 	// nil: nobody is.
 	Refused func(Refusal)
@@ -52,10 +48,7 @@ func New(o Options) *Hub {
 		log: cmp.Or[Log](o.Log, memoryLog{}), presence: cmp.Or[Presence](o.Presence, memoryPresence{}),
 		maxTopics: o.MaxTopics, topics: map[string]*Topic{},
 	}
-	h.settings = settings{most: o.MaxParticipants, head: o.Head, history: o.History, refused: o.Refused, release: h.release, count: &h.Count}
-	if h.settings.head == nil {
-		h.settings.head = func(int) []byte { return nil }
-	}
+	h.settings = settings{most: o.MaxParticipants, history: o.History, refused: o.Refused, release: h.release, count: &h.Count}
 	if h.settings.history == nil {
 		h.settings.history = func(string) History { return &ring{most: o.HistoryLimit, size: o.HistoryBytes} }
 	}

@@ -14,8 +14,8 @@ import (
 // An ear is a sink that keeps what it gets.
 type ear struct{ heard []string }
 
-func (e *ear) Put(f *hub.Frame) hub.Outcome {
-	e.heard = append(e.heard, string(f.Body))
+func (e *ear) Put(frame []byte) hub.Outcome {
+	e.heard = append(e.heard, string(frame))
 	return hub.Taken
 }
 func (e *ear) Flush()                  {}

@@ -43,7 +43,7 @@ func TestTheHistoryKeepsNoSessionAlive(t *testing.T) {
 // void is a sink that takes everything.
 type void struct{}
 
-func (void) Put(*Frame) Outcome { return Taken }
+func (void) Put([]byte) Outcome { return Taken }
 func (void) Flush()             {}
 func (void) Cut(int, string)    {}
 func (void) Held(Sink)          {}

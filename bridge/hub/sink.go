@@ -2,13 +2,6 @@ package hub
 
 import "errors"
 
-// A Frame is what one or several participants get. They share its bytes, so nobody changes
-// them.
-type Frame struct {
-	Head []byte // what Options.Head made, nil without
-	Body []byte
-}
-
 // An Outcome is what became of a frame that was put into a sink.
 type Outcome uint8
 
@@ -26,8 +19,9 @@ func (o Outcome) lost() bool { return o >= Slow }
 // lock held; so none of them waits for the other end, and none but Flush and Await calls the
 // hub.
 type Sink interface {
-	// Put queues a frame. The sink may keep it.
-	Put(f *Frame) Outcome
+	// Put queues a frame. The sink may keep its bytes, which several participants share: nobody
+	// changes them.
+	Put(frame []byte) Outcome
 
 	// Flush hands on what was put.
 	Flush()
@@ -51,7 +45,7 @@ type Sink interface {
 // the real one.
 type remote struct{}
 
-func (remote) Put(*Frame) Outcome { return Taken }
+func (remote) Put([]byte) Outcome { return Taken }
 func (remote) Flush()             {}
 func (remote) Cut(int, string)    {}
 func (remote) Held(Sink)          {}

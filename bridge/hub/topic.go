@@ -24,8 +24,7 @@ type Counters struct {
 
 // Settings are what is the same for all topics of a hub.
 type settings struct {
-	most    int                // members of one topic
-	head    func(n int) []byte // see Options.Head
+	most    int // members of one topic
 	history func(topic string) History
 	refused func(Refusal)
 	release func(*Topic) // one who was here is gone
@@ -139,7 +138,7 @@ func (t *Topic) seat(m *Member) (cut []*Member, err error) {
 		cut = t.vacate(old)
 	}
 	m.state = seated
-	t.queue(m, t.frame(t.welcome(m)), &cut)
+	t.queue(m, t.welcome(m), &cut)
 	cut = append(cut, t.announce("join", m)...)
 	t.byID[m.ID] = m
 	t.members = append(slices.Clip(t.members), m)
@@ -224,12 +223,12 @@ func (t *Topic) vacate(m *Member) (cut []*Member) {
 // announce tells everybody here that m joined or left; it returns those who cannot be told.
 // The caller holds t.mu.
 func (t *Topic) announce(event string, m *Member) (cut []*Member) {
-	said := map[wire.Dialect]*Frame{}
+	said := map[wire.Dialect][]byte{}
 	id, ts := uuid.NewString(), wire.Stamp(time.Now())
 	for _, o := range t.members {
 		f := said[o.Dialect]
 		if f == nil {
-			f = t.frame(o.Dialect.AppendPresence(nil, id, ts, event, m.participant()))
+			f = o.Dialect.AppendPresence(nil, id, ts, event, m.participant())
 			said[o.Dialect] = f
 		}
 		t.queue(o, f, &cut)
@@ -263,11 +262,9 @@ func (t *Topic) before(d wire.Dialect, mark string, limit int) (frames [][]byte,
 	return frames, err
 }
 
-func (t *Topic) frame(body []byte) *Frame { return &Frame{Head: t.head(len(body)), Body: body} }
-
 // put queues one frame. A reader that is too slow is cut.
-func (t *Topic) put(m *Member, f *Frame) Outcome {
-	o := m.sink.Put(f)
+func (t *Topic) put(m *Member, frame []byte) Outcome {
+	o := m.sink.Put(frame)
 	if o == Slow {
 		t.count.Slow.Add(1)
 		m.sink.Cut(codePolicy, ReasonSlow)
@@ -277,11 +274,11 @@ func (t *Topic) put(m *Member, f *Frame) Outcome {
 
 // queue is put for those who are not leaving. Who does not take the frame leaves, and is added to
 // cut. The caller holds t.mu.
-func (t *Topic) queue(m *Member, f *Frame, cut *[]*Member) Outcome {
+func (t *Topic) queue(m *Member, frame []byte, cut *[]*Member) Outcome {
 	if m.state == leaving {
 		return Gone
 	}
-	o := t.put(m, f)
+	o := t.put(m, frame)
 	if o.lost() {
 		m.state = leaving
 		*cut = append(*cut, m)
@@ -291,7 +288,7 @@ func (t *Topic) queue(m *Member, f *Frame, cut *[]*Member) Outcome {
 
 // give queues a frame for m alone.
 func (t *Topic) give(m *Member, frame []byte) {
-	if t.put(m, t.frame(frame)).lost() {
+	if t.put(m, frame).lost() {
 		t.leave(m)
 	}
 }
@@ -343,7 +340,7 @@ func (t *Topic) fanOut(e *Entry, v *verdict) {
 		if m == v.speaker && !named && !m.Dialect.Echoes() || slices.Contains(misled, m.ID) {
 			continue
 		}
-		f := e.in(m.Dialect, slices.Contains(askers, m.ID), t.head)
+		f := e.in(m.Dialect, slices.Contains(askers, m.ID))
 		if f == nil {
 			t.count.Inexpressible.Add(1)
 			if named {

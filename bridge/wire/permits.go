@@ -35,14 +35,29 @@ func (e *Envelope) names() (long, short string, drafts []string) {
 	case !e.Kind.namesMethod():
 		return short, short, nil
 	}
-	rest := e.Method
-	if e.Key != "" {
-		rest += ":" + e.Key
-	}
 	if e.Kind == Proposal {
-		drafts = []string{"mcp.proposal." + rest, "mcp.proposal." + e.Method, "proposal"}
+		drafts = []string{"mcp.proposal." + e.subject(), "mcp.proposal." + e.Method, "proposal"}
 	}
-	return short + ":" + rest, short, drafts
+	if e.spelledAs(short) {
+		return e.Spelled, short, drafts
+	}
+	return short + ":" + e.subject(), short, drafts
+}
+
+// subject is METHOD[:CONTEXT].
+func (e *Envelope) subject() string {
+	if e.Key == "" {
+		return e.Method
+	}
+	return e.Method + ":" + e.Key
+}
+
+// spelledAs reports whether the kind as written is word:METHOD[:CONTEXT], so that it need not be
+// put together.
+func (e *Envelope) spelledAs(word string) bool {
+	head, rest, _ := strings.Cut(e.Spelled, ":")
+	method, key, keyed := strings.Cut(rest, ":")
+	return head == word && method == e.Method && key == e.Key && keyed == (e.Key != "")
 }
 
 // lifecycleNames are the kinds by which the drafts call what concerns a
