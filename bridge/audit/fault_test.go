@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"io/fs"
 	"sync"
 )
 
@@ -88,5 +87,4 @@ func (f *faultyFile) Truncate(size int64) error {
 	return f.f.Truncate(size)
 }
 
-func (f *faultyFile) Stat() (fs.FileInfo, error) { return f.f.Stat() }
-func (f *faultyFile) Close() error               { return f.f.Close() }
+func (f *faultyFile) Close() error { return f.f.Close() }

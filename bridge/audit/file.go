@@ -20,7 +20,6 @@ type File interface {
 	Write(p []byte) (int, error)
 	Sync() error
 	Truncate(size int64) error
-	Stat() (fs.FileInfo, error)
 	Close() error
 }
 

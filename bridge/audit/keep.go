@@ -86,31 +86,6 @@ func (l *Log) untilFlush() time.Duration {
 	return l.o.Lag - time.Since(l.unsyncedSince)
 }
 
-// Retry tries at once to go on after a failure: it opens the file again, cuts
-// off what is half written, and writes a record that says what happened. It
-// returns nil if the log is well, and waits two seconds at most.
-func (l *Log) Retry() error {
-	if l.Err() == nil {
-		return nil
-	}
-	answer := make(chan error, 1)
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case l.asked <- answer:
-	case <-l.keepEnded:
-		return ErrClosed
-	case <-late.C:
-		return ErrSlow
-	}
-	select {
-	case err := <-answer:
-		return err
-	case <-late.C:
-		return ErrSlow
-	}
-}
-
 // retry recovers, and syncs the record of that before anything is admitted. Only keep calls it.
 func (l *Log) retry() error {
 	f := l.failed.Load()

@@ -199,3 +199,35 @@ func verifyFiles(files []string, c Checks) (Report, error) {
 	v, err := s.verify(c)
 	return v.report, err
 }
+
+// Retry tries at once to go on after a failure: it opens the file again, cuts
+// off what is half written, and writes a record that says what happened. It
+// returns nil if the log is well, and waits two seconds at most.
+func (l *Log) Retry() error {
+	if l.Err() == nil {
+		return nil
+	}
+	answer := make(chan error, 1)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case l.asked <- answer:
+	case <-l.keepEnded:
+		return ErrClosed
+	case <-late.C:
+		return ErrSlow
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-late.C:
+		return ErrSlow
+	}
+}
+
+// Head is the newest record that was written.
+func (l *Log) Head() Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}

@@ -49,7 +49,7 @@ type Options struct {
 	Memory  time.Duration // how far back Found.Calls goes; 0: 15 min
 
 	// RetryEvery is the time between attempts to go on after a failure;
-	// 0: 1 s. Negative: only [Log.Retry] does.
+	// 0: 1 s. Negative: there is none, for tests that have it try when they choose.
 	RetryEvery time.Duration
 
 	// Bridge is who writes to the log; "" says nobody. It stands in the first
@@ -73,7 +73,7 @@ type Options struct {
 
 	// OnChange is told of a failure when it happens, and with nil when the
 	// log goes on. It is called from goroutines of the log, one call at a
-	// time, and must not call Retry or Close.
+	// time, and must not call Close.
 	OnChange func(error)
 
 	// Wrap may put something around each file that is opened for writing.
@@ -107,7 +107,7 @@ type Log struct {
 
 	// The goroutine keep syncs, prunes and recovers. Others reach it by these.
 	wake      chan struct{}   // there is work
-	asked     chan chan error // a caller of Retry, which waits for the answer
+	asked     chan chan error // tests have it try to go on at once, and wait for the answer
 	quit      chan struct{}   // Close closes it, once
 	once      sync.Once
 	keepEnded chan struct{} // keep closes it last
@@ -164,13 +164,6 @@ func (l *Log) Err() error {
 
 // Path is where the log is.
 func (l *Log) Path() string { return l.path }
-
-// Head is the newest record that was written.
-func (l *Log) Head() Head {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.head
-}
 
 // Synced is the newest record that is known to be on the disk. It is the one
 // to tell others: a power cut cannot take it back. In mode Never it is the

@@ -120,7 +120,7 @@ func (l *Log) late() error {
 // Sync calls done when everything that was appended before is on the disk, or
 // cannot be put there: then none of it may be acted upon. Many callers share
 // one fsync. done is called once, from a goroutine of the log, never from
-// within Sync, and must not call Retry or Close. In mode Never nothing is
+// within Sync, and must not call Close. In mode Never nothing is
 // waited for.
 func (l *Log) Sync(done func(error)) {
 	l.mu.Lock()

@@ -28,7 +28,7 @@ func hundred(t *testing.T, name string) (path string, newest audit.Head) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return path, log.Head()
+	return path, log.Synced()
 }
 
 // A cutLog has lost its last ten records. What is noted beside it shows that,
