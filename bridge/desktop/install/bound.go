@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/goccy/go-yaml/token"
 )
@@ -73,24 +72,26 @@ func commentLen(text []byte) int {
 func bounded(tokens token.Tokens) error {
 	aliases, depth := 0, 0
 	for _, t := range tokens {
-		e := &Error{Line: t.Position.Line, Column: t.Position.Column, Hint: "mend the file first; it was left as it is"}
+		var e *Error
 		switch t.Type {
 		case token.AliasType:
 			if aliases++; aliases > maxAliases {
-				e.Msg = fmt.Sprintf("there are more than %d aliases", maxAliases)
-				return e
+				e = wrong("there are more than %d aliases", maxAliases)
 			}
 		case token.SequenceStartType, token.MappingStartType:
 			if depth++; depth > maxNesting/10 {
-				e.Msg = fmt.Sprintf("more than %d brackets stand in one another here", maxNesting/10)
-				return e
+				e = wrong("more than %d brackets stand in one another here", maxNesting/10)
 			}
 		case token.SequenceEndType, token.MappingEndType:
 			depth = max(0, depth-1)
 		}
+		if e != nil {
+			e.Line, e.Column = t.Position.Line, t.Position.Column
+			return e
+		}
 	}
 	if len(tokens) > maxTokens {
-		return &Error{Msg: fmt.Sprintf("it has more than %d words and signs", maxTokens), Hint: "mend the file first; it was left as it is"}
+		return wrong("it has more than %d words and signs", maxTokens)
 	}
 	return nil
 }

@@ -55,3 +55,13 @@ func (e Entry) front(exe string) int {
 func (e Entry) freed(front int) Entry {
 	return Entry{Command: e.Args[front-1], Args: e.Args[front:]}
 }
+
+// variables are Env as a file has them, with what stands between a key and its value there.
+func (e Entry) variables(assign string) string {
+	var all []string
+	for _, kv := range e.Env {
+		key, value, _ := strings.Cut(kv, "=")
+		all = append(all, quoted(key)+assign+quoted(value))
+	}
+	return strings.Join(all, ", ")
+}

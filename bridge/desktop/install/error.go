@@ -21,10 +21,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// wrongAt is an Error about a place in a text.
+// wrongAt is an Error about a place in a text that cannot be edited as it is.
 func wrongAt(text []byte, at int, format string, args ...any) *Error {
-	line, column := lineColumn(text, at)
-	return &Error{Line: line, Column: column, Msg: fmt.Sprintf(format, args...), Hint: "mend the file first; it was left as it is"}
+	e := wrong(format, args...)
+	e.Line, e.Column = lineColumn(text, at)
+	return e
+}
+
+// wrong is an Error about the whole of such a text.
+func wrong(format string, args ...any) *Error {
+	return &Error{Msg: fmt.Sprintf(format, args...), Hint: "mend the file first; it was left as it is"}
 }
 
 // A ChangedError is about a file that is not what it was left as.

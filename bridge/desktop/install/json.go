@@ -88,7 +88,7 @@ func ended(text []byte) []byte { return append(bytes.Clone(text), '\n') }
 
 // notJSON takes the place out of the parser's words.
 func notJSON(err error) error {
-	e := &Error{Msg: "this is no JSON: " + err.Error(), Hint: "mend the file first; it was left as it is"}
+	e := wrong("this is no JSON: %v", err)
 	if cause := errors.Unwrap(err); cause != nil {
 		if n, _ := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &e.Line, &e.Column); n == 2 {
 			e.Msg = "this is no JSON: " + cause.Error()
@@ -188,7 +188,7 @@ func (p *jsonPage) fillArgs(s *slot, v *hujson.Value) {
 func (p *jsonPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 	members := append(marks[:len(marks):len(marks)], pair{"command", quoted(e.Command)}, pair{"args", bracketed(e.Args)})
 	if len(e.Env) > 0 {
-		members = append(members, pair{"env", envJSON(e.Env)})
+		members = append(members, pair{"env", "{" + e.variables(": ") + "}"})
 	}
 	put := func(l layout) string { return quoted(name) + ": " + l.object(members) }
 	for _, key := range slices.Backward(p.keys[p.had:]) {
@@ -200,15 +200,6 @@ func (p *jsonPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 		return []edit{insert(0, l.around(put)+l.end)}, nil
 	}
 	return l.into(p.text, p.last, put), nil
-}
-
-func envJSON(env []string) string {
-	var all []string
-	for _, kv := range env {
-		key, value, _ := strings.Cut(kv, "=")
-		all = append(all, quoted(key)+": "+quoted(value))
-	}
-	return "{" + strings.Join(all, ", ") + "}"
 }
 
 // A layout is how members of an object are set.

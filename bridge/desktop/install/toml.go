@@ -3,7 +3,6 @@ package install
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 
 	pelletier "github.com/pelletier/go-toml/v2"
@@ -48,7 +47,7 @@ func readTOML(text []byte, way keys) (page, error) {
 	key := way[0][0]
 	p := &tomlPage{text: text, key: key, named: map[string]*slot{}}
 	if bytes.Count(text, []byte("="))+bytes.Count(text, []byte("[")) > maxTokens {
-		return nil, &Error{Msg: fmt.Sprintf("it has more than %d keys and tables", maxTokens), Hint: "mend the file first; it was left as it is"}
+		return nil, wrong("it has more than %d keys and tables", maxTokens)
 	}
 	tree, err := treeTOML(text) // the whole of TOML's rules, such as nothing being there twice
 	if err != nil {
@@ -56,7 +55,7 @@ func readTOML(text []byte, way keys) (page, error) {
 	}
 	if servers, ok := tree[key]; ok {
 		if _, ok := servers.(map[string]any); !ok {
-			return nil, &Error{Msg: key + " should be a table", Hint: "mend the file first; it was left as it is"}
+			return nil, wrong("%s should be a table", key)
 		}
 	}
 	var table []string
@@ -77,7 +76,7 @@ func readTOML(text []byte, way keys) (page, error) {
 }
 
 func notTOML(err error) error {
-	e := &Error{Msg: "this is no TOML: " + strings.TrimPrefix(err.Error(), "toml: "), Hint: "mend the file first; it was left as it is"}
+	e := wrong("this is no TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
 	if at, ok := errors.AsType[*pelletier.DecodeError](err); ok {
 		e.Line, e.Column = at.Position()
 	}
@@ -186,12 +185,7 @@ func (p *tomlPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 		lines = append(lines, m.key+" = "+m.value)
 	}
 	if len(e.Env) > 0 {
-		var all []string
-		for _, kv := range e.Env {
-			key, value, _ := strings.Cut(kv, "=")
-			all = append(all, fmt.Sprintf("%s = %s", quoted(key), quoted(value)))
-		}
-		lines = append(lines, "env = { "+strings.Join(all, ", ")+" }")
+		lines = append(lines, "env = { "+e.variables(" = ")+" }")
 	}
 	before := ""
 	if len(p.text) > 0 {

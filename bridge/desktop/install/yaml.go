@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -104,7 +105,7 @@ func lineStarts(text []byte) []int {
 }
 
 func notYAML(err error) error {
-	e := &Error{Msg: "this is no YAML: " + err.Error(), Hint: "mend the file first; it was left as it is"}
+	e := wrong("this is no YAML: %v", err)
 	if at, ok := errors.AsType[goccy.Error](err); ok && at.GetToken() != nil {
 		e.Line, e.Column, e.Msg = at.GetToken().Position.Line, at.GetToken().Position.Column, "this is no YAML: "+at.GetMessage()
 	}
@@ -240,27 +241,15 @@ func (p *yamlPage) scalar(n ast.Node) (span, string, bool) {
 	}
 	at := p.offset(n)
 	line, _, _ := bytes.Cut(p.text[at:], []byte("\n"))
-	to := 0
-	switch {
-	case bytes.HasPrefix(line, []byte(`"`)):
-		for to = 1; to < len(line) && line[to] != '"'; to++ {
-			if line[to] == '\\' {
-				to++
-			}
-		}
-		to++
-	case bytes.HasPrefix(line, []byte(`'`)):
-		for to = 1; to < len(line) && (line[to] != '\'' || to+1 < len(line) && line[to+1] == '\''); to++ {
-			if line[to] == '\'' {
-				to++
-			}
-		}
-		to++
-	case bytes.HasPrefix(line, []byte(s.Value)):
+	to := len(inQuotes.Find(line))
+	if len(line) > 0 && line[0] != '"' && line[0] != '\'' && bytes.HasPrefix(line, []byte(s.Value)) {
 		to = len(s.Value)
 	}
-	return span{at, at + to}, s.Value, to > 0 && to <= len(line)
+	return span{at, at + to}, s.Value, to > 0
 }
+
+// inQuotes finds a string in quotes that ends where a line goes on.
+var inQuotes = regexp.MustCompile(`^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')`)
 
 func (p *yamlPage) args(s *slot, f *ast.MappingValueNode) {
 	seq, ok := f.Value.(*ast.SequenceNode)
@@ -292,7 +281,7 @@ func (p *yamlPage) dashed(item *span) bool {
 }
 
 func (p *yamlPage) add(name string, marks []pair, e Entry) ([]edit, error) {
-	members := append(marks[:len(marks):len(marks)], pair{"cmd", quoted(e.Command)}, pair{"args", bracketed(e.Args)}, pair{"envs", envJSON(e.Env)})
+	members := append(marks[:len(marks):len(marks)], pair{"cmd", quoted(e.Command)}, pair{"args", bracketed(e.Args)}, pair{"envs", "{" + e.variables(": ") + "}"})
 	if p.flow && !p.empty {
 		var all []string
 		for _, m := range members {
