@@ -1,8 +1,10 @@
 package examples
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A block is one runnable block of a page.
@@ -33,6 +37,65 @@ func blocks(text string) []block {
 		all = append(all, b)
 	}
 	return all
+}
+
+// notRun are the blocks of shell that no test can run, by how they begin, and why.
+var notRun = map[string]string{
+	"make demo ": "make test has a test of the demo",
+	"make sim ":  "each takes minutes; the file of make has them",
+	"bin/mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx ": "takes node and the network; examples/real has this server",
+	"mcpx-bridge gateway --listen :443 ":                            "takes a certificate, and a port that is not ours",
+	"mcpx-bridge run --stdio --gate-host ":                          "a client starts it; examples/real has some",
+}
+
+// TestEveryBlockIsHeldToWhatItSays: shell is run, or is known not to be; what it makes is a
+// target, a policy is one, and JSON is JSON. No block is written so that no test sees it.
+func TestEveryBlockIsHeldToWhatItSays(t *testing.T) {
+	made, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced := regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```\n")
+	left := maps.Clone(notRun)
+	for _, page := range append(pages(t), "../SECURITY.md", "../CONTRIBUTING.md", "bench/BENCH.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := fenced.FindAllStringSubmatch(string(text), -1)
+		if 2*len(all) != strings.Count(string(text), "```") {
+			t.Errorf("%s: there are fences that do not stand at the beginning of a line, or have no end", page)
+		}
+		for _, m := range all {
+			switch sort, block := m[1], m[2]; sort {
+			case "text", "sh runnable": // which TestPages holds the program to
+			case "sh":
+				isKnown := func(begins, _ string) bool { return strings.HasPrefix(block, begins) }
+				before := len(left)
+				if maps.DeleteFunc(left, isKnown); len(left) == before {
+					t.Errorf("%s: nobody runs this, and nothing says why:\n%s", page, block)
+				}
+			case "yaml":
+				if _, err := policy.Load(page, []byte(block)); err != nil {
+					t.Errorf("%v", err)
+				}
+			case "json":
+				if !json.Valid([]byte(block)) {
+					t.Errorf("%s: this is no JSON:\n%s", page, block)
+				}
+			default:
+				t.Errorf("%s: there are no blocks of the sort %q", page, sort)
+			}
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)").FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(string(made), "\n"+m[1]+":") {
+				t.Errorf("%s: make has no %s", page, m[1])
+			}
+		}
+	}
+	for begins, why := range left {
+		t.Errorf("no block begins with %q any more (%s)", begins, why)
+	}
 }
 
 // pages are what a reader is told: README.md first, then those of docs.
@@ -181,8 +244,20 @@ func shell(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
+	home := filepath.Join(dir, "home") // of a reader who has Claude Desktop
+	for _, kept := range []string{".config/Claude", "Library/Application Support/Claude"} {
+		if err := os.MkdirAll(filepath.Join(home, kept), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	// Built like this, what other tests have compiled already need not be compiled again.
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+		"GOCACHE="+build, "GOMODCACHE="+modules, "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	cmd.WaitDelay = 10 * time.Second
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
