@@ -21,9 +21,12 @@
 // left unfinished:
 //
 //	decided                a verdict fell; "verdict":"allow" is leave to start
-//	start                  the line goes to the server
-//	end                    the final record of a call that has started
+//	started                the line goes to the server
+//	ended                  the final record of a call that has started
 //	rejected, withdrawn    the final record of one that has not
+//
+// In logs of builds before 2026-11-25 started and ended are start and end; they are read
+// as what they are called today.
 //
 // call is a number or a string that no other call in the log has, also after a
 // restart: [Found.LastCall] is the last number taken.
@@ -31,7 +34,7 @@
 // body, where there is one, is a digest by which the request is known again, made
 // with a [Key] that is kept beside the log in PATH.key and is in no record.
 //
-// took, where a start has it, is what the call takes from limits; see [Runs].
+// took, where a started has it, is what the call takes from limits; see [Runs].
 //
 // # Records of the log's own
 //
@@ -86,7 +89,7 @@
 //     without it is not whole. It is for accidents and careless hands: whoever
 //     can write the log can write it too.
 //   - A [Head] that was told to somebody else, as a checkpoint in a topic's
-//     history. Given to [Verify] it proves that the log still has that record,
+//     history. Given to [VerifyLog] it proves that the log still has that record,
 //     and all before it, as they were then, against the log's owner too. It
 //     says nothing about what came later.
 //

@@ -211,7 +211,7 @@ func (l *Log) repair() error {
 }
 
 // continueIn goes on in the file that is at our path now, whatever it holds. That is left as
-// it is; [Verify] finds that it is not what it should be.
+// it is; [VerifyLog] finds that it is not what it should be.
 func (l *Log) continueIn(why string) error {
 	l.closeFile()
 	if err := makeHome(l.o.Disk, l.path); err != nil {

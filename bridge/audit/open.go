@@ -171,7 +171,7 @@ func (l *Log) secure() error {
 	return l.syncNames()
 }
 
-// noteGone is why nothing proves that a log has not lost its end. [Verify] knows it.
+// noteGone is why nothing proves that a log has not lost its end. [VerifyLog] knows it.
 const noteGone = "the note of its newest record was gone: nothing shows whether records before this one were cut off"
 
 // firstRecord is the first record of this process. Where the file is not what

@@ -15,7 +15,7 @@ type Checks struct {
 	Bridge string
 }
 
-// A Report is what [Verify] has read, up to the fault if there is one.
+// A Report is what [VerifyLog] has read, up to the fault if there is one.
 type Report struct {
 	OK         bool      `json:"ok"`
 	Fault      *Fault    `json:"fault,omitempty"`

@@ -85,7 +85,7 @@ func (s *snapshot) readBy(v *verifier, name string) error {
 }
 
 // Verify reads a log and checks the chain, the form of each line, the order of
-// the records of each call (decided, start, end; none without the one before),
+// the records of each call (decided, started, ended; none without the one before),
 // that no envelope of a participant was started twice within 15 minutes,
 // checkpoints and witnesses. What is wrong with the log is in the Report; the
 // error is that of r.

@@ -2,8 +2,7 @@
 // their answers for longer than one run.
 //
 // A [Book] is that file with what belongs to it. A bridge that lives holds it with
-// [Book.Hold], reads at its start what counts with [Book.Current], and writes through
-// a [Keeper]. While the bridge is stopped, another program may list the book
+// [Book.Open], which says what counts at its start, and writes through a [Keeper]. While the bridge is stopped, another program may list the book
 // ([Book.Look]), and take back an answer ([Book.Revoke]): that is on the disk before
 // the answer is out of the file, so that it counts no more wherever the power is cut,
 // and the next start puts it on record ([Book.RecordRevoked]).

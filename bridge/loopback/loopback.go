@@ -1,5 +1,6 @@
-// Package loopback says what is this machine by name: who may be spoken to in clear
-// text, and which pages may speak to a gateway, must not be answered in two ways.
+// Package loopback says what is this machine by name. Who may be spoken to in clear text,
+// and which pages may speak to a gateway, hang on it, and must not be answered in two ways.
+// It looks nothing up.
 package loopback
 
 import (

@@ -1,4 +1,4 @@
-// Package pause waits for a time that a context can cut short.
+// Package pause waits for a time that a context can cut short. It starts no goroutine.
 package pause
 
 import (
@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// For waits for d, and reports false if ctx ended first.
+// For waits for d, and reports false if ctx ended first. A d of 0 or less is over at once;
+// where ctx has ended by then too, it reports either.
 func For(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -3,6 +3,11 @@
 // somebody else could have put there, or can get at (RELIABILITY 2.2, "Local
 // user"). On Windows %LocalAppData% is closed to others by what it inherits, and
 // mode bits say nothing: there the checks find nothing wrong.
+//
+// What is replaced is replaced whole, and is on the disk when the function returns
+// ([Replace], [Exchange]). Functions take a [Disk], nil for the operating system's, so that
+// tests can take its power away. The package knows no directory of its own, and holds no
+// lock longer than the file that it is on.
 package private
 
 import "io/fs"

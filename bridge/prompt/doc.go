@@ -6,6 +6,11 @@
 // It draws on the last lines of the screen, so that what is said above stays.
 // A decision takes a key and Enter, is for what has been shown to its end, and
 // is never taken from keys that were typed before that was on the screen.
-// Without a terminal it is spoken to in lines, and each answer must repeat the
+// Without a terminal it is spoken to in lines ([Lines]), and each answer must repeat the
 // digest of its question.
+//
+// It touches the terminal that it is given, reads nothing while another job has that, and
+// leaves it as it was. It opens no file and no socket: a [Finder] finds the inboxes, and
+// what it knows of a question comes from there. When Run returns, nothing that it started
+// runs any more, but for a read of Lines.In that never ends.
 package prompt

@@ -2,6 +2,6 @@
 // is a line of --json output and of the audit log. Its [Event] has one name, and a
 // table says which events are kept, under which name, and which must not be lost.
 //
-// The package writes records and reads none. It has no clock: whoever makes a record
-// sets its time.
+// The package turns records into JSON, each into one line, and reads none. It does no
+// I/O and has no clock: whoever makes a record sets its time.
 package record

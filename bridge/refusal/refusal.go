@@ -64,25 +64,30 @@ const (
 	codeAlreadyFulfilled  = -31014
 )
 
+// InvalidRequest is for what is no JSON-RPC request; why is a sentence about it.
 func InvalidRequest(why string) Refusal {
 	return Refusal{Code: CodeInvalidRequest, Reason: "invalid_request", Message: why, Executed: No}
 }
 
+// UnknownMethod is for a method that no server is asked through a bridge.
 func UnknownMethod(method string) Refusal {
 	return Refusal{Code: CodeUnknownMethod, Reason: "unknown_method", Executed: No,
 		Message: "the method " + text.Quote(method, Clipped) + " is not one a server can be asked"}
 }
 
+// UnknownTool is for a tool that is not offered.
 func UnknownTool(name string) Refusal {
 	return Refusal{Code: CodeInvalidParams, Reason: "unknown_tool", Executed: No,
 		Message: "unknown tool " + text.Quote(name, Clipped) + "; tools/list names those there are"}
 }
 
+// InvalidArguments is for arguments that the schema of a tool refuses; why names what.
 func InvalidArguments(tool, why string) Refusal {
 	return Refusal{Code: CodeInvalidParams, Reason: "invalid_arguments", Executed: No,
 		Message: "the arguments do not fit the input schema of " + tool + ": " + why}
 }
 
+// InvalidParams is for params that cannot be judged; why is a sentence.
 func InvalidParams(why string) Refusal {
 	return Refusal{Code: CodeInvalidParams, Reason: "invalid_params", Executed: No, Message: why}
 }
@@ -93,11 +98,13 @@ func Ambiguous(why error) Refusal {
 	return InvalidParams("the parameters can be read in two ways: " + why.Error())
 }
 
+// PolicyDenied is for what a rule, or the default (rule is "" then), does not allow.
 func PolicyDenied(what, rule string) Refusal {
 	return Refusal{Code: codePolicyDenied, Reason: "policy_denied", Executed: No, Rule: rule,
 		Message: "the owner's policy does not allow " + what}
 }
 
+// Busy is for who may try again after a second; what is a sentence.
 func Busy(what string) Refusal {
 	return Refusal{Code: CodeBusy, Reason: "busy", Executed: No, Retryable: true, RetryAfter: time.Second, Message: what}
 }
@@ -109,44 +116,55 @@ func ShareIsFull() Refusal {
 	return r
 }
 
+// AtCapacity is for a call for which the server has no room.
 func AtCapacity() Refusal { return Busy("the server has as many calls as it may have at one time") }
 
+// ShuttingDown is for calls that come after the bridge was told to stop.
 func ShuttingDown() Refusal {
 	return Refusal{Code: codeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
 		Message: "the bridge is stopping and takes no more calls"}
 }
 
+// ServerUnavailable is for calls to a server that is not up: "it " and why make a sentence.
+// retry is when it may be up again; negative: never.
 func ServerUnavailable(why string, retry time.Duration) Refusal {
 	return Refusal{Code: CodeServerUnavailable, Reason: "server_unavailable", Executed: No,
 		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: it " + why}
 }
 
+// NotGreeted is for calls to a server that its own client has not initialized; wait is how
+// long it may take.
 func NotGreeted(wait time.Duration) Refusal {
 	r := ServerUnavailable("", wait)
 	r.Message = "the server has not been greeted by its own client yet"
 	return r
 }
 
+// OutcomeUnknown is for calls that the server had when it ended: "it " and why make a sentence.
 func OutcomeUnknown(why string) Refusal {
 	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server ended while it had the call, so nobody knows whether it ran: it " + why}
 }
 
+// AnswerUnreadable is for a call whose answer is no message; why is a reason in one word.
 func AnswerUnreadable(why string) Refusal {
 	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server's answer cannot be read (" + why + "), so nobody knows whether the call ran"}
 }
 
+// AuditUnavailable is for what cannot be put on record, and so does not run.
 func AuditUnavailable() Refusal {
 	return Refusal{Code: codeAuditUnavailable, Reason: "audit_unavailable", Executed: No, Retryable: true, RetryAfter: time.Second,
 		Message: "the audit log cannot be written, and nothing runs that is not on record"}
 }
 
+// CallTimeout is for a call that the server has not answered in its time.
 func CallTimeout(after time.Duration) Refusal {
 	return Refusal{Code: codeCallTimeout, Reason: "call_timeout", Executed: Perhaps,
 		Message: "the server did not answer within " + after.String()}
 }
 
+// TooLarge is for an answer of size bytes that no frame carries. The call ran.
 func TooLarge(size int) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: Yes,
 		Message: "the server's answer has " + strconv.Itoa(size) + " bytes, more than a topic carries (" + strconv.Itoa(jsonrpc.MaxSize) + ")"}
@@ -170,11 +188,14 @@ func ProposalWithdrawn(id string) Refusal {
 		Message: "whoever made this proposal has withdrawn it"}
 }
 
+// ProposalExpired is for a request that comes after the time of its proposal.
 func ProposalExpired(id string) Refusal {
 	return Refusal{Code: CodeExpired, Reason: "expired", Executed: No, Proposal: id,
 		Message: "the time that this proposal was good for is over"}
 }
 
+// AlreadyFulfilled is for a request that serves the proposal id second; first is the request
+// that served it.
 func AlreadyFulfilled(id, first string) Refusal {
 	return Refusal{Code: codeAlreadyFulfilled, Reason: "already_fulfilled", Executed: No, Proposal: id, First: first,
 		Message: "another request serves this proposal already"}

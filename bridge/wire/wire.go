@@ -2,6 +2,10 @@
 // frames. It does no I/O. The dialects differ in spelling alone, and the
 // differences are data: see [Dialects]. Outside this package nobody asks
 // which dialect is spoken.
+//
+// A frame is read strictly and once ([Decode]); what can be read in two ways is an error,
+// or noted in [Envelope.Wrong]. Payloads stay the bytes that came, and refer to the frame.
+// What a dialect has no word for is [ErrInexpressible], and never left out.
 package wire
 
 import (

@@ -14,13 +14,13 @@ type Reason string
 
 const (
 	Syntax       Reason = "json_syntax"
-	TrailingData Reason = "json_trailing_data"
-	DuplicateKey Reason = "json_duplicate_key"
-	KeyCase      Reason = "json_key_case"   // a variant of a key we act on, by case or look
-	KeysAlike    Reason = "json_keys_alike" // two keys of one object that a lenient reader takes for one
-	InvalidUTF8  Reason = "invalid_utf8"    // also a lone surrogate
-	TooDeep      Reason = "json_depth"
-	TooLarge     Reason = "message_too_large"
+	TrailingData Reason = "json_trailing_data" // something follows the text
+	DuplicateKey Reason = "json_duplicate_key" // one key twice in one object
+	KeyCase      Reason = "json_key_case"      // a variant of a key we act on, by case or look
+	KeysAlike    Reason = "json_keys_alike"    // two keys of one object that a lenient reader takes for one
+	InvalidUTF8  Reason = "invalid_utf8"       // also a lone surrogate
+	TooDeep      Reason = "json_depth"         // deeper than Rules.Depth
+	TooLarge     Reason = "message_too_large"  // longer than Rules.Size
 	NotObject    Reason = "not_an_object"
 	Batch        Reason = "batch"              // an array where a message is expected; answered with -32600
 	BadID        Reason = "rpc_invalid_id"     // an id that is neither string nor number nor null

@@ -18,10 +18,10 @@ import (
 type Verb string
 
 const (
-	Install Verb = "install"
-	Wrap    Verb = "wrap"
-	Unwrap  Verb = "unwrap"
-	Undo    Verb = "undo"
+	Install Verb = "install" // our entry is made or renewed
+	Wrap    Verb = "wrap"    // a bridge is put in front of a server
+	Unwrap  Verb = "unwrap"  // and taken away again
+	Undo    Verb = "undo"    // the last step is taken back
 )
 
 // A Change is what a file was when it was read, and what it is to become.

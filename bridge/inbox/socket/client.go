@@ -88,11 +88,13 @@ func gone(err error) bool {
 
 var errHungUp = errors.New("the bridge hung up")
 
+// Status is as the bridge says it now; c.Known is as it was at [Dial].
 func (c *Client) Status(ctx context.Context) (s inbox.Status, err error) {
 	err = c.ask(ctx, http.MethodGet, "/status", nil, &s)
 	return s, err
 }
 
+// List is [inbox.Inbox]'s.
 func (c *Client) List(ctx context.Context, args bool) ([]approval.Summary, error) {
 	var list questionList
 	path := "/questions"
@@ -103,11 +105,14 @@ func (c *Client) List(ctx context.Context, args bool) ([]approval.Summary, error
 	return list.Questions, err
 }
 
+// Show is [inbox.Inbox]'s.
 func (c *Client) Show(ctx context.Context, id string) (v approval.View, err error) {
 	err = c.ask(ctx, http.MethodGet, "/questions/"+url.PathEscape(id), nil, &v)
 	return v, err
 }
 
+// Decide is [inbox.Inbox]'s. Whether an answer arrived is not known after an error that is
+// no *[inbox.Refusal].
 func (c *Client) Decide(ctx context.Context, d inbox.Decision) (o inbox.Outcome, err error) {
 	body, err := json.Marshal(answerBody{d.Digest, d.Result})
 	if err != nil {
@@ -117,12 +122,14 @@ func (c *Client) Decide(ctx context.Context, d inbox.Decision) (o inbox.Outcome,
 	return o, err
 }
 
+// Grants is [inbox.Inbox]'s.
 func (c *Client) Grants(ctx context.Context) ([]inbox.Grant, error) {
 	var list grantList
 	err := c.ask(ctx, http.MethodGet, "/grants", nil, &list)
 	return list.Grants, err
 }
 
+// Revoke is [inbox.Inbox]'s.
 func (c *Client) Revoke(ctx context.Context, id string) (bool, error) {
 	var was revoked
 	err := c.ask(ctx, http.MethodDelete, "/grants/"+url.PathEscape(id), nil, &was)
