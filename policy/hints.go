@@ -33,3 +33,19 @@ func (f facts) byName() map[string]bool {
 	}
 	return m
 }
+
+// HintsOf reads what a server says of a tool: annotations is that member of its definition,
+// raw JSON, or nil. A hint that is no boolean says nothing, and nor does any where two keys
+// are one to some reader.
+func HintsOf(annotations []byte) (h Hints) {
+	v, err := readObject(annotations)
+	if err != nil {
+		return h
+	}
+	for i, hint := range []**bool{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld} {
+		if said := v.member(hintNames[i] + "Hint"); said != nil && said.kind == isBoolean {
+			*hint = new(said.text == "true")
+		}
+	}
+	return h
+}

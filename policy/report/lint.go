@@ -1,10 +1,12 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -94,20 +96,12 @@ func Problems(err error) (all []Problem) {
 	return all
 }
 
-// ReadHints are what a server says of a tool in the annotations of its definition. A hint that
-// is no boolean says nothing.
+// ReadHints are what a server says of a tool in the annotations of its definition, which is
+// read as package catalog reads it.
 func ReadHints(definition []byte) policy.Hints {
-	var d struct{ Annotations json.RawMessage }
-	var said map[string]any
-	if json.Unmarshal(definition, &d) == nil && len(d.Annotations) > 0 {
-		json.Unmarshal(d.Annotations, &said) // what cannot be read says nothing
+	var d struct {
+		Annotations jsontext.Value `json:"annotations"`
 	}
-	hint := func(name string) *bool {
-		if v, ok := said[name].(bool); ok {
-			return &v
-		}
-		return nil
-	}
-	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
-		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
+	json.Unmarshal(definition, &d, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // what cannot be read says nothing
+	return policy.HintsOf(d.Annotations)
 }

@@ -140,6 +140,8 @@ func TestHintsAreCommentsOnly(t *testing.T) {
 		`{"name":"a","annotations":{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}}`:  "(?) writes, destroys nothing, stays within its own data",
 		`{"name":"a","description":"D","annotations":{"destructiveHint":true,"idempotentHint":true}}`:      "(?) D; may destroy, twice is like once",
 		`{"name":"a","inputSchema":{"properties":{"x":{},"y":{}},"required":["y"]}}`:                       "(y [x])",
+		`{"name":"a","Annotations":{"readOnlyHint":true}}`:                                                 "(?)", // another key, to bridge and policy
+		`{"name":"a","annotations":{"readOnlyHint":true,"ReadOnlyHint":false}}`:                            "(?)", // a word to some readers, another to others
 		`{"name":"a","annotations":{"readOnlyHint":"true","destructiveHint":null,"openWorldHint":[true]}}`: "(?)",
 	} {
 		got := string(report.Draft("notes", []report.Tool{toolOf(t, raw)}))
