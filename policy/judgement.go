@@ -18,6 +18,9 @@ func (m Match) String() string {
 	return [...]string{"no", "yes", "cannot be told"}[m]
 }
 
+// MarshalText writes the words for m.
+func (m Match) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
 func matchIf(holds bool) Match {
 	if holds {
 		return Yes

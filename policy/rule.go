@@ -71,13 +71,13 @@ func (r *rule) mayAsk() bool { return r.effect == Ask || r.limit != nil && r.lim
 
 // A Reason is what one rule made of a call.
 type Reason struct {
-	Rule    string
-	Line    int
-	Effect  Verdict // what the rule stands for; a limit may have lowered it
-	Match   Match
-	Applies bool   // whether it took part: always on Yes; on Unclear where that tightens
-	Over    bool   // it applies and its limit is used up
-	Why     string // the condition that decided, in words
+	Rule    string  `json:"rule"`
+	Line    int     `json:"line,omitempty"`
+	Effect  Verdict `json:"effect"` // what the rule stands for; a limit may have lowered it
+	Match   Match   `json:"match"`
+	Applies bool    `json:"applies"` // whether it took part: always on Yes; on Unclear where that tightens
+	Over    bool    `json:"-"`       // it applies and its limit is used up
+	Why     string  `json:"why"`     // the condition that decided, in words
 }
 
 func (r Reason) title() string {

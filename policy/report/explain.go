@@ -30,7 +30,7 @@ type Explanation struct {
 	Args    json.RawMessage `json:"args"`
 	Ask     *Asking         `json:"ask,omitempty"`
 	Limits  []Taking        `json:"limits,omitempty"`
-	Rules   []Ruling        `json:"rules"`
+	Rules   []policy.Reason `json:"rules"`
 }
 
 // An Asking is who is asked, and how.
@@ -48,32 +48,16 @@ type Asking struct {
 
 // A Taking is what the call would take of a limit.
 type Taking struct {
-	Rule     string `json:"rule"`
-	Caller   string `json:"caller,omitempty"`
-	Amount   string `json:"amount,omitempty"`
-	Hidden   bool   `json:"hidden,omitempty"` // there is an amount, and the file hides it
-	WindowMS int64  `json:"window_ms"`
-}
-
-// A Ruling is what one rule made of the call.
-type Ruling struct {
-	Rule    string `json:"rule"`
-	Line    int    `json:"line,omitempty"`
-	Effect  string `json:"effect"`
-	Match   string `json:"match"`
-	Applies bool   `json:"applies"`
-	Why     string `json:"why"`
+	policy.Reservation
+	WindowMS int64 `json:"window_ms"`
 }
 
 // Explain is a decision as JSON, with the arguments as they may be shown.
 func Explain(d policy.Decision, args []byte) Explanation {
 	e := Explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
-		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: []Ruling{}}
+		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: append([]policy.Reason{}, d.Reasons...)}
 	for _, l := range d.Limits {
-		e.Limits = append(e.Limits, Taking{l.Rule, l.Caller, l.Amount, l.Hidden, l.Window.Milliseconds()})
-	}
-	for _, r := range d.Reasons {
-		e.Rules = append(e.Rules, Ruling{r.Rule, r.Line, r.Effect.String(), r.Match.String(), r.Applies, r.Why})
+		e.Limits = append(e.Limits, Taking{l, l.Window.Milliseconds()})
 	}
 	if a := d.Ask; a != nil {
 		e.Ask = &Asking{Of: a.Of, Need: a.Need, WithinMS: a.Within.Milliseconds(), Mode: a.Mode, Priority: a.Priority, Remember: a.Remember, Rules: a.Rules}

@@ -14,18 +14,18 @@ import (
 
 // A Lint is what there is to say of one file.
 type Lint struct {
-	File         string    `json:"file"`
-	OK           bool      `json:"ok"`
-	Default      string    `json:"default,omitempty"`
-	Rules        int       `json:"rules"`
-	Tests        int       `json:"tests"`
-	Failing      int       `json:"failing"`
-	Tools        *int      `json:"tools,omitempty"`     // of the server, if one was asked
-	Resources    string    `json:"resources,omitempty"` // who can read them, in words
-	Prompts      string    `json:"prompts,omitempty"`   // who can get them
-	Participants []string  `json:"participants,omitempty"`
-	Warnings     []string  `json:"warnings,omitempty"`
-	Errors       []Problem `json:"errors,omitempty"`
+	File         string              `json:"file"`
+	OK           bool                `json:"ok"`
+	Default      string              `json:"default,omitempty"`
+	Rules        int                 `json:"rules"`
+	Tests        int                 `json:"tests"`
+	Failing      int                 `json:"failing"`
+	Tools        *int                `json:"tools,omitempty"`     // of the server, if one was asked
+	Resources    string              `json:"resources,omitempty"` // who can read them, in words
+	Prompts      string              `json:"prompts,omitempty"`   // who can get them
+	Participants []string            `json:"participants,omitempty"`
+	Warnings     []string            `json:"warnings,omitempty"`
+	Errors       []*policy.LoadError `json:"errors,omitempty"`
 }
 
 // LintOf says what is wrong or doubtful about a file: what [policy.Load] made of it, and the
@@ -67,33 +67,13 @@ func (l Lint) Words() []byte {
 	return out
 }
 
-// A Problem is one reason for which a file is refused.
-type Problem struct {
-	File       string `json:"-"`
-	Line       int    `json:"line,omitempty"`
-	Column     int    `json:"column,omitempty"`
-	Message    string `json:"message"`
-	Suggestion string `json:"suggestion,omitempty"`
-}
-
-// Where is the reason behind its place, if that is known.
-func (p Problem) Where() string {
-	if p.Line == 0 {
-		return p.File + ": " + p.Message
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
-}
-
-// Problems takes a refusal apart; nothing if err is something else.
-func Problems(err error) (all []Problem) {
+// Problems takes a refusal apart into its reasons; nil if err is something else.
+func Problems(err error) []*policy.LoadError {
 	first, ok := errors.AsType[*policy.LoadError](err)
 	if !ok {
 		return nil
 	}
-	for _, e := range append([]*policy.LoadError{first}, first.More...) {
-		all = append(all, Problem{e.File, e.Line, e.Column, e.Message, e.Suggestion})
-	}
-	return all
+	return append([]*policy.LoadError{first}, first.More...)
 }
 
 // ReadHints are what a server says of a tool in the annotations of its definition, which is

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -216,7 +217,6 @@ func ChangeOf(c policy.Change) Change {
 
 // PromptIn is the prompt that a call of prompts/get is about, by its params.
 func PromptIn(params []byte) string {
-	var named struct{ Name string }
-	json.Unmarshal(params, &named)
-	return named.Name
+	name, _ := rawjson.Text(params, jsonrpc.Called, "name")
+	return name
 }
