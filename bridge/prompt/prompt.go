@@ -65,7 +65,7 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 	}
 	defer t.close()
 	defer p.flush()
-	defer p.screen.hide()
+	defer p.screen.hide(false)
 	parts.Go(func() { t.read(ctx, keys) })
 	parts.Go(func() { p.find(ctx, &parts, find) })
 	tick := time.NewTicker(everySecond)
@@ -93,7 +93,7 @@ func (p *Prompt) draw(t *terminal) {
 	columns, lines := t.size()
 	switch ours, fresh := t.ours(); {
 	case !ours:
-		p.screen.drop()
+		p.screen.hide(true)
 		p.m.since = time.Time{}
 		return
 	case fresh:

@@ -37,22 +37,16 @@ func (s *screen) show(p panel, columns int) {
 	s.out.Write(b.Bytes())
 }
 
-// hide takes the panel away; show brings it back when on is called.
-func (s *screen) hide() {
+// hide takes the panel away, unless others have the terminal: then it is only forgotten.
+// show brings it back when on is called.
+func (s *screen) hide(others bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.off {
+	if !s.off && !others {
 		var b bytes.Buffer
 		s.wipe(&b, s.columns)
 		s.out.Write(b.Bytes())
 	}
-	s.panel, s.off = panel{cursor: -1}, true
-}
-
-// drop forgets the panel without touching the terminal, which others have.
-func (s *screen) drop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.panel, s.off = panel{cursor: -1}, true
 }
 
