@@ -59,7 +59,7 @@ func (c *checker) seen(id string) {
 // unseated: nobody can be reached.
 func (c *checker) unseated() {
 	c.lostAt = c.w.now
-	for _, q := range c.w.people {
-		c.absent(q.id, c.absences[q.id] != nil && c.absences[q.id].gone, true)
+	for _, id := range everybody {
+		c.absent(id, c.absences[id] != nil && c.absences[id].gone, true)
 	}
 }

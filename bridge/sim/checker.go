@@ -12,13 +12,23 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
+// A violation is a promise that was broken.
+type violation struct {
+	invariant, detail string
+	at                time.Duration
+}
+
+func (v violation) String() string {
+	return fmt.Sprintf("%v: %s: %s", v.at, v.invariant, v.detail)
+}
+
 // A checker watches the boundary of the bridge and has its own idea of what may
 // cross it.
 type checker struct {
-	w          *world
+	w          *scene
 	violations []violation
 
-	proc       *process
+	proc       *life // nil while there is none
 	claims     map[envelopeKey]*claim
 	order      []*claim
 	asks       map[string]*asked // by the id of the envelope
@@ -61,7 +71,7 @@ type checker struct {
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 
-func newChecker(w *world) *checker {
+func newChecker(w *scene) *checker {
 	c := &checker{w: w, everAsked: map[string]bool{}, claims: map[envelopeKey]*claim{}, unreads: map[envelopeKey]int{}, fill: map[string]map[envelopeKey]time.Duration{}}
 	c.forget()
 	return c
@@ -91,8 +101,8 @@ func (c *checker) blame(invariant, format string, a ...any) {
 func (c *checker) stopped() bool { return len(c.violations) > 0 }
 
 // begun and ended are the lives of the bridge.
-func (c *checker) begun(p *process, b *rulebook) {
-	c.proc, c.books = p, []*rulebook{b}
+func (c *checker) begun(l *life, b *rulebook) {
+	c.proc, c.books = l, []*rulebook{b}
 	lasting := c.lasting()
 	c.forget()
 	c.grants = lasting
@@ -114,9 +124,9 @@ func (c *checker) remembered(calls []*remnant) {
 	}
 }
 
-func (c *checker) ended(p *process) {
+func (c *checker) ended() {
 	for _, cl := range c.order {
-		if cl.proc == p.number && cl.excused == "" {
+		if cl.proc == c.proc.number && cl.excused == "" {
 			cl.excused = "the bridge ended"
 		}
 	}
@@ -139,15 +149,15 @@ func (c *checker) booksSince(cl *claim) []*rulebook {
 
 func (c *checker) stopping() { c.stop = true }
 
-func (c *checker) seated(p *process, here []wire.Participant) {
-	for _, q := range c.w.people {
-		listed := slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == q.id })
+func (c *checker) seated(here []wire.Participant) {
+	for _, id := range everybody {
+		listed := slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == id })
 		if !listed {
-			c.refuses(q.id, nil)
+			c.refuses(id, nil)
 		}
-		c.missing[q.id] = c.missing[q.id] || !listed
-		c.unlisted[q.id] = !listed
-		c.absent(q.id, !listed, false)
+		c.missing[id] = c.missing[id] || !listed
+		c.unlisted[id] = !listed
+		c.absent(id, !listed, false)
 	}
 }
 
@@ -174,7 +184,7 @@ func (c *checker) countsAsGone(id string) {
 }
 
 // heard sees a frame that the bridge is about to get.
-func (c *checker) heard(p *process, f *frame) {
+func (c *checker) heard(f *frame) {
 	s := &f.said
 	if !s.broken {
 		c.seen(s.from)
@@ -196,16 +206,16 @@ func (c *checker) heard(p *process, f *frame) {
 		c.rivalled(s)
 	case s.kind == wire.Request:
 		c.concerns(s)
-		c.request(p, s)
+		c.request(s)
 	case s.kind == wire.Proposal:
-		c.proposed(p, s)
+		c.proposed(s)
 	case s.kind == wire.Withdraw:
 		c.withdrawn(s)
 	case s.kind == wire.Reject:
 		c.refuses(s.from, s.corr)
 	case s.kind == wire.Response:
 		c.concerns(s)
-		c.vote(p, s)
+		c.vote(s)
 	case s.kind == wire.Notification && s.method == "notifications/cancelled":
 		c.cancel(s)
 	case s.kind == wire.Presence && s.method == "join":
@@ -220,9 +230,9 @@ func (c *checker) heard(p *process, f *frame) {
 }
 
 // request takes a request into the books, unless it was heard before.
-func (c *checker) request(p *process, s *said) {
+func (c *checker) request(s *said) {
 	if s.toUs() || c.oursByProposal(s) {
-		c.enter(p, s)
+		c.enter(s)
 	}
 }
 
@@ -236,23 +246,23 @@ func (s *said) toUs() bool  { return len(s.to) == 1 && s.to[0] == us }
 func (s *said) offer() bool { return s.kind == wire.Proposal }
 
 // enter takes what is asked for into the books; nil if it was heard before.
-func (c *checker) enter(p *process, s *said) *claim {
+func (c *checker) enter(s *said) *claim {
 	if old := c.claims[s.key()]; old != nil && !old.unkept {
-		if old.proc == p.number && (c.w.now-old.since < 15*time.Minute || old.waits()) {
+		if old.proc == c.proc.number && (c.w.now-old.since < 15*time.Minute || old.waits()) {
 			old.again = c.w.now-old.since >= 15*time.Minute || old.mayBePassedOver()
 			return nil
 		}
-		if old.proc != p.number && !old.recAt.IsZero() && p.now().Sub(old.recAt) < 15*time.Minute {
+		if old.proc != c.proc.number && !old.recAt.IsZero() && c.w.clock(c.proc).Sub(old.recAt) < 15*time.Minute {
 			return nil
 		}
 	}
-	cl := &claim{said: *s, proc: p.number, heardAt: c.w.now, since: c.w.now, expect: s.args}
+	cl := &claim{said: *s, proc: c.proc.number, heardAt: c.w.now, since: c.w.now, expect: s.args}
 	c.judgedByNow(cl)
 	cl.vias, cl.earlier = c.viasOf(cl), c.claims[s.key()]
 	switch {
 	case !s.perfect:
 		cl.excused = "it was made by the attacker"
-	case cl.earlier != nil && !(cl.earlier.unkept && cl.earlier.proc == p.number) && !c.surelyForgotten(cl.earlier): // another life finds what it had refused on record, and knows it
+	case cl.earlier != nil && !(cl.earlier.unkept && cl.earlier.proc == c.proc.number) && !c.surelyForgotten(cl.earlier): // another life finds what it had refused on record, and knows it
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
 	if _, spent := c.unreads[s.key()]; spent && cl.excused == "" {
@@ -297,7 +307,7 @@ func (c *checker) cancel(s *said) {
 func (c *checker) claimOf(from, env string) *claim { return c.claims[envelopeKey{from, env}] }
 
 // emitted sees what the bridge says it does, in the order in which it does it.
-func (c *checker) emitted(p *process, r record.Record) {
+func (c *checker) emitted(r record.Record) {
 	if bytes.Contains(r.JSON(), []byte("SECRET")) {
 		c.blame("I17", "a record holds a secret: %s", r.JSON())
 	}
@@ -327,7 +337,7 @@ func (c *checker) emitted(p *process, r record.Record) {
 	case record.Decided:
 		c.decided(cl, r)
 	case record.Started:
-		c.starts(p, cl)
+		c.starts(cl)
 	case record.Ended:
 		cl.over = cl.over || !cl.started
 	case record.Withdrawn:
@@ -481,7 +491,7 @@ func (c *checker) agreed(cl *claim, w way) int {
 
 // verify has the log read by the real verifier.
 func (c *checker) verify() {
-	report, err := audit.Verify(bytes.NewReader(c.w.disk.text), audit.Checks{})
+	report, err := audit.Verify(bytes.NewReader(c.w.log.text), audit.Checks{})
 	switch {
 	case err != nil:
 		c.blame("I4", "the log: %v", err)
@@ -491,4 +501,17 @@ func (c *checker) verify() {
 	case len(report.Unfinished) > 0:
 		c.blame("I5", "calls without a last word on record: %v", report.Unfinished)
 	}
+}
+
+// busy: some question is open, some call is at the server.
+func (c *checker) busy() (question, running bool) {
+	for i := len(c.order) - 1; i >= 0 && i > len(c.order)-20; i-- {
+		cl := c.order[i]
+		if c.proc == nil || cl.proc != c.proc.number {
+			continue
+		}
+		question = question || cl.question != "" && !cl.allowed && !cl.denied && !cl.over
+		running = running || cl.started && cl.answers == 0 && !cl.over
+	}
+	return question, running
 }

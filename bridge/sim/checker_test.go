@@ -10,10 +10,9 @@ import (
 )
 
 func aChecker() *checker {
-	w := newWorld(Draw(7), &Tally{})
-	w.check.begun(&process{w: w, number: 1}, rulebookOf(0))
-	w.proc = w.check.proc
-	return w.check
+	c := newWorld(Draw(7), &Tally{}).check
+	c.begun(&life{number: 1}, rulebookOf(0))
+	return c
 }
 
 // Here the checker itself is held to what it must not excuse.
@@ -29,7 +28,7 @@ func TestNoiseOfSomebodyElseIsNoNo(t *testing.T) {
 		t.Fatal("nobody has said anything")
 	}
 	raw := []byte(`{"protocol":"mcpx/v0.1","id":"alice-a-9","from":"mallory","to":["fs"],"kind":"mcp/response2elicitation/create","correlation_id":"92d7","payload":{"jsonrpc":"2.0","id":"elicit-92d7","result":{"action":"accept","content":{"approve":true}}}}`)
-	c.heard(c.proc, &frame{raw: raw, said: broken(said{id: "alice-a-9", from: "mallory"})})
+	c.heard(&frame{raw: raw, said: broken(said{id: "alice-a-9", from: "mallory"})})
 	if refusals[-31001](c, cl) {
 		t.Error("the checker takes mallory's noise for alice's no: a denial would pass")
 	}
@@ -42,11 +41,11 @@ func TestAnAnswerGivenUpThoughItsCallerIsBackIsBlamed(t *testing.T) {
 	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "ping", perfect: true}, proc: 1, book: c.books[0], heardAt: c.w.now}
 	c.claims[cl.key()], c.order = cl, []*claim{cl}
 	c.w.now += time.Second
-	c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "leave", tool: "agent-a"}})
+	c.heard(&frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "leave", tool: "agent-a"}})
 	c.w.now += time.Second
-	c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "join", tool: "agent-a"}})
+	c.heard(&frame{said: said{from: wire.Gateway, kind: wire.Presence, method: "join", tool: "agent-a"}})
 	c.w.now += 5 * time.Minute
-	c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
+	c.emitted(record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
 	if len(c.violations) == 0 {
 		t.Error("its caller was away for a second, and nobody is blamed")
 	}
@@ -79,7 +78,7 @@ func TestALateListingHidesNoChangeThatIsSure(t *testing.T) {
 	c.w.now += 2 * time.Minute
 	c.w.dozedAt = c.w.now - time.Second
 	c.lines["9"] = &line{Method: "tools/list", at: c.w.now}
-	c.answered(c.proc, list("2")) // the same as before
+	c.answered(list("2")) // the same as before
 	c.mayRunUnasked(&claim{said: said{id: "r", method: "tools/call", tool: "read"}, book: c.books[0]})
 	if len(c.violations) == 0 {
 		t.Error("a changed tool is called under pin: block, and nobody is blamed")
@@ -89,10 +88,10 @@ func TestALateListingHidesNoChangeThatIsSure(t *testing.T) {
 // Who asks when the bridge has given up is refused at once, and waits for no log.
 func TestADiskExcusesNoMissingAnswer(t *testing.T) {
 	c := aChecker()
-	c.w.topic.up, c.w.now = true, time.Minute
+	c.w.link.up, c.w.now = true, time.Minute
 	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}, proc: 1, book: c.books[0], heardAt: c.w.now}
 	c.order = []*claim{cl}
-	c.w.disk.troubleAt = c.w.now + time.Second
+	c.w.log.troubleAt = c.w.now + time.Second
 	c.w.now += 4 * time.Second
 	c.gaveUp()
 	if len(c.violations) == 0 {
@@ -155,8 +154,8 @@ func TestNoiseUnderAnIDExcusesNoMissingAnswer(t *testing.T) {
 	} {
 		c := aChecker()
 		c.w.o.Protocol = "mcpx/v0.1"
-		c.unread(c.proc, &frame{raw: []byte(raw), said: broken(said{id: "r", from: "agent-a"})})
-		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		c.unread(&frame{raw: []byte(raw), said: broken(said{id: "r", from: "agent-a"})})
+		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
 		if excused := cl.excused != ""; excused != spent {
 			t.Errorf("after %s it is excused that no answer comes: %q", raw, cl.excused)
 		}
@@ -169,15 +168,15 @@ func TestWhatIsDroppedAsKnownWasNotTaken(t *testing.T) {
 	for _, dropped := range []bool{true, false} {
 		c := aChecker()
 		offer := said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true}
-		c.proposed(c.proc, &offer)
+		c.proposed(&offer)
 		c.order[0].answers++
 		c.w.now += 16 * time.Minute
-		c.proposed(c.proc, &offer)
+		c.proposed(&offer)
 		if dropped {
-			c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "agent-a", Env: "p"})
+			c.emitted(record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "agent-a", Env: "p"})
 		} else {
-			c.emitted(c.proc, record.Record{Event: record.Proposed, From: "agent-a", Env: "p"})
-			c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "agent-a", Env: "p"}) // it came once more
+			c.emitted(record.Record{Event: record.Proposed, From: "agent-a", Env: "p"})
+			c.emitted(record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "agent-a", Env: "p"}) // it came once more
 		}
 		c.withdrawn(&said{from: "agent-a", corr: []string{"p"}})
 		c.startsFor(&claim{said: said{id: "r", kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}}, order: len(c.order)})
@@ -196,7 +195,7 @@ func TestWhatOnlyCouldHaveHappenedExcusesNoRefusal(t *testing.T) {
 	}
 	for code, causes := range map[int][]func(*checker, *claim){
 		-31003: {leaves("bob"), func(c *checker, cl *claim) { c.w.now += time.Minute }, func(c *checker, cl *claim) { cl.erred = true },
-			func(c *checker, _ *claim) { c.w.topic.fullAt = c.w.now }, func(c *checker, _ *claim) { c.unseated() }, func(c *checker, _ *claim) { c.reloaded(c.books[0]) }},
+			func(c *checker, _ *claim) { c.w.link.fullAt = c.w.now }, func(c *checker, _ *claim) { c.unseated() }, func(c *checker, _ *claim) { c.reloaded(c.books[0]) }},
 		-31005: {func(c *checker, _ *claim) { c.notTaken([]byte("{}")) }},
 		-31002: {func(c *checker, _ *claim) { c.w.now += 10 * time.Second }},
 		-31004: {func(c *checker, cl *claim) {
@@ -230,15 +229,15 @@ func TestWhatOnlyCouldHaveHappenedExcusesNoRefusal(t *testing.T) {
 // Who leaves and is back in a moment is owed an answer; who is counted as gone is not.
 func TestWhoLeftForAMomentIsOwedAnAnswer(t *testing.T) {
 	c := aChecker()
-	cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "ping", perfect: true})
+	cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "ping", perfect: true})
 	for _, event := range []string{"leave", "join"} {
-		c.heard(c.proc, &frame{said: said{from: wire.Gateway, kind: wire.Presence, method: event, tool: "agent-a"}})
+		c.heard(&frame{said: said{from: wire.Gateway, kind: wire.Presence, method: event, tool: "agent-a"}})
 	}
-	c.seated(c.proc, nil)
+	c.seated(nil)
 	if cl.excused != "" {
 		t.Errorf("it is excused that no answer comes: %s", cl.excused)
 	}
-	if c.emitted(c.proc, record.Record{Event: record.Peer, State: "left", ID: "agent-a"}); cl.excused == "" {
+	if c.emitted(record.Record{Event: record.Peer, State: "left", ID: "agent-a"}); cl.excused == "" {
 		t.Error("who is gone is owed an answer")
 	}
 }
@@ -281,7 +280,7 @@ func TestWhatIsForgottenByNowFillsNoShare(t *testing.T) {
 			for i := range 5 {
 				s := said{id: string(rune('a' + i)), from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
 				c.fills(&s)
-				cl := c.enter(c.proc, &s)
+				cl := c.enter(&s)
 				cl.name = s.id
 				if !waits {
 					cl.answers++
@@ -305,8 +304,8 @@ func TestADroppedAnswerStandsForOneOfThoseRefusedForAFullShare(t *testing.T) {
 	}
 	s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
 	for range 2 {
-		c.enter(c.proc, &s)
-		c.emitted(c.proc, record.Record{Event: record.Ended, From: "agent-a", Env: "r", Executed: "no", Code: busy})
+		c.enter(&s)
+		c.emitted(record.Record{Event: record.Ended, From: "agent-a", Env: "r", Executed: "no", Code: busy})
 	}
 	c.absences["agent-a"] = &absence{longTill: time.Hour}
 	for dropped := range 3 {
@@ -319,7 +318,7 @@ func TestADroppedAnswerStandsForOneOfThoseRefusedForAFullShare(t *testing.T) {
 		if owed != 2-dropped {
 			t.Errorf("%d answers were dropped, and %d are owed", dropped, owed)
 		}
-		c.emitted(c.proc, record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
+		c.emitted(record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
 	}
 	if len(c.violations) > 0 {
 		t.Error(c.violations)
@@ -331,9 +330,9 @@ func TestWhatIsForgottenByNowIsOwedAnAnswer(t *testing.T) {
 	for after, owed := range map[time.Duration]bool{16 * time.Minute: false, 22 * time.Minute: true} {
 		c := aChecker()
 		s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
-		c.enter(c.proc, &s).answers++
+		c.enter(&s).answers++
 		c.w.now += after
-		if cl := c.enter(c.proc, &s); cl == nil || (cl.excused == "") != owed {
+		if cl := c.enter(&s); cl == nil || (cl.excused == "") != owed {
 			t.Errorf("after %v: %+v", after, cl)
 		}
 	}
@@ -343,9 +342,9 @@ func TestWhatIsForgottenByNowIsOwedAnAnswer(t *testing.T) {
 func TestOnlyARequestForTheSameStartsForAProposal(t *testing.T) {
 	for tool, blamed := range map[string]bool{"pay": true, "read": false} {
 		c := aChecker()
-		of := c.enter(c.proc, &said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true})
+		of := c.enter(&said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true})
 		of.serves = of
-		c.startsFor(c.enter(c.proc, &said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: tool, corr: []string{"p"}}))
+		c.startsFor(c.enter(&said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: tool, corr: []string{"p"}}))
 		if (len(c.violations) > 0) != blamed {
 			t.Errorf("a request of %s for a proposal of pay that runs: %v", tool, c.violations)
 		}
@@ -376,10 +375,10 @@ func TestAProposalThatCameAgainMayBeKnownStill(t *testing.T) {
 	for _, noted := range []bool{false, true} {
 		c := aChecker()
 		s := said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true, ttl: time.Minute}
-		c.enter(c.proc, &s).answers++
+		c.enter(&s).answers++
 		c.w.now += 30 * time.Minute
-		c.enter(c.proc, &s).noted = noted
-		cl := c.enter(c.proc, &said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+		c.enter(&s).noted = noted
+		cl := c.enter(&said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
 		if late := refusals[-31002](c, cl); late == noted {
 			t.Errorf("that it came again is on record: %t, and its time is over: %t", noted, late)
 		}
@@ -392,14 +391,14 @@ func TestWhatWasPassedOverIsJudgedWhenItIsTaken(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		c := aChecker()
 		s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
-		c.enter(c.proc, &s).answers++
+		c.enter(&s).answers++
 		c.w.now += 16 * time.Minute
-		cl := c.enter(c.proc, &s)
+		cl := c.enter(&s)
 		if answered {
 			cl.answers++
 		}
 		c.w.now += 4 * time.Minute
-		if c.enter(c.proc, &s); cl.again == answered {
+		if c.enter(&s); cl.again == answered {
 			t.Errorf("it was answered: %t, and may be taken anew: %t", answered, cl.again)
 		}
 	}
@@ -409,8 +408,8 @@ func TestWhatWasPassedOverIsJudgedWhenItIsTaken(t *testing.T) {
 func TestWhatIsOverOnRecordIsNotMoot(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		c := aChecker()
-		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
-		cl.started, cl.ended, cl.line = true, ended, &line{claim: cl, life: c.w.child.life}
+		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		cl.started, cl.ended, cl.line = true, ended, &line{claim: cl, life: c.w.server.life}
 		if c.moot(cl); cl.line.moot == ended {
 			t.Errorf("it is over on record: %t, and the server must hear that nobody waits: %t", ended, cl.line.moot)
 		}
@@ -437,7 +436,7 @@ func TestAProposalThatCanBeReadInTwoWaysMayBeOver(t *testing.T) {
 	for id, late := range map[string]bool{"p": true, "q": false} {
 		c := aChecker()
 		c.unreads[envelopeKey{"mallory", id}]++
-		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
 		if is := refusals[-31002](c, cl); is != late {
 			t.Errorf("a proposal %s can be read in two ways, and that the time of p is over: %t", id, is)
 		}
@@ -450,8 +449,8 @@ func TestWhoGaveUpWaitsForNoList(t *testing.T) {
 		c := aChecker()
 		c.proc.gaveUp = gaveUp
 		c.lines["9"] = &line{Method: "tools/list", at: c.w.now}
-		c.answered(c.proc, []byte(`{"id":9,"result":{"tools":[{"name":"read","description":"1"}]}}`))
-		cl := c.enter(c.proc, &said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "read", perfect: true})
+		c.answered([]byte(`{"id":9,"result":{"tools":[{"name":"read","description":"1"}]}}`))
+		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "read", perfect: true})
 		if wrong := refusals[-32602](c, cl); wrong != gaveUp {
 			t.Errorf("it gave up: %t, and may not know a tool that was listed then: %t", gaveUp, wrong)
 		}

@@ -24,7 +24,7 @@ func (w *world) rival(of said) {
 	}
 	other := pick(d, w.people...)
 	w.after(d.between(0, pick(d, 10*time.Millisecond, 3*time.Second, 15*time.Second)), func() {
-		if other.here && other.id != of.from {
+		if other.here() && other.id != of.from {
 			other.claim(of)
 		}
 	})
@@ -75,7 +75,7 @@ func (c *checker) claimLost(cl *claim) bool {
 // rivalled: the bridge hears that somebody else would serve a proposal.
 func (c *checker) rivalled(s *said) {
 	for _, cl := range c.offersOf(s.corr) {
-		if cl.tool != s.tool || !slices.ContainsFunc(c.w.people, func(p *person) bool { return p.id == s.from }) {
+		if cl.tool != s.tool || !slices.Contains(everybody, s.from) {
 			continue
 		}
 		cl.rivalled = true
@@ -83,7 +83,7 @@ func (c *checker) rivalled(s *said) {
 			cl.excused = "another bridge serves it"
 		}
 		switch {
-		case cl.echoed || cl.started || !c.w.topic.echoes || !cl.surelyContested():
+		case cl.echoed || cl.started || !c.w.link.echoes || !cl.surelyContested():
 		case !cl.shown || c.echoAt > c.lostAt:
 			cl.lostTo = s.from
 		case cl.before == "": // nothing has come back on this seat, so that its order is not known yet (seed 71425)

@@ -15,20 +15,15 @@ import (
 
 // A disk holds the audit log as bytes, and loses of it what disks lose.
 type disk struct {
-	w    *world
+	w *world
+	*log
 	dice dice
 	late dice // of what comes while it promises late
 
-	drive     *powercut.Drive // has the log too, in files, of which the full ones have names of their own
-	text      []byte          // of the log
-	synced    int             // bytes that will be there after a power cut
-	seq       uint64
-	prev      [sha256.Size]byte
-	err       error // why it takes nothing
-	again     bool  // the last write failed, and it was well at once
-	fullTo    time.Duration
-	troubleAt time.Duration // it failed last
-	writing   int           // bytes that were being written when we were killed
+	drive   *powercut.Drive // has the log too, in files, of which the full ones have names of their own
+	again   bool            // the last write failed, and it was well at once
+	fullTo  time.Duration
+	writing int // bytes that were being written when we were killed
 }
 
 var (
@@ -144,7 +139,7 @@ func (d *disk) sync(p *process, done func(error)) {
 		if !p.alive() {
 			return
 		}
-		d.w.tally.meet(p, "Synced")
+		p.met("Synced")
 		if d.err != nil || failed {
 			d.troubleAt = d.w.now
 			done(errSync)

@@ -12,8 +12,8 @@ import (
 func (c *checker) gaveUp() {
 	for _, cl := range c.order {
 		age := c.w.now - cl.heardAt
-		tooLate := age < 2*time.Second || (age < lingering || c.w.dozedAt > cl.heardAt) && c.w.topic.fullAt >= cl.heardAt
-		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.topic.up && !tooLate {
+		tooLate := age < 2*time.Second || (age < lingering || c.w.dozedAt > cl.heardAt) && c.w.link.fullAt >= cl.heardAt
+		if cl.proc == c.proc.number && cl.excused == "" && cl.answers == 0 && c.w.link.up && !tooLate {
 			c.blame("I12", "%v has no answer, and the bridge has ended", cl)
 		}
 	}
@@ -22,9 +22,23 @@ func (c *checker) gaveUp() {
 // allTold: no answer goes missing unseen when the bridge ends.
 func (c *checker) allTold() {
 	for _, cl := range c.order {
-		if cl.proc == c.proc.number && !cl.offer() && cl.done() && cl.answers == 0 && !cl.over && !cl.dropped && c.w.disk.err == nil {
+		if cl.proc == c.proc.number && !cl.offer() && cl.done() && cl.answers == 0 && !cl.over && !cl.dropped && c.w.log.err == nil {
 			c.blame("I12", "the answer to %v was lost, and that is not on record", cl)
 		}
+	}
+}
+
+// idle: when everything was mended long ago the bridge has no question open, and nothing to
+// do by itself.
+func (c *checker) idle(questions int, next time.Time) {
+	if c.stopped() {
+		return
+	}
+	if questions > 0 {
+		c.blame("I11", "%d questions are still open", questions)
+	}
+	if !next.IsZero() && !c.mayGoOn(next) {
+		c.blame("I11", "something is still to be done at %v", next)
 	}
 }
 
@@ -42,13 +56,7 @@ func (c *checker) finish() {
 			c.blame("I12", "%v never got an answer", cl)
 		}
 	}
-	if open := c.proc.sidecar.Pending(0, 0); len(open) > 0 {
-		c.blame("I11", "%d questions are still open", len(open))
-	}
-	if next := c.proc.sidecar.Next(); !next.IsZero() && !c.mayGoOn(next) {
-		c.blame("I11", "something is still to be done at %v", next)
-	}
-	if !c.w.topic.up || !c.w.child.alive || c.w.disk.err != nil {
+	if !c.w.link.up || !c.w.server.alive || c.w.log.err != nil {
 		c.blame("I12", "the world was not mended")
 	}
 	c.verify()

@@ -14,18 +14,15 @@ import (
 // A topic is the gateway, with one link to the bridge and a safe one to
 // everybody else. Everybody sees all frames.
 type topic struct {
-	w    *world
+	w *world
+	*link
 	dice dice
 	caps wire.Caps
 
-	echoes bool // who speaks hears itself, where it is among those it speaks to
-
-	up       bool
 	dialling bool
 	frozen   bool          // half open: nothing gets through
 	epoch    int           // of the link
 	last     time.Duration // when the last frame to us is due, for order
-	fullAt   time.Duration // when it took no frame last
 	serial   int
 	past     []*frame // requests that went to us, for replays
 }
@@ -144,7 +141,7 @@ func (t *topic) join(p *process) {
 func (t *topic) greet(p *process) {
 	w := wire.Welcome{You: wire.Participant{ID: us, Caps: t.caps}}
 	for _, q := range t.w.people {
-		if q.here {
+		if q.here() {
 			w.Peers = append(w.Peers, wire.Participant{ID: q.id, Caps: t.caps})
 		}
 	}
@@ -157,7 +154,7 @@ func (t *topic) greet(p *process) {
 	if err != nil {
 		panic(err)
 	}
-	t.w.check.seated(p, w.Peers)
+	t.w.check.seated(w.Peers)
 	p.tell(engine.Seated{Dialect: t.w.dialect, Welcome: read})
 }
 
@@ -261,7 +258,7 @@ func (p *process) receive(f *frame) {
 		if !ok {
 			panic(err)
 		}
-		p.w.check.unread(p, f)
+		p.w.check.unread(f)
 		p.tell(engine.Garbled{Refused: refused})
 		return
 	}
@@ -269,7 +266,7 @@ func (p *process) receive(f *frame) {
 		p.tell(engine.Tick{}) // what is due is over, and said to be, before a frame that comes again
 		p.release()
 	}
-	p.w.check.heard(p, f)
+	p.w.check.heard(f)
 	p.tell(engine.Arrived{Envelope: &e})
 }
 

@@ -30,11 +30,11 @@ var refusals = map[int]refusalRule{
 	-31005: func(c *checker, cl *claim) bool { return c.mayBeTooMuch(cl) || c.mayBeFull(cl) || c.wonInQuiet(cl) },
 	-31006: func(c *checker, _ *claim) bool { return c.proc.stopping },
 	-31007: func(c *checker, cl *claim) bool {
-		return !c.w.child.alive || max(c.w.child.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.child.life || c.listedLate || c.notReadAgain(cl)
+		return !c.w.server.alive || max(c.w.server.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.server.life || c.listedLate || c.notReadAgain(cl)
 	},
 	-31008: func(_ *checker, cl *claim) bool { return cl.started },
 	-31009: func(c *checker, cl *claim) bool {
-		return c.w.disk.err != nil || c.w.disk.troubleAt+belated >= cl.heardAt
+		return c.w.log.err != nil || c.w.log.troubleAt+belated >= cl.heardAt
 	},
 	-31010: func(c *checker, cl *claim) bool {
 		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
@@ -92,7 +92,7 @@ func (c *checker) lastWord(cl *claim, code int) {
 // serverKnown: the server runs, and the bridge knows its tools; without that nothing is
 // judged, and who stops says so instead.
 func (c *checker) serverKnown() bool {
-	return c.w.child.alive && c.listedLife == c.w.child.life && !c.listedLate && !c.proc.gaveUp
+	return c.w.server.alive && c.listedLife == c.w.server.life && !c.listedLate && !c.proc.gaveUp
 }
 
 // forbidden: all policies since a claim was heard deny it, so that there is no use in
@@ -217,16 +217,16 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 		return false
 	}
 	w := c.offered(cl)
-	disturbed := cl.erred || len(c.booksSince(cl)) > 1 || c.awaySince(cl) || c.w.topic.fullAt >= cl.heardAt || c.tookTheirTime(cl) || c.someoneWent(cl)
+	disturbed := cl.erred || len(c.booksSince(cl)) > 1 || c.awaySince(cl) || c.w.link.fullAt >= cl.heardAt || c.tookTheirTime(cl) || c.someoneWent(cl)
 	unheard := !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4"
 	return disturbed || unheard || !c.answerable(cl, w) || cl.noes > 0
 }
 
 // someoneWent: somebody who decides has gone since a claim was heard, or is not here.
 func (c *checker) someoneWent(cl *claim) bool {
-	return slices.ContainsFunc(c.w.approvers(), func(p *person) bool {
-		a := c.absences[p.id]
-		return c.unlisted[p.id] || a != nil && (a.is() || max(a.goneAt, a.backAt) >= cl.heardAt)
+	return slices.ContainsFunc(deciders, func(id string) bool {
+		a := c.absences[id]
+		return c.unlisted[id] || a != nil && (a.is() || max(a.goneAt, a.backAt) >= cl.heardAt)
 	})
 }
 

@@ -54,8 +54,8 @@ func (d *desk) answer(p *process, s shown) {
 	if d.w.strikes(strayDigest) {
 		a.Digest = pick(d.dice, "", "00000000", s.digest[:7], s.digest[1:])
 	}
-	d.w.check.localAnswer(p, a)
-	d.w.tally.meet(p, "Decided")
+	d.w.check.localAnswer(a)
+	p.met("Decided")
 	p.sidecar.Decide(a)
 	p.settle()
 }

@@ -22,7 +22,7 @@ func (w *world) lures(of said) {
 	for w.joins(lure, .4) {
 		by := pick(d, w.callers()...)
 		w.after(d.between(0, pick(d, 3*time.Second, 15*time.Second)), func() {
-			if by.here {
+			if by.here() {
 				by.lure(d, of)
 			}
 		})
@@ -39,7 +39,7 @@ func (w *world) letDown(of said) {
 		return
 	}
 	w.after(d.between(0, time.Second), func() {
-		if w.healed || !by.here {
+		if w.healed || !by.here() {
 			return
 		}
 		s := by.requestOf(runner.id, of)
@@ -130,7 +130,7 @@ func (p *person) twin(d dice, of said) {
 		s.from, s.to = by.id, []string{nobody}
 	}
 	p.w.after(d.between(0, 3*time.Second), func() {
-		if by.here {
+		if by.here() {
 			p.w.topic.send(p.w.topic.spell(s, s.payload()))
 			p.w.topic.absent(s)
 		}
@@ -142,7 +142,7 @@ func (p *person) twin(d dice, of said) {
 
 // absent: the gateway says to all, as some do, that nobody was there for a request.
 func (t *topic) absent(of said) {
-	if slices.ContainsFunc(t.w.people, func(p *person) bool { return p.here && p.id == of.to[0] }) {
+	if slices.ContainsFunc(t.w.people, func(p *person) bool { return p.here() && p.id == of.to[0] }) {
 		return
 	}
 	id, ts := t.stamp()
@@ -154,8 +154,7 @@ func (t *topic) absent(of said) {
 func (c *checker) unserved(s *said) {
 	for _, cl := range c.order {
 		r := cl.lentTo
-		here := slices.ContainsFunc(c.w.people, func(p *person) bool { return p.here && p.id == r.of })
-		if cl.offer() && slices.Contains(s.corr, r.id) && r.of != r.by && (!here || c.absences[r.of] != nil && c.absences[r.of].gone) {
+		if cl.offer() && slices.Contains(s.corr, r.id) && r.of != r.by && (!c.w.here[r.of] || c.absences[r.of] != nil && c.absences[r.of].gone) {
 			cl.returns = true
 		}
 	}
@@ -176,7 +175,7 @@ func (p *person) turnDown(d dice, of said) {
 // refuse says to somebody that what was requested is not done.
 func (p *person) refuse(id, to string, of said) {
 	s := said{id: id, from: p.id, to: []string{to}, kind: wire.Response, method: of.method, tool: of.tool, corr: []string{of.id}, rpc: of.rpc, turns: true}
-	if p.here {
+	if p.here() {
 		p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-31005,"message":"busy","data":{"reason":"busy","executed":"no"}}}`, s.rpc)))
 	}
 }

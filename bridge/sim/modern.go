@@ -17,10 +17,9 @@ const ours2026 = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
 
 // A modern is what makes a server one of 2026-07-28.
 type modern struct {
-	tells     bool   // it offers to tell of changes
-	forgets   bool   // and does not do so
-	ttl       string // what it says of how long a list holds
-	listening string // the id of the request of who listens
+	tells   bool   // it offers to tell of changes
+	forgets bool   // and does not do so
+	ttl     string // what it says of how long a list holds
 }
 
 func newModern(o Options) *modern {
@@ -40,7 +39,7 @@ func (m *modern) capabilities() string {
 
 // listen is what the server makes of being asked to tell.
 func (c *child) listen(id string) {
-	c.modern.listening = id
+	c.listening = id
 	c.say(c.dice.between(0, 20*time.Millisecond), fmt.Sprintf(
 		`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, id))
 }
@@ -50,8 +49,8 @@ func (c *child) announce() {
 	switch {
 	case c.modern == nil:
 		c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-	case c.modern.listening != "" && !c.modern.forgets:
-		c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":`+c.modern.listening+`}}}`)
+	case c.listening != "" && !c.modern.forgets:
+		c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":`+c.listening+`}}}`)
 	}
 }
 
@@ -108,7 +107,7 @@ func (c *checker) startsAsRead(cl *claim) {
 	switch {
 	case cl.question != "" && c.looking.read < cl.allowedOrder:
 		c.blame("P1", "%v starts, and its tool was not read again since somebody agreed to it", cl)
-	case cl.question == "" && c.w.child.modern.listening == "" && c.w.dozedAt < c.looking.asked && c.w.now-c.looking.asked > longestUnread:
+	case cl.question == "" && c.w.server.listening == "" && c.w.dozedAt < c.looking.asked && c.w.now-c.looking.asked > longestUnread:
 		c.blame("P1", "%v starts, and the tools of a server that tells nothing were not asked for since %v", cl, c.looking.asked)
 	}
 }
@@ -116,11 +115,11 @@ func (c *checker) startsAsRead(cl *claim) {
 // notReadAgain: what was agreed to may not start, as the server has not said once more
 // what its tools are.
 func (c *checker) notReadAgain(cl *claim) bool {
-	unasked := c.w.disk.err != nil || c.w.disk.troubleAt+belated >= cl.allowedAt // what could not be put on record took the question along
+	unasked := c.w.log.err != nil || c.w.log.troubleAt+belated >= cl.allowedAt // what could not be put on record took the question along
 	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last || unasked)
 }
 
 // mayGoOn: something is still to be done when all is over: the tools are read again.
 func (c *checker) mayGoOn(next time.Time) bool {
-	return c.w.o.Modern && next.Sub(c.proc.now()) <= time.Minute
+	return c.w.o.Modern && next.Sub(c.w.clock(c.proc)) <= time.Minute
 }

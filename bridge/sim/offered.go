@@ -17,8 +17,8 @@ import (
 const watchedAtLeast = 14 * time.Minute
 
 // proposed takes a proposal into the books.
-func (c *checker) proposed(p *process, s *said) {
-	if cl := c.enter(p, s); cl != nil && (!cl.targeted() || cl.hints.mute) && cl.excused == "" {
+func (c *checker) proposed(s *said) {
+	if cl := c.enter(s); cl != nil && (!cl.targeted() || cl.hints.mute) && cl.excused == "" {
 		cl.excused = "it is not for us, or wants no answer"
 	}
 }

@@ -21,7 +21,6 @@ type person struct {
 	mind   dice // for its answers
 	id     string
 	calls  bool
-	here   bool
 	serial int      // of its calls
 	said   int      // of what it says else
 	made   []*frame // the requests of this one
@@ -29,8 +28,9 @@ type person struct {
 }
 
 func (w *world) populate() {
-	for _, id := range []string{"agent-a", "agent-b", "mallory", "alice", "bob", "carol", "dave"} {
-		p := &person{w: w, dice: newDice(w.o.Seed, id), mind: newDice(w.o.Seed, id+"'s mind"), id: id, here: true, calls: id == "agent-a" || id == "agent-b" || id == "mallory"}
+	for _, id := range everybody {
+		w.here[id] = true
+		p := &person{w: w, dice: newDice(w.o.Seed, id), mind: newDice(w.o.Seed, id+"'s mind"), id: id, calls: id == "agent-a" || id == "agent-b" || id == "mallory"}
 		w.people = append(w.people, p)
 		if !p.calls || w.o.Calm && id == "mallory" && !w.o.Noise {
 			continue
@@ -43,6 +43,9 @@ func (w *world) populate() {
 
 func (w *world) callers() []*person   { return w.people[:3] }
 func (w *world) approvers() []*person { return w.people[3:] }
+
+// here: it is in the topic.
+func (p *person) here() bool { return p.w.here[p.id] }
 
 func (p *person) String() string { return p.id }
 
@@ -58,7 +61,7 @@ func (p *person) word(what string) string {
 
 // call makes a request of the bridge.
 func (p *person) call() {
-	if !p.here {
+	if !p.here() {
 		return
 	}
 	s := p.request()
@@ -166,20 +169,20 @@ func (p *person) takeBack(f *frame) {
 
 // goAway leaves the topic for a while: perhaps too short to be believed.
 func (p *person) goAway() {
-	if !p.here {
+	if !p.here() {
 		return
 	}
-	p.here = false
+	p.w.here[p.id] = false
 	p.w.topic.presence("leave", p.id)
 	p.w.after(p.mind.between(time.Second, 30*time.Second), p.comeBack)
 }
 
 // comeBack joins again; whoever calls is likely to go on where it was.
 func (p *person) comeBack() {
-	if p.here {
+	if p.here() {
 		return
 	}
-	p.here = true
+	p.w.here[p.id] = true
 	p.w.topic.presence("join", p.id)
 	if p.w.healed {
 		return
@@ -193,7 +196,7 @@ func (p *person) comeBack() {
 // again makes a call of a tool that remembers no more of it than its arguments
 // for a second time, as a call of its own.
 func (p *person) again(f *frame) {
-	if !p.here || f.said.tool != "note" || f.said.flaw != "" {
+	if !p.here() || f.said.tool != "note" || f.said.flaw != "" {
 		return
 	}
 	s := f.said
@@ -239,7 +242,7 @@ func (w *world) relyAll() {
 // got hears what the bridge says.
 func (p *person) got(l *letter) {
 	p.turnedAway(l)
-	if !p.here || l.Payload.Method != "elicitation/create" {
+	if !p.here() || l.Payload.Method != "elicitation/create" {
 		return
 	}
 	wait := p.mind.between(time.Second, 8*time.Second)
@@ -384,7 +387,7 @@ var wrongs = []string{
 
 // answer says it, to the question in l.
 func (p *person) answer(l *letter, text string) {
-	if !p.here {
+	if !p.here() {
 		return
 	}
 	s := said{id: p.word("a"), from: p.id, to: []string{us}, kind: wire.Response, method: "elicitation/create", corr: []string{l.ID}, rpc: l.Payload.ID,

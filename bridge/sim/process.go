@@ -15,16 +15,12 @@ import (
 
 // A process is one life of the bridge.
 type process struct {
-	w       *world
-	number  int
+	w *world
+	life
 	sidecar *bridge.Sidecar
-	began   time.Duration
-	wall    time.Time // when it began; from then on its clock is monotonic
-	dice    dice      // its own source of ids
+	dice    dice // its own source of ids
 
 	seated   bool
-	stopping bool
-	gaveUp   bool
 	tick     *plan
 	flush    *plan
 	flushing bool
@@ -34,10 +30,10 @@ type process struct {
 // start begins a life of the bridge, with what is on disk.
 func (w *world) start() {
 	w.started++
-	p := &process{w: w, number: w.started, began: w.now, wall: w.wall(), dice: newDice(w.o.Seed, fmt.Sprint("process", w.started))}
+	p := &process{w: w, life: life{number: w.started, began: w.now, wall: w.wall()}, dice: newDice(w.o.Seed, fmt.Sprint("process", w.started))}
 	w.proc = p
 	seen := w.disk.open()
-	w.check.begun(p, w.book())
+	w.check.begun(&p.life, w.book())
 	kept := w.drawer.read()
 	w.check.restored(kept)
 	p.sidecar = bridge.New(bridge.Options{
@@ -47,7 +43,7 @@ func (w *world) start() {
 			Desk:  approval.Options{Grants: kept},
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
-		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *record.Record) { w.check.emitted(p, *r) },
+		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *record.Record) { w.check.emitted(*r) },
 		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },
 		Serving:  func(engine.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:      p.now,
@@ -56,18 +52,26 @@ func (w *world) start() {
 	w.child.start(100 * time.Millisecond)
 }
 
-func (p *process) now() time.Time { return p.wall.Add(p.w.now - p.began) }
+func (p *process) now() time.Time { return p.w.clock(&p.life) }
 
 // alive reports whether this is the life that the bridge has now.
 func (p *process) alive() bool { return p.w.proc == p }
 
 // tell hands over an event, and has what follows from it let out.
 func (p *process) tell(ev engine.Event) {
-	p.w.tally.met(p, ev)
+	p.w.tally.Events++
+	p.met(nameOf(ev))
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", ev), ".") // wherever its package is
 	p.w.trace.note(p.w.now, "event", []byte(name))
 	p.sidecar.Handle(ev)
 	p.settle()
+}
+
+// met counts an event, by the situations that it meets.
+func (p *process) met(event string) {
+	question, running := p.w.check.busy()
+	p.w.tally.met(event, [...]bool{noSeat: !p.seated, noServer: !p.w.server.alive, noDisk: p.w.log.err != nil,
+		atQuestion: question, atServer: running, inStopping: p.stopping})
 }
 
 func (p *process) settle() {
@@ -147,7 +151,7 @@ func (w *world) crashed(power bool) {
 	w.agenda.drop(p.tick)
 	w.agenda.drop(p.flush)
 	w.proc = nil
-	w.check.ended(p)
+	w.check.ended()
 	w.child.orphaned(power)
 	w.disk.crash(power)
 	w.topic.gone()
@@ -249,7 +253,7 @@ func (s seat) Send(_ wire.Class, frame []byte) error {
 		return errWayFull
 	}
 	p.out = append(p.out, frame)
-	p.w.check.put(p, frame)
+	p.w.check.put(frame)
 	return nil
 }
 
@@ -276,7 +280,7 @@ func (i pipe) Put(line []byte) error {
 		i.p.w.check.notTaken(line)
 		return errPipeFull
 	}
-	c.queue = append(c.queue, i.p.w.check.line(i.p, line))
+	c.queue = append(c.queue, i.p.w.check.line(line))
 	return nil
 }
 
@@ -293,7 +297,7 @@ type ledger struct{ p *process }
 func (l ledger) Append(records ...[]byte) error {
 	err := l.p.w.disk.append(l.p, records)
 	if err == nil {
-		l.p.w.check.recorded(l.p, records)
+		l.p.w.check.recorded(records)
 	}
 	l.p.meanwhile(err != nil)
 	return err

@@ -24,7 +24,7 @@ func (w *world) offers() {
 // propose asks for a call without making it.
 func (p *person) propose(d dice) {
 	switch {
-	case !p.here:
+	case !p.here():
 		return
 	case p.w.o.Protocol == "mcp-x/v0":
 		p.ask()
@@ -102,7 +102,7 @@ func (p *person) afterwards(d dice, s said) {
 
 // withdraw takes a proposal back, in any of the ways in which that was ever said.
 func (p *person) withdraw(d dice, id string) {
-	if !p.here {
+	if !p.here() {
 		return
 	}
 	p.w.topic.send(p.spellWithdrawal(d, id))
@@ -132,7 +132,7 @@ func (p *person) spellWithdrawal(d dice, id string) *frame {
 
 // reject says that this participant will not serve a proposal.
 func (p *person) reject(d dice, of said) {
-	if !p.here {
+	if !p.here() {
 		return
 	}
 	s := said{id: p.word("x"), from: p.id, kind: wire.Reject, corr: []string{of.id}}
@@ -148,7 +148,7 @@ func (p *person) reject(d dice, of said) {
 
 // takeUp requests what was proposed.
 func (p *person) takeUp(of said) {
-	if !p.here {
+	if !p.here() {
 		return
 	}
 	s := of

@@ -17,7 +17,7 @@ const soon = 5 * time.Second
 // given an answer to, though perhaps none that can be read (seed 462965).
 func (c *checker) moot(cl *claim) {
 	l := cl.line
-	if l == nil || l.moot || l.said || cl.ended || !cl.open() || l.life != c.w.child.life || c.proc == nil || cl.proc != c.proc.number {
+	if l == nil || l.moot || l.said || cl.ended || !cl.open() || l.life != c.w.server.life || c.proc == nil || cl.proc != c.proc.number {
 		return
 	}
 	l.moot, l.mootAt = true, c.w.now
@@ -30,8 +30,8 @@ func (c *checker) mustHear(l *line, tries int) {
 	p := c.proc
 	c.w.after(soon, func() {
 		switch {
-		case l.quit || l.said || !p.alive() || c.w.child.life != l.life || !c.w.child.alive:
-		case c.w.disk.err != nil || c.w.disk.troubleAt+belated >= l.mootAt: // what could not be put on record takes this along
+		case l.quit || l.said || c.proc != p || c.w.server.life != l.life || !c.w.server.alive:
+		case c.w.log.err != nil || c.w.log.troubleAt+belated >= l.mootAt: // what could not be put on record takes this along
 		case tries > 1:
 			c.mustHear(l, tries-1)
 		default:
@@ -64,7 +64,7 @@ func (c *checker) quits(raw []byte, lost bool) {
 	}
 	l := c.lines[string(bytes.TrimSpace(m.Params.RequestID))]
 	switch {
-	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.disk.err == nil && c.w.disk.troubleAt+belated < c.w.now:
+	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.log.err == nil && c.w.log.troubleAt+belated < c.w.now:
 		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
 	case l == nil || l.claim == nil || l.said || lost:
 	case !l.moot && !l.claim.tookBack && c.w.now-l.claim.since < callTime:

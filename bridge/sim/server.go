@@ -13,19 +13,16 @@ import (
 
 // A child is the MCP server at the end of two pipes.
 type child struct {
-	w    *world
+	w *world
+	*server
 	dice dice
 
-	alive     bool
-	life      int
-	queue     []*line // written to the pipe, not read yet
 	reading   *plan
 	stuckTill time.Duration
 	versions  [6]int // of each tool's definition; -1: there is none
 	asked     int
-	upAt      time.Duration // when it was up again, or ended, last
-	modern    *modern       // nil: it is one of before
-	coy       bool          // does not answer when its tools are listed next, in the hope that a change is forgotten
+	modern    *modern // nil: it is one of before
+	coy       bool    // does not answer when its tools are listed next, in the hope that a change is forgotten
 }
 
 // start brings the server up, after its handshake.
@@ -79,9 +76,7 @@ func (c *child) dead() {
 	c.alive, c.coy, c.queue, c.upAt = false, false, nil, c.w.now
 	c.w.agenda.drop(c.reading)
 	c.reading = nil
-	if c.modern != nil {
-		c.modern.listening = ""
-	}
+	c.listening = ""
 }
 
 // orphaned: the bridge is gone. What is in the pipe may still be read.
@@ -180,7 +175,7 @@ func (c *child) say(wait time.Duration, text string) {
 			p.tell(engine.ServerNoise{Reason: "child_stdout_garbage", Head: []byte(text), Count: 1, ID: idWithin(text)})
 			return
 		}
-		c.w.check.answered(p, []byte(text))
+		c.w.check.answered([]byte(text))
 		p.tell(engine.ServerSaid{Message: m})
 	})
 }

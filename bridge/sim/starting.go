@@ -8,12 +8,12 @@ import (
 )
 
 // starts: the bridge means to write the call to the server.
-func (c *checker) starts(p *process, cl *claim) {
+func (c *checker) starts(cl *claim) {
 	b := c.books[len(c.books)-1]
 	switch {
 	case cl.started:
 		c.blame("I3", "%v starts twice", cl)
-	case cl.proc != p.number:
+	case cl.proc != c.proc.number:
 		c.blame("I3", "%v starts, but an earlier life of the bridge had it", cl)
 	case !cl.allowed:
 		c.blame("I1", "%v starts without leave", cl)
@@ -25,7 +25,7 @@ func (c *checker) starts(p *process, cl *claim) {
 		c.blame("I2", "%v starts with %s", cl, cl.flaw)
 	case cl.question != "" && c.w.now-cl.allowedAt >= 30*time.Second:
 		c.blame("AI-10", "%v starts %v after it was allowed", cl, c.w.now-cl.allowedAt)
-	case cl.question != "" && c.w.disk.synced < cl.decidedSize:
+	case cl.question != "" && c.w.log.synced < cl.decidedSize:
 		c.blame("AI-13", "%v starts before its decision is on disk", cl)
 	case cl.question != "" && cl.decidedSize == 0:
 		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
@@ -42,11 +42,11 @@ func (c *checker) starts(p *process, cl *claim) {
 	}
 	c.startsAsRead(cl)
 	c.startsFor(cl)
-	cl.started, cl.since, cl.life = true, c.w.now, c.w.child.life
+	cl.started, cl.since, cl.life = true, c.w.now, c.w.server.life
 }
 
 // recorded sees what is on record now.
-func (c *checker) recorded(p *process, records [][]byte) {
+func (c *checker) recorded(records [][]byte) {
 	for _, raw := range records {
 		var r struct{ Event, Call, Env, From, Verdict string }
 		if err := json.Unmarshal(raw, &r); err != nil {
@@ -57,12 +57,12 @@ func (c *checker) recorded(p *process, records [][]byte) {
 		if cl == nil {
 			cl = c.claimOf(r.From, r.Env)
 		}
-		if cl == nil || cl.proc != p.number {
+		if cl == nil || cl.proc != c.proc.number {
 			continue
 		}
 		switch {
 		case r.Event == "decided" && r.Verdict == "allow":
-			cl.decidedSize = len(c.w.disk.text)
+			cl.decidedSize = len(c.w.log.text)
 		case r.Event == "ended":
 			cl.ended = true
 		case r.Event == "started":
@@ -75,9 +75,9 @@ func (c *checker) recorded(p *process, records [][]byte) {
 }
 
 // line sees what the bridge writes to the server.
-func (c *checker) line(p *process, raw []byte) *line {
+func (c *checker) line(raw []byte) *line {
 	c.w.trace.note(c.w.now, "line", raw)
-	l := &line{life: c.w.child.life, at: c.w.now}
+	l := &line{life: c.w.server.life, at: c.w.now}
 	if err := json.Unmarshal(raw, l); err != nil || bytes.ContainsAny(raw, "\n\r") {
 		c.blame("I2", "a line for the server is none: %q", raw)
 		return l
@@ -124,7 +124,7 @@ func (c *checker) due(key string) *claim {
 	if len(waiting) == 0 {
 		return nil
 	}
-	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" && cl.life == c.w.child.life }), 0)
+	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" && cl.life == c.w.server.life }), 0)
 	cl := waiting[i]
 	c.expecting[key] = slices.Delete(waiting, i, i+1)
 	return cl
@@ -156,7 +156,7 @@ func (c *checker) ran(l *line) {
 }
 
 // answered sees what the server says.
-func (c *checker) answered(_ *process, raw []byte) {
+func (c *checker) answered(raw []byte) {
 	var m struct {
 		ID, Result json.RawMessage
 		Method     string
@@ -167,7 +167,7 @@ func (c *checker) answered(_ *process, raw []byte) {
 	}
 	c.answersOf[string(m.ID)] = append(c.answersOf[string(m.ID)], append(m.Result, m.Error...))
 	l := c.lines[string(m.ID)]
-	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said && l.life == c.w.child.life {
+	if l != nil && l.Method == "tools/list" && l.claim == nil && !l.said && l.life == c.w.server.life {
 		c.listed(raw)
 		c.looked(l)
 		dozed := c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
@@ -188,5 +188,5 @@ func (c *checker) listed(raw []byte) {
 			c.first[name] = now[name]
 		}
 	}
-	c.versions, c.listedLife = now, c.w.child.life
+	c.versions, c.listedLife = now, c.w.server.life
 }

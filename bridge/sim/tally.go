@@ -62,53 +62,33 @@ func (t *Tally) remembered(lasted bool) {
 	}
 }
 
-func (t *Tally) met(p *process, ev engine.Event) {
-	t.Events++
-	name := reflect.TypeOf(ev).Name()
-	if name == "Saved" {
-		name = "Reloaded"
+// nameOf is the row of an event of the Engine.
+func nameOf(ev engine.Event) string {
+	switch ev := ev.(type) {
+	case engine.Saved:
+		return "Reloaded"
+	case engine.Arrived:
+		switch k := ev.Envelope.Kind; k {
+		case wire.Request, wire.Response, wire.Notification, wire.Presence:
+			return k.String()
+		}
+		return "other frame"
 	}
-	if a, ok := ev.(engine.Arrived); ok {
-		name = frameName(a.Envelope.Kind)
-	}
-	t.meet(p, name)
+	return reflect.TypeOf(ev).Name()
 }
 
-func frameName(k wire.Kind) string {
-	switch k {
-	case wire.Request, wire.Response, wire.Notification, wire.Presence:
-		return k.String()
-	}
-	return "other frame"
-}
-
-func (t *Tally) meet(p *process, name string) {
-	row := slices.Index(metEvents[:], name)
+// met counts an event that met some situations, all but quiet.
+func (t *Tally) met(event string, in [len(situations)]bool) {
+	row := slices.Index(metEvents[:], event)
 	if row < 0 {
-		panic("the table has no row for " + name)
+		panic("the table has no row for " + event)
 	}
-	question, running := p.w.check.busy()
-	in := [len(situations)]bool{noSeat: !p.seated, noServer: !p.w.child.alive, noDisk: p.w.disk.err != nil,
-		atQuestion: question, atServer: running, inStopping: p.stopping}
 	in[quiet] = in == [len(situations)]bool{}
 	for column, holds := range in {
 		if holds {
 			t.Table[row][column]++
 		}
 	}
-}
-
-// busy: some question is open, some call is at the server.
-func (c *checker) busy() (question, running bool) {
-	for i := len(c.order) - 1; i >= 0 && i > len(c.order)-20; i-- {
-		cl := c.order[i]
-		if c.proc == nil || cl.proc != c.proc.number {
-			continue
-		}
-		question = question || cl.question != "" && !cl.allowed && !cl.denied && !cl.over
-		running = running || cl.started && cl.answers == 0 && !cl.over
-	}
-	return question, running
 }
 
 // Write writes the tables.

@@ -11,7 +11,7 @@ import (
 // unread sees a frame that the bridge's seat cannot read. A request of us, or a proposal,
 // that can be read in two ways it may refuse in words, once for each time that it came, and
 // do nothing else. All else it passes over, as if it had never come.
-func (c *checker) unread(_ *process, f *frame) {
+func (c *checker) unread(f *frame) {
 	if f.said.perfect {
 		c.blame("must serve", "a frame that is right cannot be read: %s", f.raw)
 	}
@@ -51,7 +51,7 @@ func (c *checker) notKnown(cl *claim) bool {
 // known: the bridge of now took a call itself, or found it on record when it began.
 // What an earlier life refused because it could not record it is nowhere on record.
 func (c *checker) known(cl *claim) bool {
-	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.proc.now().Sub(cl.recAt) < 15*time.Minute
+	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.w.clock(c.proc).Sub(cl.recAt) < 15*time.Minute
 }
 
 // surelyForgotten: the bridge may not know any more that it had a call, be it that a sleep

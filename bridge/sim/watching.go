@@ -12,7 +12,7 @@ import (
 )
 
 // put sees a frame that the bridge sends.
-func (c *checker) put(p *process, raw []byte) {
+func (c *checker) put(raw []byte) {
 	l, err := readLetter(raw)
 	switch {
 	case err != nil:
@@ -27,7 +27,7 @@ func (c *checker) put(p *process, raw []byte) {
 	switch {
 	case strings.HasPrefix(l.Kind, "capability/") || strings.HasPrefix(l.Kind, "participant/"):
 	case l.Payload.Method == "elicitation/create":
-		c.puts(p, l)
+		c.puts(l)
 	case l.Payload.Method == "notifications/progress":
 		c.progress(l)
 	case l.Payload.Method == "notifications/cancelled":
@@ -82,7 +82,7 @@ func (c *checker) truthful(cl *claim, l *letter) {
 	switch {
 	case cl.told == "no" && cl.line != nil && cl.line.runs > 0:
 		c.blame("I10", "%v is said not to have run, and it did", cl)
-	case cl.told == "no" && cl.line != nil && c.w.child.alive && slices.Contains(c.w.child.queue, cl.line):
+	case cl.told == "no" && cl.line != nil && c.w.server.alive && slices.Contains(c.w.server.queue, cl.line):
 		c.blame("I10", "%v is said not to have run, and it is on its way", cl)
 	case cl.told == "unknown" && !cl.started:
 		c.blame("I10", "%v may have run, it is said, and it was never started", cl)
@@ -125,7 +125,7 @@ func (c *checker) said(cl *claim, l *letter) bool {
 func marked(result []byte) bool { return bytes.Contains(result, []byte(`"audit":"incomplete"`)) }
 
 // puts is a question that is put to somebody.
-func (c *checker) puts(p *process, l *letter) {
+func (c *checker) puts(l *letter) {
 	o := l.original()
 	cl := c.claimOf(o.From, o.EnvelopeID)
 	if cl == nil || cl.question == "" {
@@ -202,7 +202,7 @@ func (c *checker) closed(l *letter) {
 
 // shown is the head of the log, told to all.
 func (c *checker) shown(l *letter) {
-	if head := fmt.Sprintf(`{"seq":%d,"hash":"%x"}`, c.w.disk.seq, c.w.disk.prev); string(l.Payload.Params) != head {
+	if head := fmt.Sprintf(`{"seq":%d,"hash":"%x"}`, c.w.log.seq, c.w.log.prev); string(l.Payload.Params) != head {
 		c.blame("I4", "the head of the log is %s, and the topic is told %s", head, l.Payload.Params)
 	}
 }
@@ -226,7 +226,7 @@ func (c *checker) left(raw []byte) *letter {
 }
 
 // vote takes what somebody answers to a question.
-func (c *checker) vote(_ *process, s *said) {
+func (c *checker) vote(s *said) {
 	a := c.meant(s)
 	if a == nil || a.to != s.from || a.claim.question == "" || a.claim.question != a.question || len(s.to) != 1 || s.to[0] != us {
 		return
@@ -335,7 +335,7 @@ func (c *checker) showedLocally(s shown) {
 }
 
 // localAnswer takes what the person at this machine answers.
-func (c *checker) localAnswer(_ *process, a approval.Answer) {
+func (c *checker) localAnswer(a approval.Answer) {
 	cl := c.questions[a.Question]
 	digest, ok := c.local[a.Question]
 	c.filedAnswer(a, digest)

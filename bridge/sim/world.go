@@ -9,30 +9,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// us is the participant that the bridge is.
-const us = "fs"
-
-// begin is when worlds begin.
-var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// callTime is the server's time for a call.
-const callTime = 20 * time.Second
-
 // healing is how long everything has to come to its end once all is mended: two
 // redials, the longest question, the server's time, the longest pause.
 const healing = 30 * time.Minute
 
 // A world is everything around one bridge, and the bridge.
 type world struct {
-	o       Options
-	now     time.Duration // since the beginning; never set back
-	skew    time.Duration // of the wall clock
-	dozedAt time.Duration // when the machine woke up last
-	stepped bool          // the wall clock was put forward or back
-	agenda  agenda
-	luck    dice
-	healed  bool
-
+	scene
 	dialect wire.Dialect
 	topic   topic
 	proc    *process // nil while there is none
@@ -46,8 +29,6 @@ type world struct {
 	local   desk
 
 	check *checker
-	tally *Tally
-	trace trace
 }
 
 // An owner is whoever keeps the policy file.
@@ -58,17 +39,18 @@ type owner struct {
 }
 
 func newWorld(o Options, t *Tally) *world {
-	w := &world{o: o, luck: newDice(o.Seed, "luck"), tally: t, trace: newTrace()}
+	w := &world{scene: scene{o: o, luck: newDice(o.Seed, "luck"), here: map[string]bool{}, tally: t, trace: newTrace()}}
 	w.dialect, _ = wire.Lookup(o.Protocol)
 	w.owner.dice = newDice(o.Seed, "owner")
 	for _, n := range o.Policies {
 		w.owner.books = append(w.owner.books, rulebookOf(n))
 	}
-	w.check = newChecker(w)
+	w.check = newChecker(&w.scene)
 	w.drawer = drawer{w: w, gone: map[string]bool{}}
-	w.disk = disk{w: w, dice: newDice(o.Seed, "disk"), late: newDice(o.Seed, "late")}
-	w.child = child{w: w, dice: newDice(o.Seed, "server"), modern: newModern(o)}
-	w.topic = topic{w: w, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol), echoes: newDice(o.Seed, "echo").chance(.8)}
+	w.disk = disk{w: w, log: &w.log, dice: newDice(o.Seed, "disk"), late: newDice(o.Seed, "late")}
+	w.child = child{w: w, server: &w.server, dice: newDice(o.Seed, "server"), modern: newModern(o)}
+	w.topic = topic{w: w, link: &w.link, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}
+	w.link.echoes = newDice(o.Seed, "echo").chance(.8)
 	w.mallory = attacker{w: w, dice: newDice(o.Seed, "attacker")}
 	w.local = desk{w: w, dice: newDice(o.Seed, "local")}
 	w.populate()
@@ -77,39 +59,6 @@ func newWorld(o Options, t *Tally) *world {
 
 // book is the policy in force.
 func (w *world) book() *rulebook { return w.owner.books[w.owner.now%len(w.owner.books)] }
-
-// strikes says whether a fault happens now.
-func (w *world) strikes(f Fault) bool {
-	if w.healed || !w.o.Faults[f] || !w.luck.chance(kinds[f].rate) {
-		return false
-	}
-	w.fired(f)
-	return true
-}
-
-// joins says whether a fault comes along with another trouble: one seldom comes
-// alone.
-func (w *world) joins(f Fault, p float64) bool {
-	if w.healed || !w.o.Faults[f] || !w.luck.chance(p) {
-		return false
-	}
-	w.fired(f)
-	return true
-}
-
-func (w *world) fired(f Fault) {
-	w.tally.Faults[f]++
-	w.trace.note(w.now, "fault", []byte(f.String()))
-}
-
-// after plans something that the world itself does.
-func (w *world) after(d time.Duration, do func()) *plan { return w.agenda.add(w.now+d, false, do) }
-
-// outer plans something that comes to the bridge from outside.
-func (w *world) outer(d time.Duration, do func()) *plan { return w.agenda.add(w.now+d, true, do) }
-
-// wall is what the wall clock shows.
-func (w *world) wall() time.Time { return begin.Add(w.now + w.skew) }
 
 // A crash unwinds whatever the bridge was doing when it was killed.
 type crash struct{ power bool }
@@ -121,6 +70,9 @@ func (w *world) run() {
 	w.until(w.o.Span)
 	w.heal()
 	w.until(w.now + healing)
+	if p := w.proc; p != nil {
+		w.check.idle(len(p.sidecar.Pending(0, 0)), p.sidecar.Next())
+	}
 	w.check.finish()
 	if !w.check.stopped() && w.check.probed().unkept { // calls came again, and all have one share (seed 400893)
 		w.until(w.now + longestKnown)
@@ -305,7 +257,7 @@ func (w *world) heal() {
 		w.topic.redial(time.Second)
 	}
 	for _, p := range w.people {
-		if !p.here {
+		if !p.here() {
 			p.comeBack()
 		}
 	}
@@ -317,13 +269,3 @@ func (w *world) heal() {
 
 // prober is who has never called.
 func (w *world) prober() *person { return w.people[len(w.people)-1] }
-
-// A violation is a promise that was broken.
-type violation struct {
-	invariant, detail string
-	at                time.Duration
-}
-
-func (v violation) String() string {
-	return fmt.Sprintf("%v: %s: %s", v.at, v.invariant, v.detail)
-}
