@@ -15,17 +15,6 @@ func (c *checker) givenUp(cl *claim, why string) {
 	}
 }
 
-// An absence is what the bridge was told of when somebody could not be reached.
-type absence struct {
-	gone, seatless bool
-	since          time.Duration // when that began
-	backAt         time.Duration // the end of the last one; -1: there was none
-	longTill       time.Duration // the end of the last one of a minute or more; -1: there was none
-	goneAt         time.Duration // when they were last seen to have gone; -1: never
-}
-
-func (a *absence) is() bool { return a.gone || a.seatless }
-
 // absent notes that somebody is gone or not, and that the bridge has a seat or not.
 func (c *checker) absent(id string, gone, seatless bool) {
 	a := c.absences[id]

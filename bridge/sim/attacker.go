@@ -14,14 +14,12 @@ import (
 // again with changes. It cannot write another's name into "from" unless the
 // gateway lets it.
 type attacker struct {
-	w      *world
+	w      *company
 	dice   dice
 	seen   []*frame
 	asks   []*letter
 	serial int
 }
-
-const attackerName = "mallory"
 
 func (a *attacker) saw(f *frame) {
 	if len(f.raw) < 40 || f.said.draft {
@@ -131,8 +129,6 @@ func (a *attacker) mutate(f *frame) {
 	}
 	a.w.topic.send(&frame{raw, said})
 }
-
-func broken(was said) said { return said{id: was.id, from: was.from, broken: true} }
 
 // impersonate answers a question that was put to somebody else.
 func (a *attacker) impersonate() {

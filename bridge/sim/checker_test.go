@@ -10,7 +10,7 @@ import (
 )
 
 func aChecker() *checker {
-	c := newWorld(Draw(7), &Tally{}).check
+	c := newPlay(Draw(7), &Tally{}).check
 	c.begun(&life{number: 1}, rulebookOf(0))
 	return c
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -118,10 +116,6 @@ type asked struct {
 	gone     bool // and whom it was put to has been told so
 }
 
-type envelopeKey struct{ from, env string }
-
-func (s *said) key() envelopeKey { return envelopeKey{s.from, s.id} }
-
 // ownWord: the bridge answers it itself, without the server.
 func (cl *claim) ownWord() bool { return cl.method == "ping" || cl.method == "initialize" }
 
@@ -205,70 +199,6 @@ func (l *line) content() string {
 	return content(l.Method, "", []byte(p.X), besideIn(l.Method, params))
 }
 
-// edited is the arguments with another amount in them.
-func edited(args []byte, amount string) []byte {
-	before, rest, found := bytes.Cut(args, []byte(`"amount": `))
-	if !found { // as in what the attacker made of a call
-		return slices.Concat(bytes.TrimSuffix(args, []byte("}")), []byte(`,"amount":`), []byte(amount), []byte("}"))
-	}
-	_, after, _ := bytes.Cut(rest, []byte(","))
-	return slices.Concat(before, []byte(`"amount": `), []byte(amount), []byte(","), after)
-}
-
-// A reading of what somebody answered.
-type answer struct {
-	yes, failed, delegates bool
-	to, edit, keep         string
-}
-
-// readAnswer reads an answer as strictly as the rules are: a yes is an accept
-// with approve true, or with the action approve, and nothing that contradicts.
-func readAnswer(text []byte, w way) (a answer) {
-	if bytes.HasPrefix(text, []byte(`"error"`)) {
-		return answer{failed: true}
-	}
-	raw := bytes.TrimPrefix(text, []byte(`"result":`))
-	var r struct {
-		Action  string                     `json:"action"`
-		Content map[string]json.RawMessage `json:"content"`
-	}
-	if !unambiguous(raw) || json.Unmarshal(raw, &r) != nil || r.Action != "accept" || bytes.Contains(raw, []byte(`"Action"`)) {
-		return a
-	}
-	word := func(name string) string { return strings.Trim(string(r.Content[name]), `"`) }
-	approve, action := string(r.Content["approve"]), word("action")
-	if w.to != nil && action == "delegate" && approve != "true" {
-		return answer{delegates: true, to: word("delegateTo")}
-	}
-	a.yes = approve == "true" && (action == "" || action == "approve") || w.to != nil && action == "approve" && approve != "false"
-	if _, strange := r.Content["n"]; strange && !w.reads || r.Content["digest"] != nil {
-		a.yes = false
-	}
-	a.edit, a.keep = word("amount"), word("remember")
-	if n, err := strconv.Atoi(a.edit); a.edit != "" && (!w.edit || err != nil || n < 1 || n > 100) {
-		a.yes = false
-	}
-	switch {
-	case len(w.remember) == 0 || a.keep == "once":
-		a.keep = ""
-	case a.keep != "" && !slices.Contains(w.remember, a.keep):
-		a.yes = false
-	}
-	return a
-}
-
-// answeredOf is to which of the calls of one caller under one envelope an answer
-// is: the newest earlier one that it can be to, which may have waited for so long
-// that the call was forgotten, else the newest.
-func (c *checker) answeredOf(cl *claim, l *letter) *claim {
-	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if old.answers == 0 && (old.ownWord() || old.done() && (old.line != nil && c.said(old, l) || old.mayBeRefusedBy(l, cl))) {
-			return old
-		}
-	}
-	return cl
-}
-
 // done: it has come to its end, be it that its caller does not know yet.
 func (cl *claim) done() bool {
 	return cl.ended && !cl.over || cl.denied || cl.executed == "no" && !cl.started
@@ -309,3 +239,78 @@ func (cl *claim) droppedOf() *claim {
 func (cl *claim) mayBePassedOver() bool {
 	return cl.earlier != nil && cl.earlier.proc == cl.proc && !cl.noted && cl.answers == 0
 }
+
+// ours2026 is what each request to such a server carries.
+const ours2026 = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
+
+// withoutOurs is what a line says beside what every request carries.
+func withoutOurs(params []byte) []byte {
+	if !bytes.Contains(params, []byte(ours2026)) {
+		return params
+	}
+	return []byte(strings.NewReplacer(","+ours2026, "", ours2026+",", "", ours2026, "").Replace(string(params)))
+}
+
+// own: the bridge asks for itself.
+func (l *line) own() bool {
+	params := string(withoutOurs(l.Params))
+	return l.Method == "tools/list" && (params == "{}" || params == `{"_meta":{}}`) || l.Method == "subscriptions/listen"
+}
+
+// A run is a request that others made of each other for a proposal.
+type run struct{ id, by, of string }
+
+// lend: a proposal is taken by somebody, as far as can be said: of several requests
+// which one counts depends on what was under way.
+func (cl *claim) lend(s *said) {
+	next := run{s.id, s.from, s.to[0]}
+	cl.unclear = cl.unclear || cl.lentTo.of != "" && cl.lentTo != next || cl.started || cl.allowed
+	cl.lentTo = next
+}
+
+// Codes of answers (WIRE 7.3).
+const (
+	policyDenied = -31004
+	busy         = -31005
+	stoppingNow  = -31006
+	timedOut     = -31010
+)
+
+// A grant is a yes that was to last.
+type grant struct {
+	id, caller, tool, keep, version string
+	args, beside                    string
+	vias                            []string
+	by                              []string
+}
+
+// An absence is what the bridge was told of when somebody could not be reached.
+type absence struct {
+	gone, seatless bool
+	since          time.Duration // when that began
+	backAt         time.Duration // the end of the last one; -1: there was none
+	longTill       time.Duration // the end of the last one of a minute or more; -1: there was none
+	goneAt         time.Duration // when they were last seen to have gone; -1: never
+}
+
+func (a *absence) is() bool { return a.gone || a.seatless }
+
+type streakKey struct{ caller, method, tool string }
+
+type streak struct {
+	n    int
+	till time.Duration
+}
+
+// streakOf: which resource is read counts for nothing, as the caller chooses it (seed
+// 7300023912).
+func streakOf(cl *claim) streakKey {
+	if cl.method == reads {
+		return streakKey{cl.from, cl.method, ""}
+	}
+	return streakKey{cl.from, cl.method, cl.tool}
+}
+
+// sameAs: a request is for what is proposed, though perhaps with other arguments. Any
+// other has nothing to do with the proposal that it names (FINDINGS M9).
+func (cl *claim) sameAs(s *said) bool { return cl.method == s.method && cl.tool == s.tool }

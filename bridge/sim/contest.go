@@ -3,48 +3,17 @@ package sim
 import (
 	"slices"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // Other bridges, that may serve the same proposals: each says so with a request to
 // itself, and the order in which the gateway gives such requests to all is whose it is
 // (DESIGN 8). What they make of it afterwards is not our matter.
 
-// rivals: somebody would serve a proposal of their own accord.
-func (s *said) rivals() bool {
-	return s.kind == wire.Request && len(s.corr) == 1 && len(s.to) == 1 && s.to[0] == s.from && s.from != us
-}
-
-// rival plans that another bridge claims a proposal, about when ours does.
-func (w *world) rival(of said) {
-	d := newDice(w.o.Seed, "rival of "+of.id)
-	if !of.contested() || !d.chance(.4) {
-		return
-	}
-	other := pick(d, w.people...)
-	w.after(d.between(0, pick(d, 10*time.Millisecond, 3*time.Second, 15*time.Second)), func() {
-		if other.here() && other.id != of.from {
-			other.claim(of)
-		}
-	})
-}
-
-func (p *person) claim(of said) {
-	s := of
-	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft = p.word("c"), p.id, []string{p.id}, wire.Request, []string{of.id}, 0, hints{}, false
-	s.rpc = []byte(`"` + s.id + `"`)
-	p.w.topic.send(p.w.topic.spell(s, s.payload()))
-}
-
 // echoWait is how long a claim is waited for at a gateway that may return nothing.
 const echoWait = 2 * time.Second
 
 // echoPatience is how long one is waited for at a gateway that has returned one.
 const echoPatience = 10 * time.Second
-
-// surelyContested: whoever reads it finds that others may serve it as well.
-func (s *said) surelyContested() bool { return len(s.to) == 0 && !s.hints.never }
 
 // cameBack: the bridge hears itself.
 func (c *checker) cameBack(s *said) {
@@ -90,5 +59,34 @@ func (c *checker) rivalled(s *said) {
 			cl.before = s.from
 		}
 		cl.lend(s)
+	}
+}
+
+// awaySince: the bridge had no seat for a while since it heard a proposal.
+func (c *checker) awaySince(cl *claim) bool { return c.lostAt >= cl.heardAt && c.lostAt > 0 }
+
+// tooEarly: others are to serve a proposal first, or alone.
+func (c *checker) tooEarly(cl *claim) bool {
+	h := &cl.hints
+	switch {
+	case !cl.offer() || cl.targeted():
+		return false
+	case len(cl.to) > 0 || len(h.preferred) > 0 && h.never:
+		return true
+	case len(h.preferred) == 0 || c.w.now-cl.heardAt >= h.wait:
+		return false
+	}
+	return h.exclusive || slices.ContainsFunc(h.preferred, func(who string) bool { return !cl.refusing[who] })
+}
+
+// refuses: somebody will not serve a proposal, or is gone.
+func (c *checker) refuses(who string, ids []string) {
+	for _, cl := range c.order {
+		if cl.offer() && cl.proc == c.proc.number && (ids == nil || slices.Contains(ids, cl.id)) {
+			if cl.refusing == nil {
+				cl.refusing = map[string]bool{}
+			}
+			cl.refusing[who] = true
+		}
 	}
 }

@@ -240,13 +240,6 @@ func (d *disk) cut() {
 	}
 }
 
-// A remnant is a call as the log knows it.
-type remnant struct {
-	name, env, from, body string
-	at                    time.Time
-	started, ended        bool
-}
-
 func (c *remnant) lastWord() []byte {
 	event, reason := "rejected", "expired_by_restart"
 	if c.started {

@@ -23,24 +23,26 @@
 //
 // The numbers of the invariants are those of the table in bugs.md.
 //
-// What is where:
+// What is where, from below; no file uses one that stands under it here:
 //
-//	sim option world        one seed, what it decides, and how its world goes on
-//	agenda dice trace       what is to happen when, chance, and what has happened
-//	fault                   what goes wrong, and how often
-//	process disk kept       the lives of the bridge, and what it leaves on disk
-//	gateway server local    its ways out: topic, MCP server, the local door
-//	people proposer hints   who calls, decides and proposes
-//	attacker reading        who lies, and how the checker reads that
-//	rules                   policies, as the world knows them and as the Engine reads them
-//	checker claim           what the checker knows, and of each request
-//	starting watching       what it sees leave for the server, and for the topic
-//	letter shown            what it reads of that, and what people are shown
-//	granted offered         what it knows of yeses that last, and of proposals
-//	share lure quitting     floods, requests that name a proposal, calls that nobody waits for
-//	modern absence          a server that tells nothing, who is here
-//	lastword finish         which refusals are true, and what must be so in the end
-//	tally                   what happened how often, for whoever doubts that enough did
+//	dice trace agenda fault       chance, what has happened, what is to, and what goes wrong
+//	who rules option tally        who is there, policies, what a seed decides, what happened how often
+//	letter hints frame reading    what is said by the bridge and to it, and how that is read
+//	answer claim scene            what the checker knows of a request, and can see of a world
+//	checker                       its books, and what it asks them
+//	absence streak share unread   who is here, refusals in a row, floods, what can be read in two ways
+//	granted contest lending       yeses that last, and who serves a proposal
+//	offered filed votes shown     proposals, a changed policy, answers to questions, what people are shown
+//	looking quitting lastword     a server that tells nothing, what nobody waits for, which refusals are true
+//	recall hearing starting       what the checker sees: that a life begins, frames, lines for the server
+//	replies watching records      answers and all else that leaves, and records
+//	finish                        and what must be so in the end
+//	kept world lives              a bridge with the parts around it, its starts and its ends
+//	disk server gateway           of these what the log is written to, the MCP server, the topic
+//	owner local                   who keeps the policy, and who sits at this machine
+//	person proposer lure offers   who calls and proposes, and what others make of that
+//	people attacker               who decides, and who lies
+//	run sim                       how a world goes on, and what one seed comes to
 //
 // Command simulate lets worlds be, command mutants lets them be around bridges
 // that are broken on purpose, by the patches in testdata/mutants.

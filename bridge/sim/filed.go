@@ -1,30 +1,13 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A policy file that anybody may have written, a tool among them: what lets more
 // through than the policy in force counts only when the person at this machine has
 // said yes to it (DESIGN 7).
-
-// save changes the file under a running bridge.
-func (w *world) save(b *rulebook) {
-	w.check.filed, w.check.filedAs, w.check.filedYes = b, "", false
-	w.proc.tell(engine.Saved{Policy: b.loaded, File: "policy.yaml"})
-}
-
-// inForce is the policy that calls are judged by.
-func (c *checker) inForce() *rulebook { return c.books[len(c.books)-1] }
-
-// surelyLooser: some tool is let through, or asked about, that was not.
-func (b *rulebook) surelyLooser(than *rulebook) bool {
-	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].verdict > than.ways[tool].verdict })
-}
 
 // ofFile sees what becomes of a changed file.
 func (c *checker) ofFile(r record.Record) {

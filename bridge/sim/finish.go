@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 )
 
 // gaveUp: lingering ago the bridge gave up, and everybody owed an answer must have
@@ -98,17 +101,6 @@ func (c *checker) served() {
 	}
 }
 
-// answerable: enough of those who may decide are there.
-func (c *checker) answerable(cl *claim, w way) bool {
-	n := 0
-	for _, who := range w.of {
-		if who != cl.from && (who != "local" || c.w.o.Local) {
-			n++
-		}
-	}
-	return n >= w.need
-}
-
 // outcomes says what became of the calls of some, by envelope.
 func (c *checker) outcomes(of ...string) map[string]outcome {
 	all := map[string]outcome{}
@@ -123,4 +115,18 @@ func (c *checker) outcomes(of ...string) map[string]outcome {
 type outcome struct {
 	ran  bool
 	code int
+}
+
+// verify has the log read by the real verifier.
+func (c *checker) verify() {
+	report, err := audit.Verify(bytes.NewReader(c.w.log.text), audit.Checks{})
+	switch {
+	case err != nil:
+		c.blame("I4", "the log: %v", err)
+	case !report.OK && c.w.stepped && strings.Contains(report.Fault.Why, "twice within"): // by a clock that was put back
+	case !report.OK:
+		c.blame("I4", "the log does not verify: %v", report.Fault)
+	case len(report.Unfinished) > 0:
+		c.blame("I5", "calls without a last word on record: %v", report.Unfinished)
+	}
 }

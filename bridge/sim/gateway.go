@@ -27,41 +27,6 @@ type topic struct {
 	past     []*frame // requests that went to us, for replays
 }
 
-// A frame is one to the bridge: its bytes, and what its sender meant by them.
-type frame struct {
-	raw  []byte
-	said said
-}
-
-// said is what a frame says, as its sender put it together; of a frame that the
-// attacker made, what can be read of it.
-type said struct {
-	id, from string
-	to       []string
-	kind     wire.Kind
-	method   string
-	tool     string
-	args     []byte
-	rpc      []byte
-	corr     []string
-	token    []byte
-	result   []byte
-	ref      []byte        // what a cancellation names
-	broken   bool          // it can be read in no or two ways: nothing may come of it
-	perfect  bool          // the world made it, so that it must be answered
-	ttl      time.Duration // of a proposal; 0: no end
-	hints    hints         // of a proposal
-	asks     bool          // a request that is a proposal, in the dialect that has no other
-	draft    bool          // spelled as in a draft, which the checker cannot read
-	flaw     string        // of a call: why it cannot be served
-	beside   string        // what stands in its params beside the arguments, canonical; "" for nothing
-	huge     bool          // there is more in it than anybody can look at
-	traced   bool          // it carries what the protocol puts there
-	stray    string        // what its message has beside params
-	turns    bool          // an answer to somebody else
-	lures    bool          // a request of somebody else, that names a proposal
-}
-
 func capsOf(protocol string) wire.Caps {
 	text := `["mcp/*","chat","mcpx.*","proposal*","proposal-reject"]`
 	switch protocol {
@@ -140,9 +105,9 @@ func (t *topic) join(p *process) {
 // greet sends the welcome, by the real frame.
 func (t *topic) greet(p *process) {
 	w := wire.Welcome{You: wire.Participant{ID: us, Caps: t.caps}}
-	for _, q := range t.w.people {
-		if q.here() {
-			w.Peers = append(w.Peers, wire.Participant{ID: q.id, Caps: t.caps})
+	for _, id := range everybody {
+		if t.w.here[id] {
+			w.Peers = append(w.Peers, wire.Participant{ID: id, Caps: t.caps})
 		}
 	}
 	id, ts := t.stamp()
@@ -208,7 +173,7 @@ func (t *topic) gone() {
 
 // send brings what a participant says to the bridge, and to whoever listens.
 func (t *topic) send(f *frame) {
-	t.w.mallory.saw(f)
+	t.w.spy.saw(f)
 	if len(f.said.to) > 0 && !slices.Contains(f.said.to, us) && !f.said.broken && f.said.kind != wire.Proposal && !f.said.rivals() && !f.said.lures && !f.said.turns {
 		return
 	}
@@ -239,26 +204,26 @@ func (t *topic) deliver(f *frame, wait time.Duration) {
 	epoch := t.epoch
 	t.w.outer(wait, func() {
 		if p := t.w.proc; p != nil && t.up && t.epoch == epoch && !t.frozen {
-			p.receive(f)
+			t.receive(p, f)
 		}
 	})
 }
 
 // receive hands a frame to the bridge, as its seat would.
-func (p *process) receive(f *frame) {
-	again := p.w.check.claims[f.said.key()] != nil
+func (t *topic) receive(p *process, f *frame) {
+	again := t.w.check.claims[f.said.key()] != nil
 	if again && p.flushing {
-		p.w.topic.deliver(f, 0) // the checker could not tell what was over already
+		t.deliver(f, 0) // the checker could not tell what was over already
 		return
 	}
-	p.w.trace.note(p.w.now, "<", f.raw)
-	e, err := p.w.dialect.Decode(bytes.Clone(f.raw))
+	t.w.trace.note(t.w.now, "<", f.raw)
+	e, err := t.w.dialect.Decode(bytes.Clone(f.raw))
 	if err != nil {
 		refused, ok := err.(*wire.Refused)
 		if !ok {
 			panic(err)
 		}
-		p.w.check.unread(f)
+		t.w.check.unread(f)
 		p.tell(engine.Garbled{Refused: refused})
 		return
 	}
@@ -266,7 +231,7 @@ func (p *process) receive(f *frame) {
 		p.tell(engine.Tick{}) // what is due is over, and said to be, before a frame that comes again
 		p.release()
 	}
-	p.w.check.heard(f)
+	t.w.check.heard(f)
 	p.tell(engine.Arrived{Envelope: &e})
 }
 
@@ -284,13 +249,33 @@ func (t *topic) fromUs(raw []byte) {
 	if t.frozen || f == nil || t.w.strikes(loseOut) {
 		return
 	}
-	t.w.mallory.overheard(f)
+	t.w.spy.overheard(f)
 	if t.echoes && len(f.To) == 1 && f.To[0] == us {
 		t.send(&frame{bytes.Clone(raw), said{id: f.ID, from: us, to: f.To, kind: wire.Request, corr: f.Corr}})
 	}
-	for _, p := range t.w.people {
-		if slices.Contains(f.To, p.id) {
-			t.w.after(t.dice.between(0, 5*time.Millisecond), func() { p.got(f) })
+	for _, id := range everybody {
+		if slices.Contains(f.To, id) {
+			t.w.after(t.dice.between(0, 5*time.Millisecond), func() { t.w.company.got(id, f) })
+		}
+	}
+}
+
+// absent: the gateway says to all, as some do, that nobody was there for a request.
+func (t *topic) absent(of said) {
+	if t.w.here[of.to[0]] {
+		return
+	}
+	id, ts := t.stamp()
+	raw := t.w.dialect.AppendFault(nil, id, ts, "", wire.Fault{Code: "recipient_absent", Message: "gone", Trigger: []string{of.id}})
+	t.send(&frame{raw, said{id: id, from: wire.Gateway, kind: wire.Failure, corr: []string{of.id}}})
+}
+
+// repeat delivers again what was delivered just before, also when that would be
+// forgotten by now if it were not known since it was done.
+func (t *topic) repeat() {
+	for _, f := range t.past[max(0, len(t.past)-3):] {
+		if t.w.luck.chance(.5) {
+			t.deliver(f, t.w.luck.between(0, 2*time.Second))
 		}
 	}
 }

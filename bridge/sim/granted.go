@@ -3,19 +3,10 @@ package sim
 import (
 	"slices"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // What the checker knows of yeses that are remembered (AI-18).
-
-// A grant is a yes that was to last.
-type grant struct {
-	id, caller, tool, keep, version string
-	args, beside                    string
-	vias                            []string
-	by                              []string
-}
 
 // viasOf is by which ways a call may have been asked for: where several proposers
 // use one id nobody can say. For somebody else's proposal a yes holds as long as
@@ -93,23 +84,4 @@ func (c *checker) remember(cl *claim, r record.Record) {
 
 func (c *checker) revoked(id string) {
 	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
-}
-
-// lasting are the grants that may outlast the bridge: those that the file can say,
-// from where it is certain who asks.
-func (c *checker) lasting() []grant {
-	if !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4" {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(c.grants), func(g grant) bool {
-		return g.keep != "always" || !slices.Contains(g.vias, "request") && !slices.Contains(g.vias, "proposal")
-	})
-}
-
-// restored: the file had these when the bridge began.
-func (c *checker) restored(all []approval.Grant) {
-	c.kept = map[string]bool{}
-	for _, g := range all {
-		c.kept[g.ID] = true
-	}
 }

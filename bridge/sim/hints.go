@@ -3,7 +3,6 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -124,49 +123,4 @@ func firstOf[T any](otherwise T, all ...*T) T {
 		}
 	}
 	return otherwise
-}
-
-// targeted: a proposal is for us, by its address or else by preference.
-func (s *said) targeted() bool {
-	return slices.Contains(s.to, us) || len(s.to) == 0 && slices.Contains(s.hints.preferred, us)
-}
-
-// forUsAlone: so it is, and for nobody else.
-func (s *said) forUsAlone() bool {
-	return s.toUs() || len(s.to) == 0 && len(s.hints.preferred) == 1 && s.hints.preferred[0] == us
-}
-
-// contested: others may serve a proposal as well, so that the order of the room says
-// who does.
-func (s *said) contested() bool {
-	return !s.toUs() && !(len(s.to) == 0 && s.hints.never && len(s.hints.preferred) == 1)
-}
-
-// awaySince: the bridge had no seat for a while since it heard a proposal.
-func (c *checker) awaySince(cl *claim) bool { return c.lostAt >= cl.heardAt && c.lostAt > 0 }
-
-// tooEarly: others are to serve a proposal first, or alone.
-func (c *checker) tooEarly(cl *claim) bool {
-	h := &cl.hints
-	switch {
-	case !cl.offer() || cl.targeted():
-		return false
-	case len(cl.to) > 0 || len(h.preferred) > 0 && h.never:
-		return true
-	case len(h.preferred) == 0 || c.w.now-cl.heardAt >= h.wait:
-		return false
-	}
-	return h.exclusive || slices.ContainsFunc(h.preferred, func(who string) bool { return !cl.refusing[who] })
-}
-
-// refuses: somebody will not serve a proposal, or is gone.
-func (c *checker) refuses(who string, ids []string) {
-	for _, cl := range c.order {
-		if cl.offer() && cl.proc == c.proc.number && (ids == nil || slices.Contains(ids, cl.id)) {
-			if cl.refusing == nil {
-				cl.refusing = map[string]bool{}
-			}
-			cl.refusing[who] = true
-		}
-	}
 }

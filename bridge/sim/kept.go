@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
@@ -10,9 +9,9 @@ import (
 // A drawer is the file of yeses that are to last (DESIGN 7), written and read back in
 // its real form.
 type drawer struct {
-	w    *world
-	text []byte          // of the file; nil: there is none
-	gone map[string]bool // taken back, perhaps before they were written down
+	check *checker
+	text  []byte          // of the file; nil: there is none
+	gone  map[string]bool // taken back, perhaps before they were written down
 }
 
 // read is what a life of the bridge finds there.
@@ -22,7 +21,7 @@ func (d *drawer) read() []approval.Grant {
 	}
 	kept, err := approval.ReadGrants("grants.json", d.text)
 	if err != nil {
-		d.w.check.blame("AI-18", "what was to last cannot be read again: %v", err)
+		d.check.blame("AI-18", "what was to last cannot be read again: %v", err)
 	}
 	return kept
 }
@@ -30,22 +29,16 @@ func (d *drawer) read() []approval.Grant {
 func (d *drawer) write(kept []approval.Grant) {
 	text, err := approval.WriteGrants(kept)
 	if err != nil {
-		d.w.check.blame("AI-18", "what is to last cannot be written: %v", err)
+		d.check.blame("AI-18", "what is to last cannot be written: %v", err)
 	}
 	d.text = text
 }
 
-// keep writes a yes down, a little later as the program does, and not where the
-// disk takes nothing.
-func (d *drawer) keep(p *process, g approval.Grant) {
-	if g.Keep != "always" {
-		return
+// keep writes a yes down.
+func (d *drawer) keep(g approval.Grant) {
+	if !d.gone[g.ID] {
+		d.write(append(d.read(), g))
 	}
-	d.w.after(d.w.luck.between(0, 50*time.Millisecond), func() {
-		if p.alive() && d.w.disk.err == nil && !d.gone[g.ID] {
-			d.write(append(d.read(), g))
-		}
-	})
 }
 
 func (d *drawer) drop(id string) {

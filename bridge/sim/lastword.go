@@ -59,9 +59,6 @@ func (cl *claim) forTheSameAs(of *claim) bool {
 	return of.offer() && slices.Contains(cl.corr, of.id) || slices.ContainsFunc(of.corr, func(id string) bool { return slices.Contains(cl.corr, id) })
 }
 
-// belated is how late the bridge may hear that a record could not be written.
-const belated = 3 * time.Second
-
 // rejectWords are the words for a proposal that is not served, as such codes
 // (WIRE 7.8).
 var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "invalid": {-32600, -32602}, "policy": {-31003, -31004},
@@ -120,16 +117,6 @@ func (c *checker) proposedTwice(cl *claim) bool {
 	})
 }
 
-// everWay reports whether a policy since the claim was heard treats it so.
-func (c *checker) everWay(cl *claim, so func(way) bool) bool {
-	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return so(cl.way(b)) })
-}
-
-// everNever: a policy since a claim was heard has proposals served by nobody.
-func (c *checker) everNever(cl *claim) bool {
-	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return b.fulfil == "never" })
-}
-
 // mayBeWrong: there is no such tool, or none in the list before, where the last came too
 // late to be taken (seed 43224); or it takes no such arguments.
 func (c *checker) mayBeWrong(cl *claim) bool {
@@ -152,13 +139,6 @@ func (c *checker) mayBeDenied(cl *claim) bool {
 		return true
 	}
 	return c.everWay(cl, func(w way) bool { return w.verdict == deny })
-}
-
-func (c *checker) changed(tool string) bool { return c.versions[tool] != c.first[tool] }
-
-// surelyChanged: the bridge must know of it.
-func (c *checker) surelyChanged(tool string) bool {
-	return c.changed(tool) && (!c.listedLate || c.listedSure[tool] != c.first[tool])
 }
 
 // mayBeLate: people took too long, or what they agreed to could not be started; or the

@@ -86,3 +86,22 @@ func (l *letter) outcome() string {
 	}
 	return "ok"
 }
+
+// A letter is a frame of the bridge, as a participant reads it.
+type letter struct {
+	ID      string     `json:"id"`
+	From    string     `json:"from"`
+	To      []string   `json:"to"`
+	Kind    string     `json:"kind"`
+	Corr    oneOrMany  `json:"correlation_id"`
+	Payload letterBody `json:"payload"`
+
+	params elicited
+	raw    []byte
+}
+
+func (l *letter) delegable() bool { return l.offers("delegateTo") }
+
+func (l *letter) offers(field string) bool { return slices.Contains(l.params.fields(), field) }
+
+func (l *letter) original() *original { return &l.params.Metadata.OriginalRequest }

@@ -23,7 +23,7 @@ func (d *desk) told(p *process, a approval.Act) {
 		return
 	}
 	s := shown{put.ID, put.Digest.String()}
-	d.w.check.showedLocally(s)
+	d.w.check.showedLocally(s.id, s.digest)
 	wait := d.dice.between(time.Second, 8*time.Second)
 	if d.w.o.Calm {
 		wait = 2 * time.Second

@@ -13,11 +13,8 @@ import (
 // proposal from us only if it is for the very same of somebody who is there and may
 // serve it (FINDINGS M9).
 
-// nobody is somebody who is never here.
-const nobody = "eve"
-
 // lures plans that somebody names a proposal in a request that is not made of us.
-func (w *world) lures(of said) {
+func (w *company) lures(of said) {
 	d := newDice(w.o.Seed, "lure of "+of.id)
 	for w.joins(lure, .4) {
 		by := pick(d, w.callers()...)
@@ -32,7 +29,7 @@ func (w *world) lures(of said) {
 
 // letDown: others agree on a proposal among themselves, its proposer takes it back, whoever
 // was to serve it refuses, and then somebody requests it of us.
-func (w *world) letDown(of said) {
+func (w *company) letDown(of said) {
 	d := newDice(w.o.Seed, "let down "+of.id)
 	by, runner, last := pick(d, w.callers()...), pick(d, w.approvers()...), pick(d, w.callers()...)
 	if !w.o.Faults[lure] || !w.o.Faults[withdraw] || !w.o.Faults[takeUp] || !of.ableToServe(runner.id) || !d.chance(.5) {
@@ -53,7 +50,7 @@ func (w *world) letDown(of said) {
 }
 
 // proposerOf is who made a proposal.
-func (w *world) proposerOf(of said) *person {
+func (w *company) proposerOf(of said) *person {
 	return w.people[slices.IndexFunc(w.people, func(p *person) bool { return p.id == of.from })]
 }
 
@@ -83,7 +80,7 @@ func (p *person) requestOf(who string, of said) said {
 
 // takenUpYet lets others request what was taken back while somebody served it, when that
 // may have come to nothing.
-func (w *world) takenUpYet(of said) {
+func (w *company) takenUpYet(of said) {
 	for w.joins(takeUp, .7) {
 		other := pick(w.luck, w.callers()...)
 		w.after(w.luck.between(4*time.Second, 15*time.Second), func() { other.takeUp(of) })
@@ -91,7 +88,7 @@ func (w *world) takenUpYet(of said) {
 }
 
 // takesBack lets whoever made a proposal take it back soon.
-func (w *world) takesBack(id string) {
+func (w *company) takesBack(id string) {
 	for _, p := range w.callers() {
 		if strings.HasPrefix(id, p.id+"-p-") {
 			w.after(w.luck.between(0, 2*time.Second), func() { p.withdraw(w.luck, id) })
@@ -140,26 +137,6 @@ func (p *person) twin(d dice, of said) {
 	}
 }
 
-// absent: the gateway says to all, as some do, that nobody was there for a request.
-func (t *topic) absent(of said) {
-	if slices.ContainsFunc(t.w.people, func(p *person) bool { return p.here() && p.id == of.to[0] }) {
-		return
-	}
-	id, ts := t.stamp()
-	raw := t.w.dialect.AppendFault(nil, id, ts, "", wire.Fault{Code: "recipient_absent", Message: "gone", Trigger: []string{of.id}})
-	t.send(&frame{raw, said{id: id, from: wire.Gateway, kind: wire.Failure, corr: []string{of.id}}})
-}
-
-// unserved: nobody was there for a request of this id, which says nothing of who is.
-func (c *checker) unserved(s *said) {
-	for _, cl := range c.order {
-		r := cl.lentTo
-		if cl.offer() && slices.Contains(s.corr, r.id) && r.of != r.by && (!c.w.here[r.of] || c.absences[r.of] != nil && c.absences[r.of].gone) {
-			cl.returns = true
-		}
-	}
-}
-
 // turnDown says that what somebody requested is not done: to them, or to somebody else,
 // who may have made a request of the same id.
 func (p *person) turnDown(d dice, of said) {
@@ -180,57 +157,23 @@ func (p *person) refuse(id, to string, of said) {
 	}
 }
 
-// A run is a request that others made of each other for a proposal.
-type run struct{ id, by, of string }
-
-// lend: a proposal is taken by somebody, as far as can be said: of several requests
-// which one counts depends on what was under way.
-func (cl *claim) lend(s *said) {
-	next := run{s.id, s.from, s.to[0]}
-	cl.unclear = cl.unclear || cl.lentTo.of != "" && cl.lentTo != next || cl.started || cl.allowed
-	cl.lentTo = next
-}
-
-// turnedDown: somebody says that a request is not done.
-func (c *checker) turnedDown(s *said) {
-	for _, cl := range c.order {
-		r := cl.lentTo
-		alone := c.used[r.by+" "+r.id] < 2 && c.used[cl.from+" "+r.id] < 2
-		if alone && cl.offer() && r.id != "" && slices.Contains(s.corr, r.id) && r.of == s.from && (slices.Contains(s.to, r.by) || slices.Contains(s.to, cl.from)) {
-			cl.returns = true
+// rival plans that another bridge claims a proposal, about when ours does.
+func (w *company) rival(of said) {
+	d := newDice(w.o.Seed, "rival of "+of.id)
+	if !of.contested() || !d.chance(.4) {
+		return
+	}
+	other := pick(d, w.people...)
+	w.after(d.between(0, pick(d, 10*time.Millisecond, 3*time.Second, 15*time.Second)), func() {
+		if other.here() && other.id != of.from {
+			other.claim(of)
 		}
-	}
+	})
 }
 
-// goesAway: whoever took something may not do it.
-func (c *checker) goesAway(who string) {
-	for _, cl := range c.order {
-		cl.returns = cl.returns || cl.lentTo.of == who
-	}
-}
-
-// lured: somebody requests something of somebody else, and names proposals.
-func (c *checker) lured(s *said) {
-	c.used[s.from+" "+s.id]++
-	for _, cl := range c.offersOf(s.corr) {
-		if !cl.sameAs(s) || s.to[0] == nobody || !cl.ableToServe(s.to[0]) {
-			continue
-		}
-		cl.rivalled = true
-		cl.lend(s)
-		if cl.excused == "" {
-			cl.excused = "it was requested of somebody else"
-		}
-	}
-}
-
-// ableToServe: a proposal may be served by a participant.
-func (s *said) ableToServe(who string) bool {
-	switch {
-	case len(s.to) > 0:
-		return slices.Contains(s.to, who)
-	case s.hints.never && len(s.hints.preferred) > 0:
-		return slices.Contains(s.hints.preferred, who)
-	}
-	return true
+func (p *person) claim(of said) {
+	s := of
+	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft = p.word("c"), p.id, []string{p.id}, wire.Request, []string{of.id}, 0, hints{}, false
+	s.rpc = []byte(`"` + s.id + `"`)
+	p.w.topic.send(p.w.topic.spell(s, s.payload()))
 }

@@ -13,39 +13,6 @@ import (
 // them back; what was taken back before it started never starts; and as long as
 // one request for a proposal runs, or has come to a result, no other starts.
 
-// watchedAtLeast is how long the bridge must know what became of a proposal.
-const watchedAtLeast = 14 * time.Minute
-
-// proposed takes a proposal into the books.
-func (c *checker) proposed(s *said) {
-	if cl := c.enter(s); cl != nil && (!cl.targeted() || cl.hints.mute) && cl.excused == "" {
-		cl.excused = "it is not for us, or wants no answer"
-	}
-}
-
-// offersOf are the proposals with an id, whoever made them; of one that was made
-// again when it was forgotten, the last.
-func (c *checker) offersOf(ids []string) (all []*claim) {
-	for _, cl := range c.order {
-		if cl.offer() && !cl.unkept && c.claims[cl.key()] == cl && c.proc != nil && cl.proc == c.proc.number && slices.Contains(ids, cl.id) {
-			all = append(all, cl)
-		}
-	}
-	return all
-}
-
-// mayBeKnown are those with an id that a request may be for: where one came again and
-// nothing is on record of that, the one before may be known still, as after a sleep
-// (seed 428034).
-func (c *checker) mayBeKnown(ids []string) (all []*claim) {
-	for _, of := range c.offersOf(ids) {
-		if all = append(all, of); of.earlier != nil && !of.noted {
-			all = append(all, of.earlier)
-		}
-	}
-	return all
-}
-
 // concerns: somebody else has to do with a proposal from now on, and whoever
 // made it need not hear of us.
 func (c *checker) concerns(s *said) {
@@ -55,10 +22,6 @@ func (c *checker) concerns(s *said) {
 		}
 	}
 }
-
-// sameAs: a request is for what is proposed, though perhaps with other arguments. Any
-// other has nothing to do with the proposal that it names (FINDINGS M9).
-func (cl *claim) sameAs(s *said) bool { return cl.method == s.method && cl.tool == s.tool }
 
 // withdrawn: its proposer takes a proposal back, which comes too late for what
 // runs or has run.
@@ -214,54 +177,6 @@ func (cl *claim) rejectedOf() *claim {
 		}
 	}
 	return cl
-}
-
-// isAnswered finds what an answer is to: a request of whom it goes to, and then
-// where the dialect has it so to the proposer too; or our own request for a
-// proposal of whom it goes to.
-func (c *checker) isAnswered(l *letter) *claim {
-	if len(l.To) == 0 || len(l.Corr) == 0 {
-		return nil
-	}
-	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && !cl.offer() && len(l.Corr) == 1 {
-		if len(l.To) == 1 || len(l.To) == 2 && slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == l.To[1] }) {
-			return c.answeredOf(cl, l)
-		}
-		if len(l.To) != 2 || l.To[1] != us { // else it is to our own request, whose id somebody has used as well (seed 16798)
-			return nil
-		}
-	}
-	var served []*claim
-	for _, cl := range c.order {
-		if cl.offer() && cl.proc == c.proc.number && cl.from == l.To[0] && (cl.started || cl.shown) {
-			served = append(served, cl)
-		}
-	}
-	if i := slices.IndexFunc(served, func(cl *claim) bool { return cl.self == l.Corr[0] }); i >= 0 {
-		return served[i]
-	}
-	for _, cl := range served {
-		if c.mistaken(cl, l.Corr[0]) {
-			return cl
-		}
-		if cl.self == "" && (len(l.Corr) == 1 || l.Corr[1] == cl.id) {
-			cl.itself(l.Corr[0])
-			return cl
-		}
-	}
-	return nil
-}
-
-// mistaken: of several proposals with one id the checker took another for the
-// one that a request was made for, as nobody could know before the answer.
-func (c *checker) mistaken(cl *claim, self string) bool {
-	for _, other := range c.offersOf([]string{cl.id}) {
-		if other.self == self && other.answers == 0 && other.from != cl.from {
-			cl.self, cl.rpc, cl.shown, other.self, other.rpc, other.shown = other.self, other.rpc, other.shown, cl.self, cl.rpc, cl.shown
-			return true
-		}
-	}
-	return false
 }
 
 // requestedOfUs: somebody has requested a proposal of us.

@@ -3,215 +3,22 @@ package sim
 import (
 	"bytes"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// A person is a participant of the topic: a program that calls, somebody who
-// decides, or both.
-type person struct {
-	w      *world
-	dice   dice // for its calls
-	mind   dice // for its answers
-	id     string
-	calls  bool
-	serial int      // of its calls
-	said   int      // of what it says else
-	made   []*frame // the requests of this one
-	relied *frame   // the last of them that somebody agreed to for longer
-}
-
-func (w *world) populate() {
-	for _, id := range everybody {
-		w.here[id] = true
-		p := &person{w: w, dice: newDice(w.o.Seed, id), mind: newDice(w.o.Seed, id+"'s mind"), id: id, calls: id == "agent-a" || id == "agent-b" || id == "mallory"}
-		w.people = append(w.people, p)
-		if !p.calls || w.o.Calm && id == "mallory" && !w.o.Noise {
-			continue
-		}
-		for range (w.o.Calls + 2) / 3 {
-			w.after(p.dice.between(3*time.Second, w.o.Span), p.call)
-		}
-	}
-}
-
-func (w *world) callers() []*person   { return w.people[:3] }
-func (w *world) approvers() []*person { return w.people[3:] }
-
-// here: it is in the topic.
-func (p *person) here() bool { return p.w.here[p.id] }
-
-func (p *person) String() string { return p.id }
-
-func (p *person) fresh(what string) string {
-	p.serial++
-	return fmt.Sprintf("%s-%s-%d", p.id, what, p.serial)
-}
-
-func (p *person) word(what string) string {
-	p.said++
-	return fmt.Sprintf("%s-%s-%d", p.id, what, p.said)
-}
-
-// call makes a request of the bridge.
-func (p *person) call() {
-	if !p.here() {
-		return
-	}
-	s := p.request()
-	f := p.w.topic.spell(s, s.payload())
-	p.made = append(p.made, f)
-	p.w.topic.send(f)
-	if p.w.strikes(resend) {
-		p.w.after(pick(p.dice, p.dice.between(0, 10*time.Second), p.dice.between(14*time.Minute, 20*time.Minute)), func() { p.w.topic.send(f) })
-	}
-	if p.w.strikes(cancel) {
-		p.w.after(p.dice.between(0, pick(p.dice, 10*time.Millisecond, 10*time.Second)), func() { p.takeBack(f) })
-	}
-}
-
-// probe asks, when all is well again, for what the server must answer.
-func (p *person) probe() {
-	s := said{id: p.fresh("probe"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "tools/list", args: []byte("probe"), rpc: []byte("0")}
-	p.w.topic.send(p.w.topic.spell(s, s.payload()))
-}
-
-// request is what a call says.
-func (p *person) request() said {
-	s := said{id: p.fresh("r"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true}
-	s.rpc = fmt.Append(nil, p.serial)
-	if p.dice.chance(.3) {
-		s.rpc = pick(p.dice, fmt.Appendf(nil, `"%d"`, p.serial), fmt.Appendf(nil, "%d.0", p.serial), fmt.Appendf(nil, "9007199254740%d", 993+p.serial))
-	}
-	if p.w.strikes(sameID) {
-		s.rpc = []byte("1")
-	}
-	if p.dice.chance(.3) {
-		s.token = pick(p.dice, []byte("1"), []byte(`"t"`), s.rpc)
-	}
-	switch p.dice.IntN(12) {
-	case 0:
-		s.method, s.tool = reads, "note://"+s.id
-		s.args = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool)
-		s.withBeside(p.w.o)
-		s.beside = besideIn(reads, []byte(s.beside))
-	case 1:
-		s.method, s.args = pick(p.dice, "ping", "initialize", "tools/list"), []byte(s.id)
-		s.token = nil
-	default:
-		p.pickTool(&s)
-	}
-	return s
-}
-
-func (p *person) pickTool(s *said) {
-	s.method, s.tool = "tools/call", pick(p.dice, tools...)
-	if p.w.o.Notes {
-		s.tool = "note"
-	}
-	s.args = fmt.Appendf(nil, `{"n":"%s", "amount": 50, "memo":"to\u202eyou\u200b", "token":"SECRET-%s"%s}`, s.id, s.id, furniture(p.dice))
-	if s.tool == "note" {
-		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
-	}
-	s.withBeside(p.w.o)
-	if d := newDice(p.w.o.Seed, "huge "+s.id); !p.w.o.Calm && s.tool != "note" && d.chance(.004) {
-		s.huge = true
-		s.args = fmt.Appendf(nil, `{"n":"%s", "all":[%s0]}`, s.id, strings.Repeat("0,", 16400))
-	}
-	if !p.w.strikes(badCall) {
-		return
-	}
-	s.flaw = pick(p.dice, "unknown tool", "bad arguments", "no object", "keys alike")
-	switch s.flaw {
-	case "unknown tool":
-		s.tool = "reboot"
-	case "bad arguments":
-		s.args = []byte(`{"amount":5000}`)
-	case "no object":
-		s.args = []byte(`[1]`)
-	case "keys alike": // with one that the tool has, or that somebody puts there
-		s.args = fmt.Appendf(nil, `{"n":"%s","Amount":50}`, s.id)
-	}
-}
-
-// payload is the JSON-RPC message of a request.
-func (s *said) payload() []byte {
-	var params []byte
-	switch s.method {
-	case "tools/call":
-		params = fmt.Appendf(nil, `{"name":"%s","arguments":%s`, s.tool, s.args)
-	case "resources/read":
-		params = fmt.Appendf(nil, `{"uri":"%s"`, s.tool)
-	case "initialize":
-		params = []byte(`{"protocolVersion":"2025-06-18"`)
-	default:
-		params = fmt.Appendf(nil, `{"x":"%s"`, s.args)
-	}
-	params = s.furnish(params)
-	method := s.method
-	if s.asks {
-		method = "tools/request"
-	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}%s}`, s.rpc, method, params, s.stray)
-}
-
-// takeBack cancels a call.
-func (p *person) takeBack(f *frame) {
-	s := said{id: p.word("c"), from: p.id, to: []string{us}, kind: wire.Notification, method: "notifications/cancelled", ref: f.said.rpc}
-	p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref)))
-}
-
-// goAway leaves the topic for a while: perhaps too short to be believed.
-func (p *person) goAway() {
-	if !p.here() {
-		return
-	}
-	p.w.here[p.id] = false
-	p.w.topic.presence("leave", p.id)
-	p.w.after(p.mind.between(time.Second, 30*time.Second), p.comeBack)
-}
-
-// comeBack joins again; whoever calls is likely to go on where it was.
-func (p *person) comeBack() {
-	if p.here() {
-		return
-	}
-	p.w.here[p.id] = true
-	p.w.topic.presence("join", p.id)
-	if p.w.healed {
-		return
-	}
-	p.rely(4 * time.Second)
-	if n := len(p.made); n > 0 {
-		p.w.after(p.dice.between(0, time.Second), func() { p.again(p.made[p.dice.IntN(n)]) })
-	}
-}
-
-// again makes a call of a tool that remembers no more of it than its arguments
-// for a second time, as a call of its own.
-func (p *person) again(f *frame) {
-	if !p.here() || f.said.tool != "note" || f.said.flaw != "" {
-		return
-	}
-	s := f.said
-	s.id = p.fresh("r")
-	s.rpc = fmt.Append(nil, p.serial)
-	f = p.w.topic.spell(s, s.payload())
-	p.made = append(p.made, f)
-	p.w.topic.send(f)
-}
 
 // relyOn lets a caller make a call again that somebody agreed to for longer: soon,
 // and whenever that may have ended; and the owner take that back.
-func (w *world) relyOn(g approval.Grant) {
+func (w *company) relyOn(g approval.Grant) {
 	if w.o.Faults[revoke] {
-		w.after(w.luck.between(time.Second, 50*time.Second), func() { w.befall(revoke) })
+		w.after(w.luck.between(time.Second, 50*time.Second), func() {
+			if w.mayRevoke() && w.strikes(revoke) {
+				w.revoke()
+			}
+		})
 	}
 	for _, p := range w.callers() {
 		i := slices.IndexFunc(p.made, func(f *frame) bool {
@@ -225,17 +32,22 @@ func (w *world) relyOn(g approval.Grant) {
 	}
 }
 
-// rely makes that call again within a time.
-func (p *person) rely(within time.Duration) {
-	if p.relied != nil && !p.w.healed {
-		p.w.after(p.w.luck.between(time.Second, within), func() { p.again(p.relied) })
+// relyAll is what callers do when something has changed.
+func (w *company) relyAll() {
+	for _, p := range w.callers() {
+		p.rely(4 * time.Second)
 	}
 }
 
-// relyAll is what callers do when something has changed.
-func (w *world) relyAll() {
+// got hands what the bridge says to one of them.
+func (w *company) got(id string, l *letter) { w.people[slices.Index(everybody, id)].got(l) }
+
+// regret lets callers take back what they called last, as the server has died.
+func (w *company) regret(d dice) {
 	for _, p := range w.callers() {
-		p.rely(4 * time.Second)
+		if n := len(p.made); n > 0 && w.strikes(cancel) {
+			w.after(d.between(0, 3*time.Second), func() { p.takeBack(p.made[n-1]) })
+		}
 	}
 }
 
@@ -282,7 +94,7 @@ func (p *person) ponder(l *letter) time.Duration {
 }
 
 // made finds the call that a question is about.
-func (w *world) made(o *original) (all []*frame) {
+func (w *company) made(o *original) (all []*frame) {
 	for _, p := range w.callers() {
 		for _, f := range p.made {
 			if p.id == o.From && f.said.id == o.EnvelopeID {
@@ -295,7 +107,7 @@ func (w *world) made(o *original) (all []*frame) {
 
 // justThen is what may happen to a call while somebody decides about it: what
 // goes wrong at that moment goes wrong worst.
-func (w *world) justThen(l *letter, wait time.Duration) {
+func (w *company) justThen(l *letter, wait time.Duration) {
 	if w.strikes(die) {
 		w.outer(wait-min(wait, w.luck.between(0, 500*time.Millisecond)), func() { w.child.end("exited with status 3", w.luck.between(time.Second, 8*time.Second)) })
 	}
@@ -304,7 +116,7 @@ func (w *world) justThen(l *letter, wait time.Duration) {
 	}
 	if w.check.changed(l.original().Tool) && w.joins(reload, .7) { // what a policy says of tools that have changed may be another now
 		w.after(w.luck.between(0, wait), func() {
-			if !w.vain(reload) {
+			if w.mayReload() {
 				w.reload()
 			}
 		})
@@ -312,7 +124,7 @@ func (w *world) justThen(l *letter, wait time.Duration) {
 }
 
 // takeBack lets the caller of a call that somebody was asked about take it back.
-func (w *world) takeBack(o *original) {
+func (w *company) takeBack(o *original) {
 	for _, f := range w.made(o) {
 		i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == o.From })
 		w.people[i].takeBack(f)
@@ -356,13 +168,6 @@ func (p *person) decide(l *letter) string {
 	return yesTo(l, "")
 }
 
-// agrees is what everybody thinks of a call.
-func agrees(envelope string) bool {
-	h := fnv.New32a()
-	h.Write([]byte(envelope))
-	return h.Sum32()%10 < 7
-}
-
 // wrongs can be read as no yes.
 var wrongs = []string{
 	`"result":{"action":"accept","content":{"approve":"true"}}`,
@@ -404,22 +209,3 @@ func (p *person) answer(l *letter, text string) {
 	}
 	p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, s.rpc, text)))
 }
-
-// A letter is a frame of the bridge, as a participant reads it.
-type letter struct {
-	ID      string     `json:"id"`
-	From    string     `json:"from"`
-	To      []string   `json:"to"`
-	Kind    string     `json:"kind"`
-	Corr    oneOrMany  `json:"correlation_id"`
-	Payload letterBody `json:"payload"`
-
-	params elicited
-	raw    []byte
-}
-
-func (l *letter) delegable() bool          { return l.offers("delegateTo") }
-func (l *letter) offers(field string) bool { return slices.Contains(l.params.fields(), field) }
-func (l *letter) original() *original      { return &l.params.Metadata.OriginalRequest }
-
-func text(s string) []byte { return jsonrpc.AppendQuote(nil, s) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -197,3 +198,81 @@ func variant(key string) bool {
 	low := strings.ToLower(key)
 	return low != key && key != "requestId" && slices.Contains(watched, low)
 }
+
+// twins are two keys of one object that a server reads as one that passes over case.
+func twins(v any) (one, other string, found bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			if one, other, found = twins(inner); found {
+				return one, other, true
+			}
+		}
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(v))
+		for i, key := range keys {
+			if j := slices.IndexFunc(keys[i+1:], func(next string) bool { return strings.EqualFold(key, next) }); j >= 0 {
+				return key, keys[i+1+j], true
+			}
+			if one, other, found = twins(v[key]); found {
+				return one, other, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// What stands beside the arguments of a call reaches the server too (DESIGN 4): it
+// is asked about unless the owner has listed it, and is shown and recorded like an
+// argument. What stands beside params reaches nobody. And a server may read two keys
+// of one object as one, so that none that are alike reach it.
+
+// besideIn is what stands beside the arguments in params, as one canonical text; ""
+// for nothing. Of what is no call of a tool that is what _meta holds.
+func besideIn(method string, params []byte) string {
+	var all, meta map[string]any
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.UseNumber()
+	if d.Decode(&all) != nil {
+		return ""
+	}
+	if held, is := all["_meta"].(map[string]any); is {
+		meta = held
+		switch meta["progressToken"].(type) {
+		case string, json.Number:
+			delete(meta, "progressToken")
+		}
+		if at, is := meta["traceparent"].(string); is && traceparent.MatchString(at) {
+			delete(meta, "traceparent")
+		}
+	}
+	maps.DeleteFunc(all, func(name string, value any) bool {
+		switch {
+		case name == "_meta":
+			return value == nil || meta != nil && len(meta) == 0
+		case method != "tools/call":
+			return true
+		}
+		return name == "name" || name == "arguments"
+	})
+	if len(all) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(all)
+	return string(text)
+}
+
+// withoutMeta is what is judged as the arguments of what is no call of a tool: {}
+// when it has no params, or null for them (seed 18127).
+func withoutMeta(params []byte) []byte {
+	all := map[string]json.RawMessage{}
+	if len(params) > 0 && string(params) != "null" {
+		json.Unmarshal(params, &all)
+	}
+	delete(all, "_meta")
+	text, _ := json.Marshal(all)
+	return text
+}
+
+// trace is what the protocol itself puts beside the arguments, and nobody is shown.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -200,4 +201,34 @@ func (w way) writeAsk(s *strings.Builder, tool string) {
 // however they came to be asked.
 func (w way) mayDecide(who, caller string) bool {
 	return who != caller && who != us && (slices.Contains(w.of, who) || slices.Contains(w.to, who))
+}
+
+// passing is what an owner lists under server: {pass: […]}.
+func passing(d dice) []string {
+	return pick(d, nil, nil, []string{"task"}, []string{"_meta.vendor/x"}, []string{"task", "_meta.vendor/x"})
+}
+
+// passes: the owner has listed all of what stands beside the arguments.
+func (b *rulebook) passes(beside string) bool {
+	var members map[string]json.RawMessage
+	json.Unmarshal([]byte(beside), &members)
+	for name, value := range members {
+		var meta map[string]json.RawMessage
+		if name != "_meta" {
+			meta = map[string]json.RawMessage{"": nil}
+		} else if json.Unmarshal(value, &meta) != nil {
+			return false
+		}
+		for key := range meta {
+			if full := strings.TrimSuffix(name+"."+key, "."); !slices.Contains(b.pass, full) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// surelyLooser: some tool is let through, or asked about, that was not.
+func (b *rulebook) surelyLooser(than *rulebook) bool {
+	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].verdict > than.ways[tool].verdict })
 }

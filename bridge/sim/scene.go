@@ -5,15 +5,6 @@ import (
 	"time"
 )
 
-// us is the participant that the bridge is.
-const us = "fs"
-
-// everybody is who else may be in the topic: those who call, and then those who decide.
-var everybody = []string{"agent-a", "agent-b", "mallory", "alice", "bob", "carol", "dave"}
-
-// deciders are the latter.
-var deciders = everybody[3:]
-
 // begin is when worlds begin.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -105,3 +96,13 @@ func (s *scene) after(d time.Duration, do func()) *plan { return s.agenda.add(s.
 
 // outer plans something that comes to the bridge from outside.
 func (s *scene) outer(d time.Duration, do func()) *plan { return s.agenda.add(s.now+d, true, do) }
+
+// lingering is how long a bridge that has given up is still there.
+const lingering = 5 * time.Second
+
+// A remnant is a call as the log knows it.
+type remnant struct {
+	name, env, from, body string
+	at                    time.Time
+	started, ended        bool
+}

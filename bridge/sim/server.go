@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,11 +57,7 @@ func (c *child) end(why string, retry time.Duration) {
 	if !c.alive || p == nil {
 		return
 	}
-	for _, q := range c.w.callers() {
-		if n := len(q.made); n > 0 && c.w.strikes(cancel) {
-			c.w.after(c.dice.between(0, 3*time.Second), func() { q.takeBack(q.made[n-1]) })
-		}
-	}
+	c.w.company.regret(c.dice)
 	unsent := len(c.queue)
 	if unsent > 0 && c.dice.chance(.5) {
 		c.w.check.ran(c.queue[0])
@@ -122,11 +117,9 @@ func (c *child) serve(l *line) {
 	case l.Method == "tools/call":
 		c.work(l, id)
 	default:
-		c.say(c.dice.between(0, time.Second), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"of":%s}}`, id, quoted(bytes.ReplaceAll(l.Params, []byte("SECRET"), []byte("secret")))))
+		c.say(c.dice.between(0, time.Second), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"of":%s}}`, id, text(strings.ReplaceAll(string(l.Params), "SECRET", "secret"))))
 	}
 }
-
-func quoted(raw []byte) []byte { return jsonrpc.AppendQuote(nil, string(raw)) }
 
 // work serves a call, more or less.
 func (c *child) work(l *line, id string) {
@@ -232,7 +225,7 @@ func (c *child) change(remove bool) {
 		c.versions[i]++
 	}
 	c.announce()
-	c.w.relyAll()
+	c.w.company.relyAll()
 	if c.w.strikes(changeTools) {
 		c.w.after(c.dice.between(time.Second, 5*time.Second), func() {
 			c.coy = true
@@ -256,14 +249,41 @@ func (c *child) ask() {
 		`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"approve":true}}`))
 }
 
-// names of tools that a listing has, with their versions, as text.
-func versionsIn(text []byte) map[string]string {
-	all := map[string]string{}
-	for part := range bytes.SplitSeq(text, []byte(`{"name":"`)) {
-		name, rest, found := strings.Cut(string(part), `","description":"`)
-		if found && slices.Contains(tools, name) {
-			all[name], _, _ = strings.Cut(rest, `"`)
-		}
+// listen is what the server makes of being asked to tell.
+func (c *child) listen(id string) {
+	c.listening = id
+	c.say(c.dice.between(0, 20*time.Millisecond), fmt.Sprintf(
+		`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, id))
+}
+
+// announce says that the tools have changed, to whom it is said.
+func (c *child) announce() {
+	switch {
+	case c.modern == nil:
+		c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	case c.listening != "" && !c.modern.forgets:
+		c.say(0, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":`+c.listening+`}}}`)
 	}
-	return all
+}
+
+// A modern is what makes a server one of 2026-07-28.
+type modern struct {
+	tells   bool   // it offers to tell of changes
+	forgets bool   // and does not do so
+	ttl     string // what it says of how long a list holds
+}
+
+func newModern(o Options) *modern {
+	if !o.Modern {
+		return nil
+	}
+	d := newDice(o.Seed, "modern server")
+	return &modern{tells: d.chance(.6), forgets: d.chance(.3), ttl: pick(d, "", "", `"ttlMs":60000,`, `"ttlMs":60000,`, `"ttlMs":8000,`)}
+}
+
+func (m *modern) capabilities() string {
+	if m.tells {
+		return `{"tools":{"listChanged":true}}`
+	}
+	return `{"tools":{}}`
 }

@@ -20,16 +20,6 @@ func (c *checker) shareOf(who string) string {
 	return who
 }
 
-// flood is somebody who says more than their share, while others go on.
-func (w *world) flood() {
-	p := pick(w.luck, w.callers()...)
-	for range 3 + w.luck.IntN(2+2*w.o.Share) {
-		s := said{id: p.fresh("f"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "ping"}
-		s.args, s.rpc = []byte(s.id), fmt.Append(nil, p.serial)
-		w.topic.send(w.topic.spell(s, s.payload()))
-	}
-}
-
 // fills: one more frame of somebody was heard. What asks us for something has to be known
 // again, and what is broken may ask for something.
 func (c *checker) fills(s *said) {
@@ -53,10 +43,6 @@ func (c *checker) fills(s *said) {
 		fill[of] = c.w.now
 	}
 }
-
-// longestKnown is for how long at the most the bridge knows again what it has heard,
-// or begun.
-const longestKnown = 21 * time.Minute
 
 // mayBeFull: so much is known of a caller that one more may be too much. What is
 // surely forgotten leaves room.

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // What the checker knows of what people are shown (I16): nothing that cannot be
@@ -134,22 +137,103 @@ func (e *elicited) arguments() string {
 	return ""
 }
 
-// furniture is what else stands in the arguments of a call: what is deep, long,
-// much, or hard to see.
-func furniture(d dice) string {
-	switch n := d.IntN(40); {
-	case n < 5:
-		return `, "deep":{"list":[1,2.50,"three",{"four":null,"a/b~c":true}],"empty":{},"none":[],"\u202ehidden":"\ud83d\ude00\udb40\udc41"}`
-	case n < 8:
-		return `, "long":"` + strings.Repeat("so long ", 50+d.IntN(50)) + `"`
-	case n < 9:
-		var s strings.Builder
-		for i := range 201 + d.IntN(20) {
-			fmt.Fprintf(&s, `, "k%d":%d`, i, i)
-		}
-		return s.String()
-	case n < 10:
-		return `, "huge":"` + strings.Repeat("0123456789", 900) + `"`
+// besideRecorded: what stands beside the arguments is on record where they are.
+func (c *checker) besideRecorded(cl *claim, r record.Record) {
+	if r.Event != record.Asked && r.Event != record.Decided || r.ArgsBytes > 0 || r.Args == nil || cl.again {
+		return
 	}
-	return ""
+	var got map[string]string
+	if r.Beside != nil {
+		got = leaves(r.Beside)
+	}
+	if !maps.Equal(got, hidden(besideLeaves(cl))) {
+		c.blame("H3", "%v is on record with %s beside its arguments, and has %s", cl, r.Beside, cl.beside)
+	}
+}
+
+func besideLeaves(cl *claim) map[string]string {
+	if cl.beside == "" {
+		return nil
+	}
+	return leaves([]byte(cl.beside))
+}
+
+// besideTold: a question shows it to the topic.
+func (c *checker) besideTold(cl *claim, l *letter) {
+	var got map[string]string
+	if o := l.original(); o.Beside != nil {
+		got = leaves(o.Beside)
+	}
+	if !maps.Equal(got, hidden(besideLeaves(cl))) {
+		c.blame("H3", "%v is shown with %s beside its arguments, and has %s", cl, l.original().Beside, cl.beside)
+	}
+}
+
+// besideViewed takes from what the person at this machine is shown what stands beside
+// the arguments, which must be all of it.
+func (c *checker) besideViewed(cl *claim, shown map[string]string) {
+	real := besideLeaves(cl)
+	for name, text := range shown {
+		at, is := strings.CutPrefix(name, "params")
+		if !is {
+			continue
+		}
+		delete(shown, name)
+		if value, known := real[at]; !known || !sameValue(text, value) {
+			c.blame("H3", "%v is viewed with %s as %q beside its arguments, and has %s", cl, at, text, cl.beside)
+		}
+		delete(real, at)
+	}
+	if len(real) > 0 {
+		c.blame("H3", "%v is viewed without %v, which stands beside its arguments", cl, real)
+	}
+}
+
+// sound: a line for the server holds what was judged and nothing beside that, and no
+// object in it has two keys that a lenient reader takes for one.
+func (c *checker) sound(raw []byte) {
+	var members map[string]json.RawMessage
+	json.Unmarshal(raw, &members)
+	for name := range members {
+		if !slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"}, name) {
+			c.blame("H4", "the server is to get %q beside the params: %s", name, raw)
+		}
+	}
+	var v any
+	json.Unmarshal(raw, &v)
+	if a, b, alike := twins(v); alike {
+		c.blame("H1", "the server is to get %q beside %q, which it may read as one: %s", a, b, raw)
+	}
+}
+
+// viewedLeaves are what the person is shown, by where it stands.
+func viewedLeaves(v approval.View) map[string]string {
+	shown := map[string]string{}
+	for _, leaf := range v.Arguments {
+		name := unquotedName(leaf.Name)
+		if shown[name] = leaf.Text; leaf.Cut {
+			shown[name] = leaf.Whole
+		}
+	}
+	return shown
+}
+
+// hidden is a value as those are shown it who must not see secrets.
+func hidden(leaves map[string]string) map[string]string {
+	for at, value := range leaves {
+		if strings.Contains(value, "SECRET") || strings.Contains(strings.ToLower(at), "token") { // the attacker makes such names of progressToken
+			leaves[at] = `"[redacted]"`
+		}
+	}
+	return leaves
+}
+
+// legible: a text holds nothing that people could not see.
+func (c *checker) legible(text string) {
+	for _, r := range text {
+		if r != ' ' && (!unicode.IsGraphic(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Zs)) {
+			c.blame("I16", "people are shown %U in %q", r, text)
+			return
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 )
 
 // A Result is what one seed came to.
@@ -41,7 +42,7 @@ func owned(o Options) (books []*rulebook) {
 // one lets one world be. see gets its checker at the end.
 func one(o Options, books []*rulebook, t *Tally, to io.Writer, see func(*checker)) (r Result) {
 	r.Options = o
-	w := newWorld(o, t)
+	w := newPlay(o, t)
 	w.owner.books, w.trace.to = books, to
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -86,4 +87,12 @@ func compare(o Options, plain map[string]outcome, t *Tally) string {
 		}
 	}
 	return ""
+}
+
+func join(v []violation) string {
+	var all []string
+	for _, one := range v {
+		all = append(all, one.String())
+	}
+	return strings.Join(all, "\n")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -189,4 +190,16 @@ func (c *checker) listed(raw []byte) {
 		}
 	}
 	c.versions, c.listedLife = now, c.w.server.life
+}
+
+// names of tools that a listing has, with their versions, as text.
+func versionsIn(text []byte) map[string]string {
+	all := map[string]string{}
+	for part := range bytes.SplitSeq(text, []byte(`{"name":"`)) {
+		name, rest, found := strings.Cut(string(part), `","description":"`)
+		if found && slices.Contains(tools, name) {
+			all[name], _, _ = strings.Cut(rest, `"`)
+		}
+	}
+	return all
 }

@@ -13,22 +13,6 @@ const (
 	coolDown      = 10 * time.Minute
 )
 
-type streakKey struct{ caller, method, tool string }
-
-// streakOf: which resource is read counts for nothing, as the caller chooses it (seed
-// 7300023912).
-func streakOf(cl *claim) streakKey {
-	if cl.method == reads {
-		return streakKey{cl.from, cl.method, ""}
-	}
-	return streakKey{cl.from, cl.method, cl.tool}
-}
-
-type streak struct {
-	n    int
-	till time.Duration
-}
-
 // counts what people refused, and what they agreed to: not what they had agreed to
 // before, for longer.
 func (c *checker) counts(cl *claim, r record.Record) {

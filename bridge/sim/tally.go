@@ -5,7 +5,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
@@ -181,12 +180,4 @@ func (t *Tally) Rare(seeds uint64) (rare []string) {
 		}
 	}
 	return rare
-}
-
-func join(v []violation) string {
-	var all []string
-	for _, one := range v {
-		all = append(all, one.String())
-	}
-	return strings.Join(all, "\n")
 }

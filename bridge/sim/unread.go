@@ -43,23 +43,6 @@ func (c *checker) ambiguous(l *letter) bool {
 	return true
 }
 
-// notKnown: the bridge of now need not know that it had a call.
-func (c *checker) notKnown(cl *claim) bool {
-	return cl.unkept || cl.proc != c.proc.number || c.w.now-cl.since >= 15*time.Minute
-}
-
-// known: the bridge of now took a call itself, or found it on record when it began.
-// What an earlier life refused because it could not record it is nowhere on record.
-func (c *checker) known(cl *claim) bool {
-	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.w.clock(c.proc).Sub(cl.recAt) < 15*time.Minute
-}
-
-// surelyForgotten: the bridge may not know any more that it had a call, be it that a sleep
-// came between the call and its end.
-func (c *checker) surelyForgotten(cl *claim) bool {
-	return cl.proc == c.proc.number && !cl.waits() && c.w.now-max(cl.since, c.w.dozedAt) >= longestKnown
-}
-
 // ambiguousOffer reports whether a reject is of a frame that can be read in two ways
 // and has the id of a proposal which may be forgotten by now, and takes note of it.
 func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {

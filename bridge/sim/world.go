@@ -2,33 +2,172 @@ package sim
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// healing is how long everything has to come to its end once all is mended: two
-// redials, the longest question, the server's time, the longest pause.
-const healing = 30 * time.Minute
-
-// A world is everything around one bridge, and the bridge.
+// A world is everything around one bridge, and the bridge. Its parts know each other by
+// what they set off in each other: one trouble seldom comes alone.
 type world struct {
 	scene
+	check   *checker
 	dialect wire.Dialect
-	topic   topic
+	owner   owner
 	proc    *process // nil while there is none
 	started int      // processes so far
-	child   child
-	disk    disk
-	drawer  drawer
-	people  []*person
-	mallory attacker
-	owner   owner
-	local   desk
 
-	check *checker
+	topic   gateway
+	child   keeper
+	disk    storage
+	drawer  *drawer
+	local   door
+	company folk
+	spy     spy
+}
+
+// A gateway is what others have to do with the bridge's link to the topic.
+type gateway interface {
+	redial(wait time.Duration)
+	cut(notice time.Duration) // the bridge hears of it after that
+	gone()                    // the bridge is no more
+	repeat()                  // delivers again what it has just delivered
+	fromUs(frame []byte)
+}
+
+// A keeper has the MCP server.
+type keeper interface {
+	start(wait time.Duration)
+	end(why string, retry time.Duration)
+	orphaned(power bool) // the bridge is no more
+	babble(wait time.Duration)
+	read() // what is in the pipe
+}
+
+// A storage keeps the log, and loses it.
+type storage interface {
+	open() []engine.Seen
+	append(p *process, records [][]byte) error
+	sync(p *process, done func(error))
+	fill(length time.Duration)
+	crash(power bool)
+}
+
+// A door is where somebody at this machine is asked.
+type door interface {
+	told(p *process, a approval.Act)
+}
+
+// Folk are those in the topic.
+type folk interface {
+	got(id string, l *letter)
+	relyOn(g approval.Grant) // which somebody has just given
+	relyAll()                // something has changed
+	regret(d dice)           // the server has died
+}
+
+// A spy sees all frames.
+type spy interface {
+	saw(f *frame)
+	overheard(l *letter)
+}
+
+// A crash unwinds whatever the bridge was doing when it was killed.
+type crash struct{ power bool }
+
+// A process is one life of the bridge.
+type process struct {
+	w *world
+	life
+	sidecar *bridge.Sidecar
+	dice    dice // its own source of ids
+
+	seated   bool
+	tick     *plan
+	flush    *plan
+	flushing bool
+	out      [][]byte // frames put, not yet let out
+}
+
+func (p *process) now() time.Time { return p.w.clock(&p.life) }
+
+// alive reports whether this is the life that the bridge has now.
+func (p *process) alive() bool { return p.w.proc == p }
+
+// tell hands over an event, and has what follows from it let out.
+func (p *process) tell(ev engine.Event) {
+	p.w.tally.Events++
+	p.met(nameOf(ev))
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", ev), ".") // wherever its package is
+	p.w.trace.note(p.w.now, "event", []byte(name))
+	p.sidecar.Handle(ev)
+	p.settle()
+}
+
+// met counts an event, by the situations that it meets.
+func (p *process) met(event string) {
+	question, running := p.w.check.busy()
+	p.w.tally.met(event, [...]bool{noSeat: !p.seated, noServer: !p.w.server.alive, noDisk: p.w.log.err != nil,
+		atQuestion: question, atServer: running, inStopping: p.stopping})
+}
+
+func (p *process) settle() {
+	p.arm()
+	if p.flush != nil {
+		return
+	}
+	wait := time.Duration(0)
+	if p.w.strikes(lazyFlush) {
+		wait = p.w.luck.between(0, 20*time.Millisecond)
+	}
+	p.flush = p.w.after(wait, p.letOut)
+}
+
+// letOut is what the readers of topic and server do before they wait.
+func (p *process) letOut() {
+	if p.alive() && p.w.joins(longSleep, .02) { // the machine sleeps between what was decided and what is done
+		p.w.now += pick(p.w.luck, 2*time.Minute, 15*time.Minute+10*time.Second, 15*time.Minute+30*time.Second, 20*time.Minute+10*time.Second)
+		p.w.dozedAt = p.w.now
+		p.w.topic.repeat()
+	}
+	p.release()
+}
+
+// release carries out what was decided.
+func (p *process) release() {
+	p.w.agenda.drop(p.flush)
+	p.flush = nil
+	if !p.alive() {
+		return
+	}
+	p.flushing = true
+	p.sidecar.Flush()
+	p.flushing = false
+	p.arm()
+}
+
+// arm sets the timer.
+func (p *process) arm() {
+	p.w.agenda.drop(p.tick)
+	p.tick = nil
+	next := p.sidecar.Next()
+	if next.IsZero() {
+		return
+	}
+	wait := max(next.Sub(p.now()), 0)
+	if p.w.strikes(lateTick) {
+		wait += p.w.luck.between(0, 3*time.Second)
+	}
+	p.tick = p.w.after(wait, func() {
+		p.tick = nil
+		if p.alive() {
+			p.tell(engine.Tick{})
+		}
+	})
 }
 
 // An owner is whoever keeps the policy file.
@@ -38,234 +177,5 @@ type owner struct {
 	books []*rulebook
 }
 
-func newWorld(o Options, t *Tally) *world {
-	w := &world{scene: scene{o: o, luck: newDice(o.Seed, "luck"), here: map[string]bool{}, tally: t, trace: newTrace()}}
-	w.dialect, _ = wire.Lookup(o.Protocol)
-	w.owner.dice = newDice(o.Seed, "owner")
-	for _, n := range o.Policies {
-		w.owner.books = append(w.owner.books, rulebookOf(n))
-	}
-	w.check = newChecker(&w.scene)
-	w.drawer = drawer{w: w, gone: map[string]bool{}}
-	w.disk = disk{w: w, log: &w.log, dice: newDice(o.Seed, "disk"), late: newDice(o.Seed, "late")}
-	w.child = child{w: w, server: &w.server, dice: newDice(o.Seed, "server"), modern: newModern(o)}
-	w.topic = topic{w: w, link: &w.link, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}
-	w.link.echoes = newDice(o.Seed, "echo").chance(.8)
-	w.mallory = attacker{w: w, dice: newDice(o.Seed, "attacker")}
-	w.local = desk{w: w, dice: newDice(o.Seed, "local")}
-	w.populate()
-	return w
-}
-
 // book is the policy in force.
 func (w *world) book() *rulebook { return w.owner.books[w.owner.now%len(w.owner.books)] }
-
-// A crash unwinds whatever the bridge was doing when it was killed.
-type crash struct{ power bool }
-
-// run lets the world be for one life: faults first, then none.
-func (w *world) run() {
-	w.start()
-	w.plan()
-	w.until(w.o.Span)
-	w.heal()
-	w.until(w.now + healing)
-	if p := w.proc; p != nil {
-		w.check.idle(len(p.sidecar.Pending(0, 0)), p.sidecar.Next())
-	}
-	w.check.finish()
-	if !w.check.stopped() && w.check.probed().unkept { // calls came again, and all have one share (seed 400893)
-		w.until(w.now + longestKnown)
-		w.prober().probe()
-		w.until(w.now + time.Minute)
-	}
-	w.check.listable()
-}
-
-func (w *world) until(end time.Duration) {
-	for len(w.agenda.heap) > 0 && w.agenda.heap[0].at <= end && !w.check.stopped() {
-		p := w.agenda.next()
-		w.now = max(w.now, p.at)
-		w.step(p.do)
-	}
-	w.now = max(w.now, end)
-}
-
-// step does one thing, in which the bridge may be killed.
-func (w *world) step(do func()) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case crash:
-			w.crashed(r.power)
-		default:
-			panic(r)
-		}
-	}()
-	do()
-}
-
-// plan puts on the agenda what happens by itself.
-func (w *world) plan() {
-	d := newDice(w.o.Seed, "plan")
-	for _, f := range []Fault{kick, halfOpen, welcome, absent, leave, die, changeTools, removeTool, killed, lostTail, stopped, wallStep,
-		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise, powerCut, flood} {
-		if !w.o.Faults[f] {
-			continue
-		}
-		for range 2 {
-			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
-		}
-		if d.chance(.5) {
-			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
-		}
-	}
-	w.offers()
-	w.checkpoint()
-}
-
-// befall lets a fault strike that needs no occasion, if there is anything for it
-// to break.
-func (w *world) befall(f Fault) {
-	if w.vain(f) || !w.strikes(f) {
-		return
-	}
-	switch f {
-	case kick:
-		w.topic.cut(0)
-	case halfOpen:
-		w.topic.freeze()
-	case welcome:
-		w.topic.welcomeAgain()
-	case absent:
-		pick(w.luck, w.approvers()...).goAway()
-	case leave:
-		w.leaver().goAway()
-	case die:
-		w.child.end("exited with status 1", w.luck.between(250*time.Millisecond, 3*time.Second))
-	case changeTools, removeTool:
-		w.child.change(f == removeTool)
-	case serverAsks:
-		w.child.ask()
-	case noise:
-		w.child.babble(0)
-	case stuck:
-		length := w.luck.between(time.Second, 15*time.Second)
-		w.child.stuckTill = w.now + length
-		if w.luck.chance(.4) {
-			w.outer(length, func() { w.child.end("did not read", time.Second) })
-		}
-	case full:
-		w.disk.fill(w.luck.between(time.Second, 20*time.Second))
-	case killed, lostTail, powerCut:
-		w.crashed(f != killed)
-	case stopped:
-		w.stopBusy()
-	case wallStep:
-		w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
-		w.stepped = true
-	case longSleep:
-		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
-		w.dozedAt = w.now
-		if w.proc != nil {
-			w.proc.tell(engine.Tick{})
-		}
-	case reload:
-		w.reload()
-	case revoke:
-		w.revoke()
-	case flood:
-		w.flood()
-	default:
-		w.mallory.strike(f)
-	}
-}
-
-// vain: a fault would break nothing now, and is not to be counted.
-func (w *world) vain(f Fault) bool {
-	linked := w.proc != nil && w.topic.up
-	switch f {
-	case kick, halfOpen:
-		return !linked
-	case welcome:
-		return !linked || w.topic.frozen
-	case flood:
-		return !linked || w.topic.frozen
-	case mutate, impersonate, selfApprove, cancelOther, pause:
-		return !linked || w.topic.frozen || w.mallory.vain(f)
-	case die, noise, serverAsks, changeTools, removeTool, stuck:
-		return w.proc == nil || !w.child.alive
-	case full:
-		return w.proc == nil || w.disk.err != nil
-	case killed:
-		return w.proc == nil
-	case lostTail, powerCut:
-		return w.proc == nil || w.disk.synced == len(w.disk.text)
-	case stopped, reload:
-		return w.proc == nil || w.proc.stopping
-	case revoke:
-		return w.proc == nil || len(w.proc.sidecar.Grants()) == 0
-	}
-	return false
-}
-
-// leaver is who leaves: whoever was promised something is missed most.
-func (w *world) leaver() *person {
-	if n := len(w.check.grants); n > 0 && w.luck.chance(.7) {
-		g := w.check.grants[w.luck.IntN(n)]
-		// the caller may be one whom the attacker made up
-		if i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller }); i >= 0 {
-			return w.people[i]
-		}
-	}
-	return pick(w.luck, w.callers()...)
-}
-
-func (w *world) reload() {
-	w.owner.now++
-	if w.o.Local && newDice(w.o.Seed, fmt.Sprint("saved", w.owner.now)).chance(.6) {
-		w.save(w.book())
-	} else if w.check.filed == nil { // which nobody but the world does
-		w.check.reloaded(w.book())
-		w.proc.tell(reloadedTo(w.book()))
-	}
-	w.relyAll()
-}
-
-func (w *world) revoke() {
-	w.proc.tell(engine.Tick{}) // a grant whose time is over, though the tick is late, is not there to be taken back
-	for _, g := range w.proc.sidecar.Grants() {
-		w.check.revoked(g.ID)
-		w.drawer.drop(g.ID)
-		if !w.proc.sidecar.Revoke(g.ID) {
-			w.check.blame("AI-18", "a grant that is in force cannot be taken back")
-		}
-	}
-	w.relyAll()
-}
-
-// heal mends everything.
-func (w *world) heal() {
-	w.healed = true
-	w.trace.note(w.now, "heal", nil)
-	w.disk.mend()
-	w.child.stuckTill = 0
-	w.topic.frozen = false
-	if w.proc == nil {
-		w.start()
-	} else if !w.topic.up && !w.topic.dialling {
-		w.topic.redial(time.Second)
-	}
-	for _, p := range w.people {
-		if !p.here() {
-			p.comeBack()
-		}
-	}
-	if w.check.filed != nil {
-		w.save(w.check.inForce()) // nobody need agree to that
-	}
-	w.after(healing-time.Minute, w.prober().probe)
-}
-
-// prober is who has never called.
-func (w *world) prober() *person { return w.people[len(w.people)-1] }

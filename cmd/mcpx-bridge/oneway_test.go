@@ -18,7 +18,6 @@ import (
 var turnsBack = map[string]int{
 	"bridge/engine/catalog": 4,
 	"bridge/engine":         14,
-	"bridge/sim":            35,
 	"bridge":                2,
 }
 

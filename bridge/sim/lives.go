@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
@@ -12,20 +11,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
-
-// A process is one life of the bridge.
-type process struct {
-	w *world
-	life
-	sidecar *bridge.Sidecar
-	dice    dice // its own source of ids
-
-	seated   bool
-	tick     *plan
-	flush    *plan
-	flushing bool
-	out      [][]byte // frames put, not yet let out
-}
 
 // start begins a life of the bridge, with what is on disk.
 func (w *world) start() {
@@ -44,7 +29,7 @@ func (w *world) start() {
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *record.Record) { w.check.emitted(*r) },
-		Remember: func(g approval.Grant) { w.drawer.keep(p, g); w.relyOn(g) },
+		Remember: p.remember,
 		Serving:  func(engine.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:      p.now,
 	})
@@ -52,92 +37,17 @@ func (w *world) start() {
 	w.child.start(100 * time.Millisecond)
 }
 
-func (p *process) now() time.Time { return p.w.clock(&p.life) }
-
-// alive reports whether this is the life that the bridge has now.
-func (p *process) alive() bool { return p.w.proc == p }
-
-// tell hands over an event, and has what follows from it let out.
-func (p *process) tell(ev engine.Event) {
-	p.w.tally.Events++
-	p.met(nameOf(ev))
-	_, name, _ := strings.Cut(fmt.Sprintf("%T", ev), ".") // wherever its package is
-	p.w.trace.note(p.w.now, "event", []byte(name))
-	p.sidecar.Handle(ev)
-	p.settle()
-}
-
-// met counts an event, by the situations that it meets.
-func (p *process) met(event string) {
-	question, running := p.w.check.busy()
-	p.w.tally.met(event, [...]bool{noSeat: !p.seated, noServer: !p.w.server.alive, noDisk: p.w.log.err != nil,
-		atQuestion: question, atServer: running, inStopping: p.stopping})
-}
-
-func (p *process) settle() {
-	p.arm()
-	if p.flush != nil {
-		return
+// remember writes a yes that is to last down, a little later as the program does, and not
+// where the disk takes nothing.
+func (p *process) remember(g approval.Grant) {
+	if g.Keep == "always" {
+		p.w.after(p.w.luck.between(0, 50*time.Millisecond), func() {
+			if p.alive() && p.w.log.err == nil {
+				p.w.drawer.keep(g)
+			}
+		})
 	}
-	wait := time.Duration(0)
-	if p.w.strikes(lazyFlush) {
-		wait = p.w.luck.between(0, 20*time.Millisecond)
-	}
-	p.flush = p.w.after(wait, p.letOut)
-}
-
-// letOut is what the readers of topic and server do before they wait.
-func (p *process) letOut() {
-	if p.alive() && p.w.joins(longSleep, .02) {
-		p.w.dozeOff()
-	}
-	p.release()
-}
-
-// release carries out what was decided.
-func (p *process) release() {
-	p.w.agenda.drop(p.flush)
-	p.flush = nil
-	if !p.alive() {
-		return
-	}
-	p.flushing = true
-	p.sidecar.Flush()
-	p.flushing = false
-	p.arm()
-}
-
-// dozeOff lets the machine sleep between what was decided and what is done. A
-// gateway may deliver again what it had delivered just before, also when that would be
-// forgotten by now if it were not known since it was done.
-func (w *world) dozeOff() {
-	defer func() { w.dozedAt = w.now }()
-	w.now += pick(w.luck, 2*time.Minute, 15*time.Minute+10*time.Second, 15*time.Minute+30*time.Second, 20*time.Minute+10*time.Second)
-	for _, f := range w.topic.past[max(0, len(w.topic.past)-3):] {
-		if w.luck.chance(.5) {
-			w.topic.deliver(f, w.luck.between(0, 2*time.Second))
-		}
-	}
-}
-
-// arm sets the timer.
-func (p *process) arm() {
-	p.w.agenda.drop(p.tick)
-	p.tick = nil
-	next := p.sidecar.Next()
-	if next.IsZero() {
-		return
-	}
-	wait := max(next.Sub(p.now()), 0)
-	if p.w.strikes(lateTick) {
-		wait += p.w.luck.between(0, 3*time.Second)
-	}
-	p.tick = p.w.after(wait, func() {
-		p.tick = nil
-		if p.alive() {
-			p.tell(engine.Tick{})
-		}
-	})
+	p.w.company.relyOn(g)
 }
 
 // crashed ends the bridge at once, and its server with it; power: and the
@@ -161,22 +71,6 @@ func (w *world) crashed(power bool) {
 		}
 	})
 }
-
-// stopBusy stops the bridge while its server has more to do than it can.
-func (w *world) stopBusy() {
-	if !w.joins(stuck, .8) {
-		w.stop()
-		return
-	}
-	w.child.stuckTill = w.now + 15*time.Second
-	for _, p := range w.callers() {
-		w.after(w.luck.between(0, time.Second), p.call)
-	}
-	w.after(2*time.Second, w.stop)
-}
-
-// lingering is how long a bridge that has given up is still there.
-const lingering = 5 * time.Second
 
 // stop asks the bridge to end, and gives it its ten seconds.
 func (w *world) stop() {
@@ -227,8 +121,8 @@ func (w *world) worse() {
 // checkpoint shows the head of the log to the topic from time to time.
 func (w *world) checkpoint() {
 	w.after(50*time.Second, func() {
-		if p := w.proc; p != nil && w.disk.seq > 0 && !w.healed {
-			p.tell(engine.Checkpoint{Seq: w.disk.seq, Hash: fmt.Sprintf("%x", w.disk.prev)})
+		if p := w.proc; p != nil && w.log.seq > 0 && !w.healed {
+			p.tell(engine.Checkpoint{Seq: w.log.seq, Hash: fmt.Sprintf("%x", w.log.prev)})
 		}
 		if !w.healed {
 			w.checkpoint()
@@ -236,20 +130,16 @@ func (w *world) checkpoint() {
 	})
 }
 
-func reloadedTo(b *rulebook) engine.Event { return engine.Reloaded{Policy: b.loaded} }
-
 // seat is the bridge's way to the topic.
 type seat struct{ p *process }
-
-var errWayFull = errors.New("the way out is full")
 
 func (s seat) Send(_ wire.Class, frame []byte) error {
 	p := s.p
 	switch {
-	case !p.w.topic.up:
+	case !p.w.link.up:
 		return bridge.ErrNoSeat
 	case p.w.strikes(wayFull):
-		p.w.topic.fullAt = p.w.now
+		p.w.link.fullAt = p.w.now
 		return errWayFull
 	}
 	p.out = append(p.out, frame)
@@ -271,7 +161,7 @@ type pipe struct{ p *process }
 var errPipeFull = errors.New("the pipe is full")
 
 func (i pipe) Put(line []byte) error {
-	c := &i.p.w.child
+	c := &i.p.w.server
 	switch {
 	case !c.alive:
 		i.p.w.check.notTaken(line)
@@ -329,4 +219,6 @@ func (p *process) meanwhile(failed bool) {
 }
 
 func (l ledger) Sync(done func(error)) { l.p.w.disk.sync(l.p, done) }
-func (l ledger) Err() error            { return l.p.w.disk.err }
+func (l ledger) Err() error            { return l.p.w.log.err }
+
+var errWayFull = errors.New("the way out is full")
