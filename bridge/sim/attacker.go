@@ -135,16 +135,15 @@ func (a *attacker) impersonate() {
 	for _, l := range a.asks[max(0, len(a.asks)-3):] {
 		s := said{id: a.fresh(), from: a.name(l.To[0]), to: []string{us}, kind: wire.Response, method: "elicitation/create",
 			corr: []string{l.ID}, rpc: l.Payload.ID, result: []byte(yesTo(l, ""))}
-		a.w.topic.send(a.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, s.rpc, s.result)))
+		a.w.topic.say(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, s.rpc, s.result))
 	}
 }
 
 // selfApprove has those who call answer the questions about their calls.
 func (a *attacker) selfApprove() {
 	for _, l := range a.asks {
-		i := slices.IndexFunc(a.w.people, func(p *person) bool { return p.id == l.original().From })
-		if i >= 0 && a.dice.chance(.5) {
-			a.w.after(a.dice.between(0, time.Second), func() { a.w.people[i].answer(l, yesTo(l, "")) })
+		if p := a.w.person(l.original().From); p != nil && a.dice.chance(.5) {
+			a.w.after(a.dice.between(0, time.Second), func() { p.answer(l, yesTo(l, "")) })
 		}
 	}
 }
@@ -154,7 +153,7 @@ func (a *attacker) cancelOther() {
 	for _, f := range a.seen {
 		if another(f) {
 			s := said{id: a.fresh(), from: attackerName, to: []string{us}, kind: wire.Notification, method: "notifications/cancelled", ref: f.said.rpc}
-			a.w.topic.send(a.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref)))
+			a.w.topic.say(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref))
 		}
 	}
 }
@@ -162,9 +161,9 @@ func (a *attacker) cancelOther() {
 // pause tells the bridge to be quiet.
 func (a *attacker) pause() {
 	s := said{id: a.fresh(), from: attackerName, to: []string{us}, kind: wire.Control, method: "participant/pause"}
-	a.w.topic.send(a.w.topic.spell(s, fmt.Appendf(nil, `{"timeout_seconds":%d}`, pick(a.dice, 0, 5, 60, 100000))))
+	a.w.topic.say(s, fmt.Appendf(nil, `{"timeout_seconds":%d}`, pick(a.dice, 0, 5, 60, 100000)))
 	if a.dice.chance(.5) {
 		s.id, s.method = a.fresh(), "participant/resume"
-		a.w.after(a.dice.between(time.Second, time.Minute), func() { a.w.topic.send(a.w.topic.spell(s, []byte("{}"))) })
+		a.w.after(a.dice.between(time.Second, time.Minute), func() { a.w.topic.say(s, []byte("{}")) })
 	}
 }

@@ -199,6 +199,13 @@ func (l *line) content() string {
 	return content(l.Method, "", []byte(p.X), besideIn(l.Method, params))
 }
 
+// excuse says why nobody is owed an answer; the first reason stands.
+func (cl *claim) excuse(why string) {
+	if cl.excused == "" {
+		cl.excused = why
+	}
+}
+
 // done: it has come to its end, be it that its caller does not know yet.
 func (cl *claim) done() bool {
 	return cl.ended && !cl.over || cl.denied || cl.executed == "no" && !cl.started

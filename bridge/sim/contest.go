@@ -48,9 +48,7 @@ func (c *checker) rivalled(s *said) {
 			continue
 		}
 		cl.rivalled = true
-		if cl.excused == "" {
-			cl.excused = "another bridge serves it"
-		}
+		cl.excuse("another bridge serves it")
 		switch {
 		case cl.echoed || cl.started || !c.w.link.echoes || !cl.surelyContested():
 		case !cl.shown || c.echoAt > c.lostAt:

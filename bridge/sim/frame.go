@@ -89,6 +89,13 @@ func (s *said) ableToServe(who string) bool {
 	return true
 }
 
+// requested is a request of somebody for what is proposed.
+func (s said) requested(id, by, of string) said {
+	s.corr, s.id, s.from, s.to = []string{s.id}, id, by, []string{of}
+	s.kind, s.ttl, s.hints, s.draft = wire.Request, 0, hints{}, false
+	return s
+}
+
 // payload is the JSON-RPC message of a request.
 func (s *said) payload() []byte {
 	var params []byte

@@ -60,6 +60,9 @@ func (t *topic) spell(s said, payload []byte) *frame {
 	return &frame{raw, s}
 }
 
+// say sends what somebody means to say.
+func (t *topic) say(s said, payload []byte) { t.send(t.spell(s, payload)) }
+
 // draft makes a frame in the words of a draft of mcpx/v0.1. link is the member of
 // the envelope that names a proposal, if there is one.
 func (t *topic) draft(s said, kind, link string, payload []byte) *frame {

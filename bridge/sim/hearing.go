@@ -81,8 +81,8 @@ func (c *checker) enter(s *said) *claim {
 	case cl.earlier != nil && !(cl.earlier.unkept && cl.earlier.proc == c.proc.number) && !c.surelyForgotten(cl.earlier): // another life finds what it had refused on record, and knows it
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
-	if _, spent := c.unreads[s.key()]; spent && cl.excused == "" {
-		cl.excused = "its id was used for a frame that could be read in two ways"
+	if _, spent := c.unreads[s.key()]; spent {
+		cl.excuse("its id was used for a frame that could be read in two ways")
 	}
 	cl.order = len(c.order)
 	c.claims[s.key()] = cl
@@ -103,8 +103,8 @@ func (c *checker) seated(here []wire.Participant) {
 }
 
 func (cl *claim) callerLeft() {
-	if cl.answers == 0 && cl.excused == "" {
-		cl.excused = "its caller left"
+	if cl.answers == 0 {
+		cl.excuse("its caller left")
 	}
 }
 
@@ -133,9 +133,7 @@ func (c *checker) cancel(s *said) {
 		if cl.proc != c.proc.number || cl.from != s.from || !bytes.Equal(cl.rpc, s.ref) || !cl.open() {
 			continue
 		}
-		if cl.excused == "" {
-			cl.excused = "its caller took it back"
-		}
+		cl.excuse("its caller took it back")
 		cl.cancelled = cl.cancelled || !cl.started && cl.name != "" && len(s.corr) == 0
 		cl.tookBack = true
 		if len(s.corr) == 0 {
@@ -146,8 +144,8 @@ func (c *checker) cancel(s *said) {
 
 // proposed takes a proposal into the books.
 func (c *checker) proposed(s *said) {
-	if cl := c.enter(s); cl != nil && (!cl.targeted() || cl.hints.mute) && cl.excused == "" {
-		cl.excused = "it is not for us, or wants no answer"
+	if cl := c.enter(s); cl != nil && (!cl.targeted() || cl.hints.mute) {
+		cl.excuse("it is not for us, or wants no answer")
 	}
 }
 

@@ -39,8 +39,6 @@ func (c *checker) lured(s *said) {
 		}
 		cl.rivalled = true
 		cl.lend(s)
-		if cl.excused == "" {
-			cl.excused = "it was requested of somebody else"
-		}
+		cl.excuse("it was requested of somebody else")
 	}
 }

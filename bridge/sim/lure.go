@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,18 +39,13 @@ func (w *company) letDown(of said) {
 			return
 		}
 		s := by.requestOf(runner.id, of)
-		w.topic.send(w.topic.spell(s, s.payload()))
+		w.topic.say(s, s.payload())
 		w.fired(withdraw)
 		w.fired(takeUp)
-		w.after(d.between(0, time.Second), func() { w.proposerOf(of).withdraw(d, of.id) })
+		w.after(d.between(0, time.Second), func() { w.person(of.from).withdraw(d, of.id) })
 		w.after(d.between(time.Second, 2*time.Second), func() { runner.refuse(runner.word("t"), by.id, s) })
 		w.after(d.between(2*time.Second, 5*time.Second), func() { last.takeUp(of) })
 	})
-}
-
-// proposerOf is who made a proposal.
-func (w *company) proposerOf(of said) *person {
-	return w.people[slices.IndexFunc(w.people, func(p *person) bool { return p.id == of.from })]
 }
 
 func (p *person) lure(d dice, of said) {
@@ -59,10 +53,10 @@ func (p *person) lure(d dice, of said) {
 	if d.chance(.5) {
 		s.tool = pick(d, tools...)
 	}
-	p.w.topic.send(p.w.topic.spell(s, s.payload()))
+	p.w.topic.say(s, s.payload())
 	p.twin(d, s)
-	if i := slices.IndexFunc(p.w.people, func(q *person) bool { return q.id == s.to[0] }); i >= 0 && d.chance(.7) {
-		p.w.people[i].turnDown(d, s)
+	if q := p.w.person(s.to[0]); q != nil && d.chance(.7) {
+		q.turnDown(d, s)
 		if s.tool == of.tool && p.w.joins(withdraw, .4) {
 			p.w.takesBack(of.id)
 			p.w.takenUpYet(of)
@@ -72,9 +66,8 @@ func (p *person) lure(d dice, of said) {
 
 // requestOf is a request of somebody else for what was proposed.
 func (p *person) requestOf(who string, of said) said {
-	s := of
-	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft, s.lures = p.word("l"), p.id, []string{who}, wire.Request, []string{of.id}, 0, hints{}, false, true
-	s.rpc = fmt.Append(nil, p.said)
+	s := of.requested(p.word("l"), p.id, who)
+	s.lures, s.rpc = true, fmt.Append(nil, p.said)
 	return s
 }
 
@@ -128,12 +121,12 @@ func (p *person) twin(d dice, of said) {
 	}
 	p.w.after(d.between(0, 3*time.Second), func() {
 		if by.here() {
-			p.w.topic.send(p.w.topic.spell(s, s.payload()))
+			p.w.topic.say(s, s.payload())
 			p.w.topic.absent(s)
 		}
 	})
-	if i := slices.IndexFunc(p.w.people, func(q *person) bool { return q.id == s.to[0] }); i >= 0 {
-		p.w.people[i].turnDown(d, s)
+	if q := p.w.person(s.to[0]); q != nil {
+		q.turnDown(d, s)
 	}
 }
 
@@ -153,7 +146,7 @@ func (p *person) turnDown(d dice, of said) {
 func (p *person) refuse(id, to string, of said) {
 	s := said{id: id, from: p.id, to: []string{to}, kind: wire.Response, method: of.method, tool: of.tool, corr: []string{of.id}, rpc: of.rpc, turns: true}
 	if p.here() {
-		p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-31005,"message":"busy","data":{"reason":"busy","executed":"no"}}}`, s.rpc)))
+		p.w.topic.say(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-31005,"message":"busy","data":{"reason":"busy","executed":"no"}}}`, s.rpc))
 	}
 }
 
@@ -172,8 +165,7 @@ func (w *company) rival(of said) {
 }
 
 func (p *person) claim(of said) {
-	s := of
-	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft = p.word("c"), p.id, []string{p.id}, wire.Request, []string{of.id}, 0, hints{}, false
+	s := of.requested(p.word("c"), p.id, p.id)
 	s.rpc = []byte(`"` + s.id + `"`)
-	p.w.topic.send(p.w.topic.spell(s, s.payload()))
+	p.w.topic.say(s, s.payload())
 }

@@ -17,8 +17,8 @@ import (
 // made it need not hear of us.
 func (c *checker) concerns(s *said) {
 	for _, cl := range c.offersOf(s.corr) {
-		if cl.excused == "" && (s.kind != wire.Request || cl.sameAs(s)) {
-			cl.excused = "somebody else saw to it"
+		if s.kind != wire.Request || cl.sameAs(s) {
+			cl.excuse("somebody else saw to it")
 		}
 	}
 }
@@ -30,9 +30,7 @@ func (c *checker) withdrawn(s *said) {
 		if cl.from != s.from {
 			continue
 		}
-		if cl.excused == "" {
-			cl.excused = "its proposer took it back"
-		}
+		cl.excuse("its proposer took it back")
 		cl.cancelled = cl.cancelled || cl.serves == nil || cl.serves.failed()
 		cl.takenBackAt = cmp.Or(cl.takenBackAt, c.w.now)
 	}
@@ -89,9 +87,7 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 		cl.outcome, cl.executed = r.Outcome, r.Executed
 	case cl.offer() && (r.Event == record.Expired || r.Event == record.Left):
 		c.mayEnd(cl, r.Event)
-		if cl.excused == "" {
-			cl.excused = string(r.Event)
-		}
+		cl.excuse(string(r.Event))
 		cl.over = cl.over || !cl.started
 	}
 }

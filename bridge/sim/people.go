@@ -40,7 +40,7 @@ func (w *company) relyAll() {
 }
 
 // got hands what the bridge says to one of them.
-func (w *company) got(id string, l *letter) { w.people[slices.Index(everybody, id)].got(l) }
+func (w *company) got(id string, l *letter) { w.person(id).got(l) }
 
 // regret lets callers take back what they called last, as the server has died.
 func (w *company) regret(d dice) {
@@ -126,8 +126,7 @@ func (w *company) justThen(l *letter, wait time.Duration) {
 // takeBack lets the caller of a call that somebody was asked about take it back.
 func (w *company) takeBack(o *original) {
 	for _, f := range w.made(o) {
-		i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == o.From })
-		w.people[i].takeBack(f)
+		w.person(o.From).takeBack(f)
 	}
 }
 
@@ -207,5 +206,5 @@ func (p *person) answer(l *letter, text string) {
 			s.method, s.tool = "tools/call", "read"
 		}
 	}
-	p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, s.rpc, text)))
+	p.w.topic.say(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, s.rpc, text))
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,14 @@ func (w *company) callers() []*person { return w.people[:3] }
 
 func (w *company) approvers() []*person { return w.people[3:] }
 
+// person is who has an id; nil for one who is never there.
+func (w *company) person(id string) *person {
+	if i := slices.Index(everybody, id); i >= 0 {
+		return w.people[i]
+	}
+	return nil
+}
+
 func (w *company) populate() {
 	for _, id := range everybody {
 		w.here[id] = true
@@ -67,10 +76,7 @@ func (p *person) call() {
 	if !p.here() {
 		return
 	}
-	s := p.request()
-	f := p.w.topic.spell(s, s.payload())
-	p.made = append(p.made, f)
-	p.w.topic.send(f)
+	f := p.make(p.request())
 	if p.w.strikes(resend) {
 		p.w.after(pick(p.dice, p.dice.between(0, 10*time.Second), p.dice.between(14*time.Minute, 20*time.Minute)), func() { p.w.topic.send(f) })
 	}
@@ -79,10 +85,18 @@ func (p *person) call() {
 	}
 }
 
+// make makes a request, and keeps it.
+func (p *person) make(s said) *frame {
+	f := p.w.topic.spell(s, s.payload())
+	p.made = append(p.made, f)
+	p.w.topic.send(f)
+	return f
+}
+
 // probe asks, when all is well again, for what the server must answer.
 func (p *person) probe() {
 	s := said{id: p.fresh("probe"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "tools/list", args: []byte("probe"), rpc: []byte("0")}
-	p.w.topic.send(p.w.topic.spell(s, s.payload()))
+	p.w.topic.say(s, s.payload())
 }
 
 // request is what a call says.
@@ -166,7 +180,7 @@ func furniture(d dice) string {
 // takeBack cancels a call.
 func (p *person) takeBack(f *frame) {
 	s := said{id: p.word("c"), from: p.id, to: []string{us}, kind: wire.Notification, method: "notifications/cancelled", ref: f.said.rpc}
-	p.w.topic.send(p.w.topic.spell(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref)))
+	p.w.topic.say(s, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.ref))
 }
 
 // goAway leaves the topic for a while: perhaps too short to be believed.
@@ -204,9 +218,7 @@ func (p *person) again(f *frame) {
 	s := f.said
 	s.id = p.fresh("r")
 	s.rpc = fmt.Append(nil, p.serial)
-	f = p.w.topic.spell(s, s.payload())
-	p.made = append(p.made, f)
-	p.w.topic.send(f)
+	p.make(s)
 }
 
 // rely makes that call again within a time.
@@ -222,7 +234,7 @@ func (w *company) flood() {
 	for range 3 + w.luck.IntN(2+2*w.o.Share) {
 		s := said{id: p.fresh("f"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "ping"}
 		s.args, s.rpc = []byte(s.id), fmt.Append(nil, p.serial)
-		w.topic.send(w.topic.spell(s, s.payload()))
+		w.topic.say(s, s.payload())
 	}
 }
 

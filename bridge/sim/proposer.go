@@ -10,9 +10,7 @@ import (
 func (p *person) ask() {
 	s := said{id: p.fresh("q"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, asks: true, rpc: fmt.Append(nil, p.serial)}
 	p.pickTool(&s)
-	f := p.w.topic.spell(s, s.payload())
-	p.made = append(p.made, f)
-	p.w.topic.send(f)
+	p.make(s)
 }
 
 // spellProposal writes a proposal as the dialect has it, or as a draft of it had.
@@ -61,7 +59,7 @@ func (p *person) reject(d dice, of said) {
 	s := said{id: p.word("x"), from: p.id, kind: wire.Reject, corr: []string{of.id}}
 	switch n := d.IntN(6); {
 	case p.w.o.Protocol != "mcpx/v0.1" || n > 1:
-		p.w.topic.send(p.w.topic.spell(s, []byte(`{"reason":"gone_fishing"}`)))
+		p.w.topic.say(s, []byte(`{"reason":"gone_fishing"}`))
 	case n == 0:
 		p.w.topic.send(p.w.topic.draft(s, "mcpx.reject.proposal", fmt.Sprintf(`"correlationId":"%s",`, of.id), []byte(`{"reason":"busy"}`)))
 	default:
@@ -74,10 +72,7 @@ func (p *person) takeUp(of said) {
 	if !p.here() {
 		return
 	}
-	s := of
-	s.id, s.from, s.to, s.kind, s.corr, s.ttl, s.hints, s.draft = p.fresh("t"), p.id, []string{us}, wire.Request, []string{of.id}, 0, hints{}, false
+	s := of.requested(p.fresh("t"), p.id, us)
 	s.rpc = fmt.Append(nil, p.serial)
-	f := p.w.topic.spell(s, s.payload())
-	p.made = append(p.made, f)
-	p.w.topic.send(f)
+	p.make(s)
 }

@@ -17,8 +17,8 @@ func (c *checker) begun(l *life, b *rulebook) {
 
 func (c *checker) ended() {
 	for _, cl := range c.order {
-		if cl.proc == c.proc.number && cl.excused == "" {
-			cl.excused = "the bridge ended"
+		if cl.proc == c.proc.number {
+			cl.excuse("the bridge ended")
 		}
 	}
 	c.proc = nil

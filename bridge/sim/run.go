@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
@@ -85,108 +84,95 @@ func (w *play) step(do func()) {
 	do()
 }
 
+// A mishap is a fault that needs no occasion, unless it would break nothing now.
+type mishap struct {
+	fault  Fault
+	vain   func(w *play) bool // nil: never
+	strike func(w *play)
+}
+
+var mishaps = []mishap{
+	{kick, (*play).unlinked, func(w *play) { w.topic.cut(0) }},
+	{halfOpen, (*play).unlinked, func(w *play) { w.topic.freeze() }},
+	{welcome, (*play).unheard, func(w *play) { w.topic.welcomeAgain() }},
+	{absent, nil, func(w *play) { pick(w.luck, w.approvers()...).goAway() }},
+	{leave, nil, func(w *play) { w.leaver().goAway() }},
+	{die, (*play).unserved, func(w *play) {
+		w.child.end("exited with status 1", w.luck.between(250*time.Millisecond, 3*time.Second))
+	}},
+	{changeTools, (*play).unserved, func(w *play) { w.child.change(false) }},
+	{removeTool, (*play).unserved, func(w *play) { w.child.change(true) }},
+	{killed, (*play).dead, func(w *play) { w.crashed(false) }},
+	{lostTail, (*play).kept, func(w *play) { w.crashed(true) }},
+	{stopped, (*play).dying, (*play).stopBusy},
+	{wallStep, nil, (*play).stepWall},
+	{longSleep, nil, (*play).sleep},
+	{reload, (*play).dying, func(w *play) { w.reload() }},
+	{revoke, func(w *play) bool { return !w.mayRevoke() }, func(w *play) { w.revoke() }},
+	attack(mutate), attack(impersonate), attack(selfApprove), attack(cancelOther), attack(pause),
+	{serverAsks, (*play).unserved, func(w *play) { w.child.ask() }},
+	{full, func(w *play) bool { return w.dead() || w.disk.err != nil }, func(w *play) { w.disk.fill(w.luck.between(time.Second, 20*time.Second)) }},
+	{stuck, (*play).unserved, (*play).jam},
+	{noise, (*play).unserved, func(w *play) { w.child.babble(0) }},
+	{powerCut, (*play).kept, func(w *play) { w.crashed(true) }},
+	{flood, (*play).unheard, func(w *play) { w.flood() }},
+}
+
+// attack is what the attacker does.
+func attack(f Fault) mishap {
+	return mishap{f, func(w *play) bool { return w.unheard() || w.mallory.vain(f) }, func(w *play) { w.mallory.strike(f) }}
+}
+
+func (w *play) dead() bool     { return w.proc == nil }
+func (w *play) dying() bool    { return !w.mayReload() }
+func (w *play) unlinked() bool { return w.dead() || !w.topic.up }
+func (w *play) unheard() bool  { return w.unlinked() || w.topic.frozen }
+func (w *play) unserved() bool { return w.dead() || !w.child.alive }
+func (w *play) kept() bool     { return w.dead() || w.disk.synced == len(w.disk.text) }
+
 // plan puts on the agenda what happens by itself.
 func (w *play) plan() {
 	d := newDice(w.o.Seed, "plan")
-	for _, f := range []Fault{kick, halfOpen, welcome, absent, leave, die, changeTools, removeTool, killed, lostTail, stopped, wallStep,
-		longSleep, reload, revoke, mutate, impersonate, selfApprove, cancelOther, pause, serverAsks, full, stuck, noise, powerCut, flood} {
-		if !w.o.Faults[f] {
+	for _, m := range mishaps {
+		if !w.o.Faults[m.fault] {
 			continue
 		}
+		befall := func() {
+			if (m.vain == nil || !m.vain(w)) && w.strikes(m.fault) {
+				m.strike(w)
+			}
+		}
 		for range 2 {
-			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
+			w.after(d.between(time.Second, w.o.Span), befall)
 		}
 		if d.chance(.5) {
-			w.after(d.between(time.Second, w.o.Span), func() { w.befall(f) })
+			w.after(d.between(time.Second, w.o.Span), befall)
 		}
 	}
 	w.offers()
 	w.checkpoint()
 }
 
-// befall lets a fault strike that needs no occasion, if there is anything for it
-// to break.
-func (w *play) befall(f Fault) {
-	if w.vain(f) || !w.strikes(f) {
-		return
-	}
-	switch f {
-	case kick:
-		w.topic.cut(0)
-	case halfOpen:
-		w.topic.freeze()
-	case welcome:
-		w.topic.welcomeAgain()
-	case absent:
-		pick(w.luck, w.approvers()...).goAway()
-	case leave:
-		w.leaver().goAway()
-	case die:
-		w.child.end("exited with status 1", w.luck.between(250*time.Millisecond, 3*time.Second))
-	case changeTools, removeTool:
-		w.child.change(f == removeTool)
-	case serverAsks:
-		w.child.ask()
-	case noise:
-		w.child.babble(0)
-	case stuck:
-		length := w.luck.between(time.Second, 15*time.Second)
-		w.child.stuckTill = w.now + length
-		if w.luck.chance(.4) {
-			w.outer(length, func() { w.child.end("did not read", time.Second) })
-		}
-	case full:
-		w.disk.fill(w.luck.between(time.Second, 20*time.Second))
-	case killed, lostTail, powerCut:
-		w.crashed(f != killed)
-	case stopped:
-		w.stopBusy()
-	case wallStep:
-		w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
-		w.stepped = true
-	case longSleep:
-		w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
-		w.dozedAt = w.now
-		if w.proc != nil {
-			w.proc.tell(engine.Tick{})
-		}
-	case reload:
-		w.reload()
-	case revoke:
-		w.revoke()
-	case flood:
-		w.flood()
-	default:
-		w.mallory.strike(f)
+// jam: the server reads nothing for a while, and is restarted for that sometimes.
+func (w *play) jam() {
+	length := w.luck.between(time.Second, 15*time.Second)
+	w.child.stuckTill = w.now + length
+	if w.luck.chance(.4) {
+		w.outer(length, func() { w.child.end("did not read", time.Second) })
 	}
 }
 
-// vain: a fault would break nothing now, and is not to be counted.
-func (w *play) vain(f Fault) bool {
-	linked := w.proc != nil && w.topic.up
-	switch f {
-	case kick, halfOpen:
-		return !linked
-	case welcome:
-		return !linked || w.topic.frozen
-	case flood:
-		return !linked || w.topic.frozen
-	case mutate, impersonate, selfApprove, cancelOther, pause:
-		return !linked || w.topic.frozen || w.mallory.vain(f)
-	case die, noise, serverAsks, changeTools, removeTool, stuck:
-		return w.proc == nil || !w.child.alive
-	case full:
-		return w.proc == nil || w.disk.err != nil
-	case killed:
-		return w.proc == nil
-	case lostTail, powerCut:
-		return w.proc == nil || w.disk.synced == len(w.disk.text)
-	case stopped, reload:
-		return !w.mayReload()
-	case revoke:
-		return !w.mayRevoke()
+func (w *play) stepWall() {
+	w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
+	w.stepped = true
+}
+
+func (w *play) sleep() {
+	w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
+	w.dozedAt = w.now
+	if w.proc != nil {
+		w.proc.tell(engine.Tick{})
 	}
-	return false
 }
 
 // leaver is who leaves: whoever was promised something is missed most.
@@ -194,8 +180,8 @@ func (w *play) leaver() *person {
 	if n := len(w.check.grants); n > 0 && w.luck.chance(.7) {
 		g := w.check.grants[w.luck.IntN(n)]
 		// the caller may be one whom the attacker made up
-		if i := slices.IndexFunc(w.people, func(p *person) bool { return p.id == g.caller }); i >= 0 {
-			return w.people[i]
+		if p := w.person(g.caller); p != nil {
+			return p
 		}
 	}
 	return pick(w.luck, w.callers()...)

@@ -72,8 +72,8 @@ func (c *checker) ofShare(cl *claim, r record.Record) {
 		c.blame("M2", "%v is not taken as one too many of %s, who has said so little", cl, cl.from)
 	default:
 		cl.unkept = true
-		if cl.offer() && cl.excused == "" {
-			cl.excused = "its proposer has said too much"
+		if cl.offer() {
+			cl.excuse("its proposer has said too much")
 		}
 	}
 }
