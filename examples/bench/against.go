@@ -60,7 +60,7 @@ func compare(ctx context.Context, against string, p plan, out io.Writer) (err er
 		}
 	}
 	for _, at := range pairedCells {
-		rounds, err := takePairs(ctx, cs, at, p.pairs)
+		rounds, err := takeTurns(ctx, at, p.pairs, swapping(cs))
 		if err != nil {
 			return err
 		}
@@ -100,22 +100,15 @@ func paired(stages [2]*stage.Stage) (cs []*contender, err error) {
 	return cs, nil
 }
 
-// takePairs is takeTurns with the two of a pair right after each other, each as often
-// first as second.
-func takePairs(ctx context.Context, cs []*contender, at cell, turns turns) ([]round, error) {
-	var rounds []round
-	cs = slices.Clone(cs)
-	for range turns.rounds {
-		for i := 0; i+1 < len(cs); i += 2 {
+// swapping has the two of a pair right after each other, each as often first as second.
+func swapping(cs []*contender) func(round int) []*contender {
+	return func(round int) []*contender {
+		cs := slices.Clone(cs)
+		for i := 0; round%2 == 0 && i+1 < len(cs); i += 2 {
 			cs[i], cs[i+1] = cs[i+1], cs[i]
 		}
-		r, err := takeTurn(ctx, cs, at, turns.ms)
-		if err != nil {
-			return nil, err
-		}
-		rounds = append(rounds, r)
+		return cs
 	}
-	return rounds, nil
 }
 
 // startPairs times how long a hosting bridge of each takes to serve, and how much
@@ -197,11 +190,11 @@ func (r *report) pairCell(at cell, rounds []round) {
 
 // pair prints a line and keeps its goal.
 func (r *report) pair(what string, show func(float64) string, now, was []float64, most bool) {
-	g := goal{what: "new : old, " + what, got: r.show(what, show, now, was), want: mostWorse}
-	if most {
-		g.want, g.least = 0.97, true
+	if ratio := r.show(what, show, now, was); most {
+		r.atLeast("new : old, "+what, ratio, 0.97)
+	} else {
+		r.atMost("new : old, "+what, ratio, mostWorse, "")
 	}
-	r.goals = append(r.goals, g)
 }
 
 // show prints a line and returns the ratio.

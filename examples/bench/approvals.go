@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -21,106 +17,37 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// An approvals is what was measured of calls that somebody must agree to.
-type approvals struct {
-	took   []float64 // from alice's yes on her socket to the server's reading the call, in ns
-	held   int64     // bytes of the heap for so many open questions
-	expire time.Duration
-	n      int
-}
-
-// What tells this program that it is the server, and how it lists one more tool, which
-// it never answers.
-const (
-	clockServer = "MCPX_BENCH_CLOCK"
-	largeTool   = "MCPX_BENCH_LARGE"
-)
-
-// The server of these measurements is this program itself: its answer to a call
-// is the time at which it read it.
-func init() {
-	if os.Getenv(clockServer) != "" {
-		tellTheTime()
-		os.Exit(0)
-	}
-}
-
-func tellTheTime() {
-	in := bufio.NewReader(os.Stdin)
-	for {
-		line, err := in.ReadBytes('\n')
-		now := time.Now().UnixNano()
-		if err != nil {
-			return
-		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if json.Unmarshal(line, &m) != nil || m.ID == nil {
-			continue
-		}
-		result := `{}`
-		switch m.Method {
-		case "initialize":
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"clock","version":"1"}}`
-		case "tools/list":
-			result = `{"tools":[{"name":"clock","inputSchema":{"type":"object"}},` + cmp.Or(os.Getenv(largeTool), holdTool) + `]}`
-		case "tools/call":
-			if bytes.Contains(line, []byte(`"name":"hold"`)) {
-				continue // never answered
-			}
-			result = fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, now)
-		}
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
-	}
-}
-
-const holdTool = `{"name":"hold","inputSchema":{"type":"object"}}`
-
 const clockRules = "version: 1\ndefault: deny\nasks: {alice: {of: [alice], within: 60s}}\nrules: [{ask: [clock], as: alice}]\n"
 
-// measureApprovals makes calls by so many callers, eight each: a caller may not
-// put more than ten questions a minute.
-func measureApprovals(s *stage.Stage, callers, pending int) (a approvals, err error) {
-	if s, err = s.Apart("approvals"); err != nil {
-		return a, err
-	}
-	rules := filepath.Join(s.Dir, "rules.yaml")
-	if err := os.WriteFile(rules, []byte(clockRules), 0o600); err != nil {
-		return a, err
-	}
-	self, err := os.Executable()
+// measureApprovals prints how long it takes from alice's yes on her socket to the
+// server's reading the call, of calls by so many callers, eight each: a caller may not put
+// more than ten questions a minute.
+func measureApprovals(_ context.Context, s *stage.Stage, r *report) error {
+	s, err := s.Apart("approvals")
 	if err != nil {
-		return a, err
+		return err
 	}
-	_, e, err := s.Ready("run", "--json", "--listen", "127.0.0.1:0", "--topic", "asked", "--id", "fs", "--policy", rules, "--env", clockServer+"=1", "--", self)
+	_, e, err := clockBridge(s, clockRules, "--listen", "127.0.0.1:0", "--topic", "asked", "--id", "fs")
 	if err != nil {
-		return a, err
+		return err
 	}
 	alice, err := sit(s, e.Gateway, "asked", "alice")
 	if err != nil {
-		return a, err
+		return err
 	}
 	defer alice.Close()
-	for i := range callers {
-		caller, err := sit(s, e.Gateway, "asked", fmt.Sprintf("caller-%d", i))
+	var took []float64
+	for i := range r.plan.callers {
+		each, err := eightApprovals(s, e.Gateway, fmt.Sprintf("caller-%d", i), alice)
 		if err != nil {
-			return a, err
+			return err
 		}
-		for j := range 8 {
-			took, err := oneApproval(caller, alice, fmt.Sprintf("caller-%d", i), j)
-			if err != nil {
-				caller.Close()
-				return a, err
-			}
-			a.took = append(a.took, took)
-		}
-		caller.Close()
+		took = append(took, each...)
 	}
-	slices.Sort(a.took)
-	a.hold(pending)
-	return a, nil
+	slices.Sort(took)
+	fmt.Fprintf(r.out, "approve to server      median %s, p99 %s (%d calls; the decision is synced to disk between the two)\n", micros(median(took)), micros(p99(took)), len(took))
+	r.holdQuestions(10_000)
+	return nil
 }
 
 // sit takes a seat as a stock participant does.
@@ -169,6 +96,23 @@ func say(at *seat.Seat, id, from, kind, link, payload string) error {
 		`{"protocol":"mcpx/v0.1","id":%q,"ts":"2026-01-01T00:00:00Z","from":%q,"to":["fs"],"kind":%q%s,"payload":%s}`, id, from, kind, link, payload))
 }
 
+// eightApprovals are those of one caller, who is there no longer than that.
+func eightApprovals(s *stage.Stage, url, id string, alice *seat.Seat) (took []float64, err error) {
+	caller, err := sit(s, url, "asked", id)
+	if err != nil {
+		return nil, err
+	}
+	defer caller.Close()
+	for n := range 8 {
+		ns, err := oneApproval(caller, alice, id, n)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, ns)
+	}
+	return took, nil
+}
+
 func oneApproval(caller, alice *seat.Seat, id string, n int) (ns float64, err error) {
 	env := fmt.Sprintf("%s-%d", id, n)
 	if err := say(caller, env, id, "mcp/request:tools/call:clock", "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock","arguments":{"n":%d}}}`, n)); err != nil {
@@ -197,9 +141,9 @@ func oneApproval(caller, alice *seat.Seat, id string, n int) (ns float64, err er
 	return float64(read - began), nil
 }
 
-// hold opens so many questions at a desk and lets the time of all run out.
-func (a *approvals) hold(n int) {
-	a.n = n
+// holdQuestions opens so many questions at a desk, lets the time of all run out, and prints
+// what that costs.
+func (r *report) holdQuestions(n int) {
 	d := approval.NewDesk(approval.Options{PerApprover: n, MaxPending: n,
 		Random: func() (r [16]byte) { rand.Read(r[:]); return r }})
 	d.SetBelieved(true)
@@ -212,11 +156,14 @@ func (a *approvals) hold(n int) {
 			Envelope: fmt.Sprint("envelope-of-some-usual-length-", i), RPC: []byte("7"), Bridge: "fs", Topic: "t1", Dialect: "mcpx/v0.1",
 			Terms: policy.Terms{Of: []string{"alice"}, Need: 1, Within: time.Minute, Mode: "parallel"}})
 	}
-	a.held = heap() - before
+	held := mib(heap() - before)
 	began := time.Now()
 	d.Tick(now.Add(time.Hour))
-	a.expire = time.Since(began)
+	expire := time.Since(began)
 	runtime.KeepAlive(d)
+	fmt.Fprintf(r.out, "open questions         %d take %.1f MiB, and expire in %s\n", n, held, expire.Round(time.Millisecond))
+	r.atMost(fmt.Sprintf("%d open questions, memory", n), held, 64, " MiB")
+	r.atMost(fmt.Sprintf("%d open questions, time to expire all", n), expire.Seconds(), 1, " s")
 }
 
 func heap() int64 {
@@ -224,14 +171,4 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// approvals prints two lines and keeps the goals.
-func (r *report) approvals(a approvals) {
-	p99 := a.took[(len(a.took)-1)*99/100]
-	fmt.Fprintf(r.out, "approve to server      median %s, p99 %s (%d calls; the decision is synced to disk between the two)\n", micros(median(a.took)), micros(p99), len(a.took))
-	fmt.Fprintf(r.out, "open questions         %d take %.1f MiB, and expire in %s\n", a.n, mib(a.held), a.expire.Round(time.Millisecond))
-	r.goals = append(r.goals,
-		goal{what: fmt.Sprintf("%d open questions, memory", a.n), got: mib(a.held), want: 64, unit: " MiB"},
-		goal{what: fmt.Sprintf("%d open questions, time to expire all", a.n), got: a.expire.Seconds(), want: 1, unit: " s"})
 }

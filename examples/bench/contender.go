@@ -18,6 +18,7 @@ type contender struct {
 	name  string
 	parts []*stage.Process // between caller and server
 	load  *stage.Process
+	warm  bool
 
 	idle, used memory // of the parts, with a caller connected: a second after the start, and after the warm-up
 }
@@ -83,9 +84,13 @@ func tell(load *stage.Process, what, became any) error {
 	return json.Unmarshal([]byte(line), became)
 }
 
+// warmUp has a contender that has not run yet make some calls.
 func (c *contender) warmUp(calls int) error {
+	if c.warm {
+		return nil
+	}
 	_, err := c.turn(order.Order{Size: 1 << 10, InFlight: 16, Calls: calls})
-	c.used = memoryOf(c.parts...)
+	c.warm, c.used = true, memoryOf(c.parts...)
 	return err
 }
 

@@ -23,7 +23,7 @@ const (
 
 // measureFanout has one speak to a hundred through our gateway, once more with
 // somebody there who does not read, and through the bare relay, in turns.
-func measureFanout(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+func measureFanout(ctx context.Context, s *stage.Stage, r *report) error {
 	s, err := s.Apart("fanout")
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func measureFanout(ctx context.Context, s *stage.Stage, p plan, r *report) error
 	if err != nil {
 		return err
 	}
-	rounds, err := sayInTurns(ctx, gateway, relay, p)
+	rounds, err := sayInTurns(ctx, gateway, relay, r.plan)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (r *report) fanout(rounds []round, cut int) {
 	heard[2].name = "deliveries/s"
 	r.columns("", []string{ours, asleep, bare}, [][2]string{{asleep, ours}, {ours, bare}}, heard, rounds, func(measure string, ratios []float64) {
 		if measure == "p99" {
-			r.goals = append(r.goals, goal{what: "a dead reader, p99 of 100 others", got: ratios[0], want: 1.2})
+			r.atMost("a dead reader, p99 of 100 others", ratios[0], 1.2, "")
 		}
 	})
 	lost := 0
@@ -127,7 +127,6 @@ func (r *report) fanout(rounds []round, cut int) {
 	most := ratio(rounds, heard[2].of, oursMost, bareMost)
 	fmt.Fprintf(r.out, "as much as arrives     ours %s deliveries/s, bare %s, ratio %.2f; %d deliveries of ours were lost\n",
 		heard[2].fig(rounds, oursMost), heard[2].fig(rounds, bareMost), most, lost)
-	r.goals = append(r.goals,
-		goal{what: "deliveries/s to 100, ours : bare", got: most, want: 1, least: true},
-		goal{what: "deliveries lost to those who read", got: float64(lost), want: 0})
+	r.atLeast("deliveries/s to 100, ours : bare", most, 1)
+	r.atMost("deliveries lost to those who read", float64(lost), 0, "")
 }

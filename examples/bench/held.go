@@ -22,9 +22,9 @@ const mostHeld = 50
 
 // measureHeld has the Engine judge each strain, and puts the worst of each subject
 // before real bridges, while somebody else makes small calls.
-func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+func measureHeld(ctx context.Context, s *stage.Stage, r *report) error {
 	var worst []held
-	for _, each := range p.strains {
+	for _, each := range r.plan.strains {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
 			return err
 		}
 		if h.step > mostHeld*1e6 {
-			if h, err = each.hold(p.holds); err != nil {
+			if h, err = each.hold(r.plan.holds); err != nil {
 				return err
 			}
 		}
@@ -45,7 +45,7 @@ func measureHeld(ctx context.Context, s *stage.Stage, p plan, r *report) error {
 			worst[last] = h
 		}
 	}
-	if err := measureWaits(s, worst, p.waits); err != nil {
+	if err := measureWaits(s, worst, r.plan.waits); err != nil {
 		return err
 	}
 	r.held(worst)
@@ -141,7 +141,7 @@ alone, beside an input as large under a policy that judges nothing (unjudged), a
 	for _, h := range r.overheld {
 		fmt.Fprintf(r.out, "over %d ms             %-11s %-32s %29s\n", mostHeld, h.of, h.name, micros(h.step))
 	}
-	r.goals = append(r.goals, goal{what: "the worst input holds the Engine (" + most.of + ")", got: most.step / 1e6, want: mostHeld, unit: " ms"})
+	r.atMost("the worst input holds the Engine ("+most.of+")", most.step/1e6, mostHeld, " ms")
 }
 
 func kilobytes(n int) string {

@@ -13,12 +13,9 @@ var loggedCells = cells([]int{1 << 10}, []int{1, 64}, nil, nil)
 
 // measureLogged prints what a record costs a wrapper that does nothing else, beside a
 // bridge that hosts its gateway. It comes after measureCalls.
-func measureLogged(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+func measureLogged(ctx context.Context, s *stage.Stage, r *report) error {
 	c, err := withLoad(s, startLogged)
 	if err != nil {
-		return err
-	}
-	if err := c.warmUp(p.warmup); err != nil {
 		return err
 	}
 	cs := []*contender{c}
@@ -26,14 +23,7 @@ func measureLogged(ctx context.Context, s *stage.Stage, p plan, r *report) error
 		cs = append(cs, r.contenders[slices.IndexFunc(r.contenders, func(c *contender) bool { return c.name == name })])
 	}
 	fmt.Fprint(r.out, "\nThe wrapper with a record, one write for each message (logged):\n")
-	for _, at := range loggedCells {
-		rounds, err := takeTurns(ctx, cs, at, p)
-		if err != nil {
-			return err
-		}
-		r.loggedCell(at, rounds)
-	}
-	return nil
+	return r.race(ctx, cs, loggedCells, r.loggedCell)
 }
 
 func startLogged(s *stage.Stage) (*contender, []string, error) {
@@ -47,9 +37,9 @@ func (r *report) loggedCell(c cell, rounds []round) {
 	r.columns(c.String(), []string{hosting, logged, wrapper}, [][2]string{{hosting, logged}, {logged, wrapper}}, measures, rounds, func(measure string, ratios []float64) {
 		switch {
 		case c.inFlight == 1 && measure == "median":
-			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, median round trip", got: ratios[0], want: 1})
+			r.atMost("hosting : logged, 1 KiB, median round trip", ratios[0], 1, "")
 		case c.inFlight == 64 && measure == "calls/s":
-			r.goals = append(r.goals, goal{what: "hosting : logged, 1 KiB, calls/s at 64 in flight", got: ratios[0], want: 1, least: true})
+			r.atLeast("hosting : logged, 1 KiB, calls/s at 64 in flight", ratios[0], 1)
 		}
 	})
 }

@@ -76,63 +76,22 @@ func bench(ctx context.Context, p plan, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Strike()) }()
 	began := time.Now()
-	r := report{out: out, plan: p, slowest: map[string]float64{}}
+	r := report{out: out, plan: p, starts: map[string][]float64{}, slowest: map[string]float64{}}
 	r.head()
-	if r.starts, err = timeStarts(ctx, s, p.starts); err != nil {
-		return err
-	}
-	if err := measureCalls(ctx, s, p, &r); err != nil {
-		return err
-	}
-	if err := measureLogged(ctx, s, p, &r); err != nil {
-		return err
-	}
-	if err := measureThrough(ctx, s, p, &r); err != nil {
-		return err
-	}
-	if err := measureFanout(ctx, s, p, &r); err != nil {
-		return err
-	}
-	asked, err := measureApprovals(s, p.callers, 10_000)
-	if err != nil {
-		return err
-	}
-	r.approvals(asked)
-	proposed, err := measureProposals(s, p.proposals, p.flows)
-	if err != nil {
-		return err
-	}
-	r.proposals(proposed)
-	if err := measureHeld(ctx, s, p, &r); err != nil {
-		return err
-	}
-	if p.allocs > 0 {
-		counted, err := countAllocations(ctx, p.allocs)
-		if err != nil {
+	for _, measure := range []func(context.Context, *stage.Stage, *report) error{timeStarts, measureCalls, measureLogged, measureThrough, measureFanout,
+		measureApprovals, measureProposals, measureHeld, countAllocations} {
+		if err := measure(ctx, s, &r); err != nil {
 			return err
 		}
-		r.allocations(counted)
 	}
 	r.foot(time.Since(began))
 	return nil
 }
 
 // measureCalls prints what a call through a topic costs with each contender.
-func measureCalls(ctx context.Context, s *stage.Stage, p plan, r *report) (err error) {
+func measureCalls(ctx context.Context, s *stage.Stage, r *report) (err error) {
 	if r.contenders, err = contend(s); err != nil {
 		return err
 	}
-	for _, c := range r.contenders {
-		if err := c.warmUp(p.warmup); err != nil {
-			return err
-		}
-	}
-	for _, at := range p.cells {
-		rounds, err := takeTurns(ctx, r.contenders, at, p)
-		if err != nil {
-			return err
-		}
-		r.cell(at, rounds)
-	}
-	return nil
+	return r.race(ctx, r.contenders, r.plan.cells, r.cell)
 }

@@ -1,10 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,48 +14,57 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
-// A proposals is what was measured of proposals, in nanoseconds and sorted.
-type proposals struct {
-	relay  []float64 // through the bare relay to a peer that answers at once, and back
-	reject []float64 // of one that cannot be served, one by one
-	rushed []float64 // the same at a thousand in a second
-	flow   []float64 // from the proposal that the first is too busy for to the result of the second
-}
-
 const proposalRules = "version: 1\ndefault: deny\nrules: [{allow: [clock, hold]}]\nproposals: {fulfil: policy}\n"
 
-func measureProposals(s *stage.Stage, n, flows int) (p proposals, err error) {
-	if s, err = s.Apart("proposals"); err != nil {
-		return p, err
+// measureProposals prints what becomes of proposals, and how fast: through the bare relay to
+// a peer that answers at once; what nobody can serve, one by one and at a thousand in a
+// second; and what the first is too busy for and the second serves.
+func measureProposals(_ context.Context, s *stage.Stage, r *report) error {
+	s, err := s.Apart("proposals")
+	if err != nil {
+		return err
 	}
-	if p.relay, err = echoes(s, n); err != nil {
-		return p, err
+	relay, err := echoes(s, r.plan.proposals)
+	if err != nil {
+		return err
 	}
 	_, e, err := s.Ready("gateway", "--json", "--listen", "127.0.0.1:0")
 	if err != nil {
-		return p, err
+		return err
 	}
 	for _, id := range []string{"one", "two"} {
 		if err := proposalBridge(s, e.URL, id); err != nil {
-			return p, err
+			return err
 		}
 	}
 	bob, err := sit(s, e.URL, "offers", "bob")
 	if err != nil {
-		return p, err
+		return err
 	}
 	defer bob.Close()
-	w := &waiting{at: bob, mark: `"kind":"mcp/reject"`, makes: func(id string) []byte {
-		return proposal(id, `"to":["one"],`, "nope", "{}", "")
-	}}
-	if p.reject, err = w.oneByOne(n); err != nil {
-		return p, err
+	w := &waiting{at: bob, mark: `"kind":"mcp/reject"`}
+	reject, err := w.oneByOne(r.plan.proposals)
+	if err != nil {
+		return err
 	}
-	if p.rushed, err = w.rushed(n, time.Millisecond); err != nil {
-		return p, err
+	rushed, err := w.rushed(r.plan.proposals, time.Millisecond)
+	if err != nil {
+		return err
 	}
-	p.flow, err = flow(bob, flows)
-	return p, err
+	flow, err := flow(bob, r.plan.flows)
+	if err != nil {
+		return err
+	}
+	line := func(what string, v []float64, note string) {
+		fmt.Fprintf(r.out, "%-22s median %s, p99 %s (%s)\n", what, micros(median(v)), micros(p99(v)), note)
+	}
+	line("relay and back", relay, fmt.Sprintf("%d frames through the bare relay to a peer that answers at once", len(relay)))
+	line("reject of a proposal", reject, fmt.Sprintf("%d that cannot be served; %.2f of the relay's median", len(reject), median(reject)/median(relay)))
+	line("at 1000 proposals/s", rushed, "the same, rejected as they come")
+	line("busy, second serves", flow, fmt.Sprintf("%d times, from the proposal to the result; the decision is synced in between", len(flow)))
+	r.atMost("reject of a proposal, median", median(reject)/1e6, 1, " ms")
+	r.atMost("busy reject, second serves, p99", p99(flow)/1e6, 100, " ms")
+	return nil
 }
 
 // echoes sends frames through the bare relay to a peer that answers each at
@@ -81,27 +89,17 @@ func echoes(s *stage.Stage, n int) ([]float64, error) {
 			}
 		}
 	}()
-	w := &waiting{at: seats[0], mark: `"kind"`, makes: func(id string) []byte { return proposal(id, `"to":["one"],`, "nope", "{}", "") }}
-	return w.oneByOne(n)
+	return (&waiting{at: seats[0], mark: `"kind"`}).oneByOne(n)
 }
 
 // proposalBridge starts a bridge that serves what is proposed to it, one call at
 // a time. Its server is this program, see tellTheTime.
 func proposalBridge(s *stage.Stage, url, id string) error {
-	rules := filepath.Join(s.Dir, "proposals.yaml")
-	if err := os.WriteFile(rules, []byte(proposalRules), 0o600); err != nil {
-		return err
-	}
 	token, err := s.Token("offers", id)
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	_, _, err = s.Ready("run", "--json", "--gateway", url, "--token-file", token, "--topic", "offers", "--id", id, "--policy", rules,
-		"--max-calls", "1", "--env", clockServer+"=1", "--", self)
+	_, _, err = clockBridge(s, proposalRules, "--gateway", url, "--token-file", token, "--topic", "offers", "--id", id, "--max-calls", "1")
 	return err
 }
 
@@ -111,12 +109,11 @@ func proposal(id, members, tool, arguments, more string) []byte {
 		id, members, tool, tool, arguments, more)
 }
 
-// A waiting sends frames and waits for what answers each.
+// A waiting sends proposals that nobody can serve, and waits for what answers each.
 type waiting struct {
-	at    *seat.Seat
-	makes func(id string) []byte
-	mark  string // what an answer holds beside the id of what it answers
-	sent  int    // so far; ids are numbered through
+	at   *seat.Seat
+	mark string // what an answer holds beside the id of what it answers
+	sent int    // so far; ids are numbered through
 }
 
 // answers reports which of the frames sent from first on a frame answers, -1 if
@@ -141,15 +138,15 @@ func (w *waiting) answers(frame []byte, first int) int {
 	return -1
 }
 
-func (w *waiting) send() error {
-	w.sent++
-	return w.at.Write(w.makes(fmt.Sprint("offer-", w.sent-1)))
+func (w *waiting) send(n int) error {
+	return w.at.Write(proposal(fmt.Sprint("offer-", n), `"to":["one"],`, "nope", "{}", ""))
 }
 
 func (w *waiting) oneByOne(n int) (took []float64, err error) {
 	for range n {
 		first, began := w.sent, time.Now()
-		if err := w.send(); err != nil {
+		w.sent++
+		if err := w.send(first); err != nil {
 			return nil, err
 		}
 		for at := -1; at < 0; {
@@ -177,7 +174,7 @@ func (w *waiting) rushed(n int, every time.Duration) (took []float64, err error)
 	go func() {
 		for i, at := range began {
 			time.Sleep(time.Until(at))
-			if err := w.at.Write(w.makes(fmt.Sprint("offer-", first+i))); err != nil {
+			if err := w.send(first + i); err != nil {
 				w.at.Close()
 				failed <- err
 				return
@@ -233,19 +230,4 @@ func flow(bob *seat.Seat, n int) (took []float64, err error) {
 	}
 	slices.Sort(took)
 	return took, nil
-}
-
-// proposals prints four lines and keeps the goals.
-func (r *report) proposals(p proposals) {
-	p99 := func(v []float64) float64 { return v[(len(v)-1)*99/100] }
-	line := func(what string, v []float64, note string) {
-		fmt.Fprintf(r.out, "%-22s median %s, p99 %s (%s)\n", what, micros(median(v)), micros(p99(v)), note)
-	}
-	line("relay and back", p.relay, fmt.Sprintf("%d frames through the bare relay to a peer that answers at once", len(p.relay)))
-	line("reject of a proposal", p.reject, fmt.Sprintf("%d that cannot be served; %.2f of the relay's median", len(p.reject), median(p.reject)/median(p.relay)))
-	line("at 1000 proposals/s", p.rushed, "the same, rejected as they come")
-	line("busy, second serves", p.flow, fmt.Sprintf("%d times, from the proposal to the result; the decision is synced in between", len(p.flow)))
-	r.goals = append(r.goals,
-		goal{what: "reject of a proposal, median", got: median(p.reject) / 1e6, want: 1, unit: " ms"},
-		goal{what: "busy reject, second serves, p99", got: p99(p.flow) / 1e6, want: 100, unit: " ms"})
 }

@@ -10,19 +10,18 @@ import (
 
 // timeStarts times how long a bridge takes from its start until it serves:
 // ours with a gateway of its own, and the bare one with a relay already there.
-func timeStarts(ctx context.Context, s *stage.Stage, times int) (map[string][]time.Duration, error) {
+func timeStarts(ctx context.Context, s *stage.Stage, r *report) error {
 	_, url, err := listening(s, "relay")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	apart, err := s.Apart("starts")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	took := map[string][]time.Duration{}
-	for range times {
+	for range r.plan.starts {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		for name, start := range map[string]func() (*stage.Process, error){
 			hosting: func() (*stage.Process, error) {
@@ -34,12 +33,12 @@ func timeStarts(ctx context.Context, s *stage.Stage, times int) (map[string][]ti
 		} {
 			d, err := timeStart(start)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			took[name] = append(took[name], d)
+			r.starts[name] = append(r.starts[name], float64(d))
 		}
 	}
-	return took, nil
+	return nil
 }
 
 func timeStart(start func() (*stage.Process, error)) (time.Duration, error) {

@@ -30,6 +30,9 @@ func median(v []float64) float64 {
 	return (v[n/2-1] + v[n/2]) / 2
 }
 
+// p99 is what all but a hundredth are below, of sorted ones.
+func p99(v []float64) float64 { return v[(len(v)-1)*99/100] }
+
 // micros shows nanoseconds as micro- or milliseconds.
 func micros(ns float64) string {
 	if ns < 1e6 {
@@ -37,3 +40,6 @@ func micros(ns float64) string {
 	}
 	return fmt.Sprintf("%.1f ms", ns/1e6)
 }
+
+// A round is what every contender achieved in one turn.
+type round map[string]order.Result

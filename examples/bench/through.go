@@ -17,7 +17,7 @@ const (
 var throughCells = cells([]int{1 << 10, 96 << 10, 1 << 20}, []int{1, 16}, nil, nil)
 
 // measureThrough prints what run --stdio costs a client on its way to its server.
-func measureThrough(ctx context.Context, s *stage.Stage, p plan, r *report) error {
+func measureThrough(ctx context.Context, s *stage.Stage, r *report) error {
 	s, err := s.Apart("through")
 	if err != nil {
 		return err
@@ -40,20 +40,10 @@ func measureThrough(ctx context.Context, s *stage.Stage, p plan, r *report) erro
 		}
 		cs = append(cs, c)
 	}
-	for _, c := range cs {
-		if err := c.warmUp(p.warmup); err != nil {
-			return err
-		}
-	}
 	r.throughHead()
-	for _, at := range throughCells {
-		rounds, err := takeTurns(ctx, cs, at, p)
-		if err != nil {
-			return err
-		}
+	return r.race(ctx, cs, throughCells, func(at cell, rounds []round) {
 		r.columns(at.String(), []string{through, piped, alone}, [][2]string{{through, piped}, {through, alone}}, measures, rounds, func(string, []float64) {})
-	}
-	return nil
+	})
 }
 
 func (r *report) throughHead() {

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -73,16 +71,7 @@ func openTable(s *stage.Stage, name string, st strain) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := filepath.Join(s.Dir, "rules.yaml")
-	if err := os.WriteFile(rules, []byte(st.policyText()), 0o600); err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	bridge, e, err := s.Ready("run", "--json", "--listen", "127.0.0.1:0", "--topic", "table", "--id", "fs", "--policy", rules,
-		"--env", clockServer+"=1", "--env", largeTool+"="+st.tool(), "--", self)
+	bridge, e, err := clockBridge(s, st.policyText(), "--listen", "127.0.0.1:0", "--topic", "table", "--id", "fs", "--env", largeTool+"="+st.tool())
 	if err != nil {
 		return nil, err
 	}
