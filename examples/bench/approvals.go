@@ -91,11 +91,6 @@ func hear(at *seat.Seat, kind, to string) (h heard, err error) {
 	}
 }
 
-func say(at *seat.Seat, id, from, kind, link, payload string) error {
-	return at.Write(fmt.Appendf(nil,
-		`{"protocol":"mcpx/v0.1","id":%q,"ts":"2026-01-01T00:00:00Z","from":%q,"to":["fs"],"kind":%q%s,"payload":%s}`, id, from, kind, link, payload))
-}
-
 // eightApprovals are those of one caller, who is there no longer than that.
 func eightApprovals(s *stage.Stage, url, id string, alice *seat.Seat) (took []float64, err error) {
 	caller, err := sit(s, url, "asked", id)
@@ -115,7 +110,7 @@ func eightApprovals(s *stage.Stage, url, id string, alice *seat.Seat) (took []fl
 
 func oneApproval(caller, alice *seat.Seat, id string, n int) (ns float64, err error) {
 	env := fmt.Sprintf("%s-%d", id, n)
-	if err := say(caller, env, id, "mcp/request:tools/call:clock", "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock","arguments":{"n":%d}}}`, n)); err != nil {
+	if err := caller.Write(seat.Frame(env, id, "fs", "mcp/request:tools/call:clock", "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock","arguments":{"n":%d}}}`, n))); err != nil {
 		return 0, err
 	}
 	q, err := hear(alice, "mcp/request:elicitation/create", "alice")
@@ -123,8 +118,7 @@ func oneApproval(caller, alice *seat.Seat, id string, n int) (ns float64, err er
 		return 0, err
 	}
 	began := time.Now().UnixNano()
-	if err := say(alice, "yes-"+env, "alice", "mcp/response:elicitation/create", fmt.Sprintf(`,"correlation_id":%q`, q.ID),
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"approve":true}}}`, q.Payload.ID)); err != nil {
+	if err := alice.Write(seat.Answer("yes-"+env, "alice", "fs", "elicitation/create", q.ID, string(q.Payload.ID), `{"action":"accept","content":{"approve":true}}`)); err != nil {
 		return 0, err
 	}
 	answer, err := hear(caller, "mcp/response:tools/call:clock", id)

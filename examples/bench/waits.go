@@ -152,7 +152,7 @@ func (t *table) beside(large []byte) (longest time.Duration, err error) {
 func (t *table) call() (time.Duration, error) {
 	t.calls++
 	began := time.Now()
-	if err := say(t.bob, fmt.Sprint("call-", t.calls), "bob", "mcp/request:tools/call:clock", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock","arguments":{}}}`); err != nil {
+	if err := t.bob.Write(seat.Frame(fmt.Sprint("call-", t.calls), "bob", "fs", "mcp/request:tools/call:clock", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock","arguments":{}}}`)); err != nil {
 		return 0, err
 	}
 	answer, err := hear(t.bob, "mcp/response:tools/call:clock", "bob")

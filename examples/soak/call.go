@@ -5,7 +5,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -53,11 +52,6 @@ func sumOf(arguments []byte) string {
 
 // resultOf is the result of the call with these arguments, and of no other.
 func resultOf(sum string) string { return `{"content":[{"type":"text","text":"` + sum + `"}]}` }
-
-func frameOf(id, from, kind, more, payload string) []byte {
-	return fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":%q,"ts":%q,"from":%q,"to":[%q],"kind":%q%s,"payload":%s}`,
-		id, time.Now().UTC().Format(time.RFC3339Nano), from, bridgeID, kind, more, payload)
-}
 
 func drawn(dice *rand.Rand) *fate {
 	at := dice.IntN(100)

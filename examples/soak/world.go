@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
+	client "github.com/mcpx-protocol/mcpx-bridge/examples/stage/seat"
 )
 
 const (
@@ -227,8 +228,7 @@ func (w *world) decide(alice *seat, frame []byte) {
 	if q.Payload.Params.Metadata.OriginalRequest.Tool == "no" {
 		result = `{"action":"decline"}`
 	}
-	_ = alice.send(frameOf("answer-"+q.ID, "alice", "mcp/response:elicitation/create", fmt.Sprintf(`,"correlation_id":%q`, q.ID),
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, q.Payload.ID, result)))
+	_ = alice.send(client.Answer("answer-"+q.ID, "alice", bridgeID, q.Payload.Method, q.ID, string(q.Payload.ID), result))
 }
 
 // calls makes calls from one seat until ctx ends, at uneven intervals. A caller
@@ -258,7 +258,7 @@ func (w *world) call(s *seat, f *fate, n, size int, twice bool) {
 	c := &call{key: fmt.Sprintf("%s-%s-%d", f.tool, s.id, n), from: s.id, fate: f, sent: time.Now(), again: twice}
 	arguments := fmt.Appendf(nil, `{"key":%q,"text":"%0*d"}`, c.key, size, n)
 	c.sum = sumOf(arguments)
-	c.frame = frameOf(c.key, s.id, "mcp/request:tools/call:"+f.tool, "",
+	c.frame = client.Frame(c.key, s.id, bridgeID, "mcp/request:tools/call:"+f.tool, "",
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, n, f.tool, arguments))
 	frame := c.frame
 	w.book.made(c)

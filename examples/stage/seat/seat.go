@@ -4,6 +4,7 @@ package seat
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -43,6 +44,18 @@ func Take(d *websocket.Dialer, url, token string) (*Seat, error) {
 		welcome = bytes.Contains(frame, []byte(`"system/welcome"`))
 	}
 	return s, err
+}
+
+// Frame is a frame of mcpx/v0.1 from one participant to another. more are members beside
+// those that every frame has, each with a comma before it.
+func Frame(id, from, to, kind, more, payload string) []byte {
+	return fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":%q,"ts":"2026-01-01T00:00:00Z","from":%q,"to":[%q],"kind":%q%s,"payload":%s}`, id, from, to, kind, more, payload)
+}
+
+// Answer is a frame that answers a request of the bridge with a JSON-RPC result: link is the
+// id of its envelope, rpc that of its message.
+func Answer(id, from, to, method, link, rpc, result string) []byte {
+	return Frame(id, from, to, "mcp/response:"+method, fmt.Sprintf(`,"correlation_id":%q`, link), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, rpc, result))
 }
 
 // Read returns the next frame, which is good until the next Read.
