@@ -247,7 +247,7 @@ func (cl *claim) mayBePassedOver() bool {
 	return cl.earlier != nil && cl.earlier.proc == cl.proc && !cl.noted && cl.answers == 0
 }
 
-// ours2026 is what each request to such a server carries.
+// ours2026 is what each request to a server of 2026-07-28 carries.
 const ours2026 = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
 
 // withoutOurs is what a line says beside what every request carries.

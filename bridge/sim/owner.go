@@ -9,13 +9,14 @@ import (
 // mayReload: there is a bridge to hear of it.
 func (w *world) mayReload() bool { return w.proc != nil && !w.proc.stopping }
 
+// reload brings the next policy into force, or into the file under a bridge that somebody sits at.
 func (w *world) reload() {
 	w.owner.now++
 	if w.o.Local && newDice(w.o.Seed, fmt.Sprint("saved", w.owner.now)).chance(.6) {
 		w.save(w.book())
 	} else if w.check.filed == nil { // which nobody but the world does
 		w.check.reloaded(w.book())
-		w.proc.tell(reloadedTo(w.book()))
+		w.proc.tell(engine.Reloaded{Policy: w.book().loaded})
 	}
 	w.company.relyAll()
 }
@@ -23,6 +24,7 @@ func (w *world) reload() {
 // mayRevoke: there is something to take back.
 func (w *world) mayRevoke() bool { return w.proc != nil && len(w.proc.sidecar.Grants()) > 0 }
 
+// revoke takes back all yeses that last.
 func (w *world) revoke() {
 	w.proc.tell(engine.Tick{}) // a grant whose time is over, though the tick is late, is not there to be taken back
 	for _, g := range w.proc.sidecar.Grants() {
@@ -40,5 +42,3 @@ func (w *world) save(b *rulebook) {
 	w.check.filed, w.check.filedAs, w.check.filedYes = b, "", false
 	w.proc.tell(engine.Saved{Policy: b.loaded, File: "policy.yaml"})
 }
-
-func reloadedTo(b *rulebook) engine.Event { return engine.Reloaded{Policy: b.loaded} }

@@ -11,6 +11,7 @@ var everybody = []string{"agent-a", "agent-b", "mallory", "alice", "bob", "carol
 // deciders are the latter.
 var deciders = everybody[3:]
 
+// attackerName is the participant that the attacker is.
 const attackerName = "mallory"
 
 // nobody is somebody who is never here.
