@@ -105,7 +105,7 @@ func TestARequestOfOursMayWaitWithItsAnswer(t *testing.T) {
 	cl := &claim{said: said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "read", perfect: true}, proc: 1, book: c.books[0],
 		allowed: true, started: true, ended: true, executed: "yes", outcome: "ok"}
 	c.claims[cl.key()], c.order = cl, []*claim{cl}
-	c.takesUp(&letter{ID: "self", To: []string{us}, Corr: []string{"p"}})
+	c.takesUp(&letter{envelope: envelope[letterBody]{ID: "self", To: []string{us}, Corr: []string{"p"}}})
 	if len(c.violations) > 0 {
 		t.Error(c.violations)
 	}

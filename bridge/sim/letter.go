@@ -89,15 +89,21 @@ func (l *letter) outcome() string {
 
 // A letter is a frame of the bridge, as a participant reads it.
 type letter struct {
-	ID      string     `json:"id"`
-	From    string     `json:"from"`
-	To      []string   `json:"to"`
-	Kind    string     `json:"kind"`
-	Corr    oneOrMany  `json:"correlation_id"`
-	Payload letterBody `json:"payload"`
+	envelope[letterBody]
 
 	params elicited
 	raw    []byte
+}
+
+// An envelope is one as the checker reads it.
+type envelope[P any] struct {
+	Protocol string    `json:"protocol"`
+	ID       string    `json:"id"`
+	From     string    `json:"from"`
+	To       []string  `json:"to"`
+	Kind     string    `json:"kind"`
+	Corr     oneOrMany `json:"correlation_id"`
+	Payload  P         `json:"payload"`
 }
 
 func (l *letter) delegable() bool { return l.offers("delegateTo") }

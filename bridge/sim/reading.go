@@ -12,17 +12,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// spoken is an envelope as the checker reads it, and message what is in it.
-type spoken struct {
-	Protocol string          `json:"protocol"`
-	ID       string          `json:"id"`
-	From     string          `json:"from"`
-	To       []string        `json:"to"`
-	Kind     string          `json:"kind"`
-	Corr     oneOrMany       `json:"correlation_id"`
-	Payload  json.RawMessage `json:"payload"`
-}
-
+// A message is what is in an envelope to the bridge.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -72,7 +62,7 @@ func readTwofold(protocol string, raw []byte) (said, bool) {
 var meant = regexp.MustCompile(`(?i)"(progressToken|_meta)"`)
 
 func readLoosely(protocol string, raw []byte) (said, bool) {
-	var e spoken
+	var e envelope[json.RawMessage]
 	var m message
 	if json.Unmarshal(raw, &e) != nil {
 		return said{}, false
