@@ -15,14 +15,14 @@ type allocation struct{ times, bytes int }
 
 var benchmark = regexp.MustCompile(`(?m)^Benchmark(\w+)\S*\s.*?\s(\d+) B/op\s+(\d+) allocs/op`)
 
-// countAllocations runs the benchmarks of package bridge, so often each, and prints a line.
+// countAllocations runs the benchmarks of package engine, so often each, and prints a line.
 // The counts hold what a benchmark itself allocates to make a frame and a line.
 func countAllocations(ctx context.Context, _ *stage.Stage, r *report) error {
 	if r.plan.allocs == 0 {
 		return nil
 	}
 	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkCall$/^1024$|^BenchmarkReject$",
-		"-benchtime", strconv.Itoa(r.plan.allocs)+"x", "-benchmem", "github.com/mcpx-protocol/mcpx-bridge/bridge").CombinedOutput()
+		"-benchtime", strconv.Itoa(r.plan.allocs)+"x", "-benchmem", "github.com/mcpx-protocol/mcpx-bridge/bridge/engine").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)
 	}

@@ -19,12 +19,12 @@ import (
 func TestBench(t *testing.T) {
 	var out strings.Builder
 	few := slices.DeleteFunc(strains(), func(s strain) bool { return len(s.payload()) > 1<<20 })
-	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, crowdFill: 1 << 20, strains: few, holds: 1, waits: 1, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
+	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, crowdFill: 1 << 20, strains: few, holds: 1, waits: 1, allocs: 10, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
 	if err := bench(t.Context(), p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "logged : wrapper", "hosting : logged, 1 KiB, calls/s at 64 in flight", "asleep : ours", "the worst input holds the Engine", "a dead reader, p99 of 100 others",
+		"1 KiB, 64 in flight", "96 KiB, 16 in flight", "ours : bare, 1 KiB, median round trip", "start to ready", "measured in", "approve to server", "10000 open questions, memory", "reject of a proposal, median", "busy reject, second serves", "through : piped", "logged : wrapper", "hosting : logged, 1 KiB, calls/s at 64 in flight", "asleep : ours", "the worst input holds the Engine", "a dead reader, p99 of 100 others", "per reject",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, out.String())
