@@ -97,23 +97,31 @@ const (
 )
 
 // plain returns the offset of the first byte from i on that ends a run of
-// printable ASCII in a string: quote, backslash, control or beyond ASCII. It
-// looks at eight bytes at a time. In each term the lowest marked byte is exact;
-// a false mark can stand above a true one only, so the lowest of all is right.
+// printable ASCII in a string: quote, backslash, control or beyond ASCII. Most of
+// what is read at all is read here, so it looks at 32 bytes at a time.
 func plain(d []byte, i int) int {
-	for i+8 <= len(d) {
-		w := binary.LittleEndian.Uint64(d[i:])
-		quote, slash := w^('"'*ones), w^('\\'*ones)
-		stop := (w | (w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
-		if stop != 0 {
-			return i + bits.TrailingZeros64(stop)>>3
+	rest := d[i:]
+	for len(rest) >= 32 && (stopsIn(rest)|stopsIn(rest[8:])|stopsIn(rest[16:])|stopsIn(rest[24:]))&highs == 0 {
+		rest = rest[32:]
+	}
+	for len(rest) >= 8 {
+		if stop := stopsIn(rest) & highs; stop != 0 {
+			return len(d) - len(rest) + bits.TrailingZeros64(stop)>>3
 		}
-		i += 8
+		rest = rest[8:]
 	}
-	for i < len(d) && d[i] >= ' ' && d[i] < utf8.RuneSelf && d[i] != '"' && d[i] != '\\' {
-		i++
+	for len(rest) > 0 && !stops[rest[0]] {
+		rest = rest[1:]
 	}
-	return i
+	return len(d) - len(rest)
+}
+
+// stopsIn marks, in the highest bit of each, which of the first eight bytes stop plain. The
+// lowest mark is right: a byte that does not stop it is marked only where one below is.
+func stopsIn(d []byte) uint64 {
+	w := binary.LittleEndian.Uint64(d)
+	quote, slash := w^('"'*ones), w^('\\'*ones)
+	return w | (w - ' '*ones) | (quote - ones) | (slash - ones)
 }
 
 // runes reads characters beyond ASCII up to the next ASCII byte.
