@@ -38,16 +38,14 @@ var misplaced = map[string][running + 1]string{
 
 const neverStarted = "call %s ended without having started"
 
-// move takes a record of a call; allow says what a decision was. It returns what is wrong
-// with the record at this place, "" if nothing is: the call has moved as far as it says.
-func (c *openCalls) move(event, call []byte, allow bool) (why string) {
+// wrong says what is wrong with a record of a call at this place, "" if nothing is.
+func (c *openCalls) wrong(event, call []byte) string {
 	if call == nil {
 		if string(event) == "started" || string(event) == "ended" {
-			why = fmt.Sprintf("the event %s names no call", event)
+			return fmt.Sprintf("the event %s names no call", event)
 		}
-		return why
+		return ""
 	}
-	c.number(call)
 	came, known := c.come[string(call)]
 	if !known && c.blind {
 		came = allowed
@@ -55,23 +53,42 @@ func (c *openCalls) move(event, call []byte, allow bool) (why string) {
 			came = running
 		}
 	}
-	if why = misplaced[string(event)][came]; why != "" {
-		why = fmt.Sprintf(why, call)
+	if why := misplaced[string(event)][came]; why != "" {
+		return fmt.Sprintf(why, call)
 	}
-	switch {
-	case string(event) == "started":
+	return ""
+}
+
+// move takes a record of a call, be it wrong at its place or not: the call moves as far as
+// it says. allow says what a decision was.
+func (c *openCalls) move(event, call []byte, allow bool) {
+	if call == nil {
+		return
+	}
+	c.number(call)
+	switch string(event) {
+	case "started":
 		c.come[string(call)] = running
-	case string(event) == "ended":
+	case "ended":
 		delete(c.come, string(call))
-	case came == running: // another decision changes nothing, and rejected and withdrawn are no end
-	case string(event) == "decided" && allow:
-		c.come[string(call)] = allowed
-	case string(event) == "decided":
-		c.come[string(call)] = refused
-	case string(event) == "rejected", string(event) == "withdrawn":
-		delete(c.come, string(call))
+	case "decided":
+		c.decide(call, allow)
+	case "rejected", "withdrawn":
+		if c.come[string(call)] != running { // those are no end
+			delete(c.come, string(call))
+		}
 	}
-	return why
+}
+
+// decide notes a decision. Another one of a call that runs changes nothing.
+func (c *openCalls) decide(call []byte, allow bool) {
+	switch {
+	case c.come[string(call)] == running:
+	case allow:
+		c.come[string(call)] = allowed
+	default:
+		c.come[string(call)] = refused
+	}
 }
 
 // number notes the number of a call: only logs of our own tests, and old ones, have such.

@@ -155,22 +155,24 @@ func (c *cursor) text() []byte {
 	return text
 }
 
-// renamed has what events were called in logs of builds before 2026-11-25. Such logs go on
-// being read, verified and added to; a person's answer never was the end of a call.
-var renamed = map[string][]byte{"start": []byte("started"), "end": []byte("ended"), "answered": []byte("answer")}
-
-// current is the name that an event has today.
-func current(event []byte) []byte {
-	if now, is := renamed[string(event)]; is {
-		return now
+// EventName is the name that an event of a log has today. Logs of builds before 2026-11-25
+// go on being read, verified and added to; a person's answer never was the end of a call.
+func EventName(event string) string {
+	switch event {
+	case "start":
+		return "started"
+	case "end":
+		return "ended"
+	case "answered":
+		return "answer"
 	}
 	return event
 }
 
-// EventName is the name that an event of a log, of whatever age, has today.
-func EventName(event string) string {
-	if now, is := renamed[event]; is {
-		return string(now)
+// current is [EventName] for what stands in a line.
+func current(event []byte) []byte {
+	if now := EventName(string(event)); now != string(event) {
+		return []byte(now)
 	}
 	return event
 }

@@ -30,7 +30,9 @@ func (r *replay) add(line Line) (header, *Fault) {
 
 // move says what is wrong with the record of a call at this place; "" if nothing is.
 func (r *replay) move(h header, d details) string {
-	return r.calls.move(h.event, h.call, d.Verdict == "allow")
+	why := r.calls.wrong(h.event, h.call)
+	r.calls.move(h.event, h.call, d.Verdict == "allow")
+	return why
 }
 
 // tail are the last of files, from the newest one on of whose first record enough says so;
