@@ -37,6 +37,11 @@ type (
 		Because string // one sentence that may be shown
 	}
 
+	// Verify is about a yes: it is to be found out whether the call may still run, with
+	// these arguments, and [Desk.Verified] is the next that the Desk is told. It is the
+	// last act of an Answer that agrees, and of Open where a yes is remembered.
+	Verify struct{ Unsettled }
+
 	// Settled ends a question, once and for all.
 	Settled struct {
 		ID       string
@@ -86,8 +91,16 @@ func DigestOf(acts []Act) (d Digest) {
 	return d
 }
 
+// An Unsettled is a question that has not ended, with the arguments that its call has now.
+type Unsettled struct {
+	ID       string
+	Question *Question
+	Args     []byte
+}
+
 func (Show) act()    {}
 func (Close) act()   {}
+func (Verify) act()  {}
 func (Settled) act() {}
 func (Noted) act()   {}
 

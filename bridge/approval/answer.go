@@ -189,18 +189,48 @@ func (d *Desk) answered(p *pending, s *ballot, a *Answer) {
 	}
 }
 
-// agree counts a yes.
+// agree has a yes verified.
 func (d *Desk) agree(p *pending, s *ballot, r reply) {
 	c, detail := p.edit(r.edits)
 	if detail != "" {
 		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: detail, Said: r.why}, s)
 		return
 	}
-	if no := d.recheck(p, c); no != nil {
-		no.Said = r.why
-		d.settle(p, *no, s)
-		return
+	d.verify(&agreement{p: p, by: s, reply: r, is: c})
+}
+
+// Verified says whether the call may still run about which a [Verify] was returned: "", or
+// why not, as [PolicyDenied] or [ToolChanged]. It must be the next that the Desk is told:
+// a yes counts for nothing before that, and for nothing at all if the Desk is told something
+// else in between (RELIABILITY AI-8, AI-9, AI-14).
+func (d *Desk) Verified(now time.Time, id, reason string) []Act {
+	a := d.unverified
+	d.begin(now)
+	switch {
+	case a == nil || a.p.id != id:
+	case a.grant != nil:
+		d.useGrant(a, reason)
+	case d.pending[id] != a.p || a.by.state != beingAsked: // time is over
+	case reason != "":
+		d.refute(a, reason)
+	default:
+		d.count(a)
 	}
+	return d.out
+}
+
+// refute ends a question whose call may not run as somebody agreed to it.
+func (d *Desk) refute(a *agreement, reason string) {
+	s := Settled{Outcome: Aborted, Reason: reason, Said: a.reply.why}
+	if len(a.is.modified) > 0 && reason != ToolChanged {
+		s.Outcome, s.Reason, s.Detail = Denied, InvalidModification, reason
+	}
+	d.settle(a.p, s, a.by)
+}
+
+// count counts a yes that was verified.
+func (d *Desk) count(a *agreement) {
+	p, s, r, c := a.p, a.by, a.reply, a.is
 	d.vacate(p, s, agreed, "you answered already")
 	s.keep = r.keep
 	if len(c.modified) > 0 && !d.amend(p, s, c) {
@@ -213,21 +243,6 @@ func (d *Desk) agree(p *pending, s *ballot, r reply) {
 		return
 	}
 	d.settle(p, Settled{Outcome: Allowed, Said: r.why, Made: d.grantFor(p)}, s)
-}
-
-// recheck asks whether what was agreed to may still run.
-func (d *Desk) recheck(p *pending, c change) *Settled {
-	if d.o.Recheck == nil {
-		return nil
-	}
-	reason := d.o.Recheck(&p.q, c.args)
-	switch {
-	case reason == "":
-		return nil
-	case len(c.modified) > 0 && reason != ToolChanged:
-		return &Settled{Outcome: Denied, Reason: InvalidModification, Detail: reason}
-	}
-	return &Settled{Outcome: Aborted, Reason: reason}
 }
 
 // maxAmended bounds how often one question changes what it is about.

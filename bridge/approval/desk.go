@@ -20,8 +20,8 @@ func NewDesk(o Options) *Desk {
 	return d
 }
 
-// Open puts a question. The acts are what to show to whom, or a Settled: when
-// it was granted before, when there is no room, when nobody could answer.
+// Open puts a question. The acts are what to show to whom; a Verify, when it was granted
+// before; or a Settled, when there is no room, or nobody could answer.
 func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 	d.begin(now)
 	p := d.take(q)
@@ -29,7 +29,8 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 		return p.id, d.turnAway(p, BadArguments, reason, 0)
 	}
 	if g := d.granted(p); g != nil {
-		return p.id, d.allowGranted(p, g)
+		d.verify(&agreement{p: p, grant: g, is: change{args: p.args}})
+		return p.id, d.out
 	}
 	if reason, detail, retry := d.admit(p); reason != "" {
 		return p.id, d.turnAway(p, reason, detail, retry)

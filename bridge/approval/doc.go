@@ -7,7 +7,8 @@
 //	Open -> granted before? -> caps, cool-down -> who may decide and is here?
 //	     -> Show to each (all at once, or one after the other)
 //	Answer -> whose question, from whom it was put to? -> accept with approve?
-//	       -> edits -> Recheck -> enough who agreed to the same bytes? -> Settled
+//	       -> edits -> Verify
+//	Verified -> may it still run? -> enough who agreed to the same bytes? -> Settled
 //
 // Nothing else settles a question as allowed. Everything that is not a
 // well-formed yes of somebody who was asked is a no or counts for nothing, and

@@ -45,6 +45,7 @@ func TestElicitationIsReadBack(t *testing.T) {
 	}
 	r := approval.Reply{Allow: true, Fields: []approval.Entry{{Field: "modifiedTarget", Raw: []byte(`"staging"`)}}}
 	acts = d.Answer(now, approval.Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: r.Result(q.View.Choice)})
+	acts = d.Verified(now, acts[len(acts)-1].(approval.Verify).ID, "")
 	if s, ok := acts[len(acts)-1].(approval.Settled); !ok || s.Outcome != approval.Allowed || !strings.Contains(string(s.Args), "staging") {
 		t.Errorf("%+v", acts)
 	}

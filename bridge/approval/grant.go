@@ -167,15 +167,21 @@ func (p *pending) enough(people []Who) bool {
 	return n >= p.need
 }
 
-func (d *Desk) allowGranted(p *pending, g *Grant) []Act {
-	if d.o.Recheck != nil {
-		if reason := d.o.Recheck(&p.q, p.args); reason != "" {
-			return d.turnAway(p, reason, "", 0)
-		}
+// verify asks whether the call may run that somebody agrees to.
+func (d *Desk) verify(a *agreement) {
+	d.unverified = a
+	d.do(Verify{Unsettled{a.p.id, &a.p.q, a.is.args}})
+}
+
+// useGrant settles a question by a yes that is remembered.
+func (d *Desk) useGrant(a *agreement, reason string) {
+	p, g := a.p, a.grant
+	if reason != "" {
+		d.turnAway(p, reason, "", 0)
+		return
 	}
 	d.do(Settled{ID: p.id, Question: &p.q, Outcome: Allowed, By: g.By, Digest: p.digest, Ran: p.digest, Args: p.args,
 		Timeout: p.timeout, StartBy: d.now.Add(d.o.StartWithin), Used: g, Asked: p.asked})
-	return d.out
 }
 
 func (d *Desk) endOldGrants() {

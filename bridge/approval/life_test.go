@@ -43,14 +43,9 @@ func TestAI05EveryEventInEveryState(t *testing.T) {
 		{"aborted", func(s *stage, id string, show Show) { s.did(s.d.Abort(s.now, id, "audit_unavailable")) }, Aborted, "audit_unavailable", false},
 		{"shutdown", func(s *stage, id string, show Show) { s.did(s.d.AbortAll(s.now, ShuttingDown)) }, Aborted, ShuttingDown, false},
 		{"our connection came back", func(s *stage, id string, show Show) { s.did(s.d.Reask(s.now)) }, 0, "", true},
-		{"policy denies now", func(s *stage, id string, show Show) { s.did(s.d.Reload(s.now, verdict(policy.Deny))) }, Aborted, PolicyDenied, false},
-		{"policy allows now", func(s *stage, id string, show Show) { s.did(s.d.Reload(s.now, verdict(policy.Allow))) }, 0, "", true},
-		{"apr-024 tool changed", func(s *stage, id string, show Show) {
-			s.did(s.d.ToolsChanged(s.now, func(*Question) string { return "f2" }))
-		}, Aborted, ToolChanged, false},
-		{"tools listed anew", func(s *stage, id string, show Show) {
-			s.did(s.d.ToolsChanged(s.now, func(*Question) string { return "f1" }))
-		}, 0, "", true},
+		{"policy denies now", func(s *stage, id string, show Show) { s.did(s.judged(verdict(policy.Deny))) }, Aborted, PolicyDenied, false},
+		{"policy allows now", func(s *stage, id string, show Show) { s.did(s.judged(verdict(policy.Allow))) }, 0, "", true},
+		{"apr-024 tool changed", func(s *stage, id string, show Show) { s.did(s.d.Abort(s.now, id, ToolChanged)) }, Aborted, ToolChanged, false},
 		{"tick", func(s *stage, id string, show Show) { s.pass(0) }, 0, "", true},
 	}
 	for _, first := range events {
@@ -261,6 +256,65 @@ func TestAI09AI14RecheckedAtTheYes(t *testing.T) {
 	}
 }
 
+// What nobody verifies, or not at once, or not as what it was, starts nothing.
+func TestAYesCountsOnlyOnceItIsVerified(t *testing.T) {
+	for name, between := range map[string]func(s *stage, id string) string{
+		"nothing was verified": func(*stage, string) string { return "" },
+		"of another question":  func(*stage, string) string { return "another" },
+		"something was told in between": func(s *stage, id string) string {
+			s.d.Tick(s.now)
+			return id
+		},
+		"another answered in between": func(s *stage, id string) string {
+			s.d.Answer(s.now, s.to(s.shown("carol"), approves))
+			s.d.Reask(s.now)
+			return id
+		},
+		"the question has ended in between": func(s *stage, id string) string {
+			s.d.Withdraw(s.now, id, Cancelled)
+			return id
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, Options{})
+			id := s.open(writeFile("alice", "carol"))
+			if acts := s.d.Answer(s.now, s.to(s.shown("alice"), approves)); len(acts) != 1 || count[Verify](acts) != 1 {
+				t.Fatalf("a yes brings about %+v", acts)
+			}
+			if of := between(s, id); of != "" {
+				if acts := s.d.Verified(s.now, of, ""); len(acts) > 0 {
+					t.Errorf("brings about %+v", acts)
+				}
+			}
+			s.did(s.d.Withdraw(s.now, id, Cancelled))
+			if e, ok := last[Settled](s, nil); ok && e.Outcome == Allowed {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+func TestARememberedYesCountsOnlyOnceItIsVerified(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(rememberable("alice"))
+	s.says("alice", keeps("session"))
+	id, acts := s.d.Open(s.now, rememberable("alice"))
+	if len(acts) != 1 || count[Verify](acts) != 1 {
+		t.Fatalf("it brings about %+v", acts)
+	}
+	s.d.Tick(s.now)
+	if acts := s.d.Verified(s.now, id, ""); len(acts) > 0 {
+		t.Errorf("after something else it brings about %+v", acts)
+	}
+	id, _ = s.d.Open(s.now, rememberable("alice"))
+	if acts := s.d.Verified(s.now, id, ""); len(acts) != 1 || acts[0].(Settled).Outcome != Allowed {
+		t.Errorf("verified it brings about %+v", acts)
+	}
+	if acts := s.d.Verified(s.now, id, ""); len(acts) > 0 {
+		t.Errorf("verified twice it brings about %+v", acts)
+	}
+}
+
 func TestAI10TwoClocks(t *testing.T) {
 	for within, want := range map[time.Duration]time.Duration{0: 5 * time.Minute, -1: 5 * time.Minute, time.Second: time.Second, 48 * time.Hour: 24 * time.Hour} {
 		s := newStage(t, Options{})
@@ -305,7 +359,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 	t.Run("apr-026 an approver no longer", func(t *testing.T) {
 		s := newStage(t, Options{})
 		id := s.open(writeFile("alice", "carol"))
-		acts := s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Of = []string{"carol", "dave"} })))
+		acts := s.did(s.judged(judge(func(q *policy.Terms) { q.Of = []string{"carol", "dave"} })))
 		if count[Close](acts) != 1 || count[Show](acts) != 0 {
 			t.Errorf("%+v", acts)
 		}
@@ -322,7 +376,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 	t.Run("nobody is left", func(t *testing.T) {
 		s := newStage(t, Options{})
 		s.open(writeFile("alice"))
-		s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Of = []string{"carol"} })))
+		s.did(s.judged(judge(func(q *policy.Terms) { q.Of = []string{"carol"} })))
 		s.wantEnd(Refused, NoApprover)
 	})
 	t.Run("a vote of somebody who is an approver no longer", func(t *testing.T) {
@@ -331,7 +385,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 		q.Terms.Need = 2
 		id := s.open(q)
 		s.says("alice", approves)
-		s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Of = []string{"carol", "dave"} })))
+		s.did(s.judged(judge(func(q *policy.Terms) { q.Of = []string{"carol", "dave"} })))
 		s.says("carol", approves)
 		s.wantPending(id)
 		s.says("dave", approves)
@@ -340,7 +394,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 	t.Run("more people, less time", func(t *testing.T) {
 		s := newStage(t, Options{})
 		id := s.open(writeFile("alice", "carol"))
-		s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Need, q.Within = 2, 30*time.Second })))
+		s.did(s.judged(judge(func(q *policy.Terms) { q.Need, q.Within = 2, 30*time.Second })))
 		s.says("alice", approves)
 		s.wantPending(id)
 		s.pass(30 * time.Second)
@@ -350,7 +404,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 		s := newStage(t, Options{})
 		s.open(writeFile("alice"))
 		s.pass(30 * time.Second)
-		s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Within = 20 * time.Second })))
+		s.did(s.judged(judge(func(q *policy.Terms) { q.Within = 20 * time.Second })))
 		s.wantEnd(Expired, TimedOut)
 	})
 	t.Run("looser changes nothing", func(t *testing.T) {
@@ -358,7 +412,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 		q := writeFile("alice", "carol")
 		q.Terms.Need = 2
 		id := s.open(q)
-		s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Need, q.Within = 1, time.Hour })))
+		s.did(s.judged(judge(func(q *policy.Terms) { q.Need, q.Within = 1, time.Hour })))
 		s.says("alice", approves)
 		s.wantPending(id)
 		s.pass(time.Minute)
@@ -368,7 +422,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 		for value, want := range map[string]Outcome{`"staging"`: Denied, `"production"`: Allowed} {
 			s := newStage(t, Options{})
 			s.open(deploy("alice"))
-			s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Edit = nil })))
+			s.did(s.judged(judge(func(q *policy.Terms) { q.Edit = nil })))
 			s.says("alice", `{"action":"accept","content":{"approve":true,"modifiedTarget":`+value+`}}`)
 			if e := s.end(); e.Outcome != want || want == Denied && e.Reason != InvalidModification {
 				t.Errorf("%s: %v %s", value, e.Outcome, e.Reason)
@@ -378,7 +432,7 @@ func TestAI14ReloadTightens(t *testing.T) {
 	t.Run("passing on no longer", func(t *testing.T) {
 		s := newStage(t, Options{})
 		s.open(passable(writeFile("alice"), "carol"))
-		s.did(s.d.Reload(s.now, judge(func(q *policy.Terms) { q.Delegate = nil })))
+		s.did(s.judged(judge(func(q *policy.Terms) { q.Delegate = nil })))
 		for range 2 {
 			s.says("alice", `{"action":"accept","content":{"action":"delegate","delegateTo":"carol"}}`)
 		}

@@ -76,7 +76,7 @@ func BenchmarkOpenAndAnswer(b *testing.B) {
 	for b.Loop() {
 		_, acts := s.d.Open(s.now, writeFile("alice"))
 		show := acts[0].(Show)
-		s.d.Answer(s.now, Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: []byte(approves)})
+		s.verified(s.d.Answer(s.now, Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: []byte(approves)}))
 	}
 }
 

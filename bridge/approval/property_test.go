@@ -94,7 +94,7 @@ func (w *world) event() {
 		w.saw(w.d.Withdraw(w.now, w.shows[w.r.IntN(len(w.shows))].ID, "cancelled"))
 	case n < 98:
 		fewer := w.some(6)
-		w.saw(w.d.Reload(w.now, func(q *Question, _ []byte) policy.Decision {
+		w.saw(w.judged(func(q *Question, _ []byte) policy.Decision {
 			terms := q.Terms
 			terms.Of = fewer
 			return policy.Decision{Verdict: policy.Ask, Ask: &terms}
@@ -125,6 +125,7 @@ func (w *world) someAnswer() {
 
 // saw checks what an event brought about.
 func (w *world) saw(acts []Act) {
+	acts = w.verified(acts)
 	for _, a := range acts {
 		switch a := a.(type) {
 		case Show:
@@ -138,7 +139,7 @@ func (w *world) saw(acts []Act) {
 			}
 		}
 	}
-	w.did(acts)
+	w.acts = append(w.acts, acts...)
 }
 
 // allowed: I7, and never without enough people who said yes to these bytes.
@@ -235,7 +236,7 @@ func TestAI05PermutedOrders(t *testing.T) {
 		{"no", func(s *stage, _ string, _, carol Show) { s.answer(s.to(carol, declines)) }, Denied},
 		{"time", func(s *stage, _ string, _, _ Show) { s.pass(time.Minute) }, Expired},
 		{"withdrawn", func(s *stage, id string, _, _ Show) { s.did(s.d.Withdraw(s.now, id, "")) }, Withdrawn},
-		{"policy", func(s *stage, _ string, _, _ Show) { s.did(s.d.Reload(s.now, verdict(policy.Deny))) }, Aborted},
+		{"policy", func(s *stage, _ string, _, _ Show) { s.did(s.judged(verdict(policy.Deny))) }, Aborted},
 		{"shutdown", func(s *stage, _ string, _, _ Show) { s.did(s.d.AbortAll(s.now, ShuttingDown)) }, Aborted},
 	}
 	var permute func(done, rest []ending)

@@ -47,7 +47,7 @@ func TestWhatTheTopicSeesIsNeverThatOfBefore(t *testing.T) {
 		t.Errorf("carol was shown %s", a.Params)
 	}
 	s.hide = func([]byte) []byte { return []byte(`{"target":"[redacted]"}`) }
-	s.did(s.d.Reload(s.now, verdict(policy.Allow)))
+	s.did(s.judged(verdict(policy.Allow)))
 	s.now = s.now.Add(time.Second)
 	s.did(s.d.Reask(s.now))
 	if a := s.shown("carol"); a.Why != "reconnected" || bytes.Contains(a.Params, []byte(`"target":"staging"`)) || !bytes.Contains(a.Params, []byte(`[redacted]`)) {

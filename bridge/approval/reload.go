@@ -8,34 +8,30 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// Reload takes a new policy into account: the stricter of the one at the
-// request and the one now holds (RELIABILITY AI-14). judge decides anew about
-// a question's call with the arguments it has now; what it would allow is asked
-// all the same.
-func (d *Desk) Reload(now time.Time, judge func(q *Question, args []byte) policy.Decision) []Act {
-	d.begin(now)
+// Unsettled are the questions that are open, oldest first.
+func (d *Desk) Unsettled() (all []Unsettled) {
 	for _, p := range d.inOrder() {
-		p.published = nil // another policy hides other arguments
-		switch v := judge(&p.q, p.args); {
-		case v.Verdict == policy.Allow:
-		case v.Verdict == policy.Ask && v.Ask != nil:
-			d.tighten(p, v.Ask)
-		default:
-			d.settle(p, Settled{Outcome: Aborted, Reason: PolicyDenied, Detail: v.Rule}, nil)
-		}
+		all = append(all, Unsettled{p.id, &p.q, p.args})
 	}
-	return d.out
+	return all
 }
 
-// ToolsChanged ends the questions about tools whose definition is not what it
-// was: what people were asked about is gone (RELIABILITY AI-9). fingerprint
-// returns "" for a tool that there is no more.
-func (d *Desk) ToolsChanged(now time.Time, fingerprint func(q *Question) string) []Act {
+// Judged takes into account what another policy says of a question's call, with the
+// arguments that it has now: the stricter of the one at the request and this one holds
+// (RELIABILITY AI-14). What it would allow is asked all the same.
+func (d *Desk) Judged(now time.Time, id string, v policy.Decision) []Act {
 	d.begin(now)
-	for _, p := range d.inOrder() {
-		if fingerprint(&p.q) != p.q.Fingerprint {
-			d.settle(p, Settled{Outcome: Aborted, Reason: ToolChanged}, nil)
-		}
+	p := d.pending[id]
+	if p == nil {
+		return d.out
+	}
+	p.published = nil // another policy hides other arguments
+	switch {
+	case v.Verdict == policy.Allow:
+	case v.Verdict == policy.Ask && v.Ask != nil:
+		d.tighten(p, v.Ask)
+	default:
+		d.settle(p, Settled{Outcome: Aborted, Reason: PolicyDenied, Detail: v.Rule}, nil)
 	}
 	return d.out
 }

@@ -69,7 +69,7 @@ func original(args []byte) (spelled []byte, size int) {
 
 // SetRedactor says what the topic, which is public (RELIABILITY AI-24), may see of
 // arguments; nil, as before it is called: nothing. What was shown already is made anew
-// by Reload.
+// by Judged.
 func (d *Desk) SetRedactor(r Redactor) { d.redactor = r }
 
 // public is what the topic may see of arguments, nil if nothing.

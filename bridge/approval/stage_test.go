@@ -36,12 +36,6 @@ func newStage(t *testing.T, o Options) *stage {
 		binary.BigEndian.PutUint64(id[8:], s.n)
 		return id
 	}
-	o.Recheck = func(q *Question, args []byte) string {
-		if s.recheck == nil {
-			return ""
-		}
-		return s.recheck(q, args)
-	}
 	s.d = NewDesk(o)
 	s.d.SetBelieved(true)
 	s.d.SetRedactor(hiding(func(args []byte) []byte { return s.hide(args) }))
@@ -82,8 +76,35 @@ func passable(q Question, to ...string) Question {
 
 // did keeps what an event brought about.
 func (s *stage) did(acts []Act) []Act {
+	acts = s.verified(acts)
 	s.acts = append(s.acts, acts...)
-	return slices.Clone(acts)
+	return acts
+}
+
+// verified has a yes verified, and puts what comes of that in its place.
+func (s *stage) verified(acts []Act) []Act {
+	last := len(acts) - 1
+	if last < 0 {
+		return acts
+	}
+	v, is := acts[last].(Verify)
+	if !is {
+		return acts
+	}
+	reason := ""
+	if s.recheck != nil {
+		reason = s.recheck(v.Question, v.Args)
+	}
+	return append(acts[:last], s.d.Verified(s.now, v.ID, reason)...)
+}
+
+// judged has another policy judge all questions.
+func (s *stage) judged(judge func(*Question, []byte) policy.Decision) []Act {
+	acts := s.d.Tick(s.now)
+	for _, u := range s.d.Unsettled() {
+		acts = append(acts, s.d.Judged(s.now, u.ID, judge(u.Question, u.Args))...)
+	}
+	return acts
 }
 
 func (s *stage) open(q Question) string {

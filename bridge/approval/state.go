@@ -11,16 +11,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// Options are what a Desk is made with. All functions must be pure and must
-// not call the Desk.
+// Options are what a Desk is made with.
 type Options struct {
 	Random func() [16]byte // 128 fresh random bits; required
-
-	// Recheck says whether a call that somebody just agreed to may still run,
-	// with these arguments: "" or the reason why not, such as [PolicyDenied]
-	// or [ToolChanged]. It is asked for every yes, whether the arguments were
-	// edited or not (RELIABILITY AI-8, AI-9, AI-14). Nil: it may.
-	Recheck func(q *Question, args []byte) (reason string)
 
 	// Grants are what an earlier run had remembered, as [ReadGrants] found it.
 	Grants []Grant
@@ -91,6 +84,17 @@ type Desk struct {
 	parties  map[string]int   // participants whose questions are pending, as caller or proposer
 	flood    flood
 	grants   []*Grant
+
+	unverified *agreement // of which a Verify was returned just now; nil if none was
+}
+
+// An agreement is a yes that does not count before it is verified.
+type agreement struct {
+	p     *pending
+	grant *Grant // it is remembered; nil: somebody has answered
+	by    *ballot
+	reply reply
+	is    change
 }
 
 // A pending is a question that is not settled.

@@ -9,7 +9,7 @@ import (
 // begin starts an event: what is overdue comes before anything else, so that a
 // late answer is late whether or not a Tick was.
 func (d *Desk) begin(now time.Time) {
-	d.now, d.out = now, nil
+	d.now, d.out, d.unverified = now, nil, nil
 	d.expire()
 	d.forget()
 }

@@ -92,6 +92,11 @@ func (e *Engine) question(c *inflight.Call) {
 		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
 	}
 	id, acts := e.desk.Open(e.now, q)
+	if last := len(acts) - 1; last >= 0 {
+		if v, remembered := acts[last].(approval.Verify); remembered {
+			acts = append(acts[:last], e.desk.Verified(e.now, id, e.recheck(v.Question, v.Args))...)
+		}
+	}
 	c.Question, c.Digest = id, approval.DigestOf(acts).Short()
 	c.On(inflight.Ask)
 	e.calls.Asked[id] = c

@@ -108,7 +108,7 @@ func New(c Config) *Engine {
 		e.policy = &policy.Policy{}
 	}
 	e.backed = e.policy
-	c.Desk.Random, c.Desk.Recheck = c.Random, e.recheck
+	c.Desk.Random = c.Random
 	e.desk = approval.NewDesk(c.Desk)
 	e.desk.SetHere(approval.Who{Door: approval.Local}, c.Local)
 	e.desk.SetBelieved(e.believed())
@@ -485,6 +485,8 @@ func (e *Engine) carryOutOfDesk(a approval.Act) {
 		e.close(a)
 	case approval.Noted:
 		e.noteOnQuestion(a)
+	case approval.Verify:
+		e.queueDesk(e.desk.Verified(e.now, a.ID, e.recheck(a.Question, a.Args)))
 	case approval.Settled:
 		e.settled(a)
 	}

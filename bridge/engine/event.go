@@ -18,7 +18,7 @@ type Config struct {
 	Random   func() [16]byte  // 128 fresh random bits, for questions; required
 	Timeout  time.Duration    // the server's time for one request; default 60 s
 	MaxCalls int              // requests at the server at one time; default 1024
-	Desk     approval.Options // bounds of the desk; its functions are the Engine's
+	Desk     approval.Options // bounds of the desk; Random is the Engine's
 
 	Session string // begins the names of calls on record, so that they are unique over restarts
 	Topic   string // the topic we sit at, for people

@@ -63,17 +63,23 @@ func (e *Engine) reload(p *policy.Policy) {
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
 	e.desk.SetRedactor(p)
-	e.queueDesk(e.desk.Reload(e.now, e.decideAgain))
+	e.queueDesk(e.desk.Tick(e.now)) // the time of some may be over
+	for _, u := range e.desk.Unsettled() {
+		e.queueDesk(e.desk.Judged(e.now, u.ID, e.decideAgain(u.Question, u.Args)))
+	}
 }
 
 // toolsChanged ends questions about tools that are not what they were.
 func (e *Engine) toolsChanged() {
-	e.queueDesk(e.desk.ToolsChanged(e.now, func(q *approval.Question) string {
-		if t := e.server.tools.Tools[q.Tool]; t != nil {
-			return t.Print
+	for _, u := range e.desk.Unsettled() {
+		now := ""
+		if t := e.server.tools.Tools[u.Question.Tool]; t != nil {
+			now = t.Print
 		}
-		return ""
-	}))
+		if now != u.Question.Fingerprint {
+			e.queueDesk(e.desk.Abort(e.now, u.ID, approval.ToolChanged))
+		}
+	}
 }
 
 // revoke forgets a yes, and puts that on record.
