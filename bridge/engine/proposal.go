@@ -58,7 +58,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
 	}
 	e.queueBook(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
-		Lacks: e.lacks(offer.Needs), Here: func(who string) bool { return e.room.peers[who] != nil }, Sum: sumOf(env)}))
+		Lacks: e.lacks(offer.Needs), Sum: sumOf(env)}))
 }
 
 // sumOf is equal for those that ask for the same, however it is spelled; of what is
@@ -477,7 +477,7 @@ func (e *Engine) unheard(f wire.Fault, ours bool) {
 		switch {
 		case absent && !e.believed(): // nor is it known who says so, nor who is here
 		case absent:
-			e.queueBook(e.book.Nobody(id, e.here))
+			e.queueBook(e.book.Nobody(id, e.room.me))
 		case ours:
 			e.queueDesk(e.desk.Unreachable(e.now, id))
 		}

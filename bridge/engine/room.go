@@ -241,10 +241,13 @@ func (e *Engine) left(id string) {
 func (e *Engine) tellOf(id string) {
 	p := e.room.peers[id]
 	e.desk.SetHere(approval.Participant(id), p != nil)
-	if p != nil && p.leaving == nil {
-		e.book.SetHere(id, p.caps)
-	} else {
+	switch {
+	case p == nil:
 		e.book.SetAway(id)
+	case p.leaving != nil:
+		e.book.SetLeaving(id)
+	default:
+		e.book.SetHere(id, p.caps)
 	}
 }
 

@@ -41,7 +41,13 @@ type Book struct {
 	bytes       int                // of the envelopes that wait
 	wake        time.Time          // time alone changes none before; zero: none ever
 	withdrawals withdrawalCount
-	others      map[string]wire.Caps // who else is in the topic, with what they may send
+	others      map[string]other // who else is in the topic
+}
+
+// An other is another participant.
+type other struct {
+	caps    wire.Caps // what it may send
+	leaving bool      // it is about to be gone
 }
 
 // A key is a participant and an id that only it may use again.
@@ -51,7 +57,7 @@ type key struct{ who, id string }
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
 	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{},
-		withdrawals: withdrawalCount{}, others: map[string]wire.Caps{}}
+		withdrawals: withdrawalCount{}, others: map[string]other{}}
 }
 
 // SetRules puts other rules in force.
@@ -59,9 +65,12 @@ func (b *Book) SetRules(r Rules) { b.rules = r }
 
 // SetHere says that another participant is in the topic, and what it may send as far as its
 // gateway says.
-func (b *Book) SetHere(who string, caps wire.Caps) { b.others[who] = caps }
+func (b *Book) SetHere(who string, caps wire.Caps) { b.others[who] = other{caps: caps} }
 
-// SetAway says that a participant is not there, or is about to be gone.
+// SetLeaving says that a participant is about to be gone. Until it is, it keeps its turn.
+func (b *Book) SetLeaving(who string) { b.others[who] = other{leaving: true} }
+
+// SetAway says that a participant is not there.
 func (b *Book) SetAway(who string) { delete(b.others, who) }
 
 // begin starts the acts of one event, in a new slice: the caller keeps the one before, and

@@ -81,8 +81,6 @@ type Proposed struct {
 	Me       string // our participant id
 	Lacks    string // the first of its required_capabilities that we do not offer, in quotes; "" if we offer all
 
-	Here func(who string) bool // reports whether somebody is in the topic; nil: everybody is
-
 	Sum [32]byte // of what is proposed: equal for those, and only those, that ask for the same
 }
 
@@ -109,7 +107,7 @@ func (l *Life) trim() {
 
 // newLife reads to whom a proposal is addressed. The envelope's word comes
 // before the hints of the payload, and those hold for nobody but us (WIRE 7.8).
-func newLife(p Proposed, now time.Time) *Life {
+func newLife(p Proposed, now time.Time, others map[string]other) *Life {
 	env := p.Envelope
 	if len(p.Offer.Key) > keyMax {
 		p.Offer.Key = "" // it fits into no kind anyway
@@ -136,7 +134,7 @@ func newLife(p Proposed, now time.Time) *Life {
 	l.only = len(env.To) > 0 || p.Offer.Exclusive && !p.Offer.FallbackToBroadcast
 	l.Contested = !l.only || l.Sole == ""
 	if len(env.To) == 0 && l.Targeted {
-		l.queue(p)
+		l.queue(p, others)
 	}
 	if p.Offer.TTL > 0 {
 		l.Until = now.Add(p.Offer.TTL)
@@ -146,10 +144,10 @@ func newLife(p Proposed, now time.Time) *Life {
 
 // queue finds out whose turn comes before ours: a list of those who are preferred is
 // an order. Who is not here does not count.
-func (l *Life) queue(p Proposed) {
+func (l *Life) queue(p Proposed, others map[string]other) {
 	l.turn = slices.Index(p.Offer.Preferred, p.Me)
 	for _, id := range p.Offer.Preferred[:l.turn] {
-		if p.Here == nil || p.Here(id) {
+		if _, here := others[id]; here {
 			l.before = append(l.before, id)
 		}
 	}

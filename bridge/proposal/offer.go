@@ -9,7 +9,7 @@ func (b *Book) Offered(p Proposed) []Act {
 	if b.lives[key{p.Envelope.From, p.Envelope.ID}] != nil {
 		return b.out
 	}
-	l := newLife(p, b.now)
+	l := newLife(p, b.now, b.others)
 	l.State = l.begins()
 	if l.State != Watched && !b.concerned(l) {
 		l.State = Watched
@@ -48,8 +48,8 @@ func (b *Book) rejectHelps(l *Life) bool {
 
 // alone reports whether nobody in the topic could serve a proposal but we.
 func (b *Book) alone(l *Life) bool {
-	for who, caps := range b.others {
-		if who != l.Proposer && caps.CouldServe(l.Method) {
+	for who, o := range b.others {
+		if who != l.Proposer && !o.leaving && o.caps.CouldServe(l.Method) {
 			return false
 		}
 	}

@@ -218,12 +218,14 @@ func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool
 }
 
 // Nobody: the gateway says that nobody was there for a request. It may speak of another
-// frame of that id, so that says nothing of whom it knows to be here (here), nor of who
-// makes the request of themselves (FINDINGS A8).
-func (b *Book) Nobody(run string, here func(who string) bool) []Act {
+// frame of that id, so that says nothing of whom we know to be here, nor of who makes the
+// request of themselves (FINDINGS A8). me is our participant id.
+func (b *Book) Nobody(run, me string) []Act {
 	b.begin()
 	for _, l := range slices.Clone(b.runs[run]) {
-		if (l.State == Running || l.State == Claimed) && l.Runner != l.By && !here(l.Runner) {
+		runner, listed := b.others[l.Runner]
+		here := listed && !runner.leaving || l.Runner == me
+		if (l.State == Running || l.State == Claimed) && l.Runner != l.By && !here {
 			b.end(l, Unserved)
 		}
 	}

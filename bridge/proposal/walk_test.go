@@ -28,12 +28,12 @@ func walk(t *testing.T, r *rand.Rand) {
 		return d.offer("b0", "p0", us, nil)
 	}
 	for range 3000 {
-		switch r.IntN(16) {
+		switch r.IntN(19) {
 		case 0, 1, 2:
 			to := [][]string{us, nil, {"other"}, {"b1", "me"}}[r.IntN(4)]
 			d.offer(who(), id(), to, func(p *Proposed) {
 				if r.IntN(2) == 0 {
-					p.Offer.Preferred = []string{who(), who()}
+					p.Offer.Preferred = []string{who(), who(), "me"}[:2+r.IntN(2)]
 				}
 				p.Offer.Exclusive = r.IntN(4) == 0
 				p.Offer.TTL = time.Duration(r.IntN(3)) * time.Second
@@ -71,7 +71,13 @@ func walk(t *testing.T, r *rand.Rand) {
 			d.book.Requested(who(), id())
 			d.do(d.book.Answered(who(), nil, []string{id()}, Upshot(r.IntN(3)), true))
 		case 14:
-			d.do(d.book.Nobody(id(), func(string) bool { return r.IntN(2) == 0 }))
+			d.do(d.book.Nobody(id(), "me"))
+		case 16:
+			d.book.SetHere(who(), wire.Caps{})
+		case 17:
+			d.book.SetLeaving(who())
+		case 18:
+			d.book.SetAway(who())
 		}
 		d.balanced()
 	}
