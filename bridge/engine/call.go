@@ -253,7 +253,7 @@ func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) 
 func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message)) *inflight.Call {
 	c := &inflight.Call{Origin: inflight.Self, Began: e.now, Method: method, Then: then}
 	e.calls.Add(c)
-	c.Alarm = e.alarms.set(e.now.Add(e.timeout), func() { e.timedOut(c) })
+	c.Alarm = e.alarms.set(e.now.Add(e.timeout), outOfTime{c})
 	line := jsonrpc.AppendRequest(nil, e.calls.ID(c), method, params)
 	if e.server.hello.Modern {
 		if m, err := jsonrpc.Parse(line, jsonrpc.Passed); err == nil {

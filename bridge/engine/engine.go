@@ -207,8 +207,8 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 func (e *Engine) passTime() {
 	e.queueBook(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
 	e.drain()
-	for ring := e.alarms.due(e.now); ring != nil; ring = e.alarms.due(e.now) {
-		ring()
+	for next := e.alarms.due(e.now); next != nil; next = e.alarms.due(e.now) {
+		e.carryOut(next)
 		e.drain()
 	}
 	e.queueDesk(e.desk.Tick(e.now))
@@ -276,12 +276,12 @@ func (e *Engine) giveUp() {
 
 // An alarm is a moment at which the Engine has something to do of its own
 // accord.
-type alarm = timetable.Entry[func()]
+type alarm = timetable.Entry[item]
 
 // alarms are the moments to come. Each rings once.
-type alarms struct{ table timetable.Table[func()] }
+type alarms struct{ table timetable.Table[item] }
 
-func (a *alarms) set(at time.Time, ring func()) *alarm { return a.table.Set(at, ring) }
+func (a *alarms) set(at time.Time, what item) *alarm { return a.table.Set(at, what) }
 
 // stop is safe for an alarm that has rung, and for nil.
 func (a *alarms) stop(al *alarm) { a.table.Drop(al) }
@@ -289,7 +289,7 @@ func (a *alarms) stop(al *alarm) { a.table.Drop(al) }
 func (a *alarms) next() time.Time { return a.table.Next() }
 
 // due takes out the next that is to ring now, nil if there is none.
-func (a *alarms) due(now time.Time) (ring func()) {
+func (a *alarms) due(now time.Time) item {
 	al := a.table.Due(now)
 	if al == nil {
 		return nil
@@ -397,14 +397,16 @@ type queue struct {
 	done  int
 }
 
-// An item is an act of the Book, what is to be done later by the same hand (a func()), or
-// one of those below.
-type item any
+// An item is an act of the Book, what goes on where it was queued (a func()), or one of those
+// below, which go on further up.
+type item = any
 
 type (
 	nextOfDesk struct{}                 // the next that the desk has said
 	doneOfDesk struct{}                 // it is done, and all that came of it
 	response   struct{ *wire.Envelope } // from a participant; the Book has heard of it
+	awaited    struct{ *wire.Envelope } // a request that waited for the server to be up
+	outOfTime  struct{ *inflight.Call } // the server has not answered it in time
 )
 
 // then has something done after what was queued since the item in hand was begun, and before
@@ -456,6 +458,10 @@ func (e *Engine) carryOut(i item) {
 		i()
 	case response:
 		e.responded(i.Envelope)
+	case awaited:
+		e.serve(i.Envelope, e.linked(i.Envelope))
+	case outOfTime:
+		e.timedOut(i.Call)
 	case proposal.Consider:
 		e.consider(i.Life)
 	case proposal.Waits:

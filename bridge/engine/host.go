@@ -256,14 +256,11 @@ func (w *awaiting) withdrawn(why string) record.Record {
 
 // handshakeDone goes on with the requests that waited for the server.
 func (e *Engine) handshakeDone() {
-	waited := e.awaitingHandshake
+	for _, w := range e.awaitingHandshake {
+		e.alarms.stop(w.alarm)
+		e.todo.items = append(e.todo.items, awaited{w.env})
+	}
 	e.awaitingHandshake = nil
-	e.then(func() {
-		inTurn(e, waited, func(w *awaiting) {
-			e.alarms.stop(w.alarm)
-			e.serve(w.env, e.linked(w.env))
-		})
-	})
 }
 
 // withdrawAwaiting ends the awaiting requests that a cancellation is about.

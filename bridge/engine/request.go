@@ -387,7 +387,7 @@ func (e *Engine) launch(c *inflight.Call) {
 		e.replay.Renew(e.now, c.From, c.Env)
 	}
 	if c.Origin != inflight.Host { // the client has patience of its own, and the server's answer goes past us
-		c.Alarm = e.alarms.set(e.now.Add(e.allowance(c)), func() { e.timedOut(c) })
+		c.Alarm = e.alarms.set(e.now.Add(e.allowance(c)), outOfTime{c})
 	}
 	r := recordOf(c)
 	r.Event = record.Started

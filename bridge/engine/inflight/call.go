@@ -28,7 +28,7 @@ type Call struct {
 	Number uint64 // at the server; 0 before it gets there
 	Name   string // on record
 	Began  time.Time
-	Alarm  *timetable.Entry[func()]
+	Alarm  *timetable.Entry[any]
 
 	From    string // the caller; "" for a request of our own
 	Env     string // its envelope

@@ -23,6 +23,6 @@ func (p *Pace) Take(now time.Time, n int, every time.Duration) {
 // Progress is the progress of a call as its caller hears of it.
 type Progress struct {
 	Pace
-	Waits []byte                   // the newest that has not passed; nil: none
-	Alarm *timetable.Entry[func()] // when it may
+	Waits []byte                // the newest that has not passed; nil: none
+	Alarm *timetable.Entry[any] // when it may
 }
