@@ -54,7 +54,7 @@ func (e *Engine) startParked() {
 			return
 		}
 		c.On(inflight.Resume)
-		e.agreed(c)
+		e.then(resumed{c})
 	})
 }
 

@@ -406,12 +406,14 @@ type (
 	doneOfDesk struct{}                 // it is done, and all that came of it
 	response   struct{ *wire.Envelope } // from a participant; the Book has heard of it
 	awaited    struct{ *wire.Envelope } // a request that waited for the server to be up
+	asking     struct{ *inflight.Call } // somebody must agree to it
+	resumed    struct{ *inflight.Call } // it was agreed to, and what it waited for has come
 	outOfTime  struct{ *inflight.Call } // the server has not answered it in time
 )
 
-// then has something done after what was queued since the item in hand was begun, and before
-// all else.
-func (e *Engine) then(do func()) { e.todo.items = append(e.todo.items, do) }
+// then queues something: it is done after what the item in hand has queued already, and before
+// what waited before that.
+func (e *Engine) then(i item) { e.todo.items = append(e.todo.items, i) }
 
 // inTurn does the same for each, and what comes of one before the next.
 func inTurn[T any](e *Engine, each []T, do func(T)) {
@@ -427,14 +429,14 @@ func inTurn[T any](e *Engine, each []T, do func(T)) {
 // queueBook has done what the Book says.
 func (e *Engine) queueBook(acts []proposal.Act) {
 	for _, a := range acts {
-		e.todo.items = append(e.todo.items, a)
+		e.then(a)
 	}
 }
 
 // queueDesk has done what the desk says.
 func (e *Engine) queueDesk(acts []approval.Act) {
 	if len(acts) > 0 && len(e.todo.said) == 0 {
-		e.todo.items = append(e.todo.items, nextOfDesk{})
+		e.then(nextOfDesk{})
 	}
 	e.todo.said = append(e.todo.said, acts...)
 }
@@ -460,6 +462,10 @@ func (e *Engine) carryOut(i item) {
 		e.responded(i.Envelope)
 	case awaited:
 		e.serve(i.Envelope, e.linked(i.Envelope))
+	case asking:
+		e.question(i.Call)
+	case resumed:
+		e.agreed(i.Call)
 	case outOfTime:
 		e.timedOut(i.Call)
 	case proposal.Consider:
@@ -472,11 +478,11 @@ func (e *Engine) carryOut(i item) {
 		e.noted(i)
 	case nextOfDesk:
 		e.carryOutOfDesk(e.todo.said[e.todo.done])
-		e.todo.items = append(e.todo.items, doneOfDesk{})
+		e.then(doneOfDesk{})
 	case doneOfDesk:
 		e.todo.said[e.todo.done] = nil
 		if e.todo.done++; e.todo.done < len(e.todo.said) {
-			e.todo.items = append(e.todo.items, nextOfDesk{})
+			e.then(nextOfDesk{})
 		} else {
 			e.todo.said, e.todo.done = e.todo.said[:0], 0
 		}

@@ -258,7 +258,7 @@ func (w *awaiting) withdrawn(why string) record.Record {
 func (e *Engine) handshakeDone() {
 	for _, w := range e.awaitingHandshake {
 		e.alarms.stop(w.alarm)
-		e.todo.items = append(e.todo.items, awaited{w.env})
+		e.then(awaited{w.env})
 	}
 	e.awaitingHandshake = nil
 }

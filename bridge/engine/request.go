@@ -77,7 +77,7 @@ func (e *Engine) arrived(env *wire.Envelope) {
 	case wire.Response:
 		e.rivalAnswers(env)
 		e.queueBook(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
-		e.todo.items = append(e.todo.items, response{env})
+		e.then(response{env})
 	case wire.Proposal:
 		e.offered(env)
 	case wire.Withdraw, wire.Reject:
@@ -340,7 +340,7 @@ func (e *Engine) ifReadable(c *inflight.Call) {
 		return
 	}
 	e.reserve(c, c.Decision)
-	e.question(c)
+	e.then(asking{c})
 }
 
 // overLimit reports whether a call is denied because a limit is used up.

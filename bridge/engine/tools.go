@@ -305,7 +305,7 @@ func (e *Engine) startReread(unread bool) {
 			e.unstarted(c, notReread())
 		default:
 			c.On(inflight.Resume)
-			e.agreed(c)
+			e.then(resumed{c})
 		}
 	})
 }
