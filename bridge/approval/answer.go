@@ -196,7 +196,7 @@ func (d *Desk) agree(p *pending, s *ballot, r reply) {
 		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: detail, Said: r.why}, s)
 		return
 	}
-	d.verify(&agreement{p: p, by: s, reply: r, is: c})
+	d.verify(&agreement{p: p, by: s, why: r.why, keep: r.keep, to: c})
 }
 
 // Verified says whether the call may still run about which a [Verify] was returned: "", or
@@ -221,8 +221,8 @@ func (d *Desk) Verified(now time.Time, id, reason string) []Act {
 
 // refute ends a question whose call may not run as somebody agreed to it.
 func (d *Desk) refute(a *agreement, reason string) {
-	s := Settled{Outcome: Aborted, Reason: reason, Said: a.reply.why}
-	if len(a.is.modified) > 0 && reason != ToolChanged {
+	s := Settled{Outcome: Aborted, Reason: reason, Said: a.why}
+	if len(a.to.modified) > 0 && reason != ToolChanged {
 		s.Outcome, s.Reason, s.Detail = Denied, InvalidModification, reason
 	}
 	d.settle(a.p, s, a.by)
@@ -230,11 +230,11 @@ func (d *Desk) refute(a *agreement, reason string) {
 
 // count counts a yes that was verified.
 func (d *Desk) count(a *agreement) {
-	p, s, r, c := a.p, a.by, a.reply, a.is
+	p, s, c := a.p, a.by, a.to
 	d.vacate(p, s, agreed, "you answered already")
-	s.keep = r.keep
+	s.keep = a.keep
 	if len(c.modified) > 0 && !d.amend(p, s, c) {
-		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: "the people who must agree keep changing it", Said: r.why}, s)
+		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: "the people who must agree keep changing it", Said: a.why}, s)
 		return
 	}
 	if p.count(agreed) < p.need {
@@ -242,7 +242,7 @@ func (d *Desk) count(a *agreement) {
 		d.advance(p, NoApprover, "")
 		return
 	}
-	d.settle(p, Settled{Outcome: Allowed, Said: r.why, Made: d.grantFor(p)}, s)
+	d.settle(p, Settled{Outcome: Allowed, Said: a.why, Made: d.grantFor(p)}, s)
 }
 
 // maxAmended bounds how often one question changes what it is about.

@@ -29,7 +29,7 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 		return p.id, d.turnAway(p, BadArguments, reason, 0)
 	}
 	if g := d.granted(p); g != nil {
-		d.verify(&agreement{p: p, grant: g, is: change{args: p.args}})
+		d.verify(&agreement{p: p, grant: g, to: change{args: p.args}})
 		return p.id, d.out
 	}
 	if reason, detail, retry := d.admit(p); reason != "" {

@@ -12,13 +12,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
-// A change is what an answer makes of a call.
-type change struct {
-	args     []byte
-	timeout  time.Duration
-	modified []string // what is different now
-}
-
 // edit carries out what an answer puts into fields. Every byte of the arguments
 // that no field names stays as it is; a field left at its value changes nothing.
 // problem says in words why it cannot be done.

@@ -170,7 +170,7 @@ func (p *pending) enough(people []Who) bool {
 // verify asks whether the call may run that somebody agrees to.
 func (d *Desk) verify(a *agreement) {
 	d.unverified = a
-	d.do(Verify{Unsettled{a.p.id, &a.p.q, a.is.args}})
+	d.do(Verify{Unsettled{a.p.id, &a.p.q, a.to.args}})
 }
 
 // useGrant settles a question by a yes that is remembered.

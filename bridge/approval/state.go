@@ -91,10 +91,18 @@ type Desk struct {
 // An agreement is a yes that does not count before it is verified.
 type agreement struct {
 	p     *pending
-	grant *Grant // it is remembered; nil: somebody has answered
-	by    *ballot
-	reply reply
-	is    change
+	grant *Grant  // it is remembered; nil: somebody has answered
+	by    *ballot // who
+	why   string  // in their own words
+	keep  string  // what they want remembered, see ballot
+	to    change
+}
+
+// A change is what an answer makes of a call.
+type change struct {
+	args     []byte
+	timeout  time.Duration
+	modified []string // what is different now
 }
 
 // A pending is a question that is not settled.

@@ -44,12 +44,6 @@ type Book struct {
 	others      map[string]other // who else is in the topic
 }
 
-// An other is another participant.
-type other struct {
-	caps    wire.Caps // what it may send
-	leaving bool      // it is about to be gone
-}
-
 // A key is a participant and an id that only it may use again.
 type key struct{ who, id string }
 

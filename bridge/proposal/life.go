@@ -87,6 +87,12 @@ type Proposed struct {
 // keyMax is how many bytes of a tool's name or a resource's URI are kept.
 const keyMax = 4096
 
+// An other is another participant.
+type other struct {
+	caps    wire.Caps // what it may send
+	leaving bool      // it is about to be gone
+}
+
 // A Reuse says that an envelope id is that of several requests. Anybody may use one
 // again, and an answer says no more of which it is for (FINDINGS A9).
 type Reuse struct {
