@@ -38,6 +38,24 @@ func TestWelcomeTimeout(t *testing.T) {
 	})
 }
 
+// A gateway that has welcomed us is left alone, also if we hear only then that it waits for
+// our join: its welcome was waited for anew, and 10 s later we left.
+func TestTheWelcomeIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &script{play: func(_ int, p *player) {
+			p.say(welcomeD1)
+			p.stay()
+		}}
+		g.rest = map[string]http.HandlerFunc{"/health": func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(askTimeout / 2)
+			answers(`{"status":"ok","features":[]}`)(w, r)
+		}}
+		s := sit(t, g.bubble(t, Options{}))
+		s.want("taken")
+		s.quiet(time.Hour)
+	})
+}
+
 // TestHalfOpen: a gateway that has gone without a word. It is noticed 10 s
 // after a ping, which goes out every 15 s.
 func TestHalfOpen(t *testing.T) {

@@ -59,7 +59,8 @@ func (s *session) keepalive(ctx context.Context) {
 		case <-welcome.C:
 			s.drop(errNoWelcome)
 		case <-seated:
-			seated = nil
+			seated, waits = nil, nil
+			grace.Stop()
 			welcome.Stop()
 			s.settlePace(ctx)
 			if looks {
