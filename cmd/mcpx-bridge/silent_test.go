@@ -123,7 +123,7 @@ func TestTheToolsOfOneParticipantFilledTheMemory(t *testing.T) {
 	g.answers("fs", "tools/list", `{"tools":[`+strings.Join(many, ",")+`],"nextCursor":"more"}`)
 	s.exits(1, "what comes from \"t512\" on is left out")
 
-	g, s = participant(t, mew4, []string{"fs"}, "tools")
+	g, s = participant(t, mew4, []string{"fs"}, "tools", "fs")
 	for i := range 5 {
 		g.sees("tools/list", "fs")
 		g.answers("fs", "tools/list", fmt.Sprintf(`{"tools":[],"nextCursor":"%d%s"}`, i, strings.Repeat("x", 900_000)))
