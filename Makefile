@@ -16,6 +16,14 @@ ROOMS        = bridge cmd examples policy stdio
 # without it, and say so.
 RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
+# vet is for make check, and the tables for a debugger for nobody.
+TESTFLAGS = -vet=off -ldflags=-w -shuffle=on -count=1 -timeout 30m
+
+# They do one thing after the other, so the race detector finds nothing in them, and
+# takes five times as long for that. It still watches them at work in the others, and
+# in .github/workflows also here.
+SEQUENTIAL = bridge/engine bridge/approval bridge/desktop/install bridge/sim policy
+
 .PHONY: help build mcpb demo test check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
 
@@ -38,8 +46,8 @@ demo: ## host a topic, bridge an example server, see what crosses and what does 
 
 test: ## all tests; needs nothing but Go
 	$(if $(RACE),,@echo "no C compiler found: testing without the race detector")
-	GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -count=1 -timeout 30m -parallel 8 ./cmd/mcpx-bridge ./... # they wait more than they work; those that wait longest begin first
-	$(GO) test -count=1 ./stdio/inbox ./stdio/outbox # the short way to a socket, which is not taken under the race detector
+	@GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) $(TESTFLAGS) -parallel 8 ./cmd/mcpx-bridge $(filter-out $(SEQUENTIAL:%=\%/mcpx-bridge/%),$(shell $(GO) list ./...)) # they wait more than they work; those that wait longest begin first
+	$(GO) test $(TESTFLAGS) $(SEQUENTIAL:%=./%) ./stdio/inbox ./stdio/outbox # the last two take the short way to a socket, which is not taken under the race detector
 
 check: ## formatting, vet, staticcheck, tidiness, six platforms; changes nothing
 	@echo "gofmt -l $(ROOMS)"; unformatted=$$(gofmt -l $(ROOMS)); test -z "$$unformatted" || { echo "$$unformatted"; exit 1; }
