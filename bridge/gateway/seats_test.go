@@ -521,3 +521,32 @@ func TestLocalIsIdleWithoutAPause(t *testing.T) {
 		t.Error("200 frames were taken without a pause")
 	}
 }
+
+// Who takes a seat in this process while the gateway closes is turned away or cut: it is not left
+// to wait for frames that nobody will send.
+func TestWhoSitsDownInsideWhileTheGatewayClosesIsNotForgotten(t *testing.T) {
+	for range 200 {
+		g, err := gateway.New(gateway.Options{Secret: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var closing sync.WaitGroup
+		var seats []*gateway.Local
+		for {
+			var l *gateway.Local
+			if l, err = g.Attach("t", fmt.Sprint("p", len(seats)%8), wire.Caps{}, dialect(t, "mcpx/v0.1")); err != nil {
+				break
+			}
+			if seats = append(seats, l); len(seats) == 8 {
+				closing.Go(g.Close)
+			}
+		}
+		closing.Wait()
+		for _, l := range seats {
+			for err := error(nil); err == nil; {
+				_, err = l.Read()
+			}
+			l.Close(1000, "")
+		}
+	}
+}

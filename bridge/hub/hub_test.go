@@ -87,6 +87,48 @@ func TestWhoDidNotWaitForHisSeatIsNotSeatedLater(t *testing.T) {
 	}
 }
 
+// Whose seat is granted while the hub ends its sessions is told that it is closed, as nobody would
+// cut him any more; those who keep the topic elsewhere, and have seated him, hear that he has left.
+func TestWhoComesWhileAHubEndsItsSessionsIsNotSeated(t *testing.T) {
+	var h *hub.Hub
+	log := closing{piles{}, func() { h.Cut(1001, "the gateway is stopping") }}
+	h = open(hub.Options{Log: log})
+	who, ear := guest("ann", 1)
+	if _, err := h.Join(t.Context(), "t", who); !errors.Is(err, hub.ErrClosed) {
+		t.Error(err)
+	}
+	p := log.piles["t"]
+	if len(p.entries) != 2 || p.entries[1].Kind != hub.Left {
+		t.Errorf("published were %v", p.entries)
+	}
+	if members := h.Members("t"); len(members) > 0 || len(ear.heard) > 0 || h.TopicCount() > 0 {
+		t.Errorf("%d members, %d topics, ann heard %q", len(members), h.TopicCount(), ear.heard)
+	}
+}
+
+// closing is a log whose hub ends its sessions before the first entry is delivered.
+type closing struct {
+	piles
+	end func()
+}
+
+func (c closing) Open(topic string, to hub.Reader) (hub.Feed, error) {
+	c.piles[topic] = &pile{to: to}
+	return closingFeed{c.piles[topic], c.end}, nil
+}
+
+type closingFeed struct {
+	*pile
+	end func()
+}
+
+func (f closingFeed) Publish(e *hub.Entry) {
+	if f.pile.Publish(e); len(f.entries) == 1 {
+		f.end()
+		f.to.Deliver(e)
+	}
+}
+
 // Sessions that outlive their hub leave all the same, and no feed is closed a second time.
 func TestSessionsThatOutliveTheirHub(t *testing.T) {
 	log := piles{}

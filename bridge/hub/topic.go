@@ -50,6 +50,7 @@ type Topic struct {
 	awaited atomic.Pointer[Member] // who is likely to speak next; set by fanOut, taken by the next Flush
 
 	mu        sync.Mutex // taken before the hub's, never after
+	closed    bool       // nobody is seated any more
 	byID      map[string]*Member
 	members   []*Member // in the order of joining; never changed in place
 	past      History
@@ -104,7 +105,7 @@ func (t *Topic) joined(e *Entry) {
 		t.count.Joins.Add(1)
 	}
 	e.reply(err)
-	if errors.Is(err, errGivenUp) {
+	if e.Who.local && (errors.Is(err, errGivenUp) || errors.Is(err, ErrClosed)) {
 		t.feed.Publish(&Entry{Kind: Left, Who: e.Who}) // other hubs have seated it
 	}
 	t.leaveAll(cut)
@@ -121,6 +122,8 @@ func (t *Topic) seat(m *Member) (cut []*Member, err error) {
 	switch {
 	case m.state != coming:
 		err = errGivenUp
+	case t.closed:
+		err = ErrClosed
 	case old == nil && len(t.members) >= t.most:
 		err = ErrFull
 	case old != nil && old.Epoch > m.Epoch:
@@ -468,9 +471,13 @@ func (t *Topic) flush() {
 	}
 }
 
-// cutAll ends every session here.
+// cutAll ends every session here; there will be no other.
 func (t *Topic) cutAll(code int, reason string) {
-	for _, m := range t.roster() {
+	t.mu.Lock()
+	t.closed = true
+	members := t.members
+	t.mu.Unlock()
+	for _, m := range members {
 		m.sink.Cut(code, reason)
 	}
 }
