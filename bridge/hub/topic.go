@@ -197,8 +197,11 @@ func (t *Topic) left(m *Member) {
 	t.leaveAll(cut)
 }
 
-// current returns m as it sits here, nil if it does not. The caller holds t.mu.
+// current returns m as it sits here, nil if it does not, or is nobody. The caller holds t.mu.
 func (t *Topic) current(m *Member) *Member {
+	if m == nil {
+		return nil
+	}
 	if o := t.byID[m.ID]; o != nil && o.Epoch == m.Epoch {
 		return o
 	}
