@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -90,6 +92,13 @@ func (e *elsewhere) wait(n int) {
 	for len(e.waiting) < n && !e.over {
 		e.more.Wait()
 	}
+}
+
+// waits returns how much waits.
+func (e *elsewhere) waits() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.waiting)
 }
 
 // step does the first of what waits, while that is held back.
@@ -251,6 +260,60 @@ func TestWhatTheLogDoesNotTakeIsAnsweredAsSuch(t *testing.T) {
 	}
 }
 
+// While the log stands still it is given no more than it has been promised, whoever speaks: a client
+// is slowed, one in this process is told what nobody gets. Once it goes on all the rest arrives.
+func TestWhatIsSaidWhileTheLogStandsStill(t *testing.T) {
+	const frames, promised = 1000, 32 << 20 / (40 << 10)
+	e := keptElsewhere(t)
+	h := open(t, gateway.Options{Topics: e, Presence: e, MaxQueue: 5 * frames, MaxQueueBytes: 1 << 30})
+	bob, ann := h.join("mcpx/v0.1", "bob"), h.join("mcpx/v0.1", "ann")
+	inside, err := h.Attach("t", "inside", wire.Caps{}, dialect(t, "mcpx/v0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close(1000, "")
+	words := func(who string, n int) string {
+		return say("mcpx/v0.1", fmt.Sprintf("%s-%05d", who, n), who, "", "chat", `{"text":"`+strings.Repeat("x", 40<<10)+`","format":"plain"}`)
+	}
+	e.hold(true)
+	for n := range frames {
+		inside.Put([]byte(words("inside", n)))
+	}
+	kept := e.waits()
+	if kept > promised {
+		t.Errorf("%d frames wait", kept)
+	}
+	said := make(chan bool)
+	go func() {
+		defer close(said)
+		for n := range frames {
+			if err := ann.ws.WriteMessage(websocket.TextMessage, []byte(words("ann", n))); err != nil {
+				t.Errorf("frame %d: %v", n, err)
+				return
+			}
+		}
+	}()
+	e.wait(kept + promised/3)
+	if n := e.waits(); n > 2*promised {
+		t.Errorf("%d frames wait", n)
+	}
+	e.hold(false)
+	for n := range kept {
+		bob.until(fmt.Sprintf(`"inside-%05d"`, n))
+	}
+	for n := range frames {
+		bob.until(fmt.Sprintf(`"ann-%05d"`, n))
+	}
+	<-said
+	for told := 0; told < frames-kept; {
+		frame, err := inside.Read()
+		if err != nil {
+			t.Fatalf("after %d of %d: %v", told, frames-kept, err)
+		}
+		told += bytes.Count(frame, []byte("not_delivered"))
+	}
+}
+
 // Where the log, the presence or the topic is not to be had nobody is seated by half: the
 // client hears of it, the lease goes back and the seat is free.
 func TestNobodyIsSeatedByHalf(t *testing.T) {
@@ -365,8 +428,9 @@ func TestWhatIsSaidUnderAnOlderLeaseIsNotDelivered(t *testing.T) {
 func TestASlowReaderIsCutOnceThoughHisLeaveComesLate(t *testing.T) {
 	e := keptElsewhere(t)
 	h := open(t, gateway.Options{Topics: e, Presence: e, MaxQueueBytes: 1 << 20})
-	h.rawJoin("slow")
 	ann, words := h.join("mcpx/v0.1", "ann"), strings.Repeat("x", 1<<20)
+	h.rawJoin("slow")
+	ann.until(`"join"`)
 	e.hold(true)
 	for i := range 20 {
 		ann.send(say("mcpx/v0.1", fmt.Sprint("c", i), "ann", "", "chat", `{"text":"`+words+`","format":"plain"}`))

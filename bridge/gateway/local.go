@@ -286,10 +286,6 @@ func (l *Local) easeLocked() {
 	}
 }
 
-// easeTime is how long a frame may hold up the one who says it for a seat in
-// this process.
-const easeTime = 250 * time.Millisecond
-
 // eased waits until the queue is no longer half full, but not for long.
 //
 // A seat on the network has the buffers of two kernels before its queue. One in

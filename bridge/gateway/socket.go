@@ -20,10 +20,11 @@ import (
 
 const (
 	readBuffer  = 16 << 10
-	joinLimit   = 64 << 10 // bytes of a first frame, whose sender nobody knows yet
-	smallFrame  = 16 << 10 // copied out of the scratch buffer; larger ones take it along
-	flushAfter  = 64       // frames said without a flush, at most
-	controlRoom = 64       // places in an outbox beyond the limit, for control frames
+	joinLimit   = 64 << 10               // bytes of a first frame, whose sender nobody knows yet
+	smallFrame  = 16 << 10               // copied out of the scratch buffer; larger ones take it along
+	flushAfter  = 64                     // frames said without a flush, at most
+	controlRoom = 64                     // places in an outbox beyond the limit, for control frames
+	easeTime    = 250 * time.Millisecond // a frame may hold up who says it, for a seat in this process or a log
 	drainTime   = 5 * time.Second
 	closeTime   = time.Second
 )
@@ -157,8 +158,9 @@ func (s *socket) Held(by hub.Sink) {
 	}
 }
 
-// ease waits for a seat in this process that does not keep up with this client.
+// ease waits for what does not keep up with this client: a log of topics, or a seat in this process.
 func (s *socket) ease() {
+	s.session.Ease(easeTime)
 	if s.crowded.Load() == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -55,9 +56,9 @@ func (e *Entry) Append(dst []byte) []byte {
 	if m := e.Who; m != nil {
 		w.Who = &writtenMember{ID: m.ID, Caps: m.Caps.Raw(), Dialect: m.Dialect.Protocol, Epoch: m.Epoch}
 	}
-	line, err := json.Marshal(w)
+	line, err := json.Marshal(w, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		panic(err) // strings of a written are UTF-8, as they came in frames
+		panic(err) // no value of these types is without a form
 	}
 	return append(append(append(dst, line...), '\n'), e.Frame...)
 }

@@ -23,7 +23,13 @@
 // and no goroutine or queue in between. Others may take their time and may fail. Therefore
 // nobody reads off an entry what became of it: that is a verdict, which the topic sends to
 // the session as frames and calls of its Sink, sooner or later. An entry that the log could
-// not take ([Topic.Lost]) is told to who said it.
+// not take ([Topic.Lost]) is told to who said it. What one participant says waits for a log with
+// 32 MiB at most: from half of that on who can wait is slowed ([Session.Ease]), and at the end
+// of it frames are answered with a fault, as nobody got them. So a log that takes seconds costs
+// those who speak time, and neither memory nor anything unseen.
+//
+// Entries have a form as bytes ([Entry.Append], [ReadEntry]), for logs and histories that keep or
+// send them.
 //
 // A topic is public. Every frame goes to every other participant, whoever it is addressed
 // to; the sender gets a copy only where `to` names it, in mew always. An answer of somebody

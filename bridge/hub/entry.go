@@ -34,6 +34,12 @@ type Entry struct {
 	answer    chan<- error // of one who joins; has room for the one answer
 }
 
+// perEntry is what an entry costs beside the bytes of its frame, about.
+const perEntry = 1024
+
+// cost is how many bytes an entry keeps in memory, about.
+func (e *Entry) cost() int { return len(e.Frame) + perEntry }
+
 // Recalled is what the topic knew, when an answer was said, of the request that it names.
 type Recalled struct {
 	RPCID  []byte   // the id of that request, nil if not known
@@ -103,6 +109,13 @@ func (e *Entry) readers(asked *requestCache) (misled, askers []string) {
 		return askers, nil
 	}
 	return e.Recalled.Misled, askers
+}
+
+// settle tells who said it that the log has answered, if that is one of this hub.
+func (e *Entry) settle() {
+	if e.Who != nil && e.Who.local {
+		e.Who.settled(e.cost())
+	}
 }
 
 // reply tells the session that joins, if it is one of this hub.

@@ -1,11 +1,14 @@
 package hub_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -34,6 +37,15 @@ type pile struct {
 
 func (p *pile) Publish(e *hub.Entry) { p.entries = append(p.entries, e) }
 func (p *pile) Close()               { p.closed++ }
+
+// deliver delivers all that was published.
+func (p *pile) deliver() {
+	entries := p.entries
+	p.entries = nil
+	for _, e := range entries {
+		p.to.Deliver(e)
+	}
+}
 
 // piles is the log of a hub, and the piles of its topics.
 type piles map[string]*pile
@@ -179,6 +191,75 @@ func TestTopicsInMemoryAnswerAtOnce(t *testing.T) {
 	}
 }
 
+// A log that takes its time is not filled without bound: who speaks is slowed, then told what
+// nobody gets, and goes on when the log does. One who speaks little is not held up by that.
+func TestALogThatTakesItsTimeIsNotFilledWithoutBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := piles{}
+		h := open(hub.Options{Log: log})
+		ann, annHears := log.join(t, h, "ann")
+		bob, bobHears := log.join(t, h, "bob")
+		eased := func(s *hub.Session) time.Duration {
+			began := time.Now()
+			s.Ease(time.Second)
+			return time.Since(began)
+		}
+		slowed, told := 0, 0
+		for n := 1; told < 100; n++ {
+			if err := ann.Ingest(words("ann", n)); err != nil {
+				t.Fatal(err)
+			}
+			told = annHears.has("not_delivered")
+			if d := eased(ann); d == time.Second && slowed == 0 {
+				slowed = n
+			} else if d != 0 && d != time.Second || d == 0 && slowed > 0 {
+				t.Fatalf("after frame %d ann waited %v", n, d)
+			}
+		}
+		if held := len(log["t"].entries); slowed < held/2-1 || slowed > held/2+1 || held*97<<10 > 32<<20 || (held+1)*98<<10 < 32<<20 {
+			t.Errorf("ann was slowed after %d frames, the log holds %d", slowed, held)
+		}
+		held := len(log["t"].entries)
+		if err := bob.Ingest(words("bob", 1)); err != nil || eased(bob) != 0 || bobHears.has("not_delivered") > 0 {
+			t.Errorf("bob is held up: %v, %q", err, bobHears.heard)
+		}
+		go func() {
+			time.Sleep(time.Millisecond)
+			log["t"].deliver()
+		}()
+		if d := eased(ann); d != time.Millisecond {
+			t.Errorf("the log went on after a millisecond, ann after %v", d)
+		}
+		synctest.Wait()
+		if got := bobHears.has(`"from":"ann"`); got != held || annHears.has("not_delivered") != 100 {
+			t.Errorf("of what ann said bob got %d, the log had %d", got, held)
+		}
+		if err := ann.Ingest(words("ann", 0)); err != nil || eased(ann) != 0 || annHears.has("not_delivered") != 100 {
+			t.Errorf("ann is still held up: %v", err)
+		}
+	})
+}
+
+// join seats somebody, in a bubble, with what the log has for him.
+func (all piles) join(t *testing.T, h *hub.Hub, id string) (s *hub.Session, e *ear) {
+	g, e := guest(id, 1)
+	go func() {
+		var err error
+		if s, err = h.Join(t.Context(), "t", g); err != nil {
+			t.Error(err)
+		}
+	}()
+	synctest.Wait()
+	all["t"].deliver()
+	synctest.Wait()
+	return s, e
+}
+
+// words are a frame of 96 KiB.
+func words(who string, n int) []byte {
+	return fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":"%s%d","ts":"2026-01-02T03:04:05Z","from":"%s","kind":"chat","payload":{"text":"%s","format":"plain"}}`, who, n, who, strings.Repeat("x", 96<<10))
+}
+
 // instant delivers at once what piles pile up.
 type instant struct{ piles }
 
@@ -191,10 +272,10 @@ type instantFeed struct{ *pile }
 
 func (f instantFeed) Publish(e *hub.Entry) { f.to.Deliver(e) }
 
-// A quorum is a log that several hubs share, and their presence. Each gets its own copy of what
-// others say, as if it had been written down and read.
+// A quorum is a log that several hubs share, and their presence. It keeps entries as bytes: each
+// hub gets back what it published itself, and reads what others did.
 type quorum struct {
-	entries []*hub.Entry
+	entries [][]byte
 	readers []hub.Reader
 	epoch   int64
 }
@@ -207,27 +288,28 @@ type voice struct {
 
 func (q *quorum) Open(_ string, to hub.Reader) (hub.Feed, error) {
 	for _, e := range q.entries {
-		to.Deliver(copied(e))
+		to.Deliver(read(e))
 	}
 	q.readers = append(q.readers, to)
 	return voice{q, to}, nil
 }
 
-func copied(e *hub.Entry) *hub.Entry {
-	return &hub.Entry{
-		Kind: e.Kind, Who: &hub.Member{ID: e.Who.ID, Caps: e.Who.Caps, Dialect: e.Who.Dialect, Epoch: e.Who.Epoch},
-		At: e.At, Dialect: e.Dialect, Frame: e.Frame, Envelope: e.Envelope, Recalled: e.Recalled,
+func read(b []byte) *hub.Entry {
+	e, err := hub.ReadEntry(bytes.Clone(b))
+	if err != nil {
+		panic(err)
 	}
+	return e
 }
 
 func (v voice) Publish(e *hub.Entry) {
-	written := copied(e)
+	written := e.Append(nil)
 	v.entries = append(v.entries, written)
 	for _, to := range v.readers {
 		if to == v.to {
 			to.Deliver(e)
 		} else {
-			to.Deliver(copied(written))
+			to.Deliver(read(written))
 		}
 	}
 }

@@ -19,10 +19,12 @@ type Member struct {
 	Epoch   int64 // of the lease of its seat
 
 	sink    Sink
-	local   bool         // this hub serves it
-	inline  bool         // what the sink says of itself
-	refused atomic.Int64 // frames. The first one is worth a warning; a line for each would let a participant fill the disk
-	state   state        // guarded by its topic's lock
+	local   bool          // this hub serves it
+	inline  bool          // what the sink says of itself
+	atLog   atomic.Int64  // bytes of what it has said and the log has not answered for
+	eased   chan struct{} // has one element when the log is behind no more
+	refused atomic.Int64  // frames. The first one is worth a warning; a line for each would let a participant fill the disk
+	state   state         // guarded by its topic's lock
 }
 
 // A state is how far a member's stay has come.
@@ -42,6 +44,32 @@ func (m *Member) participant() wire.Participant {
 // fault returns the frame that tells the member what is wrong with one of its own.
 func (m *Member) fault(f wire.Fault) []byte {
 	return m.Dialect.AppendFault(nil, uuid.NewString(), wire.Stamp(time.Now()), m.ID, f)
+}
+
+// mostAtLog is how many bytes of one participant may wait for a log: two of the largest frames. A
+// log that keeps up, as the one in memory does, never lets anything wait.
+const mostAtLog = 2 * MaxFrame
+
+// publishes notes that n more bytes go to the log, unless others wait there and these are too many.
+func (m *Member) publishes(n int) bool {
+	if was := m.atLog.Add(int64(n)) - int64(n); was > 0 && was+int64(n) > mostAtLog {
+		m.atLog.Add(int64(-n))
+		return false
+	}
+	return true
+}
+
+// behind reports whether more than half of that waits.
+func (m *Member) behind() bool { return m.atLog.Load() > mostAtLog/2 }
+
+// settled notes that the log has answered for n bytes.
+func (m *Member) settled(n int) {
+	if now := m.atLog.Add(int64(-n)); now <= mostAtLog/2 && now+int64(n) > mostAtLog/2 {
+		select {
+		case m.eased <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // names are the ids of members.

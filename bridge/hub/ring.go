@@ -1,11 +1,6 @@
 package hub
 
-import (
-	"time"
-)
-
-// perEntry is what an entry in the history costs beside its bytes, about.
-const perEntry = 1024
+import "time"
 
 // A ring is the history of a hub that is alone. It holds the latest entries of a topic,
 // bounded by their number and by their bytes: payloads can be large, and every joiner of some
@@ -20,12 +15,12 @@ type ring struct {
 // Add keeps an entry, and forgets the oldest ones to make room. One that is too large for the
 // whole history is not kept.
 func (r *ring) Add(e *Entry) {
-	n := len(e.Frame) + perEntry
+	n := e.cost()
 	if r.most < 1 || n > r.size {
 		return
 	}
 	for len(r.entries) >= r.most || r.bytes+n > r.size {
-		r.bytes -= len(r.entries[0].Frame) + perEntry
+		r.bytes -= r.entries[0].cost()
 		r.entries[0] = nil
 		r.entries = r.entries[1:]
 	}

@@ -17,7 +17,10 @@ type Feed interface {
 	// value: delivered, or lost. That may be before Publish returns or later, but not never:
 	// the log gives up after a time of its own. Any goroutine may publish, also from within
 	// Deliver and Lost; it holds no lock. Publish does not wait: a log that has no room for an
-	// entry says that it is lost.
+	// entry says that it is lost. It need not be afraid of too many: what one participant says
+	// waits there with 32 MiB at most, and that it comes and goes are two more.
+	//
+	// A log that keeps or sends bytes has them of Entry.Append, while it is in Publish.
 	Publish(e *Entry)
 
 	// Close ends the feed: nothing is delivered any more. It does not wait.
@@ -35,8 +38,9 @@ type Reader interface {
 	// still be delivered elsewhere.
 	Lost(e *Entry, err error)
 
-	// Idle says that nothing more is ready. What was delivered leaves then. A log that delivers
-	// within Publish need not call it: who publishes flushes.
+	// Idle says that nothing more is ready, or that 64 entries were delivered since the last time.
+	// What was delivered leaves then. A log that delivers within Publish need not call it: who
+	// publishes flushes.
 	Idle()
 }
 

@@ -39,7 +39,7 @@ func (h *Hub) Join(ctx context.Context, topic string, who Guest) (*Session, erro
 		return nil, err
 	}
 	s := &Session{hub: h, topic: t, answer: make(chan error, 1), member: &Member{
-		ID: who.ID, Caps: who.Caps, Dialect: who.Dialect, sink: who.Sink, local: true, inline: who.Sink.Inline(),
+		ID: who.ID, Caps: who.Caps, Dialect: who.Dialect, sink: who.Sink, local: true, inline: who.Sink.Inline(), eased: make(chan struct{}, 1),
 	}}
 	h.presence.Take(s.seat(), who.Came, s)
 	select {
@@ -121,8 +121,31 @@ func (s *Session) Ingest(frame []byte) error {
 		t.fault(m, reason, f)
 		return nil
 	}
+	if !m.publishes(e.cost()) {
+		t.fault(m, notDelivered, undelivered(e, nil))
+		return nil
+	}
 	t.feed.Publish(e)
 	return nil
+}
+
+// Ease waits while the log is behind with what the session says, but not for longer than within.
+// Who says more without it is told, by a fault, of what the log has no room for. One goroutine
+// may wait.
+func (s *Session) Ease(within time.Duration) {
+	if !s.member.behind() {
+		return
+	}
+	s.topic.flush()
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for s.member.behind() {
+		select {
+		case <-s.member.eased:
+		case <-late.C:
+			return
+		}
+	}
 }
 
 // fresh makes the id and the time of a frame that came without.

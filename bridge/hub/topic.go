@@ -74,6 +74,7 @@ func newTopic(name string, s settings) *Topic {
 func (t *Topic) Deliver(e *Entry) {
 	switch e.Kind {
 	case Said:
+		e.settle()
 		t.said(e)
 	case Joined:
 		t.joined(e)
@@ -86,6 +87,7 @@ func (t *Topic) Deliver(e *Entry) {
 func (t *Topic) Lost(e *Entry, err error) {
 	switch e.Kind {
 	case Said:
+		e.settle()
 		t.fault(e.Who, notDelivered, undelivered(e, err))
 	case Joined:
 		t.giveUp(e.Who)
