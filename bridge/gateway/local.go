@@ -1,10 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -265,9 +265,6 @@ func (l localSink) Flush() { l.flush() }
 // Cut implements hub.Sink.
 func (l localSink) Cut(code int, reason string) { l.cut(code, reason) }
 
-// Held implements hub.Sink: one in this process does not wait for another, which may wait for it.
-func (l localSink) Held(hub.Sink) {}
-
 // Inline implements hub.Sink.
 func (l localSink) Inline() bool { return true }
 
@@ -286,14 +283,13 @@ func (l *Local) easeLocked() {
 	}
 }
 
-// eased waits until the queue is no longer half full, but not for long.
+// WaitForRoom implements hub.Sink.
 //
 // A seat on the network has the buffers of two kernels before its queue. One in
 // here has none, and a few hundred small frames said in one breath would cost
-// it the seat that everybody came for. So the one who says them waits.
-func (l *Local) eased() {
-	late := time.NewTimer(easeTime)
-	defer late.Stop()
+// it the seat that everybody came for. So the one who says them waits; but not
+// another in this process, which this one may wait for.
+func (l localSink) WaitForRoom(ctx context.Context) {
 	for {
 		l.mu.Lock()
 		if !l.crowdedLocked() {
@@ -307,7 +303,7 @@ func (l *Local) eased() {
 		l.mu.Unlock()
 		select {
 		case <-ease:
-		case <-late.C:
+		case <-ctx.Done():
 			return
 		}
 	}

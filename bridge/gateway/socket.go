@@ -37,9 +37,8 @@ type socket struct {
 	ticket   int64 // see Gateway
 	ws       *websocket.Conn
 	conn     *wsConn
-	linger   *linger.Linger        // for what its client says next; nil under TLS
-	crowded  atomic.Pointer[Local] // see Held
-	flushing atomic.Bool           // its reading goroutine hands on what was said, and sleeps only once it is through
+	linger   *linger.Linger // for what its client says next; nil under TLS
+	flushing atomic.Bool    // its reading goroutine hands on what was said, and sleeps only once it is through
 	out      *outbox.Outbox
 	frames   int // most that may wait in out
 	size     int // most bytes that may wait in out
@@ -144,28 +143,11 @@ func (s *socket) read() error {
 		if err := s.session.Ingest(frame); err != nil {
 			return err
 		}
-		s.ease()
+		s.session.Ease(easeTime)
 		if s.said++; s.said >= flushAfter {
 			s.idle()
 		}
 	}
-}
-
-// Held implements hub.Sink.
-func (s *socket) Held(by hub.Sink) {
-	if l, inside := by.(localSink); inside {
-		s.crowded.Store(l.Local)
-	}
-}
-
-// ease waits for what does not keep up with this client: a log of topics, or a seat in this process.
-func (s *socket) ease() {
-	s.session.Ease(easeTime)
-	if s.crowded.Load() == nil {
-		return
-	}
-	s.session.Flush()
-	s.crowded.Swap(nil).eased()
 }
 
 var errBinary = errors.New("text frames only")
@@ -243,6 +225,9 @@ func (s *socket) Cut(code int, reason string) { s.conn.stop(code, reason) }
 
 // Inline implements hub.Sink.
 func (s *socket) Inline() bool { return false }
+
+// WaitForRoom implements hub.Sink: it is never crowded, as kernels keep what it cannot send yet.
+func (s *socket) WaitForRoom(context.Context) {}
 
 // finish says goodbye, gives the peer a while to read it, and closes the
 // connection. A peer that reads loses nothing that was put before.

@@ -21,12 +21,13 @@ func (e *ear) Put(frame []byte) hub.Outcome {
 	e.heard = append(e.heard, string(frame))
 	return hub.Taken
 }
-func (e *ear) Flush()                  {}
-func (e *ear) Cut(code int, _ string)  { e.heard = append(e.heard, fmt.Sprint("cut ", code)) }
-func (e *ear) Held(hub.Sink)           {}
-func (e *ear) Inline() bool            { return false }
-func (e *ear) Await() bool             { return false }
-func (e *ear) has(text string) (n int) { return strings.Count(strings.Join(e.heard, "\n"), text) }
+func (e *ear) Flush()                 {}
+func (e *ear) Cut(code int, _ string) { e.heard = append(e.heard, fmt.Sprint("cut ", code)) }
+func (e *ear) Inline() bool           { return false }
+func (e *ear) Await() bool            { return false }
+
+func (e *ear) WaitForRoom(context.Context) {}
+func (e *ear) has(text string) (n int)     { return strings.Count(strings.Join(e.heard, "\n"), text) }
 
 // A pile is a log that delivers when it is told to.
 type pile struct {

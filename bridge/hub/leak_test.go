@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -46,9 +47,10 @@ type void struct{}
 func (void) Put([]byte) Outcome { return Taken }
 func (void) Flush()             {}
 func (void) Cut(int, string)    {}
-func (void) Held(Sink)          {}
 func (void) Inline() bool       { return false }
 func (void) Await() bool        { return false }
+
+func (void) WaitForRoom(context.Context) {}
 
 // What is forgotten counts no more: however many entries have passed through a history, its
 // bytes are those of what it keeps, and it keeps as much as fits (FINDINGS T6).

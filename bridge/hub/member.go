@@ -19,12 +19,13 @@ type Member struct {
 	Epoch   int64 // of the lease of its seat
 
 	sink    Sink
-	local   bool          // this hub serves it
-	inline  bool          // what the sink says of itself
-	atLog   atomic.Int64  // bytes of what it has said and the log has not answered for
-	eased   chan struct{} // has one element when the log is behind no more
-	refused atomic.Int64  // frames. The first one is worth a warning; a line for each would let a participant fill the disk
-	state   state         // guarded by its topic's lock
+	local   bool                   // this hub serves it
+	inline  bool                   // what the sink says of itself
+	atLog   atomic.Int64           // bytes of what it has said and the log has not answered for
+	crowds  atomic.Pointer[Member] // who got what it said and is half full; taken by Session.Ease
+	eased   chan struct{}          // has one element when the log is behind no more
+	refused atomic.Int64           // frames. The first one is worth a warning; a line for each would let a participant fill the disk
+	state   state                  // guarded by its topic's lock
 }
 
 // A state is how far a member's stay has come.

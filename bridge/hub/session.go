@@ -129,20 +129,26 @@ func (s *Session) Ingest(frame []byte) error {
 	return nil
 }
 
-// Ease waits while the log is behind with what the session says, but not for longer than within.
-// Who says more without it is told, by a fault, of what the log has no room for. One goroutine
-// may wait.
+// Ease waits for what does not keep up with the session, a log or a Crowded sink, but not for
+// longer than within. Who says more without it is told, by a fault, of what the log has no room
+// for, and may cost a participant the seat. One goroutine may wait; it holds no lock.
 func (s *Session) Ease(within time.Duration) {
-	if !s.member.behind() {
+	m := s.member
+	crowded := m.crowds.Load()
+	if crowded == nil && !m.behind() {
 		return
 	}
+	m.crowds.Store(nil)
 	s.topic.flush()
-	late := time.NewTimer(within)
-	defer late.Stop()
-	for s.member.behind() {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if crowded != nil {
+		crowded.sink.WaitForRoom(ctx)
+	}
+	for m.behind() {
 		select {
-		case <-s.member.eased:
-		case <-late.C:
+		case <-m.eased:
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -315,8 +315,8 @@ func (t *Topic) said(e *Entry) {
 	if v.speaker == nil {
 		return
 	}
-	if v.held != nil {
-		v.speaker.sink.Held(v.held)
+	if v.crowded != nil {
+		v.speaker.crowds.Store(v.crowded)
 	}
 	for _, f := range v.faults(e) {
 		t.give(v.speaker, v.speaker.fault(f))
@@ -364,7 +364,7 @@ func (t *Topic) fanOut(e *Entry, v *verdict) {
 		}
 		t.count.Out.Add(1)
 		if t.queue(m, f, &v.cut) == Crowded {
-			v.held = m.sink
+			v.crowded = m
 		}
 	}
 	e.spellings = nil // the history does not keep what can be had again

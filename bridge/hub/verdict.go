@@ -36,7 +36,7 @@ type verdict struct {
 	speaker       *Member   // nil: his session has ended, and nobody got it
 	absent        []string  // addressees who are not here
 	inexpressible []*Member // addressees whose dialect has no word for it
-	held          Sink      // one who gets it and is crowded
+	crowded       *Member   // one who gets it and is half full
 	cut           []*Member // who got it no more
 }
 
