@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // A Verdict is the outcome of a decision, from the strictest to the loosest.
 // The zero Verdict is Deny, so that a forgotten field opens nothing.
@@ -26,18 +23,6 @@ func (v Verdict) String() string {
 
 // MarshalText writes the word for v.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads one of the words allow, ask and deny, and nothing else:
-// an unknown word is an error, never a verdict.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	for i, word := range verdicts {
-		if word == string(text) {
-			*v = Verdict(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is no verdict: allow, ask or deny", text)
-}
 
 // A Call is what a decision is made about.
 type Call struct {

@@ -81,15 +81,9 @@ func TestZeroAndNil(t *testing.T) {
 
 func TestVerdictWords(t *testing.T) {
 	for _, v := range []policy.Verdict{policy.Deny, policy.Ask, policy.Allow} {
-		text, _ := v.MarshalText()
-		var back policy.Verdict
-		if err := back.UnmarshalText(text); err != nil || back != v || v.String() != string(text) {
-			t.Errorf("%s: %v", v, err)
+		if text, err := v.MarshalText(); err != nil || string(text) != []string{"deny", "ask", "allow"}[v] || v.String() != string(text) {
+			t.Errorf("%s: %s, %v", v, text, err)
 		}
-	}
-	v := policy.Allow
-	if err := v.UnmarshalText([]byte("Allow")); err == nil {
-		t.Error("an unknown word is a verdict")
 	}
 	if policy.Verdict(9).String() != "deny" {
 		t.Error("an unknown verdict is not a denial")

@@ -154,10 +154,10 @@ func (s *scrutiny) warnings() (all []string) {
 	return all
 }
 
-// Doubts are the warnings that [Policy.Unreached] gives, and all others that
-// [Policy.Warnings] does, as far as they take no longer to find than anybody should wait
-// for them: of files with thousands of rules it was seconds. That there may be more is
-// a warning then.
+// Doubts are the warnings about denies by an argument that some of the tools do not have,
+// and all others that [Policy.Warnings] gives, as far as they take no longer to find than
+// anybody should wait for them: of files with thousands of rules it was seconds. That there
+// may be more is a warning then.
 func (p *Policy) Doubts(tools []Tool) (unreached, others []string) {
 	s := p.scrutiny(tools, maxDoubted)
 	unreached, others = s.unreached(), s.warnings()

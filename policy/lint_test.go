@@ -31,7 +31,8 @@ func TestADenyMissedToolsThatCallTheArgumentSomethingElse(t *testing.T) {
 		{`- {name: n, deny: [read_file, wait], args: {path: {glob: "**/.env"}}}`, ""},
 		{"- {name: n, deny: ['*'], args: {path: {glob: '**/.env'}}}\n- {deny: [move_file, read_multiple_files]}", ""},
 	} {
-		got := strings.Join(load(t, "default: ask\nrules:\n"+c.rules).Unreached(tools), "\n")
+		unreached, _ := load(t, "default: ask\nrules:\n"+c.rules).Doubts(tools)
+		got := strings.Join(unreached, "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", c.rules, got, c.want)
 		}

@@ -2,15 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
 
-// Unreached are the warnings about denies by an argument that some of the server's
+// unreached are the warnings about denies by an argument that some of the server's
 // tools do not have, and about what becomes of calls to those.
-func (p *Policy) Unreached(tools []Tool) []string { return p.scrutiny(tools, math.MaxInt).unreached() }
-
 func (s *scrutiny) unreached() []string {
 	var all []string
 	for _, r := range s.rules {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestWarningsOfALongPolicyHeldEverybodyUp(t *testing.T) {
 		if got, want := append(others, unreached...), p.Warnings(tools); !slices.Equal(got, want) {
 			t.Errorf("%s: doubts %q, warnings %q", what, got, want)
 		}
-		if !slices.Equal(unreached, p.Unreached(tools)) {
+		if !slices.Equal(unreached, p.scrutiny(tools, math.MaxInt).unreached()) {
 			t.Errorf("%s: unreached %q", what, unreached)
 		}
 
