@@ -3,7 +3,7 @@
 // differences are data: see [Dialects]. Outside this package nobody asks
 // which dialect is spoken.
 //
-// A frame is read strictly and once ([Decode]); what can be read in two ways is an error,
+// A frame is read strictly and once ([Dialect.Decode]); what can be read in two ways is an error,
 // or noted in [Envelope.Wrong]. Payloads stay the bytes that came, and refer to the frame.
 // What a dialect has no word for is [ErrInexpressible], and never left out.
 package wire
