@@ -49,7 +49,7 @@ func (l *Log) round(tried *time.Time) time.Duration {
 		return l.o.RetryEvery
 	}
 	if wait := l.untilFlush(); wait <= 0 {
-		turned := l.turned()
+		turned := len(l.full()) > 0
 		if l.flush(); turned {
 			l.prune()
 		}

@@ -112,10 +112,3 @@ func (l *Log) remove(p part) error {
 	l.o.Log.Info("removed the oldest file of the audit log, as told", "file", p.file, "first_seq", first, "last_seq", p.last.Seq)
 	return nil
 }
-
-// turned reports whether there are full files that are not closed.
-func (l *Log) turned() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.retired) > 0
-}

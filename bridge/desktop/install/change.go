@@ -39,9 +39,7 @@ type Change struct {
 }
 
 // Empty reports whether the file is already what it is to become.
-func (c *Change) Empty() bool {
-	return c.before.there == c.after.there && bytes.Equal(c.before.raw, c.after.raw)
-}
+func (c *Change) Empty() bool { return c.before.equal(c.after) }
 
 // Diff shows the change in the unified form. It holds a few lines around it,
 // and what stands there may be secret.
