@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
@@ -26,40 +23,25 @@ const (
 // is the time at which it read it.
 func init() {
 	if os.Getenv(clockServer) != "" {
-		tellTheTime()
+		if err := stage.Serve("clock", tellTheTime); err != nil {
+			fmt.Fprintln(os.Stderr, "clock:", err)
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 }
 
-func tellTheTime() {
-	in := bufio.NewReader(os.Stdin)
-	for {
-		line, err := in.ReadBytes('\n')
-		now := time.Now().UnixNano()
-		if err != nil {
-			return
+func tellTheTime(r stage.Request) (string, error) {
+	switch r.Method {
+	case "tools/list":
+		return `{"tools":[{"name":"clock","inputSchema":{"type":"object"}},` + cmp.Or(os.Getenv(largeTool), holdTool) + `]}`, nil
+	case "tools/call":
+		if bytes.Contains(r.Params, []byte(`"name":"hold"`)) {
+			return "", nil // never answered
 		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if json.Unmarshal(line, &m) != nil || m.ID == nil {
-			continue
-		}
-		result := `{}`
-		switch m.Method {
-		case "initialize":
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"clock","version":"1"}}`
-		case "tools/list":
-			result = `{"tools":[{"name":"clock","inputSchema":{"type":"object"}},` + cmp.Or(os.Getenv(largeTool), holdTool) + `]}`
-		case "tools/call":
-			if bytes.Contains(line, []byte(`"name":"hold"`)) {
-				continue // never answered
-			}
-			result = fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, now)
-		}
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		return fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, r.Read.UnixNano()), nil
 	}
+	return "{}", nil
 }
 
 const holdTool = `{"name":"hold","inputSchema":{"type":"object"}}`

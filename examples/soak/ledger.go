@@ -3,13 +3,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
 // ledgerVar names the file of the ledger, and logVar the audit log. They are in
@@ -45,48 +46,26 @@ func serve(book, log string) error {
 		return err
 	}
 	l := &ledger{book: f, path: log, allowed: map[string]bool{}}
-	for in := bufio.NewReader(os.Stdin); ; {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := l.take(line); err != nil {
-			return err
-		}
-	}
+	return stage.Serve("ledger", l.answer)
 }
 
-func (l *ledger) take(line []byte) error {
-	var m struct {
-		ID     json.RawMessage
-		Method string
-		Params struct{ Arguments json.RawMessage }
-	}
-	if json.Unmarshal(line, &m) != nil || m.ID == nil {
-		return nil
-	}
-	result := "{}"
-	switch m.Method {
-	case "initialize":
-		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"ledger","version":"1"}}`
+func (l *ledger) answer(r stage.Request) (result string, err error) {
+	switch r.Method {
 	case "tools/list":
 		var tools []string
 		for _, f := range fates {
 			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}}`, f.tool))
 		}
-		result = `{"tools":[` + strings.Join(tools, ",") + `]}`
+		return `{"tools":[` + strings.Join(tools, ",") + `]}`, nil
 	case "tools/call":
-		sum := sumOf(m.Params.Arguments)
-		if err := l.run(m.Params.Arguments, sum); err != nil {
-			return err
+		var p struct{ Arguments json.RawMessage }
+		if err := json.Unmarshal(r.Params, &p); err != nil {
+			return "", err
 		}
-		result = resultOf(sum)
+		sum := sumOf(p.Arguments)
+		return resultOf(sum), l.run(p.Arguments, sum)
 	}
-	_, err := fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
-	return err
+	return "{}", nil
 }
 
 // run runs a call: it writes that down.
