@@ -147,7 +147,7 @@ func (c *checker) busy() (question, running bool) {
 		if c.proc == nil || cl.proc != c.proc.number {
 			continue
 		}
-		question = question || cl.question != "" && !cl.allowed && !cl.denied && !cl.over
+		question = question || cl.asking()
 		running = running || cl.started && cl.answers == 0 && !cl.over
 	}
 	return question, running
@@ -207,13 +207,13 @@ func (c *checker) everNever(cl *claim) bool {
 
 // notKnown: the bridge of now need not know that it had a call.
 func (c *checker) notKnown(cl *claim) bool {
-	return cl.unkept || cl.proc != c.proc.number || c.w.now-cl.since >= 15*time.Minute
+	return cl.unkept || cl.proc != c.proc.number || c.w.now-cl.since >= shortestKnown
 }
 
 // known: the bridge of now took a call itself, or found it on record when it began.
 // What an earlier life refused because it could not record it is nowhere on record.
 func (c *checker) known(cl *claim) bool {
-	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.w.clock(c.proc).Sub(cl.recAt) < 15*time.Minute
+	return cl.proc == c.proc.number || !cl.recAt.IsZero() && c.w.clock(c.proc).Sub(cl.recAt) < shortestKnown
 }
 
 // surelyForgotten: the bridge may not know any more that it had a call, be it that a sleep
@@ -222,8 +222,9 @@ func (c *checker) surelyForgotten(cl *claim) bool {
 	return cl.proc == c.proc.number && !cl.waits() && c.w.now-max(cl.since, c.w.dozedAt) >= longestKnown
 }
 
-// belated is how late the bridge may hear that a record could not be written.
-const belated = 3 * time.Second
+// shortestKnown is for how long at the least the bridge knows again what it has heard, or
+// begun.
+const shortestKnown = 15 * time.Minute
 
 // longestKnown is for how long at the most the bridge knows again what it has heard,
 // or begun.

@@ -199,6 +199,12 @@ func (l *line) content() string {
 	return content(l.Method, "", []byte(p.X), besideIn(l.Method, params))
 }
 
+// undecided: nothing has become of it yet.
+func (cl *claim) undecided() bool { return !cl.allowed && !cl.denied && !cl.over }
+
+// asking: somebody is being asked about it.
+func (cl *claim) asking() bool { return cl.question != "" && cl.undecided() }
+
 // excuse says why nobody is owed an answer; the first reason stands.
 func (cl *claim) excuse(why string) {
 	if cl.excused == "" {

@@ -185,7 +185,7 @@ func (d *disk) open() (seen []engine.Seen) {
 		if !c.ended && c.name != "" {
 			d.write(c.lastWord())
 		}
-		if c.env != "" && d.w.wall().Sub(c.at) < 15*time.Minute {
+		if c.env != "" && d.w.wall().Sub(c.at) < shortestKnown {
 			seen = append(seen, engine.Seen{From: c.from, Env: c.env, At: c.at, Body: c.body})
 		}
 	}

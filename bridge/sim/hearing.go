@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -64,11 +63,11 @@ func (c *checker) request(s *said) {
 // enter takes what is asked for into the books; nil if it was heard before.
 func (c *checker) enter(s *said) *claim {
 	if old := c.claims[s.key()]; old != nil && !old.unkept {
-		if old.proc == c.proc.number && (c.w.now-old.since < 15*time.Minute || old.waits()) {
-			old.again = c.w.now-old.since >= 15*time.Minute || old.mayBePassedOver()
+		if old.proc == c.proc.number && (c.w.now-old.since < shortestKnown || old.waits()) {
+			old.again = c.w.now-old.since >= shortestKnown || old.mayBePassedOver()
 			return nil
 		}
-		if old.proc != c.proc.number && !old.recAt.IsZero() && c.w.clock(c.proc).Sub(old.recAt) < 15*time.Minute {
+		if old.proc != c.proc.number && !old.recAt.IsZero() && c.w.clock(c.proc).Sub(old.recAt) < shortestKnown {
 			return nil
 		}
 	}

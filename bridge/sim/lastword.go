@@ -33,9 +33,7 @@ var refusals = map[int]refusalRule{
 		return !c.w.server.alive || max(c.w.server.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.server.life || c.listedLate || c.notReadAgain(cl)
 	},
 	-31008: func(_ *checker, cl *claim) bool { return cl.started },
-	-31009: func(c *checker, cl *claim) bool {
-		return c.w.log.err != nil || c.w.log.troubleAt+belated >= cl.heardAt
-	},
+	-31009: func(c *checker, cl *claim) bool { return c.w.log.failedSince(cl.heardAt) },
 	-31010: func(c *checker, cl *claim) bool {
 		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
 	},
@@ -198,8 +196,7 @@ func (c *checker) mayHaveNobody(cl *claim) bool {
 	}
 	w := c.offered(cl)
 	disturbed := cl.erred || len(c.booksSince(cl)) > 1 || c.awaySince(cl) || c.w.link.fullAt >= cl.heardAt || c.tookTheirTime(cl) || c.someoneWent(cl)
-	unheard := !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4"
-	return disturbed || unheard || !c.answerable(cl, w) || cl.noes > 0
+	return disturbed || c.w.o.unverified() || !c.answerable(cl, w) || cl.noes > 0
 }
 
 // someoneWent: somebody who decides has gone since a claim was heard, or is not here.
@@ -230,7 +227,7 @@ func (c *checker) mayBeTooMuch(cl *claim) bool {
 		if c.w.now-other.askedAt <= time.Minute {
 			lately += other.times
 		}
-		if other.question != "" && !other.allowed && !other.denied && !other.over {
+		if other.asking() {
 			asking++
 		}
 	}

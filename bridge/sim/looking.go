@@ -45,7 +45,7 @@ func (c *checker) startsAsRead(cl *claim) {
 // notReadAgain: what was agreed to may not start, as the server has not said once more
 // what its tools are.
 func (c *checker) notReadAgain(cl *claim) bool {
-	unasked := c.w.log.err != nil || c.w.log.troubleAt+belated >= cl.allowedAt // what could not be put on record took the question along
+	unasked := c.w.log.failedSince(cl.allowedAt) // what could not be put on record took the question along
 	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last || unasked)
 }
 

@@ -31,7 +31,7 @@ func (c *checker) mustHear(l *line, tries int) {
 	c.w.after(soon, func() {
 		switch {
 		case l.quit || l.said || c.proc != p || c.w.server.life != l.life || !c.w.server.alive:
-		case c.w.log.err != nil || c.w.log.troubleAt+belated >= l.mootAt: // what could not be put on record takes this along
+		case c.w.log.failedSince(l.mootAt): // what could not be put on record takes this along
 		case tries > 1:
 			c.mustHear(l, tries-1)
 		default:
@@ -64,7 +64,7 @@ func (c *checker) quits(raw []byte, lost bool) {
 	}
 	l := c.lines[string(bytes.TrimSpace(m.Params.RequestID))]
 	switch {
-	case l == nil && !c.untaken[string(m.Params.RequestID)] && c.w.log.err == nil && c.w.log.troubleAt+belated < c.w.now:
+	case l == nil && !c.untaken[string(m.Params.RequestID)] && !c.w.log.failedSince(c.w.now):
 		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
 	case l == nil || l.claim == nil || l.said || lost:
 	case !l.moot && !l.claim.tookBack && c.w.now-l.claim.since < callTime:

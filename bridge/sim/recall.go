@@ -31,7 +31,7 @@ func (c *checker) remembered(calls []*remnant) {
 		cl.recAt = time.Time{}
 	}
 	for _, r := range calls {
-		if cl := c.claimOf(r.from, r.env); cl != nil && c.w.wall().Sub(cl.recAt) >= 15*time.Minute {
+		if cl := c.claimOf(r.from, r.env); cl != nil && c.w.wall().Sub(cl.recAt) >= shortestKnown {
 			cl.recAt = r.at
 			if now := c.w.wall(); r.at.After(now) { // the clock was put back since
 				cl.recAt = now
@@ -43,7 +43,7 @@ func (c *checker) remembered(calls []*remnant) {
 // lasting are the grants that may outlast the bridge: those that the file can say,
 // from where it is certain who asks.
 func (c *checker) lasting() []grant {
-	if !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4" {
+	if c.w.o.unverified() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(c.grants), func(g grant) bool {

@@ -58,6 +58,12 @@ type log struct {
 	troubleAt time.Duration // it failed last
 }
 
+// belated is how late the bridge may hear that a record could not be written.
+const belated = 3 * time.Second
+
+// failedSince: it takes nothing, or the bridge may have heard since a time that it did not.
+func (l *log) failedSince(t time.Duration) bool { return l.err != nil || l.troubleAt+belated >= t }
+
 // A life is one of the bridge's.
 type life struct {
 	number   int

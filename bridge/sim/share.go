@@ -14,7 +14,7 @@ import (
 
 // shareOf is who has the share of a participant.
 func (c *checker) shareOf(who string) string {
-	if c.w.o.Protocol == "mew/v0.4" && !c.w.o.Trusted {
+	if c.w.o.unverified() {
 		return "all"
 	}
 	return who
@@ -86,7 +86,7 @@ func (c *checker) inShare(cl *claim, r record.Record) {
 	taken := map[string]bool{}
 	for _, other := range c.order {
 		before := other.order < cl.order && c.shareOf(other.from) == c.shareOf(cl.from) && other.proc == cl.proc
-		if before && other.name != "" && cl.heardAt-other.heardAt < 15*time.Minute {
+		if before && other.name != "" && cl.heardAt-other.heardAt < shortestKnown {
 			taken[other.from+" "+other.id] = true
 		}
 	}

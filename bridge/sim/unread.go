@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -28,7 +27,7 @@ func (c *checker) ambiguous(l *letter) bool {
 	if len(l.To) == 0 || len(l.Corr) != 1 {
 		return false
 	}
-	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < 15*time.Minute && c.known(cl) && !cl.unkept {
+	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < shortestKnown && c.known(cl) && !cl.unkept {
 		return false // what comes again then is dropped
 	}
 	of := envelopeKey{l.To[0], l.Corr[0]}
@@ -46,7 +45,7 @@ func (c *checker) ambiguous(l *letter) bool {
 // ambiguousOffer reports whether a reject is of a frame that can be read in two ways
 // and has the id of a proposal which may be forgotten by now, and takes note of it.
 func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
-	return c.w.now-cl.since >= 15*time.Minute && c.unreadOffer(l)
+	return c.w.now-cl.since >= shortestKnown && c.unreadOffer(l)
 }
 
 // mayBeUnread: a frame with one of these ids can be read in two ways, so that nobody can

@@ -91,7 +91,7 @@ func (c *checker) offered(cl *claim) way {
 // binding: nobody can say that this answer does not count.
 func (c *checker) binding(a *asked) bool {
 	cl := a.claim
-	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.wentAfter(a) && !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 &&
+	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.wentAfter(a) && cl.undecided() && len(c.books) == 1 &&
 		!cl.terms(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
 }
 
@@ -139,7 +139,7 @@ func (c *checker) localAnswer(a approval.Answer) {
 	}
 	if said := readAnswer(a.Result, cl.terms(cl.book)); said.yes {
 		cl.votes = append(cl.votes, vote{"local", c.w.now, said.edit, said.keep})
-	} else if cl.noes++; !cl.allowed && !cl.denied && !cl.over && len(c.books) == 1 && !cl.terms(cl.book).sequential {
+	} else if cl.noes++; cl.undecided() && len(c.books) == 1 && !cl.terms(cl.book).sequential {
 		cl.refused = true
 	}
 }

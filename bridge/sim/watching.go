@@ -53,7 +53,7 @@ func (c *checker) puts(l *letter) {
 	switch {
 	case len(l.To) != 1 || !w.mayDecide(to, cl.from):
 		c.blame("I7", "%v is put before %v, who may not decide", cl, l.To)
-	case !c.w.o.Trusted && c.w.o.Protocol == "mew/v0.4":
+	case c.w.o.unverified():
 		c.blame("I7", "%v is put before %s, though anybody could answer in their name", cl, to)
 	case len(l.Corr) > 0:
 		c.blame("W-5", "a question names a request, as if it answered it")
