@@ -9,6 +9,9 @@ import (
 // through than the policy in force counts only when the person at this machine has
 // said yes to it (DESIGN 7).
 
+// saved: the file says something else from now on.
+func (c *checker) saved(b *rulebook) { c.filed, c.filedAs, c.filedYes = b, "", false }
+
 // ofFile sees what becomes of a changed file.
 func (c *checker) ofFile(r record.Record) {
 	switch {

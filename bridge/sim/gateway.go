@@ -214,7 +214,7 @@ func (t *topic) deliver(f *frame, wait time.Duration) {
 
 // receive hands a frame to the bridge, as its seat would.
 func (t *topic) receive(p *process, f *frame) {
-	again := t.w.check.claims[f.said.key()] != nil
+	again := t.w.check.claimOf(f.said.from, f.said.id) != nil
 	if again && p.flushing {
 		t.deliver(f, 0) // the checker could not tell what was over already
 		return

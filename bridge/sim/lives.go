@@ -91,7 +91,6 @@ func (w *world) stop() {
 		w.after(lingering, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
-				w.check.leaving = true
 				p.tell(engine.Leaving{})
 				p.release()
 				w.check.allTold()

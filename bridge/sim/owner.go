@@ -39,6 +39,6 @@ func (w *world) revoke() {
 
 // save changes the file under a running bridge.
 func (w *world) save(b *rulebook) {
-	w.check.filed, w.check.filedAs, w.check.filedYes = b, "", false
+	w.check.saved(b)
 	w.proc.tell(engine.Saved{Policy: b.loaded, File: "policy.yaml"})
 }

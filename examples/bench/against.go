@@ -24,7 +24,7 @@ const (
 // mostWorse is by how much this tree may be behind an earlier build (as a ratio).
 const mostWorse = 1.03
 
-var pairedCells = cells([]int{1 << 10}, []int{1, 64}, []int{96 << 10}, []int{1})
+var pairedCells = append(cells([]int{1 << 10}, 1, 64), cells([]int{96 << 10}, 1)...)
 
 // compare measures this tree beside an earlier build, in turns.
 func compare(ctx context.Context, against string, p plan, out io.Writer) (err error) {

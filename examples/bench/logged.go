@@ -9,7 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
-var loggedCells = cells([]int{1 << 10}, []int{1, 64}, nil, nil)
+var loggedCells = cells([]int{1 << 10}, 1, 64)
 
 // measureLogged prints what a record costs a wrapper that does nothing else, beside a
 // bridge that hosts its gateway. It comes after measureCalls.

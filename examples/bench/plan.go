@@ -58,20 +58,16 @@ func (c cell) headline() bool {
 }
 
 var (
-	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: cells(
-		[]int{1 << 10, 96 << 10}, []int{1, 16, 64, 256},
-		[]int{1 << 20}, []int{1, 16}), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 5, waits: 5, pairs: turns{41, 300}}
+	full = plan{goals: turns{11, 500}, others: turns{5, 300}, starts: 11, warmup: 10_000, cells: append(
+		cells([]int{1 << 10, 96 << 10}, 1, 16, 64, 256), cells([]int{1 << 20}, 1, 16)...), callers: 64, proposals: 5000, flows: 100, crowd: turns{15, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 5, waits: 5, pairs: turns{41, 300}}
 	brief = plan{goals: turns{5, 300}, others: turns{3, 150}, starts: 5, warmup: 10_000, cells: full.cells,
 		callers: 16, proposals: 1000, flows: 30, crowd: turns{7, 1500}, crowdRate: 200, crowdFill: 6 << 20, allocs: 10_000, strains: strains(), holds: 3, waits: 3, pairs: turns{11, 300}}
 )
 
-func cells(sizes, inFlight, bigSizes, bigInFlight []int) []cell {
-	var all []cell
-	for i, group := range [][]int{sizes, bigSizes} {
-		for _, size := range group {
-			for _, n := range [][]int{inFlight, bigInFlight}[i] {
-				all = append(all, cell{size, n})
-			}
+func cells(sizes []int, inFlight ...int) (all []cell) {
+	for _, size := range sizes {
+		for _, n := range inFlight {
+			all = append(all, cell{size, n})
 		}
 	}
 	return all

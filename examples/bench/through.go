@@ -14,7 +14,7 @@ const (
 	alone   = "alone"   // the server itself
 )
 
-var throughCells = cells([]int{1 << 10, 96 << 10, 1 << 20}, []int{1, 16}, nil, nil)
+var throughCells = cells([]int{1 << 10, 96 << 10, 1 << 20}, 1, 16)
 
 // measureThrough prints what run --stdio costs a client on its way to its server.
 func measureThrough(ctx context.Context, s *stage.Stage, r *report) error {
