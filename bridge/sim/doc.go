@@ -31,13 +31,13 @@
 //	answer claim scene            what the checker knows of a request, and can see of a world
 //	checker                       its books, and what it asks them
 //	absence streak share unread   who is here, refusals in a row, floods, what can be read in two ways
-//	granted contest lending       yeses that last, and who serves a proposal
+//	granted contest               yeses that last, and who serves a proposal
 //	offered filed votes shown     proposals, a changed policy, answers to questions, what people are shown
 //	looking quitting lastword     a server that tells nothing, what nobody waits for, which refusals are true
 //	recall hearing starting       what the checker sees: that a life begins, frames, lines for the server
 //	replies watching records      answers and all else that leaves, and records
 //	finish                        and what must be so in the end
-//	kept world lives              a bridge with the parts around it, its starts and its ends
+//	world lives                   a bridge with the parts around it, its starts and its ends
 //	disk server gateway           of these what the log is written to, the MCP server, the topic
 //	owner local                   who keeps the policy, and who sits at this machine
 //	person proposer lure offers   who calls and proposes, and what others make of that
