@@ -61,6 +61,7 @@ func (w *play) run() {
 	w.check.listable()
 }
 
+// until lets happen what is planned until a time.
 func (w *play) until(end time.Duration) {
 	for len(w.agenda.heap) > 0 && w.agenda.heap[0].at <= end && !w.check.stopped() {
 		p := w.agenda.next()
@@ -123,6 +124,8 @@ func attack(f Fault) mishap {
 	return mishap{f, func(w *play) bool { return w.unheard() || w.mallory.vain(f) }, func(w *play) { w.mallory.strike(f) }}
 }
 
+// What a mishap would break is not there, or would lose nothing.
+
 func (w *play) dead() bool     { return w.proc == nil }
 func (w *play) dying() bool    { return !w.mayReload() }
 func (w *play) unlinked() bool { return w.dead() || !w.topic.up }
@@ -162,11 +165,13 @@ func (w *play) jam() {
 	}
 }
 
+// stepWall puts the wall clock forward or back.
 func (w *play) stepWall() {
 	w.skew += pick(w.luck, -time.Hour, -time.Minute, time.Minute, time.Hour)
 	w.stepped = true
 }
 
+// sleep lets a long time pass in which nothing happens.
 func (w *play) sleep() {
 	w.now += pick(w.luck, 2*time.Minute, 14*time.Minute+30*time.Second, 16*time.Minute)
 	w.dozedAt = w.now
