@@ -23,11 +23,6 @@ func (l *Log) Append(recs ...[]byte) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	for _, rec := range recs {
-		if _, _, err := subjectOf(rec); err != nil {
-			return err
-		}
-	}
 	return l.append(recs, false)
 }
 
@@ -42,6 +37,10 @@ func (l *Log) append(recs [][]byte, last bool) error {
 	}
 	if l.isClosed(last) {
 		return ErrClosed
+	}
+	var err error
+	if l.subjects, err = subjectsOf(l.subjects[:0], recs); err != nil {
+		return err
 	}
 	now := l.wall()
 	if err := l.checkFile(now); err != nil {
@@ -60,7 +59,7 @@ func (l *Log) append(recs [][]byte, last bool) error {
 	if err := l.write(b); err != nil {
 		return l.fail(err)
 	}
-	l.calls.write(recs)
+	l.calls.write(recs, l.subjects)
 	return nil
 }
 
@@ -76,27 +75,29 @@ func (l *Log) isClosed(close bool) bool {
 // A batch is a number of lines, and the state of the log once they are
 // written.
 type batch struct {
-	text []byte
-	head Head
-	last clocks
+	text  []byte
+	stamp []byte // see appendStamp
+	head  Head
+	last  clocks
 }
 
 // batch builds the lines for recs, and before them the log's own records. The text is valid
 // until the next batch.
 func (l *Log) batch(now time.Time, recs [][]byte) batch {
-	b := batch{text: l.buf[:0], head: l.head, last: l.last}
+	mono := l.mono()
+	l.stamp = appendStamp(l.stamp[:0], now, mono)
+	b := batch{text: l.buf[:0], stamp: l.stamp, head: l.head, last: l.last}
 	if l.unterminated {
 		b.text = append(b.text, '\n')
 	}
-	mono := l.mono()
 	if l.size == 0 && l.head.Seq > 0 && !carries(recs) {
-		b.add(now, mono, l.carried("rotated", ""))
+		b.add(l.carried("rotated", ""))
 	}
 	if by := b.last.jump(now, mono); by != 0 {
-		b.add(now, mono, fmt.Appendf(nil, `{"event":"clock_jump","by_ms":%d}`, by.Milliseconds()))
+		b.add(fmt.Appendf(nil, `{"event":"clock_jump","by_ms":%d}`, by.Milliseconds()))
 	}
 	for _, rec := range recs {
-		b.add(now, mono, rec)
+		b.add(rec)
 	}
 	l.buf = b.text
 	if cap(l.buf) > 1<<20 {
@@ -105,9 +106,9 @@ func (l *Log) batch(now time.Time, recs [][]byte) batch {
 	return b
 }
 
-func (b *batch) add(now time.Time, mono time.Duration, rec []byte) {
+func (b *batch) add(rec []byte) {
 	at := len(b.text)
-	b.text = b.head.appendLine(b.text, now, mono, rec)
+	b.text = b.head.appendLine(b.text, b.stamp, rec)
 	b.head = b.head.next(b.text[at:])
 	b.text = append(b.text, '\n')
 }

@@ -113,19 +113,13 @@ func (c *openCalls) carry(d details) {
 }
 
 // write notes a batch. Most calls are allowed and start in one, which costs nothing here.
-func (c *openCalls) write(recs [][]byte) {
-	for i, rec := range recs {
-		event, call, _ := subjectOf(rec)
-		decides := string(event) == "decided"
-		if !decides || i+1 == len(recs) || !starts(recs[i+1], call) {
-			c.move(event, call, decides && verdictOf(rec) == `"allow"`)
+func (c *openCalls) write(recs [][]byte, of []subject) {
+	for i, s := range of {
+		decides := string(s.event) == "decided"
+		if !decides || i+1 == len(of) || string(of[i+1].event) != "started" || !bytes.Equal(of[i+1].call, s.call) {
+			c.move(s.event, s.call, decides && verdictOf(recs[i]) == `"allow"`)
 		}
 	}
-}
-
-func starts(rec, call []byte) bool {
-	event, of, _ := subjectOf(rec)
-	return string(event) == "started" && bytes.Equal(of, call)
 }
 
 // in are the calls that have come so far, as they are written in records; shorter names

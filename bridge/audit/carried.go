@@ -30,7 +30,7 @@ func carries(recs [][]byte) bool {
 	if len(recs) == 0 {
 		return false
 	}
-	switch event, _, _ := subjectOf(recs[0]); string(event) {
+	switch s, _ := subjectOf(recs[0]); string(s.event) {
 	case "rotated", "recovered", "file_lost":
 		return true
 	}

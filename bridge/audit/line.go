@@ -45,20 +45,25 @@ const (
 )
 
 // appendLine writes the line that follows h, without its newline.
-func (h Head) appendLine(dst []byte, now time.Time, mono time.Duration, rec []byte) []byte {
+func (h Head) appendLine(dst, stamp, rec []byte) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, h.Seq+1, 10)
-	dst = append(dst, `,"ts":"`...)
-	dst = appendTime(dst, now)
-	dst = append(dst, `","mono_ms":`...)
-	dst = strconv.AppendInt(dst, mono.Milliseconds(), 10)
-	dst = append(dst, `,"prev":"`...)
+	dst = append(dst, stamp...)
 	dst = hex.AppendEncode(dst, h.Hash[:])
 	dst = append(dst, `",`...)
 	at := len(dst)
 	dst = append(dst, rec[1:]...)
 	unbroken(dst[at:])
 	return dst
+}
+
+// appendStamp writes what all lines of a batch have between their numbers and hashes.
+func appendStamp(dst []byte, now time.Time, mono time.Duration) []byte {
+	dst = append(dst, `,"ts":"`...)
+	dst = appendTime(dst, now)
+	dst = append(dst, `","mono_ms":`...)
+	dst = strconv.AppendInt(dst, mono.Milliseconds(), 10)
+	return append(dst, `,"prev":"`...)
 }
 
 // appendTime appends a time in timeForm, cut to microseconds. RFC 3339 is the form that
@@ -155,27 +160,22 @@ func (c *cursor) text() []byte {
 	return text
 }
 
-// EventName is the name that an event of a log has today. Logs of builds before 2026-11-25
-// go on being read, verified and added to; a person's answer never was the end of a call.
-func EventName(event string) string {
-	switch event {
+// current is the name that an event has today. Logs of builds before 2026-11-25 go on being
+// read, verified and added to; a person's answer never was the end of a call.
+func current(event []byte) []byte {
+	switch string(event) {
 	case "start":
-		return "started"
+		return []byte("started")
 	case "end":
-		return "ended"
+		return []byte("ended")
 	case "answered":
-		return "answer"
+		return []byte("answer")
 	}
 	return event
 }
 
-// current is [EventName] for what stands in a line.
-func current(event []byte) []byte {
-	if now := EventName(string(event)); now != string(event) {
-		return []byte(now)
-	}
-	return event
-}
+// EventName is the name that an event of a log, of whatever age, has today.
+func EventName(event string) string { return string(current([]byte(event))) }
 
 // subject reads event, by the name that it has today, and call if that comes next.
 func (c *cursor) subject() (event, call []byte) {
@@ -244,13 +244,28 @@ func (c *cursor) flat() []byte {
 	return value
 }
 
+// A subject is what a record is of, as its bytes have it.
+type subject struct{ event, call []byte }
+
 // subjectOf reads event and call of a record that is to be written.
-func subjectOf(rec []byte) (event, call []byte, err error) {
+func subjectOf(rec []byte) (s subject, err error) {
 	c := cursor{rest: rec}
 	c.skip("{")
-	event, call = c.subject()
+	s.event, s.call = c.subject()
 	if c.bad || rec[len(rec)-1] != '}' {
-		return nil, nil, fmt.Errorf(`audit: a record must be a JSON object that begins with "event", not %.40q`, rec)
+		return subject{}, fmt.Errorf(`audit: a record must be a JSON object that begins with "event", not %.40q`, rec)
 	}
-	return event, call, nil
+	return s, nil
+}
+
+// subjectsOf appends those of recs.
+func subjectsOf(dst []subject, recs [][]byte) ([]subject, error) {
+	for _, rec := range recs {
+		s, err := subjectOf(rec)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, s)
+	}
+	return dst, nil
 }

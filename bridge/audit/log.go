@@ -130,6 +130,8 @@ type Log struct {
 	last            clocks      // of the newest record
 	calls           openCalls
 	buf             []byte        // of the last batch, for the next
+	stamp           []byte        // the same
+	subjects        []subject     // the same
 	checked         time.Time     // when the file was last looked at
 	leftover        int           // bytes of a failed write that may stand behind size
 	hungWrite       chan struct{} // closed when a write that nobody waits for any more has ended; nil: there is none
