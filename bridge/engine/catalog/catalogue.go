@@ -2,21 +2,18 @@ package catalog
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Catalog is what the server offers, as far as calls are judged by it.
@@ -39,43 +36,6 @@ type tool struct {
 	First  string // its fingerprint when this server first listed it; "" if nobody remembers
 	Print  string // fingerprint of all that tells what the tool is (RELIABILITY AI-9)
 	Hints  policy.Hints
-}
-
-// definition is what of a tool's definition people and programs go by.
-type definition struct {
-	Name         string         `json:"name"`
-	Title        jsontext.Value `json:"title"`
-	Description  jsontext.Value `json:"description"`
-	InputSchema  jsontext.Value `json:"inputSchema"`
-	OutputSchema jsontext.Value `json:"outputSchema"`
-	Annotations  jsontext.Value `json:"annotations"`
-}
-
-// fingerprint changes with any byte of the definition.
-func (d *definition) fingerprint() string {
-	h := sha256.New()
-	for _, part := range [][]byte{[]byte(d.Name), d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations} {
-		fmt.Fprintf(h, "%d:", len(part))
-		h.Write(part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// hints are the server's own word on what the tool does. A hint of another
-// type than boolean says nothing.
-func (d *definition) hints() policy.Hints {
-	said := map[string]any{}
-	if len(d.Annotations) > 0 {
-		json.Unmarshal(d.Annotations, &said, Lenient) // what cannot be read says nothing
-	}
-	hint := func(name string) *bool {
-		if v, ok := said[name].(bool); ok {
-			return &v
-		}
-		return nil
-	}
-	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
-		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
 // New is one to which nothing was added.
@@ -217,9 +177,6 @@ func (c Catalog) Offered(payload []byte) []byte {
 	list = append(list, bytes.Join(offered, []byte(","))...)
 	return append(append(list, ']'), payload[at[0].End:]...)
 }
-
-// Lenient: what a server lists may hold keys twice and halves of characters.
-var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 var toolsShape = jsonrpc.Shape{{Name: "result", Slot: -1, Inside: jsonrpc.Shape{{Name: "tools", Slot: 0}}}}
 

@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// definition is what of a tool's definition people and programs go by.
+type definition struct {
+	Name         string         `json:"name"`
+	Title        jsontext.Value `json:"title"`
+	Description  jsontext.Value `json:"description"`
+	InputSchema  jsontext.Value `json:"inputSchema"`
+	OutputSchema jsontext.Value `json:"outputSchema"`
+	Annotations  jsontext.Value `json:"annotations"`
+}
+
+// fingerprint changes with any byte of the definition.
+func (d *definition) fingerprint() string {
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(d.Name), d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hints are the server's own word on what the tool does. A hint of another
+// type than boolean says nothing.
+func (d *definition) hints() policy.Hints {
+	said := map[string]any{}
+	if len(d.Annotations) > 0 {
+		json.Unmarshal(d.Annotations, &said, Lenient) // what cannot be read says nothing
+	}
+	hint := func(name string) *bool {
+		if v, ok := said[name].(bool); ok {
+			return &v
+		}
+		return nil
+	}
+	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
+		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
+}
+
+// Lenient: what a server lists may hold keys twice and halves of characters.
+var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
