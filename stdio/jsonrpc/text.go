@@ -85,9 +85,15 @@ func Mend(text []byte) []byte {
 // backslash and control characters, not <, >, & or U+2028. Bytes that are not
 // UTF-8 become U+FFFD.
 func AppendQuote(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
+	at := len(dst) + 1
+	dst = append(append(dst, '"'), s...)
+	end := plain(dst, at)
+	if end == len(dst) { // as nearly all are
+		return append(dst, '"')
+	}
+	dst = dst[:end]
+	start := end - at
+	for i := start; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			if c < ' ' || c == '"' || c == '\\' {
 				dst = append(dst, s[start:i]...)
