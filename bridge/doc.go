@@ -5,7 +5,8 @@
 // What it sees to is the order of I/O: the records of a batch are written before the
 // lines to the server and the results that they are about leave, and when they cannot
 // be written, neither leaves. Final records of calls that could not be written are
-// written later.
+// written later. Whoever else wants to know is told of each record in order, under no
+// lock, and may call back.
 //
 // Two goroutines do the work, the one that reads the topic and the one that reads the
 // server; neither ever waits for a slow peer.

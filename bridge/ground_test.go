@@ -53,7 +53,7 @@ func parse(t *testing.T, line string) *jsonrpc.Message {
 	return &m
 }
 
-func rules(t *testing.T, text string) *policy.Policy {
+func rules(t testing.TB, text string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Load("policy.yaml", []byte(text))
 	if err != nil {

@@ -3,87 +3,15 @@ package bridge
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// A Seat is the way to the topic. Neither method may wait for the gateway.
-type Seat interface {
-	// Send takes the frame over. An error that is ErrNoSeat means that
-	// there is no link; any other, that the way out is full.
-	Send(class wire.Class, frame []byte) error
-	Flush()
-}
-
-// ErrNoSeat is what a Seat's Send returns, perhaps wrapped, without a link.
-var ErrNoSeat = errors.New("there is no seat at the topic")
-
-// A Server is the way to the MCP server. No method may wait for it.
-type Server interface {
-	Put(line []byte) error // takes the line over
-	Flush()
-	Restart(why string)
-}
-
-// An Audit is where records are kept. When it fails, or goes on after a failure,
-// somebody must tell the Sidecar, with Unrecorded and AuditUp.
-type Audit interface {
-	// Append writes records, one JSON object each, in one piece: when it
-	// fails none of them counts. It must not keep their bytes.
-	Append(records ...[]byte) error
-
-	// Sync puts all that was appended on disk and then calls done, from
-	// another goroutine.
-	Sync(done func(error))
-
-	// Err is why nothing can be appended, nil if it can.
-	Err() error
-}
-
-// Options are what a Sidecar needs beside its Engine.
-type Options struct {
-	Engine engine.Config
-
-	// Audit gets every record before what it is about takes effect. nil: none
-	// is kept.
-	Audit Audit
-
-	// SyncAll: what it is about waits until the record is on disk, whoever
-	// decided it. Else only what a person decided does.
-	SyncAll bool
-
-	// Told is called, as Emit is, with what people at this machine may want to
-	// see of questions; see [engine.Told].
-	Told func(approval.Act)
-
-	// TellHost is called, as Emit is, with a line for the client that the server
-	// belongs to; see [engine.TellHost].
-	TellHost func(line []byte)
-
-	// Remember is called, as Emit is, with a yes that is to last.
-	Remember func(approval.Grant)
-
-	// Emit gets every Record, in order, from whichever goroutine caused
-	// it, under the Sidecar's lock: it must neither wait nor call back, nor
-	// change the Record. nil: nobody wants to know.
-	Emit func(*record.Record)
-
-	// Serving is called, as Emit is, when calls are served: after the
-	// first start of the server and after every later one.
-	Serving func(engine.Serving)
-
-	// Now is the clock; nil: [time.Now]. It must not run backwards.
-	Now func() time.Time
-}
 
 // A Sidecar runs an Engine: it hands it events and carries out the effects.
 // Bind must be called before anything else.
@@ -95,26 +23,28 @@ type Sidecar struct {
 	idle   chan struct{} // no call is left at the server; Drain waits for it
 
 	toSeat atomic.Bool // something was put there since the last flush
-	staged atomic.Bool // something waits in batch
+	staged atomic.Bool // something waits in the journal's batch
+	news   atomic.Bool // while a batch was carried out something happened that who listens was not told of
 
 	flushing sync.Mutex // held while a batch is carried out, so that batches keep their order
-	spare    batch      // empty, with room, to be filled next; of who holds flushing
+	spare    batch      // empty, with room, to be filled next
+	script   script     // of the batch in hand
 
-	mu     sync.Mutex
-	engine *engine.Engine
-	batch  batch
-	owed   []*record.Record // last words that could not be put on record yet
-	tries  int              // how often in a row a log that is well did not take them
-	downs  int              // how often the server has gone
-	seats  int              // how often a seat was taken or lost
-	armed  time.Time        // when Run will wake by itself
-	told   []approval.Act   // of the event in hand
-	events []engine.Event   // it, and behind it what says which effects could not be carried out
+	mu      sync.Mutex
+	engine  *engine.Engine
+	journal journal
+	allTold sync.Cond      // nobody tells who listens any more
+	downs   int            // how often the server has gone
+	seats   int            // how often a seat was taken or lost
+	armed   time.Time      // when Run will wake by itself
+	told    []approval.Act // of the event in hand
+	events  []engine.Event // it, and behind it what says which effects could not be carried out
 }
 
 // New returns a Sidecar that is bound to nothing yet.
 func New(o Options) *Sidecar {
 	nothing(&o.Emit)
+	nothing(&o.Noted)
 	nothing(&o.Serving)
 	nothing(&o.Told)
 	nothing(&o.Remember)
@@ -122,14 +52,9 @@ func New(o Options) *Sidecar {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sidecar{o: o, engine: engine.New(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
-}
-
-// nothing is what a function that was not given does.
-func nothing[T any](f *func(T)) {
-	if *f == nil {
-		*f = func(T) {}
-	}
+	s := &Sidecar{o: o, engine: engine.New(o.Engine), wake: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
+	s.allTold.L = &s.mu
+	return s
 }
 
 // Bind gives the Sidecar its two ways out.
@@ -140,8 +65,30 @@ func (s *Sidecar) Bind(seat Seat, server Server) { s.seat, s.server = seat, serv
 // waits for nobody but other Handles.
 func (s *Sidecar) Handle(ev engine.Event) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.handleAndWake(ev)
+	s.unlockAndTell()
+}
+
+// unlockAndTell lets go of the lock and tells who listens what was not told yet, unless
+// somebody is doing so. It must not be called with flushing held: who listens may Flush.
+func (s *Sidecar) unlockAndTell() {
+	defer s.mu.Unlock()
+	j := &s.journal
+	if j.telling {
+		return
+	}
+	j.telling = true
+	for len(j.untold) > 0 {
+		all := j.take()
+		s.mu.Unlock()
+		for _, r := range all {
+			s.o.Emit(r)
+		}
+		s.mu.Lock()
+		j.told(all)
+	}
+	j.telling = false
+	s.allTold.Broadcast()
 }
 
 // handleAndWake sees to it that Run wakes for what is to be done sooner now.
@@ -178,7 +125,9 @@ func (s *Sidecar) step(ev engine.Event) {
 	case engine.Seated, engine.Unseated:
 		s.seats++
 	case engine.AuditUp:
-		s.requeueOwed()
+		if s.journal.repay() {
+			s.staged.Store(true)
+		}
 	}
 	for _, f := range s.engine.Step(s.o.Now(), ev) {
 		if failed := s.carryOut(f); failed != nil {
@@ -194,18 +143,21 @@ func (s *Sidecar) carryOut(f engine.Effect) (failed engine.Event) {
 	switch f := f.(type) {
 	case engine.Send:
 		if f.Result && s.o.Audit != nil {
-			s.batch.results = append(s.batch.results, result{f, s.seats})
+			s.journal.results = append(s.journal.results, result{f, s.seats})
 			s.staged.Store(true)
 			return nil
 		}
 		return s.send(f)
 	case engine.Write:
-		s.batch.lines = append(s.batch.lines, line{f, s.downs})
+		s.journal.lines = append(s.journal.lines, line{f, s.downs})
 		s.staged.Store(true)
 	case engine.Note:
-		s.record(f.Record)
+		s.o.Noted(f.Record)
+		if s.journal.add(f.Record, s.o.Audit != nil) {
+			s.staged.Store(true)
+		}
 	case engine.Sync:
-		s.batch.syncs = append(s.batch.syncs, f)
+		s.journal.syncs = append(s.journal.syncs, f)
 		s.staged.Store(true)
 	case engine.Serving:
 		s.o.Serving(f)
@@ -239,20 +191,185 @@ func (s *Sidecar) send(f engine.Send) engine.Event {
 	return nil
 }
 
-func (s *Sidecar) record(r *record.Record) {
-	s.o.Emit(r)
-	if s.o.Audit == nil {
+// Flush makes leave what Handle has put on its way. The goroutines that read
+// call it before they wait for more, so that what was read together leaves
+// together: the records in one write, then the lines in one, then the frames.
+func (s *Sidecar) Flush() {
+	if s.staged.Load() {
+		s.flushBatch()
+	}
+	if s.toSeat.Swap(false) {
+		s.seat.Flush()
+	}
+}
+
+func (s *Sidecar) flushBatch() {
+	s.flushing.Lock()
+	for s.staged.Swap(false) {
+		s.mu.Lock()
+		b := s.journal.batch
+		s.journal.batch = s.spare
+		s.mu.Unlock()
+		if s.spare = (batch{}); s.commit(b) {
+			s.spare = b.emptied()
+		}
+		if s.news.Load() {
+			s.flushing.Unlock()
+			s.tellNews()
+			s.flushing.Lock()
+		}
+	}
+	s.flushing.Unlock()
+}
+
+// tellNews tells who listens of what came of a batch.
+func (s *Sidecar) tellNews() {
+	if s.news.Swap(false) {
+		s.mu.Lock()
+		s.unlockAndTell()
+	}
+}
+
+// commit writes the records and then, only if that went well, lets the rest leave. It
+// reports whether b is done with.
+func (s *Sidecar) commit(b batch) (done bool) {
+	if s.o.Audit != nil && len(b.records) > 0 {
+		if err := s.o.Audit.Append(s.script.of(b.records)...); err != nil {
+			s.unrecorded(b, false, err)
+			return false
+		}
+	}
+	if s.o.Audit == nil || !s.o.SyncAll || len(b.lines)+len(b.results) == 0 {
+		s.letOut(b)
+		return true
+	}
+	// Syncs end in the order in which they began, and so batches keep theirs.
+	s.o.Audit.Sync(func(err error) {
+		if err == nil {
+			s.letOut(b)
+		} else {
+			s.unrecorded(b, true, err)
+		}
+		s.tellNews()
+		s.Flush()
+	})
+	return false
+}
+
+// flushAndWait waits until nothing is on its way any more, whoever carries it, as long
+// as a disk may take (RELIABILITY section 3).
+func (s *Sidecar) flushAndWait() {
+	s.flushBatch()
+	if s.o.Audit != nil && s.o.SyncAll {
+		done := make(chan struct{})
+		s.o.Audit.Sync(func(error) { close(done) })
+		late := time.NewTimer(2 * time.Second)
+		defer late.Stop()
+		select {
+		case <-done:
+		case <-late.C:
+		}
+	}
+	s.Flush()
+}
+
+// letOut puts the lines and the results of a batch on their way.
+func (s *Sidecar) letOut(b batch) {
+	if len(b.lines) > 0 {
+		s.handleInFlush(s.put(b.lines)...)
+		s.server.Flush()
+	}
+	s.handleInFlush(s.deliver(b.results)...)
+	for _, sync := range b.syncs {
+		s.sync(sync.Ticket)
+	}
+}
+
+// handleInFlush is Handle while a batch is carried out: who listens is told later.
+func (s *Sidecar) handleInFlush(evs ...engine.Event) {
+	if len(evs) == 0 {
 		return
 	}
-	if as := r.AuditedAs(); as != "" {
-		s.batch.keep(r, as)
-		switch {
-		case r.Final():
-			s.batch.last = append(s.batch.last, r)
-		case r.Event == record.Started:
-			s.batch.begins(r.Call)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.news.Store(true)
+	for _, ev := range evs {
+		s.handleAndWake(ev)
+	}
+}
+
+// put hands lines to the server they were meant for. If that has gone meanwhile,
+// whoever made the calls has been told, and may have made them again: the next
+// server must not get them. The lock keeps the two from changing places.
+func (s *Sidecar) put(lines []line) (failed []engine.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range lines {
+		if l.downs != s.downs {
+			continue
 		}
-		s.staged.Store(true)
+		if err := s.server.Put(l.Line); err != nil && l.Call != 0 {
+			failed = append(failed, engine.NotWritten{Call: l.Call, Err: err})
+		}
+	}
+	return failed
+}
+
+// deliver sends results to the seat they were spelled for. If that has been lost
+// meanwhile, they are spelled anew for the one that there is.
+func (s *Sidecar) deliver(results []result) (failed []engine.Event) {
+	if len(results) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range results {
+		if r.seats != s.seats {
+			failed = append(failed, engine.NotSent{Send: r.Send, Gone: true})
+		} else if f := s.send(r.Send); f != nil {
+			failed = append(failed, f)
+		}
+	}
+	return failed
+}
+
+func (s *Sidecar) sync(ticket uint64) {
+	if s.o.Audit == nil {
+		s.handleInFlush(engine.Synced{Ticket: ticket})
+		return
+	}
+	s.o.Audit.Sync(func(err error) {
+		s.Handle(engine.Synced{Ticket: ticket, Err: err})
+		s.Flush()
+	})
+}
+
+// unrecorded lets nothing of a batch leave. What is no call (a cancellation, an
+// answer to the server) is lost with it, which only makes us say less. Records that
+// were written, be it that a power cut may take them, are not written again.
+func (s *Sidecar) unrecorded(b batch, written bool, err error) {
+	failed, again := b.failed(written, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.news.Store(true)
+	failed.Results = append(failed.Results, s.journal.without(b.ended())...) // they waited for a seat, which was taken meanwhile
+	if written {
+		s.handleAndWake(failed)
+	} else {
+		starts := b.starts()
+		b.neverStarted(starts)
+		s.journal.owe(&b, s.o.Audit.Err() == nil)
+		s.handleAndWake(failed)
+		s.journal.neverStarted(starts) // those too that time alone has ended, before what failed was said
+	}
+	for _, ev := range again {
+		s.handleAndWake(ev)
+	}
+	if s.o.Audit.Err() == nil {
+		s.handleAndWake(engine.AuditUp{}) // it was mended before we said that it failed
+	}
+	for _, sync := range b.syncs {
+		s.handleAndWake(engine.Synced{Ticket: sync.Ticket, Err: err})
 	}
 }
 
@@ -275,7 +392,7 @@ func (s *Sidecar) Run(ctx context.Context) error {
 func (s *Sidecar) tick() {
 	s.mu.Lock()
 	s.handle(engine.Tick{})
-	s.mu.Unlock()
+	s.unlockAndTell()
 	s.Flush()
 }
 
@@ -326,6 +443,11 @@ func (s *Sidecar) Leave() {
 	s.Handle(engine.Leaving{})
 	s.flushBatch() // unlike Flush, it waits for whoever is writing
 	s.Flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.journal.telling {
+		s.allTold.Wait()
+	}
 }
 
 // owes reports whether answers are left for which the way out was full: the Engine
@@ -334,40 +456,6 @@ func (s *Sidecar) owes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.Owes()
-}
-
-// Decide hands on what a person at this machine says to a question, and returns
-// what came of it: a Noted where the answer counts for nothing or others must
-// agree too, a Settled where it ended the question, nothing if there is no such
-// question.
-func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
-	s.mu.Lock()
-	s.handleAndWake(engine.Decided{Answer: a})
-	told := s.told
-	s.mu.Unlock()
-	s.Flush()
-	return told
-}
-
-// Pending lists open questions, the oldest first; limit 0: all from skip on.
-func (s *Sidecar) Pending(skip, limit int) []approval.Summary {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.Pending(skip, limit)
-}
-
-// View is one question as a person at this machine sees it; see [engine.Engine.View].
-func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.View(s.o.Now(), id, whole)
-}
-
-// PublicView is one question as it may be shown off this machine; see [engine.Engine.PublicView].
-func (s *Sidecar) PublicView(id string) (approval.View, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.PublicView(s.o.Now(), id)
 }
 
 // Policy is what is in force.
@@ -391,63 +479,6 @@ func (s *Sidecar) Occupied() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.Occupied()
-}
-
-// HostSaid hands on what the client that the server belongs to has said, which
-// is a tools/call, an answer to something that we asked, or a cancellation, and
-// makes leave what follows from it. It reports false for a cancellation of what
-// is none of our business.
-func (s *Sidecar) HostSaid(line []byte, m jsonrpc.Message) (taken bool) {
-	s.mu.Lock()
-	switch id := m.Get(jsonrpc.RequestID); engine.ShortMethod(&m) {
-	case "tools/call":
-		s.handleAndWake(engine.HostCalled{Line: line, Message: m})
-	case "notifications/cancelled":
-		if !s.engine.OwnsHostCall(id) {
-			s.mu.Unlock()
-			return false
-		}
-		s.handleAndWake(engine.HostCancelled{Line: line, ID: id})
-	default:
-		s.handleAndWake(engine.HostReplied{Message: m})
-	}
-	s.mu.Unlock()
-	s.Flush()
-	return true
-}
-
-// HostAnswered hears that the server answers its own client under a raw id, nil
-// if which one depends on the reader. It reports false if the client must not
-// get that, because the server cannot have the call.
-func (s *Sidecar) HostAnswered(id []byte, m *jsonrpc.Message) (pass bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pass = !s.engine.HoldsHostCall(id)
-	if id == nil && !pass || s.engine.OwnsHostCall(id) {
-		how := "unknown"
-		if m != nil {
-			how = engine.Outcome(m)
-		}
-		s.handleAndWake(engine.HostAnswered{ID: id, Outcome: how})
-	}
-	return pass
-}
-
-// Grants are the yeses that are remembered, oldest first.
-func (s *Sidecar) Grants() []approval.Grant {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.Grants(s.o.Now())
-}
-
-// Revoke forgets a yes, and reports whether there was one of that id.
-func (s *Sidecar) Revoke(id string) bool {
-	s.mu.Lock()
-	had := slices.ContainsFunc(s.engine.Grants(s.o.Now()), func(g approval.Grant) bool { return g.ID == id })
-	s.handleAndWake(engine.Revoked{Grant: id})
-	s.mu.Unlock()
-	s.Flush()
-	return had
 }
 
 // SeatTaken, SeatLost, Received, Refused and TopicIdle are what a seat at a

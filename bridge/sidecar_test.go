@@ -101,7 +101,7 @@ func newShell(t *testing.T) (*Sidecar, *surroundings, *ground) {
 }
 
 // raise starts the server, which lists its tools.
-func raise(t *testing.T, s *Sidecar, w *surroundings) {
+func raise(t testing.TB, s *Sidecar, w *surroundings) {
 	t.Helper()
 	s.Handle(engine.ServerUp{Hello: engine.Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	s.Flush()
@@ -109,7 +109,7 @@ func raise(t *testing.T, s *Sidecar, w *surroundings) {
 }
 
 // list answers the last tools/list.
-func list(t *testing.T, s *Sidecar, w *surroundings, result string) {
+func list(t testing.TB, s *Sidecar, w *surroundings, result string) {
 	t.Helper()
 	w.mu.Lock()
 	last := w.lines[len(w.lines)-1]

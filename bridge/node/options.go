@@ -51,7 +51,9 @@ type Options struct {
 	Record RecordOptions
 
 	// Emit gets what happens from the moment at which Run is called, as [bridge.Options.Emit]
-	// says: it must neither wait nor call back. nil: nobody wants to know.
+	// says: in order and under no lock, so it may use the Inbox, but must not wait. Who
+	// writes it to others puts a bounded writer between, as asyncwriter is. nil: nobody
+	// wants to know.
 	Emit func(*record.Record)
 
 	// Ready is called each time a seat was taken, before calls are served there. nil: nobody

@@ -61,39 +61,19 @@ const (
 	Checkpoint Event = "checkpoint"
 	Stopping   Event = "stopping"
 	Stopped    Event = "stopped"
+	EventsLost Event = "events_lost" // how many were not told: who listens was too slow for them
 )
 
-// kept has the events that go into the log too; true: it says how a call ended, and must
-// not be lost. What the server and the topic do beside calls is not kept.
-var kept = map[Event]bool{
-	Asked:         false,
-	Answer:        false,
-	Delegated:     false,
-	Modified:      false,
-	Decided:       false,
-	Started:       false,
-	Ended:         true,
-	Withdrawn:     true,
-	Late:          false,
-	Unavailable:   false,
-	Expiring:      false,
-	GrantUnused:   false,
-	Revoked:       false,
-	LateAnswer:    false,
-	ForeignAnswer: false,
-	Proposed:      false,
-	Taken:         false,
-	Reopened:      false,
-	Fulfilled:     false,
-	Unfulfilled:   false,
-	Rejected:      true,
-	Expired:       false,
-	Left:          false,
-	ProposalDiff:  false,
-	Reloaded:      false,
-	ReloadWaiting: false,
-	ReloadDecided: false,
-	Dropped:       false,
-	Security:      false,
-	Checkpoint:    false,
+// kept says whether an event goes into the log too, and whether it is how a call ended, and
+// must not be lost. What the server and the topic do beside calls is not kept.
+func (e Event) kept() (is, final bool) {
+	switch e {
+	case Ended, Withdrawn, Rejected:
+		return true, true
+	case Asked, Answer, Delegated, Modified, Decided, Started, Late, Unavailable, Expiring, GrantUnused, Revoked,
+		LateAnswer, ForeignAnswer, Proposed, Taken, Reopened, Fulfilled, Unfulfilled, Expired, Left, ProposalDiff,
+		Reloaded, ReloadWaiting, ReloadDecided, Dropped, Security, Checkpoint:
+		return true, false
+	}
+	return false, false
 }

@@ -222,7 +222,7 @@ func (r *Record) AuditedAs() Event {
 	case r.Event == Withdrawn && r.Started:
 		return Ended // what the server still says is for nobody
 	}
-	if _, is := kept[r.Event]; is {
+	if is, _ := r.Event.kept(); is {
 		return r.Event
 	}
 	return ""
@@ -238,7 +238,10 @@ func (r *Record) ForAudit() []byte {
 
 // Final reports whether the record says how a call ended that others are on record
 // about. It must not be lost: it is written later if it cannot be now.
-func (r *Record) Final() bool { return r.Known && kept[r.Event] }
+func (r *Record) Final() bool {
+	_, final := r.Event.kept()
+	return final && r.Known
+}
 
 // NotStarted is the same final record of a call whose start could not be put on
 // record, so that its line was not let out either.

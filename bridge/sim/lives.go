@@ -28,13 +28,28 @@ func (w *world) start() {
 			Desk:  approval.Options{Grants: kept},
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
-		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Emit: func(r *record.Record) { w.check.emitted(*r) },
+		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Noted: p.note, Emit: p.hear,
 		Remember: p.remember,
 		Serving:  func(engine.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:      p.now,
 	})
 	p.sidecar.Bind(seat{p}, pipe{p})
 	w.child.start(100 * time.Millisecond)
+}
+
+// note shows a record to the checker, in its place among what the bridge does.
+func (p *process) note(r *record.Record) {
+	p.noted = append(p.noted, r)
+	p.w.check.emitted(*r)
+}
+
+// hear is who listens to the bridge: to each record once, in order.
+func (p *process) hear(r *record.Record) {
+	if len(p.noted) == 0 || p.noted[0] != r {
+		p.w.check.blame("I4", "who listens is told %s, out of order or twice", r.JSON())
+		return
+	}
+	p.noted = p.noted[1:]
 }
 
 // remember writes a yes that is to last down, a little later as the program does, and not

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -91,7 +92,8 @@ type process struct {
 	tick     *plan
 	flush    *plan
 	flushing bool
-	out      [][]byte // frames put, not yet let out
+	out      [][]byte         // frames put, not yet let out
+	noted    []*record.Record // that who listens has not heard
 }
 
 func (p *process) now() time.Time { return p.w.clock(&p.life) }
@@ -148,6 +150,9 @@ func (p *process) release() {
 	p.flushing = true
 	p.sidecar.Flush()
 	p.flushing = false
+	if n := len(p.noted); n > 0 {
+		p.w.check.blame("I4", "who listens was not told of the last %d records", n)
+	}
 	p.arm()
 }
 

@@ -28,6 +28,7 @@ type events struct {
 
 	mu     sync.Mutex
 	begun  bool
+	joined bool   // was connected once
 	held   []byte // lines
 	missed int    // lines that were too many to be held
 	line   []byte // room for one
@@ -46,7 +47,8 @@ func (e *events) emit(r *record.Record) {
 	case r.Event == record.Peer && !e.listsLocked(r.ID, r.State):
 		e.detail(plain.Words(r))
 		return
-	case r.Event == record.Connected && !e.begun:
+	case r.Event == record.Connected && !e.joined:
+		e.joined = true
 		return // ready says so
 	case r.Event == record.Connected:
 		again := *r

@@ -17,7 +17,7 @@ import (
 // logged already is a detail.
 func Level(r *record.Record) slog.Level {
 	switch r.Event {
-	case record.Dropped, record.Warning, record.ReloadWaiting:
+	case record.Dropped, record.Warning, record.ReloadWaiting, record.EventsLost:
 		return slog.LevelWarn
 	case record.ReloadDecided:
 		if r.Reason == "too_large" {

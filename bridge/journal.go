@@ -1,0 +1,222 @@
+package bridge
+
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
+
+// A journal has each record until all who must know have been told of it, in the order
+// in which things happened. Two are told, each without the other and in its own way:
+//
+// The audit gets a batch at a time, and what it says holds for the whole of it: the
+// lines and the results of a batch leave when its records are written, and not
+// otherwise. Final records that could not be written are owed, and go first when the
+// audit is well again. None is lost.
+//
+// Who listens gets one record after the other, with no lock held, so that it may call
+// back. One goroutine tells it at a time, and tells what others add meanwhile too; they
+// go on. Beyond [untoldMost] that it has not taken, records are not told, but counted.
+//
+// The Sidecar's lock guards it. Records are read without, as nobody changes them.
+type journal struct {
+	batch
+	owed  []*record.Record // final records that could not be put on record yet
+	tries int              // how often in a row a log that is well did not take them
+
+	untold  []*record.Record
+	missed  int              // that were too many
+	room    []*record.Record // empty, for the next of them
+	telling bool             // some goroutine tells who listens
+}
+
+// untoldMost is how many records wait for who listens, of some 1 KiB each.
+const untoldMost = 4096
+
+// add takes a record, and reports whether it is kept: audited says that there is an audit.
+func (j *journal) add(r *record.Record, audited bool) (kept bool) {
+	if len(j.untold) < untoldMost {
+		j.untold = append(j.untold, r)
+	} else {
+		j.missed++
+	}
+	if kept = audited && r.AuditedAs() != ""; kept {
+		j.records = append(j.records, r)
+	}
+	return kept
+}
+
+// take is what is to be told now. It comes back by [journal.told].
+func (j *journal) take() []*record.Record {
+	all := j.untold
+	j.untold, j.room = j.room, nil
+	if j.missed > 0 {
+		all = append(all, &record.Record{Event: record.EventsLost, Count: j.missed, At: all[len(all)-1].At})
+		j.missed = 0
+	}
+	return all
+}
+
+// told has the room of what take returned used again.
+func (j *journal) told(all []*record.Record) {
+	clear(all)
+	j.room = all[:0]
+}
+
+// repay puts what is owed into the batch in hand, and reports whether there was any. It is
+// at most as much as there were calls when records began to fail.
+func (j *journal) repay() bool {
+	if len(j.owed) == 0 {
+		return false
+	}
+	j.records = append(j.owed, j.records...)
+	j.owed, j.batch.tries = nil, j.tries
+	return true
+}
+
+// enoughTries to put final records into a log that says that it is well. It may fail, be
+// mended and fail again, but not for ever.
+const enoughTries = 5
+
+// owe keeps the final records of a batch that could not be written. well: the log is, by now.
+func (j *journal) owe(b *batch, well bool) {
+	if j.tries = b.tries + 1; !well {
+		j.tries = 0
+	}
+	if j.tries < enoughTries {
+		j.owed = append(j.owed, b.finals()...)
+	}
+}
+
+// A batch is what waits for the next flush.
+type batch struct {
+	records []*record.Record
+	tries   int // how often some of them were put off before
+	lines   []line
+	results []result
+	syncs   []engine.Sync
+}
+
+// A line is a Write to the server that was there when the Engine said so.
+type line struct {
+	engine.Write
+	downs int // how often the server had gone before
+}
+
+// A result is a Send that was spelled for the seat that there was then.
+type result struct {
+	engine.Send
+	seats int // how often a seat had been taken or lost before
+}
+
+// roomMost is how much room is kept from one batch for the next: bytes of text, and a
+// sixteenth of it of records.
+const roomMost = 256 << 10
+
+// emptied is an empty batch with the room of b, which nobody uses any more.
+func (b *batch) emptied() batch {
+	if cap(b.records) > roomMost>>4 {
+		return batch{}
+	}
+	clear(b.records)
+	clear(b.lines)
+	clear(b.results)
+	return batch{records: b.records[:0], lines: b.lines[:0], results: b.results[:0], syncs: b.syncs[:0]}
+}
+
+// finals are the records of how calls ended, which must not be lost.
+func (b *batch) finals() (all []*record.Record) {
+	for _, r := range b.records {
+		if r.Final() {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// starts are the calls whose start is among the records.
+func (b *batch) starts() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range b.records {
+		if r.Event == record.Started {
+			all[r.Call] = true
+		}
+	}
+	return all
+}
+
+// neverStarted makes final records of calls whose start could not be written those of
+// calls that never left.
+func (b *batch) neverStarted(calls map[string]bool) {
+	for i, r := range b.records {
+		if r.Final() && calls[r.Call] {
+			b.records[i] = r.NotStarted()
+		}
+	}
+}
+
+// failed is what the Engine is to hear of a batch that could not be written or, if it
+// was written, not be put on disk. again are results whose own records are in another
+// batch, which may still leave.
+func (b *batch) failed(written bool, err error) (failed engine.Unrecorded, again []engine.Event) {
+	failed = engine.Unrecorded{Err: err, Written: written}
+	for _, l := range b.lines {
+		if l.Call != 0 {
+			failed.Calls = append(failed.Calls, l.Call)
+		}
+	}
+	ended := b.ended()
+	for _, r := range b.results {
+		if written || ended[r.Of] {
+			failed.Results = append(failed.Results, r.Send)
+		} else {
+			again = append(again, engine.NotSent{Send: r.Send, Gone: true})
+		}
+	}
+	for _, r := range b.finals() {
+		failed.Ends = append(failed.Ends, r.Call)
+	}
+	return failed, again
+}
+
+// ended are the calls of its final records.
+func (b *batch) ended() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range b.finals() {
+		all[r.Call] = true
+	}
+	return all
+}
+
+// without takes out the results of some calls, and returns them.
+func (b *batch) without(calls map[string]bool) (results []engine.Send) {
+	b.results = slices.DeleteFunc(b.results, func(r result) bool {
+		if calls[r.Of] {
+			results = append(results, r.Send)
+		}
+		return calls[r.Of]
+	})
+	return results
+}
+
+// A script is records as they are written. Its room is used again.
+type script struct {
+	text  []byte // parts of it, most of them: when it grows, the older ones stay where they were
+	lines [][]byte
+}
+
+// of spells records, which are good until the next time.
+func (s *script) of(records []*record.Record) [][]byte {
+	if cap(s.text) > roomMost {
+		*s = script{}
+	}
+	clear(s.lines)
+	s.text, s.lines = s.text[:0], s.lines[:0]
+	for _, r := range records {
+		at := len(s.text)
+		s.text = r.AppendAs(s.text, r.AuditedAs())
+		s.lines = append(s.lines, s.text[at:len(s.text):len(s.text)])
+	}
+	return s.lines
+}

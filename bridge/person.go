@@ -1,0 +1,59 @@
+package bridge
+
+import (
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+)
+
+// Decide hands on what a person at this machine says to a question, and returns
+// what came of it: a Noted where the answer counts for nothing or others must
+// agree too, a Settled where it ended the question, nothing if there is no such
+// question.
+func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
+	s.mu.Lock()
+	s.handleAndWake(engine.Decided{Answer: a})
+	told := s.told
+	s.unlockAndTell()
+	s.Flush()
+	return told
+}
+
+// Pending lists open questions, the oldest first; limit 0: all from skip on.
+func (s *Sidecar) Pending(skip, limit int) []approval.Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Pending(skip, limit)
+}
+
+// View is one question as a person at this machine sees it; see [engine.Engine.View].
+func (s *Sidecar) View(id string, whole bool) (approval.View, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.View(s.o.Now(), id, whole)
+}
+
+// PublicView is one question as it may be shown off this machine; see [engine.Engine.PublicView].
+func (s *Sidecar) PublicView(id string) (approval.View, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.PublicView(s.o.Now(), id)
+}
+
+// Grants are the yeses that are remembered, oldest first.
+func (s *Sidecar) Grants() []approval.Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Grants(s.o.Now())
+}
+
+// Revoke forgets a yes, and reports whether there was one of that id.
+func (s *Sidecar) Revoke(id string) bool {
+	s.mu.Lock()
+	had := slices.ContainsFunc(s.engine.Grants(s.o.Now()), func(g approval.Grant) bool { return g.ID == id })
+	s.handleAndWake(engine.Revoked{Grant: id})
+	s.unlockAndTell()
+	s.Flush()
+	return had
+}
