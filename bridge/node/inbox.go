@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -18,30 +19,57 @@ import (
 )
 
 // A localInbox is the inbox of the person at this machine: what they see of a run, and
-// say to it.
+// say to it. Who watches it does so through all places that the bridge has in the topic.
 type localInbox struct {
 	inbox.Feed
-	fixed inbox.Status // what does not change during a run
-	where func() (url string, hosted bool)
-
-	// These are set before anybody asks, see assemble.
-	sidecar *bridge.Sidecar
-	audit   *audit.Log // nil if no record is kept
-	kept    *remembered
-
+	fixed   inbox.Status // what does not change during a run
 	decided decided
 
 	mu     sync.Mutex
+	place  *place // nil while there is none
 	seated engine.Seated
 	up     bool
 	wrong  string // why the policy file as it is now is not in force
 }
 
+// A place is a bridge in the topic, as far as its inbox is concerned.
+type place struct {
+	id, topic string
+	where     func() (url string, hosted bool)
+	sidecar   *bridge.Sidecar
+	audit     *audit.Log // nil if no record is kept
+	kept      *remembered
+}
+
 var _ inbox.Publisher = (*localInbox)(nil)
 
-// newInbox is the inbox of a plan that goes by an id.
-func (p *plan) newInbox(id string) *localInbox {
-	return &localInbox{where: p.way.Where, fixed: inbox.Status{ID: id, Topic: p.engine.Topic, Server: p.o.Server.String(), PID: os.Getpid(), Version: p.o.Version, Policy: p.o.Policy}}
+// newInbox is the inbox of a plan, which has no place yet.
+func (p *plan) newInbox() *localInbox {
+	return &localInbox{fixed: inbox.Status{ID: p.id, Topic: p.engine.Topic, Server: p.o.Server.String(), AuditOK: true, PID: os.Getpid(), Version: p.o.Version, Policy: p.o.Policy}}
+}
+
+// enter has questions asked and answered at a place.
+func (l *localInbox) enter(p *place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.place = p
+}
+
+// leave takes away the questions of the place that there was.
+func (l *localInbox) leave() {
+	l.mu.Lock()
+	was := l.place
+	l.place, l.seated = nil, engine.Seated{}
+	l.mu.Unlock()
+	for _, q := range was.sidecar.Pending(0, 0) {
+		l.Post(inbox.Event{Event: "closed", ID: q.ID, Because: "the bridge has left the topic"})
+	}
+}
+
+func (l *localInbox) here() *place {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.place
 }
 
 // openSocket lets the person at this machine in from other programs. With LookOnly one that
@@ -102,16 +130,19 @@ func (l *localInbox) told(a approval.Act) {
 // Status and the following are those of inbox.Publisher.
 func (l *localInbox) Status(context.Context) (inbox.Status, error) {
 	l.mu.Lock()
-	seated, up, wrong := l.seated, l.up, l.wrong
+	p, seated, up, wrong := l.place, l.seated, l.up, l.wrong
 	l.mu.Unlock()
 	s := l.fixed
-	s.Gateway, _ = l.where()
-	s.Dialect, s.Seated, s.ServerUp = seated.Dialect.Protocol, seated.Welcome.You.ID != "", up
-	s.Pending, s.PolicyErr, s.PolicyHash = len(l.sidecar.Pending(0, 0)), wrong, l.sidecar.Policy().Hash()
-	s.Audit, s.AuditOK = "off", true
-	if l.audit != nil {
-		s.Audit = l.audit.Path()
-		if err := l.audit.Err(); err != nil {
+	s.Dialect, s.Seated, s.ServerUp, s.PolicyErr = seated.Dialect.Protocol, seated.Welcome.You.ID != "", up, wrong
+	if p == nil {
+		return s, nil
+	}
+	s.ID, s.Topic = p.id, p.topic
+	s.Gateway, _ = p.where()
+	s.Pending, s.PolicyHash, s.Audit = len(p.sidecar.Pending(0, 0)), p.sidecar.Policy().Hash(), "off"
+	if p.audit != nil {
+		s.Audit = p.audit.Path()
+		if err := p.audit.Err(); err != nil {
 			s.Audit, s.AuditOK = err.Error(), false
 		}
 	}
@@ -119,7 +150,11 @@ func (l *localInbox) Status(context.Context) (inbox.Status, error) {
 }
 
 func (l *localInbox) List(_ context.Context, args bool) ([]approval.Summary, error) {
-	all := l.sidecar.Pending(0, 0)
+	p := l.here()
+	if p == nil {
+		return nil, nil
+	}
+	all := p.sidecar.Pending(0, 0)
 	for i := range all {
 		if !args {
 			all[i].Args, all[i].Beside = nil, nil
@@ -128,16 +163,24 @@ func (l *localInbox) List(_ context.Context, args bool) ([]approval.Summary, err
 	return all, nil
 }
 
-func (l *localInbox) Show(_ context.Context, id string) (approval.View, error) {
-	return orUnknown(l.sidecar.View(id, true))
+func (l *localInbox) Show(_ context.Context, id string) (v approval.View, err error) {
+	found := false
+	if p := l.here(); p != nil {
+		v, found = p.sidecar.View(id, true)
+	}
+	return orUnknown(v, found)
 }
 
-func (l *localInbox) ShowPublic(_ context.Context, id string) (approval.View, error) {
-	return orUnknown(l.sidecar.PublicView(id))
+func (l *localInbox) ShowPublic(_ context.Context, id string) (v approval.View, err error) {
+	found := false
+	if p := l.here(); p != nil {
+		v, found = p.sidecar.PublicView(id)
+	}
+	return orUnknown(v, found)
 }
 
-func orUnknown(v approval.View, ok bool) (approval.View, error) {
-	if !ok {
+func orUnknown(v approval.View, found bool) (approval.View, error) {
+	if !found {
 		return v, &inbox.Refusal{Reason: inbox.Unknown}
 	}
 	return v, nil
@@ -145,7 +188,10 @@ func orUnknown(v approval.View, ok bool) (approval.View, error) {
 
 func (l *localInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	counted := false
-	acts := l.sidecar.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
+	var acts []approval.Act
+	if p := l.here(); p != nil {
+		acts = p.sidecar.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
+	}
 	for _, act := range acts {
 		switch act := act.(type) {
 		case approval.Settled:
@@ -179,16 +225,24 @@ func problemIn(acts []approval.Act, question string) string {
 }
 
 func (l *localInbox) Grants(context.Context) (all []inbox.Grant, err error) {
-	for _, g := range l.sidecar.Grants() {
-		all = append(all, inbox.GrantOf(l.fixed.ID, g, true))
+	p := l.here()
+	if p == nil {
+		return nil, nil
+	}
+	for _, g := range p.sidecar.Grants() {
+		all = append(all, inbox.GrantOf(p.id, g, true))
 	}
 	return all, nil
 }
 
 // Revoke forgets a yes, also one that was kept in the file.
 func (l *localInbox) Revoke(_ context.Context, id string) (bool, error) {
-	had := l.sidecar.Revoke(id)
-	kept, err := l.kept.Drop(id)
+	p := l.here()
+	if p == nil {
+		return false, errors.New("the bridge has no place in the topic now, and what it remembers is in its file: take it back there, or try again")
+	}
+	had := p.sidecar.Revoke(id)
+	kept, err := p.kept.Drop(id)
 	if err != nil {
 		return false, fmt.Errorf("the grant could not be taken out of its file: %w", err)
 	}

@@ -74,7 +74,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	disown := p.families().adopt(ctx, p.id, &p.launch)
-	n, err := assemble(ctx, p, stdio.New(p.launch), nil)
+	n, err := assemble(ctx, p, stdio.New(p.launch), p.newInbox(), nil)
 	if err != nil {
 		disown()
 		return nil, err
@@ -85,8 +85,8 @@ func New(ctx context.Context, o Options) (*Node, error) {
 
 // assemble finds the gateway and who we are there, opens the record that is kept under
 // that name, and joins the parts. What it got before it failed it gives back.
-func assemble(ctx context.Context, p *plan, server *stdio.Server, hosted *hosting) (*Node, error) {
-	n := &Node{plan: p, server: server, hosted: hosted, serving: newLatch(), seated: newLatch(), joined: make(chan struct{}), disown: func() {}}
+func assemble(ctx context.Context, p *plan, server *stdio.Server, in *localInbox, hosted *hosting) (*Node, error) {
+	n := &Node{plan: p, server: server, inbox: in, hosted: hosted, serving: newLatch(), seated: newLatch(), joined: make(chan struct{}), disown: func() {}}
 	if err := n.take(ctx); err != nil {
 		n.giveBack()
 		return nil, err
@@ -105,7 +105,6 @@ func (n *Node) take(ctx context.Context) (err error) {
 		return err
 	}
 	n.id = n.way.Join.ID
-	n.inbox = n.newInbox(n.id)
 	if n.socket, err = n.openSocket(n.id, n.inbox); err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (n *Node) join() {
 	}
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
-	n.inbox.sidecar, n.inbox.audit, n.inbox.kept = n.sidecar, n.audit, n.kept
+	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept})
 	close(n.joined)
 }
 
@@ -172,6 +171,7 @@ func (n *Node) Inbox() inbox.Publisher { return n.inbox }
 func (n *Node) Run(ctx context.Context, beside ...func(context.Context) error) (err error) {
 	defer n.disown()
 	defer n.way.Close()
+	defer n.inbox.Feed.Close()
 	defer func() { err = n.close(err) }()
 	parts := append(n.parts(), n.keepServer, func(inner context.Context) error { return n.untilTold(ctx, inner) })
 	err = together(context.WithoutCancel(ctx), append(parts, beside...)...)
@@ -249,10 +249,7 @@ func (n *Node) keepWitness(ctx context.Context) error {
 }
 
 // keepSocket serves the person at this machine until ctx ends.
-func (n *Node) keepSocket(ctx context.Context) error {
-	defer n.inbox.Feed.Close()
-	return n.socket.Serve(ctx)
-}
+func (n *Node) keepSocket(ctx context.Context) error { return n.socket.Serve(ctx) }
 
 func (n *Node) keepGrants(ctx context.Context) error {
 	n.kept.run(ctx, n.o.Log)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
@@ -61,5 +62,35 @@ func TestWithoutAServerThereIsNothingToBridge(t *testing.T) {
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Exit != fault.Misused {
 			t.Errorf("%+v: %v", server, err)
 		}
+	}
+}
+
+// A server that belongs to a client has an inbox before and after there is a place in the
+// topic: nothing is asked then, and nothing can be said.
+func TestAnInboxWithoutAPlaceHasNothing(t *testing.T) {
+	o := Options{Server: Target{Args: []string{"notes-server"}}, ID: "notes", State: localgateway.StateDir(t.TempDir())}
+	p, err := NewPassthrough(o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, ctx := p.Inbox(), t.Context()
+	if s, err := in.Status(ctx); err != nil || s.ID != "notes" || s.Seated || s.Pending != 0 {
+		t.Errorf("it is said to be %+v, %v", s, err)
+	}
+	asked, err := in.List(ctx, true)
+	grants, err2 := in.Grants(ctx)
+	if err := errors.Join(err, err2); len(asked)+len(grants) > 0 || err != nil {
+		t.Errorf("%v, %v: %v", asked, grants, err)
+	}
+	_, show := in.Show(ctx, "q")
+	_, public := in.ShowPublic(ctx, "q")
+	_, decide := in.Decide(ctx, inbox.Decision{ID: "q", Digest: "d", Result: []byte(`{"action":"accept"}`)})
+	for _, err := range []error{show, public, decide} {
+		if r, ok := errors.AsType[*inbox.Refusal](err); !ok || r.Reason != inbox.Unknown {
+			t.Errorf("of a question that is not there: %v", err)
+		}
+	}
+	if had, err := in.Revoke(ctx, "g"); had || err == nil {
+		t.Error("a yes is taken back that is in force still")
 	}
 }

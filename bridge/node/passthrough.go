@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -27,6 +28,7 @@ type Passthrough struct {
 	judged       bool // the client's own tool calls come under the rules, as those of "host"
 	server       *stdio.Server
 	gate         *hostGate
+	inbox        *localInbox
 	idPrefix     string        // begins the ids of all our requests
 	hostIDPrefix string        // begins the ids of what we ask the client; "" if its calls are not judged
 	alone        bool          // there is no directory for what being in the topic takes
@@ -57,7 +59,7 @@ func NewPassthrough(o Options, judged bool) (*Passthrough, error) {
 	if f, ok := errors.AsType[*fault.Error](err); err != nil && (p == nil || ok && f.Exit == fault.Misused && !alone) {
 		return nil, err
 	}
-	pt := &Passthrough{plan: p, judged: judged, gate: &hostGate{log: p.o.Log}, idPrefix: newIDPrefix(), alone: alone, launched: make(chan struct{})}
+	pt := &Passthrough{plan: p, judged: judged, gate: &hostGate{log: p.o.Log}, inbox: p.newInbox(), idPrefix: newIDPrefix(), alone: alone, launched: make(chan struct{})}
 	if judged {
 		pt.hostIDPrefix = "mcpx-" + rand.Text() + "-"
 	}
@@ -71,6 +73,11 @@ func NewPassthrough(o Options, judged bool) (*Passthrough, error) {
 // Alone reports whether the topic will not have the server.
 func (pt *Passthrough) Alone() bool { return pt.alone }
 
+// Inbox is what the person at this machine is asked, and how they answer, while there is a
+// place in the topic: without one there are no questions. It may be used from any goroutine
+// while Run runs, and watched through all places.
+func (pt *Passthrough) Inbox() inbox.Publisher { return pt.inbox }
+
 // Run starts the server and returns when that has ended, and all that was started here
 // with it. host is the client, of which In, Out and Errors are said; the rest is ours to
 // set. The error has the server's exit code. ctx ends it as Node.Run does, but the
@@ -81,6 +88,7 @@ func (pt *Passthrough) Run(ctx context.Context, host stdio.Host) error {
 	pt.launch.Host = &host
 	pt.server = stdio.New(pt.launch)
 	pt.gate.tell = pt.server.Tell
+	defer pt.inbox.Feed.Close()
 	inTopic, leave := context.WithCancel(context.WithoutCancel(ctx))
 	left := make(chan struct{})
 	go func() {
@@ -197,7 +205,7 @@ func (pt *Passthrough) inTopic(ctx context.Context) error {
 	pt.turns++
 	p.program, p.way.Exclusive = pt.program, true // the program as it was before the start
 	p.way.Yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
-	n, err := assemble(ctx, p, pt.server, &hosting{idPrefix: pt.idPrefix + strconv.Itoa(pt.turns) + "k", hostIDPrefix: pt.hostIDPrefix, tell: pt.server.Tell})
+	n, err := assemble(ctx, p, pt.server, pt.inbox, &hosting{idPrefix: pt.idPrefix + strconv.Itoa(pt.turns) + "k", hostIDPrefix: pt.hostIDPrefix, tell: pt.server.Tell})
 	if err != nil {
 		if errors.Is(err, localgateway.ErrTaken) && pt.since.IsZero() {
 			pt.since = time.Now()
@@ -207,6 +215,7 @@ func (pt *Passthrough) inTopic(ctx context.Context) error {
 	n.pid.Store(pt.pid)
 	pt.since = time.Time{}
 	defer n.way.Close()
+	defer pt.inbox.leave()
 	defer n.close(errTold) // how we end is the server's to say
 	pt.gate.enter(n)
 	defer pt.leave(ctx, n)

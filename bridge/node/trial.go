@@ -34,7 +34,7 @@ func (t *Trial) Unverified(d wire.Dialect) (warning, hint string) { return t.p.u
 
 // Socket tries the socket through which questions would be answered, for who goes by id.
 func (t *Trial) Socket(id string) (path string, err error) {
-	s, err := t.p.openSocket(id, t.p.newInbox(id))
+	s, err := t.p.openSocket(id, t.p.newInbox())
 	if err != nil {
 		return "", err
 	}
