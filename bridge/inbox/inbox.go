@@ -101,6 +101,10 @@ type Event struct {
 	By      string `json:"by,omitempty"`      // who decided
 }
 
+// Said stands, in the Because of an Event, before what a person said of it in words of
+// their own.
+const Said = ", who said: "
+
 // A Decision answers a question.
 type Decision struct {
 	ID     string          `json:"id"`     // of the question, whole

@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"iter"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
@@ -29,7 +31,8 @@ type Publisher interface {
 
 // Public is the Inbox as it may leave this machine, in notifications or by a page that
 // is reached from elsewhere. Arguments are redacted and cut; lists and grants have
-// none, as nobody redacted those. There are no commands, files and process ids.
+// none, as nobody redacted those. There are no commands, files and process ids, and no
+// words in which somebody said why.
 func Public(in Publisher) Inbox { return public{in} }
 
 type public struct{ Publisher }
@@ -49,6 +52,18 @@ func (p public) List(ctx context.Context, _ bool) ([]approval.Summary, error) {
 
 func (p public) Show(ctx context.Context, id string) (approval.View, error) {
 	return p.ShowPublic(ctx, id)
+}
+
+// Watch leaves out what people said in words of their own, which nobody redacted.
+func (p public) Watch(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for e, err := range p.Publisher.Watch(ctx) {
+			e.Because, _, _ = strings.Cut(e.Because, Said)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 func (p public) Grants(ctx context.Context) ([]Grant, error) {

@@ -57,7 +57,7 @@ func ending(s approval.Settled) string {
 		all += ": " + strings.ReplaceAll(s.Reason, "_", " ")
 	}
 	if s.Said != "" {
-		all += ", who said: " + s.Said
+		all += inbox.Said + s.Said
 	}
 	return text.Line(all)
 }
