@@ -242,14 +242,13 @@ func (Leaving) event()       {}
 type Hello struct {
 	PID          int
 	Revision     string // the MCP revision it speaks
-	Result       []byte // its whole answer to initialize, or to server/discover
 	Modern       bool   // 2026-07-28: no initialize, every request carries Meta
-	Meta         []byte // members of params._meta that each request needs; nil unless Modern
+	Result       []byte // its whole answer to initialize, or to server/discover
 	ServerInfo   []byte
 	Capabilities []byte
 	Instructions []byte
-
-	Elicits bool // the client it belongs to can ask its person something at any time; only if it is Hosted
+	Elicits      bool   // the client it belongs to can ask its person something at any time; only if it is Hosted
+	Meta         []byte // members of params._meta that each request needs; nil unless Modern
 }
 
 // An Effect is something that is to be done. The shell carries effects out in

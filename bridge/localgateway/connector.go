@@ -140,6 +140,14 @@ func (c *Connector) FreeID(ctx context.Context, at string) error {
 	}
 }
 
+// Some clients start a command twice in a row, and the first is about to end. So an id that
+// another process of this machine has is waited for, as long as ClaimTime, with a look each
+// FreeAgain.
+const (
+	ClaimTime = 3 * time.Second
+	FreeAgain = 250 * time.Millisecond
+)
+
 // TryID locks id on this machine and puts it into Join.ID. It reports false if another process
 // holds the lock. [Connector.Close] releases it.
 func (c *Connector) TryID(state StateDir, id string) (bool, error) {

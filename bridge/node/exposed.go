@@ -13,11 +13,9 @@ import (
 // out of the reach of the server's tools. Path "" is none.
 type Guarded struct{ What, Path string }
 
-// Exposed are warnings about guarded files that the server's own tools might write
-// (FINDINGS M1): they lie where a rule lets calls work, or in a directory that the server
-// is started on. dir is where the server is told to work; "": where we are, which alone
-// lets no tool write there. tools are those of the server, nil if they are not known.
-func Exposed(now *policy.Policy, files []Guarded, argv []string, dir string, tools []policy.Tool) []string {
+// exposed are the warnings of [Options.Exposed]. dir "" is where we are, which alone lets no
+// tool write there.
+func exposed(now *policy.Policy, files []Guarded, argv []string, dir string, tools []policy.Tool) []string {
 	var all []string
 	for _, held := range files {
 		if held.Path == "" {

@@ -42,7 +42,7 @@ func TestAToolMayReachThePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(Exposed(now, []Guarded{{"the policy file", filepath.Join(c.file, "policy.yaml")}}, c.argv, c.cwd, tools), "\n")
+		got := strings.Join(exposed(now, []Guarded{{"the policy file", filepath.Join(c.file, "policy.yaml")}}, c.argv, c.cwd, tools), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q", c.name, got)
 		}

@@ -58,8 +58,7 @@ type fromServer struct {
 // ServerUp and the following are those of stdio.Handler.
 func (s fromServer) ServerUp(h stdio.Hello) {
 	s.pid.Store(int64(h.PID))
-	s.sidecar.Handle(engine.ServerUp{Hello: engine.Hello{PID: h.PID, Elicits: h.Elicits, Revision: h.Revision, Result: h.Result, Modern: h.Modern,
-		Meta: h.Meta, ServerInfo: h.ServerInfo, Capabilities: h.Capabilities, Instructions: h.Instructions}})
+	s.sidecar.Handle(engine.ServerUp{Hello: engine.Hello(h)})
 }
 
 func (s fromServer) ServerMessage(m jsonrpc.Message) {

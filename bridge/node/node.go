@@ -173,7 +173,9 @@ func (n *Node) Run(ctx context.Context, beside ...func(context.Context) error) (
 	defer n.way.Close()
 	defer n.inbox.Feed.Close()
 	defer func() { err = n.close(err) }()
-	parts := append(n.parts(), n.keepServer, func(inner context.Context) error { return n.untilTold(ctx, inner) })
+	parts := append(n.parts(), n.keepServer, func(inner context.Context) error {
+		return n.untilTold(ctx, inner, drainTime, n.server, func() *Node { return n })
+	})
 	err = together(context.WithoutCancel(ctx), append(parts, beside...)...)
 	if errors.Is(err, errTold) || errors.Is(err, context.Canceled) {
 		return nil
@@ -211,17 +213,20 @@ func (n *Node) keepSeat(ctx context.Context) error {
 	return localgateway.Fault(n.seat.Run(ctx, fromTopic{n.sidecar, n.server.Linger, n.welcomed}))
 }
 
-// untilTold waits for told, then lets the calls finish that have begun.
-func (n *Node) untilTold(told, inner context.Context) error {
+// untilTold waits for told, then lets the calls finish that have begun, as long as most. here
+// is the place in the topic by then, nil if there is none.
+func (p *plan) untilTold(told, inner context.Context, most time.Duration, server *stdio.Server, here func() *Node) error {
 	select {
 	case <-inner.Done():
 		return nil
 	case <-told.Done():
 	}
-	ctx, cancel := context.WithTimeout(n.o.Hurry, drainTime)
-	defer cancel()
-	n.sidecar.Drain(ctx)
-	context.AfterFunc(n.o.Hurry, n.server.Kill)
+	if n := here(); n != nil {
+		ctx, cancel := context.WithTimeout(p.o.Hurry, most)
+		defer cancel()
+		n.sidecar.Drain(ctx)
+	}
+	context.AfterFunc(p.o.Hurry, server.Kill)
 	return errTold
 }
 

@@ -99,13 +99,17 @@ func (r RecordOptions) file(state localgateway.StateDir, id string) string {
 	return cmp.Or(r.File, filepath.Join(string(state), "audit", id+".jsonl"))
 }
 
-// exposed are the warnings of [Exposed] about a bridge with these rules.
-func (o *Options) exposed(now *policy.Policy) []string {
+// Exposed are warnings about files that decide what runs under these rules, or tell what
+// ran, and that the server's own tools might write (FINDINGS M1): they lie where a rule
+// lets calls work, or in a directory that the server is started on or told to work in. Of
+// the options it takes Server, Dir, State and the files; tools are those of the server,
+// nil if they are not known.
+func (o *Options) Exposed(now *policy.Policy, tools []policy.Tool) []string {
 	all := append([]Guarded{{"the policy file", o.Policy}}, o.Guarded...)
 	if !o.Record.Off {
 		all = append(all, Guarded{"the record of --audit", o.Record.File})
 	}
-	return Exposed(now, append(all, Guarded{"the state directory", string(o.State)}), o.Server.Args, o.Dir, nil)
+	return exposed(now, append(all, Guarded{"the state directory", string(o.State)}), o.Server.Args, o.Dir, tools)
 }
 
 // defaults fills in what is nil.

@@ -40,12 +40,10 @@ type Passthrough struct {
 }
 
 const (
-	lastLeave  = 3 * time.Second        // for leaving the topic when all is over
-	lastCalls  = time.Second            // for calls of the topic when we are told to stop: the client will not wait
-	freeAgain  = 250 * time.Millisecond // between looks whether our id is free
-	claimTime  = 3 * time.Second        // after which an id that is another's is given up for one that nobody has, if it was ours to choose
-	placeAgain = 5 * time.Second        // at most between tries to get into the topic
-	notWelcome = 30 * time.Second       // before a gateway is tried again that has refused us
+	lastLeave  = 3 * time.Second  // for leaving the topic when all is over
+	lastCalls  = time.Second      // for calls of the topic when we are told to stop: the client will not wait
+	placeAgain = 5 * time.Second  // at most between tries to get into the topic
+	notWelcome = 30 * time.Second // before a gateway is tried again that has refused us
 )
 
 // NewPassthrough checks o, and starts nothing. judged has the client's own tool calls come
@@ -96,7 +94,7 @@ func (pt *Passthrough) Run(ctx context.Context, host stdio.Host) error {
 		pt.keepPlace(inTopic)
 	}()
 	err := together(context.WithoutCancel(ctx), pt.keepServer,
-		func(inner context.Context) error { return pt.untilTold(ctx, inner) })
+		func(inner context.Context) error { return pt.untilTold(ctx, inner, lastCalls, pt.server, pt.gate.here) })
 	leave()
 	select {
 	case <-left:
@@ -137,22 +135,6 @@ func (pt *Passthrough) keepServer(ctx context.Context) error {
 	return Unstarted(pt.server.Run(ctx, pt))
 }
 
-// untilTold waits to be told. A client does so when it has lost patience.
-func (pt *Passthrough) untilTold(told, inner context.Context) error {
-	select {
-	case <-inner.Done():
-		return nil
-	case <-told.Done():
-	}
-	if n := pt.gate.here(); n != nil {
-		ctx, cancel := context.WithTimeout(pt.o.Hurry, lastCalls)
-		defer cancel()
-		n.sidecar.Drain(ctx)
-	}
-	context.AfterFunc(pt.o.Hurry, pt.server.Kill)
-	return errTold
-}
-
 // keepPlace is in the topic whenever that can be. Why it cannot is said once,
 // and to nobody but the log.
 func (pt *Passthrough) keepPlace(ctx context.Context) {
@@ -165,7 +147,7 @@ func (pt *Passthrough) keepPlace(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	said, wait := "", freeAgain
+	said, wait := "", localgateway.FreeAgain
 	for {
 		began := time.Now()
 		err := pt.inTopic(ctx)
@@ -180,11 +162,11 @@ func (pt *Passthrough) keepPlace(ctx context.Context) {
 			}
 		}
 		if time.Since(began) > placeAgain {
-			wait = freeAgain
+			wait = localgateway.FreeAgain
 		}
 		switch f, refused := errors.AsType[*fault.Error](err); {
 		case errors.Is(err, localgateway.ErrTaken):
-			wait = freeAgain
+			wait = localgateway.FreeAgain
 		case refused && (f.Exit == fault.Gateway || f.Exit == fault.ID):
 			wait = notWelcome
 		default:
@@ -203,8 +185,8 @@ func (pt *Passthrough) inTopic(ctx context.Context) error {
 		return err
 	}
 	pt.turns++
-	p.program, p.way.Exclusive = pt.program, true // the program as it was before the start
-	p.way.Yields = !pt.since.IsZero() && time.Since(pt.since) > claimTime
+	p.program, p.way.Exclusive = pt.program, true                                      // the program as it was before the start
+	p.way.Yields = !pt.since.IsZero() && time.Since(pt.since) > localgateway.ClaimTime // if it was ours to choose, we take one that nobody has
 	n, err := assemble(ctx, p, pt.server, pt.inbox, &hosting{idPrefix: pt.idPrefix + strconv.Itoa(pt.turns) + "k", hostIDPrefix: pt.hostIDPrefix, tell: pt.server.Tell})
 	if err != nil {
 		if errors.Is(err, localgateway.ErrTaken) && pt.since.IsZero() {

@@ -116,7 +116,7 @@ func planWithRules(o Options, host bool) (*plan, error) {
 	if err := p.takeRules(host); err != nil {
 		return nil, err
 	}
-	for _, w := range p.o.exposed(p.engine.Policy) {
+	for _, w := range p.o.Exposed(p.engine.Policy, nil) {
 		p.o.Log.Warn(w)
 	}
 	return p, nil

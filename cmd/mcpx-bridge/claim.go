@@ -8,13 +8,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
-// claimTime is how long an id that another process of this machine has is waited
-// for: some clients start a command twice in a row, and the first is about to end.
-const claimTime = 3 * time.Second
-
-// freeAgain is between looks whether something that is another's is free.
-const freeAgain = 250 * time.Millisecond
-
 // claim makes the id that serve was given ours alone on this machine. Two clients
 // with one --id put each other out of the topic every half minute, for ever, and
 // nobody said so (FINDINGS P18). At this machine's own gateway the second gets a
@@ -36,7 +29,7 @@ func (p *program) claim(ctx context.Context, d *connector) {
 	}
 	id := d.Join.ID
 	for began := time.Now(); !free(id); {
-		if time.Since(began) > claimTime || !pause.For(ctx, freeAgain) {
+		if time.Since(began) > localgateway.ClaimTime || !pause.For(ctx, localgateway.FreeAgain) {
 			break
 		}
 	}

@@ -201,7 +201,7 @@ func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
 	}
 	o = node.Options{
 		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: p.s.ID,
-		Policy: p.s.Policy, Reload: p.reload, Guarded: []node.Guarded{{What: "the file of --config", Path: p.s.Config}},
+		Policy: p.s.Policy, Reload: p.reload, Guarded: p.guarded(),
 		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, LookOnly: p.s.Answers == "terminal",
 		TrustUnverified: p.s.TrustUnverified, Provides: p.s.Provides, ProposalStatus: p.s.ProposalStatus,
 		LenientParams: p.s.LenientParams, ToolsRequest: p.s.ToolsRequest,
@@ -254,13 +254,15 @@ func (p *program) environment() node.Environment {
 
 // exposed are warnings about files that the server's own tools might write.
 func (p *program) exposed(now *policy.Policy, file string, argv []string, tools []policy.Tool) []string {
-	state, _ := stateHome(p.getenv) // without one there is nothing in it
-	kept := p.s.Audit
-	if kept == "off" {
-		kept = ""
-	}
-	return node.Exposed(now, []node.Guarded{{What: "the policy file", Path: file}, {What: "the file of --config", Path: p.s.Config},
-		{What: "the record of --audit", Path: kept}, {What: "the state directory", Path: string(state)}}, argv, p.s.Cwd, tools)
+	o := node.Options{Server: node.Target{Args: argv}, Dir: p.s.Cwd, Policy: file, Guarded: p.guarded(),
+		Record: node.RecordOptions{Off: p.s.Audit == "off", File: p.s.Audit}}
+	o.State, _ = stateHome(p.getenv) // without one there is nothing in it
+	return o.Exposed(now, tools)
+}
+
+// guarded are the files that the flags name and node does not know.
+func (p *program) guarded() []node.Guarded {
+	return []node.Guarded{{What: "the file of --config", Path: p.s.Config}}
 }
 
 func (p *program) checkRun() error {
