@@ -85,7 +85,7 @@ func (j *journal) owe(b *batch, well bool) {
 		j.tries = 0
 	}
 	if j.tries < enoughTries {
-		j.owed = append(j.owed, b.finals()...)
+		j.owed = append(j.owed, slices.DeleteFunc(b.records, func(r *record.Record) bool { return !r.Final() })...)
 	}
 }
 
@@ -125,32 +125,23 @@ func (b *batch) emptied() batch {
 	return batch{records: b.records[:0], lines: b.lines[:0], results: b.results[:0], syncs: b.syncs[:0]}
 }
 
-// finals are the records of how calls ended, which must not be lost.
-func (b *batch) finals() (all []*record.Record) {
+// calls are those of some of the records.
+func (b *batch) calls(of func(*record.Record) bool) (all []string) {
 	for _, r := range b.records {
-		if r.Final() {
-			all = append(all, r)
+		if of(r) {
+			all = append(all, r.Call)
 		}
 	}
 	return all
 }
 
-// starts are the calls whose start is among the records.
-func (b *batch) starts() map[string]bool {
-	all := map[string]bool{}
-	for _, r := range b.records {
-		if r.Event == record.Started {
-			all[r.Call] = true
-		}
-	}
-	return all
-}
+func isStart(r *record.Record) bool { return r.Event == record.Started }
 
 // neverStarted makes final records of calls whose start could not be written those of
 // calls that never left.
-func (b *batch) neverStarted(calls map[string]bool) {
+func (b *batch) neverStarted(calls []string) {
 	for i, r := range b.records {
-		if r.Final() && calls[r.Call] {
+		if r.Final() && slices.Contains(calls, r.Call) {
 			b.records[i] = r.NotStarted()
 		}
 	}
@@ -160,42 +151,30 @@ func (b *batch) neverStarted(calls map[string]bool) {
 // was written, not be put on disk. again are results whose own records are in another
 // batch, which may still leave.
 func (b *batch) failed(written bool, err error) (failed engine.Unrecorded, again []engine.Event) {
-	failed = engine.Unrecorded{Err: err, Written: written}
+	failed = engine.Unrecorded{Err: err, Written: written, Ends: b.calls((*record.Record).Final)}
 	for _, l := range b.lines {
 		if l.Call != 0 {
 			failed.Calls = append(failed.Calls, l.Call)
 		}
 	}
-	ended := b.ended()
 	for _, r := range b.results {
-		if written || ended[r.Of] {
+		if written || slices.Contains(failed.Ends, r.Of) {
 			failed.Results = append(failed.Results, r.Send)
 		} else {
 			again = append(again, engine.NotSent{Send: r.Send, Gone: true})
 		}
 	}
-	for _, r := range b.finals() {
-		failed.Ends = append(failed.Ends, r.Call)
-	}
 	return failed, again
 }
 
-// ended are the calls of its final records.
-func (b *batch) ended() map[string]bool {
-	all := map[string]bool{}
-	for _, r := range b.finals() {
-		all[r.Call] = true
-	}
-	return all
-}
-
 // without takes out the results of some calls, and returns them.
-func (b *batch) without(calls map[string]bool) (results []engine.Send) {
+func (b *batch) without(calls []string) (results []engine.Send) {
 	b.results = slices.DeleteFunc(b.results, func(r result) bool {
-		if calls[r.Of] {
+		gone := slices.Contains(calls, r.Of)
+		if gone {
 			results = append(results, r.Send)
 		}
-		return calls[r.Of]
+		return gone
 	})
 	return results
 }

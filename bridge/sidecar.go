@@ -352,11 +352,11 @@ func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news.Store(true)
-	failed.Results = append(failed.Results, s.journal.without(b.ended())...) // they waited for a seat, which was taken meanwhile
+	failed.Results = append(failed.Results, s.journal.without(failed.Ends)...) // they waited for a seat, which was taken meanwhile
 	if written {
 		s.handleAndWake(failed)
 	} else {
-		starts := b.starts()
+		starts := b.calls(isStart)
 		b.neverStarted(starts)
 		s.journal.owe(&b, s.o.Audit.Err() == nil)
 		s.handleAndWake(failed)
