@@ -15,8 +15,13 @@ import (
 // hundred is a log of a hundred records, closed.
 func hundred(t *testing.T, name string) (path string, newest audit.Head) {
 	t.Helper()
+	return hundredIn(t, name, audit.Options{})
+}
+
+func hundredIn(t *testing.T, name string, o audit.Options) (path string, newest audit.Head) {
+	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit", name)
-	log, _, err := audit.Open(path, audit.Options{})
+	log, _, err := audit.Open(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,5 +133,29 @@ func TestWhatCanBeDoneAboutABrokenLogIsTold(t *testing.T) {
 				t.Errorf("exit %d; stderr %q, want %s", code, errs.String(), c.hint)
 			}
 		})
+	}
+}
+
+// Who keeps the oldest files elsewhere says so, and then the rest is a log that is whole.
+func TestALogThatBeginsLateIsWholeIfThatIsSaid(t *testing.T) {
+	path, newest := hundredIn(t, "x.jsonl", audit.Options{MaxSize: 4 << 10})
+	files, err := audit.Files(path)
+	if err == nil {
+		err = os.Remove(files[0])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+	}{{nil, exitVerify}, {[]string{"--partial"}, exitDone}} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append([]string{"audit", "verify", path}, c.args...), env{stdin: &bytes.Buffer{}, stdout: &out, stderr: &errs,
+			getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+		whole := strings.Contains(out.String(), "is whole: records ") && strings.Contains(out.String(), newest.String())
+		if code != c.code || whole != (code == exitDone) {
+			t.Errorf("%q: exit %d; stdout %q; stderr %q", c.args, code, &out, &errs)
+		}
 	}
 }

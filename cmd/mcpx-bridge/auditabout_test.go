@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
@@ -25,7 +27,11 @@ func TestWhatOfTheRecordIsToBeKept(t *testing.T) {
 
 // What is to be kept reaches the record.
 func TestTheRecordIsKeptAsItWasSaid(t *testing.T) {
-	p := &program{s: settings{Audit: "a.jsonl", AuditSync: "always", AuditKeepSize: "20MB", AuditKeepDays: .5}}
+	p, f := &program{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	p.s.policyFlags(f)
+	if err := f.Parse([]string{"--audit=a.jsonl", "--audit-sync=always", "--audit-keep-size=20MB", "--audit-keep-days=0.5"}); err != nil {
+		t.Fatal(err)
+	}
 	r, err := p.recordOptions()
 	if err != nil || r.Off || r.File != "a.jsonl" || r.KeepSize != 20<<20 || r.KeepFor != 12*time.Hour || !r.Sync.Waits(false) {
 		t.Errorf("%+v, %v", r, err)

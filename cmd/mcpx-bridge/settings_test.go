@@ -2,7 +2,12 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,6 +100,56 @@ func refuses(t *testing.T, words string, all [][]string) {
 			getenv: func(string) string { return "" }, environ: func() []string { return nil }})
 		if code != exitMisused || out.Len() > 0 || !strings.Contains(errs.String(), words) {
 			t.Errorf("%q: exit %d, %s%s", args, code, &out, &errs)
+		}
+	}
+}
+
+// Some gateways read a token nowhere but in the URL, which others write into their logs.
+func TestATokenIsInTheURLOnlyIfThatIsAskedFor(t *testing.T) {
+	const token = "planted-secret"
+	for _, asked := range []bool{false, true} {
+		t.Run(strconv.FormatBool(asked), func(t *testing.T) {
+			urls := make(chan string, 8)
+			gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case urls <- r.URL.Query().Get("token"):
+				default:
+				}
+				http.Error(w, "not you", http.StatusForbidden)
+			}))
+			defer gateway.Close()
+			args := []string{"who", "--gateway", "ws" + strings.TrimPrefix(gateway.URL, "http") + "/ws", "--log-level", "debug"}
+			if asked {
+				args = append(args, "--token-in-query")
+			}
+			said := newDiary()
+			code := run(t.Context(), args, env{stdout: newDiary(), stderr: said, getenv: launch{env: map[string]string{"MCPX_AUTH_TOKEN": token}}.getenv(t), environ: func() []string { return nil }})
+			if got := <-urls; code != exitGateway || (got == token) != asked || strings.Contains(said.text(), token) {
+				t.Errorf("exit %d, the URL has %q, and what is said is\n%s", code, got, said.text())
+			}
+		})
+	}
+}
+
+// A flag that no test sets may do anything, or nothing.
+func TestEveryFlagIsSetBySomeTest(t *testing.T) {
+	var tests []byte
+	for _, pattern := range []string{"*_test.go", "testdata/*.txtar"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests = append(tests, text...)
+		}
+	}
+	for name := range knownFlags((&program{}).root()) {
+		if !regexp.MustCompile(`--` + name + `[^-a-z]`).Match(tests) {
+			t.Errorf("no test sets --%s", name)
 		}
 	}
 }
