@@ -199,3 +199,30 @@ func TestAClientServesNothingAndSaysSo(t *testing.T) {
 		t.Errorf("%s, %v", a.Err, err)
 	}
 }
+
+// Who was invited, or does what nobody has heard of yet, is not there (FINDINGS D11, D19):
+// who proposed waited for the no of somebody who could not say one.
+func TestOnlyWhoJoinsIsThere(t *testing.T) {
+	d := wire.Dialects[1]
+	c := client.New(&localgateway.Connector{}, client.Options{})
+	c.SeatTaken(d, wire.Welcome{You: wire.Participant{ID: "me"}})
+	for _, step := range []struct{ event, caps, there string }{
+		{"invited", `["chat"]`, ""}, {"heartbeat", `["chat"]`, ""}, {"update", `["chat"]`, ""},
+		{"join", `["chat"]`, `["chat"]`}, {"heartbeat", `["mcp/*"]`, `["chat"]`}, {"update", `["mcp/*"]`, `["mcp/*"]`},
+		{"leave", `["mcp/*"]`, ""}, {"update", `["mcp/*"]`, ""},
+	} {
+		e, err := d.Decode([]byte(`{"protocol":"mcpx/v0.1","id":"p-1","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system/presence","payload":{"event":"` +
+			step.event + `","participant":{"id":"zoe","capabilities":` + step.caps + `}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Received(&e)
+		there := ""
+		for _, p := range c.Others() {
+			there += string(p.Caps.Raw())
+		}
+		if there != step.there || c.Present("zoe") != (there != "") {
+			t.Errorf("after %s %s there is %q, want %q", step.event, step.caps, there, step.there)
+		}
+	}
+}

@@ -74,8 +74,8 @@ func (t *pendingAnswers) drop(which func(*pendingAnswer) bool) {
 	}
 }
 
-// settle ends the wait for one answer, and reports whether there was one.
-func (t *pendingAnswers) settle(env, from string, a Answer) bool {
+// settle ends the wait for an answer, if there is one.
+func (t *pendingAnswers) settle(env, from string, a Answer) {
 	t.mu.Lock()
 	w := t.findLocked(env, from)
 	if w != nil {
@@ -85,7 +85,6 @@ func (t *pendingAnswers) settle(env, from string, a Answer) bool {
 	if w != nil {
 		w.done(a)
 	}
-	return w != nil
 }
 
 func (t *pendingAnswers) forget(env string) {

@@ -86,10 +86,16 @@ func (c *Client) presence(e *wire.Envelope) {
 		return
 	}
 	c.mu.Lock()
-	if event == "leave" {
-		delete(c.roster, who.ID)
-	} else {
+	switch event {
+	case "join":
 		c.roster[who.ID] = who
+	case "leave":
+		delete(c.roster, who.ID)
+	case "update":
+		if p, here := c.roster[who.ID]; here {
+			p.Caps = who.Caps
+			c.roster[who.ID] = p
+		}
 	}
 	c.mu.Unlock()
 	if c.opt.OnPresence != nil {
