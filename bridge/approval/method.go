@@ -88,7 +88,7 @@ func (q *Question) about() (what, name string) {
 	return d.thing, name
 }
 
-// shortText is [Text] of what may be long: its head and tail then, with its length
+// shortText is [text.Line] of what may be long: its head and tail then, with its length
 // and digest.
 func shortText(s string) string {
 	n := utf8.RuneCountInString(s)

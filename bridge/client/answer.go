@@ -17,7 +17,8 @@ var ErrServesNone = errors.New("serves no tools")
 func newID() string { return uuid.NewString() }
 
 // ErrorOf words the JSON-RPC error with which somebody answered a method or a tool, as a
-// fault with the exit code it stands for. Our bridges' codes are those of DESIGN section 9.
+// [*fault.Error] with the exit code it stands for, not made safe to show. Our bridges' codes
+// are those of DESIGN section 9.
 func ErrorOf(to, what string, raw []byte) error {
 	var e struct {
 		Code    jsonrpc.Code

@@ -72,7 +72,8 @@ func (s *ApprovalInbox) Grants(context.Context) ([]inbox.Grant, error) { return 
 // Revoke reports false: there is no grant here to take back.
 func (s *ApprovalInbox) Revoke(context.Context, string) (bool, error) { return false, nil }
 
-// Delegates are those to whom a question may be passed on, nil if to nobody.
+// Delegates are those to whom a question may be passed on, of those who are in the topic now;
+// nil if to nobody.
 func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {
 	if !a.Delegate {
 		return nil
@@ -90,7 +91,9 @@ func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {
 	return ids
 }
 
-// Decide sends the answer as it is to whoever asked. What comes of it they do not say.
+// Decide sends the answer as it is to whoever asked. What comes of it they do not say. The
+// error is an [*inbox.Refusal] if nothing of that id and digest is open, or one of
+// [Client.Post]; then the question stays.
 func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	a := s.Question(d.ID)
 	if a == nil {
@@ -104,7 +107,7 @@ func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outco
 
 // Answer answers a question, with the result that is made for it, and takes it away. It
 // is taken first, so that no question is answered twice; if the answer cannot be sent it
-// is put back.
+// is put back. Its errors are those of Decide.
 func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.Outcome, error) {
 	a := s.take(func(a *Question) bool { return a.View.ID == id })
 	if a == nil {

@@ -24,8 +24,8 @@ const joinTime = 10 * time.Second
 // ErrNoAnswer is for callers: the cause to give a context that limits the wait for an answer.
 var ErrNoAnswer = errors.New("no answer in time")
 
-// An Answer is what came back: one of Result and Err, raw JSON, or the word of the
-// gateway that the request went nowhere.
+// An Answer is what came back: one of Result and Err, raw JSON that is the receiver's, or
+// the word of the gateway that the request went nowhere.
 type Answer struct {
 	Result, Err []byte
 	Fault       error
@@ -152,8 +152,8 @@ type Result struct {
 	err      error
 }
 
-// New returns a client that joins through way. It does nothing yet, and does not close
-// way.
+// New returns a client that joins through way. It does nothing before Dial or Start, and
+// does not close way.
 func New(way *localgateway.Connector, o Options) *Client {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &Client{opt: o, connector: way, seated: make(chan struct{}), ended: make(chan struct{}),
@@ -165,7 +165,8 @@ func New(way *localgateway.Connector, o Options) *Client {
 }
 
 // Dial takes the seat, and waits for it for ten seconds at most. It is called once, and
-// Close after it if it returned nil. The seat outlives ctx until Close.
+// Close after it if it returned nil. The seat outlives ctx until Close. The error is a
+// [*fault.Error] that says why there is no seat, or the cause of ctx.
 func (c *Client) Dial(ctx context.Context) error {
 	c.connector.Join.MaxWaitFirst = joinTime
 	if err := c.Start(ctx); err != nil {
@@ -182,7 +183,8 @@ func (c *Client) Dial(ctx context.Context) error {
 	}
 }
 
-// Start is Dial that does not wait, for those who want the seat whenever it can be had.
+// Start is Dial that does not wait, for those who want the seat whenever it can be had: Done
+// and Err say if it cannot. Its own error says that there is no way to try.
 func (c *Client) Start(ctx context.Context) (err error) {
 	if c.seat, err = c.connector.Seat(); err != nil {
 		return err
@@ -199,7 +201,8 @@ func (c *Client) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close leaves the topic. Whoever still waits for an answer gets an error.
+// Close leaves the topic, and waits until nothing that was started runs any more. Whoever
+// still waits for an answer gets an error. It comes after Dial or Start, and may come again.
 func (c *Client) Close() {
 	c.leave()
 	<-c.ended

@@ -89,5 +89,5 @@ func brief(e *wire.Envelope) string {
 			said = e.Message.Get(jsonrpc.Err)
 		}
 	}
-	return Brief(said) + after
+	return oneLine(said) + after
 }

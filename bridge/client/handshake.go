@@ -84,7 +84,7 @@ type ServerInfo struct {
 }
 
 // Introductions asks all of those at once for what they say of themselves (initialize),
-// and returns, by id, what came before ctx ended.
+// and returns, by id, what came before ctx ended, which is the only limit.
 func (c *Client) Introductions(ctx context.Context, all []wire.Participant) map[string]Introduction {
 	var mu sync.Mutex
 	var asking sync.WaitGroup

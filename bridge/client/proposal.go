@@ -32,8 +32,8 @@ var (
 	ErrLapsed   = errors.New("nobody began it in time") // in the time that the proposal gives
 )
 
-// Propose sends a proposal. The error wraps [wire.ErrInexpressible] where the topic's
-// dialect has no word for proposals. Wait must be called on what it returns.
+// Propose sends a proposal. Its errors are those of [Client.Post]: [wire.ErrInexpressible]
+// where the topic's dialect has no word for proposals. Wait must be called on what it returns.
 func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
 	p.Offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, p.Tool), []byte(`,"arguments":`), p.Arguments, []byte(`}`))
 	if p.Say == nil {
@@ -55,7 +55,8 @@ func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
 	return w, nil
 }
 
-// Withdraw takes a proposal of ours back, by its id. What has begun is not undone.
+// Withdraw takes a proposal of ours back, by its id, also one of an earlier seat under our id.
+// What has begun is not undone. Its errors are those of [Client.Post].
 func (c *Client) Withdraw(proposal, reason string, style wire.Style) error {
 	return c.Post(wire.Cancellation, &wire.Envelope{ID: newID(), Kind: wire.Withdraw, Style: style, TS: wire.Stamp(time.Now()),
 		Corr: []string{proposal}, Payload: wire.Ending{Reason: reason}.Payload()})
@@ -175,7 +176,7 @@ func (w *ProposalWait) agreedTo(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	words := e.From + ": " + Brief([]byte(said.Message))
+	words := e.From + ": " + oneLine([]byte(said.Message))
 	switch {
 	case e.From == w.To || slices.Contains(w.Offer.Preferred, e.From) || w.hasBegun(e.From):
 		w.say(words)
@@ -312,7 +313,7 @@ func (w *ProposalWait) attempted(e *wire.Envelope) {
 		words = t.by + " has it done by " + cmp.Or(t.to, "whoever can")
 	}
 	if !w.sameCall(e) {
-		words += ", changed: " + Brief([]byte(e.Key)) + " " + Brief(e.Message.Get(jsonrpc.Arguments))
+		words += ", changed: " + oneLine([]byte(e.Key)) + " " + oneLine(e.Message.Get(jsonrpc.Arguments))
 	}
 	w.Say(words)
 }
@@ -350,7 +351,7 @@ func errorWords(raw []byte) string {
 	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
 		return "an answer that cannot be read"
 	}
-	return Brief([]byte(e.Message))
+	return oneLine([]byte(e.Message))
 }
 
 // notPassedOn ends the wait if the gateway did not take the proposal.
@@ -364,7 +365,7 @@ func (w *ProposalWait) notPassedOn(e *wire.Envelope) {
 	if w.over {
 		return
 	}
-	w.end(Result{err: NotPassedOn(f)})
+	w.end(Result{err: gatewayFault(f)})
 }
 
 // isProposal reports whether a kind is one that proposals have.
@@ -384,7 +385,7 @@ func (w *ProposalWait) noteSaying(e *wire.Envelope) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if words != "" {
-		w.say(e.From + " says: " + Brief([]byte(words)))
+		w.say(e.From + " says: " + oneLine([]byte(words)))
 	}
 }
 
@@ -397,8 +398,8 @@ func (w *ProposalWait) end(r Result) {
 // shownPayload is how many bytes of a payload people are shown.
 const shownPayload = 400
 
-// Brief is text of others in one line of bounded length, fit to be shown, without tokens.
-func Brief(raw []byte) string {
+// oneLine is text of others in one line of bounded length, fit to be shown, without tokens.
+func oneLine(raw []byte) string {
 	more := ""
 	if len(raw) > shownPayload {
 		more = fmt.Sprintf("… (%d bytes)", len(raw))

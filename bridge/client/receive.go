@@ -135,7 +135,7 @@ func (c *Client) failure(e *wire.Envelope) {
 		return
 	}
 	for _, env := range f.Trigger {
-		c.pending.settle(env, "", Answer{Fault: NotPassedOn(f)})
+		c.pending.settle(env, "", Answer{Fault: gatewayFault(f)})
 	}
 }
 

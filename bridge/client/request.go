@@ -14,16 +14,17 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Call calls a tool. arguments is a JSON object; progress may be nil and hears the raw
-// params of each word of progress.
+// Call is Ask for a tool. arguments is a JSON object, and goes as it is; progress may be nil
+// and hears the raw params of each word of progress.
 func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, progress func(params []byte)) (Answer, error) {
 	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
 	return c.Ask(ctx, to, "tools/call", params, progress)
 }
 
-// Ask sends one request and waits for its answer until ctx ends; then it tells
-// the other side. The error is what kept the answer from coming: the cause of ctx, the
-// gateway's word, or why the seat was given up.
+// Ask sends one request and waits for its answer until ctx ends; then it tells the other
+// side. That is the only limit: a participant may never answer. params are raw JSON, nil for
+// none. The error is what kept the answer from coming: that it could not be sent (see
+// [Client.Post]), the cause of ctx, the gateway's word, or why the seat was given up.
 func (c *Client) Ask(ctx context.Context, to, method string, params []byte, progress func([]byte)) (Answer, error) {
 	env, came := newID(), make(chan Answer, 1)
 	defer c.pending.forget(env)
@@ -46,12 +47,13 @@ type Request struct {
 	ID       string // of its envelope, a fresh UUID; the id and the progress token of the request as well
 	To       string
 	Method   string
-	Params   []byte              // raw JSON; nil for none
+	Params   []byte              // raw JSON, which nobody changes any more; nil for none
 	Progress func(params []byte) // nil: none is asked for
 	Done     func(Answer)        // called at most once; not after Cancel, nor when the seat is given up
 }
 
-// Begin sends one request. If it cannot be sent it is forgotten.
+// Begin sends one request, and does not wait. If it cannot be sent (see [Client.Post]) it is
+// forgotten, and Done is not called.
 func (c *Client) Begin(r Request) error {
 	c.pending.add(&pendingAnswer{env: r.ID, to: r.To, done: r.Done, progress: r.Progress})
 	id := jsonrpc.AppendQuote(nil, r.ID)
@@ -79,18 +81,20 @@ func withProgress(params, token []byte) []byte {
 	return m.Get(jsonrpc.Params)
 }
 
-// Cancel takes a request back, whose answer counts no more.
+// Cancel takes a request back, by the id of its envelope, and tells whom it went to why. Its
+// answer counts no more, whether or not that could be sent.
 func (c *Client) Cancel(to, id, why string) {
 	c.pending.forget(id)
 	c.send(wire.Cancellation, newID(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), why))
 }
 
-// Notify sends a notification without params.
+// Notify sends a notification without params. Its errors are those of [Client.Post].
 func (c *Client) Notify(to, method string) error {
 	return c.send(wire.Notice, newID(), to, wire.Notification, jsonrpc.AppendNotification(nil, method, nil))
 }
 
-// Reply answers a request with a JSON-RPC response.
+// Reply answers a request with payload, a JSON-RPC response under the request's raw id. Its
+// errors are those of [Client.Post].
 func (c *Client) Reply(e *wire.Envelope, payload []byte) error {
 	return c.Post(wire.Reply, &wire.Envelope{ID: newID(), TS: wire.Stamp(time.Now()), To: []string{e.From}, Corr: []string{e.ID},
 		Kind: wire.Response, Method: e.Method, Key: e.Key, Payload: payload})
@@ -112,8 +116,10 @@ func (c *Client) send(class wire.Class, env, to string, kind wire.Kind, payload 
 	return c.Post(class, &e)
 }
 
-// Post sends one envelope as ours. The error wraps [wire.ErrInexpressible] where the
-// topic's dialect has no word for it.
+// Post sends one envelope as ours, once there was a welcome; that it was sent does not say
+// that it arrived. The error wraps [wire.ErrInexpressible] where the topic's dialect has no
+// word for it; a [*fault.Error] says that the gateway does not let us send it, that it is too
+// large, or that there is no seat just now. What is not sent then is not sent later.
 func (c *Client) Post(class wire.Class, e *wire.Envelope) error {
 	c.mu.Lock()
 	d, caps := c.dialect, c.you.Caps
@@ -148,8 +154,8 @@ func wordFor(e *wire.Envelope) string {
 	return cmp.Or(e.Method, "an answer")
 }
 
-// NotPassedOn words what a gateway says of a frame of ours.
-func NotPassedOn(f wire.Fault) error {
+// gatewayFault words what a gateway says of a frame of ours.
+func gatewayFault(f wire.Fault) error {
 	what := strings.TrimSpace(f.Code + " " + f.Message)
 	if f.AttemptedKind == "" {
 		return fault.New(fault.NoAnswer, "", "the gateway did not pass it on: %s", what)

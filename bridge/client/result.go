@@ -12,8 +12,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
-// ReadResult reads the result of a tool. A bare one is none: native participants answer with
-// whatever a function returned (FINDINGS D9), and that value is its text.
+// ReadResult reads the result of a tool, whatever it is, and keeps pieces of it. A bare one is
+// none: native participants answer with whatever a function returned (FINDINGS D9), and that
+// value is its text.
 func ReadResult(raw []byte) (r ToolResult, bare bool) {
 	var at map[string]json.RawMessage
 	if json.Unmarshal(raw, &at) != nil || json.Unmarshal(raw, &r) != nil {
@@ -56,7 +57,8 @@ type ToolResult struct {
 	bare []byte // instead of all that
 }
 
-// Text is the result for people: its text, and a word for what is none.
+// Text is the result for people, made safe to show: its text, however long, and a word for
+// what is none.
 func (r *ToolResult) Text() []byte {
 	if r.bare != nil {
 		return bareText(r.bare)

@@ -16,7 +16,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// ListTime is how long a participant may take to list its tools, once it has begun.
+// ListTime is how long a participant may take to list its tools, once it has begun, and all
+// of them together in a [Census].
 const ListTime = 10 * time.Second
 
 // maxPages ends a list that never does.
@@ -31,8 +32,9 @@ type Tool struct {
 	Raw         json.RawMessage `json:"-"` // as its server defines it
 }
 
-// Tools lists a peer's tools, all pages of them, no more than serve takes of one. With an
-// error come those of the pages before.
+// Tools lists a peer's tools, all pages of them: 512 tools, 4 MiB and 200 pages at most, as
+// serve does; what is beyond is left out, and logged. With an error come those of the pages
+// before; it is one of [Client.Ask], or of [ErrorOf] if the peer answers with an error.
 func (c *Client) Tools(ctx context.Context, of string, as Patience) ([]Tool, error) {
 	if err := c.Greet(ctx, of, as.Greet); err != nil {
 		return nil, err
@@ -87,7 +89,8 @@ func (c *Client) askWithin(ctx context.Context, most time.Duration, to, method s
 	return c.Ask(ctx, to, method, params, nil)
 }
 
-// ReadTools reads one page of a list of tools, and the cursor of the next, "" for none.
+// ReadTools reads one page of the tools of a participant, and the cursor of the next, "" for
+// none. The tools keep pieces of result.
 func ReadTools(of string, result []byte) (tools []Tool, next string, err error) {
 	var page struct {
 		Tools      []json.RawMessage `json:"tools"`
@@ -113,8 +116,9 @@ type Census struct {
 	Silent []string // who did not
 }
 
-// Census asks all at once for their tools, and waits a short time for each. Who serves
-// nothing says so. The error is the cause of ctx.
+// Census asks all at once for their tools: a second is for the first word of each, ListTime
+// for everything. Who serves nothing says so. The error is the cause of ctx; what is wrong
+// with one participant is logged.
 func (c *Client) Census(ctx context.Context) (Census, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, ListTime, ErrNoAnswer)
 	defer cancel()

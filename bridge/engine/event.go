@@ -59,7 +59,7 @@ type Config struct {
 	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
 	Seen      []Seen
 	Share     int      // requests of one participant that are known again at one time; default [replay.DefaultShare]
-	DigestKey [32]byte // of [Record].Body; secret, and the same as that of the runs that Seen is of
+	DigestKey [32]byte // of Body in a [record.Record]; secret, and the same as that of the runs that Seen is of
 }
 
 // Seen is a request that an earlier run of the bridge has taken. It will not
