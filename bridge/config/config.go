@@ -25,8 +25,8 @@ type Entry struct {
 // Max is the most bytes a configuration file may have.
 const Max = 1 << 20
 
-// Read reads a file. It is not read where others than its owner could have written it: it
-// may name a command that is run in the reader's name.
+// Read reads a file, of [Max] bytes at most. It is not read where others than its owner could
+// have written it: it may name a command that is run in the reader's name.
 func Read(file string) ([]Entry, error) {
 	text, err := private.Read(file, Max+1, private.Care{Check: private.Authored, Above: true})
 	if err == nil && len(text) > Max {
@@ -41,7 +41,8 @@ func Read(file string) ([]Entry, error) {
 	return Parse(file, text)
 }
 
-// Parse reads a mapping of keys to scalars or lists of scalars.
+// Parse reads a mapping of keys to scalars or lists of scalars, in the order in which they
+// stand. file is for errors alone.
 func Parse(file string, text []byte) ([]Entry, error) {
 	if refused := policy.OneBreak(text); refused != nil {
 		return nil, fault.New(fault.Misused, refused.Suggestion, "%s:%d:%d: %s", file, refused.Line, refused.Column, refused.Message)

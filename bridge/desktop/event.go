@@ -24,8 +24,10 @@ type (
 	// Unseated: the seat is lost; another is sought.
 	Unseated struct{ Why string }
 
-	// Came and Left are about a peer.
+	// Came: a peer is here, maybe again, and what it may do may be another thing.
 	Came struct{ Peer Peer }
+
+	// Left: a peer is gone. What it has is shown for a while yet.
 	Left struct{ ID string }
 
 	// Answered is the answer to an Ask: one of Result and Err, raw, or else
@@ -46,9 +48,10 @@ type (
 	// Noticed is any other notification of a peer's.
 	Noticed struct{ From, Method string }
 
-	// Asked: somebody puts a question to us. Settled: it is none any more, be
-	// it because we answered.
-	Asked   struct{ Question Question }
+	// Asked: somebody puts a question to us.
+	Asked struct{ Question Question }
+
+	// Settled: a question is none any more, be it because we answered.
 	Settled struct{ ID string }
 
 	// Hangup: the client is gone, and fetches nothing any more.

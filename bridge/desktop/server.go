@@ -17,20 +17,22 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
 
-// A Upstream is how a Server reaches the topic.
+// An Upstream is how a Server reaches the topic.
 type Upstream interface {
-	// Carry carries out an Ask, a Cancel, a Tell or a Decide. It never waits
-	// and does not call the Server; what comes of it at once it returns, nil
-	// for nothing.
+	// Carry carries out an Ask, a Cancel, a Tell or a Decide. It is called with
+	// the Server locked, one act after the other: it never waits and does not call
+	// the Server; what comes of it at once it returns, nil for nothing. The act is
+	// the Upstream's.
 	Carry(Act) Event
 }
 
-// Options say how a Server runs. Only Out has no default.
+// Options say how a Server runs. Only Out has no default. The functions are called with the
+// Server locked, and must neither wait nor call it.
 type Options struct {
-	Out   io.Writer             // to the client; stays the caller's
-	Log   *slog.Logger          // nil discards
-	Note  func(by, text string) // hears each Note and must not wait; nil: they are logged
-	Ready func(tools int)
+	Out   io.Writer                     // to the client; stays the caller's
+	Log   *slog.Logger                  // nil discards
+	Note  func(by, text string)         // hears each Note; nil: they are logged
+	Ready func(tools int)               // the client sees the topic, and so many tools
 	Trace func(dir string, line []byte) // sees every line; must not keep it
 }
 
@@ -62,7 +64,7 @@ type Server struct {
 	broken error // why the client cannot be written to
 }
 
-// NewServer returns a Server that shows a topic as c says.
+// NewServer returns a Server that shows a topic as c says. It must be closed.
 func NewServer(c Config, upstream Upstream, o Options) *Server {
 	s := &Server{o: o, upstream: upstream, proxy: New(c), idle: make(chan struct{})}
 	s.o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -17,8 +16,8 @@ import (
 // listingTime is how long a server may take to list its tools.
 const listingTime = 15 * time.Second
 
-// A Checkup starts a server once, or connects to it, lists its tools, and stops it or
-// leaves it alone.
+// A Checkup starts a server once, or connects to it, lists its tools, for which it has 15
+// seconds, and stops it or leaves it alone.
 type Checkup struct {
 	server *stdio.Server
 	stop   context.CancelCauseFunc
@@ -38,7 +37,7 @@ type Checkup struct {
 // errChecked is the cause when all that was wanted is known.
 var errChecked = errors.New("checked")
 
-// NewCheckup makes one of a server. It is not restarted.
+// NewCheckup makes one of a server, which is not restarted. Nothing is started yet.
 func NewCheckup(o stdio.Options) *Checkup {
 	o.Restart = stdio.Budget{Restarts: -1}
 	return &Checkup{

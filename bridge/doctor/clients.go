@@ -1,10 +1,6 @@
 package doctor
 
 import (
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-
 	"bytes"
 	"context"
 	"fmt"
@@ -18,8 +14,11 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // stockTime is the most that a stock client may take with a server in this process.
@@ -27,7 +26,8 @@ const stockTime = 10 * time.Second
 
 // Clients has a client of another make look at what serve would show of the tools of the
 // participant id, in both eras of MCP: a second opinion on whether clients take it. It says
-// how many are listed, and what serve notes of the others.
+// how many are listed, and what serve notes of the others. It goes nowhere, and takes 10
+// seconds an era at most; the error is that of [Blame].
 func Clients(ctx context.Context, face desktop.Config, id string, tools []client.Tool) (detail string, notes []string, err error) {
 	h := newShowcase(face, id, tools)
 	listed := 0

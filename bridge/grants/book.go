@@ -30,7 +30,8 @@ type Book struct {
 	disk private.Disk // nil: the operating system's
 }
 
-// In is the book of a bridge, in the directory that has those of all of them.
+// In is the book of a bridge, in the directory that has those of all of them. Neither need
+// be there yet.
 func In(dir, id string) Book { return Book{path: filepath.Join(dir, id+".json")} }
 
 func (k Book) beside(ext string) string { return strings.TrimSuffix(k.path, ".json") + ext }
@@ -38,7 +39,8 @@ func (k Book) beside(ext string) string { return strings.TrimSuffix(k.path, ".js
 // ID is the bridge that it belongs to.
 func (k Book) ID() string { return strings.TrimSuffix(filepath.Base(k.path), ".json") }
 
-// ErrHeld says that somebody has the file who does not share it.
+// ErrHeld says that somebody has the file who does not share it: for who changes it from
+// outside, the bridge; for a bridge, after two seconds, who changes it.
 var ErrHeld = errors.New("it is being changed by another process")
 
 // hold takes the lock until the file that it returns is closed. Who changes the file
@@ -163,8 +165,8 @@ func (k Book) pending() (all []Revocation, err error) {
 	return all, nil
 }
 
-// Revoke takes yeses back while the bridge is stopped; of one that lives, or starts or
-// ends just now, the error is ErrHeld.
+// Revoke takes yeses back, by their ids, while the bridge is stopped; of one that lives, or
+// starts or ends just now, the error is [ErrHeld]. Ids that are not there are left alone.
 func (k Book) Revoke(ids ...string) error {
 	lock, err := k.hold(true)
 	if err != nil {
@@ -250,7 +252,8 @@ func (k Book) current() (kept []approval.Grant, revoked []Revocation, err error)
 }
 
 // RecordRevoked puts into the record what was taken back while the bridge was stopped,
-// and forgets it only when that is on the disk. log may be nil: there is no record.
+// waits for the disk, and forgets it only then. It is for whoever holds what Open returned.
+// log may be nil: there is no record.
 func (k Book) RecordRevoked(log *audit.Log, revoked []Revocation) error {
 	if len(revoked) == 0 {
 		return nil

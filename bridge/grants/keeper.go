@@ -8,8 +8,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
 
-// A Keeper changes the book of a bridge that lives. Each change writes the file anew,
-// whole; what was taken out of it by hand stays out.
+// A Keeper changes the book of a bridge that lives, which holds it with [Book.Open]. Each
+// change writes the file anew, whole, and waits for the disk; what was taken out of it by hand
+// stays out. With an error the file is as it was.
 type Keeper struct {
 	Book
 

@@ -10,7 +10,8 @@ import (
 
 // OpenInbox lets others at this machine answer what this participant is asked, for clients
 // that cannot put questions to their person. dir is where the sockets of this user are. It
-// comes after Start.
+// comes after Start and before Run, which closes it; its error says why there is no socket,
+// and all else goes on without.
 func (s *Server) OpenInbox(dir string) (err error) {
 	s.socket, err = socket.Open(socket.Options{Dir: dir, ID: s.way.Join.ID, Inbox: settling{s.asked, s}, Log: s.o.Log})
 	return err

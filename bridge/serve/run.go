@@ -20,7 +20,8 @@ var ErrHungUp = errors.New("the client hung up")
 // lastWords is how long the client and the gateway have for what is said last.
 const lastWords = 2 * time.Second
 
-// New makes one that takes its seat by a way, which it closes when it ends.
+// New makes one that takes its seat by a way, which it closes when Run ends. It does nothing
+// yet.
 func New(way *localgateway.Connector, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -28,16 +29,19 @@ func New(way *localgateway.Connector, o Options) *Server {
 	s := &Server{o: o, way: way, asked: &client.ApprovalInbox{}, envs: map[uint64]sent{}}
 	s.asked.Opened, s.asked.Closed = s.open, s.settled
 	s.Client = client.New(way, client.Options{Approvals: s.asked, Also: s, Version: o.Shown.Version, Log: o.Log})
-	s.proxy = desktop.NewServer(o.Shown, s, desktop.Options{Out: o.Out, Log: o.Log, Note: o.Note, Ready: o.Ready})
+	s.proxy = desktop.NewServer(o.Shown, s, desktop.Options{Out: o.Out, Log: o.Log, Note: o.Note, Ready: o.Ready, Trace: o.Trace})
 	return s
 }
 
-// Start begins to take the seat, which need not be had when it returns.
+// Start begins to take the seat, which need not be had when it returns. It is called once,
+// before Run; its error says that there is no way to try, and then nothing runs.
 func (s *Server) Start(ctx context.Context) error { return s.Client.Start(ctx) }
 
 // Run serves the client until it hangs up, the seat cannot be had, or ctx ends, and says
-// which of them it was. Then nothing that it started runs any more, save a Read of in that
-// nothing can interrupt.
+// which of them it was: [ErrHungUp] or what reading in came to, a [*fault.Error], or the cause
+// of ctx. It is called once, after Start. When it returns, the client and the gateway had two
+// seconds for what was said last, and nothing that was started runs any more, save a Read of
+// in that nothing can interrupt.
 func (s *Server) Run(ctx context.Context, in io.Reader) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

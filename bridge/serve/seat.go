@@ -119,8 +119,8 @@ func (s *Server) question(a *client.Question) desktop.Question {
 		Dialog: a.Dialog(s.way.Join.Topic, s.asked.Delegates(a))}
 }
 
-// SeatTaken and the following are for the seat alone, which calls them after the client has
-// heard of it.
+// SeatTaken and the other methods of a [topic.Handler] are for the seat alone, which calls
+// them after the client has heard of it.
 func (s *Server) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	seated := desktop.Seated{Me: w.You.ID, Topic: s.way.Join.Topic, Greet: d.Handshake()}
 	for _, p := range w.Peers {
@@ -130,6 +130,7 @@ func (s *Server) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	s.proxy.Step(seated)
 }
 
+// SeatLost implements [topic.Handler].
 func (s *Server) SeatLost(err error) {
 	if !errors.Is(err, topic.ErrLeft) {
 		s.proxy.Step(desktop.Unseated{Why: err.Error()})
@@ -137,6 +138,7 @@ func (s *Server) SeatLost(err error) {
 	s.o.Emit(&record.Record{Event: record.Disconnected, Detail: err.Error()})
 }
 
+// Received implements [topic.Handler].
 func (s *Server) Received(e *wire.Envelope) {
 	switch e.Kind {
 	case wire.Presence:
@@ -174,8 +176,11 @@ func moved(e *wire.Envelope) (state string, who wire.Participant) {
 	return map[string]string{"join": "joined", "leave": "left"}[event], who
 }
 
+// Refused implements [topic.Handler]. The client has logged it.
 func (s *Server) Refused(*wire.Refused) {}
-func (s *Server) TopicIdle()            {}
+
+// TopicIdle implements [topic.Handler]. There is nothing that waits for it.
+func (s *Server) TopicIdle() {}
 
 // peerOf is a participant as the client's side sees it. Who may not answer is
 // not asked (WIRE 9.3).

@@ -12,15 +12,18 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
-// Options are how a topic is shown. All functions must be given but Log; they are called by
-// the goroutines that read the topic and the client, and must not wait for either.
+// Options are how a topic is shown. All must be given but Log and Trace. The functions are called by
+// the goroutines that read the topic and the client, several at one time, and must not wait
+// for either.
 type Options struct {
 	Shown desktop.Config
-	Out   io.Writer // to the client
-	Log   *slog.Logger
-	Emit  func(*record.Record)
-	Note  func(by, text string) // what a peer has brought about, for a log with bounds
-	Ready func(tools int)       // the client sees so many tools; more than once
+	Out   io.Writer             // to the client; stays the caller's
+	Log   *slog.Logger          // nil: none
+	Emit  func(*record.Record)  // what happened; the record is the caller's again when it returns
+	Note  func(by, text string) // what a peer has brought about, for a log with bounds; by is "" if none has
+	Ready func(tools int)       // the client sees so many tools
+
+	Trace func(dir string, line []byte) // sees what the client says ("recv") and hears ("send"), and must not keep it; nil: nobody does
 }
 
 // A Server is a client at two pipes, and a seat in a topic.

@@ -69,6 +69,10 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	trace, err := p.trace("stdio", nil)
+	if err != nil {
+		return err
+	}
 	if terminal(p.stdin) != nil {
 		p.log.Warn("this speaks MCP over stdin and stdout: it is for a client to start, and you are at a terminal")
 	}
@@ -82,7 +86,7 @@ func (p *program) serve(ctx context.Context) error {
 	p.claim(ctx, d)
 	var s *serve.Server
 	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.emit, Note: e.note,
-		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }})
+		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }, Trace: trace})
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
