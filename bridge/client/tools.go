@@ -32,8 +32,8 @@ type Tool struct {
 	Raw         json.RawMessage `json:"-"` // as its server defines it
 }
 
-// Tools lists a peer's tools, all pages of them: 512 tools, 4 MiB and 200 pages at most, as
-// serve does; what is beyond is left out, and logged. With an error come those of the pages
+// Tools lists a peer's tools, all pages of them: 200 pages at most, and no more than serve
+// takes, 512 tools and 4 MiB; what is beyond these is left out, and logged. With an error come those of the pages
 // before; it is one of [Client.Ask], or of [ErrorOf] if the peer answers with an error.
 func (c *Client) Tools(ctx context.Context, of string, as Patience) ([]Tool, error) {
 	if err := c.Greet(ctx, of, as.Greet); err != nil {

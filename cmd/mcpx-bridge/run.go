@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -140,17 +139,12 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 		return err
 	}
 	defer e.close()
-	in, inErr := stdio.OpenDescriptor(0)
-	if inErr == nil {
-		defer in.Close()
+	in, out, err := clientPipes()
+	if err != nil {
+		return err
 	}
-	out, outErr := stdio.OpenDescriptor(1)
-	if outErr == nil {
-		defer out.Close()
-	}
-	if err := errors.Join(inErr, outErr); err != nil {
-		return fail(exitFailed, "--stdio is for MCP clients, which start us with a stdin and stdout", "%w", err)
-	}
+	defer in.Close()
+	defer out.Close()
 	if !pt.Alone() {
 		p.hintAllow()
 	}

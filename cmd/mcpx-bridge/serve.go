@@ -76,11 +76,16 @@ func (p *program) serve(ctx context.Context) error {
 	if terminal(p.stdin) != nil {
 		p.log.Warn("this speaks MCP over stdin and stdout: it is for a client to start, and you are at a terminal")
 	}
-	in, out, restore, err := p.clientPipes()
-	if err != nil {
-		return err
+	in, out := p.stdin, p.stdout
+	if in == io.Reader(os.Stdin) { // else we are called, and are no process
+		i, o, err := clientPipes()
+		if err != nil {
+			return err
+		}
+		defer i.Close()
+		defer o.Close()
+		in, out = i, o
 	}
-	defer restore()
 	e := p.newEvents(p.stderr)
 	defer e.close()
 	p.claim(ctx, d)
@@ -111,25 +116,17 @@ func (p *program) openInbox(s *serve.Server) error {
 	return err
 }
 
-// clientPipes are our stdin and stdout, in a form that can be waited for
-// without holding a thread and be interrupted, where they are pipes.
-func (p *program) clientPipes() (in io.Reader, out io.Writer, restore func(), err error) {
-	if p.stdin != io.Reader(os.Stdin) {
-		return p.stdin, p.stdout, func() {}, nil // we are called, and are no process
+// clientPipes are our stdin and stdout, in a form that can be waited for without holding a
+// thread and be interrupted, where they are pipes. The caller closes both.
+func clientPipes() (in, out *stdio.Descriptor, err error) {
+	in, err = stdio.OpenDescriptor(0)
+	if err == nil {
+		if out, err = stdio.OpenDescriptor(1); err == nil {
+			return in, out, nil
+		}
+		in.Close()
 	}
-	i, err := stdio.OpenDescriptor(0)
-	if err != nil {
-		return nil, nil, nil, fail(exitFailed, "a client starts this command and speaks to it over stdin and stdout", "stdin: %w", err)
-	}
-	o, err := stdio.OpenDescriptor(1)
-	if err != nil {
-		i.Close()
-		return nil, nil, nil, fail(exitFailed, "a client starts this command and speaks to it over stdin and stdout", "stdout: %w", err)
-	}
-	return i, o, func() {
-		o.Close()
-		i.Close()
-	}, nil
+	return nil, nil, fail(exitFailed, "a client starts this command and speaks to it over stdin and stdout", "%w", err)
 }
 
 // checkServe reports what is wrong with the flags that are serve's alone.
