@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -46,7 +47,7 @@ func ErrorOf(to, what string, raw []byte) error {
 	case fault.NoAnswer:
 		return fault.New(exit, said, "%s gave no answer to %s: %s (%s)", to, what, e.Message, e.Data.Reason)
 	default:
-		if e.Code == -32601 && what == "tools/list" {
+		if e.Code == refusal.CodeUnknownMethod && what == "tools/list" {
 			return fault.New(exit, "", "%s %w: %s (%d)", to, ErrServesNone, e.Message, e.Code)
 		}
 		return fault.New(exit, "", "%s answers %s with an error: %s (%d)", to, what, e.Message, e.Code)
@@ -56,9 +57,9 @@ func ErrorOf(to, what string, raw []byte) error {
 // ExitOf is the exit code that the code of a JSON-RPC error stands for.
 func ExitOf(code int) int {
 	switch {
-	case code == -31002, code == -31008, code == -31010: // expired, outcome_unknown, call_timeout
+	case code == refusal.CodeExpired, code == refusal.CodeOutcomeUnknown, code == refusal.CodeCallTimeout:
 		return fault.NoAnswer
-	case code <= -31001 && code >= -31099:
+	case refusal.IsOurs(code):
 		return fault.Refused
 	}
 	return fault.Failed

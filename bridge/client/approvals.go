@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -177,7 +178,7 @@ func (s *ApprovalInbox) takeRequest(e *wire.Envelope) bool {
 		s.c.Reply(e, jsonrpc.AppendResult(nil, id, s.initializeResult(e)))
 	case "elicitation/create":
 		if err := s.takeQuestion(e, id); err != nil {
-			s.c.Reply(e, jsonrpc.AppendError(nil, id, -32602, err.Error(), nil))
+			s.c.Reply(e, jsonrpc.AppendError(nil, id, refusal.CodeInvalidParams, err.Error(), nil))
 		}
 	default:
 		return false

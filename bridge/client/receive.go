@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -160,7 +161,7 @@ func (c *Client) request(e *wire.Envelope) {
 		return
 	}
 	id := e.Message.Get(jsonrpc.ID)
-	payload := jsonrpc.AppendError(nil, id, -32601, "this participant serves nothing", nil)
+	payload := jsonrpc.AppendError(nil, id, refusal.CodeUnknownMethod, "this participant serves nothing", nil)
 	if e.Method == "ping" {
 		payload = jsonrpc.AppendResult(nil, id, nil)
 	}

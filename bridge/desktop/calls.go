@@ -125,7 +125,7 @@ func (f *Proxy) giveAnswer(r *request, c *call) {
 	case a.Failed != "":
 		f.sorry(r, outcomeUnknown, a.Failed+"; "+c.pair.Name+" may or may not have run")
 	case a.Err != nil:
-		if text := refusal(c.pair, a.Err); text != "" {
+		if text := inWords(c.pair, a.Err); text != "" {
 			f.refused(r, text, a.Err)
 			return
 		}

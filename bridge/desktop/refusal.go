@@ -5,21 +5,23 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // An excuse is why we answer a call ourselves, in the terms of DESIGN 9.
 type excuse struct {
-	code             int
-	reason, executed string
+	code     int
+	reason   string
+	executed refusal.Executed
 }
 
 var (
-	unavailable    = excuse{-31007, "server_unavailable", "no"}
-	busy           = excuse{-31005, "busy", "no"}
-	outcomeUnknown = excuse{-31008, "outcome_unknown", "unknown"}
-	unreadable     = excuse{-31008, "outcome_unknown", "yes"}
-	notThere       = excuse{codeInvalidParams, "unknown", "no"}
+	unavailable    = excuse{refusal.CodeServerUnavailable, "server_unavailable", refusal.No}
+	busy           = excuse{refusal.CodeBusy, "busy", refusal.No}
+	outcomeUnknown = excuse{refusal.CodeOutcomeUnknown, "outcome_unknown", refusal.Perhaps}
+	unreadable     = excuse{refusal.CodeOutcomeUnknown, "outcome_unknown", refusal.Yes}
+	notThere       = excuse{codeInvalidParams, "unknown", refusal.No}
 )
 
 // sorry answers that something did not work: a call with a result that a model
@@ -54,11 +56,11 @@ func readFault(raw []byte) (e fault, why reasons, ok bool) {
 	return e, why, true
 }
 
-// refusal words a bridge's refusal (DESIGN 9) in one sentence that a model can
+// inWords is a bridge's refusal (DESIGN 9) in one sentence that a model can
 // read; "" if it is another error.
-func refusal(pair Pair, raw []byte) string {
+func inWords(pair Pair, raw []byte) string {
 	e, why, ok := readFault(raw)
-	if !ok || e.Code > -31001 || e.Code < -31099 {
+	if !ok || !refusal.IsOurs(int(e.Code)) {
 		return ""
 	}
 	ran := map[string]string{"no": "so it did not run", "yes": "after it had run"}[why.Executed]
@@ -84,7 +86,7 @@ func (f *Proxy) refused(r *request, text string, raw []byte) {
 func passing(raw []byte) bool {
 	e, _, ok := readFault(raw)
 	code := int(e.Code)
-	return ok && (code == busy.code || code == -31006 || code == unavailable.code)
+	return ok && (code == busy.code || code == refusal.CodeShuttingDown || code == unavailable.code)
 }
 
 // asksTheClient reports whether an error is one that a client acts upon. What

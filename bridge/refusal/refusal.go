@@ -53,16 +53,20 @@ const (
 	CodeNoApprover        = -31003
 	codePolicyDenied      = -31004
 	CodeBusy              = -31005
-	codeShuttingDown      = -31006
+	CodeShuttingDown      = -31006
 	CodeServerUnavailable = -31007
-	codeOutcomeUnknown    = -31008
+	CodeOutcomeUnknown    = -31008
 	codeAuditUnavailable  = -31009
-	codeCallTimeout       = -31010
+	CodeCallTimeout       = -31010
 	CodeToolChanged       = -31011
 	codeWithdrawn         = -31012
 	codeTooLarge          = -31013
 	codeAlreadyFulfilled  = -31014
 )
+
+// IsOurs reports whether a code is of that table, or may come to be: whoever answers with it
+// is a bridge, and did not answer in the server's name.
+func IsOurs(code int) bool { return -31099 <= code && code <= CodeDenied }
 
 // InvalidRequest is for what is no JSON-RPC request; why is a sentence about it.
 func InvalidRequest(why string) Refusal {
@@ -121,7 +125,7 @@ func AtCapacity() Refusal { return Busy("the server has as many calls as it may 
 
 // ShuttingDown is for calls that come after the bridge was told to stop.
 func ShuttingDown() Refusal {
-	return Refusal{Code: codeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
+	return Refusal{Code: CodeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
 		Message: "the bridge is stopping and takes no more calls"}
 }
 
@@ -142,13 +146,13 @@ func NotGreeted(wait time.Duration) Refusal {
 
 // OutcomeUnknown is for calls that the server had when it ended: "it " and why make a sentence.
 func OutcomeUnknown(why string) Refusal {
-	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
+	return Refusal{Code: CodeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server ended while it had the call, so nobody knows whether it ran: it " + why}
 }
 
 // AnswerUnreadable is for a call whose answer is no message; why is a reason in one word.
 func AnswerUnreadable(why string) Refusal {
-	return Refusal{Code: codeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
+	return Refusal{Code: CodeOutcomeUnknown, Reason: "outcome_unknown", Executed: Perhaps,
 		Message: "the server's answer cannot be read (" + why + "), so nobody knows whether the call ran"}
 }
 
@@ -160,7 +164,7 @@ func AuditUnavailable() Refusal {
 
 // CallTimeout is for a call that the server has not answered in its time.
 func CallTimeout(after time.Duration) Refusal {
-	return Refusal{Code: codeCallTimeout, Reason: "call_timeout", Executed: Perhaps,
+	return Refusal{Code: CodeCallTimeout, Reason: "call_timeout", Executed: Perhaps,
 		Message: "the server did not answer within " + after.String()}
 }
 
@@ -285,7 +289,7 @@ func (r *Refusal) Word() string {
 		return proposal.Policy
 	case codeTooLarge:
 		return proposal.ResourceLimit
-	case CodeBusy, codeShuttingDown:
+	case CodeBusy, CodeShuttingDown:
 		return proposal.Busy
 	case CodeExpired:
 		return proposal.Timeout

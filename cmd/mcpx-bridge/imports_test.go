@@ -70,14 +70,14 @@ var may = map[string]string{
 	"bridge":         "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
-	"bridge/desktop": "bridge/approval bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
+	"bridge/desktop": "bridge/approval bridge/refusal bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/private bridge/text",
 	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private",
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
 
-	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
+	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/refusal bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
 	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/node":          "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/pause bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
