@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -150,4 +151,30 @@ func imports(f *ast.File, name string) bool {
 		path := strings.Trim(i.Path.Value, `"`)
 		return i.Name == nil && (path == name || strings.HasSuffix(path, "/"+name))
 	})
+}
+
+// spelledOnce are words and numbers of the protocol, and the one file that may spell each (LEAN 9, 3).
+var spelledOnce = map[string]*regexp.Regexp{
+	"stdio/jsonrpc/revision.go": regexp.MustCompile(`20\d\d-(03-26|06-18|07-28|11-05|11-25)`),
+	"bridge/refusal/refusal.go": regexp.MustCompile(`^310\d\d$`),
+}
+
+// Where a revision of MCP or the code of a refusal stands twice, the next one is added once.
+// What plays a stranger's part spells what that one would.
+func TestRevisionsAndCodesAreSpelledOnce(t *testing.T) {
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.name, "bridge/sim/") || strings.HasPrefix(s.name, "stdio/stdiotest/") || strings.HasPrefix(s.name, "examples/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if word, ok := n.(*ast.BasicLit); ok {
+				for file, is := range spelledOnce {
+					if file != s.name && is.MatchString(word.Value) {
+						t.Errorf("%s:%d: %s stands in %s already", s.name, s.line(n.Pos()), word.Value, file)
+					}
+				}
+			}
+			return true
+		})
+	}
 }
