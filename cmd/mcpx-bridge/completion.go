@@ -66,21 +66,29 @@ func helpCommand() *cobra.Command {
 // completeFlags lets shells complete the values of flags that have few.
 func completeFlags(root *cobra.Command) {
 	few := map[string][]string{
+		"answers":        {"any", "terminal"},
+		"audit-sync":     {"decisions", "always", "never"},
+		"debug":          {"wire", "stdio"},
 		"dialect":        append(wire.Protocols(), "auto"),
 		"format":         sortedKeys(formats),
-		"role":           token.Roles(),
+		"log-format":     {"text", "json"},
+		"log-level":      {"debug", "info", "warn", "error"},
 		"proposal-style": {"auto", "v2", "seed000", "seed001", "chat", "off"},
-		"style":          {"auto", "v2", "seed000", "seed001", "seed002"},
-		"debug":          {"wire", "stdio"},
-		"via":            {"request", "proposal"},
-		"scope":          {"project", "user"},
 		"remember":       {"once", "session", "always"},
+		"role":           token.Roles(),
+		"scope":          {"project", "user", "local"},
+		"style":          {"auto", "v2", "seed000", "seed001", "seed002"},
+		"via":            {"request", "proposal"},
 	}
-	for c := range below(root) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
+	complete := func(c *cobra.Command, of *pflag.FlagSet) {
+		of.VisitAll(func(f *pflag.Flag) {
 			if values := few[f.Name]; values != nil {
 				c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 			}
 		})
+	}
+	complete(root, root.PersistentFlags())
+	for c := range below(root) {
+		complete(c, c.Flags())
 	}
 }
