@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // What we keep open of the questions of one participant, so that nobody fills our
@@ -189,11 +189,9 @@ func (s *ApprovalInbox) takeRequest(e *wire.Envelope) bool {
 // initializeResult answers initialize, in the revision of the request: it declares
 // elicitation.
 func (s *ApprovalInbox) initializeResult(e *wire.Envelope) []byte {
-	said := []byte(revision)
-	shape := jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}
-	var at [1]jsonrpc.Span
-	if params := e.Message.Get(jsonrpc.Params); jsonrpc.Scan(params, jsonrpc.Judged, shape, at[:]) == nil && at[0].End != 0 {
-		said = params[at[0].Start:at[0].End]
+	said := rawjson.At(e.Message.Get(jsonrpc.Params), "/protocolVersion")
+	if said == nil {
+		said = []byte(revision)
 	}
 	return slices.Concat([]byte(`{"protocolVersion":`), said, []byte(`,"capabilities":{"elicitation":{}},"serverInfo":{"name":"mcpx-bridge","version":`),
 		jsonrpc.AppendQuote(nil, s.c.opt.Version), []byte(`}}`))
@@ -255,12 +253,9 @@ func (s *ApprovalInbox) cancelled(e *wire.Envelope) {
 
 // why is the reason that a cancellation gives.
 func why(e *wire.Envelope) string {
-	shape := jsonrpc.Shape{{Name: "reason", Slot: 0}}
-	var at [1]jsonrpc.Span
-	params := e.Message.Get(jsonrpc.Params)
-	if jsonrpc.Scan(params, jsonrpc.Judged, shape, at[:]) != nil || at[0].End == 0 {
+	reason, _ := jsonrpc.Unquote(rawjson.At(e.Message.Get(jsonrpc.Params), "/reason"))
+	if reason == "" {
 		return "withdrawn"
 	}
-	reason, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])
-	return fmt.Sprintf("withdrawn: %.200s", cmp.Or(reason, "no reason given"))
+	return fmt.Sprintf("withdrawn: %.200s", reason)
 }

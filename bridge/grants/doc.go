@@ -2,10 +2,11 @@
 // their answers for longer than one run.
 //
 // A [Book] is that file with what belongs to it. A bridge that lives holds it with
-// [Book.Open], which says what counts at its start, and writes through a [Keeper]. While the bridge is stopped, another program may list the book
-// ([Book.Look]), and take back an answer ([Book.Revoke]): that is on the disk before
-// the answer is out of the file, so that it counts no more wherever the power is cut,
-// and the next start puts it on record ([Book.RecordRevoked]).
+// [Book.Open], which says what counts at its start, and writes through a [Keeper]. While
+// the bridge is stopped, another program may list the book ([Book.Look]), and take back
+// an answer ([Book.Revoke]): that is on the disk before the answer is out of the file, so
+// that it counts no more wherever the power is cut, and the next start puts it on record
+// ([Book.RecordRevoked]).
 //
 // A file that others could have written counts for nothing: it says what runs unasked.
 // The package reads and writes the directory that it is given, and nothing else; it
