@@ -1,8 +1,11 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -224,5 +227,25 @@ func TestOnlyWhoJoinsIsThere(t *testing.T) {
 		if there != step.there || c.Present("zoe") != (there != "") {
 			t.Errorf("after %s %s there is %q, want %q", step.event, step.caps, there, step.there)
 		}
+	}
+}
+
+// A list of more pages than are taken was cut off without a word.
+func TestThatAListHasMorePagesIsTold(t *testing.T) {
+	r := newRoom(t)
+	var lists *client.Client
+	ready, page := make(chan struct{}), 0
+	lists = r.join("files", client.Options{OnRequest: func(e *wire.Envelope) bool {
+		<-ready
+		page++
+		lists.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), fmt.Appendf(nil, `{"tools":[{"name":"t%d"}],"nextCursor":"%d"}`, page, page)))
+		return true
+	}})
+	close(ready)
+	var log bytes.Buffer
+	ann := r.join("ann", client.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	tools, err := ann.Tools(t.Context(), "files", client.WithOne)
+	if err != nil || len(tools) != 200 || !strings.Contains(log.String(), "or 200 pages: what comes from") {
+		t.Errorf("%d tools, %v, %s", len(tools), err, log.String())
 	}
 }

@@ -41,7 +41,7 @@ func (c *Client) Tools(ctx context.Context, of string, as Patience) ([]Tool, err
 	}
 	var all []Tool
 	params, seen, size := []byte(nil), map[string]bool{}, 0
-	for range maxPages {
+	for {
 		a, err := c.askWithin(ctx, as.First, of, "tools/list", params)
 		if err != nil {
 			return all, err
@@ -64,19 +64,18 @@ func (c *Client) Tools(ctx context.Context, of string, as Patience) ([]Tool, err
 		if next == "" || seen[next] {
 			return all, nil
 		}
-		if size += len(next); size > desktop.MaxListSize { // which is kept too
+		if size += len(next); size > desktop.MaxListSize || len(seen) == maxPages-1 { // cursors are kept too
 			c.tellRest(of, "the next page")
 			return all, nil
 		}
 		seen[next] = true
 		params = slices.Concat([]byte(`{"cursor":`), jsonrpc.AppendQuote(nil, next), []byte(`}`))
 	}
-	return all, nil
 }
 
 // tellRest says from where on a list is not taken.
 func (c *Client) tellRest(of, from string) {
-	c.opt.Log.Warn(fmt.Sprintf("%s lists more than %d tools, or more than %d MiB: what comes from %s on is left out", of, desktop.MaxTools, desktop.MaxListSize>>20, text.Quote(from, 80)))
+	c.opt.Log.Warn(fmt.Sprintf("%s lists more than %d tools, %d MiB or %d pages: what comes from %s on is left out", of, desktop.MaxTools, desktop.MaxListSize>>20, maxPages, text.Quote(from, 80)))
 }
 
 // askWithin is Ask with a time of its own, 0 for none.

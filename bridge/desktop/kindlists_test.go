@@ -239,6 +239,9 @@ func TestAnEndlessListOfAnyKindEnds(t *testing.T) {
 			if pages > 60 || name == "the same" && pages != 2 {
 				t.Errorf("%s: %d pages", name, pages)
 			}
+			if told := strings.Contains(strings.Join(s.notes, "\n"), "has more pages than are taken"); told != (name == "others") {
+				t.Errorf("%s: that there is more is told: %v", name, told)
+			}
 			if _, shown := k.entry("t0", ""); !strings.Contains(s.listOf(k), shown) {
 				t.Errorf("%s: nothing is shown", name)
 			}

@@ -213,7 +213,11 @@ func (f *Proxy) listed(p *peer, k int, a Answered) {
 		return
 	}
 	l.next.size += len(cursor) // which is kept too
-	if cursor != "" && !l.next.seen[cursor] && len(l.next.seen) < maxPages && l.next.size <= MaxListSize {
+	switch {
+	case cursor == "" || l.next.seen[cursor]:
+	case len(l.next.seen) == maxPages || l.next.size > MaxListSize:
+		l.next.leaveOut(omission{kinds[k].one(), "(all from the next page on)", "the list has more pages than are taken"})
+	default:
 		l.next.seen[cursor] = true
 		f.listPage(p, k, append(jsonrpc.AppendQuote([]byte(`{"cursor":`), cursor), '}'))
 		return

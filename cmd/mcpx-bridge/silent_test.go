@@ -108,7 +108,7 @@ func TestTheToolsOfOneParticipantFilledTheMemory(t *testing.T) {
 			g.answers("fs", "tools/list", big(i))
 			delete(g.names, "$tools/list-fs")
 		}
-		s.exits(0, "fs lists more than 512 tools, or more than 4 MiB: what comes from \"t4\" on is left out")
+		s.exits(0, "fs lists more than 512 tools, 4 MiB or 200 pages: what comes from \"t4\" on is left out")
 		if n := len(s.events.text()); n < 3<<20 || n > 4<<20 {
 			t.Errorf("%d bytes are listed", n)
 		}
