@@ -31,3 +31,25 @@ func TestEveryByteOfAnEscape(t *testing.T) {
 		}
 	}
 }
+
+// Wherever two bytes stand side by side, the run of plain text ends at the first that is none.
+func TestEveryPairOfBytesEndsARunWhereItMust(t *testing.T) {
+	ends := func(c byte) bool { return c < ' ' || c > '~'+1 || c == '"' || c == '\\' }
+	for pair := range 1 << 16 {
+		one, two := byte(pair>>8), byte(pair)
+		for at := range 9 {
+			text := []byte("xxxxxxxxxxxxxxxx\"")
+			text[at], text[at+1] = one, two
+			want := len(text) - 1
+			switch {
+			case ends(one):
+				want = at
+			case ends(two):
+				want = at + 1
+			}
+			if got := plain(text, 0); got != want {
+				t.Fatalf("%q: a run of %d, not %d", text, got, want)
+			}
+		}
+	}
+}

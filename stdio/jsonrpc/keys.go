@@ -34,7 +34,7 @@ type object struct {
 // A ref is where a key stands.
 type ref struct {
 	at       uint32 // its opening quote in the text
-	off, len uint32 // the key itself: in the text, or, with inRing set in off, decoded, or folded (see folded)
+	off, len uint32 // the key itself: in the text, or, with inRing set in off, decoded, or folded
 }
 
 const inRing = 1 << 31
@@ -69,14 +69,16 @@ func (o *object) open(r *keyring) { o.refs, o.decoded = len(r.refs), len(r.decod
 
 func (o *object) close(r *keyring) { r.refs, r.decoded = r.refs[:o.refs], r.decoded[:o.decoded] }
 
-// ref returns the key between the quotes at i and before end.
-func (r *keyring) ref(data []byte, i, end int, l traits) ref {
-	if l&escaped == 0 {
-		return ref{at: uint32(i), off: uint32(i + 1), len: uint32(end - i - 2)}
-	}
+// decode returns a key that was written with escapes, which are resolved.
+func (r *keyring) decode(k ref, inner []byte) (ref, []byte) {
 	off := len(r.decoded)
-	r.decoded = appendDecoded(r.decoded, data[i+1:end-1])
-	return ref{at: uint32(i), off: uint32(off) | inRing, len: uint32(len(r.decoded) - off)}
+	r.decoded = appendDecoded(r.decoded, inner)
+	return r.last(k.at, off)
+}
+
+// last returns what was decoded from an offset on as a key.
+func (r *keyring) last(at uint32, off int) (ref, []byte) {
+	return ref{at: at, off: uint32(off) | inRing, len: uint32(len(r.decoded) - off)}, r.decoded[off:]
 }
 
 func (r *keyring) text(data []byte, k ref) []byte {
@@ -91,18 +93,19 @@ func (r *keyring) text(data []byte, k ref) []byte {
 // as long as reading, and can make eleven bytes of one.
 const maxFolded = 256 << 10
 
-// folded returns k as [fold.Name] has it, but for the case of what is written in
+// fold returns k as [fold.Name] has it, but for the case of what is written in
 // plain ASCII: that is passed over where two keys are compared. It reports false
 // where there is too much to fold.
-func (r *keyring) folded(k ref, text []byte) (ref, bool) {
+func (r *keyring) fold(k ref, text []byte) (folded ref, letters []byte, ok bool) {
 	if !fold.Plain(text) {
 		if r.foldedBytes += len(text); r.foldedBytes > maxFolded {
-			return k, false
+			return k, text, false
 		}
 	}
 	off := len(r.decoded)
 	r.decoded = fold.Append(r.decoded, text)
-	return ref{at: k.at, off: uint32(off) | inRing, len: uint32(len(r.decoded) - off)}, true
+	folded, letters = r.last(k.at, off)
+	return folded, letters, true
 }
 
 // same compares keys that were folded as o has it.
@@ -119,50 +122,48 @@ func (o *object) same(a, b []byte) bool {
 }
 
 // add notes a key and returns the one among the object's first few that is the
-// same, if there is one.
-func (r *keyring) add(data []byte, k ref, text []byte, o *object) (twin ref, found bool) {
+// same, nil if there is none. What it returns is valid until the next add.
+func (s *scanner) add(k ref, text []byte, o *object) (twin *ref) {
+	r := s.keys
 	if mine := r.refs[o.refs:]; len(mine) < maxLinear {
 		bit := uint64(1)
 		if n := len(text); n > 0 { // letters of another case have the same bit
 			bit <<= (uint(n) + uint(text[0]|0x20)*3 + uint(text[n-1]|0x20)*7) & 63
 		}
 		if o.seen&bit != 0 {
-			for _, m := range mine {
-				if o.same(r.text(data, m), text) {
-					return m, true
+			for i := range mine {
+				if o.same(r.text(s.data, mine[i]), text) {
+					return &mine[i]
 				}
 			}
 		}
 		o.seen |= bit
 	}
 	r.refs = append(r.refs, k)
-	return ref{}, false
+	return nil
 }
 
 // repeated returns the first key of a large object that stands in it a second
-// time, and the one that it repeats. The hash is seeded, so nobody can aim at it.
-func (r *keyring) repeated(data []byte, o *object) (k, twin ref, found bool) {
+// time, and the one that it repeats, or nil. The hash is seeded, so nobody can aim at it.
+func (r *keyring) repeated(data []byte, o *object) (k, twin *ref) {
 	mine := r.refs[o.refs:]
-	if len(mine) <= maxLinear {
-		return ref{}, ref{}, false
-	}
 	size := 64
 	for size < 2*len(mine) {
 		size *= 2
 	}
 	r.table = slices.Grow(r.table[:0], size)[:size]
 	clear(r.table)
-	for i, k := range mine {
-		text := r.text(data, k)
+	for i := range mine {
+		text := r.text(data, mine[i])
 		at := r.hash(text, o) & uint64(size-1)
 		for ; r.table[at] != 0; at = (at + 1) & uint64(size-1) {
-			if twin := mine[r.table[at]-1]; o.same(r.text(data, twin), text) {
-				return k, twin, true
+			if twin := &mine[r.table[at]-1]; o.same(r.text(data, *twin), text) {
+				return &mine[i], twin
 			}
 		}
 		r.table[at] = uint32(i + 1)
 	}
-	return ref{}, ref{}, false
+	return nil, nil
 }
 
 // hash is equal for keys that are the same to o.

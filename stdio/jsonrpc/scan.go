@@ -146,8 +146,10 @@ func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 }
 
 func (s *scanner) closeObject(i int, o *object) int {
-	if k, twin, found := s.keys.repeated(s.data, o); found {
-		return s.failTwin(k, twin)
+	if len(s.keys.refs)-o.refs > maxLinear {
+		if k, twin := s.keys.repeated(s.data, o); k != nil {
+			return s.failTwin(*k, *twin)
+		}
 	}
 	o.close(s.keys)
 	return i + 1
@@ -189,19 +191,22 @@ func (s *scanner) member(i, depth int, o *object) int {
 // key holds the key between i and end against the object's other keys and its
 // Shape. It returns the Member it names, if any, and whether it may stand.
 func (s *scanner) key(i, end int, has traits, o *object) (*Member, bool) {
-	k := s.keys.ref(s.data, i, end, has)
-	text := s.keys.text(s.data, k)
+	k := ref{at: uint32(i), off: uint32(i + 1), len: uint32(end - i - 2)}
+	text := s.data[i+1 : end-1]
+	if has&escaped != 0 {
+		k, text = s.keys.decode(k, text)
+	}
 	found := o.shape.find(text)
-	folded := k
+	folded, letters := k, text
 	if has != 0 && (o.alike || found == nil && o.refusesVariants) {
 		var ok bool
-		if folded, ok = s.keys.folded(k, text); !ok {
+		if folded, letters, ok = s.keys.fold(k, text); !ok {
 			s.fail(TooLarge, i)
 			return nil, false
 		}
 	}
 	if found == nil && o.refusesVariants {
-		if meant := o.shape.resembles(s.keys.text(s.data, folded)); meant != nil {
+		if meant := o.shape.resembles(letters); meant != nil {
 			s.failKey(KeyCase, i, text, meant.Name)
 			return nil, false
 		}
@@ -210,10 +215,10 @@ func (s *scanner) key(i, end int, has traits, o *object) (*Member, bool) {
 		return found, true
 	}
 	if o.alike {
-		k, text = folded, s.keys.text(s.data, folded)
+		k, text = folded, letters
 	}
-	if twin, again := s.keys.add(s.data, k, text, o); again {
-		s.failTwin(k, twin)
+	if twin := s.add(k, text, o); twin != nil {
+		s.failTwin(k, *twin)
 		return nil, false
 	}
 	return found, true

@@ -43,7 +43,7 @@ func (s *scanner) space(i int) int {
 	return i
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+func isSpace(c byte) bool { return c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t') }
 
 // str reads the string whose opening quote stands at i.
 func (s *scanner) str(i int) (end int, l traits) {
