@@ -39,13 +39,17 @@ func FuzzGreeting(f *testing.F) {
 		f.Add([]byte(result), true)
 		f.Add([]byte(result), false)
 	}
-	f.Fuzz(func(t *testing.T, result []byte, discover bool) {
+	f.Fuzz(func(t *testing.T, result []byte, modern bool) {
+		q := initialize
+		if modern {
+			q = discover
+		}
 		m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":`+string(result)+`}`), jsonrpc.Passed)
 		if err != nil {
 			return
 		}
-		h, why := readHello(&m, discover, "v")
-		if (why == "") != (h.Revision != "") || why == "" && h.Modern != discover {
+		h, why := readHello(&m, q, "v")
+		if (why == "") != (h.Revision != "") || why == "" && h.Modern != modern {
 			t.Fatalf("%s: %+v, %q", result, h, why)
 		}
 		for name, raw := range map[string][]byte{"serverInfo": h.ServerInfo, "capabilities": h.Capabilities, "instructions": h.Instructions} {
@@ -74,7 +78,7 @@ func FuzzGate(f *testing.F) {
 		out := outbox.New(discarded{}, outbox.Options{})
 		defer out.Close(t.Context())
 		r := &relay{host: &Host{Gate: &turnstile{}, HostIDPrefix: seal}, out: out, rules: jsonrpc.Passed}
-		r.observer.over.Store(true)
+		r.observer.reached.Store(int32(askDiscover))
 		if r.screen(line) {
 			return
 		}

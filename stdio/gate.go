@@ -70,7 +70,7 @@ func (r *relay) toolCall(line, text []byte, loose *jsonrpc.Message) {
 	case m.Class() != jsonrpc.Request:
 		r.refuse(nil, errors.New("a tools/call needs an id, and neither result nor error"))
 	default:
-		r.notice(r.observer.withheld(&m))
+		r.notice(r.observer.hostSaid(&m, true))
 		r.host.Gate.HostSaid(line, m)
 	}
 }

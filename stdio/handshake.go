@@ -3,6 +3,7 @@ package stdio
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,8 +114,15 @@ func (k *handshake) do(s step) bool {
 
 // answer takes m if it answers one of our two questions.
 func (k *handshake) answer(m *jsonrpc.Message) (taken, up bool, err error) {
-	id := string(m.Get(jsonrpc.ID))
-	if m.Class() != jsonrpc.Response || id != initializeID && id != discoverID {
+	var q question
+	switch string(m.Get(jsonrpc.ID)) {
+	case initializeID:
+	case discoverID:
+		q = discover
+	default:
+		return false, false, nil
+	}
+	if m.Class() != jsonrpc.Response {
 		return false, false, nil
 	}
 	k.mu.Lock()
@@ -122,21 +130,17 @@ func (k *handshake) answer(m *jsonrpc.Message) (taken, up bool, err error) {
 	if k.over {
 		return true, false, nil // the other one was answered first
 	}
-	hello, why := readHello(m, id == discoverID, k.version)
+	hello, why := readHello(m, q, k.version)
 	if why != "" {
 		k.refusal = append(k.refusal, why)
 	} else {
 		k.hello = hello
 	}
-	next := k.steps.initialized
-	if id == discoverID {
-		next = k.steps.discovered
-	}
-	switch s := next(why == ""); {
+	switch s := k.steps.answered(q, why == ""); {
 	case !k.do(s):
 		return true, false, nil
 	case s == giveUp:
-		return true, false, fmt.Errorf("%s", strings.Join(k.refusal, "; "))
+		return true, false, errors.New(strings.Join(k.refusal, "; "))
 	}
 	return true, true, nil
 }
@@ -176,13 +180,9 @@ var helloShape = jsonrpc.Shape{
 	{Name: "_meta", Slot: -1, Inside: jsonrpc.Shape{{Name: "io.modelcontextprotocol/serverInfo", Slot: atMetaInfo}}},
 }
 
-// readHello reads an answer to initialize or server/discover, or says why it
-// is no good one.
-func readHello(m *jsonrpc.Message, discover bool, version string) (Hello, string) {
-	method := "initialize"
-	if discover {
-		method = "server/discover"
-	}
+// readHello reads the answer to a question, or says why it is no good one.
+func readHello(m *jsonrpc.Message, q question, version string) (Hello, string) {
+	method := questions[q]
 	if m.Has(jsonrpc.Err) {
 		return Hello{}, method + " was answered with error " + cut(m.Get(jsonrpc.Err))
 	}
@@ -198,10 +198,10 @@ func readHello(m *jsonrpc.Message, discover bool, version string) (Hello, string
 		return slices.Clone(result[at[slot].Start:at[slot].End])
 	}
 	h := Hello{
-		Modern: discover, Result: slices.Clone(result), ServerInfo: get(atServerInfo),
+		Modern: q == discover, Result: slices.Clone(result), ServerInfo: get(atServerInfo),
 		Capabilities: get(atCapabilities), Instructions: get(atInstructions),
 	}
-	if !discover {
+	if !h.Modern {
 		h.Revision, _ = jsonrpc.Unquote(get(atRevision))
 		if h.Revision == "" {
 			return h, "initialize was answered without a protocolVersion: " + cut(result)

@@ -9,16 +9,27 @@ const (
 	legacyOnly                  // initialize; server/discover only if it is refused, not for silence
 )
 
-// A step is what the handshakePlan wants done next.
+// A question is one of the two requests that begin a handshake.
+type question uint8
+
+const (
+	initialize question = iota
+	discover
+)
+
+var questions = [...]string{"initialize", "server/discover"} // their methods
+
+// A step is what the handshakePlan wants done next. Two of them are about a question each,
+// in the order of these.
 type step uint8
 
 const (
 	wait step = iota
+	giveUp
 	sendInitialize
 	sendDiscover
 	upLegacy // send notifications/initialized; the server is up
 	upModern
-	giveUp
 )
 
 // progress is how far one of the two requests has come.
@@ -45,45 +56,35 @@ const (
 //
 // modernFirst is the same table with the two exchanged.
 type handshakePlan struct {
-	plan                 eraOrder
-	initialize, discover progress
+	plan  eraOrder
+	asked [2]progress // of each question
 }
 
-func (g *handshakePlan) begin() step {
+func (g *handshakePlan) begin() step { return g.send(g.first()) }
+
+// first is the question that is asked first.
+func (g *handshakePlan) first() question {
 	if g.plan == modernFirst {
-		return g.send(&g.discover, sendDiscover)
+		return discover
 	}
-	return g.send(&g.initialize, sendInitialize)
+	return initialize
 }
 
-func (g *handshakePlan) send(q *progress, s step) step {
-	*q = waiting
-	return s
+func (g *handshakePlan) send(q question) step {
+	g.asked[q] = waiting
+	return sendInitialize + step(q)
 }
 
-// initialized: initialize was answered, well or with an error.
-func (g *handshakePlan) initialized(well bool) step {
+// answered: a question was answered, well or with an error or without a revision that we
+// speak. Then it goes on with the other question, if that is still to be asked.
+func (g *handshakePlan) answered(q question, well bool) step {
 	if well {
-		return upLegacy
+		return upLegacy + step(q)
 	}
-	return g.refused(&g.initialize, &g.discover, sendDiscover)
-}
-
-// discovered: server/discover was answered, well or with an error or without a
-// revision that we speak.
-func (g *handshakePlan) discovered(well bool) step {
-	if well {
-		return upModern
-	}
-	return g.refused(&g.discover, &g.initialize, sendInitialize)
-}
-
-// refused goes on with the other question, if that is still to be asked.
-func (g *handshakePlan) refused(q, other *progress, ask step) step {
-	*q = refused
-	switch *other {
+	g.asked[q] = refused
+	switch other := 1 - q; g.asked[other] {
 	case unsent:
-		return g.send(other, ask)
+		return g.send(other)
 	case refused:
 		return giveUp
 	}
@@ -92,11 +93,8 @@ func (g *handshakePlan) refused(q, other *progress, ask step) step {
 
 // silent: nothing was answered for ProbeAfter.
 func (g *handshakePlan) silent() step {
-	switch {
-	case g.plan == legacyFirst && g.discover == unsent:
-		return g.send(&g.discover, sendDiscover)
-	case g.plan == modernFirst && g.initialize == unsent:
-		return g.send(&g.initialize, sendInitialize)
+	if second := 1 - g.first(); g.plan != legacyOnly && g.asked[second] == unsent {
+		return g.send(second)
 	}
 	return wait
 }
@@ -105,9 +103,9 @@ func (g *handshakePlan) silent() step {
 // with again at once, and whether that is worth a try.
 func (g *handshakePlan) died() (eraOrder, bool) {
 	switch {
-	case g.plan != legacyFirst || g.initialize != waiting:
+	case g.plan != legacyFirst || g.asked[initialize] != waiting:
 		return legacyFirst, false
-	case g.discover == unsent:
+	case g.asked[discover] == unsent:
 		return modernFirst, true
 	}
 	return legacyOnly, true

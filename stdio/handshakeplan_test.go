@@ -45,10 +45,10 @@ func TestGreetingStories(t *testing.T) {
 		events := map[string]func() string{
 			"begin":    func() string { return said[g.begin()] },
 			"silent":   func() string { return said[g.silent()] },
-			"init:yes": func() string { return said[g.initialized(true)] },
-			"init:no":  func() string { return said[g.initialized(false)] },
-			"disc:yes": func() string { return said[g.discovered(true)] },
-			"disc:no":  func() string { return said[g.discovered(false)] },
+			"init:yes": func() string { return said[g.answered(initialize, true)] },
+			"init:no":  func() string { return said[g.answered(initialize, false)] },
+			"disc:yes": func() string { return said[g.answered(discover, true)] },
+			"disc:no":  func() string { return said[g.answered(discover, false)] },
 			"died": func() string {
 				p, again := g.died()
 				if !again {
@@ -68,25 +68,25 @@ func TestGreetingStories(t *testing.T) {
 
 func TestAnswersThatAreNoGreeting(t *testing.T) {
 	tests := []struct {
-		discover     bool
+		question     question
 		answer, want string
 	}{
-		{false, `"error":{"code":-32601,"message":"no"}`, "initialize was answered with error"},
-		{false, `"result":null`, "not_an_object"},
-		{false, `"result":{}`, "without a protocolVersion"},
-		{false, `"result":{"protocolVersion":7}`, "without a protocolVersion"},
-		{false, `"result":{"protocolVersion":"a","protocolVersion":"b"}`, "json_duplicate_key"},
-		{true, `"error":{"code":-32022,"message":"no"}`, "server/discover was answered with error"},
-		{true, `"result":{}`, "no revision that we speak"},
-		{true, `"result":{"supportedVersions":["2025-11-25"]}`, "no revision that we speak"},
-		{true, `"result":{"supportedVersions":"2026-07-28"}`, "no revision that we speak"},
+		{initialize, `"error":{"code":-32601,"message":"no"}`, "initialize was answered with error"},
+		{initialize, `"result":null`, "not_an_object"},
+		{initialize, `"result":{}`, "without a protocolVersion"},
+		{initialize, `"result":{"protocolVersion":7}`, "without a protocolVersion"},
+		{initialize, `"result":{"protocolVersion":"a","protocolVersion":"b"}`, "json_duplicate_key"},
+		{discover, `"error":{"code":-32022,"message":"no"}`, "server/discover was answered with error"},
+		{discover, `"result":{}`, "no revision that we speak"},
+		{discover, `"result":{"supportedVersions":["2025-11-25"]}`, "no revision that we speak"},
+		{discover, `"result":{"supportedVersions":"2026-07-28"}`, "no revision that we speak"},
 	}
 	for _, test := range tests {
 		m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,`+test.answer+`}`), jsonrpc.Passed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, why := readHello(&m, test.discover, "v"); !strings.Contains(why, test.want) {
+		if _, why := readHello(&m, test.question, "v"); !strings.Contains(why, test.want) {
 			t.Errorf("%s: refused with %q, want %q in it", test.answer, why, test.want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestModernServerInfoIsTakenFromResultOrMeta(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, why := readHello(&m, true, "v")
+		h, why := readHello(&m, discover, "v")
 		if why != "" || string(h.ServerInfo) != info || h.Revision != jsonrpc.ModernRevision {
 			t.Errorf("%s: hello is %+v, refused with %q", text, h, why)
 		}

@@ -246,6 +246,26 @@ func TestTheHandshakeOfTheHostIsHeard(t *testing.T) {
 	}
 }
 
+// A server is up once, however often it answers our question.
+func TestASecondAnswerToOurDiscoveryIsNoSecondHello(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	c := host(t, stdiotest.Command(t, stdiotest.Script{Era: "modern"}), nil)
+	c.say(`{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{` + meta + `}}` + "\n")
+	if _, err := c.lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	c.up()
+	again := `{\"jsonrpc\":\"2.0\",\"id\":\"` + mark + `0\",\"result\":{}}\n`
+	c.say(`{"jsonrpc":"2.0","id":"r","method":"tools/call","params":{"name":"raw","arguments":{"text":"` + again + `"},` + meta + `}}` + "\n")
+	c.say(`{"jsonrpc":"2.0","id":"e","method":"test/echo","params":{` + meta + `}}` + "\n")
+	c.hears(`{"jsonrpc":"2.0","id":"e","result":{` + meta + `}}`)
+	for _, e := range c.all()[1:] {
+		if e.what == "up" {
+			t.Errorf("told %s", c.diary)
+		}
+	}
+}
+
 func TestHostThatLeavesTakesTheServerAlong(t *testing.T) {
 	for name, test := range map[string]struct {
 		script stdiotest.Script

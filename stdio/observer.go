@@ -10,30 +10,41 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
-// An observation is what is to be done about a line that was observed.
-type observation uint8
+// An observation is how far a handshake that is observed has come.
+type observation int32
 
 const (
 	nothingYet    observation = iota
-	askDiscover               // the server is known to be modern, but not what it is
+	askDiscover               // the server is known to be modern, but not what it is: that is to be asked
 	handshakeDone             // the handshake is done
 )
 
 // A handshakeObserver follows the handshake of a host with its server, of which it gets
 // every line. Two goroutines use it: the one that reads the host and the one that reads the
-// server. It is over when the Hello is complete.
+// server. What its methods return is what has now been reached, nothingYet if it is nothing new.
 type handshakeObserver struct {
 	version    string // ours
 	discoverID []byte // of our own server/discover
 
-	over atomic.Bool // no more lines are needed
-	up   atomic.Bool // handshakeDone was returned
+	reached atomic.Int32 // an observation
 
 	mu          sync.Mutex
 	asked       []hostRequest // the host's questions that tell something, guarded by mu like the rest
 	initialized bool          // initialize was answered well; only the host's next word is missing
 	hostWentOn  bool          // the host has said that word already, without waiting for the answer
-	hello       Hello         // changes no more when over
+	hello       Hello         // changes no more when the handshake is done
+}
+
+// over reports whether no more lines are needed.
+func (o *handshakeObserver) over() bool { return o.reached.Load() != int32(nothingYet) }
+
+// up reports whether the handshake is done.
+func (o *handshakeObserver) up() bool { return o.reached.Load() == int32(handshakeDone) }
+
+func (o *handshakeObserver) reachLocked(now observation) observation {
+	o.reached.Store(int32(now))
+	o.asked = nil
+	return now
 }
 
 // A hostRequest is a request of the host's whose answer tells something of the server.
@@ -53,47 +64,41 @@ func (o *handshakeObserver) fromHost(line []byte) observation {
 	if err != nil {
 		return nothingYet
 	}
-	method, class := m.Text(jsonrpc.Method), m.Class()
+	return o.hostSaid(&m, false)
+}
+
+// hostSaid takes a message of the host's. If it is a request that is withheld, the server
+// does not get it yet, and the handshake must be done without its answer.
+func (o *handshakeObserver) hostSaid(m *jsonrpc.Message, withheld bool) observation {
+	method, asks := m.Text(jsonrpc.Method), m.Class() == jsonrpc.Request
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.over.Load() {
+	if o.over() {
 		return nothingYet
 	}
-	revision := namedRevision(&m)
+	revision := namedRevision(m)
 	switch {
-	case class == jsonrpc.Request && (method == "initialize" || revision != ""):
+	case withheld && revision != "" && !o.initialized:
+		return o.modernLocked(revision)
+	case !withheld && asks && (method == "initialize" || revision != ""):
 		o.hostWentOn = false
 		if len(o.asked) == maxHostRequests {
 			o.asked = o.asked[1:]
 		}
-		o.asked = append(o.asked, hostRequest{slices.Clone(m.Get(jsonrpc.ID)), method, revision, elicits(&m)})
-	case method == "notifications/initialized", class == jsonrpc.Request && method != "ping":
+		o.asked = append(o.asked, hostRequest{slices.Clone(m.Get(jsonrpc.ID)), method, revision, elicits(m)})
+	case method == "notifications/initialized", asks && method != "ping":
 		if o.initialized {
-			return o.doneLocked()
+			return o.reachLocked(handshakeDone)
 		}
 		o.hostWentOn = true
 	}
 	return nothingYet
 }
 
-// withheld takes a request of the host's that the server does not get yet. The handshake
-// must then be done without its answer.
-func (o *handshakeObserver) withheld(m *jsonrpc.Message) observation {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	revision := namedRevision(m)
-	switch {
-	case o.over.Load():
-		return nothingYet
-	case o.initialized:
-		return o.doneLocked()
-	case revision != "":
-		o.hello = Hello{Modern: true, Revision: revision, Meta: ModernMeta(revision, o.version)}
-		o.over.Store(true)
-		return askDiscover
-	}
-	o.hostWentOn = true
-	return nothingYet
+// modernLocked notes that the server speaks a modern revision.
+func (o *handshakeObserver) modernLocked(revision string) observation {
+	o.hello = Hello{Modern: true, Revision: revision, Meta: ModernMeta(revision, o.version)}
+	return o.reachLocked(askDiscover)
 }
 
 // elicits reports whether an initialize declares that forms can be shown. Before
@@ -119,7 +124,7 @@ func (o *handshakeObserver) fromServer(line []byte, rules jsonrpc.Rules) observa
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := slices.IndexFunc(o.asked, func(a hostRequest) bool { return bytes.Equal(a.id, m.Get(jsonrpc.ID)) })
-	if i < 0 || o.over.Load() {
+	if i < 0 || o.over() {
 		return nothingYet
 	}
 	a := o.asked[i]
@@ -127,52 +132,36 @@ func (o *handshakeObserver) fromServer(line []byte, rules jsonrpc.Rules) observa
 	switch {
 	case m.Has(jsonrpc.Err):
 		return nothingYet
-	case a.method == "initialize":
-		hello, why := readHello(&m, false, o.version)
+	case a.method == questions[initialize]:
+		hello, why := readHello(&m, initialize, o.version)
 		hello.Elicits = a.elicits
 		if o.hello, o.initialized = hello, why == ""; o.initialized && o.hostWentOn {
-			return o.doneLocked()
+			return o.reachLocked(handshakeDone)
 		}
 		return nothingYet
-	case a.method == "server/discover":
-		return o.discoverLocked(&m)
+	case a.method == questions[discover]:
+		hello, why := readHello(&m, discover, o.version)
+		if why != "" {
+			return nothingYet
+		}
+		o.hello = hello
+		return o.reachLocked(handshakeDone)
 	}
-	o.hello = Hello{Modern: true, Revision: a.revision, Meta: ModernMeta(a.revision, o.version)}
-	o.over.Store(true)
-	return askDiscover
+	return o.modernLocked(a.revision)
 }
 
-func (o *handshakeObserver) discoverLocked(m *jsonrpc.Message) observation {
-	hello, why := readHello(m, true, o.version)
-	if why != "" {
-		return nothingYet
-	}
-	o.hello = hello
-	return o.doneLocked()
-}
-
-func (o *handshakeObserver) doneLocked() observation {
-	o.over.Store(true)
-	o.up.Store(true)
-	o.asked = nil
-	return handshakeDone
-}
-
-// discovered takes the answer to our own server/discover. If it is an error, what is known
-// from the server's answers to the host has to do.
+// discovered takes the answer to our own server/discover; nil if that could not be sent. If
+// it tells nothing, what is known from the server's answers to the host has to do.
 func (o *handshakeObserver) discovered(m *jsonrpc.Message) observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if hello, why := readHello(m, true, o.version); why == "" {
-		o.hello = hello
+	if o.up() {
+		return nothingYet
 	}
-	return o.doneLocked()
-}
-
-// cannotDiscover ends the handshake when our own server/discover could not be sent. What is
-// known from the server's answers to the host has to do.
-func (o *handshakeObserver) cannotDiscover() observation {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.doneLocked()
+	if m != nil {
+		if hello, why := readHello(m, discover, o.version); why == "" {
+			o.hello = hello
+		}
+	}
+	return o.reachLocked(handshakeDone)
 }

@@ -58,7 +58,7 @@ func (r *relay) fromHost() {
 		case err == nil:
 			r.c.s.o.Trace("send", line)
 			r.c.relay(false, line, newline)
-			if !r.observer.over.Load() && len(line) < chunk {
+			if !r.observer.over() && len(line) < chunk {
 				r.notice(r.observer.fromHost(line))
 			}
 		case errors.Is(err, errPart):
@@ -125,10 +125,10 @@ func (r *relay) line(line []byte) {
 	}
 	r.send(line, newline)
 	switch {
-	case !r.observer.over.Load():
+	case !r.observer.over():
 		r.out.Flush()
 		r.notice(r.observer.fromServer(line, r.rules))
-	case r.observer.up.Load() && bytes.Contains(line, []byte("notifications")):
+	case r.observer.up() && bytes.Contains(line, []byte("notifications")):
 		if m, err := r.parse(line); err == nil && m.Class() == jsonrpc.Notification {
 			r.tell(m)
 		}

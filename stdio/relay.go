@@ -141,7 +141,7 @@ func (r *relay) notice(s observation) {
 	switch s {
 	case askDiscover:
 		if r.c.put(discoverRequest(r.observer.version, r.observer.discoverID)) != nil {
-			r.notice(r.observer.cannotDiscover()) // the host is in the middle of a line, or too much waits
+			r.notice(r.observer.discovered(nil)) // the host is in the middle of a line, or too much waits
 		}
 		r.c.out.Flush()
 	case handshakeDone:
@@ -187,7 +187,7 @@ func (r *relay) takeOurs(line []byte) bool {
 	switch {
 	case bytes.Equal(m.Get(jsonrpc.ID), r.observer.discoverID):
 		r.notice(r.observer.discovered(&m))
-	case r.observer.up.Load():
+	case r.observer.up():
 		r.tell(m)
 	}
 	return true
