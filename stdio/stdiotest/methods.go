@@ -1,6 +1,7 @@
 package stdiotest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -94,17 +95,13 @@ func (p *player) discovery() []byte {
 }
 
 func (p *player) welcome(m *jsonrpc.Message) []byte {
-	revision := p.Revision
-	if revision == "" {
-		var params struct{ ProtocolVersion string }
-		json.Unmarshal(m.Get(jsonrpc.Params), &params)
-		revision = params.ProtocolVersion
-	}
+	var params struct{ ProtocolVersion string }
+	json.Unmarshal(m.Get(jsonrpc.Params), &params)
 	more := ""
 	if p.Instructions != "" {
 		more = fmt.Sprintf(`,"instructions":%q`, p.Instructions)
 	}
-	return fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s%s}`, revision, abilities, p.info(), more)
+	return fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s%s}`, cmp.Or(p.Revision, params.ProtocolVersion), abilities, p.info(), more)
 }
 
 func (p *player) toolList() []byte {

@@ -3,6 +3,7 @@ package stdiotest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -85,11 +86,7 @@ func (p *player) raw(b []byte) {
 func (p *player) result(id, result []byte) { p.write(jsonrpc.AppendResult(nil, id, result)) }
 
 func (p *player) refuse(id []byte, code int, message string, data string) {
-	var raw []byte
-	if data != "" {
-		raw = []byte(data)
-	}
-	p.write(jsonrpc.AppendError(nil, id, code, message, raw))
+	p.write(jsonrpc.AppendError(nil, id, code, message, []byte(data)))
 }
 
 func (p *player) answered(m *jsonrpc.Message) {
@@ -138,11 +135,7 @@ func (p *player) floodStderr() {
 }
 
 func (p *player) info() string {
-	name := p.Name
-	if name == "" {
-		name = "stdiotest"
-	}
-	return fmt.Sprintf(`{"name":%q,"version":"1"}`, name)
+	return fmt.Sprintf(`{"name":%q,"version":"1"}`, cmp.Or(p.Name, "stdiotest"))
 }
 
 func quote(s string) string { return string(jsonrpc.AppendQuote(nil, s)) }

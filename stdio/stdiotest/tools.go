@@ -2,6 +2,7 @@ package stdiotest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -60,145 +61,83 @@ func init() {
 	}
 }
 
+// plays is what each tool does, but for crash and those that grow made.
+var plays = map[string]func(*call){
+	"read_file": func(c *call) { c.text("contents of " + c.Path) },
+	"write_file": func(c *call) {
+		c.text(fmt.Sprintf("wrote %d bytes to %s", len(c.Content)+len(c.Text), c.Path))
+	},
+	"delete_file": func(c *call) { c.text("deleted " + c.Path) },
+	"delete_all":  func(c *call) { c.text("deleted everything") },
+	"deploy":      func(c *call) { c.text("deployed to " + c.Target) },
+	"echo":        (*call).echo,
+	"whoami":      (*call).whoami,
+	"exotic": func(c *call) {
+		c.members(`"content":[{"type":"hologram","x":9007199254740993,"<&>":"\u2028"}],"later":{"b":1,"a":1.0}`)
+	},
+	"big": func(c *call) { c.text(strings.Repeat("x", c.Bytes)) },
+	"fail": func(c *call) {
+		c.members(`"content":[{"type":"text","text":` + quote(c.Text+"failed") + `}],"isError":true`)
+	},
+	"rpcerror": (*call).rpcerror,
+
+	// These say or do something besides answering.
+	"slow":     func(c *call) { go c.slow(c.p.cancelled(c.id)) },
+	"wait":     func(c *call) { c.p.cancelled(c.id) },
+	"until":    func(c *call) { go c.until() },
+	"progress": (*call).progress,
+	"notify":   (*call).notify,
+	"flood": func(c *call) {
+		c.p.notifyFlood(c.N, cmp.Or(c.Method, "notifications/message"))
+		c.text("done")
+	},
+	"ask":    (*call).ask,
+	"grow":   (*call).grow,
+	"stderr": (*call).stderr,
+
+	// And these break something.
+	"raw":          func(c *call) { c.p.raw(c.fill(c.Text)) },
+	"long":         (*call).long,
+	"endless":      (*call).endless,
+	"close_stdout": func(*call) { os.Stdout.Close() },
+	"close_stdin":  func(*call) { os.Stdin.Close(); hang() },
+	"stop_reading": func(*call) { hang() },
+	"hold_stdin":   func(*call) { holdStdin(); hang() },
+	"fork":         func(c *call) { c.text(fmt.Sprint(c.p.fork(c.Session))) },
+}
+
 // call plays one tools/call. done ends the process.
 func (p *player) call(m *jsonrpc.Message) (done bool, status int) {
 	c := &call{p: p, m: m, id: m.Get(jsonrpc.ID), token: m.Get(jsonrpc.ProgressToken), name: m.Text(jsonrpc.Name)}
 	json.Unmarshal(m.Get(jsonrpc.Arguments), c) // a wrong type leaves the rest as it is
+	play := plays[c.name]
 	switch {
 	case p.Era == "modern" && !p.wellFormed(m):
 		p.refuse(c.id, -32602, "missing _meta field io.modelcontextprotocol/protocolVersion", "")
 	case p.Answer != "":
 		p.raw(c.fill(p.Answer))
 	case c.name == "crash":
-		return true, c.or(c.Code, 3)
-	case c.plain() || c.wicked():
+		return true, cmp.Or(c.Code, 3)
+	case play != nil:
+		play(c)
+	case p.hasGrown(c.name):
+		c.text("grown")
 	default:
-		c.grown()
+		p.refuse(c.id, -32602, "Unknown tool: "+c.name, "")
 	}
 	return false, 0
 }
 
-func (c *call) or(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
-}
-
-// plain plays the tools that answer at once.
-func (c *call) plain() bool {
-	switch c.name {
-	case "read_file":
-		c.text("contents of " + c.Path)
-	case "write_file":
-		c.text(fmt.Sprintf("wrote %d bytes to %s", len(c.Content)+len(c.Text), c.Path))
-	case "delete_file":
-		c.text("deleted " + c.Path)
-	case "delete_all":
-		c.text("deleted everything")
-	case "deploy":
-		c.text("deployed to " + c.Target)
-	case "echo":
-		c.echo()
-	case "whoami":
-		c.whoami()
-	case "exotic":
-		c.members(`"content":[{"type":"hologram","x":9007199254740993,"<&>":"\u2028"}],"later":{"b":1,"a":1.0}`)
-	case "big":
-		c.text(strings.Repeat("x", c.Bytes))
-	case "fail":
-		c.members(`"content":[{"type":"text","text":` + quote(c.Text+"failed") + `}],"isError":true`)
-	case "rpcerror":
-		c.rpcerror()
-	default:
-		return c.talking()
-	}
-	return true
-}
-
-// talking plays the tools that say or do something besides answering.
-func (c *call) talking() bool {
-	switch c.name {
-	case "slow":
-		go c.slow(c.p.cancelled(c.id))
-	case "wait":
-		c.p.cancelled(c.id)
-	case "until":
-		go c.until()
-	case "progress":
-		c.progress()
-	case "notify":
-		c.notify()
-	case "flood":
-		c.p.notifyFlood(c.N, orText(c.Method, "notifications/message"))
-		c.text("done")
-	case "ask":
-		c.ask()
-	case "grow":
-		c.grow()
-	case "stderr":
-		for range c.or(c.Lines, 1) {
-			fmt.Fprintln(os.Stderr, c.Text)
-		}
-		c.text("done")
-	default:
-		return false
-	}
-	return true
-}
-
-// wicked plays the tools that break something.
-func (c *call) wicked() bool {
-	switch c.name {
-	case "raw":
-		c.p.raw(c.fill(c.Text))
-	case "long":
-		c.long()
-	case "endless":
-		for block := bytes.Repeat([]byte("x"), 1<<20); ; {
-			c.p.raw(block)
-		}
-	case "close_stdout":
-		os.Stdout.Close()
-	case "close_stdin":
-		os.Stdin.Close()
-		hang()
-	case "stop_reading":
-		hang()
-	case "hold_stdin":
-		holdStdin()
-		hang()
-	case "fork":
-		c.text(fmt.Sprint(c.p.fork(c.Session)))
-	default:
-		return false
-	}
-	return true
-}
-
-// grown plays the tools that grow made; any other is unknown.
-func (c *call) grown() {
-	c.p.mu.Lock()
-	known := slices.Contains(c.p.grown, c.name)
-	c.p.mu.Unlock()
-	if !known {
-		c.p.refuse(c.id, -32602, "Unknown tool: "+c.name, "")
-		return
-	}
-	c.text("grown")
+func (p *player) hasGrown(tool string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.grown, tool)
 }
 
 func (c *call) members(members string) { c.p.result(c.id, c.p.complete(members)) }
 
 func (c *call) text(s string) {
 	c.members(`"content":[{"type":"text","text":` + quote(s) + `}]`)
-}
-
-func orText(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func (c *call) echo() {
@@ -215,17 +154,14 @@ func (c *call) whoami() {
 }
 
 func (c *call) rpcerror() {
-	data := string(c.Data)
-	if data == "" {
-		data = `{"detail":{"n":9007199254740993,"b":1,"a":"<&>"}}`
-	}
-	c.p.refuse(c.id, c.or(c.Code, -32050), orText(c.Message, "custom failure"), data)
+	data := cmp.Or(string(c.Data), `{"detail":{"n":9007199254740993,"b":1,"a":"<&>"}}`)
+	c.p.refuse(c.id, cmp.Or(c.Code, -32050), cmp.Or(c.Message, "custom failure"), data)
 }
 
 func (c *call) slow(cancelled <-chan struct{}) {
 	select {
 	case <-cancelled:
-	case <-time.After(time.Duration(c.or(c.Ms, 100)) * time.Millisecond):
+	case <-time.After(time.Duration(cmp.Or(c.Ms, 100)) * time.Millisecond):
 		c.text("at last")
 	}
 }
@@ -238,6 +174,19 @@ func (c *call) until() {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (c *call) stderr() {
+	for range cmp.Or(c.Lines, 1) {
+		fmt.Fprintln(os.Stderr, c.Text)
+	}
+	c.text("done")
+}
+
+func (c *call) endless() {
+	for block := bytes.Repeat([]byte("x"), 1<<20); ; {
+		c.p.raw(block)
 	}
 }
 
@@ -256,9 +205,9 @@ func (c *call) notify() {
 	case "", "list_changed":
 		method = "notifications/tools/list_changed"
 	case "message":
-		method, params = "notifications/message", orText(params, `{"level":"info","data":"a message"}`)
+		method, params = "notifications/message", cmp.Or(params, `{"level":"info","data":"a message"}`)
 	case "custom":
-		method, params = "notifications/custom", orText(params, `{"n":9007199254740993}`)
+		method, params = "notifications/custom", cmp.Or(params, `{"n":9007199254740993}`)
 	}
 	c.p.write(jsonrpc.AppendNotification(nil, method, []byte(params)))
 	c.text("done")
@@ -266,18 +215,18 @@ func (c *call) notify() {
 
 // ask puts a request to the client and answers with what it answered.
 func (c *call) ask() {
-	id := orText(string(c.ID), "0")
+	id := cmp.Or(string(c.ID), "0")
 	answer := make(chan []byte, 1)
 	c.p.mu.Lock()
 	c.p.answers[id] = answer
 	c.p.mu.Unlock()
-	c.p.write(jsonrpc.AppendRequest(nil, []byte(id), orText(c.Method, "roots/list"), c.Params))
+	c.p.write(jsonrpc.AppendRequest(nil, []byte(id), cmp.Or(c.Method, "roots/list"), c.Params))
 	go func() { c.text(string(<-answer)) }()
 }
 
 func (c *call) grow() {
 	c.p.mu.Lock()
-	c.p.grown = append(c.p.grown, orText(c.Name, fmt.Sprint("grown_", len(c.p.grown)+1)))
+	c.p.grown = append(c.p.grown, cmp.Or(c.Name, fmt.Sprint("grown_", len(c.p.grown)+1)))
 	c.p.mu.Unlock()
 	c.p.write([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
 	c.text("done")
