@@ -30,12 +30,12 @@ const sweepWait = 500 * time.Millisecond
 // by the next start, by the mark in its environment ([Marked]).
 
 // children are the children of this process, as far as they are known.
-var children struct {
+var children = struct {
 	mu     sync.Mutex
 	reaper bool           // we are a subreaper
 	ours   map[int]bool   // that we have started, and whoever did waits for
 	spared map[int]uint64 // left running on purpose, with their start times in kernel ticks
-}
+}{ours: map[int]bool{}, spared: map[int]uint64{}}
 
 // A procEntry is one line of /proc.
 type procEntry struct {
@@ -58,9 +58,6 @@ func startChild(cmd *exec.Cmd) error {
 func startLocked(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
-	}
-	if children.ours == nil {
-		children.ours, children.spared = map[int]bool{}, map[int]uint64{}
 	}
 	children.ours[cmd.Process.Pid] = true
 	return nil
@@ -162,23 +159,14 @@ func adoptedLocked(all []procEntry) (adopted []procEntry) {
 	return adopted
 }
 
-// oneEnded reports whether a child of ours has ended and is not reaped. It asks the
-// kernel, which is cheaper than to read of every process there is.
-func oneEnded() bool {
-	var info unix.Siginfo
-	for {
-		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
-			return err == nil && info.Signo != 0
-		}
-	}
-}
-
 // reapAdopted reaps children that have ended and that nobody else waits for.
 func reapAdopted() {
 	children.mu.Lock()
 	defer children.mu.Unlock()
-	if !children.reaper || !oneEnded() {
+	if !children.reaper {
+		return
+	}
+	if some, err := hasEnded(unix.P_ALL, 0, unix.WNOHANG); !some || err != nil { // cheaper than to read of every process there is
 		return
 	}
 	for _, p := range processes() {

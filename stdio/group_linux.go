@@ -29,7 +29,7 @@ func awaitEnd(pid int) bool {
 	if awaitEndIdly(pid) {
 		return true
 	}
-	_, err := hasEnded(pid, 0)
+	_, err := hasEnded(unix.P_PID, pid, 0)
 	return err == nil
 }
 
@@ -48,18 +48,18 @@ func awaitEndIdly(pid int) bool {
 	var ended bool
 	var failed error
 	err = raw.Read(func(uintptr) bool {
-		ended, failed = hasEnded(pid, unix.WNOHANG)
+		ended, failed = hasEnded(unix.P_PID, pid, unix.WNOHANG)
 		return ended || failed != nil
 	})
 	return err == nil && ended
 }
 
-// hasEnded asks whether a child of ours has ended, without reaping it; without
-// unix.WNOHANG among the options it waits until that is so.
-func hasEnded(pid, options int) (bool, error) {
+// hasEnded asks whether a child of ours, or any of them (unix.P_ALL), has ended, without
+// reaping it; without unix.WNOHANG among the options it waits until that is so.
+func hasEnded(which, pid, options int) (bool, error) {
 	var info unix.Siginfo
 	for {
-		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
+		err := unix.Waitid(which, pid, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
 		if err != unix.EINTR {
 			return info.Signo != 0, err
 		}

@@ -25,11 +25,11 @@ func Marked(mark string) (pids []int, within bool) {
 }
 
 func marked(mark string) (bearing []procEntry, within bool) {
-	own, all := []byte(MarkVar+"="+mark), processes()
+	all := processes()
 	parent := map[int]int{}
 	for _, p := range all {
 		parent[p.pid] = p.parent
-		if !p.ended && bears(p.pid, own) {
+		if slices.Contains(p.marks(), mark) {
 			bearing = append(bearing, p)
 		}
 	}
@@ -43,31 +43,26 @@ func marked(mark string) (bearing []procEntry, within bool) {
 func Marks() map[string]bool {
 	all := map[string]bool{}
 	for _, p := range processes() {
-		if p.ended {
-			continue
-		}
-		environ, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-		for one := range bytes.SplitSeq(environ, []byte{0}) {
-			if mark, ok := bytes.CutPrefix(one, []byte(MarkVar+"=")); ok {
-				all[string(mark)] = true
-			}
+		for _, mark := range p.marks() {
+			all[mark] = true
 		}
 	}
 	return all
 }
 
-// bears reports whether a process was started with a variable of its environment.
-func bears(pid int, variable []byte) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
+// marks are those in the environment with which a process was started. One that has ended
+// bears none.
+func (p procEntry) marks() (all []string) {
+	if p.ended {
+		return nil
 	}
+	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 	for one := range bytes.SplitSeq(environ, []byte{0}) {
-		if bytes.Equal(one, variable) {
-			return true
+		if mark, ok := bytes.CutPrefix(one, []byte(MarkVar+"=")); ok {
+			all = append(all, string(mark))
 		}
 	}
-	return false
+	return all
 }
 
 // EndMarked ends what is [Marked], with a TERM first, and returns who that was. The mark

@@ -3,6 +3,7 @@ package stdio
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf16"
@@ -258,18 +259,11 @@ func unescaped(text []byte) []byte {
 }
 
 // hex4 is the number that text begins with, negative if there is none.
-func hex4(text []byte) (r rune) {
-	if len(text) < 4 {
-		return -1
+func hex4(text []byte) rune {
+	if r, err := strconv.ParseUint(string(text[:min(len(text), 4)]), 16, 16); err == nil && len(text) >= 4 {
+		return rune(r)
 	}
-	for _, c := range bytes.ToLower(text[:4]) {
-		digit := bytes.IndexByte([]byte("0123456789abcdef"), c)
-		if digit < 0 {
-			return -1
-		}
-		r = r<<4 | rune(digit)
-	}
-	return r
+	return -1
 }
 
 // mentions reports whether anybody can find the name of a question for a person

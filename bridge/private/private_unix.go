@@ -61,8 +61,8 @@ func closed(name string, info fs.FileInfo) error {
 }
 
 func sheltered(name string, info fs.FileInfo) error {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != 0 {
-		return fmt.Errorf("the directory %s %w (uid %d)", name, ErrForeign, s.Uid)
+	if uid, yes := foreign(info); yes {
+		return fmt.Errorf("the directory %s %w (uid %d)", name, ErrForeign, uid)
 	}
 	if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		return fmt.Errorf("others can write to the directory %s (mode %04o): chmod 700 it", name, info.Mode().Perm())
@@ -71,8 +71,8 @@ func sheltered(name string, info fs.FileInfo) error {
 }
 
 func authored(name string, info fs.FileInfo) error {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != 0 {
-		return fmt.Errorf("%s %w (uid %d)", name, ErrForeign, s.Uid)
+	if uid, yes := foreign(info); yes {
+		return fmt.Errorf("%s %w (uid %d)", name, ErrForeign, uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o002 != 0 {
 		return fmt.Errorf("anybody can write to %s (mode %04o): chmod o-w it", name, mode)

@@ -32,8 +32,7 @@ type Choose func(n int) int
 //   - Syncing a file does not keep its name, and syncing a directory does not
 //     keep what is in its files.
 type Drive struct {
-	dirs  map[string]*folder
-	clock int
+	dirs map[string]*folder
 }
 
 // Block is how many bytes of a file are written or lost together.
@@ -47,7 +46,6 @@ type folder struct {
 
 // A naming is a change to the names of a directory.
 type naming struct {
-	at   int // by the drive's clock
 	gone string
 	name string
 	node *node
@@ -64,7 +62,6 @@ type node struct {
 
 // A change is a write, or with data nil a truncation to off.
 type change struct {
-	at   int
 	off  int
 	data []byte
 }
@@ -73,11 +70,6 @@ type change struct {
 func New() *Drive { return &Drive{dirs: map[string]*folder{"": newFolder()}} }
 
 func newFolder() *folder { return &folder{kept: map[string]*node{}, now: map[string]*node{}} }
-
-func (d *Drive) tick() int {
-	d.clock++
-	return d.clock
-}
 
 func split(name string) (dir, base string) {
 	dir, base = path.Split(name)
@@ -115,14 +107,14 @@ func (n naming) apply(names map[string]*node) {
 // Create makes an empty file, unless there is one.
 func (d *Drive) Create(name string) {
 	if f, base := d.folderOf(name); f.now[base] == nil {
-		f.change(naming{at: d.tick(), name: base, node: &node{}})
+		f.change(naming{name: base, node: &node{}})
 	}
 }
 
 // Mkdir makes a directory.
 func (d *Drive) Mkdir(name string) {
 	f, base := d.folderOf(name)
-	f.change(naming{at: d.tick(), name: base, node: &node{isDir: true, dir: name}})
+	f.change(naming{name: base, node: &node{isDir: true, dir: name}})
 	d.dirs[name] = newFolder()
 }
 
@@ -130,38 +122,34 @@ func (d *Drive) Mkdir(name string) {
 func (d *Drive) Rename(from, to string) {
 	f, base := d.folderOf(from)
 	_, other := split(to)
-	f.change(naming{at: d.tick(), gone: base, name: other, node: f.now[base]})
+	f.change(naming{gone: base, name: other, node: f.now[base]})
 }
 
 // Link gives a file a second name.
 func (d *Drive) Link(from, to string) {
 	f, base := d.folderOf(to)
-	f.change(naming{at: d.tick(), name: base, node: d.node(from)})
+	f.change(naming{name: base, node: d.node(from)})
 }
 
 // Remove takes a name away.
 func (d *Drive) Remove(name string) {
 	f, base := d.folderOf(name)
-	f.change(naming{at: d.tick(), gone: base})
+	f.change(naming{gone: base})
 }
 
 // Write writes into a file at an offset; below 0: at its end.
-func (d *Drive) Write(name string, off int, data []byte) { d.node(name).write(d.tick(), off, data) }
-
-func (n *node) write(at, off int, data []byte) {
+func (d *Drive) Write(name string, off int, data []byte) {
+	n := d.node(name)
 	if off < 0 {
 		off = len(n.now)
 	}
-	c := change{at, off, slices.Clone(data)}
-	n.pending = append(n.pending, c)
-	n.now = c.apply(n.now)
+	n.change(change{off, slices.Clone(data)})
 }
 
 // Truncate makes a file size bytes long.
-func (d *Drive) Truncate(name string, size int) { d.node(name).truncate(d.tick(), size) }
+func (d *Drive) Truncate(name string, size int) { d.node(name).change(change{off: size}) }
 
-func (n *node) truncate(at, size int) {
-	c := change{at: at, off: size}
+func (n *node) change(c change) {
 	n.pending = append(n.pending, c)
 	n.now = c.apply(n.now)
 }
@@ -191,26 +179,21 @@ func (d *Drive) Read(name string) (text []byte, there bool) {
 func (d *Drive) Names(dir string) []string { return slices.Sorted(maps.Keys(d.dirs[dir].now)) }
 
 // Sync puts on the disk what was written into a file.
-func (d *Drive) Sync(name string) { d.node(name).sync(d.clock) }
-
-// sync keeps what was there by a moment.
-func (n *node) sync(until int) {
-	i := 0
-	for ; i < len(n.pending) && n.pending[i].at <= until; i++ {
-		n.kept = n.pending[i].apply(n.kept)
+func (d *Drive) Sync(name string) {
+	n := d.node(name)
+	for _, c := range n.pending {
+		n.kept = c.apply(n.kept)
 	}
-	n.pending = slices.Delete(n.pending, 0, i)
+	n.pending = nil
 }
 
 // SyncDir puts on the disk the names in a directory.
-func (d *Drive) SyncDir(dir string) { d.dirs[dir].sync(d.clock) }
-
-func (f *folder) sync(until int) {
-	i := 0
-	for ; i < len(f.pending) && f.pending[i].at <= until; i++ {
-		f.pending[i].apply(f.kept)
+func (d *Drive) SyncDir(dir string) {
+	f := d.dirs[dir]
+	for _, n := range f.pending {
+		n.apply(f.kept)
 	}
-	f.pending = slices.Delete(f.pending, 0, i)
+	f.pending = nil
 }
 
 // Cut takes the power away: of what is not on the disk, some is lost. The drive is
