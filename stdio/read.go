@@ -83,7 +83,7 @@ func (r *reader) line(line []byte) error {
 	if err != nil {
 		return r.noiseLine(r.badMessage(line, err))
 	}
-	return r.message(m)
+	return r.message(&m)
 }
 
 // replaced logs, and returns for the handler, that bytes are read differently from how they
@@ -94,11 +94,11 @@ func replaced(log *slog.Logger, line []byte, count int) Noise {
 	return n
 }
 
-func (r *reader) message(m jsonrpc.Message) error {
+func (r *reader) message(m *jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Malformed {
 		return r.noiseLine(noteAnswer(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}, skimmed(m.Raw)))
 	}
-	taken, up, err := r.c.talk.answer(&m)
+	taken, up, err := r.c.talk.answer(m)
 	switch {
 	case err != nil:
 		return &failure{cause: CauseHandshake, detail: err.Error()}
@@ -107,11 +107,11 @@ func (r *reader) message(m jsonrpc.Message) error {
 	case taken:
 	case r.up:
 		r.idleDue = true
-		r.h.ServerMessage(m)
+		r.h.ServerMessage(*m)
 	case r.c.s.attaches() && m.Class() == jsonrpc.Response:
 		return &failure{cause: CauseInUse, detail: "it answered " + cut(m.Get(jsonrpc.ID)) + ", which we had not asked", hard: true}
 	default:
-		if err := r.c.talk.holdBack(m); err != nil {
+		if err := r.c.talk.holdBack(*m); err != nil {
 			return &failure{cause: CauseHandshake, detail: err.Error(), hard: true}
 		}
 	}

@@ -80,13 +80,12 @@ type Message struct {
 // Parse scans one message and checks it as [Message.Check] does. The error is
 // an [*Error], its offset relative to data. Raw is data without the white
 // space around the object.
-func Parse(data []byte, r Rules) (Message, error) {
-	m := Message{}
-	if err := Scan(data, r, MessageShape, m.at[:]); err != nil {
+func Parse(data []byte, r Rules) (m Message, err error) {
+	if err = Scan(data, r, MessageShape, m.at[:]); err != nil {
 		return Message{}, err
 	}
 	m.Raw = data
-	if err := m.Check(); err != nil {
+	if err = m.Check(); err != nil {
 		return Message{}, err
 	}
 	if isSpace(data[0]) || isSpace(data[len(data)-1]) {
@@ -183,11 +182,11 @@ const (
 // ParseMended is [Parse] for a text in which bytes that are no UTF-8 are read as U+FFFD.
 // Whether there were any is what mended says.
 func ParseMended(data []byte, r Rules) (m Message, mended bool, err error) {
-	if m, err = Parse(data, r); !Is(err, InvalidUTF8) {
-		return m, false, err
+	if m, err = Parse(data, r); err != nil && Is(err, InvalidUTF8) {
+		m, err = Parse(bytes.ToValidUTF8(data, []byte("\uFFFD")), r)
+		mended = err == nil
 	}
-	m, err = Parse(bytes.ToValidUTF8(data, []byte("\uFFFD")), r)
-	return m, err == nil, err
+	return m, mended, err
 }
 
 var subscriptionShape = Shape{{Name: "io.modelcontextprotocol/subscriptionId", Slot: 0}}
