@@ -77,7 +77,7 @@ func FuzzGate(f *testing.F) {
 		}
 		out := outbox.New(discarded{}, outbox.Options{})
 		defer out.Close(t.Context())
-		r := &relay{host: &Host{Gate: &turnstile{}, HostIDPrefix: seal}, out: out, rules: jsonrpc.Passed}
+		r := &relay{host: &Host{Gate: &turnstile{}, HostIDPrefix: seal}, out: out, reporter: reporter{rules: jsonrpc.Passed}}
 		r.observer.reached.Store(int32(askDiscover))
 		if r.screen(line) {
 			return

@@ -130,7 +130,7 @@ func (r *relay) line(line []byte) {
 		r.notice(r.observer.fromServer(line, r.rules))
 	case r.observer.up() && bytes.Contains(line, []byte("notifications")):
 		if m, err := r.parse(line); err == nil && m.Class() == jsonrpc.Notification {
-			r.tell(m)
+			r.message(&m)
 		}
 	}
 }

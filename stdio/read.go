@@ -3,7 +3,6 @@ package stdio
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -16,15 +15,10 @@ const noBatches = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"
 
 // A reader takes what one process writes to its stdout to the handler.
 type reader struct {
-	c       *child
-	h       Handler
-	rules   jsonrpc.Rules
-	up      bool
-	noise   noiseMeter
-	first   bool // no line has been read yet
-	idleDue bool // the handler was called since the last ServerIdle
-
-	mendedTold bool // the handler knows that bytes are replaced
+	reporter
+	up    bool
+	meter noiseMeter
+	first bool // no line has been read yet
 }
 
 // run reads to the end of stdout. It returns when there is nothing more to
@@ -56,13 +50,6 @@ func (r *reader) run() {
 	}
 }
 
-func (r *reader) idle() {
-	if r.idleDue {
-		r.idleDue = false
-		r.h.ServerIdle()
-	}
-}
-
 // line takes one line. Its error is a *failure: the process must be stopped.
 func (r *reader) line(line []byte) error {
 	if r.first {
@@ -76,25 +63,17 @@ func (r *reader) line(line []byte) error {
 		return r.noiseLine(r.notAMessage(line))
 	}
 	m, mended, err := jsonrpc.ParseMended(line, r.rules)
-	if mended && !r.mendedTold {
-		r.mendedTold, r.idleDue = true, true
-		r.h.ServerNoise(replaced(r.c.s.log, line, r.noise.count))
+	if mended {
+		r.mended(line, r.meter.count)
 	}
 	if err != nil {
 		return r.noiseLine(r.badMessage(line, err))
 	}
-	return r.message(&m)
+	return r.take(&m)
 }
 
-// replaced logs, and returns for the handler, that bytes are read differently from how they
-// were written. That is told once for each process.
-func replaced(log *slog.Logger, line []byte, count int) Noise {
-	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: count}
-	log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
-	return n
-}
-
-func (r *reader) message(m *jsonrpc.Message) error {
+// take takes one message.
+func (r *reader) take(m *jsonrpc.Message) error {
 	if m.Class() == jsonrpc.Malformed {
 		return r.noiseLine(noteAnswer(Noise{Reason: CauseGarbage, Detail: "neither request, notification nor response", Head: head(m.Raw)}, skimmed(m.Raw)))
 	}
@@ -106,8 +85,7 @@ func (r *reader) message(m *jsonrpc.Message) error {
 		r.serverUp()
 	case taken:
 	case r.up:
-		r.idleDue = true
-		r.h.ServerMessage(*m)
+		r.message(m)
 	case r.c.s.attaches() && m.Class() == jsonrpc.Response:
 		return &failure{cause: CauseInUse, detail: "it answered " + cut(m.Get(jsonrpc.ID)) + ", which we had not asked", hard: true}
 	default:
@@ -134,13 +112,11 @@ func (r *reader) serverUp() {
 	c.talk.early = nil
 }
 
-// noiseLine counts a line of noise and tells the log and the handler of it.
+// noiseLine counts a line of noise and tells of it.
 func (r *reader) noiseLine(n Noise) error {
-	tooMany := r.noise.add(time.Now())
-	n.Count = r.noise.count
-	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail, "count", n.Count)
-	r.idleDue = true
-	r.h.ServerNoise(n)
+	tooMany := r.meter.add(time.Now())
+	n.Count = r.meter.count
+	r.noise(n, "count", n.Count)
 	if tooMany {
 		return &failure{cause: CauseGarbage, detail: "more than 100 lines in 10 s", hard: true}
 	}
@@ -176,4 +152,53 @@ func noteAnswer(n Noise, k *skim) Noise {
 	return n
 }
 
+// A reporter gives the handler what the reader of one process's stdout finds there. It is
+// for that one's goroutine alone.
+type reporter struct {
+	c     *child
+	h     Handler
+	rules jsonrpc.Rules // by which lines are read
+
+	idleDue    bool // the handler was called since the last ServerIdle
+	mendedTold bool // the handler knows that bytes are replaced
+}
+
+func newReporter(c *child, h Handler) reporter {
+	return reporter{c: c, h: h, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: c.s.o.MaxLine, Halves: true}}
+}
+
+func (r *reporter) idle() {
+	if r.idleDue {
+		r.idleDue = false
+		r.h.ServerIdle()
+	}
+}
+
+func (r *reporter) message(m *jsonrpc.Message) {
+	r.idleDue = true
+	r.h.ServerMessage(*m)
+}
+
+// noise tells the log and the handler of a line that is no message. The log gets more
+// besides.
+func (r *reporter) noise(n Noise, more ...any) {
+	r.idleDue = true
+	about := []any{"event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail}
+	r.c.s.log.Warn("server wrote a line that is no message", append(about, more...)...)
+	r.h.ServerNoise(n)
+}
+
+// mended tells the log and the handler, once for each process, that bytes are read
+// differently from how they were written. count is how many lines of noise there were.
+func (r *reporter) mended(line []byte, count int) {
+	if r.mendedTold {
+		return
+	}
+	r.mendedTold, r.idleDue = true, true
+	n := Noise{Reason: string(jsonrpc.InvalidUTF8), Detail: "bytes that are no UTF-8 are read as U+FFFD, here and from now on", Head: head(line), Count: count}
+	r.c.s.log.Warn("server wrote bytes that are no UTF-8", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
+	r.h.ServerNoise(n)
+}
+
+// head is a copy of the beginning of a line, to be shown.
 func head(line []byte) []byte { return bytes.Clone(line[:min(len(line), headSize)]) }

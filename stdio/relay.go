@@ -7,7 +7,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/outbox"
 )
@@ -53,11 +52,9 @@ func (t *hostWriter) setMidLine(r *relay, mid bool) {
 // A relay passes on what a host and a process say to each other. One goroutine
 // reads the host, and one, that of Run, the server.
 type relay struct {
-	c        *child
-	h        Handler
+	reporter
 	host     *Host
 	idPrefix []byte
-	rules    jsonrpc.Rules
 	out      *outbox.Outbox // to the host
 	observer handshakeObserver
 	ctx      context.Context // that of Run
@@ -72,14 +69,10 @@ type relay struct {
 	inLong   bool // inside an over-long line
 	withheld bool // the host does not get that line
 	longLine skim // what is known of that line
-	idleDue  bool // the handler was called since the last ServerIdle
-
-	mendedTold bool // the handler knows that bytes are replaced
 }
 
 func (s *Server) newRelay(ctx context.Context, c *child, h Handler) *relay {
-	r := &relay{c: c, h: h, host: s.o.Host, idPrefix: []byte(s.o.Host.IDPrefix), ctx: ctx, hostRead: make(chan struct{}),
-		rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
+	r := &relay{reporter: newReporter(c, h), host: s.o.Host, idPrefix: []byte(s.o.Host.IDPrefix), ctx: ctx, hostRead: make(chan struct{})}
 	r.out = outbox.New(r.host.Out, outbox.Options{MaxItems: math.MaxInt, MaxBytes: math.MaxInt, Deadline: never, OnFail: r.hostGone})
 	s.relay.Store(r)
 	r.observer = handshakeObserver{version: s.o.Version, discoverID: []byte(`"` + s.o.Host.IDPrefix + `0"`)}
@@ -93,10 +86,7 @@ func (r *relay) hostGone(err error) {
 
 func (r *relay) idle() {
 	r.out.Flush()
-	if r.idleDue {
-		r.idleDue = false
-		r.h.ServerIdle()
-	}
+	r.reporter.idle()
 }
 
 // send writes to the host, and waits while more than hostBacklog waits for it.
@@ -116,22 +106,10 @@ func (r *relay) hasOurPrefix(id []byte) bool {
 // parse reads a line of the server's. Bytes that are no UTF-8 are read as U+FFFD.
 func (r *relay) parse(line []byte) (jsonrpc.Message, error) {
 	m, mended, err := jsonrpc.ParseMended(bytes.TrimSpace(line), r.rules)
-	if mended && !r.mendedTold {
-		r.mendedTold, r.idleDue = true, true
-		r.h.ServerNoise(replaced(r.c.s.log, line, 0))
+	if mended {
+		r.mended(line, 0)
 	}
 	return m, err
-}
-
-func (r *relay) tell(m jsonrpc.Message) {
-	r.idleDue = true
-	r.h.ServerMessage(m)
-}
-
-func (r *relay) noise(n Noise) {
-	r.idleDue = true
-	r.c.s.log.Warn("server wrote a line that is no message", "event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail)
-	r.h.ServerNoise(n)
 }
 
 // notice does what the observer of the handshake found to be due. Both goroutines call it,
@@ -188,7 +166,7 @@ func (r *relay) takeOurs(line []byte) bool {
 	case bytes.Equal(m.Get(jsonrpc.ID), r.observer.discoverID):
 		r.notice(r.observer.discovered(&m))
 	case r.observer.up():
-		r.tell(m)
+		r.message(&m)
 	}
 	return true
 }

@@ -7,8 +7,6 @@ import (
 	"math"
 	"runtime"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // Run launches the server and keeps it up until ctx ends, then stops it and
@@ -74,7 +72,7 @@ func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (E
 		return c.why.exit(c), time.Since(c.born), nil
 	}
 	c.talk.begin(past.plan)
-	r := reader{c: c, h: h, first: true, rules: jsonrpc.Rules{Depth: jsonrpc.Passed.Depth, Size: s.o.MaxLine, Halves: true}}
+	r := reader{reporter: newReporter(c, h), first: true}
 	r.run()
 	<-c.gone
 	x := c.why.exit(c)

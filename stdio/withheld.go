@@ -37,7 +37,7 @@ func (r *relay) withholdsQuestion(line []byte) bool {
 	case err != nil || !personal[m.Text(jsonrpc.Method)]:
 		return false
 	}
-	r.tell(m)
+	r.message(&m)
 	return true
 }
 
