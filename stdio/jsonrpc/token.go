@@ -97,9 +97,21 @@ const (
 )
 
 // plain returns the offset of the first byte from i on that ends a run of
-// printable ASCII in a string: quote, backslash, control or beyond ASCII. Most of
-// what is read at all is read here, so it looks at 32 bytes at a time.
+// printable ASCII in a string: quote, backslash, control or beyond ASCII. Most runs
+// end within eight bytes.
 func plain(d []byte, i int) int {
+	if i+8 <= len(d) {
+		if stop := stopsIn(d[i:]) & highs; stop != 0 {
+			return i + bits.TrailingZeros64(stop)>>3
+		}
+		i += 8
+	}
+	return plainLong(d, i)
+}
+
+// plainLong is plain for runs that are longer. Most of what is read at all is read here, so
+// it looks at 32 bytes at a time.
+func plainLong(d []byte, i int) int {
 	rest := d[i:]
 	for len(rest) >= 32 && (stopsIn(rest)|stopsIn(rest[8:])|stopsIn(rest[16:])|stopsIn(rest[24:]))&highs == 0 {
 		rest = rest[32:]
