@@ -69,16 +69,12 @@ func (o *object) open(r *keyring) { o.refs, o.decoded = len(r.refs), len(r.decod
 
 func (o *object) close(r *keyring) { r.refs, r.decoded = r.refs[:o.refs], r.decoded[:o.decoded] }
 
-// decode returns a key that was written with escapes, which are resolved.
-func (r *keyring) decode(k ref, inner []byte) (ref, []byte) {
-	off := len(r.decoded)
+// decode returns a key that was written with escapes, which are resolved, and its offset
+// for a ref.
+func (r *keyring) decode(inner []byte) (off uint32, text []byte) {
+	n := len(r.decoded)
 	r.decoded = appendDecoded(r.decoded, inner)
-	return r.last(k.at, off)
-}
-
-// last returns what was decoded from an offset on as a key.
-func (r *keyring) last(at uint32, off int) (ref, []byte) {
-	return ref{at: at, off: uint32(off) | inRing, len: uint32(len(r.decoded) - off)}, r.decoded[off:]
+	return uint32(n) | inRing, r.decoded[n:]
 }
 
 func (r *keyring) text(data []byte, k ref) []byte {
@@ -93,19 +89,18 @@ func (r *keyring) text(data []byte, k ref) []byte {
 // as long as reading, and can make eleven bytes of one.
 const maxFolded = 256 << 10
 
-// fold returns k as [fold.Name] has it, but for the case of what is written in
-// plain ASCII: that is passed over where two keys are compared. It reports false
-// where there is too much to fold.
-func (r *keyring) fold(k ref, text []byte) (folded ref, letters []byte, ok bool) {
+// fold returns a key as [fold.Name] has it, but for the case of what is written in plain
+// ASCII, which is passed over where two keys are compared, and its offset for a ref. It
+// reports false where there is too much to fold.
+func (r *keyring) fold(text []byte) (off uint32, folded []byte, ok bool) {
 	if !fold.Plain(text) {
 		if r.foldedBytes += len(text); r.foldedBytes > maxFolded {
-			return k, text, false
+			return 0, nil, false
 		}
 	}
-	off := len(r.decoded)
+	n := len(r.decoded)
 	r.decoded = fold.Append(r.decoded, text)
-	folded, letters = r.last(k.at, off)
-	return folded, letters, true
+	return uint32(n) | inRing, r.decoded[n:], true
 }
 
 // same compares keys that were folded as o has it.
@@ -125,15 +120,15 @@ func (o *object) same(a, b []byte) bool {
 // same, nil if there is none. What it returns is valid until the next add.
 func (s *scanner) add(k ref, text []byte, o *object) (twin *ref) {
 	r := s.keys
-	if mine := r.refs[o.refs:]; len(mine) < maxLinear {
+	if len(r.refs)-o.refs < maxLinear {
 		bit := uint64(1)
 		if n := len(text); n > 0 { // letters of another case have the same bit
 			bit <<= (uint(n) + uint(text[0]|0x20)*3 + uint(text[n-1]|0x20)*7) & 63
 		}
 		if o.seen&bit != 0 {
-			for i := range mine {
-				if o.same(r.text(s.data, mine[i]), text) {
-					return &mine[i]
+			for i := o.refs; i < len(r.refs); i++ {
+				if o.same(r.text(s.data, r.refs[i]), text) {
+					return &r.refs[i]
 				}
 			}
 		}

@@ -29,19 +29,19 @@ func Scan(data []byte, r Rules, s Shape, slots []Span) error {
 	return nil
 }
 
-// failTwin fails for a key that is the same as another one of its object.
-func (s *scanner) failTwin(k, twin ref) int {
-	text, before := s.written(k), s.written(twin)
+// failTwin fails for the key at i, which is the same as the one at twin in its object.
+func (s *scanner) failTwin(i, twin int) int {
+	text, before := s.written(i), s.written(twin)
 	if bytes.Equal(text, before) {
-		return s.failKey(DuplicateKey, int(k.at), text, "")
+		return s.failKey(DuplicateKey, i, text, "")
 	}
-	return s.failKey(KeysAlike, int(k.at), text, cutKey(before))
+	return s.failKey(KeysAlike, i, text, cutKey(before))
 }
 
-// written returns a key as it stands in the text, its escapes resolved.
-func (s *scanner) written(k ref) []byte {
-	end, _ := s.str(int(k.at))
-	return appendDecoded(nil, s.data[k.at+1:end-1])
+// written returns the key at i as it stands in the text, its escapes resolved.
+func (s *scanner) written(i int) []byte {
+	end, _ := s.str(i)
+	return appendDecoded(nil, s.data[i+1:end-1])
 }
 
 func (s *scanner) document(shape Shape) {
@@ -148,7 +148,7 @@ func (s *scanner) object(i, depth int, shape Shape, named bool) int {
 func (s *scanner) closeObject(i int, o *object) int {
 	if len(s.keys.refs)-o.refs > maxLinear {
 		if k, twin := s.keys.repeated(s.data, o); k != nil {
-			return s.failTwin(*k, *twin)
+			return s.failTwin(int(k.at), int(twin.at))
 		}
 	}
 	o.close(s.keys)
@@ -191,34 +191,32 @@ func (s *scanner) member(i, depth int, o *object) int {
 // key holds the key between i and end against the object's other keys and its
 // Shape. It returns the Member it names, if any, and whether it may stand.
 func (s *scanner) key(i, end int, has traits, o *object) (*Member, bool) {
-	k := ref{at: uint32(i), off: uint32(i + 1), len: uint32(end - i - 2)}
-	text := s.data[i+1 : end-1]
+	off, text := uint32(i+1), s.data[i+1:end-1]
 	if has&escaped != 0 {
-		k, text = s.keys.decode(k, text)
+		off, text = s.keys.decode(text)
 	}
-	found := o.shape.find(text)
-	folded, letters := k, text
+	found, letters := o.shape.find(text), text
 	if has != 0 && (o.alike || found == nil && o.refusesVariants) {
-		var ok bool
-		if folded, letters, ok = s.keys.fold(k, text); !ok {
+		at, folded, ok := s.keys.fold(text)
+		if !ok {
 			s.fail(TooLarge, i)
 			return nil, false
+		}
+		if letters = folded; o.alike {
+			off, text = at, folded
 		}
 	}
 	if found == nil && o.refusesVariants {
 		if meant := o.shape.resembles(letters); meant != nil {
-			s.failKey(KeyCase, i, text, meant.Name)
+			s.failKey(KeyCase, i, s.written(i), meant.Name)
 			return nil, false
 		}
 	}
 	if !o.unique {
 		return found, true
 	}
-	if o.alike {
-		k, text = folded, letters
-	}
-	if twin := s.add(k, text, o); twin != nil {
-		s.failTwin(k, *twin)
+	if twin := s.add(ref{uint32(i), off, uint32(len(text))}, text, o); twin != nil {
+		s.failTwin(i, int(twin.at))
 		return nil, false
 	}
 	return found, true
