@@ -118,8 +118,7 @@ func (o *object) same(a, b []byte) bool {
 
 // add notes a key and returns the one among the object's first few that is the
 // same, nil if there is none. What it returns is valid until the next add.
-func (s *scanner) add(k ref, text []byte, o *object) (twin *ref) {
-	r := s.keys
+func (r *keyring) add(data []byte, k ref, text []byte, o *object) (twin *ref) {
 	if len(r.refs)-o.refs < maxLinear {
 		bit := uint64(1)
 		if n := len(text); n > 0 { // letters of another case have the same bit
@@ -127,7 +126,7 @@ func (s *scanner) add(k ref, text []byte, o *object) (twin *ref) {
 		}
 		if o.seen&bit != 0 {
 			for i := o.refs; i < len(r.refs); i++ {
-				if o.same(r.text(s.data, r.refs[i]), text) {
+				if o.same(r.text(data, r.refs[i]), text) {
 					return &r.refs[i]
 				}
 			}

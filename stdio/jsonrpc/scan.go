@@ -215,7 +215,7 @@ func (s *scanner) key(i, end int, has traits, o *object) (*Member, bool) {
 	if !o.unique {
 		return found, true
 	}
-	if twin := s.add(ref{uint32(i), off, uint32(len(text))}, text, o); twin != nil {
+	if twin := s.keys.add(s.data, ref{uint32(i), off, uint32(len(text))}, text, o); twin != nil {
 		s.failTwin(i, int(twin.at))
 		return nil, false
 	}
