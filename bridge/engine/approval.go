@@ -66,10 +66,7 @@ func (e *Engine) startParked() {
 //
 // Nothing else starts a call for which somebody was asked.
 
-const (
-	reminderEvery = 15 * time.Second // progress while people decide (WIRE 7.6)
-	elicitation   = "elicitation/create"
-)
+const elicitation = "elicitation/create"
 
 // question puts a call before those who may agree to it.
 func (e *Engine) question(c *inflight.Call) {

@@ -340,7 +340,7 @@ func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
 
 // noteDifference: the request counts, whatever was proposed (WIRE 7.8).
 func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
-	if l == nil || l.Sum == sumOf(env) {
+	if l.Sum == sumOf(env) {
 		return
 	}
 	e.note(record.Record{Event: record.ProposalDiff, Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),

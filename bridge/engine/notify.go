@@ -16,37 +16,23 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Gateways deliver each frame to everybody in the topic, whomever it is for, and cut off
-// who cannot keep up. So what a server says often has a pace. Progress of a call passes at
-// once as long as it is not much; beyond that the newest passes now and then, and the last
-// before the answer always.
-const (
-	progressAtOnce = 64
-	progressEvery  = time.Second / 20
-
-	// The same for all that a server says of progress and of changed resources, in frames.
-	allAtOnce = 1024
-	allEvery  = time.Second / 500
-
-	waitsMax = 16 << 10 // bytes of what may wait; longer progress passes at once or not at all
-)
+// waitsMax is how many bytes may wait of what a server says; longer progress passes at once
+// or not at all.
+const waitsMax = 16 << 10
 
 // allWait is how long the pace of a whole server has something wait, if at all: never so
 // shortly that all who wait look for room each time that there is some for one.
 func allWait(p *inflight.Pace, now time.Time) time.Duration {
-	if wait := p.Wait(now, allAtOnce, allEvery); wait > 0 {
-		return max(wait, progressEvery)
+	if wait := p.Wait(now, inflight.OfAll); wait > 0 {
+		return max(wait, inflight.OfCall.Every)
 	}
 	return 0
 }
 
-// weightOf is for how many a long notification counts.
-func weightOf(payload []byte) int { return 1 + len(payload)/(4<<10) }
-
 // passOn tells a caller of progress, now or when there is room.
 func (e *Engine) passOn(c *inflight.Call, payload []byte) {
 	p := &c.Progress
-	wait := max(p.Wait(e.now, progressAtOnce, progressEvery), allWait(&e.server.passed, e.now))
+	wait := max(p.Wait(e.now, inflight.OfCall), allWait(&e.server.passed, e.now))
 	if p.Alarm == nil && wait == 0 {
 		e.tellProgress(c, payload)
 		return
@@ -65,8 +51,8 @@ func (e *Engine) passOn(c *inflight.Call, payload []byte) {
 }
 
 func (e *Engine) tellProgress(c *inflight.Call, payload []byte) {
-	c.Progress.Take(e.now, weightOf(payload), progressEvery)
-	e.server.passed.Take(e.now, weightOf(payload), allEvery)
+	c.Progress.Take(e.now, inflight.Weight(payload), inflight.OfCall)
+	e.server.passed.Take(e.now, inflight.Weight(payload), inflight.OfAll)
 	e.tellOne(wire.Progress, c.From, "notifications/progress", payload)
 }
 
@@ -243,7 +229,7 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 		for _, w := range who {
 			e.tellOne(wire.Notice, w, "notifications/resources/updated", raw)
 		}
-		e.server.passed.Take(e.now, len(who)*weightOf(raw), allEvery)
+		e.server.passed.Take(e.now, len(who)*inflight.Weight(raw), inflight.OfAll)
 	}
 	if e.server.updated == nil {
 		e.server.updated = map[string]*gathering{}
@@ -270,6 +256,9 @@ func uriParams(uri string) []byte {
 // proposalId, decision_id, by (a list), reason if there is one, and message, which says
 // it in a sentence.
 const Approved = "notifications/mcpx/approved"
+
+// reminderEvery is how often it hears that while people decide (WIRE 7.6).
+const reminderEvery = 15 * time.Second
 
 // remind tells a caller that gave a progress token that people are deciding.
 func (e *Engine) remind(c *inflight.Call) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 )
 
 // withToken makes a call that asks for progress, and returns its id at the server.
@@ -23,15 +25,15 @@ func TestProgressWasNotGathered(t *testing.T) {
 	everyDialect(t, allowsSome, func(s *stage) {
 		id := s.withToken("bob", "e1")
 		s.frames = nil
-		for i := range progressAtOnce {
+		for i := range inflight.OfCall.AtOnce {
 			s.progresses(id, i, "")
 			s.has(s.only(), `"to":["bob"]`, `"progressToken":"t"`, `"progress":`+strconv.Itoa(i))
 		}
-		for i := progressAtOnce; i < 2000; i++ {
+		for i := inflight.OfCall.AtOnce; i < 2000; i++ {
 			s.progresses(id, i, "")
 		}
 		s.nothing("beyond what passes at once")
-		s.pass(progressEvery)
+		s.pass(inflight.OfCall.Every)
 		s.has(s.only(), `"progress":1999`)
 		s.pass(time.Minute / 2)
 		s.nothing("all was said")
@@ -46,7 +48,7 @@ func TestTheLastProgressGoesBeforeTheAnswer(t *testing.T) {
 		s := newStage(t, "mcpx/v0.1")
 		id := s.withToken("bob", "e1")
 		if answer == "time-out" {
-			s.pass(s.engine.timeout - progressEvery/2)
+			s.pass(s.engine.timeout - inflight.OfCall.Every/2)
 		}
 		for i := range 2000 {
 			s.progresses(id, i, "")
@@ -55,7 +57,7 @@ func TestTheLastProgressGoesBeforeTheAnswer(t *testing.T) {
 		switch answer {
 		case "time-out":
 			answer = "-31010"
-			s.pass(progressEvery / 2)
+			s.pass(inflight.OfCall.Every / 2)
 		case "lost":
 			answer = "-31008"
 			s.do(ServerDown{Cause: "exited", Reason: "child_exited"})
@@ -98,7 +100,7 @@ func TestProgressOfManyCallsFilledTheTopic(t *testing.T) {
 			s.progresses(id, n, "")
 		}
 	}
-	if n := len(s.frames); n != allAtOnce {
+	if n := len(s.frames); n != inflight.OfAll.AtOnce {
 		t.Errorf("%d frames at once", n)
 	}
 	s.frames = nil
@@ -115,11 +117,11 @@ func TestLongProgressCountsForMore(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	id := s.withToken("bob", "e1")
 	s.frames = nil
-	for i := range progressAtOnce {
+	for i := range inflight.OfCall.AtOnce {
 		s.progresses(id, i, `,"message":"`+strings.Repeat("x", 1<<20)+`"`)
 	}
 	s.has(s.only(), `"progress":0`)
-	s.progresses(id, progressAtOnce, "")
+	s.progresses(id, inflight.OfCall.AtOnce, "")
 	s.pass(time.Second)
 	s.nothing("before what passed is made up for")
 	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)

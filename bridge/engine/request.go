@@ -154,7 +154,9 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 		e.answerHere(env)
 		return
 	}
-	e.noteDifference(env, life)
+	if life != nil {
+		e.noteDifference(env, life)
+	}
 	origin := inflight.Participant
 	if e.isHost(env.From) {
 		origin = inflight.Host

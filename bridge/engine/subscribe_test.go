@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -173,7 +174,7 @@ func TestWordOfManyResourcesCameAllAtOnce(t *testing.T) {
 	for i := range subscriptionsShare {
 		s.updates("file:///" + strconv.Itoa(i))
 	}
-	if n := len(s.frames); n < allAtOnce || n > allAtOnce+2 {
+	if n := len(s.frames); n < inflight.OfAll.AtOnce || n > inflight.OfAll.AtOnce+2 {
 		t.Errorf("%d frames at once", n)
 	}
 	s.pass(3 * gatherFor)
