@@ -13,20 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// serverSaid takes a message from the server.
-func (e *Engine) serverSaid(m *jsonrpc.Message) {
-	switch m.Class() {
-	case jsonrpc.Response:
-		e.answered(m)
-	case jsonrpc.Notification:
-		e.serverTold(m)
-	case jsonrpc.Request:
-		e.serverAsked(m)
-	default:
-		e.note(record.Record{Event: record.ServerNoise, Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
-	}
-}
-
 // answered takes the server's answer to one of our numbers.
 func (e *Engine) answered(m *jsonrpc.Message) {
 	c := e.calls.Find(m.Get(jsonrpc.ID))
@@ -251,46 +237,10 @@ func (e *Engine) hold(env *wire.Envelope, of string) {
 	e.keepBounds()
 }
 
-// notSent hears of a frame that the seat did not take. An answer is held, and
-// soon tried again, unless no frame could ever hold it.
-func (e *Engine) notSent(ev NotSent) {
-	switch {
-	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
-		e.claimReturns(ev.Send.Envelope.ID)
-		e.hold(ev.Send.Envelope, "") // its end is on record: it was on its way
-		if e.room.seated {
-			e.lookBy(e.now.Add(resendAfter))
-		}
-	case ev.Gone || ev.Send.Class == wire.Progress:
-	default:
-		e.note(record.Record{Event: record.Dropped, Reason: "way_out_full", Method: ev.Send.Envelope.Method,
-			Detail: "the gateway does not take frames as fast as they come"})
-	}
-}
-
-// markHeld says in the answers to these calls that the record ends before them.
-func (e *Engine) markHeld(ends []string) {
-	e.room.held.Mark(ends, incomplete)
-	e.keepBounds()
-}
-
 // keepBounds gives up the oldest answers where there is no room for all.
 func (e *Engine) keepBounds() {
 	for _, oldest := range e.room.held.Overflow() {
 		e.giveUpAnswer(oldest, "outbox_full")
-	}
-}
-
-// seatLost: everybody who waits has a minute from now on, and who is here is not
-// known any more.
-func (e *Engine) seatLost() {
-	s := &e.room.held
-	s.BeginMinutes(e.now)
-	for i := range s.Answers {
-		s.Answers[i].Unlisted = false
-	}
-	if len(s.Answers) > 0 {
-		e.lookBy(s.Answers[0].Until)
 	}
 }
 
@@ -341,11 +291,6 @@ func (e *Engine) anybodyHere(to []string) bool {
 	return e.room.seated && len(to) > 1 && slices.ContainsFunc(to, func(id string) bool { return id != e.room.me && e.here(id) })
 }
 
-func (e *Engine) here(id string) bool {
-	p := e.room.peers[id]
-	return p != nil && p.leaving == nil || id == e.room.me
-}
-
 // lookBy has release look again, at the latest then.
 func (e *Engine) lookBy(at time.Time) {
 	if e.room.look.Stands() && !e.room.lookAt.After(at) {
@@ -355,35 +300,10 @@ func (e *Engine) lookBy(at time.Time) {
 	e.room.look, e.room.lookAt = e.alarms.set(at, e.release), at
 }
 
-// takeLeave is the last chance; what cannot leave now is given up, as is what comes
-// back for want of room, and an answer whose request leaves only now.
-func (e *Engine) takeLeave() {
-	e.listenNoMore()
-	e.refuseAsides(func(*aside) bool { return true })
-	e.release()
-	s := &e.room.held
-	e.alarms.stop(e.room.look)
-	for _, h := range s.Answers {
-		e.giveUpAnswer(h, "shutting_down")
-	}
-	s.Answers, s.Bytes, s.Closed = nil, 0, true
-}
-
 // giveUpAnswer gives an answer up.
 func (e *Engine) giveUpAnswer(h outgoing.Held, why string) {
 	e.note(record.Record{Event: record.Dropped, From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
 		Detail: "an answer could not be delivered"})
-}
-
-// Outcome is how a call ended, by the server's answer.
-func Outcome(m *jsonrpc.Message) string {
-	switch {
-	case m.Has(jsonrpc.Err):
-		return "error"
-	case string(m.Get(jsonrpc.IsError)) == "true":
-		return "tool_error"
-	}
-	return "ok"
 }
 
 // passLast tells a caller, before its answer, of the progress that waits.
@@ -448,4 +368,114 @@ func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
 			e.keepOthersSubscribed(c.Key)
 		}
 	}
+}
+
+// claimLeaves: perhaps after it was held, so that the window begins now. From now on
+// the proposer may see it, and hears of it when nothing comes of it.
+func (e *Engine) claimLeaves(id string) {
+	if c := e.offers.claims[id]; c != nil {
+		c.ToldBefore, c.Standing, c.Life.Announced = c.Life.Announced, inflight.Seen, true
+		e.awaitEcho(c)
+	}
+}
+
+func (e *Engine) awaitEcho(c *inflight.Call) {
+	window := claimWindow
+	if c.Patient = e.room.echoes; c.Patient {
+		window = claimPatience
+	}
+	e.alarms.stop(c.Alarm)
+	e.offers.unechoed = slices.DeleteFunc(e.offers.unechoed, func(o *inflight.Call) bool { return o == c })
+	c.Alarm = e.alarms.set(e.now.Add(window), func() { e.offers.unechoed = append(e.offers.unechoed, c) })
+}
+
+const (
+	// claimWindow is how long the echo of a claim, or another's claim, is waited for
+	// at a gateway that has returned none yet.
+	claimWindow = 2 * time.Second
+
+	// claimPatience is the same at one that has. A claim that does not come back
+	// there was seen by nobody, and is given up.
+	claimPatience = 10 * time.Second
+)
+
+// stillLost: one call less that a lost answer may have been for.
+func (e *Engine) stillLost(number uint64) {
+	for i := range e.calls.Lost {
+		l := &e.calls.Lost[i]
+		if at, has := slices.BinarySearch(l.Among, number); has {
+			l.Among = slices.Delete(l.Among, at, at+1)
+		}
+	}
+	e.attribute()
+}
+
+// attribute ends the calls of which it is certain by now that a lost answer was
+// theirs: those of a set for which as many were lost as are in it.
+func (e *Engine) attribute() {
+	for _, l := range e.calls.Lost {
+		within := func(other inflight.Lost) bool { return other.Newest() <= l.Newest() }
+		certain := 0
+		for _, other := range e.calls.Lost {
+			if within(other) {
+				certain++
+			}
+		}
+		if certain < len(l.Among) {
+			continue
+		}
+		e.calls.Lost = slices.DeleteFunc(slices.Clone(e.calls.Lost), within)
+		for _, n := range l.Among {
+			if c := e.calls.ByNumber[n]; c != nil {
+				e.unreadable(c, l.Reason)
+			}
+		}
+		return // to end a call is to look again
+	}
+}
+
+// unreadable ends a call whose answer came and cannot be read.
+func (e *Engine) unreadable(c *inflight.Call, reason string) {
+	if c.Origin == inflight.Self {
+		e.remove(c)
+		e.answerOwn(c, nil)
+		return
+	}
+	e.finishUnanswered(c, refusal.AnswerUnreadable(reason))
+}
+
+// declined ends a call of our own accord that never began: its proposal is
+// refused.
+func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
+	of := refusedOn(recordOf(c), r)
+	of.Event, of.Outcome, of.Reason, of.Detail, of.State = record.Rejected, "", r.Word(), r.Exactly(), "untold"
+	acts := e.book.Refuse(c.Life, of.Reason, of.Detail)
+	if len(acts) == 0 {
+		return // the proposal is over, and whoever ends the call for that says so
+	}
+	if slices.ContainsFunc(acts, told) {
+		of.State = "told"
+	}
+	if !c.SummedUp {
+		e.note(of)
+	}
+	e.queueBook(acts)
+	e.then(func() { delete(e.offers.calls, c.Life) })
+}
+
+func told(a proposal.Act) bool {
+	r, is := a.(proposal.Refused)
+	return is && r.Told
+}
+
+// tellOne sends a notification to one participant. It names no request: stock
+// clients would take it for the answer (WIRE W-5).
+func (e *Engine) tellOne(class wire.Class, to, method string, payload []byte) {
+	e.send(class, &wire.Envelope{Kind: wire.Notification, To: []string{to}, Method: method, Payload: payload})
+}
+
+func (e *Engine) tellProgress(c *inflight.Call, payload []byte) {
+	c.Progress.Take(e.now, inflight.Weight(payload), inflight.OfCall)
+	e.server.passed.Take(e.now, inflight.Weight(payload), inflight.OfAll)
+	e.tellOne(wire.Progress, c.From, "notifications/progress", payload)
 }

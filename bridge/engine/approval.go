@@ -15,49 +15,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// What was agreed to waits here for the server: until it is up, or has said once
-// more what its tools are (see readsFirst).
-
-// park has a call that was agreed to wait, as long as the agreement lasts, until a
-// listing that has not begun yet was read: one that is under way may tell of what was
-// before.
-func (e *Engine) park(c *inflight.Call) {
-	c.On(inflight.Park)
-	c.Reread = e.server.begun + 1
-	e.calls.Parked = append(e.calls.Parked, c)
-	c.Alarm = e.alarms.set(c.Agreed.StartBy, func() { e.unpark(c) })
-}
-
-// unpark gives up on a server that did not come back in time.
-func (e *Engine) unpark(c *inflight.Call) {
-	for i, p := range e.calls.Parked {
-		if p == c {
-			e.calls.Parked = append(e.calls.Parked[:i:i], e.calls.Parked[i+1:]...)
-			r := refusal.ServerUnavailable(e.server.why, e.server.retry)
-			if e.server.up {
-				r = notReread()
-			}
-			e.unstarted(c, r)
-			return
-		}
-	}
-}
-
-// startParked starts what waited for the server.
-func (e *Engine) startParked() {
-	parked := e.calls.Parked
-	e.calls.Parked = nil
-	inTurn(e, parked, func(c *inflight.Call) {
-		e.alarms.stop(c.Alarm)
-		if c.Phase == inflight.Done {
-			e.ledger.GiveBack(c.Hold)
-			return
-		}
-		c.On(inflight.Resume)
-		e.then(resumed{c})
-	})
-}
-
 // A call that somebody must agree to takes this road:
 //
 //	question -> desk.Open -> Show to each approver (topic, local door)
@@ -65,8 +22,6 @@ func (e *Engine) startParked() {
 //	         -> agreed -> checked again -> start
 //
 // Nothing else starts a call for which somebody was asked.
-
-const elicitation = "elicitation/create"
 
 // question puts a call before those who may agree to it.
 func (e *Engine) question(c *inflight.Call) {
@@ -246,14 +201,6 @@ func (e *Engine) settled(s approval.Settled) {
 	}
 }
 
-func names(who []approval.Who) []string {
-	var all []string
-	for _, w := range who {
-		all = append(all, w.String())
-	}
-	return all
-}
-
 // unapproved is what the caller hears of a question that did not end well
 // (WIRE 7.3).
 func (e *Engine) unapproved(c *inflight.Call, s approval.Settled) refusal.Refusal {
@@ -353,12 +300,6 @@ func (e *Engine) startAgreed(c *inflight.Call) {
 	e.start(c)
 }
 
-// unstarted ends a call that was never written.
-func (e *Engine) unstarted(c *inflight.Call, r refusal.Refusal) {
-	e.ledger.GiveBack(c.Hold)
-	e.answerFor(c, r)
-}
-
 // View is a question as a person at this machine sees it; whole: with every
 // argument. id may be any unique beginning of it.
 func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool) {
@@ -381,3 +322,36 @@ func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(n
 
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }
+
+// interestIn is when nobody is interested in a proposal any more.
+func (e *Engine) interestIn(c *inflight.Call) time.Time {
+	if c.Origin == inflight.Proposal {
+		return c.Life.Until
+	}
+	return time.Time{}
+}
+
+// isAsked: people are asked about a call that serves a proposal.
+func (e *Engine) isAsked(c *inflight.Call) {
+	switch {
+	case c.Origin == inflight.Proposal:
+		e.book.Asked(c.Life)
+	case c.Life != nil:
+		e.queueBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
+	}
+}
+
+// proposerBehind is whose proposal a participant's request serves.
+func (e *Engine) proposerBehind(c *inflight.Call) string {
+	if c.Life == nil || c.Life.Proposer == c.From {
+		return ""
+	}
+	return c.Life.Proposer
+}
+
+// defers tells a proposer that wants to know that people decide.
+func (e *Engine) defers(c *inflight.Call) {
+	if c.Origin == inflight.Proposal && c.Phase == inflight.Asked {
+		e.sendStatus(c.Life, "defer", "considering", "")
+	}
+}

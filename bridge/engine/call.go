@@ -4,38 +4,20 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// newCall takes a participant's request into the books. life is the proposal that
-// it serves, if any.
-func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *inflight.Call {
-	m := &env.Message
-	e.calls.Named++
-	c := &inflight.Call{Name: e.session + strconv.FormatUint(e.calls.Named, 10), From: strings.Clone(env.From), Env: strings.Clone(env.ID), Method: env.Method, Key: shortKey(env.Key),
-		Life: life, Origin: origin, ID: slices.Clone(m.Get(jsonrpc.ID)), Token: slices.Clone(m.Get(jsonrpc.ProgressToken)), Request: env}
-	if origin == inflight.Participant {
-		c.Body = e.replay.DigestOf(env.From, env.ID, env.Payload)
-	}
-	c.Args, c.Beside = partsOf(m, env.Method, e.server.hello.modern())
-	e.calls.Enter(c)
-	return c
-}
 
 // The params of a request are judged whole, in two parts: the arguments, which rules
 // look at, and what stands beside them. What is in neither is the protocol's own (see
@@ -200,12 +182,6 @@ func reread(line []byte) *jsonrpc.Message {
 	return &m
 }
 
-// Bounds on what a participant can make us remember of one request.
-const (
-	keyMax   = 4096 // bytes of a resource URI
-	tokenMax = 256  // bytes of a progress token
-)
-
 // shortKey is a key that is kept, "" for one that would not fit into a kind
 // anyway.
 func shortKey(key string) string {
@@ -231,6 +207,10 @@ func (e *Engine) allowance(c *inflight.Call) time.Duration {
 	}
 	return e.timeout
 }
+
+// A server knows each request of ours by a number, which is also its progress
+// token. Where others may talk to the same server the number is a string with
+// a mark in front, so that no answer to them can be taken for one to us.
 
 func (e *Engine) write(c *inflight.Call, line []byte) {
 	e.server.lines++
@@ -277,14 +257,6 @@ func putArgs(r *record.Record, p *policy.Policy, args, beside []byte, most int) 
 	r.Args, r.Beside = p.RedactScanned(args), p.RedactScanned(beside)
 }
 
-// refuse answers a request that did not reach the server.
-func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
-	if e.chargeRecord(env.From) {
-		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
-	}
-	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
-}
-
 // bodyOnRecord is the digest of a participant's request as it goes on record.
 func (e *Engine) bodyOnRecord(env *wire.Envelope) string {
 	if e.isHost(env.From) {
@@ -305,53 +277,12 @@ func refusedOn(of record.Record, r refusal.Refusal) record.Record {
 	return of
 }
 
-func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
-	if !e.chargeRecord(env.From) {
-		return
-	}
-	e.note(record.Record{Event: record.Dropped, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
-}
-
 func toolOf(env *wire.Envelope) string {
 	if env.Method == "tools/call" {
 		return env.Key
 	}
 	return ""
 }
-
-// What others make of a proposal: they request it, of us or of each other, take
-// it back, or refuse it.
-
-// linked finds the proposal that a request refers to.
-func (e *Engine) linked(env *wire.Envelope) *proposal.Life {
-	if len(env.Corr) == 0 || !e.book.Knows(env.Corr) {
-		return nil
-	}
-	return e.book.Linked(env.Corr, env.Method, env.Key, sumOf(env))
-}
-
-// mayNotServe says why a request must not run for the sake of its proposal.
-func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
-	if l == nil || e.book.Bars(l) == proposal.Open {
-		return refusal.Refusal{}, false
-	}
-	return e.closedBy(l), true
-}
-
-// noteDifference: the request counts, whatever was proposed (WIRE 7.8).
-func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
-	if l.Sum == sumOf(env) {
-		return
-	}
-	e.note(record.Record{Event: record.ProposalDiff, Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),
-		Detail: "the request asks for something else than what was proposed"})
-}
-
-// gated reports whether the client's own calls are judged.
-func (e *Engine) gated() bool { return e.hostIDPrefix != "" }
-
-// isHost reports whether a caller is the client.
-func (e *Engine) isHost(from string) bool { return e.gated() && from == inflight.HostID }
 
 // pinned holds a call against the definition that its tool had at first
 // (DESIGN 6, server.pin): a server may change a tool after it was allowed.
@@ -482,4 +413,82 @@ func (h *Hello) metaBeside(meta []byte) []byte {
 		beside = append(append(jsonrpc.AppendQuote(beside, key), ':'), ours[key]...)
 	}
 	return beside
+}
+
+// described is a call as the policy sees it.
+func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
+	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
+	if t := e.server.tools.Tools[tool]; t != nil && method == "tools/call" {
+		call.Hints = t.Hints
+	}
+	return call
+}
+
+// staysHere reports whether a call that has started is done without a word to the
+// server: the end of a subscription, for the client of the server may have one too,
+// and to the server both are one. It is judged as everywhere.
+func (e *Engine) staysHere(c *inflight.Call) bool {
+	return e.hosted && c.Method == "resources/unsubscribe"
+}
+
+// Bounds on what a participant can make us remember of one request.
+const (
+	keyMax   = 4096 // bytes of a resource URI
+	tokenMax = 256  // bytes of a progress token
+)
+
+const elicitation = "elicitation/create"
+
+const subscribes = "resources/subscribe"
+
+// approvalMeta is where, in the _meta of progress, stands what only a bridge says: that
+// people are deciding, or who has agreed. Words alone a server can use as well.
+const approvalMeta = "mcpx/approval"
+
+func names(who []approval.Who) []string {
+	var all []string
+	for _, w := range who {
+		all = append(all, w.String())
+	}
+	return all
+}
+
+// person is somebody who decided, in words for a caller.
+func person(w approval.Who) string {
+	switch w.Door {
+	case approval.Local:
+		return "the person at the bridge"
+	case approval.Host:
+		return "the person at the client"
+	}
+	return w.ID
+}
+
+// Outcome is how a call ended, by the server's answer.
+func Outcome(m *jsonrpc.Message) string {
+	switch {
+	case m.Has(jsonrpc.Err):
+		return "error"
+	case string(m.Get(jsonrpc.IsError)) == "true":
+		return "tool_error"
+	}
+	return "ok"
+}
+
+// keepOthersSubscribed renews a subscription that one participant has ended
+// for all: the server knows only us.
+func (e *Engine) keepOthersSubscribed(uri string) {
+	if len(e.server.subscribers.to[uri]) > 0 {
+		e.ask(subscribes, uriParams(uri), func(*jsonrpc.Message) {})
+	}
+}
+
+func (e *Engine) unsubscribe(uri string) {
+	if e.server.up && !e.hosted {
+		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
+	}
+}
+
+func uriParams(uri string) []byte {
+	return append(jsonrpc.AppendQuote([]byte(`{"uri":`), uri), '}')
 }

@@ -1,10 +1,11 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -25,16 +26,6 @@ import (
 //
 // A proposal that nobody but we may serve needs none of that and starts at once.
 
-const (
-	// claimWindow is how long the echo of a claim, or another's claim, is waited for
-	// at a gateway that has returned none yet.
-	claimWindow = 2 * time.Second
-
-	// claimPatience is the same at one that has. A claim that does not come back
-	// there was seen by nobody, and is given up.
-	claimPatience = 10 * time.Second
-)
-
 // announceClaim lets everybody see that we would serve a proposal.
 func (e *Engine) announceClaim(c *inflight.Call) {
 	switch {
@@ -51,69 +42,6 @@ func (e *Engine) announceClaim(c *inflight.Call) {
 		e.offers.claims[c.Self] = c
 		e.requestOurselves(c)
 		e.awaitEcho(c)
-	}
-}
-
-// claimLeaves: perhaps after it was held, so that the window begins now. From now on
-// the proposer may see it, and hears of it when nothing comes of it.
-func (e *Engine) claimLeaves(id string) {
-	if c := e.offers.claims[id]; c != nil {
-		c.ToldBefore, c.Standing, c.Life.Announced = c.Life.Announced, inflight.Seen, true
-		e.awaitEcho(c)
-	}
-}
-
-// claimReturns: the way out was full, so nobody has seen it (seed 40085).
-func (e *Engine) claimReturns(id string) {
-	if c := e.offers.claims[id]; c != nil && c.Standing == inflight.Seen {
-		c.Standing, c.Life.Announced = inflight.Claimed, c.ToldBefore
-	}
-}
-
-func (e *Engine) awaitEcho(c *inflight.Call) {
-	window := claimWindow
-	if c.Patient = e.room.echoes; c.Patient {
-		window = claimPatience
-	}
-	e.alarms.stop(c.Alarm)
-	e.offers.unechoed = slices.DeleteFunc(e.offers.unechoed, func(o *inflight.Call) bool { return o == c })
-	c.Alarm = e.alarms.set(e.now.Add(window), func() { e.offers.unechoed = append(e.offers.unechoed, c) })
-}
-
-// echoed: a frame of our own has come back. It reports whether it is a claim. Any request
-// of ours shows that the gateway returns them (seed 302244).
-func (e *Engine) echoed(env *wire.Envelope) bool {
-	c := e.offers.claims[env.ID]
-	if env.Kind != wire.Request || !e.forUs(env) {
-		return false
-	}
-	e.room.echoes = e.room.echoes || c != nil || e.book.ByItself(e.room.me, env.ID)
-	if c == nil {
-		return false
-	}
-	if c.Rival != nil {
-		e.yields(c)
-	} else {
-		e.wins(c)
-	}
-	return true
-}
-
-// unechoed: nothing has come back in time.
-func (e *Engine) unechoed(c *inflight.Call) {
-	switch {
-	case c.Phase != inflight.Claiming:
-	case e.room.held.Delays([]string{c.Self}):
-		e.awaitEcho(c) // it has not even left
-	case e.room.echoes && !c.Patient:
-		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
-	case e.room.echoes:
-		e.endClaim(c)
-		e.unstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
-	case c.Rival != nil && (c.RivalEnd != nil || c.Life.Before(c.Rival.By, e.room.me)):
-		e.yields(c)
-	default:
-		e.wins(c)
 	}
 }
 
@@ -141,24 +69,6 @@ func (e *Engine) rivalAnswers(env *wire.Envelope) {
 		if how := upshot(&env.Message); how != proposal.Unserved {
 			c.RivalEnd = &how
 		}
-	}
-}
-
-func (e *Engine) wins(c *inflight.Call) {
-	e.alarms.stop(c.Alarm)
-	delete(e.offers.claims, c.Self)
-	c.On(inflight.Resume)
-	// Nobody else has to hear of it: we make the request ourselves.
-	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me}); !ok {
-		e.unstarted(c, e.closedBy(c.Life))
-		return
-	}
-	c.Standing = inflight.Won
-	e.sendStatus(c.Life, "accept", "processing", "")
-	if c.Agreed != nil {
-		e.agreed(c)
-	} else {
-		e.allowed(c)
 	}
 }
 
@@ -243,10 +153,6 @@ func (e *Engine) meantForUs(env *wire.Envelope, l *proposal.Life) bool {
 	return l != nil && len(env.To) == 0 && l.Sole == e.room.me && e.room.dialect.OpenRequests()
 }
 
-// othersShare is how many requests made of others are known of one participant. Where
-// it makes more, each counts for one of an id that was used before.
-const othersShare = 1 << 14
-
 // usesID takes down that a participant uses an envelope id for a request of others, or
 // for a frame that we cannot read and others perhaps can; and says whether it was used
 // before.
@@ -257,6 +163,9 @@ func (e *Engine) usesID(from, id string) proposal.Reuse {
 		Any:  e.others.Take(e.now, "", id, nil) != replay.Fresh,
 	}
 }
+
+// What others make of a proposal: they request it, of us or of each other, take
+// it back, or refuse it.
 
 // observe notes that somebody requests a proposal of somebody else.
 func (e *Engine) observe(env *wire.Envelope, l *proposal.Life, reused proposal.Reuse) {
@@ -327,28 +236,154 @@ func (e *Engine) stood(env *wire.Envelope) {
 	}
 }
 
-// proposerBehind is whose proposal a participant's request serves.
-func (e *Engine) proposerBehind(c *inflight.Call) string {
-	if c.Life == nil || c.Life.Proposer == c.From {
-		return ""
+// noteDifference: the request counts, whatever was proposed (WIRE 7.8).
+func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
+	if l.Sum == sumOf(env) {
+		return
 	}
-	return c.Life.Proposer
+	e.note(record.Record{Event: record.ProposalDiff, Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),
+		Detail: "the request asks for something else than what was proposed"})
 }
 
-// interestIn is when nobody is interested in a proposal any more.
-func (e *Engine) interestIn(c *inflight.Call) time.Time {
+const proposalGone = "proposal_gone"
+
+// claimReturns: the way out was full, so nobody has seen it (seed 40085).
+func (e *Engine) claimReturns(id string) {
+	if c := e.offers.claims[id]; c != nil && c.Standing == inflight.Seen {
+		c.Standing, c.Life.Announced = inflight.Claimed, c.ToldBefore
+	}
+}
+
+// What a proposer hears of us beside the answer: that people decide, that we
+// serve its proposal, or that we do not, and why.
+
+// sendStatus tells a proposer how it stands with its proposal, in the words that it
+// has asked for or uses itself, and that the gateway lets pass.
+func (e *Engine) sendStatus(l *proposal.Life, response, status, reason string) {
+	if l.WantsResponse {
+		e.standing(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
+		return
+	}
+	if e.offers.status && (l.Targeted || response != "reject") {
+		e.standing(wire.Status, l, wire.Standing{State: status, Reason: reason})
+	}
+}
+
+func (e *Engine) standing(kind wire.Kind, l *proposal.Life, s wire.Standing) {
+	env := &wire.Envelope{Kind: kind, To: []string{l.Proposer}, Corr: []string{l.ID}, Payload: s.Payload(), Style: l.Style}
+	if _, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && e.send(wire.Notice, env) {
+		l.Announced = true
+	}
+}
+
+// rejectionsMax is how many may wait for the gateway's complaint: it complains
+// at once.
+const rejectionsMax = 16
+
+func (e *Engine) reject(l *proposal.Life, reason, detail string) {
+	env := &wire.Envelope{Kind: wire.Reject, To: []string{l.Proposer}, Corr: []string{l.ID}, Style: l.Style,
+		Payload: wire.Ending{Reason: reason, Detail: detail}.Payload()}
+	kind, _ := e.room.dialect.Spelling(env, e.room.caps)
+	if !e.send(wire.Reply, env) {
+		return
+	}
+	if len(e.offers.said) == rejectionsMax {
+		e.offers.said = e.offers.said[1:]
+	}
+	e.offers.said = append(e.offers.said, rejection{env, kind})
+}
+
+// rejectAgain: the gateway lets a word not pass that it seemed to (WIRE W-4).
+// The reject is said once more in the next words, and the refused ones are not
+// used again.
+func (e *Engine) rejectAgain(f wire.Fault) {
+	for i := len(e.offers.said) - 1; i >= 0; i-- {
+		r := e.offers.said[i]
+		if !slices.Contains(f.Trigger, r.env.ID) && (len(f.Trigger) > 0 || f.AttemptedKind != r.kind) {
+			continue
+		}
+		e.offers.said = append(e.offers.said[:i:i], e.offers.said[i+1:]...)
+		e.room.caps = e.room.caps.Without(r.kind)
+		again := *r.env
+		again.ID = ""
+		e.send(wire.Reply, &again)
+		return
+	}
+}
+
+// requestOurselves shows who serves a proposal, and with which parameters. Its
+// echo runs nothing (WIRE W-9); it says whose request came first, where others may
+// serve it as well.
+func (e *Engine) requestOurselves(c *inflight.Call) {
+	payload := asAgreed(c).AppendCall(nil, c.ID, c.Method)
+	e.send(wire.Reply, &wire.Envelope{ID: c.Self, Kind: wire.Request, To: []string{e.room.me}, Corr: []string{c.Life.ID},
+		Method: c.Method, Key: c.Key, Payload: payload})
+}
+
+// claim says, on the topic and in the Book, that a call serves its proposal
+// from now on. It reports false where that is too late; then the caller has
+// heard so.
+func (e *Engine) claim(c *inflight.Call) bool {
+	if c.Standing == inflight.Won {
+		return true // it was said when it contended for it
+	}
+	if c.Origin == inflight.Proposal && c.Life.Contested {
+		e.announceClaim(c)
+		return false
+	}
+	run := proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}
 	if c.Origin == inflight.Proposal {
-		return c.Life.Until
+		run.ID, run.By = e.newID(), e.room.me
 	}
-	return time.Time{}
+	acts, ok := e.book.Started(c.Life, run)
+	if !ok {
+		r := e.closedBy(c.Life)
+		e.unstarted(c, r)
+		return false
+	}
+	e.queueBook(acts)
+	if c.Origin == inflight.Proposal {
+		c.Self, c.Standing = run.ID, inflight.Won
+		c.ID = jsonrpc.AppendQuote(nil, c.Self)
+		e.sendStatus(c.Life, "accept", "processing", "")
+		e.requestOurselves(c)
+	}
+	return true
 }
 
-// isAsked: people are asked about a call that serves a proposal.
-func (e *Engine) isAsked(c *inflight.Call) {
-	switch {
-	case c.Origin == inflight.Proposal:
-		e.book.Asked(c.Life)
-	case c.Life != nil:
-		e.queueBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
+// leave leaves a proposal to others that we could serve.
+func (e *Engine) leave(l *proposal.Life) {
+	delete(e.offers.calls, l)
+	if e.policy.Proposals.Fulfil != "never" && !e.book.MayServe(l) && e.book.Tells(l) {
+		e.queueBook(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
+		return
 	}
+	why := "it is addressed to nobody"
+	switch {
+	case e.policy.Proposals.Fulfil == "never":
+		why = "the owner's policy fulfils no proposals"
+	case e.book.MayServe(l):
+		why = "the gateway does not let " + e.room.me + " make the request that would serve it"
+	}
+	e.queueBook(e.book.Leave(l, why))
+}
+
+// about is what every record about a proposal says.
+func about(l *proposal.Life) record.Record {
+	r := record.Record{Env: l.ID, From: l.Proposer, Method: l.Method, Via: "proposal", Proposal: l.ID}
+	if l.Method == "tools/call" {
+		r.Tool = refusal.Clip(l.Key)
+	}
+	return r
+}
+
+// sumOf is equal for those that ask for the same, however it is spelled; of what is
+// more than people are asked about, only where it is spelled alike too (FINDINGS M3).
+func sumOf(env *wire.Envelope) [32]byte {
+	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)
+	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
+		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
+	}
+	text := jsonrpc.AppendQuote(jsonrpc.AppendQuote(nil, env.Method), env.Key)
+	return sha256.Sum256(slices.Concat(text, approval.Canonical(args), approval.Canonical(beside)))
 }

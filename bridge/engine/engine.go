@@ -22,20 +22,20 @@ package engine
 import (
 	"cmp"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/timetable"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // An Engine is the judgement of a sidecar as a state machine. It has no
@@ -123,98 +123,6 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Step tells the Engine what happened and returns what is to be done, in
-// order. now must not run backwards. The effects are valid until the next
-// Step.
-func (e *Engine) Step(now time.Time, ev Event) []Effect {
-	clear(e.out)
-	e.now, e.out = now, e.out[:0]
-	e.room.held.Leaving = e.room.held.Leaving[:0]
-	// Two events change what is due, and so come before it.
-	switch ev := ev.(type) {
-	case Reloaded: // what is due is judged by the new rules
-		e.backed = ev.Policy
-		e.reload(ev.Policy)
-	case Saved:
-		e.saved(ev)
-	case Unrecorded: // a result that is let out now says that its end is not on record
-		e.markHeld(ev.Ends)
-	}
-	e.drain()
-	if _, ok := ev.(NotSent); !ok { // that belongs to the Step before: nothing happens in between
-		e.passTime()
-	}
-	switch ev := ev.(type) {
-	case Arrived:
-		e.arrived(ev.Envelope)
-	case ServerSaid:
-		e.serverSaid(&ev.Message)
-	case Garbled:
-		e.garbled(ev.Refused)
-	case Seated:
-		e.seated(ev)
-	case Unseated:
-		e.unseated(ev)
-	case ServerUp:
-		e.serverUp(ev.Hello)
-	case ServerDown:
-		e.serverDown(ev)
-	case ServerNoise:
-		e.serverNoise(ev)
-	case NotWritten:
-		e.notWritten(ev)
-	case NotSent:
-		e.notSent(ev)
-	case Decided:
-		e.queueDesk(e.desk.Answer(now, ev.Answer))
-	case HostCalled:
-		e.hostCalled(ev)
-	case HostCancelled:
-		e.hostCancelled(ev)
-	case HostReplied:
-		e.hostReplied(&ev.Message)
-	case HostAnswered:
-		e.hostAnswered(ev)
-	case HostLeft:
-		e.hostLeft()
-	case Revoked:
-		e.revoke(ev.Grant)
-	case Synced:
-		e.synced(ev)
-	case Unrecorded:
-		e.unrecorded(ev)
-	case AuditUp:
-		e.auditDown = false
-	case Checkpoint:
-		e.checkpoint(ev)
-	case Stopping:
-		e.stop()
-	case GivingUp:
-		e.giveUp()
-	case Leaving:
-		e.takeLeave()
-	case Tick, Reloaded, Saved:
-	}
-	e.drain()
-	e.endWindows()
-	if e.stopping && e.calls.Foreign == 0 && !e.Owes() {
-		e.do(Idle{})
-	}
-	return e.out
-}
-
-// passTime does what is due.
-func (e *Engine) passTime() {
-	e.queueBook(e.book.Tick(e.now)) // before the desk: whose proposal is over is not told that nobody decided
-	e.drain()
-	for next := e.alarms.due(e.now); next != nil; next = e.alarms.due(e.now) {
-		e.carryOut(next)
-		e.drain()
-	}
-	e.queueDesk(e.desk.Tick(e.now))
-	e.drain()
-}
-
 // Next is when the Engine wants a Tick at the latest; zero: never.
 func (e *Engine) Next() (soonest time.Time) {
 	for _, at := range [...]time.Time{e.alarms.next(), e.desk.Next(), e.book.Next()} {
@@ -240,39 +148,9 @@ func (e *Engine) note(r record.Record) {
 	e.do(Note{&r})
 }
 
-// stop admits nothing more. What the server is working on may finish, and nobody
-// can keep us from saying how it ended: a pause ends here.
-func (e *Engine) stop() {
-	e.stopping = true
-	e.endPause()
-	e.release()
-	e.note(record.Record{Event: record.Stopping, Count: e.calls.Foreign})
-	e.listenNoMore()
-	e.sumUp()
-	e.refuseAsides(func(*aside) bool { return true })
-	e.queueDesk(e.desk.AbortAll(e.now, approval.ShuttingDown))
-	e.handshakeDone()
-}
-
-// giveUp answers every call that is still at the server: it had its time.
-func (e *Engine) giveUp() {
-	e.stopping = true
-	e.calls.Lost = nil
-	for _, c := range e.calls.InOrder() {
-		if c.Origin == inflight.Host {
-			e.letGo(c, "unknown") // the server answers it without us
-			continue
-		}
-		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.Began)))
-	}
-	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.unstarted(c, refusal.ShuttingDown()) })
-	e.then(func() {
-		e.calls.Parked = nil
-		clear(e.calls.Syncing)
-		e.claimsLost()
-	})
-	e.then(e.release)
-}
+// Owes reports whether answers are held that we could give, were it not for a way
+// out that is full.
+func (e *Engine) Owes() bool { return e.room.seated && len(e.room.held.Answers) > 0 }
 
 // An alarm is a moment at which the Engine has something to do of its own
 // accord.
@@ -296,94 +174,6 @@ func (a *alarms) due(now time.Time) item {
 	}
 	a.table.Drop(al)
 	return al.What
-}
-
-// endWindows settles the claims whose time to come back is over. The event in hand comes
-// first: it may take the proposal back, or be another's claim (seed 6783).
-func (e *Engine) endWindows() {
-	if over := e.offers.unechoed; len(over) > 0 {
-		e.offers.unechoed = nil
-		inTurn(e, over, e.unechoed)
-		e.drain()
-	}
-}
-
-// Owes reports whether answers are held that we could give, were it not for a way
-// out that is full.
-func (e *Engine) Owes() bool { return e.room.seated && len(e.room.held.Answers) > 0 }
-
-// sync waits until the decision is on disk: only then does it count
-// (RELIABILITY AI-13).
-func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
-	e.tickets++
-	c.On(inflight.Agree)
-	c.Agreed = s
-	e.calls.Syncing[e.tickets] = c
-	e.do(Sync{e.tickets})
-}
-
-// synced: the decision is on disk, or could not be put there.
-func (e *Engine) synced(ev Synced) {
-	c := e.calls.Syncing[ev.Ticket]
-	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
-		e.reloadSynced(ev)
-		return
-	}
-	if c == nil {
-		return
-	}
-	delete(e.calls.Syncing, ev.Ticket)
-	switch {
-	case c.Phase == inflight.Done: // its caller took it back, or is gone
-		e.ledger.GiveBack(c.Hold)
-	case ev.Err != nil:
-		e.unstarted(c, refusal.AuditUnavailable())
-	case c.Agreed == nil:
-		e.allowed(c)
-	default:
-		e.tellWho(c)
-		e.agreed(c)
-	}
-}
-
-// unrecorded ends calls whose decision could not be put on record. Nothing of
-// them has left; and nothing new is admitted until records can be written. What
-// has run has run, and its caller has the result, with a mark that nobody knows
-// of it (RELIABILITY section 3).
-// Results that are held were marked before (see Step).
-func (e *Engine) unrecorded(ev Unrecorded) {
-	if !e.auditDown {
-		e.auditDown = true
-		e.note(record.Record{Event: record.Warning, Reason: "audit_unavailable", Detail: ev.Err.Error()})
-		e.queueDesk(e.desk.AbortAll(e.now, auditReason))
-	}
-	e.then(func() {
-		inTurn(e, ev.Calls, func(n uint64) {
-			if c := e.calls.ByNumber[n]; c != nil {
-				if !ev.Written {
-					c.Line = inflight.Unrecorded
-				}
-				e.finishUnanswered(c, refusal.AuditUnavailable())
-				e.answerOwn(c, nil)
-			}
-		})
-	})
-	e.then(func() {
-		for _, result := range ev.Results {
-			e.send(result.Class, incomplete(result.Envelope))
-		}
-	})
-}
-
-const auditReason = "audit_unavailable"
-
-// checkpoint shows the head of the audit to the topic, whose histories witness
-// it from then on (DESIGN 10).
-func (e *Engine) checkpoint(ev Checkpoint) {
-	params := strconv.AppendUint([]byte(`{"seq":`), ev.Seq, 10)
-	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
-	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
-	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
 }
 
 // A queue is what is still to be done of the event in hand. [Engine.Step] drains it; whatever
@@ -441,65 +231,251 @@ func (e *Engine) queueDesk(acts []approval.Act) {
 	e.todo.said = append(e.todo.said, acts...)
 }
 
-// drain does all that is queued.
-func (e *Engine) drain() {
-	slices.Reverse(e.todo.items)
-	for len(e.todo.items) > 0 {
-		last := len(e.todo.items) - 1
-		next := e.todo.items[last]
-		e.todo.items[last] = nil
-		e.todo.items = e.todo.items[:last]
-		e.carryOut(next)
-		slices.Reverse(e.todo.items[last:])
-	}
+// room is what the Engine knows of its seat and of who else is there.
+type room struct {
+	me      string
+	dialect wire.Dialect
+	caps    wire.Caps
+	seated  bool
+	peers   map[string]*peer
+	held    outgoing.Queue
+	look    *alarm // when release is due without another event
+	lookAt  time.Time
+	echoes  bool // the gateway has returned a request of ours to us, in this stay
+
+	paused   *alarm    // set while a participant has asked us to be quiet
+	pausedAt time.Time // when that was asked first
 }
 
-func (e *Engine) carryOut(i item) {
-	switch i := i.(type) {
-	case func():
-		i()
-	case response:
-		e.responded(i.Envelope)
-	case awaited:
-		e.serve(i.Envelope, e.linked(i.Envelope))
-	case asking:
-		e.question(i.Call)
-	case resumed:
-		e.agreed(i.Call)
-	case outOfTime:
-		e.timedOut(i.Call)
-	case proposal.Consider:
-		e.consider(i.Life)
-	case proposal.Waits:
-		e.refuseUnservable(i.Life)
-	case proposal.Refused:
-		e.refused(i)
-	case proposal.Noted:
-		e.noted(i)
-	case nextOfDesk:
-		e.carryOutOfDesk(e.todo.said[e.todo.done])
-		e.then(doneOfDesk{})
-	case doneOfDesk:
-		e.todo.said[e.todo.done] = nil
-		if e.todo.done++; e.todo.done < len(e.todo.said) {
-			e.then(nextOfDesk{})
-		} else {
-			e.todo.said, e.todo.done = e.todo.said[:0], 0
+type peer struct {
+	caps    wire.Caps
+	leaving *alarm
+	missed  bool // a roster did not have them, and nobody said that they left
+}
+
+// quiet: while paused we say nothing but where we stand (WIRE 5.8).
+func (r *room) quiet(k wire.Kind) bool {
+	return r.paused != nil && k != wire.Control && k != wire.Grant
+}
+
+// server is the MCP server as last heard of.
+type server struct {
+	up    bool          // and its tools are known
+	why   string        // if it is not up
+	retry time.Duration // if it is not up: when it may be; negative: never
+	hello Hello
+	tools catalog.Catalog
+	lines uint64 // written so far, whether or not they were accepted
+
+	listing     bool                  // a tools/list of ours is under way
+	listAgain   bool                  // and the list has changed since
+	subscribers subscribers           // to its resources
+	told        burst                 // its notifications
+	passed      inflight.Pace         // what participants were told of progress and changed resources
+	gathered    map[string]*gathering // of its lists other than tools, by the method that says so
+	updated     map[string]*gathering // of resources, by their URIs
+	begun, read uint64                // listings that were begun, and the last of them that was read or given up
+	changed     bool                  // it said that its tools have changed, and the topic does not know yet
+	listens     listens
+}
+
+// listens is how we hear from a server of 2026-07-28 that its lists have changed.
+type listens struct {
+	call  *inflight.Call // our subscriptions/listen, which is open as long as we do; nil: we do not
+	heard bool           // the server agreed to tell of tools
+	tried bool           // it was asked, and has ended it: once is enough for one process
+	ttl   time.Duration  // what it said of the list of tools; negative: nothing
+	again *alarm         // when the tools are read again
+}
+
+// A gathering is word of a changed list that was passed on a moment ago. What
+// came since goes out at its end, once.
+type gathering struct{ last []byte }
+
+// A burst counts what comes in a second.
+type burst struct {
+	since time.Time
+	n     int
+	over  bool
+}
+
+// A server may notify this often in a second before what it says to nobody in
+// particular is passed over.
+const notifiedMost = 1000
+
+// another counts one more. over: there are too many of them; began: this is
+// where they became so. A burst lasts while each second has too many.
+func (b *burst) another(now time.Time) (over, began bool) {
+	if past := now.Sub(b.since); past >= time.Second {
+		b.over = b.n > notifiedMost && past < 2*time.Second
+		b.since, b.n = now, 0
+	}
+	b.n++
+	began = b.n == notifiedMost+1 && !b.over
+	b.over = b.over || began
+	return b.over, began
+}
+
+// An awaiting request came before the server was up.
+type awaiting struct {
+	env   *wire.Envelope
+	alarm *alarm
+}
+
+// An aside is such a question.
+type aside struct {
+	id    []byte // raw
+	line  []byte
+	among []uint64 // the calls that it may be about, and that the server has not answered
+	alarm *alarm
+}
+
+// A waiting policy is one that nobody has agreed to yet.
+type waiting struct {
+	policy *policy.Policy
+	file   string
+	looser []string
+	id     string // of the question; "" while it cannot be put
+	ticket uint64 // of the sync after the yes; 0 before
+	again  *alarm
+}
+
+// offers is what the Engine knows of proposals beside the Book.
+type offers struct {
+	lenient, toolsRequest bool // as Config says
+	style                 wire.Style
+	calls                 map[*proposal.Life]*inflight.Call // that we would make of our own accord, or have made, until they end
+	claims                map[string]*inflight.Call         // those of them whose requests are out, by these, until it is known who came first
+	unechoed              []*inflight.Call                  // those of these whose time to come back was over before the event in hand
+	status                bool
+	said                  []rejection // the last few rejects, the oldest first
+}
+
+// A rejection is a reject as it went out.
+type rejection struct {
+	env  *wire.Envelope
+	kind string // in which words
+}
+
+// A dialog is a question that the client has before its person.
+type dialog struct {
+	question, digest string
+	form             approval.Dialog
+	choice           bool // the question may be passed on
+}
+
+// verified reports whether somebody makes sure who speaks in the topic.
+func (e *Engine) verified() bool { return e.ours || e.room.dialect.Verified() }
+
+// believed reports whether who speaks is taken for who it says it is.
+func (e *Engine) believed() bool { return e.trustUnverified || e.verified() }
+
+// shareOf is whose share of the record, of the memory of calls and of what may be asked a
+// participant has. Where nobody makes sure who speaks all have one together, called "":
+// names cost nothing there, and who writes many would have as many shares. They take
+// nothing from each other that they could not take by speaking in each other's name.
+func (e *Engine) shareOf(from string) string {
+	if e.believed() {
+		return from
+	}
+	return ""
+}
+
+// forUs: addressed to exactly us. A request to several would run several
+// times, one to everybody as often as there are servers (WIRE W-9).
+func (e *Engine) forUs(env *wire.Envelope) bool {
+	return len(env.To) == 1 && env.To[0] == e.room.me
+}
+
+// here reports whether somebody is in the topic, and not about to be gone.
+func (e *Engine) here(id string) bool {
+	p := e.room.peers[id]
+	return p != nil && p.leaving == nil || id == e.room.me
+}
+
+// gated reports whether the client's own calls are judged.
+func (e *Engine) gated() bool { return e.hostIDPrefix != "" }
+
+// isHost reports whether a caller is the client.
+func (e *Engine) isHost(from string) bool { return e.gated() && from == inflight.HostID }
+
+// othersShare is how many requests made of others are known of one participant. Where
+// it makes more, each counts for one of an id that was used before.
+const othersShare = 1 << 14
+
+func (e *Engine) rulesOfProposals() proposal.Rules {
+	p := e.policy.Proposals
+	return proposal.Rules{Broadcast: p.Broadcast, RejectUntargeted: p.RejectUntargeted == "always",
+		RejectWhereItHelps: p.RejectUntargeted != "never"}
+}
+
+// recordLimits: at some 400 bytes each, one participant comes to 70 MB a day at the
+// most, and all together come to five times that, however many names they have.
+var recordLimits = quota.Limits{Burst: 200, Again: time.Second / 2, AllBurst: 2000, AllAgain: time.Second / 10, Names: 1024, Sums: 16}
+
+func newQuota() quota.Shares[string] {
+	return quota.Shares[string]{Limits: recordLimits, Keep: strings.Clone, Compare: strings.Compare}
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// subscribers are those who want to hear of resources.
+type subscribers struct {
+	to  map[string]map[string]bool // resource URI -> participants
+	has map[string]int             // to how many each participant is subscribed
+	all int
+}
+
+func (s *subscribers) add(uri, who string) {
+	if s.to[uri][who] {
+		return
+	}
+	if s.to == nil {
+		s.to, s.has = map[string]map[string]bool{}, map[string]int{}
+	}
+	if s.to[uri] == nil {
+		s.to[uri] = map[string]bool{}
+	}
+	s.to[uri][who] = true
+	s.has[who]++
+	s.all++
+}
+
+// remove reports whether somebody was subscribed and nobody is any more.
+func (s *subscribers) remove(uri, who string) (orphan bool) {
+	if !s.to[uri][who] {
+		return false
+	}
+	delete(s.to[uri], who)
+	s.all--
+	if s.has[who]--; s.has[who] == 0 {
+		delete(s.has, who)
+	}
+	if len(s.to[uri]) > 0 {
+		return false
+	}
+	delete(s.to, uri)
+	return true
+}
+
+// forget returns the resources nobody wants to hear of any more.
+func (s *subscribers) forget(who string) (orphans []string) {
+	if s.has[who] == 0 {
+		return nil
+	}
+	for _, uri := range s.resources() {
+		if s.remove(uri, who) {
+			orphans = append(orphans, uri)
 		}
 	}
+	return orphans
 }
 
-func (e *Engine) carryOutOfDesk(a approval.Act) {
-	switch a := a.(type) {
-	case approval.Show:
-		e.show(a)
-	case approval.Close:
-		e.close(a)
-	case approval.Noted:
-		e.noteOnQuestion(a)
-	case approval.Verify:
-		e.queueDesk(e.desk.Verified(e.now, a.ID, e.recheck(a.Question, a.Args)))
-	case approval.Settled:
-		e.settled(a)
-	}
-}
+func (s *subscribers) resources() []string { return sorted(s.to) }

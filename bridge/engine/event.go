@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"bytes"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -318,3 +321,87 @@ func (Sync) effect()     {}
 func (Told) effect()     {}
 func (Remember) effect() {}
 func (Idle) effect()     {}
+
+// initializeResult answers a participant's initialize: what the server said
+// when we asked it, under the revision asked for if that is one of ours.
+func (h Hello) initializeResult(m *jsonrpc.Message) []byte {
+	revision := h.Revision
+	if asked := requestedRevision(m); slices.Contains(jsonrpc.LegacyRevisions, asked) {
+		revision = asked
+	}
+	if h.Modern {
+		return h.asInitializeResult(revision)
+	}
+	shape := jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}
+	var at [1]jsonrpc.Span
+	if jsonrpc.Scan(h.Result, jsonrpc.Passed, shape, at[:]) != nil || at[0].End == 0 {
+		return h.Result
+	}
+	result := append([]byte(nil), h.Result[:at[0].Start]...)
+	result = jsonrpc.AppendQuote(result, revision)
+	return append(result, h.Result[at[0].End:]...)
+}
+
+// asInitializeResult says in the words of the older revisions what a server
+// of 2026-07-28 said of itself.
+func (h Hello) asInitializeResult(revision string) []byte {
+	if !slices.Contains(jsonrpc.LegacyRevisions, revision) {
+		revision = jsonrpc.LegacyRevision
+	}
+	result := jsonrpc.AppendQuote([]byte(`{"protocolVersion":`), revision)
+	for _, part := range []struct {
+		name  string
+		value []byte
+		or    string
+	}{
+		{"capabilities", h.Capabilities, `{}`},
+		{"serverInfo", h.ServerInfo, `{"name":"unknown","version":"0"}`},
+		{"instructions", h.Instructions, ``},
+	} {
+		if part.value == nil && part.or == "" {
+			continue
+		}
+		result = append(append(result, `,"`...), part.name...)
+		result = append(append(result, `":`...), part.value...)
+		if part.value == nil {
+			result = append(result, part.or...)
+		}
+	}
+	return append(result, '}')
+}
+
+// revisionMax bounds, in bytes, the params of an initialize that are read for the
+// revision it asks for: all else in them is passed over.
+const revisionMax = 64 << 10
+
+// requestedRevision is what a client asks for, "" if it does not say or says it in more
+// than anybody would.
+func requestedRevision(m *jsonrpc.Message) string {
+	params := m.Get(jsonrpc.Params)
+	var at [1]jsonrpc.Span
+	if len(params) > revisionMax || jsonrpc.Scan(params, jsonrpc.Judged, jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}, at[:]) != nil || at[0].End == 0 {
+		return ""
+	}
+	revision, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])
+	return revision
+}
+
+// can reports whether the server said that it has a capability, or what methods
+// of a name belong to: "resources", "prompts/get".
+func (h *Hello) can(what string) bool {
+	name, _, method := strings.Cut(what, "/")
+	if method && name == "completion" {
+		name = "completions"
+	}
+	shape := jsonrpc.Shape{{Name: name, Slot: 0}}
+	var at [1]jsonrpc.Span
+	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil && at[0].End != 0
+}
+
+// announces reports whether the server said that it tells of changes of a list.
+func (h *Hello) announces(name string) bool {
+	shape := jsonrpc.Shape{{Name: name, Slot: -1, Inside: jsonrpc.Shape{{Name: "listChanged", Slot: 0}}}}
+	var at [1]jsonrpc.Span
+	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil &&
+		bytes.Equal(h.Capabilities[at[0].Start:at[0].End], []byte("true"))
+}

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -12,7 +12,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -27,109 +26,11 @@ const (
 	hostPatience = 50 * time.Second // what clients wait for a call, less some, where nothing tells them to wait longer
 )
 
-// A dialog is a question that the client has before its person.
-type dialog struct {
-	question, digest string
-	form             approval.Dialog
-	choice           bool // the question may be passed on
-}
-
-// hostCalled takes a tools/call of the client's. It was read strictly, and its
-// id is one.
-func (e *Engine) hostCalled(ev HostCalled) {
-	m := ev.Message
-	env := &wire.Envelope{ID: e.newID(), From: inflight.HostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
-		Message: m, Payload: ev.Line}
-	switch {
-	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
-		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
-	case !e.awaitHandshake(env):
-		e.serve(env, nil)
-	}
-}
-
-// OwnsHostCall reports whether a call that the client made under a raw id is
-// still waited for, at the server or before it.
-func (e *Engine) OwnsHostCall(id []byte) bool {
-	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
-}
-
-// HoldsHostCall reports whether the server cannot have such a call yet; id nil:
-// whether there is any of which that is so.
-func (e *Engine) HoldsHostCall(id []byte) bool {
-	if id == nil {
-		return slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
-			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
-	}
-	c := e.hostCall(id)
-	return c == nil && e.OwnsHostCall(id) || c != nil && c.Phase.Unstarted()
-}
-
 func (e *Engine) hostCall(id []byte) *inflight.Call {
 	if !e.gated() {
 		return nil
 	}
 	return e.calls.ByCaller[inflight.HostKey(id)]
-}
-
-// hostCancelled: the client takes a call back. The server hears it only if it
-// has the call.
-func (e *Engine) hostCancelled(ev HostCancelled) {
-	if e.withdrawAwaiting(inflight.HostID, ev.ID) {
-		return
-	}
-	if c := e.hostCall(ev.ID); c != nil {
-		if !c.Phase.Unstarted() {
-			e.tellServer(ev.Line)
-		}
-		e.takenBack(c)
-	}
-}
-
-// hostAnswered: the server has answered a call of the client's, which gets the
-// answer without us.
-func (e *Engine) hostAnswered(ev HostAnswered) {
-	c := e.hostCall(ev.ID)
-	switch {
-	case ev.ID == nil:
-		e.note(record.Record{Event: record.Security, Reason: "child_unexpected_response",
-			Detail: "the server wrote what some take for the answer to a call that it never got; it was not passed on"})
-	case c == nil:
-	case c.Phase.Unstarted():
-		e.note(record.Record{Event: record.Security, Call: c.Name, Tool: c.Tool(), Reason: "child_unexpected_response",
-			Detail: "the server answered a call of its client's that it never got; the answer was not passed on"})
-	default:
-		e.letGo(c, ev.Outcome)
-	}
-}
-
-// letGo ends a call that the server has and answers without us.
-func (e *Engine) letGo(c *inflight.Call, outcome string) {
-	e.remove(c)
-	if c.Phase.Settled() {
-		return // the client has taken it back
-	}
-	e.settle(c)
-	e.ledger.Commit(c.Hold)
-	r := recordOf(c)
-	r.Event, r.Outcome, r.Executed = record.Ended, outcome, string(refusal.Yes)
-	if outcome == "unknown" {
-		r.Executed = string(refusal.Perhaps)
-	}
-	e.note(r)
-}
-
-// hostLeft: nobody is there any more who could be answered.
-func (e *Engine) hostLeft() {
-	e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(w *awaiting) bool {
-		if w.env.From != inflight.HostID {
-			return false
-		}
-		e.alarms.stop(w.alarm)
-		e.note(w.withdrawn(approval.CallerLeft))
-		return true
-	})
-	e.withdrawFor(inflight.HostID)
 }
 
 // showHost puts a question about a call before the person behind the client that
@@ -230,18 +131,116 @@ func (e *Engine) progressOf(c *inflight.Call) (progress, message string) {
 	return progress, message
 }
 
+// What the server says at greater length is not gone through while everybody waits
+// (FINDINGS M3): a name of a method, as it is written, and all of a progress, which is
+// not passed on then.
+const (
+	methodMax   = 4096    // bytes
+	progressMax = 4 << 20 // bytes
+)
+
+// ShortMethod is the method of what the server says, "" for one whose name is longer
+// than any.
+func ShortMethod(m *jsonrpc.Message) string {
+	if len(m.Get(jsonrpc.Method)) > methodMax {
+		return ""
+	}
+	return m.Text(jsonrpc.Method)
+}
+
+// A server that belongs to a client may ask the person there something while it is
+// also at work for somebody in the topic. Nobody can tell whose business it is
+// about, so the person does not see it (stdio.Host.Occupied). It waits, for what
+// it may be about instead: if the server answers all of that without an answer to
+// its question, the question was its client's own, and goes there after all.
+const (
+	asideWait = 10 * time.Second // no longer: the call that it may be about waits for it in turn
+	asideMost = 16               // questions that wait
+	asideMax  = 1 << 20          // bytes of one
+
+	// quitGrace is how long a server that was told to end a call may still be at
+	// it. After that what it asks is held to be its client's own.
+	quitGrace = 5 * time.Second
+)
+
+// setAside has a question wait, and reports whether it does.
+func (e *Engine) setAside(m *jsonrpc.Message) bool {
+	method := ShortMethod(m)
+	if !e.hosted || method != elicitation && method != "sampling/createMessage" || len(e.asides) == asideMost || len(m.Raw) > asideMax {
+		return false
+	}
+	a := &aside{id: bytes.Clone(m.Get(jsonrpc.ID)), line: bytes.Clone(m.Raw)}
+	for _, c := range e.calls.InOrder() {
+		if c.Occupies() {
+			a.among = append(a.among, c.Number)
+		}
+	}
+	if len(a.among) == 0 { // it has ended meanwhile
+		e.do(TellHost{a.line})
+		return true
+	}
+	a.alarm = e.alarms.set(e.now.Add(asideWait), func() { e.refuseAsides(func(o *aside) bool { return o == a }) })
+	e.asides = append(e.asides, a)
+	return true
+}
+
+// answeredBeside: the server has answered a call. What it asked meanwhile was not
+// about that.
+func (e *Engine) answeredBeside(number uint64) {
+	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
+		a.among = slices.DeleteFunc(a.among, func(n uint64) bool { return n == number })
+		if len(a.among) > 0 {
+			return false
+		}
+		e.alarms.stop(a.alarm)
+		e.do(TellHost{a.line})
+		return true
+	})
+}
+
+// endedBeside: a call has ended without an answer of the server's. What it asked
+// meanwhile may have been about that.
+func (e *Engine) endedBeside(number uint64) {
+	e.refuseAsides(func(a *aside) bool { return slices.Contains(a.among, number) })
+}
+
+// refuseAsides tells the server that nobody answers what it asked.
+func (e *Engine) refuseAsides(which func(*aside) bool) {
+	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
+		if !which(a) {
+			return false
+		}
+		e.alarms.stop(a.alarm)
+		m, _ := jsonrpc.Parse(a.line, jsonrpc.Passed)
+		e.refuseServer(&m)
+		return true
+	})
+}
+
+// forgetAside: the server takes a question back.
+func (e *Engine) forgetAside(m *jsonrpc.Message) {
+	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
+		if !bytes.Equal(a.id, m.Get(jsonrpc.RequestID)) {
+			return false
+		}
+		e.alarms.stop(a.alarm)
+		return true
+	})
+}
+
+// refuseServer answers a question of the server's that nobody else will.
+func (e *Engine) refuseServer(m *jsonrpc.Message) {
+	method := ShortMethod(m)
+	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), refusal.CodeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
+	e.note(record.Record{Event: record.Warning, Reason: "server_request_refused", Method: method})
+}
+
 // A server that is hosted belongs to a client beside us (DESIGN 14,
 // "Passthrough"). It is up when that one has greeted it, not before; nothing we
 // do may end it, or what its client has asked of it.
 
 // handshakeWait is how long a request waits for the host to greet the server.
 const handshakeWait = 10 * time.Second
-
-// An awaiting request came before the server was up.
-type awaiting struct {
-	env   *wire.Envelope
-	alarm *alarm
-}
 
 // is reports whether its caller refers to the request by a raw id.
 func (w *awaiting) is(from string, id []byte) bool {
@@ -252,15 +251,6 @@ func (w *awaiting) is(from string, id []byte) bool {
 // withdrawn is the last word on a request whose caller does not want it any more.
 func (w *awaiting) withdrawn(why string) record.Record {
 	return record.Record{Event: record.Withdrawn, Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: refusal.Clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
-}
-
-// handshakeDone goes on with the requests that waited for the server.
-func (e *Engine) handshakeDone() {
-	for _, w := range e.awaitingHandshake {
-		e.alarms.stop(w.alarm)
-		e.then(awaited{w.env})
-	}
-	e.awaitingHandshake = nil
 }
 
 // withdrawAwaiting ends the awaiting requests that a cancellation is about.
@@ -277,24 +267,11 @@ func (e *Engine) withdrawAwaiting(from string, id []byte) (some bool) {
 	return some
 }
 
-// unsubscribed ends a participant's subscription.
-func (e *Engine) unsubscribed(c *inflight.Call, id []byte) {
-	e.server.subscribers.remove(c.Key, c.From)
-	done, err := jsonrpc.Parse(jsonrpc.AppendResult(nil, id, nil), jsonrpc.Passed)
-	if err != nil {
-		panic(err) // it is our own, with an id of our own
+// handshakeDone goes on with the requests that waited for the server.
+func (e *Engine) handshakeDone() {
+	for _, w := range e.awaitingHandshake {
+		e.alarms.stop(w.alarm)
+		e.then(awaited{w.env})
 	}
-	e.remove(c)
-	e.deliver(c, &done)
-}
-
-// Occupied reports whether the server is at work for a participant, or may be:
-// what nobody waits for any more counts for quitGrace.
-func (e *Engine) Occupied() bool {
-	for _, c := range e.calls.ByNumber {
-		if c.Occupies() {
-			return true
-		}
-	}
-	return false
+	e.awaitingHandshake = nil
 }

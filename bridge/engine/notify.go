@@ -11,6 +11,8 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -50,14 +52,6 @@ func (e *Engine) passOn(c *inflight.Call, payload []byte) {
 	}
 }
 
-func (e *Engine) tellProgress(c *inflight.Call, payload []byte) {
-	c.Progress.Take(e.now, inflight.Weight(payload), inflight.OfCall)
-	e.server.passed.Take(e.now, inflight.Weight(payload), inflight.OfAll)
-	e.tellOne(wire.Progress, c.From, "notifications/progress", payload)
-}
-
-const subscribes = "resources/subscribe"
-
 // Bounds on what participants can make us remember of who wants to hear of which
 // resource, and on the frames that one word of the server's becomes.
 const (
@@ -65,60 +59,6 @@ const (
 	subscriptionsShare = 512  // of one participant; where nobody makes sure who speaks, of all of them
 	subscribersMost    = 256  // to one resource
 )
-
-// subscribers are those who want to hear of resources.
-type subscribers struct {
-	to  map[string]map[string]bool // resource URI -> participants
-	has map[string]int             // to how many each participant is subscribed
-	all int
-}
-
-func (s *subscribers) add(uri, who string) {
-	if s.to[uri][who] {
-		return
-	}
-	if s.to == nil {
-		s.to, s.has = map[string]map[string]bool{}, map[string]int{}
-	}
-	if s.to[uri] == nil {
-		s.to[uri] = map[string]bool{}
-	}
-	s.to[uri][who] = true
-	s.has[who]++
-	s.all++
-}
-
-// remove reports whether somebody was subscribed and nobody is any more.
-func (s *subscribers) remove(uri, who string) (orphan bool) {
-	if !s.to[uri][who] {
-		return false
-	}
-	delete(s.to[uri], who)
-	s.all--
-	if s.has[who]--; s.has[who] == 0 {
-		delete(s.has, who)
-	}
-	if len(s.to[uri]) > 0 {
-		return false
-	}
-	delete(s.to, uri)
-	return true
-}
-
-// forget returns the resources nobody wants to hear of any more.
-func (s *subscribers) forget(who string) (orphans []string) {
-	if s.has[who] == 0 {
-		return nil
-	}
-	for _, uri := range s.resources() {
-		if s.remove(uri, who) {
-			orphans = append(orphans, uri)
-		}
-	}
-	return orphans
-}
-
-func (s *subscribers) resources() []string { return sorted(s.to) }
 
 // noPlace says why a subscription cannot be kept, before the server hears of it: who is
 // told yes counts on hearing of changes. Those that are on their way have places too.
@@ -177,20 +117,6 @@ func (e *Engine) unlistedGiveWay() (some bool) {
 	return some
 }
 
-// keepOthersSubscribed renews a subscription that one participant has ended
-// for all: the server knows only us.
-func (e *Engine) keepOthersSubscribed(uri string) {
-	if len(e.server.subscribers.to[uri]) > 0 {
-		e.ask(subscribes, uriParams(uri), func(*jsonrpc.Message) {})
-	}
-}
-
-func (e *Engine) unsubscribe(uri string) {
-	if e.server.up && !e.hosted {
-		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
-	}
-}
-
 // unsubscribeFor ends what somebody who is gone was subscribed to, or is about to be.
 func (e *Engine) unsubscribeFor(who string) {
 	for _, c := range e.calls.Open {
@@ -243,10 +169,6 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 	})
 }
 
-func uriParams(uri string) []byte {
-	return append(jsonrpc.AppendQuote([]byte(`{"uri":`), uri), '}')
-}
-
 // What a caller hears while people decide, and of their yes. The answer is the server's
 // and says nothing of it, and no envelope has a place for it; so it goes before the
 // answer, in frames that stock clients do not take for one (WIRE W-5).
@@ -268,10 +190,6 @@ func (e *Engine) remind(c *inflight.Call) {
 	e.report(c, "", `{"waiting":true}`)
 	c.Alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }
-
-// approvalMeta is where, in the _meta of progress, stands what only a bridge says: that
-// people are deciding, or who has agreed. Words alone a server can use as well.
-const approvalMeta = "mcpx/approval"
 
 // report says something to a caller under its token; "": that people are deciding. about
 // is that for programs.
@@ -389,13 +307,80 @@ func appendBy(dst []byte, by []approval.Who) []byte {
 	return dst
 }
 
-// person is somebody who decided, in words for a caller.
-func person(w approval.Who) string {
-	switch w.Door {
-	case approval.Local:
-		return "the person at the bridge"
-	case approval.Host:
-		return "the person at the client"
+// gatherFor is how long further word that a list has changed is gathered, as one.
+const gatherFor = time.Second
+
+// gather passes on that a list has changed, at most once in gatherFor: callers
+// read it anew, however often they were told.
+func (e *Engine) gather(method string, raw []byte) {
+	if g := e.server.gathered[method]; g != nil {
+		g.last = raw
+		return
 	}
-	return w.ID
+	e.tell(method, raw)
+	g := &gathering{}
+	if e.server.gathered == nil {
+		e.server.gathered = map[string]*gathering{}
+	}
+	e.server.gathered[method] = g
+	e.alarms.set(e.now.Add(gatherFor), func() {
+		delete(e.server.gathered, method)
+		if g.last != nil {
+			e.gather(method, g.last)
+		}
+	})
+}
+
+// tell broadcasts a notification from the server.
+func (e *Engine) tell(method string, payload []byte) {
+	e.send(wire.Notice, &wire.Envelope{Kind: wire.Notification, Method: method, Payload: payload})
+}
+
+// refusedArgs is how many bytes of the arguments of a denied call go on record;
+// of longer ones only how many they were. What ran, or was asked about, has more
+// room (argsMax).
+const refusedArgs = 512
+
+// chargeRecord reports whether a refusal of a participant's, or a frame of theirs that
+// is dropped, is listed on record. Beyond a share they are counted: refused calls must
+// not fill the disk, for a full disk stops everybody's (FINDINGS M7).
+func (e *Engine) chargeRecord(from string) (listed bool) {
+	if e.isHost(from) || e.quota.Take(e.now, e.shareOf(from), 0) {
+		return true
+	}
+	if !e.summing {
+		e.summing = true
+		e.alarms.set(e.now.Add(quota.SumEvery), e.sumUp)
+	}
+	return false
+}
+
+// sumUp puts on record how many refusals were not listed.
+func (e *Engine) sumUp() {
+	e.summing = false
+	for _, s := range e.quota.Draw(e.now) {
+		r := record.Record{Event: record.Dropped, From: s.By, Reason: "summed_up", Count: s.Count,
+			Detail: "refusals and dropped frames of this participant that are not listed one by one"}
+		if s.By == "" && e.believed() {
+			r.Detail = "refusals and dropped frames of other participants that are not listed one by one"
+		} else if s.By == "" {
+			r.Detail = "refusals and dropped frames that are not listed one by one, of participants whom the gateway does not verify"
+		}
+		e.note(r)
+	}
+}
+
+// refuse answers a request that did not reach the server.
+func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
+	if e.chargeRecord(env.From) {
+		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
+	}
+	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
+}
+
+func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
+	if !e.chargeRecord(env.From) {
+		return
+	}
+	e.note(record.Record{Event: record.Dropped, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Reason: reason, Detail: detail})
 }

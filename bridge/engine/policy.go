@@ -7,7 +7,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -171,16 +173,6 @@ func covers(had, now *policy.Terms) bool {
 // reloadAgain is when it is asked again that could not be.
 const reloadAgain = time.Minute
 
-// A waiting policy is one that nobody has agreed to yet.
-type waiting struct {
-	policy *policy.Policy
-	file   string
-	looser []string
-	id     string // of the question; "" while it cannot be put
-	ticket uint64 // of the sync after the yes; 0 before
-	again  *alarm
-}
-
 // saved takes a policy file that was changed.
 func (e *Engine) saved(ev Saved) {
 	e.dropWaiting("replaced")
@@ -337,4 +329,28 @@ func (e *Engine) doubts(reason string, about []string) {
 			e.note(record.Record{Event: record.Warning, Reason: reason, Detail: w})
 		}
 	}
+}
+
+const auditReason = "audit_unavailable"
+
+// fulfils reports whether we serve a proposal at all, if its call may be made.
+func (e *Engine) fulfils(l *proposal.Life) bool {
+	return e.policy.Proposals.Fulfil != "never" && e.book.MayServe(l) && e.mayRequest(l.Method, l.Key)
+}
+
+// mayRequest reports whether the gateway lets us make the request to ourselves
+// that shows who serves a proposal. Without it nothing is served (WIRE 7.8).
+func (e *Engine) mayRequest(method, key string) bool {
+	if !e.room.seated {
+		return true // it is held until there is a seat
+	}
+	_, err := e.room.dialect.Spelling(&wire.Envelope{Kind: wire.Request, Method: method, Key: key}, e.room.caps)
+	return err == nil
+}
+
+// provides is what the server is for, by the word of its owner.
+func (e *Engine) provides() []string {
+	all := slices.Concat(e.policy.Provides, e.provided)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

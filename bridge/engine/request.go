@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -56,62 +58,6 @@ var methods = func() map[string]string {
 func resemblesMethod(method string) bool {
 	meant := methods[fold.Method(method)]
 	return meant != "" && meant != method
-}
-
-// arrived takes a frame from the topic.
-func (e *Engine) arrived(env *wire.Envelope) {
-	if env.From == e.room.me {
-		if !e.echoed(env) && env.Kind == wire.Request && e.forUs(env) {
-			e.drop(env, "from_self", "an echo or a forgery of our own id")
-		}
-		return
-	}
-	if e.isHost(env.From) {
-		e.drop(env, "reserved_id", "this id is that of the client beside us, whose calls have rules of their own")
-		return
-	}
-	e.heardFrom(env.From)
-	switch env.Kind {
-	case wire.Request:
-		e.request(env)
-	case wire.Response:
-		e.rivalAnswers(env)
-		e.queueBook(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
-		e.then(response{env})
-	case wire.Proposal:
-		e.offered(env)
-	case wire.Withdraw, wire.Reject:
-		e.proposalEnds(env)
-	case wire.Status, wire.ProposalResponse:
-		e.stood(env)
-	case wire.Notification:
-		e.notified(env)
-	case wire.Presence:
-		e.presence(env)
-	case wire.Failure:
-		e.fault(env)
-	case wire.Grant:
-		e.grant(env)
-	case wire.Control:
-		if e.forUs(env) {
-			e.control(env)
-		}
-	}
-}
-
-// garbled takes a frame that is none to us. One that is a request or proposal with
-// nothing wrong but keys that a lenient server takes for one is refused in words.
-func (e *Engine) garbled(r *wire.Refused) {
-	if r.Asked != nil && (r.Asked.Kind == wire.Proposal || e.forUs(r.Asked)) {
-		e.arrived(r.Asked)
-		return
-	}
-	if r.From != "" && r.ID != "" {
-		e.usesID(r.From, r.ID)
-	}
-	if e.chargeRecord(r.From) {
-		e.note(record.Record{Event: record.Dropped, Env: r.ID, From: r.From, Reason: r.Reason, Detail: r.Detail})
-	}
 }
 
 // request is the road of every call: each line may end it, and only the last
@@ -307,15 +253,6 @@ func (e *Engine) full() bool {
 	return e.calls.Running >= e.maxCalls || len(e.calls.ByNumber) >= 4*e.maxCalls
 }
 
-// described is a call as the policy sees it.
-func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
-	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
-	if t := e.server.tools.Tools[tool]; t != nil && method == "tools/call" {
-		call.Hints = t.Hints
-	}
-	return call
-}
-
 func (e *Engine) noteDecision(c *inflight.Call) {
 	if c.SummedUp {
 		return
@@ -406,13 +343,6 @@ func (e *Engine) launch(c *inflight.Call) {
 	e.write(c, line)
 }
 
-// staysHere reports whether a call that has started is done without a word to the
-// server: the end of a subscription, for the client of the server may have one too,
-// and to the server both are one. It is judged as everywhere.
-func (e *Engine) staysHere(c *inflight.Call) bool {
-	return e.hosted && c.Method == "resources/unsubscribe"
-}
-
 // answerHere serves the requests that concern the bridge itself or what it
 // already knows: the server is initialised once, whoever asks (WIRE W-11).
 func (e *Engine) answerHere(env *wire.Envelope) {
@@ -428,14 +358,6 @@ func (e *Engine) answerHere(env *wire.Envelope) {
 		result = e.server.hello.Result
 	}
 	e.answer(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), result))
-}
-
-// notified takes a notification from a participant. What says nothing to a
-// bridge is passed over.
-func (e *Engine) notified(env *wire.Envelope) {
-	if env.Method == "notifications/cancelled" && e.forUs(env) {
-		e.cancelled(env)
-	}
 }
 
 // asksForTool turns a request for tools/request, {name, arguments}, into the
@@ -457,4 +379,98 @@ func (e *Engine) asksForTool(env *wire.Envelope) (call *wire.Envelope, asks bool
 	out := *env
 	out.Method, out.Key, out.Payload, out.Message = "tools/call", m.Text(jsonrpc.Name), raw, m
 	return &out, true
+}
+
+// newCall takes a participant's request into the books. life is the proposal that
+// it serves, if any.
+func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *inflight.Call {
+	m := &env.Message
+	e.calls.Named++
+	c := &inflight.Call{Name: e.session + strconv.FormatUint(e.calls.Named, 10), From: strings.Clone(env.From), Env: strings.Clone(env.ID), Method: env.Method, Key: shortKey(env.Key),
+		Life: life, Origin: origin, ID: slices.Clone(m.Get(jsonrpc.ID)), Token: slices.Clone(m.Get(jsonrpc.ProgressToken)), Request: env}
+	if origin == inflight.Participant {
+		c.Body = e.replay.DigestOf(env.From, env.ID, env.Payload)
+	}
+	c.Args, c.Beside = partsOf(m, env.Method, e.server.hello.modern())
+	e.calls.Enter(c)
+	return c
+}
+
+// linked finds the proposal that a request refers to.
+func (e *Engine) linked(env *wire.Envelope) *proposal.Life {
+	if len(env.Corr) == 0 || !e.book.Knows(env.Corr) {
+		return nil
+	}
+	return e.book.Linked(env.Corr, env.Method, env.Key, sumOf(env))
+}
+
+// mayNotServe says why a request must not run for the sake of its proposal.
+func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
+	if l == nil || e.book.Bars(l) == proposal.Open {
+		return refusal.Refusal{}, false
+	}
+	return e.closedBy(l), true
+}
+
+// hostCalled takes a tools/call of the client's. It was read strictly, and its
+// id is one.
+func (e *Engine) hostCalled(ev HostCalled) {
+	m := ev.Message
+	env := &wire.Envelope{ID: e.newID(), From: inflight.HostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
+		Message: m, Payload: ev.Line}
+	switch {
+	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
+		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
+	case !e.awaitHandshake(env):
+		e.serve(env, nil)
+	}
+}
+
+// OwnsHostCall reports whether a call that the client made under a raw id is
+// still waited for, at the server or before it.
+func (e *Engine) OwnsHostCall(id []byte) bool {
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
+}
+
+// HoldsHostCall reports whether the server cannot have such a call yet; id nil:
+// whether there is any of which that is so.
+func (e *Engine) HoldsHostCall(id []byte) bool {
+	if id == nil {
+		return slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
+			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
+	}
+	c := e.hostCall(id)
+	return c == nil && e.OwnsHostCall(id) || c != nil && c.Phase.Unstarted()
+}
+
+// Occupied reports whether the server is at work for a participant, or may be:
+// what nobody waits for any more counts for quitGrace.
+func (e *Engine) Occupied() bool {
+	for _, c := range e.calls.ByNumber {
+		if c.Occupies() {
+			return true
+		}
+	}
+	return false
+}
+
+// sync waits until the decision is on disk: only then does it count
+// (RELIABILITY AI-13).
+func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
+	e.tickets++
+	c.On(inflight.Agree)
+	c.Agreed = s
+	e.calls.Syncing[e.tickets] = c
+	e.do(Sync{e.tickets})
+}
+
+// unsubscribed ends a participant's subscription.
+func (e *Engine) unsubscribed(c *inflight.Call, id []byte) {
+	e.server.subscribers.remove(c.Key, c.From)
+	done, err := jsonrpc.Parse(jsonrpc.AppendResult(nil, id, nil), jsonrpc.Passed)
+	if err != nil {
+		panic(err) // it is our own, with an id of our own
+	}
+	e.remove(c)
+	e.deliver(c, &done)
 }

@@ -19,7 +19,7 @@ type road struct{ here, parts int }
 
 var roads = map[string]road{
 	"allowed":  {5, 10},
-	"asked":    {11, 10},
+	"asked":    {9, 10},
 	"proposal": {11, 11},
 }
 

@@ -7,16 +7,15 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 const (
@@ -25,28 +24,6 @@ const (
 	grantsMax  = 64 << 10        // bytes of what we may send, as others add to it
 	orderMax   = 128 << 10       // bytes of a grant or a control that are read at all (FINDINGS M3)
 )
-
-// room is what the Engine knows of its seat and of who else is there.
-type room struct {
-	me      string
-	dialect wire.Dialect
-	caps    wire.Caps
-	seated  bool
-	peers   map[string]*peer
-	held    outgoing.Queue
-	look    *alarm // when release is due without another event
-	lookAt  time.Time
-	echoes  bool // the gateway has returned a request of ours to us, in this stay
-
-	paused   *alarm    // set while a participant has asked us to be quiet
-	pausedAt time.Time // when that was asked first
-}
-
-type peer struct {
-	caps    wire.Caps
-	leaving *alarm
-	missed  bool // a roster did not have them, and nobody said that they left
-}
 
 func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
@@ -172,24 +149,6 @@ func (e *Engine) unseated(ev Unseated) {
 		}
 		e.note(r)
 	})
-}
-
-// quiet: while paused we say nothing but where we stand (WIRE 5.8).
-func (r *room) quiet(k wire.Kind) bool {
-	return r.paused != nil && k != wire.Control && k != wire.Grant
-}
-
-// heardFrom says that a participant is alive, whatever presence said.
-func (e *Engine) heardFrom(id string) {
-	switch p := e.room.peers[id]; {
-	case p != nil && p.leaving != nil:
-		e.alarms.stop(p.leaving)
-		p.leaving, p.missed = nil, false
-		e.tellOf(id)
-		e.release()
-	case p == nil && e.room.held.Listed(id, true): // no roster lists them, and they are here
-		e.release()
-	}
 }
 
 func (e *Engine) presence(env *wire.Envelope) {
@@ -370,78 +329,61 @@ func (e *Engine) endPause() bool {
 	return true
 }
 
-// tell broadcasts a notification from the server.
-func (e *Engine) tell(method string, payload []byte) {
-	e.send(wire.Notice, &wire.Envelope{Kind: wire.Notification, Method: method, Payload: payload})
+// markHeld says in the answers to these calls that the record ends before them.
+func (e *Engine) markHeld(ends []string) {
+	e.room.held.Mark(ends, incomplete)
+	e.keepBounds()
 }
 
-// tellOne sends a notification to one participant. It names no request: stock
-// clients would take it for the answer (WIRE W-5).
-func (e *Engine) tellOne(class wire.Class, to, method string, payload []byte) {
-	e.send(class, &wire.Envelope{Kind: wire.Notification, To: []string{to}, Method: method, Payload: payload})
-}
-
-// refusedArgs is how many bytes of the arguments of a denied call go on record;
-// of longer ones only how many they were. What ran, or was asked about, has more
-// room (argsMax).
-const refusedArgs = 512
-
-// recordLimits: at some 400 bytes each, one participant comes to 70 MB a day at the
-// most, and all together come to five times that, however many names they have.
-var recordLimits = quota.Limits{Burst: 200, Again: time.Second / 2, AllBurst: 2000, AllAgain: time.Second / 10, Names: 1024, Sums: 16}
-
-func newQuota() quota.Shares[string] {
-	return quota.Shares[string]{Limits: recordLimits, Keep: strings.Clone, Compare: strings.Compare}
-}
-
-// chargeRecord reports whether a refusal of a participant's, or a frame of theirs that
-// is dropped, is listed on record. Beyond a share they are counted: refused calls must
-// not fill the disk, for a full disk stops everybody's (FINDINGS M7).
-func (e *Engine) chargeRecord(from string) (listed bool) {
-	if e.isHost(from) || e.quota.Take(e.now, e.shareOf(from), 0) {
-		return true
-	}
-	if !e.summing {
-		e.summing = true
-		e.alarms.set(e.now.Add(quota.SumEvery), e.sumUp)
-	}
-	return false
-}
-
-// shareOf is whose share of the record, of the memory of calls and of what may be asked a
-// participant has. Where nobody makes sure who speaks all have one together, called "":
-// names cost nothing there, and who writes many would have as many shares. They take
-// nothing from each other that they could not take by speaking in each other's name.
-func (e *Engine) shareOf(from string) string {
-	if e.believed() {
-		return from
-	}
-	return ""
-}
-
-// sumUp puts on record how many refusals were not listed.
-func (e *Engine) sumUp() {
-	e.summing = false
-	for _, s := range e.quota.Draw(e.now) {
-		r := record.Record{Event: record.Dropped, From: s.By, Reason: "summed_up", Count: s.Count,
-			Detail: "refusals and dropped frames of this participant that are not listed one by one"}
-		if s.By == "" && e.believed() {
-			r.Detail = "refusals and dropped frames of other participants that are not listed one by one"
-		} else if s.By == "" {
-			r.Detail = "refusals and dropped frames that are not listed one by one, of participants whom the gateway does not verify"
+// notSent hears of a frame that the seat did not take. An answer is held, and
+// soon tried again, unless no frame could ever hold it.
+func (e *Engine) notSent(ev NotSent) {
+	switch {
+	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
+		e.claimReturns(ev.Send.Envelope.ID)
+		e.hold(ev.Send.Envelope, "") // its end is on record: it was on its way
+		if e.room.seated {
+			e.lookBy(e.now.Add(resendAfter))
 		}
-		e.note(r)
+	case ev.Gone || ev.Send.Class == wire.Progress:
+	default:
+		e.note(record.Record{Event: record.Dropped, Reason: "way_out_full", Method: ev.Send.Envelope.Method,
+			Detail: "the gateway does not take frames as fast as they come"})
 	}
 }
 
-// verified reports whether somebody makes sure who speaks in the topic.
-func (e *Engine) verified() bool { return e.ours || e.room.dialect.Verified() }
+// seatLost: everybody who waits has a minute from now on, and who is here is not
+// known any more.
+func (e *Engine) seatLost() {
+	s := &e.room.held
+	s.BeginMinutes(e.now)
+	for i := range s.Answers {
+		s.Answers[i].Unlisted = false
+	}
+	if len(s.Answers) > 0 {
+		e.lookBy(s.Answers[0].Until)
+	}
+}
 
-// believed reports whether who speaks is taken for who it says it is.
-func (e *Engine) believed() bool { return e.trustUnverified || e.verified() }
-
-// forUs: addressed to exactly us. A request to several would run several
-// times, one to everybody as often as there are servers (WIRE W-9).
-func (e *Engine) forUs(env *wire.Envelope) bool {
-	return len(env.To) == 1 && env.To[0] == e.room.me
+// unheard: a frame of ours that puts a question to somebody did not get there, or a
+// request that others made for a proposal (FINDINGS D13, M9). Who is merely away is
+// left to the roster: they may be back in a moment. ours: it was said to us.
+func (e *Engine) unheard(f wire.Fault, ours bool) {
+	absent := f.Code == "recipient_absent"
+	inTurn(e, f.Trigger, func(id string) {
+		switch {
+		case absent && !e.believed(): // nor is it known who says so, nor who is here
+		case absent:
+			e.queueBook(e.book.Nobody(id, e.room.me))
+		case ours:
+			e.queueDesk(e.desk.Unreachable(e.now, id))
+		}
+	})
+	if !ours || f.Code != "capability_violation" || len(f.Trigger) > 0 {
+		return
+	}
+	env := &wire.Envelope{Kind: wire.Request, Method: elicitation}
+	if kind, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && kind == f.AttemptedKind {
+		e.queueDesk(e.desk.UnreachableAll(e.now))
+	}
 }

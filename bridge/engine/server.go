@@ -1,10 +1,17 @@
 package engine
 
 import (
-	"cmp"
-	"slices"
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
@@ -13,27 +20,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// server is the MCP server as last heard of.
-type server struct {
-	up    bool          // and its tools are known
-	why   string        // if it is not up
-	retry time.Duration // if it is not up: when it may be; negative: never
-	hello Hello
-	tools catalog.Catalog
-	lines uint64 // written so far, whether or not they were accepted
-
-	listing     bool                  // a tools/list of ours is under way
-	listAgain   bool                  // and the list has changed since
-	subscribers subscribers           // to its resources
-	told        burst                 // its notifications
-	passed      inflight.Pace         // what participants were told of progress and changed resources
-	gathered    map[string]*gathering // of its lists other than tools, by the method that says so
-	updated     map[string]*gathering // of resources, by their URIs
-	begun, read uint64                // listings that were begun, and the last of them that was read or given up
-	changed     bool                  // it said that its tools have changed, and the topic does not know yet
-	listens     listens
-}
 
 func (e *Engine) serverUp(h Hello) {
 	e.server.hello = h
@@ -88,23 +74,6 @@ func (e *Engine) serverNoise(ev ServerNoise) {
 	}
 }
 
-// What the server says at greater length is not gone through while everybody waits
-// (FINDINGS M3): a name of a method, as it is written, and all of a progress, which is
-// not passed on then.
-const (
-	methodMax   = 4096    // bytes
-	progressMax = 4 << 20 // bytes
-)
-
-// ShortMethod is the method of what the server says, "" for one whose name is longer
-// than any.
-func ShortMethod(m *jsonrpc.Message) string {
-	if len(m.Get(jsonrpc.Method)) > methodMax {
-		return ""
-	}
-	return m.Text(jsonrpc.Method)
-}
-
 // serverAsked answers the server's own requests. It was told at the handshake
 // that we offer nothing; and nothing it says may reach a person as if it came
 // from us (RELIABILITY 2.2).
@@ -119,13 +88,6 @@ func (e *Engine) serverAsked(m *jsonrpc.Message) {
 		return
 	}
 	e.refuseServer(m)
-}
-
-// refuseServer answers a question of the server's that nobody else will.
-func (e *Engine) refuseServer(m *jsonrpc.Message) {
-	method := ShortMethod(m)
-	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), refusal.CodeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
-	e.note(record.Record{Event: record.Warning, Reason: "server_request_refused", Method: method})
 }
 
 // serverTold routes the server's notifications (WIRE W-12). Of a flood, those
@@ -173,34 +135,6 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 	}
 }
 
-// gatherFor is how long further word that a list has changed is gathered, as one.
-const gatherFor = time.Second
-
-// A gathering is word of a changed list that was passed on a moment ago. What
-// came since goes out at its end, once.
-type gathering struct{ last []byte }
-
-// gather passes on that a list has changed, at most once in gatherFor: callers
-// read it anew, however often they were told.
-func (e *Engine) gather(method string, raw []byte) {
-	if g := e.server.gathered[method]; g != nil {
-		g.last = raw
-		return
-	}
-	e.tell(method, raw)
-	g := &gathering{}
-	if e.server.gathered == nil {
-		e.server.gathered = map[string]*gathering{}
-	}
-	e.server.gathered[method] = g
-	e.alarms.set(e.now.Add(gatherFor), func() {
-		delete(e.server.gathered, method)
-		if g.last != nil {
-			e.gather(method, g.last)
-		}
-	})
-}
-
 // progress goes to the owner of the token, with the token it gave.
 func (e *Engine) progress(m *jsonrpc.Message) {
 	c := e.calls.Find(m.Get(jsonrpc.Token))
@@ -217,111 +151,338 @@ func (e *Engine) progress(m *jsonrpc.Message) {
 	e.passOn(c, m.Append(nil, edits...))
 }
 
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// relistAfter is when a listing is tried again that never reached the server.
+const relistAfter = 5 * time.Second
+
+// pagesMax bounds a listing whose cursors never end.
+const pagesMax = 1000
+
+// listMax bounds the bytes of a listing, as far as it takes another page to go
+// beyond it.
+const listMax = 32 << 20
+
+// listTools reads the server's tools afresh. Until the last page is in, the
+// old list holds.
+func (e *Engine) listTools() {
+	if e.server.listing {
+		e.server.listAgain = true
+		return
 	}
-	slices.Sort(keys)
-	return keys
+	e.server.listing = true
+	e.server.begun++
+	e.listPage(&listing{so: catalog.New(), ttl: -1}, []byte("{}"))
 }
 
-// initializeResult answers a participant's initialize: what the server said
-// when we asked it, under the revision asked for if that is one of ours.
-func (h Hello) initializeResult(m *jsonrpc.Message) []byte {
-	revision := h.Revision
-	if asked := requestedRevision(m); slices.Contains(jsonrpc.LegacyRevisions, asked) {
-		revision = asked
+// A listing is a list of tools being read.
+type listing struct {
+	so          catalog.Catalog
+	page, bytes int // read so far
+	ttl         time.Duration
+}
+
+func (e *Engine) listPage(l *listing, params []byte) {
+	e.ask("tools/list", params, func(m *jsonrpc.Message) {
+		next, err := e.readPage(l, m)
+		if err != nil {
+			e.listed(e.server.tools.OrEmpty(), err)
+			return
+		}
+		l.page++
+		l.bytes += len(m.Raw)
+		if next != "" && (l.page == pagesMax || l.bytes > listMax) {
+			e.note(record.Record{Event: record.Security, Reason: "tools_cut", Count: l.page,
+				Detail: fmt.Sprintf("the server's list of tools has no end: it was given up after %d pages of %d bytes, so tools may be missing", l.page, l.bytes)})
+			next = ""
+		}
+		if next == "" {
+			e.server.listens.ttl = l.ttl
+			e.listed(l.so, nil)
+			return
+		}
+		params := append(jsonrpc.AppendQuote([]byte(`{"cursor":`), next), '}')
+		e.listPage(l, params)
+	})
+}
+
+var (
+	errNoTools    = errors.New("the server lists no tools")
+	errUnanswered = errors.New("tools/list was not answered")
+)
+
+func (e *Engine) readPage(l *listing, m *jsonrpc.Message) (next string, err error) {
+	if m == nil {
+		return "", errUnanswered
 	}
-	if h.Modern {
-		return h.asInitializeResult(revision)
+	if m.Has(jsonrpc.Err) {
+		return "", errNoTools
 	}
-	shape := jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}
+	var page struct {
+		Tools      []jsontext.Value `json:"tools"`
+		NextCursor string           `json:"nextCursor"`
+		TTL        jsontext.Value   `json:"ttlMs"`
+	}
+	if err := json.Unmarshal(jsonrpc.Mend(m.Get(jsonrpc.Result)), &page, catalog.Lenient); err != nil {
+		return "", fmt.Errorf("tools/list cannot be read: %w", err)
+	}
+	if ttl := timeToLive(page.TTL); ttl >= 0 && (l.ttl < 0 || ttl < l.ttl) {
+		l.ttl = ttl
+	}
+	for _, raw := range page.Tools {
+		if why := l.so.Add(raw); why != "" {
+			e.note(record.Record{Event: record.Warning, Reason: why, Detail: catalog.Shortfalls[why] + string(raw[:min(len(raw), 120)])})
+		}
+	}
+	return page.NextCursor, nil
+}
+
+// listed ends a listing. err tells why the list is not a new one.
+func (e *Engine) listed(c catalog.Catalog, err error) {
+	e.server.listing = false
+	e.server.read = e.server.begun
+	if err != nil && !errors.Is(err, errNoTools) {
+		e.note(record.Record{Event: record.Warning, Reason: "tools_unknown", Detail: err.Error()})
+		if !e.server.up && e.hosted {
+			e.alarms.set(e.now.Add(relistAfter), e.listTools)
+			return
+		}
+		if !e.server.up {
+			e.do(Restart{err.Error()})
+			return
+		}
+		if errors.Is(err, errUnanswered) {
+			e.alarms.set(e.now.Add(relistAfter), e.relist)
+		}
+	}
+	first := !e.server.up
+	others := first || !c.Same(e.server.tools)
+	news := others || e.server.changed || !e.server.hello.Modern
+	c.ChangedSince(e.server.tools)
+	e.server.tools, e.server.up, e.server.changed = c, true, false
+	if first {
+		e.note(record.Record{Event: record.ServerUp, Tools: len(c.Tools), PID: e.server.hello.PID})
+		e.do(Serving{Tools: len(c.Tools), PID: e.server.hello.PID})
+	}
+	if others {
+		e.doubt()
+	}
+	if news { // not each time that we look
+		e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	}
+	if e.server.listAgain {
+		e.server.listAgain = false
+		e.listTools()
+	}
+	e.toolsChanged()
+	e.then(func() {
+		if first {
+			e.listen()
+			e.startParked()
+			e.handshakeDone()
+		} else {
+			e.startReread(err != nil)
+		}
+	})
+	e.then(e.rereadLater)
+}
+
+func (e *Engine) relist() {
+	if e.server.up {
+		e.listTools()
+	}
+}
+
+// further adds what was already reported while people decided to the server's
+// own progress, which must go on from there.
+func further(progress []byte, reminders int) []byte {
+	if _, vast := catalog.Numeral(progress).(catalog.VastNumber); vast || reminders == 0 {
+		return progress
+	}
+	n, ok := new(big.Rat).SetString(string(progress))
+	if !ok {
+		return progress
+	}
+	n.Add(n, big.NewRat(int64(reminders), 1))
+	if n.IsInt() {
+		return []byte(n.Num().String())
+	}
+	return bytes.TrimRight([]byte(n.FloatString(9)), "0")
+}
+
+// A server of 2026-07-28 says nothing of its own accord: that its tools have
+// changed it tells only those who listen (MCP.md 3.1). So we listen where it
+// offers that. Where it does not, its tools are read again every now and then:
+// after as long as it says itself that a list holds (ttlMs), but no sooner than
+// rereadSoonest and no later than rereadLatest. That is how long a call which a
+// rule allows may run under a definition that is not any more what was judged.
+//
+// What somebody agreed to, now or for longer, does not rely on that: the tools are
+// read once more before it starts, and the call is written in the very Step in
+// which the answer to that comes. What the server does to a tool after that answer
+// and before it reads the call, nobody can see.
+const (
+	rereadSoonest = 5 * time.Second
+	rereadUsual   = 30 * time.Second // where the server does not say
+	rereadLatest  = time.Minute
+)
+
+// listen asks a server that tells of changes to do so.
+func (e *Engine) listen() {
+	s := &e.server
+	if !s.hello.Modern || s.listens.tried || !s.hello.announces("tools") {
+		return
+	}
+	s.listens.tried = true
+	var filter strings.Builder
+	filter.WriteString(`{"toolsListChanged":true`)
+	for _, of := range []string{"prompts", "resources"} {
+		if s.hello.announces(of) {
+			filter.WriteString(`,"` + of + `ListChanged":true`)
+		}
+	}
+	s.listens.call = e.asks("subscriptions/listen", []byte(`{"notifications":`+filter.String()+`}}`), func(*jsonrpc.Message) {
+		s.listens.call, s.listens.heard = nil, false
+		e.rereadLater()
+	})
+	e.alarms.stop(s.listens.call.Alarm) // it has no answer but its end
+	s.listens.call.Alarm = nil
+}
+
+// listenNoMore takes our question back: beside its own client the server goes on
+// without us.
+func (e *Engine) listenNoMore() {
+	e.alarms.stop(e.server.listens.again)
+	if c := e.server.listens.call; c != nil {
+		e.server.listens.call = nil
+		e.remove(c)
+		e.calls.Settle(c)
+		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.ID(c), "the bridge stops"))
+	}
+}
+
+// acknowledged: the server says of what it will tell us.
+func (e *Engine) acknowledged(m *jsonrpc.Message) {
+	c := e.server.listens.call
+	shape := jsonrpc.Shape{{Name: "notifications", Slot: -1, Inside: jsonrpc.Shape{{Name: "toolsListChanged", Slot: 0}}}}
 	var at [1]jsonrpc.Span
-	if jsonrpc.Scan(h.Result, jsonrpc.Passed, shape, at[:]) != nil || at[0].End == 0 {
-		return h.Result
-	}
-	result := append([]byte(nil), h.Result[:at[0].Start]...)
-	result = jsonrpc.AppendQuote(result, revision)
-	return append(result, h.Result[at[0].End:]...)
-}
-
-// asInitializeResult says in the words of the older revisions what a server
-// of 2026-07-28 said of itself.
-func (h Hello) asInitializeResult(revision string) []byte {
-	if !slices.Contains(jsonrpc.LegacyRevisions, revision) {
-		revision = jsonrpc.LegacyRevision
-	}
-	result := jsonrpc.AppendQuote([]byte(`{"protocolVersion":`), revision)
-	for _, part := range []struct {
-		name  string
-		value []byte
-		or    string
-	}{
-		{"capabilities", h.Capabilities, `{}`},
-		{"serverInfo", h.ServerInfo, `{"name":"unknown","version":"0"}`},
-		{"instructions", h.Instructions, ``},
-	} {
-		if part.value == nil && part.or == "" {
-			continue
-		}
-		result = append(append(result, `,"`...), part.name...)
-		result = append(append(result, `":`...), part.value...)
-		if part.value == nil {
-			result = append(result, part.or...)
-		}
-	}
-	return append(result, '}')
-}
-
-// revisionMax bounds, in bytes, the params of an initialize that are read for the
-// revision it asks for: all else in them is passed over.
-const revisionMax = 64 << 10
-
-// requestedRevision is what a client asks for, "" if it does not say or says it in more
-// than anybody would.
-func requestedRevision(m *jsonrpc.Message) string {
 	params := m.Get(jsonrpc.Params)
-	var at [1]jsonrpc.Span
-	if len(params) > revisionMax || jsonrpc.Scan(params, jsonrpc.Judged, jsonrpc.Shape{{Name: "protocolVersion", Slot: 0}}, at[:]) != nil || at[0].End == 0 {
-		return ""
+	if c == nil || e.calls.Find(m.Subscription()) != c || jsonrpc.Scan(params, jsonrpc.Passed, shape, at[:]) != nil {
+		return
 	}
-	revision, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])
-	return revision
+	if e.server.listens.heard = string(params[at[0].Start:at[0].End]) == "true"; e.server.listens.heard {
+		e.alarms.stop(e.server.listens.again)
+		e.listTools() // it may have changed before we listened
+	}
 }
 
-// can reports whether the server said that it has a capability, or what methods
-// of a name belong to: "resources", "prompts/get".
-func (h *Hello) can(what string) bool {
-	name, _, method := strings.Cut(what, "/")
-	if method && name == "completion" {
-		name = "completions"
+// rereadLater sees to it that the tools of a server to which we do not listen are
+// read again.
+func (e *Engine) rereadLater() {
+	s := &e.server
+	e.alarms.stop(s.listens.again)
+	s.listens.again = nil
+	if !s.hello.Modern || s.listens.heard || !s.up || e.stopping {
+		return
 	}
-	shape := jsonrpc.Shape{{Name: name, Slot: 0}}
-	var at [1]jsonrpc.Span
-	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil && at[0].End != 0
+	wait := rereadUsual
+	if s.listens.ttl >= 0 {
+		wait = min(max(s.listens.ttl, rereadSoonest), rereadLatest)
+	}
+	s.listens.again = e.alarms.set(e.now.Add(wait), e.relist)
 }
 
-// A server may notify this often in a second before what it says to nobody in
-// particular is passed over.
-const notifiedMost = 1000
-
-// A burst counts what comes in a second.
-type burst struct {
-	since time.Time
-	n     int
-	over  bool
+// readsFirst reports whether a call that somebody agreed to waits until the tools
+// of its server were read once more, and has it wait then, as long as the
+// agreement lasts.
+func (e *Engine) readsFirst(c *inflight.Call) bool {
+	if !e.server.hello.Modern || c.Method != "tools/call" || c.Reread != 0 && c.Reread <= e.server.read {
+		return false
+	}
+	e.park(c)
+	e.listTools()
+	return true
 }
 
-// another counts one more. over: there are too many of them; began: this is
-// where they became so. A burst lasts while each second has too many.
-func (b *burst) another(now time.Time) (over, began bool) {
-	if past := now.Sub(b.since); past >= time.Second {
-		b.over = b.n > notifiedMost && past < 2*time.Second
-		b.since, b.n = now, 0
+// startReread goes on with the calls that waited for this listing. unread: it
+// failed, so nobody knows what they would run.
+func (e *Engine) startReread(unread bool) {
+	parked := e.calls.Parked
+	e.calls.Parked = nil
+	inTurn(e, parked, func(c *inflight.Call) {
+		if c.Reread == 0 || c.Reread > e.server.read {
+			e.calls.Parked = append(e.calls.Parked, c)
+			return
+		}
+		e.alarms.stop(c.Alarm)
+		switch {
+		case c.Phase == inflight.Done:
+			e.ledger.GiveBack(c.Hold)
+		case unread && e.auditDown: // our question did not even leave
+			e.unstarted(c, refusal.AuditUnavailable())
+		case unread:
+			e.unstarted(c, notReread())
+		default:
+			c.On(inflight.Resume)
+			e.then(resumed{c})
+		}
+	})
+}
+
+// notReread is for a call that was agreed to and whose tool the server does not
+// describe any more.
+func notReread() refusal.Refusal {
+	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: relistAfter,
+		Message: "the server did not say once more what its tools are, so what was approved did not start"}
+}
+
+// timeToLive is what the server says of how long a list holds, negative if it does
+// not.
+func timeToLive(ms jsontext.Value) time.Duration {
+	n, err := strconv.ParseFloat(string(ms), 64)
+	if err != nil || !(n >= 0) {
+		return -1
 	}
-	b.n++
-	began = b.n == notifiedMost+1 && !b.over
-	b.over = b.over || began
-	return b.over, began
+	return time.Duration(math.Min(n, float64(rereadLatest/time.Millisecond))) * time.Millisecond
+}
+
+// What was agreed to waits here for the server: until it is up, or has said once
+// more what its tools are (see readsFirst).
+
+// park has a call that was agreed to wait, as long as the agreement lasts, until a
+// listing that has not begun yet was read: one that is under way may tell of what was
+// before.
+func (e *Engine) park(c *inflight.Call) {
+	c.On(inflight.Park)
+	c.Reread = e.server.begun + 1
+	e.calls.Parked = append(e.calls.Parked, c)
+	c.Alarm = e.alarms.set(c.Agreed.StartBy, func() { e.unpark(c) })
+}
+
+// unpark gives up on a server that did not come back in time.
+func (e *Engine) unpark(c *inflight.Call) {
+	for i, p := range e.calls.Parked {
+		if p == c {
+			e.calls.Parked = append(e.calls.Parked[:i:i], e.calls.Parked[i+1:]...)
+			r := refusal.ServerUnavailable(e.server.why, e.server.retry)
+			if e.server.up {
+				r = notReread()
+			}
+			e.unstarted(c, r)
+			return
+		}
+	}
+}
+
+// startParked starts what waited for the server.
+func (e *Engine) startParked() {
+	parked := e.calls.Parked
+	e.calls.Parked = nil
+	inTurn(e, parked, func(c *inflight.Call) {
+		e.alarms.stop(c.Alarm)
+		if c.Phase == inflight.Done {
+			e.ledger.GiveBack(c.Hold)
+			return
+		}
+		c.On(inflight.Resume)
+		e.then(resumed{c})
+	})
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -108,106 +107,10 @@ func (e *Engine) withdrawFor(who string) {
 	})
 }
 
-// leftBehind is the last word on a call that has not started when its caller
-// leaves.
-func leftBehind(c *inflight.Call) record.Record {
-	r := recordOf(c)
-	r.Event, r.Reason, r.Executed = record.Withdrawn, approval.CallerLeft, string(refusal.No)
-	return r
-}
-
 func (e *Engine) cancelAtServer(c *inflight.Call, why string) {
 	if c.Origin != inflight.Host { // the client says so itself
 		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.ID(c), why))
 	}
-}
-
-// A server that belongs to a client may ask the person there something while it is
-// also at work for somebody in the topic. Nobody can tell whose business it is
-// about, so the person does not see it (stdio.Host.Occupied). It waits, for what
-// it may be about instead: if the server answers all of that without an answer to
-// its question, the question was its client's own, and goes there after all.
-const (
-	asideWait = 10 * time.Second // no longer: the call that it may be about waits for it in turn
-	asideMost = 16               // questions that wait
-	asideMax  = 1 << 20          // bytes of one
-
-	// quitGrace is how long a server that was told to end a call may still be at
-	// it. After that what it asks is held to be its client's own.
-	quitGrace = 5 * time.Second
-)
-
-// An aside is such a question.
-type aside struct {
-	id    []byte // raw
-	line  []byte
-	among []uint64 // the calls that it may be about, and that the server has not answered
-	alarm *alarm
-}
-
-// setAside has a question wait, and reports whether it does.
-func (e *Engine) setAside(m *jsonrpc.Message) bool {
-	method := ShortMethod(m)
-	if !e.hosted || method != elicitation && method != "sampling/createMessage" || len(e.asides) == asideMost || len(m.Raw) > asideMax {
-		return false
-	}
-	a := &aside{id: bytes.Clone(m.Get(jsonrpc.ID)), line: bytes.Clone(m.Raw)}
-	for _, c := range e.calls.InOrder() {
-		if c.Occupies() {
-			a.among = append(a.among, c.Number)
-		}
-	}
-	if len(a.among) == 0 { // it has ended meanwhile
-		e.do(TellHost{a.line})
-		return true
-	}
-	a.alarm = e.alarms.set(e.now.Add(asideWait), func() { e.refuseAsides(func(o *aside) bool { return o == a }) })
-	e.asides = append(e.asides, a)
-	return true
-}
-
-// answeredBeside: the server has answered a call. What it asked meanwhile was not
-// about that.
-func (e *Engine) answeredBeside(number uint64) {
-	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
-		a.among = slices.DeleteFunc(a.among, func(n uint64) bool { return n == number })
-		if len(a.among) > 0 {
-			return false
-		}
-		e.alarms.stop(a.alarm)
-		e.do(TellHost{a.line})
-		return true
-	})
-}
-
-// endedBeside: a call has ended without an answer of the server's. What it asked
-// meanwhile may have been about that.
-func (e *Engine) endedBeside(number uint64) {
-	e.refuseAsides(func(a *aside) bool { return slices.Contains(a.among, number) })
-}
-
-// refuseAsides tells the server that nobody answers what it asked.
-func (e *Engine) refuseAsides(which func(*aside) bool) {
-	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
-		if !which(a) {
-			return false
-		}
-		e.alarms.stop(a.alarm)
-		m, _ := jsonrpc.Parse(a.line, jsonrpc.Passed)
-		e.refuseServer(&m)
-		return true
-	})
-}
-
-// forgetAside: the server takes a question back.
-func (e *Engine) forgetAside(m *jsonrpc.Message) {
-	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
-		if !bytes.Equal(a.id, m.Get(jsonrpc.RequestID)) {
-			return false
-		}
-		e.alarms.stop(a.alarm)
-		return true
-	})
 }
 
 // quitsSoon: the server was told that nobody wants a call any more.
@@ -268,47 +171,76 @@ func (e *Engine) answerLost(reason string) {
 	e.attribute()
 }
 
-// stillLost: one call less that a lost answer may have been for.
-func (e *Engine) stillLost(number uint64) {
-	for i := range e.calls.Lost {
-		l := &e.calls.Lost[i]
-		if at, has := slices.BinarySearch(l.Among, number); has {
-			l.Among = slices.Delete(l.Among, at, at+1)
-		}
-	}
-	e.attribute()
+// unstarted ends a call that was never written.
+func (e *Engine) unstarted(c *inflight.Call, r refusal.Refusal) {
+	e.ledger.GiveBack(c.Hold)
+	e.answerFor(c, r)
 }
 
-// attribute ends the calls of which it is certain by now that a lost answer was
-// theirs: those of a set for which as many were lost as are in it.
-func (e *Engine) attribute() {
-	for _, l := range e.calls.Lost {
-		within := func(other inflight.Lost) bool { return other.Newest() <= l.Newest() }
-		certain := 0
-		for _, other := range e.calls.Lost {
-			if within(other) {
-				certain++
-			}
-		}
-		if certain < len(l.Among) {
-			continue
-		}
-		e.calls.Lost = slices.DeleteFunc(slices.Clone(e.calls.Lost), within)
-		for _, n := range l.Among {
-			if c := e.calls.ByNumber[n]; c != nil {
-				e.unreadable(c, l.Reason)
-			}
-		}
-		return // to end a call is to look again
-	}
+// leftBehind is the last word on a call that has not started when its caller
+// leaves.
+func leftBehind(c *inflight.Call) record.Record {
+	r := recordOf(c)
+	r.Event, r.Reason, r.Executed = record.Withdrawn, approval.CallerLeft, string(refusal.No)
+	return r
 }
 
-// unreadable ends a call whose answer came and cannot be read.
-func (e *Engine) unreadable(c *inflight.Call, reason string) {
-	if c.Origin == inflight.Self {
-		e.remove(c)
-		e.answerOwn(c, nil)
+// hostCancelled: the client takes a call back. The server hears it only if it
+// has the call.
+func (e *Engine) hostCancelled(ev HostCancelled) {
+	if e.withdrawAwaiting(inflight.HostID, ev.ID) {
 		return
 	}
-	e.finishUnanswered(c, refusal.AnswerUnreadable(reason))
+	if c := e.hostCall(ev.ID); c != nil {
+		if !c.Phase.Unstarted() {
+			e.tellServer(ev.Line)
+		}
+		e.takenBack(c)
+	}
+}
+
+// hostAnswered: the server has answered a call of the client's, which gets the
+// answer without us.
+func (e *Engine) hostAnswered(ev HostAnswered) {
+	c := e.hostCall(ev.ID)
+	switch {
+	case ev.ID == nil:
+		e.note(record.Record{Event: record.Security, Reason: "child_unexpected_response",
+			Detail: "the server wrote what some take for the answer to a call that it never got; it was not passed on"})
+	case c == nil:
+	case c.Phase.Unstarted():
+		e.note(record.Record{Event: record.Security, Call: c.Name, Tool: c.Tool(), Reason: "child_unexpected_response",
+			Detail: "the server answered a call of its client's that it never got; the answer was not passed on"})
+	default:
+		e.letGo(c, ev.Outcome)
+	}
+}
+
+// letGo ends a call that the server has and answers without us.
+func (e *Engine) letGo(c *inflight.Call, outcome string) {
+	e.remove(c)
+	if c.Phase.Settled() {
+		return // the client has taken it back
+	}
+	e.settle(c)
+	e.ledger.Commit(c.Hold)
+	r := recordOf(c)
+	r.Event, r.Outcome, r.Executed = record.Ended, outcome, string(refusal.Yes)
+	if outcome == "unknown" {
+		r.Executed = string(refusal.Perhaps)
+	}
+	e.note(r)
+}
+
+// hostLeft: nobody is there any more who could be answered.
+func (e *Engine) hostLeft() {
+	e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(w *awaiting) bool {
+		if w.env.From != inflight.HostID {
+			return false
+		}
+		e.alarms.stop(w.alarm)
+		e.note(w.withdrawn(approval.CallerLeft))
+		return true
+	})
+	e.withdrawFor(inflight.HostID)
 }
