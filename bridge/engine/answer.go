@@ -13,8 +13,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// answered takes the server's answer to one of our numbers.
-func (e *Engine) answered(m *jsonrpc.Message) {
+// serverAnswered takes the server's answer to one of our numbers.
+func (e *Engine) serverAnswered(m *jsonrpc.Message) {
 	c := e.calls.Find(m.Get(jsonrpc.ID))
 	if c == nil {
 		e.note(record.Record{Event: record.ServerNoise, Reason: "child_unexpected_response", Detail: "an answer to nothing we asked"})
@@ -27,7 +27,7 @@ func (e *Engine) answered(m *jsonrpc.Message) {
 	}
 	switch {
 	case c.Origin == inflight.Self:
-		e.answerOwn(c, m)
+		e.resolveOwn(c, m)
 	case c.Phase == inflight.Done:
 		r := recordOf(c)
 		r.Event, r.Detail = record.Late, "the server's answer came when nobody waited for it"
@@ -121,8 +121,8 @@ func (e *Engine) spell(env *wire.Envelope) (frame []byte, ok bool) {
 	return frame, err == nil
 }
 
-// answerOwn gives an answer to whoever made a request of our own; nil if there is none.
-func (e *Engine) answerOwn(c *inflight.Call, m *jsonrpc.Message) {
+// resolveOwn gives an answer to whoever made a request of our own; nil if there is none.
+func (e *Engine) resolveOwn(c *inflight.Call, m *jsonrpc.Message) {
 	if c.Origin == inflight.Self && !c.Phase.Settled() {
 		e.calls.Settle(c)
 		c.Then(m)
@@ -177,12 +177,12 @@ func (e *Engine) remove(c *inflight.Call) {
 func (e *Engine) finishUnanswered(c *inflight.Call, r refusal.Refusal) {
 	e.remove(c)
 	e.endedBeside(c.Number)
-	e.answerFor(c, r)
+	e.refuseCall(c, r)
 }
 
-// answerFor gives a caller our answer in place of the server's, unless it has
+// refuseCall gives a caller our answer in place of the server's, unless it has
 // had one.
-func (e *Engine) answerFor(c *inflight.Call, r refusal.Refusal) {
+func (e *Engine) refuseCall(c *inflight.Call, r refusal.Refusal) {
 	if c.Origin == inflight.Self || c.Phase.Settled() {
 		return
 	}
@@ -194,7 +194,7 @@ func (e *Engine) answerFor(c *inflight.Call, r refusal.Refusal) {
 	default:
 		e.ledger.Commit(c.Hold)
 	}
-	if c.Origin == inflight.Proposal && c.Standing != inflight.Won {
+	if c.Origin == inflight.Proposal && c.Claim != inflight.Won {
 		e.declined(c, r)
 		return
 	}
@@ -209,8 +209,8 @@ func (e *Engine) answerFor(c *inflight.Call, r refusal.Refusal) {
 	e.served(c, how, r.Executed)
 }
 
-// answer sends the answer to a request, whoever made it.
-func (e *Engine) answer(from, env, method, key string, payload []byte) {
+// replyTo sends the answer to a request, whoever made it.
+func (e *Engine) replyTo(from, env, method, key string, payload []byte) {
 	if e.isHost(from) {
 		e.do(TellHost{payload})
 		return
@@ -332,7 +332,7 @@ func (e *Engine) audience(c *inflight.Call) []string {
 
 // served tells the Book how a call has ended that serves a proposal. Where
 // nobody knows whether it ran, it counts as running: it must not run twice.
-func (e *Engine) served(c *inflight.Call, how proposal.Upshot, executed refusal.Executed) {
+func (e *Engine) served(c *inflight.Call, how proposal.Result, executed refusal.Executed) {
 	if c.Life == nil {
 		return
 	}
@@ -374,7 +374,7 @@ func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
 // the proposer may see it, and hears of it when nothing comes of it.
 func (e *Engine) claimLeaves(id string) {
 	if c := e.offers.claims[id]; c != nil {
-		c.ToldBefore, c.Standing, c.Life.Announced = c.Life.Announced, inflight.Seen, true
+		c.ToldBefore, c.Claim, c.Life.Announced = c.Life.Announced, inflight.Seen, true
 		e.awaitEcho(c)
 	}
 }
@@ -438,7 +438,7 @@ func (e *Engine) attribute() {
 func (e *Engine) unreadable(c *inflight.Call, reason string) {
 	if c.Origin == inflight.Self {
 		e.remove(c)
-		e.answerOwn(c, nil)
+		e.resolveOwn(c, nil)
 		return
 	}
 	e.finishUnanswered(c, refusal.AnswerUnreadable(reason))

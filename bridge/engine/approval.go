@@ -19,7 +19,7 @@ import (
 //
 //	question -> desk.Open -> Show to each approver (topic, local door)
 //	         -> desk.Answer … -> Settled -> decided, on record and synced
-//	         -> agreed -> checked again -> start
+//	         -> startOrPark -> checked again -> start
 //
 // Nothing else starts a call for which somebody was asked.
 
@@ -183,7 +183,7 @@ func (e *Engine) settled(s approval.Settled) {
 		r.Verdict = "allow"
 		e.note(r)
 		e.remember(s)
-		e.sync(c, &s)
+		e.awaitDisk(c, &s)
 		return
 	}
 	if !c.SummedUp {
@@ -197,7 +197,7 @@ func (e *Engine) settled(s approval.Settled) {
 		e.settle(c)
 		e.served(c, proposal.Unserved, refusal.No)
 	} else {
-		e.answerFor(c, e.unapproved(c, s))
+		e.refuseCall(c, e.unapproved(c, s))
 	}
 }
 
@@ -259,20 +259,20 @@ func refusedBy(s approval.Settled) string {
 	return "was not approved: " + strings.ReplaceAll(s.Reason, "_", " ")
 }
 
-// agreed starts a call that may run, or waits for the server as long as the
+// startOrPark starts a call that may run, or waits for the server as long as the
 // agreement lasts.
-func (e *Engine) agreed(c *inflight.Call) {
+func (e *Engine) startOrPark(c *inflight.Call) {
 	s := c.Agreed
 	switch {
 	case e.stopping:
-		e.unstarted(c, refusal.ShuttingDown())
+		e.refuseUnstarted(c, refusal.ShuttingDown())
 	case !e.now.Before(s.StartBy):
-		e.unstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
+		e.refuseUnstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
 			Message: whatOf(c) + " was approved, but could not be started in time"})
 	case !e.server.up && e.server.retry >= 0:
 		e.park(c)
 	case !e.server.up:
-		e.unstarted(c, refusal.ServerUnavailable(e.server.why, e.server.retry))
+		e.refuseUnstarted(c, refusal.ServerUnavailable(e.server.why, e.server.retry))
 	case e.readsFirst(c):
 	default:
 		e.startAgreed(c)
@@ -288,13 +288,13 @@ func (e *Engine) startAgreed(c *inflight.Call) {
 		reason = approval.ToolChanged
 	}
 	if reason != "" {
-		e.unstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
+		e.refuseUnstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
 		return
 	}
 	if e.full() {
 		r := refusal.AtCapacity()
 		r.Decision = s.ID
-		e.unstarted(c, r)
+		e.refuseUnstarted(c, r)
 		return
 	}
 	e.start(c)

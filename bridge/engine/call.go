@@ -224,13 +224,8 @@ func (e *Engine) tellServer(line []byte) {
 	e.do(Write{0, jsonrpc.EscapeBreaks(line)})
 }
 
-// ask makes a request of our own. then gets the answer, or nil.
-func (e *Engine) ask(method string, params []byte, then func(*jsonrpc.Message)) {
-	e.asks(method, params, then)
-}
-
-// asks is ask, and returns the request.
-func (e *Engine) asks(method string, params []byte, then func(*jsonrpc.Message)) *inflight.Call {
+// askServer makes a request of our own, and returns it. then gets the answer, or nil.
+func (e *Engine) askServer(method string, params []byte, then func(*jsonrpc.Message)) *inflight.Call {
 	c := &inflight.Call{Origin: inflight.Self, Began: e.now, Method: method, Then: then}
 	e.calls.Add(c)
 	c.Alarm = e.alarms.set(e.now.Add(e.timeout), outOfTime{c})
@@ -479,13 +474,13 @@ func Outcome(m *jsonrpc.Message) string {
 // for all: the server knows only us.
 func (e *Engine) keepOthersSubscribed(uri string) {
 	if len(e.server.subscribers.to[uri]) > 0 {
-		e.ask(subscribes, uriParams(uri), func(*jsonrpc.Message) {})
+		e.askServer(subscribes, uriParams(uri), func(*jsonrpc.Message) {})
 	}
 }
 
 func (e *Engine) unsubscribe(uri string) {
 	if e.server.up && !e.hosted {
-		e.ask("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
+		e.askServer("resources/unsubscribe", uriParams(uri), func(*jsonrpc.Message) {})
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // request to ourselves is the claim, and the room's order decides: it must have
 // come back to us before we have seen anybody else's.
 //
-//	start -> contend: the claim goes out -> its echo -> wins -> allowed, agreed -> start
+//	start -> contend: the claim goes out -> its echo -> wins -> startProposed, startOrPark -> start
 //	                                     -> another's came first -> yields
 //	                                     -> claimWindow is over: this gateway returns nothing,
 //	                                        and who comes first is settled by who it is
@@ -30,14 +30,14 @@ import (
 func (e *Engine) announceClaim(c *inflight.Call) {
 	switch {
 	case c.Life.Missed || !e.room.seated:
-		e.unstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
+		e.refuseUnstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
 	case e.room.paused != nil:
-		e.unstarted(c, refusal.Busy("the bridge was asked to pause"))
+		e.refuseUnstarted(c, refusal.Busy("the bridge was asked to pause"))
 	case !e.book.Contends(c.Life):
-		e.unstarted(c, e.closedBy(c.Life))
+		e.refuseUnstarted(c, e.closedBy(c.Life))
 	default:
 		c.On(inflight.Claim)
-		c.Self, c.Standing = e.newID(), inflight.Claimed
+		c.Self, c.Claim = e.newID(), inflight.Claimed
 		c.ID = jsonrpc.AppendQuote(nil, c.Self)
 		e.offers.claims[c.Self] = c
 		e.requestOurselves(c)
@@ -66,7 +66,7 @@ func (e *Engine) rivalAnswers(env *wire.Envelope) {
 		if r == nil || r.Runner != env.From || !slices.Contains(env.Corr, r.ID) || !slices.Contains(env.To, r.By) && !slices.Contains(env.To, c.Life.Proposer) {
 			continue
 		}
-		if how := upshot(&env.Message); how != proposal.Unserved {
+		if how := resultOf(&env.Message); how != proposal.Unserved {
 			c.RivalEnd = &how
 		}
 	}
@@ -104,7 +104,7 @@ func (e *Engine) claimsLost() {
 	inTurn(e, sorted(e.offers.claims), func(id string) {
 		c := e.offers.claims[id]
 		e.endClaim(c)
-		e.unstarted(c, unclaimed("the link to the gateway was lost before it was known whose request came first"))
+		e.refuseUnstarted(c, unclaimed("the link to the gateway was lost before it was known whose request came first"))
 	})
 }
 
@@ -118,9 +118,9 @@ func (e *Engine) mayTake(runner, by string) bool {
 	return runner != "" && (runner == by || e.room.peers[runner] != nil)
 }
 
-// upshot is what an answer says of the request it is for. Whoever says that it did
+// resultOf is what an answer says of the request it is for. Whoever says that it did
 // not run it leaves it to others.
-func upshot(m *jsonrpc.Message) proposal.Upshot {
+func resultOf(m *jsonrpc.Message) proposal.Result {
 	if Outcome(m) == "ok" {
 		return proposal.Served
 	}
@@ -238,7 +238,7 @@ func (e *Engine) stood(env *wire.Envelope) {
 
 // noteDifference: the request counts, whatever was proposed (WIRE 7.8).
 func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
-	if l.Sum == sumOf(env) {
+	if l.Sum == contentSum(env) {
 		return
 	}
 	e.note(record.Record{Event: record.ProposalDiff, Proposal: l.ID, Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)),
@@ -249,8 +249,8 @@ const proposalGone = "proposal_gone"
 
 // claimReturns: the way out was full, so nobody has seen it (seed 40085).
 func (e *Engine) claimReturns(id string) {
-	if c := e.offers.claims[id]; c != nil && c.Standing == inflight.Seen {
-		c.Standing, c.Life.Announced = inflight.Claimed, c.ToldBefore
+	if c := e.offers.claims[id]; c != nil && c.Claim == inflight.Seen {
+		c.Claim, c.Life.Announced = inflight.Claimed, c.ToldBefore
 	}
 }
 
@@ -261,15 +261,15 @@ func (e *Engine) claimReturns(id string) {
 // has asked for or uses itself, and that the gateway lets pass.
 func (e *Engine) sendStatus(l *proposal.Life, response, status, reason string) {
 	if l.WantsResponse {
-		e.standing(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
+		e.sendStanding(wire.ProposalResponse, l, wire.Standing{State: response, Reason: reason})
 		return
 	}
 	if e.offers.status && (l.Targeted || response != "reject") {
-		e.standing(wire.Status, l, wire.Standing{State: status, Reason: reason})
+		e.sendStanding(wire.Status, l, wire.Standing{State: status, Reason: reason})
 	}
 }
 
-func (e *Engine) standing(kind wire.Kind, l *proposal.Life, s wire.Standing) {
+func (e *Engine) sendStanding(kind wire.Kind, l *proposal.Life, s wire.Standing) {
 	env := &wire.Envelope{Kind: kind, To: []string{l.Proposer}, Corr: []string{l.ID}, Payload: s.Payload(), Style: l.Style}
 	if _, err := e.room.dialect.Spelling(env, e.room.caps); err == nil && e.send(wire.Notice, env) {
 		l.Announced = true
@@ -324,7 +324,7 @@ func (e *Engine) requestOurselves(c *inflight.Call) {
 // from now on. It reports false where that is too late; then the caller has
 // heard so.
 func (e *Engine) claim(c *inflight.Call) bool {
-	if c.Standing == inflight.Won {
+	if c.Claim == inflight.Won {
 		return true // it was said when it contended for it
 	}
 	if c.Origin == inflight.Proposal && c.Life.Contested {
@@ -338,12 +338,12 @@ func (e *Engine) claim(c *inflight.Call) bool {
 	acts, ok := e.book.Started(c.Life, run)
 	if !ok {
 		r := e.closedBy(c.Life)
-		e.unstarted(c, r)
+		e.refuseUnstarted(c, r)
 		return false
 	}
 	e.queueBook(acts)
 	if c.Origin == inflight.Proposal {
-		c.Self, c.Standing = run.ID, inflight.Won
+		c.Self, c.Claim = run.ID, inflight.Won
 		c.ID = jsonrpc.AppendQuote(nil, c.Self)
 		e.sendStatus(c.Life, "accept", "processing", "")
 		e.requestOurselves(c)
@@ -377,9 +377,9 @@ func about(l *proposal.Life) record.Record {
 	return r
 }
 
-// sumOf is equal for those that ask for the same, however it is spelled; of what is
+// contentSum is equal for those that ask for the same, however it is spelled; of what is
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
-func sumOf(env *wire.Envelope) [32]byte {
+func contentSum(env *wire.Envelope) [32]byte {
 	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)
 	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))

@@ -350,13 +350,13 @@ func (e *Engine) chargeRecord(from string) (listed bool) {
 	}
 	if !e.summing {
 		e.summing = true
-		e.alarms.set(e.now.Add(quota.SumEvery), e.sumUp)
+		e.alarms.set(e.now.Add(quota.SumEvery), e.noteUnlisted)
 	}
 	return false
 }
 
-// sumUp puts on record how many refusals were not listed.
-func (e *Engine) sumUp() {
+// noteUnlisted puts on record how many refusals were not listed.
+func (e *Engine) noteUnlisted() {
 	e.summing = false
 	for _, s := range e.quota.Draw(e.now) {
 		r := record.Record{Event: record.Dropped, From: s.By, Reason: "summed_up", Count: s.Count,
@@ -375,7 +375,7 @@ func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
 	if e.chargeRecord(env.From) {
 		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
-	e.answer(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
+	e.replyTo(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
 }
 
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {

@@ -45,7 +45,7 @@ func (e *Engine) offered(env *wire.Envelope) {
 		offer.QuickReject = offer.QuickReject && offer.Style != wire.Off
 	}
 	e.queueBook(e.book.Offered(proposal.Proposed{Envelope: env, Offer: offer, Wrong: err, Me: e.room.me,
-		Lacks: e.lacks(offer.Needs), Sum: sumOf(env)}))
+		Lacks: e.lacks(offer.Needs), Sum: contentSum(env)}))
 }
 
 // lacks is the first of the capabilities a proposer requires that we do not
@@ -122,8 +122,8 @@ func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, refusal.Refusal,
 		Payload: raw, Message: m}, refusal.Refusal{}, false
 }
 
-// allowed starts what a rule has allowed, if it still does.
-func (e *Engine) allowed(c *inflight.Call) {
+// startProposed starts what a rule has allowed, if it still does.
+func (e *Engine) startProposed(c *inflight.Call) {
 	e.ledger.GiveBack(c.Hold)
 	c.Beside = e.besideNow(c)
 	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
@@ -133,11 +133,11 @@ func (e *Engine) allowed(c *inflight.Call) {
 	busy, noRoom := e.noRoom(c)
 	switch {
 	case refused:
-		e.unstarted(c, r)
+		e.refuseUnstarted(c, r)
 	case c.Decision.Verdict != policy.Allow || !e.fulfils(c.Life):
-		e.unstarted(c, refusal.PolicyDenied(whatOf(c), c.Decision.Rule))
+		e.refuseUnstarted(c, refusal.PolicyDenied(whatOf(c), c.Decision.Rule))
 	case noRoom:
-		e.unstarted(c, busy)
+		e.refuseUnstarted(c, busy)
 	default:
 		e.start(c)
 	}
@@ -213,11 +213,11 @@ func (e *Engine) moot(l *proposal.Life, why record.Event) {
 			e.ledger.GiveBack(c.Hold)
 		}
 		e.abandon(c, "proposal_"+string(why))
-		second := claimed && c.Standing == inflight.Seen && why != record.Withdrawn && why != record.Expired
+		second := claimed && c.Claim == inflight.Seen && why != record.Withdrawn && why != record.Expired
 		if second {
 			e.then(func() { e.cameSecond(c) })
 		} else if why == record.Taken { // whoever is told that another serves it has had our last word
-			e.then(func() { e.book.Lent(l, c.Request) })
+			e.then(func() { e.book.KeepEnvelope(l, c.Request) })
 		}
 	}
 	e.then(func() { e.endRequestsFor(l) })
@@ -236,7 +236,7 @@ func (e *Engine) endRequestsFor(l *proposal.Life) {
 	e.then(func() {
 		inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) {
 			if c.Life == l && !c.Phase.Settled() {
-				e.unstarted(c, e.closedBy(l))
+				e.refuseUnstarted(c, e.closedBy(l))
 			}
 		})
 	})
@@ -260,15 +260,15 @@ func (e *Engine) wins(c *inflight.Call) {
 	c.On(inflight.Resume)
 	// Nobody else has to hear of it: we make the request ourselves.
 	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me}); !ok {
-		e.unstarted(c, e.closedBy(c.Life))
+		e.refuseUnstarted(c, e.closedBy(c.Life))
 		return
 	}
-	c.Standing = inflight.Won
+	c.Claim = inflight.Won
 	e.sendStatus(c.Life, "accept", "processing", "")
 	if c.Agreed != nil {
-		e.agreed(c)
+		e.startOrPark(c)
 	} else {
-		e.allowed(c)
+		e.startProposed(c)
 	}
 }
 
@@ -301,7 +301,7 @@ func (e *Engine) unechoed(c *inflight.Call) {
 		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
 	case e.room.echoes:
 		e.endClaim(c)
-		e.unstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
+		e.refuseUnstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
 	case c.Rival != nil && (c.RivalEnd != nil || c.Life.Before(c.Rival.By, e.room.me)):
 		e.yields(c)
 	default:

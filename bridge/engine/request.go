@@ -214,11 +214,11 @@ func (e *Engine) admit(c *inflight.Call) {
 		e.leave(c.Life)
 	case c.Decision.Verdict != policy.Deny && noRoom:
 		c.SummedUp = !e.chargeRecord(c.From)
-		e.answerFor(c, full)
+		e.refuseCall(c, full)
 	case c.Decision.Verdict == policy.Allow:
 		e.noteDecision(c)
 		e.reserve(c, c.Decision)
-		e.allow(c)
+		e.startAllowed(c)
 	case c.Decision.Verdict == policy.Ask:
 		e.ifReadable(c)
 	default:
@@ -226,7 +226,7 @@ func (e *Engine) admit(c *inflight.Call) {
 		e.noteDecision(c)
 		r := refusal.PolicyDenied(whatOf(c), c.Decision.Rule)
 		r.Say, r.Over = c.Decision.Say, overLimit(&c.Decision)
-		e.answerFor(c, r)
+		e.refuseCall(c, r)
 	}
 }
 
@@ -275,7 +275,7 @@ func (e *Engine) noteDecision(c *inflight.Call) {
 func (e *Engine) ifReadable(c *inflight.Call) {
 	if why := approval.Beyond(c.Args, c.Beside); why != "" {
 		c.SummedUp = !e.chargeRecord(c.From)
-		e.answerFor(c, refusal.TooMuchToAsk(whatOf(c), why))
+		e.refuseCall(c, refusal.TooMuchToAsk(whatOf(c), why))
 		return
 	}
 	e.reserve(c, c.Decision)
@@ -292,11 +292,11 @@ func overLimit(d *policy.Decision) bool {
 	return false
 }
 
-// allow starts a call that no person needs to agree to. For a proposal the
+// startAllowed starts a call that no person needs to agree to. For a proposal the
 // decision is put on disk first: what is said on the topic cannot be taken back.
-func (e *Engine) allow(c *inflight.Call) {
+func (e *Engine) startAllowed(c *inflight.Call) {
 	if c.Origin == inflight.Proposal {
-		e.sync(c, nil)
+		e.awaitDisk(c, nil)
 		return
 	}
 	e.start(c)
@@ -357,7 +357,7 @@ func (e *Engine) answerHere(env *wire.Envelope) {
 		}
 		result = e.server.hello.Result
 	}
-	e.answer(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), result))
+	e.replyTo(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), result))
 }
 
 // asksForTool turns a request for tools/request, {name, arguments}, into the
@@ -401,7 +401,7 @@ func (e *Engine) linked(env *wire.Envelope) *proposal.Life {
 	if len(env.Corr) == 0 || !e.book.Knows(env.Corr) {
 		return nil
 	}
-	return e.book.Linked(env.Corr, env.Method, env.Key, sumOf(env))
+	return e.book.Linked(env.Corr, env.Method, env.Key, contentSum(env))
 }
 
 // mayNotServe says why a request must not run for the sake of its proposal.
@@ -454,9 +454,9 @@ func (e *Engine) Occupied() bool {
 	return false
 }
 
-// sync waits until the decision is on disk: only then does it count
+// awaitDisk waits until the decision is on disk: only then does it count
 // (RELIABILITY AI-13).
-func (e *Engine) sync(c *inflight.Call, s *approval.Settled) {
+func (e *Engine) awaitDisk(c *inflight.Call, s *approval.Settled) {
 	e.tickets++
 	c.On(inflight.Agree)
 	c.Agreed = s

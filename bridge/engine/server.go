@@ -29,7 +29,7 @@ func (e *Engine) serverUp(h Hello) {
 	e.calls.Timeouts = 0
 	e.listTools()
 	for _, uri := range e.server.subscribers.resources() {
-		e.ask("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
+		e.askServer("resources/subscribe", uriParams(uri), func(*jsonrpc.Message) {})
 	}
 }
 
@@ -181,7 +181,7 @@ type listing struct {
 }
 
 func (e *Engine) listPage(l *listing, params []byte) {
-	e.ask("tools/list", params, func(m *jsonrpc.Message) {
+	e.askServer("tools/list", params, func(m *jsonrpc.Message) {
 		next, err := e.readPage(l, m)
 		if err != nil {
 			e.listed(e.server.tools.OrEmpty(), err)
@@ -339,7 +339,7 @@ func (e *Engine) listen() {
 			filter.WriteString(`,"` + of + `ListChanged":true`)
 		}
 	}
-	s.listens.call = e.asks("subscriptions/listen", []byte(`{"notifications":`+filter.String()+`}}`), func(*jsonrpc.Message) {
+	s.listens.call = e.askServer("subscriptions/listen", []byte(`{"notifications":`+filter.String()+`}}`), func(*jsonrpc.Message) {
 		s.listens.call, s.listens.heard = nil, false
 		e.rereadLater()
 	})
@@ -417,9 +417,9 @@ func (e *Engine) startReread(unread bool) {
 		case c.Phase == inflight.Done:
 			e.ledger.GiveBack(c.Hold)
 		case unread && e.auditDown: // our question did not even leave
-			e.unstarted(c, refusal.AuditUnavailable())
+			e.refuseUnstarted(c, refusal.AuditUnavailable())
 		case unread:
-			e.unstarted(c, notReread())
+			e.refuseUnstarted(c, notReread())
 		default:
 			c.On(inflight.Resume)
 			e.then(resumed{c})
@@ -466,7 +466,7 @@ func (e *Engine) unpark(c *inflight.Call) {
 			if e.server.up {
 				r = notReread()
 			}
-			e.unstarted(c, r)
+			e.refuseUnstarted(c, r)
 			return
 		}
 	}

@@ -130,7 +130,7 @@ func (e *Engine) carryOut(i item) {
 	case asking:
 		e.question(i.Call)
 	case resumed:
-		e.agreed(i.Call)
+		e.startOrPark(i.Call)
 	case outOfTime:
 		e.timedOut(i.Call)
 	case proposal.Consider:
@@ -187,7 +187,7 @@ func (e *Engine) arrived(env *wire.Envelope) {
 		e.request(env)
 	case wire.Response:
 		e.rivalAnswers(env)
-		e.queueBook(e.book.Answered(env.From, env.To, env.Corr, upshot(&env.Message), e.room.dialect.OpenRequests()))
+		e.queueBook(e.book.Answered(env.From, env.To, env.Corr, resultOf(&env.Message), e.room.dialect.OpenRequests()))
 		e.then(response{env})
 	case wire.Proposal:
 		e.offered(env)
@@ -250,7 +250,7 @@ func (e *Engine) heardFrom(id string) {
 func (e *Engine) serverSaid(m *jsonrpc.Message) {
 	switch m.Class() {
 	case jsonrpc.Response:
-		e.answered(m)
+		e.serverAnswered(m)
 	case jsonrpc.Notification:
 		e.serverTold(m)
 	case jsonrpc.Request:
@@ -275,12 +275,12 @@ func (e *Engine) synced(ev Synced) {
 	case c.Phase == inflight.Done: // its caller took it back, or is gone
 		e.ledger.GiveBack(c.Hold)
 	case ev.Err != nil:
-		e.unstarted(c, refusal.AuditUnavailable())
+		e.refuseUnstarted(c, refusal.AuditUnavailable())
 	case c.Agreed == nil:
-		e.allowed(c)
+		e.startProposed(c)
 	default:
 		e.tellWho(c)
-		e.agreed(c)
+		e.startOrPark(c)
 	}
 }
 
@@ -302,7 +302,7 @@ func (e *Engine) stop() {
 	e.release()
 	e.note(record.Record{Event: record.Stopping, Count: e.calls.Foreign})
 	e.listenNoMore()
-	e.sumUp()
+	e.noteUnlisted()
 	e.refuseAsides(func(*aside) bool { return true })
 	e.queueDesk(e.desk.AbortAll(e.now, approval.ShuttingDown))
 	e.handshakeDone()
@@ -319,7 +319,7 @@ func (e *Engine) giveUp() {
 		}
 		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.Began)))
 	}
-	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.unstarted(c, refusal.ShuttingDown()) })
+	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.refuseUnstarted(c, refusal.ShuttingDown()) })
 	e.then(func() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)
@@ -360,7 +360,7 @@ func (e *Engine) unrecorded(ev Unrecorded) {
 					c.Line = inflight.Unrecorded
 				}
 				e.finishUnanswered(c, refusal.AuditUnavailable())
-				e.answerOwn(c, nil)
+				e.resolveOwn(c, nil)
 			}
 		})
 	})

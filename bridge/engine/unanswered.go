@@ -32,20 +32,20 @@ func (e *Engine) notWritten(ev NotWritten) {
 		return
 	}
 	e.finishUnanswered(c, refusal.ServerUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
-	e.answerOwn(c, nil)
+	e.resolveOwn(c, nil)
 }
 
 // timedOut answers a call that took too long. The server may still be at it;
 // three in a row and the server is started afresh (RELIABILITY section 3).
 func (e *Engine) timedOut(c *inflight.Call) {
 	e.cancelAtServer(c, "timeout")
-	e.answerFor(c, refusal.CallTimeout(e.allowance(c)))
+	e.refuseCall(c, refusal.CallTimeout(e.allowance(c)))
 	e.keepNumber(c)
 	if e.calls.Timeouts++; e.calls.Timeouts == 3 {
 		e.calls.Timeouts = 0
 		e.do(Restart{"three requests in a row were not answered in time"})
 	}
-	e.answerOwn(c, nil)
+	e.resolveOwn(c, nil)
 }
 
 // cancelled: only the caller can take back its call, and only its own. Where it
@@ -171,10 +171,10 @@ func (e *Engine) answerLost(reason string) {
 	e.attribute()
 }
 
-// unstarted ends a call that was never written.
-func (e *Engine) unstarted(c *inflight.Call, r refusal.Refusal) {
+// refuseUnstarted ends a call that was never written.
+func (e *Engine) refuseUnstarted(c *inflight.Call, r refusal.Refusal) {
 	e.ledger.GiveBack(c.Hold)
-	e.answerFor(c, r)
+	e.refuseCall(c, r)
 }
 
 // leftBehind is the last word on a call that has not started when its caller

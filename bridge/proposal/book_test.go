@@ -474,7 +474,7 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	for i := range maxReopened + 1 {
 		run := fmt.Sprint("r", i)
 		d.do(d.book.Taken(p, Run{ID: run, By: "mallory", Runner: "a"}))
-		d.book.Lent(p, env)
+		d.book.KeepEnvelope(p, env)
 		d.do(d.book.Answered("a", nil, []string{run}, Unserved, true))
 		if i == maxReopened {
 			d.expect("taken p", "unfulfilled p")
@@ -497,7 +497,7 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{Broadcast: true})
 	p := d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.TTL = time.Minute })
 	d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "a"}))
-	d.book.Lent(p, &wire.Envelope{Payload: []byte(`{}`)})
+	d.book.KeepEnvelope(p, &wire.Envelope{Payload: []byte(`{}`)})
 	d.pass(2 * time.Minute)
 	d.do(d.book.Answered("a", nil, []string{"r1"}, Unserved, true))
 	d.expect("consider p", "taken p", "reopened p", "expired p ttl")
@@ -505,7 +505,7 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 	d = newDesk(t, Options{MaxBytes: 10}, Rules{Broadcast: true})
 	p = d.offer("bob", "p", nil, nil)
 	d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "a"}))
-	d.book.Lent(p, &wire.Envelope{Payload: []byte(`{"method":"tools/call"}`)})
+	d.book.KeepEnvelope(p, &wire.Envelope{Payload: []byte(`{"method":"tools/call"}`)})
 	d.do(d.book.Nobody("r1", "me"))
 	d.expect("consider p", "taken p", "unfulfilled p")
 }
@@ -513,11 +513,11 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 // A refusal of another request that had the envelope id of the one that serves a
 // proposal was taken for that one's, and the proposal was served twice.
 func TestARefusalToSomebodyElseReopensNothing(t *testing.T) {
-	for _, how := range []Upshot{Unserved, Spoilt} {
+	for _, how := range []Result{Unserved, Spoilt} {
 		d := newDesk(t, Options{}, Rules{Broadcast: true})
 		p := d.offer("bob", "p", nil, nil)
 		d.do(d.book.Taken(p, Run{ID: "r1", By: "alice", Runner: "carol"}))
-		d.book.Lent(p, &wire.Envelope{Payload: []byte(`{}`)})
+		d.book.KeepEnvelope(p, &wire.Envelope{Payload: []byte(`{}`)})
 		d.do(d.book.Answered("carol", []string{"mallory"}, []string{"r1"}, how, true))
 		d.expect("consider p", "taken p")
 		if p.State != Running {

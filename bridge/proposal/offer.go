@@ -43,11 +43,11 @@ func (b *Book) rejectsUntargeted(l *Life) bool { return b.rules.RejectUntargeted
 // first reject (WIRE 7.8), so it does none if nobody else could serve the proposal, or if
 // the proposer counts rejects.
 func (b *Book) rejectHelps(l *Life) bool {
-	return b.rules.RejectWhereItHelps && !l.Named && (l.CountsRejects || b.alone(l))
+	return b.rules.RejectWhereItHelps && !l.Named && (l.CountsRejects || b.nobodyElse(l))
 }
 
-// alone reports whether nobody in the topic could serve a proposal but we.
-func (b *Book) alone(l *Life) bool {
+// nobodyElse reports whether nobody in the topic could serve a proposal but we.
+func (b *Book) nobodyElse(l *Life) bool {
 	for who, o := range b.others {
 		if who != l.Proposer && !o.leaving && o.caps.CouldServe(l.Method) {
 			return false

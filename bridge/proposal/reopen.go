@@ -9,9 +9,9 @@ import (
 // A proposal that was ours to serve, and that somebody else took without success, becomes
 // ours again. Otherwise anybody who knows its id could end it by taking it (FINDINGS M9).
 
-// Lent keeps env, the proposal or the request that was made of it, while somebody else
+// KeepEnvelope keeps env, the proposal or the request that was made of it, while somebody else
 // serves it, to be judged again if that fails.
-func (b *Book) Lent(l *Life, env *wire.Envelope) {
+func (b *Book) KeepEnvelope(l *Life, env *wire.Envelope) {
 	if l.State == Running || l.State == Claimed {
 		b.keepForReopen(l, env)
 	}

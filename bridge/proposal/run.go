@@ -18,11 +18,11 @@ type Run struct {
 	Reused Reuse  // whether its ID was that of another request before
 }
 
-// An Upshot is what came of a request for a proposal.
-type Upshot uint8
+// A Result is what came of a request for a proposal.
+type Result uint8
 
 const (
-	Unserved Upshot = iota // nothing ran: it was refused, taken back, or nobody was there
+	Unserved Result = iota // nothing ran: it was refused, taken back, or nobody was there
 	Spoilt                 // it ran, or may have, and there is no result
 	Served                 // its answer is a result
 )
@@ -156,7 +156,7 @@ func (b *Book) Requested(who, id string) {
 }
 
 // Ended: the request for it that was served here has come to an end.
-func (b *Book) Ended(l *Life, run string, how Upshot) []Act {
+func (b *Book) Ended(l *Life, run string, how Result) []Act {
 	b.begin()
 	if l.Run == run {
 		b.end(l, how)
@@ -164,7 +164,7 @@ func (b *Book) Ended(l *Life, run string, how Upshot) []Act {
 	return b.out
 }
 
-func (b *Book) end(l *Life, how Upshot) {
+func (b *Book) end(l *Life, how Result) {
 	switch {
 	case how == Served && b.move(l, served):
 		b.do(Noted{Life: l, Event: record.Fulfilled, By: l.Runner})
@@ -189,7 +189,7 @@ func (b *Book) endUnwanted(l *Life) {
 // addressed to; the others could claim anything. It counts only where it goes to who
 // made the request or the proposal, or to nobody: anybody may make another request of
 // the same id, and have that refused. So may they, and then a refusal may be of that.
-func (b *Book) Answered(who string, to, refers []string, how Upshot, direct bool) []Act {
+func (b *Book) Answered(who string, to, refers []string, how Result, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
 		if l := b.byRun[key{who, id}]; l != nil {

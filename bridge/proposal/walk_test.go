@@ -58,7 +58,7 @@ func walk(t *testing.T, r *rand.Rand) {
 			}
 		case 10:
 			l := any()
-			d.do(d.book.Ended(l, l.Run, Upshot(r.IntN(3))))
+			d.do(d.book.Ended(l, l.Run, Result(r.IntN(3))))
 		case 11:
 			d.do(d.book.Answered(who(), nil, []string{id()}, Served, true))
 		case 12:
@@ -66,10 +66,10 @@ func walk(t *testing.T, r *rand.Rand) {
 		case 13:
 			l := any()
 			d.do(d.book.Taken(l, Run{ID: id(), By: who(), Runner: who()}))
-			d.book.Lent(l, &wire.Envelope{Payload: []byte(`{}`)})
+			d.book.KeepEnvelope(l, &wire.Envelope{Payload: []byte(`{}`)})
 		case 15:
 			d.book.Requested(who(), id())
-			d.do(d.book.Answered(who(), nil, []string{id()}, Upshot(r.IntN(3)), true))
+			d.do(d.book.Answered(who(), nil, []string{id()}, Result(r.IntN(3)), true))
 		case 14:
 			d.do(d.book.Nobody(id(), "me"))
 		case 16:

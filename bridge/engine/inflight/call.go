@@ -44,15 +44,15 @@ type Call struct {
 
 	SummedUp bool // refused at once, and counted in the record instead of listed
 
-	Life     *proposal.Life // the proposal it serves; nil if none
-	Self     string         // the envelope of the request to ourselves that says that we serve it; "" before that is made
-	Standing Standing
+	Life  *proposal.Life // the proposal it serves; nil if none
+	Self  string         // the envelope of the request to ourselves that says that we serve it; "" before that is made
+	Claim ClaimState
 
 	ToldBefore bool // the proposer had been told that we may serve it before that request left
 	Patient    bool // that is awaited for as long as at a gateway that has returned one
 
 	Rival    *proposal.Run    // whose claim was seen before the echo of ours, at a gateway that may return none
-	RivalEnd *proposal.Upshot // what came of it, if that was seen too
+	RivalEnd *proposal.Result // what came of it, if that was seen too
 
 	Asks bool // the request is a proposal in the words of a dialect that has none
 

@@ -90,12 +90,12 @@ const (
 	Unrecorded // it was held back, as the start of the call could not be put on record
 )
 
-// A Standing is how a call stands with a proposal that it would serve of our own accord.
-type Standing uint8
+// A ClaimState is how a call stands with a proposal that it would serve of our own accord.
+type ClaimState uint8
 
 const (
-	Unclaimed Standing = iota
-	Claimed            // the request to ourselves that claims it is on its way
-	Seen               // and has left, so that everybody may have seen it
-	Won                // we serve it
+	Unclaimed ClaimState = iota
+	Claimed              // the request to ourselves that claims it is on its way
+	Seen                 // and has left, so that everybody may have seen it
+	Won                  // we serve it
 )
