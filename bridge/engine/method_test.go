@@ -115,3 +115,17 @@ func TestAPromptWithALongNameIsNotOneWithoutAName(t *testing.T) {
 		s.has(s.frames[len(s.frames)-1], "-32602", "the name of the prompt is longer than 4096 bytes")
 	})
 }
+
+// A question about a prompt ended whenever the server listed its tools, if one of those had
+// the name of the prompt.
+func TestAPromptNamedLikeAToolOutlivesAListing(t *testing.T) {
+	s := askingStageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: policy.Default(), Local: true})
+	s.sends1("e1", "prompts/get", "write_file", `{"name":"write_file"}`)
+	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	s.answerListing(moreTools)
+	if open := s.engine.Pending(0, 0); len(open) != 1 {
+		t.Fatalf("%d questions are open: %s", len(open), s.frames)
+	}
+	s.agreeHere()
+	s.lastLine(`{"jsonrpc":"2.0","id":%s,"method":"prompts/get","params":{"name":"write_file"}}`)
+}

@@ -74,6 +74,9 @@ func (e *Engine) reload(p *policy.Policy) {
 // toolsChanged ends questions about tools that are not what they were.
 func (e *Engine) toolsChanged() {
 	for _, u := range e.desk.Unsettled() {
+		if u.Question.Method != "tools/call" {
+			continue // a prompt may have the name of a tool
+		}
 		now := ""
 		if t := e.server.tools.Tools[u.Question.Tool]; t != nil {
 			now = t.Print
