@@ -133,9 +133,6 @@ func spell(d wire.Dialect, e *wire.Envelope) []byte {
 	return body
 }
 
-// MaxFrame is how many bytes a frame may have at most.
-const MaxFrame = 16 << 20
-
 // everything is for spelling anew what was permitted already.
 var everything = func() wire.Caps {
 	c, err := wire.ParseCaps([]byte(`["*"]`))

@@ -5,6 +5,9 @@ import (
 	"errors"
 )
 
+// MaxFrame is how many bytes a frame may have at most.
+const MaxFrame = 16 << 20
+
 // An Outcome is what became of a frame that was put into a sink.
 type Outcome uint8
 

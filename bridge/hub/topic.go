@@ -315,7 +315,7 @@ func (t *Topic) said(e *Entry) {
 	if v.speaker == nil {
 		return
 	}
-	if v.crowded != nil {
+	if v.crowded != nil && !v.speaker.inline { // who is served inline does not wait
 		v.speaker.crowds.Store(v.crowded)
 	}
 	for _, f := range v.faults(e) {
