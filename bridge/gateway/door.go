@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // door checks what a request says about where it is going and where it comes
@@ -63,8 +64,8 @@ func (g *Gateway) enter(r *http.Request, topic string) (p pass, status int, why 
 	switch {
 	case status != 0:
 		return pass{}, status, why
-	case !ValidTopic(topic):
-		return pass{}, http.StatusBadRequest, "the topic is missing or no name for one: " + topicGrammar
+	case !wire.ValidTopic(topic):
+		return pass{}, http.StatusBadRequest, "the topic is missing or no name for one: " + wire.TopicGrammar
 	case !p.admits(topic):
 		return pass{}, http.StatusForbidden, "the token is for another topic"
 	}

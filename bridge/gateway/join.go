@@ -58,7 +58,7 @@ func (s *socket) ask(frame []byte, space *string, p *pass) (wire.Dialect, *turne
 		return d, &turnedAway{code: hub.FaultAuth, reason: "Token not valid for this participant"}
 	case j.Space != "" && j.Space != *space:
 		return d, &turnedAway{code: hub.FaultInvalid, reason: "the join names another space than the address"}
-	case !ValidTopic(*space):
+	case !wire.ValidTopic(*space):
 		return d, &turnedAway{code: hub.FaultInvalid, reason: "the space is missing or no name for one"}
 	case !p.admits(*space):
 		return d, &turnedAway{code: hub.FaultAuth, reason: "Token not valid for this topic"}

@@ -42,11 +42,11 @@ type Local struct {
 // (the zero Caps mean the default grant). A session under the same id is
 // replaced. The first frame to read is the welcome.
 func (g *Gateway) Attach(topic, id string, caps wire.Caps, d wire.Dialect) (*Local, error) {
-	if !ValidTopic(topic) {
-		return nil, fmt.Errorf("attach: %q is no name for a topic: %s", topic, topicGrammar)
+	if !wire.ValidTopic(topic) {
+		return nil, fmt.Errorf("attach: %q is no name for a topic: %s", topic, wire.TopicGrammar)
 	}
 	if !wire.ValidID(id) {
-		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, idGrammar)
+		return nil, fmt.Errorf("attach: %q is no participant id: %s", id, wire.IDGrammar)
 	}
 	l := &Local{relief: make(chan struct{}, 1), over: make(chan struct{}), room: make([][]byte, 0, 16), frames: g.opt.MaxQueue, size: g.opt.MaxQueueBytes}
 	l.more.L = &l.mu

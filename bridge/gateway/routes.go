@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // New returns a gateway that is ready to serve. It fails if the secret is too
@@ -125,8 +126,8 @@ func (d routes) join(w http.ResponseWriter, r *http.Request) {
 		}
 		space = t
 	}
-	if space != "" && !ValidTopic(space) {
-		refuse(w, http.StatusBadRequest, "the space is no name for one: "+topicGrammar)
+	if space != "" && !wire.ValidTopic(space) {
+		refuse(w, http.StatusBadRequest, "the space is no name for one: "+wire.TopicGrammar)
 		return
 	}
 	var p pass

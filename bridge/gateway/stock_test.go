@@ -442,7 +442,7 @@ func TestRoomsAreCalledAsAtStockGateways(t *testing.T) {
 		}
 	}
 	for _, topic := range []string{"", ".", "..", "*", "a b", "a\nb", "a\x00", `a"b`, `a\b`, "a/b", "a%b", "a?b", "a&b", "<b>", "räum", "a\u202eb", strings.Repeat("x", 129)} {
-		if gateway.ValidTopic(topic) {
+		if wire.ValidTopic(topic) {
 			t.Errorf("%q is taken for a topic", topic)
 		}
 	}

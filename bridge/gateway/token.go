@@ -98,9 +98,9 @@ func (g *Gateway) verify(token string) (pass, error) {
 func (c Claims) check() (wire.Caps, error) {
 	switch {
 	case !wire.ValidID(c.ID):
-		return wire.Caps{}, fmt.Errorf("%q is no participant id: %s", c.ID, idGrammar)
-	case c.Topic != anyTopic && !ValidTopic(c.Topic):
-		return wire.Caps{}, fmt.Errorf("%q is no name for a topic: %s", c.Topic, topicGrammar)
+		return wire.Caps{}, fmt.Errorf("%q is no participant id: %s", c.ID, wire.IDGrammar)
+	case c.Topic != anyTopic && !wire.ValidTopic(c.Topic):
+		return wire.Caps{}, fmt.Errorf("%q is no name for a topic: %s", c.Topic, wire.TopicGrammar)
 	case len(c.Capabilities) == 0 || string(c.Capabilities) == "null":
 		return wire.Caps{}, nil
 	}

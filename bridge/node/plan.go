@@ -36,7 +36,7 @@ func newPlan(o Options) (*plan, error) {
 	o.defaults()
 	p := &plan{o: o, id: cmp.Or(o.ID, o.Server.ID())}
 	if !wire.ValidID(p.id) {
-		return nil, misused("an id is 1 to 64 of the characters A-Z a-z 0-9 _ . -", "%q is no participant id", p.id)
+		return nil, misused("an id is "+wire.IDGrammar, "%q is no participant id", p.id)
 	}
 	for _, word := range o.Provides {
 		if err := policy.CheckWord(word); err != nil {

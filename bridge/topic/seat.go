@@ -49,7 +49,7 @@ func New(o Options) (*Seat, error) {
 
 func checkNames(o Options) error {
 	if !wire.ValidID(o.ID) {
-		return fault.New(fault.Misused, "use 1 to 64 letters, digits, '_', '.', '-', not beginning with system", "%q cannot be a participant id", o.ID)
+		return fault.New(fault.Misused, "use "+wire.IDGrammar, "%q cannot be a participant id", o.ID)
 	}
 	if o.Topic == "" || len(o.Topic) > 256 || strings.ContainsFunc(o.Topic, unicode.IsControl) {
 		return fault.New(fault.Misused, "use 1 to 256 printable characters", "%q cannot be the name of a topic", o.Topic)

@@ -172,3 +172,19 @@ func TestWhichVersionsOfMewThereMayBe(t *testing.T) {
 		}
 	}
 }
+
+// Every byte of a topic's name, and its length at the bound and beside it (FINDINGS T3).
+func TestEveryByteOfATopic(t *testing.T) {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:@#+~=,"
+	for c := range 256 {
+		char := string([]byte{byte(c)})
+		if want := strings.Contains(allowed, char); wire.ValidTopic("x"+char) != want || wire.ValidTopic(char) != (want && char != ".") {
+			t.Errorf("%q in a topic: want %v", char, want)
+		}
+	}
+	for name, want := range map[string]bool{"": false, ".": false, "..": false, "...": true, strings.Repeat("x", 127): true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false} {
+		if wire.ValidTopic(name) != want {
+			t.Errorf("%d bytes, %.4q: want %v", len(name), name, want)
+		}
+	}
+}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/shlex"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A connector is the way into a topic with what the command line says of it: the
@@ -111,10 +111,10 @@ func stateHome(getenv func(string) string) (stateDir, error) { return localgatew
 
 // checkTopic reports why our own gateways would not keep a topic. Others may.
 func checkTopic(name string) error {
-	if gateway.ValidTopic(name) {
+	if wire.ValidTopic(name) {
 		return nil
 	}
-	return misused("use 1 to 128 letters, digits, _ . - : @ # + ~ = ,", "--topic: %q is no name for a topic", name)
+	return misused("use "+wire.TopicGrammar, "--topic: %q is no name for a topic", name)
 }
 
 // parsePace reads "50/min", or "50" alone.

@@ -15,7 +15,7 @@ func checkID(flag, id string) error {
 	case strings.HasPrefix(strings.ToLower(id), "system"):
 		return misused("ids that begin with system belong to gateways; choose another one", "%s: %q is reserved", flag, id)
 	case !wire.ValidID(id):
-		return misused("an id is 1 to 64 of the characters A-Z a-z 0-9 _ . -", "%s: %q is no participant id", flag, id)
+		return misused("an id is "+wire.IDGrammar, "%s: %q is no participant id", flag, id)
 	}
 	return nil
 }
