@@ -231,11 +231,11 @@ func (r *reading) reference(e *Envelope) error {
 		if place != atCamelLink && r.raw(place)[0] != '"' {
 			return refuse(EnvelopeInvalid, "the reference to the proposal is not a string")
 		}
-		t, n, err := r.list(texts{}, place, "the reference to the proposal")
+		t, err := r.list(texts{ends: []int{0}}, place, "the reference to the proposal")
 		if err != nil {
 			return err
 		}
-		also := sliceOf(string(t.buf), t.ends, 0, n)
+		also := t.from(string(t.buf), 0)
 		if found == nil {
 			found = also
 		}

@@ -14,7 +14,7 @@ const maxTS = 64 // bytes of a time stamp
 func (r *reading) header(e *Envelope) error {
 	var room [384]byte
 	var ends [16]int
-	t := texts{buf: room[:0], ends: ends[:0]}
+	t := texts{buf: room[:0], ends: ends[:1]}
 	for _, m := range [...]struct {
 		place, most int
 		name        string
@@ -32,21 +32,22 @@ func (r *reading) header(e *Envelope) error {
 			return refuse(EnvelopeInvalid, "%s is longer than %d bytes", m.name, m.most)
 		}
 	}
-	t, to, err := r.list(t, atTo, "to")
+	named := len(t.ends)
+	t, err := r.list(t, atTo, "to")
 	if err != nil {
 		return err
 	}
-	t, links, err := r.list(t, atLink, "correlation_id")
-	if err != nil {
+	to := len(t.ends) - named
+	if t, err = r.list(t, atLink, "correlation_id"); err != nil {
 		return err
 	}
 	s := string(t.buf)
-	e.ID, e.TS, e.From, e.Spelled = nth(s, t.ends, 0), nth(s, t.ends, 1), nth(s, t.ends, 2), nth(s, t.ends, 3)
-	lists := sliceOf(s, t.ends, 4, to+links)
+	e.ID, e.TS, e.From, e.Spelled = t.nth(s, 0), t.nth(s, 1), t.nth(s, 2), t.nth(s, 3)
+	lists := t.from(s, 4)
 	if to > 0 {
 		e.To = lists[:to:to]
 	}
-	if links > 0 {
+	if len(lists) > to {
 		e.Corr = lists[to:]
 	}
 	if r.context {
@@ -65,20 +66,20 @@ func (r *reading) header(e *Envelope) error {
 // dialects write one and some a list, and senders mix them up (WIRE 5.1). A
 // null in it is skipped and noted: gateways that refuse somebody before he has
 // joined send one.
-func (r *reading) list(t texts, place int, name string) (with texts, n int, err error) {
+func (r *reading) list(t texts, place int, name string) (texts, error) {
 	raw := r.raw(place)
 	if raw == nil {
-		return t, 0, nil
+		return t, nil
 	}
-	var ok bool
+	before, ok := len(t.ends), false
 	if raw[0] == '"' && place != atTo {
 		if t, ok = t.add(raw, maxID); !ok {
-			return t, 0, refuse(IDCharset, "%s is longer than %d bytes", name, maxID)
+			return t, refuse(IDCharset, "%s is longer than %d bytes", name, maxID)
 		}
-		return t, 1, nil
+		return t, nil
 	}
 	if raw[0] != '[' {
-		return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
+		return t, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
 	}
 	for rest := raw[1:]; ; {
 		for bytes.IndexByte([]byte(" \t\r\n,"), rest[0]) >= 0 {
@@ -86,21 +87,20 @@ func (r *reading) list(t texts, place int, name string) (with texts, n int, err 
 		}
 		switch {
 		case rest[0] == ']':
-			return t, n, nil
-		case n == maxNamed:
-			return t, 0, refuse(EnvelopeInvalid, "%s holds more than %d", name, maxNamed)
+			return t, nil
+		case len(t.ends)-before == maxNamed:
+			return t, refuse(EnvelopeInvalid, "%s holds more than %d", name, maxNamed)
 		case rest[0] == 'n':
 			rest, r.hadNull = rest[len("null"):], true
 			continue
 		case rest[0] != '"':
-			return t, 0, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
+			return t, refuse(EnvelopeInvalid, "%s is not a list of strings", name)
 		}
 		end := jsonrpc.StringEnd(rest, 0)
 		if t, ok = t.add(rest[:end], maxID); !ok {
-			return t, 0, refuse(IDCharset, "an id in %s is longer than %d bytes", name, maxID)
+			return t, refuse(IDCharset, "an id in %s is longer than %d bytes", name, maxID)
 		}
 		rest = rest[end:]
-		n++
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *reading) list(t texts, place int, name string) (with texts, n int, err 
 // passed by value for its buffers to stay on the stack.
 type texts struct {
 	buf  []byte
-	ends []int
+	ends []int // of each, behind a 0
 }
 
 // add takes a JSON string of at most a number of bytes; nil counts as an empty
@@ -134,22 +134,18 @@ func (t texts) add(raw []byte, most int) (texts, bool) {
 	return t, true
 }
 
-// nth returns one of the strings that texts gathered; run returns some that
-// stand side by side.
-func nth(text string, ends []int, i int) string {
-	if i == 0 {
-		return text[:ends[0]]
-	}
-	return text[ends[i-1]:ends[i]]
-}
+// nth returns one of the strings that were gathered, of text, which is what buf holds.
+func (t texts) nth(text string, i int) string { return text[t.ends[i]:t.ends[i+1]] }
 
-func sliceOf(text string, ends []int, from, n int) []string {
+// from returns those from the ith on, nil if there are none.
+func (t texts) from(text string, i int) []string {
+	n := len(t.ends) - 1 - i
 	if n == 0 {
 		return nil
 	}
 	all := make([]string, n)
-	for i := range all {
-		all[i] = nth(text, ends, from+i)
+	for j := range all {
+		all[j] = t.nth(text, i+j)
 	}
 	return all
 }
