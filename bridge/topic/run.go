@@ -126,15 +126,10 @@ func (r *runner) loop(ctx context.Context) error {
 
 // once makes one session, if it comes to that.
 func (r *runner) once(ctx context.Context) ending {
-	again := r.refresh
 	token, err := r.token(ctx)
-	switch {
-	case err != nil:
-		return ending{err: fmt.Errorf("get a token: %w", err)}
-	case again && token == r.lastToken && r.shortLived:
-		return ending{err: r.last} // it would be refused once more
+	if err != nil {
+		return ending{err: err}
 	}
-	r.lastToken = token
 	conn, url, err := r.dial(ctx, token)
 	if err != nil {
 		return ending{err: err}
@@ -159,7 +154,15 @@ func (r *runner) token(ctx context.Context) (string, error) {
 	}
 	again := r.refresh
 	r.refresh = false
-	return r.seat.opt.Token(ctx, again)
+	token, err := r.seat.opt.Token(ctx, again)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("get a token: %w", err)
+	case again && token == r.lastToken && r.shortLived:
+		return "", r.last // it would be refused once more
+	}
+	r.lastToken = token
+	return token, nil
 }
 
 func (r *runner) dial(ctx context.Context, token string) (Conn, int, error) {
