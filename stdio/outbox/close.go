@@ -41,15 +41,15 @@ func (b *Outbox) SetDeadline(deadline time.Duration) {
 		return
 	}
 	b.o.Deadline = deadline
-	if b.watch != nil {
-		b.watch.Reset(deadline)
-	}
-	if b.limit != nil {
+	if b.late > 0 && !b.began.IsZero() {
 		b.limitLocked()
+	}
+	if b.watch != nil {
+		b.watch.Reset(deadline + b.late)
 	}
 }
 
-// stopWatch stops the timer of checkFlush: after Close it is not needed.
+// stopWatch stops the timer of checkWrite: after Close it is not needed.
 func (b *Outbox) stopWatch() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

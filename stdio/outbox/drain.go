@@ -52,8 +52,7 @@ func (b *Outbox) next() ([]byte, bool) {
 func (b *Outbox) wrote(n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limit.Stop()
-	b.limit = nil
+	b.began = time.Time{}
 	b.noteWrittenLocked(n)
 	if b.err != nil {
 		return
@@ -73,22 +72,33 @@ func (b *Outbox) wrote(n int, err error) {
 // fails the Outbox if it does not: w may have no deadlines, or be a pipe whose lock the
 // other end holds, which outlasts them.
 func (b *Outbox) limitLocked() {
-	limit := b.o.Deadline
-	if b.deadline != nil {
-		b.deadline.SetWriteDeadline(time.Now().Add(limit)) // if it fails, the write says what is wrong
-		limit += grace
-	}
-	if b.limit != nil {
-		b.limit.Reset(limit)
+	if b.deadline == nil {
+		b.watchLocked(0)
 		return
 	}
-	var t *time.Timer
-	t = time.AfterFunc(limit, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.limit == t { // else that write is over
-			b.giveUpLocked()
-		}
-	})
-	b.limit = t
+	b.deadline.SetWriteDeadline(time.Now().Add(b.o.Deadline)) // if it fails, the write says what is wrong
+	b.watchLocked(grace)
+}
+
+// watchLocked has checkWrite called when Options.Deadline and late are over. One timer serves
+// many writes.
+func (b *Outbox) watchLocked(late time.Duration) {
+	b.began, b.late = time.Now(), late
+	if b.watch == nil {
+		b.watch = time.AfterFunc(b.o.Deadline+late, b.checkWrite)
+	}
+}
+
+// checkWrite fails the Outbox if the write under way has taken too long.
+func (b *Outbox) checkWrite() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watch = nil
+	switch left := b.o.Deadline + b.late - time.Since(b.began); {
+	case b.began.IsZero():
+	case left > 0:
+		b.watch = time.AfterFunc(left, b.checkWrite)
+	default:
+		b.giveUpLocked()
+	}
 }

@@ -54,11 +54,13 @@ func (b *Outbox) writeReadyLocked() bool {
 	for range rounds {
 		pieces, size := b.queue.peek(b.direct.pieces[:0])
 		b.inFlight = size
-		b.watchOverLocked()
+		if !b.direct.socket { // a pipe waits for as long as the other end holds its lock (see package inbox)
+			b.watchLocked(0)
+		}
 		b.mu.Unlock()
 		n, err := b.direct.write(pieces)
 		b.mu.Lock()
-		b.flushBegan = time.Time{}
+		b.began = time.Time{}
 		b.noteWrittenLocked(n)
 		if b.err != nil {
 			return true
@@ -75,33 +77,6 @@ func (b *Outbox) writeReadyLocked() bool {
 		}
 	}
 	return false
-}
-
-// watchOverLocked has checkFlush called when Options.Deadline is over: a write of Flush to a
-// pipe waits for as long as the other end holds the pipe's lock (see package inbox). One
-// timer serves many writes.
-func (b *Outbox) watchOverLocked() {
-	if b.direct.socket {
-		return
-	}
-	b.flushBegan = time.Now()
-	if b.watch == nil {
-		b.watch = time.AfterFunc(b.o.Deadline, b.checkFlush)
-	}
-}
-
-// checkFlush fails the Outbox if the write of Flush under way has taken too long.
-func (b *Outbox) checkFlush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.watch = nil
-	switch left := b.o.Deadline - time.Since(b.flushBegan); {
-	case b.flushBegan.IsZero():
-	case left > 0:
-		b.watch = time.AfterFunc(left, b.checkFlush)
-	default:
-		b.giveUpLocked()
-	}
 }
 
 // Wait returns when at most so many bytes are not written: it is for one who

@@ -73,9 +73,9 @@ type Outbox struct {
 	writing    bool          // somebody writes, Flush or drain, and goes on until queue is empty
 	flushing   bool          // it is a Flush to a socket, which does not wait for the other end
 	flushEnded sync.Cond     // flushing has become false
-	flushBegan time.Time     // when the write of Flush under way began; zero: there is none that may wait
-	watch      *time.Timer   // calls checkFlush; nil: it is not set
-	limit      *time.Timer   // ends a write of drain; nil: none is under way
+	began      time.Time     // when the write under way began; zero: there is none that may wait
+	late       time.Duration // how much longer than Options.Deadline it may take; 0 if it has no deadline
+	watch      *time.Timer   // calls checkWrite; nil: it is not set
 	inFlight   int           // bytes of the write under way
 	uncertain  bool          // a write was given up; how much of it was written is not known
 	stuck      bool          // failed inside a write that may not have returned
