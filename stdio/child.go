@@ -39,7 +39,7 @@ type child struct {
 	over context.CancelFunc
 
 	putMu sync.Mutex // held while something is put into out
-	mid   bool       // the host is in the middle of a line; guarded by turn
+	mid   bool       // the host is in the middle of a line; guarded by putMu
 
 	failing     chan failure  // the first reason to stop it
 	up          chan struct{} // closed when the handshake is done
@@ -136,7 +136,10 @@ func (c *child) start(context.Context) error {
 		c.stderr.log = slog.New(slog.DiscardHandler)
 		errs = io.TeeReader(errs, h.Errors)
 	}
-	go c.listen(errs)
+	go func() {
+		defer close(c.stderrRead)
+		c.stderr.drain(errs)
+	}()
 	return nil
 }
 
@@ -413,12 +416,6 @@ func closeAsync(end io.Closer) (done chan struct{}) {
 		close(done)
 	}()
 	return done
-}
-
-// listen drains stderr to its end.
-func (c *child) listen(errs io.Reader) {
-	defer close(c.stderrRead)
-	c.stderr.drain(errs)
 }
 
 // discard reads and drops what a process that is being stopped still writes, so that a full

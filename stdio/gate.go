@@ -91,10 +91,7 @@ func (r *relay) refuse(id []byte, err error) {
 
 // serverAnswers tells the Gate of an answer, and reports whether the host may get it.
 func (r *relay) serverAnswers(id []byte, m *jsonrpc.Message) bool {
-	if r.host.Gate == nil || len(id) == 0 {
-		return true
-	}
-	return r.serverMayAnswer(id, m)
+	return r.host.Gate == nil || len(id) == 0 || r.serverMayAnswer(id, m)
 }
 
 func (r *relay) serverMayAnswer(id []byte, m *jsonrpc.Message) bool {

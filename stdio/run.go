@@ -52,7 +52,7 @@ func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (E
 	if err != nil {
 		return s.notLaunched(err), 0, err
 	}
-	if s.last.Store(c); s.hurry.Load() {
+	if s.last.Store(c); s.killed.Err() != nil {
 		c.kill()
 	}
 	if c.cmd != nil {

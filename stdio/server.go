@@ -112,7 +112,6 @@ type Server struct {
 	child atomic.Pointer[child] // the process that is up, nil otherwise
 	last  atomic.Pointer[child] // the one launched last, whatever became of it
 	relay atomic.Pointer[relay] // to the Host, if there is one
-	hurry atomic.Bool           // Kill was called
 
 	killed  context.Context // ends with Kill
 	killNow context.CancelFunc
@@ -175,7 +174,6 @@ func (s *Server) Restart(why string) {
 // waiting for anything, and so it does any that Run may still launch. It is for
 // one who ends Run's context and does not want to wait for the stop ladder.
 func (s *Server) Kill() {
-	s.hurry.Store(true)
 	s.killNow()
 	if c := s.last.Load(); c != nil {
 		c.kill()

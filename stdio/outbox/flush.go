@@ -40,8 +40,10 @@ func (b *Outbox) flushLocked() {
 func (b *Outbox) writeBrieflyLocked() (nothingMore bool) {
 	b.flushing = b.direct.socket
 	nothingMore = b.writeReadyLocked()
-	b.flushing = false
-	b.flushEnded.Broadcast()
+	if b.flushing {
+		b.flushing = false
+		b.flushEnded.Broadcast()
+	}
 	return nothingMore
 }
 
