@@ -75,6 +75,12 @@ func BenchmarkAppend(b *testing.B) {
 				buf = m.Append(buf[:0], jsonrpc.Edit{Field: jsonrpc.ID, Value: id}, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: token})
 			}
 		})
+		b.Run(fmt.Sprint("id/", len(data)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				buf = m.Append(buf[:0], jsonrpc.Edit{Field: jsonrpc.ID, Value: id})
+			}
+		})
 	}
 }
 

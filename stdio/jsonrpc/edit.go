@@ -42,6 +42,7 @@ func (m *Message) Append(dst []byte, edits ...Edit) []byte {
 // take notes edits that are to be planned.
 func (p *plan) take(edits []Edit) {
 	for _, e := range edits {
+		p.touched |= 1 << e.Field
 		switch {
 		case e.Field < Fields:
 			p.edited[e.Field], p.value[e.Field] = true, e.Value
@@ -49,6 +50,23 @@ func (p *plan) take(edits []Edit) {
 			p.meta = append(p.meta, e.Value)
 		}
 	}
+}
+
+// A fieldSet has a bit for each field, and for metaMembers.
+type fieldSet uint32
+
+// within are the fields that stand in the value of each, at any depth.
+var within = [Fields]fieldSet{
+	Params: setOf(inParams) | setOf(inMeta) | 1<<metaMembers,
+	Meta:   setOf(inMeta) | 1<<metaMembers,
+	Result: setOf(inResult),
+}
+
+func setOf(fields []Field) (set fieldSet) {
+	for _, f := range fields {
+		set |= 1 << f
+	}
+	return set
 }
 
 // A cut is a stretch of the message and what it is replaced with.
@@ -60,9 +78,10 @@ type cut struct {
 // A plan is the set of cuts that carries out some edits. It holds nothing of
 // the message, so that a Message may live on its user's stack.
 type plan struct {
-	edited [Fields]bool
-	value  [Fields][]byte
-	meta   [][]byte // members for params._meta
+	touched fieldSet // by any edit
+	edited  [Fields]bool
+	value   [Fields][]byte
+	meta    [][]byte // members for params._meta
 
 	cuts []cut // replaced and put in
 	gone []cut // taken out
@@ -92,7 +111,7 @@ func (p *plan) object(m *Message, open int, fields []Field) {
 		case !m.Has(f):
 		case len(p.value[f]) > 0:
 			p.cuts = append(p.cuts, cut{at.Start, at.End, p.value[f]})
-		case p.edited[f] || inside(f) == nil:
+		case p.edited[f] || p.touched&within[f] == 0:
 		case m.first(f) == '{':
 			p.object(m, at.Start, inside(f))
 		case m.first(f) == 'n' && p.wanted(inside(f)):
@@ -112,7 +131,7 @@ func (p *plan) insert(m *Message, at int, fields []Field) (some bool) {
 			some = p.next(at, some)
 			p.put(at, quoted[f])
 			p.put(at, p.value[f])
-		case !p.edited[f] && p.wanted(inside(f)):
+		case !p.edited[f] && p.touched&within[f] != 0 && p.wanted(inside(f)):
 			some = p.next(at, some)
 			p.put(at, quoted[f])
 			p.fresh(m, at, inside(f))
@@ -164,6 +183,9 @@ func (p *plan) takeOut(m *Message, fields []Field) (empty bool) {
 			p.gone = append(p.gone, cut{start: m.at[f].Key, end: m.at[f].End})
 		}
 	}
+	if len(p.gone) == from {
+		return false
+	}
 	slices.SortFunc(p.gone[from:], byStart)
 	runs := p.gone[from:from]
 	for _, c := range p.gone[from:] {
@@ -177,9 +199,6 @@ func (p *plan) takeOut(m *Message, fields []Field) (empty bool) {
 		}
 	}
 	p.gone = p.gone[:from+len(runs)]
-	if len(runs) == 0 {
-		return false
-	}
 	last := &runs[len(runs)-1]
 	if m.Raw[last.end-1] == ',' {
 		return false
