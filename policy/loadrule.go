@@ -26,7 +26,7 @@ func (l *loader) rule(at item) {
 	known := l.conditions(&parts, true)
 	known["allow"], known["ask"], known["deny"] = effect(Allow), effect(Ask), effect(Deny)
 	known["name"] = func(v item) { r.name = l.text(v, "name") }
-	known["as"] = func(item) {}
+	known["as"] = func(v item) { r.terms = l.as(v) }
 	known["limit"] = func(v item) { r.limit = l.limit(v) }
 	known["say"] = func(v item) { r.say = l.say(v) }
 	known["except"] = func(v item) { r.except = l.excepts(v) }
@@ -36,9 +36,6 @@ func (l *loader) rule(at item) {
 	if effects != 1 {
 		l.wrong(at, "", "a rule has exactly one of allow, ask and deny; this one has %d", effects)
 		return
-	}
-	if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == "as" }); i >= 0 {
-		r.terms = l.as(at.values[i])
 	}
 	l.fitting(at, r)
 	r.where = append(condition{parts.method, newToolClause(r.tools)}, parts.rest...)
@@ -318,7 +315,7 @@ func (l *loader) sum(at item, m *limit) {
 func (l *loader) saying(at item) string {
 	rest := item{form: mapping}
 	for i, key := range at.keys {
-		if !slices.Contains([]string{"name", "say", "allow", "ask", "deny", "as", "granted"}, key.text) {
+		if !slices.Contains([]string{"name", "say", "allow", "ask", "deny", "as"}, key.text) {
 			rest.keys, rest.values = append(rest.keys, key), append(rest.values, at.values[i])
 		}
 	}
