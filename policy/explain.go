@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// words are the call in short: what, by whom, which way.
-func (c Call) words() string {
+// Words are the call in short, fit to be shown: what, by whom, which way.
+func (c Call) Words() string {
 	what := show(c.Tool)
 	if c.Method != toolsCall {
 		what = show(c.Method)
@@ -15,14 +15,11 @@ func (c Call) words() string {
 			what += " " + show(c.Tool)
 		}
 	}
-	return what + " from " + show(c.From) + wayWords(c.Via)
-}
-
-func wayWords(via string) string {
-	if via == "proposal" {
-		return ", as a proposal"
+	what += " from " + show(c.From)
+	if c.Via == "proposal" {
+		what += ", as a proposal"
 	}
-	return ""
+	return what
 }
 
 // Explain puts a decision into words, to be read in a terminal or pasted into a
@@ -32,7 +29,7 @@ func wayWords(via string) string {
 func Explain(d Decision, args string) string {
 	var b strings.Builder
 	call := Call{From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool}
-	fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(d.Verdict.String()), call.words())
+	fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(d.Verdict.String()), call.Words())
 	if args != "" {
 		fmt.Fprintf(&b, "  with %s\n", args)
 	}

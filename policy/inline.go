@@ -60,7 +60,7 @@ func (l *loader) test(at item) {
 		l.tested(by)
 	}
 	if t.name == "" {
-		t.name = t.call.words()
+		t.name = t.call.Words()
 	}
 	l.p.tests = append(l.p.tests, t)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
@@ -167,14 +166,7 @@ func (g *group) words() string {
 	if g.After.Verdict > g.Before.Verdict {
 		way = "LOOSER"
 	}
-	what := cmp.Or(g.Call.Tool, g.Call.Method) + " from " + g.Call.From
-	if g.Call.Method != "tools/call" {
-		what = strings.TrimSuffix(g.Call.Method+" "+g.Call.Tool, " ") + " from " + g.Call.From
-	}
-	if g.Call.Via == "proposal" {
-		what += ", as a proposal"
-	}
-	out := fmt.Sprintf("%s, %s: %s\n  before  %s\n  after   %s\n", way, text.Counted(g.count, "call"), what, g.Before, g.After)
+	out := fmt.Sprintf("%s, %s: %s\n  before  %s\n  after   %s\n", way, text.Counted(g.count, "call"), g.Call.Words(), g.Before, g.After)
 	last := "  last    " + g.Call.Now.UTC().Format(time.DateTime)
 	if len(g.Call.Args) > 0 && string(g.Call.Args) != "{}" {
 		last += "  " + shortened(string(rawjson.OneLine(g.Call.Args)), 100)
