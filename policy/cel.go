@@ -13,6 +13,8 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // An expression is the CEL text behind when (DESIGN 6).
@@ -66,7 +68,7 @@ func newExpression(source string) (*expression, error) {
 	if err != nil {
 		return nil, &expressionError{1, 1, err.Error()}
 	}
-	e := &expression{source: oneLine(source), program: program, longest: c.longest()}
+	e := &expression{source: shown.Cut(strings.Join(strings.Fields(source), " "), 200), program: program, longest: c.longest()}
 	e.findUses(ast)
 	for _, ref := range ast.NativeRep().ReferenceMap() {
 		e.usesNow = e.usesNow || ref.Name == "now"
@@ -134,15 +136,6 @@ func (e *expression) innerName(s string) {
 }
 
 var indexing = []string{"_[_]", "_[?_]", "_?._"}
-
-// oneLine is the author's own text, fit for a reason.
-func oneLine(s string) string {
-	runes := []rune(strings.Join(strings.Fields(s), " "))
-	if len(runes) > 200 {
-		return string(runes[:200]) + "…"
-	}
-	return string(runes)
-}
 
 func bounded(a *cel.Ast) error {
 	var wrong error

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,7 +132,7 @@ func (h hintClause) holds(j *judgement, _ side) (Match, string) {
 		if want == nil {
 			continue
 		}
-		said := hintNames[i] + " is " + yesOrNo(j.facts[i])
+		said := hintNames[i] + " is " + strconv.FormatBool(j.facts[i])
 		if !j.trustHints {
 			said += " (the server's own hints are not trusted)"
 		}
@@ -141,11 +142,4 @@ func (h hintClause) holds(j *judgement, _ side) (Match, string) {
 		words = append(words, said)
 	}
 	return Yes, strings.Join(words, ", ")
-}
-
-func yesOrNo(b bool) string {
-	if b {
-		return "true"
-	}
-	return "false"
 }

@@ -169,17 +169,9 @@ func (g *group) words() string {
 	out := fmt.Sprintf("%s, %s: %s\n  before  %s\n  after   %s\n", way, text.Counted(g.count, "call"), g.Call.Words(), g.Before, g.After)
 	last := "  last    " + g.Call.Now.UTC().Format(time.DateTime)
 	if len(g.Call.Args) > 0 && string(g.Call.Args) != "{}" {
-		last += "  " + shortened(string(rawjson.OneLine(g.Call.Args)), 100)
+		last += "  " + text.Cut(string(rawjson.OneLine(g.Call.Args)), 100)
 	}
 	return out + last + "\n"
-}
-
-// shortened cuts a text to so many characters.
-func shortened(whole string, most int) string {
-	if r := []rune(whole); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return whole
 }
 
 // A Change is one change as JSON.
