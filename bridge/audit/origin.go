@@ -35,13 +35,6 @@ func (o *origin) fault(c Checks) *Fault {
 	return nil
 }
 
-func orNone(id string) string {
-	if id == "" {
-		return "of a build that gave none an id"
-	}
-	return id
-}
-
 // isFull reports whether path names a full file of a log, and not a log.
 func isFull(path string) bool {
 	name := filepath.Base(path)

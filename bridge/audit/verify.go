@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -342,7 +343,7 @@ func (v *verifier) beside(path string, noted Note) {
 	case !noted.There:
 		kind, why = NoteMissing, fmt.Sprintf("%s is gone, or cannot be read: nothing shows whether records after record %d were cut off", name, r.Last)
 	case noted.Log != "" && r.Records > 0 && noted.Log != v.log:
-		why = fmt.Sprintf("%s is about another log: about %s, and this one is %s", name, noted.Log, orNone(v.log))
+		why = fmt.Sprintf("%s is about another log: about %s, and this one is %s", name, noted.Log, cmp.Or(v.log, "of a build that gave none an id"))
 	case noted.Log == "" && v.born:
 		why = fmt.Sprintf("%s is about another log: it names none, and this one is %s", name, v.log)
 	default:

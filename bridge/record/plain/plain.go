@@ -46,13 +46,6 @@ func Level(r *record.Record) slog.Level {
 	return slog.LevelInfo
 }
 
-func andMore(n int) string {
-	if n < 1 {
-		return ""
-	}
-	return fmt.Sprintf(", and %d more", n)
-}
-
 // left reports whether a link is down because we left.
 func left(r *record.Record) bool { return r.Detail == topic.ErrLeft.Error() }
 
@@ -80,7 +73,11 @@ func Words(r *record.Record) string {
 	case record.Decided:
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
 	case record.ReloadWaiting:
-		return fmt.Sprintf("the policy file lets more through, or tells people less or other words, than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): %s", r.Detail) + andMore(r.Count-1)
+		out := "the policy file lets more through, or tells people less or other words, than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): " + r.Detail
+		if r.Count > 1 {
+			out += fmt.Sprintf(", and %d more", r.Count-1)
+		}
+		return out
 	case record.ReloadDecided:
 		return fileInWords(r)
 	case record.Revoked:
