@@ -116,7 +116,9 @@ var lives = map[string]struct {
 		f.append(l, whole(3)...)
 		f.close(l)
 	}},
-	"rotate": {Options{MaxSize: 1500}, func(f *life) {
+	// The first file ends before the last eighth of it, which keep would sync too, or not in
+	// time: then a sync of the full file that is left out is noticed on a quick machine alone.
+	"rotate": {Options{MaxSize: 1360}, func(f *life) {
 		l := f.open()
 		for call := range 6 {
 			f.append(l, decided(call+1, "allow"))
