@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A Lint is what there is to say of one file.
@@ -82,6 +83,6 @@ func ReadHints(definition []byte) policy.Hints {
 	var d struct {
 		Annotations jsontext.Value `json:"annotations"`
 	}
-	json.Unmarshal(definition, &d, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // what cannot be read says nothing
+	json.Unmarshal(jsonrpc.Mend(definition), &d, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // what cannot be read says nothing
 	return policy.HintsOf(d.Annotations)
 }

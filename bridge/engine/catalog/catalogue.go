@@ -70,7 +70,7 @@ func (c Catalog) Add(raw jsontext.Value) (why string) {
 	default:
 		return why
 	}
-	c.Tools[t.Name] = &tool{name: t.Name, Schema: bytes.Clone(t.InputSchema), Print: print, Hints: t.hints()}
+	c.Tools[t.Name] = &tool{name: t.Name, Schema: bytes.Clone(t.InputSchema), Print: print, Hints: policy.HintsOf(t.Annotations)}
 	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
 		if _, err := CompileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
 			return "schema_remote_ref"

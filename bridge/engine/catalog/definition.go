@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // definition is what of a tool's definition people and programs go by.
@@ -29,23 +27,6 @@ func (d *definition) fingerprint() string {
 		h.Write(part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// hints are the server's own word on what the tool does. A hint of another
-// type than boolean says nothing.
-func (d *definition) hints() policy.Hints {
-	said := map[string]any{}
-	if len(d.Annotations) > 0 {
-		json.Unmarshal(d.Annotations, &said, Lenient) // what cannot be read says nothing
-	}
-	hint := func(name string) *bool {
-		if v, ok := said[name].(bool); ok {
-			return &v
-		}
-		return nil
-	}
-	return policy.Hints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
-		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
 // Lenient: what a server lists may hold keys twice and halves of characters.
