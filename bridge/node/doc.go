@@ -13,8 +13,9 @@
 // socket that other programs of this user find ([github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket]).
 //
 // A [Passthrough] is the same for a server that belongs to an MCP client, which talks to
-// it as if nothing stood between; the topic comes second. A [Trial] finds out what would
-// keep a bridge from starting, and leaves all as it is.
+// it as if nothing stood between; the topic comes second, and [Passthrough.Inbox] has what
+// is asked there. A [Trial] finds out what would keep a bridge from starting, and leaves
+// all as it is.
 //
 // What happens is told to the functions in [Options] as records, and nothing is printed:
 // the package knows no stdout, no flags and no environment but the one that it is given.
