@@ -22,7 +22,7 @@ TESTFLAGS = -vet=off -ldflags=-w -shuffle=on -count=1 -timeout 30m
 # They do one thing after the other, so the race detector finds nothing in them, and
 # takes five times as long for that. It still watches them at work in the others, and
 # in .github/workflows also here.
-SEQUENTIAL = bridge/engine bridge/approval bridge/desktop/install bridge/sim policy
+SEQUENTIAL = bridge/engine bridge/approval bridge/desktop/install bridge/sim cmd/mcpb policy
 
 .PHONY: help build mcpb demo test check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
