@@ -26,8 +26,9 @@ func sweeping(t *testing.T, command string) (us *exec.Cmd, pids func() []int) {
 func sweepingBehind(t *testing.T, script stdiotest.Script, command string) (us *exec.Cmd, pids func() []int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pids")
+	script.Pids = file // written when it plays: what ends it before is no test of its script
 	server := strings.Join(stdiotest.Command(t, script), "' '")
-	us = exec.Command(os.Args[0], playSweeper, "sh", "-c", strings.ReplaceAll(command, "PIDS", file)+"\necho $$ >> "+file+"\nexec '"+server+"'")
+	us = exec.Command(os.Args[0], playSweeper, "sh", "-c", strings.ReplaceAll(command, "PIDS", file)+"\nexec '"+server+"'")
 	us.Stderr = os.Stderr
 	if err := us.Start(); err != nil {
 		t.Fatal(err)

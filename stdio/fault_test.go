@@ -227,7 +227,7 @@ func TestClosedStdinIsARestart(t *testing.T) {
 
 func TestServerThatDoesNotReadIsAnErrorAndThenKilled(t *testing.T) {
 	o := quick(stdiotest.Command(t, stdiotest.Script{}))
-	o.WriteDeadline, o.QueuedLines = 300*time.Millisecond, 50
+	o.WriteDeadline, o.QueuedLines = 2*time.Second, 50
 	s := begin(t, o)
 	s.up()
 	s.tool("stop_reading", "{}")
@@ -379,7 +379,9 @@ func TestStderrFloodIsDrainedAndBounded(t *testing.T) {
 }
 
 func TestNotificationFloodDelaysNothingForEver(t *testing.T) {
-	s := serve(t, stdiotest.Script{Flood: -1})
+	o := quick(stdiotest.Command(t, stdiotest.Script{Flood: -1}))
+	o.Stop.Drain = patience // its stdout ends before it has
+	s := begin(t, o)
 	s.mu.Lock()
 	s.mute = "message"
 	s.mu.Unlock()
