@@ -205,7 +205,8 @@ type (
 // what waited before that.
 func (e *Engine) then(i item) { e.todo.items = append(e.todo.items, i) }
 
-// inTurn does the same for each, and what comes of one before the next.
+// inTurn does the same for each. What it queues for one is done before the next, so whoever
+// goes on after it must queue that too.
 func inTurn[T any](e *Engine, each []T, do func(T)) {
 	for i, one := range each {
 		before := len(e.todo.items)
@@ -216,14 +217,14 @@ func inTurn[T any](e *Engine, each []T, do func(T)) {
 	}
 }
 
-// queueBook has done what the Book says.
+// queueBook queues what the Book wants done.
 func (e *Engine) queueBook(acts []proposal.Act) {
 	for _, a := range acts {
 		e.then(a)
 	}
 }
 
-// queueDesk has done what the desk says.
+// queueDesk queues what the desk wants done, behind all that it has said before.
 func (e *Engine) queueDesk(acts []approval.Act) {
 	if len(acts) > 0 && len(e.todo.said) == 0 {
 		e.then(nextOfDesk{})

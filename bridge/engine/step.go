@@ -119,6 +119,7 @@ func (e *Engine) drain() {
 	}
 }
 
+// carryOut does one thing of the queue. It alone calls what nothing below may call.
 func (e *Engine) carryOut(i item) {
 	switch i := i.(type) {
 	case func():
