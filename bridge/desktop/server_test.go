@@ -75,7 +75,7 @@ func connect(t *testing.T, hold string) *line {
 	serverIn, in := pipe(t)
 	out, serverOut := pipe(t)
 	h := &hall{hold: hold, more: make(chan struct{}, 1000)}
-	h.server = desktop.NewServer(desktop.Config{NewID: func() string { return "ticket" }}, h, desktop.Options{Out: serverOut})
+	h.server = desktop.NewServer(desktop.Config{NewID: func() string { return "ticket" }, Patience: time.Hour}, h, desktop.Options{Out: serverOut})
 	h.server.Step(desktop.Seated{Me: "me", Topic: "t", Peers: []desktop.Peer{{ID: "fs"}}})
 	l := &line{hall: h, in: in, raw: out, out: bufio.NewReader(out), ends: make(chan error, 2)}
 	go func() {
