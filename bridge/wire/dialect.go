@@ -203,10 +203,6 @@ func (d Dialect) Verified() bool { return d.grammar != nil && d.verified }
 // is none. In the oldest dialect its JSON-RPC id will do (seed 003).
 func (d Dialect) MustLink() bool { return d.grammar != nil && d.mustLink }
 
-// Proposes reports whether there is a word for proposals. In the oldest dialect
-// a request for tools/request is what comes nearest (WIRE 6.2).
-func (d Dialect) Proposes() bool { return d.grammar != nil && d.words[Proposal] != "" }
-
 // OpenRequests reports whether a request that names a proposal is made to whom
 // the proposal is addressed, where it names nobody itself (WIRE W-9).
 func (d Dialect) OpenRequests() bool { return d.grammar != nil && d.openRequests }

@@ -83,9 +83,13 @@ func (b *Outbox) limitLocked() {
 // watchLocked has checkWrite called when Options.Deadline and late are over. One timer serves
 // many writes.
 func (b *Outbox) watchLocked(late time.Duration) {
+	sooner := late < b.late
 	b.began, b.late = time.Now(), late
-	if b.watch == nil {
+	switch {
+	case b.watch == nil:
 		b.watch = time.AfterFunc(b.o.Deadline+late, b.checkWrite)
+	case sooner:
+		b.watch.Reset(b.o.Deadline + late)
 	}
 }
 
