@@ -110,7 +110,7 @@ func TestPermits(t *testing.T) {
 		Payload: []byte(`{"method":"tools/call","params":{"name":"read_file"}}`)}
 	list := wire.Envelope{Kind: wire.Request, To: []string{"fs"}, Method: "tools/list", Payload: []byte(`{"method":"tools/list"}`)}
 	told := wire.Envelope{Kind: wire.Notification, Method: "notifications/tools/list_changed"}
-	answer := wire.Envelope{Kind: wire.Response, To: []string{"bob"}} // of mew, which does not say to what
+	answer := wire.Envelope{Kind: wire.Response, To: []string{"bob"}, Spelled: "mcp/response"} // of mew, which does not say to what
 	pause := wire.Envelope{Kind: wire.Control, Spelled: "participant/pause"}
 	forged := wire.Envelope{Kind: wire.Greeting, Spelled: "system/welcome"}
 	other := wire.Envelope{Kind: wire.Unknown, Spelled: "system/heartbeat"}

@@ -55,9 +55,9 @@ func (e *Envelope) subject() string {
 // spelledAs reports whether the kind as written is word:METHOD[:CONTEXT], so that it need not be
 // put together.
 func (e *Envelope) spelledAs(word string) bool {
-	head, rest, _ := strings.Cut(e.Spelled, ":")
+	head, rest, says := strings.Cut(e.Spelled, ":") // mew says no method
 	method, key, keyed := strings.Cut(rest, ":")
-	return head == word && method == e.Method && key == e.Key && keyed == (e.Key != "")
+	return says && head == word && method == e.Method && key == e.Key && keyed == (e.Key != "")
 }
 
 // lifecycleNames are the kinds by which the drafts call what concerns a
