@@ -21,10 +21,10 @@ TESTFLAGS = -vet=off -ldflags=-w -shuffle=on -count=1 -timeout 30m
 
 # They do one thing after the other, so the race detector finds nothing in them, and
 # takes five times as long for that. It still watches them at work in the others, and
-# in .github/workflows also here.
+# make race, which .ci/run runs, has it watch their own tests.
 SEQUENTIAL = bridge/engine bridge/approval bridge/desktop/install bridge/sim cmd/mcpb policy
 
-.PHONY: help build mcpb demo test check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
+.PHONY: help build mcpb demo test race check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -48,6 +48,9 @@ test: ## all tests; needs nothing but Go
 	$(if $(RACE),,@echo "no C compiler found: testing without the race detector")
 	@GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) $(TESTFLAGS) -parallel 8 ./cmd/mcpx-bridge $(filter-out $(SEQUENTIAL:%=\%/mcpx-bridge/%),$(shell $(GO) list ./...)) # they wait more than they work; those that wait longest begin first
 	$(GO) test $(TESTFLAGS) $(SEQUENTIAL:%=./%) ./stdio/inbox ./stdio/outbox # the last two take the short way to a socket, which is not taken under the race detector
+
+race: ## under the race detector, what make test leaves out of it
+	$(GO) test $(RACE) $(TESTFLAGS) $(SEQUENTIAL:%=./%)
 
 check: ## formatting, vet, staticcheck, tidiness, six platforms; changes nothing
 	@echo "gofmt -l $(ROOMS)"; unformatted=$$(gofmt -l $(ROOMS)); test -z "$$unformatted" || { echo "$$unformatted"; exit 1; }
