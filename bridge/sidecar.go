@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -66,6 +67,14 @@ func (s *Sidecar) Bind(seat Seat, server Server) { s.seat, s.server = seat, serv
 func (s *Sidecar) Handle(ev engine.Event) {
 	s.mu.Lock()
 	s.handleAndWake(ev)
+	s.unlockAndTell()
+}
+
+// Say has who listens told, in its place among the others, of what is none of the Engine's
+// business. It is not put on record.
+func (s *Sidecar) Say(r *record.Record) {
+	s.mu.Lock()
+	s.journal.add(r, false)
 	s.unlockAndTell()
 }
 

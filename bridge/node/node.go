@@ -239,7 +239,7 @@ func (n *Node) keepRules(ctx context.Context) error {
 		},
 		func(err error) {
 			n.inbox.policyWrong(err)
-			n.o.Emit(&record.Record{Event: record.ReloadFailed, Detail: err.Error()})
+			n.sidecar.Say(&record.Record{Event: record.ReloadFailed, Detail: err.Error()})
 		})
 	<-ctx.Done()
 	return nil

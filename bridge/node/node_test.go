@@ -4,11 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
 // A start that failed kept its id, its socket and its record, or ended the program
@@ -93,4 +96,44 @@ func TestAnInboxWithoutAPlaceHasNothing(t *testing.T) {
 	if had, err := in.Revoke(ctx, "g"); had || err == nil {
 		t.Error("a yes is taken back that is in force still")
 	}
+}
+
+// What happens is told by one at a time, also that a policy file cannot be read.
+func TestOneAtATimeTellsWhatHappens(t *testing.T) {
+	file, reload := filepath.Join(t.TempDir(), "policy.yaml"), make(chan struct{})
+	save := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("version: 1\ndefault: ask\n")
+	held, hold, failed := make(chan struct{}), make(chan struct{}), make(chan struct{}, 9)
+	var telling atomic.Int32
+	o := Options{Server: Target{Args: []string{os.Args[0]}}, ID: "fs", State: localgateway.StateDir(filepath.Join(t.TempDir(), "mcpx-bridge")), Policy: file, Reload: reload,
+		Emit: func(r *record.Record) {
+			if telling.Add(1) > 1 {
+				t.Errorf("%s is told while something else is", r.Event)
+			}
+			switch r.Event {
+			case record.Stopping:
+				close(held)
+				<-hold
+			case record.ReloadFailed:
+				failed <- struct{}{}
+			}
+			telling.Add(-1)
+		}}
+	n, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	go n.keepRules(t.Context())
+	go n.sidecar.Handle(engine.Stopping{})
+	<-held
+	save("nonsense")
+	reload <- struct{}{}
+	reload <- struct{}{} // the first was heard of
+	close(hold)
+	<-failed
 }
