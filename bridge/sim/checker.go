@@ -156,10 +156,11 @@ func (c *checker) busy() (question, running bool) {
 // A looking is when the bridge has looked at the tools of a server that may change them
 // without a word: in the order of what the checker saw.
 type looking struct {
-	count int           // of what it saw
-	read  int           // when the listing that was answered last was asked for
-	last  int           // when the last one was asked for
-	asked time.Duration // when the last listing was asked for
+	count  int           // of what it saw
+	read   int           // when the listing that was answered last was asked for
+	readAt time.Duration // when that was answered
+	last   int           // when the last one was asked for
+	asked  time.Duration // when the last listing was asked for
 }
 
 // inForce is the policy that calls are judged by.

@@ -148,7 +148,7 @@ func (c *checker) mayBeLate(cl *claim) bool {
 func (c *checker) tookTheirTime(cl *claim) bool {
 	waited := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
 	turn, asks := c.shortestTurn(cl)
-	late := asks && waited >= turn || cl.allowed && waited >= 30*time.Second
+	late := asks && waited >= turn || cl.allowed && waited >= startWithin
 	return cl.question != "" && late
 }
 

@@ -7,6 +7,9 @@ import "time"
 // run another (FINDINGS P1): so its tools are read once more before a start that
 // somebody agreed to, and at intervals where it cannot be listened to.
 
+// startWithin is how long after a yes its call must have started.
+const startWithin = 30 * time.Second
+
 // looks takes down the order of a line, and when the tools were asked for.
 func (c *checker) looks(l *line) {
 	c.looking.count++
@@ -20,7 +23,7 @@ func (c *checker) looks(l *line) {
 // looked notes which listing was answered last, if in time.
 func (c *checker) looked(l *line) {
 	if c.w.now-l.at < callTime {
-		c.looking.read = l.order
+		c.looking.read, c.looking.readAt = l.order, c.w.now
 	}
 }
 
@@ -45,8 +48,9 @@ func (c *checker) startsAsRead(cl *claim) {
 // notReadAgain: what was agreed to may not start, as the server has not said once more
 // what its tools are.
 func (c *checker) notReadAgain(cl *claim) bool {
-	unasked := c.w.log.failedSince(cl.allowedAt) // what could not be put on record took the question along
-	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last || unasked)
+	unasked := c.w.log.failedSince(cl.allowedAt)                               // what could not be put on record took the question along
+	late := c.looking.readAt == c.w.now && c.w.now-cl.allowedAt >= startWithin // time was over before that was read (seed 40011905)
+	return c.w.o.Modern && cl.allowed && (c.looking.read < cl.allowedOrder || c.looking.read < c.looking.last || unasked || late)
 }
 
 // mayGoOn: something is still to be done when all is over: the tools are read again.
