@@ -9,5 +9,6 @@
 // lock, and may call back.
 //
 // Two goroutines do the work, the one that reads the topic and the one that reads the
-// server; neither ever waits for a slow peer.
+// server; neither ever waits for a slow peer. What waited for the disk goes on in the
+// goroutine that calls back from Audit.Sync, and what is due in that of [Sidecar.Run].
 package bridge

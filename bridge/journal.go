@@ -8,7 +8,7 @@ import (
 )
 
 // A journal has each record until all who must know have been told of it, in the order
-// in which things happened. Two are told, each without the other and in its own way:
+// in which things happened. Two are told, neither of which waits for the other:
 //
 // The audit gets a batch at a time, and what it says holds for the whole of it: the
 // lines and the results of a batch leave when its records are written, and not
@@ -26,7 +26,7 @@ type journal struct {
 	tries int              // how often in a row a log that is well did not take them
 
 	untold  []*record.Record
-	missed  int              // that were too many
+	missed  int              // records that were not told, being too many
 	room    []*record.Record // empty, for the next of them
 	telling bool             // some goroutine tells who listens
 }
@@ -58,7 +58,7 @@ func (j *journal) take() []*record.Record {
 	return all
 }
 
-// told has the room of what take returned used again.
+// told gives the room of what take returned to later records.
 func (j *journal) told(all []*record.Record) {
 	clear(all)
 	j.room = all[:0]
@@ -75,8 +75,8 @@ func (j *journal) repay() bool {
 	return true
 }
 
-// enoughTries to put final records into a log that says that it is well. It may fail, be
-// mended and fail again, but not for ever.
+// enoughTries is how often in a row final records are put into a log that fails and says each
+// time that it is well again. Then they are given up.
 const enoughTries = 5
 
 // owe keeps the final records of a batch that could not be written. well: the log is, by now.

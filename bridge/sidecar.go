@@ -25,7 +25,7 @@ type Sidecar struct {
 
 	toSeat atomic.Bool // something was put there since the last flush
 	staged atomic.Bool // something waits in the journal's batch
-	news   atomic.Bool // while a batch was carried out something happened that who listens was not told of
+	news   atomic.Bool // events were handled while a batch was carried out, and who listens was not told yet
 
 	flushing sync.Mutex // held while a batch is carried out, so that batches keep their order
 	spare    batch      // empty, with room, to be filled next
@@ -44,12 +44,12 @@ type Sidecar struct {
 
 // New returns a Sidecar that is bound to nothing yet.
 func New(o Options) *Sidecar {
-	nothing(&o.Emit)
-	nothing(&o.Noted)
-	nothing(&o.Serving)
-	nothing(&o.Told)
-	nothing(&o.Remember)
-	nothing(&o.TellHost)
+	orNothing(&o.Emit)
+	orNothing(&o.Noted)
+	orNothing(&o.Serving)
+	orNothing(&o.Told)
+	orNothing(&o.Remember)
+	orNothing(&o.TellHost)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -144,7 +144,7 @@ func (s *Sidecar) step(ev engine.Event) {
 		}
 	}
 	if _, down := ev.(engine.ServerDown); down {
-		s.downs++ // what the Engine says to that, of calls that were overdue, is for no other server
+		s.downs++ // after the Step: lines that it wrote were for the server that is gone
 	}
 }
 
@@ -309,7 +309,7 @@ func (s *Sidecar) handleInFlush(evs ...engine.Event) {
 
 // put hands lines to the server they were meant for. If that has gone meanwhile,
 // whoever made the calls has been told, and may have made them again: the next
-// server must not get them. The lock keeps the two from changing places.
+// server must not get them. With the lock held no ServerDown comes in between.
 func (s *Sidecar) put(lines []line) (failed []engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -353,9 +353,9 @@ func (s *Sidecar) sync(ticket uint64) {
 	})
 }
 
-// unrecorded lets nothing of a batch leave. What is no call (a cancellation, an
-// answer to the server) is lost with it, which only makes us say less. Records that
-// were written, be it that a power cut may take them, are not written again.
+// unrecorded lets nothing of a batch leave. Lines that are no calls (a cancellation, an
+// answer to the server) are lost with it; the Engine is not told of these. Records that were
+// written are not written again, though a power cut may still take them.
 func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 	failed, again := b.failed(written, err)
 	s.mu.Lock()

@@ -76,8 +76,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// nothing is what a function that was not given does.
-func nothing[T any](f *func(T)) {
+// orNothing puts a function that does nothing in place of one that was not given.
+func orNothing[T any](f *func(T)) {
 	if *f == nil {
 		*f = func(T) {}
 	}

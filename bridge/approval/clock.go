@@ -20,7 +20,7 @@ func (p *pending) nextWake() time.Time {
 	return at
 }
 
-// wind puts a question where it belongs after its times have changed.
+// wind sets anew when a question wakes, after its times have changed.
 func (d *Desk) wind(p *pending) { d.clock.Move(p.wake, p.nextWake()) }
 
 // Next is when the Desk wants a Tick at the latest; zero: never.

@@ -142,8 +142,8 @@ func (l *lastingGrant) grant() Grant {
 	return g
 }
 
-// maxLasting is how many values a grant that lasts may have, so that people can look them
-// over; those that hold others count twice, but the whole.
+// maxLasting is how many values the arguments of a grant that lasts may have, so that people
+// can look them over. An object or array counts for two, the outermost one for one.
 const maxLasting = 64
 
 // Lengths are looked at apart: a pattern with a count is that many patterns.
@@ -166,7 +166,8 @@ func (g *Grant) lasts() bool {
 		readableArgs(g.Args)
 }
 
-// readableArgs: few values, none of them long, none named as what elsewhere is any.
+// readableArgs reports whether arguments are one object of at most maxLasting values, none of
+// them long, and no member named "" or "*", which elsewhere mean any.
 func readableArgs(args []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(args))
 	if d.PeekKind() != '{' {

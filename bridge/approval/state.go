@@ -85,7 +85,7 @@ type Desk struct {
 	flood    flood
 	grants   []*Grant
 
-	unverified *agreement // of which a Verify was returned just now; nil if none was
+	unverified *agreement // what the Verify is about that was returned last and awaits Verified; nil if none does
 }
 
 // An agreement is a yes that does not count before it is verified.

@@ -370,8 +370,8 @@ func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
 	}
 }
 
-// claimLeaves: perhaps after it was held, so that the window begins now. From now on
-// the proposer may see it, and hears of it when nothing comes of it.
+// claimLeaves begins the window of a claim as it leaves, which may be after it was held. From
+// now on the proposer may have seen it, and is told if nothing comes of it.
 func (e *Engine) claimLeaves(id string) {
 	if c := e.offers.claims[id]; c != nil {
 		c.ToldBefore, c.Claim, c.Life.Announced = c.Life.Announced, inflight.Seen, true
@@ -379,6 +379,7 @@ func (e *Engine) claimLeaves(id string) {
 	}
 }
 
+// awaitEcho waits for a claim to come back, from now on and however long it has waited before.
 func (e *Engine) awaitEcho(c *inflight.Call) {
 	window := claimWindow
 	if c.Patient = e.room.echoes; c.Patient {
@@ -399,7 +400,7 @@ const (
 	claimPatience = 10 * time.Second
 )
 
-// stillLost: one call less that a lost answer may have been for.
+// stillLost takes a call that has ended out of those that a lost answer may have been for.
 func (e *Engine) stillLost(number uint64) {
 	for i := range e.calls.Lost {
 		l := &e.calls.Lost[i]
@@ -430,7 +431,7 @@ func (e *Engine) attribute() {
 				e.unreadable(c, l.Reason)
 			}
 		}
-		return // to end a call is to look again
+		return // unreadable calls attribute again while more are lost
 	}
 }
 

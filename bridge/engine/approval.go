@@ -18,8 +18,8 @@ import (
 // A call that somebody must agree to takes this road:
 //
 //	question -> desk.Open -> Show to each approver (topic, local door)
-//	         -> desk.Answer … -> Settled -> decided, on record and synced
-//	         -> startOrPark -> checked again -> start
+//	         -> desk.Answer … -> Verify: recheck -> desk.Verified -> Settled: settled
+//	         -> on record, Sync -> synced -> startOrPark -> startAgreed: recheck -> start
 //
 // Nothing else starts a call for which somebody was asked.
 
@@ -331,7 +331,7 @@ func (e *Engine) interestIn(c *inflight.Call) time.Time {
 	return time.Time{}
 }
 
-// isAsked: people are asked about a call that serves a proposal.
+// isAsked tells the Book that people are asked about a call, if that serves a proposal.
 func (e *Engine) isAsked(c *inflight.Call) {
 	switch {
 	case c.Origin == inflight.Proposal:

@@ -19,10 +19,10 @@ import (
 // request to ourselves is the claim, and the room's order decides: it must have
 // come back to us before we have seen anybody else's.
 //
-//	start -> contend: the claim goes out -> its echo -> wins -> startProposed, startOrPark -> start
-//	                                     -> another's came first -> yields
-//	                                     -> claimWindow is over: this gateway returns nothing,
-//	                                        and who comes first is settled by who it is
+//	start -> claim -> announceClaim -> its echo -> wins -> startProposed, startOrPark -> start
+//	                                -> another's came first -> yields
+//	                                -> claimWindow is over: this gateway returns nothing,
+//	                                   and who comes first is settled by who it is
 //
 // A proposal that nobody but we may serve needs none of that and starts at once.
 
@@ -81,7 +81,7 @@ func (e *Engine) yields(c *inflight.Call) {
 	}
 }
 
-// endClaim: it leaves no more, if it has not yet.
+// endClaim forgets a claim. One that has not left yet does not leave any more.
 func (e *Engine) endClaim(c *inflight.Call) {
 	e.alarms.stop(c.Alarm)
 	delete(e.offers.claims, c.Self)
@@ -247,7 +247,8 @@ func (e *Engine) noteDifference(env *wire.Envelope, l *proposal.Life) {
 
 const proposalGone = "proposal_gone"
 
-// claimReturns: the way out was full, so nobody has seen it (seed 40085).
+// claimReturns takes note that a claim did not leave, because the way out was full: nobody
+// has seen it (seed 40085).
 func (e *Engine) claimReturns(id string) {
 	if c := e.offers.claims[id]; c != nil && c.Claim == inflight.Seen {
 		c.Claim, c.Life.Announced = inflight.Claimed, c.ToldBefore

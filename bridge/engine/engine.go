@@ -304,8 +304,8 @@ type burst struct {
 // particular is passed over.
 const notifiedMost = 1000
 
-// another counts one more. over: there are too many of them; began: this is
-// where they became so. A burst lasts while each second has too many.
+// another counts one more. over: there are too many in this second, or were in the one
+// before; began: this one is the first too many of a burst.
 func (b *burst) another(now time.Time) (over, began bool) {
 	if past := now.Sub(b.since); past >= time.Second {
 		b.over = b.n > notifiedMost && past < 2*time.Second
@@ -323,7 +323,8 @@ type awaiting struct {
 	alarm *alarm
 }
 
-// An aside is such a question.
+// An aside is a question of the server's that waits, as it may be for its client or about a
+// participant's call (see setAside).
 type aside struct {
 	id    []byte // raw
 	line  []byte

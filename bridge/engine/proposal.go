@@ -21,7 +21,8 @@ import (
 //	        -> a question, unless the owner said otherwise -> on record and synced
 //	        -> start: a request to ourselves, for all to see, and the line
 //
-// What goes wrong before the start is a reject, and not an answer.
+// What goes wrong before that request counts as the claim (Won) is a reject; later it is an
+// answer.
 
 // offered takes a proposal of a participant, whoever it is addressed to.
 func (e *Engine) offered(env *wire.Envelope) {
@@ -254,6 +255,7 @@ func (e *Engine) abandon(c *inflight.Call, why string) {
 	e.then(func() { e.note(r) })
 }
 
+// wins goes on with a call whose claim came first.
 func (e *Engine) wins(c *inflight.Call) {
 	e.alarms.stop(c.Alarm)
 	delete(e.offers.claims, c.Self)
@@ -291,7 +293,8 @@ func (e *Engine) echoed(env *wire.Envelope) bool {
 	return true
 }
 
-// unechoed: nothing has come back in time.
+// unechoed settles a claim that has not come back in time: it waits on, is given up, yields
+// or wins.
 func (e *Engine) unechoed(c *inflight.Call) {
 	switch {
 	case c.Phase != inflight.Claiming:

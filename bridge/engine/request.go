@@ -60,8 +60,8 @@ func resemblesMethod(method string) bool {
 	return meant != "" && meant != method
 }
 
-// request is the road of every call: each line may end it, and only the last
-// one writes to the server.
+// request begins the road of a participant's call. Each step may refuse or drop it; what is
+// left goes on in serve.
 func (e *Engine) request(env *wire.Envelope) {
 	life := e.linked(env)
 	if !e.forUs(env) && !e.meantForUs(env, life) {

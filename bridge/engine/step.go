@@ -119,7 +119,8 @@ func (e *Engine) drain() {
 	}
 }
 
-// carryOut does one thing of the queue. It alone calls what nothing below may call.
+// carryOut does one thing of the queue. A file below that needs a function of one above it
+// queues an item; only carryOut calls that function for it.
 func (e *Engine) carryOut(i item) {
 	switch i := i.(type) {
 	case func():
@@ -329,8 +330,9 @@ func (e *Engine) giveUp() {
 	e.then(e.release)
 }
 
-// takeLeave is the last chance; what cannot leave now is given up, as is what comes
-// back for want of room, and an answer whose request leaves only now.
+// takeLeave sends what can leave now and gives up the rest. From then on an answer that
+// would be held is given up at once: one that the seat does not take, and one whose request
+// leaves only now.
 func (e *Engine) takeLeave() {
 	e.listenNoMore()
 	e.refuseAsides(func(*aside) bool { return true })
@@ -344,10 +346,9 @@ func (e *Engine) takeLeave() {
 }
 
 // unrecorded ends calls whose decision could not be put on record. Nothing of
-// them has left; and nothing new is admitted until records can be written. What
-// has run has run, and its caller has the result, with a mark that nobody knows
-// of it (RELIABILITY section 3).
-// Results that are held were marked before (see Step).
+// them has left; and nothing new is admitted until records can be written. A call that
+// has run cannot be undone: its caller gets the result, with a mark that the record
+// lacks its end (RELIABILITY section 3). Results that are held were marked before (see Step).
 func (e *Engine) unrecorded(ev Unrecorded) {
 	if !e.auditDown {
 		e.auditDown = true

@@ -148,8 +148,8 @@ func (r *requestCache) find(e *wire.Envelope) (a match) {
 	return a
 }
 
-// choose returns, of what several have asked under one id, what e answers, if it answers any
-// of it. Whoever has put his to somebody else is to be spared e.
+// choose returns, of the calls that several made under one id, the one that e answers, if it
+// answers any. Who put theirs to somebody else is added to misled, and does not get e.
 func (a *match) choose(e *wire.Envelope, all []call) (c call) {
 	rank := -1
 	for _, one := range all {

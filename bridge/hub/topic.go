@@ -114,8 +114,8 @@ func (t *Topic) joined(e *Entry) {
 }
 
 // seat gives m its seat: whoever sat under its id is cut and leaves before m comes, so that
-// the last word on an id is never a leave (WIRE 1.5). Which of two is the newer their leases
-// say: one whose goroutine was held up must not put out the one its client has opened since.
+// the last word on an id is never a leave (WIRE 1.5). Of two sessions the one whose lease has the
+// greater epoch is newer: the goroutine of the older one may come here later.
 // The welcome is the first frame m gets, and m is not told of its own coming.
 func (t *Topic) seat(m *Member) (cut []*Member, err error) {
 	t.mu.Lock()

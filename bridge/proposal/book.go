@@ -30,7 +30,7 @@ type Book struct {
 
 	now   time.Time
 	out   []Act     // of the event in hand
-	swept time.Time // what could be forgotten was looked for
+	swept time.Time // when sweep ran last
 
 	count       uint64
 	lives       map[key]*Life
@@ -39,7 +39,7 @@ type Book struct {
 	runs        map[string][]*Life // by the request alone
 	each        map[string]int     // lives of each proposer
 	bytes       int                // of the envelopes that wait
-	wake        time.Time          // time alone changes none before; zero: none ever
+	wake        time.Time          // before this no life changes by time alone; zero: none ever does
 	withdrawals withdrawalCount
 	others      map[string]other // who else is in the topic
 }

@@ -45,7 +45,7 @@ type Life struct {
 	offer    wire.Offer
 	to       []string // whom it is addressed to, or who is preferred; nobody: everybody
 	before   []string // those preferred whose turn comes before ours
-	turn     int      // and how many there were in the list
+	turn     int      // how many the list has before us, here or not
 	only     bool     // nobody but those in to may serve it
 	wrong    error    // why it cannot be read
 	lacks    string   // the first of its required_capabilities that we do not offer, in quotes
@@ -54,8 +54,8 @@ type Life struct {
 	waits    time.Time       // while it waits for others
 	refusing map[string]bool // those of the preferred who will not serve it
 	kept     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
-	turnAt   time.Time       // while lent: until when it waits for others
-	reopened int             // how often it did
+	turnAt   time.Time       // while somebody else serves it: until when it waits for others, if it comes back
+	reopened int             // how often it came back
 	taken    time.Time       // when the request that counts was made
 	reused   Reuse           // its id is that of others too
 	doubted  bool            // and an answer came that may be to one of those, which is on record

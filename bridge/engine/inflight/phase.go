@@ -10,7 +10,7 @@ const (
 	Self                      // we
 )
 
-// A Phase is how far a call has come.
+// A Phase is how far a call has come. Their order counts: Unstarted and Settled go by it.
 type Phase uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	Running                // the server has it, and its caller waits
 	Returned               // the server is done with it, and its caller has not heard
 	Abandoned              // the server has it, and its caller does not wait any more
-	Overdue                // the same, for so long that the server is held to be at something else
+	Overdue                // the same, and the server has had its time to stop (Expire)
 	Done                   // nobody has anything to do with it any more
 
 	phases = Done + 1
