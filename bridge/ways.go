@@ -56,7 +56,7 @@ type Options struct {
 	SyncAll bool
 
 	// Emit gets every Record, in order, one after the other, with no lock held: it may
-	// call the Sidecar. Whichever goroutine caused a record, or is telling Emit anyhow,
+	// call the Sidecar, save for Drain and Leave, which wait for it. Whichever goroutine caused a record, or is telling Emit anyhow,
 	// calls it, so it must not wait for others: only that goroutine waits for it, but that
 	// may be one that reads. It must not change the Record. If 4096 wait, those that come
 	// are lost, and a record says how many. nil: nobody wants to know.
