@@ -12,6 +12,7 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -209,8 +210,12 @@ func (c *Cache) inherit(r Request) {
 	if body, err := hex.DecodeString(r.Body); err == nil && len(body) == len(d) {
 		d = Digest(body)
 	}
-	g := -int((max(age, 0) + span - 1) / span)
-	c.sender(r.From, 0).add(g, c.name(r.From, r.Env), d.mark())
+	s, name := c.sender(r.From, 0), c.name(r.From, r.Env)
+	g, mark := -int((max(age, 0)+span-1)/span), d.mark()
+	if had, ofHad, again := s.drop(name); again { // a proposal and its call are two on record
+		g, mark = max(g, had), cmp.Or(mark, ofHad)
+	}
+	s.add(g, name, mark)
 }
 
 // holder is who has the share of a participant: everybody is called "".
@@ -266,13 +271,16 @@ func (s *sender) add(g int, name uint64, mark uint32) {
 	s.known[i][name] = mark
 }
 
-func (s *sender) drop(name uint64) {
-	for _, known := range s.known {
-		if _, ok := known[name]; ok {
-			delete(known, name)
+// drop takes a request out, and says in which generation it stood, and its mark.
+func (s *sender) drop(name uint64) (g int, mark uint32, known bool) {
+	for i, of := range s.known {
+		if mark, known = of[name]; known {
+			delete(of, name)
 			s.n--
+			return s.of[i], mark, true
 		}
 	}
+	return 0, 0, false
 }
 
 // forget lets the generations go that are too old in generation now.

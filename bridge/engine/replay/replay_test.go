@@ -85,6 +85,20 @@ func TestEverythingIsKnownForAsLongAsIsSaid(t *testing.T) {
 	}
 }
 
+// A proposal and its call are two on record, and the clock may have been set back between
+// them (seed 40049886).
+func TestARequestThatIsInheritedTwiceTakesOnePlace(t *testing.T) {
+	c := New([32]byte{}, 2)
+	c.Inherit(Request{From: "bob", Env: "p", At: start, Body: c.Digest([]byte("x")).String()})
+	c.Inherit(Request{From: "bob", Env: "p", At: start.Add(-span - time.Minute)})
+	if got := c.Take(start, "bob", "q", nil); got != Fresh {
+		t.Errorf("a second request of two is %v", got)
+	}
+	if got := c.Take(start.Add(Keep-1), "bob", "p", []byte("y")); got != Altered {
+		t.Errorf("with another body it is %v", got)
+	}
+}
+
 func TestABodyThatIsAnotherIsToldApart(t *testing.T) {
 	c := New([32]byte{}, 0)
 	c.Inherit(Request{From: "bob", Env: "old", At: start})
