@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
@@ -34,8 +35,14 @@ type journal struct {
 // untoldMost is how many records wait for who listens, of some 1 KiB each.
 const untoldMost = 4096
 
+// untoldWhole is how many of them may keep the frames that they are of, as large as those are.
+const untoldWhole = 16
+
 // add takes a record, and reports whether it is kept: audited says that there is an audit.
 func (j *journal) add(r *record.Record, audited bool) (kept bool) {
+	if len(j.untold) >= untoldWhole {
+		r.Args, r.Beside, r.Meta = bytes.Clone(r.Args), bytes.Clone(r.Beside), bytes.Clone(r.Meta)
+	}
 	if len(j.untold) < untoldMost {
 		j.untold = append(j.untold, r)
 	} else {

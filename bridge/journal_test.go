@@ -2,10 +2,12 @@ package bridge
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"weak"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -106,6 +108,44 @@ func TestWhoDoesNotComeBackHoldsUpNobodyElse(t *testing.T) {
 	slow.Wait()
 	if heard != 2+untoldMost || heard+lost != 2+3*calls {
 		t.Errorf("%d were heard and %d are said to be lost, of %d", heard, lost, 2+3*calls)
+	}
+}
+
+// What waits for who does not come back keeps no frames in memory, which anybody may fill
+// with 16 MiB of nothing.
+func TestWhatIsNotHeardYetKeepsNoFrames(t *testing.T) {
+	held, hold := make(chan struct{}), make(chan struct{})
+	decided := 0
+	s, _, st, _ := heardShell(t, func(_ *Sidecar, r *record.Record) {
+		if r.Event != record.Decided {
+			return
+		}
+		if decided++; decided == 1 {
+			close(held)
+			<-hold
+		}
+	})
+	call := callFrame(t, st, "slow")
+	go s.Received(call)
+	<-held
+	var frames []weak.Pointer[byte]
+	for n := range 200 {
+		call := callFrame(t, st, fmt.Sprint("e", n))
+		frames = append(frames, weak.Make(&call.Payload[0]))
+		s.Received(call)
+		s.Flush()
+	}
+	runtime.GC()
+	kept := 0
+	for _, f := range frames {
+		if f.Value() != nil {
+			kept++
+		}
+	}
+	close(hold)
+	s.Leave()
+	if kept > 2*untoldWhole || decided != 201 {
+		t.Errorf("what waited kept %d frames; %d were heard of", kept, decided)
 	}
 }
 
