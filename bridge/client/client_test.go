@@ -220,12 +220,12 @@ func TestOnlyWhoJoinsIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Received(&e)
-		there := ""
+		var there strings.Builder
 		for _, p := range c.Others() {
-			there += string(p.Caps.Raw())
+			there.WriteString(string(p.Caps.Raw()))
 		}
-		if there != step.there || c.Present("zoe") != (there != "") {
-			t.Errorf("after %s %s there is %q, want %q", step.event, step.caps, there, step.there)
+		if there.String() != step.there || c.Present("zoe") != (there.String() != "") {
+			t.Errorf("after %s %s there is %q, want %q", step.event, step.caps, there.String(), step.there)
 		}
 	}
 }
