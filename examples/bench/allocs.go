@@ -21,7 +21,7 @@ func countAllocations(ctx context.Context, _ *stage.Stage, r *report) error {
 	if r.plan.allocs == 0 {
 		return nil
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkCall$/^1024$|^BenchmarkReject$",
+	out, err := exec.CommandContext(ctx, "go", "test", "-trimpath", "-vet=off", "-run", "^$", "-bench", "^BenchmarkCall$/^1024$|^BenchmarkReject$",
 		"-benchtime", strconv.Itoa(r.plan.allocs)+"x", "-benchmem", "github.com/mcpx-protocol/mcpx-bridge/bridge/engine").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)
