@@ -3,6 +3,9 @@
 //
 //	inboxes (of bridges, or of a participant) -> list -> one question, to its end -> a key, and Enter -> answer
 //
+// A question that comes up sounds the bell, and the title of the window counts those that
+// are open.
+//
 // It draws on the last lines of the screen, so that what is said above stays.
 // A decision takes a key and Enter, is for what has been shown to its end, and
 // is never taken from keys that were typed before that was on the screen.

@@ -79,6 +79,7 @@ type model struct {
 	told map[ref]bool // of these there was news, but they are still in the list
 	mine map[ref]bool // decided here: no news that they are closed
 	said []string     // to be put above
+	ring bool         // a question has come since this was last looked at
 }
 
 func newModel(guard, silence time.Duration, resident bool) *model {
@@ -96,6 +97,8 @@ func (m *model) take(src *Found, list []approval.Summary, news []inbox.Event) {
 		switch {
 		case e.Event == "closed":
 			m.closed(src, e)
+		case e.Event == "asked":
+			m.ring = true
 		case m.at == ref{src.Name, e.ID}:
 			m.stale = true
 		}

@@ -104,6 +104,8 @@ func (p *Prompt) draw(t *terminal) {
 	if p.o.Resident {
 		lines = max(lines*2/3, min(lines, 16)) // leave something of the log to be seen
 	}
+	p.screen.call(p.m.ring, len(p.m.items))
+	p.m.ring = false
 	now := time.Now()
 	p.screen.show(p.m.draw(now, columns, lines), columns)
 	p.m.seen(now)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A screen is a terminal whose last lines are ours. What others write goes
@@ -18,6 +20,7 @@ type screen struct {
 	panel   panel
 	columns int  // when it was drawn
 	off     bool // nothing is drawn: we are not in the foreground
+	titled  int  // how many questions the title of the window counts; 0: it is not ours
 	rest    []byte
 }
 
@@ -45,9 +48,45 @@ func (s *screen) hide(others bool) {
 	if !s.off && !others {
 		var b bytes.Buffer
 		s.wipe(&b, s.columns)
+		s.title(&b, 0)
 		s.out.Write(b.Bytes())
 	}
 	s.panel, s.off = panel{cursor: -1}, true
+}
+
+// call draws attention: ring sounds the bell, and the title of the window counts the open
+// questions. It does nothing while others have the terminal.
+func (s *screen) call(ring bool, open int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.off {
+		return
+	}
+	var b bytes.Buffer
+	if ring {
+		b.WriteByte('\a')
+	}
+	s.title(&b, open)
+	if b.Len() > 0 {
+		s.out.Write(b.Bytes())
+	}
+}
+
+// title has the window say how many questions are open. The title that was there comes back
+// with none; a terminal that does not keep it has an empty one then. No word of others
+// stands in it (RELIABILITY AI-15).
+func (s *screen) title(b *bytes.Buffer, open int) {
+	switch {
+	case open == s.titled:
+	case open == 0:
+		b.WriteString("\x1b]2;\a\x1b[23;2t")
+	default:
+		if s.titled == 0 {
+			b.WriteString("\x1b[22;2t")
+		}
+		fmt.Fprintf(b, "\x1b]2;%s to decide - mcpx-bridge\a", text.Counted(open, "question"))
+	}
+	s.titled = open
 }
 
 func (s *screen) on() {
@@ -57,16 +96,16 @@ func (s *screen) on() {
 }
 
 // Write puts text above the panel, whole lines at a time.
-func (s *screen) Write(text []byte) (int, error) {
+func (s *screen) Write(lines []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.panel.rows) == 0 && len(s.rest) == 0 {
-		return s.out.Write(text)
+		return s.out.Write(lines)
 	}
-	s.rest = append(s.rest, text...)
+	s.rest = append(s.rest, lines...)
 	end := bytes.LastIndexByte(s.rest, '\n') + 1
 	if end == 0 {
-		return len(text), nil
+		return len(lines), nil
 	}
 	var b bytes.Buffer
 	s.wipe(&b, s.columns)
@@ -76,7 +115,7 @@ func (s *screen) Write(text []byte) (int, error) {
 	if _, err := s.out.Write(b.Bytes()); err != nil {
 		return 0, err
 	}
-	return len(text), nil
+	return len(lines), nil
 }
 
 // wipe clears the panel. A terminal that has become narrower since has broken

@@ -1,6 +1,7 @@
 package prompttest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -23,6 +24,9 @@ type glass struct {
 	lines   [][]rune
 	r, c    int
 	rest    []byte
+	bells   int
+	title   string
+	kept    []string // titles that are to come back
 }
 
 func newGlass(columns int) *glass {
@@ -56,7 +60,13 @@ func (g *glass) one(text []byte) int {
 	case '\n':
 		g.down()
 		return 1
+	case '\a':
+		g.bells++
+		return 1
 	case 0x1b:
+		if len(text) > 1 && text[1] == ']' {
+			return g.named(text)
+		}
 		return g.sequence(text)
 	}
 	if !utf8.FullRune(text) {
@@ -73,6 +83,44 @@ func (g *glass) one(text []byte) int {
 	g.lines[g.r][g.c] = r
 	g.c++
 	return n
+}
+
+// named takes the title of the window.
+func (g *glass) named(text []byte) int {
+	end := bytes.IndexByte(text, '\a')
+	if end < 0 {
+		return 0
+	}
+	title, ok := strings.CutPrefix(string(text[:end]), "\x1b]2;")
+	if !ok {
+		panic(fmt.Sprintf("a command that no terminal was asked to know: %q", text[:end]))
+	}
+	g.title = title
+	return end + 1
+}
+
+// keep keeps the title of the window, or brings back what was kept.
+func (g *glass) keep(how string) {
+	switch last := len(g.kept) - 1; {
+	case how == "22;2":
+		g.kept = append(g.kept, g.title)
+	case how == "23;2" && last >= 0:
+		g.title, g.kept = g.kept[last], g.kept[:last]
+	}
+}
+
+// Bells is how often the bell has sounded.
+func (g *glass) Bells() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.bells
+}
+
+// Title is what stands above the window.
+func (g *glass) Title() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.title
 }
 
 func (g *glass) down() {
@@ -98,6 +146,8 @@ func (g *glass) sequence(text []byte) int {
 	case 'J':
 		g.lines = g.lines[:g.r+1]
 		g.lines[g.r] = g.lines[g.r][:min(g.c, len(g.lines[g.r]))]
+	case 't':
+		g.keep(string(text[2:end]))
 	case 'm', 'h', 'l':
 	default:
 		panic(fmt.Sprintf("a sequence that no terminal was asked to know: %q", text[:end+1]))
@@ -194,6 +244,19 @@ func (s *Terminal) Misses(what string) {
 		case <-s.changed:
 		case <-late:
 			s.t.Fatalf("%q is still to be seen:\n%s", what, s)
+		}
+	}
+}
+
+// Titled waits until the window has a title.
+func (s *Terminal) Titled(title string) {
+	s.t.Helper()
+	late := time.After(20 * time.Second)
+	for s.Title() != title {
+		select {
+		case <-s.changed:
+		case <-late:
+			s.t.Fatalf("the title is %q, not %q", s.Title(), title)
 		}
 	}
 }
