@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -22,7 +23,7 @@ ENDPOINT is where it reads and writes MCP, one message per line:
   -                our own stdin and stdout; what we have to say goes to stderr
 
 From there on everything is as with run: the rules, the questions, the record.`,
-		Annotations: map[string]string{further: `
+		Annotations: map[string]string{help.Further: `
 
 But the server is not ours to start or stop. When a socket or pipe closes, we go
 back to it, sooner at first and every 30 seconds later on, and calls are refused

@@ -20,7 +20,7 @@ import (
 func (p *program) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Show, follow and verify the record of what was decided and what ran",
+		Short: "Show, follow and verify what was decided and what ran",
 		Long: `Show, follow and verify the record of what was decided and what ran.
 
 Each bridge keeps one, under its id in the state directory unless run was told

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 )
 
@@ -59,8 +60,9 @@ entry mcpx that starts another program is left alone.`,
 		Example: `  mcpx-bridge client install claude-desktop --topic team --id ann-desk
   mcpx-bridge client install claude-code --scope user
   mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
-		Args:      positional(1, -1),
-		ValidArgs: setup.Names(),
+		Annotations: map[string]string{help.Rarely: "cwd timeout include exclude limit patience"},
+		Args:        positional(1, -1),
+		ValidArgs:   setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.clientInstall(cmd.Context(), start, cmd.ArgsLenAtDash(), args)
 		},
@@ -89,9 +91,10 @@ record. With --gate-host they are for the client's own tool calls as well, as th
 of "host": a policy can name it.
 
 A server that the client reaches by an address cannot be wrapped.`,
-		Example:   "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
-		Args:      positional(2, 2),
-		ValidArgs: setup.Names(),
+		Example:     "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
+		Annotations: map[string]string{help.Rarely: "cwd timeout"},
+		Args:        positional(2, 2),
+		ValidArgs:   setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 				flags, err := p.carried(start.run)
@@ -174,7 +177,7 @@ If somebody else changed it since, the difference is shown and nothing happens;
 
 func (p *program) scopeFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.s.Scope, "scope", "", "whose servers, `SCOPE`: user, project for the file of the directory we are in, or local for what claude-code keeps of that directory for you alone (default: user, for claude-code project)")
+	f.StringVar(&p.s.Scope, "scope", "", "whose servers, `SCOPE`: user, project or local (default: user, for claude-code project); project is the file of the directory we are in, local what claude-code keeps of that directory for you alone")
 	f.BoolVar(&p.s.DryRun, "dry-run", false, "print the difference with the lines around it, change nothing")
 }
 

@@ -103,11 +103,7 @@ func (p *program) carried(to *cobra.Command) ([]string, error) {
 			}
 			return nil, misused(hint, "%s, which the client will start, has no flag --%s", to.Name(), f.Name)
 		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
+		for _, v := range valuesOf(f) {
 			arg, err := carriedFlag(f.Name, v)
 			if err != nil {
 				return nil, err

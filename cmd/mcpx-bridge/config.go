@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -22,7 +23,7 @@ func (p *program) settle(cmd *cobra.Command) error {
 		switch {
 		case f.Changed:
 			p.given = append(p.given, f)
-		case !isHelp(f):
+		case help.IsSetting(f):
 			open[f.Name] = f
 		}
 	})
@@ -34,6 +35,9 @@ func (p *program) settle(cmd *cobra.Command) error {
 		}
 	}
 	for _, f := range p.given {
+		if next := tookNext(cmd.Flags(), f); next != "" {
+			return misused(flagHint(f), "--%s needs a value, and what stands behind it is %s", f.Name, next)
+		}
 		if why := saysNothing(f); why != "" {
 			return misused(emptyHint, "--%s %s", f.Name, why).Also(flagHint(f))
 		}
@@ -44,14 +48,29 @@ func (p *program) settle(cmd *cobra.Command) error {
 	return fromFile(p.s.Config, cmd.Flags(), open, knownFlags(cmd.Root()))
 }
 
+// tookNext is what a flag without its value took for one, as pflag has it: the -- before a
+// server's command, or the next flag. It is "" where the value is none of these.
+func tookNext(flags *pflag.FlagSet, f *pflag.Flag) string {
+	for _, v := range valuesOf(f) {
+		if name, dashes := strings.CutPrefix(v, "--"); dashes && (name == "" || flags.Lookup(name) != nil) {
+			return v
+		}
+	}
+	return ""
+}
+
+func valuesOf(f *pflag.Flag) []string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
 // saysNothing is what is wrong with a flag that was set to nothing. As if it were not
 // there, a policy or the digest of what was looked at would be missing without a
 // word. Where a number is 0 by default, that is how "not given" is spelled.
 func saysNothing(f *pflag.Flag) string {
-	values := []string{f.Value.String()}
-	if many, ok := f.Value.(pflag.SliceValue); ok {
-		values = many.GetSlice()
-	}
+	values := valuesOf(f)
 	switch {
 	case len(values) == 0 || slices.Contains(values, ""):
 		return "is empty"
@@ -163,7 +182,7 @@ func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
 	known := map[string]*pflag.Flag{}
 	note := func(f *pflag.Flag) {
-		if !isHelp(f) {
+		if help.IsSetting(f) {
 			known[f.Name] = f
 		}
 	}

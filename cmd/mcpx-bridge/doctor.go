@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/doctor"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 )
@@ -22,26 +23,23 @@ func (p *program) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [FLAGS] [-- CMD [ARG…]]",
 		Short: "Prove that what a bridge needs works here",
-		Long: `Prove that what a bridge needs works here: the state directory, a gateway, a
-token, the local door through which you answer, what is remembered, the record, a
-seat in the topic, those who may be asked, the policy and, if one is given, the
-server. The server is started, asked for its tools, and stopped; with --attach it is
-connected to, and left running. A stock MCP client lists what serve would show of
-them. No tool is called, and nothing is put on record. It
-joins as run would, under the same id, unless another program here has that id just
-now.
+		Long: `Prove that what a bridge needs works here: state directory, gateway, token, the
+local door, what is remembered, the record, a seat, approvers, the policy and, if
+one is given, the server. That is started, asked for its tools, and stopped; with
+--attach it is connected to, and left running. A stock MCP client lists what serve
+would show of it. No tool is called, and nothing is put on record.
 
-All flags of run can be given: put doctor in the place of run to find out what run
-would stumble over, or doctor --attach in that of attach. doctor says who would be
-asked, and warns, as policy check does, of what is hardly meant.
+It takes the flags of run or, with --attach, of attach, and joins as these would,
+under the same id if that is free. It says who would be asked, and warns, as policy
+check does, of what is hardly meant.
 
-Each check is one line, with a hint where it fails. One that fails makes the
-exit code 1.`,
+Each check is one line, with a hint where it fails. The exit code is 1 then.`,
 		Example: `  mcpx-bridge doctor
-  mcpx-bridge doctor -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge doctor --policy policy.yaml --id notes -- uvx mcp-server-notes
   mcpx-bridge doctor --attach unix:notes.sock
-  mcpx-bridge doctor --gateway wss://gateway.example --token-file ~/.mcpx-token`,
+  mcpx-bridge doctor --gateway wss://gateway.example --token-file my.token`,
+		Annotations: map[string]string{help.Rarely: "cwd env stdio timeout"},
+
 		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.doctor(cmd.Context(), args) },
 	}

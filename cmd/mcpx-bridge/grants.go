@@ -32,15 +32,19 @@ What is to last is kept in a file under the state directory.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants revoke 9c01d2ee",
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use:     "list [FLAGS]",
-		Short:   "List what is remembered",
-		Long:    "List what the bridges on this machine remember, those too that are stopped: which calls run without a question, to which definition of the tool somebody agreed, when, who, and until when.",
+		Use:   "list [FLAGS]",
+		Short: "List what is remembered",
+		Long: `List what the bridges on this machine remember, those too that are stopped: which
+calls run without a question, to which definition of the tool somebody agreed,
+when, who, and until when.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listGrants(cmd.Context()) },
 	}, &cobra.Command{
-		Use:     "revoke [FLAGS] ID…",
-		Short:   "Ask again from now on",
-		Long:    "Forget an answer, so that the same call is asked about again. What runs already is not stopped. While the bridge is stopped, its file is changed, and its next start puts that on record.",
+		Use:   "revoke [FLAGS] ID…",
+		Short: "Ask again from now on",
+		Long: `Forget an answer, so that the same call is asked about again. What runs already is
+not stopped. While the bridge is stopped, its file is changed, and its next start
+puts that on record.`,
 		Example: "  mcpx-bridge grants revoke 9c01d2ee",
 		Args:    positional(1, -1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.revokeGrants(cmd.Context(), args) },

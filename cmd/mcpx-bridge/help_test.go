@@ -5,31 +5,37 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/shlex"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 )
 
 // The help of every command is a file that people can read and review.
 func TestHelpIsAsWritten(t *testing.T) {
-	root := (&program{}).root()
-	commands := []string{root.Name()}
-	for c := range below(root) {
-		commands = append(commands, c.CommandPath())
-	}
-	for _, name := range commands {
-		words := strings.Fields(name)
-		args, file := append(words[1:], "--help"), strings.Join(words[min(1, len(words)-1):], "-")
-		var out, errs bytes.Buffer
-		code := run(context.Background(), args, env{stdin: &bytes.Buffer{}, stdout: &out, stderr: &errs,
-			getenv: func(string) string { return "" }, environ: func() []string { return nil }})
-		if code != 0 || errs.Len() > 0 {
-			t.Errorf("%q: exit code %d, stderr %q", name, code, errs.String())
+	for _, command := range commands() {
+		name := "mcpx-bridge"
+		if len(command) > 0 {
+			name = strings.Join(command, "-")
 		}
-		golden(t, filepath.Join("testdata", "help", file+".txt"), out.Bytes())
+		golden(t, filepath.Join("testdata", "help", name+".txt"), []byte(helpOf(t, append(command, "--help")...)))
 	}
+}
+
+// commands are all that there are, in the words that are typed behind the program's name;
+// the program itself first.
+func commands() (all [][]string) {
+	all = append(all, nil)
+	for c := range below((&program{}).root()) {
+		all = append(all, strings.Fields(commandName(c)))
+	}
+	return all
 }
 
 // helpOf is what a command prints.
@@ -44,17 +50,91 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// Who asks what run is for reads two screens, and none of their lines is broken.
-func TestTheHelpOfRunFitsOnTwoScreens(t *testing.T) {
+// Who asks what a command is for reads two screens, and none of their lines is broken.
+func TestHelpFitsOnTwoScreens(t *testing.T) {
 	const lines, columns = 2 * 24, 80
-	text := helpOf(t, "run", "--help")
-	if n := strings.Count(text, "\n"); n > lines {
-		t.Errorf("it has %d lines", n)
-	}
-	for line := range strings.Lines(text) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {
-			t.Errorf("%d columns: %s", n, line)
+	for _, command := range commands() {
+		text := helpOf(t, append(command, "--help")...)
+		if n := strings.Count(text, "\n"); n > lines {
+			t.Errorf("%q: it has %d lines", command, n)
 		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns && !strings.HasPrefix(line, "  "+strings.Join(append([]string{"mcpx-bridge"}, command...), " ")) {
+				t.Errorf("%q: %d columns: %s", command, n, line)
+			}
+		}
+	}
+}
+
+// A command that lacks an argument says which.
+func TestWhatIsMissingHasItsName(t *testing.T) {
+	root := (&program{}).root()
+	checked := 0
+	for c := range below(root) {
+		err := c.ValidateArgs(nil)
+		if c.Runnable() && err != nil && strings.Contains(err.Error(), "missing") {
+			if checked++; !regexp.MustCompile(`^[a-z ]+: [A-Z]+ is missing$`).MatchString(err.Error()) {
+				t.Error(err)
+			}
+		}
+	}
+	if checked < 12 {
+		t.Errorf("%d commands say what is missing", checked)
+	}
+}
+
+// Each command has an example, and whatever its examples have the program do it takes.
+func TestEveryExampleIsACommandLine(t *testing.T) {
+	for _, command := range commands() {
+		of, _, err := (&program{}).root().Find(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := false
+		for line := range strings.Lines(strings.ReplaceAll(of.Example, "\\\n", " ")) {
+			called, err := taken(line)
+			if err != nil {
+				t.Errorf("%q: %s: %v", command, strings.TrimSpace(line), err)
+			}
+			own = own || strings.HasPrefix(called+" ", commandName(of)+" ") || called != "" && len(command) == 0
+		}
+		if !own {
+			t.Errorf("%q has no example of itself", command)
+		}
+	}
+}
+
+// taken is the command of ours that a line of shell calls, "" if it calls none.
+func taken(line string) (called string, err error) {
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "source <("), ")")
+	words, err := shlex.Split(regexp.MustCompile(` [|>] .*$`).ReplaceAllString(line, ""))
+	if err != nil || len(words) == 0 || words[0] != "mcpx-bridge" {
+		return "", err
+	}
+	c, args, err := (&program{}).root().Find(words[1:])
+	if err != nil {
+		return "", err
+	}
+	if err := c.ParseFlags(args); err != nil {
+		return "", err
+	}
+	return commandName(c), c.ValidateArgs(c.Flags().Args())
+}
+
+// The program's own commands are each in one group, and no group has others.
+func TestEveryCommandIsInOneGroup(t *testing.T) {
+	var grouped, there []string
+	for _, g := range help.Groups {
+		grouped = append(grouped, g.Commands...)
+	}
+	for _, c := range (&program{}).root().Commands() {
+		if c.IsAvailableCommand() {
+			there = append(there, c.Name())
+		}
+	}
+	slices.Sort(grouped)
+	if slices.Sort(there); !slices.Equal(grouped, there) {
+		t.Errorf("in groups are\n%q, there are\n%q", grouped, there)
 	}
 }
 
@@ -70,7 +150,7 @@ func TestAllHelpHasEveryFlag(t *testing.T) {
 			if !strings.Contains(all, "--"+f.Name+" ") {
 				t.Errorf("%s --help-all does not say --%s", command, f.Name)
 			}
-			if hidden := groupOf[f.Name] == forRare; hidden == strings.Contains(brief, "      --"+f.Name+" ") {
+			if hidden := help.RareFor(c, f.Name); hidden == strings.Contains(brief, "      --"+f.Name+" ") {
 				t.Errorf("%s --help and --%s: hidden is %v", command, f.Name, hidden)
 			}
 		})

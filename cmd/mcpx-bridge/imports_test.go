@@ -28,6 +28,7 @@ var may = map[string]string{
 	"bridge/timetable":        "",
 	"bridge/fault":            "",
 	"bridge/commandline":      "",
+	"bridge/help":             "",
 	"bridge/pause":            "",
 	"bridge/loopback":         "",
 	"bridge/text":             "",
@@ -95,7 +96,7 @@ const everything = "*"
 var only = map[string]string{
 	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway",
 	"github.com/mark3labs/mcp-go":                          "bridge/desktop bridge/doctor", // the latter as a client of another make
-	"github.com/spf13/cobra":                               "cmd/mcpx-bridge",
+	"github.com/spf13/cobra":                               "bridge/help cmd/mcpx-bridge",
 	"github.com/goccy/go-yaml":                             "bridge/config bridge/desktop/install policy",
 	"github.com/golang-jwt/jwt/v5":                         "bridge/gateway",
 	"github.com/santhosh-tekuri/jsonschema/v6":             "bridge/engine/catalog",

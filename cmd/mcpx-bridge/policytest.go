@@ -16,7 +16,7 @@ func (p *program) policyTestCommand() *cobra.Command {
 		Long: `Run the tests that a policy file has about itself, and say which fail.
 
   tests:
-    - {call: {tool: delete_note, from: ann, args: {id: 1}}, want: deny, by: never}
+    - {call: {tool: delete_note, args: {id: 1}}, want: deny, by: never}
 
 A test is a call, the verdict it wants (allow, ask or deny) and, if it matters,
 the rule by which; "by: default" wants no rule to match. A call may have tool,

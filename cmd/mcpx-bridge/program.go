@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -109,7 +110,8 @@ func positional(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return misused("usage: "+cmd.UseLine(), "%s: something is missing", commandName(cmd))
+			name, hint := help.Missing(cmd, args)
+			return misused(hint, "%s: %s is missing", commandName(cmd), name).Also("usage: " + cmd.UseLine())
 		case most >= 0 && len(args) > most:
 			return misused("usage: "+cmd.UseLine(), "%s: %q is one argument too many", commandName(cmd), args[most])
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 )
 
 // root is the command tree. Nothing of it outlives one invocation.
@@ -17,21 +18,27 @@ func (p *program) root() *cobra.Command {
 
 "run" starts an ordinary MCP server and takes a seat in a topic on its behalf.
 The others there see its tools; what they may call, you decide. Without
---gateway everything on this machine meets in a topic of its own.`,
-		Example: `  mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp
+--gateway everything on this machine meets in a topic (a room) of its own.`,
+		Example: `  mcpx-bridge run -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge tools
   mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
-		Args:              noSuchCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("version") {
+				return p.printVersion()
+			}
+			return cmd.Help()
+		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.prepare(cmd) },
 	}
 	p.s.commonFlags(root.PersistentFlags())
-	all := helpFlags(root.PersistentFlags())
+	root.Flags().BoolP("version", "v", false, "say which version this is")
+	all := help.Flags(root.PersistentFlags())
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help(cmd, *all))) }) // run knows if it fails
-	root.CompletionOptions.DisableDefaultCmd = true                                                 // we have our own
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help.Text(cmd, *all))) }) // run knows if it fails
+	root.CompletionOptions.DisableDefaultCmd = true                                                      // we have our own
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		p.runCommand(),
@@ -59,7 +66,7 @@ The others there see its tools; what they may call, you decide. Without
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
 		switch {
 		case c.RunE == nil: // it has commands, and does nothing itself
-			c.Args, c.RunE = noSuchCommand, root.RunE
+			c.Args, c.RunE = noSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		case c.Args == nil:
 			c.Args = positional(0, 0)
 		}

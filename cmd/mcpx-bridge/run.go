@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -31,7 +32,7 @@ approve, or somebody does whom --approver names. What --allow names runs
 unasked, what --deny names is refused; in a pattern * stands for any run of
 characters. --policy FILE says it all with rules; mcpx-bridge policy init drafts
 one. What was decided, and what ran, is kept in the audit log.`,
-		Annotations: map[string]string{further: `
+		Annotations: map[string]string{help.Further: `
 
 The server is started as it stands behind --, without a shell, and stopped with
 everything it started when this command ends. Should it end first it is started

@@ -29,19 +29,16 @@ written so without loss, or not in --max-name bytes, gets a short digest behind
 it; a name never changes and never means another tool. Prompts are named the
 same way, a resource is mcpx://PEER/URI, and the page of an app ui://PEER/….
 For clients that do not notice changes there are always mcpx_peers, mcpx_call,
-mcpx_approvals and mcpx_result. What cannot be offered (a schema that no client
-takes, names nobody could see, more than 512 tools of one participant) is left
-out by itself; mcpx_peers and the log say why.
+mcpx_approvals and mcpx_result. What cannot be offered is left out by itself;
+mcpx_peers and the log say why.
 
 A call that waits for somebody's approval says so in its progress. After
 --patience it is answered with a ticket, and mcpx_result or the same call again
-gets the answer: it never runs twice. What is refused is an answer with isError,
-which says in words why.
+gets the answer: it never runs twice. A refusal is an answer with isError.
 
 Questions that bridges put to --id are put to the person at the client, while a
-call of the client's is under way, with what may be changed of the call and to
-whom they may be passed on; mcpx-bridge approve shows them too.
-Nothing that the model says answers them.
+call of the client's is under way; mcpx-bridge approve shows them too. Nothing that
+the model says answers them.
 
 In --include and --exclude, PATTERN is for PEER/NAME, and * stands for any
 characters. stdout is the client's; all else, --json events too, is on stderr.`,

@@ -128,7 +128,7 @@ func (s *settings) commonFlags(f *pflag.FlagSet) {
 
 // roomFlags say which topic to join, where, and as whom.
 func (s *settings) roomFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.Gateway, "gateway", "", "join the gateway at this ws or wss `URL` (default: this machine's own)")
+	f.StringVar(&s.Gateway, "gateway", "", "the gateway's `URL`, ws or wss (default: this machine's)")
 	f.StringVar(&s.Topic, "topic", "lobby", "the `TOPIC` to join")
 	f.StringVar(&s.ID, "id", "", "our participant `ID` (default: made up)")
 	f.StringVar(&s.Dialect, "dialect", "auto", "the `PROTOCOL` to speak: mcp-x/v0, mcpx/v0.1, meup/v0.2, mew/v0.3, mew/v0.4, or auto")
@@ -173,7 +173,7 @@ func (s *settings) startFlag(f *pflag.FlagSet) {
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
 	s.ruleFlags(f)
-	f.Lookup("policy").Usage += ", and again whenever it is saved; what lets more through waits for your yes then"
+	f.Lookup("policy").Usage += "; again whenever it is saved, and what lets more through waits for your yes then"
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")
@@ -190,8 +190,8 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 func (s *settings) ruleFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches, unasked; repeatable")
 	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
-	f.StringArrayVar(&s.Approver, "approver", nil, "without --policy: ask this participant `ID` too, not only you; repeatable")
-	f.DurationVar(&s.Within, "within", 0, "without --policy: how long a question waits, as a `TIME` like 10m (default 5m)")
+	f.StringArrayVar(&s.Approver, "approver", nil, "without --policy: ask this participant `ID` too; repeatable")
+	f.DurationVar(&s.Within, "within", 0, "without --policy: ask for this `TIME` (default 5m)")
 	s.policyFileFlag(f)
 }
 

@@ -13,19 +13,21 @@ func (p *program) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Say which version this is",
 		Long:    "Say which version this is, and what it was built with.",
-		Example: "  mcpx-bridge version\n  mcpx-bridge version --json",
-		RunE: func(*cobra.Command, []string) error {
-			b := built()
-			if p.s.JSON {
-				return p.print(jsonLine(b))
-			}
-			text := "mcpx-bridge " + b.Version
-			if b.Commit != "" {
-				text += " (" + b.Commit + ")"
-			}
-			return p.print(fmt.Appendf(nil, "%s, %s, %s\n", text, b.Go, b.Platform))
-		},
+		Example: "  mcpx-bridge version --json\n  mcpx-bridge --version",
+		RunE:    func(*cobra.Command, []string) error { return p.printVersion() },
 	}
+}
+
+func (p *program) printVersion() error {
+	b := built()
+	if p.s.JSON {
+		return p.print(jsonLine(b))
+	}
+	text := "mcpx-bridge " + b.Version
+	if b.Commit != "" {
+		text += " (" + b.Commit + ")"
+	}
+	return p.print(fmt.Appendf(nil, "%s, %s, %s\n", text, b.Go, b.Platform))
 }
 
 // A build says what this program was made of.

@@ -1,0 +1,11 @@
+// Package help is what a command says of itself: its help, on two screens or whole, and
+// what is missing of a command line.
+//
+// [Text] sets out the help: flags and commands in groups, those of every day first, lines
+// of at most [Width] columns. Rare flags are for --help-all, with what the annotation
+// [Further] has. [Missing] names the argument that a command line lacks, and what lists
+// it. Both read the command's Use, so that says PEER TOOL and not <peer> <tool>.
+//
+// It reads commands, prints nothing, and may be called from any goroutine while nobody
+// changes them.
+package help
