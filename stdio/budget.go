@@ -9,6 +9,7 @@ import (
 // fields mean the default named beside them.
 type Budget struct {
 	Restarts int           // at most so many within Window; 5. Negative: none
+	Starts   int           // launches of a command that never came up; 2. An endpoint has its Restarts
 	Window   time.Duration // 5 min
 	First    time.Duration // wait before the first restart, doubled for each further one; 0.25 s
 	Most     time.Duration // longest wait; 30 s
@@ -20,6 +21,7 @@ type Budget struct {
 
 func (b Budget) withDefaults() Budget {
 	b.Restarts = max(cmp.Or(b.Restarts, 5), 0)
+	b.Starts = cmp.Or(b.Starts, 2)
 	b.Window = cmp.Or(b.Window, 5*time.Minute)
 	b.First = cmp.Or(b.First, 250*time.Millisecond)
 	b.Most = cmp.Or(b.Most, 30*time.Second)

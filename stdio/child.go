@@ -49,6 +49,7 @@ type child struct {
 	stdinClosed chan struct{} // made by stop; closed when our end of its stdin is
 	gone        chan struct{} // closed when nothing of it is left
 
+	noise     string           // the first line that was no message; the reader's until stdoutRead is closed
 	state     *os.ProcessState // set before exited is closed
 	why       failure          // set before gone is closed, like the two below
 	unsent    int
@@ -88,10 +89,11 @@ func makePipes() (ours, its pipes, err error) {
 	return ours, its, nil
 }
 
-// launch starts the command, or connects to the endpoint.
-func (s *Server) launch(ctx context.Context) (*child, error) {
+// launch starts the command, or connects to the endpoint. What was said on its stderr before
+// is not logged again.
+func (s *Server) launch(ctx context.Context, said map[string]bool) (*child, error) {
 	c := &child{
-		s: s, born: time.Now(), stderr: stderrTail{log: s.log},
+		s: s, born: time.Now(), stderr: stderrTail{log: s.log, said: said},
 		failing: make(chan failure, 1), up: make(chan struct{}), stdoutRead: make(chan struct{}),
 		stderrRead: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
 	}
@@ -437,6 +439,8 @@ func (f failure) exit(c *child) Exit {
 			x.Status = 128 + number
 		}
 	}
-	x.Stderr = c.stderr.last(20)
+	all := c.stderr.all()
+	x.Stderr, x.Why = all[max(0, len(all)-20):], whyOf(all)
+	x.Stdout = c.noise
 	return x
 }

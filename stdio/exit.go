@@ -17,6 +17,7 @@ type StartError struct {
 	Args     []string
 	Endpoint Endpoint
 	Launches int   // how often it was tried
+	WasUp    bool  // once at least
 	Err      error // why it could not be launched; nil if it could, but did not live
 	Exit     Exit  // how the last process ended
 }
@@ -33,8 +34,11 @@ func (e *StartError) Error() string {
 	if e.Launches > 1 {
 		text += fmt.Sprintf(" (tried %d times)", e.Launches)
 	}
-	if n := len(e.Exit.Stderr); n > 0 {
-		text += "; its last words: " + strings.Join(e.Exit.Stderr[max(0, n-3):], " | ")
+	if len(e.Exit.Why) > 0 {
+		text += "; it said: " + strings.Join(e.Exit.Why, " | ")
+	}
+	if !e.WasUp && e.Exit.Stdout != "" {
+		text += "; on its stdout it said: " + e.Exit.Stdout
 	}
 	return text
 }

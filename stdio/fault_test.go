@@ -328,14 +328,17 @@ func TestCommandThatCannotBeLaunchedIsNotTriedAgain(t *testing.T) {
 }
 
 func TestBudgetSpentNamesCommandStatusAndLastWords(t *testing.T) {
-	o := quick(stdiotest.Command(t, stdiotest.Script{Exit: new(9), Stderr: []string{"first", "cannot find my config"}}))
+	mark := filepath.Join(t.TempDir(), "mark") // it comes up once
+	o := quick(stdiotest.Command(t, stdiotest.Script{Mark: mark, Then: &stdiotest.Script{Exit: new(9), Stderr: []string{"first", "cannot find my config"}}}))
 	s := begin(t, o)
+	s.up()
+	s.tool("crash", "{}")
 	err := s.finished()
 	e, ok := errors.AsType[*StartError](err)
 	if !ok {
 		t.Fatalf("error is %v, want a StartError", err)
 	}
-	if e.Launches != 7 || e.Exit.Code != 9 || e.Exit.Restarting { // five restarts, and one with discover first
+	if e.Launches != 6 || e.Exit.Code != 9 || e.Exit.Restarting { // it came up, and was restarted five times
 		t.Errorf("error is %+v", e)
 	}
 	for _, want := range []string{filepath.Base(o.Args[0]), "exited with status 9", "cannot find my config"} {
@@ -351,6 +354,48 @@ func TestBudgetSpentNamesCommandStatusAndLastWords(t *testing.T) {
 	}
 	if downs != e.Launches {
 		t.Errorf("%d launches, but %d times down", e.Launches, downs)
+	}
+}
+
+// A server that never came up was started seven times, its stderr logged each time, and its
+// last words were the end of a stack trace.
+func TestAServerThatNeverCameUpIsTriedTwiceAndSaysWhyOnce(t *testing.T) {
+	o := quick(stdiotest.Command(t, stdiotest.Script{Exit: new(1), Stderr: []string{"npm warn old", "npm error code E404",
+		"npm error 404 Not Found - GET https://registry/nothing", "npm error A complete log is in /x.log", "bye"}}))
+	log, text := logged()
+	o.Log = log
+	s := begin(t, o)
+	e, ok := errors.AsType[*StartError](s.finished())
+	if !ok || e.Launches != 2 || e.WasUp {
+		t.Fatalf("error is %+v, want a StartError of two launches", e)
+	}
+	if want := "exited with status 1 (tried 2 times); it said: npm error 404 Not Found - GET https://registry/nothing"; !strings.HasSuffix(e.Error(), want) {
+		t.Errorf("error is %q, want it to end in %q", e, want)
+	}
+	for _, line := range []string{"npm warn old", "bye"} {
+		if n := strings.Count(text(), line); n != 1 {
+			t.Errorf("%q is in the log %d times, want once:\n%s", line, n, text())
+		}
+	}
+	if !strings.Contains(text(), "server stderr as before\" lines=5") {
+		t.Errorf("the log does not say that the second try said the same:\n%s", text())
+	}
+}
+
+// Of one that writes to people on its stdout nobody said what that is for.
+func TestAServerThatGreetsPeopleOnItsStdoutIsToldOf(t *testing.T) {
+	log, text := logged()
+	o := quick([]string{"sh", "-c", "for n in 1 2 3 4 5 6; do echo banner $n; done; exec sleep 60"})
+	o.StartTimeout, o.Log = 300*time.Millisecond, log
+	s := begin(t, o)
+	if err := s.finished(); err == nil || !strings.HasSuffix(err.Error(), "did not answer initialize in time (tried 2 times); on its stdout it said: banner 1") {
+		t.Errorf("error is %v", err)
+	}
+	if n := strings.Count(text(), "is no message"); n != 2*noiseShown {
+		t.Errorf("%d lines of two launches are warned of, want %d:\n%s", n, 2*noiseShown, text())
+	}
+	if !strings.Contains(text(), "stdout is for MCP alone") {
+		t.Errorf("the log does not say what stdout is for:\n%s", text())
 	}
 }
 

@@ -2,7 +2,9 @@ package stdio
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -115,7 +117,9 @@ func (r *reader) serverUp() {
 // noiseLine counts a line of noise and tells of it.
 func (r *reader) noiseLine(n Noise) error {
 	tooMany := r.meter.add(time.Now())
-	n.Count = r.meter.count
+	if n.Count = r.meter.count; n.Count == 1 {
+		r.c.noise = text.Line(string(n.Head))
+	}
 	r.noise(n, "count", n.Count)
 	if tooMany {
 		return &failure{cause: CauseGarbage, detail: "more than 100 lines in 10 s", hard: true}
@@ -179,12 +183,22 @@ func (r *reporter) message(m *jsonrpc.Message) {
 	r.h.ServerMessage(*m)
 }
 
+// noiseShown is how many lines of noise of one process the log has as warnings.
+const noiseShown = 3
+
 // noise tells the log and the handler of a line that is no message. The log gets more
 // besides.
 func (r *reporter) noise(n Noise, more ...any) {
 	r.idleDue = true
+	level := slog.LevelWarn
+	if n.Count > noiseShown {
+		level = slog.LevelDebug
+	}
 	about := []any{"event", n.Reason, "line", text.Line(string(n.Head)), "detail", n.Detail}
-	r.c.s.log.Warn("server wrote a line that is no message", append(about, more...)...)
+	r.c.s.log.Log(context.Background(), level, "server wrote a line that is no message", append(about, more...)...)
+	if n.Count == noiseShown {
+		r.c.s.log.Warn("its stdout is for MCP alone: more lines like these are logged with --log-level debug")
+	}
 	r.h.ServerNoise(n)
 }
 

@@ -21,7 +21,7 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 	}
 	spent := failures{Budget: s.o.Restart}
 	var way launchHistory
-	for launches := 1; ; launches++ {
+	for {
 		x, up, err := s.runOnce(ctx, h, &way)
 		stopping := ctx.Err() != nil
 		if !stopping {
@@ -35,7 +35,7 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 		case stopping, s.o.Host != nil && err == nil:
 			return nil
 		case !x.Restarting:
-			return &StartError{Args: s.o.Args, Endpoint: s.o.Endpoint, Launches: launches, Err: err, Exit: x}
+			return &StartError{Args: s.o.Args, Endpoint: s.o.Endpoint, Launches: way.launches, WasUp: way.wasUp, Err: err, Exit: x}
 		}
 		select {
 		case <-ctx.Done():
@@ -48,7 +48,8 @@ func (s *Server) Run(ctx context.Context, h Handler) error {
 // runOnce launches one process and returns when it has ended: how, how long it was up, and
 // the error if it could not be launched.
 func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (Exit, time.Duration, error) {
-	c, err := s.launch(ctx)
+	past.launches++
+	c, err := s.launch(ctx, past.said)
 	if err != nil {
 		return s.notLaunched(err), 0, err
 	}
@@ -77,7 +78,7 @@ func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (E
 	<-c.gone
 	x := c.why.exit(c)
 	if !r.up {
-		past.failed(&c.talk, x.Cause)
+		past.failed(c, x.Cause)
 		return x, 0, nil
 	}
 	past.worked(c.talk.hello.Modern)
@@ -102,6 +103,7 @@ func (s *Server) planRestart(x *Exit, spent *failures, way *launchHistory, up ti
 	case !s.attaches() && err != nil && lasting(err):
 	case way.again:
 		x.Restarting = true
+	case !s.attaches() && !way.wasUp && way.launches >= spent.Starts:
 	default:
 		x.In, x.Restarting = spent.spend(time.Now(), up)
 	}
@@ -123,23 +125,31 @@ func (s *Server) reportDown(h Handler, x Exit, stopping bool) {
 	h.ServerIdle()
 }
 
-// A launchHistory is what earlier launches have taught about the handshake.
+// A launchHistory is what earlier launches have taught.
 type launchHistory struct {
+	launches int
+	wasUp    bool
+	said     map[string]bool // lines of the stderr of those that did not come up
+
 	plan  eraOrder
 	tried bool // the one launch with another plan has been used
 	again bool // launch at once, outside the budget
 }
 
 func (w *launchHistory) worked(modern bool) {
-	w.again = false
+	w.again, w.wasUp, w.said = false, true, nil
 	if w.plan = legacyOnly; modern {
 		w.plan = modernFirst
 	}
 }
 
 // failed picks the plan of the next launch after one that did not come up.
-func (w *launchHistory) failed(k *handshake, cause string) {
-	next, worth := k.died()
+func (w *launchHistory) failed(c *child, cause string) {
+	w.said = map[string]bool{}
+	for _, line := range c.stderr.all() {
+		w.said[line] = true
+	}
+	next, worth := c.talk.died()
 	died := cause == CauseExit || cause == CauseStdoutEOF || cause == CauseStdinClosed
 	w.again = worth && died && !w.tried
 	switch {

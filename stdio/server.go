@@ -87,6 +87,8 @@ type Exit struct {
 	Detail string // for people; may be empty
 
 	Stderr []string // its last lines, control characters escaped
+	Why    []string // of all its lines, those that seem to tell why it ended; 3 at most
+	Stdout string   // the first line there that was no message; "" if there was none
 
 	// Unsent is how many of the lines that Put accepted had not wholly left
 	// when the process ended, the last ones. It got none of them, save

@@ -20,11 +20,13 @@ const (
 // A stderrTail reads a server's stderr for as long as there is any, so that the
 // server never blocks on it. It keeps the end and logs what is not too much.
 type stderrTail struct {
-	log *slog.Logger
+	log  *slog.Logger
+	said map[string]bool // lines that were logged before, as all returns them
 
 	second     time.Time // the current one, of the limit
 	logged     int       // lines in it
 	suppressed int       // lines in it that were too many
+	again      int       // lines that were logged before
 	long       bool      // inside a line that was shown cut
 
 	mu   sync.Mutex
@@ -47,6 +49,9 @@ func (t *stderrTail) drain(r io.Reader) {
 		t.line(part)
 	}
 	t.newSecond(time.Time{})
+	if t.again > 0 {
+		t.log.Info("server stderr as before", "lines", t.again)
+	}
 }
 
 func (t *stderrTail) keep(p []byte) {
@@ -79,6 +84,10 @@ func (t *stderrTail) line(line []byte) {
 	if line = bytes.TrimRight(line, "\r"); t.long || len(line) == 0 {
 		return
 	}
+	if len(t.said) > 0 && t.said[text.Line(string(bytes.TrimSpace(line[:min(len(line), shownLine)])))] {
+		t.again++
+		return
+	}
 	if now := time.Now(); now.Sub(t.second) >= time.Second {
 		t.newSecond(now)
 	}
@@ -97,8 +106,8 @@ func (t *stderrTail) newSecond(now time.Time) {
 	t.second, t.logged, t.suppressed = now, 0, 0
 }
 
-// last returns the last n lines that are not empty, made printable.
-func (t *stderrTail) last(n int) []string {
+// all returns the lines that are kept and not empty, made printable.
+func (t *stderrTail) all() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []string
@@ -107,5 +116,5 @@ func (t *stderrTail) last(n int) []string {
 			out = append(out, text.Line(line[:min(len(line), shownLine)]))
 		}
 	}
-	return out[max(0, len(out)-n):]
+	return out
 }

@@ -103,6 +103,9 @@ func startHint(e *stdio.StartError) string {
 	if errors.Is(e, os.ErrNotExist) || errors.Is(e, exec.ErrNotFound) {
 		return "is it installed, and is its folder in PATH? mcpx-bridge doctor -- CMD says more"
 	}
+	if !e.WasUp && e.Exit.Stdout != "" {
+		return "a server's stdout is for MCP alone: what it says to people belongs on its stderr"
+	}
 	return "run the command by hand to see what it says, or: mcpx-bridge doctor -- CMD"
 }
 

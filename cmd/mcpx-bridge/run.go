@@ -37,8 +37,9 @@ one. What was decided, and what ran, is kept in the audit log.`,
 The server is started as it stands behind --, without a shell, and stopped with
 everything it started when this command ends. Should it end first it is started
 again; when it ends for the sixth time within five minutes, up for less than a
-minute each time, this command gives up, with exit code 3. Our id is taken from
-the command unless --id names another.
+minute each time, this command gives up, with exit code 3. A server that never
+came up is tried twice. Our id is taken from the command unless --id names
+another.
 
 A deny beats an allow. With default: deny in the policy, --allow is a closed list:
 nothing else runs, and nobody is asked. Without a record nothing runs.
