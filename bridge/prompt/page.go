@@ -1,38 +1,12 @@
 package prompt
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
-
-// A look is how a line is set off from others.
-type look uint8
-
-const (
-	usual look = iota
-	strong
-	alarm
-	faint
-	bar
-)
-
-// A row is one line of the screen. Its text is fit to be shown.
-type row struct {
-	text string
-	look look
-}
-
-func rows(l look, lines ...string) []row {
-	all := make([]row, len(lines))
-	for i, text := range lines {
-		all[i] = row{text, l}
-	}
-	return all
-}
 
 // pageOf sets a question out in columns: all of it, however long. The arguments,
 // which begin at the line that it returns, come before the circumstances: they
@@ -60,24 +34,6 @@ func pageOf(v *approval.View, columns int) (page []row, arguments int) {
 		}
 	}
 	return page, arguments
-}
-
-func addArguments(v *approval.View, add func(look, string)) {
-	if len(v.Arguments) == 0 && v.More == 0 {
-		add(usual, "Arguments    "+cmp.Or(v.Compact, "none"))
-		return
-	}
-	add(usual, "Arguments")
-	for _, l := range v.Arguments {
-		add(usual, "  "+l.Name+" = "+l.Text)
-		if l.Whole != "" {
-			add(faint, "  the whole of it:")
-			add(usual, "  "+l.Whole)
-		}
-	}
-	if v.More > 0 {
-		add(alarm, fmt.Sprintf("! %d more values are not shown", v.More))
-	}
 }
 
 // clockText is the time that is left, as a clock would show it.

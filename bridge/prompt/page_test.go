@@ -22,10 +22,8 @@ func TestAI16ThePageIsAsWritten(t *testing.T) {
   ┆ as \u{…}
 Arguments
   /path = "/tmp/x"
-  /text = "aaa…zzz" (cut)
-  the whole of it:
-  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-  ┆ aaaaaaaaaaaaa"
+  /text = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+  ┆ aaaaaaaaaaaaaaaaaaaaa"
 Tool         write_file
 Caller       agent-a
 Bridge       fs (notes-server)
