@@ -2,9 +2,12 @@ package examples
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,11 +44,12 @@ func blocks(text string) []block {
 
 // notRun are the blocks of shell that no test can run, by how they begin, and why.
 var notRun = map[string]string{
-	"make demo ": "make test has a test of the demo",
-	"make sim ":  "each takes minutes; the file of make has them",
+	"make sim ": "each takes minutes; the file of make has them",
 	"bin/mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx ": "takes node and the network; examples/real has this server",
 	"mcpx-bridge gateway --listen :443 ":                            "takes a certificate, and a port that is not ours",
 	"mcpx-bridge run --stdio --gate-host ":                          "a client starts it; examples/real has some",
+	"mcpx-bridge run -- npx ":                                       "takes node and the network; examples/real has this server",
+	"sudo -u mcpx mcpx-bridge run ":                                 "takes a user of its own",
 }
 
 // TestEveryBlockIsHeldToWhatItSays: shell is run, or is known not to be; what it makes is a
@@ -116,10 +120,52 @@ func (b block) pause() string {
 	switch {
 	case !strings.Contains(b.script, "&\n"):
 		return ""
+	case strings.Contains(b.script, "ssh "):
+		return fmt.Sprintf(until, `bin/mcpx-bridge who --gateway ws://127.0.0.1:17420 --id eve --token-file eve.token 2>/dev/null | grep -q notes`)
+	case strings.Contains(b.script, "approve --id "):
+		return fmt.Sprintf(until, `bin/mcpx-bridge who 2>/dev/null | awk '{print $1}' | grep -x -c -e ann -e ben | grep -q 2`)
 	case strings.Contains(b.script, "mcpx-bridge run "), strings.Contains(b.script, "mcpx-bridge attach "):
 		return fmt.Sprintf(until, `bin/mcpx-bridge who 2>/dev/null | grep -q notes`)
 	}
 	return fmt.Sprintf(until, `bin/mcpx-bridge approvals list --json | grep -q digest`)
+}
+
+// TestMain is ssh, if it is called so.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "ssh" {
+		fmt.Fprintln(os.Stderr, forward(os.Args))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// forward is what ssh -N -L PORT:HOST:PORT does, with this machine for the other one.
+func forward(args []string) error {
+	at := slices.Index(args, "-L") + 1
+	port, to, ok := strings.Cut(args[at], ":")
+	if at == 0 || !ok {
+		return fmt.Errorf("no ssh of ours: %q", args)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		return err
+	}
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		far, err := net.Dial("tcp", to)
+		if err != nil {
+			return err
+		}
+		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+			go func() {
+				io.Copy(way[0], way[1])
+				way[0].Close()
+			}()
+		}
+	}
 }
 
 // TestPages runs the runnable blocks of each page as a reader would, one after the other
@@ -245,6 +291,15 @@ func shell(t *testing.T, dir, script string) string {
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	home := filepath.Join(dir, "home") // of a reader who has Claude Desktop
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := filepath.Join(dir, "tools")
+	os.Mkdir(tools, 0o700)
+	if err := os.Symlink(self, filepath.Join(tools, "ssh")); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
 	for _, kept := range []string{".config/Claude", "Library/Application Support/Claude"} {
 		if err := os.MkdirAll(filepath.Join(home, kept), 0o700); err != nil {
 			t.Fatal(err)
@@ -257,7 +312,7 @@ func shell(t *testing.T, dir, script string) string {
 	build, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	// Built like this, what other tests have compiled already need not be compiled again.
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
-		"GOCACHE="+build, "GOMODCACHE="+modules, "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+		"PATH="+tools+string(filepath.ListSeparator)+os.Getenv("PATH"), "GOCACHE="+build, "GOMODCACHE="+modules, "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	cmd.WaitDelay = 10 * time.Second
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out

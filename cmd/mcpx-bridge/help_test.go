@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/shlex"
@@ -161,6 +163,55 @@ func TestAllHelpHasEveryFlag(t *testing.T) {
 	if text := helpOf(t, "run", "--help-all"); !strings.Contains(text, "With --gate-host the client's own") {
 		t.Error("run --help-all does not say all that there is to say")
 	}
+}
+
+// docs/commands.md has every exit code, and none that nothing ends with.
+func TestExitCodesAreInATable(t *testing.T) {
+	var codes []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| .`).FindAllStringSubmatch(page(t, "commands.md"), -1) {
+		codes = append(codes, m[1])
+	}
+	var want []string
+	for _, code := range []int{exitDone, exitFailed, exitMisused, exitServer, exitGateway, exitAudit, exitVerify, exitID, exitRefused, exitNoAnswer} {
+		want = append(want, strconv.Itoa(code))
+	}
+	if !slices.Equal(codes, want) {
+		t.Errorf("the table has %q, want %q", codes, want)
+	}
+}
+
+// The times of docs/glossary.md that a flag changes are what the flag is without that.
+func TestTimesInTheTableAreThoseOfTheFlags(t *testing.T) {
+	unit := map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour}
+	rows := regexp.MustCompile("(?m)^\\|[^|]*\\|[^|]*?(\\d+) (second|minute|hour)s?[^|]*\\| `([a-z]+) --([a-z-]+)`").FindAllStringSubmatch(page(t, "glossary.md"), -1)
+	if len(rows) < 8 {
+		t.Fatalf("%d rows name a flag", len(rows))
+	}
+	for _, row := range rows {
+		c, _, err := (&program{}).root().Find([]string{row[3]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := c.Flags().Lookup(row[4])
+		if f == nil {
+			t.Errorf("%s has no --%s", row[3], row[4])
+			continue
+		}
+		n, _ := strconv.Atoi(row[1])
+		is, err := time.ParseDuration(f.DefValue)
+		if said := time.Duration(n) * unit[row[2]]; err == nil && is != 0 && is != said {
+			t.Errorf("%s --%s is %v, and the table says %v", row[3], row[4], is, said)
+		}
+	}
+}
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Help that nobody can have got is no success.
