@@ -196,6 +196,11 @@ func (c *checker) surelyChanged(tool string) bool {
 	return c.changed(tool) && (!c.listedLate || c.listedSure[tool] != c.first[tool])
 }
 
+// mayHaveChanged: the tool need not be what it was when the claim was asked about.
+func (c *checker) mayHaveChanged(cl *claim) bool {
+	return c.versions[cl.tool] != cl.version || c.versions[cl.tool] != cl.surely
+}
+
 // everWay reports whether a policy since the claim was heard treats it so.
 func (c *checker) everWay(cl *claim, so func(way) bool) bool {
 	return slices.ContainsFunc(c.booksSince(cl), func(b *rulebook) bool { return so(cl.way(b)) })

@@ -186,6 +186,39 @@ func TestWhatIsDroppedAsKnownWasNotTaken(t *testing.T) {
 	}
 }
 
+// A call comes again in other words, is dropped, and then comes as it first was, when that is forgotten:
+// what people are shown is what came (seed 40075228).
+func TestACallDroppedAsKnownDoesNotStandForTheNext(t *testing.T) {
+	c := aChecker()
+	first := said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
+	other := first
+	other.beside = `{"task":{"ttl":9}}`
+	c.enter(&first).answers++
+	c.w.now += 16 * time.Minute
+	c.enter(&other)
+	c.emitted(record.Record{Event: record.Dropped, Reason: "duplicate_id_different_body", From: "mallory", Env: "r"})
+	c.w.now += 7 * time.Minute
+	if cl := c.enter(&first); cl == nil || cl.beside != "" {
+		t.Errorf("the call that came last: %+v", cl)
+	}
+}
+
+// A call was asked about after a listing that came too late to be heeded: the next one, which says the
+// same, is the first that counts, so the tool may have changed by it (seed 40065748).
+func TestAToolMayChangeByAListingThatSaysNothingNew(t *testing.T) {
+	for surely, refused := range map[string]bool{"1": false, "2": true} {
+		c := aChecker()
+		c.versions, c.listedSure, c.listedLate = map[string]string{"pay": "2"}, map[string]string{"pay": surely}, true
+		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		c.wasAsked(cl, record.Record{Event: record.Asked, Question: "q"})
+		c.listedLate = false
+		c.lastWord(cl, -31011)
+		if blamed := len(c.violations) > 0; blamed != refused {
+			t.Errorf("asked when version %s was heeded, refused for a change to 2: %v", surely, c.violations)
+		}
+	}
+}
+
 // That something can go wrong in a world is no reason for a refusal: it must have happened, and
 // since the call was heard.
 func TestWhatOnlyCouldHaveHappenedExcusesNoRefusal(t *testing.T) {

@@ -23,7 +23,8 @@ type claim struct {
 	question string
 	askedAt  time.Duration
 	times    int    // how often it was: what comes back is asked about again
-	version  string // of its tool when it was asked about
+	version  string // of its tool when it was asked about, as last listed
+	surely   string // that version by the last listing that the bridge cannot have passed over (seed 40065748)
 	pinned   bool   // was asked about because the tool had changed
 	expect   []byte // the arguments with which it may run
 	modified bool   // somebody has changed them

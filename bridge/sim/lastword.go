@@ -38,7 +38,7 @@ var refusals = map[int]refusalRule{
 		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
 	},
 	-31011: func(c *checker, cl *claim) bool {
-		return cl.method == "tools/call" && (cl.question != "" && c.versions[cl.tool] != cl.version || c.listedLate)
+		return cl.method == "tools/call" && (cl.question != "" && c.mayHaveChanged(cl) || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
 		return slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })

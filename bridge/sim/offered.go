@@ -92,14 +92,14 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 	}
 }
 
-// knownStill: a proposal that comes again may be known for longer than it must. One that is
-// dropped for that, before anything else is on record of it, was not taken (seed 4706).
+// knownStill: what comes again may be known for longer than it must. What is dropped for
+// that, before anything else is on record of it, was not taken (seeds 4706, 40075228).
 func (c *checker) knownStill(cl *claim, r record.Record) {
 	switch {
 	case cl == nil:
 	case r.Event != record.Dropped:
 		cl.noted = true
-	case cl.offer() && cl.earlier != nil && !cl.noted && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
+	case cl.earlier != nil && !cl.noted && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
 		c.claims[cl.key()] = cl.earlier
 	}
 }

@@ -64,7 +64,7 @@ func (c *checker) wasAsked(cl *claim, r record.Record) {
 	}
 	cl.refusals = c.inARow(cl)
 	cl.times++
-	cl.question, cl.askedAt, cl.version = r.Question, c.w.now, c.versions[cl.tool]
+	cl.question, cl.askedAt, cl.version, cl.surely = r.Question, c.w.now, c.versions[cl.tool], c.listedSure[cl.tool]
 	c.questions[r.Question] = cl
 	if cl.offer() && !cl.targeted() || cl.again {
 		c.judgedByNow(cl) // it waited for others, and is judged when that is over; or it was forgotten, and is judged when it comes again

@@ -32,7 +32,7 @@ func (c *checker) starts(cl *claim) {
 		c.blame("AI-13", "%v starts, and its decision is not on record", cl)
 	case cl.question != "" && c.held(cl, b).verdict == deny, cl.way(b).verdict == deny:
 		c.blame("AI-14", "%v starts under a policy that denies it", cl)
-	case cl.question != "" && cl.method == "tools/call" && !c.listedLate && cl.version != c.versions[cl.tool]:
+	case cl.question != "" && cl.method == "tools/call" && !c.listedLate && c.versions[cl.tool] != cl.version && c.versions[cl.tool] != cl.surely:
 		c.blame("AI-9", "%v starts, but its tool is %q now and was %q", cl, c.versions[cl.tool], cl.version)
 	}
 	if w := c.held(cl, b); len(cl.votes) > 0 && w.verdict == ask {
