@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -487,5 +488,63 @@ func TestWhoGaveUpWaitsForNoList(t *testing.T) {
 		if wrong := refusals[-32602](c, cl); wrong != gaveUp {
 			t.Errorf("it gave up: %t, and may not know a tool that was listed then: %t", gaveUp, wrong)
 		}
+	}
+}
+
+// What an agent asks for in the name of a proposal that nobody made is its own: the server may be told to
+// stop when its caller is gone. If there is such a proposal, others wait for it too (seed 40090998).
+func TestOfWhatMayServeAProposalTheServerMayBeTold(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		c := aChecker()
+		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+		cl.started, cl.line = true, &line{claim: cl, life: c.w.server.life}
+		c.lines = map[string]*line{"1": cl.line}
+		if gone {
+			c.callerGone("agent-a")
+		}
+		c.quits([]byte(`{"method":"notifications/cancelled","params":{"requestId":1}}`), false)
+		if blamed := len(c.violations) > 0; blamed == gone || cl.line.moot {
+			t.Errorf("its caller is gone: %t, and what happened was %v", gone, c.violations)
+		}
+	}
+}
+
+// The time of a proposal begins with the first frame of its id that the bridge may have read (seed 40109452).
+func TestWhatCanBeReadInTwoWaysBeginsTheTimeOfItsID(t *testing.T) {
+	for unreads, blamed := range map[int]bool{0: true, 1: false} {
+		c := aChecker()
+		cl := c.enter(&said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", ttl: time.Second, perfect: true})
+		c.unreads[cl.key()] = unreads
+		c.mayEnd(cl, record.Expired)
+		if len(c.violations) > 0 != blamed {
+			t.Errorf("%d frames of its id could be read in two ways, and what happened was %v", unreads, c.violations)
+		}
+	}
+}
+
+// A call that was refused for a full share, whose refusal was dropped, comes again and is refused again:
+// that is the answer to the second (seed 40114543).
+func TestAnAnswerIsToNoneWhoseAnswerWasDropped(t *testing.T) {
+	c := aChecker()
+	c.w.o.Share = 1
+	for i := range 2 {
+		c.fills(&said{id: string(rune('a' + i)), from: "agent-a", to: []string{us}, kind: wire.Request})
+	}
+	s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}
+	refuse := func() *claim {
+		cl := c.enter(&s)
+		c.emitted(record.Record{Event: record.Ended, From: "agent-a", Env: "r", Executed: "no", Code: busy})
+		return cl
+	}
+	c.absences["agent-a"] = &absence{longTill: time.Hour}
+	first := refuse()
+	c.emitted(record.Record{Event: record.Dropped, Reason: "caller_gone", From: "agent-a", Env: "r"})
+	second := refuse()
+	var l letter
+	if err := json.Unmarshal([]byte(`{"payload":{"error":{"code":-31005,"data":{"reason":"busy","executed":"no"}}}}`), &l); err != nil {
+		t.Fatal(err)
+	}
+	if of := c.answeredOf(second, &l); of != second {
+		t.Errorf("the answer is to the first, whose answer was dropped (%t), not to the second", first.dropped)
 	}
 }

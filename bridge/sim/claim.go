@@ -90,19 +90,20 @@ type vote struct {
 
 // A line is what the bridge wrote to the server.
 type line struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Token  json.RawMessage `json:"-"`
-	claim  *claim
-	life   int // of the server
-	order  int // see looking
-	at     time.Duration
-	runs   int
-	said   bool // it was answered
-	moot   bool // nobody waits for it any more
-	mootAt time.Duration
-	quit   bool // the server has been told so
+	ID       json.RawMessage `json:"id"`
+	Method   string          `json:"method"`
+	Params   json.RawMessage `json:"params"`
+	Token    json.RawMessage `json:"-"`
+	claim    *claim
+	life     int // of the server
+	order    int // see looking
+	at       time.Duration
+	runs     int
+	said     bool // it was answered
+	moot     bool // nobody waits for it any more
+	mootAt   time.Duration
+	halfMoot bool // its caller does not wait for it any more, and others may
+	quit     bool // the server has been told so
 }
 
 // An asked is one question before one participant.

@@ -108,7 +108,7 @@ func (c *checker) knownStill(cl *claim, r record.Record) {
 // not ours to serve.
 func (c *checker) mayEnd(cl *claim, how record.Event) {
 	switch {
-	case !cl.perfect:
+	case !cl.perfect, c.unreads[cl.key()] > 0: // what came first under its id began its time
 	case how == record.Expired && (cl.ttl == 0 || c.w.now-cl.heardAt < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
 		c.blame("WIRE 7.8", "%v is said to be over after %v", cl, c.w.now-cl.heardAt)
 	case how == record.Left && cl.targeted() && !c.everNever(cl):

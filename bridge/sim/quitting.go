@@ -47,8 +47,12 @@ func (c *checker) callerGone(id string) {
 		return
 	}
 	for _, cl := range c.order {
-		if cl.from == id && !cl.offer() && len(cl.corr) == 0 { // of what serves a proposal others hear too
+		switch {
+		case cl.from != id || cl.offer():
+		case len(cl.corr) == 0:
 			c.moot(cl)
+		case cl.line != nil: // of what serves a proposal others hear too, if the bridge knows of that
+			cl.line.halfMoot = true
 		}
 	}
 }
@@ -67,7 +71,7 @@ func (c *checker) quits(raw []byte, lost bool) {
 	case l == nil && !c.untaken[string(m.Params.RequestID)] && !c.w.log.failedSince(c.w.now):
 		c.blame("P12", "the server is told to stop what it was never asked: %s", raw)
 	case l == nil || l.claim == nil || l.said || lost:
-	case !l.moot && !l.claim.tookBack && c.w.now-l.claim.since < callTime:
+	case !l.moot && !l.halfMoot && !l.claim.tookBack && c.w.now-l.claim.since < callTime:
 		c.blame("P12", "the server is told to stop %v, for which somebody waits", l.claim)
 	}
 	if l != nil {

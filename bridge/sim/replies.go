@@ -37,7 +37,7 @@ func (c *checker) response(l *letter) {
 // that the call was forgotten, else the newest.
 func (c *checker) answeredOf(cl *claim, l *letter) *claim {
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if old.answers == 0 && (old.ownWord() || old.done() && (old.line != nil && c.said(old, l) || old.mayBeRefusedBy(l, cl))) {
+		if old.answers == 0 && !old.dropped && (old.ownWord() || old.done() && (old.line != nil && c.said(old, l) || old.mayBeRefusedBy(l, cl))) {
 			return old
 		}
 	}
