@@ -32,6 +32,7 @@ var may = map[string]string{
 	"bridge/pause":            "",
 	"bridge/loopback":         "",
 	"bridge/text":             "",
+	"bridge/table":            "bridge/text",
 	"bridge/audit":            "bridge/private",
 	"bridge/plainlog":         "bridge/text",
 	"bridge/config":           "bridge/fault bridge/private policy",
@@ -79,6 +80,7 @@ var may = map[string]string{
 	"bridge/prompt/prompttest": "",
 
 	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/refusal bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
+	"bridge/client/view":   "bridge/arguments bridge/client bridge/text bridge/wire",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
 	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/node":          "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/pause bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
@@ -111,7 +113,7 @@ var only = map[string]string{
 	"github.com/stretchr/testify":                          "",
 	"github.com/mcpx-protocol/mcpx-bridge/examples":        "",
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest": "",
-	"golang.org/x/term":                                    "bridge/prompt",
+	"golang.org/x/term":                                    "bridge/prompt bridge/table",
 	"github.com/creack/pty":                                "bridge/prompt/prompttest",
 	"cel.dev/cel-go":                                       "policy",
 }

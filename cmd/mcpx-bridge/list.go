@@ -1,8 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"text/tabwriter"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/table"
 )
 
 // A list is printed as rows under a head, or with --json as an object on each line.
@@ -31,26 +32,22 @@ func (l *list) end(none string, about ...any) error {
 		l.p.log.Info(none, about...)
 		return nil
 	}
-	return l.p.print(table(l.rows))
+	return l.p.draw(l.rows, 0)
 }
 
-// table lines up rows of cells, which it makes safe to show.
-func table(rows [][]string) []byte {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.StripEscape)
-	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				w.Write([]byte("\t"))
-			}
-			w.Write([]byte(visible(cell)))
-		}
-		w.Write([]byte("\n"))
+// draw prints rows. At a terminal, unless --wide is given, the last cuts columns are cut to fit.
+func (p *program) draw(rows [][]string, cuts int) error {
+	return p.print(table.Draw(rows, cuts, p.columns()))
+}
+
+// columns is how wide lines may be, 0 for as wide as they are.
+func (p *program) columns() int {
+	if p.s.Wide {
+		return 0
 	}
-	w.Flush()
-	var out []byte
-	for line := range bytes.Lines(b.Bytes()) {
-		out = append(out, append(bytes.TrimRight(line, " \n"), '\n')...)
-	}
-	return out
+	return table.Columns(p.stdout)
+}
+
+func (s *settings) wideFlag(f *pflag.FlagSet) {
+	f.BoolVar(&s.Wide, "wide", false, "do not cut lines to the width of the terminal")
 }

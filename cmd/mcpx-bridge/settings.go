@@ -18,6 +18,7 @@ type settings struct {
 	// all commands
 	Config    string
 	JSON      bool
+	Wide      bool
 	LogLevel  string
 	LogFormat string
 

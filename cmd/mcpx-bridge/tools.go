@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -23,7 +23,7 @@ func (p *program) toolsCommand() *cobra.Command {
 		Long: `List the tools of the topic, or of one participant.
 
 Formats:
-  table      for people
+  table      for people; at a terminal it is cut to fit, unless --wide is given
   json       one tool per line, as its server defines it, with its peer
   openai     a list for the "tools" of OpenAI's API, named peer__tool
   anthropic  the same for Anthropic's API
@@ -46,12 +46,13 @@ characters. How many tools are left out stands on stderr.`,
 	cmd.Flags().StringVar(&p.s.Format, "format", "table", "the `FORMAT`: table, json, openai or anthropic")
 	cmd.Flags().IntVar(&p.s.Limit, "limit", 0, "list at most `N` tools, peer by peer in turn (default: all)")
 	p.s.choiceFlags(cmd.Flags(), "list")
+	p.s.wideFlag(cmd.Flags())
 	return cmd
 }
 
-// formats say how a list of tools is written.
+// formats say how a list of tools is written; a table is drawn.
 var formats = map[string]func([]tool) []byte{
-	"table":     toolsTable,
+	"table":     nil,
 	"json":      toolsJSON,
 	"openai":    export.OpenAI,
 	"anthropic": export.Anthropic,
@@ -61,8 +62,8 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if p.s.JSON && p.s.Format == "table" {
 		p.s.Format = "json"
 	}
-	write := formats[p.s.Format]
-	if write == nil {
+	write, known := formats[p.s.Format]
+	if !known {
 		return misused("it is one of "+strings.Join(sortedKeys(formats), ", "), "--format: there is no format %q", p.s.Format)
 	}
 	if err := cmp.Or(p.s.checkTimeout(), p.s.checkChoice()); err != nil {
@@ -78,18 +79,22 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	defer q.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
 	defer cancel()
+	var c client.Census
 	if len(args) == 1 {
-		all, err := q.toolsOf(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		return p.print(write(p.chosen(all)))
+		c.Tools, err = q.toolsOf(ctx, args[0])
+	} else {
+		c, err = q.Census(ctx)
 	}
-	c, err := q.Census(ctx)
 	if err != nil {
 		return err
 	}
-	return cmp.Or(p.print(write(p.chosen(c.Tools))), p.tellAbsentees(c))
+	shown := p.chosen(c.Tools)
+	if write != nil {
+		err = p.print(write(shown))
+	} else {
+		err = p.draw(view.Tools(shown), 2)
+	}
+	return cmp.Or(err, p.tellAbsentees(c))
 }
 
 // chosen are the tools that are to be listed. How many are not is said.
@@ -136,14 +141,6 @@ func (p *program) tellAbsentees(c client.Census) error {
 	p.log.Warn(words)
 	p.log.Info("hint: " + hint)
 	return nil
-}
-
-func toolsTable(all []tool) []byte {
-	rows := [][]string{{"PEER", "TOOL", "ARGUMENTS", "DESCRIPTION"}}
-	for _, t := range all {
-		rows = append(rows, []string{t.Peer, t.Name, arguments.Words(t.InputSchema), text.Summary(t.Description)})
-	}
-	return table(rows)
 }
 
 func toolsJSON(all []tool) []byte {

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
 )
 
 func (p *program) whoCommand() *cobra.Command {
@@ -18,7 +16,9 @@ func (p *program) whoCommand() *cobra.Command {
 		Use:   "who [FLAGS]",
 		Short: "List who is in the topic",
 		Long: `List who is in the topic, which server that is, what it is for, and what it may
-send there.
+do there: call tools, propose calls, serve them, decide about those of others, chat.
+That is the gateway's word; what each bridge lets it call is for that bridge to say
+(mcpx-bridge tools).
 
 It joins for a moment, as anybody does, asks each of the others for what it says
 of itself (initialize), and lists them. Who has not answered within a second may
@@ -37,6 +37,7 @@ An id says nothing of who sits there: when one leaves, another can take it.`,
 		},
 	}
 	p.s.roomFlags(cmd.Flags())
+	p.s.wideFlag(cmd.Flags())
 	return cmd
 }
 
@@ -56,31 +57,12 @@ type whoLine struct {
 func (p *program) listParticipants(ctx context.Context, q *peer) error {
 	others := q.Others()
 	said := q.Introductions(ctx, others)
-	l := p.list("PARTICIPANT", "SERVER", "PROVIDES", "MAY SEND")
+	if !p.s.JSON {
+		return p.draw(view.Participants(others, said), 3)
+	}
 	for _, o := range others {
-		i, server := said[o.ID], ""
-		if i.Server != nil {
-			server = text.Cut(strings.TrimSpace(i.Server.Name+" "+i.Server.Version), 80)
-		}
-		l.add(whoLine{o.ID, o.Name, o.Role, i.Server, i.Provides, o.Caps.Raw()},
-			o.ID, server, strings.Join(i.Provides, ", "), strings.Join(capWords(o.Caps), ", "))
+		i := said[o.ID]
+		p.print(jsonLine(whoLine{o.ID, o.Name, o.Role, i.Server, i.Provides, o.Caps.Raw()}))
 	}
-	return l.end("")
-}
-
-// capWords are capabilities in the words of people: the kinds alone.
-func capWords(c wire.Caps) []string {
-	var patterns []json.RawMessage
-	if json.Unmarshal(c.Raw(), &patterns) != nil {
-		return []string{"-"}
-	}
-	words := []string{}
-	for _, raw := range patterns {
-		var pattern struct{ Kind string }
-		if json.Unmarshal(raw, &pattern.Kind) != nil && json.Unmarshal(raw, &pattern) != nil {
-			continue
-		}
-		words = append(words, pattern.Kind)
-	}
-	return words
+	return nil
 }

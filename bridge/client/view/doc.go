@@ -1,0 +1,4 @@
+// Package view shows people what is in a topic: who is there ([Participants]) and which tools
+// there are ([Tools]), as rows of a table. It asks nobody and writes nothing; what others wrote
+// is in the rows as they wrote it, and package table makes it safe to show.
+package view

@@ -1,0 +1,57 @@
+package table_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/table"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+var rows = [][]string{
+	{"PEER", "TOOL", "ARGUMENTS", "DESCRIPTION"},
+	{"notes", "add_note", "text [tags] [colour]", "Keep a note, 日本語 too, and say under which number"},
+	{"notes", "x\ny\x1b[2J", "", "-"},
+}
+
+func TestATableFitsAndItsNamesAreWhole(t *testing.T) {
+	const whole = `PEER   TOOL              ARGUMENTS             DESCRIPTION
+notes  add_note          text [tags] [colour]  Keep a note, 日本語 too, and say under which number
+notes  x\u{a}y\u{1b}[2J                        -
+`
+	for columns, want := range map[int]string{
+		0: whole, 200: whole,
+		70: `PEER   TOOL              ARGUMENTS             DESCRIPTION
+notes  add_note          text [tags] [colour]  Keep a note, 日本語 to…
+notes  x\u{a}y\u{1b}[2J                        -
+`,
+		40: `PEER   TOOL              ARGUMENTS
+notes  add_note          text [tags] [c…
+notes  x\u{a}y\u{1b}[2J
+`,
+		10: `PEER   TOOL
+notes  add_note
+notes  x\u{a}y\u{1b}[2J
+`,
+	} {
+		if got := string(table.Draw(rows, 2, columns)); got != want {
+			t.Errorf("in %d columns:\n%s", columns, got)
+		}
+	}
+}
+
+func TestNoWidthIsOverstepped(t *testing.T) {
+	for columns := 24; columns < 100; columns++ {
+		for line := range strings.Lines(string(table.Draw(rows, 2, columns))) {
+			if text.Width(strings.TrimSuffix(line, "\n")) > columns {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+		}
+	}
+}
+
+func TestAHeadAlone(t *testing.T) {
+	if got := string(table.Draw([][]string{{"A", "B"}}, 1, 80)); got != "A  B\n" {
+		t.Errorf("%q", got)
+	}
+}

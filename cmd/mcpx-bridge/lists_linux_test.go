@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt/prompttest"
+)
+
+// What is listed fits the terminal that it is shown in, with the names in it whole.
+func TestListsFitTheirTerminal(t *testing.T) {
+	state, at80, at40 := t.TempDir(), prompttest.Open(t, 80, 24), prompttest.Open(t, 40, 24)
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{"Tools":["{\"name\":\"read_file\",\"description\":\"Reads\\n a file, 日本語 too, `+strings.Repeat("and so on ", 30)+`\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[\"path\"]}}"]}`))
+	log := prompttest.Open(t, 120, 24)
+	at(t, log, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--allow", "*", "--"}, server)...)
+	log.Sees("fs serves")
+	for _, c := range []struct {
+		term *prompttest.Terminal
+		args []string
+		want string
+	}{
+		{at80, []string{"tools", "fs"}, "fs    read_file  path       Reads a file, 日本語 too,"},
+		{at80, []string{"tools", "fs", "--wide"}, "and so on and so on\n"},
+		{at40, []string{"tools", "fs"}, "PEER  TOOL       ARGUMENTS  DESCRIPTION\nfs    read_file  path       Reads a fil…\n"},
+		{at40, []string{"who"}, "PARTICIPANT  SERVER       MAY\nfs           stdiotest 1  call, propose…\n"},
+	} {
+		if code := atTerminal(t, c.term, state, c.args...); code != exitDone {
+			t.Errorf("%q exits %d", c.args, code)
+		}
+		c.term.Sees(c.want)
+	}
+}
+
+// atTerminal runs a command to its end, with a terminal for its output.
+func atTerminal(t *testing.T, term *prompttest.Terminal, state string, args ...string) (code int) {
+	return run(t.Context(), args, env{stdin: strings.NewReader(""), stdout: term.Slave, stderr: term.Slave,
+		getenv: func(key string) string { return map[string]string{"XDG_STATE_HOME": state}[key] }, environ: func() []string { return nil }})
+}
