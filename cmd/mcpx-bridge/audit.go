@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -24,8 +24,8 @@ func (p *program) auditCommand() *cobra.Command {
 		Long: `Show, follow and verify the record of what was decided and what ran.
 
 Each bridge keeps one, under its id in the state directory unless run was told
-another FILE. LOG is that id or file; it may be left out where only one bridge
-has kept a record. Every line of it names the one before by its hash, so that a
+another FILE. LOG is that id or file; show takes all there are where none is named,
+the others need it where there are several. Every line of it names the one before by its hash, so that a
 line that is missing or was altered shows.`,
 		Example: `  mcpx-bridge audit show --since 1h
   mcpx-bridge audit show filesystem --tool write_file --event decided,ended
@@ -40,15 +40,18 @@ func (p *program) auditShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [FLAGS] [LOG]",
 		Short: "Show records, oldest first",
-		Long: `Show records, oldest first, one line each; those that agree with all flags.
+		Long: `Show records, oldest first, one line each; those that agree with all flags. Without
+LOG it is those of all bridges of this machine, and each line says whose it is.
 
-Control characters are shown as \u{…}. With --json each record is shown as it
+What lists tools is left out unless --all is given, or --call or --json. At a terminal lines
+are cut to fit, unless --wide is given. Control characters are shown as \u{…}. With --json each record is shown as it
 was written, but with such characters escaped; what the hashes are of is the file.`,
-		Example: "  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
+		Example: "  mcpx-bridge audit show --verdict deny -n 20\n  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
 		Args:    positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditShow(args) },
 	}
-	recordFlags(&p.s.Records, cmd.Flags())
+	p.recordFlags(cmd.Flags())
+	cmd.Flags().IntVarP(&p.s.Records.Last, "last", "n", 0, "the last `N` of them alone (default: all)")
 	return cmd
 }
 
@@ -62,7 +65,7 @@ then on come first. It goes on when the log begins a new file.`,
 		Args:    positional(0, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.auditFollow(cmd.Context(), args) },
 	}
-	recordFlags(&p.s.Records, cmd.Flags())
+	p.recordFlags(cmd.Flags())
 	return cmd
 }
 
@@ -92,32 +95,34 @@ Exit code 6 means that the log is not whole; the first bad line is named.`,
 }
 
 func (p *program) auditShow(args []string) error {
-	path, err := p.auditLog(args)
+	paths, err := p.auditLogs(args)
 	if err != nil {
 		return err
 	}
-	pick, since, err := p.s.Records.Picker(time.Now())
+	p.s.Records.All = p.s.Records.All || p.s.JSON
+	found, err := p.s.Records.In(paths, time.Now())
 	if err != nil {
 		return err
 	}
-	shown := false
-	for r, err := range audit.Records(path, since) {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fail(exitVerify, "compare with a copy; mcpx-bridge audit verify says what is missing", "%s is gone", path)
+	var worst error
+	shown, print := false, p.recordPrinter(paths)
+	for r, err := range found {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			worst = cmp.Or(worst, error(fail(exitVerify, "compare with a copy; mcpx-bridge audit verify says what is missing", "%s is gone", r.Path)))
+		case err != nil:
+			worst = cmp.Or(worst, restless(r.Path, err))
+		default:
+			if err := print(&r.Record, r.Path); err != nil {
+				return err
+			}
+			shown = true
 		}
-		if err != nil {
-			return restless(path, err)
-		}
-		is, err := p.showRecord(&r, pick)
-		if err != nil {
-			return err
-		}
-		shown = shown || is
 	}
-	if !shown {
+	if !shown && worst == nil {
 		p.log.Info("no record agrees with all flags")
 	}
-	return nil
+	return worst
 }
 
 func (p *program) auditFollow(ctx context.Context, args []string) error {
@@ -125,30 +130,30 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	p.s.Records.All = p.s.Records.All || p.s.JSON
 	pick, _, err := p.s.Records.Picker(time.Now())
 	if err != nil {
 		return err
 	}
+	print := p.recordPrinter([]string{path})
 	for r, err := range audit.Follow(ctx, path, p.s.Records.Since != "") {
 		if err != nil {
 			return err
 		}
-		if _, err := p.showRecord(&r, pick); err != nil {
+		if pick(&r) && print(&r, path) != nil {
 			return nil // nobody reads any more
 		}
 	}
 	return nil
 }
 
-// showRecord prints a record that is wanted, and reports whether it is.
-func (p *program) showRecord(r *audit.Record, pick show.Picker) (wanted bool, err error) {
-	if !pick(r) {
-		return false, nil
-	}
+// recordPrinter prints records of these logs, one line each.
+func (p *program) recordPrinter(paths []string) func(*audit.Record, string) error {
 	if p.s.JSON {
-		return true, p.print(rawLine(r.Text))
+		return func(r *audit.Record, _ string) error { return p.print(rawLine(r.Text)) }
 	}
-	return true, p.print(fmt.Appendf(nil, "%s\n", show.Words(r)))
+	layout := show.Layout{Columns: p.columns(), Bridges: show.Bridges(p.auditDir(), paths)}
+	return func(r *audit.Record, path string) error { return p.print([]byte(layout.Line(r, path) + "\n")) }
 }
 
 // auditVerify exits with 6 when the log is not whole.
@@ -203,17 +208,37 @@ func (p *program) auditDir() string {
 // auditLog finds the log that args name: a file, or a bridge that keeps its record in the
 // state directory; else the one that run was told of in the environment, or the only one.
 func (p *program) auditLog(args []string) (string, error) {
-	if len(args) > 0 {
-		return show.Find(p.auditDir(), args[0])
-	}
-	if file := p.getenv(flagEnv("audit")); file != "" && file != "off" {
-		return file, nil
+	if path, err := p.namedLog(args); path != "" || err != nil {
+		return path, err
 	}
 	return show.Only(p.auditDir())
 }
 
+// auditLogs is auditLog for whoever takes all of them where none is named.
+func (p *program) auditLogs(args []string) ([]string, error) {
+	if path, err := p.namedLog(args); path != "" || err != nil {
+		return []string{path}, err
+	}
+	return show.Every(p.auditDir())
+}
+
+// namedLog is the log that args or the environment name, "" if they name none.
+func (p *program) namedLog(args []string) (string, error) {
+	if len(args) > 0 {
+		return show.Find(p.auditDir(), args[0])
+	}
+	if file := p.getenv(flagEnv("audit")); file != "off" {
+		return file, nil
+	}
+	return "", nil
+}
+
 // recordFlags are those that choose records.
-func recordFlags(r *show.Filter, f *pflag.FlagSet) {
+func (p *program) recordFlags(f *pflag.FlagSet) {
+	r := &p.s.Records
+	p.s.wideFlag(f)
+	f.BoolVar(&r.All, "all", false, "records of tools/list too")
+	f.StringVar(&r.Verdict, "verdict", "", "records of this `VERDICT` of rules and people: allow, ask or deny")
 	f.StringVar(&r.Call, "call", "", "records of this call, by our `NAME` for it or its envelope's id")
 	f.StringVar(&r.Proposal, "proposal", "", "records of the proposal with this envelope `ID`, and of its call")
 	f.StringVar(&r.From, "from", "", "records about this participant's calls and answers, `ID`")

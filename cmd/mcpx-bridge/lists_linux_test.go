@@ -25,6 +25,8 @@ func TestListsFitTheirTerminal(t *testing.T) {
 		{at80, []string{"tools", "fs", "--wide"}, "and so on and so on\n"},
 		{at40, []string{"tools", "fs"}, "PEER  TOOL       ARGUMENTS  DESCRIPTION\nfs    read_file  path       Reads a fil…\n"},
 		{at40, []string{"who"}, "PARTICIPANT  SERVER       MAY\nfs           stdiotest 1  call, propose…\n"},
+		{at80, []string{"audit", "show", "--event", "opened"}, "  opened      version=dev  server={\"name\""},
+		{at40, []string{"audit", "show", "--verdict", "allow", "--all", "-n", "1"}, "  decided     allow tools…\n"},
 	} {
 		if code := atTerminal(t, c.term, state, c.args...); code != exitDone {
 			t.Errorf("%q exits %d", c.args, code)

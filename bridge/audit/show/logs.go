@@ -26,6 +26,19 @@ func Whose(dir, path string) string {
 	return id
 }
 
+// Bridges are the bridges of several logs by their paths, nil for one alone, which need not say
+// whose it is.
+func Bridges(dir string, paths []string) map[string]string {
+	if len(paths) < 2 {
+		return nil
+	}
+	ids := map[string]string{}
+	for _, path := range paths {
+		ids[path] = Whose(dir, path)
+	}
+	return ids
+}
+
 // Find finds the log that is named: a file, or a bridge that keeps its record in dir. One that
 // is gone, and of which the note about its end is left, is found too.
 func Find(dir, named string) (string, error) {
@@ -55,6 +68,19 @@ func Only(dir string) (string, error) {
 	default:
 		return "", fault.New(fault.Misused, "name one: "+strings.Join(kept, ", "), "there are %d audit logs", len(kept))
 	}
+}
+
+// Every is all logs there are in dir, where none is named.
+func Every(dir string) ([]string, error) {
+	var paths []string
+	for _, id := range In(dir) {
+		paths = append(paths, filepath.Join(dir, id+".jsonl"))
+	}
+	if paths == nil {
+		_, err := Only(dir)
+		return nil, err
+	}
+	return paths, nil
 }
 
 // In are the ids of the bridges that keep a record in dir, or kept one that is

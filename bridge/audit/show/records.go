@@ -25,6 +25,9 @@ type Filter struct {
 	Tool     string
 	Since    string
 	Event    []string
+	Verdict  string // allow, ask or deny
+	Last     int    // how many at the end of those that are wanted; 0: all
+	All      bool   // what lists tools too, which tells nothing of what was done
 }
 
 // A Picker reports whether a record is wanted. It must see all of them in
@@ -37,6 +40,12 @@ func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) 
 	from, err := Since(f.Since, now)
 	if err != nil {
 		return nil, since, err
+	}
+	if !slices.Contains([]string{"", "allow", "ask", "deny"}, f.Verdict) {
+		return nil, since, fault.New(fault.Misused, "--verdict allow, --verdict ask or --verdict deny", "--verdict: there is no verdict %q", f.Verdict)
+	}
+	if f.Last < 0 {
+		return nil, since, fault.New(fault.Misused, "-n 20", "-n must be 1 or more, or 0 for all")
 	}
 	if f.Proposal == "" {
 		since = from
@@ -55,6 +64,8 @@ func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) 
 			(f.From == "" || f.From == r.From || slices.Contains(r.By, f.From)) &&
 			(f.Tool == "" || tool.MatchString(r.Tool)) &&
 			(len(events) == 0 || events[r.Event]) &&
+			(f.Verdict == "" || f.Verdict == r.Verdict || f.Verdict == "ask" && r.Event == "asked") &&
+			(f.All || f.Call != "" || r.Method != "tools/list") &&
 			(from.IsZero() || !r.At.Before(from))
 	}, since, nil
 }
@@ -104,15 +115,37 @@ func bare(value []byte) string {
 // Words are a record on one line: when, which, what, and what else it says
 // that a person may want to know; --json shows the rest. A line that is no record is
 // shown as it is.
-func Words(r *audit.Record) string {
+func Words(r *audit.Record) string { return Layout{}.words(r, "") }
+
+// A Layout is how lines are laid out for one reader. The zero one is for a single log, whole.
+type Layout struct {
+	Columns int // of the terminal: lines are cut to that, and say the time in short; 0: they are whole
+
+	// Bridges are the names of several logs by their paths: each line has that of its own.
+	Bridges map[string]string
+}
+
+// Line is a record on one line, as [Words]; path is that of its log.
+func (l Layout) Line(r *audit.Record, path string) string {
+	line := l.words(r, l.Bridges[path])
+	if l.Columns > 0 {
+		line = text.Fit(line, l.Columns)
+	}
+	return line
+}
+
+func (l Layout) words(r *audit.Record, name string) string {
 	if r.Event == "" {
-		return fmt.Sprintf("%-23s %6s  %s", "?", "?", text.Line(clipped(string(r.Text))))
+		return l.head("?", "?", name) + "  " + text.Line(clipped(string(r.Text)))
 	}
 	at := "?"
-	if !r.At.IsZero() {
-		at = r.At.Local().Format("2006-01-02 15:04:05.000")
+	if form := "2006-01-02 15:04:05.000"; !r.At.IsZero() {
+		if l.Columns > 0 {
+			form = "01-02 15:04:05"
+		}
+		at = r.At.Local().Format(form)
 	}
-	cells := []string{fmt.Sprintf("%-23s %6d  %-10s", at, r.Seq, text.Line(r.Event))}
+	cells := []string{fmt.Sprintf("%s  %-10s", l.head(at, strconv.FormatUint(r.Seq, 10), name), text.Line(r.Event))}
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
 	if what, used := sentence(r); what != "" {
 		cells = append(cells, what)
@@ -126,12 +159,32 @@ func Words(r *audit.Record) string {
 	return strings.TrimRight(strings.Join(cells, "  "), " ")
 }
 
+// head is the beginning of a line: when, and which record of which log. A terminal has no room
+// for its number.
+func (l Layout) head(at, seq, name string) string {
+	out := fmt.Sprintf("%-14s", at)
+	if l.Columns == 0 {
+		out = fmt.Sprintf("%-23s %6s", at, seq)
+	}
+	if len(l.Bridges) == 0 {
+		return out
+	}
+	longest := 0
+	for _, one := range l.Bridges {
+		longest = max(longest, text.Width(text.Line(one)))
+	}
+	name = text.Line(name)
+	return out + "  " + name + strings.Repeat(" ", longest-text.Width(name))
+}
+
 func goesWithoutSaying(r *audit.Record, name string, value []byte) bool {
 	switch name {
 	case "env":
 		return r.Call != "" // for machines
 	case "last_call", "open", "allowed", "body", "log", "bridge":
 		return true // for the log itself
+	case "outcome", "code":
+		return r.Event == "rejected" && r.Reason != "" // which says more
 	case "via", "executed":
 		said := bare(value)
 		return said == "request" || said == "yes" && r.Outcome == "ok"
@@ -155,7 +208,7 @@ func sentence(r *audit.Record) (string, []string) {
 		return text.Line(r.Verdict) + " " + what + " for " + from, append(used, "verdict")
 	case r.Event == "asked" && len(r.Of) > 0:
 		return what + " for " + from + "? asking " + text.Line(strings.Join(r.Of, ", ")), append(used, "of")
-	case r.Outcome != "":
+	case r.Outcome != "" && !(r.Event == "rejected" && r.Reason != ""):
 		return what + " for " + from + ": " + text.Line(r.Outcome), append(used, "outcome")
 	case r.Reason != "":
 		return what + " for " + from + ": " + text.Line(r.Reason), append(used, "reason")

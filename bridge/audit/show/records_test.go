@@ -97,5 +97,8 @@ func FuzzRecord(f *testing.F) {
 		if words := show.Words(&r); words == "" || text.Line(words) != words {
 			t.Errorf("%q is shown as %q", line, words)
 		}
+		if short := (show.Layout{Columns: 40}).Line(&r, ""); text.Width(short) > 40 || text.Line(short) != short {
+			t.Errorf("%q is shown at a terminal as %q", line, short)
+		}
 	})
 }
