@@ -49,7 +49,6 @@ func sweeper(argv []string, log *slog.Logger) int {
 }
 
 func TestMain(m *testing.M) {
-	stdiotest.Main()
 	if len(os.Args) > 2 && os.Args[1] == playParent {
 		New(Options{Args: os.Args[2:]}).Run(context.Background(), &diary{})
 		os.Exit(1)

@@ -66,11 +66,6 @@ func TestDoctorNamesTheToolThatClientsRefuse(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) {
-	stdiotest.Main() // does not return when this process plays the server
-	os.Exit(m.Run())
-}
-
 // arguments are those with which this binary plays the server of a script.
 func arguments(t *testing.T, script string) []string {
 	t.Helper()

@@ -18,7 +18,6 @@ import (
 // The scripts run the program itself, as a process of its own, and a server
 // that does what its one argument, a stdiotest.Script in JSON, says.
 func TestMain(m *testing.M) {
-	stdiotest.Main()
 	testscript.Main(leakless{m}, map[string]func(){"mcpx-bridge": main, "server": playServer, "journal": playJournal, "tinydisk": playTinyDisk})
 }
 

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -28,31 +27,23 @@ type source struct {
 	file *ast.File
 }
 
-func sources(t *testing.T) []source {
+// They are parsed anew for each test: each program that the others start within this
+// process collects its garbage, and would look at all of them.
+func sources(t *testing.T) (all []source) {
 	t.Helper()
-	all, err := parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// parsed reads them all, once for all tests: nobody changes them.
-var parsed = sync.OnceValues(func() (all []source, err error) {
 	set := token.NewFileSet()
-	names, err := tree()
-	for _, name := range names {
+	for _, name := range files(t) {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
-			return nil, err
+			t.Fatal(err)
 		}
 		all = append(all, source{filepath.ToSlash(strings.TrimPrefix(name, filepath.Join("..", "..")+string(filepath.Separator))), set, file})
 	}
-	return all, err
-})
+	return all
+}
 
 // files are the names of all files of the tree, as this package opens them.
 func files(t *testing.T) []string {

@@ -12,8 +12,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Main plays the server and exits if this process was launched by a Command.
-// Otherwise it does nothing.
+// A server has no use for what other packages of the test binary prepare themselves with, the
+// compiler of schemas alone for 6 ms, and for 60 under the race detector. As this one imports
+// little, it comes before them.
+func init() { Main() }
+
+// Main plays the server and exits if the arguments of this process are those of a Command,
+// which only who writes os.Args needs. Otherwise it does nothing.
 func Main() {
 	if len(os.Args) < 2 {
 		return

@@ -2,16 +2,11 @@
 // itself, that does what real servers do wrong as readily as what they do
 // right.
 //
-// A package that uses it begins its TestMain with [Main]:
-//
-//	func TestMain(m *testing.M) {
-//		stdiotest.Main() // does not return when this process plays the server
-//		goleak.VerifyTestMain(m)
-//	}
-//
-// and launches what [Command] returns, with any environment:
+// A package that uses it launches what [Command] returns, with any environment:
 //
 //	argv := stdiotest.Command(t, stdiotest.Script{Revision: "2025-06-18"})
+//
+// The process plays the server from the init of this package on, and no test runs in it.
 //
 // The arguments hold neither blanks nor quotes, so they also survive in a
 // command string.
