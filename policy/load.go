@@ -65,7 +65,11 @@ func (l *loader) fields(at item, what string, known map[string]func(item)) bool 
 }
 
 func (l *loader) unknownKey(key item, what string, known map[string]func(item)) {
-	l.wrong(key, meant(key.text, slices.Sorted(maps.Keys(known))), "%s has no key %q", what, key.text)
+	suggestion := meant(key.text, slices.Sorted(maps.Keys(known)))
+	if example := askedWith[key.text]; example != "" && known["as"] != nil {
+		suggestion = fmt.Sprintf("%s belongs to an ask: as: %s", key.text, example)
+	}
+	l.wrong(key, suggestion, "%s has no key %q", what, key.text)
 }
 
 func keyList[V any](known map[string]V) string {

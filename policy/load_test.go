@@ -34,6 +34,26 @@ func TestLoadRefuses(t *testing.T) {
 		{"? default\n: deny", "x.yaml:1:1: anchors"},
 		{"a: &b 1\nc: *b\n? d\n: 1", "x.yaml:1:4: anchors"},
 
+		// What everybody gets wrong who writes patterns in YAML (NEWCOMER 15).
+		{"default: ask\nrules:\n  - deny: [*]\n", `x.yaml:3:12: a * at the beginning has to be in quotes: deny: ["*"]`},
+		{"default: ask\nrules:\n  - deny: *\n", `x.yaml:3:11: a * at the beginning has to be in quotes: deny: ["*"]`},
+		{"default: ask\nrules:\n  - deny: *_x\n", `x.yaml:3:11: a * at the beginning has to be in quotes: deny: ["*_x"]`},
+		{"default: ask\nrules:\n  - deny:\n    - *\r\n", `x.yaml:4:7: a * at the beginning has to be in quotes: deny: ["*"]`},
+		{"default: ask\nrules: [{deny: [ä, *_x, b]}]", `x.yaml:2:20: a * at the beginning has to be in quotes: deny: ["*_x"]`},
+		{arg("p: {glob: **/.env}"), `x.yaml:3:31: a * at the beginning has to be in quotes: glob: "**/.env"`},
+		{arg("**: {glob: x}"), `x.yaml:3:21: a * at the beginning has to be in quotes: "**": …`},
+		{"*", `x.yaml:1:1: a * at the beginning has to be in quotes: "*"`},
+		{"default: *", `x.yaml:1:10: a * at the beginning has to be in quotes: default: "*"`},
+		{"default: ask\nrules:\n\t- deny: [a]\n", "x.yaml:3:1: a tab; YAML indents with spaces"},
+		{"default: ask\nrules:\n  -\tdeny: [a]\n", "x.yaml:3:4: a tab; YAML indents with spaces"},
+		{"default: ask\nserver:\n    pin: ask\n  \ttrust_hints: true\n", "x.yaml:4:3: a tab; YAML indents with spaces"},
+
+		// Keys of an ask beside it (NEWCOMER 14).
+		{"default: ask\nrules:\n- {ask: [x], need: 2, of: [ann, ben]}", `x.yaml:3:14: a rule has no key "need" (need belongs to an ask: as: {of: [ann, ben], need: 2})`},
+		{"default: ask\nrules:\n- {ask: [x], need: 2, of: [ann, ben]}", `x.yaml:3:23: a rule has no key "of" (of belongs to an ask: as: {of: [ann, ben], need: 2})`},
+		{"default: ask\nrules:\n- {ask: [x], within: 5m}", `(within belongs to an ask: as: {of: [ann], within: 10m})`},
+		{"default: ask\nneed: 2", `x.yaml:2:1: a policy has no key "need" (known are`},
+
 		// Keys.
 		{"default: deny\nrulez: []", `x.yaml:2:1: a policy has no key "rulez" (did you mean rules?)`},
 		{"Default: deny", `x.yaml:1:1: a policy has no key "Default" (did you mean default?)`},
@@ -313,6 +333,22 @@ func TestLoadRefuses(t *testing.T) {
 // arg is a file with one rule that tests arguments.
 func arg(tests string) string {
 	return fmt.Sprintf("default: deny\nrules:\n- {allow: t, args: {%s}}\n", tests)
+}
+
+// Whoever writes a key of an ask beside the rule is shown an ask that loads.
+func TestAKeyOfAnAskBesideTheRule(t *testing.T) {
+	for _, key := range []string{"of", "need", "within", "mode", "priority", "remember", "delegate", "edit", "extends"} {
+		_, err := policy.Load("x", []byte("default: ask\nrules: [{ask: [x], "+key+": 1}]"))
+		e, _ := errors.AsType[*policy.LoadError](err)
+		if e == nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		as, found := strings.CutPrefix(e.Suggestion, key+" belongs to an ask: ")
+		if !found || !strings.Contains(as, key+": ") {
+			t.Errorf("%s: %s", key, e.Suggestion)
+		}
+		load(t, "default: ask\nrules: [{ask: [x], "+as+"}]")
+	}
 }
 
 // All that is wrong is said at once, in the order of the file.

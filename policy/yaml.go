@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,13 +54,15 @@ func parse(data []byte) (item, *LoadError) {
 	if err := readable(data); err != nil {
 		return item{}, err
 	}
-	tokens := lexer.Tokenize(string(data))
+	text := string(data)
+	tokens := lexer.Tokenize(text)
 	if nested(tokens) > maxNesting {
 		return item{}, tooDeep()
 	}
 	f, failed := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // we find them ourselves
 	if failed != nil {
-		return item{}, syntaxError(failed)
+		wrong := syntaxError(failed)
+		return item{}, cmp.Or(slip(text, tokens, wrong.Line), wrong)
 	}
 	var t tree
 	var roots []item
@@ -70,7 +73,7 @@ func parse(data []byte) (item, *LoadError) {
 	}
 	switch {
 	case t.refused != nil:
-		return item{}, t.refused
+		return item{}, cmp.Or(bareStar(text, tokens), t.refused)
 	case len(roots) == 0:
 		return item{}, &LoadError{Line: 1, Column: 1, Message: "the file is empty", Suggestion: "a policy has at least a default: allow, ask or deny"}
 	case len(roots) > 1:
