@@ -138,6 +138,7 @@ func (s *scrutiny) untrusted(r *rule) []string {
 // warnings are all but those of unreached.
 func (s *scrutiny) warnings() (all []string) {
 	all = append(all, s.Policy.warnings...)
+	all = append(all, s.uneditable()...)
 	for i, r := range s.rules {
 		all = append(all, s.overruled(r)...)
 		all = append(all, s.disjointFromEarlier(r, s.rules[:i])...)

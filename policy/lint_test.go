@@ -22,10 +22,12 @@ func TestADenyMissedToolsThatCallTheArgumentSomethingElse(t *testing.T) {
 	}
 	for _, c := range []struct{ rules, want string }{
 		{`- {name: n, deny: ["*"], args: {path: {glob: "**/.env"}}}`,
-			`n (line 3) denies by args.path, which these tools do not have: move_file (destination, source), read_multiple_files (paths); ` +
-				`what becomes of their calls is left to: ask by default. args: {"**": …} tests every string of the arguments`},
+			`n (line 3) denies by args.path; move_file (source, destination) and read_multiple_files (paths) have no such argument, so it never denies them; ` +
+				`move_file and read_multiple_files are asked about by default. args: {"**": …} tests every string of the arguments`},
 		{"- {name: n, deny: ['*'], args: {path: {glob: '**/.env'}}}\n- {name: m, allow: [move_file]}\n- {deny: [read_multiple_files], args: {/paths/*: {glob: '**/.env'}}}",
-			"do not have: move_file (destination, source); what becomes of their calls is left to: allow by rule m (line 4), ask by default."},
+			"denies by args.path; move_file (source, destination) has no such argument, so it never denies it; move_file is allowed by rule m (line 4)."},
+		{"- {name: n, deny: ['*'], args: {path: {glob: '**/.env'}}}\n- {name: m, allow: [move_file], from: ann}\n- {name: reads, allow: ['read_*']}",
+			"read_multiple_files is allowed by rule reads (line 5); move_file is asked about by default, or allowed in the cases of rule m (line 4)."},
 		{`- {name: n, deny: ["*"], args: {"**": {glob: "**/.env"}}}`, ""},
 		{`- {name: n, deny: ["*"], args: {path: {not: x}}}`, ""},
 		{`- {name: n, deny: [read_file, wait], args: {path: {glob: "**/.env"}}}`, ""},
@@ -35,6 +37,33 @@ func TestADenyMissedToolsThatCallTheArgumentSomethingElse(t *testing.T) {
 		got := strings.Join(unreached, "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", c.rules, got, c.want)
+		}
+	}
+}
+
+// An approver was offered to change an argument that the tool does not have, and nothing
+// said so.
+func TestAnEditOfAnArgumentThatToolsDoNotHave(t *testing.T) {
+	schema := func(names string) []byte { return []byte(`{"type":"object","properties":{` + names + `}}`) }
+	tools := []policy.Tool{
+		{Name: "write_file", InputSchema: schema(`"path":{}`)},
+		{Name: "move_file", InputSchema: schema(`"source":{},"destination":{}`)},
+		{Name: "list_roots", InputSchema: schema(``)},
+		{Name: "bare"},
+	}
+	const path = "asks: {default: {of: [ann], edit: {to: {arg: /path}, t: {arg: '@timeout'}}}, other: {of: [ann], edit: {to: {arg: /source/x}}}}\nrules:\n"
+	for _, c := range []struct{ text, want string }{
+		{"default: ask\n" + path + "- {deny: list_roots}\n- {allow: bare}", "the default ask lets args/path be changed, which move_file does not have"},
+		{"default: ask\n" + path + "- {allow: x, from: ann}", "the default ask lets args/path be changed, which list_roots and move_file do not have"},
+		{"default: deny\n" + path + "- {ask: 'move_*'}", "the default ask lets args/path be changed, which move_file does not have"},
+		{"default: deny\n" + path + "- {allow: '*_file', as: other, limit: {count: 1/day, over: ask}}", "rule allow *_file (line 4) lets args/source/x be changed, which write_file does not have"},
+		{"default: deny\n" + path + "- {ask: 'move_*', as: other}", ""},
+		{"default: deny\n" + path + "- {ask: 'write_*'}", ""},
+		{"default: ask\n" + path + "- {ask: '*_*', as: other, except: {from: ann}}", "which list_roots and write_file do not have"},
+	} {
+		got := strings.Join(load(t, c.text).Warnings(tools), "\n")
+		if c.want == "" && strings.Contains(got, "be changed") || !strings.Contains(got+"\n", c.want+"\n") {
+			t.Errorf("%s\ngot  %q\nwant %q", c.text, got, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -18,8 +19,8 @@ func (s *scrutiny) unreached() []string {
 	return all
 }
 
-// missing returns the tools that a deny names but never stops, because they have no argument
-// of the name that it tests (FINDINGS U2).
+// missing returns a warning for each argument by which a deny looks at calls, and which some
+// of the tools that it names do not have: it never stops these (FINDINGS U2).
 func (s *scrutiny) missing(r *rule) []string {
 	var all []string
 	for _, each := range r.where {
@@ -27,36 +28,57 @@ func (s *scrutiny) missing(r *rule) []string {
 		if !ok || a.deep || a.steps[0] == "*" || a.holdsAbsent(tightens) {
 			continue
 		}
-		var missed []string
-		left := map[string]bool{}
-		for i, t := range s.tools {
-			if !s.fits(r, t) || s.mayHave(i, a.steps[0]) {
-				continue
-			}
-			if others := s.untested(i); len(others) > 0 {
-				missed = append(missed, t.Name+" ("+strings.Join(others, ", ")+")")
-				left[s.otherOutcome(r, t)] = true
-			}
-		}
+		missed, left := s.missedBy(r, a.steps[0])
 		if s.left < 0 {
 			break // what was not looked at is neither tested nor missed
 		}
-		if len(missed) == 0 {
-			continue
+		if len(missed) > 0 {
+			all = append(all, fmt.Sprintf("%s denies by %s; %s %s no such argument, so it never denies %s; %s. args: {\"**\": …} tests every string of the arguments",
+				r.title(), a.label, series(missed), agree(missed, "have", "has"), agree(missed, "them", "it"), outcomes(left)))
 		}
-		slices.Sort(missed)
-		more := ""
-		if n := len(missed) - maxMissed; n > 0 {
-			missed, more = missed[:maxMissed], fmt.Sprintf(" and %d more", n)
-		}
-		all = append(all, fmt.Sprintf("%s denies by %s, which these tools do not have: %s%s; %s. args: {\"**\": …} tests every string of the arguments",
-			r.title(), a.label, strings.Join(missed, ", "), more, outcomes(left)))
 	}
 	return all
 }
 
+// missedBy are the tools that a rule names, without an argument of that name, and with others
+// that no deny tests; and the names of the tools by what becomes of their calls.
+func (s *scrutiny) missedBy(r *rule, argument string) (missed []string, left map[string][]string) {
+	left = map[string][]string{}
+	for i, t := range s.tools {
+		if !s.fits(r, t) || s.mayHave(i, argument) {
+			continue
+		}
+		if others := s.untested(i); len(others) > 0 {
+			missed = append(missed, t.Name+" ("+strings.Join(others, ", ")+")")
+			outcome := s.otherOutcome(r, t)
+			left[outcome] = append(left[outcome], t.Name)
+		}
+	}
+	return missed, left
+}
+
 // maxMissed is how many tools one warning names.
 const maxMissed = 12
+
+// series is "a, b and c", or as many as one warning names.
+func series(all []string) string {
+	last := ""
+	switch n := len(all); {
+	case n > maxMissed:
+		all, last = all[:maxMissed], fmt.Sprintf(" and %d more", n-maxMissed)
+	case n > 1:
+		all, last = all[:n-1], " and "+all[n-1]
+	}
+	return strings.Join(all, ", ") + last
+}
+
+// agree chooses the form that goes with that many.
+func agree(with []string, many, one string) string {
+	if len(with) == 1 {
+		return one
+	}
+	return many
+}
 
 // holdsAbsent reports whether one of the tests could hold without the argument.
 func (a argument) holdsAbsent(s side) bool {
@@ -76,7 +98,6 @@ func (s *scrutiny) untested(i int) []string {
 			t.untested = append(t.untested, name)
 		}
 	}
-	slices.Sort(t.untested)
 	return t.untested
 }
 
@@ -98,25 +119,90 @@ func (s *scrutiny) denies(t Tool, name string) bool {
 	})
 }
 
-// otherOutcome says what becomes of a tool's calls that r does not reach.
+// otherOutcome says what becomes of a tool's calls that r does not reach, by the strictest
+// rule without conditions, else the default, and where others may say otherwise.
 func (s *scrutiny) otherOutcome(r *rule, t Tool) string {
-	var titles []string
+	base, by, certain := s.Default, "default", false
+	var others []*rule
 	for _, o := range s.rules {
-		if o != r && s.fits(o, t) && o.aboutTools() {
-			titles = append(titles, o.effect.String()+" by "+o.title())
+		switch {
+		case o == r || !o.aboutTools() || !s.fits(o, t):
+		case !o.plain:
+			others = append(others, o)
+		case !certain || o.effect < base:
+			base, by, certain = o.effect, o.title(), true
 		}
 	}
-	return strings.Join(append(titles, s.Default.String()+" by default"), ", ")
+	others = slices.DeleteFunc(others, func(o *rule) bool { return o.effect == base || o.effect > base && certain })
+	var words strings.Builder
+	words.WriteString(reachWords[base] + " by " + by)
+	for _, o := range others[:min(len(others), 3)] {
+		words.WriteString(", or " + reachWords[o.effect] + " in the cases of " + o.title())
+	}
+	return words.String()
 }
 
-func outcomes(left map[string]bool) string {
+// outcomes says what becomes of tools; those whose calls are allowed come first.
+func outcomes(left map[string][]string) string {
 	var all []string
-	for words := range left {
-		all = append(all, words)
+	for _, outcome := range slices.Sorted(maps.Keys(left)) {
+		tools := left[outcome]
+		all = append(all, series(tools)+" "+agree(tools, "are", "is")+" "+outcome)
 	}
-	slices.Sort(all)
 	if len(all) > 4 {
 		all = append(all[:4], "…")
 	}
-	return "what becomes of their calls is left to: " + strings.Join(all, "; or ")
+	return strings.Join(all, "; ")
+}
+
+// uneditable warns of arguments that approvers may change, and that some of the tools which
+// they are asked about do not have.
+func (s *scrutiny) uneditable() []string {
+	all := s.lacking("the default ask", s.defaultTerms(), s.askedByDefault)
+	for _, r := range s.rules {
+		if r.terms != nil && r.mayAsk() && r.aboutTools() && s.left.spend(1) {
+			all = append(all, s.lacking(r.title(), r.terms, func(t Tool) bool { return s.fits(r, t) })...)
+		}
+	}
+	return all
+}
+
+// askedByDefault reports whether calls of a tool may be asked about as the default ask says.
+func (s *scrutiny) askedByDefault(t Tool) bool {
+	asked := s.Default == Ask
+	for _, r := range s.rules {
+		switch {
+		case s.left < 0:
+			return false
+		case !r.aboutTools() || !s.fits(r, t):
+		case r.terms == nil && r.mayAsk():
+			return true
+		case r.plain:
+			asked = false
+		}
+	}
+	return asked
+}
+
+func (s *scrutiny) lacking(title string, terms *Terms, asked func(Tool) bool) []string {
+	var all []string
+	for _, e := range terms.Edit {
+		steps, err := pointer(e.Arg)
+		if err != nil {
+			continue // it is the time that the server has
+		}
+		var without []string
+		for i, t := range s.tools {
+			if asked(t) && !s.mayHave(i, steps[0]) {
+				without = append(without, t.Name)
+			}
+		}
+		if s.left < 0 {
+			break
+		}
+		if len(without) > 0 {
+			all = append(all, fmt.Sprintf("%s lets args%s be changed, which %s %s not have", title, show(e.Arg), series(without), agree(without, "do", "does")))
+		}
+	}
+	return all
 }

@@ -1,10 +1,15 @@
 package policy
 
+import (
+	"slices"
+	"strings"
+)
+
 // A scrutiny is a look at a whole policy, and at the tools of a server, for what is
 // hardly meant.
 type scrutiny struct {
 	*Policy
-	tools []Tool
+	tools []Tool      // by their names
 	looks []*toolLook // at the tools, as far as there were any
 	met   map[[2]*Terms]bool
 	left  budget // as maxDoubted; below 0 nothing more is found
@@ -17,6 +22,7 @@ type toolLook struct {
 }
 
 func (p *Policy) scrutiny(tools []Tool, work budget) *scrutiny {
+	tools = slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return &scrutiny{Policy: p, tools: tools, looks: make([]*toolLook, len(tools)), met: map[[2]*Terms]bool{}, left: work}
 }
 

@@ -20,10 +20,11 @@ Errors have their place and, where it can be told, what was probably meant; a
 file with an error is never used. Warnings are about what is allowed but hardly
 meant: rules that others always overrule, asks that nobody but the caller could
 answer, tests of its own that fail. With the command of a server, also rules
-that fit none of its tools, arguments that none of them has, and a deny by an
-argument that some of the tools it names call something else; and files that a
-tool might write, and that say what may run or what ran. The server is started,
-asked for its tools, and stopped.
+that fit none of its tools, arguments that none of them has, a deny by an
+argument that some of the tools it names call something else, arguments that an
+approver may change and a tool does not have; and files that a tool might write,
+and that say what may run or what ran. The server is started, asked for its
+tools, and stopped.
 
 Who can read the server's resources and get its prompts is said in a line each:
 rules are about tools unless they name methods, and what no rule names follows
