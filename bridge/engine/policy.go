@@ -61,7 +61,7 @@ func (e *Engine) remember(s approval.Settled) {
 // and the one now holds for every open question.
 func (e *Engine) reload(p *policy.Policy) {
 	e.policy, e.doubted = p, map[string]bool{}
-	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash()})
+	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash(), InForce: p})
 	e.doubt()
 	e.book.SetRules(e.rulesOfProposals())
 	e.desk.SetRedactor(p)

@@ -83,6 +83,8 @@ type Record struct {
 
 	Started bool `json:"-"` // there is a record that the call it is about went to the server
 	Known   bool `json:"-"` // there is some record of that call, of its start or of a question about it
+
+	InForce *policy.Policy `json:"-"` // of a reload: the policy from now on, whose hash is the Detail
 }
 
 // Offered is what a proposal says of who should serve it, until when and why (seed 000,

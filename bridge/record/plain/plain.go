@@ -17,7 +17,7 @@ import (
 // logged already is a detail.
 func Level(r *record.Record) slog.Level {
 	switch r.Event {
-	case record.Dropped, record.Warning, record.ReloadWaiting, record.EventsLost:
+	case record.Dropped, record.Warning, record.ReloadWaiting, record.ReloadFailed, record.EventsLost:
 		return slog.LevelWarn
 	case record.ReloadDecided:
 		if r.Reason == "too_large" {
@@ -80,6 +80,12 @@ func Words(r *record.Record) string {
 		return out
 	case record.ReloadDecided:
 		return fileInWords(r)
+	case record.Reloaded:
+		if r.InForce != nil {
+			return fmt.Sprintf("rules read again: %d, default %s", r.InForce.Rules(), r.InForce.Default)
+		}
+	case record.ReloadFailed:
+		return "not read, the old rules stay: " + r.Detail
 	case record.Revoked:
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case record.Withdrawn:
@@ -172,7 +178,9 @@ func Details(r *record.Record) []slog.Attr {
 	all := detail(nil, "call", r.Call)
 	all = detail(all, "rule", r.Rule)
 	all = detail(all, "grant", r.Grant)
-	if r.Event != record.Disconnected || !left(r) {
+	switch {
+	case r.Event == record.Disconnected && left(r), r.Event == record.Reloaded && r.InForce != nil, r.Event == record.ReloadFailed:
+	default:
 		all = detail(all, "detail", r.Detail)
 	}
 	if r.Event == record.Dropped {
