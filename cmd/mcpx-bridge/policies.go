@@ -14,13 +14,15 @@ func (p *program) policyCommand() *cobra.Command {
 
 A policy is a YAML file that says which calls run at once (allow), which are
 refused (deny), and which wait until somebody agrees (ask). Every rule that
-matches takes part: deny beats ask, ask beats allow, whatever the order.`,
+matches takes part: deny beats ask, ask beats allow, whatever the order.
+"policy help" lists the keys that it may have.`,
 		Example: `  mcpx-bridge policy init -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
+  mcpx-bridge policy help need
   mcpx-bridge policy check policy.yaml
   mcpx-bridge policy explain --policy policy.yaml --from ann read_file path=/tmp/notes.txt
   mcpx-bridge run --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
 	}
-	cmd.AddCommand(p.policyCheckCommand(), p.policyDiffCommand(), p.policyExplainCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
+	cmd.AddCommand(p.policyCheckCommand(), p.policyDiffCommand(), p.policyExplainCommand(), p.policyHelpCommand(), p.policyInitCommand(), p.policyTestCommand(), p.policySchemaCommand())
 	return cmd
 }
 

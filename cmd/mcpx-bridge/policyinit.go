@@ -10,7 +10,7 @@ import (
 
 func (p *program) policyInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "init [FLAGS] --from -- CMD [ARG…]",
+		Use:   "init [FLAGS] -- CMD [ARG…]",
 		Short: "Draft a policy from the tools of a server",
 		Long: `Draft a policy from the tools of a server, and print it.
 
@@ -19,14 +19,15 @@ draft asks about every call, and about reading resources, getting prompts and al
 else that is no list; a rule for each says so. What the server says about its own
 tools stands in comments beside their names: it is the server's word, so it
 loosens nothing. Move a tool to the rule that allows when you have read what it does.`,
-		Example: `  mcpx-bridge policy init --from -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
+		Example: `  mcpx-bridge policy init -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
 		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.initPolicy(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.String("from", "", "draft `FROM` the server behind --, which is the only way there is")
+	f.String("from", "", "not needed: the server behind -- is the only thing to draft from")
 	f.Lookup("from").NoOptDefVal = "server" // so that it does not take the -- for its value
+	f.Lookup("from").Hidden = true          // it was asked for once, and scripts have it
 	p.s.serverFlags(f)
 	return cmd
 }
