@@ -2,19 +2,23 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 func (p *program) policyExplainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "explain [FLAGS] --policy FILE TOOL [JSON | - | KEY=VALUE…]",
+		Use:   "explain [FLAGS] --policy FILE {TOOL [JSON | - | KEY=VALUE…] | --call ID}",
 		Short: "Say what a policy makes of one call, and why",
 		Long: `Say what a policy makes of one call, and why: the verdict, the rule that decided
 and its line, who would be asked and how, what the caller is told, what the call
@@ -29,16 +33,23 @@ Members of params that are neither name nor arguments reach the server as well.
 With --beside it is said what they do: they raise an allow to an ask, unless the
 file lists them under server: {pass: [task, _meta.account]}.
 
+With --call the call is taken from the record: it is judged as it would be now, at
+the time at which it came, and what the record says about it follows: who was
+asked, who decided, and what became of it.
+
 The exit code is 0 whatever the verdict.`,
 		Example: `  mcpx-bridge policy explain --policy policy.yaml read_file path=/srv/docs/plan.md
   mcpx-bridge policy explain --policy policy.yaml --from support-1 create_refund '{"amount":30,"currency":"EUR"}'
   mcpx-bridge policy explain --policy policy.yaml --via proposal --at 2026-03-01T23:00:00+01:00 deploy target=production
+  mcpx-bridge policy explain --policy policy.yaml --call 08ca10b8-26
   mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
 		Args: inUTF8(positional(0, -1), "method"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
 	}
 	f := cmd.Flags()
 	p.s.policyFileFlag(f)
+	f.StringVar(&p.s.Records.Call, "call", "", "explain this call on record, by the `ID` that audit show has for it")
+	f.StringVar(&p.s.Audit, "audit", "", "where the call is on record, a `FILE` or the id of a bridge (default: all records here)")
 	f.StringVar(&p.s.From, "from", "someone", "the participant `ID` that calls")
 	f.StringVar(&p.s.Via, "via", "request", "how the call comes, `WAY`: request or proposal")
 	f.StringVar(&p.s.Method, "method", "tools/call", "ask about another `METHOD` than tools/call; then no TOOL is given, but the params")
@@ -52,20 +63,65 @@ func (p *program) explainPolicy(cmd *cobra.Command, args []string) error {
 	if p.s.Policy == "" {
 		return misused("usage: "+cmd.UseLine(), "policy explain needs --policy FILE")
 	}
-	c, err := p.callToExplain(cmd, args)
-	if err != nil {
-		return err
-	}
 	now, err := p.onePolicy(p.s.Policy)
 	if err != nil {
 		return err
 	}
+	if p.s.Records.Call != "" {
+		return p.explainRecorded(cmd, now, args)
+	}
+	c, err := p.callToExplain(cmd, args)
+	if err != nil {
+		return err
+	}
+	return p.explain(now, c, nil)
+}
+
+// explain says what a policy makes of a call, and what is on record of it.
+func (p *program) explain(now *policy.Policy, c policy.Call, recorded []audit.Record) error {
 	d, shown := now.Decide(c, nil), now.Redact(c.Args)
 	d.Limits = now.ForRecord(d.Limits, c.Args)
 	if p.s.JSON {
-		return p.print(jsonLine(report.Explain(d, shown)))
+		e := report.Explain(d, shown)
+		for _, r := range recorded {
+			e.Recorded = append(e.Recorded, json.RawMessage(r.Text))
+		}
+		return p.print(jsonLine(e))
 	}
-	return p.print([]byte(visibleLines(report.Words(d, shown))))
+	var words strings.Builder
+	words.WriteString(visibleLines(report.Words(d, shown)))
+	for i, r := range recorded {
+		if i == 0 {
+			words.WriteString("on record:\n")
+		}
+		words.WriteString("  " + show.Words(&r) + "\n")
+	}
+	return p.print([]byte(words.String()))
+}
+
+// explainRecorded explains a call that is on record.
+func (p *program) explainRecorded(cmd *cobra.Command, now *policy.Policy, args []string) error {
+	if len(args) > 0 {
+		return misused("usage: "+cmd.UseLine(), "--call takes the call from the record, so %q is one too many", args[0])
+	}
+	logs, err := p.pastLogs()
+	if err != nil {
+		return err
+	}
+	found, err := report.FindCall(p.s.Records.Call, logs)
+	if errors.Is(err, report.ErrNotRecorded) {
+		return fail(exitFailed, "mcpx-bridge audit show lists them", "--call: %w", err)
+	} else if err != nil {
+		return restless(strings.Join(logs, ", "), err)
+	}
+	c, err := found.Call()
+	if err != nil {
+		return fail(exitFailed, "", "--call: %w", err)
+	}
+	for _, doubt := range found.Doubts(now, now) {
+		p.log.Warn(doubt)
+	}
+	return p.explain(now, c, found.Records)
 }
 
 // callToExplain is the call that the command line describes.

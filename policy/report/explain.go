@@ -31,6 +31,8 @@ type Explanation struct {
 	Ask     *Asking         `json:"ask,omitempty"`
 	Limits  []Taking        `json:"limits,omitempty"`
 	Rules   []policy.Reason `json:"rules"`
+
+	Recorded []json.RawMessage `json:"recorded,omitempty"` // the records of the call, where it was taken from there
 }
 
 // An Asking is who is asked, and how.
