@@ -72,13 +72,15 @@ The others there see its tools; what they may call, you decide. Without
 		}
 	}
 	completeFlags(root)
+	p.completeNames(root)
 	return root
 }
 
 // prepare runs before every command: settings first, then the log.
 func (p *program) prepare(cmd *cobra.Command) error {
 	p.log = slog.New(slog.DiscardHandler)
-	if cmd.Name() == "help" || cmd.Name() == "completion" {
+	switch cmd.Name() {
+	case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return nil // a broken setting must not keep anybody from reading on
 	}
 	if err := p.settle(cmd); err != nil {
