@@ -55,8 +55,9 @@ the topic too: it starts mcpx-bridge run --stdio, whose rules are for the others
 in the topic, and with --gate-host for the client's own tool calls too. Flags of
 these two are put into the entry, files among them with their full path.
 
-A client that has no directory here is an error, unless --force makes one. An
-entry mcpx that starts another program is left alone.`,
+Without --id the entry for serve gets the id USER-NAME, unless a gateway is named or
+others have the file too. A client that has no directory here is an error, unless
+--force makes one. An entry mcpx that starts another program is left alone.`,
 		Example: `  mcpx-bridge client install claude-desktop --topic team --id ann-desk
   mcpx-bridge client install claude-code --scope user
   mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
@@ -194,6 +195,9 @@ func (p *program) clientInstall(ctx context.Context, start starters, dash int, a
 		e, err := p.ourEntry(start, exe, server)
 		if err != nil {
 			return nil, err
+		}
+		if len(server) == 0 {
+			e.Args = append(e.Args, p.ownID(start, at)...)
 		}
 		p.warnOfSharing(at)
 		return at.Install(e, p.s.Force)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
@@ -174,6 +175,21 @@ func (s starters) sayUngated(p *program, client string) error {
 	p.log.Info("the rules, those of --policy too, judge what others in the topic ask of the server; what " + title + " itself asks of it passes unasked")
 	p.log.Info("hint: with --gate-host they judge the tool calls of " + title + " too")
 	return nil
+}
+
+// ownID is the --id that an entry for serve gets where none is given, because no rule can
+// name an id that is another one at each start. It is none where a token or the gateway may
+// say who the client is, and in a file that others have too.
+func (p *program) ownID(start starters, at install.Place) []string {
+	s := &start.apart.s
+	user := cmp.Or(p.getenv("USER"), p.getenv("LOGNAME"), p.getenv("USERNAME"))
+	if s.ID != "" || s.Gateway != "" || s.TokenFile != "" || s.TokenCommand != "" || user == "" || setup.OwnScope(at) != "" {
+		return nil
+	}
+	id := commandline.TidyID(user + "-" + at.Client.Name)
+	p.log.Info("in the topic it is called " + id)
+	p.log.Info("hint: --id chooses another name")
+	return []string{"--id=" + id}
 }
 
 // ourEntry is what a client starts as mcpx: the topic, or a server in it.
