@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // A loader turns items into a policy and gathers what is wrong with them.
@@ -176,13 +178,10 @@ func (l *loader) whole(at item, what string, low, high int) int {
 
 // duration reads 30s, 5m, 1h30m or 2d, from just above nothing to longest.
 func (l *loader) duration(at item, what string, longest time.Duration) time.Duration {
-	text := at.text
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil {
-			text = strconv.Itoa(min(n, 1000)*24) + "h"
-		}
+	d, err := shown.Duration(at.text)
+	if days, ok := strings.CutSuffix(at.text, "d"); ok && err == nil {
+		_, err = strconv.Atoi(days) // whole days alone
 	}
-	d, err := time.ParseDuration(text)
 	switch {
 	case at.form != scalar || err != nil:
 		l.wrong(at, "with a unit, like 30s, 5m or 1h30m", "%s is a duration, not %q", what, at.text)

@@ -12,20 +12,20 @@ import (
 
 func (p *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "token --id ID [--topic TOPIC] [--role ROLE | --can KIND…] [--ttl TIME]",
+		Use:   "token --id ID [--topic TOPIC] [--role ROLE | --can KIND…] [--ttl TIME] [--out FILE]",
 		Short: "Make a token for this machine's gateway",
-		Long: `Make a token for this machine's gateway, and print it.
+		Long: `Make a token for this machine's gateway, and print it, or write it to --out: a
+file that only you can read, as --token-file wants it.
 
-Whoever has it can join the topic as ID until it runs out, so --token-file takes
-no file that others can read: set umask 077 before you write one. When it runs
-out its bearer has to leave the topic; one whose --token-file has a newer token
-by then, or whose --token-command prints one, comes back by itself. Without a role
-its bearer may send what is usual in the dialect it speaks: everything among
-participants, but nothing that has power over them. Roles are
+Whoever has it can join the topic as ID until it runs out. Then its bearer has to
+leave the topic; one whose --token-file has a newer token by then, or whose
+--token-command prints one, comes back by itself. Without a role its bearer may
+send what is usual in the dialect it speaks: everything among participants, but
+nothing that has power over them. Roles are
 ` + roleHelp + `
 or say with --can which kinds of frames may be sent.`,
-		Example: `  mcpx-bridge token --topic team --id alice > alice.token
-  mcpx-bridge token --id intern --role agent --ttl 8h
+		Example: `  mcpx-bridge token --topic team --id alice --out alice.token
+  mcpx-bridge token --id intern --role agent --ttl 90d --out intern.token
   mcpx-bridge token --id reader --can mcp/request:tools/list --can chat`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.mintToken() },
 	}
@@ -34,7 +34,8 @@ or say with --can which kinds of frames may be sent.`,
 	f.StringVar(&p.s.Topic, "topic", "lobby", "the `TOPIC` it is good for; * is every topic")
 	f.StringVar(&p.s.Role, "role", "", "what its bearer may send, as a `ROLE`: full, agent, approver, bridge, observer or admin")
 	f.StringArrayVar(&p.s.Can, "can", nil, "a `KIND` of frame its bearer may send, * as a wildcard; repeatable")
-	f.DurationVar(&p.s.TTL, "ttl", defaultTTL, "how long it is good, as a `TIME` like 8h")
+	timeFlag(f, &p.s.TTL, "ttl", defaultTTL, "how long it is good, as a `TIME` like 8h or 90d")
+	f.StringVar(&p.s.Out, "out", "", "write it to this `FILE`, for you alone, and not to stdout")
 	return cmd
 }
 
@@ -53,6 +54,9 @@ func (p *program) mintToken() error {
 	if p.s.TTL <= 0 {
 		return misused("--ttl 24h", "--ttl must be more than nothing")
 	}
+	if err := token.CheckKeep(p.s.Out); err != nil {
+		return err
+	}
 	caps, err := token.Capabilities(p.s.ID, p.s.Role, p.s.Can)
 	if err != nil {
 		return err
@@ -61,12 +65,21 @@ func (p *program) mintToken() error {
 	if err != nil {
 		return err
 	}
-	until := time.Now().Add(p.s.TTL)
+	now := time.Now()
+	until := now.Add(p.s.TTL)
 	minted, err := l.Mint(gateway.Claims{ID: p.s.ID, Topic: p.s.Topic, Capabilities: caps, Expires: until})
 	if err != nil {
 		return err
 	}
-	p.log.Info("good until " + until.Format(time.DateTime) + ", and no longer; --ttl says how long")
+	if p.s.Out != "" {
+		if err := token.Keep(p.s.Out, minted); err != nil {
+			return err
+		}
+	}
+	p.log.Info(token.InWords(p.s.ID, p.s.Topic, p.s.Role, p.s.Can, until, now) + ", and no longer; --ttl says how long")
+	if p.s.Out != "" {
+		return nil
+	}
 	if p.s.JSON {
 		return p.print(jsonLine(struct {
 			Token string `json:"token"`

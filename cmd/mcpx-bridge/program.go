@@ -204,7 +204,7 @@ func reason(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "duration"):
-		return "it takes a time, such as 30s or 5m"
+		return "it takes a time, such as 30s, 5m or 2d"
 	case strings.Contains(text, "ParseBool"):
 		return "it takes true or false"
 	case strings.Contains(text, "ParseInt"):

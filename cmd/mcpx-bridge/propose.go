@@ -44,12 +44,12 @@ all who alone were to, or everybody here who could), 9 nobody did it in time.`,
 	}
 	f := cmd.Flags()
 	p.s.roomFlags(f)
-	f.DurationVar(&p.s.Offer.Timeout, "timeout", 5*time.Minute, "how long to wait for the result, as a `TIME` like 90s")
+	timeFlag(f, &p.s.Offer.Timeout, "timeout", 5*time.Minute, "how long to wait for the result, as a `TIME` like 90s")
 	f.StringArrayVar(&p.s.Offer.Preferred, "preferred", nil, "the participant `ID` that should do it; repeatable")
 	f.StringArrayVar(&p.s.Offer.Requires, "requires", nil, "only who provides `WORD` can do it: a word of --provides, or a tool's name; repeatable")
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
-	f.DurationVar(&p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
-	f.DurationVar(&p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
+	timeFlag(f, &p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
+	timeFlag(f, &p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
 	f.StringVar(&p.s.Offer.Why, "reason", "", "why, a `SENTENCE` for whoever decides; all in the topic read it")
 	p.s.Offer.styleFlag(f)
 	return cmd

@@ -90,7 +90,7 @@ func (p *program) runFlags(f *pflag.FlagSet) {
 func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	p.s.roomFlags(f)
 	p.s.policyFlags(f)
-	f.DurationVar(&p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
+	timeFlag(f, &p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	f.IntVar(&p.s.MaxPending, "max-pending", 0, "let at most `N` questions wait for an answer at one time (default 10000)")
 	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` the person at this machine may answer: any, or terminal for nowhere but the terminal that run has")

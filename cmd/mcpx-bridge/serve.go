@@ -49,7 +49,7 @@ characters. stdout is the client's; all else, --json events too, is on stderr.`,
 	}
 	f := cmd.Flags()
 	p.s.roomFlags(f)
-	f.DurationVar(&p.s.Patience, "patience", 50*time.Second, "how long a call may take before it is answered with a ticket, as a `TIME` like 50s")
+	timeFlag(f, &p.s.Patience, "patience", 50*time.Second, "how long a call may take before it is answered with a ticket, as a `TIME` like 50s")
 	f.IntVar(&p.s.MaxName, "max-name", 46, "the most `BYTES` a name may have, 32 to 64")
 	f.IntVar(&p.s.Limit, "limit", 0, "show at most `N` tools, the four mcpx_ tools included (default: all)")
 	p.s.choiceFlags(f, "show")

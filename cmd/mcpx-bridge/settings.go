@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // settings are the values of all flags of all commands. A command binds the
@@ -77,6 +78,7 @@ type settings struct {
 	Role string
 	Can  []string
 	TTL  time.Duration
+	Out  string
 
 	// proposals
 	Offer offerSettings
@@ -144,7 +146,7 @@ func (s *settings) roomFlags(f *pflag.FlagSet) {
 
 // callFlags are for commands that ask others for something.
 func (s *settings) callFlags(f *pflag.FlagSet) {
-	f.DurationVar(&s.Timeout, "timeout", time.Minute, "how long to wait for an answer, as a `TIME` like 90s")
+	timeFlag(f, &s.Timeout, "timeout", time.Minute, "how long to wait for an answer, as a `TIME` like 90s")
 }
 
 // checkTimeout is for whoever waits for --timeout. None at all would send a call
@@ -168,7 +170,7 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 
 // startFlag is for all who wait for a server.
 func (s *settings) startFlag(f *pflag.FlagSet) {
-	f.DurationVar(&s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start, as a `TIME` like 90s")
+	timeFlag(f, &s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start, as a `TIME` like 90s")
 }
 
 // policyFlags say what may run, who is asked, and where that is put on record.
@@ -192,7 +194,7 @@ func (s *settings) ruleFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches, unasked; repeatable")
 	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
 	f.StringArrayVar(&s.Approver, "approver", nil, "without --policy: ask this participant `ID` too; repeatable")
-	f.DurationVar(&s.Within, "within", 0, "without --policy: ask for this `TIME` (default 5m)")
+	timeFlag(f, &s.Within, "within", 0, "without --policy: ask for this `TIME` (default 5m)")
 	s.policyFileFlag(f)
 }
 
@@ -210,6 +212,29 @@ func (s *settings) policyFileFlag(f *pflag.FlagSet) {
 // listenFlags say where a gateway of ours listens.
 func (s *settings) listenFlags(f *pflag.FlagSet, what string) {
 	f.StringVar(&s.Listen, "listen", localgateway.DefaultListen, what)
+}
+
+// A timeValue is a length of time that a flag sets, in days too.
+type timeValue time.Duration
+
+func (d *timeValue) Set(said string) error {
+	given, err := text.Duration(said)
+	*d = timeValue(given)
+	return err
+}
+
+func (d *timeValue) Type() string { return "duration" }
+
+func (d *timeValue) String() string {
+	if *d == 0 {
+		return "0" // which help takes for no default
+	}
+	return time.Duration(*d).String()
+}
+
+func timeFlag(f *pflag.FlagSet, at *time.Duration, name string, value time.Duration, usage string) {
+	*at = value
+	f.Var((*timeValue)(at), name, usage)
 }
 
 // flagEnv is the environment variable of a flag.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 )
 
@@ -14,7 +15,7 @@ func (p *program) tokenEnds(with string) (until, then string) {
 	if !said {
 		return "", ""
 	}
-	until = "good until " + at.Local().Format(time.DateTime)
+	until = "good until " + text.Moment(at, time.Now())
 	if p.s.TokenCommand != "" {
 		return until, ""
 	}
@@ -22,5 +23,5 @@ func (p *program) tokenEnds(with string) (until, then string) {
 	if p.s.TokenFile != "" {
 		then += fmt.Sprintf(", unless %s has another by that time", p.s.TokenFile)
 	}
-	return until, then + "; token --ttl 720h makes one that lasts 30 days, --token-command fetches the next"
+	return until, then + "; token --ttl 90d makes one that lasts, --token-command fetches the next"
 }

@@ -84,12 +84,7 @@ func Since(said string, now time.Time) (time.Time, error) {
 	if said == "" {
 		return time.Time{}, nil
 	}
-	if days, ok := strings.CutSuffix(said, "d"); ok {
-		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 && n <= mostDays {
-			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
-		}
-	}
-	if d, err := time.ParseDuration(said); err == nil && d >= 0 {
+	if d, err := text.Duration(said); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
@@ -99,9 +94,6 @@ func Since(said string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fault.New(fault.Misused, "--since 15m, --since 2d, --since 2026-01-31 or --since 2026-01-31T12:00", "--since: %q is no time", said)
 }
-
-// mostDays is a century, which a time.Duration holds.
-const mostDays = 36500
 
 // bare is a JSON value without the quotes of a string.
 func bare(value []byte) string {

@@ -1,0 +1,39 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// mostDays is a century, which a time.Duration holds.
+const mostDays = 36500
+
+// Duration reads a length of time as people write it: 30s or 1h30m, as [time.ParseDuration]
+// does, or days of 24 hours, as 2d or 0.5d, a century of them at most.
+func Duration(said string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(said, "d")
+	if !ok {
+		return time.ParseDuration(said)
+	}
+	n, err := strconv.ParseFloat(days, 64)
+	if err != nil || !(math.Abs(n) <= mostDays) { // which is not so of NaN either
+		return 0, fmt.Errorf("invalid duration %q", said)
+	}
+	return time.Duration(n * 24 * float64(time.Hour)), nil
+}
+
+// Moment is when something is, for somebody who reads it now, on the clock of now: 20:38,
+// tomorrow 20:38, yesterday 20:38, or with the date.
+func Moment(at, now time.Time) string {
+	at = at.In(now.Location())
+	clock := at.Format("15:04")
+	for days, word := range map[int]string{0: "", 1: "tomorrow ", -1: "yesterday "} {
+		if now.AddDate(0, 0, days).Format(time.DateOnly) == at.Format(time.DateOnly) {
+			return word + clock
+		}
+	}
+	return at.Format(time.DateOnly) + " " + clock
+}
