@@ -49,3 +49,28 @@ func HintsOf(annotations []byte) (h Hints) {
 	}
 	return h
 }
+
+// Words say what a server says of a tool; none where it says nothing. They are not what MCP
+// assumes then.
+func (h Hints) Words() (words []string) {
+	if h.ReadOnly != nil && *h.ReadOnly {
+		h.Destructive, h.Idempotent = nil, nil // they mean nothing then
+	}
+	say := func(hint *bool, yes, no string) {
+		switch {
+		case hint == nil:
+		case *hint:
+			words = append(words, yes)
+		case no != "":
+			words = append(words, no)
+		}
+	}
+	say(h.ReadOnly, "only reads", "writes")
+	say(h.Destructive, MayDestroy, "destroys nothing")
+	say(h.Idempotent, "twice is like once", "")
+	say(h.OpenWorld, "reaches beyond its own data", "stays within its own data")
+	return words
+}
+
+// MayDestroy is the word for a tool of which its server says so.
+const MayDestroy = "may destroy"

@@ -47,6 +47,15 @@ func (o *Options) mean(words []string) (all []string) {
 	return all
 }
 
+// last is for how many seconds each of what may be remembered would count.
+func (o *Options) last(words []string) (all []int) {
+	for _, word := range words {
+		seconds := map[string]time.Duration{"session": o.Session, "always": o.Always}[word] / time.Second
+		all = append(all, int(seconds))
+	}
+	return all
+}
+
 // inWords is a time in the largest unit that it has whole.
 func inWords(t time.Duration) string {
 	switch day := 24 * time.Hour; {

@@ -38,6 +38,8 @@ type Question struct {
 
 	Terms       policy.Terms // who must agree and how; the Desk never changes what it refers to
 	Fingerprint string       // of the tool's definition
+	About       string       // how the server describes the tool, in one sentence; "" if it does not
+	Hints       policy.Hints // what else it says of the tool
 	Changed     bool         // it is not what the bridge first saw (DESIGN 6, server.pin), which people are told
 	Envelope    string       // id of the envelope with the request or proposal
 	RPC         []byte       // the JSON-RPC id, raw; nil if it has none. Open keeps a copy

@@ -21,6 +21,10 @@ type View struct {
 	Banner   []string `json:"banner,omitempty"` // what in it cannot be seen as it is
 	Facts    []Fact   `json:"facts"`            // who, what, where, by which rule, until when
 
+	Via   string   `json:"via,omitempty"`   // request or proposal; "" where that is not known
+	About string   `json:"about,omitempty"` // what the tool does, by the word of its server; "" if it does not say
+	Hints []string `json:"hints,omitempty"` // what else the server says of it, see [policy.Hints.Words]
+
 	People     []Person `json:"people"`
 	Edits      []Field  `json:"fields,omitempty"`      // what may be changed
 	DelegateTo []string `json:"delegate_to,omitempty"` // to whom it may be passed on; empty: to nobody
@@ -28,6 +32,7 @@ type View struct {
 
 	Me            string   `json:"me,omitempty"`             // which of People is shown it, and may answer while asked
 	RememberMeans []string `json:"remember_means,omitempty"` // what each of Remember would do, in words; empty: unknown
+	RememberFor   []int    `json:"remember_for,omitempty"`   // for how many seconds; 0 for this once
 	Choice        bool     `json:"choice,omitempty"`         // its form wants action instead of approve, see [Reply.Result]
 	Priority      string   `json:"priority,omitempty"`
 	Arguments     []Leaf   `json:"arguments,omitempty"`   // in the order in which they were written
@@ -66,7 +71,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	v.Me, v.Args, v.Beside, v.Asking = text.Line(who.String()), p.args, p.q.Beside, d.Waiting(id)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
-	v.DelegateTo, v.RememberMeans = p.delegates(p.find(who)), d.o.mean(v.Remember)
+	v.DelegateTo, v.RememberMeans, v.RememberFor = p.delegates(p.find(who)), d.o.mean(v.Remember), d.o.last(v.Remember)
 	v.Choice = len(v.DelegateTo) > 0
 	return v, true
 }
@@ -85,7 +90,8 @@ func (d *Desk) PublicView(now time.Time, id string) (View, bool) {
 		v.Arguments, v.More = leaves(shown.args, false)
 	}
 	me := Who{Door: Local}
-	v.Me, v.Asking, v.DelegateTo, v.RememberMeans = me.String(), d.Waiting(id), p.delegates(p.find(me)), d.o.mean(v.Remember)
+	v.Me, v.Asking, v.DelegateTo = me.String(), d.Waiting(id), p.delegates(p.find(me))
+	v.RememberMeans, v.RememberFor = d.o.mean(v.Remember), d.o.last(v.Remember)
 	v.Choice = len(v.DelegateTo) > 0
 	return v, true
 }
@@ -96,6 +102,7 @@ func (p *pending) view(now, till time.Time, s sight, server string) View {
 	v := View{Summary: p.summary(till), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
 		Priority: text.Line(p.q.Terms.Priority), Edits: s.edits, Remember: p.offersToKeep()}
 	v.Facts = p.facts(now, till, server)
+	v.Via, v.About, v.Hints = p.q.Via, text.Line(p.q.About), p.q.Hints.Words()
 	for _, s := range p.ballots {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}
 		if n := len(s.chain); n > 0 {

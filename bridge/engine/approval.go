@@ -42,6 +42,7 @@ func (e *Engine) question(c *inflight.Call) {
 	}
 	if t := e.server.tools.Tools[c.Key]; t != nil && c.Tool() != "" {
 		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
+		q.About, q.Hints = t.About, t.Hints
 	}
 	id, acts := e.desk.Open(e.now, q)
 	if last := len(acts) - 1; last >= 0 {

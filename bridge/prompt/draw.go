@@ -52,7 +52,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 	if m.locked(now) {
 		help = wrongWindow
 	}
-	bottom, _ := m.bottom(help, columns)
+	bottom, _ := m.bottom(help, columns, lines)
 	at, room := m.place(), max(lines-1-len(bottom), 1)
 	from := min(max(at-room/2, 0), max(len(m.items)-room, 0))
 	p := panel{rows: []row{{spread(fmt.Sprintf(" %d questions", len(m.items)), "", columns), bar}}, cursor: -1}
@@ -77,10 +77,10 @@ func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 			m.page, m.arguments = pageOf(m.view, columns)
 			m.columns = columns
 		}
-		bottom, _ := m.bottom("", columns)
+		bottom, _ := m.bottom(m.help(now), columns, lines)
 		p.rows = append(p.rows, m.leaf(columns, lines-1-len(bottom))...)
 	}
-	bottom, cursor := m.bottom(m.help(now), columns)
+	bottom, cursor := m.bottom(m.help(now), columns, lines)
 	p.rows, p.cursor = append(p.rows, bottom...), cursor
 	return p
 }
@@ -103,20 +103,25 @@ func (m *model) leaf(columns, room int) []row {
 }
 
 // bottom is the last lines: what is being typed, what went wrong, or what the
-// keys do; and where the cursor is in the very last, -1 for nowhere.
-func (m *model) bottom(help string, columns int) (all []row, cursor int) {
+// keys do; and where the cursor is in the very last, -1 for nowhere. Of many lines, a third
+// is for what is no question.
+func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) {
 	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling
 	switch {
 	case m.hint != "":
-		all = rows(alarm, cutTo(m.hint, columns))
+		all = rows(alarm, wrap(m.hint, columns)...)
 	case !typing:
-		all = rows(faint, cutTo(help, columns))
+		all = rows(faint, wrapWords(help, columns)...)
 	}
+	all = all[:min(len(all), max(lines/3, 1))]
 	if !typing {
 		return all, -1
 	}
 	e := m.line
-	if widthOf(e.ask) > columns/2 { // it gets lines of its own
+	if e.above != "" {
+		all = append(all, rows(strong, wrap(e.above, columns)...)...)
+	}
+	if widthOf(e.ask) > e.room(columns) { // it gets lines of its own
 		all = append(all, rows(strong, wrap(e.ask, columns)...)...)
 		e.ask = "> "
 	}
@@ -147,8 +152,8 @@ func (m *model) help(now time.Time) string {
 	add(us, "d deny")
 	add(us && len(m.view.Edits) > 0, "e edit")
 	add(us && len(m.view.DelegateTo) > 0, "g pass on")
-	add(us && len(m.view.Remember) > 0, "r remember: "+m.keep())
+	add(us && len(m.view.Remember) > 0, "r remember: "+m.remembered(now))
 	add(len(m.items) > 1, "n p l others")
 	add(!m.resident, "q quit")
-	return strings.Join(keys, "   ")
+	return strings.Join(keys, between)
 }

@@ -8,7 +8,9 @@ import (
 
 // An editor is one line that is being typed.
 type editor struct {
+	above   string // what stands on lines of its own before that, "" for nothing
 	ask     string // what stands before it
+	least   int    // for how many characters there must be room behind that; 0: half a line
 	text    []rune
 	at      int      // where the next character goes
 	choices []string // that Tab goes through; nil: any text
@@ -72,10 +74,18 @@ func (e *editor) choose(step int) {
 	*e = newEditor(e.ask, e.choices[((i+step)%n+n)%n], e.choices)
 }
 
+// room is how many columns of width what stands before the text may take.
+func (e *editor) room(width int) int {
+	if e.least > 0 {
+		return width - e.least - 1
+	}
+	return width / 2
+}
+
 // line is the editor as it is seen in width columns, and where the cursor is.
 // Of a long text the part around the cursor is seen.
 func (e *editor) line(width int) (line string, cursor int) {
-	ask := cutTo(e.ask, max(width/2, 1))
+	ask := cutTo(e.ask, max(e.room(width), 1))
 	room := max(width-widthOf(ask)-1, 1)
 	from := 0
 	for widthOf(string(e.text[from:e.at])) > room {

@@ -19,20 +19,7 @@ func pageOf(v *approval.View, columns int) (page []row, arguments int) {
 	}
 	arguments = len(page)
 	addArguments(v, add)
-	for _, f := range v.Facts {
-		if f.Name == "Decide by" {
-			continue // the clock above says so, and runs
-		}
-		add(usual, fmt.Sprintf("%-12s %s", f.Name, f.Text))
-	}
-	for _, p := range v.People {
-		add(faint, fmt.Sprintf("%-12s %s (%s)", "Asked", p.Who, p.State))
-	}
-	for i, word := range v.Remember {
-		if i < len(v.RememberMeans) {
-			add(faint, fmt.Sprintf("%-12s %s: %s", "Remember", word, v.RememberMeans[i]))
-		}
-	}
+	addCircumstances(v, add)
 	return page, arguments
 }
 

@@ -14,7 +14,8 @@ func TestAI16ThePageIsAsWritten(t *testing.T) {
 	v := approval.View{Headline: "agent-a requests permission to execute write_file", Banner: []string{`contains 1 invisible character, shown as \u{…}`},
 		Facts: []approval.Fact{{Name: "Tool", Text: "write_file"}, {Name: "Caller", Text: "agent-a"}, {Name: "Bridge", Text: "fs (notes-server)"},
 			{Name: "Rule", Text: "small-writes"}, {Name: "Decide by", Text: "later"}, {Name: "Digest", Text: "9c01d2ee"}},
-		People:    []approval.Person{{Who: "local", State: "asked"}},
+		Summary: approval.Summary{Rule: "small-writes"}, About: "Write a file", Me: "local",
+		People:    []approval.Person{{Who: "local", State: "asked"}, {Who: "dave", State: "away"}},
 		Arguments: []approval.Leaf{{Name: "/path", Text: `"/tmp/x"`}, {Name: "/text", Text: `"aaa…zzz" (cut)`, Cut: true, Whole: `"` + strings.Repeat("a", 50) + `"`}}}
 	const want = `agent-a requests permission to execute w
   ┆ rite_file
@@ -24,12 +25,14 @@ Arguments
   /path = "/tmp/x"
   /text = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
   ┆ aaaaaaaaaaaaaaaaaaaaa"
+Server says  Write a file
+Why asked    rule small-writes
+Waiting for  you
+Others       dave (away)
 Tool         write_file
 Caller       agent-a
 Bridge       fs (notes-server)
-Rule         small-writes
 Digest       9c01d2ee
-Asked        local (asked)
 `
 	var got strings.Builder
 	page, arguments := pageOf(&v, 40)

@@ -179,37 +179,26 @@ func (m *model) nextRemember() {
 	m.remember = (m.remember + 1) % len(m.view.Remember)
 }
 
-// keep is what to remember, "" for nothing.
-func (m *model) keep() string {
-	if m.view == nil || len(m.view.Remember) == 0 {
-		return ""
-	}
-	return m.view.Remember[m.remember]
-}
-
-// means says in words what that would do.
-func (m *model) means() string {
-	if m.remember < len(m.view.RememberMeans) {
-		return m.view.RememberMeans[m.remember]
-	}
-	return "for exactly these arguments"
-}
-
 // confirm asks for what typing that is meant for another window does not hold:
 // the beginning of the digest. The arguments are on the screen meanwhile.
 func (m *model) confirm(at time.Time) {
 	what := "allow this call"
-	if len(m.entries) > 0 {
+	keeps := m.keep() == "session" || m.keep() == "always"
+	switch {
+	case len(m.entries) > 0:
 		var changes []string
 		for _, e := range m.entries {
 			changes = append(changes, text.Line(e.Field+" = "+string(e.Raw)))
 		}
 		what += " with " + strings.Join(changes, ", ")
+		if keeps {
+			what += " (what is changed is allowed once, and not remembered)"
+		}
+	case keeps:
+		what += ", and remember " + m.remembered(at)
 	}
-	if k := m.keep(); k == "session" || k == "always" {
-		what += ", and remember that (" + k + ": " + m.means() + ")"
-	}
-	m.mode, m.line = confirming, newEditor(fmt.Sprintf("%s? type the first %d of %s, any other key does not: ", what, confirmedBy, m.view.Short), "", nil)
+	m.mode, m.line = confirming, newEditor(fmt.Sprintf("type the first %d of %s: ", confirmedBy, m.view.Short), "", nil)
+	m.line.above, m.line.least = what+"? any other key does not", confirmedBy
 	m.confirmed, m.was = at, m.top
 	m.top = m.arguments
 }

@@ -66,3 +66,24 @@ func wrap(s string, columns int) (lines []string) {
 	}
 	return append(lines, b.String())
 }
+
+// between stands between the keys that the help names.
+const between = "   "
+
+// wrapWords breaks the bridge's own words between the keys that they name, and anywhere
+// where one does not fit.
+func wrapWords(s string, columns int) (lines []string) {
+	line := ""
+	for part := range strings.SplitSeq(s, between) {
+		switch {
+		case line == "":
+			line = part
+		case widthOf(line+between+part) <= columns:
+			line += between + part
+		default:
+			lines = append(lines, wrap(line, columns)...)
+			line = part
+		}
+	}
+	return append(lines, wrap(line, columns)...)
+}

@@ -96,7 +96,7 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 		result <- strings.Join([]string{out, errs, string(rune('0' + code))}, "\n")
 	}()
 	term.Sees("bob requests permission to execute write_file")
-	term.Sees("a allow   d deny")
+	term.Sees("a allow   d deny", "Server says  Write a file", "Why asked    no rule names it", "Waiting for  you")
 	agree(term, func() bool { return len(result) > 0 })
 	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
 		t.Errorf("the caller got %s", got)

@@ -135,32 +135,10 @@ func inShort(t Tool) string {
 	if about := text.Summary(t.Description); about != "" {
 		parts = append(parts, about+";")
 	}
-	h := t.Hints
-	if h.ReadOnly != nil && *h.ReadOnly {
-		h.Destructive, h.Idempotent = nil, nil // they mean nothing then
-	}
-	for _, word := range []string{
-		claim(h.ReadOnly, "only reads", "writes"),
-		claim(h.Destructive, "may destroy", "destroys nothing"),
-		claim(h.Idempotent, "twice is like once", ""),
-		claim(h.OpenWorld, "reaches beyond its own data", "stays within its own data"),
-	} {
-		if word != "" {
-			parts = append(parts, word+",")
-		}
+	for _, word := range t.Hints.Words() {
+		parts = append(parts, word+",")
 	}
 	return strings.TrimRight(strings.Join(parts, " "), ",;")
-}
-
-// claim is the word for a hint, none where the server gives none.
-func claim(hint *bool, yes, no string) string {
-	switch {
-	case hint == nil:
-		return ""
-	case *hint:
-		return yes
-	}
-	return no
 }
 
 // comment is text that a stranger wrote, made fit to stand behind a #.

@@ -36,6 +36,7 @@ type tool struct {
 	First  string // its fingerprint when this server first listed it; "" if nobody remembers
 	Print  string // fingerprint of all that tells what the tool is (RELIABILITY AI-9)
 	Hints  policy.Hints
+	About  string // how its description begins, as the server wrote it
 }
 
 // New is one to which nothing was added.
@@ -70,7 +71,7 @@ func (c Catalog) Add(raw jsontext.Value) (why string) {
 	default:
 		return why
 	}
-	c.Tools[t.Name] = &tool{name: t.Name, Schema: bytes.Clone(t.InputSchema), Print: print, Hints: policy.HintsOf(t.Annotations)}
+	c.Tools[t.Name] = &tool{name: t.Name, Schema: bytes.Clone(t.InputSchema), Print: print, Hints: policy.HintsOf(t.Annotations), About: t.about()}
 	if bytes.Contains(t.InputSchema, []byte(`"$ref"`)) { // only then, for the time it takes
 		if _, err := CompileSchema(t.InputSchema); errors.As(err, new(*jsonschema.LoadURLError)) {
 			return "schema_remote_ref"

@@ -4,9 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // definition is what of a tool's definition people and programs go by.
@@ -27,6 +31,15 @@ func (d *definition) fingerprint() string {
 		h.Write(part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// about is the first sentence or line of the description, "" if that is none.
+func (d *definition) about() string {
+	if d.Description.Kind() != '"' {
+		return ""
+	}
+	said, _ := jsonrpc.Unquote(d.Description)
+	return strings.Clone(text.Summary(said))
 }
 
 // Lenient: what a server lists may hold keys twice and halves of characters.

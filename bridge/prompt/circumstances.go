@@ -1,0 +1,97 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// addCircumstances adds what stands behind the arguments: what the tool does, why somebody is
+// asked, who decides, then the rest.
+func addCircumstances(v *approval.View, add func(look, string)) {
+	fact := func(l look, name, text string) {
+		if text != "" {
+			add(l, fmt.Sprintf("%-12s %s", name, text))
+		}
+	}
+	if v.Via == "proposal" {
+		fact(strong, "Proposal", "nobody has called yet; with a yes this bridge makes the call")
+	}
+	says := usual
+	if slices.Contains(v.Hints, policy.MayDestroy) {
+		says = alarm
+	}
+	fact(says, "Server says", serverSays(v))
+	fact(usual, "Why asked", whyAsked(v))
+	addPeople(v, fact)
+	for _, f := range v.Facts {
+		switch {
+		case f.Name == "Warning":
+			fact(alarm, f.Name, f.Text)
+		case !saidElsewhere(v, f):
+			fact(usual, f.Name, f.Text)
+		}
+	}
+}
+
+func serverSays(v *approval.View) string {
+	says := strings.Join(v.Hints, ", ")
+	if v.About != "" && says != "" {
+		return v.About + "; " + says
+	}
+	return v.About + says
+}
+
+func whyAsked(v *approval.View) string {
+	switch {
+	case v.Tool == approval.PolicyReload:
+		return ""
+	case v.Rule != "":
+		return "rule " + v.Rule
+	case v.Via != "":
+		return "no rule names it"
+	}
+	return "" // whoever asks does not say
+}
+
+// addPeople says who has agreed, who is waited for, and what became of the others.
+func addPeople(v *approval.View, fact func(look, string, string)) {
+	var asked, agreed, others []string
+	for _, p := range v.People {
+		who := p.Who
+		if who == v.Me {
+			who = "you"
+		}
+		switch p.State {
+		case "asked":
+			asked = append(asked, who)
+		case "agreed":
+			agreed = append(agreed, who)
+		default:
+			others = append(others, who+" ("+p.State+")")
+		}
+	}
+	if v.Need > 1 {
+		needs := fmt.Sprintf("%d who agree", v.Need)
+		if len(agreed) > 0 {
+			needs = fmt.Sprintf("%d; %s agreed", v.Need, strings.Join(agreed, ", "))
+		}
+		fact(usual, "Needs", needs)
+	}
+	fact(usual, "Waiting for", strings.Join(asked, ", "))
+	fact(faint, "Others", strings.Join(others, ", "))
+}
+
+// saidElsewhere: the headline, the clock, or a line above says it.
+func saidElsewhere(v *approval.View, f approval.Fact) bool {
+	switch f.Name {
+	case "Decide by", "Rule", "Needs":
+		return true
+	case "Tool", "Caller":
+		return v.Headline == v.From+" requests permission to execute "+v.Tool
+	}
+	return false
+}

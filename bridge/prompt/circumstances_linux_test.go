@@ -1,0 +1,100 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// squeezed is a text without what depends on where its lines are broken.
+func squeezed(s string) string { return strings.NewReplacer(" ", "", "\n", "", "┆", "").Replace(s) }
+
+// saysAll waits until all of these are to be read at one time, wherever lines are broken.
+func (s *person) saysAll(what ...string) {
+	s.Helper()
+	late := time.After(20 * time.Second)
+	for _, each := range what {
+		for !strings.Contains(squeezed(s.Terminal.String()), squeezed(each)) {
+			select {
+			case <-s.Changed():
+			case <-late:
+				s.Fatalf("%q is not to be read:\n%s", each, s.Terminal)
+			}
+		}
+	}
+}
+
+// The arguments come first; then what the tool does by the word of its server, why one is
+// asked, and who decides.
+func TestWhatOneMustKnowStandsBehindTheArguments(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{"path":"/a"}`)
+		q.About, q.Hints = "Write\x1b a file", policy.Hints{ReadOnly: new(false), Destructive: new(true)}
+		q.Terms.Of, q.Terms.Need = []string{"local", "alice", "bob"}, 2
+		id := h.Ask(q)
+		h.Say(t, "alice", id, `{"action":"accept","content":{"approve":true}}`)
+		s := sit(t, dir, prompt.Options{}, columns, 24)
+		s.saysAll(`Arguments /path = "/a" Server says Write\u{1b} a file; writes, may destroy Why asked rule small-writes Needs 2; alice agreed Waiting for you, bob Bridge fs`)
+		s.Misses("Tool   ") // the headline says it
+	}
+}
+
+func TestWhyOneIsAskedIsSaidWithoutARuleAndForAProposal(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{"path":"/a"}`)
+		q.Via, q.Terms.Rules = "proposal", nil
+		h.Ask(q)
+		s := sit(t, dir, prompt.Options{}, columns, 24)
+		s.saysAll("Proposal nobody has called yet; with a yes this bridge makes the call Why asked no rule names it Waiting for you")
+	}
+}
+
+// What a yes would have remembered is said where it is chosen, and again where it is
+// confirmed, with the arguments still there.
+func TestRememberIsChosenAndSaid(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{"path":"/a"}`)
+		q.Terms.Remember = []string{"once", "session", "always"}
+		id := h.Ask(q)
+		s := sit(t, dir, prompt.Options{}, columns, 24)
+		s.saysAll("r remember: no", "a allow")
+		s.Types("r")
+		s.saysAll("r remember: this very call of agent-a, until ", "or until the bridge stops")
+		s.Types("a")
+		s.saysAll("allow this call, and remember this very call of agent-a, until ", "or until the bridge stops? any other key does not",
+			"type the first 2 of "+s.short(h, id)+":", `/path = "/a"`)
+		s.Types(s.short(h, id)[:2])
+		if got := h.Next(t); got.Outcome != approval.Allowed || got.Made == nil || got.Made.Keep != "session" {
+			t.Errorf("settled as %+v", got)
+		}
+	}
+}
+
+// What an approver changed is agreed to once.
+func TestWhatIsChangedIsNotRemembered(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	q := inboxtest.Write(`{"n":1}`)
+	q.Terms.Remember = []string{"once", "session"}
+	q.Terms.Edit = []policy.Edit{{Field: "count", Arg: "/n", Title: "How often", Type: "integer"}}
+	id := h.Ask(q)
+	s := sit(t, dir, prompt.Options{}, 80, 24)
+	s.Sees("a allow", "e edit")
+	s.Types("r")
+	s.saysAll("r remember: this very call")
+	s.Types("e")
+	s.Sees("How often: 1")
+	s.Types("\x157\r")
+	s.saysAll("allow this call with count = 7 (what is changed is allowed once, and not remembered)?")
+	s.Types(s.short(h, id)[:2])
+	if got := h.Next(t); got.Made != nil || string(got.Args) != `{"n":7}` {
+		t.Errorf("settled as %+v", got)
+	}
+}

@@ -1,0 +1,33 @@
+package prompt
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+)
+
+func TestWhatIsRememberedIsSaidPlainly(t *testing.T) {
+	now := time.Date(2026, 3, 2, 20, 33, 0, 0, time.UTC)
+	known := approval.View{Summary: approval.Summary{From: "bob"}, Remember: []string{"once", "session", "always"}, RememberFor: []int{0, 8 * 3600, 30 * 86400}}
+	unknown := known // somebody else asks, and does not say for how long
+	unknown.RememberFor = nil
+	for _, c := range []struct {
+		view *approval.View
+		i    int
+		want string
+	}{
+		{&approval.View{}, 0, "no"},
+		{&known, 0, "no"},
+		{&known, 1, "this very call of bob, until 04:33 or until the bridge stops"},
+		{&known, 2, "this very call of bob, until 1 April 2026, also when the bridge starts anew"},
+		{&unknown, 1, "this very call of bob, until the bridge stops"},
+		{&unknown, 2, "this very call of bob, also when the bridge starts anew"},
+	} {
+		m := newModel(0, 0, true)
+		m.view, m.remember = c.view, c.i
+		if got := m.remembered(now); got != c.want {
+			t.Errorf("%s, not %s", got, c.want)
+		}
+	}
+}
