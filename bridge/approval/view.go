@@ -28,6 +28,7 @@ type View struct {
 	People     []Person `json:"people"`
 	Edits      []Field  `json:"fields,omitempty"`      // what may be changed
 	DelegateTo []string `json:"delegate_to,omitempty"` // to whom it may be passed on; empty: to nobody
+	Away       []string `json:"away,omitempty"`        // those of DelegateTo who are not here now
 	Remember   []string `json:"remember,omitempty"`    // what may be remembered; empty: nothing but this once
 
 	Me            string   `json:"me,omitempty"`             // which of People is shown it, and may answer while asked
@@ -72,7 +73,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
 	v.DelegateTo, v.RememberMeans, v.RememberFor = p.delegates(p.find(who)), d.o.mean(v.Remember), d.o.last(v.Remember)
-	v.Choice = len(v.DelegateTo) > 0
+	v.Choice, v.Away = len(v.DelegateTo) > 0, d.away(v.DelegateTo)
 	return v, true
 }
 
@@ -92,8 +93,18 @@ func (d *Desk) PublicView(now time.Time, id string) (View, bool) {
 	me := Who{Door: Local}
 	v.Me, v.Asking, v.DelegateTo = me.String(), d.Waiting(id), p.delegates(p.find(me))
 	v.RememberMeans, v.RememberFor = d.o.mean(v.Remember), d.o.last(v.Remember)
-	v.Choice = len(v.DelegateTo) > 0
+	v.Choice, v.Away = len(v.DelegateTo) > 0, d.away(v.DelegateTo)
 	return v, true
+}
+
+// away are those of them who cannot be asked now.
+func (d *Desk) away(names []string) (away []string) {
+	for _, name := range names {
+		if !d.present(named(name)) {
+			away = append(away, name)
+		}
+	}
+	return away
 }
 
 // view shows the question by a sight of its arguments, without the list of them. server

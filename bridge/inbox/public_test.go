@@ -21,7 +21,7 @@ const (
 // decisions are those about every field of all that an Inbox tells. A new field needs one.
 var decisions = map[reflect.Type]map[string]string{
 	reflect.TypeFor[approval.View](): {
-		"Summary": part, "Digest": same, "Headline": same, "Banner": same, "Facts": redacted, "People": same, "Via": same, "About": same, "Hints": same, "RememberFor": same, "Edits": redacted, "DelegateTo": same,
+		"Summary": part, "Digest": same, "Headline": same, "Banner": same, "Facts": redacted, "People": same, "Via": same, "About": same, "Hints": same, "RememberFor": same, "Edits": redacted, "DelegateTo": same, "Away": same,
 		"Remember": same, "Me": same, "RememberMeans": same, "Choice": same, "Priority": same, "Arguments": redacted, "More": same,
 		"Compact": redacted, "BesideText": redacted,
 	},

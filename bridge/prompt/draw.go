@@ -27,7 +27,7 @@ func (m *model) draw(now time.Time, columns, lines int) panel {
 		return panel{cursor: -1}
 	case len(m.items) == 0:
 		return panel{rows: rows(faint, cutTo(m.waiting(), columns)), cursor: -1}
-	case m.mode == listing:
+	case m.mode == listing || m.mode == sweeping:
 		return m.drawList(now, columns, lines)
 	}
 	return m.drawQuestion(now, columns, lines)
@@ -46,23 +46,34 @@ func (m *model) waiting() string {
 
 func (m *model) drawList(now time.Time, columns, lines int) panel {
 	help := "Enter open   j k move"
+	if it := m.current(); it != nil {
+		help += between + "D deny all of " + text.Line(it.q.From)
+	}
 	if !m.resident {
 		help += "   q quit"
 	}
 	if m.locked(now) {
 		help = wrongWindow
 	}
-	bottom, _ := m.bottom(help, columns, lines)
-	at, room := m.place(), max(lines-1-len(bottom), 1)
-	from := min(max(at-room/2, 0), max(len(m.items)-room, 0))
-	p := panel{rows: []row{{spread(fmt.Sprintf(" %d questions", len(m.items)), "", columns), bar}}, cursor: -1}
-	for i := from; i < min(from+room, len(m.items)); i++ {
-		it := &m.items[i]
+	bottom, cursor := m.bottom(help, columns, lines)
+	all, at, room := m.items, m.place(), max(lines-1-len(bottom), 1)
+	if m.mode == sweeping {
+		m.sweepOnly(room) // what is not on the screen is not denied
+		bottom, cursor = m.bottom(help, columns, lines)
+		all, at = m.swept, -1
+	}
+	from := min(max(at-room/2, 0), max(len(all)-room, 0))
+	seen := all[from:min(from+room, len(all))]
+	p := panel{rows: []row{{spread(" "+text.Counted(len(all), "question"), "", columns), bar}}, cursor: cursor}
+	for i := range seen {
 		mark, l := "  ", usual
-		if i == at {
+		if from+i == at {
 			mark, l = "> ", strong
 		}
-		p.rows = append(p.rows, row{spread(mark+it.what(), clockText(it.q.Deadline.Sub(now)), columns), l})
+		p.rows = append(p.rows, row{spread(mark+seen[i].what(), clockText(seen[i].q.Deadline.Sub(now)), columns), l})
+	}
+	if m.mode == listing {
+		m.listed = slices.Clone(seen)
 	}
 	p.rows = append(p.rows, bottom...)
 	return p
@@ -106,7 +117,7 @@ func (m *model) leaf(columns, room int) []row {
 // keys do; and where the cursor is in the very last, -1 for nowhere. Of many lines, a third
 // is for what is no question.
 func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) {
-	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling
+	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling || m.mode == sweeping
 	switch {
 	case m.hint != "":
 		all = rows(alarm, wrap(m.hint, columns)...)

@@ -24,6 +24,7 @@ const (
 	refusing   // typing why not
 	passing    // typing to whom
 	filling    // typing into a field
+	sweeping   // typing why all of the list's questions of one caller are denied
 	sending    // an answer is on its way
 )
 
@@ -68,6 +69,8 @@ type model struct {
 	line      editor
 	field     int // which of view.Edits is being typed
 	entries   []approval.Entry
+	listed    []item    // that the list shows
+	swept     []item    // that are being denied together
 	hint      string    // a line for the person, until the next key
 	confirmed time.Time // when confirming began
 	lockedAt  time.Time // of the last key while answers are locked; zero: they are not
@@ -146,6 +149,12 @@ func (m *model) arrange() {
 	case i < 0:
 		m.open(min(max(was, 0), len(m.items)-1))
 	}
+	if m.mode == sweeping {
+		m.sweepAsShown()
+	}
+	if m.mode == listing && len(m.items) < 2 {
+		m.mode = reading // a list of one is a question
+	}
 }
 
 // place is where the open question stands in the list; -1 if it is gone.
@@ -158,6 +167,28 @@ func (m *model) current() *item {
 		return &m.items[i]
 	}
 	return nil
+}
+
+// sweepOnly keeps of them the first few, and says how many there are.
+func (m *model) sweepOnly(most int) {
+	m.swept = m.swept[:min(most, len(m.swept))]
+	what := "this question"
+	if n := len(m.swept); n > 1 {
+		what = fmt.Sprintf("these %d questions", n)
+	}
+	m.line.above = fmt.Sprintf("deny %s of %s? Enter does, Escape does not", what, text.Line(m.swept[0].q.From))
+}
+
+// sweepAsShown keeps of them those that are as they were shown.
+func (m *model) sweepAsShown() {
+	m.swept = slices.DeleteFunc(m.swept, func(it item) bool {
+		return !slices.ContainsFunc(m.items, func(now item) bool { return now.ref() == it.ref() && now.q.Short == it.q.Short })
+	})
+	if len(m.swept) == 0 {
+		m.mode, m.hint = listing, nothingSent
+		return
+	}
+	m.sweepOnly(len(m.swept))
 }
 
 // open turns to another question; shut forgets what was seen of this one.
@@ -183,7 +214,7 @@ func (m *model) shut() {
 	case confirming, refusing, passing, filling:
 		m.hint = nothingSent
 	}
-	if m.mode != listing {
+	if m.mode != listing && m.mode != sweeping {
 		m.mode = reading
 	}
 	m.view, m.page, m.columns, m.top, m.ended, m.since, m.entries = nil, nil, 0, 0, false, time.Time{}, nil
@@ -237,7 +268,7 @@ func (m *model) shown(r ref, v approval.View, err error) {
 		m.shut()
 	}
 	m.view, m.columns = &v, 0
-	if us, _ := m.asked(); !us && m.mode != listing && m.mode != sending {
+	if us, _ := m.asked(); !us && m.mode != listing && m.mode != sweeping && m.mode != sending {
 		m.mode = reading
 	}
 }

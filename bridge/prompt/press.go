@@ -29,7 +29,7 @@ func (m *model) press(k key) (wish, approval.Reply) {
 		return m.pressInList(k), approval.Reply{}
 	case confirming:
 		return m.pressInConfirmation(k)
-	case refusing, passing, filling:
+	case refusing, passing, filling, sweeping:
 		return m.pressInLine(k)
 	case sending:
 		return nothing, approval.Reply{}
@@ -127,6 +127,10 @@ func (m *model) pressInList(k key) wish {
 	case enter, 'l', escape, ' ':
 		m.open(m.place())
 		m.mode = reading
+	case 'D':
+		if !m.locked(k.at) {
+			m.sweep()
+		}
 	default:
 		m.lock(k.at)
 	}
@@ -156,7 +160,7 @@ func (m *model) choose(k key) {
 	case r == 'g' && len(m.view.DelegateTo) == 0:
 		m.hint = "this question cannot be passed on"
 	case r == 'g':
-		m.mode, m.line = passing, newEditor("pass on to (Tab): ", m.view.DelegateTo[0], m.view.DelegateTo)
+		m.beginPassing()
 	case r == 'r':
 		m.nextRemember()
 	case !m.ended:
@@ -169,6 +173,13 @@ func (m *model) choose(k key) {
 	default:
 		m.confirm(k.at)
 	}
+}
+
+// beginPassing offers those first who are here.
+func (m *model) beginPassing() {
+	names := slices.DeleteFunc(slices.Clone(m.view.DelegateTo), func(name string) bool { return slices.Contains(m.view.Away, name) })
+	names = append(names, m.view.Away...)
+	m.mode, m.line = passing, newEditor("pass on to (Tab): ", names[0], names)
 }
 
 func (m *model) nextRemember() {
@@ -241,6 +252,9 @@ func (m *model) fill(i int) {
 // pressInLine takes the keys of the line at the bottom.
 func (m *model) pressInLine(k key) (wish, approval.Reply) {
 	switch {
+	case (k.r == escape || k.r == endOfText) && m.mode == sweeping:
+		m.mode, m.swept = listing, nil
+		return nothing, approval.Reply{}
 	case k.r == escape || k.r == endOfText:
 		m.mode, m.entries = reading, nil
 		return nothing, approval.Reply{}
@@ -249,12 +263,19 @@ func (m *model) pressInLine(k key) (wish, approval.Reply) {
 		return nothing, approval.Reply{}
 	}
 	typed := m.line.String()
+	if m.mode == sweeping {
+		return m.answerAll(approval.Reply{Reason: typed})
+	}
 	if m.mode == refusing {
 		return m.answer(approval.Reply{Reason: typed})
 	}
 	if m.mode == passing {
-		if !slices.Contains(m.view.DelegateTo, typed) {
+		switch {
+		case !slices.Contains(m.view.DelegateTo, typed):
 			m.hint = "it can be passed on to: " + strings.Join(m.view.DelegateTo, ", ")
+			return nothing, approval.Reply{}
+		case slices.Contains(m.view.Away, typed):
+			m.hint, m.stale = typed+" is not here now, so nothing was sent", true // look again who is
 			return nothing, approval.Reply{}
 		}
 		return m.answer(approval.Reply{To: typed})
@@ -280,6 +301,15 @@ func (m *model) filled(typed string, at time.Time) {
 		return
 	}
 	m.confirm(at)
+}
+
+// answerAll answers all that are being denied together.
+func (m *model) answerAll(r approval.Reply) (wish, approval.Reply) {
+	m.mode = listing
+	for _, it := range m.swept {
+		m.mine[it.ref()] = true
+	}
+	return send, r
 }
 
 func (m *model) answer(r approval.Reply) (wish, approval.Reply) {

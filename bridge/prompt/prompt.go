@@ -120,13 +120,15 @@ func (p *Prompt) flush() {
 
 func (p *Prompt) press(ctx context.Context, parts *sync.WaitGroup, k key) wish {
 	w, r := p.m.press(k)
-	if w == send {
-		it, v := *p.m.current(), *p.m.view
+	if w != send {
+		return w
+	}
+	for _, l := range p.m.letters(&r) {
 		parts.Go(func() {
 			c, cancel := ask(ctx)
 			defer cancel()
-			o, err := it.src.Decide(c, inbox.Decide(&v, &r))
-			p.post(ctx, func() { p.m.answered(it, r, o, err) })
+			o, err := l.it.src.Decide(c, l.d)
+			p.post(ctx, func() { p.m.answered(l.it, r, o, err) })
 		})
 	}
 	return w

@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,43 @@ func TestEditChangesWhatRuns(t *testing.T) {
 	if got := h.Next(t); got.Outcome != approval.Allowed || string(got.Args) != `{"target":"staging","n":7}` {
 		t.Errorf("settled as %+v %s", got, got.Args)
 	}
+}
+
+// To pass a question on to somebody who is away is a slip, and costs nothing.
+func TestWhoIsAwayIsAHint(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{}`)
+		q.Terms.Delegate = &policy.Delegate{To: []string{"ann", "carol"}, Depth: 1}
+		id := h.Ask(q)
+		h.Here("ann", false)
+		s := sit(t, dir, prompt.Options{}, columns, 24)
+		s.Sees("g pass on")
+		s.Types("g")
+		s.Sees("pass on to (Tab): carol") // who is here comes first
+		for range 3 {
+			s.Types("\x15ann\r")
+			s.saysAll("ann is not here now, so nothing was sent", "pass on to (Tab): ann")
+			s.Types("\x7f")
+			s.Misses("not here now")
+		}
+		h.Here("ann", true) // and is known to be here at the second try
+		s.Types("n\r")
+		for s.stays(h, id) {
+			s.Types("\r")
+			select {
+			case <-s.Changed():
+			case <-time.After(50 * time.Millisecond): // it is being looked up
+			}
+		}
+		s.Sees("passed on to ann")
+	}
+}
+
+// stays reports whether it is still with the local person.
+func (s *person) stays(h *inboxtest.Hall, id string) bool {
+	v, _ := h.Question(id)
+	return slices.Contains(v.Asking, "local")
 }
 
 func TestPassItOn(t *testing.T) {

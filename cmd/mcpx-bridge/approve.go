@@ -29,6 +29,8 @@ A question is shown whole; what is long can be gone through with Space. Then
   g  lets somebody else decide        r    remembers the answer
                                       q    quits
 
+In the list, D denies all questions of one caller that it shows.
+
 What is typed before a question is on the screen decides nothing, and a key that
 means nothing locks the answers until nothing was typed for a second: it may have
 been meant for another window. When somebody else answers first, or time runs

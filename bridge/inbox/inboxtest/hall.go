@@ -84,6 +84,13 @@ func (h *Hall) Ask(q approval.Question) (id string) {
 	return id
 }
 
+// Here says whether a participant is in the topic; whoever a question names is, when it is put.
+func (h *Hall) Here(id string, here bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.desk.SetHere(approval.Participant(id), here)
+}
+
 // Say is the word of a participant of the topic on a question put to them.
 func (h *Hall) Say(t testing.TB, who, id, result string) {
 	t.Helper()
