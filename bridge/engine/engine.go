@@ -268,15 +268,14 @@ type server struct {
 	tools catalog.Catalog
 	lines uint64 // written so far, whether or not they were accepted
 
-	listing     bool                  // a tools/list of ours is under way
-	listAgain   bool                  // and the list has changed since
-	subscribers subscribers           // to its resources
-	told        burst                 // its notifications
-	passed      inflight.Pace         // what participants were told of progress and changed resources
-	gathered    map[string]*gathering // of its lists other than tools, by the method that says so
-	updated     map[string]*gathering // of resources, by their URIs
-	begun, read uint64                // listings that were begun, and the last of them that was read or given up
-	changed     bool                  // it said that its tools have changed, and the topic does not know yet
+	listing     bool                   // a tools/list of ours is under way
+	listAgain   bool                   // and the list has changed since
+	subscribers subscribers            // to its resources
+	told        burst                  // its notifications
+	passed      inflight.Pace          // what participants were told of progress and changed resources
+	gathered    map[changed]*gathering // word that is passed on at most once in a while
+	begun, read uint64                 // listings that were begun, and the last of them that was read or given up
+	changed     bool                   // it said that its tools have changed, and the topic does not know yet
 	listens     listens
 }
 
@@ -292,6 +291,10 @@ type listens struct {
 // A gathering is word of a changed list that was passed on a moment ago. What
 // came since goes out at its end, once.
 type gathering struct{ last []byte }
+
+// changed is what a server says has changed: a list, by the method that says so, or one
+// resource.
+type changed struct{ method, uri string }
 
 // A burst counts what comes in a second.
 type burst struct {

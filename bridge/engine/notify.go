@@ -144,29 +144,21 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 	if len(raw) > waitsMax {
 		raw = jsonrpc.AppendNotification(nil, "notifications/resources/updated", uriParams(uri))
 	}
-	if g := e.server.updated[uri]; g != nil {
-		g.last = raw
+	key := changed{method: "notifications/resources/updated", uri: uri}
+	if e.gathers(key, raw) {
 		return
 	}
-	g, again := &gathering{}, gatherFor
+	var last []byte
+	again := gatherFor
 	if wait := allWait(&e.server.passed, e.now); wait > 0 {
-		g.last, again = raw, wait
+		last, again = raw, wait
 	} else {
 		for _, w := range who {
-			e.tellOne(wire.Notice, w, "notifications/resources/updated", raw)
+			e.tellOne(wire.Notice, w, key.method, raw)
 		}
 		e.server.passed.Take(e.now, len(who)*inflight.Weight(raw), inflight.OfAll)
 	}
-	if e.server.updated == nil {
-		e.server.updated = map[string]*gathering{}
-	}
-	e.server.updated[uri] = g
-	e.alarms.set(e.now.Add(again), func() {
-		delete(e.server.updated, uri)
-		if g.last != nil {
-			e.resourceUpdated(uri, g.last)
-		}
-	})
+	e.gatherInto(key, last, again, func(raw []byte) { e.resourceUpdated(uri, raw) })
 }
 
 // What a caller hears while people decide, and of their yes. The answer is the server's
@@ -313,20 +305,35 @@ const gatherFor = time.Second
 // gather passes on that a list has changed, at most once in gatherFor: callers
 // read it anew, however often they were told.
 func (e *Engine) gather(method string, raw []byte) {
-	if g := e.server.gathered[method]; g != nil {
-		g.last = raw
+	key := changed{method: method}
+	if e.gathers(key, raw) {
 		return
 	}
 	e.tell(method, raw)
-	g := &gathering{}
-	if e.server.gathered == nil {
-		e.server.gathered = map[string]*gathering{}
+	e.gatherInto(key, nil, gatherFor, func(raw []byte) { e.gather(method, raw) })
+}
+
+// gathers reports whether word of the same was passed on a moment ago, and keeps this
+// for when that is over.
+func (e *Engine) gathers(key changed, raw []byte) bool {
+	g := e.server.gathered[key]
+	if g != nil {
+		g.last = raw
 	}
-	e.server.gathered[method] = g
-	e.alarms.set(e.now.Add(gatherFor), func() {
-		delete(e.server.gathered, method)
+	return g != nil
+}
+
+// gatherInto gathers word of the same for a while, and then passes on what came last.
+func (e *Engine) gatherInto(key changed, last []byte, while time.Duration, pass func(raw []byte)) {
+	g := &gathering{last: last}
+	if e.server.gathered == nil {
+		e.server.gathered = map[changed]*gathering{}
+	}
+	e.server.gathered[key] = g
+	e.alarms.set(e.now.Add(while), func() {
+		delete(e.server.gathered, key)
 		if g.last != nil {
-			e.gather(method, g.last)
+			pass(g.last)
 		}
 	})
 }
