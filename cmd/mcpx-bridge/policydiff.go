@@ -1,13 +1,11 @@
 package main
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -77,20 +75,6 @@ func (p *program) pastLog() (string, error) {
 		return p.auditLog(nil)
 	}
 	return p.auditLog([]string{p.s.Audit})
-}
-
-// pastLogs are the log that is named, else all there are.
-func (p *program) pastLogs() (logs []string, err error) {
-	if dir := p.auditDir(); p.s.Audit == "" && p.getenv(flagEnv("audit")) == "" {
-		for _, id := range show.In(dir) {
-			logs = append(logs, filepath.Join(dir, id+".jsonl"))
-		}
-	}
-	if logs != nil {
-		return logs, nil
-	}
-	one, err := p.pastLog()
-	return []string{one}, err
 }
 
 // pastOf reads an audit log.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +105,8 @@ func (p *program) explainRecorded(cmd *cobra.Command, now *policy.Policy, args [
 	if len(args) > 0 {
 		return misused("usage: "+cmd.UseLine(), "--call takes the call from the record, so %q is one too many", args[0])
 	}
-	logs, err := p.pastLogs()
+	named := slices.DeleteFunc([]string{p.s.Audit}, func(log string) bool { return log == "" })
+	logs, err := p.auditLogs(named)
 	if err != nil {
 		return err
 	}
