@@ -18,7 +18,7 @@ RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 # vet is for make check, and the tables for a debugger for nobody. Built with -trimpath, a
 # package is the same in each clone; with that and without C, the tests of programs as we
 # ship them find most of those built.
-TESTFLAGS = -trimpath -vet=off -ldflags=-w -shuffle=on -count=1 -timeout 30m
+TESTFLAGS = -trimpath -vet=off -ldflags=-s -shuffle=on -count=1 -timeout 30m
 
 # They wait more than they work, so four packages at a time do more; those that wait longest begin first.
 LONG = ./cmd/mcpx-bridge ./bridge/gateway ./examples/bench ./stdio

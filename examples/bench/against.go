@@ -27,15 +27,10 @@ const mostWorse = 1.03
 var pairedCells = append(cells([]int{1 << 10}, 1, 64), cells([]int{96 << 10}, 1)...)
 
 // compare measures this tree beside an earlier build, in turns.
-func compare(ctx context.Context, against string, p plan, out io.Writer) (err error) {
+func compare(ctx context.Context, s *stage.Stage, against string, p plan, out io.Writer) (err error) {
 	if against, err = filepath.Abs(against); err != nil {
 		return err
 	}
-	s, err := stage.Set(stage.Bridge, stage.Echo, stage.Load)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Strike()) }()
 	began := time.Now()
 	r := report{out: out, plan: p}
 	r.pairHead(against)

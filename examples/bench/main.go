@@ -50,11 +50,7 @@ func main() {
 		p = brief
 	}
 	var text strings.Builder
-	measure := bench
-	if *against != "" {
-		measure = func(ctx context.Context, p plan, out io.Writer) error { return compare(ctx, *against, p, out) }
-	}
-	err := measure(ctx, p, io.MultiWriter(os.Stdout, &text))
+	err := play(ctx, *against, p, io.MultiWriter(os.Stdout, &text))
 	for _, name := range files {
 		if err == nil {
 			err = rewrite(name, text.String())
@@ -69,12 +65,24 @@ func main() {
 	}
 }
 
-func bench(ctx context.Context, p plan, out io.Writer) (err error) {
-	s, err := stage.Set(stage.Bridge, stage.Echo, stage.Bare, stage.Load)
+// programs are those that are measured, and those that measure.
+var programs = []string{stage.Bridge, stage.Echo, stage.Bare, stage.Load}
+
+// play builds them, and compares them with an earlier build if that is given.
+func play(ctx context.Context, against string, p plan, out io.Writer) error {
+	s, err := stage.Set(programs...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Strike()) }()
+	if against != "" {
+		err = compare(ctx, s, against, p, out)
+	} else {
+		err = bench(ctx, s, p, out)
+	}
+	return errors.Join(err, s.Strike())
+}
+
+func bench(ctx context.Context, s *stage.Stage, p plan, out io.Writer) error {
 	began := time.Now()
 	r := report{out: out, plan: p, starts: map[string][]float64{}, slowest: map[string]float64{}}
 	r.head()

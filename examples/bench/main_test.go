@@ -14,13 +14,23 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// TestBench runs all contenders and prints the whole report; how fast they
-// were is no matter.
+// TestBench runs all that is measured, on what is built once; how fast anybody was is no
+// matter.
 func TestBench(t *testing.T) {
+	s, err := stage.Set(programs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Strike() })
+	t.Run("all contenders", func(t *testing.T) { reportsAll(t, s) })
+	t.Run("an earlier build takes part under its own name", func(t *testing.T) { anEarlierBuildTakesPart(t, s) })
+}
+
+func reportsAll(t *testing.T, s *stage.Stage) {
 	var out strings.Builder
 	few := slices.DeleteFunc(strains(), func(s strain) bool { return len(s.payload()) > 1<<20 })
 	p := plan{goals: turns{2, 20}, others: turns{2, 20}, starts: 1, warmup: 100, callers: 2, proposals: 20, flows: 2, crowd: turns{1, 100}, crowdRate: 100, crowdFill: 1 << 20, strains: few, holds: 1, waits: 1, allocs: 10, cells: []cell{{1 << 10, 1}, {1 << 10, 64}, {96 << 10, 16}}}
-	if err := bench(t.Context(), p, &out); err != nil {
+	if err := bench(t.Context(), s, p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
@@ -35,16 +45,11 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// An earlier build takes part under its own name; here it is this tree again.
-func TestAnEarlierBuildTakesPart(t *testing.T) {
-	s, err := stage.Set(stage.Bridge)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Strike() })
+// Here the earlier build is this tree again.
+func anEarlierBuildTakesPart(t *testing.T, s *stage.Stage) {
 	var out strings.Builder
 	p := plan{warmup: 100, pairs: turns{2, 20}}
-	if err := compare(t.Context(), s.Bin(stage.Bridge), p, &out); err != nil {
+	if err := compare(t.Context(), s, s.Bin(stage.Bridge), p, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{"old      " + s.Bin(stage.Bridge), "start to ready", "hosting, 1 KiB, 64 in flight", "new : old, ours, 1 KiB, 1 in flight, median", "new : old, hosting, 96 KiB, 1 in flight, calls/s"} {
