@@ -141,7 +141,7 @@ var groupOf = func() map[string]string {
 		forServer: "env cwd timeout stdio",
 		forRoom:   "gateway topic id token-file",
 		forRare: "answers audit audit-keep-days audit-keep-size audit-sync config debug dialect env-clean env-pass fallback gate-host help help-all insecure " +
-			"lenient-params listen log-format log-level max-calls max-name max-pending pace pin-id proposal-status proposal-style provides requires " +
+			"lenient-params listen log-format log-level max-calls max-name max-pending notify pace pin-id proposal-status proposal-style provides requires " +
 			"server start-timeout style token-command token-in-query tools-request trust-unverified-from",
 	} {
 		for name := range strings.FieldsSeq(names) {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -191,7 +192,7 @@ func (n *Node) close(err error) error {
 
 // parts is what it takes to be in the topic.
 func (n *Node) parts() []func(context.Context) error {
-	return []func(context.Context) error{n.keepSeat, n.sidecar.Run, n.keepRules, n.keepWitness, n.keepSocket, n.keepGrants, n.afterStart}
+	return []func(context.Context) error{n.keepSeat, n.sidecar.Run, n.keepRules, n.keepWitness, n.keepSocket, n.keepNotifying, n.keepGrants, n.afterStart}
 }
 
 func (n *Node) fromServer() fromServer { return fromServer{n.sidecar, n.inbox, &n.pid} }
@@ -255,6 +256,15 @@ func (n *Node) keepWitness(ctx context.Context) error {
 
 // keepSocket serves the person at this machine until ctx ends.
 func (n *Node) keepSocket(ctx context.Context) error { return n.socket.Serve(ctx) }
+
+// keepNotifying tells the command of the owner what is asked.
+func (n *Node) keepNotifying(ctx context.Context) error {
+	if n.o.Notify != "" {
+		notify.Run(ctx, n.inbox, notify.Options{Command: n.o.Notify, Env: n.o.Env.Ours, Log: n.o.Log})
+	}
+	<-ctx.Done()
+	return nil
+}
 
 func (n *Node) keepGrants(ctx context.Context) error {
 	n.kept.run(ctx, n.o.Log)

@@ -39,6 +39,7 @@ type Options struct {
 	Timeout    time.Duration // the server's time for one call; 60 s
 	MaxCalls   int           // at the server at one time; 1024
 	MaxPending int           // questions that wait at one time; 10 000
+	Notify     string        // a command for the system's shell that is told of each question at this machine, see package notify; "": none
 	LookOnly   bool          // nobody answers through the socket: who comes that way may look
 
 	TrustUnverified bool       // participants may decide though the gateway does not verify who speaks

@@ -94,6 +94,7 @@ func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	f.IntVar(&p.s.MaxPending, "max-pending", 0, "let at most `N` questions wait for an answer at one time (default 10000)")
 	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` the person at this machine may answer: any, or terminal for nowhere but the terminal that run has")
+	f.StringVar(&p.s.Notify, "notify", "", "run `CMD` in a shell for each question to you; it gets that as one JSON object on stdin")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 }
 
@@ -198,7 +199,7 @@ func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
 	o = node.Options{
 		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: p.s.ID,
 		Policy: p.s.Policy, Reload: p.reload, Guarded: p.guarded(),
-		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, LookOnly: p.s.Answers == "terminal",
+		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, Notify: p.s.Notify, LookOnly: p.s.Answers == "terminal",
 		TrustUnverified: p.s.TrustUnverified, Provides: p.s.Provides, ProposalStatus: p.s.ProposalStatus,
 		LenientParams: p.s.LenientParams, ToolsRequest: p.s.ToolsRequest,
 		Started: startIsOver, Hurry: p.hurry, Log: p.log,

@@ -49,6 +49,7 @@ type settings struct {
 	MaxCalls     int
 	MaxPending   int
 	Answers      string
+	Notify       string
 	Provides     []string
 	Allow, Deny  []string
 

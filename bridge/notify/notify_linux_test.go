@@ -1,0 +1,195 @@
+package notify_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
+)
+
+func TestMain(m *testing.M) {
+	watchdog.Start()
+	goleak.VerifyTestMain(m)
+}
+
+// A log is what was said.
+type log chan string
+
+func (l log) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
+
+// tells has a hall told of by a command until the test ends, or stop is called.
+func tells(t *testing.T, h *inboxtest.Hall, command string, within time.Duration) (said log, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	said = make(log, 16)
+	done := make(chan struct{})
+	watching := watchers{h, make(chan struct{}, 1)}
+	go func() {
+		defer close(done)
+		notify.Run(ctx, watching, notify.Options{Command: command, Env: os.Environ(), Log: slog.New(slog.NewTextHandler(said, nil)), Within: within})
+	}()
+	<-watching.begun
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return said, stop
+}
+
+// watchers is a hall that says when somebody has begun to watch it.
+type watchers struct {
+	*inboxtest.Hall
+	begun chan struct{}
+}
+
+func (w watchers) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {
+	return func(yield func(inbox.Event, error) bool) {
+		for e, err := range w.Hall.Watch(ctx) {
+			if e == (inbox.Event{}) {
+				w.begun <- struct{}{}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// A pipe is a named one: the commands' way to the test.
+type pipe struct {
+	*testing.T
+	path  string
+	lines *bufio.Reader
+}
+
+func newPipe(t *testing.T) pipe {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // so that it has no end
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return pipe{t, path, bufio.NewReader(f)}
+}
+
+// hears waits for what the next command says.
+func (p pipe) hears() string {
+	p.Helper()
+	line, err := p.lines.ReadString('\n')
+	if err != nil {
+		p.Fatal(err)
+	}
+	return line
+}
+
+func TestTheCommandGetsThePublicViewAsOneObject(t *testing.T) {
+	const secret = "hunter2"
+	h := inboxtest.New("fs")
+	h.Redact = func(args []byte) []byte { return []byte(strings.ReplaceAll(string(args), secret, "[redacted]")) }
+	h.Command = "server --password " + secret
+	p := newPipe(t)
+	tells(t, h, "cat >'"+p.path+"'; echo never seen", 0)
+	id := h.Ask(inboxtest.Write(`{"path":"/a\u001b$(id)","password":"` + secret + `"}`))
+	line := p.hears()
+	var v approval.View
+	if err := json.Unmarshal([]byte(line), &v); err != nil || strings.Count(line, "\n") != 1 {
+		t.Fatalf("%v: %s", err, line)
+	}
+	if v.ID != id || v.Tool != "write_file" || v.From != "agent-a" || v.Bridge != "fs" || len(v.Arguments) != 2 {
+		t.Errorf("%+v", v)
+	}
+	if strings.Contains(line, secret) || strings.Contains(line, "\x1b") {
+		t.Errorf("it tells %s", line)
+	}
+}
+
+// Commands that hang are in nobody's way: the question is answered, and others are told of
+// when they have been killed.
+func TestACommandThatHangsIsKilled(t *testing.T) {
+	h, p := inboxtest.New("fs"), newPipe(t)
+	said, _ := tells(t, h, "cat >'"+p.path+"'; sleep 1000; echo", time.Second)
+	var ids []string
+	for range 6 { // more than run at one time
+		ids = append(ids, h.Ask(inboxtest.Write(`{}`)))
+	}
+	for range ids {
+		p.hears()
+	}
+	for _, id := range ids {
+		v, _ := h.Question(id)
+		if _, err := h.Decide(t.Context(), inbox.Decide(&v, &approval.Reply{Allow: true})); err != nil {
+			t.Error(err)
+		}
+	}
+	if line := <-said; !strings.Contains(line, "did not end within 1s, and was killed") {
+		t.Errorf("said %s", line)
+	}
+}
+
+// The end of the bridge is the end of its commands.
+func TestWhatRunsEndsWithTheBridge(t *testing.T) {
+	h, p := inboxtest.New("fs"), newPipe(t)
+	_, stop := tells(t, h, "cat >'"+p.path+"'; sleep 1000; echo", time.Hour)
+	h.Ask(inboxtest.Write(`{}`))
+	p.hears()
+	stop()
+}
+
+func TestACommandThatFailsIsSaidOnce(t *testing.T) {
+	h, p := inboxtest.New("fs"), newPipe(t)
+	said, stop := tells(t, h, "cat >'"+p.path+"'; exit 3", 0)
+	for range 3 {
+		h.Ask(inboxtest.Write(`{}`))
+		p.hears()
+	}
+	if line := <-said; !strings.Contains(line, "the command of --notify fails") || !strings.Contains(line, "exit status 3") {
+		t.Errorf("said %s", line)
+	}
+	stop()
+	if len(said) > 0 {
+		t.Errorf("and again: %s", <-said)
+	}
+}
+
+// What was answered before its turn came is not told of.
+func TestWhatIsAnsweredIsNotToldOf(t *testing.T) {
+	h, p := inboxtest.New("fs"), newPipe(t)
+	gate := newPipe(t)
+	tells(t, h, "cat >'"+p.path+"'; read x <'"+gate.path+"'", time.Hour)
+	for range 4 {
+		h.Ask(inboxtest.Write(`{}`))
+		p.hears()
+	}
+	answered := h.Ask(inboxtest.Write(`{"n":5}`))
+	h.Withdraw(answered)
+	open := h.Ask(inboxtest.Write(`{"n":6}`))
+	if err := os.WriteFile(gate.path, []byte("go on\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if line := p.hears(); !strings.Contains(line, open) || strings.Contains(line, answered) {
+		t.Errorf("%s", line)
+	}
+}
