@@ -67,7 +67,7 @@ func (g *Gateway) enter(r *http.Request, topic string) (p pass, status int, why 
 	case !wire.ValidTopic(topic):
 		return pass{}, http.StatusBadRequest, "the topic is missing or no name for one: " + wire.TopicGrammar
 	case !p.admits(topic):
-		return pass{}, http.StatusForbidden, "the token is for another topic"
+		return pass{}, http.StatusForbidden, p.elsewhere(topic)
 	}
 	return p, 0, ""
 }

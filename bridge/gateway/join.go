@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,7 +43,7 @@ func (s *socket) ask(frame []byte, space *string, p *pass) (wire.Dialect, *turne
 	}
 	if j.Token != "" {
 		if *p, err = s.g.verify(j.Token); err != nil {
-			return d, &turnedAway{code: hub.FaultAuth, reason: "Invalid token"}
+			return d, &turnedAway{code: hub.FaultAuth, reason: "Invalid token" + strings.TrimPrefix(err.Error(), errToken.Error())}
 		}
 	}
 	if *space == "" {

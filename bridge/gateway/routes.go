@@ -135,7 +135,7 @@ func (d routes) join(w http.ResponseWriter, r *http.Request) {
 		var status int
 		var why string
 		if p, status, why = d.bearer(r); status == 0 && space != "" && !p.admits(space) {
-			status, why = http.StatusForbidden, "the token is for another topic"
+			status, why = http.StatusForbidden, p.elsewhere(space)
 		}
 		if status != 0 {
 			d.refused.add("token")

@@ -70,6 +70,11 @@ type pass struct {
 // admits reports whether the pass is good for a topic.
 func (p pass) admits(topic string) bool { return p.topic == anyTopic || p.topic == topic }
 
+// elsewhere says for which topic the pass is good, which its bearer can read in the token too.
+func (p pass) elsewhere(topic string) string {
+	return "the token is for topic " + p.topic + ", not " + topic
+}
+
 var errToken = errors.New("the token is not valid")
 
 // verify reads a token. Its errors say what is wrong with it and never show it.
@@ -84,6 +89,8 @@ func (g *Gateway) verify(token string) (pass, error) {
 		return pass{}, fmt.Errorf("%w: it has expired", errToken)
 	case errors.Is(err, jwt.ErrTokenRequiredClaimMissing):
 		return pass{}, fmt.Errorf("%w: it has no exp", errToken)
+	case errors.Is(err, jwt.ErrTokenSignatureInvalid): // found before anything that the token claims is looked at
+		return pass{}, fmt.Errorf("%w: it was not made here", errToken)
 	case err != nil:
 		return pass{}, errToken
 	}

@@ -75,6 +75,49 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// What a refusal says, by each way in. Of a token that was not made here nothing is said but
+// that, whatever it claims: its bearer hears no more than it can read in the token itself.
+func TestARefusalSaysWhatIsTheMatterWithTheToken(t *testing.T) {
+	h := open(t, gateway.Options{})
+	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Minute).Unix()
+	token := func(key []byte, topic string, exp int64) string {
+		return sign(t, jwt.SigningMethodHS256, key, jwt.MapClaims{"participantId": "ann", "topic": topic, "exp": exp})
+	}
+	foreign := []byte("another secret, as long as the first")
+	for _, c := range []struct {
+		name, token string
+		status      int
+		said, mew   string
+	}{
+		{"none", "", 401, "no token: send Authorization: Bearer TOKEN", "Authorization required: a token in the join or the Authorization header"},
+		{"expired", token(secret, "t", past), 401, "the token is not valid: it has expired", "Invalid token: it has expired"},
+		{"of another topic", token(secret, "u", soon), 403, "the token is for topic u, not t", "Token not valid for this topic"},
+		{"expired, of another topic", token(secret, "u", past), 401, "the token is not valid: it has expired", "Invalid token: it has expired"},
+		{"of another key", token(foreign, "t", soon), 401, "the token is not valid: it was not made here", "Invalid token: it was not made here"},
+		{"of another key, expired, of another topic", token(foreign, "u", past), 401, "the token is not valid: it was not made here", "Invalid token: it was not made here"},
+		{"no token at all", "x.y.z", 401, "the token is not valid", "Invalid token"},
+	} {
+		header := http.Header{}
+		if c.token != "" {
+			header.Set("Authorization", "Bearer "+c.token)
+		}
+		want := `{"error":"` + c.said + `"}`
+		for _, path := range []string{"/v0/ws?topic=t", "/ws?topic=t", "/?space=t"} {
+			if c.token == "" && path == "/?space=t" {
+				continue // it may come in the join
+			}
+			if status, body := h.get("GET", path, "", header, ""); status != c.status || strings.TrimSpace(body) != want {
+				t.Errorf("%s at %s: %d %s, want %d %s", c.name, path, status, body, c.status, want)
+			}
+		}
+		g := h.dial("/?space=t", nil)
+		g.send(`{"type":"join","participantId":"ann","space":"t","token":"` + c.token + `"}`)
+		if end := g.closed(); end.Code != 1008 || end.Text != c.mew {
+			t.Errorf("%s in a join: %d %q, want 1008 %q", c.name, end.Code, end.Text, c.mew)
+		}
+	}
+}
+
 func TestMintRefusesWhatNobodyCouldUse(t *testing.T) {
 	h := open(t, gateway.Options{})
 	for _, c := range []gateway.Claims{
@@ -232,7 +275,7 @@ func TestREST(t *testing.T) {
 		{"GET", "/v0.1/topics", "", 401, `{"error":"no token: send Authorization: Bearer TOKEN"}`},
 		{"GET", "/v0/topics/t/participants", token, 200, `{"participants":[{"id":"ann","name":"ann"},{"id":"bob","name":"bob"}]}`},
 		{"GET", "/v0.1/topics/t/participants", token, 200, `{"participants":[{"id":"ann","capabilities":["mcp/*","chat","mcpx.*","mcp.*","proposal*"]},{"id":"bob","capabilities":["chat"]}]}`},
-		{"GET", "/v0.1/topics/u/participants", token, 403, `{"error":"the token is for another topic"}`},
+		{"GET", "/v0.1/topics/u/participants", token, 403, `{"error":"the token is for topic t, not u"}`},
 		{"GET", "/v0.1/topics/nowhere/participants", all, 200, `{"participants":[]}`},
 		{"GET", "/participants?space=t", token, 200, `"connected":true`},
 		{"GET", "/participants?space=u", token, 403, ``},

@@ -175,7 +175,7 @@ func Numbered(id string, n int) string {
 // Seat returns a seat at that gateway. The caller runs it.
 func (c *Connector) Seat() (*topic.Seat, error) {
 	o := c.Join
-	o.Token = c.nextToken
+	o.Token, o.AnyID = c.nextToken, c.Derived
 	if c.Local != nil {
 		o.Dial = c.dialLocal
 	}

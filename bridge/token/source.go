@@ -3,8 +3,6 @@ package token
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
@@ -68,8 +66,8 @@ func (t *Source) First(ctx context.Context) error {
 }
 
 // Token is what package topic asks for: again is set when the gateway refused
-// the last one. A source that then has nothing new ends it: the same token
-// would be refused again.
+// the last one. A source that then has nothing new says so with topic.ErrNoOther: the
+// same token would be refused again.
 func (t *Source) Token(ctx context.Context, again bool) (string, error) {
 	if token := t.takeReady(); token != "" && !again {
 		return token, nil
@@ -81,8 +79,7 @@ func (t *Source) Token(ctx context.Context, again bool) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if again && t.given[token] {
-		return "", &topic.FatalError{Exit: fault.Gateway, Err: errors.New("the gateway does not take our token"),
-			Hint: "get a new one for this topic and this participant id; one that has run out is replaced without a stop where --token-file has the next, or --token-command prints it"}
+		return "", topic.ErrNoOther
 	}
 	if t.given == nil {
 		t.given = map[string]bool{}
@@ -190,19 +187,8 @@ func (t *Source) Peek() string {
 	return t.ready
 }
 
-// End is until when a token is good, as far as it says so itself: one that is a
-// JWT, as ours are. Nobody has verified it; its gateway has the last word.
+// End is until when a token is good, as far as it says so itself (see [topic.ReadClaims]).
 func End(token string) (until time.Time, said bool) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return until, false
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	var claims struct {
-		Expires float64 `json:"exp"`
-	}
-	if err != nil || json.Unmarshal(text, &claims) != nil || claims.Expires <= 0 || claims.Expires > 1<<40 {
-		return until, false
-	}
-	return time.Unix(int64(claims.Expires), 0), true
+	until = topic.ReadClaims(token).Until
+	return until, !until.IsZero()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -110,6 +111,10 @@ func refusal(answer *http.Response, token string) error {
 	}
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1024))
 	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+	var said struct{ Error string } // our gateway's word, and that of others
+	if json.Unmarshal(body, &said) == nil && said.Error != "" {
+		line = text.Line(said.Error)
+	}
 	e.Reason = cmp.Or(text.Cut(redactToken(line, token), 200), http.StatusText(answer.StatusCode))
 	return e
 }

@@ -87,7 +87,6 @@ type retryState struct {
 	welcomed bool // ever
 	failures int  // since a session that lasted
 	refused  bool // one token was refused since then
-	refresh  bool // the next token must be a fresh one
 	evicted  bool // once
 }
 
@@ -105,9 +104,9 @@ func (p *retryState) next(e ending, canRefresh bool) (time.Duration, *FatalError
 	switch outcomeOf(e.err) {
 	case refused:
 		if p.refused || !canRefresh {
-			return 0, &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("the gateway does not take our token: %w", e.err), Hint: "get a new one for this topic and this participant id"}
+			return 0, &FatalError{Exit: fault.Gateway, Err: e.err} // which notTaken words
 		}
-		p.refused, p.refresh = true, true
+		p.refused = true
 	case evicted:
 		if p.evicted {
 			return 0, &FatalError{Exit: fault.ID, Err: fmt.Errorf("somebody else joins the topic under our id: %w", e.err), Hint: "stop the other one, or choose another --id"}

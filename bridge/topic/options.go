@@ -60,12 +60,14 @@ type Options struct {
 	Insecure bool   // clear text is fine off loopback too
 	Topic    string
 	ID       string // who we want to be; the gateway decides
+	AnyID    bool   // nobody chose ID, so being welcomed under another is no news
 	PinID    bool   // being welcomed under another id is fatal
 	Dialect  string // a protocol string; "" and "auto" find it out
 
 	// Token is asked for a token before every dial; nil means none. After the
 	// gateway refused one it is called once with again set; a second refusal
-	// is fatal. An error is tried again later unless it is a *FatalError.
+	// is fatal, and so is [ErrNoOther]. Another error is tried again later
+	// unless it is a *FatalError.
 	Token        func(ctx context.Context, again bool) (string, error)
 	TokenInQuery bool // also as ?token=, for gateways that read nothing else; URLs get logged
 

@@ -95,10 +95,17 @@ type runner struct {
 	seat       *Seat
 	h          Handler
 	dialer     dialer
-	url        int    // the candidate to begin with
-	last       error  // the latest ending
-	lastToken  string // the latest token
-	shortLived bool   // the latest session did not last
+	url        int      // the candidate to begin with
+	last       error    // the latest ending
+	lastToken  string   // the latest token
+	fetched    *fetched // the next token, or why there is none, once it was asked for
+	shortLived bool     // the latest session did not last
+}
+
+// What Options.Token returned.
+type fetched struct {
+	token string
+	err   error
 }
 
 // loop makes one session after the other. It never opens a socket before the
@@ -114,8 +121,14 @@ func (r *runner) loop(ctx context.Context) error {
 		}
 		r.last, r.shortLived = e.err, e.lived < settled
 		wait, fatal := r.next(e, r.seat.opt.Token != nil)
-		if fatal != nil {
+		if outcomeOf(e.err) == refused && (fatal != nil || !r.renew(ctx)) {
+			return r.seat.opt.notTaken(r.lastToken, e.err, time.Now())
+		}
+		switch {
+		case fatal != nil:
 			return fatal
+		case ctx.Err() != nil: // meanwhile
+			return nil
 		}
 		r.seat.log.Warn("no link to the topic, trying again", "error", e.err, "in", wait.Round(time.Millisecond))
 		if !pause.For(ctx, wait) {
@@ -148,21 +161,29 @@ func (r *runner) once(ctx context.Context) ending {
 	return e
 }
 
+// renew fetches the token to come after one that was refused, before anybody is told that we
+// try again. It reports false if there is no other, or one that would be refused once more.
+func (r *runner) renew(ctx context.Context) bool {
+	token, err := r.seat.opt.Token(ctx, true)
+	r.fetched = &fetched{token, err}
+	return !errors.Is(err, ErrNoOther) && (err != nil || token != r.lastToken || !r.shortLived)
+}
+
 func (r *runner) token(ctx context.Context) (string, error) {
 	if r.seat.opt.Token == nil {
 		return "", nil
 	}
-	again := r.refresh
-	r.refresh = false
-	token, err := r.seat.opt.Token(ctx, again)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("get a token: %w", err)
-	case again && token == r.lastToken && r.shortLived:
-		return "", r.last // it would be refused once more
+	next := r.fetched
+	r.fetched = nil
+	if next == nil {
+		token, err := r.seat.opt.Token(ctx, false)
+		next = &fetched{token, err}
 	}
-	r.lastToken = token
-	return token, nil
+	if next.err != nil {
+		return "", fmt.Errorf("get a token: %w", next.err)
+	}
+	r.lastToken = next.token
+	return next.token, nil
 }
 
 func (r *runner) dial(ctx context.Context, token string) (Conn, int, error) {

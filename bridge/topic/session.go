@@ -277,8 +277,8 @@ func (s *session) checkID(you string) error {
 	case you == o.ID:
 	case o.PinID:
 		return &FatalError{Exit: fault.Gateway, Err: fmt.Errorf("the gateway welcomes us as %q, not as %q", you, o.ID), Hint: "get a token for this id, or leave out --pin-id"}
-	default:
-		s.log.Warn("welcomed under another id", "asked", o.ID, "given", you)
+	case !o.AnyID:
+		s.log.Warn("the gateway calls us "+text.Line(you)+", not "+o.ID, "topic", o.Topic)
 	}
 	return nil
 }

@@ -160,10 +160,14 @@ type CloseError struct {
 }
 
 func (e *CloseError) Error() string {
-	if e.Reason == "" {
-		return fmt.Sprintf("the gateway closed the connection (%d)", e.Code)
+	what := "closed the connection ("
+	if e.Code < 1000 { // it opened none
+		what = "refused the connection ("
 	}
-	return fmt.Sprintf("the gateway closed the connection (%d): %s", e.Code, e.Reason)
+	if e.Reason == "" {
+		return fmt.Sprintf("the gateway %s%d)", what, e.Code)
+	}
+	return fmt.Sprintf("the gateway %s%d): %s", what, e.Code, e.Reason)
 }
 
 var (

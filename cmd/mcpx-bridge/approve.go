@@ -19,7 +19,7 @@ func (p *program) approveCommand() *cobra.Command {
 		Use:   "approve [FLAGS] [BRIDGE…]",
 		Short: "Answer questions in the terminal",
 		Long: `Answer questions in the terminal: those of the bridges on this machine, or only
-of those named. With --id, those that are put to that participant of a topic.
+of those named. With --id or a token, those that are put to that participant of a topic.
 
 A question is shown whole; what is long can be gone through with Space. Then
 
@@ -39,7 +39,7 @@ out, that is said.
 Without a terminal, answers are lines on stdin that repeat the digest of their
 question: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
 		Example: `  mcpx-bridge approve
-  mcpx-bridge approve --gateway wss://gateway.example --topic team --id alice --token-file ~/.mcpx-token`,
+  mcpx-bridge approve --gateway wss://gateway.example --topic team --token-file alice.token`,
 		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.approve(cmd.Context(), args) },
 	}
@@ -49,11 +49,11 @@ question: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
 }
 
 func (p *program) approve(ctx context.Context, named []string) error {
-	if p.s.ID != "" {
+	if p.s.ID != "" || p.bearsToken() {
 		return p.approveAs(ctx, named)
 	}
 	if p.s.Gateway != "" {
-		return misused("--id ME", "--gateway needs to know who you are there")
+		return misused("--token-file FILE, or --id ME where the gateway takes one without", "--gateway needs to know who you are there")
 	}
 	dir, err := p.controlDir()
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *program) approve(ctx context.Context, named []string) error {
 // approveAs answers as a participant of a topic.
 func (p *program) approveAs(ctx context.Context, named []string) error {
 	if len(named) > 0 {
-		return misused("", "%q: with --id the questions of everybody in the topic are shown", named[0])
+		return misused("", "%q: with --id or a token the questions of everybody in the topic are shown", named[0])
 	}
 	s := &client.ApprovalInbox{}
 	q, err := p.takeSeat(ctx, client.Options{Approvals: s})

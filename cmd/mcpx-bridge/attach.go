@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
@@ -37,8 +39,8 @@ leave it alone. Give every client a server of its own, as socat does with fork.`
 		Example: `  socat UNIX-LISTEN:notes.sock,fork EXEC:notes-server &
   mcpx-bridge attach --allow 'list_*' unix:notes.sock
 
-  docker exec -i notes notes-server <from >to &
-  mcpx-bridge attach --id notes fifo:to,from`,
+  docker exec -i notes notes-server <to >from &
+  mcpx-bridge attach --id notes fifo:from,to`,
 		Args: positional(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := p.endpoint(args[0])
@@ -57,6 +59,9 @@ leave it alone. Give every client a server of its own, as socat does with fork.`
 }
 
 func (p *program) endpoint(text string) (node.Target, error) {
+	if scheme, _, _ := strings.Cut(text, "://"); strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https") {
+		return node.Target{}, misused("an adapter behind run speaks it: mcpx-bridge run -- npx -y mcp-remote '"+strings.ReplaceAll(text, "'", "%27")+"'", "attach does not speak MCP over HTTP")
+	}
 	at, err := stdio.ParseEndpoint(text)
 	if err != nil {
 		return node.Target{}, misused("for example unix:/run/notes.sock, or tcp:127.0.0.1:9000", "%q: %w", text, err)

@@ -13,7 +13,7 @@ import (
 // nobody said so (FINDINGS P18). At this machine's own gateway the second gets a
 // number behind it; elsewhere a token may be for this very id, so it is told.
 func (p *program) claim(ctx context.Context, d *connector) {
-	if p.s.ID == "" {
+	if d.Derived {
 		return // one at random is nobody's
 	}
 	state, err := stateHome(p.getenv)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -105,7 +106,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 				if err := start.checkRun(p, node.Target{Args: []string{args[1]}}); err != nil {
 					return nil, err
 				}
-				if start.apart.s.ID == "" { // two servers of one package are two participants
+				if start.apart.s.ID == "" && !start.apart.bearsToken() { // two servers of one package are two participants
 					flags = append([]string{"--id=" + commandline.TidyID(args[1])}, flags...)
 				}
 				change, err := at.Wrap(exe, flags, args[1])
@@ -120,7 +121,7 @@ A server that the client reaches by an address cannot be wrapped.`,
 			if err != nil {
 				return err
 			}
-			return start.sayUngated(p, args[0])
+			return start.sayUngated(p, args[0], cmp.Or(start.apart.s.ID, commandline.TidyID(args[1])))
 		},
 	}
 	p.scopeFlags(cmd)
@@ -205,7 +206,7 @@ func (p *program) clientInstall(ctx context.Context, start starters, dash int, a
 	if err != nil || len(server) == 0 {
 		return err
 	}
-	return start.sayUngated(p, args[0])
+	return start.sayUngated(p, args[0], cmp.Or(start.apart.s.ID, node.Target{Args: server}.ID()))
 }
 
 // editClient thinks a change through, and shows it or makes it so. Only one of

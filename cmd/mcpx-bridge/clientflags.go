@@ -43,7 +43,7 @@ func (s starters) checkRun(p *program, t node.Target) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.s.ID, t.ID()), true); err != nil {
+	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.chosenID(true), t.ID()), true); err != nil {
 		return err
 	}
 	return s.sayTokenEnd(p)
@@ -55,7 +55,7 @@ func (s starters) checkServe(p *program) error {
 	if err := s.apart.checkServe(); err != nil {
 		return err
 	}
-	if _, err := s.apart.checkedConnector(cmp.Or(s.apart.s.ID, randomID()), false); err != nil {
+	if _, err := s.apart.checkedConnector(s.apart.chosenID(false), false); err != nil {
 		return err
 	}
 	return s.sayTokenEnd(p)
@@ -156,18 +156,22 @@ func (p *program) warnOfShell(to *cobra.Command) {
 func (p *program) warnOfState() {
 	if p.getenv("XDG_STATE_HOME") != "" {
 		p.log.Warn("the client does not have the XDG_STATE_HOME of this shell, so the bridge will keep its state elsewhere")
-		p.log.Warn("hint: put it among the variables of the server's entry too")
+		p.log.Warn("hint: put XDG_STATE_HOME=" + p.getenv("XDG_STATE_HOME") + " among the variables of the server's entry too")
 	}
 }
 
-// sayUngated says whose calls the rules of a wrapped server are for: who gives --policy
-// believes that it is for the client's own too (FINDINGS U5).
-func (s starters) sayUngated(p *program, client string) error {
+// sayUngated says who the server is for the others, and whose calls its rules are for: who
+// gives --policy believes that it is for the client's own too (FINDINGS U5).
+func (s starters) sayUngated(p *program, client, id string) error {
 	at, err := p.clientPlace(client)
 	if err != nil {
 		return err
 	}
 	title := at.Client.Title
+	if s.apart.s.ID == "" && s.apart.bearsToken() {
+		id = "what its token says"
+	}
+	p.log.Info("in " + s.apart.s.Topic + " it is called " + id + "; questions about it come up in mcpx-bridge approve")
 	if s.apart.s.GateHost {
 		p.log.Info("the rules judge the tool calls of " + title + " itself too, as those of \"host\"; what else it asks the server for passes unasked")
 		return nil

@@ -22,8 +22,26 @@ type connector struct {
 	tokens *token.Source
 }
 
-// newConnector checks what can be checked without going there. Its errors are usage
-// errors, except for those of the state directory.
+// chosenID is who we are to be by --id, else by the word of the token that we join with, as
+// far as it is at hand: one that a command prints is not yet. It is "" where neither says.
+func (p *program) chosenID(hosts bool) string {
+	if p.s.ID != "" || p.s.TokenCommand != "" || p.s.Gateway == "" && (hosts || p.s.TokenFile == "") {
+		return p.s.ID
+	}
+	bearer := p.getenv("MCPX_AUTH_TOKEN")
+	if p.s.TokenFile != "" {
+		bearer, _ = token.FromFile(p.s.TokenFile) // tokenSource says what is wrong with it
+	}
+	return topic.ReadClaims(bearer).ID
+}
+
+// bearsToken reports whether the command line brings a token along, which says who we are.
+func (p *program) bearsToken() bool {
+	return p.s.TokenFile != "" || p.s.TokenCommand != "" || p.s.Gateway != "" && p.getenv("MCPX_AUTH_TOKEN") != ""
+}
+
+// newConnector checks what can be checked without going there. Without an id it has one at
+// random. Its errors are usage errors, except for those of the state directory.
 func (p *program) newConnector(id string, hosts bool) (*connector, error) {
 	c, err := p.checkedConnector(id, hosts)
 	if err != nil || p.s.Gateway != "" {
@@ -42,6 +60,10 @@ func (p *program) newConnector(id string, hosts bool) (*connector, error) {
 // checkedConnector is a connector that touches nothing of this machine's yet, and so goes
 // nowhere where no gateway is named. Its errors are usage errors.
 func (p *program) checkedConnector(id string, hosts bool) (*connector, error) {
+	derived := id == ""
+	if derived {
+		id = randomID()
+	}
 	if err := checkID("--id", id); err != nil {
 		return nil, err
 	}
@@ -69,7 +91,7 @@ func (p *program) checkedConnector(id string, hosts bool) (*connector, error) {
 	if join.Trace, err = p.trace("wire", tokens); err != nil {
 		return nil, err
 	}
-	return &connector{&localgateway.Connector{Tokens: tokens, Join: join, Hosts: hosts}, tokens}, nil
+	return &connector{&localgateway.Connector{Tokens: tokens, Join: join, Hosts: hosts, Derived: derived}, tokens}, nil
 }
 
 // localGateway is this machine's gateway. It opens the state directory.

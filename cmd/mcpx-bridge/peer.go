@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -26,7 +26,7 @@ type (
 
 // takeSeat joins the topic, under --id or a random one.
 func (p *program) takeSeat(ctx context.Context, o client.Options) (*peer, error) {
-	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
+	d, err := p.newConnector(p.chosenID(false), false)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +40,9 @@ func (p *program) sit(ctx context.Context, d *connector, o client.Options) (*pee
 	}
 	if err := d.Ready(ctx); err != nil {
 		return nil, err
+	}
+	if id := topic.ReadClaims(d.tokens.Peek()).ID; id != "" && d.Derived {
+		d.Join.ID = id
 	}
 	q := p.newPeer(d, o)
 	return q, q.Dial(ctx)

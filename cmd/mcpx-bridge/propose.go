@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -246,7 +247,7 @@ func (p *program) withdrawCommand() *cobra.Command {
 		Short: "Take a proposal back",
 		Long: `Take a proposal back, by its id as propose prints it.
 
-Only who made it can, so --id is that of propose; a propose that still waits
+Only who made it can, so --id, or the token, is that of propose; a propose that still waits
 under it loses its seat. What has begun already is not undone, and whoever no
 longer knows the proposal says nothing.`,
 		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
@@ -260,13 +261,32 @@ longer knows the proposal says nothing.`,
 	return cmd
 }
 
+// unnamedProposer is how a withdraw ends that does not say whose proposal it is. It names who
+// is here, one of whom it will be.
+func (p *program) unnamedProposer(ctx context.Context) error {
+	f := misused("propose printed it, as in: proposed deploy to ops as ID", "withdraw needs the --id under which it was proposed")
+	q, err := p.takeSeat(ctx, client.Options{})
+	if err != nil {
+		return f
+	}
+	defer q.Close()
+	var ids []string
+	for _, o := range q.Others() {
+		ids = append(ids, o.ID)
+	}
+	if len(ids) == 0 {
+		return f
+	}
+	return f.Also("here now: " + text.Some(ids))
+}
+
 func (p *program) withdraw(ctx context.Context, proposal string) error {
 	style, err := p.s.Offer.style()
 	switch {
 	case err != nil:
 		return err
-	case p.s.ID == "":
-		return misused("mcpx-bridge withdraw "+proposal+" --id alice", "withdraw needs the --id under which it was proposed")
+	case p.s.ID == "" && !p.bearsToken():
+		return p.unnamedProposer(ctx)
 	case proposal == "" || len(proposal) > 256 || visible(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}

@@ -192,12 +192,13 @@ func (p *program) bridgeOptions(t node.Target) (o node.Options, err error) {
 
 // bareOptions are bridgeOptions without rules and record.
 func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
-	id := cmp.Or(p.s.ID, t.ID())
+	chosen := p.chosenID(true)
+	id := cmp.Or(chosen, t.ID())
 	if err := cmp.Or(checkID("--id", id), p.checkApprovers(id), p.checkRun()); err != nil {
 		return o, err
 	}
 	o = node.Options{
-		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: p.s.ID,
+		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: chosen,
 		Policy: p.s.Policy, Reload: p.reload, Guarded: p.guarded(),
 		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, Notify: p.s.Notify, LookOnly: p.s.Answers == "terminal",
 		TrustUnverified: p.s.TrustUnverified, Provides: p.s.Provides, ProposalStatus: p.s.ProposalStatus,

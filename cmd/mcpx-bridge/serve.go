@@ -62,7 +62,7 @@ func (p *program) serve(ctx context.Context) error {
 	if err := p.checkServe(); err != nil {
 		return err
 	}
-	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
+	d, err := p.newConnector(p.chosenID(false), false)
 	if err != nil {
 		return err
 	}

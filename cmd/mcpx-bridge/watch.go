@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,7 +38,7 @@ func (p *program) watch(ctx context.Context) error {
 			stop(errSignalled)
 		}
 	}
-	d, err := p.newConnector(cmp.Or(p.s.ID, randomID()), false)
+	d, err := p.newConnector(p.chosenID(false), false)
 	if err != nil {
 		return err
 	}
