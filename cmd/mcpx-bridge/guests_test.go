@@ -1,19 +1,15 @@
 package main
 
 import (
-	"fmt"
 	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	realgateway "github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -75,40 +71,4 @@ func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
 		g.Close()
 		door.Close()
 	}
-}
-
-// Many names fill it no more, nor what a participant changes of its tools; what is summed
-// up comes after ready, and says how it stands.
-func TestManyNamesAndNotesFillNoLogOfEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, json := range []bool{false, true} {
-			var said strings.Builder
-			log, err := newLog(&said, "info", "text")
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := &events{log: log}
-			if json {
-				e.out = asyncwriter.New(&said, eventsLost)
-			}
-			for i := range 20_000 {
-				id := fmt.Sprintf("p%d", i)
-				e.emit(&record.Record{Event: record.Peer, ID: id, State: "joined"})
-				e.note("rover", "rover has changed")
-			}
-			time.Sleep(quota.SumEvery + time.Second)
-			e.begin(map[string]string{"event": "ready"}, "it is ready")
-			e.close()
-			lines := strings.Count(said.String(), "\n")
-			if lines > quota.Log.AllBurst+2*quota.Log.Burst {
-				t.Errorf("%d lines", lines)
-			}
-			if n := strings.Count(said.String(), "rover has changed"); n != quota.Log.Burst {
-				t.Errorf("%d notes", n)
-			}
-			if json && !strings.HasPrefix(strings.ReplaceAll(said.String(), "mcpx-bridge: rover has changed\n", ""), `{"event":"ready"}`) {
-				t.Errorf("ready is not the first: %.200s", said.String())
-			}
-		}
-	})
 }

@@ -81,7 +81,8 @@ var may = map[string]string{
 	"bridge/prompt/prompttest": "",
 
 	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/refusal bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
-	"bridge/client/view":   "bridge/arguments bridge/client bridge/text bridge/wire",
+	"bridge/client/view":   "bridge/arguments bridge/client bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
+	"bridge/events":        "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
 	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/node":          "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",

@@ -33,6 +33,9 @@ func TestListsFitTheirTerminal(t *testing.T) {
 		}
 		c.term.Sees(c.want)
 	}
+	if said := log.String(); strings.Contains(said, "tools/list") {
+		t.Errorf("the log has what nobody did:\n%s", said)
+	}
 }
 
 // atTerminal runs a command to its end, with a terminal for its output.

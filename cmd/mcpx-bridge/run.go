@@ -117,13 +117,13 @@ func (p *program) bridge(ctx context.Context, t node.Target) error {
 		return err
 	}
 	e := p.newEvents(p.stdout)
-	o.Emit, o.Ready = e.emit, e.ready
+	o.Emit, o.Ready = e.Emit, func(r node.Ready) { sayReady(e, r) }
 	n, err := node.New(ctx, o)
 	if err != nil {
-		e.discard()
+		e.Discard()
 		return err
 	}
-	defer e.close()
+	defer e.Close()
 	p.hintAllow()
 	return n.Run(ctx, func(ctx context.Context) error { return p.keepAsking(ctx, n) })
 }
@@ -135,13 +135,13 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 		return err
 	}
 	e := p.newEvents(p.stdout)
-	o.Emit, o.Ready = e.emit, e.ready
+	o.Emit, o.Ready = e.Emit, func(r node.Ready) { sayReady(e, r) }
 	pt, err := node.NewPassthrough(o, p.s.GateHost)
 	if err != nil {
-		e.discard()
+		e.Discard()
 		return err
 	}
-	defer e.close()
+	defer e.Close()
 	in, out, err := clientPipes()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/events"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/serve"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
@@ -84,10 +85,10 @@ func (p *program) serve(ctx context.Context) error {
 		in, out = i, o
 	}
 	e := p.newEvents(p.stderr)
-	defer e.close()
+	defer e.Close()
 	p.claim(ctx, d)
 	var s *serve.Server
-	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.emit, Note: e.note,
+	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.Emit, Note: e.Note,
 		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }, Trace: trace})
 	if err := s.Start(ctx); err != nil {
 		return err
@@ -145,10 +146,10 @@ func (p *program) face() desktop.Config {
 }
 
 // seesTopic says that the client sees what there is.
-func (p *program) seesTopic(s *serve.Server, d *connector, e *events, tools int) {
+func (p *program) seesTopic(s *serve.Server, d *connector, e *events.Events, tools int) {
 	url, _ := d.Where()
 	id := cmp.Or(s.Client.Me(), d.Join.ID)
-	first := e.begin(struct {
+	first := e.Begin(jsonLine(struct {
 		Event   string `json:"event"`
 		ID      string `json:"id"`
 		Topic   string `json:"topic"`
@@ -156,7 +157,7 @@ func (p *program) seesTopic(s *serve.Server, d *connector, e *events, tools int)
 		Dialect string `json:"dialect,omitempty"`
 		Tools   int    `json:"tools"`
 		PID     int    `json:"pid"`
-	}{"ready", id, d.Join.Topic, url, s.Client.Dialect().Protocol, tools, os.Getpid()},
+	}{"ready", id, d.Join.Topic, url, s.Client.Dialect().Protocol, tools, os.Getpid()}),
 		"the client sees the topic "+d.Join.Topic+" through "+id)
 	if first {
 		go startIsOver()

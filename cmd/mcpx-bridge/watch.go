@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -16,15 +17,18 @@ import (
 func (p *program) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [FLAGS]",
-		Short: "Show what is said in a topic",
-		Long: `Show what is said in a topic, one line per frame, until interrupted.
+		Short: "Show what happens in a topic",
+		Long: `Show what happens in a topic until interrupted: one line per call when it is over,
+and one more while people decide about it; proposals, and what is said in chats.
 
-With --json each frame is shown as it came. Tokens are blotted out in both, and
-control characters are shown as \u{…} where people read them.`,
+With --json each frame is shown as it came, also those that go without saying, such
+as greetings and lists. Tokens are blotted out in both, and control characters are
+shown as \u{…} where people read them. Arguments and results stand in --json alone.`,
 		Example: "  mcpx-bridge watch\n  mcpx-bridge watch --topic team --json | jq .kind",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.watch(cmd.Context()) },
 	}
 	p.s.roomFlags(cmd.Flags())
+	p.s.wideFlag(cmd.Flags())
 	return cmd
 }
 
@@ -34,6 +38,9 @@ func (p *program) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	show := func(line []byte) {
+		if line == nil {
+			return
+		}
 		if err := p.print(line); err != nil {
 			stop(errSignalled)
 		}
@@ -42,7 +49,8 @@ func (p *program) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := client.Options{OnFrame: func(e *wire.Envelope) { show(client.FrameLine(e, time.Now())) }, OnSeat: func(what, detail string) { show(seatLine(what, detail)) }}
+	w := view.Watch{Columns: p.columns}
+	o := client.Options{OnFrame: func(e *wire.Envelope) { show(w.Line(e, time.Now())) }, OnSeat: func(what, detail string) { show(seatLine(what, detail)) }}
 	if p.s.JSON {
 		o = client.Options{}
 		d.see(func(dir string, frame []byte) {

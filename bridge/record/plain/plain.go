@@ -33,7 +33,11 @@ func Level(r *record.Record) slog.Level {
 			return slog.LevelDebug // a rule did; people want to read of people
 		}
 		return slog.LevelInfo
-	case record.Left:
+	case record.Ended:
+		if strings.HasSuffix(r.Method, "/list") && r.Executed == string(refusal.Yes) {
+			return slog.LevelDebug // whoever looks around; nothing was done
+		}
+	case record.Left, record.Checkpoint:
 		return slog.LevelDebug
 	case record.Proposed:
 		if r.State == "watched" {

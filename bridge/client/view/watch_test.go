@@ -1,0 +1,66 @@
+package view_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// frame is one of mcpx/v0.1.
+func frame(t *testing.T, id, from, to, kind, more, payload string) *wire.Envelope {
+	raw := fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":%q,"ts":"2026-01-31T12:00:00Z","from":%q,"to":[%q],"kind":%q%s,"payload":%s}`, id, from, to, kind, more, payload)
+	e, err := wire.Dialects[1].Decode([]byte(raw))
+	if err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return &e
+}
+
+func TestACallIsOneLine(t *testing.T) {
+	for columns, want := range map[int]string{
+		0: `12:00:00 zoe -> memory create_entities {2 arguments}; asked ann
+12:00:00 zoe -> eve create_entities; the tool failed
+12:00:00 zoe -> memory create_entities {2 arguments}; asked ann; allowed by ann; ok
+12:00:00 bob -> memory x\u{1b}[2J {no arguments}; the tool failed
+12:00:00 zoe -> memory delete; denied by ann
+`,
+		80: `12:00:00 zoe -> memory create_entities {2 arguments}; asked ann
+12:00:00 zoe -> eve create_entities; the tool failed
+12:00:00 zoe -> memory create_entities; asked ann; allowed by ann; ok
+12:00:00 bob -> memory x\u{1b}[2J {no arguments}; the tool failed
+12:00:00 zoe -> memory delete; denied by ann
+`,
+		40: `zoe -> memory create_entities; asked ann
+zoe -> eve create_entities; the tool fa…
+zoe -> memory create_entities; ok
+bob -> memory x\u{1b}[2J; the tool fail…
+zoe -> memory delete; denied by ann
+`,
+	} {
+		w := view.Watch{Columns: func() int { return columns }}
+		var said strings.Builder
+		for _, e := range []*wire.Envelope{
+			frame(t, "i", "zoe", "memory", "mcp/request:initialize", "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`),
+			frame(t, "e", "zoe", "memory", "mcp/request:tools/call:create_entities", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_entities","arguments":{"a":1,"b":2},"_meta":{"progressToken":7}}}`),
+			frame(t, "q", "memory", "ann", "mcp/request:elicitation/create", "", `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"metadata":{"originalRequest":{"from":"zoe","envelopeId":"e"}}}}`),
+			frame(t, "p", "memory", "zoe", "mcp/request:notifications/progress", "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1,"message":"waiting","_meta":{"mcpx/approval":{"waiting":true}}}}`),
+			frame(t, "p2", "memory", "zoe", "mcp/request:notifications/progress", "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":2,"message":"allowed by ann","_meta":{"mcpx/approval":{"by":["ann"]}}}}`),
+			frame(t, "p3", "memory", "zoe", "mcp/request:notifications/progress", "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":3,"message":"halfway"}}`),
+			frame(t, "o", "eve", "zoe", "mcp/response:tools/call:create_entities", `,"correlation_id":"e"`, `{"jsonrpc":"2.0","id":1,"result":{"isError":true}}`),
+			frame(t, "r", "memory", "zoe", "mcp/response:tools/call:create_entities", `,"correlation_id":"e"`, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`),
+			frame(t, "f", "bob", "memory", "mcp/request:tools/call", "", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x\u001b[2J","arguments":{}}}`),
+			frame(t, "g", "memory", "bob", "mcp/response:tools/call", `,"correlation_id":"f"`, `{"jsonrpc":"2.0","id":2,"result":{"isError":true}}`),
+			frame(t, "h", "memory", "zoe", "mcp/response:tools/call:delete", `,"correlation_id":"before"`, `{"jsonrpc":"2.0","id":2,"error":{"code":-31001,"message":"no","data":{"by":"ann"}}}`),
+		} {
+			at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+			said.Write(w.Line(e, at))
+		}
+		if said.String() != want {
+			t.Errorf("in %d columns:\n%s", columns, said.String())
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record/plain"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// Events put what happens before the owner: as JSON lines, or in words in a log. The first of
+// them is ready; what happens before it is held until it has come, or until Close. Whoever
+// likes may call them at any time.
+type Events struct {
+	out *asyncwriter.Writer // nil without --json
+	log *slog.Logger
+
+	mu     sync.Mutex
+	begun  bool
+	joined bool   // was connected once
+	held   []byte // lines
+	missed int    // lines that were too many to be held
+	line   []byte // room for one
+	guests guests
+	visits *visits // nil: each coming and going is told as it happens
+}
+
+// JSON are events as JSON lines. What is no record goes to the log.
+func JSON(to io.Writer, log *slog.Logger) *Events {
+	return &Events{out: asyncwriter.New(to, lost), log: log}
+}
+
+// Log are events in words. Where people look on, at a terminal, it does not say of anybody that
+// they came and went within a second.
+func Log(log *slog.Logger, lookedOn bool) *Events {
+	e := &Events{log: log}
+	if lookedOn {
+		e.visits = &visits{}
+	}
+	return e
+}
+
+// heldMost is how many bytes are held for ready, which may be long in coming: a
+// gateway can be away for hours, and a server talks.
+const heldMost = 1 << 20
+
+// Emit is the Emit of a Sidecar: it neither waits nor calls back.
+func (e *Events) Emit(r *record.Record) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case r.Event == record.Peer:
+		e.peer(r)
+		return
+	case r.Event == record.Connected && !e.joined:
+		e.joined = true
+		return // ready says so
+	case r.Event == record.Connected:
+		again := *r
+		again.Event = record.Reconnected
+		r = &again
+	}
+	e.sayOrHold(r)
+}
+
+// peer tells that somebody came or left.
+func (e *Events) peer(r *record.Record) {
+	switch {
+	case e.visits != nil && r.State == "joined":
+		e.came(r.ID, func() { e.listPeer(r) })
+	case e.visits != nil && r.State == "left" && e.visits.passedBy(r.ID):
+		e.detail(r.ID + " looked in")
+	default:
+		e.listPeer(r)
+	}
+}
+
+// listPeer is peer as far as there is room for lines about it.
+func (e *Events) listPeer(r *record.Record) {
+	if !e.listsLocked(r.ID, r.State) {
+		e.detail(plain.Words(r))
+		return
+	}
+	e.sayOrHold(r)
+}
+
+func (e *Events) sayOrHold(r *record.Record) {
+	if e.out != nil && !e.begun {
+		e.hold(append(text.EscapeJSON(r.JSON()), '\n'))
+		return
+	}
+	e.say(r)
+}
+
+func (e *Events) hold(line []byte) {
+	if len(e.held)+len(line) > heldMost {
+		e.missed++
+		return
+	}
+	e.held = append(e.held, line...)
+}
+
+func (e *Events) say(r *record.Record) {
+	if e.out != nil {
+		e.line = append(r.Append(e.line[:0]), '\n')
+		e.out.Write(text.EscapeJSON(e.line))
+		return
+	}
+	ctx, level := context.Background(), plain.Level(r)
+	if e.log.Enabled(ctx, level) {
+		e.log.LogAttrs(ctx, level, plain.Words(r), plain.Details(r)...)
+	}
+}
+
+// Begin emits ready, a line of JSON or in words a line for each text, and what was held for it. It
+// reports whether this is the first time; later ones do nothing.
+func (e *Events) Begin(ready []byte, text ...string) (first bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.begun {
+		return false
+	}
+	e.begun = true
+	if e.out == nil {
+		for _, line := range text {
+			e.log.Info(line)
+		}
+	} else {
+		e.out.Write(ready)
+	}
+	e.release()
+	return true
+}
+
+func (e *Events) release() {
+	if len(e.held) > 0 {
+		e.out.Write(e.held)
+	}
+	if e.missed > 0 {
+		e.out.Write(lost(e.missed))
+	}
+	e.held, e.missed = nil, 0
+}
+
+// Close emits what is still held, for a start that failed has its history too,
+// and then that all is over.
+func (e *Events) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.visits != nil {
+		e.visits.stop()
+	}
+	e.sumUpLocked()
+	e.release()
+	e.say(&record.Record{Event: record.Stopped})
+	if e.out != nil {
+		e.out.Close()
+	}
+}
+
+// Discard is the end of events of which there were none, for nothing was started.
+func (e *Events) Discard() {
+	if e.out != nil {
+		e.out.Close()
+	}
+}
+
+func lost(n int) []byte {
+	return fmt.Appendf(nil, "{\"event\":\"events_lost\",\"count\":%d}\n", n)
+}
