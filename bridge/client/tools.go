@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -106,6 +108,55 @@ func ReadTools(of string, result []byte) (tools []Tool, next string, err error) 
 		tools = append(tools, t)
 	}
 	return tools, page.NextCursor, nil
+}
+
+// Standing asks a bridge what its rules say of our own calls of these tools, by tool: allow, ask,
+// deny, or depends where arguments or limits decide. Of what it does not answer within a second
+// nothing is said: only our bridges do.
+func (c *Client) Standing(ctx context.Context, of string, tools []string) map[string]string {
+	all := map[string]string{}
+	for len(tools) > 0 {
+		names, err := json.Marshal(tools[:min(len(tools), 64)])
+		if err != nil {
+			panic(err) // strings alone
+		}
+		a, err := c.askWithin(ctx, time.Second, of, engine.StandingMethod, slices.Concat([]byte(`{"tools":`), names, []byte("}")))
+		var said struct {
+			Standing map[string]string `json:"standing"`
+		}
+		if err != nil || a.Err != nil || json.Unmarshal(a.Result, &said) != nil {
+			return all
+		}
+		maps.Copy(all, said.Standing)
+		rest := slices.DeleteFunc(slices.Clone(tools), func(name string) bool { return all[name] != "" })
+		if len(rest) == len(tools) {
+			return all
+		}
+		tools = rest
+	}
+	return all
+}
+
+// Standings asks all whose tools these are, at once, for our [Client.Standing] with them, and
+// returns it by peer.
+func (c *Client) Standings(ctx context.Context, tools []Tool) map[string]map[string]string {
+	names := map[string][]string{}
+	for _, t := range tools {
+		names[t.Peer] = append(names[t.Peer], t.Name)
+	}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	all := map[string]map[string]string{} // guarded by mu
+	for peer, named := range names {
+		asking.Go(func() {
+			said := c.Standing(ctx, peer, named)
+			mu.Lock()
+			defer mu.Unlock()
+			all[peer] = said
+		})
+	}
+	asking.Wait()
+	return all
 }
 
 // A Census is what everybody said of their tools when all were asked.

@@ -32,6 +32,7 @@ var treatments = map[string]treatment{
 	"initialize":      answer,
 	"ping":            answer,
 	"server/discover": answer,
+	StandingMethod:    answer,
 
 	"sampling/createMessage": wrong,
 	"elicitation/create":     wrong,
@@ -356,6 +357,8 @@ func (e *Engine) answerHere(env *wire.Envelope) {
 			return
 		}
 		result = e.server.hello.Result
+	case StandingMethod:
+		result = e.standings(env)
 	}
 	e.replyTo(env.From, env.ID, env.Method, env.Key, jsonrpc.AppendResult(nil, env.Message.Get(jsonrpc.ID), result))
 }

@@ -17,7 +17,7 @@ import (
 var roles = map[string][]string{
 	"full":     {`"mcp/*"`, `"mcpx.*"`, `"mcp.*"`, `"proposal*"`, `"chat"`, `"chat/*"`, `"reasoning/*"`, `"participant/status"`},
 	"admin":    {`"*"`},
-	"agent":    {`"mcp/proposal:*"`, `"mcp.proposal.*"`, `"mcp/withdraw"`, `"mcpx.withdraw.proposal"`, `"mcp/response:*"`, `"chat"`, `"chat/*"`, `"reasoning/*"`, `"participant/status"`, `"mcp/request:initialize"`, `"mcp/request:notifications/initialized"`, `"mcp/request:ping"`, `"mcp/request:tools/list"`},
+	"agent":    {`"mcp/proposal:*"`, `"mcp.proposal.*"`, `"mcp/withdraw"`, `"mcpx.withdraw.proposal"`, `"mcp/response:*"`, `"chat"`, `"chat/*"`, `"reasoning/*"`, `"participant/status"`, `"mcp/request:initialize"`, `"mcp/request:notifications/initialized"`, `"mcp/request:ping"`, `"mcp/request:tools/list"`, `"mcp/request:mcpx/standing"`},
 	"approver": {`"mcp/response:*"`, `"mcp/reject"`, `"mcpx.reject.proposal"`, `"chat"`},
 	"bridge": {`"mcp/response:*"`, `"mcp/reject"`, `"mcpx.reject.proposal"`, `"mcpx.status.proposal"`, `"proposal-*"`, `"chat"`, `"mcp/request:elicitation/create"`, `"mcp/request:notifications/*"`,
 		`{"kind":"mcp/request:*","to":["SELF"]}`, `"participant/status"`, `"capability/grant-ack"`},

@@ -20,7 +20,9 @@ func (p *program) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [FLAGS] [PEER]",
 		Short: "List the tools of the topic, or of one participant",
-		Long: `List the tools of the topic, or of one participant.
+		Long: `List the tools of the topic, or of one participant. FOR YOU is what the rules of a
+bridge say of calls by --id, without making any: allow, ask (somebody has to agree first),
+deny, or depends, where arguments or limits decide.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
@@ -92,7 +94,7 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if write != nil {
 		err = p.print(write(shown))
 	} else {
-		err = p.draw(view.Tools(shown), 2)
+		err = p.draw(view.Tools(shown, q.Standings(ctx, shown)), 2)
 	}
 	return cmp.Or(err, p.tellAbsentees(c))
 }

@@ -8,11 +8,12 @@ import (
 )
 
 // Tools are rows, the head first, of what there is to call. Descriptions are whole, on one
-// line.
-func Tools(all []client.Tool) [][]string {
-	rows := [][]string{{"PEER", "TOOL", "ARGUMENTS", "DESCRIPTION"}}
+// line. standing is what the rules of each peer say of our calls, by its id and the tool; the
+// column for it is left out where nobody says any.
+func Tools(all []client.Tool, standing map[string]map[string]string) [][]string {
+	rows := [][]string{{"PEER", "TOOL", "FOR YOU", "ARGUMENTS", "DESCRIPTION"}}
 	for _, t := range all {
-		rows = append(rows, []string{t.Peer, t.Name, arguments.Words(t.InputSchema), strings.Join(strings.Fields(t.Description), " ")})
+		rows = append(rows, []string{t.Peer, t.Name, standing[t.Peer][t.Name], arguments.Words(t.InputSchema), strings.Join(strings.Fields(t.Description), " ")})
 	}
-	return rows
+	return without(rows, 2)
 }
