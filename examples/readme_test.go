@@ -46,6 +46,7 @@ func blocks(text string) []block {
 var notRun = map[string]string{
 	"make sim ": "each takes minutes; the file of make has them",
 	"bin/mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx ": "takes node and the network; examples/real has this server",
+	"bin/mcpx-bridge call filesystem ":                              "calls that server",
 	"mcpx-bridge gateway --listen :443 ":                            "takes a certificate, and a port that is not ours",
 	"mcpx-bridge run --stdio --gate-host ":                          "a client starts it; examples/real has some",
 	"mcpx-bridge run -- npx ":                                       "takes node and the network; examples/real has this server",
