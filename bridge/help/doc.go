@@ -6,6 +6,10 @@
 // [Further] has. [Missing] names the argument that a command line lacks, and what lists
 // it. Both read the command's Use, so that says PEER TOOL and not <peer> <tool>.
 //
-// It reads commands, prints nothing, and may be called from any goroutine while nobody
-// changes them.
+// [Found] are names that a shell may complete, of those that others chose only such as
+// every shell takes for one word; [BashCompletion] is the script for bash, which needs no
+// package of others.
+//
+// It reads commands, prints nothing by itself, and may be called from any goroutine while
+// nobody changes them.
 package help

@@ -1,34 +1,23 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"os"
 	"os/exec"
-	"regexp"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 )
-
-// completeTime is for how long a shell that completes a name waits for what is here.
-const completeTime = time.Second
-
-// A finder lists what an argument can be, behind those that are there already. It starts
-// and makes nothing.
-type finder func(ctx context.Context, args []string) []string
 
 // completeNames lets shells complete arguments that name something that is here.
 func (p *program) completeNames(root *cobra.Command) {
-	for command, find := range map[string]finder{
+	for command, find := range map[string]help.Finder{
 		"call": p.peersThenTools, "propose": p.peersThenTools, "tools": p.peersThenTools,
 		"approve":        p.bridgeNames,
 		"approvals show": p.questionNames, "approvals allow": p.questionNames, "approvals deny": p.questionNames,
@@ -45,32 +34,11 @@ func (p *program) completeNames(root *cobra.Command) {
 			otherwise = cobra.ShellCompDirectiveDefault // a log is a file, too
 		}
 		c.ValidArgs, c.ValidArgsFunction = nil, func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return p.found(c.Context(), find, args, begun), otherwise
+			p.log = slog.New(slog.DiscardHandler)
+			return help.Found(c.Context(), find, args, begun), otherwise
 		}
 	}
 }
-
-// found are the names that find finds in time, that begin as was begun and that a shell
-// can take as they are.
-func (p *program) found(ctx context.Context, find finder, args []string, begun string) []string {
-	ctx, cancel := context.WithTimeout(ctx, completeTime)
-	defer cancel()
-	p.log = slog.New(slog.DiscardHandler)
-	names := make(chan []string, 1)
-	go func() { names <- find(ctx, args) }()
-	select {
-	case all := <-names:
-		return slices.DeleteFunc(all, func(name string) bool {
-			return !oneWord.MatchString(name) || !strings.HasPrefix(name, begun)
-		})
-	case <-ctx.Done():
-		return nil
-	}
-}
-
-// oneWord is a name that no shell takes for anything else. The script for bash ends at a
-// colon.
-var oneWord = regexp.MustCompile(`^[A-Za-z0-9_./@+][A-Za-z0-9_./@+-]*$`)
 
 // peersThenTools are those who are in the topic, and behind one of them its tools.
 func (p *program) peersThenTools(ctx context.Context, args []string) []string {
@@ -150,7 +118,7 @@ func (p *program) logNames(_ context.Context, args []string) []string {
 
 // clientServers are the clients, and behind one of them its servers that are wrapped, or
 // are not and can be.
-func (p *program) clientServers(args []string, wrapped bool) (names []string) {
+func (p *program) clientServers(args []string, wrapped bool) []string {
 	if len(args) == 0 {
 		return setup.Names()
 	}
@@ -159,15 +127,5 @@ func (p *program) clientServers(args []string, wrapped bool) (names []string) {
 		return nil
 	}
 	exe, _ := setup.OwnPath(exec.LookPath) // without it those of our name are enough
-	for _, f := range install.Survey(m, exe) {
-		if f.Place.Client.Name != args[0] || string(f.Place.Scope) != cmp.Or(p.s.Scope, string(f.Place.Scope)) {
-			continue
-		}
-		for _, s := range f.Servers {
-			if s.Wrapped == wrapped && !s.Remote {
-				names = append(names, s.Name)
-			}
-		}
-	}
-	return names
+	return setup.ServersOf(m, exe, args[0], p.s.Scope, wrapped)
 }

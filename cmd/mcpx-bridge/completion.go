@@ -7,47 +7,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // shells are those a completion script can be written for.
 var shells = map[string]func(root *cobra.Command, w io.Writer) error{
-	"bash":       bashCompletion,
+	"bash":       help.BashCompletion,
 	"zsh":        (*cobra.Command).GenZshCompletionNoDesc,
 	"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, false) },
 	"powershell": (*cobra.Command).GenPowerShellCompletion,
 }
-
-// bashCompletion is cobra's script, which counts on the package bash-completion, and the one
-// function of that which it calls, for where the package is missing.
-func bashCompletion(root *cobra.Command, w io.Writer) error {
-	if _, err := io.WriteString(w, bashWords); err != nil {
-		return err
-	}
-	return root.GenBashCompletionV2(w, false)
-}
-
-const bashWords = `# The words up to the cursor, in which = and : end none, as the package bash-completion
-# finds them: for where it is missing.
-if ! declare -F _get_comp_words_by_ref >/dev/null; then
-    _get_comp_words_by_ref()
-    {
-        local i w
-        words=("${COMP_WORDS[0]}") cword=0
-        for ((i = 1; i <= COMP_CWORD; i++)); do
-            w=${COMP_WORDS[i]}
-            if ((cword > 0)) && [[ $w == [=:]* || -n $w && ${words[cword]} == *[=:] ]]; then
-                words[cword]+=$w
-            else
-                words[++cword]=$w
-            fi
-        done
-        cur=${words[cword]} prev=${words[cword > 0 ? cword - 1 : 0]}
-    }
-fi
-
-`
 
 func (p *program) completionCommand() *cobra.Command {
 	return &cobra.Command{

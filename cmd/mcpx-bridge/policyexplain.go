@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -44,6 +45,8 @@ The exit code is 0 whatever the verdict.`,
   mcpx-bridge policy explain --policy policy.yaml --via proposal --at 2026-03-01T23:00:00+01:00 deploy target=production
   mcpx-bridge policy explain --policy policy.yaml --call 08ca10b8-26
   mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
+		Annotations: map[string]string{help.Rarely: "at beside hint"},
+
 		Args: inUTF8(positional(0, -1), "method"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
 	}

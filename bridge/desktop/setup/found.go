@@ -28,6 +28,22 @@ func Row(f install.Found) []string {
 	return []string{f.Place.Client.Name, string(f.Place.Scope), ours, cmp.Or(text.Some(bridged), "-"), cmp.Or(text.Some(others), "-"), f.Place.File}
 }
 
+// ServersOf are the servers of a client that are wrapped, or are not and can be; in scope "",
+// those of all.
+func ServersOf(m install.Machine, exe, client, scope string, wrapped bool) (names []string) {
+	for _, f := range install.Survey(m, exe) {
+		if f.Place.Client.Name != client || scope != "" && string(f.Place.Scope) != scope {
+			continue
+		}
+		for _, s := range f.Servers {
+			if s.Wrapped == wrapped && !s.Remote {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	return names
+}
+
 // A FoundServer is one of the servers in a Found.
 type FoundServer struct {
 	Name    string `json:"name"`

@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func TestNamesThatAreCompletedAreWords(t *testing.T) {
 		"a\tb": false, "a\nb": false, "a\x1b[2J": false, "a\u202eb": false, "\u00e4": false, "{a,b}": false, "a&b": false, "%a": false,
 	} {
 		find := func(context.Context, []string) []string { return []string{name} }
-		if got := (&program{}).found(t.Context(), find, nil, ""); slices.Contains(got, name) != isWord {
+		if got := Found(t.Context(), find, nil, ""); slices.Contains(got, name) != isWord {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
@@ -26,7 +26,7 @@ func TestNamesThatDoNotComeAreNotWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	hang := func(ctx context.Context, _ []string) []string { <-t.Context().Done(); return []string{"late"} }
-	if got := (&program{}).found(ctx, hang, nil, ""); got != nil {
+	if got := Found(ctx, hang, nil, ""); got != nil {
 		t.Errorf("%q", got)
 	}
 }
