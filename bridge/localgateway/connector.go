@@ -2,6 +2,8 @@ package localgateway
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -278,4 +280,15 @@ func Fault(err error) error {
 		return fault.New(f.Exit, f.Hint, "%w", f.Err)
 	}
 	return err
+}
+
+// TurnFile is the lock of those who join a topic under one id for as long as they ask
+// something: of two at a time the later would put the earlier out, and its answer be lost.
+func (c *Connector) TurnFile() string {
+	at := ""
+	if c.Local == nil {
+		at, _ = c.Where()
+	}
+	sum := sha256.Sum256([]byte(at + "\n" + c.Join.Topic + "\n" + c.Join.ID))
+	return "turn-" + hex.EncodeToString(sum[:16]) + ".lock"
 }

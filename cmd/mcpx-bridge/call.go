@@ -66,7 +66,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	}
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
-	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(&asked)})
+	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked)})
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -15,7 +19,14 @@ import (
 // A peer is a seat taken for the length of one command, to ask the others.
 type peer struct {
 	*client.Client
-	way *connector
+	way  *connector
+	turn *os.File // which others of our id wait for; may be nil
+}
+
+// Close leaves the topic and lets the next of our id in.
+func (q *peer) Close() {
+	q.Client.Close()
+	q.turn.Close()
 }
 
 // What the commands say of others, in few letters.
@@ -31,6 +42,52 @@ func (p *program) takeSeat(ctx context.Context, o client.Options) (*peer, error)
 		return nil, err
 	}
 	return p.sit(ctx, d, o)
+}
+
+// takeTurn is takeSeat for who asks something and leaves. Under an id that was chosen, which a
+// script may do many times at once, it waits until the others on this machine are done.
+func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error) {
+	d, err := p.newConnector(p.chosenID(false), false)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := p.turn(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.sit(ctx, d, o)
+	if err != nil {
+		turn.Close()
+		return q, err
+	}
+	q.turn = turn
+	return q, nil
+}
+
+// turn waits for as long as an answer is waited for. It is nil where nobody has to wait, or
+// there is no state directory.
+func (p *program) turn(ctx context.Context, d *connector) (*os.File, error) {
+	state, err := stateHome(p.getenv)
+	if d.Derived || err != nil || state.Open() != nil {
+		return nil, nil
+	}
+	who := d.Join.ID + " in " + d.Join.Topic
+	for began, said := time.Now(), false; ; said = true {
+		lock, err := state.Lock(d.TurnFile())
+		if lock != nil || err != nil { // where nothing can be locked, nobody waits
+			return lock, nil
+		}
+		if !said {
+			p.log.Info("another program here is " + who + ", so this one waits until it is done")
+			p.log.Info("hint: with another --id it need not wait")
+		}
+		if time.Since(began) > p.s.Timeout {
+			return nil, fail(exitID, "give each its own --id; --timeout waits longer", "another program here is still %s, and nothing was asked", who)
+		}
+		if !pause.For(ctx, localgateway.FreeAgain) {
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // sit joins the topic by a way that was chosen.
@@ -50,7 +107,7 @@ func (p *program) sit(ctx context.Context, d *connector, o client.Options) (*pee
 
 func (p *program) newPeer(d *connector, o client.Options) *peer {
 	o.Version, o.Log = version(), p.log
-	return &peer{client.New(d.Connector, o), d}
+	return &peer{Client: client.New(d.Connector, o), way: d}
 }
 
 // here returns an error unless somebody of that id is in the topic.

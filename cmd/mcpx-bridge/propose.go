@@ -127,7 +127,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	p.warnOfSecret(o.Reason)
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
-	q, err := p.takeSeat(ctx, client.Options{OnPresence: p.saysOf(&asked)})
+	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked)})
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if p.s.Limit < 0 {
 		return misused("--limit 128", "--limit must be 1 or more, or 0 for all")
 	}
-	q, err := p.takeSeat(ctx, client.Options{})
+	q, err := p.takeTurn(ctx, client.Options{})
 	if err != nil {
 		return err
 	}

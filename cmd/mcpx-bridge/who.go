@@ -26,7 +26,7 @@ be there to listen only; of others than our bridges nothing says what they provi
 An id says nothing of who sits there: when one leaves, another can take it.`,
 		Example: "  mcpx-bridge who\n  mcpx-bridge who --topic team --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := p.takeSeat(cmd.Context(), client.Options{})
+			q, err := p.takeTurn(cmd.Context(), client.Options{})
 			if err != nil {
 				return err
 			}
