@@ -47,6 +47,8 @@ type claims struct {
 	Timeout    jsontext.Value `json:"timeout"` // seconds
 	Priority   string         `json:"priority"`
 	Digest     string         `json:"digest"`
+	Need       int            `json:"need"`   // how many must agree; 0 where the asker does not say, or one is enough
+	Agreed     []string       `json:"agreed"` // who has
 	Delegation []struct {
 		By string `json:"by"`
 		To string `json:"to"`
@@ -98,9 +100,12 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	var m text.Marks
 	v := &q.View
 	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], text.Line(e.Metadata.Priority)
-	v.Asked, v.Deadline, v.Need = now, now.Add(e.timeout()), 1
-	v.Me = text.Line(me)
-	v.People = []Person{{Who: v.Me, State: stateNames[beingAsked]}}
+	v.Asked, v.Deadline, v.Me = now, now.Add(e.timeout()), text.Line(me)
+	v.Need, v.Have = max(e.Metadata.Need, 1), len(e.Metadata.Agreed)
+	for _, who := range e.Metadata.Agreed {
+		v.People = append(v.People, Person{Who: text.Line(who), State: stateNames[agreed]})
+	}
+	v.People = append(v.People, Person{Who: v.Me, State: stateNames[beingAsked]})
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
@@ -182,7 +187,7 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 	add("Tool", cmp.Or(o.Tool, o.Method))
 	add("Caller", o.From)
 	add("Proposed by", o.Proposer)
-	add("It says", e.Message)
+	add("It says", e.unsaid(asker))
 	for _, d := range e.Metadata.Delegation {
 		add("Passed on", "by "+d.By+" to "+d.To)
 	}
@@ -199,6 +204,18 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 	}
 	add("Digest", e.Metadata.Digest[:8])
 	return facts
+}
+
+// unsaid is what of the asker's message the headline and the banner do not say: of that of a
+// bridge of ours nothing, unless it asks again.
+func (e *elicitation) unsaid(asker string) string {
+	o := &e.Metadata.Original
+	ours := o.From + " requests permission to execute " + cmp.Or(o.Tool, o.Method) + " on " + asker + " [" + e.Metadata.Digest[:8] + "]"
+	rest, ok := strings.CutPrefix(e.Message, ours)
+	if !ok {
+		return e.Message
+	}
+	return strings.TrimLeft(rest, ".; ")
 }
 
 func firstLines(text string) []string {

@@ -151,7 +151,7 @@ Arguments:
 		"a participant": {asked.Dialog("lobby", []string{"carol"}).Text, both + `Asked by: fs
 Tool: deploy
 Caller: bob
-It says: bob requests permission to execute deploy on fs [SHORT]; it contains 1 direction-control character, shown as \u{…}
+It says: it contains 1 direction-control character, shown as \u{…}
 Digest: SHORT
 Topic: lobby
 Decide by: 2026-01-01 12:01:00 UTC

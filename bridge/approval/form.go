@@ -68,6 +68,14 @@ func (p *pending) metadata(s *ballot, shown *published, seconds int) []byte {
 	if len(s.chain) > 0 {
 		m.raw("delegation", appendHops(nil, s.chain))
 	}
+	if p.need > 1 {
+		m.num("need", p.need)
+		var names []string
+		for _, w := range p.who(agreed) {
+			names = append(names, w.String())
+		}
+		m.raw("agreed", list(names...))
+	}
 	m.str("digest", p.digest.String())
 	return m.end()
 }

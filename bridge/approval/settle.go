@@ -30,19 +30,25 @@ func (d *Desk) settle(p *pending, s Settled, by *ballot) {
 			d.rest(ballot, away)
 		}
 	}
+	for _, ballot := range p.ballots {
+		if ballot.state == agreed && ballot != by {
+			d.endAnswered(p, ballot, why)
+		}
+	}
 	if by != nil && taken(s.Reason) {
-		d.tellWhy(p, by, s.Reason, s.Detail)
+		d.endAnswered(p, by, "your answer was taken for a no: "+cmp.Or(s.Detail, strings.ReplaceAll(s.Reason, "_", " ")))
 	}
 	d.archive(p, s.Outcome)
 	d.do(s)
 }
 
-// tellWhy says to somebody what was wrong with their answer, as the end of what they
-// answered; what else they have open of the question is taken away as everybody's is.
-func (d *Desk) tellWhy(p *pending, by *ballot, reason, detail string) {
-	for _, a := range slices.Backward(by.asks) {
+// endAnswered says to somebody what became of their answer: why it was taken for a no, or how
+// others ended the question to which they had agreed. It is the end of what they answered;
+// what else they have open of the question is taken away as everybody's is.
+func (d *Desk) endAnswered(p *pending, s *ballot, because string) {
+	for _, a := range slices.Backward(s.asks) {
 		if a.answered {
-			d.do(Close{ID: p.id, To: by.who, Ask: a.id, RPC: a.rpc(), Because: "your answer was taken for a no: " + cmp.Or(detail, strings.ReplaceAll(reason, "_", " "))})
+			d.do(Close{ID: p.id, To: s.who, Ask: a.id, RPC: a.rpc(), Because: because})
 			return
 		}
 	}

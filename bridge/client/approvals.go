@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,8 +120,32 @@ func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.
 		s.putBack(a)
 		return inbox.Outcome{}, err
 	}
+	s.answered(a)
 	s.Post(inbox.Event{Event: "closed", ID: id, Because: "answered"})
 	return inbox.Outcome{Outcome: inbox.Sent}, nil
+}
+
+// answered keeps of a question what it takes to know it when the asker says how it ended.
+func (s *ApprovalInbox) answered(a *Question) {
+	kept := &Question{From: a.From, rpc: a.rpc}
+	kept.View.ID = a.View.ID
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent[max(len(s.sent)-maxElicited+1, 0):], kept)
+}
+
+// outcome hears how a question ended that was answered here.
+func (s *ApprovalInbox) outcome(because string, is func(*Question) bool) {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.sent, is)
+	if i < 0 {
+		s.mu.Unlock()
+		return
+	}
+	id := s.sent[i].View.ID
+	s.sent = slices.Delete(s.sent, i, i+1)
+	s.mu.Unlock()
+	s.Post(inbox.Event{Event: "closed", ID: id, Because: because})
 }
 
 func (s *ApprovalInbox) putBack(a *Question) {
@@ -248,14 +273,12 @@ func (s *ApprovalInbox) cancelled(e *wire.Envelope) {
 		return
 	}
 	id := e.Message.Get(jsonrpc.RequestID)
-	s.end(why(e), func(a *Question) bool { return a.From == e.From && bytes.Equal(a.rpc, id) })
-}
-
-// why is the reason that a cancellation gives.
-func why(e *wire.Envelope) string {
+	is := func(a *Question) bool { return a.From == e.From && bytes.Equal(a.rpc, id) }
 	reason, _ := jsonrpc.Unquote(rawjson.At(e.Message.Get(jsonrpc.Params), "/reason"))
-	if reason == "" {
-		return "withdrawn"
+	reason = fmt.Sprintf("%.200s", reason)
+	s.outcome(cmp.Or(reason, "withdrawn"), is)
+	if reason != "" {
+		reason = ": " + reason
 	}
-	return fmt.Sprintf("withdrawn: %.200s", reason)
+	s.end("withdrawn"+reason, is)
 }

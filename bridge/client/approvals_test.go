@@ -95,6 +95,37 @@ func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
 	}
 }
 
+// What others made of a question that was answered here is heard, once, and from whoever put it.
+func TestWhatCameOfAnAnswerIsHeard(t *testing.T) {
+	s := &ApprovalInbox{}
+	e := elicitation(t, "fs", "1", "e7")
+	if err := s.takeQuestion(e, []byte(`"1"`)); err != nil {
+		t.Fatal(err)
+	}
+	a := s.take(func(*Question) bool { return true })
+	s.answered(a)
+	for e := range s.Watch(t.Context()) {
+		if e == (inbox.Event{}) {
+			s.cancelled(cancelled(t, "mallory", "1"))
+			s.cancelled(cancelled(t, "fs", "1"))
+			s.cancelled(cancelled(t, "fs", "1"))
+			s.Post(inbox.Event{Event: "changed"})
+			continue
+		}
+		if e.Event == "changed" {
+			t.Error("it is heard of never")
+			break
+		}
+		if want := (inbox.Event{Event: "closed", ID: a.View.ID, Because: "allowed by carol"}); e != want {
+			t.Errorf("%+v", e)
+		}
+		break
+	}
+	if len(s.sent) > 0 {
+		t.Error("it is heard of twice")
+	}
+}
+
 func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &ApprovalInbox{}

@@ -81,12 +81,13 @@ type model struct {
 	left map[ref]item // listed no more, and no news of why
 	told map[ref]bool // of these there was news, but they are still in the list
 	mine map[ref]bool // decided here: no news that they are closed
+	sent map[ref]item // answered here, where the asker may say later what came of it
 	said []string     // to be put above
 	ring bool         // a question has come since this was last looked at
 }
 
 func newModel(guard, silence time.Duration, resident bool) *model {
-	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]*Found{}, lists: map[string][]approval.Summary{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}}
+	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]*Found{}, lists: map[string][]approval.Summary{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}, sent: map[ref]item{}}
 }
 
 func (m *model) say(format string, args ...any) {
@@ -224,6 +225,11 @@ func (m *model) shut() {
 // list is without the question, or after.
 func (m *model) closed(src *Found, e inbox.Event) {
 	r := ref{src.Name, e.ID}
+	if it, sent := m.sent[r]; sent && !m.mine[r] {
+		delete(m.sent, r)
+		m.say("%s: %s", it.what(), text.Line(e.Because))
+		return
+	}
 	it, found := m.left[r]
 	if !found {
 		i := slices.IndexFunc(m.lists[r.source], func(q approval.Summary) bool { return q.ID == e.ID })
@@ -307,6 +313,10 @@ func (m *model) answered(it item, r approval.Reply, o inbox.Outcome, err error) 
 		delete(m.mine, it.ref())
 		m.say("%s: it is not known whether your answer arrived: %s", what, text.Line(err.Error()))
 	case o.Outcome == inbox.Sent:
+		if len(m.sent) > maxLeft {
+			clear(m.sent)
+		}
+		m.sent[it.ref()] = it
 		m.say("%s: your answer was sent", what)
 	case o.Outcome == inbox.Pending && r.To != "":
 		delete(m.mine, it.ref())

@@ -208,3 +208,38 @@ func TestWhatAClientIsAskedIsAnsweredInTheTerminal(t *testing.T) {
 	}
 	term.Sees("your answer was sent")
 }
+
+// Whoever agrees from elsewhere sees who must agree besides and who has, the caller's words
+// once, and how it ended.
+func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
+	bridge, ann, carol, state := prompttest.Open(t, 110, 40), prompttest.Open(t, 80, 24), prompttest.Open(t, 80, 24), t.TempDir()
+	policy := filepath.Join(state, "policy.yaml")
+	rules := "version: 1\ndefault: deny\nrules:\n  - {name: writes, ask: [write_file], as: two}\nasks:\n  two: {of: [local, ann, carol], need: 2}\n"
+	if err := os.WriteFile(policy, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	at(t, bridge, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--policy", policy, "--"}, server)...)
+	bridge.Sees("fs serves")
+	at(t, ann, state, "approve", "--id", "ann")
+	ann.Sees("nothing to decide")
+	bridge.Sees("ann joined")
+	result := make(chan string, 1)
+	go func() {
+		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+		result <- out + errs
+	}()
+	ann.Sees("a allow", "Needs        2 who agree", "Waiting for  you")
+	if n := strings.Count(ann.String(), "requests permission"); n != 1 {
+		t.Errorf("the caller's words stand there %d times:\n%s", n, ann)
+	}
+	agree(ann, func() bool { return strings.Contains(ann.String(), "your answer was sent") })
+	bridge.Sees("Needs        2; ann agreed", "Waiting for  you")
+	at(t, carol, state, "approve", "--id", "carol")
+	carol.Sees("a allow", "Needs        2; ann agreed", "Waiting for  you")
+	agree(carol, func() bool { return len(result) > 0 })
+	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
+		t.Errorf("the caller got %s", got)
+	}
+	ann.Sees("allowed by ann and carol")
+}
