@@ -19,6 +19,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
 
@@ -193,3 +195,34 @@ func TestWhatIsAnsweredIsNotToldOf(t *testing.T) {
 		t.Errorf("%s", line)
 	}
 }
+
+// When a server ends, the bridge ends what that has left running, and reaps it. A command of the
+// owner's is no part of that, and how it ended is its own notifier's to learn.
+func TestTheEndOfAServerIsNotThatOfACommand(t *testing.T) {
+	h, p, gate := inboxtest.New("fs"), newPipe(t), newPipe(t)
+	said, _ := tells(t, h, "cat >'"+p.path+"'; read x <'"+gate.path+"'; echo lived >'"+p.path+"'", time.Hour)
+	h.Ask(inboxtest.Write(`{}`))
+	p.hears()
+	stdio.New(stdio.Options{Args: []string{"false"}, Sweep: true}).Run(t.Context(), deaf{})
+	if err := os.WriteFile(gate.path, []byte("go on\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string)
+	go func() { lines <- p.hears() }()
+	select {
+	case <-lines:
+	case line := <-said:
+		t.Error(line)
+		os.WriteFile(p.path, []byte("\n"), 0)
+		<-lines
+	}
+}
+
+// deaf hears nothing of a server.
+type deaf struct{}
+
+func (deaf) ServerUp(stdio.Hello)          {}
+func (deaf) ServerMessage(jsonrpc.Message) {}
+func (deaf) ServerNoise(stdio.Noise)       {}
+func (deaf) ServerDown(stdio.Exit)         {}
+func (deaf) ServerIdle()                   {}

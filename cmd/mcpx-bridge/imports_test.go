@@ -72,7 +72,7 @@ var may = map[string]string{
 	"bridge":         "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text policy stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
-	"bridge/notify":  "bridge/inbox bridge/pause bridge/text",
+	"bridge/notify":  "bridge/inbox bridge/pause bridge/text stdio",
 	"bridge/desktop": "bridge/approval bridge/refusal bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/private bridge/text",
