@@ -10,11 +10,6 @@ import (
 	"testing"
 )
 
-func TestMain(m *testing.M) {
-	Main()
-	m.Run()
-}
-
 // talk plays the script with the lines as its whole stdin and returns what it
 // wrote.
 func talk(t *testing.T, s Script, lines ...string) string {
@@ -66,7 +61,11 @@ func TestToolsAnswerAsDocumented(t *testing.T) {
 
 func TestListedToolsAreJSONWithUniqueNames(t *testing.T) {
 	var names []string
+	listed := talk(t, Script{}, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	for _, text := range toolTexts {
+		if !strings.Contains(listed, text) {
+			t.Errorf("the server does not list %s", text)
+		}
 		var tool struct {
 			Name        string
 			InputSchema map[string]any
@@ -75,6 +74,11 @@ func TestListedToolsAreJSONWithUniqueNames(t *testing.T) {
 			t.Errorf("tool %s: %v", text, err)
 		}
 		names = append(names, tool.Name)
+	}
+	for name := range plays {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not listed", name)
+		}
 	}
 }
 

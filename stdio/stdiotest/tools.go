@@ -31,7 +31,7 @@ type call struct {
 }
 
 // toolTexts are the tools as tools/list shows them.
-var toolTexts = []string{
+var toolTexts = append([]string{
 	`{"name":"read_file","description":"Read a file","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]},"annotations":{"readOnlyHint":true}}`,
 	`{"name":"write_file","description":"Write a file","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"text":{"type":"string"},"mode":{"type":"integer","minimum":0,"maximum":511}},"required":["path"],"additionalProperties":false}}`,
 	`{"name":"delete_file","description":"Delete a file","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]},"annotations":{"destructiveHint":true}}`,
@@ -47,18 +47,17 @@ var toolTexts = []string{
 	`{"name":"big","description":"Much text","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer"}}}}`,
 	`{"name":"fail","description":"Fail","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}`,
 	`{"name":"rpcerror","description":"Answer with an error","inputSchema":{"type":"object","properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}}}}`,
-}
-
-// More tools, which are about bytes and processes.
-var wickedTools = []string{
+}, wickedTools(
 	"wait", "until", "whoami", "exotic", "stderr", "raw", "long", "endless", "crash",
 	"close_stdout", "close_stdin", "stop_reading", "hold_stdin", "fork",
-}
+)...)
 
-func init() {
-	for _, name := range wickedTools {
-		toolTexts = append(toolTexts, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+// wickedTools are about bytes and processes.
+func wickedTools(names ...string) (texts []string) {
+	for _, name := range names {
+		texts = append(texts, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
 	}
+	return texts
 }
 
 // plays is what each tool does, but for crash and those that grow made.
