@@ -45,12 +45,14 @@ func blocks(text string) []block {
 // notRun are the blocks of shell that no test can run, by how they begin, and why.
 var notRun = map[string]string{
 	"make sim ": "each takes minutes; the file of make has them",
-	"bin/mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx ": "takes node and the network; examples/real has this server",
-	"bin/mcpx-bridge call filesystem ":                              "calls that server",
-	"mcpx-bridge gateway --listen :443 ":                            "takes a certificate, and a port that is not ours",
-	"mcpx-bridge run --stdio --gate-host ":                          "a client starts it; examples/real has some",
-	"mcpx-bridge run -- npx ":                                       "takes node and the network; examples/real has this server",
-	"sudo -u mcpx mcpx-bridge run ":                                 "takes a user of its own",
+	"bin/mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx ":    "takes node and the network; examples/real has this server",
+	"bin/mcpx-bridge call filesystem ":                                 "calls that server",
+	"mcpx-bridge gateway --listen :443 ":                               "takes a certificate, and a port that is not ours",
+	"mcpx-bridge run --stdio --gate-host ":                             "a client starts it; examples/real has some",
+	"mcpx-bridge run -- npx ":                                          "takes node and the network; examples/real has this server",
+	"mcpx-bridge run --id notes --allow 'list_*' -- npx -y mcp-remote": "takes node, the network and a server that speaks HTTP",
+	"mcpx-bridge run --notify ":                                        "shows something on a desktop",
+	"sudo -u mcpx mcpx-bridge run ":                                    "takes a user of its own",
 }
 
 // TestEveryBlockIsHeldToWhatItSays: shell is run, or is known not to be; what it makes is a

@@ -70,10 +70,9 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 			return err
 		}
 	case argv == nil:
-		d.t.Args, d.made = []string{"server"}, p.s.ID == "" // it stands for any
-	}
-	if d.made {
-		p.s.ID = randomID()
+		d.t.Args = []string{"server"} // it stands for any
+		chosen := p.chosenID(true)
+		d.made, p.s.ID = chosen == "", cmp.Or(chosen, randomID())
 	}
 	if d.settings() {
 		d.place(ctx)
