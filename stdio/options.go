@@ -48,6 +48,10 @@ type Options struct {
 	Version string       // told to the server as clientInfo.version; "dev"
 	Log     *slog.Logger // nil discards
 
+	// Launched is called from Run each time that a process was launched or an endpoint
+	// opened, before anything is heard of it. nil: nobody wants to know.
+	Launched func()
+
 	// Trace sees every line in both directions, dir being "send" or "recv". It
 	// is called from several goroutines and must neither keep nor change line.
 	Trace func(dir string, line []byte)
@@ -162,6 +166,9 @@ func (o Options) withDefaults() Options {
 	o.Restart = o.Restart.withDefaults()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Launched == nil {
+		o.Launched = func() {}
 	}
 	if o.Trace == nil {
 		o.Trace = func(string, []byte) {}

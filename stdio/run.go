@@ -60,6 +60,7 @@ func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (E
 		s.log.Info("server launched", "pid", c.pid)
 	}
 	defer c.over()
+	s.o.Launched()
 	go c.watch(ctx)
 	if c.sweeps() {
 		go reapUntilGone(c.gone)

@@ -43,6 +43,7 @@ type Options struct {
 	OnRequest  func(e *wire.Envelope) bool // takes requests to us that it answers itself
 	OnSeat     func(what, detail string)   // sees the seat taken and lost ("joined", "disconnected") and frames refused ("dropped")
 	OnPresence func(id, event string)      // sees every word of presence
+	OnStarting func(id, words string)      // hears each time that somebody whom we asked says that it is still starting
 	Also       topic.Handler               // is called too, after the Client has taken what came
 }
 
@@ -86,8 +87,9 @@ type Client struct {
 	dialect     wire.Dialect
 	you         wire.Participant
 	roster      map[string]wire.Participant
-	initialized map[string]bool // peers that have been initialized
-	err         error           // why the seat was given up
+	initialized map[string]bool   // peers that have been initialized
+	starting    map[string]string // those that say that they have not come up yet, in words
+	err         error             // why the seat was given up
 	proposals   []*ProposalWait
 }
 
@@ -158,7 +160,7 @@ type Result struct {
 func New(way *localgateway.Connector, o Options) *Client {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &Client{opt: o, connector: way, seated: make(chan struct{}), ended: make(chan struct{}),
-		roster: map[string]wire.Participant{}, initialized: map[string]bool{}}
+		roster: map[string]wire.Participant{}, initialized: map[string]bool{}, starting: map[string]string{}}
 	if o.Approvals != nil {
 		o.Approvals.c = c
 	}

@@ -3,10 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -30,7 +32,8 @@ var (
 
 // Greet does the MCP handshake with a peer once, where the dialect wants that before any
 // other request (WIRE 2.6, 5.5). It waits for the answer for most; if none comes, it returns
-// nil, and a later answer is still taken.
+// nil, and a later answer is still taken. But who says that it is starting is waited for as
+// long as ctx lasts; that it did not come up is a [*fault.Error].
 func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error {
 	c.mu.Lock()
 	done := c.initialized[to] || !c.dialect.Handshake()
@@ -45,6 +48,10 @@ func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error
 			came <- a.Fault
 			return
 		}
+		if c.came(to) && a.Err != nil {
+			came <- notStarted(to, a.Err)
+			return
+		}
 		// An error answer is taken too: some servers of this dialect know tools/list
 		// and tools/call alone.
 		came <- c.Notify(to, "notifications/initialized")
@@ -54,16 +61,69 @@ func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error
 	}
 	enough := time.NewTimer(most)
 	defer enough.Stop()
-	select {
-	case err := <-came:
-		return err
-	case <-enough.C:
-		return nil
-	case <-c.ended:
-		return c.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for {
+		select {
+		case err := <-came:
+			return err
+		case <-enough.C:
+			if c.Starting(to) == "" {
+				return nil
+			}
+		case <-c.ended:
+			return c.Err()
+		case <-ctx.Done():
+			if cause := context.Cause(ctx); cause != ErrNoAnswer || c.Starting(to) == "" {
+				return cause
+			}
+			return fault.New(fault.NoAnswer, "--timeout gives it longer; where it was started its log says what it waits for", "%s is still starting, so nothing ran", to)
+		}
 	}
+}
+
+// Starting is what a participant that we asked something last said of its start, in words;
+// "" if it said nothing, or has come up.
+func (c *Client) Starting(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.starting[id]
+}
+
+// startingMost is how many participants may tell us that they are starting.
+const startingMost = 1024
+
+// heardStarting takes a participant's word that it is starting.
+func (c *Client) heardStarting(e *wire.Envelope) {
+	var said struct{ Seconds uint32 }
+	json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) // what it does not say is zero
+	words := "starting"
+	if said.Seconds > 0 {
+		words = fmt.Sprintf("starting, %d s", said.Seconds)
+	}
+	c.mu.Lock()
+	asked := c.pending.count(func(w *pendingAnswer) bool { return w.to == e.From }) > 0
+	if asked && len(c.starting) < startingMost {
+		c.starting[e.From] = words
+	}
+	c.mu.Unlock()
+	if asked && c.opt.OnStarting != nil {
+		c.opt.OnStarting(e.From, words)
+	}
+}
+
+// came forgets that somebody was starting, and reports whether that was so.
+func (c *Client) came(id string) (wasStarting bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, wasStarting = c.starting[id]
+	delete(c.starting, id)
+	return wasStarting
+}
+
+// notStarted words the error with which somebody said that its server did not come up.
+func notStarted(who string, raw []byte) error {
+	var e struct{ Message string }
+	json.Unmarshal(raw, &e) // nothing more is lost than words
+	return fault.New(fault.Refused, "where it was started its log says more", "%s did not start, so nothing ran: %s", who, e.Message)
 }
 
 // initializeParams are the params of our initialize.
@@ -75,6 +135,7 @@ func (c *Client) initializeParams() []byte {
 type Introduction struct {
 	Server   *ServerInfo // nil: it does not say
 	Provides []string    // what it is for, 64 words at most; only our bridges say so
+	Starting string      // in words, that it has not come up yet; only our bridges say so
 }
 
 // ServerInfo is the server of a participant, by its own word.
@@ -101,6 +162,11 @@ func (c *Client) Introductions(ctx context.Context, all []wire.Participant) map[
 		})
 	}
 	asking.Wait()
+	for _, other := range all {
+		if _, answered := said[other.ID]; !answered {
+			said[other.ID] = Introduction{Starting: c.Starting(other.ID)}
+		}
+	}
 	return said
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -141,6 +142,9 @@ func (c *Client) failure(e *wire.Envelope) {
 }
 
 func (c *Client) notification(e *wire.Envelope) {
+	if e.Method == engine.Starting && e.From != "" {
+		c.heardStarting(e)
+	}
 	if e.Method != "notifications/progress" || e.From == "" {
 		return
 	}

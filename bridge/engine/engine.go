@@ -63,17 +63,17 @@ type Engine struct {
 	todo   queue     // of the event in hand
 	alarms alarms
 
-	room              room
-	server            server
-	calls             inflight.Table
-	replay            *replay.Cache
-	others            *replay.Cache // requests made of others, by whom and under which ids
-	quota             quota.Shares[string]
-	summing           bool // a time to sum up is set
-	stopping          bool
-	doubted           map[string]bool // warnings about the policy that were said
-	awaitingHandshake []*awaiting     // in the order in which they came
-	asides            []*aside        // the same
+	room     room
+	server   server
+	calls    inflight.Table
+	replay   *replay.Cache
+	others   *replay.Cache // requests made of others, by whom and under which ids
+	quota    quota.Shares[string]
+	summing  bool // a time to sum up is set
+	stopping bool
+	doubted  map[string]bool // warnings about the policy that were said
+	awaiting []*awaiting     // in the order in which they came
+	asides   []*aside        // the same
 
 	dialogs   map[string]dialog // that the client has open, by their JSON-RPC ids
 	policy    *policy.Policy
@@ -195,7 +195,7 @@ type (
 	nextOfDesk struct{}                 // the next that the desk has said
 	doneOfDesk struct{}                 // it is done, and all that came of it
 	response   struct{ *wire.Envelope } // from a participant; the Book has heard of it
-	awaited    struct{ *wire.Envelope } // a request that waited for the server to be up
+	awaited    struct{ *awaiting }      // it waited for the server to be up
 	asking     struct{ *inflight.Call } // somebody must agree to it
 	resumed    struct{ *inflight.Call } // it was agreed to, and what it waited for has come
 	outOfTime  struct{ *inflight.Call } // the server has not answered it in time
@@ -262,6 +262,9 @@ func (r *room) quiet(k wire.Kind) bool {
 // server is the MCP server as last heard of.
 type server struct {
 	up    bool          // and its tools are known
+	met   bool          // it was up once
+	asked bool          // before that something was asked of it, by who may have given up by now
+	since time.Time     // when the topic could first see it
 	why   string        // if it is not up
 	retry time.Duration // if it is not up: when it may be; negative: never
 	hello Hello
@@ -278,6 +281,9 @@ type server struct {
 	changed     bool                   // it said that its tools have changed, and the topic does not know yet
 	listens     listens
 }
+
+// starting reports whether the server has not come up yet, and may.
+func (s *server) starting() bool { return !s.up && !s.met && s.retry >= 0 }
 
 // listens is how we hear from a server of 2026-07-28 that its lists have changed.
 type listens struct {
@@ -320,10 +326,13 @@ func (b *burst) another(now time.Time) (over, began bool) {
 	return b.over, began
 }
 
-// An awaiting request came before the server was up.
+// An awaiting request, or proposal, came before the server was up.
 type awaiting struct {
 	env   *wire.Envelope
-	alarm *alarm
+	life  *proposal.Life // of a proposal; else nil
+	until *alarm         // it is given up then
+	again *alarm         // its caller is told again then
+	told  int            // how often its caller has heard of progress
 }
 
 // An aside is a question of the server's that waits, as it may be for its client or about a

@@ -22,6 +22,8 @@ import (
 // what we have to say goes to the client, not to the topic.
 
 const (
+	handshakeWait = 10 * time.Second // what a request waits for the client to greet the server
+
 	dialogMax    = 8 << 10          // bytes of a question that a client's dialog is asked to show
 	hostPatience = 50 * time.Second // what clients wait for a call, less some, where nothing tells them to wait longer
 )
@@ -233,45 +235,4 @@ func (e *Engine) refuseServer(m *jsonrpc.Message) {
 	method := ShortMethod(m)
 	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), refusal.CodeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
 	e.note(record.Record{Event: record.Warning, Reason: "server_request_refused", Method: method})
-}
-
-// A server that is hosted belongs to a client beside us (DESIGN 14,
-// "Passthrough"). It is up when that one has greeted it, not before; nothing we
-// do may end it, or what its client has asked of it.
-
-// handshakeWait is how long a request waits for the host to greet the server.
-const handshakeWait = 10 * time.Second
-
-// is reports whether its caller refers to the request by a raw id.
-func (w *awaiting) is(from string, id []byte) bool {
-	own := w.env.Message.Get(jsonrpc.ID)
-	return w.env.From == from && (bytes.Equal(own, id) || from == inflight.HostID && inflight.HostKey(own) == inflight.HostKey(id))
-}
-
-// withdrawn is the last word on a request whose caller does not want it any more.
-func (w *awaiting) withdrawn(why string) record.Record {
-	return record.Record{Event: record.Withdrawn, Env: w.env.ID, From: w.env.From, Method: w.env.Method, Tool: refusal.Clip(toolOf(w.env)), Reason: why, Executed: string(refusal.No)}
-}
-
-// withdrawAwaiting ends the awaiting requests that a cancellation is about.
-func (e *Engine) withdrawAwaiting(from string, id []byte) (some bool) {
-	e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(w *awaiting) bool {
-		if !w.is(from, id) {
-			return false
-		}
-		some = true
-		e.alarms.stop(w.alarm)
-		e.note(w.withdrawn(approval.Cancelled))
-		return true
-	})
-	return some
-}
-
-// handshakeDone goes on with the requests that waited for the server.
-func (e *Engine) handshakeDone() {
-	for _, w := range e.awaitingHandshake {
-		e.alarms.stop(w.alarm)
-		e.then(awaited{w.env})
-	}
-	e.awaitingHandshake = nil
 }

@@ -53,6 +53,9 @@ func (e *Engine) offered(env *wire.Envelope) {
 // offer, in quotes; "" if we offer all. We offer our tools, what the server says
 // that it can, and the kinds we may send.
 func (e *Engine) lacks(needs []string) string {
+	if e.server.starting() {
+		return "" // nobody knows yet
+	}
 	for _, need := range needs {
 		caps := &e.room.caps
 		if !slices.Contains(e.provides(), need) && e.server.tools.Tools[need] == nil && !e.server.hello.can(need) && !(caps.Stated() && caps.Predicts(need)) {
@@ -95,6 +98,10 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 
 // consider judges a proposal as if it were a request.
 func (e *Engine) consider(l *proposal.Life) {
+	if e.server.starting() && e.awaitsStartFor(l) {
+		e.sendStatus(l, "defer", "queued", "")
+		return
+	}
 	env, r, refused := e.proposed(l)
 	if refused {
 		e.queueBook(e.book.Refuse(l, r.Word(), r.Exactly()))

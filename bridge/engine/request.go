@@ -80,14 +80,15 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.refuse(env, refusal.Ambiguous(env.Wrong))
 		return
 	}
-	if e.awaitHandshake(env) {
+	if e.server.starting() && treatments[env.Method] != wrong && e.awaitsStart(env) {
 		return
 	}
-	e.serve(env, life)
+	e.serve(env, life, 0)
 }
 
-// serve goes on with a request that is for us and new.
-func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
+// serve goes on with a request that is for us and new, and whose caller has been told of
+// progress so often.
+func (e *Engine) serve(env *wire.Envelope, life *proposal.Life, told int) {
 	env, asks := e.asksForTool(env)
 	if r, refused := e.mayNotServe(life); refused {
 		e.refuse(env, r)
@@ -109,26 +110,8 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life) {
 		origin = inflight.Host
 	}
 	c := e.newCall(env, life, origin)
-	c.Asks = asks
+	c.Asks, c.Reminders = asks, told
 	e.admit(c)
-}
-
-// awaitHandshake has a request wait if the server may be up soon.
-func (e *Engine) awaitHandshake(env *wire.Envelope) bool {
-	if !e.hosted || e.server.up || e.server.retry < 0 || e.stopping || treatments[env.Method] == wrong {
-		return false
-	}
-	if len(e.awaitingHandshake) >= e.maxCalls {
-		e.refuse(env, refusal.AtCapacity())
-		return true
-	}
-	w := &awaiting{env: env}
-	w.alarm = e.alarms.set(e.now.Add(handshakeWait), func() {
-		e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(o *awaiting) bool { return o == w })
-		e.refuse(env, refusal.NotGreeted(handshakeWait))
-	})
-	e.awaitingHandshake = append(e.awaitingHandshake, w)
-	return true
 }
 
 // repeated drops a frame that was seen before: a gateway may deliver one again. One
@@ -424,22 +407,22 @@ func (e *Engine) hostCalled(ev HostCalled) {
 	switch {
 	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
 		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
-	case !e.awaitHandshake(env):
-		e.serve(env, nil)
+	case !e.server.starting() || !e.awaitsStart(env):
+		e.serve(env, nil, 0)
 	}
 }
 
 // OwnsHostCall reports whether a call that the client made under a raw id is
 // still waited for, at the server or before it.
 func (e *Engine) OwnsHostCall(id []byte) bool {
-	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
 }
 
 // HoldsHostCall reports whether the server cannot have such a call yet; id nil:
 // whether there is any of which that is so.
 func (e *Engine) HoldsHostCall(id []byte) bool {
 	if id == nil {
-		return slices.ContainsFunc(e.awaitingHandshake, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
+		return slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
 			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
 	}
 	c := e.hostCall(id)

@@ -28,6 +28,9 @@ const (
 func (e *Engine) seated(ev Seated) {
 	again := e.room.seated
 	e.room.seated = true
+	if e.server.since.IsZero() {
+		e.server.since = e.now
+	}
 	e.room.dialect, e.room.me, e.room.caps = ev.Dialect, ev.Welcome.You.ID, ev.Welcome.You.Caps
 	e.desk.SetBelieved(e.believed())
 	e.replay.Together(!e.believed())
@@ -277,8 +280,12 @@ func (e *Engine) control(env *wire.Envelope) {
 	case "participant/resume":
 		e.resume()
 	case "participant/request-status":
+		status := "serving"
+		if e.server.starting() {
+			status = "starting"
+		}
 		e.send(wire.Notice, &wire.Envelope{Kind: wire.Control, Spelled: "participant/status", To: []string{env.From},
-			Corr: []string{env.ID}, Payload: []byte(`{"messages_in_context":0,"status":"serving"}`)})
+			Corr: []string{env.ID}, Payload: []byte(`{"messages_in_context":0,"status":"` + status + `"}`)})
 	default:
 		e.drop(env, "control_not_allowed", env.Spelled)
 	}

@@ -51,7 +51,7 @@ func (e *Engine) serverDown(ev ServerDown) {
 		}
 	})
 	if ev.Retry < 0 {
-		e.handshakeDone()
+		e.startIsOver()
 	}
 }
 
@@ -256,8 +256,11 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 	first := !e.server.up
 	others := first || !c.Same(e.server.tools)
 	news := others || e.server.changed || !e.server.hello.Modern
+	if first && !e.server.met {
+		news = e.hosted || e.server.asked
+	}
 	c.ChangedSince(e.server.tools)
-	e.server.tools, e.server.up, e.server.changed = c, true, false
+	e.server.tools, e.server.up, e.server.met, e.server.changed = c, true, true, false
 	if first {
 		e.note(record.Record{Event: record.ServerUp, Tools: len(c.Tools), PID: e.server.hello.PID})
 		e.do(Serving{Tools: len(c.Tools), PID: e.server.hello.PID})
@@ -277,7 +280,7 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 		if first {
 			e.listen()
 			e.startParked()
-			e.handshakeDone()
+			e.startIsOver()
 		} else {
 			e.startReread(err != nil)
 		}

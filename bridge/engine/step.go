@@ -128,7 +128,7 @@ func (e *Engine) carryOut(i item) {
 	case response:
 		e.responded(i.Envelope)
 	case awaited:
-		e.serve(i.Envelope, e.linked(i.Envelope))
+		e.startedFor(i.awaiting)
 	case asking:
 		e.question(i.Call)
 	case resumed:
@@ -154,6 +154,25 @@ func (e *Engine) carryOut(i item) {
 			e.todo.said, e.todo.done = e.todo.said[:0], 0
 		}
 	}
+}
+
+// startedFor goes on with what waited for the server, as if it came now. What became of a
+// proposal meanwhile, the Book knows; what it requires could not be looked up when it came.
+func (e *Engine) startedFor(w *awaiting) {
+	if w.life == nil {
+		e.serve(w.env, e.linked(w.env), w.told)
+		return
+	}
+	if w.life.State != proposal.Pending {
+		return
+	}
+	if offer, err := w.env.Offer(); err == nil {
+		if lacks := e.lacks(offer.Needs); lacks != "" {
+			e.queueBook(e.book.Refuse(w.life, proposal.Incapable, "we do not offer "+lacks))
+			return
+		}
+	}
+	e.consider(w.life)
 }
 
 func (e *Engine) carryOutOfDesk(a approval.Act) {
@@ -307,7 +326,7 @@ func (e *Engine) stop() {
 	e.noteUnlisted()
 	e.refuseAsides(func(*aside) bool { return true })
 	e.queueDesk(e.desk.AbortAll(e.now, approval.ShuttingDown))
-	e.handshakeDone()
+	e.startIsOver()
 }
 
 // giveUp answers every call that is still at the server: it had its time.
@@ -334,6 +353,8 @@ func (e *Engine) giveUp() {
 // would be held is given up at once: one that the seat does not take, and one whose request
 // leaves only now.
 func (e *Engine) takeLeave() {
+	e.stopping = true
+	e.endPause()
 	e.listenNoMore()
 	e.refuseAsides(func(*aside) bool { return true })
 	e.release()

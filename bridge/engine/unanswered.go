@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -52,7 +51,7 @@ func (e *Engine) timedOut(c *inflight.Call) {
 // has several under one id and does not say which, it wants none of them.
 func (e *Engine) cancelled(env *wire.Envelope) {
 	ref := env.Message.Get(jsonrpc.RequestID)
-	if e.withdrawAwaiting(env.From, ref) {
+	if e.cancelAwaiting(env.From, ref) {
 		return
 	}
 	meant := e.calls.Meant(env.From, string(ref), env.Corr)
@@ -88,9 +87,10 @@ func (e *Engine) takenBack(c *inflight.Call) {
 	}
 }
 
-// withdrawFor ends the questions of a caller who is gone, and the calls that
-// were agreed to and have not started.
+// withdrawFor ends the questions of a caller who is gone, the calls that were agreed to and
+// have not started, and the requests that wait for the server.
 func (e *Engine) withdrawFor(who string) {
+	e.withdrawAwaiting(approval.CallerLeft, func(w *awaiting) bool { return w.env.From == who })
 	inTurn(e, sorted(e.calls.Asked), func(id string) {
 		if c := e.calls.Asked[id]; c != nil && c.From == who {
 			e.queueDesk(e.desk.Withdraw(e.now, id, approval.CallerLeft))
@@ -188,7 +188,7 @@ func leftBehind(c *inflight.Call) record.Record {
 // hostCancelled: the client takes a call back. The server hears it only if it
 // has the call.
 func (e *Engine) hostCancelled(ev HostCancelled) {
-	if e.withdrawAwaiting(inflight.HostID, ev.ID) {
+	if e.cancelAwaiting(inflight.HostID, ev.ID) {
 		return
 	}
 	if c := e.hostCall(ev.ID); c != nil {
@@ -234,13 +234,5 @@ func (e *Engine) letGo(c *inflight.Call, outcome string) {
 
 // hostLeft: nobody is there any more who could be answered.
 func (e *Engine) hostLeft() {
-	e.awaitingHandshake = slices.DeleteFunc(e.awaitingHandshake, func(w *awaiting) bool {
-		if w.env.From != inflight.HostID {
-			return false
-		}
-		e.alarms.stop(w.alarm)
-		e.note(w.withdrawn(approval.CallerLeft))
-		return true
-	})
 	e.withdrawFor(inflight.HostID)
 }

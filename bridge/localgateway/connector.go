@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -158,7 +159,23 @@ func (c *Connector) TryID(state StateDir, id string) (bool, error) {
 		return false, err
 	}
 	c.Join.ID, c.lock = id, lock
+	if lock.Truncate(0) == nil { // who finds it locked wants to know by whom, and can do without
+		fmt.Fprintln(lock, os.Getpid())
+	}
 	return true, nil
+}
+
+// Holder is the process of this machine that has the lock on our id, 0 if it cannot be told.
+func (c *Connector) Holder() int {
+	if c.Local == nil || c.lock != nil {
+		return 0
+	}
+	text, err := c.Local.State.Read("seat-" + c.Join.ID + ".lock")
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text))) // 0 of what another version has left there
+	return pid
 }
 
 // HoldsID reports whether we hold the lock on our id.

@@ -18,19 +18,22 @@ import (
 
 // Find returns the URL of the gateway that another process hosts, and has it prove
 // that it is ours. For a gateway that is just starting or moving it waits as long as
-// patience, which may be 0. The error wraps [ErrNobody] when there is none.
+// patience, which may be 0; for one of which there is no sign, half a second of it, as
+// the bridge that will host it may have been started in the line above. The error wraps
+// [ErrNobody] when there is none.
 func (l *LocalGateway) Find(ctx context.Context, patience time.Duration) (string, error) {
 	if patience == 0 {
 		return l.find(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
+	for began := time.Now(); ; {
 		at, err := l.find(ctx)
 		if err == nil {
 			return at, nil
 		}
-		if hosted, herr := l.State.hosted(); herr != nil || !hosted || !pause.For(ctx, lookAgain) {
+		hosted, herr := l.State.hosted()
+		if herr != nil || !hosted && time.Since(began) >= appearTime || !pause.For(ctx, lookAgain) {
 			return "", err
 		}
 	}

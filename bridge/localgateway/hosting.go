@@ -56,13 +56,17 @@ const portsTried = 20
 
 // HostByHand serves a gateway that a person started, over TLS where config is not
 // nil. Unless another process hosts this machine's gateway, or others than this
-// machine's programs alone are to reach it, or it speaks TLS, it becomes that. The
-// secret is this machine's either way, so o needs none.
+// machine's programs alone are to reach it, or it speaks TLS, it becomes that. Where
+// another does, and nobody said where this one is to listen, it is not needed, and an
+// error. The secret is this machine's either way, so o needs none.
 func (l *LocalGateway) HostByHand(ctx context.Context, o gateway.Options, config *tls.Config) (*Hosting, error) {
 	if config == nil && l.inReach() {
 		h, err := l.hostSoon(ctx, o)
 		if h != nil || err != nil {
 			return h, err
+		}
+		if l.anyPort {
+			return nil, l.runsAlready()
 		}
 		at, _ := l.Find(ctx, 0)
 		l.Log.Info("another process hosts this machine's gateway already, so this one is beside it", "other", at)
@@ -80,6 +84,17 @@ func (l *LocalGateway) HostByHand(ctx context.Context, o gateway.Options, config
 		scheme, listener = "wss", tls.NewListener(listener, config)
 	}
 	return l.serve(listener, scheme, o)
+}
+
+// runsAlready says who hosts this machine's gateway.
+func (l *LocalGateway) runsAlready() error {
+	where := ""
+	if at, err := l.State.listing(); err == nil {
+		where = fmt.Sprintf(", at %s (pid %d)", at.URL, at.PID)
+	}
+	f := fault.New(fault.Failed, "all commands find that one, so another is not needed; it ends with the program that hosts it, and then another takes over",
+		"this machine's gateway runs already%s", where)
+	return f.Also("--listen 127.0.0.1:0 starts one beside it, which others must be told of with --gateway")
 }
 
 // inReach reports whether the address to listen at is one that this machine's programs can

@@ -19,6 +19,8 @@ const (
 	hostTime  = 10 * time.Second      // for which FindOrHost tries
 	lookAgain = 50 * time.Millisecond // between two looks for a host
 	askTime   = 2 * time.Second       // for one answer of the gateway
+
+	appearTime = 500 * time.Millisecond // for a first sign of a host
 )
 
 // ErrNobody says that no process hosts the local gateway.

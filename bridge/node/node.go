@@ -1,8 +1,13 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
@@ -26,6 +32,13 @@ const (
 	// drainTime is how long calls that have begun may take after we were told to
 	// stop (DESIGN 9).
 	drainTime = 10 * time.Second
+)
+
+// A start takes its time where a server must be fetched first. We are in the topic by then,
+// and calls wait (see package engine); Options.Ready is called when both are there.
+const (
+	// slowAfter is when people are told what a start waits for.
+	slowAfter = 3 * time.Second
 
 	// hashAfter is when a program is read though no calls are served yet: it may be the
 	// program that is to blame.
@@ -37,7 +50,8 @@ var errTold = errors.New("told to stop")
 
 // A Node is one run of a bridge: a server, a seat, and the sidecar between them.
 //
-//	server up, tools listed -> seat taken -> ready -> … -> drain -> seat left -> server stopped
+//	server launched -> seat taken, calls wait -> server up, tools listed -> ready -> …
+//	                -> drain -> seat left -> server stopped
 type Node struct {
 	*plan
 	id      string
@@ -51,11 +65,13 @@ type Node struct {
 	audit   *audit.Log // nil if no record is kept
 	disown  func()     // when the server is gone
 
-	pid     atomic.Int64 // the server's process, 0 while there is none
-	tools   atomic.Int64
-	serving latch         // set when the tools are known
-	seated  latch         // set when that is so and we have been in the topic
-	joined  chan struct{} // closed when there is a sidecar
+	pid      atomic.Int64 // the server's process, 0 while there is none
+	tools    atomic.Int64
+	launched latch                 // set when there is a server to speak for
+	serving  latch                 // set when the tools are known
+	seated   latch                 // set when we have been in the topic
+	taken    atomic.Pointer[Ready] // the seat of which nobody was told yet
+	joined   chan struct{}         // closed when there is a sidecar
 
 	unverified sync.Once // said that nobody verifies who speaks
 }
@@ -75,12 +91,14 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	disown := p.families().adopt(ctx, p.id, &p.launch)
+	launched := newLatch()
+	p.launch.Launched = launched.close
 	n, err := assemble(ctx, p, stdio.New(p.launch), p.newInbox(), nil)
 	if err != nil {
 		disown()
 		return nil, err
 	}
-	n.disown = disown
+	n.disown, n.launched = disown, launched
 	return n, nil
 }
 
@@ -113,9 +131,18 @@ func (n *Node) take(ctx context.Context) (err error) {
 		return err
 	}
 	if n.audit, err = n.openAudit(n.id, n.auditChanged); err != nil {
-		return err
+		return n.orTwin(err)
 	}
 	return n.kept.record(n.audit)
+}
+
+// orTwin is err, or, where that is because of another bridge that has our id, says so.
+func (n *Node) orTwin(err error) error {
+	pid := n.way.Holder()
+	if pid == 0 || !errors.Is(err, audit.ErrLocked) {
+		return err
+	}
+	return fault.New(fault.Audit, "stop that one, or give this one another --id", "a bridge called %s runs already, pid %d", n.id, pid)
 }
 
 // join makes the sidecar of what there is.
@@ -201,14 +228,14 @@ func (n *Node) keepServer(ctx context.Context) error {
 	return Unstarted(n.server.Run(ctx, n.fromServer()))
 }
 
-// keepSeat joins the topic as soon as there is something to serve, but does not
-// wait for the client to whom the server belongs: calls will.
+// keepSeat joins the topic as soon as the server was launched, and does not wait until it is
+// up: calls will.
 func (n *Node) keepSeat(ctx context.Context) error {
 	if n.hosted == nil {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-n.serving.set:
+		case <-n.launched.set:
 		}
 	}
 	return localgateway.Fault(n.seat.Run(ctx, fromTopic{n.sidecar, n.server.Linger, n.welcomed}))
@@ -271,24 +298,6 @@ func (n *Node) keepGrants(ctx context.Context) error {
 	return nil
 }
 
-// afterStart does what nobody is to wait for, when calls are served: the hash of the
-// server's program goes on record, for to read a large one takes longer than all else
-// that a start does.
-func (n *Node) afterStart(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-n.seated.set:
-	case <-time.After(hashAfter):
-	}
-	if n.audit != nil {
-		n.program.record(ctx, n.audit)
-	}
-	n.o.Started()
-	<-ctx.Done()
-	return nil
-}
-
 // tell is for what comes from neither the topic nor the server.
 func (n *Node) tell(ev engine.Event) {
 	n.sidecar.Handle(ev)
@@ -323,7 +332,7 @@ func (n *Node) serves(s engine.Serving) {
 	n.serving.close()
 }
 
-// welcomed is the moment from which calls are served.
+// welcomed hears of each seat taken.
 func (n *Node) welcomed(d wire.Dialect, w wire.Welcome) {
 	n.inbox.seatedAs(d, w)
 	if warning, hint := n.unverifiedIn(d); warning != "" {
@@ -333,9 +342,84 @@ func (n *Node) welcomed(d wire.Dialect, w wire.Welcome) {
 		})
 	}
 	at, hosted := n.way.Where()
-	r := Ready{ID: w.You.ID, Topic: n.engine.Topic, Gateway: at, Hosted: hosted, Dialect: d.Protocol, Tools: int(n.tools.Load()), ServerPID: int(n.pid.Load()),
-		Control: n.socket.Path(), Resources: n.engine.Policy.Reach("resources/read"), Prompts: n.engine.Policy.Reach("prompts/get")}
-	r.Waits = n.hosted != nil && r.Tools == 0
-	n.o.Ready(r)
+	n.taken.Store(&Ready{ID: w.You.ID, Topic: n.engine.Topic, Gateway: at, Hosted: hosted, Dialect: d.Protocol,
+		Control: n.socket.Path(), Resources: n.engine.Policy.Reach("resources/read"), Prompts: n.engine.Policy.Reach("prompts/get")})
 	n.seated.close()
+	if n.hosted != nil || n.serving.isSet() {
+		n.ready()
+	}
+}
+
+// ready says of the seat that was taken last that calls are served, unless it was said.
+func (n *Node) ready() {
+	r := n.taken.Swap(nil)
+	if r == nil {
+		return
+	}
+	r.Tools, r.ServerPID = int(n.tools.Load()), int(n.pid.Load())
+	r.Waits = n.hosted != nil && r.Tools == 0
+	n.o.Ready(*r)
+}
+
+// afterStart does what nobody is to wait for, when calls are served: the hash of the
+// server's program goes on record, for to read a large one takes longer than all else
+// that a start does.
+func (n *Node) afterStart(ctx context.Context) error {
+	late := time.After(hashAfter)
+	served := n.served(ctx, time.After(slowAfter))
+	if !served && ctx.Err() == nil {
+		n.tellSlow()
+		served = n.served(ctx, late)
+	}
+	if n.audit != nil {
+		n.program.record(ctx, n.audit)
+	}
+	n.o.Started()
+	if !served {
+		n.served(ctx, nil)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// served waits until calls are served, and says so; false: late came first, or ctx ended.
+func (n *Node) served(ctx context.Context, late <-chan time.Time) bool {
+	waits := []<-chan struct{}{n.seated.set}
+	if n.hosted == nil {
+		waits = append(waits, n.serving.set)
+	}
+	for _, set := range waits {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-late:
+			return false
+		case <-set:
+		}
+	}
+	n.ready()
+	return true
+}
+
+// tellSlow says what the start waits for, if it is the server.
+func (n *Node) tellSlow() {
+	if n.hosted != nil || n.serving.isSet() {
+		return
+	}
+	n.o.Log.Info(fmt.Sprintf("still starting: %s (%v at most, see --start-timeout); calls wait", n.what(), cmp.Or(n.o.StartTimeout, 30*time.Second)))
+}
+
+// fetchers are programs that may download what they start.
+var fetchers = []string{"npx", "bunx", "pnpm", "pnpx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"}
+
+// what is what we wait for.
+func (n *Node) what() string {
+	if n.o.Server.Attached() {
+		return "the server at " + n.o.Server.String() + " has not answered yet"
+	}
+	base := filepath.Base(n.o.Server.Args[0])
+	if name := strings.TrimSuffix(base, filepath.Ext(base)); slices.Contains(fetchers, name) {
+		return name + " may be downloading the server"
+	}
+	return "the server has not answered yet"
 }

@@ -26,4 +26,13 @@ type latch struct {
 
 func newLatch() latch { return latch{make(chan struct{}), new(sync.Once)} }
 
+func (l latch) isSet() bool {
+	select {
+	case <-l.set:
+		return true
+	default:
+		return false
+	}
+}
+
 func (l latch) close() { l.once.Do(func() { close(l.set) }) }

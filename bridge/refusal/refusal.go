@@ -136,6 +136,21 @@ func ServerUnavailable(why string, retry time.Duration) Refusal {
 		Retryable: retry >= 0, RetryAfter: max(retry, 0), Message: "the server is not running: it " + why}
 }
 
+// NotStarted is for calls to a server that has never been up; wait is how long they waited
+// for it.
+func NotStarted(wait time.Duration) Refusal {
+	r := ServerUnavailable("", time.Second)
+	r.Message = "the server is still starting, after " + wait.String()
+	return r
+}
+
+// StartIsFull is for calls to a server that has never been up, and for which too many wait.
+func StartIsFull() Refusal {
+	r := ServerUnavailable("", time.Second)
+	r.Message = "the server is still starting, and as many requests wait for that as may"
+	return r
+}
+
 // NotGreeted is for calls to a server that its own client has not initialized; wait is how
 // long it may take.
 func NotGreeted(wait time.Duration) Refusal {

@@ -45,6 +45,7 @@ type checker struct {
 	kept       map[string]bool // which of them were read back when this life began
 	books      []*rulebook     // in force, one after the other
 	listedLife int             // of the server that listed its tools last
+	met        bool            // it did so once in this life of the bridge; until then nothing is judged
 	notTakenAt time.Duration   // when a line could not be written last
 	lostAt     time.Duration   // the seat was lost last
 	echoAt     time.Duration   // a claim of ours came back last; 0: none has, in this life
@@ -74,7 +75,7 @@ func newChecker(w *scene) *checker {
 // forget is what a new life of the bridge begins with.
 func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
-	c.askOrder, c.grants, c.stop, c.leaving, c.letters = nil, nil, false, false, map[*byte]*letter{}
+	c.askOrder, c.grants, c.stop, c.leaving, c.met, c.letters = nil, nil, false, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
@@ -94,7 +95,15 @@ func (c *checker) blame(invariant, format string, a ...any) {
 // stopped: there is no use in going on.
 func (c *checker) stopped() bool { return len(c.violations) > 0 }
 
-func (c *checker) reloaded(b *rulebook) { c.books = append(c.books, b) }
+// reloaded: what waits for the server's start is judged by the policy of that time.
+func (c *checker) reloaded(b *rulebook) {
+	c.books = append(c.books, b)
+	for _, cl := range c.order {
+		if !c.met && cl.proc == c.proc.number && cl.name == "" && cl.question == "" && cl.open() {
+			c.judgedByNow(cl)
+		}
+	}
+}
 
 // judgedByNow: the policy in force is the first that a claim is judged by.
 func (c *checker) judgedByNow(cl *claim) {

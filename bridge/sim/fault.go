@@ -69,6 +69,7 @@ const (
 	powerCut                   // the power fails: blocks and names that had not been synced are lost, each alone
 	flood                      // somebody says more than can be known again
 	lure                       // somebody requests something that has nothing to do with the proposal it names, or of nobody who could do it
+	neverUp                    // the server fails when it is started for the first time, and again
 	faults                     // how many there are
 )
 
@@ -142,6 +143,7 @@ var kinds = [faults]struct {
 	powerCut:      {"power_cut", .7},
 	flood:         {"flood", .8},
 	lure:          {"lure", .5},
+	neverUp:       {"never_up", .4},
 }
 
 func (f Fault) String() string { return kinds[f].name }

@@ -30,11 +30,11 @@ func (w *world) start() {
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Noted: p.note, Emit: p.hear,
 		Remember: p.remember,
-		Serving:  func(engine.Serving) { w.topic.redial(100 * time.Millisecond) },
 		Now:      p.now,
 	})
 	p.sidecar.Bind(seat{p}, pipe{p})
 	w.child.start(100 * time.Millisecond)
+	w.topic.redial(100 * time.Millisecond)
 }
 
 // note shows a record to the checker, in its place among what the bridge does.
@@ -112,6 +112,19 @@ func (w *world) stop() {
 				w.crashed(false)
 			}
 		})
+	})
+}
+
+// unstarted ends a life in which the server never came up.
+func (w *world) unstarted(p *process) {
+	w.after(lingering, func() {
+		if p.alive() && !p.stopping {
+			p.tell(engine.Leaving{})
+			p.release()
+			w.check.gaveUp()
+			w.check.allTold()
+			w.crashed(false)
+		}
 	})
 }
 

@@ -31,12 +31,33 @@ func (c *child) start(wait time.Duration) {
 		wait += c.dice.between(0, 40*time.Second)
 	}
 	c.w.outer(wait, func() {
-		if c.alive || !p.alive() {
+		switch {
+		case c.alive || !p.alive():
+			return
+		case !p.served && c.w.strikes(neverUp):
+			c.fails(p)
 			return
 		}
-		c.alive, c.upAt = true, c.w.now
+		p.served, c.alive, c.upAt = true, true, c.w.now
 		c.life++
 		p.tell(engine.ServerUp{Hello: c.hello()})
+	})
+}
+
+// fails has the first start fail. The next one may do better; if not, the bridge ends.
+func (c *child) fails(p *process) {
+	retry := c.dice.between(250*time.Millisecond, 20*time.Second) // it may be long in failing
+	p.tell(engine.ServerDown{Reason: "exit", Cause: "exited with status 1", ExitCode: 1, Retry: retry})
+	c.w.outer(retry, func() {
+		switch {
+		case !p.alive() || c.alive:
+		case c.dice.chance(.4):
+			p.served = true
+			c.start(0)
+		default:
+			p.tell(engine.ServerDown{Reason: "exit", Cause: "exited with status 1", ExitCode: 1, Retry: -1})
+			c.w.unstarted(p)
+		}
 	})
 }
 

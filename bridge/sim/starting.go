@@ -189,7 +189,7 @@ func (c *checker) listed(raw []byte) {
 			c.first[name] = now[name]
 		}
 	}
-	c.versions, c.listedLife = now, c.w.server.life
+	c.versions, c.listedLife, c.met = now, c.w.server.life, true
 }
 
 // names of tools that a listing has, with their versions, as text.

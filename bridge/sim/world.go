@@ -89,6 +89,7 @@ type process struct {
 	dice    dice // its own source of ids
 
 	seated   bool
+	served   bool // the server was up once
 	tick     *plan
 	flush    *plan
 	flushing bool

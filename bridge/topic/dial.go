@@ -43,11 +43,11 @@ func (d *dialer) dial(ctx context.Context, token string, first int) (Conn, int, 
 }
 
 // wrongPath reports whether a refusal means that the gateway knows no such
-// place (WIRE 1.4).
+// place (WIRE 1.4), or that what answers is a web server and no gateway.
 func wrongPath(err error) bool {
 	e, ok := err.(*wire.CloseError)
 	return ok && (e.Code == http.StatusBadRequest || e.Code == http.StatusNotFound ||
-		e.Code == http.StatusMethodNotAllowed || e.Code == http.StatusUpgradeRequired)
+		e.Code == http.StatusMethodNotAllowed || e.Code == http.StatusUpgradeRequired || e.Code/100 == 2)
 }
 
 // upgrade opens one WebSocket.
@@ -114,6 +114,8 @@ func refusal(answer *http.Response, token string) error {
 	var said struct{ Error string } // our gateway's word, and that of others
 	if json.Unmarshal(body, &said) == nil && said.Error != "" {
 		line = text.Line(said.Error)
+	} else if strings.HasPrefix(line, "<") {
+		line = "it answers with a web page"
 	}
 	e.Reason = cmp.Or(text.Cut(redactToken(line, token), 200), http.StatusText(answer.StatusCode))
 	return e

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 )
 
 // answering is a gateway that answers an upgrade with first and then with line, over and
@@ -59,5 +62,16 @@ func TestAHeadWithoutEndIsReadToTheEndOfMemory(t *testing.T) {
 		if n := <-took; n >= 16<<20 {
 			t.Errorf("%s: %d bytes were taken, and more would be", name, n)
 		}
+	}
+}
+
+// The page of a web server was told five times, and in the end the gateway was said not to
+// run.
+func TestAWebServerIsNoGateway(t *testing.T) {
+	page := httptest.NewServer(answers("<!DOCTYPE HTML>\n<title>hello</title>"))
+	defer page.Close()
+	s := sit(t, Options{URL: "ws" + strings.TrimPrefix(page.URL, "http"), Topic: "t", ID: "fs"})
+	if err := s.fatal(fault.Gateway); !strings.Contains(err.Error(), "there is no topic to join at this address") || !strings.Contains(err.Error(), "it answers with a web page") {
+		t.Errorf("it says: %v", err)
 	}
 }

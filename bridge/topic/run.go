@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -97,6 +98,7 @@ type runner struct {
 	dialer     dialer
 	url        int      // the candidate to begin with
 	last       error    // the latest ending
+	told       string   // the latest one that was warned of, since we were welcomed
 	lastToken  string   // the latest token
 	fetched    *fetched // the next token, or why there is none, once it was asked for
 	shortLived bool     // the latest session did not last
@@ -130,7 +132,7 @@ func (r *runner) loop(ctx context.Context) error {
 		case ctx.Err() != nil: // meanwhile
 			return nil
 		}
-		r.seat.log.Warn("no link to the topic, trying again", "error", e.err, "in", wait.Round(time.Millisecond))
+		r.tellRetry(e.err, wait)
 		if !pause.For(ctx, wait) {
 			return nil
 		}
@@ -154,7 +156,7 @@ func (r *runner) once(ctx context.Context) ending {
 	e := s.run(ctx)
 	switch {
 	case s.you != "":
-		r.welcomed, r.url = true, url
+		r.welcomed, r.url, r.told = true, url, ""
 	case errors.Is(e.err, errNoWelcome):
 		r.url = url + 1 // took the upgrade and meant nothing by it
 	}
@@ -167,6 +169,16 @@ func (r *runner) renew(ctx context.Context) bool {
 	token, err := r.seat.opt.Token(ctx, true)
 	r.fetched = &fetched{token, err}
 	return !errors.Is(err, ErrNoOther) && (err != nil || token != r.lastToken || !r.shortLived)
+}
+
+// tellRetry warns of what keeps us from the topic, once for as long as it is the same.
+func (r *runner) tellRetry(err error, wait time.Duration) {
+	level := slog.LevelWarn
+	if err.Error() == r.told {
+		level = slog.LevelDebug
+	}
+	r.told = err.Error()
+	r.seat.log.Log(context.Background(), level, "no link to the topic, trying again", "error", err, "in", wait.Round(time.Millisecond))
 }
 
 func (r *runner) token(ctx context.Context) (string, error) {

@@ -22,7 +22,8 @@ func (p *program) gatewayCommand() *cobra.Command {
 
 A gateway keeps the topics. It speaks mcp-x/v0 at /v0/ws, mcpx/v0.1 at /ws and
 mew/v0.4 at /, all on one port, and lets their speakers meet in one topic.
-"run" hosts one when there is none; this command is for one that stays.
+"run" hosts one when there is none; this command is for one that stays. Where
+this machine's runs already, it says so and ends, unless --listen names a place.
 
 Tokens come from "mcpx-bridge token". With --open-tokens anybody who reaches
 the gateway can make one, for any name: for trying things out.

@@ -107,21 +107,29 @@ func (p *program) sit(ctx context.Context, d *connector, o client.Options) (*pee
 
 func (p *program) newPeer(d *connector, o client.Options) *peer {
 	o.Version, o.Log = version(), p.log
+	if o.OnStarting == nil {
+		o.OnStarting = func(id, words string) { p.log.Info(id + " is " + words) }
+	}
 	return &peer{Client: client.New(d.Connector, o), way: d}
 }
 
-// here returns an error unless somebody of that id is in the topic.
+// here returns an error unless somebody of that id is in the topic, or joins at once: a
+// bridge may have been started in the line above.
 func (q *peer) here(id string) error {
-	if q.Present(id) {
-		return nil
-	}
-	var ids []string
-	for _, p := range q.Others() {
-		ids = append(ids, p.ID)
-	}
 	hint := "mcpx-bridge who lists who is here"
-	if meant := policy.Nearest(id, ids); meant != "" {
-		hint = "did you mean " + meant + "?"
+	for range 20 {
+		if q.Present(id) {
+			return nil
+		}
+		var ids []string
+		for _, p := range q.Others() {
+			ids = append(ids, p.ID)
+		}
+		if meant := policy.Nearest(id, ids); meant != "" {
+			hint = "did you mean " + meant + "?"
+			break
+		}
+		pause.For(context.Background(), 50*time.Millisecond)
 	}
 	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.way.Join.Topic)
 }

@@ -35,7 +35,8 @@ one. What was decided, and what ran, is kept in the audit log.`,
 		Annotations: map[string]string{help.Further: `
 
 The server is started as it stands behind --, without a shell, and stopped with
-everything it started when this command ends. Should it end first it is started
+everything it started when this command ends. We join as soon as it was launched;
+calls wait until it is up, and who lists it as starting. Should it end first it is started
 again; when it ends for the sixth time within five minutes, up for less than a
 minute each time, this command gives up, with exit code 3. A server that never
 came up is tried twice. Our id is taken from the command unless --id names

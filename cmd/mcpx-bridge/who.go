@@ -21,12 +21,13 @@ That is the gateway's word; what each bridge lets it call is for that bridge to 
 (mcpx-bridge tools).
 
 It joins for a moment, as anybody does, asks each of the others for what it says
-of itself (initialize), and lists them. Who has not answered within a second may
-be there to listen only; of others than our bridges nothing says what they provide.
+of itself (initialize), and lists them. A server that has not come up yet is
+"starting". Who has not answered within a second may be there to listen only; of
+others than our bridges nothing says what they provide.
 An id says nothing of who sits there: when one leaves, another can take it.`,
 		Example: "  mcpx-bridge who\n  mcpx-bridge who --topic team --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := p.takeTurn(cmd.Context(), client.Options{})
+			q, err := p.takeTurn(cmd.Context(), client.Options{OnStarting: func(string, string) {}}) // the list says so
 			if err != nil {
 				return err
 			}
@@ -50,6 +51,7 @@ type whoLine struct {
 	Name         string             `json:"name,omitempty"`
 	Role         string             `json:"role,omitempty"`
 	Server       *client.ServerInfo `json:"server,omitempty"`
+	Starting     bool               `json:"starting,omitempty"`
 	Provides     []string           `json:"provides,omitempty"`
 	Capabilities json.RawMessage    `json:"capabilities,omitempty"`
 }
@@ -62,7 +64,7 @@ func (p *program) listParticipants(ctx context.Context, q *peer) error {
 	}
 	for _, o := range others {
 		i := said[o.ID]
-		p.print(jsonLine(whoLine{o.ID, o.Name, o.Role, i.Server, i.Provides, o.Caps.Raw()}))
+		p.print(jsonLine(whoLine{o.ID, o.Name, o.Role, i.Server, i.Starting != "", i.Provides, o.Caps.Raw()}))
 	}
 	return nil
 }

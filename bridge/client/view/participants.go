@@ -13,7 +13,8 @@ import (
 func Participants(all []wire.Participant, said map[string]client.Introduction) [][]string {
 	rows := [][]string{{"PARTICIPANT", "NAME", "SERVER", "PROVIDES", "MAY"}}
 	for _, p := range all {
-		i, server := said[p.ID], ""
+		i := said[p.ID]
+		server := i.Starting
 		if i.Server != nil {
 			server = text.Cut(strings.TrimSpace(i.Server.Name+" "+i.Server.Version), 80)
 		}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
+
+// startingStage has a seat, and a server that was started a moment ago.
+func startingStage(t *testing.T) *stage {
+	s := emptyStage(t, "mcpx/v0.1")
+	s.seat()
+	s.frames, s.notes = nil, nil
+	return s
+}
+
+func (s *stage) failStart(retry time.Duration) {
+	s.do(ServerDown{Reason: "child_exit", Cause: "exited with status 1", ExitCode: 1, Retry: retry})
+}
+
+// A call of a server that was being downloaded found nobody of that name.
+func TestCallsWaitForTheFirstStart(t *testing.T) {
+	s := startingStage(t)
+	s.pass(4 * time.Second)
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"e1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:tools/call","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+		`"params":{"name":"read_file","arguments":{"path":"/a"},"_meta":{"progressToken":"t"}}}}`)
+	s.has(s.only(), `"notifications/progress"`, `"progressToken":"t","progress":1,"message":"fs is starting, 4 s"`, `"to":["bob"]`)
+	s.call("carol", "e2", `2`, "delete_file", `{"path":"/b"}`)
+	s.has(s.only(), Starting, `"params":{"seconds":4,"message":"fs is starting, 4 s"}`, `"to":["carol"]`)
+	s.call("bob", "e3", `3`, "no_such_tool", `{}`)
+	s.call("bob", "e4", `4`, "read_file", `{"path":"/d"}`)
+	s.cancel("bob", "e5", `4`)
+	s.call("mallory", "e6", `6`, "read_file", `{"path":"/e"}`)
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"p","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system/presence","payload":{"event":"leave","participant":{"id":"mallory"}}}`)
+	s.frames = nil
+	s.pass(15 * time.Second)
+	s.has(strings.Join(s.frames, "\n"), `"progress":2,"message":"fs is starting, 19 s"`, `"seconds":19`)
+	s.frames = nil
+	if s.asked() != 0 || len(s.lines) > 0 {
+		t.Errorf("the server that is not up got %q", s.lines)
+	}
+
+	s.failStart(250 * time.Millisecond) // the first try
+	s.nothing("while there is hope")
+	s.startServer()
+	var answers []string
+	for _, f := range s.frames {
+		if !strings.Contains(f, "list_changed") {
+			answers = append(answers, f)
+		}
+	}
+	if len(answers) != 2 {
+		t.Fatalf("answered was %q, not carol and then bob", answers)
+	}
+	s.has(answers[0], `"e2"`, `"code":-31004`)
+	s.has(answers[1], `"e3"`, `"code":-32602`)
+	if s.asked() != 1 {
+		t.Errorf("the server got %d calls: %q", s.asked(), s.lines)
+	}
+	if !s.noted(record.Withdrawn, "cancelled") || !s.noted(record.Withdrawn, "caller_left") {
+		t.Errorf("who took it back, or left, is not on record: %v", s.notes)
+	}
+
+	s.frames = nil
+	s.said(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + s.lastID() + `,"progress":1}}`)
+	s.has(s.only(), `"progressToken":"t","progress":3`) // it goes on from what the caller has heard
+	s.failStart(time.Second)
+	s.frames = nil
+	s.call("bob", "e7", `7`, "read_file", `{"path":"/a"}`)
+	s.has(s.only(), `"code":-31007`, `"retry_after_ms":1000`) // that is no first start
+}
+
+func TestAServerThatNeverComesUpIsAClearNo(t *testing.T) {
+	s := startingStage(t)
+	s.call("bob", "e1", `1`, "read_file", `{"path":"/a"}`)
+	s.failStart(250 * time.Millisecond)
+	s.frames = nil
+	s.failStart(-1)
+	s.has(s.only(), `"code":-31007`, `the server is not running: it exited with status 1`, `"executed":"no"`, `"retryable":false`)
+	s.call("bob", "e2", `2`, "read_file", `{"path":"/a"}`)
+	s.has(s.only(), `"code":-31007`)
+}
+
+func TestNobodyWaitsForAStartForEver(t *testing.T) {
+	s := startingStage(t)
+	s.call("bob", "e1", `1`, "read_file", `{"path":"/a"}`)
+	s.pass(time.Minute) // as long as a call may take
+	s.has(s.frames[len(s.frames)-1], `"e1"`, `"code":-31007`, `the server is still starting, after 1m0s`, `"executed":"no"`)
+	s.frames = nil
+	for i := range 5 { // four are as many as there may be
+		s.call("carol", fmt.Sprint("f", i), fmt.Sprint(i+10), "read_file", `{"path":"/a"}`)
+	}
+	s.has(s.frames[4], `"f4"`, `"code":-31007`, `as many requests wait for that as may`)
+	s.startServer()
+	if s.asked() != 4 {
+		t.Errorf("%d of 4 ran", s.asked())
+	}
+}
+
+// What waits when the bridge ends at once, as it does when its server never came up, was
+// held by a pause for good.
+func TestWhoLeavesSpeaksAlsoInAPause(t *testing.T) {
+	s := emptyStage(t, "mew/v0.4")
+	s.seat()
+	s.arrive(mewHead + `"id":"e1","from":"bob","kind":"mcp/request","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/a"}}}}`)
+	s.frames = nil
+	s.arrive(mewHead + `"id":"s","from":"carol","kind":"participant/request-status"}`)
+	s.has(s.only(), `"status":"starting"`)
+	s.arrive(mewHead + `"id":"c","from":"carol","kind":"participant/pause","payload":{"timeout_seconds":100}}`)
+	s.frames = nil
+	s.failStart(-1)
+	s.nothing("in a pause")
+	s.do(Leaving{})
+	s.has(strings.Join(s.frames, "\n"), `"code":-31007`)
+}
+
+// A proposal is not turned down for what nobody can know yet.
+func TestProposalsWaitForTheFirstStart(t *testing.T) {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, allowsSome), Local: true})
+	s.seat()
+	s.frames = nil
+	propose := func(id, needs string) {
+		s.arrive(`{"protocol":"mcpx/v0.1","id":"` + id + `","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/proposal:tools/call:write_file",` +
+			`"payload":{"method":"tools/call","params":{"name":"write_file","arguments":{"path":"/` + id + `"}}` + needs + `}}`)
+	}
+	propose("p1", "")
+	propose("p2", `,"required_capabilities":["read_file"]`)
+	propose("p3", `,"required_capabilities":["teleport"]`)
+	propose("p4", "")
+	s.arrive(`{"protocol":"mcpx/v0.1","id":"w","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcpx.withdraw.proposal","correlation_id":"p4","payload":{"reason":"no"}}`)
+	s.nothing("while it starts")
+	s.startServer()
+	all := strings.Join(s.frames, "\n")
+	s.has(all, `we do not offer \"teleport\"`)
+	if len(s.shown) != 2 {
+		t.Errorf("%d of the two that can be served were put before somebody: %s", len(s.shown), all)
+	}
+}
