@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -681,5 +682,27 @@ func TestWhatNobodyHasAgreedToDoesNotStart(t *testing.T) {
 	}
 	if lines := s.engine.server.lines - before; tried != 1 || lines != 0 {
 		t.Errorf("of %d calls that people are asked about %d were given to the server", tried, lines)
+	}
+}
+
+// People take longer than a request is remembered, its caller has filled its share since, and the gateway
+// delivers it once more. It is open still: to refuse it would say that it does not run (seed 3000780).
+func TestWhatIsOpenIsNotRefusedForAFullShare(t *testing.T) {
+	for _, fill := range []bool{false, true} {
+		s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, "version: 1\ndefault: ask\nasks: {default: {of: [alice], within: 1h}}\n"), Share: 2})
+		s.seatWith("alice", "bob")
+		s.startServer()
+		s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+		s.pass(20 * time.Minute)
+		for i := range 2 {
+			if fill {
+				s.call("bob", "other"+strconv.Itoa(i), "1", "read_file", `{"path":"a"}`)
+			}
+		}
+		s.frames = nil
+		s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
+		if len(s.frames) != 0 || !s.noted(record.Dropped, "duplicate_envelope") {
+			t.Errorf("its caller's share is full: %t, and it was told %q", fill, s.frames)
+		}
 	}
 }

@@ -117,26 +117,20 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life, told int) {
 // repeated drops a frame that was seen before: a gateway may deliver one again. One
 // that could not be known again is refused.
 func (e *Engine) repeated(env *wire.Envelope) bool {
-	switch e.replay.Take(e.now, env.From, env.ID, env.Payload) {
-	case replay.Repeated:
-		e.drop(env, "duplicate_envelope", "")
-		return true
-	case replay.Altered:
+	open := e.calls.Open[inflight.RequestKey{From: env.From, Env: env.ID}] != nil // people may take longer than anything is remembered
+	switch seen := e.replay.Take(e.now, env.From, env.ID, env.Payload); {
+	case seen == replay.Altered:
 		e.drop(env, "duplicate_id_different_body", "")
-		return true
-	case replay.Full:
-		if env.Kind == wire.Request { // to a proposal nobody owes an answer, and a response is none
-			e.refuse(env, refusal.ShareIsFull())
-		} else {
-			e.drop(env, "share_full", refusal.ShareIsFull().Message)
-		}
-		return true
-	}
-	if e.calls.Open[inflight.RequestKey{From: env.From, Env: env.ID}] != nil { // people may take longer than anything is remembered
+	case seen == replay.Repeated, open:
 		e.drop(env, "duplicate_envelope", "")
-		return true
+	case seen == replay.Full && env.Kind == wire.Request: // to a proposal nobody owes an answer, and a response is none
+		e.refuse(env, refusal.ShareIsFull())
+	case seen == replay.Full:
+		e.drop(env, "share_full", refusal.ShareIsFull().Message)
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // judged says whether a request is refused, and why.
