@@ -31,8 +31,8 @@ func whyOf(lines []string) []string {
 var signs = []string{"error:", "error ", "err!", "exception", "panic", "fatal", "fail", "404", "enoent", "eacces", "eaddrinuse", "not found", "not in this registry",
 	"no such", "no module", "cannot ", "can't ", "could not ", "unable to ", "missing", "required", "denied", "refused", "invalid", "unknown", "does not exist"}
 
-// frame begins a line of a stack trace, which quotes words without meaning them.
-var frame = regexp.MustCompile(`^(at |File "|goroutine |throw |raise )`)
+// frame begins a line of a stack trace, in lower case, which quotes words without meaning them.
+var frame = regexp.MustCompile(`^(at |file "|goroutine |throw |raise )`)
 
 func signsIn(line string) (n int) {
 	line = strings.ToLower(line)
