@@ -85,11 +85,19 @@ func (w *Watch) request(e *wire.Envelope, at time.Time) []byte {
 
 // newCall is a call of a tool, or of something else that a server has.
 func newCall(from, to, method, key string) *call {
-	what := key
+	what := named(key)
 	if method != "tools/call" || key == "" {
-		what = strings.TrimSpace(method + " " + key)
+		what = strings.TrimSpace(named(method) + " " + named(key))
 	}
 	return &call{from: from, to: to, what: what}
+}
+
+// named is a name, which its caller chose, in quotes where it could be taken for more than one.
+func named(name string) string {
+	if strings.ContainsAny(name, " ;") {
+		return text.Quote(name, 200)
+	}
+	return name
 }
 
 // asked tells whom a bridge asks about a call.
