@@ -85,6 +85,27 @@ func FuzzWrap(f *testing.F) {
 	})
 }
 
+// A space that ends a line because what follows is wide is not seen there: two texts looked
+// alike.
+func TestASpaceWhereALineIsBrokenIsSeen(t *testing.T) {
+	seen := func(s string, columns int) string {
+		lines := wrap(s, columns)
+		for i := range lines {
+			lines[i] = strings.TrimRight(lines[i], " ")
+		}
+		return strings.Join(lines, "\n")
+	}
+	const columns = 39
+	for n := range 2 * columns {
+		before := strings.Repeat("x", n)
+		for _, spaces := range []string{"", " ", "  ", "   "} {
+			if with, without := before+spaces+" 日本", before+spaces+"日本"; seen(with, columns) == seen(without, columns) {
+				t.Errorf("%q looks like %q", with, without)
+			}
+		}
+	}
+}
+
 // Whatever arrives, in whatever pieces, keys come out of it in the same way.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("a\x1b[A\x1b[200~x\ry\x1b[201~\xc3\xa9\x1b[5~\r\n\x7f"), 3)

@@ -2,32 +2,11 @@ package prompt
 
 import (
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/width"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// runeWidth is how many columns a terminal gives to a character.
-func runeWidth(r rune) int {
-	if r < 0x7F {
-		return 1
-	}
-	if unicode.Is(unicode.Mn, r) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-func widthOf(s string) (n int) {
-	for _, r := range s {
-		n += runeWidth(r)
-	}
-	return n
-}
+func widthOf(s string) int { return text.Width(s) }
 
 // cutTo cuts s to columns, and shows that it did.
 func cutTo(s string, columns int) string {
@@ -36,7 +15,7 @@ func cutTo(s string, columns int) string {
 	}
 	n := 0
 	for i, r := range s {
-		if n += runeWidth(r); n > columns-1 {
+		if n += text.RuneWidth(r); n > columns-1 {
 			return s[:i] + "…"
 		}
 	}
@@ -54,17 +33,33 @@ func wrap(s string, columns int) (lines []string) {
 	var b strings.Builder
 	n := 0
 	for _, r := range s {
-		w := runeWidth(r)
+		w := text.RuneWidth(r)
 		if n+w > columns {
-			lines = append(lines, b.String())
+			line, spaces := b.String(), ""
+			if w > 1 || r == ' ' {
+				line, spaces = unseen(line, columns-w)
+			}
+			lines = append(lines, line)
 			b.Reset()
-			b.WriteString(continued)
-			n = widthOf(continued)
+			b.WriteString(continued + spaces)
+			n = widthOf(continued + spaces)
 		}
 		b.WriteRune(r)
 		n += w
 	}
 	return append(lines, b.String())
+}
+
+// unseen cuts off the spaces that end a line, if they fit into the next. What is two columns
+// wide breaks a line with a column left and one without, so nobody could tell how many spaces
+// stand there.
+func unseen(line string, columns int) (seen, spaces string) {
+	seen = strings.TrimRight(line, " ")
+	spaces = line[len(seen):]
+	if widthOf(continued+spaces) > columns {
+		return line, ""
+	}
+	return seen, spaces
 }
 
 // between stands between the keys that the help names.

@@ -11,8 +11,11 @@ func RuneWidth(r rune) int {
 	if r < 0x7F {
 		return 1
 	}
-	if unicode.Is(unicode.Mn, r) {
+	switch {
+	case unicode.Is(unicode.Mn, r):
 		return 0
+	case r >= 0x3248 && r <= 0x324F, r >= 0x4DC0 && r <= 0x4DFF: // which width does not know of, but terminals do
+		return 2
 	}
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:

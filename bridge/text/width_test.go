@@ -23,6 +23,16 @@ func TestALineIsCutByColumnsAndNeverWithinACharacter(t *testing.T) {
 	}
 }
 
+// Terminals give these two columns: a line that is wider than it was thought to be goes on at the
+// very beginning of the next, where only our own words may stand.
+func TestHexagramsAndNumbersInSquaresAreWide(t *testing.T) {
+	for _, s := range []string{"㉈", "㉏", "䷀", "䷿"} {
+		if w := text.Width(s); w != 2 {
+			t.Errorf("%s is thought to have %d columns", s, w)
+		}
+	}
+}
+
 // Whatever it is, it fits, begins as it did and is safe to show.
 func FuzzFit(f *testing.F) {
 	for _, line := range []string{"plain words", "日本語", "e\u0301\u0301", "🇩🇪🇫🇷", "👍🏽", "\x1b[2J\u202e", "\xff"} {
