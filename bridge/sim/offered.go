@@ -99,6 +99,7 @@ func (c *checker) knownStill(cl *claim, r record.Record) {
 	case cl == nil:
 	case r.Event != record.Dropped:
 		cl.noted = true
+	case !cl.offer() && (cl.heardAt != c.w.now || !c.serverKnown()): // it may wait for the server, of which nothing is on record
 	case cl.earlier != nil && !cl.noted && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
 		c.claims[cl.key()] = cl.earlier
 	}
