@@ -285,6 +285,20 @@ func (d *Desk) Resolve(prefix string) (ids []string) {
 	return ids
 }
 
+// Named reports whether a name is that of the question: its id, its digest, or a beginning of
+// one of them. "sha256:" may stand before a digest. A Summary knows of the digest what is
+// listed; what goes on behind that, [View.Named] compares.
+func (s *Summary) Named(name string) bool {
+	digest := strings.TrimPrefix(name, "sha256:")
+	return name != "" && (strings.HasPrefix(s.ID, name) || digest != "" && strings.HasPrefix(s.Short, digest[:min(len(digest), len(s.Short))]))
+}
+
+// Named is [Summary.Named] with the whole digest.
+func (v *View) Named(name string) bool {
+	digest := strings.TrimPrefix(name, "sha256:")
+	return name != "" && (strings.HasPrefix(v.ID, name) || digest != "" && strings.HasPrefix(v.Digest, digest))
+}
+
 // setBeside says in a View what stands beside the arguments: shown is what of it may
 // be seen, nil if nothing.
 func (v *View) setBeside(beside, shown []byte) {

@@ -135,7 +135,7 @@ func (l *Lines) obey(ctx context.Context, line string) {
 	it, v := l.named(words[1])
 	switch {
 	case it == nil:
-		l.say("no question of that digest is open: %s", text.Line(words[1]))
+		l.say("no question of that id or digest is open: %s", text.Line(words[1]))
 	case words[0] == "show":
 		l.show(ctx, it)
 	default:
@@ -143,16 +143,24 @@ func (l *Lines) obey(ctx context.Context, line string) {
 	}
 }
 
-// named finds the question of a digest that was shown.
-func (l *Lines) named(digest string) (*item, *approval.View) {
+// named finds the question of a name among those that were shown. Fewer characters than are
+// listed might be met by chance, and name none; nor do those that several questions have.
+func (l *Lines) named(name string) (found *item, view *approval.View) {
+	if len(strings.TrimPrefix(name, "sha256:")) < len(approval.Digest{}.Short()) {
+		return nil, nil
+	}
 	for i := range l.m.items {
 		it := &l.m.items[i]
 		v, shown := l.shown[it.q.Short]
-		if shown && v.ID == it.q.ID && (digest == v.Short || digest == v.Digest) {
-			return it, &v
+		if !shown || v.ID != it.q.ID || !v.Named(name) {
+			continue
 		}
+		if found != nil {
+			return nil, nil
+		}
+		found, view = it, &v
 	}
-	return nil, nil
+	return found, view
 }
 
 func (l *Lines) answer(ctx context.Context, it *item, v *approval.View, verb string, rest []string, line string) {

@@ -75,7 +75,7 @@ func TestLinesNeedTheDigest(t *testing.T) {
 	for _, ahead := range []string{"allow", "allow *", "allow 00000000", "y", ""} {
 		s.says(ahead) // before there is a question
 	}
-	s.reads("no question of that digest is open: 00000000")
+	s.reads("no question of that id or digest is open: 00000000")
 	q := inboxtest.Write(`{"target":"production"}`)
 	q.Terms.Edit = []policy.Edit{{Field: "modifiedTarget", Arg: "/target", Title: "Target", Type: "string", Enum: []string{`"production"`, `"staging"`}}}
 	id := h.Ask(q)
@@ -84,7 +84,8 @@ func TestLinesNeedTheDigest(t *testing.T) {
 	v, _ := h.Question(id)
 	s.says("allow")
 	s.says("allow " + v.Short[:7])
-	s.says("allow " + v.Short + " modifiedTarget=mars")
+	s.says("show " + v.ID[:8])
+	s.says("allow " + v.Digest[:12] + " modifiedTarget=mars")
 	s.reads("modifiedTarget is none of the values offered")
 	s.says("allow " + v.Short + " other=1")
 	s.reads(`cannot be changed; what can: modifiedTarget`)
@@ -122,5 +123,5 @@ func TestLinesDenyDelegateAndTellOfOthers(t *testing.T) {
 	h.Say(t, "alice", ids[2], `{"action":"decline"}`)
 	s.reads(digests[2] + "]: denied by alice")
 	s.says("show " + digests[2])
-	s.reads("no question of that digest is open: " + digests[2])
+	s.reads("no question of that id or digest is open: " + digests[2])
 }

@@ -28,9 +28,9 @@ func (p *program) approvalsCommand() *cobra.Command {
 		Short: "List and answer questions, for scripts",
 		Long: `List and answer the questions of the bridges on this machine, for scripts.
 
-Without a command they are listed. A question is named by its id, or by any
-beginning of it that no other has. People may like "approve" better: it shows
-and asks.`,
+Without a command they are listed. A question is named by its id or its
+digest, or by any beginning of one that no other has. People may like "approve"
+better: it shows and asks.`,
 		Example: `  mcpx-bridge approvals
   mcpx-bridge approvals show 3f2a
   mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
@@ -57,7 +57,7 @@ id digest bridge from tool args rule asked deadline need have.`,
 
 func (p *program) approvalsShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show [FLAGS] ID",
+		Use:   "show [FLAGS] (ID | DIGEST)",
 		Short: "Show the whole of a question",
 		Long: `Show the whole of a question: who asks for what, with which arguments, by which
 rule, until when. Characters that cannot be seen are shown as \u{…}.`,
@@ -69,7 +69,7 @@ rule, until when. Characters that cannot be seen are shown as \u{…}.`,
 
 func (p *program) approvalsAllowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "allow [FLAGS] ID",
+		Use:   "allow [FLAGS] (ID | DIGEST)",
 		Short: "Let a call run, once",
 		Long: `Let a call run, once.
 
@@ -94,7 +94,7 @@ decided first or the call does not run after all.`,
 
 func (p *program) approvalsDenyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "deny [FLAGS] ID",
+		Use:   "deny [FLAGS] (ID | DIGEST)",
 		Short: "Refuse a call",
 		Long: `Refuse a call. Its caller is told why, if you say so with --reason.
 
@@ -158,21 +158,23 @@ func (p *program) listQuestions(ctx context.Context) error {
 	return l.end("nothing waits for an answer", "bridges", len(all))
 }
 
-// question is the one whose id begins with prefix, as a person here sees it.
-func (p *program) question(ctx context.Context, prefix string) (q socket.Pending, v approval.View, err error) {
+// question is the one of that name, as a person here sees it.
+func (p *program) question(ctx context.Context, name string) (q socket.Pending, v approval.View, err error) {
 	all, err := p.bridges(ctx)
 	if err != nil {
 		return q, v, err
 	}
-	if q, err = socket.Find(ctx, all, prefix); err != nil {
+	if q, err = socket.Find(ctx, all, name); err != nil {
 		return q, v, err
 	}
-	v, err = q.At.Show(ctx, q.ID)
+	if v, err = q.At.Show(ctx, q.ID); err == nil && !v.Named(name) {
+		err = socket.NotOpen(name)
+	}
 	return q, v, notCounted(err)
 }
 
-func (p *program) showQuestion(ctx context.Context, prefix string) error {
-	_, v, err := p.question(ctx, prefix)
+func (p *program) showQuestion(ctx context.Context, name string) error {
+	_, v, err := p.question(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -184,9 +186,9 @@ func (p *program) showQuestion(ctx context.Context, prefix string) error {
 	return p.print(jsonLine(v))
 }
 
-// decide answers the question whose id begins with prefix.
-func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
-	q, v, err := p.question(ctx, prefix)
+// decide answers the question of that name.
+func (p *program) decide(ctx context.Context, name string, allow bool) error {
+	q, v, err := p.question(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -196,7 +198,7 @@ func (p *program) decide(ctx context.Context, prefix string, allow bool) error {
 	}
 	switch given := strings.TrimPrefix(p.s.Digest, "sha256:"); {
 	case given != "" && given != v.Short && given != v.Digest:
-		return fail(exitFailed, "mcpx-bridge approvals show "+prefix, "the digest of this question is %s: it is not what you looked at", v.Short)
+		return fail(exitFailed, "mcpx-bridge approvals show "+name, "the digest of this question is %s: it is not what you looked at", v.Short)
 	case given == "" && p.s.JSON:
 		io.WriteString(p.stderr, v.Text())
 	case given == "":

@@ -64,7 +64,7 @@ func TestAnAmbiguousIDIsNone(t *testing.T) {
 		seen[id[0]] = true
 	}
 	code, _, errs := typed(t, openHall(t, h), "approvals", "allow", first)
-	if code != exitFailed || !strings.Contains(errs, "there are 2 questions whose id begins with") {
+	if code != exitFailed || !strings.Contains(errs, " questions whose id or digest begins with") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 	if len(h.Settled) != 0 {

@@ -37,7 +37,7 @@ been meant for another window. When somebody else answers first, or time runs
 out, that is said.
 
 Without a terminal, answers are lines on stdin that repeat the digest of their
-question: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
+question, or its id: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
 		Example: `  mcpx-bridge approve
   mcpx-bridge approve --gateway wss://gateway.example --topic team --token-file alice.token`,
 		Args: positional(0, -1),
