@@ -102,6 +102,9 @@ func ProgressLine(from string, params []byte) string {
 		return ""
 	}
 	line := string(s.Progress)
+	if n, err := s.Progress.Float64(); err == nil && n >= 0 && n < 1e-6 {
+		line = "0" // raised above what was said while people decided
+	}
 	switch {
 	case s.Total != "":
 		line += "/" + string(s.Total)

@@ -27,7 +27,8 @@ func TestProgressSaysWhoseWordsItIs(t *testing.T) {
 		`{"progress":1,"total":2}`:                                      "fs: 1/2",
 		`{"progress":1,"message":"approved"}`:                           "fs: approved",
 		`{"progress":0,"message":"asked","_meta":{"mcpx/approval":{}}}`: "asked",
-		`[]`: "",
+		`{"progress":0.000000004,"total":3}`:                            "fs: 0/3",
+		`[]`:                                                            "",
 	} {
 		if got := client.ProgressLine("fs", []byte(params)); got != want {
 			t.Errorf("%s: %q, want %q", params, got, want)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -123,14 +122,13 @@ func Unjudged() refusal.Refusal {
 }
 
 // progressOf is what a caller hears while people decide. The server's own
-// progress goes on from there: for participants ours is counted in, but the
-// client has the server's as it came, so ours must stay below it.
+// progress goes on from there, and is passed on as it came, so ours stays below it.
 func (e *Engine) progressOf(c *inflight.Call) (progress, message string) {
-	progress, message = strconv.Itoa(c.Reminders), "waiting for approval ["+c.Digest+"]"
+	message = "waiting for approval [" + c.Digest + "]"
 	if c.Origin == inflight.Host {
-		progress, message = fmt.Sprintf("0.%09d", c.Reminders), message+"; mcpx-bridge approve shows it"
+		message += "; mcpx-bridge approve shows it"
 	}
-	return progress, message
+	return fmt.Sprintf("0.%09d", c.Reminders), message
 }
 
 // What the server says at greater length is not gone through while everybody waits

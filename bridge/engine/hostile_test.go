@@ -317,6 +317,15 @@ func TestProgressTooLargeToCountOnIsPassedOn(t *testing.T) {
 	}
 }
 
+// What is said while people decide counts for less than any step: the second of three read 5/3.
+func TestTheServersProgressStaysItsOwn(t *testing.T) {
+	for p, want := range map[string]string{"1": "1", "2.5": "2.5", "0.000000004": "0.000000004", "0": "0.000000004", "0.0": "0.000000004"} {
+		if got := string(further([]byte(p), 3)); got != want {
+			t.Errorf("%s became %s, want %s", p, got, want)
+		}
+	}
+}
+
 // A way out that is full for a moment costs nobody the answer.
 func TestAnAnswerIsSentAgainWhenTheWayOutWasFull(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")

@@ -300,6 +300,14 @@ func (e *Engine) echoed(env *wire.Envelope) bool {
 	return true
 }
 
+// sentByUs says what a request under our own id is that nobody waits for.
+func (e *Engine) sentByUs(env *wire.Envelope) string {
+	if e.book.ByItself(e.room.me, env.ID) {
+		return record.OwnReturned
+	}
+	return "an echo or a forgery of our own id"
+}
+
 // unechoed settles a claim that has not come back in time: it waits on, is given up, yields
 // or wins.
 func (e *Engine) unechoed(c *inflight.Call) {

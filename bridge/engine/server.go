@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -294,8 +293,9 @@ func (e *Engine) relist() {
 	}
 }
 
-// further adds what was already reported while people decided to the server's
-// own progress, which must go on from there.
+// further is the server's own progress, which must go on from what was reported while people
+// decided. That is less than any step of a server's, so what it says stays as it came, but
+// for a progress of nothing.
 func further(progress []byte, reminders int) []byte {
 	if _, vast := catalog.Numeral(progress).(catalog.VastNumber); vast || reminders == 0 {
 		return progress
@@ -304,11 +304,11 @@ func further(progress []byte, reminders int) []byte {
 	if !ok {
 		return progress
 	}
-	n.Add(n, big.NewRat(int64(reminders), 1))
-	if n.IsInt() {
-		return []byte(n.Num().String())
+	if n.Cmp(big.NewRat(int64(reminders), 1e9)) > 0 {
+		return progress
 	}
-	return bytes.TrimRight([]byte(n.FloatString(9)), "0")
+	n.Add(n, big.NewRat(int64(reminders)+1, 1e9))
+	return []byte(n.FloatString(9))
 }
 
 // A server of 2026-07-28 says nothing of its own accord: that its tools have

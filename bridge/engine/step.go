@@ -194,7 +194,7 @@ func (e *Engine) carryOutOfDesk(a approval.Act) {
 func (e *Engine) arrived(env *wire.Envelope) {
 	if env.From == e.room.me {
 		if !e.echoed(env) && env.Kind == wire.Request && e.forUs(env) {
-			e.drop(env, "from_self", "an echo or a forgery of our own id")
+			e.drop(env, "from_self", e.sentByUs(env))
 		}
 		return
 	}

@@ -24,7 +24,7 @@ func TestACallerHearsWhoAgreedAndWhy(t *testing.T) {
 		s.synced = true
 		s.do(Tick{})
 		f := s.only()
-		s.has(f, `"to":["bob"]`, `"progressToken":"t1"`, `"progress":2`, `"message":"allowed by alice: for the release, password=[redacted]"`)
+		s.has(f, `"to":["bob"]`, `"progressToken":"t1"`, `"progress":0.000000002`, `"message":"allowed by alice: for the release, password=[redacted]"`)
 		if strings.Contains(f, "correlation_id") {
 			t.Error("a stock client takes it for the answer")
 		}

@@ -1,5 +1,9 @@
 package record
 
+// OwnReturned is the detail of a [Dropped] that is no news: the gateway returned to us what we
+// sent, as some do with all that they are given.
+const OwnReturned = "a request of our own, which the gateway returned"
+
 // An Event is what happened, by the name that it has in --json output.
 type Event string
 

@@ -433,11 +433,11 @@ func (p play) o54(*testing.T) {
 		return fmt.Sprintf(`{"to":["o54"],"!correlation_id":0,"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":%s,"message":"*"}}}`, n)
 	}
 	q := p.poses("alice", anyQuestion)
-	p.expect(progress("1"))
-	p.expect(progress("2")) // after 15 s
+	p.expect(progress("0.000000001"))
+	p.expect(progress("0.000000002")) // after 15 s
 	p.decides("alice", q, approve)
-	p.expect(`{"to":["o54"],"!correlation_id":0,"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":3,"message":"allowed by alice: ok"}}}`)
-	p.expect(`{"to":["o54"],"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":4}}}`) // the server's first
+	p.expect(`{"to":["o54"],"!correlation_id":0,"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":0.000000003,"message":"allowed by alice: ok"}}}`)
+	p.expect(`{"to":["o54"],"payload":{"method":"notifications/progress","params":{"progressToken":5,"progress":1}}}`) // the server's first
 	p.served("o54", "progress")
 }
 

@@ -249,7 +249,7 @@ func (p play) o73(*testing.T) {
 	p.expect(p.answered("p3", "read_file", anyResult))
 	p.proposes("p3", "read_file", readArguments, "") // the same frame once more
 	p.runs(before, 1)
-	for _, event := range []string{`{"event":"dropped","reason":"from_self"}`, `{"event":"dropped","reason":"duplicate_envelope","env":"p3"}`,
+	for _, event := range []string{`{"event":"dropped","reason":"from_self","detail":"a request of our own, which the gateway returned"}`, `{"event":"dropped","reason":"duplicate_envelope","env":"p3"}`,
 		`{"event":"fulfilled","proposal":"p3","by":["fs"]}`} {
 		p.s.once(event)
 	}

@@ -17,7 +17,12 @@ import (
 // logged already is a detail.
 func Level(r *record.Record) slog.Level {
 	switch r.Event {
-	case record.Dropped, record.Warning, record.ReloadWaiting, record.ReloadFailed, record.EventsLost:
+	case record.Dropped:
+		if r.Detail == record.OwnReturned {
+			return slog.LevelDebug
+		}
+		return slog.LevelWarn
+	case record.Warning, record.ReloadWaiting, record.ReloadFailed, record.EventsLost:
 		return slog.LevelWarn
 	case record.ReloadDecided:
 		if r.Reason == "too_large" {

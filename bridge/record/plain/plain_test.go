@@ -9,6 +9,15 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record/plain"
 )
 
+// That a gateway returns our own request is no forgery, and nothing to be warned of.
+func TestOurOwnRequestIsNoForgery(t *testing.T) {
+	for detail, want := range map[string]slog.Level{record.OwnReturned: slog.LevelDebug, "an echo or a forgery of our own id": slog.LevelWarn} {
+		if got := plain.Level(&record.Record{Event: record.Dropped, Reason: "from_self", Detail: detail}); got != want {
+			t.Errorf("%s: %v", detail, got)
+		}
+	}
+}
+
 // Whoever saved a policy file about which nobody is asked reads why it does not count, and
 // what to do.
 func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {
