@@ -316,14 +316,26 @@ func depth(t *policy.Delegate) int { return min(max(t.Depth, 1), maxDepth) }
 // maxDepth is how often one question can be passed on, whatever a policy says.
 const maxDepth = 3
 
-// Waiting are those who have a question open, for the caller's notice.
+// Waiting are the names of those who have a question open.
 func (d *Desk) Waiting(id string) (names []string) {
-	if p := d.pending[id]; p != nil {
-		for _, s := range p.ballots {
-			if s.state == beingAsked {
-				names = append(names, s.who.String())
-			}
-		}
+	people, _ := d.Asking(id)
+	for _, who := range people {
+		names = append(names, who.String())
 	}
 	return names
+}
+
+// Asking are those who have a question open, and when the time to decide is over, for the
+// caller's notice; none, and the zero time, where it is settled.
+func (d *Desk) Asking(id string) (people []Who, till time.Time) {
+	p := d.pending[id]
+	if p == nil {
+		return nil, time.Time{}
+	}
+	for _, s := range p.ballots {
+		if s.state == beingAsked {
+			people = append(people, s.who)
+		}
+	}
+	return people, p.deadline
 }

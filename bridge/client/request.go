@@ -17,8 +17,7 @@ import (
 // Call is Ask for a tool. arguments is a JSON object, and goes as it is; progress may be nil
 // and hears the raw params of each word of progress.
 func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, progress func(params []byte)) (Answer, error) {
-	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
-	return c.Ask(ctx, to, "tools/call", params, progress)
+	return c.Ask(ctx, to, "tools/call", callParams(tool, arguments), progress)
 }
 
 // Ask sends one request and waits for its answer until ctx ends; then it tells the other
@@ -85,6 +84,10 @@ func withProgress(params, token []byte) []byte {
 // answer counts no more, whether or not that could be sent.
 func (c *Client) Cancel(to, id, why string) {
 	c.pending.forget(id)
+	c.sendCancel(to, id, why)
+}
+
+func (c *Client) sendCancel(to, id, why string) {
 	c.send(wire.Cancellation, newID(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), why))
 }
 

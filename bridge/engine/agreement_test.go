@@ -244,9 +244,9 @@ func TestAI16OneDigestEverywhere(t *testing.T) {
 	if len(digest) != 8 || !strings.Contains(a.params, "["+digest+"]") {
 		t.Fatalf("the record says %q, the question %s", digest, a.params)
 	}
-	s.has(s.only(), `"method":"notifications/progress"`, "waiting for approval ["+digest+"]")
+	s.has(s.only(), `"method":"notifications/progress"`, "waiting for approval by alice until 00:01:00 UTC ["+digest+"]", `"mcpx/approval":{"waiting":true,"digest":"`+digest+`","of":["alice"],"left_ms":`)
 	s.pass(15 * time.Second)
-	s.has(s.only(), "waiting for approval ["+digest+"]")
+	s.has(s.only(), "waiting for approval by alice until 00:01:00 UTC ["+digest+"]", `"mcpx/approval":{"waiting":true,"digest":"`+digest+`","of":["alice"],"left_ms":`)
 	s.answers("alice", a, true, yes)
 	if last := s.notes[len(s.notes)-2]; last.Event != record.Decided || last.Digest != digest {
 		t.Errorf("%+v", last)

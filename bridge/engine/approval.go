@@ -168,6 +168,9 @@ func (e *Engine) settled(s approval.Settled) {
 	e.do(Told{s})
 	r := recordOf(c)
 	r.Event, r.Verdict, r.Rule, r.Question = record.Decided, "deny", c.Decision.Rule, s.ID
+	if s.Outcome == approval.Withdrawn { // nobody has denied it
+		r.Verdict = s.Outcome.String()
+	}
 	r.Reason, r.Detail, r.By, r.Outcome = s.Reason, s.Said, names(s.By), s.Outcome.String()
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
 	switch {

@@ -450,13 +450,10 @@ func names(who []approval.Who) []string {
 
 // person is somebody who decided, in words for a caller.
 func person(w approval.Who) string {
-	switch w.Door {
-	case approval.Local:
-		return "the person at the bridge"
-	case approval.Host:
-		return "the person at the client"
+	if w.Door == approval.Topic {
+		return w.ID
 	}
-	return w.ID
+	return refusal.Person(w.String())
 }
 
 // Outcome is how a call ended, by the server's answer.

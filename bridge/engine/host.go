@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -119,16 +118,6 @@ func (e *Engine) worded(from string, id []byte, r refusal.Refusal) []byte {
 func Unjudged() refusal.Refusal {
 	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: handshakeWait,
 		Message: "the bridge has no place in its topic, so nobody can judge calls; its log says why"}
-}
-
-// progressOf is what a caller hears while people decide. The server's own
-// progress goes on from there, and is passed on as it came, so ours stays below it.
-func (e *Engine) progressOf(c *inflight.Call) (progress, message string) {
-	message = "waiting for approval [" + c.Digest + "]"
-	if c.Origin == inflight.Host {
-		message += "; mcpx-bridge approve shows it"
-	}
-	return fmt.Sprintf("0.%09d", c.Reminders), message
 }
 
 // What the server says at greater length is not gone through while everybody waits

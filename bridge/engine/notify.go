@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -179,21 +180,31 @@ func (e *Engine) remind(c *inflight.Call) {
 	if c.Token == nil || c.Phase != inflight.Asked {
 		return
 	}
-	e.report(c, "", `{"waiting":true}`)
+	words, about := e.waitsFor(c)
+	e.report(c, words, about)
 	c.Alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }
 
-// report says something to a caller under its token; "": that people are deciding. about
-// is that for programs.
+// waitsFor says who is asked about a call and until when, in words and for programs. These
+// are told how long it is until then, for their clocks may be others.
+func (e *Engine) waitsFor(c *inflight.Call) (words, about string) {
+	people, till := e.desk.Asking(c.Question)
+	words = refusal.Waiting{Of: names(people), Until: till, Digest: c.Digest}.Words(e.now.UTC())
+	if c.Origin == inflight.Host {
+		words += "; mcpx-bridge approve shows it"
+	}
+	params := appendNames(jsonrpc.AppendQuote([]byte(`{"waiting":true,"digest":`), c.Digest), "of", people)
+	return words, string(append(strconv.AppendInt(append(params, `,"left_ms":`...), till.Sub(e.now).Milliseconds(), 10), '}'))
+}
+
+// report says something to a caller under its token. about is that for programs. The
+// server's own progress goes on from there, and is passed on as it came, so ours stays
+// below it.
 func (e *Engine) report(c *inflight.Call, words, about string) {
 	c.Reminders++
-	progress, message := e.progressOf(c)
-	if words != "" {
-		message = words
-	}
 	params := append([]byte(`{"progressToken":`), c.Token...)
-	params = append(append(append(params, `,"progress":`...), progress...), `,"message":`...)
-	params = append(jsonrpc.AppendQuote(params, message), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
+	params = fmt.Appendf(params, `,"progress":0.%09d,"message":`, c.Reminders)
+	params = append(jsonrpc.AppendQuote(params, words), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
 	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
 	if c.Origin == inflight.Host {
 		e.do(TellHost{note})
@@ -222,7 +233,7 @@ func (e *Engine) tellWho(c *inflight.Call) {
 		e.tellOne(wire.Notice, c.From, Approved, jsonrpc.AppendNotification(nil, Approved, approved(c, words)))
 	case c.Token != nil:
 		about := jsonrpc.AppendQuote([]byte(`{"decision_id":`), s.ID)
-		e.report(c, words, string(append(appendBy(about, s.By), '}')))
+		e.report(c, words, string(append(appendNames(about, "by", s.By), '}')))
 	}
 }
 
@@ -276,24 +287,24 @@ func speaksForUs(raw []byte) bool {
 func approved(c *inflight.Call, words string) []byte {
 	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.Life.ID)
 	params = jsonrpc.AppendQuote(append(params, `,"decision_id":`...), c.Agreed.ID)
-	params = appendBy(params, c.Agreed.By)
+	params = appendNames(params, "by", c.Agreed.By)
 	if c.Agreed.Said != "" {
 		params = jsonrpc.AppendQuote(append(params, `,"reason":`...), c.Agreed.Said)
 	}
 	return append(jsonrpc.AppendQuote(append(params, `,"message":`...), words), '}')
 }
 
-// appendBy appends who decided.
-func appendBy(dst []byte, by []approval.Who) []byte {
-	for i, name := range names(by) {
+// appendNames appends a member that lists people, if there are any.
+func appendNames(dst []byte, member string, people []approval.Who) []byte {
+	for i, name := range names(people) {
 		if i == 0 {
-			dst = append(dst, `,"by":[`...)
+			dst = append(append(append(dst, `,"`...), member...), `":[`...)
 		} else {
 			dst = append(dst, ',')
 		}
 		dst = jsonrpc.AppendQuote(dst, name)
 	}
-	if len(by) > 0 {
+	if len(people) > 0 {
 		dst = append(dst, ']')
 	}
 	return dst

@@ -22,6 +22,8 @@ const (
 	ID       = 7 // someone else uses our id
 	Refused  = 8 // a call was refused or rejected
 	NoAnswer = 9 // a call expired, or nobody answered
+
+	Interrupted = 130 // by a signal, as a shell has it
 )
 
 // An Error is an error with an exit code and hints. Its text is a sentence, lower

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 )
@@ -26,5 +28,27 @@ func TestTheLogForPeople(t *testing.T) {
 	}
 	if got := strings.Split(strings.TrimSpace(b.String()), "\n"); !slices.Equal(got, want) {
 		t.Errorf("got\n%s", b.String())
+	}
+}
+
+// What a call waits for is one line that fits, counts down, stays below the log and goes.
+func TestACountdownIsOneLineBelowTheLog(t *testing.T) {
+	for width, want := range map[int]string{80: "5:00 left, waiting for approval by alice [9d1a91e4]", 40: "5:00 left, waiting for approval by ali…", 0: "5:00 left, waiting for approval by alice [9d1a91e4]"} {
+		synctest.Test(t, func(t *testing.T) {
+			var b strings.Builder
+			c := plainlog.NewCountdown(&b, func() int { return width })
+			c.Show("waiting for approval by alice [9d1a91e4]", time.Now().Add(5*time.Minute))
+			slog.New(plainlog.New(c, slog.LevelInfo)).Info("fs is back")
+			time.Sleep(1500 * time.Millisecond)
+			synctest.Wait()
+			c.Hide()
+			time.Sleep(time.Minute)
+			slog.New(plainlog.New(c, slog.LevelInfo)).Info("done")
+			const clear = "\r\x1b[J"
+			later := strings.Replace(want, "5:00", "4:59", 1)
+			if got := b.String(); got != clear+want+clear+"mcpx-bridge: fs is back\n"+clear+want+clear+later+clear+"mcpx-bridge: done\n" {
+				t.Errorf("%d columns: %q", width, got)
+			}
+		})
 	}
 }

@@ -14,6 +14,9 @@ type terminal struct{}
 // IsTerminal reports whether f is one that a Prompt can use.
 func IsTerminal(*os.File) bool { return false }
 
+// Columns is how wide a terminal is, 0 if that cannot be told.
+func Columns(*os.File) int { return 0 }
+
 func openTerminal(*os.File) (*terminal, error) {
 	return nil, errors.New("this terminal cannot be drawn on")
 }

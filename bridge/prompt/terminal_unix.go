@@ -29,6 +29,15 @@ func IsTerminal(f *os.File) bool {
 	return f != nil && f.Fd() < unix.FD_SETSIZE && term.IsTerminal(int(f.Fd()))
 }
 
+// Columns is how wide a terminal is, 0 if that cannot be told.
+func Columns(f *os.File) int {
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
 func openTerminal(f *os.File) (*terminal, error) {
 	if _, err := unix.IoctlGetTermios(int(f.Fd()), getTermios); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type Record struct {
 	Tool     string   `json:"tool,omitempty"`
 	Via      string   `json:"via,omitempty"`
 	Proposal string   `json:"proposal,omitempty"` // id of the proposal it is about, or serves
-	Verdict  string   `json:"verdict,omitempty"`
+	Verdict  string   `json:"verdict,omitempty"`  // allow, deny; withdrawn: its caller took the question back
 	Rule     string   `json:"rule,omitempty"`
 	Question string   `json:"question,omitempty"`
 	Of       []string `json:"of,omitempty"`     // who may decide

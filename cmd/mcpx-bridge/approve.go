@@ -11,6 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
@@ -115,6 +116,16 @@ func (p *program) attend(resident bool) {
 	if log != nil {
 		p.stderr = p.prompt.Above()
 	}
+}
+
+// countDown has what a call waits for shown on a line below the log, if that is at a terminal.
+func (p *program) countDown() {
+	log := terminal(p.stderr)
+	if log == nil || p.getenv("TERM") == "dumb" || p.s.LogFormat != "text" {
+		return
+	}
+	p.countdown = plainlog.NewCountdown(log, func() int { return prompt.Columns(log) })
+	p.stderr = p.countdown
 }
 
 // keepAsking asks the person at the terminal of run until ctx ends.

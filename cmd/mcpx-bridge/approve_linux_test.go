@@ -90,16 +90,16 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 	stop := at(t, term, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--"}, server)...)
 	term.Sees("every call waits until you agree to it: here, or with mcpx-bridge approve")
 	term.Sees("fs serves")
-	result := make(chan string, 1)
-	go func() {
-		code, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
-		result <- strings.Join([]string{out, errs, string(rune('0' + code))}, "\n")
-	}()
+	caller := prompttest.Open(t, 80, 24)
+	at(t, caller, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
 	term.Sees("bob requests permission to execute write_file")
 	term.Sees("a allow   d deny", "Server says  Write a file", "Why asked    no rule names it", "Waiting for  you")
-	agree(term, func() bool { return len(result) > 0 })
-	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
-		t.Errorf("the caller got %s", got)
+	caller.Sees("4:59 left, waiting for approval by the person at the bridge [")
+	caller.Sees("4:58 left, waiting for approval by the person at the bridge [")
+	agree(term, func() bool { return strings.Contains(caller.String(), "wrote 1 bytes to /a") })
+	caller.Misses(" left, waiting")
+	if got := caller.String(); !strings.Contains(got, "mcpx-bridge: allowed by the person at the bridge") {
+		t.Errorf("the caller reads %s", got)
 	}
 	term.Sees("allowed by you")
 	term.Sees("answered bob: write_file ok")

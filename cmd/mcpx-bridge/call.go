@@ -3,15 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -30,16 +33,19 @@ So what a model asks for can be called as it stands: arguments may also be a JSO
 text that holds the object, as OpenAI's API sends them.
 
 Prints the text of the answer, or with --json the whole answer as it came.
-Progress goes to stderr. An interrupt cancels the call.
+Progress goes to stderr, and who is asked if people have to agree. The call waits
+for them as long as the question does, and its time begins when they have
+decided; with --timeout it ends earlier. An interrupt cancels the call.
 
 Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
-9 nobody answered in time.`,
+9 nobody decided or answered in time, 130 interrupted.`,
 		Example: `  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt
   mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'
   mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json
   mcpx-bridge call weather__forecast '"{\"city\":\"Oslo\",\"days\":3}"'`,
 		Args: inUTF8(positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			p.s.Bounded = cmd.Flags().Changed("timeout")
 			if name, rest, ok := exportedWords(args); ok {
 				return p.call(cmd.Context(), "", name, rest)
 			}
@@ -51,7 +57,36 @@ Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
 	}
 	p.s.roomFlags(cmd.Flags())
 	p.s.callFlags(cmd.Flags())
+	cmd.Flags().Lookup("timeout").Usage = "how long to wait, as a `TIME` like 90s: from the decision, or if you say it, from the start"
 	return cmd
+}
+
+// limit is how long a call is waited for that began at some time.
+func (p *program) limit(began time.Time, whose string) client.Limit {
+	l := client.Limit{Time: p.s.Timeout, Waits: p.waits, Progress: func(params []byte) {
+		if line := client.ProgressLine(whose, params); line != "" {
+			p.log.Info(line)
+		}
+	}}
+	if p.s.Bounded {
+		l.From = began
+	}
+	return l
+}
+
+// waits says who has to decide: once, or at a terminal for as long as they take.
+func (p *program) waits(w refusal.Waiting) {
+	switch {
+	case p.countdown == nil && w.Digest != "":
+		p.log.Info(w.Words(time.Now()))
+	case p.countdown == nil:
+	case w.Digest == "":
+		p.countdown.Hide()
+	default:
+		until := w.Until
+		w.Until = time.Time{}
+		p.countdown.Show(w.Words(time.Now()), until)
+	}
 }
 
 // call makes one call and turns what comes of it into output and exit code. Where name is
@@ -71,26 +106,33 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 		return err
 	}
 	defer q.Close()
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
-	defer cancel()
-	t, object, err := q.callee(ctx, to, name, given)
+	began := time.Now()
+	t, object, err := p.callee(ctx, q, to, name, given)
 	if err != nil {
 		return err
 	}
 	asked.Store(&t.Peer)
-	a, err := q.Call(ctx, t.Peer, t.Name, object, func(params []byte) {
-		if line := client.ProgressLine(t.Peer, params); line != "" {
-			p.log.Info(line)
-		}
-	})
+	a, err := q.CallWithin(ctx, t.Peer, t.Name, object, p.limit(began, t.Peer))
 	if err != nil {
-		return noAnswer(t.Peer, t.Name, err)
+		return unanswered(t, err)
 	}
 	return p.showAnswer(t.Peer, t.Name, a)
 }
 
+// unanswered words what kept a call from being answered, and whether it may have run.
+func unanswered(t tool, err error) error {
+	f, known := errors.AsType[*failure](noAnswer(t.Peer, t.Name, err))
+	if _, undecided := errors.AsType[*client.UndecidedError](err); undecided || !known || f.Exit != exitNoAnswer && f.Exit != exitInterrupted {
+		return noAnswer(t.Peer, t.Name, err)
+	}
+	f.Err = fmt.Errorf("%w; it may or may not have run", f.Err)
+	return f
+}
+
 // callee is whose tool is called, and makes one object of the arguments.
-func (q *peer) callee(ctx context.Context, to, name string, given arguments.Arguments) (t tool, object []byte, err error) {
+func (p *program) callee(ctx context.Context, q *peer, to, name string, given arguments.Arguments) (t tool, object []byte, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
+	defer cancel()
 	if to == "" {
 		if t, err = q.exported(ctx, name); err != nil {
 			return t, nil, noAnswer("the topic", name, err)

@@ -32,6 +32,8 @@ const (
 	exitID       = fault.ID
 	exitRefused  = fault.Refused
 	exitNoAnswer = fault.NoAnswer
+
+	exitInterrupted = fault.Interrupted
 )
 
 // A failure is an error that knows how the program ends and what a person can
@@ -57,6 +59,9 @@ func complain(w io.Writer, err error) int {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
 		f = &failure{Exit: exitFailed, Err: err}
+		if errors.Is(err, errSignalled) {
+			f.Exit = exitInterrupted
+		}
 	}
 	if f.Err == nil {
 		return f.Exit

@@ -188,13 +188,18 @@ func noSuchTool(to, name string, tools []tool) error {
 
 // noAnswer words what kept an answer from coming.
 func noAnswer(to, what string, err error) error {
+	undecided, asked := errors.AsType[*client.UndecidedError](err)
 	switch {
 	case err == nil:
 		return nil
+	case asked && undecided.Within > 0:
+		return fail(exitNoAnswer, "", "%w", err)
+	case asked:
+		return fail(exitInterrupted, "", "cancelled %s: %w", what, err)
 	case errors.Is(err, client.ErrNoAnswer):
 		return fail(exitNoAnswer, "--timeout gives it longer", "%s did not answer %s in time", to, what)
 	case errors.Is(err, errSignalled), errors.Is(err, context.Canceled):
-		return fail(exitFailed, "", "cancelled %s", what)
+		return fail(exitInterrupted, "", "cancelled %s", what)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -57,6 +58,7 @@ type program struct {
 
 	given []*pflag.Flag // those that the command line sets
 
+	countdown *plainlog.Countdown     // shows at our terminal what a call waits for; nil if that is none
 	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
 	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
 	unprinted atomic.Pointer[failure] // why something could not be printed

@@ -180,7 +180,7 @@ func (p *program) undone(ctx context.Context, w *client.ProposalWait, r client.R
 	case ctx.Err() == nil || err != context.Cause(ctx):
 		return err
 	case !errors.Is(err, client.ErrNoAnswer):
-		return fail(exitFailed, "", "withdrew %s", w.Tool)
+		return fail(exitInterrupted, "", "withdrew %s", w.Tool)
 	case r.Begun:
 		return fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.Tool)
 	}

@@ -93,6 +93,8 @@ func (p *program) prepare(cmd *cobra.Command) error {
 		p.attend(true)
 	case cmd.Name() == "approve":
 		p.attend(false)
+	case cmd.Name() == "call":
+		p.countDown()
 	}
 	if bridges || cmd.Name() == "gateway" || cmd.Name() == "serve" {
 		p.errors = asyncwriter.New(p.stderr, logLinesLost) // they must not wait for who reads the log

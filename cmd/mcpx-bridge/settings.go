@@ -36,6 +36,7 @@ type settings struct {
 	Pace         string
 	Debug        []string
 	Timeout      time.Duration
+	Bounded      bool // --timeout counts while people decide, too
 
 	// the server
 	Server       string

@@ -80,6 +80,9 @@ func Words(r *record.Record) string {
 	case record.Answer:
 		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
 	case record.Decided:
+		if r.Outcome == "expired" {
+			return "decided: nobody did in time about " + what + " for " + r.From
+		}
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
 	case record.ReloadWaiting:
 		out := "the policy file lets more through, or tells people less or other words, than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): " + r.Detail

@@ -18,6 +18,19 @@ func TestOurOwnRequestIsNoForgery(t *testing.T) {
 	}
 }
 
+// Silence and a caller who gave up are no denial by anybody.
+func TestNobodyDecidingIsNoDenial(t *testing.T) {
+	for want, r := range map[string]record.Record{
+		"decided: nobody did in time about x for bob": {Event: record.Decided, Verdict: "deny", Outcome: "expired", Tool: "x", From: "bob"},
+		"decided: withdrawn x for bob":                {Event: record.Decided, Verdict: "withdrawn", Outcome: "withdrawn", Tool: "x", From: "bob"},
+		"decided: deny x for bob, by local":           {Event: record.Decided, Verdict: "deny", Outcome: "denied", Tool: "x", From: "bob", By: []string{"local"}},
+	} {
+		if got := plain.Words(&r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Whoever saved a policy file about which nobody is asked reads why it does not count, and
 // what to do.
 func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {

@@ -1,0 +1,201 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A Limit says how long a call is waited for.
+type Limit struct {
+	// Time is for the call, and begins when it is decided: until then the call waits as long
+	// as its question does. Where From is set it begins then, and may be over while people
+	// decide.
+	Time time.Duration
+	From time.Time
+
+	// Waits hears who is asked, and again when that changes, and the zero Waiting when it is
+	// decided. Progress hears every other word of progress, as [Client.Call] tells it. Both
+	// are called from the goroutine that reads the topic.
+	Waits    func(refusal.Waiting)
+	Progress func(params []byte)
+}
+
+// first is how long it is waited for that people are said to decide, or for the call.
+func (l *Limit) first() time.Duration {
+	if l.From.IsZero() {
+		return l.Time
+	}
+	return l.Time - time.Since(l.From)
+}
+
+// An UndecidedError is why a call that was taken back has no answer: people had not decided.
+type UndecidedError struct {
+	Tool   string
+	Within time.Duration // that was over; 0 if the call was taken back before
+	Cause  error         // the cause of the context, [ErrNoAnswer] if the time was over
+	Sure   bool          // whom it was put to has heard so, and had not begun
+}
+
+func (e *UndecidedError) Error() string {
+	words := "nobody decided about " + e.Tool
+	if e.Within > 0 {
+		words += " within " + e.Within.String()
+	}
+	if !e.Sure {
+		return words + ", as far as we heard; the question is withdrawn, and nobody confirmed that nothing ran"
+	}
+	return words + "; the question is withdrawn, nothing ran"
+}
+
+// Unwrap returns the cause.
+func (e *UndecidedError) Unwrap() error { return e.Cause }
+
+// CallWithin is Call with a limit of time. Its errors are those of Call, [ErrNoAnswer] when
+// the time is over, and an [*UndecidedError] where it ends while people decide. A bridge that
+// does not say that they do is waited for as for any call.
+func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []byte, l Limit) (Answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d := &decision{limit: l, late: time.AfterFunc(l.first(), func() { cancel(ErrNoAnswer) })}
+	defer d.end()
+	env, came := newID(), make(chan Answer, 1)
+	defer c.pending.forget(env)
+	r := Request{ID: env, To: to, Method: "tools/call", Params: callParams(tool, arguments), Progress: d.progressed, Done: func(a Answer) { came <- a }}
+	if err := c.Begin(r); err != nil {
+		return Answer{}, err
+	}
+	select {
+	case a := <-came:
+		return a, a.Fault
+	case <-c.ended:
+		return Answer{}, c.Err()
+	case <-ctx.Done():
+	}
+	c.sendCancel(to, env, context.Cause(ctx).Error())
+	if !d.waits() {
+		return Answer{}, context.Cause(ctx)
+	}
+	sure := c.hasHeard(to)
+	select {
+	case a := <-came: // it was decided, and done, before they heard
+		return a, a.Fault
+	default:
+	}
+	if !d.waits() {
+		return Answer{}, context.Cause(ctx)
+	}
+	undecided := &UndecidedError{Tool: tool, Cause: context.Cause(ctx), Sure: sure}
+	if undecided.Cause == ErrNoAnswer {
+		undecided.Within = l.Time
+	}
+	return Answer{}, undecided
+}
+
+// callParams are the params of a tools/call.
+func callParams(tool string, arguments []byte) []byte {
+	return slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
+}
+
+// hearTime is how long it is waited for that somebody has heard what was sent before.
+const hearTime = 2 * time.Second
+
+// hasHeard reports whether somebody has taken all that we sent: what it says of that comes
+// before the answer to this.
+func (c *Client) hasHeard(to string) bool {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), hearTime, ErrNoAnswer)
+	defer cancel()
+	_, err := c.Ask(ctx, to, "ping", nil, nil)
+	return err == nil
+}
+
+// A decision is how far a call is that people may have to decide about.
+type decision struct {
+	limit Limit
+
+	mu   sync.Mutex
+	late *time.Timer
+	told refusal.Waiting // who decides, as it was told last
+	open bool            // they have not decided
+}
+
+// waits reports whether people have not decided.
+func (d *decision) waits() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open
+}
+
+func (d *decision) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.late.Stop()
+	d.decided()
+}
+
+func (d *decision) progressed(params []byte) {
+	w, waits := readWaiting(params, time.Now())
+	d.mu.Lock()
+	if waits {
+		d.asked(w)
+	} else if d.decided() && d.limit.From.IsZero() {
+		d.late.Reset(d.limit.Time)
+	}
+	d.mu.Unlock()
+	if !waits && d.limit.Progress != nil {
+		d.limit.Progress(params)
+	}
+}
+
+// asked hears who decides. When their time is over the call's begins: whoever put the
+// question says how it ended.
+func (d *decision) asked(w refusal.Waiting) {
+	if d.limit.From.IsZero() {
+		d.late.Reset(time.Until(w.Until) + d.limit.Time)
+	}
+	if same := slices.Equal(w.Of, d.told.Of) && w.Digest == d.told.Digest; (!d.open || !same) && d.limit.Waits != nil {
+		d.limit.Waits(w)
+	}
+	d.told, d.open = w, true
+}
+
+// decided reports whether people had not decided before.
+func (d *decision) decided() bool {
+	if !d.open {
+		return false
+	}
+	d.open = false
+	if d.limit.Waits != nil {
+		d.limit.Waits(refusal.Waiting{})
+	}
+	return true
+}
+
+// maxDeciding is how long people may take at most, whatever somebody says (as a policy's
+// within has it).
+const maxDeciding = 24 * time.Hour
+
+// readWaiting reads who decides about a call from the params of a word of progress.
+func readWaiting(params []byte, now time.Time) (w refusal.Waiting, ok bool) {
+	var said struct {
+		Meta struct {
+			Approval struct {
+				Waiting bool     `json:"waiting"`
+				Digest  string   `json:"digest"`
+				Of      []string `json:"of"`
+				Left    float64  `json:"left_ms"`
+			} `json:"mcpx/approval"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(params, &said) != nil || !said.Meta.Approval.Waiting || said.Meta.Approval.Digest == "" {
+		return w, false
+	}
+	a := said.Meta.Approval
+	left := time.Duration(max(0, min(a.Left, float64(maxDeciding.Milliseconds())))) * time.Millisecond
+	return refusal.Waiting{Of: a.Of, Digest: a.Digest, Until: now.Add(left)}, true
+}

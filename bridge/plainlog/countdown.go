@@ -1,0 +1,93 @@
+package plainlog
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// A Countdown is a terminal with a line at its end that says what is waited for and how long
+// it may take, and which the log goes above. Its methods may be called by several goroutines
+// at a time.
+type Countdown struct {
+	w     io.Writer
+	width func() int // of the terminal, in columns
+
+	mu    sync.Mutex
+	words string // "": there is no such line
+	until time.Time
+	timer *time.Timer
+}
+
+// NewCountdown is one at the terminal w.
+func NewCountdown(w io.Writer, width func() int) *Countdown {
+	return &Countdown{w: w, width: width}
+}
+
+const clearLine = "\r\x1b[J"
+
+// Write writes lines of the log, whole ones.
+func (c *Countdown) Write(lines []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.words == "" {
+		return c.w.Write(lines)
+	}
+	io.WriteString(c.w, clearLine)
+	n, err := c.w.Write(lines)
+	c.draw()
+	return n, err
+}
+
+// Show puts the line there, or another in its place, until Hide takes it away. words are made
+// safe to show.
+func (c *Countdown) Show(words string, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.words, c.until = text.Line(words), until
+	c.draw()
+	c.timer = restarted(c.timer, c.tick)
+}
+
+// Hide takes the line away.
+func (c *Countdown) Hide() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.words == "" {
+		return
+	}
+	c.words = ""
+	c.timer.Stop()
+	io.WriteString(c.w, clearLine)
+}
+
+func (c *Countdown) tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.words == "" {
+		return
+	}
+	c.draw()
+	c.timer = restarted(c.timer, c.tick)
+}
+
+func restarted(t *time.Timer, tick func()) *time.Timer {
+	if t != nil {
+		t.Stop()
+	}
+	return time.AfterFunc(time.Second, tick)
+}
+
+// draw writes the line anew, with the time first: what a narrow terminal has no room for is
+// cut off. The caller holds mu.
+func (c *Countdown) draw() {
+	left := max(time.Until(c.until), 0).Round(time.Second)
+	line := []rune(fmt.Sprintf("%d:%02d left, %s", int(left.Minutes()), int(left.Seconds())%60, c.words))
+	if most := c.width() - 1; most > 0 && len(line) > most {
+		line = append(line[:most-1], '…')
+	}
+	io.WriteString(c.w, clearLine+string(line))
+}

@@ -1,0 +1,67 @@
+package refusal
+
+import (
+	"strings"
+	"time"
+)
+
+// A Waiting is why a call is not decided yet, as its caller is told.
+type Waiting struct {
+	Of     []string  // who is asked, by the names that policies have
+	Until  time.Time // when the time to decide is over; zero: nobody said
+	Digest string    // of the question, the short one
+}
+
+// Words say it in a sentence without its end, not made safe to show. now is in the time zone
+// in which the caller reads clocks.
+func (w Waiting) Words(now time.Time) string {
+	var b strings.Builder
+	b.WriteString("waiting for approval")
+	if len(w.Of) > 0 {
+		b.WriteString(" by " + People(w.Of))
+	}
+	if !w.Until.IsZero() {
+		b.WriteString(" until " + clock(w.Until.In(now.Location()), now))
+	}
+	b.WriteString(" [" + w.Digest + "]")
+	return b.String()
+}
+
+// clock is a moment as people read it, with the day if it is not today.
+func clock(t, now time.Time) string {
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04:05 MST")
+	}
+	return t.Format("2006-01-02 15:04:05 MST")
+}
+
+// Person is somebody who is asked or decided, in words for a caller: name is that which
+// policies have.
+func Person(name string) string {
+	switch name {
+	case "local":
+		return "the person at the bridge"
+	case "host":
+		return "the person at the client"
+	}
+	return name
+}
+
+// mostPeople is how many are named where many are asked.
+const mostPeople = 6
+
+// People are several of those.
+func People(names []string) string {
+	var all []string
+	for _, name := range names[:min(len(names), mostPeople)] {
+		all = append(all, Person(name))
+	}
+	if len(names) > mostPeople {
+		all = append(all, "others")
+	}
+	last := len(all) - 1
+	if last < 1 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:last], ", ") + " and " + all[last]
+}
