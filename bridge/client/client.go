@@ -144,6 +144,8 @@ type Rejection struct {
 	From   string `json:"from"`
 	Reason string `json:"reason"`
 	Detail string `json:"detail,omitempty"`
+	Say    string `json:"say,omitempty"` // in the words of By
+	By     string `json:"by,omitempty"`  // who decided; "": the rules of From
 }
 
 // A Result is what came of a proposal.

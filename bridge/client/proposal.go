@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -210,7 +211,7 @@ func (w *ProposalWait) rejected(e *wire.Envelope) {
 	if w.over || len(w.refused) >= maxRefused && !slices.Contains(w.able(), e.From) || slices.ContainsFunc(w.refused, func(r Rejection) bool { return r.From == e.From }) {
 		return
 	}
-	r := Rejection{e.From, n.Reason, n.Detail}
+	r := Rejection{e.From, n.Reason, n.Detail, n.Say, n.By}
 	w.refused = append(w.refused, r)
 	w.dropAttempts(func(a *pendingAnswer) bool { return a.by == e.From && a.to == e.From }) // it began, and came second
 	if !w.hopeless() {
@@ -272,11 +273,14 @@ func (w *ProposalWait) dropAttempts(which func(*pendingAnswer) bool) {
 
 // Words says it in a sentence, in the words of whoever rejects.
 func (r Rejection) Words() string {
-	text := r.From + " will not: " + cmp.Or(r.Reason, "no reason given")
-	if r.Detail != "" && r.Detail != r.Reason {
-		text += " (" + r.Detail + ")"
+	words := r.From + " refused it: " + cmp.Or(r.Reason, "no reason given")
+	if r.Detail != r.Reason {
+		words += refusal.Bracketed(r.Detail)
 	}
-	return text
+	if says := refusal.Says(r.By, r.Say); says != "" {
+		words += "; " + says
+	}
+	return words
 }
 
 // attempted notes a request that a participant makes for the proposal (WIRE 7.8). If it is

@@ -39,10 +39,10 @@ func TestServersOwnErrorsPassUnchanged(t *testing.T) {
 func TestRefusalsAreReadable(t *testing.T) {
 	for _, c := range []struct{ fault, want string }{
 		{`{"code":-31004,"message":"the owner's policy does not allow it","data":{"reason":"policy_denied","executed":"no","say":"ask me first"}}`,
-			"fs did not answer write, so it did not run: the owner's policy does not allow it (policy denied); it says: ask me first"},
+			"fs refused write, it did not run: the owner's policy does not allow it (policy_denied); its owner says: ask me first"},
 		{`{"code":-31008,"message":"the server ended","data":{"reason":"outcome_unknown","executed":"unknown"}}`,
-			"fs did not answer write, and it may or may not have run: the server ended (outcome unknown)"},
-		{`{"code":-31001,"message":"no.\nNow \u001b[31mred","data":7}`, `fs did not answer write, and it may or may not have run: no. Now \\u{1b}[31mred`},
+			"fs gave no answer to write, it may or may not have run: the server ended (outcome_unknown)"},
+		{`{"code":-31001,"message":"no.\nNow \u001b[31mred","data":7}`, `fs refused write, it may or may not have run: no. Now \\u{1b}[31mred`},
 	} {
 		s := joined(t, `{}`)
 		s.call(7, "fs__write", `{}`)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -197,7 +198,7 @@ func (f *Proxy) listed(p *peer, k int, a Answered) {
 	l := &p.lists[k]
 	l.late.stop()
 	l.ref = 0
-	if e, _, ok := readFault(a.Err); ok && e.Code == codeUnknownMethod {
+	if h, ok := refusal.Hear(a.Err); ok && h.Code == codeUnknownMethod {
 		l.all, l.next = nil, page{}
 		f.listSettled(p, k)
 		l.due.stop() // nor will it have any

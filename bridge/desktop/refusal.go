@@ -2,11 +2,8 @@ package desktop
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // An excuse is why we answer a call ourselves, in the terms of DESIGN 9.
@@ -36,43 +33,17 @@ func (f *Proxy) sorry(r *request, why excuse, text string) {
 	f.refused(r, text, compose(map[string]any{"code": why.code, "message": text, "data": json.RawMessage(data)}))
 }
 
-// A fault is a JSON-RPC error as far as it is read here.
-type fault struct {
-	Code    jsonrpc.Code
-	Message string
-	Data    json.RawMessage
-}
-
-// reasons are the members of a refusal's data that are said to people.
-type reasons struct {
-	Reason, Executed, Say string
-}
-
-func readFault(raw []byte) (e fault, why reasons, ok bool) {
-	if json.Unmarshal(raw, &e) != nil {
-		return e, why, false
-	}
-	_ = json.Unmarshal(e.Data, &why) // data may be anything
-	return e, why, true
-}
-
 // inWords is a bridge's refusal (DESIGN 9) in one sentence that a model can
 // read; "" if it is another error.
 func inWords(pair Pair, raw []byte) string {
-	e, why, ok := readFault(raw)
-	if !ok || !refusal.IsOurs(int(e.Code)) {
+	h, ok := refusal.Hear(raw)
+	if !ok || !refusal.IsOurs(int(h.Code)) {
 		return ""
 	}
-	ran := map[string]string{"no": "so it did not run", "yes": "after it had run"}[why.Executed]
-	if ran == "" {
-		ran = "and it may or may not have run"
-	}
-	text := fmt.Sprintf("%s did not answer %s, %s: %s", clip(pair.Peer, 80), clip(pair.Name, 80), ran, clip(strings.TrimSuffix(e.Message, "."), 300))
-	if why.Reason != "" {
-		text += " (" + clip(strings.ReplaceAll(why.Reason, "_", " "), 40) + ")"
-	}
-	if why.Say != "" {
-		text += "; it says: " + clip(why.Say, 200)
+	h.Message, h.Reason, h.Say, h.By = clip(h.Message, 300), clip(h.Reason, 40), clip(h.Say, 200), clip(h.By, 200)
+	text := h.Sentence(clip(pair.Peer, 80), clip(pair.Name, 80))
+	if says := h.Says(); says != "" {
+		text += "; " + says
 	}
 	return text
 }
@@ -84,8 +55,8 @@ func (f *Proxy) refused(r *request, text string, raw []byte) {
 
 // passing reports whether an error will not last.
 func passing(raw []byte) bool {
-	e, _, ok := readFault(raw)
-	code := int(e.Code)
+	h, ok := refusal.Hear(raw)
+	code := int(h.Code)
 	return ok && (code == busy.code || code == refusal.CodeShuttingDown || code == unavailable.code)
 }
 

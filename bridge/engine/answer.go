@@ -450,7 +450,7 @@ func (e *Engine) unreadable(c *inflight.Call, reason string) {
 func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
 	of := refusedOn(recordOf(c), r)
 	of.Event, of.Outcome, of.Reason, of.Detail, of.State = record.Rejected, "", r.Word(), r.Exactly(), "untold"
-	acts := e.book.Refuse(c.Life, of.Reason, of.Detail)
+	acts := e.refuseLife(c.Life, &r)
 	if len(acts) == 0 {
 		return // the proposal is over, and whoever ends the call for that says so
 	}

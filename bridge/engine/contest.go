@@ -96,7 +96,7 @@ func (e *Engine) cameSecond(c *inflight.Call) {
 	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = record.Rejected, proposal.Duplicate, detail, "told", []string{l.By}, c.Name
 	e.note(r)
 	e.sendStatus(l, "reject", "unable", proposal.Duplicate)
-	e.reject(l, proposal.Duplicate, detail)
+	e.reject(l, wire.Ending{Reason: proposal.Duplicate, Detail: detail})
 }
 
 // claimsLost: with the seat, nobody knows any more whose claim came first.
@@ -281,9 +281,9 @@ func (e *Engine) sendStanding(kind wire.Kind, l *proposal.Life, s wire.Standing)
 // at once.
 const rejectionsMax = 16
 
-func (e *Engine) reject(l *proposal.Life, reason, detail string) {
+func (e *Engine) reject(l *proposal.Life, why wire.Ending) {
 	env := &wire.Envelope{Kind: wire.Reject, To: []string{l.Proposer}, Corr: []string{l.ID}, Style: l.Style,
-		Payload: wire.Ending{Reason: reason, Detail: detail}.Payload()}
+		Payload: why.Payload()}
 	kind, _ := e.room.dialect.Spelling(env, e.room.caps)
 	if !e.send(wire.Reply, env) {
 		return
@@ -356,6 +356,7 @@ func (e *Engine) claim(c *inflight.Call) bool {
 func (e *Engine) leave(l *proposal.Life) {
 	delete(e.offers.calls, l)
 	if e.policy.Proposals.Fulfil != "never" && !e.book.MayServe(l) && e.book.Tells(l) {
+		l.Said, l.SaidBy = "", ""
 		e.queueBook(e.book.Refuse(l, proposal.Policy, "not_addressed: "+e.room.me+" serves only what names it"))
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -88,12 +89,19 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 		c.Args, c.Beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
 		d := e.policy.Decide(e.described(env.From, "proposal", c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
 		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
+		r.Say = d.Say
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
-		e.queueBook(e.book.Refuse(l, r.Word(), r.Exactly()))
+		e.queueBook(e.refuseLife(l, &r))
 		return
 	}
 	e.sendStatus(l, "defer", "queued", "")
+}
+
+// refuseLife refuses a proposal for a reason, with the words that go with it.
+func (e *Engine) refuseLife(l *proposal.Life, r *refusal.Refusal) []proposal.Act {
+	l.Said, l.SaidBy = r.Say, strings.Join(r.By, ", ")
+	return e.book.Refuse(l, r.Word(), r.Exactly())
 }
 
 // consider judges a proposal as if it were a request.
@@ -104,7 +112,7 @@ func (e *Engine) consider(l *proposal.Life) {
 	}
 	env, r, refused := e.proposed(l)
 	if refused {
-		e.queueBook(e.book.Refuse(l, r.Word(), r.Exactly()))
+		e.queueBook(e.refuseLife(l, &r))
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
@@ -167,7 +175,7 @@ func (e *Engine) refused(a proposal.Refused) {
 	}
 	if a.Told {
 		e.sendStatus(a.Life, "reject", "unable", a.Reason)
-		e.reject(a.Life, a.Reason, a.Detail)
+		e.reject(a.Life, wire.Ending{Reason: a.Reason, Detail: a.Detail, Say: a.Life.Said, By: a.Life.SaidBy})
 	}
 }
 

@@ -26,10 +26,11 @@ const (
 	Interrupted = 130 // by a signal, as a shell has it
 )
 
-// An Error is an error with an exit code and hints. Its text is a sentence, lower
-// case, without a full stop; so is each hint.
+// An Error is an error with an exit code, what somebody said to it, and hints. Its text is a
+// sentence, lower case, without a full stop; so is each hint.
 type Error struct {
 	Exit int
+	Said []string // what somebody says beside it, who it is in front; may be empty
 	Hint []string // what a person can do; may be empty
 	Err  error    // nil: all has been said already
 }
@@ -46,6 +47,14 @@ func New(exit int, hint, format string, args ...any) *Error {
 func (e *Error) Also(hint string) *Error {
 	if hint != "" {
 		e.Hint = append(e.Hint, hint)
+	}
+	return e
+}
+
+// Adding adds what somebody says and returns e; an empty text is none.
+func (e *Error) Adding(said string) *Error {
+	if said != "" {
+		e.Said = append(e.Said, said)
 	}
 	return e
 }

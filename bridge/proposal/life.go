@@ -31,6 +31,10 @@ type Life struct {
 	// silence would not do any more. The Engine sets it.
 	Announced bool
 
+	// Said are the words that go with our refusal, "" for none: those of SaidBy, who decided, or
+	// if that is "" of our owner. The Engine sets them.
+	Said, SaidBy string
+
 	Why           string    // the proposer wants it, in its own words
 	Terms         Terms     // what it says of who should serve it, and until when
 	CountsRejects bool      // the proposer hears a reject as one of many

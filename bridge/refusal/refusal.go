@@ -267,12 +267,12 @@ func Clip(s string) string {
 // result with isError, one sentence, and all that a program needs in _meta
 // (DESIGN 9). modern: as 2026-07-28 has it.
 func (r Refusal) Result(id []byte, modern bool) []byte {
-	text := "mcpx-bridge: " + r.Message
+	text := "mcpx-bridge: " + r.Message + Bracketed(r.Reason)
 	if r.Executed == No {
-		text = "mcpx-bridge: the call did not run: " + r.Message
+		text = "mcpx-bridge: the call did not run: " + r.Message + Bracketed(r.Reason)
 	}
-	if r.Say != "" {
-		text += " (" + r.Say + ")"
+	if says := Says(strings.Join(r.By, ", "), r.Say); says != "" {
+		text += "; " + says
 	}
 	if r.Reason == "expired" {
 		text += "; the person at this machine can decide with: mcpx-bridge approve, while the call waits, so make it again"

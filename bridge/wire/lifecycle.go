@@ -19,6 +19,8 @@ type Ending struct {
 	Of     string // the proposal
 	Reason string // a word of WIRE 5.7 or any other; "" if none was given
 	Detail string
+	Say    string // in the words of By; "" if nothing was said
+	By     string // who decided; "": the rules of whoever rejects
 
 	Lapsed bool // its proposer says that its time is over, not that it takes it back (seed 002)
 }
@@ -35,6 +37,8 @@ func (e *Envelope) Ending() (Ending, error) {
 	var p struct {
 		Reason jsontext.Value `json:"reason"`
 		Detail jsontext.Value `json:"detail"`
+		Say    jsontext.Value `json:"say"`
+		By     jsontext.Value `json:"by"`
 		Status jsontext.Value `json:"status"` // of proposal/status
 		Params struct {
 			Reason jsontext.Value `json:"reason"`
@@ -43,7 +47,7 @@ func (e *Envelope) Ending() (Ending, error) {
 	if !decodeShort(e.Payload, &p) {
 		return Ending{Of: e.Corr[0]}, nil
 	}
-	n := Ending{Of: e.Corr[0], Detail: shortText(p.Detail),
+	n := Ending{Of: e.Corr[0], Detail: shortText(p.Detail), Say: shortText(p.Say), By: shortText(p.By),
 		Reason: cmp.Or(shortText(p.Reason), shortText(p.Params.Reason), shortText(p.Status))}
 	n.Lapsed = e.Spelled == "proposal/status" && shortText(p.Status) == "expired"
 	if e.Spelled == "proposal-reject" && slices.Contains(reasons, n.Detail) {
@@ -55,7 +59,7 @@ func (e *Envelope) Ending() (Ending, error) {
 // Payload returns the payload of a Withdraw or Reject, which Append spells as
 // its style wants it. Of goes into Envelope.Corr.
 func (n Ending) Payload() []byte {
-	return object("reason", n.Reason, "detail", n.Detail)
+	return object("reason", n.Reason, "detail", n.Detail, "say", n.Say, "by", n.By)
 }
 
 // A Standing is what a Status or a ProposalResponse says.

@@ -159,9 +159,9 @@ func (how spelling) payload(e *Envelope) []byte {
 	case how.style == Words:
 		return object("text", n.sentence(), "format", "plain")
 	case how.closed:
-		return object(how.names, of, "reason", closed(n.Reason), "detail", n.Reason)
+		return object(how.names, of, "reason", closed(n.Reason), "detail", n.Reason, "say", n.Say, "by", n.By)
 	}
-	return object(how.names, of, "reason", n.Reason, "detail", n.Detail)
+	return object(how.names, of, "reason", n.Reason, "detail", n.Detail, "say", n.Say, "by", n.By)
 }
 
 // sentence says a reject in words.

@@ -31,9 +31,9 @@ func TestRefusalsHaveTheirExitCodes(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		`{"code":-31004,"message":"no","data":{"reason":"policy_denied"}}`: "fs refused x: no (policy_denied)",
+		`{"code":-31004,"message":"no","data":{"reason":"policy_denied"}}`: "fs refused x, it may or may not have run: no (policy_denied)",
 		`{"code":-32050,"message":"m","data":"text"}`:                      "fs answers x with an error: m (-32050)",
-		`{"code":-31004,"message":"no","data":[1]}`:                        "fs refused x: no ()",
+		`{"code":-31004,"message":"no","data":[1]}`:                        "fs refused x, it may or may not have run: no",
 		`"broken"`: "fs answers x with an error that cannot be read",
 	} {
 		if got := client.ErrorOf("fs", "x", []byte(raw)).Error(); got != want {

@@ -67,6 +67,9 @@ func complain(w io.Writer, err error) int {
 		return f.Exit
 	}
 	fmt.Fprintf(w, "mcpx-bridge: %s\n", visible(err.Error()))
+	for _, said := range f.Said {
+		fmt.Fprintf(w, "mcpx-bridge: %s\n", visible(said))
+	}
 	for _, h := range f.Hint {
 		fmt.Fprintf(w, "mcpx-bridge: hint: %s\n", visible(h))
 	}

@@ -86,7 +86,7 @@ func TestProposeEndsAtFulfilment(t *testing.T) {
 			g.fulfil(by, "s1", p)
 			g.send(d.frame("j3", "mallory", "bob", d.kind("response", "tools/call", "echo"), "s1", echoed))
 			g.respond("bob", "s1", echoed)
-			s.exits(0, "carol will not: busy", p)
+			s.exits(0, "carol refused it: busy", p)
 			if got := strings.TrimSpace(s.events.text()); got != "done it" {
 				t.Errorf("stdout is %q", got)
 			}
@@ -120,7 +120,7 @@ func TestProposeEndsAtReject(t *testing.T) {
 		g, s := begin(t, d, "fs", "echo", `{"text":"x"}`, "--json")
 		g.expect(d.proposalOf("fs", d.proposal(), ""))
 		g.send(d.frame("j1", "fs", "bob", "mcp/reject", g.proposalID(), `{"reason":"policy","detail":"policy_denied"}`))
-		s.exits(8, "fs will not: policy (policy_denied)")
+		s.exits(8, "fs refused it: policy (policy_denied)")
 		if why := g.names.mismatch(`{"proposal":"$p","rejected":[{"from":"fs","reason":"policy","detail":"policy_denied"}]}`, s.events.text()); why != "" {
 			t.Errorf("stdout: %s: %s", why, s.events.text())
 		}
@@ -168,7 +168,7 @@ func TestProposeToAllEndsWithTheLastNo(t *testing.T) {
 		} else {
 			g.send(d.frame("j9", "mallory", "bob", "mcp/reject", p, `{"reason":"busy"}`))
 		}
-		s.exits(8, "mallory will not: busy", "nobody here will do echo")
+		s.exits(8, "mallory refused it: busy", "nobody here will do echo")
 	})
 }
 
@@ -186,7 +186,7 @@ func TestProposeGaveUpOnWhoMayServeUnderAPlainWord(t *testing.T) {
 	p := g.proposalID()
 	g.send(d1.frame("j1", "fs", "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 	g.send(d1.frame("j2", "carol", "bob", "mcp/reject", p, `{"reason":"busy"}`))
-	g.side.exits(8, "carol will not: busy", "nobody here will do echo")
+	g.side.exits(8, "carol refused it: busy", "nobody here will do echo")
 }
 
 // One for all goes on when some will not, until the time is over; then it is
@@ -201,9 +201,9 @@ func TestProposeToAllOutlastsRejects(t *testing.T) {
 			g.send(d.frame(fmt.Sprint("j", i), who, "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 		}
 		g.expect(fmt.Sprintf(`{"!to":0,"kind":"mcp/withdraw","correlation_id":%s,"payload":{"reason":"timeout"}}`, d.link(p)))
-		s.exits(9, "carol will not: incapable", "nobody did echo in time", "hint: a bridge leaves alone what names nobody")
-		if n := strings.Count(s.stderr.text(), "fs will not"); n != 1 {
-			t.Errorf("fs will not, %d times", n)
+		s.exits(9, "carol refused it: incapable", "nobody did echo in time", "hint: a bridge leaves alone what names nobody")
+		if n := strings.Count(s.stderr.text(), "fs refused it"); n != 1 {
+			t.Errorf("fs refused it, %d times", n)
 		}
 	})
 	for style, want := range map[string]string{
@@ -224,7 +224,7 @@ func TestProposeInterrupted(t *testing.T) {
 		g.expect(d.proposalOf("fs", d.proposal(), ""))
 		s.stop()
 		g.expect(fmt.Sprintf(`{"kind":"mcp/withdraw","correlation_id":%s,"payload":{"reason":"no_longer_needed"}}`, d.link(g.proposalID())))
-		s.exits(1, "withdrew echo")
+		s.exits(130, "withdrew echo")
 	})
 }
 
@@ -245,7 +245,7 @@ func TestProposeHints(t *testing.T) {
 		g.send(d1.frame("j1", "carol", "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 		g.send(d1.frame("j2", "fs", "bob", "mcp/reject", p, `{"reason":"busy"}`))
 		g.send(d1.frame("j3", "alice", "bob", "mcp/reject", p, `{"reason":"disagree"}`))
-		s.exits(8, "fs will not: busy", "alice will not: disagree", "all who alone might do echo will not")
+		s.exits(8, "fs refused it: busy", "alice refused it: disagree", "all who alone might do echo will not")
 	}
 	for _, c := range []struct {
 		args []string

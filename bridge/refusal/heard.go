@@ -1,0 +1,94 @@
+package refusal
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A Heard is a refusal as it arrives at a caller. Who calls from a shell, a model behind a
+// client and a proposer read the same words of it.
+type Heard struct {
+	Code     jsonrpc.Code
+	Message  string
+	Reason   string
+	Executed Executed
+	Say      string // the owner's words, or those of By
+	By       string // who decided, by the names that policies have; "": the rules did
+}
+
+// Hear reads a JSON-RPC error, and reports whether it is one. Of what stands beside code and
+// message, what cannot be read is left out: anybody may answer anything.
+func Hear(raw []byte) (h Heard, ok bool) {
+	var e struct {
+		Code    jsonrpc.Code
+		Message string
+		Data    json.RawMessage
+	}
+	if json.Unmarshal(raw, &e) != nil {
+		return h, false
+	}
+	var data struct {
+		Reason, Say, By string
+		Executed        Executed
+	}
+	if json.Unmarshal(e.Data, &data) != nil {
+		data.Reason, data.Say, data.By, data.Executed = "", "", "", ""
+	}
+	return Heard{e.Code, e.Message, data.Reason, data.Executed, data.Say, data.By}, true
+}
+
+// Sentence says it of what was asked of whom, without its end and not made safe to show.
+func (h *Heard) Sentence(whom, what string) string {
+	return h.how(whom, what) + ": " + strings.TrimSuffix(h.Message, ".") + Bracketed(h.Reason)
+}
+
+// how says what did not happen, and whether the call ran.
+func (h *Heard) how(whom, what string) string {
+	code := int(h.Code)
+	refused := Refuses(code)
+	switch {
+	case h.Executed == No && (!refused || code == codeWithdrawn):
+		return whom + " did not run " + what
+	case h.Executed == No:
+		return whom + " refused " + what + ", it did not run"
+	case h.Executed == Yes:
+		return whom + " has run " + what + " and gave no answer"
+	case refused:
+		return whom + " refused " + what + ", it may or may not have run"
+	}
+	return whom + " gave no answer to " + what + ", it may or may not have run"
+}
+
+// Says is whose words stand beside it, and which: "its owner says: …"; "" if there are none.
+func (h *Heard) Says() string { return Says(h.By, h.Say) }
+
+// Says are the words of somebody by the names that policies have, "" for the owner.
+func Says(by, words string) string {
+	switch {
+	case words == "":
+		return ""
+	case by == "":
+		return "its owner says: " + words
+	}
+	who := strings.Split(by, ", ")
+	if len(who) > 1 {
+		return People(who) + " say: " + words
+	}
+	return Person(by) + " says: " + words
+}
+
+// Bracketed is a reason behind a sentence, for who looks it up; "" if there is none.
+func Bracketed(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+// Refuses reports whether a code of ours is a no; the others say that nobody decided, or that
+// the server did not answer.
+func Refuses(code int) bool {
+	return IsOurs(code) && code != CodeExpired && code != CodeOutcomeUnknown && code != CodeCallTimeout
+}
