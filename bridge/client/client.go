@@ -35,6 +35,7 @@ type Answer struct {
 // are called from the goroutine that reads the topic, and must not wait for the topic.
 type Options struct {
 	Version string       // of this program, for handshakes
+	Yields  bool         // gives the seat up when somebody joins under our id; see [topic.Options]
 	Log     *slog.Logger // nil: none
 
 	Approvals *ApprovalInbox // takes the questions that are put to us; nil: they are turned down
@@ -153,6 +154,7 @@ type Result struct {
 	From     string // who did it
 	Answer   Answer
 	Begun    bool        // somebody has begun, and may do it yet
+	Kept     error       // why the proposal could not be taken back when the wait was given up
 	Rejected []Rejection // of those who will not, oldest first
 	err      error
 }
@@ -173,7 +175,7 @@ func New(way *localgateway.Connector, o Options) *Client {
 // Close after it if it returned nil. The seat outlives ctx until Close. The error is a
 // [*fault.Error] that says why there is no seat, or the cause of ctx.
 func (c *Client) Dial(ctx context.Context) error {
-	c.connector.Join.MaxWaitFirst = joinTime
+	c.connector.Join.MaxWaitFirst, c.connector.Join.Yields = joinTime, c.opt.Yields
 	if err := c.Start(ctx); err != nil {
 		return err
 	}

@@ -118,13 +118,11 @@ func (w *ProposalWait) giveUp(err error, reason string) (Result, error) {
 		return r, r.err
 	default:
 	}
-	begun := w.begun()
+	given := Result{Begun: w.begun()}
 	if reason != "" {
-		if err := w.c.Withdraw(w.ID, reason, w.Style); err != nil {
-			w.c.opt.Log.Warn("the proposal could not be withdrawn", "why", err)
-		}
+		given.Kept = w.c.Withdraw(w.ID, reason, w.Style)
 	}
-	return Result{Begun: begun}, err
+	return given, err
 }
 
 func (w *ProposalWait) begun() bool {

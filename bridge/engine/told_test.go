@@ -143,7 +143,7 @@ func TestAServerSaidWhoAgreedAsIfItWereTheBridge(t *testing.T) {
 func TestWhatTheBridgeSaysOfAnApprovalIsMarked(t *testing.T) {
 	everyDialect(t, asksAlice, func(s *stage) {
 		s.asksFor("bob", "e7", "7", "write_file", `{"path":"/a"}`, `"_meta":{"progressToken":"t1"},`)
-		s.has(strings.Join(s.frames, ""), `"_meta":{"mcpx/approval":{"waiting":true}}`)
+		s.has(strings.Join(s.frames, ""), `"_meta":{"mcpx/approval":{"waiting":true,"digest":"`, `"of":["alice"],"left_ms":60000}}`)
 		a := s.question()
 		s.frames = nil
 		s.answers("alice", a, true, agreesWith)

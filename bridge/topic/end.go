@@ -88,6 +88,7 @@ type retryState struct {
 	failures int  // since a session that lasted
 	refused  bool // one token was refused since then
 	evicted  bool // once
+	yields   bool // the first time is enough
 }
 
 // next returns how long to wait before the next try, or why there is none.
@@ -108,7 +109,7 @@ func (p *retryState) next(e ending, canRefresh bool) (time.Duration, *FatalError
 		}
 		p.refused = true
 	case evicted:
-		if p.evicted {
+		if p.evicted || p.yields {
 			return 0, &FatalError{Exit: fault.ID, Err: fmt.Errorf("somebody else joins the topic under our id: %w", e.err), Hint: "stop the other one, or choose another --id"}
 		}
 		p.evicted = true

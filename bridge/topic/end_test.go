@@ -439,3 +439,11 @@ func TestNobodyWaitsForASilentGateway(t *testing.T) {
 		}
 	})
 }
+
+// Who only waits for something has nothing to win back from whoever took its seat.
+func TestASeatThatYieldsIsGivenUpTheFirstTime(t *testing.T) {
+	p := retryState{welcomed: true, yields: true}
+	if _, f := p.next(ending{&wire.CloseError{Code: 4001}, time.Hour}, true); f == nil || f.Exit != 7 {
+		t.Errorf("%v", f)
+	}
+}

@@ -80,6 +80,10 @@ type Options struct {
 	// ever. Later outages are never bounded.
 	MaxWaitFirst time.Duration
 
+	// Yields gives the seat up, with [fault.ID], as soon as somebody joins under our id. Without
+	// it the seat is taken back once, half a minute later.
+	Yields bool
+
 	// Dial replaces the network, for a seat in this process or a gateway that
 	// has to be found first. Nothing else is then asked of the gateway: no
 	// ghost check, no pacing.

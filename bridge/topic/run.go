@@ -28,7 +28,7 @@ func (s *Seat) Run(ctx context.Context, h Handler) error {
 		defer late.Stop()
 		h = &firstSeat{Handler: h, taken: func() { late.Stop() }}
 	}
-	r := runner{seat: s, h: h}
+	r := runner{seat: s, h: h, retryState: retryState{yields: s.opt.Yields}}
 	if s.opt.Dial == nil {
 		r.dialer = dialer{opt: s.opt, urls: s.at.candidates(s.opt.Topic, s.opt.Dialect)}
 	}

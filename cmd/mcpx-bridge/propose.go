@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -36,7 +37,8 @@ with the reason; the proposal's id stands there too. An interrupt, --timeout
 or --ttl withdraws the proposal. What has begun by then is not undone.
 
 Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER will not do it (or
-all who alone were to, or everybody here who could), 9 nobody did it in time.`,
+all who alone were to, or everybody here who could), 9 nobody did it in time, or
+somebody took our seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
@@ -127,7 +129,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	p.warnOfSecret(o.Reason)
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
-	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked)})
+	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked), Yields: true})
 	if err != nil {
 		return err
 	}
@@ -175,12 +177,37 @@ func (p *program) undone(ctx context.Context, w *client.ProposalWait, r client.R
 	switch {
 	case errors.Is(err, client.ErrRejected):
 		return p.rejected(w, r.Rejected)
+	case exitOf(err) == exitID:
+		return fail(exitNoAnswer, "mcpx-bridge watch shows what becomes of it, under another id", "another session under the same id has taken our seat: %s was withdrawn there, or its result goes there", w.Tool)
+	case !errors.Is(err, client.ErrLapsed) && (ctx.Err() == nil || err != context.Cause(ctx)):
+		return err
+	}
+	f := givenUp(w, r, err)
+	if r.Kept != nil {
+		f.Err = fmt.Errorf("%w; it could not be withdrawn: %w", f.Err, r.Kept)
+	}
+	return f
+}
+
+// exitOf is the exit code that an error stands for.
+func exitOf(err error) int {
+	if f, known := errors.AsType[*failure](err); known {
+		return f.Exit
+	}
+	return exitFailed
+}
+
+// givenUp words that nothing was waited for any more.
+func givenUp(w *client.ProposalWait, r client.Result, err error) *failure {
+	switch {
 	case errors.Is(err, client.ErrLapsed):
 		return longer(w, "--ttl", "nobody began %s in time")
-	case ctx.Err() == nil || err != context.Cause(ctx):
-		return err
+	case !errors.Is(err, client.ErrNoAnswer) && r.Kept != nil:
+		return fail(exitInterrupted, "", "told to stop, and waits for %s no more", w.Tool)
+	case !errors.Is(err, client.ErrNoAnswer) && r.Begun:
+		return fail(exitInterrupted, "", "withdrew %s, which has begun, and may be done yet", w.Tool)
 	case !errors.Is(err, client.ErrNoAnswer):
-		return fail(exitInterrupted, "", "withdrew %s", w.Tool)
+		return fail(exitInterrupted, "", "withdrew %s, which nobody had begun", w.Tool)
 	case r.Begun:
 		return fail(exitNoAnswer, "it may be done yet; --timeout waits longer", "%s has begun, and gave no result in time", w.Tool)
 	}
@@ -248,7 +275,7 @@ func (p *program) withdrawCommand() *cobra.Command {
 		Long: `Take a proposal back, by its id as propose prints it.
 
 Only who made it can, so --id, or the token, is that of propose; a propose that still waits
-under it loses its seat. What has begun already is not undone, and whoever no
+under it loses its seat, and ends. What has begun already is not undone, and whoever no
 longer knows the proposal says nothing.`,
 		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
 		Args:    inUTF8(positional(1, 1), "reason"),

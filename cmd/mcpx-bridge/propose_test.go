@@ -224,8 +224,23 @@ func TestProposeInterrupted(t *testing.T) {
 		g.expect(d.proposalOf("fs", d.proposal(), ""))
 		s.stop()
 		g.expect(fmt.Sprintf(`{"kind":"mcp/withdraw","correlation_id":%s,"payload":{"reason":"no_longer_needed"}}`, d.link(g.proposalID())))
-		s.exits(130, "withdrew echo")
+		s.exits(130, "withdrew echo, which nobody had begun")
 	})
+}
+
+// Without a seat nothing can be taken back: it said "could not be withdrawn" and "withdrew".
+func TestProposeInterruptedWithoutASeatHasWithdrawnNothing(t *testing.T) {
+	g, s := begin(t, d1, "fs", "echo", `{"text":"x"}`, "--log-format", "json")
+	g.expect(d1.proposalOf("fs", d1.proposal(), ""))
+	g.drop()
+	if !s.stderr.first(`{"msg":"no link to the topic, trying again"}`, patience) {
+		t.Fatal("it is not said that the seat is lost")
+	}
+	s.stop()
+	s.exits(130, "told to stop, and waits for echo no more; it could not be withdrawn: ")
+	if strings.Contains(s.stderr.text(), "withdrew") {
+		t.Errorf("stderr: %s", s.stderr.text())
+	}
 }
 
 // Whom it is for, and for how long, stands in it; where those alone were to do
