@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // A Limit says how long a call is waited for.
@@ -95,11 +94,6 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 		undecided.Within = l.Time
 	}
 	return Answer{}, undecided
-}
-
-// callParams are the params of a tools/call.
-func callParams(tool string, arguments []byte) []byte {
-	return slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
 }
 
 // hearTime is how long it is waited for that somebody has heard what was sent before.

@@ -20,6 +20,11 @@ func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, pr
 	return c.Ask(ctx, to, "tools/call", callParams(tool, arguments), progress)
 }
 
+// callParams are the params of a tools/call.
+func callParams(tool string, arguments []byte) []byte {
+	return slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
+}
+
 // Ask sends one request and waits for its answer until ctx ends; then it tells the other
 // side. That is the only limit: a participant may never answer. params are raw JSON, nil for
 // none. The error is what kept the answer from coming: that it could not be sent (see

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -443,6 +444,12 @@ func (e *Engine) unreadable(c *inflight.Call, reason string) {
 		return
 	}
 	e.finishUnanswered(c, refusal.AnswerUnreadable(reason))
+}
+
+// refuseLife refuses a proposal for a reason, with the words that go with it.
+func (e *Engine) refuseLife(l *proposal.Life, r *refusal.Refusal) []proposal.Act {
+	l.Said, l.SaidBy = r.Say, strings.Join(r.By, ", ")
+	return e.book.Refuse(l, r.Word(), r.Exactly())
 }
 
 // declined ends a call of our own accord that never began: its proposal is

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -96,12 +95,6 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 		return
 	}
 	e.sendStatus(l, "defer", "queued", "")
-}
-
-// refuseLife refuses a proposal for a reason, with the words that go with it.
-func (e *Engine) refuseLife(l *proposal.Life, r *refusal.Refusal) []proposal.Act {
-	l.Said, l.SaidBy = r.Say, strings.Join(r.By, ", ")
-	return e.book.Refuse(l, r.Word(), r.Exactly())
 }
 
 // consider judges a proposal as if it were a request.

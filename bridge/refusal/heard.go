@@ -64,29 +64,6 @@ func (h *Heard) how(whom, what string) string {
 // Says is whose words stand beside it, and which: "its owner says: …"; "" if there are none.
 func (h *Heard) Says() string { return Says(h.By, h.Say) }
 
-// Says are the words of somebody by the names that policies have, "" for the owner.
-func Says(by, words string) string {
-	switch {
-	case words == "":
-		return ""
-	case by == "":
-		return "its owner says: " + words
-	}
-	who := strings.Split(by, ", ")
-	if len(who) > 1 {
-		return People(who) + " say: " + words
-	}
-	return Person(by) + " says: " + words
-}
-
-// Bracketed is a reason behind a sentence, for who looks it up; "" if there is none.
-func Bracketed(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return " (" + reason + ")"
-}
-
 // Refuses reports whether a code of ours is a no; the others say that nobody decided, or that
 // the server did not answer.
 func Refuses(code int) bool {

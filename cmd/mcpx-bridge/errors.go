@@ -36,6 +36,9 @@ const (
 	exitInterrupted = fault.Interrupted
 )
 
+// errSignalled is the cause of a context that a signal ended.
+var errSignalled = errors.New("told to stop")
+
 // A failure is an error that knows how the program ends and what a person can
 // do about it.
 type failure = fault.Error

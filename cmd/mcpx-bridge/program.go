@@ -46,9 +46,6 @@ type env struct {
 	alone bool
 }
 
-// errSignalled is the cause of a context that a signal ended.
-var errSignalled = errors.New("told to stop")
-
 // A program is one invocation: the world it may touch, its settings and its
 // log.
 type program struct {

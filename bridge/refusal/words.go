@@ -65,3 +65,26 @@ func People(names []string) string {
 	}
 	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
+
+// Says are the words of somebody by the names that policies have, "" for the owner.
+func Says(by, words string) string {
+	switch {
+	case words == "":
+		return ""
+	case by == "":
+		return "its owner says: " + words
+	}
+	who := strings.Split(by, ", ")
+	if len(who) > 1 {
+		return People(who) + " say: " + words
+	}
+	return Person(by) + " says: " + words
+}
+
+// Bracketed is a reason behind a sentence, for who looks it up; "" if there is none.
+func Bracketed(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
