@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Width is how many columns a line of help has at most.
@@ -190,13 +192,13 @@ func commandList(c *cobra.Command, names []string) string {
 }
 
 // section leaves out what is empty.
-func section(b *strings.Builder, title, text string) {
-	if text != "" {
-		fmt.Fprintf(b, "\n%s:\n%s\n", title, trimmed(text))
+func section(b *strings.Builder, title, body string) {
+	if body != "" {
+		fmt.Fprintf(b, "\n%s:\n%s\n", title, trimmed(body))
 	}
 }
 
-func trimmed(text string) string { return strings.TrimRightFunc(text, unicode.IsSpace) }
+func trimmed(body string) string { return strings.TrimRightFunc(body, unicode.IsSpace) }
 
 // folded sets paragraphs of prose anew that have too long a line. What is set in, as lists
 // and examples are, stays.
@@ -205,7 +207,7 @@ func folded(prose string) string {
 	long := false
 	end := func() {
 		if long {
-			fill(&b, paragraph.String())
+			fmt.Fprintln(&b, text.Fill(paragraph.String(), "", Width))
 		} else {
 			b.WriteString(paragraph.String())
 		}
@@ -223,26 +225,6 @@ func folded(prose string) string {
 	}
 	end()
 	return b.String()
-}
-
-// fill writes the words of a paragraph in lines that are as full as can be.
-func fill(b *strings.Builder, paragraph string) {
-	column := 0
-	for w := range strings.FieldsSeq(paragraph) {
-		n := utf8.RuneCountInString(w)
-		switch {
-		case column == 0:
-		case column+1+n > Width:
-			b.WriteString("\n")
-			column = 0
-		default:
-			b.WriteString(" ")
-			column++
-		}
-		b.WriteString(w)
-		column += n
-	}
-	b.WriteString("\n")
 }
 
 // wrapped breaks long lines of shell as a shell lets one do that.

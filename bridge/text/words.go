@@ -41,3 +41,20 @@ func Summary(about string) string {
 	}
 	return about
 }
+
+// Fill sets the words of s in lines of at most so many columns, where no word is longer, each
+// behind indent; the last has no newline.
+func Fill(s, indent string, columns int) string {
+	var lines []string
+	line := indent
+	for word := range strings.FieldsSeq(s) {
+		if line != indent && Width(line)+len(" ")+Width(word) > columns {
+			lines, line = append(lines, line), indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
+}

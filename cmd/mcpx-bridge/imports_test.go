@@ -28,7 +28,7 @@ var may = map[string]string{
 	"bridge/timetable":        "",
 	"bridge/fault":            "",
 	"bridge/commandline":      "",
-	"bridge/help":             "",
+	"bridge/help":             "bridge/text",
 	"bridge/pause":            "",
 	"bridge/loopback":         "",
 	"bridge/text":             "",

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -157,7 +157,7 @@ func (k Key) sentences() string {
 func KeyHelp(all []Key) string {
 	var parts []string
 	for _, k := range all {
-		parts = append(parts, fmt.Sprintf("%s, %s\n%s\n\n%s", k.Key, k.In, wrapped(k.sentences(), "  ", 78), k.File()))
+		parts = append(parts, fmt.Sprintf("%s, %s\n%s\n\n%s", k.Key, k.In, text.Fill(k.sentences(), "  ", 78), k.File()))
 	}
 	return strings.Join(parts, "\n")
 }
@@ -173,7 +173,7 @@ func KeyList(all []Key) string {
 // KeyReference are the keys in Markdown.
 func KeyReference(all []Key) string {
 	return byPlace(all, "### %s\n\n", func(k Key) string {
-		item := wrapped("- `"+k.Key+"`: "+strings.ReplaceAll(k.sentences(), "*", `\*`), "  ", 120)
+		item := text.Fill("- `"+k.Key+"`: "+strings.ReplaceAll(k.sentences(), "*", `\*`), "  ", 120)
 		return strings.TrimPrefix(item, "  ") + "\n  `" + k.Example + "`\n"
 	})
 }
@@ -193,21 +193,4 @@ func byPlace(all []Key, heading string, one func(Key) string) string {
 		b.WriteString(one(k))
 	}
 	return b.String()
-}
-
-// wrapped breaks text into indented lines of at most so many characters, where its words
-// allow that.
-func wrapped(text, indent string, width int) string {
-	var lines []string
-	line := indent
-	for word := range strings.FieldsSeq(text) {
-		if line != indent && utf8.RuneCountInString(line)+len(" ")+utf8.RuneCountInString(word) > width {
-			lines, line = append(lines, line), indent
-		}
-		if line != indent {
-			line += " "
-		}
-		line += word
-	}
-	return strings.Join(append(lines, line), "\n")
 }
