@@ -186,9 +186,3 @@ func (t *Source) Peek() string {
 	defer t.mu.Unlock()
 	return t.ready
 }
-
-// End is until when a token is good, as far as it says so itself (see [topic.ReadClaims]).
-func End(token string) (until time.Time, said bool) {
-	until = topic.ReadClaims(token).Until
-	return until, !until.IsZero()
-}

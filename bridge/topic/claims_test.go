@@ -87,3 +87,11 @@ func TestWhatATokenSaysOfItself(t *testing.T) {
 		}
 	}
 }
+
+func TestUntilWhenATokenSaysItIsGood(t *testing.T) {
+	for exp, said := range map[string]bool{"-1": false, "0": false, "1": true, "1099511627776": true, "1099511627777": false, `"1"`: false, "null": false} {
+		if until := ReadClaims("x." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp":`+exp+`}`)) + ".y").Until; until.IsZero() == said {
+			t.Errorf("exp %s: %v", exp, until)
+		}
+	}
+}

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
 // tokenEnds says until when the token is good that a bridge would join with now, and what
 // becomes of the bridge then; "" where that is not known, or --token-command has the next.
 func (p *program) tokenEnds(with string) (until, then string) {
-	at, said := token.End(with)
-	if !said {
+	at := topic.ReadClaims(with).Until
+	if at.IsZero() {
 		return "", ""
 	}
 	until = "good until " + text.Moment(at, time.Now())
