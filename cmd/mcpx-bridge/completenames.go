@@ -45,6 +45,10 @@ func (p *program) peersThenTools(ctx context.Context, args []string) []string {
 	if len(args) > 1 || !p.atOwnGateway() {
 		return nil
 	}
+	if topic := p.getenv(flagEnv("topic")); topic != "" && p.s.Topic == "lobby" {
+		p.s.Topic = topic // no setting has been read yet
+	}
+	p.s.ID = "" // a seat that somebody has is not taken for that
 	q, err := p.takeSeat(ctx, client.Options{})
 	if err != nil {
 		return nil
@@ -67,18 +71,11 @@ func (p *program) peersThenTools(ctx context.Context, args []string) []string {
 // atOwnGateway reports whether a command would join this machine's own gateway, and that
 // has been there before: nothing is made for a name to be completed.
 func (p *program) atOwnGateway() bool {
-	for _, name := range []string{"gateway", "config", "token-command"} {
-		if p.getenv(flagEnv(name)) != "" {
+	for name, given := range map[string]string{"gateway": p.s.Gateway, "config": p.s.Config, "token-command": p.s.TokenCommand} {
+		if given != "" || p.getenv(flagEnv(name)) != "" {
 			return false
 		}
 	}
-	if p.s.Gateway != "" || p.s.Config != "" || p.s.TokenCommand != "" {
-		return false
-	}
-	if topic := p.getenv(flagEnv("topic")); topic != "" && p.s.Topic == "lobby" {
-		p.s.Topic = topic
-	}
-	p.s.ID = "" // a seat that somebody has is not taken for that
 	home, err := stateHome(p.getenv)
 	if err != nil {
 		return false
