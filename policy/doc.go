@@ -10,7 +10,8 @@
 // 6). What a decision may cost is bounded (20 ms or so); beyond that it counts as unclear.
 //
 // Limits need to know what was used before: the caller keeps a [Ledger] and passes it to
-// Decide as [Usage]. [Explain] puts a decision in words, [Policy.Warnings] and
-// [Policy.Doubts] say what of a file is likely a mistake, [Looser] what a new file allows
-// beyond an old one, and [Policy.Redact] takes out of arguments what is not to be shown.
+// Decide as [Usage]. [Policy.Standing] says what is known before there is a call, [Explain]
+// puts a decision in words, [Policy.Warnings] and [Policy.Doubts] say what of a file is likely
+// a mistake, [Looser] what a new file allows beyond an old one, and [Policy.Redact] takes out
+// of arguments what is not to be shown.
 package policy

@@ -13,7 +13,7 @@ func (p *Policy) Standing(c Call) (v Verdict, depends bool) {
 	var open []Verdict // what else it may come down to
 	v = Allow
 	for _, r := range p.rules {
-		m := r.foreseen(j)
+		m := r.withoutArgs(j)
 		switch m {
 		case Yes:
 			v, matched = min(v, r.effect), true
@@ -33,15 +33,16 @@ func (p *Policy) Standing(c Call) (v Verdict, depends bool) {
 	return v, depends
 }
 
-// foreseen reports whether a rule applies; unclear where a call's arguments say.
-func (r *rule) foreseen(j *judgement) Match {
+// withoutArgs reports whether a rule applies, as far as can be told without the arguments of a
+// call; unclear where these decide.
+func (r *rule) withoutArgs(j *judgement) Match {
 	s := side(r.effect != Allow)
-	m := r.where.foreseen(j, s)
+	m := r.where.withoutArgs(j, s)
 	for _, c := range r.except {
 		if m == No {
 			break
 		}
-		switch c.foreseen(j, s.other()) {
+		switch c.withoutArgs(j, s.other()) {
 		case Yes:
 			m = No
 		case Unclear:
@@ -51,7 +52,7 @@ func (r *rule) foreseen(j *judgement) Match {
 	return m
 }
 
-func (c condition) foreseen(j *judgement, s side) Match {
+func (c condition) withoutArgs(j *judgement, s side) Match {
 	all := Yes
 	for _, each := range c {
 		m := Unclear

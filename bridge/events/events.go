@@ -120,9 +120,9 @@ func (e *Events) say(r *record.Record) {
 	}
 }
 
-// Begin emits ready, a line of JSON or in words a line for each text, and what was held for it. It
-// reports whether this is the first time; later ones do nothing.
-func (e *Events) Begin(ready []byte, text ...string) (first bool) {
+// Begin emits ready, a line of JSON or the same in words, and what was held for it. It reports
+// whether this is the first time; later ones do nothing.
+func (e *Events) Begin(ready []byte, words ...string) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.begun {
@@ -130,7 +130,7 @@ func (e *Events) Begin(ready []byte, text ...string) (first bool) {
 	}
 	e.begun = true
 	if e.out == nil {
-		for _, line := range text {
+		for _, line := range words {
 			e.log.Info(line)
 		}
 	} else {
@@ -228,20 +228,20 @@ func (e *Events) sumUpLocked() {
 }
 
 // Note logs what a peer has brought about, as far as there is room for lines about it.
-func (e *Events) Note(by, text string) {
+func (e *Events) Note(by, words string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if by != "" && !e.listsLocked(by, "") {
-		e.detail(text)
+		e.detail(words)
 		return
 	}
-	e.log.Info(text)
+	e.log.Info(words)
 }
 
 // detail logs a line that is only counted.
-func (e *Events) detail(text string) {
+func (e *Events) detail(words string) {
 	if e.out == nil {
-		e.log.Log(context.Background(), slog.LevelDebug, text)
+		e.log.Log(context.Background(), slog.LevelDebug, words)
 	}
 }
 

@@ -10,6 +10,10 @@
 //
 // Values are not to be changed this way: a name that must be sent back as it is, a
 // record, a frame. JSON for programs goes through [EscapeJSON], which keeps values.
+//
+// Beside that it has what every room that speaks to people needs: how wide a line is at a
+// terminal ([Width], [Fit], [Fill]), numbers and lists in words ([Counted], [Some], [Summary]),
+// and how people write lengths of time and read moments ([Duration], [Moment]).
 package text
 
 import (
