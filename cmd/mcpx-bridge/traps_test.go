@@ -95,10 +95,13 @@ func TestEveryTrapHasItsTest(t *testing.T) {
 	}
 }
 
+// eachTry has the log tell of each try; it warns once of what stays the same.
+var eachTry = []string{"--log-level", "debug"}
+
 func TestAnOutageLongerThanTheFirstRetryIsSurvived(t *testing.T) {
 	each(t, func(t *testing.T, d tongue) {
 		t.Parallel()
-		g, s := perform(t, d, launch{})
+		g, s := perform(t, d, launch{flags: eachTry})
 		g.refuse.Store(http.StatusServiceUnavailable)
 		g.drop()
 		s.await(`{"event":"disconnected"}`)
@@ -136,7 +139,7 @@ func TestAGatewayThatIsDownAtStartIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	at.Close() // nobody listens there now
-	s := launch{}.start(t, "ws://"+at.Addr().String())
+	s := launch{flags: eachTry}.start(t, "ws://"+at.Addr().String())
 	s.says("trying again", 2)
 	if s.events.count(`{"event":"ready"}`) != 0 {
 		t.Error("ready without a gateway")
