@@ -197,13 +197,15 @@ func (e *Engine) waitsFor(c *inflight.Call) (words, about string) {
 	return words, string(append(strconv.AppendInt(append(params, `,"left_ms":`...), till.Sub(e.now).Milliseconds(), 10), '}'))
 }
 
-// report says something to a caller under its token. about is that for programs. The
-// server's own progress goes on from there, and is passed on as it came, so ours stays
-// below it.
+// waited is the progress of a caller that was told n times that it waits. The server's own
+// goes on from there, and is passed on as it came, so ours stays below it.
+func waited(n int) string { return fmt.Sprintf("0.%09d", n) }
+
+// report says something to a caller under its token. about is that for programs.
 func (e *Engine) report(c *inflight.Call, words, about string) {
 	c.Reminders++
 	params := append([]byte(`{"progressToken":`), c.Token...)
-	params = fmt.Appendf(params, `,"progress":0.%09d,"message":`, c.Reminders)
+	params = append(append(append(params, `,"progress":`...), waited(c.Reminders)...), `,"message":`...)
 	params = append(jsonrpc.AppendQuote(params, words), `,"_meta":{"`+approvalMeta+`":`+about+`}}`...)
 	note := jsonrpc.AppendNotification(nil, "notifications/progress", params)
 	if c.Origin == inflight.Host {

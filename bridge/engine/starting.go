@@ -98,7 +98,7 @@ func (e *Engine) tellStarting(w *awaiting) {
 	}
 	if token := w.env.Message.Get(jsonrpc.ProgressToken); len(token) > 0 && len(token) <= tokenMax {
 		w.told++
-		params := append(append([]byte(`{"progressToken":`), token...), `,"progress":`+strconv.Itoa(w.told)+`,"message":`...)
+		params := append(append([]byte(`{"progressToken":`), token...), `,"progress":`+waited(w.told)+`,"message":`...)
 		params = append(jsonrpc.AppendQuote(params, message), `,"_meta":{"`+approvalMeta+`":{"starting":true,"seconds":`+seconds+`}}}`...)
 		e.tellOne(wire.Progress, w.env.From, "notifications/progress", jsonrpc.AppendNotification(nil, "notifications/progress", params))
 	} else {

@@ -27,7 +27,7 @@ func TestCallsWaitForTheFirstStart(t *testing.T) {
 	s.pass(4 * time.Second)
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"e1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:tools/call","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
 		`"params":{"name":"read_file","arguments":{"path":"/a"},"_meta":{"progressToken":"t"}}}}`)
-	s.has(s.only(), `"notifications/progress"`, `"progressToken":"t","progress":1,"message":"fs is starting, 4 s"`, `"to":["bob"]`)
+	s.has(s.only(), `"notifications/progress"`, `"progressToken":"t","progress":0.000000001,"message":"fs is starting, 4 s"`, `"to":["bob"]`)
 	s.call("carol", "e2", `2`, "delete_file", `{"path":"/b"}`)
 	s.has(s.only(), Starting, `"params":{"seconds":4,"message":"fs is starting, 4 s"}`, `"to":["carol"]`)
 	s.call("bob", "e3", `3`, "no_such_tool", `{}`)
@@ -37,7 +37,7 @@ func TestCallsWaitForTheFirstStart(t *testing.T) {
 	s.arrive(`{"protocol":"mcpx/v0.1","id":"p","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system/presence","payload":{"event":"leave","participant":{"id":"mallory"}}}`)
 	s.frames = nil
 	s.pass(15 * time.Second)
-	s.has(strings.Join(s.frames, "\n"), `"progress":2,"message":"fs is starting, 19 s"`, `"seconds":19`)
+	s.has(strings.Join(s.frames, "\n"), `"progress":0.000000002,"message":"fs is starting, 19 s"`, `"seconds":19`)
 	s.frames = nil
 	if s.asked() != 0 || len(s.lines) > 0 {
 		t.Errorf("the server that is not up got %q", s.lines)
@@ -66,7 +66,7 @@ func TestCallsWaitForTheFirstStart(t *testing.T) {
 
 	s.frames = nil
 	s.said(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + s.lastID() + `,"progress":1}}`)
-	s.has(s.only(), `"progressToken":"t","progress":1`) // it goes on from what the caller has heard
+	s.has(s.only(), `"progressToken":"t","progress":1`) // as it came, and more than what the caller has heard
 	s.failStart(time.Second)
 	s.frames = nil
 	s.call("bob", "e7", `7`, "read_file", `{"path":"/a"}`)
