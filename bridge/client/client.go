@@ -90,6 +90,7 @@ type Client struct {
 	roster      map[string]wire.Participant
 	initialized map[string]bool   // peers that have been initialized
 	starting    map[string]string // those that say that they have not come up yet, in words
+	gaps        int               // how often we had no seat, or somebody who owes us an answer
 	err         error             // why the seat was given up
 	proposals   []*ProposalWait
 }

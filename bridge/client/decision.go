@@ -66,6 +66,7 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	env, came := newID(), make(chan Answer, 1)
 	defer c.pending.forget(env)
 	r := Request{ID: env, To: to, Method: "tools/call", Params: callParams(tool, arguments), Progress: d.progressed, Done: func(a Answer) { came <- a }}
+	gaps := c.gapsSoFar()
 	if err := c.Begin(r); err != nil {
 		return Answer{}, err
 	}
@@ -80,7 +81,7 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if !d.waits() {
 		return Answer{}, context.Cause(ctx)
 	}
-	sure := c.hasHeard(to)
+	sure := c.hasHeard(to) && c.gapsSoFar() == gaps && !c.seat.Paced()
 	select {
 	case a := <-came: // it was decided, and done, before they heard
 		return a, a.Fault
@@ -106,6 +107,13 @@ func (c *Client) hasHeard(to string) bool {
 	defer cancel()
 	_, err := c.Ask(ctx, to, "ping", nil, nil)
 	return err == nil
+}
+
+// gapsSoFar counts the times at which a word to us may have been lost: that it was decided, too.
+func (c *Client) gapsSoFar() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gaps
 }
 
 // A decision is how far a call is that people may have to decide about.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +86,30 @@ func TestWhoGivesUpWhilePeopleDecideLearnsWhetherItRan(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Whoever was away meanwhile may have said unheard that it was decided: a call that ran "did not
+// run", by the word of who takes it back.
+func TestWhatWasSaidWhileSomebodyWasAwayIsNotKnown(t *testing.T) {
+	r := newRoom(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.bridge("fs", func(c *client.Client, e *wire.Envelope) { go c.Close() })
+	back := sync.OnceFunc(func() {
+		go func() {
+			r.join("fs", client.Options{})
+			cancel()
+		}()
+	})
+	bob := r.join("bob", client.Options{OnPresence: func(id, event string) {
+		if id == "fs" && event == "leave" {
+			back()
+		}
+	}})
+	_, err := bob.CallWithin(ctx, "fs", "x", []byte("{}"), client.Limit{Time: time.Minute})
+	if undecided, is := errors.AsType[*client.UndecidedError](err); !is || undecided.Sure {
+		t.Error(err)
 	}
 }
 

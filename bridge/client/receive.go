@@ -15,7 +15,7 @@ import (
 func (c *Client) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	c.mu.Lock()
 	first := c.you.ID == ""
-	c.dialect, c.you = d, w.You
+	c.dialect, c.you, c.gaps = d, w.You, c.gaps+1
 	clear(c.roster)
 	for _, p := range w.Peers {
 		c.roster[p.ID] = p
@@ -93,6 +93,9 @@ func (c *Client) presence(e *wire.Envelope) {
 		c.roster[who.ID] = who
 	case "leave":
 		delete(c.roster, who.ID)
+		if c.pending.count(func(w *pendingAnswer) bool { return w.to == who.ID }) > 0 {
+			c.gaps++
+		}
 	case "update":
 		if p, here := c.roster[who.ID]; here {
 			p.Caps = who.Caps

@@ -134,6 +134,12 @@ func (p *pacer) putNext() {
 }
 
 // lift ends the pacing: what waits passes at once, and all that follows.
+func (p *pacer) paces() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state == pacing
+}
+
 func (p *pacer) lift() { p.end(open) }
 
 // stop sends what waits, because the link is about to end, and takes nothing more.

@@ -35,8 +35,14 @@ func TestDroppedProgressIsToldOnceWhenPacingEnds(t *testing.T) {
 					s.Send(wire.Progress, []byte("progress"))
 				}
 				s.Flush()
+				if !s.Paced() {
+					t.Error("it drops progress and is not paced")
+				}
 				close(asked)
 				synctest.Wait()
+				if s.Paced() != !c.lifts {
+					t.Errorf("paced: %t", s.Paced())
+				}
 				if told := strings.Count(log.String(), "progress frames dropped"); c.lifts != (told == 1) {
 					t.Errorf("told %d times before we leave", told)
 				}

@@ -69,6 +69,13 @@ func (s *Seat) Send(c wire.Class, frame []byte) error {
 	return p.send(c, frame)
 }
 
+// Paced reports whether the gateway counts frames: then some come late, in another order, or, if
+// they tell of progress, not at all. It may be called at any time.
+func (s *Seat) Paced() bool {
+	p := s.sender.Load()
+	return p != nil && p.pacer != nil && p.pacer.paces()
+}
+
 // Flush hands what was sent to the network. It never waits.
 func (s *Seat) Flush() {
 	if p := s.sender.Load(); p != nil {
