@@ -26,7 +26,7 @@ func (m *model) draw(now time.Time, columns, lines int) panel {
 	case len(m.items) == 0 && m.resident:
 		return panel{cursor: -1}
 	case len(m.items) == 0:
-		return panel{rows: rows(faint, cutTo(m.waiting(), columns)), cursor: -1}
+		return panel{rows: rows(faint, text.Fit(m.waiting(), columns)), cursor: -1}
 	case m.mode == listing || m.mode == sweeping:
 		return m.drawList(now, columns, lines)
 	}
@@ -110,7 +110,7 @@ func (m *model) leaf(columns, room int) []row {
 	if fits {
 		return part
 	}
-	return append(part[:len(part):len(part)], row{cutTo(fmt.Sprintf("-- line %d to %d of %d --", m.top+1, m.top+m.height, all), columns), faint})
+	return append(part[:len(part):len(part)], row{text.Fit(fmt.Sprintf("-- line %d to %d of %d --", m.top+1, m.top+m.height, all), columns), faint})
 }
 
 // bottom is the last lines: what is being typed, what went wrong, or what the
@@ -132,7 +132,7 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	if e.above != "" {
 		all = append(all, rows(strong, wrap(e.above, columns)...)...)
 	}
-	if widthOf(e.ask) > e.room(columns) { // it gets lines of its own
+	if text.Width(e.ask) > e.room(columns) { // it gets lines of its own
 		all = append(all, rows(strong, wrap(e.ask, columns)...)...)
 		e.ask = "> "
 	}

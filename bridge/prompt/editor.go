@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // An editor is one line that is being typed.
@@ -85,11 +87,11 @@ func (e *editor) room(width int) int {
 // line is the editor as it is seen in width columns, and where the cursor is.
 // Of a long text the part around the cursor is seen.
 func (e *editor) line(width int) (line string, cursor int) {
-	ask := cutTo(e.ask, max(e.room(width), 1))
-	room := max(width-widthOf(ask)-1, 1)
+	ask := text.Fit(e.ask, max(e.room(width), 1))
+	room := max(width-text.Width(ask)-1, 1)
 	from := 0
-	for widthOf(string(e.text[from:e.at])) > room {
+	for text.Width(string(e.text[from:e.at])) > room {
 		from++
 	}
-	return ask + cutTo(string(e.text[from:]), room), widthOf(ask) + widthOf(string(e.text[from:e.at]))
+	return ask + text.Fit(string(e.text[from:]), room), text.Width(ask) + text.Width(string(e.text[from:e.at]))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // pageOf sets a question out in columns: all of it, however long. The arguments,
@@ -37,7 +38,7 @@ func clockText(left time.Duration) string {
 
 // spread puts one text at the left of a line and one at its right.
 func spread(l, r string, columns int) string {
-	r = cutTo(r, columns/2)
-	l = cutTo(l, max(columns-widthOf(r)-1, 1))
-	return l + strings.Repeat(" ", max(columns-widthOf(l)-widthOf(r), 1)) + r
+	r = text.Fit(r, columns/2)
+	l = text.Fit(l, max(columns-text.Width(r)-1, 1))
+	return l + strings.Repeat(" ", max(columns-text.Width(l)-text.Width(r), 1)) + r
 }

@@ -64,8 +64,8 @@ func FuzzWrap(f *testing.F) {
 		s = text.Line(s)
 		var back strings.Builder
 		for i, line := range wrap(s, columns) {
-			if widthOf(line) > columns {
-				t.Errorf("%q is %d wide, not %d", line, widthOf(line), columns)
+			if text.Width(line) > columns {
+				t.Errorf("%q is %d wide, not %d", line, text.Width(line), columns)
 			}
 			if i > 0 {
 				rest, ok := strings.CutPrefix(line, continued)
@@ -79,8 +79,8 @@ func FuzzWrap(f *testing.F) {
 		if back.String() != s {
 			t.Errorf("%q became %q", s, back.String())
 		}
-		if c := cutTo(s, columns); widthOf(c) > columns {
-			t.Errorf("%q is %d wide, not %d", c, widthOf(c), columns)
+		if c := text.Fit(s, columns); text.Width(c) > columns {
+			t.Errorf("%q is %d wide, not %d", c, text.Width(c), columns)
 		}
 	})
 }

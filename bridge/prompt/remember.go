@@ -26,7 +26,7 @@ func (m *model) remembered(now time.Time) string {
 func (m *model) until(word string, now time.Time) string {
 	end := ""
 	if m.remember < len(m.view.RememberFor) {
-		end = moment(now, time.Duration(m.view.RememberFor[m.remember])*time.Second)
+		end = text.Moment(now.Add(time.Duration(m.view.RememberFor[m.remember])*time.Second), now)
 	}
 	switch {
 	case word == "session" && end == "":
@@ -37,13 +37,4 @@ func (m *model) until(word string, now time.Time) string {
 		return "also when the bridge starts anew"
 	}
 	return "until " + end + ", also when the bridge starts anew"
-}
-
-// moment is the time of day after so long, where the person is; the date if that is more
-// than a day away.
-func moment(now time.Time, after time.Duration) string {
-	if after < 24*time.Hour {
-		return now.Add(after).Format("15:04")
-	}
-	return now.Add(after).Format("2 January 2006")
 }

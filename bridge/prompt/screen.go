@@ -126,7 +126,7 @@ func (s *screen) wipe(b *bytes.Buffer, columns int) {
 	}
 	height := 0
 	for _, r := range s.panel.rows {
-		height += max((widthOf(r.text)+columns-1)/max(columns, 1), 1)
+		height += max((text.Width(r.text)+columns-1)/max(columns, 1), 1)
 	}
 	b.WriteByte('\r')
 	if height > 1 {

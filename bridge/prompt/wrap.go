@@ -6,22 +6,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-func widthOf(s string) int { return text.Width(s) }
-
-// cutTo cuts s to columns, and shows that it did.
-func cutTo(s string, columns int) string {
-	if widthOf(s) <= columns {
-		return s
-	}
-	n := 0
-	for i, r := range s {
-		if n += text.RuneWidth(r); n > columns-1 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
 // continued stands before what a line runs over into, so that no text can look
 // like a line of its own (RELIABILITY AI-15).
 const continued = "  ┆ "
@@ -29,7 +13,7 @@ const continued = "  ┆ "
 // wrap breaks s into lines of at most columns. It breaks anywhere: what is
 // shown must not depend on spaces that somebody else has put there.
 func wrap(s string, columns int) (lines []string) {
-	columns = max(columns, widthOf(continued)+2)
+	columns = max(columns, text.Width(continued)+2)
 	var b strings.Builder
 	n := 0
 	for _, r := range s {
@@ -42,7 +26,7 @@ func wrap(s string, columns int) (lines []string) {
 			lines = append(lines, line)
 			b.Reset()
 			b.WriteString(continued + spaces)
-			n = widthOf(continued + spaces)
+			n = text.Width(continued + spaces)
 		}
 		b.WriteRune(r)
 		n += w
@@ -56,7 +40,7 @@ func wrap(s string, columns int) (lines []string) {
 func unseen(line string, columns int) (seen, spaces string) {
 	seen = strings.TrimRight(line, " ")
 	spaces = line[len(seen):]
-	if widthOf(continued+spaces) > columns {
+	if text.Width(continued+spaces) > columns {
 		return line, ""
 	}
 	return seen, spaces
@@ -73,7 +57,7 @@ func wrapWords(s string, columns int) (lines []string) {
 		switch {
 		case line == "":
 			line = part
-		case widthOf(line+between+part) <= columns:
+		case text.Width(line+between+part) <= columns:
 			line += between + part
 		default:
 			lines = append(lines, wrap(line, columns)...)
