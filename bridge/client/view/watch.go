@@ -199,19 +199,14 @@ func outcome(e *wire.Envelope) string {
 	} else if raw == nil {
 		return "ok"
 	}
-	var said struct {
-		Code    int
-		Message string
-		Data    struct{ Reason, By string }
-	}
-	json.Unmarshal(raw, &said) // data may be anything; what of it was read stands
+	h, _ := refusal.Hear(raw)
 	switch {
-	case !refusal.IsOurs(said.Code):
-		return "error: " + text.Cut(said.Message, 80)
-	case said.Data.By != "":
-		return "denied by " + text.Cut(said.Data.By, 80)
+	case !refusal.IsOurs(int(h.Code)):
+		return "error: " + text.Cut(h.Message, 80)
+	case h.By != "":
+		return "denied by " + text.Cut(h.By, 80)
 	}
-	return "refused: " + text.Cut(cmp.Or(said.Data.Reason, said.Message), 80)
+	return "refused: " + text.Cut(cmp.Or(h.Reason, h.Message), 80)
 }
 
 // left ends the calls of who has left, and to them.
