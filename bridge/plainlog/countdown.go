@@ -1,7 +1,6 @@
 package plainlog
 
 import (
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -84,10 +83,9 @@ func restarted(t *time.Timer, tick func()) *time.Timer {
 // draw writes the line anew, with the time first: what a narrow terminal has no room for is
 // cut off. The caller holds mu.
 func (c *Countdown) draw() {
-	left := max(time.Until(c.until), 0).Round(time.Second)
-	line := []rune(fmt.Sprintf("%d:%02d left, %s", int(left.Minutes()), int(left.Seconds())%60, c.words))
-	if most := c.width() - 1; most > 0 && len(line) > most {
-		line = append(line[:most-1], '…')
+	line := text.Left(time.Until(c.until).Round(time.Second)) + ", " + c.words
+	if most := c.width() - 1; most > 0 {
+		line = text.Fit(line, most)
 	}
-	io.WriteString(c.w, clearLine+string(line))
+	io.WriteString(c.w, clearLine+line)
 }

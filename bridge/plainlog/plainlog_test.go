@@ -52,3 +52,16 @@ func TestACountdownIsOneLineBelowTheLog(t *testing.T) {
 		})
 	}
 }
+
+// Characters that are two columns wide are counted so: a line that is broken stays behind.
+func TestACountdownFitsWhoeverIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		c := plainlog.NewCountdown(&b, func() int { return 42 })
+		c.Show("waiting for approval by 日本語日本語", time.Now().Add(75*time.Minute))
+		c.Hide()
+		if got := b.String(); !strings.Contains(got, "1:15:00 left, waiting for approval by 日…\r") {
+			t.Errorf("%q", got)
+		}
+	})
+}

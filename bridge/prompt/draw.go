@@ -70,7 +70,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 		if from+i == at {
 			mark, l = "> ", strong
 		}
-		p.rows = append(p.rows, row{spread(mark+seen[i].what(), clockText(seen[i].q.Deadline.Sub(now)), columns), l})
+		p.rows = append(p.rows, row{spread(mark+seen[i].what(), text.Left(seen[i].q.Deadline.Sub(now)), columns), l})
 	}
 	if m.mode == listing {
 		m.listed = slices.Clone(seen)
@@ -82,7 +82,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	it := m.current()
 	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), text.Line(it.src.Label))
-	p := panel{rows: []row{{spread(title, clockText(it.q.Deadline.Sub(now))+"   "+it.q.Short+" ", columns), bar}}}
+	p := panel{rows: []row{{spread(title, text.Left(it.q.Deadline.Sub(now))+"   "+it.q.Short+" ", columns), bar}}}
 	if m.view != nil {
 		if m.columns != columns {
 			m.page, m.arguments = pageOf(m.view, columns)

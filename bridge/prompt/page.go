@@ -1,9 +1,7 @@
 package prompt
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -22,18 +20,6 @@ func pageOf(v *approval.View, columns int) (page []row, arguments int) {
 	addArguments(v, add)
 	addCircumstances(v, add)
 	return page, arguments
-}
-
-// clockText is the time that is left, as a clock would show it.
-func clockText(left time.Duration) string {
-	if left <= 0 {
-		return "time is up"
-	}
-	s := int(left / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d left", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d left", s/60, s%60)
 }
 
 // spread puts one text at the left of a line and one at its right.

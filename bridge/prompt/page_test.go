@@ -47,15 +47,6 @@ Digest       9c01d2ee
 	}
 }
 
-func TestClock(t *testing.T) {
-	for left, want := range map[time.Duration]string{-1: "time is up", 0: "time is up", 59 * time.Second: "0:59 left", 5 * time.Minute: "5:00 left",
-		3*time.Hour + 62*time.Second: "3:01:02 left"} {
-		if got := clockText(left); got != want {
-			t.Errorf("%v: %s", left, got)
-		}
-	}
-}
-
 // No text is lost where lines are broken, and no line is too wide.
 func FuzzWrap(f *testing.F) {
 	f.Add("a語b́ text", 7)

@@ -13,7 +13,7 @@
 //
 // Beside that it has what every room that speaks to people needs: how wide a line is at a
 // terminal ([Width], [Fit], [Fill]), numbers and lists in words ([Counted], [Some], [Summary]),
-// and how people write lengths of time and read moments ([Duration], [Moment]).
+// and how people write lengths of time and read moments ([Duration], [Moment], [Left]).
 package text
 
 import (

@@ -37,3 +37,16 @@ func Moment(at, now time.Time) string {
 	}
 	return at.Format(time.DateOnly) + " " + clock
 }
+
+// Left is a time that is left, as a clock shows it, without parts of a second: 4:59 left,
+// 1:04:59 left, or that time is up.
+func Left(left time.Duration) string {
+	if left <= 0 {
+		return "time is up"
+	}
+	s := int(left / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d left", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d left", s/60, s%60)
+}

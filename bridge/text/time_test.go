@@ -43,3 +43,12 @@ func TestWhenSomethingIs(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTimeThatIsLeft(t *testing.T) {
+	for left, want := range map[time.Duration]string{-1: "time is up", 0: "time is up", 59 * time.Second: "0:59 left", 5 * time.Minute: "5:00 left",
+		3*time.Hour + 62*time.Second: "3:01:02 left"} {
+		if got := text.Left(left); got != want {
+			t.Errorf("%v: %s", left, got)
+		}
+	}
+}
