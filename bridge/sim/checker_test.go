@@ -555,3 +555,23 @@ func TestAnAnswerIsToNoneWhoseAnswerWasDropped(t *testing.T) {
 		t.Errorf("the answer is to the first, whose answer was dropped (%t), not to the second", first.dropped)
 	}
 }
+
+// A proposal comes again while the first, that somebody serves, is open: what comes back to people, and
+// ends at once, is the first (seed 5961).
+func TestACopyOfAnOpenProposalBeginsNoTime(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		c := aChecker()
+		s := said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", ttl: time.Minute, perfect: true}
+		c.enter(&s).over = true
+		c.w.now += 30 * time.Minute
+		cl := c.enter(&s)
+		if anew {
+			c.knownStill(cl, record.Record{Event: record.Proposed})
+		}
+		c.knownStill(cl, record.Record{Event: record.Reopened})
+		c.mayEnd(cl, record.Expired)
+		if blamed := len(c.violations) > 0; blamed != anew {
+			t.Errorf("the second is on record: %t, and what happened was %v", anew, c.violations)
+		}
+	}
+}

@@ -97,6 +97,7 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 func (c *checker) knownStill(cl *claim, r record.Record) {
 	switch {
 	case cl == nil:
+	case r.Event == record.Reopened: // what was known before is
 	case r.Event != record.Dropped:
 		cl.noted = true
 	case !cl.offer() && (cl.heardAt != c.w.now || !c.serverKnown()): // it may wait for the server, of which nothing is on record
@@ -108,10 +109,14 @@ func (c *checker) knownStill(cl *claim, r record.Record) {
 // mayEnd: the bridge lets go of a proposal only if its time is over, or if it is
 // not ours to serve.
 func (c *checker) mayEnd(cl *claim, how record.Event) {
+	since := cl.heardAt
+	if old := cl.earlier; old != nil && old.proc == cl.proc && !cl.noted {
+		since = old.heardAt // this may be a copy of what is open (seed 5961)
+	}
 	switch {
 	case !cl.perfect, c.unreads[cl.key()] > 0: // what came first under its id began its time
-	case how == record.Expired && (cl.ttl == 0 || c.w.now-cl.heardAt < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
-		c.blame("WIRE 7.8", "%v is said to be over after %v", cl, c.w.now-cl.heardAt)
+	case how == record.Expired && (cl.ttl == 0 || c.w.now-since < cl.ttl.Truncate(time.Millisecond)): // as it is on the wire
+		c.blame("WIRE 7.8", "%v is said to be over after %v", cl, c.w.now-since)
 	case how == record.Left && cl.targeted() && !c.everNever(cl):
 		c.blame("WIRE 7.8", "%v is left to others, though it is for us", cl)
 	}
