@@ -16,6 +16,7 @@ import (
 	"github.com/google/shlex"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 )
 
@@ -172,7 +173,7 @@ func TestExitCodesAreInATable(t *testing.T) {
 		codes = append(codes, m[1])
 	}
 	var want []string
-	for _, code := range []int{exitDone, exitFailed, exitMisused, exitServer, exitGateway, exitAudit, exitVerify, exitID, exitRefused, exitNoAnswer} {
+	for _, code := range []int{exitDone, exitFailed, exitMisused, exitServer, exitGateway, exitAudit, exitVerify, exitID, exitRefused, exitNoAnswer, fault.Interrupted} {
 		want = append(want, strconv.Itoa(code))
 	}
 	if !slices.Equal(codes, want) {
