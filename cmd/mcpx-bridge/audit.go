@@ -43,7 +43,7 @@ func (p *program) auditShowCommand() *cobra.Command {
 		Long: `Show records, oldest first, one line each; those that agree with all flags. Without
 LOG it is those of all bridges of this machine, and each line says whose it is.
 
-What lists tools is left out unless --all is given, or --call or --json. At a terminal lines
+What lists tools is left out, but for refusals, unless --all is given, or --call or --json. At a terminal lines
 are cut to fit, unless --wide is given. Control characters are shown as \u{…}. With --json each record is shown as it
 was written, but with such characters escaped; what the hashes are of is the file.`,
 		Example: "  mcpx-bridge audit show --verdict deny -n 20\n  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
@@ -238,7 +238,7 @@ func (p *program) recordFlags(f *pflag.FlagSet) {
 	r := &p.s.Records
 	p.s.wideFlag(f)
 	f.BoolVar(&r.All, "all", false, "records of tools/list too")
-	f.StringVar(&r.Verdict, "verdict", "", "records of this `VERDICT` of rules and people: allow, ask or deny")
+	f.StringVar(&r.Verdict, "verdict", "", "records of this `VERDICT` of rules and people: allow, ask, deny or withdrawn")
 	f.StringVar(&r.Call, "call", "", "records of this call, by our `NAME` for it or its envelope's id")
 	f.StringVar(&r.Proposal, "proposal", "", "records of the proposal with this envelope `ID`, and of its call")
 	f.StringVar(&r.From, "from", "", "records about this participant's calls and answers, `ID`")

@@ -25,7 +25,7 @@ type Filter struct {
 	Tool     string
 	Since    string
 	Event    []string
-	Verdict  string // allow, ask or deny
+	Verdict  string // allow, ask, deny or withdrawn
 	Last     int    // how many at the end of those that are wanted; 0: all
 	All      bool   // what lists tools too, which tells nothing of what was done
 }
@@ -41,8 +41,8 @@ func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) 
 	if err != nil {
 		return nil, since, err
 	}
-	if !slices.Contains([]string{"", "allow", "ask", "deny"}, f.Verdict) {
-		return nil, since, fault.New(fault.Misused, "--verdict allow, --verdict ask or --verdict deny", "--verdict: there is no verdict %q", f.Verdict)
+	if !slices.Contains([]string{"", "allow", "ask", "deny", "withdrawn"}, f.Verdict) {
+		return nil, since, fault.New(fault.Misused, "--verdict allow, --verdict ask, --verdict deny or --verdict withdrawn", "--verdict: there is no verdict %q", f.Verdict)
 	}
 	if f.Last < 0 {
 		return nil, since, fault.New(fault.Misused, "-n 20", "-n must be 1 or more, or 0 for all")
@@ -65,9 +65,14 @@ func (f Filter) Picker(now time.Time) (pick Picker, since time.Time, err error) 
 			(f.Tool == "" || tool.MatchString(r.Tool)) &&
 			(len(events) == 0 || events[r.Event]) &&
 			(f.Verdict == "" || f.Verdict == r.Verdict || f.Verdict == "ask" && r.Event == "asked") &&
-			(f.All || f.Call != "" || r.Method != "tools/list") &&
+			(f.All || f.Call != "" || !lists(r)) &&
 			(from.IsZero() || !r.At.Before(from))
 	}, since, nil
+}
+
+// lists reports whether r is about tools that were listed. That they were not tells something.
+func lists(r *audit.Record) bool {
+	return r.Method == "tools/list" && r.Verdict != "deny" && !slices.Contains([]string{"rejected", "dropped", "security"}, r.Event)
 }
 
 // isOf reports whether r is about a proposal, or a call that came of it.

@@ -64,6 +64,32 @@ func TestEventsOfAnEarlierBuildAreFound(t *testing.T) {
 	}
 }
 
+// What lists tools is left out, but not that it was refused, and what was withdrawn is found as
+// that.
+func TestARefusalIsNeverLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		verdict, text string
+		want          bool
+	}{
+		{"", `{"event":"decided","method":"tools/list","verdict":"allow"}`, false},
+		{"", `{"event":"ended","method":"tools/list"}`, false},
+		{"", `{"event":"rejected","method":"tools/list"}`, true},
+		{"", `{"event":"security","method":"tools/list"}`, true},
+		{"deny", `{"event":"decided","method":"tools/list","verdict":"deny"}`, true},
+		{"withdrawn", `{"event":"decided","verdict":"withdrawn"}`, true},
+		{"deny", `{"event":"decided","verdict":"withdrawn"}`, false},
+	} {
+		pick, _, err := show.Filter{Verdict: c.verdict}.Picker(time.Now())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if r := audit.ReadRecord(audit.Line{Text: []byte(c.text)}); pick(&r) != c.want {
+			t.Errorf("--verdict %q, %s: %t", c.verdict, c.text, !c.want)
+		}
+	}
+}
+
 // From when records are shown: every spelling of a time, and the ends of the bound in days.
 func TestEverySpellingOfSince(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
