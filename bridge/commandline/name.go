@@ -14,6 +14,7 @@ type launcher struct {
 	script   string   // the flag that is followed by a command line
 	values   []string // its flags that take a value of their own
 	packages bool     // what it runs is a package (or an image), not a file
+	fetches  bool     // it may download what a file needs
 }
 
 var launchers = map[string]launcher{
@@ -25,12 +26,12 @@ var launchers = map[string]launcher{
 	"yarn":   {packages: true, verbs: []string{"dlx", "exec"}},
 	"uvx":    {packages: true, values: []string{"--from", "--with", "--python", "-p", "--index-url"}},
 	"pipx":   {packages: true, verbs: []string{"run"}, values: []string{"--spec"}},
-	"uv":     {verbs: []string{"run", "tool"}, module: "-m", values: []string{"--directory", "--project", "--with", "--from", "--python", "-p"}},
+	"uv":     {fetches: true, verbs: []string{"run", "tool"}, module: "-m", values: []string{"--directory", "--project", "--with", "--from", "--python", "-p"}},
 	"docker": {packages: true, verbs: []string{"run", "container"}, values: dockerValues},
 	"podman": {packages: true, verbs: []string{"run", "container"}, values: dockerValues},
 	"node":   {values: []string{"-r", "--require", "--import", "--loader", "--env-file"}},
 	"bun":    {verbs: []string{"run", "x"}},
-	"deno":   {verbs: []string{"run"}, values: []string{"--config", "-c"}},
+	"deno":   {fetches: true, verbs: []string{"run"}, values: []string{"--config", "-c"}},
 	"tsx":    {},
 	"python": {module: "-m", values: []string{"-W", "-X"}},
 	"ruby":   {values: []string{"-I", "-r"}},
@@ -65,6 +66,16 @@ func Program(argv []string) string {
 		words, packaged = append([]string{what}, rest...), l.packages
 	}
 	return bareName(words[0], packaged)
+}
+
+// Fetcher is the program in a command that may download a server before it starts it, "" where
+// there is none.
+func Fetcher(argv []string) string {
+	name := programName(argv[0])
+	if l := launchers[name]; l.packages || l.fetches {
+		return name
+	}
+	return ""
 }
 
 // programName is the name of a program without folder, extension and version.

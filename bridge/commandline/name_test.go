@@ -55,3 +55,14 @@ func TestDeriveID(t *testing.T) {
 		t.Errorf("a script: %q", got)
 	}
 }
+
+func TestWhatMayDownloadAServer(t *testing.T) {
+	for program, want := range map[string]string{
+		"npx": "npx", `C:\node\npx.cmd`: "npx", "/usr/bin/npm": "npm", "uv": "uv", "docker": "docker", "deno": "deno",
+		"node": "", "python3": "", "./server": "", "sh": "", "npx-server": "",
+	} {
+		if got := Fetcher([]string{program, "-y", "x"}); got != want {
+			t.Errorf("%s: %q, want %q", program, got, want)
+		}
+	}
+}

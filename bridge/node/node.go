@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +12,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
@@ -406,19 +404,15 @@ func (n *Node) tellSlow() {
 	if n.hosted != nil || n.serving.isSet() {
 		return
 	}
-	n.o.Log.Info(fmt.Sprintf("still starting: %s (%v at most, see --start-timeout); calls wait", n.what(), cmp.Or(n.o.StartTimeout, 30*time.Second)))
+	n.o.Log.Info(fmt.Sprintf("still starting: %s (%v at most, see --start-timeout); calls wait", n.awaited(), cmp.Or(n.o.StartTimeout, 30*time.Second)))
 }
 
-// fetchers are programs that may download what they start.
-var fetchers = []string{"npx", "bunx", "pnpm", "pnpx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"}
-
-// what is what we wait for.
-func (n *Node) what() string {
+// awaited is what a start waits for, in words.
+func (n *Node) awaited() string {
 	if n.o.Server.Attached() {
 		return "the server at " + n.o.Server.String() + " has not answered yet"
 	}
-	base := filepath.Base(n.o.Server.Args[0])
-	if name := strings.TrimSuffix(base, filepath.Ext(base)); slices.Contains(fetchers, name) {
+	if name := commandline.Fetcher(n.o.Server.Args); name != "" {
 		return name + " may be downloading the server"
 	}
 	return "the server has not answered yet"
