@@ -1,6 +1,7 @@
 // Package plainlog is a log for people: one line per event, "mcpx-bridge: " in front,
 // attributes behind as key=value, warnings named as such. Whatever others wrote in it is fit
 // to be shown. It has no time and no source: whoever needs these takes slog's own handlers.
+// A [Countdown] keeps one line below it, with what is waited for.
 package plainlog
 
 import (

@@ -99,8 +99,7 @@ func (p *program) auditShow(args []string) error {
 	if err != nil {
 		return err
 	}
-	p.s.Records.All = p.s.Records.All || p.s.JSON
-	found, err := p.s.Records.In(paths, time.Now())
+	found, err := p.wanted().In(paths, time.Now())
 	if err != nil {
 		return err
 	}
@@ -130,8 +129,7 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.s.Records.All = p.s.Records.All || p.s.JSON
-	pick, _, err := p.s.Records.Picker(time.Now())
+	pick, _, err := p.wanted().Picker(time.Now())
 	if err != nil {
 		return err
 	}
@@ -145,6 +143,13 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 		}
 	}
 	return nil
+}
+
+// wanted are the records that the flags choose. Programs get those of tools/list too.
+func (p *program) wanted() show.Filter {
+	f := p.s.Records
+	f.All = f.All || p.s.JSON
+	return f
 }
 
 // recordPrinter prints records of these logs, one line each.
