@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -198,7 +199,6 @@ func (m *model) open(i int) {
 	if i >= 0 && i < len(m.items) {
 		m.at = m.items[i].ref()
 	}
-	m.remember = 0
 	m.shut()
 	if m.at == (ref{}) { // there is no place for a hint, and the next question is not what it is about
 		if m.hint == nothingSent {
@@ -218,7 +218,7 @@ func (m *model) shut() {
 	if m.mode != listing && m.mode != sweeping {
 		m.mode = reading
 	}
-	m.view, m.page, m.columns, m.top, m.ended, m.since, m.entries = nil, nil, 0, 0, false, time.Time{}, nil
+	m.view, m.page, m.columns, m.top, m.ended, m.since, m.entries, m.remember = nil, nil, 0, 0, false, time.Time{}, nil, 0
 }
 
 // closed says who answered, unless that was here. The news may come before the
@@ -270,13 +270,19 @@ func (m *model) shown(r ref, v approval.View, err error) {
 		}
 		return
 	}
-	if m.view != nil && m.view.Digest != v.Digest {
+	if m.view != nil && (m.view.Digest != v.Digest || !sameOffers(m.view, &v)) {
 		m.shut()
 	}
 	m.view, m.columns = &v, 0
 	if us, _ := m.asked(); !us && m.mode != listing && m.mode != sweeping && m.mode != sending {
 		m.mode = reading
 	}
+}
+
+// sameOffers reports whether two views of a question offer the same: rules may have become
+// narrower, and what was chosen among other offers is another answer.
+func sameOffers(a, b *approval.View) bool {
+	return slices.Equal(a.Remember, b.Remember) && slices.Equal(a.RememberFor, b.RememberFor) && reflect.DeepEqual(a.Edits, b.Edits)
 }
 
 // asked reports whether the open question waits for us, and says for whom if

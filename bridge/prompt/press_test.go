@@ -27,3 +27,40 @@ func TestEachKeyMakesTheLockLonger(t *testing.T) {
 		}
 	}
 }
+
+// The rules may become narrower while somebody chooses among what they offered: the third of what
+// may be remembered was asked of two, and what was chosen as the second was another then.
+func TestWhatIsOfferedNoMoreIsNotChosen(t *testing.T) {
+	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	was := approval.View{Summary: approval.Summary{Short: "9c01d2ee"}, Digest: "9c01d2ee", Me: "local", People: []approval.Person{{Who: "local", State: "asked"}},
+		Remember: []string{"once", "session", "always"}, Edits: []approval.Field{{Field: "a", Type: "string"}, {Field: "b", Type: "string"}}}
+	for name, c := range map[string]struct {
+		typed string
+		now   approval.View
+	}{
+		"the last is gone":           {"rr", approval.View{Remember: []string{"once", "session"}, Edits: was.Edits}},
+		"one before it is gone":      {"ra", approval.View{Remember: []string{"once", "always"}, Edits: was.Edits}},
+		"a field is gone":            {"e\r", approval.View{Remember: was.Remember, Edits: was.Edits[:1]}},
+		"another field has its name": {"e", approval.View{Remember: was.Remember, Edits: was.Edits[1:]}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(time.Millisecond, time.Second, true)
+			m.shown(ref{}, was, nil)
+			m.since, m.ended = start, true
+			at := start.Add(time.Minute)
+			for _, r := range c.typed {
+				m.press(key{r, at})
+			}
+			c.now.Summary, c.now.Digest, c.now.Me, c.now.People = was.Summary, was.Digest, was.Me, was.People
+			m.shown(ref{}, c.now, nil)
+			if m.mode != reading || m.keep() != "once" {
+				t.Errorf("mode %d, %q is kept", m.mode, m.keep())
+			}
+			for _, r := range "9c\r" {
+				if w, reply := m.press(key{r, at.Add(time.Minute)}); w == send {
+					t.Errorf("sent %+v", reply)
+				}
+			}
+		})
+	}
+}
