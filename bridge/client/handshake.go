@@ -48,7 +48,7 @@ func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error
 			came <- a.Fault
 			return
 		}
-		if c.came(to) && a.Err != nil {
+		if c.hasStarted(to) && a.Err != nil {
 			came <- notStarted(to, a.Err)
 			return
 		}
@@ -110,8 +110,8 @@ func (c *Client) heardStarting(e *wire.Envelope) {
 	}
 }
 
-// came forgets that somebody was starting, and reports whether that was so.
-func (c *Client) came(id string) (wasStarting bool) {
+// hasStarted forgets that somebody was starting, and reports whether that was so.
+func (c *Client) hasStarted(id string) (wasStarting bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, wasStarting = c.starting[id]

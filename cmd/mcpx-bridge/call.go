@@ -140,7 +140,7 @@ func (p *program) callee(ctx context.Context, q *peer, to, name string, given ar
 		object, err = given.Object(arguments.TypesOf(t.InputSchema))
 		return t, object, err
 	}
-	if err = q.here(to); err != nil {
+	if err = q.here(ctx, to); err != nil {
 		return t, nil, err
 	}
 	if err = q.Greet(ctx, to, client.WithOne.Greet); err != nil {

@@ -115,7 +115,7 @@ func (p *program) newPeer(d *connector, o client.Options) *peer {
 
 // here returns an error unless somebody of that id is in the topic, or joins at once: a
 // bridge may have been started in the line above.
-func (q *peer) here(id string) error {
+func (q *peer) here(ctx context.Context, id string) error {
 	hint := "mcpx-bridge who lists who is here"
 	for range 20 {
 		if q.Present(id) {
@@ -129,7 +129,9 @@ func (q *peer) here(id string) error {
 			hint = "did you mean " + meant + "?"
 			break
 		}
-		pause.For(context.Background(), 50*time.Millisecond)
+		if !pause.For(ctx, 50*time.Millisecond) {
+			break
+		}
 	}
 	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.way.Join.Topic)
 }

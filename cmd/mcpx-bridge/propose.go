@@ -135,7 +135,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	}
 	defer q.Close()
 	if to != "" {
-		if err := q.here(to); err != nil {
+		if err := q.here(ctx, to); err != nil {
 			return err
 		}
 	}
