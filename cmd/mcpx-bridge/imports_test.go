@@ -81,7 +81,7 @@ var may = map[string]string{
 	"bridge/prompt/prompttest": "",
 
 	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/refusal bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
-	"bridge/client/view":   "bridge/arguments bridge/client bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
+	"bridge/client/view":   "bridge/arguments bridge/client bridge/engine bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
 	"bridge/events":        "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
 	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -55,7 +56,7 @@ func (w *Watch) Line(e *wire.Envelope, at time.Time) []byte {
 // which is told with the call that it is about.
 func unspoken(method string) bool {
 	switch method {
-	case "initialize", "ping", "server/discover", "elicitation/create", "notifications/initialized", "notifications/mcpx/checkpoint":
+	case "initialize", "ping", "server/discover", "elicitation/create", "notifications/initialized", "notifications/mcpx/checkpoint", engine.Starting:
 		return true
 	}
 	return strings.HasSuffix(method, "/list")
@@ -149,14 +150,15 @@ func (w *Watch) notification(e *wire.Envelope, at time.Time) []byte {
 	return w.fit(client.FrameLine(e, at))
 }
 
-// progress takes what a bridge says of an approval. What a server counts is for its caller.
+// progress takes what a bridge says of its start and of an approval. What a server counts is for its caller.
 func (w *Watch) progress(e *wire.Envelope, at time.Time) []byte {
 	var said struct {
 		Token   json.RawMessage `json:"progressToken"`
 		Message string          `json:"message"`
 		Meta    struct {
 			Approval *struct {
-				Waiting bool `json:"waiting"`
+				Waiting  bool `json:"waiting"`
+				Starting bool `json:"starting"`
 			} `json:"mcpx/approval"`
 		} `json:"_meta"`
 	}
@@ -166,10 +168,12 @@ func (w *Watch) progress(e *wire.Envelope, at time.Time) []byte {
 	for _, c := range w.open {
 		switch {
 		case c.to != e.From || c.token != string(said.Token):
+		case said.Meta.Approval.Starting:
+			return w.step(c, at, "starting")
 		case !said.Meta.Approval.Waiting && len(c.steps) < mostSteps:
 			c.steps = append(c.steps, text.Cut(said.Message, 80))
 			return nil // its end is about to come
-		case len(c.steps) == 0:
+		case len(c.steps) == 0 || c.steps[len(c.steps)-1] == "starting":
 			return w.step(c, at, "asked")
 		}
 	}

@@ -77,3 +77,24 @@ func TestANameIsNoStep(t *testing.T) {
 		}
 	}
 }
+
+// A call that waits for its server to start says so once, with a progress token and without,
+// and then what became of it.
+func TestACallThatWaitsForAStartSaysSoOnce(t *testing.T) {
+	var w view.Watch
+	var said strings.Builder
+	see := func(e *wire.Envelope) { said.Write(w.Line(e, time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC))) }
+	see(frame(t, "e", "zoe", "fs", "mcp/request:tools/call:read", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","_meta":{"progressToken":7}}}`))
+	for n := range 20 {
+		see(frame(t, fmt.Sprint("p", n), "fs", "zoe", "mcp/request:notifications/progress", "",
+			fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":0.%09d,"message":"fs is starting, %d s","_meta":{"mcpx/approval":{"starting":true,"seconds":%d}}}}`, n, 15*n, 15*n)))
+		see(frame(t, fmt.Sprint("n", n), "fs", "bob", "mcp/request:notifications/mcpx/starting", "",
+			`{"jsonrpc":"2.0","method":"notifications/mcpx/starting","params":{"seconds":1,"message":"fs is starting, 1 s"}}`))
+	}
+	see(frame(t, "w", "fs", "zoe", "mcp/request:notifications/progress", "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":0.8,"message":"waiting","_meta":{"mcpx/approval":{"waiting":true}}}}`))
+	see(frame(t, "q", "fs", "zoe", "mcp/request:notifications/progress", "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":0.9,"message":"allowed by ann","_meta":{"mcpx/approval":{"by":["ann"]}}}}`))
+	see(frame(t, "r", "fs", "zoe", "mcp/response:tools/call:read", `,"correlation_id":"e"`, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`))
+	if want := "12:00:00 zoe -> fs read; starting\n12:00:00 zoe -> fs read; starting; asked\n12:00:00 zoe -> fs read; starting; asked; allowed by ann; ok\n"; said.String() != want {
+		t.Errorf("it says\n%s", said.String())
+	}
+}
