@@ -54,13 +54,10 @@ func (p *program) peersThenTools(ctx context.Context, args []string) []string {
 		return nil
 	}
 	defer q.Close()
-	var names []string
 	if len(args) == 0 {
-		for _, other := range q.Others() {
-			names = append(names, other.ID)
-		}
-		return names
+		return q.others()
 	}
+	var names []string
 	tools, _ := q.Tools(ctx, args[0], client.WithOne)
 	for _, t := range tools {
 		names = append(names, t.Name)

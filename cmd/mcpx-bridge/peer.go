@@ -113,6 +113,14 @@ func (p *program) newPeer(d *connector, o client.Options) *peer {
 	return &peer{Client: client.New(d.Connector, o), way: d}
 }
 
+// others are the ids of those who are here too.
+func (q *peer) others() (ids []string) {
+	for _, p := range q.Others() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
 // here returns an error unless somebody of that id is in the topic, or joins at once: a
 // bridge may have been started in the line above.
 func (q *peer) here(ctx context.Context, id string) error {
@@ -121,11 +129,7 @@ func (q *peer) here(ctx context.Context, id string) error {
 		if q.Present(id) {
 			return nil
 		}
-		var ids []string
-		for _, p := range q.Others() {
-			ids = append(ids, p.ID)
-		}
-		if meant := policy.Nearest(id, ids); meant != "" {
+		if meant := policy.Nearest(id, q.others()); meant != "" {
 			hint = "did you mean " + meant + "?"
 			break
 		}

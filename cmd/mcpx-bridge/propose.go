@@ -297,14 +297,10 @@ func (p *program) unnamedProposer(ctx context.Context) error {
 		return f
 	}
 	defer q.Close()
-	var ids []string
-	for _, o := range q.Others() {
-		ids = append(ids, o.ID)
+	if ids := q.others(); len(ids) > 0 {
+		return f.Also("here now: " + text.Some(ids))
 	}
-	if len(ids) == 0 {
-		return f
-	}
-	return f.Also("here now: " + text.Some(ids))
+	return f
 }
 
 func (p *program) withdraw(ctx context.Context, proposal string) error {
