@@ -436,8 +436,9 @@ const elicitation = "elicitation/create"
 
 const subscribes = "resources/subscribe"
 
-// approvalMeta is where, in the _meta of progress, stands what only a bridge says: that
-// people are deciding, or who has agreed. Words alone a server can use as well.
+// approvalMeta is where, in the _meta of progress, stands what only a bridge says: that its
+// server is starting, that people are deciding, or who has agreed. Words alone a server can use
+// as well.
 const approvalMeta = "mcpx/approval"
 
 func names(who []approval.Who) []string {

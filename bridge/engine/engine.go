@@ -1,8 +1,9 @@
 // Package engine is all judgement of a bridge, in one place without I/O: the [Engine] is
 // told what happened and returns what is to be done. A call takes one road:
 //
-//	Arrived -> addressed to exactly us? -> seen before? -> method known?
-//	        -> tool offered? arguments fit its inputSchema?
+//	Arrived -> addressed to exactly us? -> seen before?
+//	        -> has the server been up? else it waits for that
+//	        -> method known? tool offered? arguments fit its inputSchema?
 //	        -> policy -> room for it? -> on record -> Write to the server
 //	ServerSaid -> whose call? -> Send to the caller, with its id and token back
 //
