@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 )
 
 // The help of every command is a file that people can read and review.
@@ -245,5 +246,19 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs; UPDATE=1 go test writes it:\n%s", file, got)
+	}
+}
+
+// Package token knows what a role may send, and three texts name all roles to people.
+func TestEveryRoleIsNamedToPeople(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "gateway.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	usage := (&program{}).tokenCommand().Flags().Lookup("role").Usage
+	for _, role := range token.Roles() {
+		if !strings.Contains("\n"+roleHelp, "\n  "+role+" ") || !regexp.MustCompile(`\b`+role+`\b`).MatchString(usage) || !strings.Contains(string(page), "`"+role+"`") {
+			t.Errorf("%s is not in token --help, --role or docs/gateway.md", role)
+		}
 	}
 }

@@ -91,7 +91,7 @@ func (p *program) mintToken() error {
 // defaultTTL is how long a token is good unless it is said.
 const defaultTTL = 24 * time.Hour
 
-// roleHelp is what people read of them.
+// roleHelp is what people read of the roles that package token knows.
 const roleHelp = `  full      everything among participants
   agent     propose and withdraw, look tools up, answer, chat; request nothing
   approver  answer questions, reject proposals, chat
