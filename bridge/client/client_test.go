@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -247,5 +248,25 @@ func TestThatAListHasMorePagesIsTold(t *testing.T) {
 	tools, err := ann.Tools(t.Context(), "files", client.WithOne)
 	if err != nil || len(tools) != 200 || !strings.Contains(log.String(), "or 200 pages: what comes from") {
 		t.Errorf("%d tools, %v, %s", len(tools), err, log.String())
+	}
+}
+
+// What a participant says of our calls is one of four words, and it is not asked for ever: one
+// that says one word a second kept who lists tools for as many seconds as it has tools.
+func TestWhatIsSaidOfOurCallsIsBounded(t *testing.T) {
+	r := newRoom(t)
+	var asked atomic.Int32
+	r.serve("fs", func(s *server, e *wire.Envelope) {
+		n := asked.Add(1)
+		said := fmt.Sprintf(`{"standing":{"t%d":"allow","u":"allow, as its owner says"}}`, n)
+		s.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(said)))
+	})
+	tools := []string{"u"}
+	for n := range 100 {
+		tools = append(tools, fmt.Sprintf("t%d", n+1))
+	}
+	all := r.join("bob", client.Options{}).Standing(t.Context(), "fs", tools)
+	if all["t1"] != "allow" || all["u"] != "" || asked.Load() > 32 {
+		t.Errorf("asked %d times, told %q", asked.Load(), all)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -115,7 +114,7 @@ func ReadTools(of string, result []byte) (tools []Tool, next string, err error) 
 // nothing is said: only our bridges do.
 func (c *Client) Standing(ctx context.Context, of string, tools []string) map[string]string {
 	all := map[string]string{}
-	for len(tools) > 0 {
+	for round := 0; len(tools) > 0 && round < standingRounds; round++ {
 		names, err := json.Marshal(tools[:min(len(tools), 64)])
 		if err != nil {
 			panic(err) // strings alone
@@ -127,8 +126,13 @@ func (c *Client) Standing(ctx context.Context, of string, tools []string) map[st
 		if err != nil || a.Err != nil || json.Unmarshal(a.Result, &said) != nil {
 			return all
 		}
-		maps.Copy(all, said.Standing)
-		rest := slices.DeleteFunc(slices.Clone(tools), func(name string) bool { return all[name] != "" })
+		rest := slices.DeleteFunc(slices.Clone(tools), func(name string) bool {
+			word := said.Standing[name]
+			if slices.Contains(standings, word) {
+				all[name] = word
+			}
+			return word != ""
+		})
 		if len(rest) == len(tools) {
 			return all
 		}
@@ -136,6 +140,12 @@ func (c *Client) Standing(ctx context.Context, of string, tools []string) map[st
 	}
 	return all
 }
+
+// What may be said, and how often somebody is asked who says little at a time: for as many
+// seconds as that we wait at most.
+var standings = []string{"allow", "ask", "deny", "depends"}
+
+const standingRounds = 32
 
 // Standings asks all whose tools these are, at once, for our [Client.Standing] with them, and
 // returns it by peer.
