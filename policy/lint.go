@@ -88,7 +88,7 @@ func (s *scrutiny) sumsHidden(r *rule) []string {
 	if r.limit == nil || r.limit.sum == nil || !s.redact.hides(r.limit.sumOf.steps) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s sums %s, which redact keeps off the record: after a restart one call before it uses up the whole sum", r.title(), r.limit.sumOf.label)}
+	return []string{fmt.Sprintf("%s sums %s, which redact keeps off the record: after a restart, one call from before it uses up the whole sum", r.title(), r.limit.sumOf.label)}
 }
 
 // askedOfCallers warns of callers whose calls nobody else could agree to.
@@ -100,7 +100,7 @@ func (s *scrutiny) askedOfCallers(r *rule) []string {
 	var all []string
 	for _, id := range r.callers() {
 		if s.left.spend(10+terms.size()) && !terms.without(id).Answerable() {
-			all = append(all, fmt.Sprintf("%s asks when %s calls, and then nobody could agree: who calls never decides", r.title(), id))
+			all = append(all, fmt.Sprintf("%s asks when %s calls, and then nobody could agree: a caller never decides on its own call", r.title(), id))
 		}
 	}
 	return all
@@ -114,7 +114,7 @@ func (s *scrutiny) disjointFromEarlier(r *rule, earlier []*rule) []string {
 	}
 	for _, o := range earlier {
 		if s.left.spend(2) && o.effect == Ask && !s.couldAgree(s.termsOf(o), s.termsOf(r)) && (s.covers(r, o) || s.covers(o, r)) {
-			return []string{fmt.Sprintf("%s and %s can ask about one call, and then nobody could agree: both sets of people have to contain enough in common", o.title(), r.title())}
+			return []string{fmt.Sprintf("%s and %s can ask about one call, and then nobody could agree: too few people may answer both", o.title(), r.title())}
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (p *Policy) Doubts(tools []Tool) (unreached, others []string) {
 	s := p.scrutiny(tools, maxDoubted)
 	unreached, others = s.unreached(), s.warnings()
 	if s.left < 0 {
-		const more = "the policy has too many rules, or the server too many tools, to hold each against each while calls wait: mcpx-bridge policy check does, and may warn of more"
+		const more = "the policy has too many rules, or the server too many tools, to compare them all while calls wait; mcpx-bridge policy check does, and may warn of more"
 		others = append([]string{more}, others...) // first, as not all of them may be said
 	}
 	return unreached, others

@@ -101,7 +101,7 @@ func TestWarnings(t *testing.T) {
 		{"default: allow\nrules:\n- {allow: read_file, limit: {count: 1/day}}", ""},
 		{"default: ask\nredact: ['*amount*']\nrules:\n- {allow: odd, limit: {sum: {arg: /amount, max: 1, window: day}}}", "rule allow odd (line 4) sums args/amount, which redact keeps off the record"},
 
-		{"default: ask\nasks: {default: {of: agent-a}}\nrules:\n- {ask: read_file, from: agent-a}", "rule ask read_file (line 4) asks when agent-a calls, and then nobody could agree: who calls never decides"},
+		{"default: ask\nasks: {default: {of: agent-a}}\nrules:\n- {ask: read_file, from: agent-a}", "rule ask read_file (line 4) asks when agent-a calls, and then nobody could agree: a caller never decides on its own call"},
 		{"default: ask\napprovers: {ops: [a1, b1]}\nasks: {two: {of: ops, need: 2}}\nrules:\n- {ask: read_file, from: [ops, 'x*'], as: two}", "asks when b1 calls, and then nobody"},
 		{"default: ask\nasks: {default: {of: [agent-a, bob]}}\nrules:\n- {ask: read_file, from: agent-a}", ""},
 		{"default: ask\nasks: {default: {of: agent-a}}\nrules:\n- {ask: read_file}", ""},

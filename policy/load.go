@@ -271,7 +271,7 @@ func (l *loader) verdict(at item, what string) (v Verdict) {
 func (l *loader) participant(at item, what string) bool {
 	switch id := l.text(at, what); {
 	case strings.ContainsAny(id, "*?"):
-		l.wrong(at, "name everyone who may decide", "%s: %q is a pattern; who decides is named one by one, or callers could decide for themselves", what, id)
+		l.wrong(at, "name everyone who may decide", "%s: %q is a pattern; approvers are named one by one, or callers could decide for themselves", what, id)
 	case !validID(id):
 		l.wrong(at, "", "%s: %q is no participant id: 1 to 64 letters, digits, _, . and -, not beginning with system", what, id)
 	default:

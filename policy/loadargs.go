@@ -93,7 +93,7 @@ func (l *loader) directory(v item, what string) directory {
 	case strings.ContainsAny(v.text, "*?"):
 		l.wrong(v, "patterns are for glob", "%s: %q is a directory by its plain name", what, v.text)
 	case d.exact.root == nowhere || strings.Contains(v.text, `\`) && !drive().MatchString(v.text):
-		l.wrong(v, "write /srv/docs, docs, ~/docs or C:/docs", "%s: %q leads nowhere that could be compared", what, v.text)
+		l.wrong(v, "write /srv/docs, docs, ~/docs or C:/docs", "%s: %q is no path that can be compared", what, v.text)
 	}
 	return d
 }

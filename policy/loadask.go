@@ -70,7 +70,7 @@ func (l *loader) readTerms(at item, what string, isDefault bool) *Terms {
 	if !said {
 		l.wrong(at, "write of: with ids or groups, or extends: default", "%s does not say who is asked", what)
 	} else if len(t.Of) < t.Need && fine == len(l.problems) {
-		l.wrong(at, "", "%s could be answered by nobody: it needs %d to agree and names %d", what, t.Need, len(t.Of))
+		l.wrong(at, "", "nobody could answer %s: it needs %d to agree and names %d", what, t.Need, len(t.Of))
 	}
 	return &t
 }

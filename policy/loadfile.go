@@ -171,7 +171,7 @@ func (l *loader) pass(at item) {
 		_, inMeta := strings.CutPrefix(name, metaKey+".")
 		switch {
 		case strings.ContainsAny(name, "*?"):
-			l.wrong(v, hint, "pass: %q is a pattern; what reaches the server unasked is named member by member", name)
+			l.wrong(v, hint, "pass: %q is a pattern; name each member that may reach the server unasked", name)
 		case name == metaKey || name == metaKey+".":
 			l.wrong(v, hint, "pass: %s as a whole cannot pass", metaKey)
 		case !inMeta && slices.Contains([]string{"name", "arguments", "uri"}, name):

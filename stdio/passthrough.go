@@ -32,7 +32,7 @@ func (r *relay) finish() {
 	defer context.AfterFunc(r.ctx, func() { r.out.SetDeadline(r.host.FinalRead / 2) })()
 	err := r.out.Close(r.c.s.killed)
 	if _, left := r.out.Queued(); errors.Is(err, outbox.ErrStuck) || r.c.s.killed.Err() != nil && left > 0 {
-		r.c.s.log.Warn("the client does not read what the server wrote last, so that is lost", "event", "tail_lost", "bytes", left)
+		r.c.s.log.Warn("the client does not read, so the last output of the server is lost", "event", "tail_lost", "bytes", left)
 	}
 	r.host.Out.Close()
 	r.host.In.Close()

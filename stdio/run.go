@@ -66,7 +66,7 @@ func (s *Server) runOnce(ctx context.Context, h Handler, past *launchHistory) (E
 		go reapUntilGone(c.gone)
 	} else if runtime.GOOS == "linux" && s.o.Sweep && c.cmd != nil {
 		s.unswept.Do(func() {
-			s.log.Warn("what the server starts outside its process group cannot be found when it ends: this system lets nobody adopt it (PR_SET_CHILD_SUBREAPER)", "event", "unswept")
+			s.log.Warn("processes that the server starts outside its process group cannot be found when it ends: this system has no PR_SET_CHILD_SUBREAPER", "event", "unswept")
 		})
 	}
 	if s.o.Host != nil {

@@ -111,7 +111,7 @@ const (
 	Denied    Outcome = iota // a person said no, or what they said cannot be taken for a yes
 	Allowed                  // may run, once
 	Expired                  // nobody decided in time
-	Withdrawn                // the caller wants it no more
+	Withdrawn                // the caller took it back
 	Aborted                  // we ended it
 	Refused                  // nobody was or could be asked
 )

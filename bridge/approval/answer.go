@@ -58,17 +58,17 @@ func (d *Desk) fromTopic(a *Answer) {
 	case a.Astray:
 		if k := d.asks[id]; k != nil && k.s.who == a.Who {
 			d.foreign(id, a, "not_addressed")
-			d.correct(k, a, "an answer goes to whoever asked, and to nobody else")
+			d.correct(k, a, "send the answer to the bridge that asked, and to nobody else")
 		}
 	case id == "" && a.Method != "" && a.Method != "elicitation/create": // to something else
 	case id == "":
-		d.correct(d.openFor(a.Who), a, "an answer names its question, as correlation_id or by the id of the request, and yours named none")
+		d.correct(d.openFor(a.Who), a, "your answer names no question: name it as correlation_id, or by the id of the request")
 	case linked == "" && (len(a.Corr) > 0 || a.Linked), astray, several:
 		d.foreign(id, a, "bad_correlation")
-		d.correct(d.asks[id], a, "an answer names one question, as correlation_id where the dialect has one, and yours named another too, or named it elsewhere")
+		d.correct(d.asks[id], a, "your answer names a second question, or names its own in the wrong place: name one, as correlation_id where the dialect has that")
 	case a.Method != "" && a.Method != "elicitation/create":
 		d.foreign(id, a, "wrong_kind")
-		d.correct(d.asks[id], a, "your answer was of another kind than that of an elicitation")
+		d.correct(d.asks[id], a, "your answer has another kind than the answer to an elicitation")
 	default:
 		d.toAsk(id, a)
 	}

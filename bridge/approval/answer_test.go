@@ -174,7 +174,7 @@ func TestWhoAnswersWronglyIsAskedAgainOnce(t *testing.T) {
 		}
 	}
 	again := s.shown("alice")
-	if again.Ask == first.Ask || !strings.Contains(string(again.Params), "Please answer again: an answer names its question") {
+	if again.Ask == first.Ask || !strings.Contains(string(again.Params), "Please answer again: your answer names no question") {
 		t.Errorf("alice reads %s", again.Params)
 	}
 	s.wantPending(id)

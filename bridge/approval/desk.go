@@ -104,7 +104,7 @@ func (p *pending) bind() Digest {
 	return b.Digest()
 }
 
-// Withdraw ends a question because the caller wants it no more.
+// Withdraw ends a question because the caller took it back.
 func (d *Desk) Withdraw(now time.Time, id, reason string) []Act {
 	return d.end(now, id, Withdrawn, reason)
 }

@@ -72,7 +72,7 @@ func (s *Settled) sentence() string {
 	case Expired:
 		return "nobody decided in time"
 	case Withdrawn:
-		return "the caller wants it no more"
+		return "the caller took it back"
 	case Refused:
 		return "not enough people are left who could decide"
 	}

@@ -54,7 +54,7 @@ func Read(words []string, stdin io.Reader) (Arguments, error) {
 			return all, fault.New(fault.Misused, "give it once; a list is "+one.key+":='[…]'", "%s is given twice", one.key)
 		}
 		if one.raw && !json.Valid([]byte(value)) {
-			return all, fault.New(fault.Misused, "a string is "+one.key+"=…, without the colon", "%s: what stands behind := is no JSON", one.key)
+			return all, fault.New(fault.Misused, "a string is "+one.key+"=…, without the colon", "%s: the text after := is no JSON", one.key)
 		}
 		all.pairs = append(all.pairs, one)
 	}

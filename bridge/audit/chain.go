@@ -90,7 +90,7 @@ func (c *chain) inOrder(line Line, h header) *Fault {
 	case h.seq > want:
 		return faultAt(line, "records %d to %d are missing before it", want, h.seq-1)
 	}
-	return faultAt(line, "record %d comes again, or too late: here should be record %d", h.seq, want)
+	return faultAt(line, "record %d is out of place: record %d should be here", h.seq, want)
 }
 
 // resolve says which of the last two lines was changed. intact: a line after

@@ -169,7 +169,7 @@ func (m *headFile) write(h Head) {
 }
 
 func (m *headFile) complain(err error) {
-	m.log.Warn("the newest record of the audit log could not be noted beside it", "error", err)
+	m.log.Warn("the note beside the audit log, of its newest record, could not be written", "error", err)
 }
 
 func (m *headFile) put() error {

@@ -47,7 +47,7 @@ func TestALogWithoutItsNoteIsNotWhole(t *testing.T) {
 		"note of another":      {func(t *testing.T, path string) { write(t, path+".head", read(t, bridgeLog(t, "files")+".head")) }, "not the record 8 that x.jsonl.head knows"},
 		"log of another":       {func(t *testing.T, path string) { moved(t, bridgeLog(t, "files"), path, false) }, "not the record 8 that x.jsonl.head knows"},
 		"both of another":      {func(t *testing.T, path string) { moved(t, bridgeLog(t, "mail"), path, true) }, `it is the record of the bridge "mail", and not of "files"`},
-		"note without its ids": {func(t *testing.T, path string) { write(t, path+".head", oldNote(t, path)) }, "it names none, and this one is"},
+		"note without its ids": {func(t *testing.T, path string) { write(t, path+".head", oldNote(t, path)) }, "it names none, and this log is"},
 		"new, with the old note": {func(t *testing.T, path string) {
 			other := newPath(t)
 			l, _ := open(t, other, Options{Bridge: "files"})
@@ -62,7 +62,7 @@ func TestALogWithoutItsNoteIsNotWhole(t *testing.T) {
 			note.Log = kept.Log
 			moved(t, other, path, false)
 			write(t, path+".head", note.text())
-		}, "x.jsonl.head is about another log"},
+		}, "x.jsonl.head belongs to another log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := bridgeLog(t, "files")

@@ -25,7 +25,7 @@ func (l *Log) prune() {
 		}
 	}
 	if err != nil {
-		l.o.Log.Warn("what of the audit log is more than is to be kept could not be removed", "error", err)
+		l.o.Log.Warn("old files of the audit log could not be removed", "error", err)
 	}
 }
 
@@ -64,7 +64,7 @@ func (l *Log) surplus(now time.Time) (parts []part, err error) {
 			return parts, nil
 		}
 		if age < l.o.Least {
-			l.o.Log.Warn("the audit log stays larger than it is to be: the records of its last files are still needed", "bytes", total, "needed_for", l.o.Least.String())
+			l.o.Log.Warn("the audit log stays larger than its limit: the records of its last files are still needed", "bytes", total, "needed_for", l.o.Least.String())
 			return parts, nil
 		}
 		last, err := ParseHead(fmt.Sprintf("%d:%s", next.seq-1, next.prev))

@@ -249,7 +249,7 @@ func (v *verifier) count(h header) {
 func (v *verifier) witnessed(line Line) *Fault {
 	for _, w := range v.known[v.chain.head.Seq] {
 		if w.Head != v.chain.head {
-			return faultAt(line, "it is not the record %d that %s knows; it, or something before it, was written anew", w.Head.Seq, w.Of)
+			return faultAt(line, "it is not the record %d that %s knows: it, or a record before it, was rewritten", w.Head.Seq, w.Of)
 		}
 		v.report.Checked++
 	}
@@ -301,7 +301,7 @@ func (v *verifier) checkpoint(line Line, d details) *Fault {
 func (v *verifier) finish() Report {
 	r := &v.report
 	if s := v.chain.suspect; s != nil {
-		r.Fault = &Fault{File: s.File, Line: s.Line, Why: "this record or the next one was changed, which is the last"}
+		r.Fault = &Fault{File: s.File, Line: s.Line, Why: "this record was changed, or the next one, which is the last"}
 		if len(v.known[v.chain.head.Seq]) > 0 {
 			r.Fault = v.chain.resolve(!v.lastForged())
 		}
@@ -343,9 +343,9 @@ func (v *verifier) beside(path string, noted Note) {
 	case !noted.There:
 		kind, why = NoteMissing, fmt.Sprintf("%s is gone, or cannot be read: nothing shows whether records after record %d were cut off", name, r.Last)
 	case noted.Log != "" && r.Records > 0 && noted.Log != v.log:
-		why = fmt.Sprintf("%s is about another log: about %s, and this one is %s", name, noted.Log, cmp.Or(v.log, "of a build that gave none an id"))
+		why = fmt.Sprintf("%s belongs to another log, %s, and this log is %s", name, noted.Log, cmp.Or(v.log, "of an earlier build, which gave it no id"))
 	case noted.Log == "" && v.born:
-		why = fmt.Sprintf("%s is about another log: it names none, and this one is %s", name, v.log)
+		why = fmt.Sprintf("%s belongs to another log: it names none, and this log is %s", name, v.log)
 	default:
 		r.Noted = true
 		return
@@ -373,7 +373,7 @@ func (v *verifier) ofItself(line Line, h header, d details) *Fault {
 		return nil
 	}
 	if v.log != "" && d.Log != v.log {
-		return faultAt(line, "it is a record of another log: those before are of %s, and it is of %s", v.log, d.Log).as(WrongLog)
+		return faultAt(line, "the record belongs to another log, %s: the records before it belong to %s", v.log, d.Log).as(WrongLog)
 	}
 	v.log, o.born = d.Log, o.born || h.seq == 1
 	if d.Bridge != "" {

@@ -123,7 +123,7 @@ func TestLinesRemovedMovedAndRepeated(t *testing.T) {
 			t.Errorf("without line %d: %v", i+1, r.Fault)
 		}
 		twice := slices.Concat(all[:i+1], all[i:])
-		if r := check(t, bytes.Join(twice, nil), knows(head)); r.OK || r.Fault.Line != i+2 || !strings.Contains(r.Fault.Why, "comes again") {
+		if r := check(t, bytes.Join(twice, nil), knows(head)); r.OK || r.Fault.Line != i+2 || !strings.Contains(r.Fault.Why, "is out of place") {
 			t.Errorf("line %d twice: %v", i+1, r.Fault)
 		}
 		for j := i + 1; j < len(all); j++ {

@@ -341,7 +341,7 @@ func (w *ProposalWait) answered(t *pendingAnswer, from string, a Answer) {
 	}
 	if a.Result == nil && t.by != from {
 		w.dropAttempts(func(other *pendingAnswer) bool { return other == t })
-		w.Say(t.by + " had no luck with " + from + ": " + errorWords(a.Err))
+		w.Say(t.by + " failed with " + from + ": " + errorWords(a.Err))
 		return
 	}
 	w.end(Result{From: from, Answer: Answer{Result: bytes.Clone(a.Result), Err: bytes.Clone(a.Err)}, Begun: true})

@@ -97,7 +97,7 @@ func ReadTools(of string, result []byte) (tools []Tool, next string, err error) 
 		NextCursor string            `json:"nextCursor"`
 	}
 	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, "", fault.New(fault.Failed, "the fault is there: mcpx-bridge watch --json shows what it says", "%s answers tools/list with something else: %w", of, err)
+		return nil, "", fault.New(fault.Failed, "mcpx-bridge watch --json shows its answer; the fault is in its server", "%s answers tools/list with something that is no list of tools: %w", of, err)
 	}
 	for _, raw := range page.Tools {
 		t := Tool{Peer: of, Raw: raw}

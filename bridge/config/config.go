@@ -34,7 +34,7 @@ func Read(file string) ([]Entry, error) {
 	}
 	switch {
 	case errors.Is(err, private.ErrForeign):
-		return nil, fault.New(fault.Misused, "it may name a command that is run in your name: give it to yourself (chown), or copy it to a folder of yours", "--config: %w", err)
+		return nil, fault.New(fault.Misused, "make it yours (chown), or copy it to a folder of yours: it may name a command that runs as you", "--config: %w", err)
 	case err != nil:
 		return nil, fault.New(fault.Misused, "it is a YAML file, whose keys are the names of flags", "--config: %w", err)
 	}

@@ -56,7 +56,7 @@ func (f *Proxy) call(r *request, pair Pair, args []byte) {
 // listenFor gives a call up when nothing is heard of it.
 func (f *Proxy) listenFor(c *call) {
 	f.follow(&c.course, c.pair.Peer, func(why string) {
-		f.unask(c.ref, "it was not heard of for too long")
+		f.unask(c.ref, "nothing was heard of it for too long")
 		f.called(c, Answered{Failed: why})
 	})
 }

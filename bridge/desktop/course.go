@@ -10,7 +10,7 @@ import (
 // people says so four times a minute to who wants to hear of progress.
 func (f *Proxy) follow(c *course, peer string, giveUp func(why string)) {
 	c.idle.stop()
-	wait, why := silenceTime, peer+" was not heard of for an hour"
+	wait, why := silenceTime, peer+" was silent for an hour"
 	if c.shaken {
 		wait, why = lostTime, "the link to the topic was lost meanwhile, and the answer with it"
 	}

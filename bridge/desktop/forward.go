@@ -76,7 +76,7 @@ func (f *Proxy) forward(r *request, pair Pair, params []byte) {
 // listenForSent gives a request up when nothing is heard of it.
 func (f *Proxy) listenForSent(r *request) {
 	f.follow(&r.sent.course, r.sent.pair.Peer, func(why string) {
-		f.unask(r.sent.ref, "it was not heard of for too long")
+		f.unask(r.sent.ref, "nothing was heard of it for too long")
 		f.forwarded(r, Answered{Failed: why})
 	})
 }

@@ -224,7 +224,7 @@ func (e *Engine) unapproved(c *inflight.Call, s approval.Settled) refusal.Refusa
 	case s.Reason == approval.PolicyDenied:
 		r = refusal.PolicyDenied(whatOf(c), c.Decision.Rule)
 	case s.Reason == approval.ToolChanged:
-		r.Code, r.Message = refusal.CodeToolChanged, whatOf(c)+" is not any more what it was when the question was put"
+		r.Code, r.Message = refusal.CodeToolChanged, whatOf(c)+" has changed since the question was put"
 	case s.Reason == approval.ShuttingDown:
 		r = refusal.ShuttingDown()
 	case s.Reason == approval.ProposerLeft:

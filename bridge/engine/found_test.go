@@ -192,7 +192,7 @@ func TestAnApproverWhoseAnswerNamesNothingIsToldSo(t *testing.T) {
 		first := s.question()
 		s.says("alice", "a1", wire.Response, elicitation, "", "nothing", `{"jsonrpc":"2.0","id":0,"result":`+yes+`}`)
 		again := s.question()
-		s.has(again.params, "Please answer again: an answer names its question")
+		s.has(again.params, "Please answer again: your answer names no question")
 		if again.to != "alice" || again.env == first.env || s.asked() != 0 {
 			t.Fatalf("asked again: %s; it ran %d times", again.frame, s.asked())
 		}
@@ -213,7 +213,7 @@ func TestAnApproverWhoseAnswerWentAstrayIsToldSo(t *testing.T) {
 					Method: elicitation, Payload: []byte(`{"jsonrpc":"2.0","id":` + first.id + `,"result":` + yes + `}`)})
 			}
 			again := s.question()
-			s.has(again.params, "Please answer again: an answer goes to whoever asked")
+			s.has(again.params, "Please answer again: send the answer to the bridge that asked")
 			if _, more := s.maybeQuestion(); more || again.to != "alice" || s.asked() != 0 {
 				t.Fatalf("to %q: %q; it ran %d times", to, s.frames, s.asked())
 			}

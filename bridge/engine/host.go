@@ -117,7 +117,7 @@ func (e *Engine) worded(from string, id []byte, r refusal.Refusal) []byte {
 // Unjudged is for a call of the client's when there is nobody to judge it.
 func Unjudged() refusal.Refusal {
 	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: handshakeWait,
-		Message: "the bridge has no place in its topic, so nobody can judge calls; its log says why"}
+		Message: "the bridge has no seat in its topic, so nobody can judge calls; its log says why"}
 }
 
 // What the server says at greater length is not gone through while everybody waits

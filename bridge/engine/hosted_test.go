@@ -46,7 +46,7 @@ func TestRequestsDoNotWaitForTheHostForEver(t *testing.T) {
 	s := hostedStage(t)
 	s.call("bob", "e1", `1`, "read_file", `{"path":"/a"}`)
 	s.pass(10 * time.Second)
-	s.has(s.only(), `"code":-31007`, `"executed":"no"`, `greeted by its own client`)
+	s.has(s.only(), `"code":-31007`, `"executed":"no"`, `own client has not initialized it`)
 	for i := range 5 { // four are as many as there may be
 		s.call("bob", fmt.Sprint("f", i), fmt.Sprint(i+10), "read_file", `{"path":"/a"}`)
 	}

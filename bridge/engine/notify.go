@@ -95,13 +95,13 @@ func (e *Engine) overBounds(c *inflight.Call) string {
 	}
 	switch {
 	case own >= subscriptionsShare && share == "":
-		return fmt.Sprintf("participants whom the gateway does not verify have as many subscriptions together as they may have (%d)", subscriptionsShare)
+		return fmt.Sprintf("participants whom the gateway does not verify may have %d subscriptions together, and have them", subscriptionsShare)
 	case own >= subscriptionsShare:
-		return fmt.Sprintf("you have as many subscriptions as one participant may have (%d); end one with resources/unsubscribe", subscriptionsShare)
+		return fmt.Sprintf("one participant may have %d subscriptions, and you have them; end one with resources/unsubscribe", subscriptionsShare)
 	case here >= subscribersMost:
-		return fmt.Sprintf("the resource has as many subscribers as it may have (%d)", subscribersMost)
+		return fmt.Sprintf("a resource may have %d subscribers, and this one has them", subscribersMost)
 	case all >= subscriptionsMost:
-		return fmt.Sprintf("there are as many subscriptions as there may be (%d)", subscriptionsMost)
+		return fmt.Sprintf("a server may have %d subscriptions, and this one has them", subscriptionsMost)
 	}
 	return ""
 }

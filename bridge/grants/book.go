@@ -73,7 +73,7 @@ func (k Book) hold(alone bool) (private.File, error) {
 // holdHint is what to do about a lock that could not be had.
 func (k Book) holdHint(err error) string {
 	if errors.Is(err, ErrHeld) {
-		return "\"mcpx-bridge grants revoke\" needs a moment for that: try again"
+		return "try again: \"mcpx-bridge grants revoke\" has it for a moment"
 	}
 	return "it takes a directory that is yours alone at " + filepath.Dir(k.path) + ": move away what is there instead"
 }
@@ -99,9 +99,9 @@ func (k Book) read() ([]approval.Grant, error) {
 func (k Book) unreadable(err error) error {
 	hint := "without " + k.path + " and " + k.beside(".revoked") + " nothing is remembered, and everything is asked again"
 	if errors.Is(err, private.ErrOpen) {
-		hint = "who can change it decides what runs unasked: chmod 600 it if it says what you agreed to, else delete it"
+		hint = "if it says what you agreed to, chmod 600 it, else delete it: anybody who can change it decides what runs unasked"
 	}
-	return fault.New(fault.Misused, hint, "what is remembered cannot be read: %w", err)
+	return fault.New(fault.Misused, hint, "the remembered answers cannot be read: %w", err)
 }
 
 // TellEarlier says that the file of an earlier version, which kept rules, counts for nothing.
@@ -109,7 +109,7 @@ func (k Book) TellEarlier(log *slog.Logger) {
 	file := k.beside(".yaml")
 	if _, err := os.Lstat(file); err == nil {
 		log.Warn(file + " does not count any more: an earlier version wrote it, and what it remembers is asked about again")
-		log.Warn("hint: whoever agrees may have that remembered anew, in " + k.path + "; delete the old file")
+		log.Warn("hint: delete the old file; new answers are remembered in " + k.path + "")
 	}
 }
 
@@ -123,7 +123,7 @@ func (k Book) write(kept []approval.Grant) error {
 		_, err = approval.ReadGrants(k.path, text)
 	}
 	if err != nil {
-		return fmt.Errorf("what was to be written cannot be read: %w", err)
+		return fmt.Errorf("the new text of the grants cannot be read: %w", err)
 	}
 	if len(text) > maxFile {
 		return fmt.Errorf("%s would have over %d bytes", k.path, maxFile)
@@ -227,7 +227,7 @@ func (k Book) look() (kept []approval.Grant, revoked []Revocation, err error) {
 // say in a hint what can be done.
 func (k Book) Open() (held io.Closer, kept []approval.Grant, revoked []Revocation, err error) {
 	if held, err = k.hold(false); err != nil {
-		return nil, nil, nil, fault.New(fault.Failed, k.holdHint(err), "what is remembered cannot be read: %w", err)
+		return nil, nil, nil, fault.New(fault.Failed, k.holdHint(err), "the remembered answers cannot be read: %w", err)
 	}
 	if kept, revoked, err = k.current(); err != nil {
 		held.Close()

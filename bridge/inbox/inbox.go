@@ -163,7 +163,7 @@ func (r *Refusal) Error() string {
 	case r.Reason == AnswersElsewhere:
 		return "the answer does not count: this bridge takes answers at the terminal it was started from, and nowhere else (--answers terminal)"
 	case r.Reason == approval.InvalidDelegation:
-		return "it was not passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; it is yours to decide as before (a second try in vain counts as a no)"
+		return "it was not passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; it is yours to decide as before (a second try that fails is a no)"
 	}
 	return fmt.Sprintf("the answer does not count (%s)", text.Line(r.Reason))
 }

@@ -114,7 +114,7 @@ func (l *LocalGateway) ask(ctx context.Context, at, path, token string, into any
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("what answers at %s is no gateway of ours", at)
+		return fmt.Errorf("the program at %s is no gateway of mcpx-bridge", at)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (l *LocalGateway) HostByHand(ctx context.Context, o gateway.Options, config
 			return nil, l.runsAlready()
 		}
 		at, _ := l.Find(ctx, 0)
-		l.Log.Info("another process hosts this machine's gateway already, so this one is beside it", "other", at)
+		l.Log.Info("another process hosts this machine's gateway already; this is a second one", "other", at)
 	}
 	var err error
 	if o.Secret, err = l.State.Secret(); err != nil {
@@ -172,7 +172,7 @@ func (l *LocalGateway) Rehearse() (elsewhere bool, err error) {
 	lock.Close() // at once: a run that begins now shall not wait for us; it may be nil
 	listed := l.State.File(listingFile)
 	if info, err := os.Lstat(listed); err == nil && info.IsDir() {
-		return false, fault.New(fault.Failed, "remove it", "%s is a directory, and where the gateway is must be written there", listed)
+		return false, fault.New(fault.Failed, "remove it", "%s is a directory, and must be a file: it says where the gateway is", listed)
 	}
 	before, _ := l.State.listing() // only for its port
 	port, err := l.openPort(before.URL)

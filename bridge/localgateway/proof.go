@@ -50,17 +50,17 @@ func proven(conn net.Conn, host string, secret []byte) error {
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 64<<10)), nil)
 	if err != nil {
-		return fmt.Errorf("what answers at %s is no gateway of ours: %w", host, err)
+		return fmt.Errorf("the program at %s is no gateway of mcpx-bridge: %w", host, err)
 	}
 	defer answer.Body.Close()
 	var said struct{ Server, Proof string }
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || answer.Close || json.Unmarshal(body, &said) != nil || said.Server != "mcpx-bridge" {
-		return fmt.Errorf("what answers at %s is no gateway of ours", host)
+		return fmt.Errorf("the program at %s is no gateway of mcpx-bridge", host)
 	}
 	want := gateway.Proof(secret, challenge, conn.RemoteAddr())
 	if want == "" || !hmac.Equal([]byte(want), []byte(said.Proof)) {
-		return fmt.Errorf("what answers at %s does not hold the secret of this machine's gateway, so it gets no token", host)
+		return fmt.Errorf("the program at %s does not have the secret of this machine's gateway, so it gets no token", host)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (stateless) Is(target error) bool { return target == ErrNoState }
 func Home(getenv func(string) string) (StateDir, error) {
 	if home := getenv("XDG_STATE_HOME"); home != "" {
 		if !filepath.IsAbs(home) {
-			return "", noState("write it from the root on, or unset it", "XDG_STATE_HOME is %q, it must be an absolute path", home)
+			return "", noState("write the whole path, from the root on, or unset it", "XDG_STATE_HOME is %q, it must be an absolute path", home)
 		}
 		return StateDir(filepath.Join(home, "mcpx-bridge")), nil
 	}
@@ -64,7 +64,7 @@ func Home(getenv func(string) string) (StateDir, error) {
 	}
 	home := getenv(key)
 	if home == "" {
-		return "", noState("set XDG_STATE_HOME, or name a gateway with --gateway", "there is no %s to keep the local gateway's state in", key)
+		return "", noState("set XDG_STATE_HOME, or name a gateway with --gateway", "%s is not set, so the local gateway has no place for its state", key)
 	}
 	return StateDir(filepath.Join(home, below, "mcpx-bridge")), nil
 }
@@ -72,7 +72,7 @@ func Home(getenv func(string) string) (StateDir, error) {
 // Open makes the directory if need be and refuses one that others can get into.
 func (d StateDir) Open() error {
 	if err := private.MakeDir(nil, string(d)); err != nil {
-		return fault.New(fault.Failed, "set XDG_STATE_HOME to a directory of yours, or move away what is in the place of this one", "state directory: %w", err)
+		return fault.New(fault.Failed, "set XDG_STATE_HOME to a directory of yours, or move away the file that has the directory's name", "state directory: %w", err)
 	}
 	f, err := os.Open(string(d))
 	if err != nil {
@@ -117,7 +117,7 @@ func (d StateDir) readSecret() ([]byte, error) {
 	}
 	secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(secret) != 32 {
-		return nil, fault.New(fault.Failed, "remove it; a new one is made (tokens made with it, and answers that were to last, count no more)",
+		return nil, fault.New(fault.Failed, "remove it, and a new one is made; tokens and grants made with the old one do not count any more",
 			"%s does not hold 32 bytes in hexadecimal", d.File("secret"))
 	}
 	return secret, nil
@@ -131,7 +131,7 @@ func (d StateDir) makeSecret() error {
 }
 
 // plainFiles is a hint at what may be in the directory.
-const plainFiles = "what is kept there are plain files that only you can read; one that is not may be removed"
+const plainFiles = "remove it if it is no plain file of yours: the state directory keeps nothing else"
 
 // Read returns at most 64 KiB of a file of the directory, if nobody else can read it.
 // The error wraps fs.ErrNotExist where there is none.

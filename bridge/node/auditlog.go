@@ -110,7 +110,7 @@ func (p *plan) replayLimits(path string) error {
 }
 
 func limitsUnknown(err error) error {
-	return fault.New(fault.Audit, "audit verify says whether the log was altered; --audit FILE begins another, and limits with it", "what limits were used cannot be told: %w", err)
+	return fault.New(fault.Audit, "mcpx-bridge audit verify says whether the log was altered; --audit FILE begins a new log, and new limits", "the bridge cannot tell what is used of the limits: %w", err)
 }
 
 func auditHint(err error) string {

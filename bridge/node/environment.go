@@ -75,7 +75,7 @@ func sameKey(a, b string) bool {
 func serverDir(dir string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
-		return "", misused("change to a directory that is there", "our own directory: %w", err)
+		return "", misused("change to a directory that is there", "the current directory: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(whole); err == nil {
 		return real, nil
@@ -115,7 +115,7 @@ func attachHint(cause string) string {
 	case stdio.CauseUnreached:
 		return "is the server running, and is this where it listens?"
 	case stdio.CauseHandshake, stdio.CauseInUse, stdio.CauseInitTimeout:
-		return "a server over stdio serves one client: is it another one's already? with socat … fork each connection gets a server of its own"
+		return "a server over stdio serves one client: does another one have it? socat … fork gives each connection a server of its own"
 	}
 	return "the server's own log says more"
 }

@@ -128,7 +128,7 @@ func (g *hostGate) dropEarlyLocked(which func(*earlyCall) bool) (some bool) {
 
 // unplaced refuses a call that nobody can judge.
 func (g *hostGate) unplaced(m jsonrpc.Message) {
-	g.log.Warn("a call of the client was refused: there is no place in the topic, so nobody judges it and there is no record")
+	g.log.Warn("a call of the client was refused: the bridge has no seat in the topic, so nobody judges the call and no record is kept")
 	g.tell(engine.Unjudged().Result(m.Get(jsonrpc.ID), g.hello != nil && g.hello.Modern))
 }
 

@@ -239,7 +239,7 @@ func (l *localInbox) Grants(context.Context) (all []inbox.Grant, err error) {
 func (l *localInbox) Revoke(_ context.Context, id string) (bool, error) {
 	p := l.here()
 	if p == nil {
-		return false, errors.New("the bridge has no place in the topic now, and what it remembers is in its file: take it back there, or try again")
+		return false, errors.New("the bridge has no seat in the topic now, and its grants are in a file: try again, or stop the bridge and revoke the grant then")
 	}
 	had := p.sidecar.Revoke(id)
 	kept, err := p.kept.Drop(id)

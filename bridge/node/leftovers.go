@@ -152,7 +152,7 @@ func (f families) endOne(one family) {
 		return // our own caller is one of them
 	}
 	if ended := stdio.EndMarked(one.mark); len(ended) > 0 {
-		f.log.Warn("an earlier run of "+one.id+" was killed, and what its server had started ran on: it was ended", "pids", fmt.Sprint(ended))
+		f.log.Warn("an earlier run of "+one.id+" was killed, and its server left processes running: they were ended", "pids", fmt.Sprint(ended))
 	}
 	if left, _ := stdio.Marked(one.mark); len(left) == 0 {
 		os.Remove(one.file.Name())

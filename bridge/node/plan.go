@@ -164,6 +164,6 @@ func (p *plan) unverifiedIn(d wire.Dialect) (warning, hint string) {
 	if p.o.TrustUnverified {
 		return warning, "--trust-unverified-from is given, so approvers in the topic are asked, and a forged answer counts as theirs; leave it out to ask at this machine alone"
 	}
-	return warning, "so approvers in the topic are not asked; what the rules ask about is for the person at this machine (of: [local]), or else refused with -31003; " +
-		"--trust-unverified-from asks them all the same, where everybody in the topic is trusted"
+	return warning, "approvers in the topic are not asked: the person at this machine is (of: [local]), or else the call is refused with -31003; " +
+		"add --trust-unverified-from if you trust everybody in the topic"
 }

@@ -89,7 +89,7 @@ func PolicyFault(err error) error {
 	case errors.Is(err, os.ErrNotExist):
 		hint = "mcpx-bridge policy init -- CMD drafts one"
 	case errors.Is(err, private.ErrForeign):
-		hint = "who can change it decides what runs: give it to the user that runs the bridge (chown), or copy it to a folder of that user"
+		hint = "give it to the user that runs the bridge (chown), or copy it to a folder of that user: anybody who can change it decides what runs"
 	}
 	return misused(hint, "policy: %w", err).Also(more)
 }

@@ -44,7 +44,7 @@ func (p *plan) openRemembered(id string) (r *remembered, err error) {
 // record puts into the record what was taken back before this run.
 func (r *remembered) record(log *audit.Log) error {
 	if err := r.RecordRevoked(log, r.revoked); err != nil {
-		return fault.New(fault.Audit, "", "what was revoked while the bridge was stopped could not be put on record: %w", err)
+		return fault.New(fault.Audit, "", "grants were revoked while the bridge was stopped, and this could not be put on record: %w", err)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (p *plan) startedAs() (string, error) {
 	}
 	secret, err := p.o.State.Secret()
 	if err != nil {
-		return "", fmt.Errorf("what answers that are to last are bound to cannot be told: %w", err)
+		return "", fmt.Errorf("the bridge cannot tell which program and directory its grants belong to: %w", err)
 	}
 	env := p.o.Env.Set
 	if p.o.Env.Clean {

@@ -69,7 +69,7 @@ func (n *notifier) watch(ctx context.Context) {
 			n.full.Store(false)
 		default:
 			if !n.full.Swap(true) {
-				n.o.Log.Warn(fmt.Sprintf("more than %d questions wait to be told of by the command of --notify; it is not told of all", queued))
+				n.o.Log.Warn(fmt.Sprintf("more than %d questions wait for the command of --notify; it does not get all of them", queued))
 			}
 		}
 	}

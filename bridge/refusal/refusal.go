@@ -115,13 +115,15 @@ func Busy(what string) Refusal {
 
 // ShareIsFull is for who sent more in a quarter of an hour than can be known again.
 func ShareIsFull() Refusal {
-	r := Busy("you sent more requests within 15 minutes than can be told from repeated ones")
+	r := Busy("you sent more requests within 15 minutes than the bridge can tell from repeated ones")
 	r.RetryAfter = time.Minute
 	return r
 }
 
 // AtCapacity is for a call for which the server has no room.
-func AtCapacity() Refusal { return Busy("the server has as many calls as it may have at one time") }
+func AtCapacity() Refusal {
+	return Busy("the server has as many calls as it may have at one time; try again")
+}
 
 // ShuttingDown is for calls that come after the bridge was told to stop.
 func ShuttingDown() Refusal {
@@ -155,7 +157,7 @@ func StartIsFull() Refusal {
 // long it may take.
 func NotGreeted(wait time.Duration) Refusal {
 	r := ServerUnavailable("", wait)
-	r.Message = "the server has not been greeted by its own client yet"
+	r.Message = "the server's own client has not initialized it yet"
 	return r
 }
 
@@ -192,7 +194,7 @@ func TooLarge(size int) Refusal {
 // ProposalTooLarge is for a proposal of which no request can be shown to all.
 func ProposalTooLarge(size int) Refusal {
 	return Refusal{Code: codeTooLarge, Reason: "too_large", Executed: No,
-		Message: "the request would have " + strconv.Itoa(size) + " bytes, and a topic carries " + strconv.Itoa(jsonrpc.MaxSize) + " with what is around them"}
+		Message: "the request would have " + strconv.Itoa(size) + " bytes; a topic carries " + strconv.Itoa(jsonrpc.MaxSize) + " at most, with the envelope"}
 }
 
 // TooMuchToAsk is for a call that somebody would have to agree to.
@@ -204,13 +206,13 @@ func TooMuchToAsk(what, why string) Refusal {
 // ProposalWithdrawn is for a request that comes too late for its proposal.
 func ProposalWithdrawn(id string) Refusal {
 	return Refusal{Code: codeWithdrawn, Reason: "withdrawn", Executed: No, Proposal: id,
-		Message: "whoever made this proposal has withdrawn it"}
+		Message: "the proposer has withdrawn this proposal"}
 }
 
 // ProposalExpired is for a request that comes after the time of its proposal.
 func ProposalExpired(id string) Refusal {
 	return Refusal{Code: CodeExpired, Reason: "expired", Executed: No, Proposal: id,
-		Message: "the time that this proposal was good for is over"}
+		Message: "this proposal has expired"}
 }
 
 // AlreadyFulfilled is for a request that serves the proposal id second; first is the request

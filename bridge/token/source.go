@@ -110,7 +110,7 @@ func (t *Source) Hide(text []byte) []byte {
 
 const (
 	fileHint     = "name a file that holds the token, and that only you can read"
-	oneTokenHint = "a token is one line of plain ASCII, and nothing stands beside it"
+	oneTokenHint = "a token is one line of plain ASCII, and nothing else may be in the file"
 )
 
 // FromFile reads the token in a file. It refuses a file that others can read: what they can read they

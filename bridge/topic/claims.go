@@ -69,7 +69,7 @@ func (o *Options) notTaken(token string, err error, now time.Time) *FatalError {
 	case token == "" && code != http.StatusForbidden && code != 4403:
 		return fail("--token-file FILE; where the gateway runs, mcpx-bridge token --id ID --topic "+topic+" --out FILE makes one", "no token was given")
 	case !c.Until.IsZero() && !now.Before(c.Until):
-		return fail(another+"; where --token-file has the next in time, or --token-command prints it, nobody loses a seat", "the token ran out at %s", text.Moment(c.Until, now))
+		return fail(another+"; you keep your seat if --token-file or --token-command has the next one in time", "the token ran out at %s", text.Moment(c.Until, now))
 	case c.Topic != "" && c.Topic != "*" && c.Topic != topic:
 		return fail("--topic "+c.Topic+" joins that one; or "+another, "the token is for topic %s, not %s", c.Topic, topic)
 	case c.ID != "" && c.ID != o.ID && strings.Contains(said, "participant"):

@@ -30,7 +30,7 @@ func TestEachFailureOfATokenSaysWhichItWas(t *testing.T) {
 	}
 	for _, c := range []struct{ name, token, id, want, hint string }{
 		{"none", "", "carol", "no token was given", "--token-file FILE; "},
-		{"expired", mint(g, "t1", -time.Hour), "carol", "the token ran out at ", "mcpx-bridge token --id carol --topic t1 --out FILE; where --token-file has the next"},
+		{"expired", mint(g, "t1", -time.Hour), "carol", "the token ran out at ", "mcpx-bridge token --id carol --topic t1 --out FILE; you keep your seat if --token-file"},
 		{"another topic", mint(g, "lobby", time.Hour), "carol", "the token is for topic lobby, not t1", "--topic lobby joins that one; "},
 		{"another key", mint(other, "t1", time.Hour), "carol", "the gateway does not take the token: it was not made here", "get another from where the gateway runs: "},
 		{"no JWT", "secret", "carol", "the gateway does not take the token: ", "get another from where the gateway runs: mcpx-bridge token --id ID "},

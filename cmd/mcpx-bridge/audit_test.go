@@ -102,9 +102,9 @@ func TestWhatCanBeDoneAboutABrokenLogIsTold(t *testing.T) {
 		"half a line": {func(t *testing.T, path string) {
 			edit(t, path, func(l [][]byte) [][]byte { return append(l, []byte(`{"seq":101,`)) })
 		}, "hint: if a crash did that"},
-		"no end":       {func(t *testing.T, path string) { edit(t, path, func(l [][]byte) [][]byte { return l[:90] }) }, "hint: compare with a copy; what is missing"},
-		"no beginning": {func(t *testing.T, path string) { edit(t, path, func(l [][]byte) [][]byte { return l[9:] }) }, "hint: if you keep the files before elsewhere"},
-		"no note":      {func(_ *testing.T, path string) { os.Remove(path + ".head") }, "hint: if you keep the log elsewhere"},
+		"no end":       {func(t *testing.T, path string) { edit(t, path, func(l [][]byte) [][]byte { return l[:90] }) }, "hint: compare with a copy; missing records"},
+		"no beginning": {func(t *testing.T, path string) { edit(t, path, func(l [][]byte) [][]byte { return l[9:] }) }, "hint: if you keep the earlier files elsewhere"},
+		"no note":      {func(_ *testing.T, path string) { os.Remove(path + ".head") }, "hint: if you moved the log"},
 		"another bridge's": {func(t *testing.T, path string) {
 			log, _, err := audit.Open(path, audit.Options{Bridge: "other"})
 			if err == nil {

@@ -110,7 +110,7 @@ func TestAFileOfGrantsThatOthersCouldHaveWritten(t *testing.T) {
 		if kept, _, err := k.Look(); err == nil || kept != nil {
 			t.Errorf("%04o: %v, %v", mode, kept, err)
 		}
-		if code, out, errs := typed(t, state, "grants", "list"); code != exitMisused || out != "" || !strings.Contains(errs, "fs.json") || !strings.Contains(errs, "hint: who can change it decides what runs unasked") {
+		if code, out, errs := typed(t, state, "grants", "list"); code != exitMisused || out != "" || !strings.Contains(errs, "fs.json") || !strings.Contains(errs, "hint: if it says what you agreed to, chmod 600 it") {
 			t.Errorf("%04o: exit code %d, %s%s", mode, code, out, errs)
 		}
 	}

@@ -304,7 +304,7 @@ func TestProposeSurvivesAFailedTry(t *testing.T) {
 	g.send(mew4.frame("c1", "alice", "", "chat", p, `{"text":"let me see"}`))
 	g.send(mew4.frame("s2", "alice", "", "mcp/request", p, `{"method":"tools/call","params":{"name":"echo","arguments":{"text":"y"}}}`)) // as stock fulfillers do
 	g.respond("alice", "s2", `{"result":{"isError":true,"content":[{"type":"text","text":"no such y"}]}}`)
-	s.exits(1, "carol has it done by fs", "carol had no luck with fs: the rules forbid it", "alice says: let me see", `changed: echo {"text":"y"}`, "fs says that echo failed")
+	s.exits(1, "carol has it done by fs", "carol failed with fs: the rules forbid it", "alice says: let me see", `changed: echo {"text":"y"}`, "fs says that echo failed")
 
 	g, s = begin(t, mew4, "fs", "echo", `{"text":"x"}`)
 	g.expect(mew4.proposalOf("fs", "mcp/proposal", ""))

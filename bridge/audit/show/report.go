@@ -12,15 +12,15 @@ import (
 func Hint(r audit.Report) string {
 	switch r.Fault.Kind {
 	case audit.TornLine:
-		return "if a crash did that, the bridge cuts it off and says so when it next starts"
+		return "if a crash did that, the next start of the bridge cuts the line off and says so"
 	case audit.NoteMissing:
-		return "if you keep the log elsewhere, put what was beside it there too; else compare with a copy, or with what the topic was told (--witness)"
+		return "if you moved the log, move its .head file too; else compare with a copy, or with a checkpoint in the topic (--witness)"
 	case audit.WrongLog:
 		return "somebody has put another log, or another note, in its place: compare with a copy"
 	case audit.BeginsLate:
-		return "if you keep the files before elsewhere, put them back beside it, or give --partial"
+		return "if you keep the earlier files elsewhere, put them back beside this one, or add --partial"
 	case audit.EndMissing:
-		return "compare with a copy; what is missing cannot be made up for"
+		return "compare with a copy; missing records cannot be restored"
 	}
 	return ""
 }
@@ -28,7 +28,7 @@ func Hint(r audit.Report) string {
 // Report says what was verified, and what not.
 func Report(path string, r audit.Report) []byte {
 	if r.Records == 0 {
-		return fmt.Appendf(nil, "%s is empty\n  nothing vouches for that: records that were cut off would not show\n", text.Line(path))
+		return fmt.Appendf(nil, "%s is empty\n  nothing proves that it always was: records that were cut off would not show\n", text.Line(path))
 	}
 	const day = "2006-01-02 15:04:05"
 	out := fmt.Appendf(nil, "%s is whole: records %d to %d, %s to %s, %s\n", text.Line(path), r.First, r.Last,
@@ -40,16 +40,16 @@ func Report(path string, r audit.Report) []byte {
 	}
 	say(r.Bridge != "", "it is the record of %s, log %s", text.Line(r.Bridge), r.Log)
 	say(r.Log == "", "it was made by an earlier build: no id says which log it is")
-	say(r.Removed > 0, "records 1 to %d were removed as told, which is on record", r.Removed)
+	say(r.Removed > 0, "records 1 to %d were removed to keep its limits, which is on record", r.Removed)
 	say(r.Files > 1, "it has %d files", r.Files)
 	say(r.Checked > 0, "it agrees with %s", text.Counted(r.Checked, "checkpoint"))
 	say(r.Unchecked > 0, "%s could not be checked: the record is in an older file", text.Counted(r.Unchecked, "checkpoint"))
-	say(r.Checked == 0, "nothing vouches for its end: a tail that was cut off would not show; see --witness")
+	say(r.Checked == 0, "nothing proves its end: records that were cut off there would not show; see --witness")
 	say(r.Recoveries > 0, "it went on after a crash or a failure: %s", text.Counted(r.Recoveries, "time"))
 	say(r.Losses > 0, "a file, or the end of one, was gone: %s", text.Counted(r.Losses, "time"))
 	say(r.Jumps > 0, "the clock was put forward or back: %s", text.Counted(r.Jumps, "time"))
 	say(!r.Closed, "it was not closed: a bridge writes to it, or was killed")
-	say(len(r.Unfinished) > 0, "without a last word: %s", text.Line(strings.Join(r.Unfinished, " ")))
+	say(len(r.Unfinished) > 0, "calls without an end on record: %s", text.Line(strings.Join(r.Unfinished, " ")))
 	say(true, "head %s", r.Head)
 	return out
 }

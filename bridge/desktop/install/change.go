@@ -85,7 +85,7 @@ func (p Place) Install(e Entry, force bool) (*Change, error) {
 		return c.edited(d, edits, e)
 	}
 	if s.wrong != "" || !s.entry.bridge(e.Command) {
-		return nil, p.at(d, s, "there is another server of the name "+OurName, "rename that entry, or take it out")
+		return nil, p.at(d, s, "there is another server of the name "+OurName, "rename that entry, or remove it")
 	}
 	if !slices.Equal(s.entry.Args, e.Args) && s.args.remarked(d.text, len(s.entry.Args), len(e.Args) == 0) {
 		return nil, p.remarked(d, s)
@@ -109,7 +109,7 @@ func (p Place) Wrap(exe string, flags []string, server string) (*Change, error) 
 	}
 	if front := s.entry.front(exe); front > 0 {
 		if !s.entry.freed(front).behind(exe, flags).equal(s.entry) {
-			return nil, p.at(d, s, server+" has a bridge in front of it already", "take it away first: mcpx-bridge client unwrap "+p.Client.Name+" "+server+p.scoped())
+			return nil, p.at(d, s, server+" has a bridge in front of it already", "remove it first: mcpx-bridge client unwrap "+p.Client.Name+" "+server+p.scoped())
 		}
 		return c.edited(d, nil, s.entry)
 	}
@@ -121,7 +121,7 @@ func (p Place) Wrap(exe string, flags []string, server string) (*Change, error) 
 }
 
 func (p Place) remarked(d document, s *slot) error {
-	return p.at(d, s, "there is a comment among the arguments of "+s.name+", and it would be lost", "take it out first")
+	return p.at(d, s, "there is a comment among the arguments of "+s.name+", and it would be lost", "remove it first")
 }
 
 // lookup reads the file and finds a server that can be edited.
@@ -143,7 +143,7 @@ func (p Place) lookup(v Verb, server string) (*Change, document, *slot, error) {
 	case s.wrong != "":
 		return nil, d, nil, p.at(d, s, server+": "+s.wrong, hint)
 	case v == Wrap && s.remote:
-		return nil, d, nil, p.at(d, s, server+" has a command and an address, and which of them counts is its client's to say", "take one of the two out first")
+		return nil, d, nil, p.at(d, s, server+" has a command and an address, and only its client knows which of them counts", "remove one of the two first")
 	case strings.TrimSpace(s.entry.Command) == "":
 		return nil, d, nil, p.at(d, s, server+": its command is empty", hint)
 	}

@@ -52,10 +52,10 @@ func (d document) with(edits []edit, name string, e Entry) ([]byte, error) {
 	raw := append(d.mark[:len(d.mark):len(d.mark)], splice(d.text, edits)...)
 	after, err := d.client.open(raw, exactly(d.page.way()))
 	if err != nil {
-		return nil, fmt.Errorf("what would be written cannot be read: %w", err)
+		return nil, fmt.Errorf("the new text of the file cannot be read: %w", err)
 	}
 	if s := find(after.page, name); s == nil || s.wrong != "" || !s.entry.equal(e) {
-		return nil, &Error{Msg: "what would be written does not say what was meant", Hint: "edit the file by hand"}
+		return nil, &Error{Msg: "the new text of the file would not mean what it should", Hint: "edit the file by hand"}
 	}
 	fresh := find(d.page, name) == nil
 	was, err := d.rest(name, fresh)
@@ -67,7 +67,7 @@ func (d document) with(edits []edit, name string, e Entry) ([]byte, error) {
 		return nil, err
 	}
 	if was != is {
-		return nil, &Error{Msg: "more would change than what was meant", Hint: "edit the file by hand"}
+		return nil, &Error{Msg: "more than the one entry would change", Hint: "edit the file by hand"}
 	}
 	return raw, nil
 }

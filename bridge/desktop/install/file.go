@@ -66,7 +66,7 @@ func resolve(name string) (string, error) {
 		return path, nil
 	}
 	if _, err := os.Lstat(name); err == nil {
-		return "", &Error{File: name, Msg: "it is a symbolic link that leads nowhere", Hint: "make the file it leads to, or take the link out"}
+		return "", &Error{File: name, Msg: "it is a symbolic link that leads nowhere", Hint: "make the file it leads to, or remove the link"}
 	}
 	if parent := filepath.Dir(name); parent != name {
 		dir, err := resolve(parent)

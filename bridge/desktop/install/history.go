@@ -95,7 +95,7 @@ func (h History) Apply(c *Change, now time.Time) (aside string, err error) {
 	}
 	kept, err := h.keep(c, now)
 	if err != nil {
-		return "", fmt.Errorf("what the file was cannot be kept, so nothing was written: %w", err)
+		return "", fmt.Errorf("the old file cannot be kept, so nothing was written: %w", err)
 	}
 	if err := c.write(); err != nil {
 		os.Remove(kept)
@@ -120,7 +120,7 @@ func (h History) applyUndo(c *Change, now time.Time) (aside string, err error) {
 	if c.forced && c.before.there {
 		aside = filepath.Join(h.dir(c.file.path), "aside-"+now.UTC().Format("20060102T150405.000000000"))
 		if err := private.Replace(nil, aside, c.before.raw); err != nil {
-			return "", fmt.Errorf("what the file is cannot be kept, so nothing was written: %w", err)
+			return "", fmt.Errorf("the present file cannot be kept, so nothing was written: %w", err)
 		}
 	}
 	if !c.Empty() {
@@ -183,7 +183,7 @@ func (h History) steps(path string) ([]step, error) {
 		}
 		s := step{}
 		if err := json.Unmarshal(text, &s); err != nil {
-			return nil, &Error{File: name, Msg: "a kept step cannot be read: " + err.Error(), Hint: "take it away to go on without it"}
+			return nil, &Error{File: name, Msg: "a kept step cannot be read: " + err.Error(), Hint: "remove it to go on without it"}
 		}
 		if s.File == path {
 			s.name = name

@@ -31,11 +31,11 @@ func Machine(getenv func(string) string) (install.Machine, error) {
 		ClaudeConfig: getenv("CLAUDE_CONFIG_DIR"), CodexHome: getenv("CODEX_HOME")}
 	for name, dir := range map[string]string{key: m.Home, "APPDATA": m.AppData, "XDG_CONFIG_HOME": m.ConfigHome, "CLAUDE_CONFIG_DIR": m.ClaudeConfig, "CODEX_HOME": m.CodexHome} {
 		if dir != "" && !filepath.IsAbs(dir) {
-			return m, fault.New(fault.Misused, "write it from the root on, or unset it", "%s is %q, it must be an absolute path", name, dir)
+			return m, fault.New(fault.Misused, "write the whole path, from the root on, or unset it", "%s is %q, it must be an absolute path", name, dir)
 		}
 	}
 	if m.Home == "" {
-		return m, fault.New(fault.Misused, "set "+key, "there is no %s to look for the files of clients in", key)
+		return m, fault.New(fault.Misused, "set "+key, "%s is not set, so the files of clients cannot be found", key)
 	}
 	var err error
 	if m.Dir, err = os.Getwd(); err == nil {

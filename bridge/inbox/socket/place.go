@@ -93,7 +93,7 @@ func take(dir, id string) (*place, error) {
 			return p, nil
 		}
 	}
-	return nil, fmt.Errorf("there are %d bridges of the id %q already", mostOfOneID, id)
+	return nil, fmt.Errorf("%d bridges have the id %q already", mostOfOneID, id)
 }
 
 // takeLock returns nil if another process has it. Closing the file gives it

@@ -144,9 +144,9 @@ func (s *Server) admit(c net.Conn) net.Conn {
 	defer s.mu.Unlock()
 	switch {
 	case err != nil:
-		s.o.Log.Warn("turned away at the local door", "error", err)
+		s.o.Log.Warn("a caller at the control socket was turned away", "error", err)
 	case len(s.clients) >= s.o.MaxClients:
-		s.o.Log.Warn("turned away at the local door", "error", "too many are in already")
+		s.o.Log.Warn("a caller at the control socket was turned away", "error", "too many are connected already")
 	case !s.shut:
 		in := &conn{Conn: c, s: s}
 		s.clients[in] = struct{}{}

@@ -85,7 +85,7 @@ func Words(r *record.Record) string {
 		}
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
 	case record.ReloadWaiting:
-		out := "the policy file lets more through, or tells people less or other words, than the policy in force, which holds until somebody at this machine agrees (mcpx-bridge approvals, or a restart): " + r.Detail
+		out := "the policy file lets more through, or shows people less or other words; the old rules stay until somebody at this machine agrees (mcpx-bridge approvals) or restarts the bridge: " + r.Detail
 		if r.Count > 1 {
 			out += fmt.Sprintf(", and %d more", r.Count-1)
 		}
@@ -97,7 +97,7 @@ func Words(r *record.Record) string {
 			return fmt.Sprintf("rules read again: %d, default %s", r.InForce.Rules(), r.InForce.Default)
 		}
 	case record.ReloadFailed:
-		return "not read, the old rules stay: " + r.Detail
+		return "the policy file was not taken, the old rules stay: " + r.Detail
 	case record.Revoked:
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case record.Withdrawn:
@@ -133,7 +133,7 @@ func fileInWords(r *record.Record) string {
 	case "audit_unavailable":
 		return "the yes to the policy file could not be put on record (" + r.Detail + ") and does not count; somebody is asked again in a minute"
 	case "too_large":
-		return fmt.Sprintf("the policy file is looser in %d ways, more than anybody is asked about, and does not count: make the change in smaller steps, or restart the bridge with it", r.Count)
+		return fmt.Sprintf("the policy file is looser in %d ways, too many to ask about, and does not count: make the change in smaller steps, or restart the bridge with it", r.Count)
 	}
 	return "the policy file that lets more through: " + r.Verdict + deciders(r)
 }
@@ -176,7 +176,7 @@ func proposalInWords(r *record.Record, what string) string {
 	case record.Taken:
 		return by + " takes up " + its
 	case record.Reopened:
-		return by + " did nothing about " + its + ", which is ours again"
+		return by + " did nothing about " + its + ", so this bridge may serve it again"
 	case record.Fulfilled:
 		return by + " fulfilled " + its
 	case record.Unfulfilled:
