@@ -28,9 +28,9 @@ func (p *program) approvalsCommand() *cobra.Command {
 		Short: "List and answer questions, for scripts",
 		Long: `List and answer the questions of the bridges on this machine, for scripts.
 
-Without a command they are listed. A question is named by its id or its
-digest, or by any beginning of one that no other has. People may like "approve"
-better: it shows and asks.`,
+Without a command it lists them. Name a question by its id or digest, or by a
+beginning that no other has. For people "approve" is easier: it shows each question
+and asks.`,
 		Example: `  mcpx-bridge approvals
   mcpx-bridge approvals show 3f2a
   mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
@@ -73,9 +73,8 @@ func (p *program) approvalsAllowCommand() *cobra.Command {
 		Short: "Let a call run, once",
 		Long: `Let a call run, once.
 
---digest says what was looked at, as "list" and "show" print it: if the question
-is another by now, nothing is allowed. Without it the call is printed that is
-allowed.
+--digest is the digest that "list" and "show" print: if the question has another
+one now, nothing is allowed. Without --digest the allowed call is printed.
 
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first or the call does not run after all.`,
@@ -87,7 +86,7 @@ decided first or the call does not run after all.`,
 	p.s.answerFlags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringArrayVar(&p.s.Set, "set", nil, "change the call, `FIELD=VALUE`, where the question offers that; repeatable")
-	f.StringVar(&p.s.Remember, "remember", "", "let the same call run from now on, `HOW`: once, session (until the bridge stops or the caller leaves, 8 hours at most) or always (30 days), where the question offers that")
+	f.StringVar(&p.s.Remember, "remember", "", "remember this answer, `HOW`: once, session (until the bridge stops or the caller leaves, 8 hours at most) or always (30 days), where the question offers that")
 	f.StringVar(&p.s.DelegateTo, "delegate-to", "", "let `WHO` decide instead, where the question offers that")
 	return cmd
 }
@@ -96,7 +95,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deny [FLAGS] (ID | DIGEST)",
 		Short: "Refuse a call",
-		Long: `Refuse a call. Its caller is told why, if you say so with --reason.
+		Long: `Refuse a call. --reason tells its caller why.
 
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first.`,
@@ -134,7 +133,7 @@ func (p *program) bridges(ctx context.Context) (bridges, error) {
 	}
 	all, err := socket.All(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.log.Warn("not every bridge can be spoken to", "error", err)
+		p.log.Warn("some bridges do not answer", "error", err)
 	}
 	return all, nil
 }
@@ -198,7 +197,7 @@ func (p *program) decide(ctx context.Context, name string, allow bool) error {
 	}
 	switch given := strings.TrimPrefix(p.s.Digest, "sha256:"); {
 	case given != "" && given != v.Short && given != v.Digest:
-		return fail(exitFailed, "mcpx-bridge approvals show "+name, "the digest of this question is %s: it is not what you looked at", v.Short)
+		return fail(exitFailed, "mcpx-bridge approvals show "+name, "the digest of this question is %s, not the one you gave: nothing was allowed", v.Short)
 	case given == "" && p.s.JSON:
 		io.WriteString(p.stderr, v.Text())
 	case given == "":
@@ -219,10 +218,10 @@ func (p *program) reply(v *approval.View, allow bool) (r approval.Reply, err err
 	}
 	if to := p.s.DelegateTo; to != "" {
 		if len(p.s.Set) > 0 || p.s.Remember != "" {
-			return r, misused("", "--delegate-to lets somebody else decide, so --set and --remember are not yours to say")
+			return r, misused("", "--delegate-to lets somebody else decide: leave out --set and --remember")
 		}
 		if !slices.Contains(v.DelegateTo, to) {
-			return r, misused("", "--delegate-to: this question cannot be passed on to %q; to whom it can: %s", to, cmp.Or(strings.Join(v.DelegateTo, ", "), "nobody"))
+			return r, misused("", "--delegate-to: this question cannot be passed on to %q; it can be passed on to: %s", to, cmp.Or(strings.Join(v.DelegateTo, ", "), "nobody"))
 		}
 		r.To = to
 		return r, nil

@@ -19,10 +19,10 @@ func (p *program) approveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [FLAGS] [BRIDGE…]",
 		Short: "Answer questions in the terminal",
-		Long: `Answer questions in the terminal: those of the bridges on this machine, or only
-of those named. With --id or a token, those that are put to that participant of a topic.
+		Long: `Answer questions in the terminal: those of the bridges on this machine, or of
+the named ones alone. With --id or a token: those put to that participant.
 
-A question is shown whole; what is long can be gone through with Space. Then
+A question is shown whole; Space goes through a long one. Then
 
   a  allows the call, once the first two characters of its digest are typed
   d  denies it, with a reason         n p  go to the next and the one before
@@ -32,10 +32,10 @@ A question is shown whole; what is long can be gone through with Space. Then
 
 In the list, D denies all questions of one caller that it shows.
 
-What is typed before a question is on the screen decides nothing, and a key that
-means nothing locks the answers until nothing was typed for a second: it may have
-been meant for another window. When somebody else answers first, or time runs
-out, that is said.
+Keys typed before a question is on the screen decide nothing. A key that means
+nothing locks the answers until you have typed nothing for a second: it may have
+been meant for another window. You are told when somebody else answers first, or
+when time runs out.
 
 Without a terminal, answers are lines on stdin that repeat the digest of their
 question, or its id: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
@@ -54,7 +54,7 @@ func (p *program) approve(ctx context.Context, named []string) error {
 		return p.approveAs(ctx, named)
 	}
 	if p.s.Gateway != "" {
-		return misused("--token-file FILE, or --id ME where the gateway takes one without", "--gateway needs to know who you are there")
+		return misused("add --token-file FILE, or --id ME if the gateway needs no token", "--gateway needs your id in the topic")
 	}
 	dir, err := p.controlDir()
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *program) approve(ctx context.Context, named []string) error {
 // approveAs answers as a participant of a topic.
 func (p *program) approveAs(ctx context.Context, named []string) error {
 	if len(named) > 0 {
-		return misused("", "%q: with --id or a token the questions of everybody in the topic are shown", named[0])
+		return misused("", "%q: leave out the names of bridges with --id or a token: it shows the questions of the whole topic", named[0])
 	}
 	s := &client.ApprovalInbox{}
 	q, err := p.takeSeat(ctx, client.Options{Approvals: s})

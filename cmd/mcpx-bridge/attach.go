@@ -17,25 +17,26 @@ func (p *program) attachCommand() *cobra.Command {
 		Short: "Join a topic on behalf of an MCP server that is already running",
 		Long: `Join a topic on behalf of an MCP server that is already running.
 
-ENDPOINT is where it reads and writes MCP, one message per line:
+ENDPOINT is where the server reads and writes MCP, one message per line:
   unix:PATH        a socket of this machine
-  tcp:HOST:PORT    a socket; another machine than this one needs --insecure
-  fifo:IN,OUT      two named pipes: we read IN and write OUT
-  fd:IN,OUT        two descriptors that we were started with, by their numbers
-  -                our own stdin and stdout; what we have to say goes to stderr
+  tcp:HOST:PORT    a socket; on another machine it needs --insecure
+  fifo:IN,OUT      two named pipes: the bridge reads IN and writes OUT
+  fd:IN,OUT        the numbers of two descriptors that this command inherits
+  -                this command's stdin and stdout; messages go to stderr
 
-From there on everything is as with run: the rules, the questions, the record.`,
+Rules, questions and the record work as with run.`,
 		Annotations: map[string]string{help.Further: `
 
-But the server is not ours to start or stop. When a socket or pipe closes, we go
-back to it, sooner at first and every 30 seconds later on, and calls are refused
-until it is there; a descriptor that closes is the end, with exit code 3, and so
-is an endpoint that is not there when we start. A server whose input does not
-end with ours (a pipe that others hold open) keeps what it began.
+The bridge does not start or stop the server. When a socket or pipe closes, the
+bridge connects again, soon at first and every 30 seconds later, and refuses calls
+until then. When a descriptor closes, or the endpoint is not there at the start,
+the command ends with exit code 3. A server whose input stays open (a pipe that
+others hold open) goes on with what it began.
 
-A server over stdio serves one client. If it was initialised by somebody else,
-it may serve us too; if it refuses, or answers questions that are not ours, we
-leave it alone. Give every client a server of its own, as socat does with fork.`},
+A server over stdio serves one client. If another client initialised it, it may
+serve the bridge too; if it refuses, or sends answers that the bridge did not ask
+for, the bridge leaves it alone. Give every client a server of its own, as socat
+does with fork.`},
 		Example: `  socat UNIX-LISTEN:notes.sock,fork EXEC:notes-server &
   mcpx-bridge attach --allow 'list_*' unix:notes.sock
 
@@ -53,7 +54,7 @@ leave it alone. Give every client a server of its own, as socat does with fork.`
 	f := cmd.Flags()
 	p.bridgingFlags(f)
 	p.s.startFlag(f)
-	f.Lookup("id").Usage = "our participant `ID` (default: taken from the endpoint)"
+	f.Lookup("id").Usage = "the participant `ID` of the bridge (default: taken from the endpoint)"
 	f.Lookup("insecure").Usage = "allow clear text to a gateway (ws) or server (tcp) on another machine"
 	return cmd
 }
@@ -67,7 +68,7 @@ func (p *program) endpoint(text string) (node.Target, error) {
 		return node.Target{}, misused("for example unix:/run/notes.sock, or tcp:127.0.0.1:9000", "%q: %w", text, err)
 	}
 	if err := at.Check(); err != nil {
-		return node.Target{}, misused("give it to us when you start us, as with 3<pipe in a shell", "%s: %w", text, err)
+		return node.Target{}, misused("pass it on when you start this command, as with 3<pipe in a shell", "%s: %w", text, err)
 	}
 	if at.Network == "tcp" && !p.s.Insecure && localgateway.OffLoopback(at.In) {
 		return node.Target{}, misused("tunnel it, for example with ssh -L, or allow it with --insecure", "%s: everybody on the way can read and change what is said", text)

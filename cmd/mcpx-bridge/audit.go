@@ -23,10 +23,10 @@ func (p *program) auditCommand() *cobra.Command {
 		Short: "Show, follow and verify what was decided and what ran",
 		Long: `Show, follow and verify the record of what was decided and what ran.
 
-Each bridge keeps one, under its id in the state directory unless run was told
-another FILE. LOG is that id or file; show takes all there are where none is named,
-the others need it where there are several. Every line of it names the one before by its hash, so that a
-line that is missing or was altered shows.`,
+Each bridge keeps one, under its id in the state directory, or in the FILE that run
+was given. LOG is that id or file. Without LOG, show takes all records; the others
+need LOG if there are several. Every line has the hash of the line before it, so a
+missing or altered line shows.`,
 		Example: `  mcpx-bridge audit show --since 1h
   mcpx-bridge audit show filesystem --tool write_file --event decided,ended
   mcpx-bridge audit follow --json | jq .event
@@ -40,12 +40,13 @@ func (p *program) auditShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [FLAGS] [LOG]",
 		Short: "Show records, oldest first",
-		Long: `Show records, oldest first, one line each; those that agree with all flags. Without
-LOG it is those of all bridges of this machine, and each line says whose it is.
+		Long: `Show the records that match all flags, oldest first, one line each. Without LOG it
+shows those of all bridges on this machine, and each line names its bridge.
 
-What lists tools is left out, but for refusals, unless --all is given, or --call or --json. At a terminal lines
-are cut to fit, unless --wide is given. Control characters are shown as \u{…}. With --json each record is shown as it
-was written, but with such characters escaped; what the hashes are of is the file.`,
+Records of tools/list, but for refusals, are left out without --all, --call or
+--json. At a terminal lines are cut to fit, unless --wide is given. Control
+characters are shown as \u{…}. With --json each record is shown as it was written, but with such characters
+escaped; the hashes are those of the file.`,
 		Example: "  mcpx-bridge audit show --verdict deny -n 20\n  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
 		Args:    positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditShow(args) },
@@ -75,13 +76,13 @@ func (p *program) auditVerifyCommand() *cobra.Command {
 		Short: "Check that nothing is missing from a log or was altered",
 		Long: `Check that nothing is missing from a log or was altered.
 
-It reads every line and checks that each names the hash of the one before, that
-no call started without leave or twice, that the newest record noted beside the
-log (in LOG.head) is still there, which shows when the end was cut off, and that
-both are of the bridge that is named. A log without its note is not whole: copy
-both. Whoever can write the log can forge that note too. What nobody here can
-forge is what the topic was told: each "notifications/mcpx/checkpoint" there has
-a seq and a hash. Give it as --witness, and the log up to there is as it was then.
+It checks that each line has the hash of the line before it, and that no call
+started twice or without being allowed. It checks that the newest record noted in
+LOG.head is still there (else the end was cut off), and that log and note belong
+to the bridge that is named. A log without its note is not whole: copy both.
+Anybody who can write the log can forge the note too. Nobody here can forge the
+checkpoints in the topic: each "notifications/mcpx/checkpoint" has a seq and a
+hash. Give one as --witness to check that the log up to there is unchanged.
 
 Exit code 6 means that the log is not whole; the first bad line is named.`,
 		Example: "  mcpx-bridge audit verify\n  mcpx-bridge audit verify filesystem --witness 256:9f86d081884c7d65…",
@@ -119,7 +120,7 @@ func (p *program) auditShow(args []string) error {
 		}
 	}
 	if !shown && worst == nil {
-		p.log.Info("no record agrees with all flags")
+		p.log.Info("no record matches all flags")
 	}
 	return worst
 }
@@ -198,7 +199,7 @@ func restless(path string, err error) error {
 	if !errors.Is(err, audit.ErrRestless) {
 		return err
 	}
-	return fail(exitFailed, "try again, or when its bridge has less to do; nothing was found to be wrong with it", "%s: %w", path, err)
+	return fail(exitFailed, "try again when its bridge has less to do; nothing wrong was found", "%s: %w", path, err)
 }
 
 // auditDir is where the bridges of this machine keep their records; "" if nobody can tell.
@@ -244,7 +245,7 @@ func (p *program) recordFlags(f *pflag.FlagSet) {
 	p.s.wideFlag(f)
 	f.BoolVar(&r.All, "all", false, "records of tools/list too")
 	f.StringVar(&r.Verdict, "verdict", "", "records of this `VERDICT` of rules and people: allow, ask, deny or withdrawn")
-	f.StringVar(&r.Call, "call", "", "records of this call, by our `NAME` for it or its envelope's id")
+	f.StringVar(&r.Call, "call", "", "records of this call, by its `NAME` in the record or its envelope's id")
 	f.StringVar(&r.Proposal, "proposal", "", "records of the proposal with this envelope `ID`, and of its call")
 	f.StringVar(&r.From, "from", "", "records about this participant's calls and answers, `ID`")
 	f.StringVar(&r.Tool, "tool", "", "records about this `TOOL`; * stands for anything")

@@ -28,16 +28,16 @@ Arguments are one JSON object, - to read that from stdin, or KEY=VALUE pairs.
 A value is a string unless the tool's schema says number, integer, boolean,
 object or array; KEY:=JSON forces JSON.
 
-NAME is a tool as tools --format openai or anthropic and serve name it, peer__tool.
-So what a model asks for can be called as it stands: arguments may also be a JSON
-text that holds the object, as OpenAI's API sends them.
+NAME is a tool's name in serve and in tools --format openai or anthropic:
+peer__tool. A model's call can be pasted as it is: the arguments may also be a
+JSON text that holds the object, as OpenAI's API sends them.
 
-Prints the text of the answer, or with --json the whole answer as it came.
-Progress goes to stderr, and who is asked if people have to agree. The call waits
-for them as long as the question does, and its time begins when they have
+It prints the text of the answer, or with --json the whole answer as it came.
+stderr has the progress, and says who is asked if people have to agree. The call
+waits for them as long as the question does, and its time begins when they have
 decided; with --timeout it ends earlier. An interrupt cancels the call.
 
-Exit codes: 0 the tool did it, 1 it says it failed, 8 the call was refused,
+Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused,
 9 nobody decided or answered in time, 130 interrupted.`,
 		Example: `  mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt
   mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'

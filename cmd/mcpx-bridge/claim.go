@@ -38,13 +38,13 @@ func (p *program) claim(ctx context.Context, d *connector) {
 	}
 	p.log.Warn("another program on this machine goes by the id " + id + " already")
 	if d.Local == nil || d.Bears {
-		p.log.Warn("hint: each puts the other out of the topic; give each client an --id of its own")
+		p.log.Warn("hint: give each client its own --id: under one id they put each other out of the topic")
 		return
 	}
 	for n := 2; ; n++ {
 		if next := localgateway.Numbered(id, n); free(next) {
 			d.Join.ID = next
-			p.log.Warn("so this client is " + next + ", and what is asked of " + id + " is not asked here")
+			p.log.Warn("so this client is " + next + ", and questions for " + id + " are not put here")
 			p.log.Warn("hint: --id gives it a name of its own")
 			return
 		}

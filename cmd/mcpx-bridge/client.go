@@ -23,9 +23,9 @@ func (p *program) clientCommand() *cobra.Command {
 		Short: "Put the bridge into Claude Desktop, Cursor, VS Code and others",
 		Long: `Put the bridge into the configuration of desktop clients, and take it out again.
 
-Only the entry that is meant changes; comments, order and layout of the file
-stay as they are. What the file was is kept, and "undo" brings it back to the
-byte. --dry-run shows what would change, and changes nothing.
+Only the one entry changes; comments, order and layout of the file stay as they
+are. A copy of the old file is kept, and "undo" brings it back to the byte.
+--dry-run shows what would change, and changes nothing.
 
 NAME is one of ` + inTwoLines(setup.Names()) + `.`,
 		Example: `  mcpx-bridge client list
@@ -50,14 +50,14 @@ func (p *program) clientInstallCommand(start starters) *cobra.Command {
 		Short: "Let a client start the bridge",
 		Long: `Let a client start the bridge, under the name mcpx.
 
-The client gets the tools of everybody in the topic: it starts mcpx-bridge
-serve. With a server's command behind -- it gets that server, which then sits in
-the topic too: it starts mcpx-bridge run --stdio, whose rules are for the others
-in the topic, and with --gate-host for the client's own tool calls too. Flags of
-these two are put into the entry, files among them with their full path.
+The client starts mcpx-bridge serve, and gets the tools of everybody in the topic.
+With a server's command after --, the client starts mcpx-bridge run --stdio: it
+gets that server, and the topic has the server too. The rules judge the calls of
+others in the topic, and with --gate-host the client's own tool calls too. Flags
+of serve or run are put into the entry, files with their full path.
 
-Without --id the entry for serve gets the id USER-NAME, unless a gateway is named or
-others have the file too. A client that has no directory here is an error, unless
+Without --id the entry for serve gets the id USER-NAME, unless you name a gateway or
+others share the file. A client that has no directory here is an error, unless
 --force makes one. An entry mcpx that starts another program is left alone.`,
 		Example: `  mcpx-bridge client install claude-desktop --topic team --id ann-desk
   mcpx-bridge client install claude-code --scope user
@@ -82,15 +82,15 @@ func (p *program) clientWrapCommand(start starters) *cobra.Command {
 		Long: `Put the bridge in front of a server that a client has already.
 
 The client then starts mcpx-bridge run --stdio, which starts the server as the
-client did, and lets the client talk to it as if nothing stood between. At the
-same time the server sits in the topic, under your rules. Variables and other
-settings of the entry stay where they are. Flags of run are put into the entry.
-Without --id the server goes by the entry's name there.
+client did, and lets the client talk to it as if nothing stood between. The topic
+has the server too, under your rules. Variables and other settings of the entry
+stay where they are. Flags of run are put into the entry. Without --id the topic
+knows the server by the entry's name.
 
-The rules, those of --policy too, are for what others in the topic ask of the
-server. What the client itself asks for, none of them judges, and it is not on
-record. With --gate-host they are for the client's own tool calls as well, as those
-of "host": a policy can name it.
+The rules, those of --policy too, judge what others in the topic ask of the
+server. No rule judges what the client itself asks for, and it is not on record.
+With --gate-host the rules judge the client's own tool calls too, as calls of
+"host", which a policy can name.
 
 A server that the client reaches by an address cannot be wrapped.`,
 		Example:     "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
@@ -132,10 +132,10 @@ A server that the client reaches by an address cannot be wrapped.`,
 func (p *program) clientUnwrapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unwrap NAME SERVER [FLAGS]",
-		Short: "Take the bridge away from in front of a server",
-		Long: `Take the bridge away from in front of a server: the client starts it itself
+		Short: "Take the bridge in front of a server away",
+		Long: `Take the bridge in front of a server away: the client starts the server itself
 again. If nobody touched its command and arguments in the meantime, they get
-back the very bytes they had, whatever else in the file has changed.`,
+their old bytes back, whatever else in the file has changed.`,
 		Example:   "  mcpx-bridge client unwrap cursor github",
 		Args:      positional(2, 2),
 		ValidArgs: setup.Names(),
@@ -157,8 +157,8 @@ func (p *program) clientUndoCommand() *cobra.Command {
 		Long: `Take back what the last install, wrap or unwrap did to a client's file, one step
 at a time, up to 50 steps. The file gets back the very bytes it had.
 
-If somebody else changed it since, the difference is shown and nothing happens;
---force brings back the old file all the same, and keeps the present one aside.`,
+If somebody else changed the file since, the difference is shown and nothing
+happens; --force brings back the old file, and keeps the present one aside.`,
 		Example:   "  mcpx-bridge client undo cursor\n  mcpx-bridge client undo claude-code --scope user --dry-run",
 		Args:      positional(1, 1),
 		ValidArgs: setup.Names(),
@@ -173,13 +173,13 @@ If somebody else changed it since, the difference is shown and nothing happens;
 		},
 	}
 	p.scopeFlags(cmd)
-	cmd.Flags().BoolVar(&p.s.Force, "force", false, "bring back the old file though somebody changed it since")
+	cmd.Flags().BoolVar(&p.s.Force, "force", false, "bring back the old file even if somebody changed it since")
 	return cmd
 }
 
 func (p *program) scopeFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.s.Scope, "scope", "", "whose servers, `SCOPE`: user, project or local (default: user, for claude-code project); project is the file of the directory we are in, local what claude-code keeps of that directory for you alone")
+	f.StringVar(&p.s.Scope, "scope", "", "whose servers, `SCOPE`: user, project or local (default: user, for claude-code project); project is the file in the current directory, local what claude-code keeps about that directory for you alone")
 	f.BoolVar(&p.s.DryRun, "dry-run", false, "print the difference with the lines around it, change nothing")
 }
 
@@ -190,7 +190,7 @@ func (p *program) clientInstall(ctx context.Context, start starters, dash int, a
 	case len(server) > 0 && dash != 1:
 		return misused("write -- before the command of a server", "install: %q is one argument too many", args[1])
 	case len(server) == 0 && dash >= 0:
-		return misused("without -- the client gets the tools of the topic", "install: no command of a server stands behind --")
+		return misused("without -- the client gets the tools of the topic", "install: the command of a server is missing after --")
 	}
 	err := p.editClient(ctx, args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
 		e, err := p.ourEntry(start, exe, server)
@@ -256,7 +256,7 @@ func (p *program) clientFailure(err error) error {
 			p.print([]byte(visibleLines(string(e.Diff))))
 		}
 		return fail(exitFailed, e.Less, "%w", err).
-			Also("--force brings back the whole file as it was before, without all that was written since, and keeps aside what is there now")
+			Also("--force brings back the whole old file, without later changes, and keeps the present one aside")
 	}
 	if e, ok := errors.AsType[*install.Error](err); ok {
 		return fail(exitFailed, e.Hint, "%w", err)
@@ -277,7 +277,7 @@ func (p *program) elsewhere(err error, at install.Place, exe, server string) err
 // programs and files of this machine.
 func (p *program) warnOfSharing(at install.Place) {
 	if own := setup.OwnScope(at); own != "" {
-		p.log.Info("who shares " + at.File + " gets the entry too, and it names files of this machine")
+		p.log.Info("everybody who shares " + at.File + " gets the entry too, and it names files of this machine")
 		p.log.Info("hint: --scope " + string(own) + " is for you alone")
 	}
 }
@@ -289,7 +289,7 @@ func (p *program) warnOfNamesakes(at install.Place, exe, server string) {
 		return
 	}
 	for _, scope := range setup.Namesakes(m, at, exe, server) {
-		p.log.Warn("scope " + string(scope) + " has a server " + server + " too, and which of them it starts is for " + at.Client.Title + " to say")
+		p.log.Warn("scope " + string(scope) + " has a server " + server + " too, and " + at.Client.Title + " decides which of them it starts")
 		p.log.Warn("hint: put the bridge in front of that one as well: --scope " + string(scope))
 	}
 }

@@ -98,7 +98,7 @@ func (p *program) carried(to *cobra.Command) ([]string, error) {
 			continue
 		}
 		if to.Flags().Lookup(f.Name) == nil && f.Name != "config" {
-			hint := "with a server's command behind -- the client starts run --stdio, and mcpx-bridge run --help lists its flags"
+			hint := "with a server's command after -- the client starts run --stdio, and mcpx-bridge run --help lists its flags"
 			if to.Name() == "run" {
 				hint = "without a server's command the client starts serve, and mcpx-bridge serve --help lists its flags"
 			}
@@ -173,7 +173,7 @@ func (s starters) sayUngated(p *program, client, id string) error {
 	}
 	p.log.Info("in " + s.apart.s.Topic + " it is called " + id + "; questions about it come up in mcpx-bridge approve")
 	if s.apart.s.GateHost {
-		p.log.Info("the rules judge the tool calls of " + title + " itself too, as those of \"host\"; what else it asks the server for passes unasked")
+		p.log.Info("the rules judge the tool calls of " + title + " itself too, as those of \"host\"; its other requests pass unasked")
 		return nil
 	}
 	p.log.Info("the rules, those of --policy too, judge what others in the topic ask of the server; what " + title + " itself asks of it passes unasked")
@@ -223,7 +223,7 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 	}
 	if _, err := exec.LookPath(command); err != nil {
 		p.log.Warn(server[0] + " cannot be found here, and the client may not find it either")
-		p.log.Warn("hint: clients have little of a PATH; name the program with its whole path")
+		p.log.Warn("hint: name the program with its whole path: clients have a short PATH")
 	}
 	words := []string{command}
 	for _, word := range server[1:] {
@@ -232,7 +232,7 @@ func (p *program) ourEntry(start starters, exe string, server []string) (install
 		case abs != word:
 			p.log.Info(word + " is written as " + abs + ": the client starts the server in a directory of its own choice")
 		case !filepath.IsAbs(word) && isDir(word):
-			p.log.Warn(word + " is a directory here, and written as it stands: it may be a word of the command's")
+			p.log.Warn(word + " is a directory here, and is written unchanged: the command may mean a plain word")
 			p.log.Warn("hint: ./" + filepath.ToSlash(word) + " means the directory, which the client would not find")
 		}
 		words = append(words, abs)

@@ -16,12 +16,12 @@ func (p *program) clientListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [FLAGS]",
 		Short: "List the clients that are here, and their servers",
-		Long: `List the clients that are here, and the servers in their files: whether the
-bridge is there as mcpx, what it is in front of, and what it could be put in
-front of. Files of the directory we are in are listed too, and what Claude Code
-keeps of it in its own file (scope local).
+		Long: `List the clients on this machine, and the servers in their files: whether the
+bridge is there as mcpx, which servers it is in front of, and which ones it could
+be put in front of. Files of the current directory are listed too, and what
+Claude Code keeps about that directory in its own file (scope local).
 
-With --json there is a line for every file that a client here could have.`,
+--json prints a line for every file that a client here could have.`,
 		Example: "  mcpx-bridge client list\n  mcpx-bridge client list --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listClients(cmd.Context()) },
 	}
@@ -103,7 +103,7 @@ func (p *program) tellChange(c *install.Change, aside string) error {
 	}
 	p.log.Info(setup.Done(c), "file", c.Place.File)
 	if aside != "" {
-		p.log.Info("what the file was is kept", "file", aside)
+		p.log.Info("the old file is kept", "file", aside)
 	}
 	if client := c.Place.Client; client.After != "" {
 		p.log.Info("hint: for " + client.Title + " to see it, " + client.After)

@@ -12,12 +12,12 @@ import (
 func (p *program) command(args []string) ([]string, error) {
 	const usage = "for example: mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp"
 	if len(args) > 0 && p.s.Server != "" {
-		return nil, misused("keep one of them", "the server is given twice, by --server and behind --")
+		return nil, misused("keep one of them", "the server is given twice, by --server and after --")
 	}
 	if len(args) == 0 && p.s.Server != "" {
 		words, err := shlex.Split(p.s.Server)
 		if err != nil {
-			return nil, misused("quote it as in a shell, or put the command behind --", "--server: it is no command line")
+			return nil, misused("quote it as in a shell, or put the command after --", "--server: it is no command line")
 		}
 		args = words
 	}

@@ -23,15 +23,14 @@ var shells = map[string]func(root *cobra.Command, w io.Writer) error{
 func (p *program) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what lets a shell complete our commands and flags",
-		Long: `Print what lets a shell complete our commands and flags. SHELL is bash, zsh, fish
-or powershell.
+		Short: "Print what lets a shell complete commands and flags",
+		Long: `Print the script with which a shell completes the commands and flags of
+mcpx-bridge. SHELL is bash, zsh, fish or powershell.
 
-It completes names that are here too: participants and their tools at this machine's
-own gateway, bridges, questions, records, and the servers of a client. For that it
-looks for a second at most, and starts nothing. Of names that others chose, only such
-as a shell takes for one word are offered. Old versions of bash, 3.2 on macOS, know
-less of it.`,
+It completes names too: participants and their tools at this machine's own gateway,
+bridges, questions, records, and the servers of a client. It looks them up within a
+second, and starts nothing. A name that others chose is offered only if the shell
+takes it for one word. Old versions of bash, 3.2 on macOS, complete less.`,
 		Example: `  source <(mcpx-bridge completion bash)
   mcpx-bridge completion zsh > "${fpath[1]}/_mcpx-bridge"
   mcpx-bridge completion fish > ~/.config/fish/completions/mcpx-bridge.fish

@@ -36,7 +36,7 @@ func (p *program) settle(cmd *cobra.Command) error {
 	}
 	for _, f := range p.given {
 		if next := tookNext(cmd.Flags(), f); next != "" {
-			return misused(flagHint(f), "--%s needs a value, and what stands behind it is %s", f.Name, next)
+			return misused(flagHint(f), "--%s needs a value, and the next word is %s", f.Name, next)
 		}
 		if why := saysNothing(f); why != "" {
 			return misused(emptyHint, "--%s %s", f.Name, why).Also(flagHint(f))
@@ -75,7 +75,7 @@ func saysNothing(f *pflag.Flag) string {
 	case len(values) == 0 || slices.Contains(values, ""):
 		return "is empty"
 	case (f.DefValue == "0" || f.DefValue == "0s") && values[0] == f.DefValue:
-		return "must be more than nothing"
+		return "must be more than 0"
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func (p *program) strays(root *cobra.Command) {
 			continue
 		}
 		if meant := known[policy.Nearest(name, sortedKeys(known))]; meant != "" {
-			p.log.Warn("the environment has "+visible(key)+", which is not ours", "meant", "MCPX_"+meant)
+			p.log.Warn("the environment has "+visible(key)+", which is no setting of mcpx-bridge", "meant", "MCPX_"+meant)
 		}
 	}
 }

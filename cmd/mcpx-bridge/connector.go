@@ -157,7 +157,7 @@ func (p *program) trace(kind string, source *token.Source) (func(dir string, tex
 	wanted := false
 	for _, k := range p.s.Debug {
 		if k != "wire" && k != "stdio" {
-			return nil, misused("it is wire, stdio, or both", "--debug: %q is nothing that can be shown", k)
+			return nil, misused("it is wire, stdio, or both", "--debug: there is no kind %q", k)
 		}
 		wanted = wanted || k == kind
 	}

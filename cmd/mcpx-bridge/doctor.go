@@ -23,17 +23,17 @@ func (p *program) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [FLAGS] [-- CMD [ARG…]]",
 		Short: "Prove that what a bridge needs works here",
-		Long: `Prove that what a bridge needs works here: state directory, gateway, token, the
-local door, what is remembered, the record, a seat, approvers, the policy and, if
-one is given, the server. That is started, asked for its tools, and stopped; with
---attach it is connected to, and left running. A stock MCP client lists what serve
-would show of it. No tool is called, and nothing is put on record.
+		Long: `Prove that what a bridge needs works here: state directory, gateway, token, control
+socket, remembered answers, the record, a seat, approvers, the policy and, if one
+is given, the server. The server is started, asked for its tools, and stopped; with
+--attach, doctor connects to it and leaves it running. A stock MCP client lists
+what serve would show of it. No tool is called, and nothing is put on record.
 
-It takes the flags of run or, with --attach, of attach, and joins as these would,
-under the same id if that is free. It says who would be asked, and warns, as policy
-check does, of what is hardly meant.
+It takes the flags of run or, with --attach, of attach, and joins as they would,
+under the same id if that is free. It says who would be asked, and gives the
+warnings of policy check.
 
-Each check is one line, with a hint where it fails. The exit code is 1 then.`,
+Each check is one line, with a hint if it fails; the exit code is 1 then.`,
 		Example: `  mcpx-bridge doctor
   mcpx-bridge doctor --policy policy.yaml --id notes -- uvx mcp-server-notes
   mcpx-bridge doctor --attach unix:notes.sock
@@ -45,7 +45,7 @@ Each check is one line, with a hint where it fails. The exit code is 1 then.`,
 	}
 	p.runFlags(cmd.Flags())
 	cmd.Flags().StringVar(&p.s.Attach, "attach", "", "try the server at this `ENDPOINT`, as attach would (mcpx-bridge attach --help)")
-	cmd.Flags().Lookup("id").Usage = "our participant `ID` (default: taken from the command, or made up)"
+	cmd.Flags().Lookup("id").Usage = "the participant `ID` of the bridge (default: taken from the command, or made up)"
 	return cmd
 }
 
@@ -168,7 +168,7 @@ func (d *patient) reachable() bool {
 	try := d.t.At.Network == "unix" || d.t.At.Network == "tcp"
 	detail := d.t.String()
 	if !try {
-		detail += " is not tried: a server at pipes would take the end of that for the end of its client"
+		detail += " is not tried: a server at pipes would think that its client has ended"
 	}
 	return d.report("endpoint", detail, nil) && try
 }

@@ -65,7 +65,7 @@ func (d *patient) state() bool {
 		return true
 	}
 	_, err := local.State.Secret()
-	return d.report("state", string(local.State)+" is ours alone", err)
+	return d.report("state", string(local.State)+" is yours alone", err)
 }
 
 // leftovers tells of what the servers of bridges that were killed have left running.
@@ -77,7 +77,7 @@ func (d *patient) leftovers() {
 	left := node.Leftovers(home)
 	for _, id := range slices.Sorted(maps.Keys(left)) {
 		d.report("leftovers", "a bridge "+id+" was killed, and what its server had started still runs", nil,
-			fmt.Sprintf("the next start of %s ends it, or you do: kill %s", id, strings.Trim(fmt.Sprint(left[id]), "[]")))
+			fmt.Sprintf("the next start of %s ends it; to end it now: kill %s", id, strings.Trim(fmt.Sprint(left[id]), "[]")))
 	}
 }
 
@@ -180,11 +180,11 @@ func (d *patient) seat(ctx context.Context) {
 		warnings = append(warnings, warning+"; "+hint)
 	}
 	if d.trial.Rules().AsksOthers() && engine.MayAsk(you) && !permits(you.Caps) {
-		warnings = append(warnings, "what the gateway lets "+you.ID+" send is limited by what is in it, and questions to approvers seem to be outside that: they may never arrive")
+		warnings = append(warnings, "what the gateway lets "+you.ID+" send has limits, and questions to approvers seem to be beyond them: they may never arrive")
 	}
 	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.Others())), nil, warnings...)
 	for _, m := range engine.Muted(you, d.trial.Rules()) {
-		d.report("may send", "", fail(exitFailed, "a token of the role bridge may: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
+		d.report("may send", "", fail(exitFailed, "make a token of the role bridge: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
 	}
 	d.approvers(q.Others(), dialect)
 }
@@ -206,8 +206,8 @@ func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
 	detail, names := "", strings.Join(abroad, ", ")
 	if warning, _ := d.trial.Unverified(dialect); warning != "" && !d.p.s.TrustUnverified {
 		if len(abroad) == len(asked) {
-			d.report("approvers", "", fail(exitFailed, "let the rules ask local, which is you; or --trust-unverified-from, where everybody in the topic is trusted",
-				"%s cannot be asked, for this gateway does not verify who speaks, and nobody else may: what the rules ask about would be refused", names))
+			d.report("approvers", "", fail(exitFailed, "let the rules ask local, which is you; or add --trust-unverified-from, if you trust everybody in the topic",
+				"%s cannot be asked, because this gateway does not verify who speaks; nobody else may decide, so calls that need a yes would be refused", names))
 			return
 		}
 		d.report("approvers", "those at this machine", nil, names+" will not be asked, for this gateway does not verify who speaks")

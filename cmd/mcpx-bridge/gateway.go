@@ -39,8 +39,8 @@ call it by with --host.`,
 	f := cmd.Flags()
 	p.s.listenFlags(f, "where to listen, `HOST:PORT`; port 0 takes any")
 	f.StringVar(&p.s.TLSCert, "tls-cert", "", "serve wss with the certificate in this `FILE` (PEM)")
-	f.StringVar(&p.s.TLSKey, "tls-key", "", "and the key in this `FILE` (PEM)")
-	f.BoolVar(&p.s.BehindProxy, "behind-proxy", false, "a proxy in front of us does the encryption")
+	f.StringVar(&p.s.TLSKey, "tls-key", "", "the key of that certificate, in this `FILE` (PEM)")
+	f.BoolVar(&p.s.BehindProxy, "behind-proxy", false, "a proxy in front of the gateway does the encryption")
 	f.StringArrayVar(&p.s.Host, "host", nil, "a `NAME` that others call this gateway by; repeatable")
 	f.BoolVar(&p.s.OpenTokens, "open-tokens", false, "let anybody make a token (for trying things out)")
 	return cmd

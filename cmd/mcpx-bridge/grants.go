@@ -18,33 +18,33 @@ import (
 func (p *program) grantsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grants",
-		Short: "List what is remembered of answers, and take it back",
-		Long: `List what is remembered of answers, and take it back.
+		Short: "List remembered answers, and take them back",
+		Long: `List remembered answers (grants), and take them back.
 
-Who allows a call may have that remembered, for the session or until a date. The
-same call (same caller, same arguments, same tool, defined as it was then) then
-runs without a question, while the policy would still let those decide who did
-and the server is started with the same command and --env in the same directory.
-For attach, the endpoint is the command, and the directory ours.
-What it inherits of the environment beside that, and what its program is, may have
-changed: for calls that hang on it, let nothing be remembered.
-What is to last is kept in a file under the state directory.`,
+An approver can have a yes remembered, for the session or until a date. The same
+call (same caller, arguments and tool, with the same definition) then runs without
+a question, as long as the policy would let the same people decide, and the server
+is started with the same command and --env in the same directory. For attach, the
+endpoint counts as the command, and the bridge's directory as the directory.
+Other variables, and the program itself, may have changed since: for calls that
+depend on them, let nothing be remembered.
+Grants that outlast the bridge are kept in a file in the state directory.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants revoke 9c01d2ee",
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list [FLAGS]",
 		Short: "List what is remembered",
-		Long: `List what the bridges on this machine remember, those too that are stopped: which
-calls run without a question, to which definition of the tool somebody agreed,
-when, who, and until when.`,
+		Long: `List the grants of the bridges on this machine, stopped ones too: which call runs
+without a question, which definition of the tool somebody agreed to, who agreed,
+when, and until when.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants list --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listGrants(cmd.Context()) },
 	}, &cobra.Command{
 		Use:   "revoke [FLAGS] ID…",
 		Short: "Ask again from now on",
-		Long: `Forget an answer, so that the same call is asked about again. What runs already is
-not stopped. While the bridge is stopped, its file is changed, and its next start
-puts that on record.`,
+		Long: `Forget a remembered answer, so that the same call is asked about again. A call that
+runs already is not stopped. If the bridge is stopped, its file is changed, and its
+next start puts that on record.`,
 		Example: "  mcpx-bridge grants revoke 9c01d2ee",
 		Args:    positional(1, -1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.revokeGrants(cmd.Context(), args) },
@@ -139,7 +139,7 @@ func (p *program) revokeGrants(ctx context.Context, named []string) error {
 			}
 		}
 		if len(found) != 1 || prefix == "" {
-			return fail(exitFailed, "mcpx-bridge grants list says what is remembered", "%d remembered answers have an id that begins with %q", len(found), prefix)
+			return fail(exitFailed, "mcpx-bridge grants list lists them", "%d remembered answers have an id that begins with %q", len(found), prefix)
 		}
 		chosen = append(chosen, found...)
 	}
@@ -167,7 +167,7 @@ func (g grantAt) revoke(ctx context.Context) (bool, error) {
 	}
 	err := g.book.Revoke(g.ID)
 	if errors.Is(err, grants.ErrHeld) {
-		return false, fail(exitFailed, "it is starting or ending, or its door does not answer: try again", "the bridge %s is not reached, and has what it remembers in use", g.Bridge)
+		return false, fail(exitFailed, "try again: it is starting or ending, or its control socket does not answer", "the bridge %s cannot be reached, and has its grants in use", g.Bridge)
 	}
 	return err == nil, err
 }

@@ -86,7 +86,7 @@ func TestTheGrantsOfABridgeThatIsNotReachedAreNotRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lives.Close()
-	if code, _, errs := typed(t, state, "grants", "revoke", g.ID); code != exitFailed || !strings.Contains(errs, "the bridge fs is not reached") {
+	if code, _, errs := typed(t, state, "grants", "revoke", g.ID); code != exitFailed || !strings.Contains(errs, "the bridge fs cannot be reached") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 	if kept, _, err := k.Look(); err != nil || len(kept) != 1 {

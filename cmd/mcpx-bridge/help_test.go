@@ -162,7 +162,7 @@ func TestAllHelpHasEveryFlag(t *testing.T) {
 			t.Errorf("%s --help does not say that there is more", command)
 		}
 	}
-	if text := helpOf(t, "run", "--help-all"); !strings.Contains(text, "With --gate-host the client's own") {
+	if text := helpOf(t, "run", "--help-all"); !strings.Contains(text, "With --gate-host your rules judge") {
 		t.Error("run --help-all does not say all that there is to say")
 	}
 }

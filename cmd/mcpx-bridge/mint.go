@@ -17,11 +17,11 @@ func (p *program) tokenCommand() *cobra.Command {
 		Long: `Make a token for this machine's gateway, and print it, or write it to --out: a
 file that only you can read, as --token-file wants it.
 
-Whoever has it can join the topic as ID until it runs out. Then its bearer has to
-leave the topic; one whose --token-file has a newer token by then, or whose
---token-command prints one, comes back by itself. Without a role its bearer may
-send what is usual in the dialect it speaks: everything among participants, but
-nothing that has power over them. Roles are
+Anybody who has the token can join the topic as ID until it runs out. Then its
+bearer has to leave the topic, but comes back by itself if --token-file or
+--token-command has a newer token by then. Without a role its bearer may send what
+is usual in the dialect: everything among participants, but nothing that has power
+over them. Roles are
 ` + roleHelp + `
 or say with --can which kinds of frames may be sent.`,
 		Example: `  mcpx-bridge token --topic team --id alice --out alice.token
@@ -41,7 +41,7 @@ or say with --can which kinds of frames may be sent.`,
 
 func (p *program) mintToken() error {
 	if p.s.ID == "" {
-		return misused("mcpx-bridge token --topic team --id alice", "token needs the --id of whom it is for")
+		return misused("mcpx-bridge token --topic team --id alice", "token needs --id, the participant it is for")
 	}
 	if err := checkID("--id", p.s.ID); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (p *program) mintToken() error {
 		}
 	}
 	if p.s.TTL <= 0 {
-		return misused("--ttl 24h", "--ttl must be more than nothing")
+		return misused("--ttl 24h", "--ttl must be more than 0")
 	}
 	if err := token.CheckKeep(p.s.Out); err != nil {
 		return err

@@ -31,11 +31,11 @@ func (p *program) policySchemaCommand() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON schema of policy files",
 		Long: `Print the JSON schema of policy files, for editors that complete and check what
-is typed. Many read its place from the first line of a file:
+is typed. Many editors find the schema by the first line of a policy:
 
   # yaml-language-server: $schema=policy.schema.json
 
-"policy check" is the judge; it finds more.`,
+"policy check" finds more errors than the schema does.`,
 		Example: "  mcpx-bridge policy schema > policy.schema.json",
 		RunE:    func(*cobra.Command, []string) error { return p.print(policy.Schema()) },
 	}

@@ -28,7 +28,7 @@ func (p *program) policyFiles(cmd *cobra.Command, named []string) ([]string, err
 	case len(named) == 0:
 		return []string{p.s.Policy}, nil
 	case p.s.Policy != "" && !slices.Contains(named, p.s.Policy):
-		p.log.Warn("--policy is not looked at, other files are named", "policy", p.s.Policy)
+		p.log.Warn("--policy is ignored, because other files are named", "policy", p.s.Policy)
 	}
 	return named, nil
 }

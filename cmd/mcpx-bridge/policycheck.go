@@ -16,23 +16,21 @@ func (p *program) policyCheckCommand() *cobra.Command {
 		Short: "Say what is wrong with a policy file, or doubtful",
 		Long: `Say what is wrong with a policy file, or doubtful.
 
-Errors have their place and, where it can be told, what was probably meant; a
-file with an error is never used. Warnings are about what is allowed but hardly
-meant: rules that others always overrule, asks that nobody but the caller could
-answer, tests of its own that fail. With the command of a server, also rules
-that fit none of its tools, arguments that none of them has, a deny by an
-argument that some of the tools it names call something else, arguments that an
-approver may change and a tool does not have; and files that a tool might write,
-and that say what may run or what ran. The server is started, asked for its
-tools, and stopped.
+An error comes with its place and, if it can be guessed, with what was meant. The
+bridge never uses a file with an error. Warnings are about rules that others always
+overrule, asks that only the caller could answer, and tests in the file that fail.
 
-Who can read the server's resources and get its prompts is said in a line each:
-rules are about tools unless they name methods, and what no rule names follows
-the default. Only lists pass by themselves.
+With the command of a server, warnings are also about rules that fit none of its
+tools, arguments that none of them has, a deny by an argument that some tools call
+something else, arguments that an approver may change and a tool does not have,
+and files that a tool might write and that say what may run or what ran. The server
+is started, asked for its tools, and stopped. One line each says who can read its
+resources and get its prompts: rules are about tools unless they name methods, and
+what no rule names follows the default. Only lists pass by themselves.
 
-A name under "of" or "to" that is no group is taken for a participant's id. They
-are listed, with the members of the groups named there, because a misspelt one
-would be waited for in vain.
+A name under "of" or "to" that is no group counts as a participant's id. These ids
+are listed, with the members of the groups named there, because nobody would ever
+answer for a misspelt one.
 
 Exit codes: 0 with or without warnings, 2 if there is an error.`,
 		Example: `  mcpx-bridge policy check policy.yaml
@@ -93,7 +91,7 @@ func (p *program) toolsToCheck(ctx context.Context, args []string) ([]policy.Too
 	}
 	tools, err := p.serverTools(ctx, argv)
 	if err == nil && len(tools) == 0 {
-		p.log.Warn("the server has no tools, so the rules cannot be held against them")
+		p.log.Warn("the server has no tools, so the rules cannot be compared with tools")
 	}
 	return forPolicy(tools), err
 }

@@ -16,14 +16,14 @@ func (p *program) policyDiffCommand() *cobra.Command {
 		Short: "Show which past calls another policy would have judged otherwise",
 		Long: `Show which past calls another policy would have judged otherwise.
 
-Every call in an audit log is judged by both files. Those whose verdict differs
-are listed, the loosened ones first, together where caller, tool and rules are
-the same. Limits are counted along the way.
+Both files judge every call in an audit log. Calls whose verdict differs are
+listed, the loosened ones first, in one entry if caller, tool and rules are the
+same. Limits are counted along the way.
 
-An audit log does not know everything: what OLD or an earlier policy hid of the
-arguments is judged as it stands there, calls with long arguments are left out,
-and what a server says of its tools (hints) is not in it. How many calls that
-concerns is said. At most the newest 100000 calls are looked at.
+An audit log does not hold everything: arguments that a policy hid are judged as
+they stand there, calls with long arguments are left out, and the server's hints
+about its tools are missing. The output says how many calls that concerns. Only
+the newest 100000 calls are judged.
 
 The exit code is 0 whether or not there are differences.`,
 		Example: `  mcpx-bridge policy diff policy.yaml new.yaml --audit filesystem

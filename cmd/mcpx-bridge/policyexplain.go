@@ -27,17 +27,17 @@ and its line, who would be asked and how, what the caller is told, what the call
 would take of limits, and what every rule made of it. Nothing is called.
 
 Arguments are one JSON object, - to read that from stdin, or KEY=VALUE pairs. In
-pairs 3, 2.5, true and false are what they look like and everything else is a
-string; KEY:=JSON says it exactly. Limits count as unused. What the file hides
-is not shown.
+pairs 3, 2.5, true and false are numbers and booleans, and everything else is a
+string; KEY:=JSON says it exactly. Limits count as unused. Arguments that the file
+hides are not shown.
 
-Members of params that are neither name nor arguments reach the server as well.
-With --beside it is said what they do: they raise an allow to an ask, unless the
-file lists them under server: {pass: [task, _meta.account]}.
+Members of params beside name and arguments reach the server too. Give them with
+--beside: they raise an allow to an ask, unless the file lists them under
+server: {pass: [task, _meta.account]}.
 
-With --call the call is taken from the record: it is judged as it would be now, at
-the time at which it came, and what the record says about it follows: who was
-asked, who decided, and what became of it.
+--call takes a call from the record and judges it by these rules, at the time at
+which it came. What the record says about it follows: who was asked, who decided,
+and how the call ended.
 
 The exit code is 0 whatever the verdict.`,
 		Example: `  mcpx-bridge policy explain --policy policy.yaml read_file path=/srv/docs/plan.md

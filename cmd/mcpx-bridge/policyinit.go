@@ -15,17 +15,17 @@ func (p *program) policyInitCommand() *cobra.Command {
 		Long: `Draft a policy from the tools of a server, and print it.
 
 The server is started, asked for its tools, and stopped; no tool is called. The
-draft asks about every call, and about reading resources, getting prompts and all
-else that is no list; a rule for each says so. What the server says about its own
-tools stands in comments beside their names: it is the server's word, so it
-loosens nothing. Move a tool to the rule that allows when you have read what it does.`,
+draft asks about every call, and has a rule each that asks about reading resources,
+getting prompts and everything else but lists. Comments beside the tools' names
+hold what the server says about them; that is the server's word, so it loosens
+nothing. Move a tool to the rule that allows when you have read what it does.`,
 		Example: `  mcpx-bridge policy init -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
 		Args: positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.initPolicy(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.String("from", "", "not needed: the server behind -- is the only thing to draft from")
+	f.String("from", "", "not needed: the draft is always made from the server after --")
 	f.Lookup("from").NoOptDefVal = "server" // so that it does not take the -- for its value
 	f.Lookup("from").Hidden = true          // it was asked for once, and scripts have it
 	p.s.serverFlags(f)

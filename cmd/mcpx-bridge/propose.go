@@ -27,18 +27,18 @@ func (p *program) proposeCommand() *cobra.Command {
 		Short: "Propose a tool call that somebody else is to make",
 		Long: `Propose a tool call that somebody else is to make, and wait for what comes of it.
 
-With PEER it is put to that participant alone, else to all: whoever can and may
-makes the call, once people have agreed where the rules want that. A bridge does
-so of its own accord only for what names it, with PEER or --preferred, unless its
-owner's policy has "broadcast: true". Arguments are given as to call.
+With PEER the proposal goes to that participant alone, else to all. A participant
+that can and may makes the call, after people have agreed if the rules want that.
+A bridge serves by itself only proposals that name it, with PEER or --preferred,
+unless its owner's policy has "broadcast: true". Give arguments as to call.
 
-Prints the result as call does. Who will not do it says so at once, on stderr,
-with the reason; the proposal's id stands there too. An interrupt, --timeout
-or --ttl withdraws the proposal. What has begun by then is not undone.
+It prints the result as call does. A participant that refuses says so at once, on
+stderr, with the reason; the proposal's id is there too. An interrupt, --timeout
+or --ttl withdraws the proposal. A call that has begun is not undone.
 
-Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER will not do it (or
-all who alone were to, or everybody here who could), 9 nobody did it in time, or
-somebody took our seat, 130 interrupted.`,
+Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER refused (or everybody
+who alone might do it, or everybody here who could), 9 nobody did it in time, or
+somebody took this seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
@@ -49,11 +49,11 @@ somebody took our seat, 130 interrupted.`,
 	p.s.roomFlags(f)
 	timeFlag(f, &p.s.Offer.Timeout, "timeout", 5*time.Minute, "how long to wait for the result, as a `TIME` like 90s")
 	f.StringArrayVar(&p.s.Offer.Preferred, "preferred", nil, "the participant `ID` that should do it; repeatable")
-	f.StringArrayVar(&p.s.Offer.Requires, "requires", nil, "only who provides `WORD` can do it: a word of --provides, or a tool's name; repeatable")
+	f.StringArrayVar(&p.s.Offer.Requires, "requires", nil, "only participants that provide `WORD` can do it: a word of --provides, or a tool's name; repeatable")
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
 	timeFlag(f, &p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
 	timeFlag(f, &p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
-	f.StringVar(&p.s.Offer.Why, "reason", "", "why, a `SENTENCE` for whoever decides; all in the topic read it")
+	f.StringVar(&p.s.Offer.Why, "reason", "", "why, a `SENTENCE` for the approvers; all in the topic read it")
 	p.s.Offer.styleFlag(f)
 	return cmd
 }
@@ -105,7 +105,7 @@ func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.S
 	case f.Changed("ttl") && (s.TTL < time.Millisecond || s.TTL > maxTTL):
 		return o, style, misused("", "--ttl is between 1ms and 10m")
 	case s.Timeout <= 0:
-		return o, style, misused("--timeout 5m", "--timeout must be more than nothing")
+		return o, style, misused("--timeout 5m", "--timeout must be more than 0")
 	}
 	for _, id := range s.Preferred {
 		if err := checkID("--preferred", id); err != nil {
@@ -228,7 +228,7 @@ func (p *program) rejected(w *client.ProposalWait, all []client.Rejection) error
 	}
 	p.log.Info(last)
 	if w.Offer.Exclusive && !w.Offer.FallbackToBroadcast {
-		return fail(exitRefused, "--fallback lets others do it", "all who alone might do %s will not", w.Tool)
+		return fail(exitRefused, "--fallback lets others do it", "everybody who alone might do %s refused", w.Tool)
 	}
 	return fail(exitRefused, "", "nobody here will do %s", w.Tool)
 }
@@ -263,7 +263,7 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 // unsaid words what keeps from going what concerns a proposal.
 func (q *peer) unsaid(err error, kind wire.Kind) error {
 	if errors.Is(err, wire.ErrInexpressible) {
-		return fail(exitRefused, "mcpx-bridge call asks for the tool itself; whoever must agree is asked all the same", "%s, which this topic speaks, has no word for a %s", q.Dialect().Protocol, kind)
+		return fail(exitRefused, "use mcpx-bridge call: the same people are asked", "this topic speaks %s, which has no word for a %s", q.Dialect().Protocol, kind)
 	}
 	return err
 }
@@ -274,9 +274,9 @@ func (p *program) withdrawCommand() *cobra.Command {
 		Short: "Take a proposal back",
 		Long: `Take a proposal back, by its id as propose prints it.
 
-Only who made it can, so --id, or the token, is that of propose; a propose that still waits
-under it loses its seat, and ends. What has begun already is not undone, and whoever no
-longer knows the proposal says nothing.`,
+Only its proposer can, so give the --id or the token that propose had; a propose
+that still waits under that id loses its seat, and ends. A call that has begun is
+not undone. Participants that no longer know the proposal say nothing.`,
 		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
 		Args:    inUTF8(positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.withdraw(cmd.Context(), args[0]) },

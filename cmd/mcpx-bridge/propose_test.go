@@ -260,7 +260,7 @@ func TestProposeHints(t *testing.T) {
 		g.send(d1.frame("j1", "carol", "bob", "mcp/reject", p, `{"reason":"incapable"}`))
 		g.send(d1.frame("j2", "fs", "bob", "mcp/reject", p, `{"reason":"busy"}`))
 		g.send(d1.frame("j3", "alice", "bob", "mcp/reject", p, `{"reason":"disagree"}`))
-		s.exits(8, "fs refused it: busy", "alice refused it: disagree", "all who alone might do echo will not")
+		s.exits(8, "fs refused it: busy", "alice refused it: disagree", "everybody who alone might do echo refused")
 	}
 	for _, c := range []struct {
 		args []string
@@ -322,7 +322,7 @@ func TestProposeSurvivesAFailedTry(t *testing.T) {
 // Where there is no word for it, or no leave, it never goes out (O90).
 func TestProposeWhereItCannotBeSaid(t *testing.T) {
 	_, s := begin(t, d0, "fs", "echo", `{"text":"x"}`)
-	s.exits(8, "mcp-x/v0, which this topic speaks, has no word for a proposal", "mcpx-bridge call")
+	s.exits(8, "this topic speaks mcp-x/v0, which has no word for a proposal", "mcpx-bridge call")
 
 	_, s = beginWith(t, `["mcp/response:*","chat"]`, "fs", "echo")
 	s.exits(8, "does not let bob send proposals")

@@ -26,7 +26,7 @@ func (p *program) flagRules() (*policy.Policy, error) {
 func (p *program) barePolicy(flags *policy.Policy) (*policy.Policy, error) {
 	switch {
 	case p.asks() && p.s.Policy != "":
-		return nil, misused("who decides is said in the file: asks: {default: {of: [local, alice], within: 10m}}",
+		return nil, misused("say in the file who decides: asks: {default: {of: [local, alice], within: 10m}}",
 			"--approver and --within have no meaning with --policy")
 	case p.asks():
 		asking, err := p.asking()

@@ -25,29 +25,29 @@ func (p *program) runCommand() *cobra.Command {
 		Long: `Start an MCP server and join a topic on its behalf.
 
 The server is any program that speaks MCP over stdin and stdout. The others in
-the topic find its tools under our id.
+the topic find its tools under the bridge's id.
 
 Every call waits until you agree to it, here at the terminal or with mcpx-bridge
-approve, or somebody does whom --approver names. What --allow names runs
-unasked, what --deny names is refused; in a pattern * stands for any run of
-characters. --policy FILE says it all with rules; mcpx-bridge policy init drafts
-one. What was decided, and what ran, is kept in the audit log.`,
+approve, or until somebody agrees whom --approver names. Tools that --allow names
+run unasked, tools that --deny names are refused; in a pattern * stands for any
+characters. --policy FILE says all this with rules; mcpx-bridge policy init drafts
+one. The audit log keeps what was decided and what ran.`,
 		Annotations: map[string]string{help.Further: `
 
-The server is started as it stands behind --, without a shell, and stopped with
-everything it started when this command ends. We join as soon as it was launched;
-calls wait until it is up, and who lists it as starting. Should it end first it is started
-again; when it ends for the sixth time within five minutes, up for less than a
-minute each time, this command gives up, with exit code 3. A server that never
-came up is tried twice. Our id is taken from the command unless --id names
-another.
+The command after -- is started without a shell, and stopped with everything it
+started when the bridge ends. The bridge joins as soon as the server is launched;
+calls wait until it is up, and mcpx-bridge who lists it as starting. A server that
+ends is started again; when it ends for the sixth time within five minutes, up for
+less than a minute each time, the bridge gives up, with exit code 3. A server that
+never came up is tried twice. The bridge's id is taken from the command unless --id
+names another.
 
 A deny beats an allow. With default: deny in the policy, --allow is a closed list:
 nothing else runs, and nobody is asked. Without a record nothing runs.
 
-Without --gateway it joins this machine's own gateway, and hosts that itself
-when no other mcpx-bridge does. When the one that hosts it ends, another takes
-over; callers only need to join again.
+Without --gateway the bridge joins this machine's own gateway, and hosts it if no
+other mcpx-bridge does. When the bridge that hosts it ends, another takes over;
+callers only need to join again.
 
 With --json each event is one line on stdout. The first is "ready" and means
 that calls are served. An interrupt lets calls that have begun finish, for 10
@@ -55,16 +55,16 @@ seconds; a second one does not.
 
 With --stdio an MCP client on this machine (Claude Desktop, an editor) has the
 server as its own: put this command in front of the server's in the client's
-settings. The two talk as if nothing stood between, and the topic has the server
-too, under your rules, from the moment the client has greeted it. No rule sees what
-the client itself asks for. Events and log go to stderr; no trouble with the topic
-reaches the client. The server ends with the client, and we with the server and
-its exit code.
+settings. The two talk as if nothing stood between. The topic has the server too,
+under your rules, once the client has initialized it. No rule sees what the client
+itself asks for. Events and log go to stderr; no trouble with the topic reaches the
+client. The server ends with the client, and the bridge ends with the server and
+with its exit code.
 
-With --gate-host the client's own tool calls come under your rules too, as those
-of a caller with the id "host". Where "host" is among those who decide, as with
---approver host, the client puts the question before its person, if it can; the
-others are asked as always. All else passes as before.`},
+With --gate-host your rules judge the client's own tool calls too, as those of a
+caller with the id "host". If "host" is an approver, as with --approver host, the
+client puts the question to its person, if it can; the other approvers are asked as
+always. All else passes as before.`},
 		Example: `  mcpx-bridge run --allow 'read_*' --allow 'list_*' -- npx -y \
       @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge run --allow '*' --deny 'delete_*' -- uvx mcp-server-notes
@@ -82,9 +82,9 @@ func (p *program) runFlags(f *pflag.FlagSet) {
 	f.SetInterspersed(false)
 	p.s.serverFlags(f)
 	p.bridgingFlags(f)
-	f.BoolVar(&p.s.Stdio, "stdio", false, "be the server to the MCP client that starts us: it talks to the server over our stdin and stdout")
+	f.BoolVar(&p.s.Stdio, "stdio", false, "let the MCP client that starts this command talk to the server over stdin and stdout")
 	f.BoolVar(&p.s.GateHost, "gate-host", false, "with --stdio: the tool calls of that client wait for your rules and your yes too, as those of \"host\"")
-	f.Lookup("id").Usage = "our participant `ID` (default: taken from the command)"
+	f.Lookup("id").Usage = "the participant `ID` of the bridge (default: taken from the command)"
 }
 
 // bridgingFlags are those of all who bridge a server.
@@ -94,7 +94,7 @@ func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	timeFlag(f, &p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	f.IntVar(&p.s.MaxPending, "max-pending", 0, "let at most `N` questions wait for an answer at one time (default 10000)")
-	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` the person at this machine may answer: any, or terminal for nowhere but the terminal that run has")
+	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` the person at this machine may answer: any, or terminal (at the terminal of run and nowhere else)")
 	f.StringVar(&p.s.Notify, "notify", "", "run `CMD` in a shell for each question to you; it gets that as one JSON object on stdin")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 }
@@ -267,13 +267,13 @@ func (p *program) guarded() []node.Guarded {
 func (p *program) checkRun() error {
 	switch {
 	case p.s.GateHost && !p.s.Stdio:
-		return misused("add --stdio, or drop it", "--gate-host is about the client that starts us with --stdio")
+		return misused("add --stdio, or drop it", "--gate-host needs --stdio: it is about the client that starts this command")
 	case p.s.StartTimeout <= 0:
-		return misused("--start-timeout 30s", "--start-timeout must be more than nothing")
+		return misused("--start-timeout 30s", "--start-timeout must be more than 0")
 	case p.s.MaxCalls < 0:
-		return misused("--max-calls 64", "--max-calls must be more than nothing")
+		return misused("--max-calls 64", "--max-calls must be more than 0")
 	case p.s.MaxPending < 0:
-		return misused("--max-pending 100", "--max-pending must be more than nothing")
+		return misused("--max-pending 100", "--max-pending must be more than 0")
 	case p.s.Answers != "any" && p.s.Answers != "terminal":
 		return misused("--answers any, or --answers terminal", "--answers: %q is no place to answer", p.s.Answers)
 	case p.s.Answers == "terminal" && p.prompt == nil:

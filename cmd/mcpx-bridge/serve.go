@@ -21,28 +21,27 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [FLAGS]",
 		Short: "Show a topic to an MCP client as one stdio MCP server",
-		Long: `Show a topic to an MCP client as one stdio MCP server. It is for the client to
-start: Claude Desktop, Cursor, VS Code and others speak to it over its stdin and
-stdout. It takes a seat in the topic and ends when the client closes its input.
+		Long: `Show a topic to an MCP client as one stdio MCP server. The client starts it:
+Claude Desktop, Cursor, VS Code and others speak to it over its stdin and stdout.
+It takes a seat in the topic and ends when the client closes its input.
 
-The tools of everybody in the topic are called peer__tool there. What cannot be
-written so without loss, or not in --max-name bytes, gets a short digest behind
-it; a name never changes and never means another tool. Prompts are named the
-same way, a resource is mcpx://PEER/URI, and the page of an app ui://PEER/….
-For clients that do not notice changes there are always mcpx_peers, mcpx_call,
-mcpx_approvals and mcpx_result. What cannot be offered is left out by itself;
-mcpx_peers and the log say why.
+The client sees each tool in the topic as peer__tool. A name that cannot be written
+so without loss, or not in --max-name bytes, ends in a short digest; a name never
+changes and never means another tool. Prompts are named the same way, a resource
+is mcpx://PEER/URI, and the page of an app ui://PEER/…. Clients that do not notice
+changes always have mcpx_peers, mcpx_call, mcpx_approvals and mcpx_result. What
+cannot be offered is left out; mcpx_peers and the log say why.
 
-A call that waits for somebody's approval says so in its progress. After
---patience it is answered with a ticket, and mcpx_result or the same call again
-gets the answer: it never runs twice. A refusal is an answer with isError.
+A call that waits for approval says so in its progress. After --patience it is
+answered with a ticket, and mcpx_result or the same call again gets the answer: it
+never runs twice. A refusal is an answer with isError.
 
-Questions that bridges put to --id are put to the person at the client, while a
-call of the client's is under way; mcpx-bridge approve shows them too. Nothing that
-the model says answers them.
+The person at the client gets the questions that bridges put to --id, while a call
+of the client is under way; mcpx-bridge approve shows them too. Nothing that the
+model says answers them.
 
 In --include and --exclude, PATTERN is for PEER/NAME, and * stands for any
-characters. stdout is the client's; all else, --json events too, is on stderr.`,
+characters. stdout is the client's; all else, --json events too, goes to stderr.`,
 		Example: `  mcpx-bridge serve --id alice
   mcpx-bridge serve --include 'filesystem/*' --exclude '*/delete_*'
   mcpx-bridge serve --gateway wss://gateway.example --topic team --id alice --token-file ~/.mcpx-token`,

@@ -128,20 +128,20 @@ func (s *settings) commonFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Config, "config", "", "read settings from a YAML `FILE`; its keys are the names of flags")
 	f.BoolVar(&s.JSON, "json", false, "print JSON on stdout, one object per line")
 	f.StringVar(&s.LogLevel, "log-level", "info", "how much to say on stderr, `LEVEL`: debug, info, warn or error")
-	f.StringVar(&s.LogFormat, "log-format", "text", "how to say it, `FORMAT`: text or json")
+	f.StringVar(&s.LogFormat, "log-format", "text", "the `FORMAT` of what is said on stderr: text or json")
 }
 
 // roomFlags say which topic to join, where, and as whom.
 func (s *settings) roomFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Gateway, "gateway", "", "the gateway's `URL`, ws or wss (default: this machine's)")
 	f.StringVar(&s.Topic, "topic", "lobby", "the `TOPIC` to join")
-	f.StringVar(&s.ID, "id", "", "our participant `ID` (default: made up)")
+	f.StringVar(&s.ID, "id", "", "your participant `ID` (default: made up)")
 	f.StringVar(&s.Dialect, "dialect", "auto", "the `PROTOCOL` to speak: mcp-x/v0, mcpx/v0.1, meup/v0.2, mew/v0.3, mew/v0.4, or auto")
-	f.StringVar(&s.TokenFile, "token-file", "", "read the token from a `FILE` that only we can read")
+	f.StringVar(&s.TokenFile, "token-file", "", "read the token from a `FILE` that only you can read")
 	f.StringVar(&s.TokenCommand, "token-command", "", "read the token from what this `COMMAND` prints")
 	f.BoolVar(&s.TokenInQuery, "token-in-query", false, "send the token in the URL too, for gateways that read it nowhere else")
 	f.BoolVar(&s.Insecure, "insecure", false, "allow clear text (ws) to a gateway on another machine")
-	f.BoolVar(&s.PinID, "pin-id", false, "give up when the gateway calls us something else than --id")
+	f.BoolVar(&s.PinID, "pin-id", false, "give up when the gateway gives another id than --id")
 	f.StringVar(&s.Pace, "pace", "", "send no more than `N/min` messages, for gateways that count them")
 	f.StringSliceVar(&s.Debug, "debug", nil, "show raw traffic of this `KIND` on stderr: wire, stdio, or both with a comma")
 }
@@ -155,7 +155,7 @@ func (s *settings) callFlags(f *pflag.FlagSet) {
 // whose answer nobody hears.
 func (s *settings) checkTimeout() error {
 	if s.Timeout <= 0 {
-		return misused("--timeout 60s", "--timeout must be more than nothing")
+		return misused("--timeout 60s", "--timeout must be more than 0")
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Server, "server", "", "the server's `COMMAND` in one string, instead of -- CMD ARG")
 	f.StringVar(&s.Cwd, "cwd", "", "start the server in this `DIR`")
 	f.StringArrayVar(&s.Env, "env", nil, "give the server this variable, `KEY=VALUE`; repeatable")
-	f.BoolVar(&s.EnvClean, "env-clean", false, "do not give the server our own environment")
-	f.StringArrayVar(&s.EnvPass, "env-pass", nil, "with --env-clean, pass on this variable of ours, `KEY`; repeatable")
+	f.BoolVar(&s.EnvClean, "env-clean", false, "start the server without the environment of this command")
+	f.StringArrayVar(&s.EnvPass, "env-pass", nil, "with --env-clean, pass on this variable of the environment, `KEY`; repeatable")
 	s.startFlag(f)
 }
 
@@ -178,17 +178,17 @@ func (s *settings) startFlag(f *pflag.FlagSet) {
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
 	s.ruleFlags(f)
-	f.Lookup("policy").Usage += "; again whenever it is saved, and what lets more through waits for your yes then"
+	f.Lookup("policy").Usage += "; a saved change counts at once, or after your yes if it lets more through"
 	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")
 	f.StringVar(&s.AuditKeepSize, "audit-keep-size", "", "remove the oldest files of the record when it is larger than this `SIZE`, as 1GB (default: keep all)")
 	f.Float64Var(&s.AuditKeepDays, "audit-keep-days", 0, "remove the files of the record that are older than this many `DAYS` (default: keep all)")
-	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers that understand it how it stands with their proposals (mcpx.status.proposal)")
+	f.BoolVar(&s.ProposalStatus, "proposal-status", false, "tell proposers the state of their proposals (mcpx.status.proposal), if they understand that")
 	f.StringVar(&s.ProposalStyle, "proposal-style", "auto", "how to spell rejects in mcpx/v0.1, as a `STYLE`: auto (as the proposal), v2, seed000, seed001, chat or off")
-	f.BoolVar(&s.LenientParams, "lenient-params", false, "read proposals that call the tool tool, where MCP says name")
-	f.BoolVar(&s.ToolsRequest, "tools-request", false, "take tools/request for a proposal: those who speak mcp-x/v0 have no other word for one")
-	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide though the gateway does not verify who speaks (mew)")
+	f.BoolVar(&s.LenientParams, "lenient-params", false, "read proposals that say tool where MCP says name")
+	f.BoolVar(&s.ToolsRequest, "tools-request", false, "take tools/request for a proposal: mcp-x/v0 has no other word for one")
+	f.BoolVar(&s.TrustUnverified, "trust-unverified-from", false, "let participants decide even if the gateway does not verify who speaks (mew)")
 }
 
 // ruleFlags say what may run, and who is asked.

@@ -77,7 +77,7 @@ func TestAFlagIsNotSetToNothing(t *testing.T) {
 	refuses(t, "is empty", [][]string{{"run", "--policy", "", "--", "x"}, {"run", "--config", config, "--", "x"}, {"run", "--cwd=", "--", "x"}, {"run", "--approver", "alice", "--approver", "", "--", "x"},
 		{"approvals", "allow", "3f2a", "--digest", ""}, {"approvals", "allow", "3f2a", "--delegate-to", ""}, {"approvals", "allow", "3f2a", "--remember", ""},
 		{"serve", "--exclude", ""}, {"approve", "--id", ""}, {"audit", "show", "fs", "--event", ""}})
-	refuses(t, "must be more than nothing", [][]string{{"run", "--within", "0s", "--", "x"}, {"run", "--max-calls", "0", "--", "x"}, {"run", "--max-pending", "0", "--", "x"}, {"run", "--max-pending", "-1", "--", "x"}, {"call", "fs", "x", "--timeout", "0"}, {"serve", "--limit", "0"}})
+	refuses(t, "must be more than 0", [][]string{{"run", "--within", "0s", "--", "x"}, {"run", "--max-calls", "0", "--", "x"}, {"run", "--max-pending", "0", "--", "x"}, {"run", "--max-pending", "-1", "--", "x"}, {"call", "fs", "x", "--timeout", "0"}, {"serve", "--limit", "0"}})
 }
 
 // Nobody starts a bridge whose questions nobody can answer.

@@ -19,7 +19,7 @@ func (p *program) tokenEnds(with string) (until, then string) {
 	if p.s.TokenCommand != "" {
 		return until, ""
 	}
-	then = "who joins with it loses the seat then"
+	then = "a participant that joined with it loses the seat then"
 	if p.s.TokenFile != "" {
 		then += fmt.Sprintf(", unless %s has another by that time", p.s.TokenFile)
 	}

@@ -20,9 +20,9 @@ func (p *program) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [FLAGS] [PEER]",
 		Short: "List the tools of the topic, or of one participant",
-		Long: `List the tools of the topic, or of one participant. FOR YOU is what the rules of a
-bridge say of calls by --id, without making any: allow, ask (somebody has to agree first),
-deny, or depends, where arguments or limits decide.
+		Long: `List the tools of the topic, or of one participant. FOR YOU is what the rules of its
+bridge say about calls by --id: allow, ask (somebody has to agree first), deny, or
+depends, where arguments or limits decide. No tool is called for that.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
@@ -30,13 +30,13 @@ Formats:
   openai     a list for the "tools" of OpenAI's API, named peer__tool
   anthropic  the same for Anthropic's API
 
-A name that cannot be written as peer__tool without loss gets a short digest
-behind it. It stays the same as long as peer and tool keep their names; it is the
-one that serve shows, and call takes it. The last two leave out what a server says
-is for its app and not for models.
+A name that cannot be written as peer__tool without loss ends in a short digest. It
+stays the same as long as peer and tool keep their names; serve shows it too, and
+call takes it. openai and anthropic leave out tools that a server has for its app
+and not for models.
 
 In --include and --exclude, PATTERN is for PEER/NAME, and * stands for any
-characters. How many tools are left out stands on stderr.`,
+characters. stderr says how many tools are left out.`,
 		Example: `  mcpx-bridge tools
   mcpx-bridge tools filesystem --json
   mcpx-bridge tools --format openai --limit 128 --exclude '*/delete_*' > tools.json`,
@@ -132,7 +132,7 @@ func absentees(c client.Census) string {
 
 // tellAbsentees says who did not answer. That nobody did is an error.
 func (p *program) tellAbsentees(c client.Census) error {
-	const hint = "mcpx-bridge tools PEER waits longer; who serves nothing may never answer"
+	const hint = "mcpx-bridge tools PEER waits longer; a participant that serves nothing may never answer"
 	words := absentees(c)
 	switch {
 	case words == "":

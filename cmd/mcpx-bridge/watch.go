@@ -21,9 +21,9 @@ func (p *program) watchCommand() *cobra.Command {
 		Long: `Show what happens in a topic until interrupted: one line per call when it is over,
 and one more while people decide about it; proposals, and what is said in chats.
 
-With --json each frame is shown as it came, also those that go without saying, such
-as greetings and lists. Tokens are blotted out in both, and control characters are
-shown as \u{…} where people read them. Arguments and results stand in --json alone.`,
+--json shows each frame as it came, with arguments and results, and with greetings
+and lists, which are left out otherwise. Tokens are always blotted out. For people,
+control characters are shown as \u{…}.`,
 		Example: "  mcpx-bridge watch\n  mcpx-bridge watch --topic team --json | jq .kind",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.watch(cmd.Context()) },
 	}

@@ -17,14 +17,14 @@ func (p *program) whoCommand() *cobra.Command {
 		Short: "List who is in the topic",
 		Long: `List who is in the topic, which server that is, what it is for, and what it may
 do there: call tools, propose calls, serve them, decide about those of others, chat.
-That is the gateway's word; what each bridge lets it call is for that bridge to say
+That is the gateway's word; each bridge decides what it lets others call
 (mcpx-bridge tools).
 
 It joins for a moment, as anybody does, asks each of the others for what it says
 of itself (initialize), and lists them. A server that has not come up yet is
-"starting". Who has not answered within a second may be there to listen only; of
-others than our bridges nothing says what they provide.
-An id says nothing of who sits there: when one leaves, another can take it.`,
+"starting". A participant that does not answer within a second may only listen.
+Only bridges of mcpx-bridge say what they provide. An id does not prove who has it:
+when one participant leaves, another can take it.`,
 		Example: "  mcpx-bridge who\n  mcpx-bridge who --topic team --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := p.takeTurn(cmd.Context(), client.Options{OnStarting: func(string, string) {}}) // the list says so

@@ -37,7 +37,7 @@ func Find(ctx context.Context, all []*Client, name string) (found Pending, err e
 	case n == 0:
 		return found, NotOpen(name)
 	case n > 1:
-		return found, fault.New(fault.Failed, "give more of it", "there are %d questions whose id or digest begins with %q", n, name)
+		return found, fault.New(fault.Failed, "write more of it", "there are %d questions whose id or digest begins with %q", n, name)
 	}
 	return found, nil
 }
