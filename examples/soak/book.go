@@ -60,6 +60,7 @@ type answer struct {
 	From    string
 	Link    string `json:"correlation_id"`
 	Payload struct {
+		Method string
 		Result json.RawMessage
 		Error  *struct {
 			Message string
@@ -76,6 +77,9 @@ func (b *book) hear(caller string, frame []byte) {
 	}
 	if json.Unmarshal(frame, &a) != nil || a.From != bridgeID || len(a.To) != 1 || a.To[0] != caller {
 		return
+	}
+	if a.Payload.Method == "notifications/mcpx/starting" {
+		return // it waits for the server
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
