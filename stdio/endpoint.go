@@ -23,7 +23,7 @@ type Endpoint struct {
 	In, Out string
 }
 
-var errEndpoint = errors.New("an endpoint is unix:PATH, tcp:HOST:PORT, fifo:IN,OUT, fd:IN,OUT, or - for our own stdin and stdout")
+var errEndpoint = errors.New("an endpoint is unix:PATH, tcp:HOST:PORT, fifo:IN,OUT, fd:IN,OUT, or - for stdin and stdout of this command")
 
 // ParseEndpoint reads unix:PATH, tcp:HOST:PORT, fifo:IN,OUT, fd:IN,OUT, and -,
 // which is fd:0,1.
@@ -65,7 +65,7 @@ func (e Endpoint) Check() error {
 	for _, text := range []string{e.In, e.Out} {
 		number, _ := strconv.Atoi(text)
 		if !carries(number) {
-			return fmt.Errorf("descriptor %d is no pipe, socket or terminal that we were started with", number)
+			return fmt.Errorf("descriptor %d is no pipe, socket or terminal that this command was started with", number)
 		}
 	}
 	return nil

@@ -75,7 +75,7 @@ func ReadGrants(name string, text []byte) (kept []Grant, err error) {
 		}
 		g := l.grant()
 		if taken[g.ID] || !g.lasts() || g.Made.IsZero() || g.Until.IsZero() {
-			return &json.SemanticError{ByteOffset: at, JSONPointer: pointer, Err: errors.New("it is not as it was written: it does not say all that such a yes is bound to, or more")}
+			return &json.SemanticError{ByteOffset: at, JSONPointer: pointer, Err: errors.New("it was changed: it says less than a grant is bound to, or more")}
 		}
 		taken[g.ID] = true
 		kept = append(kept, g)

@@ -168,5 +168,5 @@ func gatewayFault(f wire.Fault) error {
 	if f.AttemptedKind == "" {
 		return fault.New(fault.NoAnswer, "", "the gateway did not pass it on: %s", what)
 	}
-	return fault.New(fault.Refused, "ask for a token with more capabilities", "the gateway does not let us send %s: %s", f.AttemptedKind, what)
+	return fault.New(fault.Refused, "ask for a token with more capabilities", "the gateway does not allow %s: %s", f.AttemptedKind, what)
 }

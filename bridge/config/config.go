@@ -36,7 +36,7 @@ func Read(file string) ([]Entry, error) {
 	case errors.Is(err, private.ErrForeign):
 		return nil, fault.New(fault.Misused, "make it yours (chown), or copy it to a folder of yours: it may name a command that runs as you", "--config: %w", err)
 	case err != nil:
-		return nil, fault.New(fault.Misused, "it is a YAML file, whose keys are the names of flags", "--config: %w", err)
+		return nil, fault.New(fault.Misused, "write a YAML file whose keys are names of flags", "--config: %w", err)
 	}
 	return Parse(file, text)
 }

@@ -135,7 +135,7 @@ func (p *peer) seat() (lines []string) {
 		lines = append(lines, "another server than before, which was "+p.before.String())
 	}
 	if !p.again.IsZero() {
-		lines = append(lines, "whoever sat there left; this one came at "+p.again.UTC().Format(time.RFC3339))
+		lines = append(lines, "the server that was there left; this one came at "+p.again.UTC().Format(time.RFC3339))
 	}
 	return lines
 }

@@ -44,7 +44,7 @@ func TestAnotherServerInTheSameSeatIsSeen(t *testing.T) {
 		s.heard()
 		s.comes(tool("read"), notes2)
 		s.call(2, "mcpx_peers", `{}`)
-		s.one(`fs (no\\u{200b}tes 2): read\n  another server than before, which was notes 1, for notes, to-do\n  whoever sat there left; this one came at 2027-01-15T0`, `"server":{"name":"no\\u{200b}tes","version":"2"}`, `"seat":["another server than before`)
+		s.one(`fs (no\\u{200b}tes 2): read\n  another server than before, which was notes 1, for notes, to-do\n  the server that was there left; this one came at 2027-01-15T0`, `"server":{"name":"no\\u{200b}tes","version":"2"}`, `"seat":["another server than before`)
 		if notes := strings.Join(s.notes, "\n"); strings.Count(notes, "another server sits at fs now: no\\u{200b}tes 2; before it was notes 1, for notes, to-do") != 1 {
 			t.Errorf("told: %s", notes)
 		}
@@ -53,7 +53,7 @@ func TestAnotherServerInTheSameSeatIsSeen(t *testing.T) {
 		s.step(desktop.Left{ID: "fs"})
 		s.comes(tool("read"), notes2)
 		s.call(3, "mcpx_peers", `{}`)
-		if line := s.one("whoever sat there left; this one came at"); strings.Contains(line, "another") || len(s.notes) != 1 {
+		if line := s.one("the server that was there left; this one came at"); strings.Contains(line, "another") || len(s.notes) != 1 {
 			t.Errorf("it is another: %s %q", line, s.notes)
 		}
 		// Other tools are told even where the server says that it is the same.

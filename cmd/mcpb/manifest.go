@@ -82,7 +82,7 @@ func describe(goos, version string) (manifest, error) {
 		DisplayName:     "MCPx bridge",
 		Version:         version,
 		Description:     "The tools of everybody in an MCPx topic",
-		LongDescription: "Shows what people and agents in an MCPx topic offer as tools of one server. What you call is put under the policy of whoever owns the tool, and may wait until a person agrees.",
+		LongDescription: "Shows what people and agents in an MCPx topic offer as tools of one server. What you call is judged by the policy of the tool's owner, and may wait until a person agrees.",
 		Author:          author{"The mcpx-bridge authors"},
 		Repository:      repository{"git", "https://github.com/mcpx-protocol/mcpx-bridge"},
 		License:         "Apache-2.0",

@@ -26,7 +26,7 @@ func (p *program) command(args []string) ([]string, error) {
 	}
 	for _, a := range args {
 		if strings.ContainsRune(a, 0) {
-			return nil, misused("no system can start that; was it pasted from a file that is no text?", "the server's command holds a NUL character")
+			return nil, misused("no system can start that; was it pasted from a file that is no text?", "the server's command has a NUL character")
 		}
 	}
 	return args, nil

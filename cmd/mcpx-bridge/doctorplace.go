@@ -210,7 +210,7 @@ func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
 				"%s cannot be asked, because this gateway does not verify who speaks; nobody else may decide, so calls that need a yes would be refused", names))
 			return
 		}
-		d.report("approvers", "those at this machine", nil, names+" will not be asked, for this gateway does not verify who speaks")
+		d.report("approvers", "those at this machine", nil, names+" will not be asked, because this gateway does not verify who speaks")
 		return
 	}
 	var warnings, here []string

@@ -70,6 +70,16 @@ func TestHelpFitsOnTwoScreens(t *testing.T) {
 	}
 }
 
+// Who reads that "we" do something cannot tell the bridge, its command and its server from each other.
+func TestHelpNamesWhoDoesIt(t *testing.T) {
+	unnamed := regexp.MustCompile(`(?i)\b(we|us|ours?)\b`)
+	for _, command := range commands() {
+		if found := unnamed.FindString(helpOf(t, append(command, "--help-all")...)); found != "" {
+			t.Errorf("%q says %q: name the bridge, the command or the server", command, found)
+		}
+	}
+}
+
 // A command that lacks an argument says which.
 func TestWhatIsMissingHasItsName(t *testing.T) {
 	root := (&program{}).root()

@@ -178,7 +178,7 @@ func (p *program) undone(ctx context.Context, w *client.ProposalWait, r client.R
 	case errors.Is(err, client.ErrRejected):
 		return p.rejected(w, r.Rejected)
 	case exitOf(err) == exitID:
-		return fail(exitNoAnswer, "mcpx-bridge watch shows what becomes of it, under another id", "another session under the same id has taken our seat: %s was withdrawn there, or its result goes there", w.Tool)
+		return fail(exitNoAnswer, "mcpx-bridge watch shows what becomes of it, under another id", "another session under the same id has taken this seat: %s was withdrawn there, or its result goes there", w.Tool)
 	case !errors.Is(err, client.ErrLapsed) && (ctx.Err() == nil || err != context.Cause(ctx)):
 		return err
 	}

@@ -330,7 +330,7 @@ func TestProposeWhereItCannotBeSaid(t *testing.T) {
 	g, s := begin(t, mew4, "fs", "echo")
 	g.expect(`{"id":"$p","kind":"mcp/proposal"}`)
 	g.send(mew4.frame("f1", "system:gateway", "bob", "system/error", g.proposalID(), `{"error":"capability_violation","attempted_kind":"mcp/proposal"}`))
-	s.exits(8, "the gateway does not let us send mcp/proposal: capability_violation")
+	s.exits(8, "the gateway does not allow mcp/proposal: capability_violation")
 
 	_, s = begin(t, mew4, "fz", "echo")
 	s.exits(9, "did you mean fs?")

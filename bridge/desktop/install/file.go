@@ -87,7 +87,7 @@ const errRaced = "it was written by somebody else meanwhile"
 // is what it was. Mode and owner stay; a new file gets mode.
 func (t target) become(before, after content, mode fs.FileMode) error {
 	if t.info != nil && t.info.Mode().Perm()&0o200 == 0 {
-		return &Error{File: t.path, Msg: "it is read-only", Hint: "whoever made it so may have a reason; chmod u+w " + t.path}
+		return &Error{File: t.path, Msg: "it is read-only", Hint: "if nobody had a reason for that, make it writable: chmod u+w " + t.path}
 	}
 	if !after.there {
 		if err := t.still(before); err != nil {
