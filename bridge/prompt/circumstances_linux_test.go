@@ -67,9 +67,9 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 		s := sit(t, dir, prompt.Options{}, columns, 24)
 		s.saysAll("r remember: no", "a allow")
 		s.Types("r")
-		s.saysAll("r remember: this very call of agent-a, until ", "or until the bridge stops")
+		s.saysAll("r remember: this very call of agent-a, until ", "or until the caller leaves or the bridge stops")
 		s.Types("a")
-		s.saysAll("allow this call, and remember this very call of agent-a, until ", "or until the bridge stops? any other key does not",
+		s.saysAll("allow this call, and remember this very call of agent-a, until ", "or until the caller leaves or the bridge stops? any other key does not",
 			"type the first 2 of "+s.short(h, id)+":", `/path = "/a"`)
 		s.Types(s.short(h, id)[:2])
 		if got := h.Next(t); got.Outcome != approval.Allowed || got.Made == nil || got.Made.Keep != "session" {

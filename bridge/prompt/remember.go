@@ -30,9 +30,9 @@ func (m *model) until(word string, now time.Time) string {
 	}
 	switch {
 	case word == "session" && end == "":
-		return "until the bridge stops"
+		return "until the caller leaves or the bridge stops"
 	case word == "session":
-		return "until " + end + " or until the bridge stops"
+		return "until " + end + ", or until the caller leaves or the bridge stops"
 	case end == "":
 		return "also when the bridge starts anew"
 	}

@@ -19,9 +19,9 @@ func TestWhatIsRememberedIsSaidPlainly(t *testing.T) {
 	}{
 		{&approval.View{}, 0, "no"},
 		{&known, 0, "no"},
-		{&known, 1, "this very call of bob, until tomorrow 04:33 or until the bridge stops"},
+		{&known, 1, "this very call of bob, until tomorrow 04:33, or until the caller leaves or the bridge stops"},
 		{&known, 2, "this very call of bob, until 2026-04-01 20:33, also when the bridge starts anew"},
-		{&unknown, 1, "this very call of bob, until the bridge stops"},
+		{&unknown, 1, "this very call of bob, until the caller leaves or the bridge stops"},
 		{&unknown, 2, "this very call of bob, also when the bridge starts anew"},
 	} {
 		m := newModel(0, 0, true)
