@@ -24,8 +24,8 @@ func (p *program) auditCommand() *cobra.Command {
 		Long: `Show, follow and verify the record of what was decided and what ran.
 
 Each bridge keeps one, under its id in the state directory, or in the FILE that run
-was given. LOG is that id or file. Without LOG, show takes all records; the others
-need LOG if there are several. Every line has the hash of the line before it, so a
+was given. LOG is that id or file. Without LOG, show and verify take all records;
+follow needs LOG if there are several. Every line has the hash of the line before it, so a
 missing or altered line shows.`,
 		Example: `  mcpx-bridge audit show --since 1h
   mcpx-bridge audit show filesystem --tool write_file --event decided,ended
@@ -74,7 +74,8 @@ func (p *program) auditVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [FLAGS] [LOG]",
 		Short: "Check that nothing is missing from a log or was altered",
-		Long: `Check that nothing is missing from a log or was altered.
+		Long: `Check that nothing is missing from a log or was altered. Without LOG it checks those
+of all bridges on this machine, and each result begins with the name of its bridge.
 
 It checks that each line has the hash of the line before it, and that no call
 started twice or without being allowed. It checks that the newest record noted in
@@ -84,7 +85,7 @@ Anybody who can write the log can forge the note too. Nobody here can forge the
 checkpoints in the topic: each "notifications/mcpx/checkpoint" has a seq and a
 hash. Give one as --witness to check that the log up to there is unchanged.
 
-Exit code 6 means that the log is not whole; the first bad line is named.`,
+Exit code 6 means that a log is not whole; its first bad line is named.`,
 		Example: "  mcpx-bridge audit verify\n  mcpx-bridge audit verify filesystem --witness 256:9f86d081884c7d65…",
 		Args:    positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditVerify(args) },
@@ -162,13 +163,13 @@ func (p *program) recordPrinter(paths []string) func(*audit.Record, string) erro
 	return func(r *audit.Record, path string) error { return p.print([]byte(layout.Line(r, path) + "\n")) }
 }
 
-// auditVerify exits with 6 when the log is not whole.
+// auditVerify exits with 6 when a log is not whole.
 func (p *program) auditVerify(args []string) error {
-	path, err := p.auditLog(args)
+	paths, err := p.logsToVerify(args)
 	if err != nil {
 		return err
 	}
-	checks := audit.Checks{Partial: p.s.Partial, Bridge: show.Whose(p.auditDir(), path)}
+	checks := audit.Checks{Partial: p.s.Partial}
 	for _, text := range p.s.Witness {
 		head, err := audit.ParseHead(text)
 		if err != nil {
@@ -176,22 +177,64 @@ func (p *program) auditVerify(args []string) error {
 		}
 		checks.Witnesses = append(checks.Witnesses, audit.Witness{Head: head, Of: "--witness"})
 	}
-	report, err := audit.VerifyLog(path, checks)
-	if err != nil {
-		return restless(path, err)
+	if len(paths) > 1 {
+		return p.verifyEach(paths, checks)
+	}
+	return p.verifyOne(paths[0], checks)
+}
+
+// logsToVerify are all logs where none is named, but for a witness, which knows one alone.
+func (p *program) logsToVerify(args []string) ([]string, error) {
+	if len(p.s.Witness) == 0 {
+		return p.auditLogs(args)
+	}
+	path, err := p.auditLog(args)
+	return []string{path}, err
+}
+
+func (p *program) verifyOne(path string, checks audit.Checks) error {
+	found := show.Verify(p.auditDir(), path, checks)
+	if found.Err != nil {
+		return restless(path, found.Err)
 	}
 	if p.s.JSON {
-		p.print(jsonLine(report))
-	} else if report.OK {
-		p.print(show.Report(path, report))
+		p.print(jsonLine(found))
+	} else if found.OK {
+		p.print(show.Report(path, found.Report))
 	}
 	switch {
-	case report.OK:
+	case found.OK:
 		return nil
 	case p.s.JSON:
 		return &failure{Exit: exitVerify}
 	}
-	return fail(exitVerify, show.Hint(report), "%w", report.Fault)
+	return fail(exitVerify, show.Hint(found.Report), "%w", found.Fault)
+}
+
+// verifyEach says what it finds in each of several logs, and goes on behind one that is not whole.
+func (p *program) verifyEach(paths []string, checks audit.Checks) error {
+	broken, unread := 0, error(nil)
+	for _, path := range paths {
+		found := show.Verify(p.auditDir(), path, checks)
+		if p.s.JSON {
+			p.print(jsonLine(found))
+		} else {
+			p.print(found.Text())
+		}
+		switch {
+		case found.Err != nil:
+			unread = cmp.Or(unread, restless(path, found.Err))
+		case !found.OK:
+			broken++
+		}
+	}
+	switch {
+	case broken == 0:
+		return unread
+	case p.s.JSON:
+		return &failure{Exit: exitVerify}
+	}
+	return fail(exitVerify, "", "%d of %d audit logs are not whole", broken, len(paths))
 }
 
 // restless says what to do about a log that cannot be read for now.
