@@ -17,6 +17,7 @@ type Countdown struct {
 
 	mu    sync.Mutex
 	words string // "": there is no such line
+	name  string // what they are about, to quote
 	until time.Time
 	timer *time.Timer
 }
@@ -41,12 +42,12 @@ func (c *Countdown) Write(lines []byte) (int, error) {
 	return n, err
 }
 
-// Show puts the line there, or another in its place, until Hide takes it away. words are made
-// safe to show.
-func (c *Countdown) Show(words string, until time.Time) {
+// Show puts the line there, or another in its place, until Hide takes it away. words say what is
+// waited for, name is what people quote of it. Both are made safe to show.
+func (c *Countdown) Show(name, words string, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.words, c.until = text.Line(words), until
+	c.name, c.words, c.until = text.Line(name), text.Line(words), until
 	c.draw()
 	c.timer = restarted(c.timer, c.tick)
 }
@@ -80,10 +81,10 @@ func restarted(t *time.Timer, tick func()) *time.Timer {
 	return time.AfterFunc(time.Second, tick)
 }
 
-// draw writes the line anew, with the time first: what a narrow terminal has no room for is
-// cut off. The caller holds mu.
+// draw writes the line anew, with the time and the name first: what a narrow terminal has no
+// room for is cut off. The caller holds mu.
 func (c *Countdown) draw() {
-	line := text.Left(time.Until(c.until).Round(time.Second)) + ", " + c.words
+	line := text.Left(time.Until(c.until).Round(time.Second)) + " [" + c.name + "], " + c.words
 	if most := c.width() - 1; most > 0 {
 		line = text.Fit(line, most)
 	}

@@ -33,11 +33,11 @@ func TestTheLogForPeople(t *testing.T) {
 
 // What a call waits for is one line that fits, counts down, stays below the log and goes.
 func TestACountdownIsOneLineBelowTheLog(t *testing.T) {
-	for width, want := range map[int]string{80: "5:00 left, waiting for approval by alice [9d1a91e4]", 40: "5:00 left, waiting for approval by ali…", 0: "5:00 left, waiting for approval by alice [9d1a91e4]"} {
+	for width, want := range map[int]string{80: "5:00 left [9d1a91e4], waiting for approval by alice", 40: "5:00 left [9d1a91e4], waiting for appr…", 0: "5:00 left [9d1a91e4], waiting for approval by alice"} {
 		synctest.Test(t, func(t *testing.T) {
 			var b strings.Builder
 			c := plainlog.NewCountdown(&b, func() int { return width })
-			c.Show("waiting for approval by alice [9d1a91e4]", time.Now().Add(5*time.Minute))
+			c.Show("9d1a91e4", "waiting for approval by alice", time.Now().Add(5*time.Minute))
 			slog.New(plainlog.New(c, slog.LevelInfo)).Info("fs is back")
 			time.Sleep(1500 * time.Millisecond)
 			synctest.Wait()
@@ -57,10 +57,10 @@ func TestACountdownIsOneLineBelowTheLog(t *testing.T) {
 func TestACountdownFitsWhoeverIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
-		c := plainlog.NewCountdown(&b, func() int { return 42 })
-		c.Show("waiting for approval by 日本語日本語", time.Now().Add(75*time.Minute))
+		c := plainlog.NewCountdown(&b, func() int { return 53 })
+		c.Show("9d1a91e4", "waiting for approval by 日本語日本語", time.Now().Add(75*time.Minute))
 		c.Hide()
-		if got := b.String(); !strings.Contains(got, "1:15:00 left, waiting for approval by 日…\r") {
+		if got := b.String(); !strings.Contains(got, "1:15:00 left [9d1a91e4], waiting for approval by 日…\r") {
 			t.Errorf("%q", got)
 		}
 	})

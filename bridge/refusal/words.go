@@ -9,7 +9,7 @@ import (
 type Waiting struct {
 	Of     []string  // who is asked, by the names that policies have
 	Until  time.Time // when the time to decide is over; zero: nobody said
-	Digest string    // of the question, the short one
+	Digest string    // of the question, the short one; "" leaves it out of the words
 }
 
 // Words say it in a sentence without its end, not made safe to show. now is in the time zone
@@ -23,7 +23,9 @@ func (w Waiting) Words(now time.Time) string {
 	if !w.Until.IsZero() {
 		b.WriteString(" until " + clock(w.Until.In(now.Location()), now))
 	}
-	b.WriteString(" [" + w.Digest + "]")
+	if w.Digest != "" {
+		b.WriteString(" [" + w.Digest + "]")
+	}
 	return b.String()
 }
 

@@ -94,9 +94,9 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 	at(t, caller, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
 	term.Sees("bob requests permission to execute write_file")
 	term.Sees("a allow   d deny", "Server says  Write a file", "Why asked    no rule names it", "Waiting for  you")
-	caller.Sees(" left, waiting for approval by the person at the bridge [")
+	caller.Sees(" left [", "], waiting for approval by the person at the bridge")
 	agree(term, func() bool { return strings.Contains(caller.String(), "wrote 1 bytes to /a") })
-	caller.Misses(" left, waiting")
+	caller.Misses(" left [")
 	if got := caller.String(); !strings.Contains(got, "mcpx-bridge: allowed by the person at the bridge") {
 		t.Errorf("the caller reads %s", got)
 	}

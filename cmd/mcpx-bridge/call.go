@@ -83,9 +83,7 @@ func (p *program) waits(w refusal.Waiting) {
 	case w.Digest == "":
 		p.countdown.Hide()
 	default:
-		until := w.Until
-		w.Until = time.Time{}
-		p.countdown.Show(w.Words(time.Now()), until)
+		p.countdown.Show(w.Digest, refusal.Waiting{Of: w.Of}.Words(time.Now()), w.Until)
 	}
 }
 
