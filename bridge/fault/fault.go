@@ -19,7 +19,7 @@ const (
 	Gateway  = 4 // the gateway refused us
 	Audit    = 5 // the audit log cannot be written
 	Verify   = 6 // the audit log is not whole
-	ID       = 7 // someone else uses our id
+	ID       = 7 // someone else uses our id, in the topic or on this machine
 	Refused  = 8 // a call was refused or rejected
 	NoAnswer = 9 // a call expired, or nobody answered
 

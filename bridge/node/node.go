@@ -140,7 +140,7 @@ func (n *Node) orTwin(err error) error {
 	if pid == 0 || !errors.Is(err, audit.ErrLocked) {
 		return err
 	}
-	return fault.New(fault.Audit, "stop that one, or give this one another --id", "a bridge called %s runs already, pid %d", n.id, pid)
+	return fault.New(fault.ID, "stop that one, or give this one another --id", "a bridge called %s runs already, pid %d", n.id, pid)
 }
 
 // join makes the sidecar of what there is.
