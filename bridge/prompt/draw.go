@@ -120,7 +120,7 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling || m.mode == sweeping
 	switch {
 	case m.hint != "":
-		all = rows(alarm, wrap(m.hint, columns)...)
+		all = rows(alarm, wrapProse(m.hint, columns)...)
 	case !typing:
 		all = rows(faint, wrapWords(help, columns)...)
 	}
@@ -130,7 +130,11 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	}
 	e := m.line
 	if e.above != "" {
-		all = append(all, rows(strong, wrap(e.above, columns)...)...)
+		set := wrapProse
+		if len(m.entries) > 0 { // it says what is changed, to the byte
+			set = wrap
+		}
+		all = append(all, rows(strong, set(e.above, columns)...)...)
 	}
 	if text.Width(e.ask) > e.room(columns) { // it gets lines of its own
 		all = append(all, rows(strong, wrap(e.ask, columns)...)...)

@@ -11,13 +11,14 @@ import (
 // which begin at the line that it returns, come before the circumstances: they
 // are what is agreed to, and are seen while one confirms.
 func pageOf(v *approval.View, columns int) (page []row, arguments int) {
-	add := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
+	exact := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
+	add := func(l look, text string) { page = append(page, rows(l, wrapProse(text, columns)...)...) }
 	add(strong, v.Headline)
 	for _, b := range v.Banner {
 		add(alarm, "! "+b)
 	}
 	arguments = len(page)
-	addArguments(v, add)
+	addArguments(v, exact)
 	addCircumstances(v, add)
 	return page, arguments
 }

@@ -17,10 +17,10 @@ func TestAI16ThePageIsAsWritten(t *testing.T) {
 		Summary: approval.Summary{Rule: "small-writes"}, About: "Write a file", Me: "local",
 		People:    []approval.Person{{Who: "local", State: "asked"}, {Who: "dave", State: "away"}},
 		Arguments: []approval.Leaf{{Name: "/path", Text: `"/tmp/x"`}, {Name: "/text", Text: `"aaa…zzz" (cut)`, Cut: true, Whole: `"` + strings.Repeat("a", 50) + `"`}}}
-	const want = `agent-a requests permission to execute w
-  ┆ rite_file
+	const want = `agent-a requests permission to execute
+  ┆  write_file
 ! contains 1 invisible character, shown
-  ┆ as \u{…}
+  ┆  as \u{…}
 Arguments
   /path = "/tmp/x"
   /text = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
@@ -47,51 +47,87 @@ Digest       9c01d2ee
 	}
 }
 
+// Words of ours, and of a server about itself, are not cut where there is a space.
+func TestProseIsBrokenBetweenWords(t *testing.T) {
+	for said, want := range map[string]string{
+		"Server says  Overwrite an existing file with new content": "Server says  Overwrite an existing file\n  ┆  with new content",
+		"Server says  Overwrite_an_existing_file_with new content": "Server says  Overwrite_an_existing_file_\n  ┆ with new content",
+		"allow this call? any other key does not":                  "allow this call? any other key does not",
+		"allow this one call? any other key does not":              "allow this one call? any other key does\n  ┆  not",
+	} {
+		if got := strings.Join(wrapProse(said, 40), "\n"); got != want {
+			t.Errorf("it is shown as\n%s", got)
+		}
+	}
+}
+
+// What an approver has put in place of an argument is broken as arguments are.
+func TestAChangeIsConfirmedToTheByte(t *testing.T) {
+	m := newModel(0, 0, true)
+	m.view = &approval.View{Summary: approval.Summary{Short: "9c01d2ee"}}
+	m.entries = []approval.Entry{{Field: "note", Raw: []byte(`"some words in a row"`)}}
+	m.confirm(time.Time{})
+	rows, _ := m.bottom("", 40, 24)
+	if got, want := rows[0].text, `allow this call with note = "some words `; got != want {
+		t.Errorf("it is shown as\n%s", got)
+	}
+}
+
 // No text is lost where lines are broken, and no line is too wide.
 func FuzzWrap(f *testing.F) {
 	f.Add("a語b́ text", 7)
+	f.Add("two words     and 語 more", 12)
 	f.Fuzz(func(t *testing.T, s string, columns int) {
 		columns = max(columns%200, 8)
 		s = text.Line(s)
-		var back strings.Builder
-		for i, line := range wrap(s, columns) {
-			if text.Width(line) > columns {
-				t.Errorf("%q is %d wide, not %d", line, text.Width(line), columns)
-			}
-			if i > 0 {
-				rest, ok := strings.CutPrefix(line, continued)
-				if !ok {
-					t.Errorf("%q is not marked", line)
-				}
-				line = rest
-			}
-			back.WriteString(line)
-		}
-		if back.String() != s {
-			t.Errorf("%q became %q", s, back.String())
-		}
+		wrapsWhole(t, s, columns, wrap(s, columns))
+		wrapsWhole(t, s, columns, wrapProse(s, columns))
 		if c := text.Fit(s, columns); text.Width(c) > columns {
 			t.Errorf("%q is %d wide, not %d", c, text.Width(c), columns)
 		}
 	})
 }
 
-// A space that ends a line because what follows is wide is not seen there: two texts looked
-// alike.
-func TestASpaceWhereALineIsBrokenIsSeen(t *testing.T) {
-	seen := func(s string, columns int) string {
-		lines := wrap(s, columns)
-		for i := range lines {
-			lines[i] = strings.TrimRight(lines[i], " ")
+func wrapsWhole(t *testing.T, s string, columns int, lines []string) {
+	var back strings.Builder
+	for i, line := range lines {
+		if text.Width(line) > columns {
+			t.Errorf("%q is %d wide, not %d", line, text.Width(line), columns)
 		}
-		return strings.Join(lines, "\n")
+		if i > 0 {
+			rest, ok := strings.CutPrefix(line, continued)
+			if !ok {
+				t.Errorf("%q is not marked", line)
+			}
+			line = rest
+		}
+		back.WriteString(line)
 	}
+	if back.String() != s {
+		t.Errorf("%q became %q", s, back.String())
+	}
+}
+
+// A space that ends a line because what follows is wide, or a word, is not seen there: two texts
+// looked alike.
+func TestASpaceWhereALineIsBrokenIsSeen(t *testing.T) {
 	const columns = 39
-	for n := range 2 * columns {
-		before := strings.Repeat("x", n)
-		for _, spaces := range []string{"", " ", "  ", "   "} {
-			if with, without := before+spaces+" 日本", before+spaces+"日本"; seen(with, columns) == seen(without, columns) {
-				t.Errorf("%q looks like %q", with, without)
+	for _, set := range []func(string, int) []string{wrap, wrapProse} {
+		seen := func(s string) string {
+			lines := set(s, columns)
+			for i := range lines {
+				lines[i] = strings.TrimRight(lines[i], " ")
+			}
+			return strings.Join(lines, "\n")
+		}
+		for n := range 2 * columns {
+			before := strings.Repeat("x", n)
+			for _, spaces := range []string{"", " ", "  ", "   "} {
+				for _, word := range []string{"日本", "word"} {
+					if with, without := before+spaces+" "+word, before+spaces+word; seen(with) == seen(without) {
+						t.Errorf("%q looks like %q", with, without)
+					}
+				}
 			}
 		}
 	}

@@ -12,21 +12,30 @@ const continued = "  ┆ "
 
 // wrap breaks s into lines of at most columns. It breaks anywhere: what is
 // shown must not depend on spaces that somebody else has put there.
-func wrap(s string, columns int) (lines []string) {
+func wrap(s string, columns int) []string { return breakLines(s, columns, false) }
+
+// wrapProse is wrap for all but arguments: it breaks between words where there is a space in the
+// second half of a line. The space begins the next line, so that none is lost.
+func wrapProse(s string, columns int) []string { return breakLines(s, columns, true) }
+
+func breakLines(s string, columns int, words bool) (lines []string) {
 	columns = max(columns, text.Width(continued)+2)
 	var b strings.Builder
 	n := 0
 	for _, r := range s {
 		w := text.RuneWidth(r)
 		if n+w > columns {
-			line, spaces := b.String(), ""
-			if w > 1 || r == ' ' {
-				line, spaces = unseen(line, columns-w)
+			line, rest := b.String(), ""
+			if words && r != ' ' {
+				line, rest = carryWord(line, columns-w)
+			}
+			if rest == "" && (w > 1 || r == ' ') {
+				line, rest = carry(line, len(line), columns-w)
 			}
 			lines = append(lines, line)
 			b.Reset()
-			b.WriteString(continued + spaces)
-			n = text.Width(continued + spaces)
+			b.WriteString(continued + rest)
+			n = text.Width(continued + rest)
 		}
 		b.WriteRune(r)
 		n += w
@@ -34,22 +43,32 @@ func wrap(s string, columns int) (lines []string) {
 	return append(lines, b.String())
 }
 
-// unseen cuts off the spaces that end a line, if they fit into the next. What is two columns
-// wide breaks a line with a column left and one without, so nobody could tell how many spaces
-// stand there.
-func unseen(line string, columns int) (seen, spaces string) {
-	seen = strings.TrimRight(line, " ")
-	spaces = line[len(seen):]
-	if text.Width(continued+spaces) > columns {
+// carryWord takes the word that ends a line into the next, if it began in the second half and
+// fits there.
+func carryWord(line string, columns int) (seen, rest string) {
+	space := strings.LastIndexByte(line, ' ')
+	if space < 0 || text.Width(line[:space]) <= columns/2 {
 		return line, ""
 	}
-	return seen, spaces
+	return carry(line, space, columns)
+}
+
+// carry takes what stands from end on into the next line, with the spaces before it, if they
+// fit there. What is two columns wide breaks a line with a column left and one without, so
+// nobody could tell how many spaces stand there.
+func carry(line string, end, columns int) (seen, rest string) {
+	seen = strings.TrimRight(line[:end], " ")
+	rest = line[len(seen):]
+	if text.Width(continued+rest) > columns {
+		return line, ""
+	}
+	return seen, rest
 }
 
 // between stands between the keys that the help names.
 const between = "   "
 
-// wrapWords breaks the bridge's own words between the keys that they name, and anywhere
+// wrapWords breaks the bridge's own words between the keys that they name, and between words
 // where one does not fit.
 func wrapWords(s string, columns int) (lines []string) {
 	line := ""
@@ -60,9 +79,9 @@ func wrapWords(s string, columns int) (lines []string) {
 		case text.Width(line+between+part) <= columns:
 			line += between + part
 		default:
-			lines = append(lines, wrap(line, columns)...)
+			lines = append(lines, wrapProse(line, columns)...)
 			line = part
 		}
 	}
-	return append(lines, wrap(line, columns)...)
+	return append(lines, wrapProse(line, columns)...)
 }
