@@ -17,6 +17,9 @@ func IsTerminal(*os.File) bool { return false }
 // Columns is how wide a terminal is, 0 if that cannot be told.
 func Columns(*os.File) int { return 0 }
 
+// InForeground reports whether no other job has the terminal f.
+func InForeground(*os.File) bool { return true }
+
 func openTerminal(*os.File) (*terminal, error) {
 	return nil, errors.New("this terminal cannot be drawn on")
 }

@@ -38,6 +38,10 @@ func Columns(f *os.File) int {
 	return columns
 }
 
+// InForeground reports whether no other job has the terminal f: a person can answer there
+// without fetching us first.
+func InForeground(f *os.File) bool { return (&terminal{fd: int(f.Fd())}).foreground() }
+
 func openTerminal(f *os.File) (*terminal, error) {
 	if _, err := unix.IoctlGetTermios(int(f.Fd()), getTermios); err != nil {
 		return nil, err

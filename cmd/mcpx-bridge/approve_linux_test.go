@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,6 +116,20 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 	if !term.Canonical() {
 		t.Error("the terminal is not what it was")
 	}
+}
+
+// In the background nobody can answer here: the job has to be fetched first.
+func TestRunInTheBackgroundSaysWhereOneAnswers(t *testing.T) {
+	term := prompttest.Open(t, 130, 40)
+	shell := exec.Command("sh", "-mc", `mcpx-bridge run --listen 127.0.0.1:0 --id fs -- server & read line; kill $!; wait $!`)
+	shell.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "TERM=xterm")
+	shell.Stdin, shell.Stdout, shell.Stderr = term.Slave, term.Slave, term.Slave
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { term.Types("\n"); shell.Wait() })
+	term.Sees("every call waits until you agree to it: here once it is in the foreground (fg), or with mcpx-bridge approve")
 }
 
 // An agent that has a shell is the same user, and could answer its own call. With

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -157,12 +158,15 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 
 // hintAllow says what a person who has just begun will wonder about.
 func (p *program) hintAllow() {
-	where := "with mcpx-bridge approve"
+	here, where := "here", "with mcpx-bridge approve"
+	if in := terminal(p.stdin); in != nil && !prompt.InForeground(in) {
+		here = "here once it is in the foreground (fg)"
+	}
 	switch {
 	case p.s.Answers == "terminal":
-		where = "here, and nowhere else"
+		where = here + ", and nowhere else"
 	case p.prompt != nil:
-		where = "here, or " + where
+		where = here + ", or " + where
 	}
 	who := "you agree to it"
 	if len(p.s.Approver) > 0 {
