@@ -14,7 +14,7 @@ import (
 func addCircumstances(v *approval.View, add func(look, string)) {
 	fact := func(l look, name, text string) {
 		if text != "" {
-			add(l, fmt.Sprintf("%-12s %s", name, text))
+			add(l, circumstance(name, text))
 		}
 	}
 	if v.Via == "proposal" {
@@ -36,6 +36,11 @@ func addCircumstances(v *approval.View, add func(look, string)) {
 		}
 	}
 }
+
+// decideBy is the fact that the clock on the screen says.
+const decideBy = "Decide by"
+
+func circumstance(name, text string) string { return fmt.Sprintf("%-12s %s", name, text) }
 
 func serverSays(v *approval.View) string {
 	says := strings.Join(v.Hints, ", ")
@@ -88,7 +93,7 @@ func addPeople(v *approval.View, fact func(look, string, string)) {
 // saidElsewhere: the headline, the clock, or a line above says it.
 func saidElsewhere(v *approval.View, f approval.Fact) bool {
 	switch f.Name {
-	case "Decide by", "Rule", "Needs":
+	case decideBy, "Rule", "Needs":
 		return true
 	case "Tool", "Caller":
 		return v.Headline == v.From+" requests permission to execute "+v.Tool

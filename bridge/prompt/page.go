@@ -13,14 +13,35 @@ import (
 func pageOf(v *approval.View, columns int) (page []row, arguments int) {
 	exact := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
 	add := func(l look, text string) { page = append(page, rows(l, wrapProse(text, columns)...)...) }
-	add(strong, v.Headline)
-	for _, b := range v.Banner {
-		add(alarm, "! "+b)
-	}
+	addHead(v, add)
 	arguments = len(page)
 	addArguments(v, exact)
 	addCircumstances(v, add)
 	return page, arguments
+}
+
+// addHead adds who wants what, and what in it cannot be seen as it is.
+func addHead(v *approval.View, add func(look, string)) {
+	add(strong, v.Headline)
+	for _, b := range v.Banner {
+		add(alarm, "! "+b)
+	}
+}
+
+// Text is the whole question in the order of the screen, as lines to be printed or pasted:
+// none is wrapped, and the clock, which the screen has elsewhere, stands at the end.
+func Text(v *approval.View) string {
+	var b strings.Builder
+	add := func(_ look, line string) { b.WriteString(line + "\n") }
+	addHead(v, add)
+	addArguments(v, add)
+	addCircumstances(v, add)
+	for _, f := range v.Facts {
+		if f.Name == decideBy {
+			add(usual, circumstance(f.Name, f.Text))
+		}
+	}
+	return b.String()
 }
 
 // spread puts one text at the left of a line and one at its right.

@@ -178,7 +178,7 @@ func (p *program) showQuestion(ctx context.Context, name string) error {
 		return err
 	}
 	if !p.s.JSON {
-		return p.print([]byte(v.Text() + prompt.Offers(&v)))
+		return p.print([]byte(prompt.Text(&v) + prompt.Offers(&v)))
 	}
 	// How it is set out is for surfaces: scripts have the values themselves.
 	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Me, v.Choice, v.RememberMeans = nil, 0, "", "", "", "", false, nil
@@ -199,9 +199,9 @@ func (p *program) decide(ctx context.Context, name string, allow bool) error {
 	case given != "" && given != v.Short && given != v.Digest:
 		return fail(exitFailed, "mcpx-bridge approvals show "+name, "the digest of this question is %s, not the one you gave: nothing was allowed", v.Short)
 	case given == "" && p.s.JSON:
-		io.WriteString(p.stderr, v.Text())
+		io.WriteString(p.stderr, prompt.Text(&v))
 	case given == "":
-		p.print([]byte(v.Text()))
+		p.print([]byte(prompt.Text(&v)))
 	}
 	o, err := q.At.Decide(ctx, inbox.Decide(&v, &r))
 	if err != nil {
