@@ -301,11 +301,17 @@ func Fault(err error) error {
 
 // TurnFile is the lock of those who join a topic under one id for as long as they ask
 // something: of two at a time the later would put the earlier out, and its answer be lost.
-func (c *Connector) TurnFile() string {
+func (c *Connector) TurnFile() string { return c.lockFile("turn-") }
+
+// ApproverFile is the lock that those share who answer questions in a topic under one id, so
+// that who asks something under it does not put them out.
+func (c *Connector) ApproverFile() string { return c.lockFile("approve-") }
+
+func (c *Connector) lockFile(kind string) string {
 	at := ""
 	if c.Local == nil {
 		at, _ = c.Where()
 	}
 	sum := sha256.Sum256([]byte(at + "\n" + c.Join.Topic + "\n" + c.Join.ID))
-	return "turn-" + hex.EncodeToString(sum[:16]) + ".lock"
+	return kind + hex.EncodeToString(sum[:16]) + ".lock"
 }

@@ -24,6 +24,7 @@ import (
 //	gateway.lock  held by the process that hosts it, as long as it does
 //	seat-ID.lock  held by the bridge that has this id
 //	turn-….lock   held by who asks something under one id, as long as that takes
+//	approve-….lock shared by those who answer questions under one id
 //	family-….lock held by a bridge, for what its server starts
 //
 // It is ours alone (0700, files 0600), which is what the local gateway's
@@ -182,12 +183,17 @@ const hostLock = "gateway.lock"
 
 // Lock takes what a file of the directory stands for. It returns nil, and no error, if
 // another process has it. Closing the file gives it back, and so does dying.
-func (d StateDir) Lock(name string) (*os.File, error) {
+func (d StateDir) Lock(name string) (*os.File, error) { return d.lock(name, true) }
+
+// Share is Lock for one of several who have it together.
+func (d StateDir) Share(name string) (*os.File, error) { return d.lock(name, false) }
+
+func (d StateDir) lock(name string, alone bool) (*os.File, error) {
 	f, err := private.Open(d.File(name), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fault.New(fault.Failed, plainFiles, "state directory: %w", err)
 	}
-	ok, err := private.Lock(f, true)
+	ok, err := private.Lock(f, alone)
 	if err != nil {
 		f.Close()
 		return nil, fault.New(fault.Failed, "keep it on a local disk: set XDG_STATE_HOME", "%s cannot be locked: %w", f.Name(), err)

@@ -71,7 +71,12 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		return misused("", "%q: leave out the names of bridges with --id or a token: it shows the questions of the whole topic", named[0])
 	}
 	s := &client.ApprovalInbox{}
-	q, err := p.takeSeat(ctx, client.Options{Approvals: s})
+	d, err := p.newConnector(p.chosenID(false), false)
+	if err != nil {
+		return err
+	}
+	defer p.holdSeat(ctx, d).Close()
+	q, err := p.sit(ctx, d, client.Options{Approvals: s})
 	if err != nil {
 		return err
 	}

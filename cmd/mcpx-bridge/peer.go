@@ -55,6 +55,10 @@ func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error)
 	if err != nil {
 		return nil, err
 	}
+	if p.approves(d) {
+		turn.Close()
+		return nil, fail(exitID, "give this one another --id", "approve has the seat of %s in %s on this machine, and nothing was asked", d.Join.ID, d.Join.Topic)
+	}
 	q, err := p.sit(ctx, d, o)
 	if err != nil {
 		turn.Close()
@@ -88,6 +92,34 @@ func (p *program) turn(ctx context.Context, d *connector) (*os.File, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// approves reports whether somebody on this machine answers questions under the id that d would
+// take. Whoever looks has the turn: two who look at once would take each other for that somebody.
+func (p *program) approves(d *connector) bool {
+	state, err := stateHome(p.getenv)
+	if d.Derived || err != nil || state.Open() != nil {
+		return false
+	}
+	seat, err := state.Lock(d.ApproverFile())
+	defer seat.Close()
+	return seat == nil && err == nil
+}
+
+// holdSeat keeps those of our id on this machine from taking our seat until what it returns is
+// closed, which is nil where nothing can be locked.
+func (p *program) holdSeat(ctx context.Context, d *connector) *os.File {
+	state, err := stateHome(p.getenv)
+	if d.Derived || err != nil || state.Open() != nil {
+		return nil
+	}
+	for range 20 { // one who looks has it for a moment
+		if seat, err := state.Share(d.ApproverFile()); seat != nil || err != nil {
+			return seat
+		}
+		pause.For(ctx, 10*time.Millisecond)
+	}
+	return nil
 }
 
 // sit joins the topic by a way that was chosen.
