@@ -42,6 +42,10 @@ func Level(r *record.Record) slog.Level {
 		if strings.HasSuffix(r.Method, "/list") && r.Executed == string(refusal.Yes) {
 			return slog.LevelDebug // whoever looks around; nothing was done
 		}
+	case record.Withdrawn:
+		if r.Method == "initialize" {
+			return slog.LevelDebug // whoever looked in
+		}
 	case record.Left, record.Checkpoint:
 		return slog.LevelDebug
 	case record.Proposed:
