@@ -202,7 +202,7 @@ func (e *Engine) refuseCall(c *inflight.Call, r refusal.Refusal) {
 	if !c.SummedUp {
 		e.noteRefusal(recordOf(c), r)
 	}
-	e.reply(c, e.worded(c.From, c.ID, r))
+	e.reply(c, e.worded(c.From, c.ID, c.Method, c.Key, r))
 	how := proposal.Spoilt
 	if r.Executed == refusal.No {
 		how = proposal.Unserved

@@ -106,12 +106,13 @@ func (e *Engine) untilClientTires(c *inflight.Call) time.Time {
 	return e.now.Add(hostPatience)
 }
 
-// worded is a refusal as its caller reads it.
-func (e *Engine) worded(from string, id []byte, r refusal.Refusal) []byte {
+// worded is a refusal of a method and what it names, as its caller reads it.
+func (e *Engine) worded(from string, id []byte, method, key string, r refusal.Refusal) []byte {
 	if !e.isHost(from) || r.Code == refusal.CodeInvalidRequest || r.Code == refusal.CodeInvalidParams {
 		return r.Payload(id)
 	}
-	return r.Result(id, e.server.hello.Modern)
+	whom := cmp.Or(e.room.me, "the bridge") // the gateway may not have told us our name yet
+	return r.Result(id, whom, approval.Doing(method, refusal.Clip(key)), e.server.hello.Modern)
 }
 
 // Unjudged is for a call of the client's when there is nobody to judge it.

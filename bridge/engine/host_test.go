@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -98,5 +99,20 @@ func TestAYesForTheClientIsNotRemembered(t *testing.T) {
 	s.call("bob", "e1", "1", "write_file", `{"path":"/a"}`)
 	if got := offered(); len(got) != 2 {
 		t.Errorf("offered for a participant: %q", got)
+	}
+}
+
+// A client may call before the gateway has told the bridge its name there.
+func TestARefusalNamesTheBridgeAsFarAsItIsNamed(t *testing.T) {
+	d, _ := wire.Lookup("mcpx/v0.1")
+	s := stageWith(t, d, Config{Policy: rules(t, "version: 1\ndefault: deny\n"), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-", Local: true})
+	s.startServer()
+	s.hostCalls("1", "delete_file")
+	s.seat()
+	s.hostCalls("2", "delete_file")
+	for i, whom := range []string{"the bridge", "fs"} {
+		if want := `"text":"` + whom + ` refused delete_file, it did not run: `; i >= len(s.toldHost) || !strings.Contains(s.toldHost[i], want) {
+			t.Errorf("%s is missing in %q", want, s.toldHost)
+		}
 	}
 }

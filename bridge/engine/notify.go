@@ -395,7 +395,7 @@ func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
 	if e.chargeRecord(env.From) {
 		e.noteRefusal(record.Record{Env: env.ID, From: env.From, Method: env.Method, Tool: refusal.Clip(toolOf(env)), Body: e.bodyOnRecord(env)}, r)
 	}
-	e.replyTo(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), r))
+	e.replyTo(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), env.Method, env.Key, r))
 }
 
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {

@@ -129,7 +129,7 @@ func (g *hostGate) dropEarlyLocked(which func(*earlyCall) bool) (some bool) {
 // unplaced refuses a call that nobody can judge.
 func (g *hostGate) unplaced(m jsonrpc.Message) {
 	g.log.Warn("a call of the client was refused: the bridge has no seat in the topic, so nobody judges the call and no record is kept")
-	g.tell(engine.Unjudged().Result(m.Get(jsonrpc.ID), g.hello != nil && g.hello.Modern))
+	g.tell(engine.Unjudged().Result(m.Get(jsonrpc.ID), "the bridge", "the call", g.hello != nil && g.hello.Modern))
 }
 
 // HostRefused implements stdio.Gate.

@@ -265,30 +265,6 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:Clipped], "") + "…"
 }
 
-// Result is the refusal as a model can read it, an answer to the raw id: a tool's
-// result with isError, one sentence, and all that a program needs in _meta
-// (DESIGN 9). modern: as 2026-07-28 has it.
-func (r Refusal) Result(id []byte, modern bool) []byte {
-	text := "mcpx-bridge: " + r.Message + Bracketed(r.Reason)
-	if r.Executed == No {
-		text = "mcpx-bridge: the call did not run: " + r.Message + Bracketed(r.Reason)
-	}
-	if says := Says(strings.Join(r.By, ", "), r.Say); says != "" {
-		text += "; " + says
-	}
-	if r.Reason == "expired" {
-		text += "; the person at this machine can decide with: mcpx-bridge approve, while the call waits, so make it again"
-	}
-	result := []byte(`{`)
-	if modern {
-		result = append(result, `"resultType":"complete",`...)
-	}
-	result = append(jsonrpc.AppendQuote(append(result, `"content":[{"type":"text","text":`...), text), `}],"isError":true,"_meta":{"mcpx/refusal":{"code":`...)
-	result = strconv.AppendInt(result, int64(r.Code), 10)
-	result = append(append(result, `,"data":`...), r.data()...)
-	return jsonrpc.AppendResult(nil, id, append(result, `}}}`...))
-}
-
 // Word is a refusal as a proposer hears it (WIRE 7.3, 7.8).
 func (r *Refusal) Word() string {
 	switch r.Code {
