@@ -112,6 +112,11 @@ func (s *stage) asksAgain(reason string) {
 	if _, put := s.maybeQuestion(); !put {
 		s.t.Error("nobody is asked")
 	}
+	for _, r := range s.notes {
+		if r.Event == record.Asked && r.Unasked {
+			s.t.Errorf("somebody is asked: %+v", r)
+		}
+	}
 	if reason != "" && !s.noted(record.GrantUnused, reason) {
 		s.t.Errorf("the record does not say %s: %+v", reason, s.notes)
 	}
@@ -124,6 +129,9 @@ func TestALastingYesLasts(t *testing.T) {
 		for _, r := range s.notes {
 			if r.Event == record.Decided && len(r.By) != 1 {
 				t.Errorf("the record does not say who agreed: %+v", r)
+			}
+			if r.Event == record.Asked && !r.Unasked {
+				t.Errorf("nobody was asked: %+v", r)
 			}
 		}
 	})

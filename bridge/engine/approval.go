@@ -57,6 +57,7 @@ func (e *Engine) question(c *inflight.Call) {
 	c.SummedUp = turnedAway && !e.chargeRecord(c.From)
 	r := recordOf(c)
 	r.Event, r.Rule, r.Question, r.Of, r.Need = record.Asked, c.Decision.Rule, id, c.Decision.Ask.Of, c.Decision.Ask.Need
+	r.Unasked = slices.ContainsFunc(acts, isSettled)
 	r.Body = c.Body.String()
 	r.Digest = c.Digest
 	most := argsMax
@@ -77,6 +78,11 @@ func (e *Engine) question(c *inflight.Call) {
 		e.remind(c)
 		e.defers(c)
 	})
+}
+
+func isSettled(a approval.Act) bool {
+	_, ok := a.(approval.Settled)
+	return ok
 }
 
 // refusedAtOnce: the desk puts the question to nobody, and nothing runs.

@@ -84,6 +84,8 @@ type Record struct {
 	Started bool `json:"-"` // there is a record that the call it is about went to the server
 	Known   bool `json:"-"` // there is some record of that call, of its start or of a question about it
 
+	Unasked bool `json:"-"` // of a question: it ended before it was put to anybody
+
 	InForce *policy.Policy `json:"-"` // of a reload: the policy from now on, whose hash is the Detail
 }
 

@@ -150,7 +150,7 @@ func (p *program) listQuestions(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, q := range questions {
-			l.add(q, q.ID[:min(8, len(q.ID))], q.Short, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "default"),
+			l.add(q, q.ID[:min(8, len(q.ID))], q.Short, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "-"),
 				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String())
 		}
 	}

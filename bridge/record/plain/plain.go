@@ -33,6 +33,10 @@ func Level(r *record.Record) slog.Level {
 			return slog.LevelWarn
 		}
 		return slog.LevelDebug
+	case record.Asked:
+		if r.Unasked {
+			return slog.LevelDebug // what was decided follows
+		}
 	case record.Decided:
 		if r.Question == "" {
 			return slog.LevelDebug // a rule did; people want to read of people
