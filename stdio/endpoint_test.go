@@ -316,8 +316,12 @@ func TestAttachedServerIsBoundedLikeAnyOther(t *testing.T) {
 			s.up()
 			s.tool(tool, "{}")
 			if tool == "stop_reading" {
+				line := []byte(`{"jsonrpc":"2.0","id":1,"method":"test/echo","params":{"x":"` + strings.Repeat("y", 60<<10) + `"}}`)
 				for range 40 {
-					s.put(`{"jsonrpc":"2.0","id":1,"method":"test/echo","params":{"x":"` + strings.Repeat("y", 60<<10) + `"}}`)
+					if s.server.Put(line) != nil {
+						break // it was found out already
+					}
+					s.server.Flush()
 				}
 			}
 			s.wantCause(want)
