@@ -258,3 +258,10 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 	}
 	ann.Sees("allowed by ann and carol")
 }
+
+func TestServeAtATerminalSaysHowAClientGetsIt(t *testing.T) {
+	term := prompttest.Open(t, 120, 30)
+	at(t, term, t.TempDir(), "serve", "--id", "carol", "--gateway", "ws://127.0.0.1:1")
+	term.Sees("you are at a terminal", "hint: mcpx-bridge client install NAME puts it into a client")
+	term.Types("\x04") // the end of the input ends it
+}

@@ -72,6 +72,7 @@ func (p *program) serve(ctx context.Context) error {
 	}
 	if terminal(p.stdin) != nil {
 		p.log.Warn("this speaks MCP over stdin and stdout: it is for a client to start, and you are at a terminal")
+		p.log.Warn("hint: mcpx-bridge client install NAME puts it into a client")
 	}
 	in, out := p.stdin, p.stdout
 	if in == io.Reader(os.Stdin) { // else we are called, and are no process
