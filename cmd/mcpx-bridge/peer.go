@@ -102,8 +102,11 @@ func (p *program) approves(d *connector) bool {
 		return false
 	}
 	seat, err := state.Lock(d.ApproverFile())
+	if err != nil { // where nothing can be locked, nobody is known of
+		return false
+	}
 	defer seat.Close()
-	return seat == nil && err == nil
+	return seat == nil
 }
 
 // holdSeat keeps those of our id on this machine from taking our seat until what it returns is
