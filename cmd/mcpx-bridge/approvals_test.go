@@ -80,7 +80,7 @@ func TestAYesThatDoesNotSuffice(t *testing.T) {
 	id := h.Ask(q)
 	state := openHall(t, h)
 	code, out, errs := typed(t, state, "approvals", "allow", id)
-	if code != exitDone || !strings.Contains(errs, "others must agree too") || !strings.Contains(out, "Needs: 2 who agree; 0 so far") {
+	if code != exitDone || !strings.Contains(errs, "others must agree too") || !strings.Contains(out, "Needs        2 who agree") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
 	code, _, errs = typed(t, state, "approvals", "deny", id)
