@@ -63,6 +63,7 @@ type checker struct {
 	unreads    map[envelopeKey]int                      // requests and proposals that can be read in two ways, as often as each came
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep or when the bridge had given up, that it may have passed it over
+	firstSure  map[string]string // versions of tools by the first listing of which that is not so (seed 13761)
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }
 
@@ -77,6 +78,7 @@ func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.leaving, c.met, c.letters = nil, nil, false, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
+	c.firstSure = map[string]string{}
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
@@ -202,7 +204,8 @@ func (c *checker) changed(tool string) bool { return c.versions[tool] != c.first
 
 // surelyChanged: the bridge must know of it.
 func (c *checker) surelyChanged(tool string) bool {
-	return c.changed(tool) && (!c.listedLate || c.listedSure[tool] != c.first[tool])
+	first, known := c.firstSure[tool]
+	return known && c.versions[tool] != first && c.changed(tool) && (!c.listedLate || c.listedSure[tool] != c.first[tool])
 }
 
 // mayHaveChanged: the tool need not be what it was when the claim was asked about.

@@ -58,7 +58,7 @@ func TestAPinOutOfForceExcusesNothing(t *testing.T) {
 	allows := func(pin string) *rulebook { return &rulebook{pin: pin, ways: map[string]way{"pay": {verdict: allow}}} }
 	c.books = []*rulebook{allows("ask"), allows("off")}
 	cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", perfect: true}, proc: 1, book: c.books[1], bookAt: 1, allowed: true}
-	c.first, c.versions = map[string]string{"pay": "1"}, map[string]string{"pay": "2"}
+	c.first, c.firstSure, c.versions = map[string]string{"pay": "1"}, map[string]string{"pay": "1"}, map[string]string{"pay": "2"}
 	if refusals[-31004](c, cl) {
 		t.Error("no policy since the call was heard pins anything, and its denial passes")
 	}
@@ -71,8 +71,10 @@ func TestALateListingHidesNoChangeThatIsSure(t *testing.T) {
 	list := func(v string) []byte {
 		return []byte(`{"id":9,"result":{"tools":[{"name":"read","description":"` + v + `"}]}}`)
 	}
-	c.listed(list("1"))
-	c.listed(list("2")) // it has changed, and the bridge knows
+	for _, v := range []string{"1", "2"} { // it has changed, and the bridge knows
+		c.listed(list(v))
+		c.heeded()
+	}
 	if !c.changed("read") {
 		t.Fatal("it has not changed")
 	}
@@ -572,6 +574,21 @@ func TestACopyOfAnOpenProposalBeginsNoTime(t *testing.T) {
 		c.mayEnd(cl, record.Expired)
 		if blamed := len(c.violations) > 0; blamed != anew {
 			t.Errorf("the second is on record: %t, and what happened was %v", anew, c.violations)
+		}
+	}
+}
+
+// The first listing came too late to be heeded, and the next has another version: that is the first that the
+// bridge knows, and no change (seed 13761).
+func TestAToolHasNotChangedSinceAListingThatCameTooLate(t *testing.T) {
+	for _, heeded := range []bool{false, true} {
+		c := aChecker()
+		c.first, c.versions = map[string]string{"pay": "1"}, map[string]string{"pay": "2"}
+		if heeded {
+			c.firstSure["pay"] = "1"
+		}
+		if changed := c.surelyChanged("pay"); changed != heeded {
+			t.Errorf("the first listing was heeded: %t, and the bridge must know of a change: %t", heeded, changed)
 		}
 	}
 }

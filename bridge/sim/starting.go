@@ -173,11 +173,21 @@ func (c *checker) answered(raw []byte) {
 		c.looked(l)
 		dozed := c.w.dozedAt > 0 && l.at-c.w.dozedAt < callTime
 		if c.listedLate = dozed || c.w.now-l.at >= callTime || c.proc.gaveUp; !c.listedLate { // who gave up waits for no list
-			c.listedSure = c.versions
+			c.heeded()
 		}
 	}
 	if l != nil {
 		l.said = true
+	}
+}
+
+// heeded: the bridge has taken the last listing for what the tools are.
+func (c *checker) heeded() {
+	c.listedSure = c.versions
+	for name, version := range c.versions {
+		if _, known := c.firstSure[name]; !known {
+			c.firstSure[name] = version
+		}
 	}
 }
 
