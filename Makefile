@@ -3,7 +3,7 @@ FUZZTIME    ?= 30s
 KILLS       ?= 25
 SEEDS       ?= 36000
 SEEDS_FROM  ?= 1
-MUTANTSEEDS ?= 20000
+MUTANTSEEDS ?= 60000
 MINUTES     ?= 10
 VERSION     ?= 0.0.0-dev
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -126,7 +126,7 @@ sim: ## SEEDS (36000) simulated worlds full of faults, what struck in them, and 
 sim-long: ## two million worlds, which take hours; in parts: SEEDS_FROM=500001 SEEDS=500000
 	@$(GO) run ./bridge/sim/simulate -from $(SEEDS_FROM) -seeds $(if $(filter file,$(origin SEEDS)),2000000,$(SEEDS)) -strict
 
-mutants: ## bridges with one mistake each, which the simulation must notice within MUTANTSEEDS (20000) worlds
+mutants: ## bridges with one mistake each, which the simulation must notice within MUTANTSEEDS (60000) worlds
 	@$(GO) run ./bridge/sim/mutants -v -seeds $(MUTANTSEEDS)
 
 clean: ## what was built and fetched
