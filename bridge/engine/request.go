@@ -117,7 +117,7 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life, told int) {
 // repeated drops a frame that was seen before: a gateway may deliver one again. One
 // that could not be known again is refused.
 func (e *Engine) repeated(env *wire.Envelope) bool {
-	open := e.calls.Open[inflight.RequestKey{From: env.From, Env: env.ID}] != nil // people may take longer than anything is remembered
+	open := e.isOpen(env.From, env.ID)
 	switch seen := e.replay.Take(e.now, env.From, env.ID, env.Payload); {
 	case seen == replay.Altered:
 		e.drop(env, "duplicate_id_different_body", "")
@@ -131,6 +131,13 @@ func (e *Engine) repeated(env *wire.Envelope) bool {
 		return false
 	}
 	return true
+}
+
+// isOpen reports whether a request with this id waits for people, a server or its start. Any
+// of them may take longer than a frame is remembered.
+func (e *Engine) isOpen(from, id string) bool {
+	return e.calls.Open[inflight.RequestKey{From: from, Env: id}] != nil ||
+		slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.env.From == from && w.env.ID == id })
 }
 
 // judged says whether a request is refused, and why.

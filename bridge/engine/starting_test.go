@@ -139,3 +139,18 @@ func TestProposalsWaitForTheFirstStart(t *testing.T) {
 		t.Errorf("%d of the two that can be served were put before somebody: %s", len(s.shown), all)
 	}
 }
+
+// A server takes long to come up, and the gateway delivers a request that waits for it once more when
+// it is remembered no longer: it is one request, and runs once.
+func TestACopyOfWhatWaitsForTheStartDoesNotRun(t *testing.T) {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, "version: 1\ndefault: allow\n")})
+	s.engine.timeout = time.Hour
+	s.seatWith("bob")
+	s.call("bob", "e1", "1", "read_file", `{"path":"/a"}`)
+	s.pass(20 * time.Minute)
+	s.call("bob", "e1", "1", "read_file", `{"path":"/a"}`)
+	s.startServer()
+	if s.asked() != 1 || !s.noted(record.Dropped, "duplicate_envelope") {
+		t.Errorf("the server got %d calls", s.asked())
+	}
+}
