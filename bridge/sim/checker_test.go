@@ -193,6 +193,19 @@ func TestWhatIsDroppedAsKnownWasNotTaken(t *testing.T) {
 // what people are shown is what came (seed 40075228). While the server starts, what came in other words
 // may be what waits, and the copy of it what is dropped (seed 493).
 func TestACallDroppedAsKnownDoesNotStandForTheNext(t *testing.T) {
+	for method, answered := range map[string]bool{"tools/call": false, "initialize": true} {
+		c := aChecker()
+		c.w.server.alive, c.listedLife = true, c.w.server.life
+		first := said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: method, tool: "pay", perfect: true}
+		c.enter(&first).answers++
+		c.w.now += 16 * time.Minute
+		c.enter(&first)
+		c.emitted(record.Record{Event: record.Dropped, Reason: "duplicate_envelope", From: "mallory", Env: "r"})
+		c.w.now += 7 * time.Minute
+		if again := c.enter(&first) != nil; again == answered {
+			t.Errorf("of the copy of a %s nothing is on record, and the last is a new one: %t", method, again)
+		}
+	}
 	for _, starting := range []bool{false, true} {
 		c := aChecker()
 		c.w.server.alive, c.listedLife = true, c.w.server.life

@@ -100,7 +100,7 @@ func (c *checker) knownStill(cl *claim, r record.Record) {
 	case r.Event == record.Reopened: // what was known before is
 	case r.Event != record.Dropped:
 		cl.noted = true
-	case !cl.offer() && (cl.heardAt != c.w.now || !c.serverKnown()): // it may wait for the server, of which nothing is on record
+	case !cl.offer() && (cl.heardAt != c.w.now || !c.serverKnown() || cl.method != "tools/call"): // it may wait for the server, or be answered by the bridge itself, of which nothing is on record (seeds 493, 40081)
 	case cl.earlier != nil && !cl.noted && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
 		c.claims[cl.key()] = cl.earlier
 	}
