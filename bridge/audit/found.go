@@ -13,7 +13,7 @@ import (
 // Found is what [Open] found in a log that was there already.
 type Found struct {
 	Head     Head   // the newest record, now that the log is open
-	Torn     int64  // bytes of a half-written last line, which was cut off
+	Torn     int64  // bytes of a half-written last line, which was cut off, now or by who was killed before saying so
 	Fault    *Fault // what is wrong with the files that were read; nil if nothing
 	Lost     string // what had been there and is not; "" if nothing
 	LastCall uint64 // the highest number that a call had

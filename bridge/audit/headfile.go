@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,6 +22,7 @@ import (
 type Note struct {
 	Head   Head   // the newest record that is known to have been synced; zero: none
 	Log    string // the id of the log; "" in notes of earlier builds
+	Torn   int64  // bytes that were cut off behind Head, which no record names yet
 	Bridge string // who wrote to it last, as Options.Bridge has it
 	There  bool   // the file is there and can be read
 }
@@ -56,6 +58,7 @@ type slotText struct {
 	Seq    uint64 `json:"seq"`
 	Hash   string `json:"hash"`
 	Log    string `json:"log"`
+	Torn   int64  `json:"torn"`
 	Bridge string `json:"bridge"`
 	Sum    string `json:"sum"` // of what is before it; notes of earlier builds have none
 }
@@ -96,11 +99,15 @@ func readHeadFile(r io.Reader) (Note, int, error) {
 	best, which := Note{}, 1
 	for slot := range 2 {
 		part := text[min(slot*slotWidth, len(text)):min((slot+1)*slotWidth, len(text))]
-		if n := readSlot(part); n.There && (!best.There || n.Head.Seq > best.Head.Seq) {
+		if n := readSlot(part); n.There && (!best.There || n.newer(best)) {
 			best, which = n, slot
 		}
 	}
 	return best, which, nil
+}
+
+func (n Note) newer(than Note) bool {
+	return cmp.Or(cmp.Compare(n.Head.Seq, than.Head.Seq), cmp.Compare(n.Torn, than.Torn)) > 0
 }
 
 func readSlot(text []byte) Note {
@@ -116,7 +123,7 @@ func readSlot(text []byte) Note {
 	if before, _, summed := bytes.Cut(text, []byte(`,"sum":`)); (summed || m.Log != "") && m.Sum != sumOf(before) {
 		return Note{}
 	}
-	n.Head.Seq, n.Log, n.Bridge = m.Seq, m.Log, m.Bridge
+	n.Head.Seq, n.Log, n.Torn, n.Bridge = m.Seq, m.Log, m.Torn, m.Bridge
 	return n
 }
 
@@ -130,11 +137,14 @@ func (n Note) text() []byte {
 	if n.Log != "" {
 		text = fmt.Appendf(text, `,"log":"%s"`, n.Log)
 	}
+	if n.Torn > 0 {
+		text = fmt.Appendf(text, `,"torn":%d`, n.Torn)
+	}
 	if n.Bridge != "" && len(n.Bridge) <= 64 {
 		text = appendText(append(text, `,"bridge":`...), n.Bridge)
 	}
 	if len(text) > slotWidth-32 { // an id whose characters had to be escaped
-		return Note{Head: n.Head, Log: n.Log}.text()
+		return Note{Head: n.Head, Log: n.Log, Torn: n.Torn}.text()
 	}
 	text = fmt.Appendf(text, `,"sum":"%s"}`, sumOf(text))
 	return append(append(text, bytes.Repeat([]byte{' '}, slotWidth-1-len(text))...), '\n')

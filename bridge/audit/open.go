@@ -77,14 +77,18 @@ func (l *Log) start() (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	l.size = l.info.Size() - found.Torn
-	if err := l.cutOff(found.Torn); err != nil {
-		return Found{}, err
+	torn := found.Torn
+	l.size = l.info.Size() - torn
+	if found.Head == noted.Head {
+		found.Torn += noted.Torn // who cut that off was killed before its first record
 	}
 	l.head, l.first = found.Head, cmp.Or(found.first, found.Head.Seq+1)
 	l.calls = found.calls
 	rec := l.firstRecord(&found, noted)
 	if err := l.name(&found, noted); err != nil {
+		return Found{}, err
+	}
+	if err := l.cutOff(torn, &found); err != nil {
 		return Found{}, err
 	}
 	if err := l.write(l.batch(l.wall(), [][]byte{l.signed(rec)})); err != nil {
@@ -94,6 +98,7 @@ func (l *Log) start() (Found, error) {
 		return Found{}, err
 	}
 	l.synced, l.unsyncedSince, found.Head = l.head, time.Time{}, l.head
+	l.headFile.note.Torn = 0
 	l.headFile.write(l.head) // which keep puts on the disk
 	return found, nil
 }
@@ -124,10 +129,19 @@ func (l *Log) openFiles() (Found, Note, error) {
 }
 
 // cutOff takes away what is half written, for good: else a power cut could bring it
-// back below what is written next.
-func (l *Log) cutOff(torn int64) error {
+// back below what is written next. The note says so before, because the record that
+// names it comes after, and what is noted of that place has to be on the disk.
+func (l *Log) cutOff(torn int64, found *Found) error {
 	if torn == 0 {
 		return nil
+	}
+	if found.Lost == "" {
+		if err := l.sync([]File{l.file}); err != nil {
+			return err
+		}
+		l.headFile.note.Torn = found.Torn
+		l.headFile.write(found.Head)
+		l.headFile.settle(true)
 	}
 	if err := l.file.Truncate(l.size); err != nil {
 		return err
@@ -144,7 +158,7 @@ func (l *Log) name(found *Found, noted Note) error {
 		rand.Read(id[:])
 		l.id = hex.EncodeToString(id[:])
 	}
-	l.headFile.note = Note{Head: noted.Head, Log: l.id, Bridge: l.o.Bridge}
+	l.headFile.note = Note{Head: noted.Head, Log: l.id, Torn: noted.Torn, Bridge: l.o.Bridge}
 	if found.Head.Seq > 0 {
 		return nil // the note follows when its first record of this process is on the disk
 	}

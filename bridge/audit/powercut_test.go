@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -142,6 +143,23 @@ var lives = map[string]struct {
 		}
 		faults.heal()
 		must(f.t, l.Retry())
+		f.append(l, started(2))
+		f.sync(l)
+		f.close(l)
+	}},
+	"torn": {Options{}, func(f *life) {
+		l := f.open()
+		f.append(l, whole(1)...)
+		f.sync(l)
+		abandon(f.t, l)
+		// It was killed while it wrote two records: nobody has synced the first.
+		text := l.head.appendLine(nil, l.stamp, []byte(decided(2, "allow")))
+		text = append(text, "\n"+`{"seq":6,"ts":"20`...)
+		file, err := f.disk.Open(f.path, os.O_WRONLY|os.O_APPEND)
+		must(f.t, err)
+		_, err = file.Write(text)
+		must(f.t, errors.Join(err, file.Close()))
+		l = f.open()
 		f.append(l, started(2))
 		f.sync(l)
 		f.close(l)
@@ -324,17 +342,18 @@ func TestAForgottenSyncIsNoticed(t *testing.T) {
 	for name, c := range map[string]struct {
 		life, after, sync string // the first such sync after that step
 	}{
-		"of the directory above a new one":      {"append, sync, close", "", "sync state/"},
-		"of what a person decided":              {"append, sync, close", head, file + " 2"},
-		"of a file that is full":                {"rotate", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", file + " before"},
-		"of the name of a full file":            {"rotate", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", names},
-		"of the name of a new file":             {"rotate", "rename state/audit/x.jsonl.new state/audit/x.jsonl", names},
-		"of the note before the first record":   {"head", "", head},
-		"of the name of the note":               {"head", head, names},
-		"of the note before its other slot":     {"head", "write state/audit/x.jsonl", head},
-		"of a file that was cut after failure":  {"recover", "truncate state/audit/x.jsonl", file},
-		"of the name of a file begun anew":      {"lost", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", names + " 2"},
-		"of the removal of one file before two": {"remove", "remove state/audit/x.jsonl.000000000001", names},
+		"of the directory above a new one":       {"append, sync, close", "", "sync state/"},
+		"of what a person decided":               {"append, sync, close", head, file + " 2"},
+		"of a file that is full":                 {"rotate", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", file + " before"},
+		"of the name of a full file":             {"rotate", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", names},
+		"of the name of a new file":              {"rotate", "rename state/audit/x.jsonl.new state/audit/x.jsonl", names},
+		"of the note before the first record":    {"head", "", head},
+		"of the name of the note":                {"head", head, names},
+		"of the note before its other slot":      {"head", "write state/audit/x.jsonl", head},
+		"of a file that was cut after failure":   {"recover", "truncate state/audit/x.jsonl", file},
+		"of what a note of a torn tail is about": {"torn", "truncate state/audit/x.jsonl", file + " before"},
+		"of the name of a file begun anew":       {"lost", "rename state/audit/x.jsonl state/audit/x.jsonl.000000000001", names + " 2"},
+		"of the removal of one file before two":  {"remove", "remove state/audit/x.jsonl.000000000001", names},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -48,6 +48,45 @@ func TestATornTailIsCutAndNoted(t *testing.T) {
 	}
 }
 
+// Whoever cuts a torn tail off may be killed before its first record, which names it.
+func TestATornTailIsNamedHoweverOftenItsCutIsKilled(t *testing.T) {
+	for _, mode := range []Mode{Decisions, Never} {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, first record %v", mode, first), func(t *testing.T) {
+				path := newPath(t)
+				l, _ := open(t, path, Options{Lag: time.Hour})
+				mustAppend(t, l, whole(1)...)
+				abandon(t, l)
+				text := read(t, path)
+				if first {
+					text = nil
+					write(t, path+".head", Note{Log: l.id}.text())
+				}
+				half := []byte(`{"seq":9,"ts":"20`)
+				write(t, path, append(text, half...))
+				for range 3 {
+					faults := &faultyDisk{plan: plan{failWrite: 1, stay: true}}
+					if _, _, err := Open(path, Options{Mode: mode, Wrap: faults.wrap}); err == nil {
+						t.Fatal("the first record was written")
+					}
+				}
+				l, found := open(t, path, Options{Mode: mode})
+				if found.Torn != int64(len(half)) || found.Lost != "" || found.Fault != nil {
+					t.Errorf("%+v", found)
+				}
+				mustClose(t, l)
+				if n := bytes.Count(read(t, path), fmt.Appendf(nil, `"torn":%d,`, len(half))); n != 1 {
+					t.Errorf("named %d times in\n%s", n, read(t, path))
+				}
+				verified(t, path)
+				if _, found := open(t, path, Options{}); found.Torn != 0 {
+					t.Errorf("it is named again: %+v", found)
+				}
+			})
+		}
+	}
+}
+
 // bob requests of carol what was proposed, with other arguments. That is on record, and was
 // no request of us.
 func TestARequestOfSomebodyElseIsNoneOfOurs(t *testing.T) {
