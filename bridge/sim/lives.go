@@ -119,9 +119,9 @@ func (w *world) stop() {
 func (w *world) unstarted(p *process) {
 	w.after(lingering, func() {
 		if p.alive() && !p.stopping {
+			w.check.gaveUp()
 			p.tell(engine.Leaving{})
 			p.release()
-			w.check.gaveUp()
 			w.check.allTold()
 			w.crashed(false)
 		}
