@@ -31,7 +31,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## the program, as bin/mcpx-bridge
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/mcpx-bridge
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags=-s -o bin/ ./cmd/mcpx-bridge
 
 mcpb: ## bundles that desktop clients install by a double click, one per platform, in bin (VERSION=1.2.3)
 	@set -e; for p in $(PLATFORMS); do \
