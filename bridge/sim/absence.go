@@ -9,7 +9,7 @@ func (c *checker) givenUp(cl *claim, why string) {
 	a := c.absences[cl.from]
 	gone := a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
 	switch {
-	case why == "caller_gone" && gone, why == "shutting_down" && c.leaving:
+	case why == "caller_gone" && gone, why == "shutting_down" && c.proc.leaving:
 	default:
 		c.blame("I12", "the answer to %v is given up as %s, and its caller was not away for a minute", cl, why)
 	}

@@ -51,7 +51,6 @@ type checker struct {
 	echoAt     time.Duration   // a claim of ours came back last; 0: none has, in this life
 	quietTill  time.Duration   // it was told to be quiet, at the latest
 	stop       bool            // it was told to stop
-	leaving    bool            // and that it must leave
 
 	filed      *rulebook                                // what the file says that is not in force, as far as is known
 	filedAs    string                                   // the question whether it may be
@@ -76,7 +75,7 @@ func newChecker(w *scene) *checker {
 // forget is what a new life of the bridge begins with.
 func (c *checker) forget() {
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
-	c.askOrder, c.grants, c.stop, c.leaving, c.met, c.letters = nil, nil, false, false, false, map[*byte]*letter{}
+	c.askOrder, c.grants, c.stop, c.met, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.firstSure = map[string]string{}
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0

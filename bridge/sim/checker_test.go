@@ -102,6 +102,20 @@ func TestADiskExcusesNoMissingAnswer(t *testing.T) {
 	}
 }
 
+// An answer is given up as the bridge leaves, and not before (seed 44706).
+func TestAnAnswerIsGivenUpOnlyByWhoLeaves(t *testing.T) {
+	for _, leaving := range []bool{false, true} {
+		c := aChecker()
+		c.proc.leaving = leaving
+		cl := &claim{said: said{id: "r", from: "agent-a", kind: wire.Request, method: "ping", perfect: true}, proc: 1, book: c.books[0]}
+		c.claims[cl.key()], c.order = cl, []*claim{cl}
+		c.emitted(record.Record{Event: record.Dropped, Reason: "shutting_down", From: "agent-a", Env: "r"})
+		if blamed := len(c.violations) > 0; blamed == leaving {
+			t.Errorf("it leaves: %t, and is blamed: %t", leaving, blamed)
+		}
+	}
+}
+
 // Without a seat the request to ourselves waits in order with its answer; that the end is on record meanwhile is no fault.
 func TestARequestOfOursMayWaitWithItsAnswer(t *testing.T) {
 	c := aChecker()

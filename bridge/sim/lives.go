@@ -106,8 +106,7 @@ func (w *world) stop() {
 		w.after(lingering, func() { // the timer may ring late
 			if p.alive() {
 				w.check.gaveUp()
-				p.tell(engine.Leaving{})
-				p.release()
+				p.leave()
 				w.check.allTold()
 				w.crashed(false)
 			}
@@ -115,13 +114,20 @@ func (w *world) stop() {
 	})
 }
 
-// unstarted ends a life in which the server never came up.
+// leave has the bridge say its last.
+func (p *process) leave() {
+	p.leaving = true
+	p.tell(engine.Leaving{})
+	p.release()
+}
+
+// unstarted ends a life in which the server never came up. Nobody has told it to stop, so
+// that a pause ends only as it leaves (seed 92).
 func (w *world) unstarted(p *process) {
 	w.after(lingering, func() {
 		if p.alive() && !p.stopping {
+			p.leave()
 			w.check.gaveUp()
-			p.tell(engine.Leaving{})
-			p.release()
 			w.check.allTold()
 			w.crashed(false)
 		}

@@ -71,6 +71,7 @@ type life struct {
 	wall     time.Time // when it began; from then on its clock is monotonic
 	stopping bool
 	gaveUp   bool
+	leaving  bool // from now on it says what it gives up
 }
 
 // clock is what the bridge's own clock shows in a life of it.
