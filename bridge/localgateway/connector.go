@@ -2,8 +2,6 @@ package localgateway
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -125,7 +123,7 @@ func (c *Connector) FreeID(ctx context.Context, at string) error {
 		if slices.Contains(taken, id) {
 			continue
 		}
-		ours, err := c.TryID(c.Local.State, id)
+		ours, err := c.tryID(c.Local.State, id)
 		switch {
 		case err != nil:
 			return err
@@ -151,9 +149,9 @@ const (
 	FreeAgain = 250 * time.Millisecond
 )
 
-// TryID locks id on this machine and puts it into Join.ID. It reports false if another process
+// tryID locks id on this machine and puts it into Join.ID. It reports false if another process
 // holds the lock. [Connector.Close] releases it.
-func (c *Connector) TryID(state StateDir, id string) (bool, error) {
+func (c *Connector) tryID(state StateDir, id string) (bool, error) {
 	lock, err := state.Lock("seat-" + id + ".lock")
 	if err != nil || lock == nil {
 		return false, err
@@ -297,21 +295,4 @@ func Fault(err error) error {
 		return fault.New(f.Exit, f.Hint, "%w", f.Err)
 	}
 	return err
-}
-
-// TurnFile is the lock of those who join a topic under one id for as long as they ask
-// something: of two at a time the later would put the earlier out, and its answer be lost.
-func (c *Connector) TurnFile() string { return c.lockFile("turn-") }
-
-// ApproverFile is the lock that those share who answer questions in a topic under one id, so
-// that who asks something under it does not put them out.
-func (c *Connector) ApproverFile() string { return c.lockFile("approve-") }
-
-func (c *Connector) lockFile(kind string) string {
-	at := ""
-	if c.Local == nil {
-		at, _ = c.Where()
-	}
-	sum := sha256.Sum256([]byte(at + "\n" + c.Join.Topic + "\n" + c.Join.ID))
-	return kind + hex.EncodeToString(sum[:16]) + ".lock"
 }

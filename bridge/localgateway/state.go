@@ -70,6 +70,18 @@ func Home(getenv func(string) string) (StateDir, error) {
 	return StateDir(filepath.Join(home, below, "mcpx-bridge")), nil
 }
 
+// OpenHome is [Home], opened. Where it fails the directory is "".
+func OpenHome(getenv func(string) string) (StateDir, error) {
+	home, err := Home(getenv)
+	if err == nil {
+		err = home.Open()
+	}
+	if err != nil {
+		return "", err
+	}
+	return home, nil
+}
+
 // Open makes the directory if need be and refuses one that others can get into.
 func (d StateDir) Open() error {
 	if err := private.MakeDir(nil, string(d)); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
@@ -118,7 +119,7 @@ type bridges = []*socket.Client
 
 // controlDir is where their local doors are.
 func (p *program) controlDir() (string, error) {
-	home, err := stateHome(p.getenv)
+	home, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return "", err
 	}

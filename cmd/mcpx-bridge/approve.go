@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
@@ -75,7 +76,8 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 	if err != nil {
 		return err
 	}
-	defer p.holdSeat(ctx, d).Close()
+	state, _ := localgateway.OpenHome(p.getenv) // without one nobody knows of us
+	defer d.HoldSeat(ctx, state).Close()
 	q, err := p.sit(ctx, d, client.Options{Approvals: s})
 	if err != nil {
 		return err

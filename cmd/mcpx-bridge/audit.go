@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
 // The commands about audit logs read them, and never write.
@@ -247,7 +248,7 @@ func restless(path string, err error) error {
 
 // auditDir is where the bridges of this machine keep their records; "" if nobody can tell.
 func (p *program) auditDir() string {
-	home, err := stateHome(p.getenv)
+	home, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return ""
 	}

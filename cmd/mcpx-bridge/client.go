@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 )
 
@@ -220,7 +221,7 @@ func (p *program) editClient(ctx context.Context, name string, think func(exe st
 	if err != nil {
 		return err
 	}
-	state, err := stateHome(p.getenv)
+	state, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
 // completeNames lets shells complete arguments that name something that is here.
@@ -73,7 +74,7 @@ func (p *program) atOwnGateway() bool {
 			return false
 		}
 	}
-	home, err := stateHome(p.getenv)
+	home, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return false
 	}

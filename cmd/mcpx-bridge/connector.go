@@ -96,11 +96,8 @@ func (p *program) checkedConnector(id string, hosts bool) (*connector, error) {
 
 // localGateway is this machine's gateway. It opens the state directory.
 func (p *program) localGateway() (*localgateway.LocalGateway, error) {
-	state, err := stateHome(p.getenv)
+	state, err := localgateway.OpenHome(p.getenv)
 	if err != nil {
-		return nil, err
-	}
-	if err := state.Open(); err != nil {
 		return nil, err
 	}
 	return localgateway.New(localgateway.Options{State: state, Listen: p.s.Listen, Files: fileLimit(), Log: p.log,
@@ -124,12 +121,6 @@ func (p *program) tokenSource() (*token.Source, error) {
 	}
 	return token.Static("MCPX_AUTH_TOKEN", p.getenv("MCPX_AUTH_TOKEN"))
 }
-
-// A stateDir is where the programs of one user on one machine find each other.
-type stateDir = localgateway.StateDir
-
-// stateHome finds the state directory's path; it makes nothing.
-func stateHome(getenv func(string) string) (stateDir, error) { return localgateway.Home(getenv) }
 
 // checkTopic reports why our own gateways would not keep a topic. Others may.
 func checkTopic(name string) error {

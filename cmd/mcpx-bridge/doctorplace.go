@@ -70,7 +70,7 @@ func (d *patient) state() bool {
 
 // leftovers tells of what the servers of bridges that were killed have left running.
 func (d *patient) leftovers() {
-	home, err := stateHome(d.p.getenv)
+	home, err := localgateway.Home(d.p.getenv)
 	if err != nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (d *patient) keeps() {
 		warnings = append(warnings, "the audit log is not what it was: "+doubt+"; mcpx-bridge audit verify says more")
 	}
 	d.report("audit", detail, err, warnings...)
-	if home, err := stateHome(d.p.getenv); err == nil && d.made {
+	if home, err := localgateway.Home(d.p.getenv); err == nil && d.made {
 		os.Remove(filepath.Join(home.File("control"), id+".lock"))
 		os.Remove(filepath.Join(home.File("grants"), id+".lock"))
 	}

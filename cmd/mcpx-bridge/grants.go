@@ -13,6 +13,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
 func (p *program) grantsCommand() *cobra.Command {
@@ -76,7 +77,7 @@ func (p *program) allGrants(ctx context.Context) (found []grantAt, bridges int, 
 			found = append(found, grantAt{g, c, grants.Book{}})
 		}
 	}
-	home, err := stateHome(p.getenv)
+	home, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -51,13 +51,10 @@ func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error)
 	if err != nil {
 		return nil, err
 	}
-	turn, err := p.turn(ctx, d)
+	state, _ := localgateway.OpenHome(p.getenv) // without one nobody knows of anybody
+	turn, err := d.Turn(ctx, state, p.s.Timeout)
 	if err != nil {
 		return nil, err
-	}
-	if p.approves(d) {
-		turn.Close()
-		return nil, fail(exitID, "give this one another --id", "approve has the seat of %s in %s on this machine, and nothing was asked", d.Join.ID, d.Join.Topic)
 	}
 	q, err := p.sit(ctx, d, o)
 	if err != nil {
@@ -66,63 +63,6 @@ func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error)
 	}
 	q.turn = turn
 	return q, nil
-}
-
-// turn waits for as long as an answer is waited for. It is nil where nobody has to wait, or
-// there is no state directory.
-func (p *program) turn(ctx context.Context, d *connector) (*os.File, error) {
-	state, err := stateHome(p.getenv)
-	if d.Derived || err != nil || state.Open() != nil {
-		return nil, nil
-	}
-	who := d.Join.ID + " in " + d.Join.Topic
-	for began, said := time.Now(), false; ; said = true {
-		lock, err := state.Lock(d.TurnFile())
-		if lock != nil || err != nil { // where nothing can be locked, nobody waits
-			return lock, nil
-		}
-		if !said {
-			p.log.Info("another program here is " + who + ", so this one waits until it is done")
-			p.log.Info("hint: with another --id it need not wait")
-		}
-		if time.Since(began) > p.s.Timeout {
-			return nil, fail(exitID, "give each its own --id; --timeout waits longer", "another program here is still %s, and nothing was asked", who)
-		}
-		if !pause.For(ctx, localgateway.FreeAgain) {
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// approves reports whether somebody on this machine answers questions under the id that d would
-// take. Whoever looks has the turn: two who look at once would take each other for that somebody.
-func (p *program) approves(d *connector) bool {
-	state, err := stateHome(p.getenv)
-	if d.Derived || err != nil || state.Open() != nil {
-		return false
-	}
-	seat, err := state.Lock(d.ApproverFile())
-	if err != nil { // where nothing can be locked, nobody is known of
-		return false
-	}
-	defer seat.Close()
-	return seat == nil
-}
-
-// holdSeat keeps those of our id on this machine from taking our seat until what it returns is
-// closed, which is nil where nothing can be locked.
-func (p *program) holdSeat(ctx context.Context, d *connector) *os.File {
-	state, err := stateHome(p.getenv)
-	if d.Derived || err != nil || state.Open() != nil {
-		return nil
-	}
-	for range 20 { // one who looks has it for a moment
-		if seat, err := state.Share(d.ApproverFile()); seat != nil || err != nil {
-			return seat
-		}
-		pause.For(ctx, 10*time.Millisecond)
-	}
-	return nil
 }
 
 // sit joins the topic by a way that was chosen.

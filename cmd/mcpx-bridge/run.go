@@ -217,7 +217,7 @@ func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
 	if o.ProposalStyle, ok = wire.ParseStyle(cmp.Or(p.s.ProposalStyle, "auto")); !ok {
 		return o, misused("it is one of "+strings.Join(wire.StyleNames(), ", "), "--proposal-style: there is no style %q", p.s.ProposalStyle)
 	}
-	o.State, _ = stateHome(p.getenv) // wayAs says what is wrong with it
+	o.State, _ = localgateway.Home(p.getenv) // wayAs says what is wrong with it
 	o.Connect = func(id string) (*localgateway.Connector, error) {
 		c, err := p.wayAs(id)
 		if err != nil {
@@ -232,7 +232,7 @@ func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
 func (p *program) wayAs(id string) (*connector, error) {
 	c, err := p.newConnector(id, true)
 	if err == nil {
-		_, err = stateHome(p.getenv) // a bridge keeps more there than what the gateway needs
+		_, err = localgateway.Home(p.getenv) // a bridge keeps more there than what the gateway needs
 	}
 	return c, err
 }
@@ -259,7 +259,7 @@ func (p *program) environment() node.Environment {
 func (p *program) exposed(now *policy.Policy, file string, argv []string, tools []policy.Tool) []string {
 	o := node.Options{Server: node.Target{Args: argv}, Dir: p.s.Cwd, Policy: file, Guarded: p.guarded(),
 		Record: node.RecordOptions{Off: p.s.Audit == "off", File: p.s.Audit}}
-	o.State, _ = stateHome(p.getenv) // without one there is nothing in it
+	o.State, _ = localgateway.Home(p.getenv) // without one there is nothing in it
 	return o.Exposed(now, tools)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/events"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/serve"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
@@ -86,30 +87,23 @@ func (p *program) serve(ctx context.Context) error {
 	}
 	e := p.newEvents(p.stderr)
 	defer e.Close()
-	p.claim(ctx, d)
+	state, unreached := localgateway.OpenHome(p.getenv)
+	d.ClaimID(ctx, state)
 	var s *serve.Server
 	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.Emit, Note: e.Note,
 		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }, Trace: trace})
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	if err := p.openInbox(s); err != nil { // another client may have started us twice
-		p.log.Warn("mcpx-bridge approve does not reach this client's questions", "error", err)
+	if unreached == nil {
+		unreached = s.OpenInbox(state.File("control")) // another client may have started us twice
+	}
+	if unreached != nil {
+		p.log.Warn("mcpx-bridge approve does not reach this client's questions", "error", unreached)
 	}
 	err = s.Run(ctx, in)
 	if errors.Is(err, errSignalled) || errors.Is(err, context.Canceled) || errors.Is(err, serve.ErrHungUp) {
 		return nil
-	}
-	return err
-}
-
-func (p *program) openInbox(s *serve.Server) error {
-	home, err := stateHome(p.getenv)
-	if err == nil {
-		err = home.Open()
-	}
-	if err == nil {
-		err = s.OpenInbox(home.File("control"))
 	}
 	return err
 }

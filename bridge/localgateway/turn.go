@@ -1,0 +1,141 @@
+package localgateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
+)
+
+// How those of one id on this machine keep out of each other's way: at a gateway the later puts
+// the earlier out. Where nothing can be locked nobody waits and nobody is known of; a state of
+// "" is no state directory.
+
+// Turn waits until no other program of this machine asks something under our id, for so long at
+// most, and says that it waits. Its errors are that it took too long, that somebody answers
+// questions under that id, and the cause of ctx. The caller closes what it returns when it has
+// left the topic; that is nil where nobody has to wait.
+func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration) (*os.File, error) {
+	turn, err := c.waitTurn(ctx, state, most)
+	if err != nil {
+		return nil, err
+	}
+	if c.approves(state) {
+		turn.Close()
+		return nil, fault.New(fault.ID, "give this one another --id", "approve has the seat of %s in %s on this machine, and nothing was asked", c.Join.ID, c.Join.Topic)
+	}
+	return turn, nil
+}
+
+func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Duration) (*os.File, error) {
+	if c.Derived || state == "" {
+		return nil, nil
+	}
+	who := c.Join.ID + " in " + c.Join.Topic
+	for began, said := time.Now(), false; ; said = true {
+		lock, err := state.Lock(c.turnFile())
+		if lock != nil || err != nil {
+			return lock, nil
+		}
+		if !said {
+			c.log().Info("another program here is " + who + ", so this one waits until it is done")
+			c.log().Info("hint: with another --id it need not wait")
+		}
+		if time.Since(began) > most {
+			return nil, fault.New(fault.ID, "give each its own --id; --timeout waits longer", "another program here is still %s, and nothing was asked", who)
+		}
+		if !pause.For(ctx, FreeAgain) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// approves reports whether somebody on this machine answers questions under our id. Whoever
+// looks has the turn: two who look at once would take each other for that somebody.
+func (c *Connector) approves(state StateDir) bool {
+	if c.Derived || state == "" {
+		return false
+	}
+	seat, err := state.Lock(c.approverFile())
+	if err != nil {
+		return false
+	}
+	defer seat.Close()
+	return seat == nil
+}
+
+// HoldSeat keeps those who ask something under our id on this machine from taking our seat until
+// the caller closes what it returns, which is nil where nothing can be locked. Several may have it.
+func (c *Connector) HoldSeat(ctx context.Context, state StateDir) *os.File {
+	if c.Derived || state == "" {
+		return nil
+	}
+	for range 20 { // one who looks has it for a moment
+		if seat, err := state.Share(c.approverFile()); seat != nil || err != nil {
+			return seat
+		}
+		pause.For(ctx, 10*time.Millisecond)
+	}
+	return nil
+}
+
+// ClaimID makes the id that was chosen for us ours alone on this machine. Two clients with one
+// id put each other out of the topic every half minute, for ever, and nobody said so (FINDINGS
+// P18). At this machine's own gateway the second gets a number behind it; elsewhere a token may
+// be for this very id, so it is told.
+func (c *Connector) ClaimID(ctx context.Context, state StateDir) {
+	if c.Derived || state == "" {
+		return
+	}
+	free := func(id string) bool {
+		ours, err := c.tryID(state, id)
+		return err != nil || ours
+	}
+	id := c.Join.ID
+	for began := time.Now(); !free(id); {
+		if time.Since(began) > ClaimTime || !pause.For(ctx, FreeAgain) {
+			break
+		}
+	}
+	if c.HoldsID() {
+		return
+	}
+	c.log().Warn("another program on this machine goes by the id " + id + " already")
+	if c.Local == nil || c.Bears {
+		c.log().Warn("hint: give each client its own --id: under one id they put each other out of the topic")
+		return
+	}
+	for n := 2; ; n++ {
+		if next := Numbered(id, n); free(next) {
+			c.Join.ID = next
+			c.log().Warn("so this client is " + next + ", and questions for " + id + " are not put here")
+			c.log().Warn("hint: --id gives it a name of its own")
+			return
+		}
+	}
+}
+
+// turnFile is the lock of those who join a topic under one id for as long as they ask
+// something: of two at a time the later would put the earlier out, and its answer be lost.
+func (c *Connector) turnFile() string { return c.lockFile("turn-") }
+
+// approverFile is the lock that those share who answer questions in a topic under one id, so
+// that who asks something under it does not put them out.
+func (c *Connector) approverFile() string { return c.lockFile("approve-") }
+
+func (c *Connector) lockFile(kind string) string {
+	at := ""
+	if c.Local == nil {
+		at, _ = c.Where()
+	}
+	sum := sha256.Sum256([]byte(at + "\n" + c.Join.Topic + "\n" + c.Join.ID))
+	return kind + hex.EncodeToString(sum[:16]) + ".lock"
+}
+
+func (c *Connector) log() *slog.Logger { return cmp.Or(c.Join.Log, slog.New(slog.DiscardHandler)) }
