@@ -68,12 +68,6 @@ func Flags(f *pflag.FlagSet) (all *bool) {
 	return all
 }
 
-// IsSetting reports whether a flag can come from a variable or a file: one that asks about
-// the program cannot.
-func IsSetting(f *pflag.Flag) bool {
-	return f.Name != "help" && f.Name != "help-all" && f.Name != "version"
-}
-
 // Rarely is the annotation with the names of flags that this command needs rarely, though
 // others need them every day.
 const Rarely = "rarely"

@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 )
 
 // Commands for scripts that watch processes while they run:
@@ -144,8 +147,8 @@ func environment(ts *testscript.TestScript, e *testscript.Env) []string {
 		key, _, _ := strings.Cut(kv, "=")
 		keys[key] = true
 	}
-	for name := range knownFlags((&program{}).root()) {
-		keys[flagEnv(name)] = true
+	for name := range help.Settings((&program{}).root()) {
+		keys[config.Env(name)] = true
 	}
 	var vars []string
 	for _, key := range sortedKeys(keys) {

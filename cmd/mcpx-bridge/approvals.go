@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
@@ -36,7 +37,7 @@ and asks.`,
   mcpx-bridge approvals show 3f2a
   mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
   mcpx-bridge approvals deny 3f2a --reason "ask me tomorrow"`,
-		Args: noSuchCommand,
+		Args: help.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.listQuestions(cmd.Context()) },
 	}
 	cmd.AddCommand(p.approvalsListCommand(), p.approvalsShowCommand(), p.approvalsAllowCommand(), p.approvalsDenyCommand())
@@ -63,7 +64,7 @@ func (p *program) approvalsShowCommand() *cobra.Command {
 		Long: `Show the whole of a question: who asks for what, with which arguments, by which
 rule, until when. Characters that cannot be seen are shown as \u{…}.`,
 		Example: "  mcpx-bridge approvals show 3f2a",
-		Args:    positional(1, 1),
+		Args:    help.Positional(1, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.showQuestion(cmd.Context(), args[0]) },
 	}
 }
@@ -81,7 +82,7 @@ Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first or the call does not run after all.`,
 		Example: `  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
   mcpx-bridge approvals allow 3f2a --set modifiedTarget=staging --remember session`,
-		Args: inUTF8(positional(1, 1), "reason"),
+		Args: help.InUTF8(help.Positional(1, 1), "reason"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], true) },
 	}
 	p.s.answerFlags(cmd.Flags())
@@ -101,7 +102,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first.`,
 		Example: `  mcpx-bridge approvals deny 3f2a --reason "not on a Friday"`,
-		Args:    inUTF8(positional(1, 1), "reason"),
+		Args:    help.InUTF8(help.Positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], false) },
 	}
 	p.s.answerFlags(cmd.Flags())

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
@@ -42,7 +43,7 @@ Without a terminal, answers are lines on stdin that repeat the digest of their
 question, or its id: "allow DIGEST", "deny DIGEST WHY", "delegate DIGEST TO".`,
 		Example: `  mcpx-bridge approve
   mcpx-bridge approve --gateway wss://gateway.example --topic team --token-file alice.token`,
-		Args: positional(0, -1),
+		Args: help.Positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.approve(cmd.Context(), args) },
 	}
 	p.s.roomFlags(cmd.Flags())

@@ -42,7 +42,7 @@ does with fork.`},
 
   docker exec -i notes notes-server <to >from &
   mcpx-bridge attach --id notes fifo:from,to`,
-		Args: positional(1, 1),
+		Args: help.Positional(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := p.endpoint(args[0])
 			if err != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
@@ -49,7 +51,7 @@ Records of tools/list, but for refusals, are left out without --all, --call or
 characters are shown as \u{…}. With --json each record is shown as it was written, but with such characters
 escaped; the hashes are those of the file.`,
 		Example: "  mcpx-bridge audit show --verdict deny -n 20\n  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
-		Args:    positional(0, 1),
+		Args:    help.Positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditShow(args) },
 	}
 	p.recordFlags(cmd.Flags())
@@ -64,7 +66,7 @@ func (p *program) auditFollowCommand() *cobra.Command {
 		Long: `Show records as they are written, until interrupted. With --since those from
 then on come first. It goes on when the log begins a new file.`,
 		Example: "  mcpx-bridge audit follow\n  mcpx-bridge audit follow filesystem --event decided --since 10m",
-		Args:    positional(0, 1),
+		Args:    help.Positional(0, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.auditFollow(cmd.Context(), args) },
 	}
 	p.recordFlags(cmd.Flags())
@@ -88,7 +90,7 @@ hash. Give one as --witness to check that the log up to there is unchanged.
 
 Exit code 6 means that a log is not whole; its first bad line is named.`,
 		Example: "  mcpx-bridge audit verify\n  mcpx-bridge audit verify filesystem --witness 256:9f86d081884c7d65…",
-		Args:    positional(0, 1),
+		Args:    help.Positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.auditVerify(args) },
 	}
 	f := cmd.Flags()
@@ -277,7 +279,7 @@ func (p *program) namedLog(args []string) (string, error) {
 	if len(args) > 0 {
 		return show.Find(p.auditDir(), args[0])
 	}
-	if file := p.getenv(flagEnv("audit")); file != "off" {
+	if file := p.getenv(config.Env("audit")); file != "off" {
 		return file, nil
 	}
 	return "", nil

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -43,13 +44,13 @@ Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused
   mcpx-bridge call weather forecast '{"city":"Oslo","days":3}'
   mcpx-bridge call memory create_entities 'entities:=[{"name":"a","entityType":"b","observations":[]}]' --json
   mcpx-bridge call weather__forecast '"{\"city\":\"Oslo\",\"days\":3}"'`,
-		Args: inUTF8(positional(1, -1)),
+		Args: help.InUTF8(help.Positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.s.Bounded = cmd.Flags().Changed("timeout")
 			if name, rest, ok := exportedWords(args); ok {
 				return p.call(cmd.Context(), "", name, rest)
 			}
-			if err := positional(2, -1)(cmd, args); err != nil {
+			if err := help.Positional(2, -1)(cmd, args); err != nil {
 				return err
 			}
 			return p.call(cmd.Context(), args[0], args[1], args[2:])

@@ -64,7 +64,7 @@ others share the file. A client that has no directory here is an error, unless
   mcpx-bridge client install claude-code --scope user
   mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
 		Annotations: map[string]string{help.Rarely: "cwd timeout include exclude limit patience"},
-		Args:        positional(1, -1),
+		Args:        help.Positional(1, -1),
 		ValidArgs:   setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.clientInstall(cmd.Context(), start, cmd.ArgsLenAtDash(), args)
@@ -96,7 +96,7 @@ With --gate-host the rules judge the client's own tool calls too, as calls of
 A server that the client reaches by an address cannot be wrapped.`,
 		Example:     "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
 		Annotations: map[string]string{help.Rarely: "cwd timeout"},
-		Args:        positional(2, 2),
+		Args:        help.Positional(2, 2),
 		ValidArgs:   setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, _ install.History) (*install.Change, error) {
@@ -138,7 +138,7 @@ func (p *program) clientUnwrapCommand() *cobra.Command {
 again. If nobody touched its command and arguments in the meantime, they get
 their old bytes back, whatever else in the file has changed.`,
 		Example:   "  mcpx-bridge client unwrap cursor github",
-		Args:      positional(2, 2),
+		Args:      help.Positional(2, 2),
 		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(exe string, at install.Place, h install.History) (*install.Change, error) {
@@ -161,7 +161,7 @@ at a time, up to 50 steps. The file gets back the very bytes it had.
 If somebody else changed the file since, the difference is shown and nothing
 happens; --force brings back the old file, and keeps the present one aside.`,
 		Example:   "  mcpx-bridge client undo cursor\n  mcpx-bridge client undo claude-code --scope user --dry-run",
-		Args:      positional(1, 1),
+		Args:      help.Positional(1, 1),
 		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.editClient(cmd.Context(), args[0], func(_ string, at install.Place, h install.History) (*install.Change, error) {

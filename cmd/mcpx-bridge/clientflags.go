@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/install"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
@@ -104,7 +105,7 @@ func (p *program) carried(to *cobra.Command) ([]string, error) {
 			}
 			return nil, misused(hint, "%s, which the client will start, has no flag --%s", to.Name(), f.Name)
 		}
-		for _, v := range valuesOf(f) {
+		for _, v := range config.Values(f) {
 			arg, err := carriedFlag(f.Name, v)
 			if err != nil {
 				return nil, err
@@ -144,7 +145,7 @@ func (p *program) warnOfShell(to *cobra.Command) {
 	}
 	to.Flags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(notCarried, f.Name) && !given(f.Name) {
-			warn(flagEnv(f.Name), "give --"+f.Name+" here")
+			warn(config.Env(f.Name), "give --"+f.Name+" here")
 		}
 	})
 	if !given("token-file") && !given("token-command") {

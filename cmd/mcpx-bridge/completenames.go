@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop/setup"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
@@ -46,7 +47,7 @@ func (p *program) peersThenTools(ctx context.Context, args []string) []string {
 	if len(args) > 1 || !p.atOwnGateway() {
 		return nil
 	}
-	if topic := p.getenv(flagEnv("topic")); topic != "" && p.s.Topic == "lobby" {
+	if topic := p.getenv(config.Env("topic")); topic != "" && p.s.Topic == "lobby" {
 		p.s.Topic = topic // no setting has been read yet
 	}
 	p.s.ID = "" // a seat that somebody has is not taken for that
@@ -70,7 +71,7 @@ func (p *program) peersThenTools(ctx context.Context, args []string) []string {
 // has been there before: nothing is made for a name to be completed.
 func (p *program) atOwnGateway() bool {
 	for name, given := range map[string]string{"gateway": p.s.Gateway, "config": p.s.Config, "token-command": p.s.TokenCommand} {
-		if given != "" || p.getenv(flagEnv(name)) != "" {
+		if given != "" || p.getenv(config.Env(name)) != "" {
 			return false
 		}
 	}

@@ -35,7 +35,7 @@ takes it for one word. Old versions of bash, 3.2 on macOS, complete less.`,
   mcpx-bridge completion zsh > "${fpath[1]}/_mcpx-bridge"
   mcpx-bridge completion fish > ~/.config/fish/completions/mcpx-bridge.fish
   mcpx-bridge completion powershell | Out-String | Invoke-Expression`,
-		Args:      positional(1, 1),
+		Args:      help.Positional(1, 1),
 		ValidArgs: sortedKeys(shells),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := shells[args[0]]
@@ -61,7 +61,7 @@ func helpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := noSuchCommand(of, rest); err != nil {
+			if err := help.NoSuchCommand(of, rest); err != nil {
 				return err
 			}
 			return of.Help()
@@ -94,7 +94,7 @@ func completeFlags(root *cobra.Command) {
 		})
 	}
 	complete(root, root.PersistentFlags())
-	for c := range below(root) {
+	for c := range help.Below(root) {
 		complete(c, c.Flags())
 	}
 }

@@ -40,7 +40,7 @@ Each check is one line, with a hint if it fails; the exit code is 1 then.`,
   mcpx-bridge doctor --gateway wss://gateway.example --token-file my.token`,
 		Annotations: map[string]string{help.Rarely: "cwd env stdio timeout"},
 
-		Args: positional(0, -1),
+		Args: help.Positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.doctor(cmd.Context(), args) },
 	}
 	p.runFlags(cmd.Flags())

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
@@ -47,7 +48,7 @@ when, and until when.`,
 runs already is not stopped. If the bridge is stopped, its file is changed, and its
 next start puts that on record.`,
 		Example: "  mcpx-bridge grants revoke 9c01d2ee",
-		Args:    positional(1, -1),
+		Args:    help.Positional(1, -1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.revokeGrants(cmd.Context(), args) },
 	})
 	return cmd

@@ -36,8 +36,8 @@ func TestHelpIsAsWritten(t *testing.T) {
 // the program itself first.
 func commands() (all [][]string) {
 	all = append(all, nil)
-	for c := range below((&program{}).root()) {
-		all = append(all, strings.Fields(commandName(c)))
+	for c := range help.Below((&program{}).root()) {
+		all = append(all, strings.Fields(help.Name(c)))
 	}
 	return all
 }
@@ -84,7 +84,7 @@ func TestHelpNamesWhoDoesIt(t *testing.T) {
 func TestWhatIsMissingHasItsName(t *testing.T) {
 	root := (&program{}).root()
 	checked := 0
-	for c := range below(root) {
+	for c := range help.Below(root) {
 		err := c.ValidateArgs(nil)
 		if c.Runnable() && err != nil && strings.Contains(err.Error(), "missing") {
 			if checked++; !regexp.MustCompile(`^[a-z ]+: [A-Z]+ is missing$`).MatchString(err.Error()) {
@@ -110,7 +110,7 @@ func TestEveryExampleIsACommandLine(t *testing.T) {
 			if err != nil {
 				t.Errorf("%q: %s: %v", command, strings.TrimSpace(line), err)
 			}
-			own = own || strings.HasPrefix(called+" ", commandName(of)+" ") || called != "" && len(command) == 0
+			own = own || strings.HasPrefix(called+" ", help.Name(of)+" ") || called != "" && len(command) == 0
 		}
 		if !own {
 			t.Errorf("%q has no example of itself", command)
@@ -132,7 +132,7 @@ func taken(line string) (called string, err error) {
 	if err := c.ParseFlags(args); err != nil {
 		return "", err
 	}
-	return commandName(c), c.ValidateArgs(c.Flags().Args())
+	return help.Name(c), c.ValidateArgs(c.Flags().Args())
 }
 
 // The program's own commands are each in one group, and no group has others.

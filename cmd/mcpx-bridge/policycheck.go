@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
@@ -36,7 +37,7 @@ Exit codes: 0 with or without warnings, 2 if there is an error.`,
 		Example: `  mcpx-bridge policy check policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge policy check --json examples/policies/*.yaml`,
-		Args: positional(0, -1),
+		Args: help.Positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.checkPolicies(cmd, args) },
 	}
 	p.s.policyFileFlag(cmd.Flags())

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -28,7 +29,7 @@ the newest 100000 calls are judged.
 The exit code is 0 whether or not there are differences.`,
 		Example: `  mcpx-bridge policy diff policy.yaml new.yaml --audit filesystem
   mcpx-bridge policy diff policy.yaml new.yaml --json | jq 'select(.after.verdict == "allow")'`,
-		Args: positional(2, 2),
+		Args: help.Positional(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return p.diffPolicies(args[0], args[1]) },
 	}
 	cmd.Flags().StringVar(&p.s.Audit, "audit", "", "take past calls from this audit log, a `FILE` or the id of a bridge (default: the only one here)")

@@ -47,7 +47,7 @@ The exit code is 0 whatever the verdict.`,
   mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
 		Annotations: map[string]string{help.Rarely: "at beside hint"},
 
-		Args: inUTF8(positional(0, -1), "method"),
+		Args: help.InUTF8(help.Positional(0, -1), "method"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
 	}
 	f := cmd.Flags()

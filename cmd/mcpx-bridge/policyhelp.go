@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
@@ -15,7 +16,7 @@ func (p *program) policyHelpCommand() *cobra.Command {
 Without KEY all are listed, by where they stand. Each example is a whole file
 that can be saved and tried; docs/policy.md has them all.`,
 		Example: "  mcpx-bridge policy help\n  mcpx-bridge policy help need\n  mcpx-bridge policy help --json args",
-		Args:    positional(0, 1),
+		Args:    help.Positional(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.explainKeys(args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return report.KeyNames(report.Keys()), cobra.ShellCompDirectiveNoFileComp

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -21,7 +22,7 @@ hold what the server says about them; that is the server's word, so it loosens
 nothing. Move a tool to the rule that allows when you have read what it does.`,
 		Example: `  mcpx-bridge policy init -- npx -y @modelcontextprotocol/server-filesystem /tmp > policy.yaml
   mcpx-bridge policy check policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /tmp`,
-		Args: positional(0, -1),
+		Args: help.Positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.initPolicy(cmd, args) },
 	}
 	f := cmd.Flags()

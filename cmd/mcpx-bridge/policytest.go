@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -24,7 +25,7 @@ from, via, args, method, hints and now. No limit is used up in a test.
 
 Exit codes: 0 all pass, 1 one fails, 2 a file is refused.`,
 		Example: "  mcpx-bridge policy test policy.yaml\n  mcpx-bridge policy test --json examples/policies/*.yaml",
-		Args:    positional(0, -1),
+		Args:    help.Positional(0, -1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.testPolicies(cmd, args) },
 	}
 	p.s.policyFileFlag(cmd.Flags())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -42,7 +43,7 @@ somebody took this seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
-		Args: inUTF8(positional(1, -1)),
+		Args: help.InUTF8(help.Positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.propose(cmd.Context(), cmd.Flags(), args) },
 	}
 	f := cmd.Flags()
@@ -278,7 +279,7 @@ Only its proposer can, so give the --id or the token that propose had; a propose
 that still waits under that id loses its seat, and ends. A call that has begun is
 not undone. Participants that no longer know the proposal say nothing.`,
 		Example: "  mcpx-bridge withdraw 2f1c6c1e-8a7b-4c6e-9d7e-0f5a8f1f3b11 --id alice",
-		Args:    inUTF8(positional(1, 1), "reason"),
+		Args:    help.InUTF8(help.Positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.withdraw(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 )
 
@@ -22,7 +23,7 @@ The others there see its tools; what they may call, you decide. Without
 		Example: `  mcpx-bridge run -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge tools
   mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
-		Args: noSuchCommand,
+		Args: help.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("version") {
 				return p.printVersion()
@@ -36,7 +37,7 @@ The others there see its tools; what they may call, you decide. Without
 	p.s.commonFlags(root.PersistentFlags())
 	root.Flags().BoolP("version", "v", false, "say which version this is")
 	all := help.Flags(root.PersistentFlags())
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(help.FlagError)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = p.print([]byte(help.Text(cmd, *all))) }) // run knows if it fails
 	root.CompletionOptions.DisableDefaultCmd = true                                                      // we have our own
 	root.SetHelpCommand(helpCommand())
@@ -62,13 +63,13 @@ The others there see its tools; what they may call, you decide. Without
 		p.completionCommand(),
 		p.versionCommand(),
 	)
-	for c := range below(root) {
+	for c := range help.Below(root) {
 		c.DisableFlagsInUseLine = true // they are in Use, where they belong
 		switch {
 		case c.RunE == nil: // it has commands, and does nothing itself
-			c.Args, c.RunE = noSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			c.Args, c.RunE = help.NoSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		case c.Args == nil:
-			c.Args = positional(0, 0)
+			c.Args = help.Positional(0, 0)
 		}
 	}
 	completeFlags(root)
@@ -83,7 +84,9 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return nil // a broken setting must not keep anybody from reading on
 	}
-	if err := p.settle(cmd); err != nil {
+	known := help.Settings(cmd.Root())
+	var err error
+	if p.given, err = config.Settle(cmd.Flags(), known, p.getenv); err != nil {
 		return err
 	}
 	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
@@ -103,11 +106,11 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	if taken {
 		p.stdout = p.stderr
 	}
-	log, err := newLog(p.stderr, p.s.LogLevel, p.s.LogFormat)
-	if err != nil {
+	if p.log, err = newLog(p.stderr, p.s.LogLevel, p.s.LogFormat); err != nil {
 		return err
 	}
-	p.log = log
-	p.strays(cmd.Root())
+	for key, meant := range config.Strays(p.environ(), known) {
+		p.log.Warn("the environment has "+visible(key)+", which is no setting of mcpx-bridge", "meant", meant)
+	}
 	return nil
 }

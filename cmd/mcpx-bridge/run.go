@@ -71,7 +71,7 @@ always. All else passes as before.`},
   mcpx-bridge run --allow '*' --deny 'delete_*' -- uvx mcp-server-notes
   mcpx-bridge run --approver alice --within 10m -- uvx mcp-server-notes
   mcpx-bridge run --stdio --policy policy.yaml -- uvx mcp-server-notes`,
-		Args: positional(0, -1),
+		Args: help.Positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runServer(cmd.Context(), args) },
 	}
 	p.runFlags(cmd.Flags())

@@ -239,17 +239,6 @@ func timeFlag(f *pflag.FlagSet, at *time.Duration, name string, value time.Durat
 	f.Var((*timeValue)(at), name, usage)
 }
 
-// flagEnv is the environment variable of a flag.
-func flagEnv(name string) string {
-	switch name {
-	case "gateway":
-		return "MCPX_GATEWAY_URL"
-	case "id":
-		return "MCPX_PARTICIPANT_ID"
-	}
-	return "MCPX_" + upperSnake(name)
-}
-
 // offerSettings are the flags of propose and withdraw.
 type offerSettings struct {
 	Preferred []string
@@ -277,8 +266,4 @@ func checkPatterns(flag string, all []string) error {
 		}
 	}
 	return nil
-}
-
-func upperSnake(name string) string {
-	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
@@ -147,7 +148,7 @@ func TestEveryFlagIsSetBySomeTest(t *testing.T) {
 			tests = append(tests, text...)
 		}
 	}
-	for name := range knownFlags((&program{}).root()) {
+	for name := range help.Settings((&program{}).root()) {
 		if !regexp.MustCompile(`--` + name + `[^-a-z]`).Match(tests) {
 			t.Errorf("no test sets --%s", name)
 		}

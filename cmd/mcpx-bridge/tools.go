@@ -12,6 +12,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -40,7 +41,7 @@ characters. stderr says how many tools are left out.`,
 		Example: `  mcpx-bridge tools
   mcpx-bridge tools filesystem --json
   mcpx-bridge tools --format openai --limit 128 --exclude '*/delete_*' > tools.json`,
-		Args: positional(0, 1),
+		Args: help.Positional(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.listTools(cmd.Context(), args) },
 	}
 	p.s.roomFlags(cmd.Flags())

@@ -1,57 +1,61 @@
-package main
+package config
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// A setting's value comes from the command line, else from the environment,
-// else from the configuration file, else it is the flag's default. A list is
-// taken whole from the first of them that has it.
-
-// settle fills in what the command line left open.
-func (p *program) settle(cmd *cobra.Command) error {
+// Settle sets the flags that the command line leaves open, and returns those that it sets. A
+// value comes from the command line, else from the flag's variable (see [Env]), else from the
+// file that --config names, else it is the flag's default. A list is taken whole from the first
+// of them that has it. known are the flags of all commands by name: keys of those that this
+// command does not have are left for the commands that do; keys that no command has are errors.
+// Errors are misuse, and never repeat a value.
+func Settle(flags *pflag.FlagSet, known map[string]*pflag.Flag, getenv func(string) string) (given []*pflag.Flag, err error) {
 	open := map[string]*pflag.Flag{}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		switch {
 		case f.Changed:
-			p.given = append(p.given, f)
+			given = append(given, f)
 		case help.IsSetting(f):
 			open[f.Name] = f
 		}
 	})
 	for _, name := range sortedKeys(open) {
-		if taken, err := p.fromEnv(cmd.Flags(), open[name]); err != nil {
-			return err
+		if taken, err := fromEnv(flags, open[name], getenv); err != nil {
+			return nil, err
 		} else if taken {
 			delete(open, name)
 		}
 	}
-	for _, f := range p.given {
-		if next := tookNext(cmd.Flags(), f); next != "" {
-			return misused(flagHint(f), "--%s needs a value, and the next word is %s", f.Name, next)
+	for _, f := range given {
+		if next := tookNext(flags, f); next != "" {
+			return nil, misused(help.FlagHint(f), "--%s needs a value, and the next word is %s", f.Name, next)
 		}
 		if why := saysNothing(f); why != "" {
-			return misused(emptyHint, "--%s %s", f.Name, why).Also(flagHint(f))
+			return nil, misused(help.EmptyHint, "--%s %s", f.Name, why).Also(help.FlagHint(f))
 		}
 	}
-	if p.s.Config == "" {
-		return nil
+	if file := flags.Lookup("config").Value.String(); file != "" {
+		err = fromFile(file, flags, open, known)
 	}
-	return fromFile(p.s.Config, cmd.Flags(), open, knownFlags(cmd.Root()))
+	return given, err
+}
+
+func misused(hint, format string, args ...any) *fault.Error {
+	return fault.New(fault.Misused, hint, format, args...)
 }
 
 // tookNext is what a flag without its value took for one, as pflag has it: the -- before a
 // server's command, or the next flag. It is "" where the value is none of these.
 func tookNext(flags *pflag.FlagSet, f *pflag.Flag) string {
-	for _, v := range valuesOf(f) {
+	for _, v := range Values(f) {
 		if name, dashes := strings.CutPrefix(v, "--"); dashes && (name == "" || flags.Lookup(name) != nil) {
 			return v
 		}
@@ -59,7 +63,8 @@ func tookNext(flags *pflag.FlagSet, f *pflag.Flag) string {
 	return ""
 }
 
-func valuesOf(f *pflag.Flag) []string {
+// Values are what a flag is set to: one, or those of a repeatable one.
+func Values(f *pflag.Flag) []string {
 	if many, ok := f.Value.(pflag.SliceValue); ok {
 		return many.GetSlice()
 	}
@@ -70,7 +75,7 @@ func valuesOf(f *pflag.Flag) []string {
 // there, a policy or the digest of what was looked at would be missing without a
 // word. Where a number is 0 by default, that is how "not given" is spelled.
 func saysNothing(f *pflag.Flag) string {
-	values := valuesOf(f)
+	values := Values(f)
 	switch {
 	case len(values) == 0 || slices.Contains(values, ""):
 		return "is empty"
@@ -81,19 +86,19 @@ func saysNothing(f *pflag.Flag) string {
 }
 
 // fromEnv sets a flag from its variable, if there is one.
-func (p *program) fromEnv(flags *pflag.FlagSet, f *pflag.Flag) (bool, error) {
-	key := flagEnv(f.Name)
-	text := p.getenv(key)
+func fromEnv(flags *pflag.FlagSet, f *pflag.Flag, getenv func(string) string) (bool, error) {
+	key := Env(f.Name)
+	text := getenv(key)
 	if text == "" {
 		return false, nil
 	}
 	for _, value := range listed(f, text) {
 		if err := flags.Set(f.Name, value); err != nil {
-			return false, misused(flagHint(f), "%s in the environment: %s", key, reason(err))
+			return false, misused(help.FlagHint(f), "%s in the environment: %s", key, help.Reason(err))
 		}
 	}
 	if why := saysNothing(f); why != "" {
-		return false, misused(flagHint(f), "%s in the environment: it %s", key, why)
+		return false, misused(help.FlagHint(f), "%s in the environment: it %s", key, why)
 	}
 	return true, nil
 }
@@ -117,31 +122,9 @@ func listed(f *pflag.Flag, text string) []string {
 	return values
 }
 
-// strays names variables that look like ours but are none: spelling mistakes,
-// and flags whose variable has another name.
-func (p *program) strays(root *cobra.Command) {
-	known := map[string]string{"AUTH_TOKEN": "AUTH_TOKEN"} // what is likely to be written -> what is meant
-	for name := range knownFlags(root) {
-		ours := strings.TrimPrefix(flagEnv(name), "MCPX_")
-		known[ours], known[upperSnake(name)] = ours, ours
-	}
-	for _, kv := range p.environ() {
-		key, _, _ := strings.Cut(kv, "=")
-		name, ours := strings.CutPrefix(key, "MCPX_")
-		if !ours || known[name] == name {
-			continue
-		}
-		if meant := known[policy.Nearest(name, sortedKeys(known))]; meant != "" {
-			p.log.Warn("the environment has "+visible(key)+", which is no setting of mcpx-bridge", "meant", "MCPX_"+meant)
-		}
-	}
-}
-
-// fromFile sets the open flags from a YAML file. Keys of flags that this
-// command does not have are left for the commands that do; keys that no
-// command has are errors.
+// fromFile sets the open flags from a YAML file.
 func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.Flag) error {
-	entries, err := config.Read(file)
+	entries, err := Read(file)
 	if err != nil {
 		return err
 	}
@@ -158,11 +141,11 @@ func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.F
 		}
 		for _, value := range e.Values {
 			if err := flags.Set(e.Key, value); err != nil {
-				return misused(flagHint(f), "%s:%s: %s: %s", file, e.At, e.Key, reason(err))
+				return misused(help.FlagHint(f), "%s:%s: %s: %s", file, e.At, e.Key, help.Reason(err))
 			}
 		}
 		if why := saysNothing(open[e.Key]); why != "" && len(e.Values) > 0 {
-			return misused(flagHint(f), "%s:%s: %s %s", file, e.At, e.Key, why)
+			return misused(help.FlagHint(f), "%s:%s: %s %s", file, e.At, e.Key, why)
 		}
 	}
 	return nil
@@ -170,25 +153,10 @@ func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.F
 
 func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 	if key == "token" {
-		return tokenHint
+		return help.TokenHint
 	}
 	if meant := policy.Nearest(strings.ReplaceAll(key, "_", "-"), sortedKeys(known)); meant != "" {
 		return "did you mean " + meant + "?"
 	}
 	return "keys are the names of flags, without the dashes"
-}
-
-// knownFlags are the names of all flags of all commands.
-func knownFlags(root *cobra.Command) map[string]*pflag.Flag {
-	known := map[string]*pflag.Flag{}
-	note := func(f *pflag.Flag) {
-		if help.IsSetting(f) {
-			known[f.Name] = f
-		}
-	}
-	root.PersistentFlags().VisitAll(note)
-	for c := range below(root) {
-		c.Flags().VisitAll(note)
-	}
-	return known
 }
