@@ -19,10 +19,20 @@ func Duration(said string) (time.Duration, error) {
 		return time.ParseDuration(said)
 	}
 	n, err := strconv.ParseFloat(days, 64)
-	if err != nil || !(math.Abs(n) <= mostDays) { // which is not so of NaN either
+	long, few := Days(n)
+	if err != nil || !few {
 		return 0, fmt.Errorf("invalid duration %q", said)
 	}
-	return time.Duration(n * 24 * float64(time.Hour)), nil
+	return long, nil
+}
+
+// Days are so many days of 24 hours. It is false for more than a century of them, and for what
+// is no number.
+func Days(n float64) (long time.Duration, few bool) {
+	if !(math.Abs(n) <= mostDays) { // which is not so of NaN either
+		return 0, false
+	}
+	return time.Duration(n * 24 * float64(time.Hour)), true
 }
 
 // Moment is when something is, for somebody who reads it now, on the clock of now: 20:38,

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -248,6 +249,21 @@ func (p *program) recordOptions() (r node.RecordOptions, err error) {
 		return r, misused("--audit-sync decisions", "--audit-sync: %w", err)
 	}
 	return r, nil
+}
+
+// auditKeep reads what of the record is to be kept; zeros: all of it.
+func (s *settings) auditKeep() (size int64, age time.Duration, err error) {
+	age, ok := text.Days(s.AuditKeepDays)
+	if !ok || s.AuditKeepDays < 0 {
+		return 0, 0, misused("--audit-keep-days 90", "--audit-keep-days: %v is no number of days", s.AuditKeepDays)
+	}
+	if s.AuditKeepSize == "" {
+		return 0, age, nil
+	}
+	if size, ok = text.Bytes(s.AuditKeepSize); !ok || size < 1<<20 {
+		return 0, 0, misused("--audit-keep-size 1GB; 1MB at least", "--audit-keep-size: %q is no size to keep", s.AuditKeepSize)
+	}
+	return size, age, nil
 }
 
 // environment is what the flags say of the server's variables.
