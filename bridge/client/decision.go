@@ -13,8 +13,8 @@ import (
 // A Limit says how long a call is waited for.
 type Limit struct {
 	// Time is for the call, and begins when it is decided: until then the call waits as long
-	// as its question does. Where From is set it begins then, and may be over while people
-	// decide.
+	// as its question does, 24 hours at most. Where From is set it begins then, and may be over
+	// while people decide.
 	Time time.Duration
 	From time.Time
 
@@ -90,11 +90,7 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if !d.waits() {
 		return Answer{}, context.Cause(ctx)
 	}
-	undecided := &UndecidedError{Tool: tool, Cause: context.Cause(ctx), Sure: sure}
-	if undecided.Cause == ErrNoAnswer {
-		undecided.Within = l.Time
-	}
-	return Answer{}, undecided
+	return Answer{}, d.undecided(tool, context.Cause(ctx), sure)
 }
 
 // hearTime is how long it is waited for that somebody has heard what was sent before.
@@ -120,10 +116,11 @@ func (c *Client) gapsSoFar() int {
 type decision struct {
 	limit Limit
 
-	mu   sync.Mutex
-	late *time.Timer
-	told refusal.Waiting // who decides, as it was told last
-	open bool            // they have not decided
+	mu    sync.Mutex
+	late  *time.Timer
+	since time.Time       // when it was told first that people decide
+	told  refusal.Waiting // who decides, as it was told last
+	open  bool            // they have not decided
 }
 
 // waits reports whether people have not decided.
@@ -131,6 +128,18 @@ func (d *decision) waits() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open
+}
+
+// undecided says that they did not decide before the call was given up.
+func (d *decision) undecided(tool string, cause error, sure bool) error {
+	e := &UndecidedError{Tool: tool, Cause: cause, Sure: sure}
+	if cause == ErrNoAnswer {
+		e.Within = d.limit.Time
+		if d.limit.From.IsZero() {
+			e.Within = time.Since(d.since).Round(time.Second) // they had longer than the call has
+		}
+	}
+	return e
 }
 
 func (d *decision) end() {
@@ -145,8 +154,8 @@ func (d *decision) progressed(params []byte) {
 	d.mu.Lock()
 	if waits {
 		d.asked(w)
-	} else if d.decided() && d.limit.From.IsZero() {
-		d.late.Reset(d.limit.Time)
+	} else if d.decided() {
+		d.timeBegins(time.Now())
 	}
 	d.mu.Unlock()
 	if !waits && d.limit.Progress != nil {
@@ -157,13 +166,27 @@ func (d *decision) progressed(params []byte) {
 // asked hears who decides. When their time is over the call's begins: whoever put the
 // question says how it ended.
 func (d *decision) asked(w refusal.Waiting) {
-	if d.limit.From.IsZero() {
-		d.late.Reset(time.Until(w.Until) + d.limit.Time)
+	if d.since.IsZero() {
+		d.since = time.Now()
 	}
+	d.timeBegins(w.Until)
 	if same := slices.Equal(w.Of, d.told.Of) && w.Digest == d.told.Digest; (!d.open || !same) && d.limit.Waits != nil {
 		d.limit.Waits(w)
 	}
 	d.told, d.open = w, true
+}
+
+// timeBegins says when the time of the call begins, where that is not with the call: at the
+// latest when people have had all the time there is for a question, whatever a bridge goes on
+// saying of them.
+func (d *decision) timeBegins(at time.Time) {
+	if !d.limit.From.IsZero() {
+		return
+	}
+	if most := d.since.Add(maxDeciding); at.After(most) {
+		at = most
+	}
+	d.late.Reset(time.Until(at) + d.limit.Time)
 }
 
 // decided reports whether people had not decided before.
