@@ -28,13 +28,7 @@ func (v Environment) Whole() ([]string, error) {
 	if len(v.Pass) > 0 && !v.Clean {
 		return nil, misused("add --env-clean to pass on nothing else", "--env-pass has no meaning without --env-clean: everything is passed on")
 	}
-	vars := []string{} // not nil: that would mean all of ours
-	for _, kv := range v.Ours {
-		key := envKey(kv)
-		if !isOurs(key) && (!v.Clean || passes(v.Pass, key)) {
-			vars = append(vars, kv)
-		}
-	}
+	vars := slices.DeleteFunc(v.forOthers(), func(kv string) bool { return v.Clean && !passes(v.Pass, envKey(kv)) })
 	for _, key := range v.Pass {
 		if isOurs(key) || strings.Contains(key, "=") {
 			return nil, misused("use --env KEY=VALUE to set it", "--env-pass: %q cannot be passed on", envKey(key))
@@ -49,6 +43,18 @@ func (v Environment) Whole() ([]string, error) {
 		vars = append(vars, kv)
 	}
 	return vars, nil
+}
+
+// forOthers are the variables of this process without what is meant for a bridge, its token
+// among them.
+func (v Environment) forOthers() []string {
+	vars := []string{} // not nil: that would mean all of ours
+	for _, kv := range v.Ours {
+		if !isOurs(envKey(kv)) {
+			vars = append(vars, kv)
+		}
+	}
+	return vars
 }
 
 // envKey is the name of a variable. On Windows some begin with =.

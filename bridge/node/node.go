@@ -285,7 +285,7 @@ func (n *Node) keepSocket(ctx context.Context) error { return n.socket.Serve(ctx
 // keepNotifying tells the command of the owner what is asked.
 func (n *Node) keepNotifying(ctx context.Context) error {
 	if n.o.Notify != "" {
-		notify.Run(ctx, n.inbox, notify.Options{Command: n.o.Notify, Env: n.o.Env.Ours, Log: n.o.Log})
+		notify.Run(ctx, n.inbox, notify.Options{Command: n.o.Notify, Env: n.o.Env.forOthers(), Log: n.o.Log})
 	}
 	<-ctx.Done()
 	return nil

@@ -18,7 +18,7 @@ import (
 // Options say by what command questions are told. Command, Env and Log must be given.
 type Options struct {
 	Command string   // for the shell of the system
-	Env     []string // its environment
+	Env     []string // its environment, without what it must not know
 	Log     *slog.Logger
 
 	Within time.Duration // how long a command may take before it is killed; default 30 s
